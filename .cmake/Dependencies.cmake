@@ -1,0 +1,51 @@
+# Libraries that are not what the project exists for: the system's by find_package, else a pinned
+# source by FetchContent.
+include(FetchContent)
+set(FETCHCONTENT_QUIET ON)
+
+find_package(Threads REQUIRED)
+
+find_package(fmt 8 QUIET)
+if(NOT fmt_FOUND)
+  FetchContent_Declare(fmt URL https://github.com/fmtlib/fmt/archive/refs/tags/9.1.0.tar.gz)
+  FetchContent_MakeAvailable(fmt)
+endif()
+
+find_package(nlohmann_json 3.10 QUIET)
+if(NOT nlohmann_json_FOUND)
+  FetchContent_Declare(
+    nlohmann_json
+    URL https://github.com/nlohmann/json/releases/download/v3.11.2/json.tar.xz)
+  FetchContent_MakeAvailable(nlohmann_json)
+endif()
+
+find_package(CLI11 2.1 QUIET)
+if(NOT CLI11_FOUND)
+  FetchContent_Declare(CLI11 URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.1.2.tar.gz)
+  FetchContent_MakeAvailable(CLI11)
+endif()
+
+find_package(GTest 1.11 QUIET)
+if(NOT GTest_FOUND)
+  set(INSTALL_GTEST OFF)
+  FetchContent_Declare(
+    googletest URL https://github.com/google/googletest/archive/refs/tags/release-1.12.1.tar.gz)
+  FetchContent_MakeAvailable(googletest)
+endif()
+
+find_package(benchmark 1.6 QUIET)
+if(NOT benchmark_FOUND)
+  set(BENCHMARK_ENABLE_TESTING OFF)
+  FetchContent_Declare(
+    benchmark URL https://github.com/google/benchmark/archive/refs/tags/v1.7.1.tar.gz)
+  FetchContent_MakeAvailable(benchmark)
+endif()
+
+find_package(Boost 1.74 QUIET COMPONENTS context)
+if(NOT Boost_FOUND)
+  set(BOOST_INCLUDE_LIBRARIES context)
+  FetchContent_Declare(
+    Boost
+    URL https://github.com/boostorg/boost/releases/download/boost-1.81.0/boost-1.81.0.tar.xz)
+  FetchContent_MakeAvailable(Boost)
+endif()

@@ -1,0 +1,36 @@
+# One way to make a library and one way to make a test, so that all share their flags.
+
+function(sparkbench_flags target)
+  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  # Contraction off: where a fused multiply-add is meant, the code says fma, so the emulated
+  # kernel and the compiled one round alike.
+  target_compile_options(
+    ${target}
+    PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic -ffp-contract=off>
+            $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror>
+            $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall>
+            $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror=all-warnings>)
+  set_target_properties(${target} PROPERTIES CUDA_STANDARD 17 CUDA_STANDARD_REQUIRED ON)
+endfunction()
+
+# sparkbench_library(name SOURCES a.cc ... [LINK lib ...])
+function(sparkbench_library name)
+  cmake_parse_arguments(ARG "" "" "SOURCES;LINK" ${ARGN})
+  add_library(${name} STATIC ${ARG_SOURCES})
+  sparkbench_flags(${name})
+  target_link_libraries(${name} PUBLIC ${ARG_LINK})
+endfunction()
+
+# sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu])
+function(sparkbench_test name)
+  cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
+  if(NOT ARG_LABEL)
+    set(ARG_LABEL cpu)
+  endif()
+  add_executable(${name} ${ARG_SOURCES})
+  sparkbench_flags(${name})
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  add_test(NAME ${name} COMMAND ${name})
+  set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_REGULAR_EXPRESSION
+                                          "\\[  SKIPPED \\].*no CUDA device")
+endfunction()

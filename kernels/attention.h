@@ -1,0 +1,79 @@
+// Attention as host and device share it: the problem, and the tensors a forward pass takes.
+//   O = dropout(softmax(softmax_scale * Q K^T + mask)) V,   LSE = log(sum(exp(softmax_scale * S)))
+// No CUDA header, C++17.
+#pragma once
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+
+#include "kernels/dropout.h"
+#include "kernels/half.h"
+#include "kernels/host_device.h"
+
+namespace sparkbench {
+
+enum class Pass { kForward, kBackward };
+
+/// The type of the C operand of every MMA of a kernel: the paper's FP16-ACC and FP32-ACC.
+enum class Accumulator { kFp16, kFp32 };
+
+/// One attention problem. Every extent is at least 1.
+struct Problem {
+  int batch = 1;
+  int heads = 1;
+  int seqlen_q = 1;
+  int seqlen_k = 1;
+  int head_dim = 64;
+  bool causal = false;
+  float dropout_p = 0.0f;      // in [0, 1); applied in 256ths (kernels/dropout.h)
+  float softmax_scale = 0.0f;  // 0 means 1 / sqrt(head_dim)
+  std::uint64_t seed = 0;      // of the dropout mask
+
+  float scale() const {
+    return softmax_scale != 0.0f ? softmax_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
+  }
+  Dropout dropout() const { return make_dropout(dropout_p, seed); }
+
+  std::size_t q_elements() const { return elements(seqlen_q); }
+  std::size_t k_elements() const { return elements(seqlen_k); }
+  std::size_t lse_elements() const {
+    return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
+           static_cast<std::size_t>(seqlen_q);
+  }
+
+ private:
+  std::size_t elements(int seqlen) const {
+    return static_cast<std::size_t>(batch) * static_cast<std::size_t>(seqlen) *
+           static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_dim);
+  }
+};
+
+/// How many leading keys row `row` may see. Causal aligns to the bottom right (FlashAttention
+/// >= 2.1): the last query sees every key. 0 when the row is fully masked.
+SPARK_HD int visible_keys(int row, int seqlen_q, int seqlen_k, bool causal) {
+  if (!causal) return seqlen_k;
+  const int visible = row + 1 + seqlen_k - seqlen_q;
+  return visible < 0 ? 0 : (visible < seqlen_k ? visible : seqlen_k);
+}
+
+/// Index of the first element of row (b, s, h) of a [batch, seqlen, heads, head_dim] tensor.
+SPARK_HD std::size_t row_offset(int b, int s, int h, int seqlen, int heads, int head_dim) {
+  return ((static_cast<std::size_t>(b) * static_cast<std::size_t>(seqlen) +
+           static_cast<std::size_t>(s)) *
+              static_cast<std::size_t>(heads) +
+          static_cast<std::size_t>(h)) *
+         static_cast<std::size_t>(head_dim);
+}
+
+/// A forward pass over tensors in the memory of the device that runs it.
+/// A row without a visible key gives o = 0 and lse = -inf.
+struct ForwardTensors {
+  const Half* q;  // [batch, seqlen_q, heads, head_dim]
+  const Half* k;  // [batch, seqlen_k, heads, head_dim]
+  const Half* v;  // [batch, seqlen_k, heads, head_dim]
+  Half* o;        // [batch, seqlen_q, heads, head_dim]
+  float* lse;     // [batch, heads, seqlen_q], natural logarithm
+};
+
+}  // namespace sparkbench
