@@ -6,7 +6,9 @@ function(sparkbench_flags target)
   # kernel and the compiled one round alike.
   target_compile_options(
     ${target}
-    PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic -ffp-contract=off>
+    PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic -Wno-unknown-pragmas
+            -Wno-missing-field-initializers
+            -ffp-contract=off>
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror>
             $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall>
             $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror=all-warnings>)

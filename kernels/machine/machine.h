@@ -4,31 +4,31 @@
 // a fiber of the host. Both have these members; T is 4, 8 or 16 bytes and trivially copyable,
 // pointers are aligned to sizeof(T).
 //
-//   int thread() const, lane() const, warp() const     thread in block, lane in warp, warp in block
-//   int block(int axis) const                           blockIdx, axis 0..2
-//   Tiles& shared<Tiles>()                              the block's shared memory, laid out as Tiles
+//   int thread() const, lane() const, warp() const    thread in block, lane in warp, warp in block
+//   int block(int axis) const                         blockIdx, axis 0..2
+//   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
-//   T    load_global<T>(const void*)                    LDG
-//   void store_global<T>(void*, T)                      STG
-//   T    load_shared<T>(const void*)                    LDS
-//   void store_shared<T>(void*, T)                      STS
-//   void add_global(float*, float)                      RED.ADD.F32, relaxed, device scope
+//   T    load_global<T>(const void*)                  LDG
+//   void store_global<T>(void*, T)                    STG
+//   T    load_shared<T>(const void*)                  LDS
+//   void store_shared<T>(void*, T)                    STS
+//   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
 //
-// Collectives. Every thread of the block (barrier) or warp (the others) makes the same call.
-//   void  barrier()                                     bar.sync 0; orders shared memory
-//   void  sync_warp()                                   bar.warp.sync; orders shared memory in a warp
-//   T     shuffle_xor(T value, int lane_mask)           shfl.sync.bfly; T is 4 bytes
-//   void  mma_m8n8k4<Major kA, Major kB>(c, a, b)       c += sum over n of a[n] * b[n], n ascending:
-//           AccumulatorFragment<...>& c;                kSteps instructions on one accumulator
-//           const OperandFragment (&a)[kSteps], (&b)[kSteps];
+// Collectives. Every thread of the block (barrier) or of the warp (the others) makes the same call.
+//   void barrier()                                    bar.sync 0; orders shared memory
+//   void sync_warp()                                  bar.warp.sync; orders it within a warp
+//   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes
+//   void mma_m8n8k4<Major kA, Major kB>(c, a, b)      c += sum over n of a[n] b[n], n ascending:
+//            AccumulatorFragment<...>& c;             kSteps instructions on one accumulator
+//            const OperandFragment (&a)[kSteps], (&b)[kSteps];
 //
-// Arithmetic, as the hardware rounds it. Contraction is off, so a fused multiply-add is written fma.
-//   float fma(float a, float b, float c)                FFMA, one rounding
-//   float exp2(float x)                                 ex2.approx.ftz.f32 (MUFU.EX2)
-//   float log2(float x)                                 lg2.approx.ftz.f32 (MUFU.LG2)
-//   float reciprocal(float x)                           1 / x, correctly rounded
-//   std::uint32_t pack_halves(float low, float high)    two cvt.rn.f16.f32
-//   float low_half(std::uint32_t), high_half(...)       exact widening
+// Arithmetic as the hardware rounds it. Contraction is off: a fused multiply-add is written fma.
+//   float fma(float a, float b, float c)              FFMA, one rounding
+//   float exp2(float x)                               ex2.approx.ftz.f32 (MUFU.EX2)
+//   float log2(float x)                               lg2.approx.ftz.f32 (MUFU.LG2)
+//   float reciprocal(float x)                         1 / x, correctly rounded
+//   std::uint32_t pack_halves(float low, float high)  two cvt.rn.f16.f32
+//   float low_half(std::uint32_t), high_half(...)     exact widening
 #pragma once
 
 #include <cstdint>

@@ -1,0 +1,108 @@
+#include "harness/arithmetic_check.h"
+
+#include <gtest/gtest.h>
+
+#include <unistd.h>
+
+#include <filesystem>
+#include <fstream>
+
+#include "harness/environment_error.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// A file of its own that is deleted with it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& text)
+      : path_((std::filesystem::temp_directory_path() /
+               ("sparkbench_" + std::to_string(::getpid()) + ".csv"))
+                  .string()) {
+    std::ofstream(path_) << text;
+  }
+  ~TemporaryFile() { std::filesystem::remove(path_); }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+constexpr const char* kHeader = "kind,a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n";
+// 1 * 2 + 3 = 5, in both types.
+constexpr const char* kRow = "sum,3c00,0,0,0,4000,0,0,0,40400000,40a00000,4200,4500\n";
+
+template <class Error, class Function>
+std::string message_of(Function function) {
+  try {
+    function();
+  } catch (const Error& error) {
+    return error.what();
+  }
+  return "nothing was thrown";
+}
+
+TEST(FindProfile, ReturnsEveryProfileByItsName) {
+  for (const ArithmeticProfile& profile : arithmetic_profiles()) {
+    EXPECT_EQ(find_profile(profile.name).name, profile.name);
+  }
+}
+
+TEST(FindProfile, SuggestsTheNearestName) {
+  EXPECT_EQ(message_of<UsageError>([] { find_profile("volt"); }),
+            "--profile: unknown 'volt', did you mean 'volta'?; "
+            "allowed: volta, turing, ampere, hopper, fma884");
+}
+
+TEST(NativeProfile, IsTheTensorCoreThatTheInstructionRunsOn) {
+  EXPECT_EQ(native_profile(70, 4).name, "volta");
+  EXPECT_EQ(native_profile(75, 4).name, "turing");
+  EXPECT_EQ(native_profile(75, 8).name, "turing");
+  EXPECT_EQ(native_profile(80, 8).name, "ampere");
+  EXPECT_EQ(native_profile(89, 16).name, "ampere");
+  EXPECT_EQ(native_profile(90, 16).name, "hopper");
+}
+
+TEST(NativeProfile, OfM8n8k4IsAnFmaChainFromSm80On) {
+  EXPECT_EQ(native_profile(80, 4).name, "fma884");
+  EXPECT_EQ(native_profile(90, 4).name, "fma884");
+}
+
+TEST(NativeProfile, SaysWhichGpusHaveTheInstruction) {
+  const std::string message = message_of<EnvironmentError>([] { native_profile(70, 8); });
+  EXPECT_NE(message.find("sm_70 has no MMA of 8 terms"), std::string::npos) << message;
+  EXPECT_THROW(native_profile(75, 16), EnvironmentError);
+  EXPECT_THROW(native_profile(90, 12), EnvironmentError);
+}
+
+TEST(LoadVectorFile, ReadsRowsThatReplayReproduces) {
+  const TemporaryFile file(std::string(kHeader) + kRow + kRow);
+  const std::vector<VectorRow> rows = load_vector_file(file.path());
+  ASSERT_EQ(rows.size(), 2u);
+  EXPECT_EQ(rows[1].kind, "sum");
+  const ReplayResult result = replay(find_profile("volta"), rows);
+  EXPECT_EQ(result.reproduced_f32, 2u);
+  EXPECT_EQ(result.reproduced_f16, 2u);
+}
+
+TEST(LoadVectorFile, NamesAFileThatIsNotThere) {
+  EXPECT_EQ(message_of<UsageError>([] { load_vector_file("/nowhere/v.csv"); }),
+            "--vectors: /nowhere/v.csv cannot be read: No such file or directory");
+}
+
+TEST(LoadVectorFile, RefusesADirectory) {
+  EXPECT_EQ(message_of<UsageError>([] { load_vector_file("/"); }),
+            "--vectors: / is a directory; allowed: CSV files");
+}
+
+TEST(LoadVectorFile, NamesFileLineAndColumnOfWhatItCannotRead) {
+  const TemporaryFile file(std::string(kHeader) + kRow + "sum,3c00,xyz\n");
+  EXPECT_EQ(message_of<UsageError>([&] { load_vector_file(file.path()); }),
+            "--vectors: " + file.path() + ": line 3, column a2: missing");
+}
+
+}  // namespace
+}  // namespace sparkbench

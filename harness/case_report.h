@@ -1,0 +1,17 @@
+// Everything that is known of one problem and of every kernel that ran on it, a fact a line.
+#pragma once
+
+#include <string>
+
+#include "results/run_record.h"
+
+namespace sparkbench {
+
+/// The problem of the run's first case, the device and the method.
+std::string format_run_head(const RunRecord& run);
+
+/// Status, times or why there are none, work, memory, errors, counts of an emulated run, warnings,
+/// and the command that repeats the case. What is not known is left out.
+std::string format_case_report(const CaseRecord& record);
+
+}  // namespace sparkbench

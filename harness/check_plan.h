@@ -1,0 +1,32 @@
+// Which part of a problem is computed and compared with the oracle. A GPU computes all of it; the
+// emulated machine and the fp64 oracle are slow, so of a long problem they see a sample.
+#pragma once
+
+#include <array>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "reference/forward_rows.h"
+
+namespace sparkbench {
+
+struct CheckPlan {
+  std::vector<std::array<int, 3>> tiles;  // {tile, head, batch} to emulate; empty: all of them
+  std::vector<QueryRow> rows;             // to compare, ascending
+
+  bool is_sampled(const Problem& problem) const { return rows.size() < problem.lse_elements(); }
+};
+
+/// How a device computes and how much of it is affordable.
+struct CheckBudget {
+  int rows_per_tile;     // query rows in the unit that is emulated
+  double emulate_flops;  // of the device's kernels; infinite on a GPU
+  double oracle_flops;   // of the fp64 reference
+};
+
+/// All rows when both budgets allow it. Else, where kernels are emulated, as many whole query tiles
+/// as fit, at least two (two cores work on two blocks), spread evenly over tiles, heads and batch
+/// with the first and the last always among them; on a GPU, rows spread evenly.
+CheckPlan make_check_plan(const Problem& problem, const CheckBudget& budget);
+
+}  // namespace sparkbench

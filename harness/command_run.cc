@@ -1,0 +1,96 @@
+// sparkbench run: one problem, every chosen kernel, all that is known of each.
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <set>
+
+#include "harness/case_report.h"
+#include "harness/commands.h"
+#include "results/case_id.h"
+#include "results/enum_names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// Without a preset the axes that are lists in "quick" come down to one value each.
+void choose_one_problem(SweepOptions& options) {
+  if (!options.preset.empty()) return;
+  AxisFlags& axes = options.axes;
+  if (!axes.head_dim) axes.head_dim = "64";
+  if (!axes.seqlen) axes.seqlen = "256";
+  if (!axes.causal) axes.causal = "false";
+  if (!axes.dropout) axes.dropout = "0";
+}
+
+/// "--seqlen (256, 512), --causal (false, true)": the axes on which the cases differ.
+std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& flags) {
+  std::vector<std::string> axes;
+  const auto add = [&](const char* flag, auto value_of) {
+    std::set<decltype(value_of(cases.front()))> values;
+    for (const SweepCase& sweep_case : cases) values.insert(value_of(sweep_case));
+    if (values.size() > 1) axes.push_back(fmt::format("{} ({})", flag, fmt::join(values, ", ")));
+  };
+  add("--pass", [](const SweepCase& each) { return name_of(each.pass); });
+  add("--headdim", [](const SweepCase& each) { return each.problem.head_dim; });
+  add("--seqlen", [](const SweepCase& each) { return each.problem.seqlen_q; });
+  if (flags.seqlen_k)
+    add("--seqlen-k", [](const SweepCase& each) { return each.problem.seqlen_k; });
+  add("--causal", [](const SweepCase& each) { return each.problem.causal; });
+  add("--dropout", [](const SweepCase& each) { return each.problem.dropout_p; });
+  return fmt::format("{}", fmt::join(axes, ", "));
+}
+
+/// Throws UsageError unless all cases are of one problem.
+void require_one_problem(const std::vector<SweepCase>& cases, const AxisFlags& flags) {
+  std::set<std::string> problems;
+  for (const SweepCase& sweep_case : cases) {
+    problems.insert(make_case_id("", sweep_case.pass, sweep_case.problem));
+  }
+  if (problems.size() > 1) {
+    throw UsageError(
+        fmt::format("run takes one problem, the flags describe {}: give one value of {}",
+                    problems.size(), varying_axes(cases, flags)));
+  }
+}
+
+ExitCode run_one_problem(const SweepRequest& request, const Streams& streams) {
+  const SweepOptions& options = request.options;
+  const auto device = open_device(options.device);
+  const std::vector<SweepCase> cases = plan_sweep(request, *device);
+  require_one_problem(cases, options.axes);
+  if (options.is_dry_run) {
+    for (const SweepCase& sweep_case : cases) {
+      streams.out << make_case_id(sweep_case.kernel, sweep_case.pass, sweep_case.problem) << '\n';
+    }
+    return ExitCode::kOk;
+  }
+  const RunRecord run = run_sweep(request, *device, cases, streams);
+  write_outputs(options, run, streams);
+  if (!options.is_quiet) {
+    const bool is_stdout_taken =
+        options.json_file == "-" || options.csv_file == "-" || options.markdown_file == "-";
+    std::ostream& out = is_stdout_taken ? streams.err : streams.out;
+    out << format_run_head(run);
+    for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
+  }
+  return exit_code_of(run);
+}
+
+}  // namespace
+
+void add_run_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand("run", "Measure one problem and tell everything");
+  const auto options = std::make_shared<SweepOptions>();
+  add_sweep_flags(*command, *options);
+  command->callback([options, &invocation, &action] {
+    choose_one_problem(*options);
+    action = [options, &invocation] {
+      return run_one_problem({*options, "quick", true, invocation.argv}, invocation.streams);
+    };
+  });
+}
+
+}  // namespace sparkbench

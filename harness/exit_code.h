@@ -1,0 +1,16 @@
+// What the program's exit status says.
+#pragma once
+
+namespace sparkbench {
+
+enum class ExitCode {
+  kOk = 0,           // all cases ran, or were skipped for a declared reason, and were correct
+  kFinding = 1,      // an incorrect result
+  kUsage = 2,        // the command line cannot be carried out
+  kEnvironment = 3,  // no such device, or an architecture that is not supported
+  kIncomplete = 4,   // a case failed to run
+  kOutput = 5,       // a result could not be written
+  kInterrupted = 130,
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,18 @@
+// Versions of what a GPU run depends on.
+#pragma once
+
+#include <optional>
+#include <string>
+
+namespace sparkbench {
+
+/// Null what is not there, or was not built in.
+struct GpuLibraries {
+  std::optional<std::string> driver_version;  // the newest CUDA that the driver supports
+  std::optional<std::string> cuda_runtime;
+  std::optional<std::string> cublas_version;
+};
+
+GpuLibraries gpu_libraries();
+
+}  // namespace sparkbench

@@ -1,0 +1,36 @@
+#include "harness/gpu_peaks.h"
+
+namespace sparkbench {
+namespace {
+
+struct NamedPeaks {
+  std::string_view name_contains;
+  GpuPeaks peaks;
+};
+
+// NVIDIA's data sheets of each product. The first match counts: longer names come first.
+constexpr NamedPeaks kTable[] = {
+    {"V100-SXM3", {130, 981}},
+    {"V100-SXM2", {125, 900}},
+    {"V100-PCIE", {112, 900}},
+    {"Tesla T4", {65, 320}},
+    {"A100-SXM4-80GB", {312, 2039}},
+    {"A100-SXM4-40GB", {312, 1555}},
+    {"A100 80GB PCIe", {312, 1935}},
+    {"A100-PCIE-40GB", {312, 1555}},
+    {"L40S", {362, 864}},
+    {"H100 80GB HBM3", {989, 3350}},
+    {"H100 PCIe", {756, 2000}},
+    {"H200", {989, 4800}},
+};
+
+}  // namespace
+
+std::optional<GpuPeaks> gpu_peaks(std::string_view driver_name) {
+  for (const NamedPeaks& entry : kTable) {
+    if (driver_name.find(entry.name_contains) != std::string_view::npos) return entry.peaks;
+  }
+  return std::nullopt;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,99 @@
+#include "harness/outcome_record.h"
+
+#include <fmt/format.h>
+
+#include <filesystem>
+
+#include "harness/statistics.h"
+
+namespace sparkbench {
+namespace {
+
+void record_timing(const Timing& timing, const DeviceInfo& device, CaseRecord& record) {
+  record.time_ms = summarize_samples(timing.samples_ms);
+  record.noise = relative_deviation(timing.samples_ms);
+  record.sampling = Sampling{static_cast<int>(timing.samples_ms.size()), timing.stop_reason, 0};
+  const double seconds = record.time_ms->median * 1e-3;
+  if (!record.valid) return;
+  record.tflops = static_cast<double>(record.flops) / seconds * 1e-12;
+  record.gbps = static_cast<double>(record.bytes) / seconds * 1e-9;
+  if (device.peak_tflops) record.peak_fraction = *record.tflops / *device.peak_tflops;
+  if (device.peak_gbps) record.bandwidth_fraction = *record.gbps / *device.peak_gbps;
+}
+
+std::uint64_t count_races(const EmulationReport& report) {
+  std::uint64_t races = 0;
+  for (const Finding& finding : report.findings) {
+    races += finding.kind == FindingKind::kSharedRace || finding.kind == FindingKind::kGlobalRace;
+  }
+  return races;
+}
+
+Emulation make_emulation(const EmulationReport& report) {
+  const Counters& counters = report.counters;
+  Emulation emulation;
+  emulation.host_seconds = report.host_seconds;
+  emulation.mma = counters.mma_m8n8k4;
+  emulation.mufu = counters.mufu;
+  emulation.half_conversions = counters.half_conversions;
+  emulation.shuffles = counters.shuffles;
+  emulation.barriers = counters.barriers;
+  emulation.shared_loads = counters.shared_loads;
+  emulation.shared_stores = counters.shared_stores;
+  emulation.shared_wavefronts = counters.shared_wavefronts;
+  emulation.bank_conflicts = counters.bank_conflicts;
+  emulation.global_loads = counters.global_loads;
+  emulation.global_stores = counters.global_stores;
+  emulation.global_atomics = counters.global_atomics;
+  emulation.global_sectors_read = counters.global_sectors_read;
+  emulation.global_sectors_written = counters.global_sectors_written;
+  emulation.races = count_races(report);
+  emulation.findings = report.findings_total;
+  return emulation;
+}
+
+}  // namespace
+
+void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record) {
+  if (outcome.timing) record_timing(*outcome.timing, device, record);
+  if (outcome.emulation) record.emulation = make_emulation(*outcome.emulation);
+  if (device.kind == DeviceKind::kGpu) {
+    record.memory_bytes->workspace = outcome.workspace_bytes;
+    record.memory_bytes->peak = outcome.peak_bytes;
+  }
+}
+
+Accuracy make_accuracy(const ErrorMetrics& error, const Problem& problem,
+                       const std::vector<QueryRow>& rows) {
+  Accuracy accuracy;
+  accuracy.output = "o";
+  accuracy.oracle = "exact-fp64";
+  accuracy.checked_elements = error.checked_elements;
+  accuracy.max_abs = error.max_abs;
+  accuracy.mean_abs = error.mean_abs;
+  accuracy.rmse = error.rmse;
+  accuracy.rel_l1 = error.rel_l1;
+  accuracy.rel_l2 = error.rel_l2;
+  accuracy.mean_rel = error.mean_rel;
+  accuracy.max_rel = error.max_rel;
+  accuracy.rel_floor = error.rel_floor;
+  accuracy.cosine_diff = error.cosine_diff;
+  accuracy.mismatches = error.mismatches;
+  accuracy.nonfinite = error.nonfinite;
+  accuracy.worst_got = error.worst_got;
+  accuracy.worst_want = error.worst_want;
+  accuracy.lse_max_abs = error.lse_max_abs;
+  for (const int index : element_position(problem, rows, error.worst_index)) {
+    accuracy.worst_index.push_back(index);
+  }
+  return accuracy;
+}
+
+std::string describe(const Finding& finding) {
+  return fmt::format("{} at {}:{}, block ({},{},{}), thread {}: {}", to_string(finding.kind),
+                     std::filesystem::path(finding.file).filename().string(), finding.line,
+                     finding.block[0], finding.block[1], finding.block[2], finding.thread,
+                     finding.message);
+}
+
+}  // namespace sparkbench

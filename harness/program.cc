@@ -1,0 +1,81 @@
+#include "harness/program.h"
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <exception>
+#include <ostream>
+
+#include "harness/build_info.h"
+#include "harness/commands.h"
+#include "harness/environment_error.h"
+#include "results/output_error.h"
+#include "sweeps/names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// CLI11 says "The following argument was not expected: swep"; name what was meant.
+void check_command_name(const CLI::App& program, const std::vector<std::string>& argv) {
+  if (argv.size() < 2 || argv[1].empty() || argv[1][0] == '-') return;
+  std::vector<std::string> known;
+  for (const CLI::App* command : program.get_subcommands({})) known.push_back(command->get_name());
+  if (std::find(known.begin(), known.end(), argv[1]) == known.end()) {
+    throw UsageError(unknown_name_message("command", argv[1], known));
+  }
+}
+
+/// CLI11's codes for --help and --version are 0; its errors are ours to print, in one line.
+int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
+                       std::ostream& err) {
+  if (error.get_exit_code() == 0) return program.exit(error, out, err);
+  std::string message = error.what();
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  err << "sparkbench: " << message << "; see sparkbench --help\n";
+  return static_cast<int>(ExitCode::kUsage);
+}
+
+int fail(std::ostream& err, const std::exception& error, ExitCode code) {
+  err << "sparkbench: " << error.what() << '\n';
+  return static_cast<int>(code);
+}
+
+int parse_and_run(const std::vector<std::string>& argv, const Streams& streams) {
+  CLI::App program("How fast, how large and how wrong fused attention kernels are", "sparkbench");
+  program.set_version_flag("--version", std::string("sparkbench ") + kVersion);
+  program.require_subcommand(1);
+  const Invocation invocation{argv, streams};
+  Action action;
+  add_sweep_command(program, invocation, action);
+  add_accuracy_command(program, invocation, action);
+  add_run_command(program, invocation, action);
+  add_list_command(program, invocation, action);
+  add_info_command(program, invocation, action);
+  add_check_arithmetic_command(program, invocation, action);
+  check_command_name(program, argv);
+  try {
+    std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
+    program.parse(std::move(reversed));
+  } catch (const CLI::ParseError& error) {
+    return report_parse_error(program, error, streams.out, streams.err);
+  }
+  return static_cast<int>(action());
+}
+
+}  // namespace
+
+int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err) {
+  try {
+    return parse_and_run(argv, {out, err});
+  } catch (const UsageError& error) {
+    return fail(err, error, ExitCode::kUsage);
+  } catch (const EnvironmentError& error) {
+    return fail(err, error, ExitCode::kEnvironment);
+  } catch (const OutputError& error) {
+    return fail(err, error, ExitCode::kOutput);
+  } catch (const std::exception& error) {
+    return fail(err, error, ExitCode::kIncomplete);
+  }
+}
+
+}  // namespace sparkbench

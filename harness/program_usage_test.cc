@@ -1,0 +1,190 @@
+// What cannot be done is refused in one line that says what, why and what is allowed, before
+// anything is written.
+#include <algorithm>
+#include <ostream>
+
+#include "harness/test_program.h"
+
+namespace sparkbench {
+namespace {
+
+struct Refusal {
+  const char* name;
+  const char* arguments;
+  int exit_code;
+  const char* says;  // and
+  const char* hints;
+};
+
+void PrintTo(const Refusal& refusal, std::ostream* out) { *out << refusal.arguments; }
+
+class BadInput : public testing::TestWithParam<Refusal> {};
+
+TEST_P(BadInput, IsRefusedInOneLine) {
+  const ProgramResult result = run_sparkbench(GetParam().arguments);
+  EXPECT_EQ(result.exit_code, GetParam().exit_code);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_EQ(result.err.rfind("sparkbench: ", 0), 0u) << result.err;
+  EXPECT_NE(result.err.find(GetParam().says), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find(GetParam().hints), std::string::npos) << result.err;
+}
+
+std::string name_of_refusal(const testing::TestParamInfo<Refusal>& info) { return info.param.name; }
+
+INSTANTIATE_TEST_SUITE_P(
+    Names, BadInput,
+    testing::Values(
+        Refusal{"Command", "swep", 2, "unknown 'swep'", "did you mean 'sweep'"},
+        Refusal{"NoCommand", "", 2, "subcommand", "--help"},
+        Refusal{"AxisFlag", "sweep --sequlen 64", 2, "--sequlen", "did you mean '--seqlen'"},
+        Refusal{"StrayArgument", "sweep 64", 2, "64", "sparkbench sweep --help"},
+        Refusal{"Kernel", "sweep --device emulated-v100 --kernel volta-fp32ac", 2,
+                "--kernel: unknown 'volta-fp32ac'", "did you mean 'volta-fp32acc'"},
+        Refusal{"GlobWithoutKernel", "sweep --device emulated-v100 --kernel flash-*", 2,
+                "--kernel: unknown 'flash-*'", "allowed: volta-"},
+        Refusal{"Preset", "sweep --preset quik", 2, "--preset: unknown 'quik'",
+                "did you mean 'quick'"},
+        Refusal{"Device", "sweep --device emulated-v10", 2, "--device: unknown 'emulated-v10'",
+                "did you mean 'emulated-v100'"},
+        Refusal{"AbsentGpu", "sweep --device cuda:77", 3, "no cuda:77", "this machine has"},
+        Refusal{"GpuWithoutNumber", "info --device cuda:first", 3, "no cuda:first",
+                "this machine has"},
+        Refusal{"Input", "sweep --input gaussian", 2, "--input: unknown 'gaussian'",
+                "allowed: normal, outliers, uniform"},
+        Refusal{"Cache", "sweep --cache warm", 2, "--cache", "cold"},
+        Refusal{"Pass", "sweep --pass forward", 2, "--pass: unknown 'forward'", "allowed: fwd"}),
+    name_of_refusal);
+
+INSTANTIATE_TEST_SUITE_P(
+    Lists, BadInput,
+    testing::Values(
+        Refusal{"EmptyItem", "sweep --seqlen 64,,128", 2, "--seqlen: '64,,128' has an empty item",
+                "separated by single commas"},
+        Refusal{"Word", "sweep --seqlen long", 2, "--seqlen: 'long' is not a whole number",
+                "allowed"},
+        Refusal{"UnknownSuffix", "sweep --seqlen 64g", 2, "'64g' is not a whole number",
+                "suffix k = 1024"},
+        Refusal{"Fraction", "sweep --headdim 64.5", 2, "--headdim: '64.5' is not a whole number",
+                "allowed"},
+        Refusal{"RangeWithoutStep", "sweep --seqlen 64:512", 2,
+                "'64:512' is a range without a step", "first:last:*factor"},
+        Refusal{"RangeBackwards", "sweep --seqlen 512:64:*2", 2,
+                "'512:64:*2' runs from the larger to the smaller", "allowed"},
+        Refusal{"RangeWithoutEnd", "sweep --seqlen 64:512:*1", 2, "would never end", "allowed"},
+        Refusal{"RangeByDivision", "sweep --seqlen 64:512:/2", 2, "neither * nor +", "allowed"},
+        Refusal{"Boolean", "sweep --causal maybe", 2, "--causal: 'maybe' is not a choice",
+                "true, false, both"},
+        Refusal{"ListOfBatches", "sweep --batch 1,2", 2, "--batch: '1,2' is a list",
+                "one whole number"}),
+    name_of_refusal);
+
+INSTANTIATE_TEST_SUITE_P(
+    Values, BadInput,
+    testing::Values(
+        Refusal{"SeqlenZero", "sweep --seqlen 0", 2, "--seqlen: '0' is below 1", "from 1 to 16m"},
+        Refusal{"SeqlenNegative", "sweep --seqlen -5", 2, "--seqlen: '-5' is below 1", "allowed"},
+        Refusal{"SeqlenAbsurd", "sweep --seqlen 99999999999999999999", 2, "is too large",
+                "from 1 to 16m"},
+        Refusal{"SeqlenAboveTheMost", "sweep --seqlen-k 17m", 2, "--seqlen-k: '17m' is too large",
+                "from 1 to 16m"},
+        Refusal{"HeadsZero", "sweep --heads 0", 2, "--heads: '0' is below 1", "allowed"},
+        Refusal{"HeadDimNotDividingHidden", "sweep --headdim 96 --heads auto", 2,
+                "--headdim: 96 does not divide the hidden size 2048", "allowed: its divisors"},
+        Refusal{"DropoutOne", "sweep --dropout 1", 2, "--dropout: '1' is outside [0, 1)",
+                "0 <= p < 1"},
+        Refusal{"DropoutNegative", "sweep --dropout -0.1", 2, "'-0.1' is outside [0, 1)",
+                "0 <= p < 1"},
+        Refusal{"DropoutNan", "sweep --dropout nan", 2, "'nan' is outside [0, 1)", "0 <= p < 1"},
+        Refusal{"DropoutInfinite", "sweep --dropout inf", 2, "'inf' is outside [0, 1)",
+                "0 <= p < 1"},
+        Refusal{"DropoutWord", "sweep --dropout half", 2, "'half' is not a number", "0 <= p < 1"},
+        Refusal{"SeedNegative", "sweep --seed -1", 2, "--seed", "-1"},
+        Refusal{"OneSample", "sweep --min-samples 1", 2, "--min-samples", "2"},
+        Refusal{"NoiseNan", "sweep --max-noise nan", 2, "--max-noise", "nan"},
+        Refusal{"ToleranceNan", "sweep --tolerance-ratio nan", 2, "--tolerance-ratio", "nan"},
+        Refusal{"Tag", "sweep --tag night", 2, "--tag: 'night'", "KEY=VALUE"},
+        Refusal{"AccuracyUnverified", "accuracy --no-verify", 2, "--no-verify", "verify"},
+        Refusal{"RunOfManyProblems", "run --device emulated-v100 --seqlen 64,128 --causal both", 2,
+                "run takes one problem, the flags describe 4",
+                "--seqlen (64, 128), --causal (false, true)"}),
+    name_of_refusal);
+
+INSTANTIATE_TEST_SUITE_P(
+    Vectors, BadInput,
+    testing::Values(
+        Refusal{"Profile", "check-arithmetic --profile volt --vectors v.csv", 2,
+                "--profile: unknown 'volt'", "did you mean 'volta'"},
+        Refusal{"NoProfile", "check-arithmetic --vectors v.csv", 2, "--profile: needed",
+                "--device"},
+        Refusal{"NoVectors", "check-arithmetic --profile volta", 2, "--vectors", "required"},
+        Refusal{"MissingFile", "check-arithmetic --profile volta --vectors /nowhere/v.csv", 2,
+                "/nowhere/v.csv cannot be read", "No such file or directory"},
+        Refusal{"Directory", "check-arithmetic --profile volta --vectors /", 2, "/ is a directory",
+                "allowed: CSV files"},
+        Refusal{"EmulatedDevice", "check-arithmetic --device emulated-v100 --vectors v.csv", 2,
+                "'emulated-v100' is not a GPU", "allowed: cuda:N"}),
+    name_of_refusal);
+
+/// One line on `err`, this exit code, and nothing on `out`.
+void expect_refused(const ProgramResult& result, int exit_code, const std::string& says) {
+  EXPECT_EQ(result.exit_code, exit_code);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_NE(result.err.find(says), std::string::npos) << result.err;
+}
+
+constexpr const char* kTinySweep =
+    "sweep --device emulated-v100 --kernel volta-fp32acc --headdim 64 --seqlen 9 --causal false "
+    "--dropout 0 --heads 1 --batch 1 ";
+
+TEST(OutputPath, InAMissingFolderIsRefusedBeforeAnythingIsWritten) {
+  const TemporaryFolder folder;
+  for (const std::string flag : {"--json", "--csv", "--md"}) {
+    const std::string path = folder / "missing/result";
+    expect_refused(run_sparkbench(kTinySweep + flag + " " + path + " --out " + (folder / "run")), 5,
+                   path);
+    EXPECT_TRUE(folder.is_empty()) << flag;
+  }
+}
+
+TEST(OutputPath, BelowAFileOrAtAFolderIsRefused) {
+  const TemporaryFolder folder;
+  write_text(folder / "file", "kept");
+  expect_refused(run_sparkbench(kTinySweep + ("--json " + (folder / "file/result.json"))), 5,
+                 "file/result.json");
+  expect_refused(run_sparkbench(kTinySweep + ("--json " + (folder / ""))), 5, "--json");
+  expect_refused(run_sparkbench(kTinySweep + ("--out " + (folder / "file"))), 5, "file");
+  EXPECT_EQ(read_file(folder / "file"), "kept");
+}
+
+TEST(OutputFolder, ThatHoldsSomethingIsRefusedAndKept) {
+  const TemporaryFolder folder;
+  write_text(folder / "cases.jsonl", "kept");
+  expect_refused(run_sparkbench(kTinySweep + ("--out " + (folder / ""))), 5, "cases.jsonl");
+  EXPECT_EQ(read_file(folder / "cases.jsonl"), "kept");
+}
+
+TEST(OutputFolder, IsNotMadeForACommandLineThatCannotBeCarriedOut) {
+  const TemporaryFolder folder;
+  const std::string out = "--out " + (folder / "run");
+  for (const std::string bad : {"--kernel none", "--tag night", "--input gaussian", "--seqlen 0"}) {
+    expect_refused(run_sparkbench("sweep --device emulated-v100 " + bad + " " + out), 2, "--");
+    EXPECT_TRUE(folder.is_empty()) << bad;
+  }
+}
+
+TEST(StandardOutput, TakesOneOutputOnly) {
+  expect_refused(run_sparkbench(kTinySweep + std::string("--json - --csv -")), 2,
+                 "only one of them can be '-'");
+}
+
+TEST(Vectors, AreRefusedWithFileLineAndColumn) {
+  const TemporaryFolder folder;
+  write_text(folder / "v.csv", "a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n1,2,oops\n");
+  expect_refused(run_sparkbench("check-arithmetic --profile volta --vectors " + (folder / "v.csv")),
+                 2, (folder / "v.csv") + ": line 2, column a3");
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,44 @@
+// Tells on the error stream how far a sweep is.
+//   On a terminal one line, rewritten:  [17/48] volta-fp32acc/fwd/...  ETA 1m52s
+//   Elsewhere one plain line per case.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <iosfwd>
+#include <string>
+
+#include "results/case_record.h"
+
+namespace sparkbench {
+
+class Progress {
+ public:
+  /// Writes nothing when `is_shown` is false.
+  Progress(std::ostream& stream, std::size_t total, bool is_shown, bool is_terminal);
+  /// Leaves the terminal's line empty.
+  ~Progress();
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+
+  void begin_case(const std::string& id);
+  void end_case(const CaseRecord& record);
+
+ private:
+  std::string eta() const;
+
+  std::ostream& stream_;
+  std::size_t total_;
+  std::size_t done_ = 0;
+  bool is_shown_;
+  bool is_terminal_;
+  std::chrono::steady_clock::time_point start_;
+};
+
+/// "45s", "1m52s", "2h03m"
+std::string format_duration(double seconds);
+
+/// What one case came to, in a few words: "ok, error 0.020 %, 0.824 ms".
+std::string format_outcome(const CaseRecord& record);
+
+}  // namespace sparkbench

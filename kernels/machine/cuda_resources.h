@@ -1,0 +1,63 @@
+// CUDA resources that free themselves. Included only where the GPU path is built.
+#pragma once
+
+#include <cuda_runtime_api.h>
+
+#include <cstddef>
+#include <memory>
+
+#include "kernels/machine/cuda_check.h"
+
+namespace sparkbench {
+
+/// Device memory.
+class DeviceBuffer {
+ public:
+  /// Throws std::runtime_error when there is not enough of it.
+  explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
+    void* memory = nullptr;
+    CUDA_CHECK(cudaMalloc(&memory, bytes));
+    memory_.reset(memory);
+  }
+
+  template <class T>
+  T* as() const {
+    return static_cast<T*>(memory_.get());
+  }
+  std::size_t bytes() const { return bytes_; }
+
+ private:
+  struct Free {
+    void operator()(void* memory) const { cudaFree(memory); }
+  };
+  std::unique_ptr<void, Free> memory_;
+  std::size_t bytes_;
+};
+
+class CudaStream {
+ public:
+  CudaStream() { CUDA_CHECK(cudaStreamCreateWithFlags(&stream_, cudaStreamNonBlocking)); }
+  ~CudaStream() { cudaStreamDestroy(stream_); }
+  CudaStream(const CudaStream&) = delete;
+  CudaStream& operator=(const CudaStream&) = delete;
+  cudaStream_t get() const { return stream_; }
+  void synchronize() const { CUDA_CHECK(cudaStreamSynchronize(stream_)); }
+
+ private:
+  cudaStream_t stream_ = nullptr;
+};
+
+class CudaEvent {
+ public:
+  CudaEvent() { CUDA_CHECK(cudaEventCreate(&event_)); }
+  ~CudaEvent() { cudaEventDestroy(event_); }
+  CudaEvent(const CudaEvent&) = delete;
+  CudaEvent& operator=(const CudaEvent&) = delete;
+  void record(const CudaStream& stream) const { CUDA_CHECK(cudaEventRecord(event_, stream.get())); }
+  cudaEvent_t get() const { return event_; }
+
+ private:
+  cudaEvent_t event_ = nullptr;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,122 @@
+#include "kernels/machine/emulated/machine.h"
+
+#include <cmath>
+#include <limits>
+#include <vector>
+
+#include "kernels/machine/emulated/test_launch.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr std::uint32_t kOneTwo = 0x40003c00u;  // halves 1, 2
+
+TEST(EmulatedMachine, NumbersThreadsLanesWarpsAndBlocks) {
+  std::vector<int> visits(2 * 3 * 4 * 64);
+  run({.warps = 2, .grid = {2, 3, 4}}, [&](EmulatedMachine& machine) {
+    EXPECT_EQ(machine.thread(), 32 * machine.warp() + machine.lane());
+    const int block = machine.block(0) + 2 * (machine.block(1) + 3 * machine.block(2));
+    ++visits[static_cast<std::size_t>(64 * block + machine.thread())];
+  });
+  EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
+}
+
+TEST(EmulatedMachine, ShufflesLaneByLaneTimeAfterTime) {
+  run({.warps = 2}, [](EmulatedMachine& machine) {
+    for (const int mask : {1, 2, 16, 31}) {
+      EXPECT_EQ(machine.shuffle_xor(machine.thread(), mask), machine.thread() ^ mask);
+    }
+    EXPECT_EQ(machine.shuffle_xor(0.5f * static_cast<float>(machine.lane()), 4),
+              0.5f * static_cast<float>(machine.lane() ^ 4));
+    EXPECT_EQ(machine.shuffle_xor(machine.lane(), 32), machine.lane());
+  });
+}
+
+TEST(EmulatedMachine, MultipliesTheFragmentsOfAWarp) {
+  // Row i of A is (i, 0, 0, 0) and (0, i, 0, 0); B is all ones: C[i][j] = 2i + 1.
+  run({}, [](EmulatedMachine& machine) {
+    const std::uint32_t row = to_half(static_cast<float>(owned_row(machine.lane()))).bits;
+    const OperandFragment a[2] = {{{row, 0}}, {{row << 16, 0}}};
+    const OperandFragment b[2] = {{{0x3c003c00u, 0x3c003c00u}}, {{0x3c003c00u, 0x3c003c00u}}};
+    AccumulatorFragment<Accumulator::kFp32> wide;
+    for (float& element : wide.element) element = 1.0f;
+    AccumulatorFragment<Accumulator::kFp16> narrow{{kOneTwo, kOneTwo, kOneTwo, kOneTwo}};
+    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(wide, a, b);
+    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(narrow, a, b);
+    for (int i = 0; i < 8; ++i) {
+      EXPECT_EQ(wide.element[i], 1.0f + 2.0f * static_cast<float>(fp32_row(machine.lane(), i)));
+    }
+    const float twice_row = 2.0f * static_cast<float>(owned_row(machine.lane()));
+    for (const std::uint32_t pair : narrow.pair) {
+      EXPECT_EQ(machine.low_half(pair), 1.0f + twice_row);
+      EXPECT_EQ(machine.high_half(pair), 2.0f + twice_row);
+    }
+  });
+}
+
+TEST(EmulatedMachine, PacksAndWidensHalves) {
+  run({}, [](EmulatedMachine& machine) {
+    EXPECT_EQ(machine.pack_halves(1.0f, 2.0f), kOneTwo);
+    EXPECT_EQ(machine.low_half(kOneTwo), 1.0f);
+    EXPECT_EQ(machine.high_half(kOneTwo), 2.0f);
+  });
+}
+
+TEST(EmulatedMachine, RoundsAFusedMultiplyAddOnce) {
+  run({}, [](EmulatedMachine& machine) {
+    const float x = 1.0f + 0x1p-12f;  // x * x = 1 + 2^-11 + 2^-24, whose last bit a float loses
+    EXPECT_EQ(machine.fma(x, x, -1.0f - 0x1p-11f), 0x1p-24f);
+    EXPECT_EQ(machine.reciprocal(3.0f), 1.0f / 3.0f);
+    EXPECT_EQ(machine.exp2(-1.0f), 0.5f);
+    EXPECT_EQ(machine.log2(8.0f), 3.0f);
+  });
+}
+
+TEST(EmulatedMachine, CountsInstructionsOnceAWarp) {
+  std::vector<float> global(3 * 64);
+  const std::vector<GlobalRegion> regions = {{"x", global.data(), 3 * 64 * 4, true, true}};
+  const auto report = run({.warps = 2, .regions = regions}, [&](EmulatedMachine& machine) {
+    float* const shared = &machine.shared<float>();
+    const int thread = machine.thread();
+    const float loaded = machine.load_global<float>(&global[thread]);
+    machine.store_shared(shared + 2 * thread, machine.exp2(loaded));  // 2 wavefronts a warp
+    machine.barrier();
+    const float other = machine.load_shared<float>(shared + 2 * (thread ^ 32));
+    machine.shuffle_xor(machine.pack_halves(other, other), 1);
+    AccumulatorFragment<Accumulator::kFp16> c{};
+    const OperandFragment operands[3] = {};
+    machine.mma_m8n8k4<Major::kRow, Major::kRow>(c, operands, operands);
+    machine.store_global(&global[64 + 2 * thread], Bits64{});
+    machine.add_global(&global[0], 1.0f);
+  });
+  const Counters& counters = report.counters;
+  EXPECT_EQ(counters.mma_m8n8k4, 2u * 3u);
+  EXPECT_EQ(counters.mufu, 2u);
+  EXPECT_EQ(counters.half_conversions, 2u * 2u);
+  EXPECT_EQ(counters.shuffles, 2u);
+  EXPECT_EQ(counters.barriers, 1u);
+  EXPECT_EQ(counters.shared_loads, 2u);
+  EXPECT_EQ(counters.shared_stores, 2u);
+  EXPECT_EQ(counters.shared_wavefronts, 8u);
+  EXPECT_EQ(counters.bank_conflicts, 4u);
+  EXPECT_EQ(counters.global_loads, 2u);
+  EXPECT_EQ(counters.global_stores, 2u);
+  EXPECT_EQ(counters.global_atomics, 2u);
+}
+
+TEST(EmulatedMachine, CountsTheSectorsOfAWarpInstruction) {
+  std::vector<Bits128> memory(65);
+  Bits128* const first = &memory[1];  // where the host has put it does not matter
+  const std::vector<GlobalRegion> regions = {{"x", first, 1024, true, true}};
+  const auto report = run({.regions = regions}, [&](EmulatedMachine& machine) {
+    auto* const words = reinterpret_cast<std::uint32_t*>(first);
+    machine.load_global<float>(words + machine.lane());          // 128 bytes: 4 sectors
+    machine.load_global<Bits128>(first + 2 * machine.lane());    // half of each of 32
+    machine.store_global(words + 2 * machine.lane(), Bits64{});  // 256 bytes: 8 sectors
+  });
+  EXPECT_EQ(report.counters.global_sectors_read, 4u + 32u);
+  EXPECT_EQ(report.counters.global_sectors_written, 8u);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,145 @@
+#include "kernels/machine/emulated/tensor_core/vector_file.h"
+
+#include <fmt/format.h>
+
+#include <charconv>
+#include <stdexcept>
+
+#include "kernels/machine/emulated/tensor_core/block_dot.h"
+
+namespace sparkbench {
+namespace {
+
+std::vector<std::string_view> split(std::string_view line) {
+  std::vector<std::string_view> fields;
+  for (std::size_t comma = line.find(','); comma != std::string_view::npos;
+       comma = line.find(',')) {
+    fields.push_back(line.substr(0, comma));
+    line.remove_prefix(comma + 1);
+  }
+  fields.push_back(line);
+  return fields;
+}
+
+/// The columns that a header must have once it is known whether it has `kind` and how many terms.
+std::vector<std::string> expected_columns(bool has_kind, std::size_t terms) {
+  std::vector<std::string> columns;
+  if (has_kind) columns.emplace_back("kind");
+  for (const char operand : {'a', 'b'}) {
+    for (std::size_t k = 0; k < terms; ++k) columns.push_back(fmt::format("{}{}", operand, k));
+  }
+  columns.insert(columns.end(), {"c_f32", "d_f32", "c_f16", "d_f16"});
+  return columns;
+}
+
+class Parser {
+ public:
+  Parser(std::string_view name, std::string_view header) : name_(name) {
+    const std::vector<std::string_view> found = split(header);
+    has_kind_ = found[0] == "kind";
+    for (const std::string_view column : found) terms_ += column.starts_with('a') ? 1 : 0;
+    if (terms_ == 0 || terms_ % 4 != 0) {
+      fail(1, "a0", fmt::format("{} terms, expected a multiple of 4", terms_));
+    }
+    columns_ = expected_columns(has_kind_, terms_);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      const std::string_view column = i < found.size() ? found[i] : "";
+      if (column != columns_[i]) fail(1, columns_[i], fmt::format("header has '{}' there", column));
+    }
+    if (found.size() > columns_.size()) fail(1, found[columns_.size()], "unknown column");
+  }
+
+  VectorRow row(std::size_t line, std::string_view text) const {
+    const std::vector<std::string_view> fields = split(text);
+    if (fields.size() < columns_.size()) fail(line, columns_[fields.size()], "missing");
+    if (fields.size() > columns_.size()) {
+      fail(line, columns_.back(),
+           fmt::format("{} more fields after it than the header has",
+                       fields.size() - columns_.size()));
+    }
+    std::size_t next = has_kind_ ? 1 : 0;
+    const auto word = [&](std::size_t digits) {
+      const std::size_t i = next++;
+      return hexadecimal(line, columns_[i], fields[i], digits);
+    };
+    const auto half = [&] { return Half{static_cast<std::uint16_t>(word(4))}; };
+    VectorRow row;
+    row.line = line;
+    if (has_kind_) row.kind = fields[0];
+    for (std::size_t k = 0; k < terms_; ++k) row.a.push_back(half());
+    for (std::size_t k = 0; k < terms_; ++k) row.b.push_back(half());
+    row.c_f32 = word(8);
+    row.d_f32 = word(8);
+    row.c_f16 = half();
+    row.d_f16 = half();
+    return row;
+  }
+
+ private:
+  [[noreturn]] void fail(std::size_t line, std::string_view column, std::string_view what) const {
+    throw std::runtime_error(fmt::format("{}: line {}, column {}: {}", name_, line, column, what));
+  }
+
+  std::uint32_t hexadecimal(std::size_t line, std::string_view column, std::string_view field,
+                            std::size_t digits) const {
+    if (field.size() > digits) {
+      fail(line, column, fmt::format("'{}' has more than {} digits", field, digits));
+    }
+    std::uint32_t value = 0;
+    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value, 16);
+    if (error != std::errc() || end != field.data() + field.size()) {
+      fail(line, column, fmt::format("'{}' is not a hexadecimal number", field));
+    }
+    return value;
+  }
+
+  std::string name_;
+  bool has_kind_ = false;
+  std::size_t terms_ = 0;
+  std::vector<std::string> columns_;
+};
+
+/// Reads a line without its end, be it "\n" or "\r\n".
+bool read_line(std::istream& in, std::string& line) {
+  if (!std::getline(in, line)) return false;
+  if (line.ends_with('\r')) line.pop_back();
+  return true;
+}
+
+void record(std::size_t& reproduced, ReplayResult& result, const Miss& compared) {
+  if (compared.expected == compared.computed) {
+    ++reproduced;
+  } else if (result.first_misses.size() < kListedMisses) {
+    result.first_misses.push_back(compared);
+  }
+}
+
+}  // namespace
+
+std::vector<VectorRow> read_vector_file(std::istream& in, std::string_view name) {
+  std::string line;
+  if (!read_line(in, line)) throw std::runtime_error(fmt::format("{}: empty file", name));
+  const Parser parser(name, line);
+  std::vector<VectorRow> rows;
+  for (std::size_t number = 2; read_line(in, line); ++number) {
+    rows.push_back(parser.row(number, line));
+  }
+  if (rows.empty()) throw std::runtime_error(fmt::format("{}: no rows after the header", name));
+  return rows;
+}
+
+ReplayResult replay(const ArithmeticProfile& profile, const std::vector<VectorRow>& rows) {
+  ReplayResult result;
+  result.rows = rows.size();
+  for (const VectorRow& row : rows) {
+    const float d_f32 = dot_accumulate(profile, row.a, row.b, float_from_bits(row.c_f32));
+    const Half d_f16 = dot_accumulate(profile, row.a, row.b, row.c_f16);
+    record(result.reproduced_f32, result,
+           {row.line, row.kind, Accumulator::kFp32, row.d_f32, float_bits(d_f32)});
+    record(result.reproduced_f16, result,
+           {row.line, row.kind, Accumulator::kFp16, row.d_f16.bits, d_f16.bits});
+  }
+  return result;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,161 @@
+// GpuMachine: what a kernel may ask of the hardware (machine.h), answered by a GPU. Each function
+// is one intrinsic or one PTX instruction, named after what it does, so it costs nothing.
+#pragma once
+
+#include <cuda_fp16.h>
+
+#include <cstdint>
+
+#include "kernels/machine/machine.h"
+#include "kernels/tile/fragment.h"
+
+namespace sparkbench {
+
+class GpuMachine {
+ public:
+  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x); }
+  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) & 31; }
+  __device__ __forceinline__ int warp() const { return static_cast<int>(threadIdx.x) >> 5; }
+  __device__ __forceinline__ int block(int axis) const {
+    return static_cast<int>(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z);
+  }
+
+  template <class Tiles>
+  __device__ __forceinline__ Tiles& shared() const {
+    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    return *reinterpret_cast<Tiles*>(shared_bytes);
+  }
+
+  template <class T>
+  __device__ __forceinline__ T load_global(const void* address) const {
+    return load<T>(address);
+  }
+  template <class T>
+  __device__ __forceinline__ void store_global(void* address, T value) const {
+    store(address, value);
+  }
+  template <class T>
+  __device__ __forceinline__ T load_shared(const void* address) const {
+    return load<T>(address);
+  }
+  template <class T>
+  __device__ __forceinline__ void store_shared(void* address, T value) const {
+    store(address, value);
+  }
+  __device__ __forceinline__ void add_global(float* address, float value) const {
+    atomicAdd(address, value);
+  }
+
+  __device__ __forceinline__ void barrier() const { __syncthreads(); }
+  __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
+  template <class T>
+  __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) const {
+    return __shfl_xor_sync(0xffffffffu, value, lane_mask);
+  }
+
+  template <Major kA, Major kB, Accumulator kAccumulator, int kSteps>
+  __device__ __forceinline__ void mma_m8n8k4(AccumulatorFragment<kAccumulator>& c,
+                                             const OperandFragment (&a)[kSteps],
+                                             const OperandFragment (&b)[kSteps]) const {
+    static_assert(kA == Major::kRow, "no kernel multiplies a column-major A");
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      if constexpr (kB == Major::kRow) {
+        mma_row_row(c, a[step], b[step]);
+      } else {
+        mma_row_col(c, a[step], b[step]);
+      }
+    }
+  }
+
+  __device__ __forceinline__ float fma(float a, float b, float c) const {
+    return __fmaf_rn(a, b, c);
+  }
+  __device__ __forceinline__ float exp2(float x) const {
+    float result;
+    asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+  }
+  __device__ __forceinline__ float log2(float x) const {
+    float result;
+    asm("lg2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
+    return result;
+  }
+  __device__ __forceinline__ float reciprocal(float x) const { return __frcp_rn(x); }
+  __device__ __forceinline__ std::uint32_t pack_halves(float low, float high) const {
+    const __half2 pair = __floats2half2_rn(low, high);
+    return reinterpret_cast<const std::uint32_t&>(pair);
+  }
+  __device__ __forceinline__ float low_half(std::uint32_t pair) const {
+    return __low2float(reinterpret_cast<const __half2&>(pair));
+  }
+  __device__ __forceinline__ float high_half(std::uint32_t pair) const {
+    return __high2float(reinterpret_cast<const __half2&>(pair));
+  }
+
+ private:
+  /// The vector type that moves T with one instruction.
+  template <int kBytes>
+  struct Vector;
+
+  template <class T>
+  __device__ __forceinline__ static T load(const void* address) {
+    using Wide = typename Vector<sizeof(T)>::Type;
+    const Wide bits = *static_cast<const Wide*>(address);
+    return reinterpret_cast<const T&>(bits);
+  }
+  template <class T>
+  __device__ __forceinline__ static void store(void* address, const T& value) {
+    using Wide = typename Vector<sizeof(T)>::Type;
+    *static_cast<Wide*>(address) = reinterpret_cast<const Wide&>(value);
+  }
+
+  using Fp32Fragment = AccumulatorFragment<Accumulator::kFp32>;
+  using Fp16Fragment = AccumulatorFragment<Accumulator::kFp16>;
+
+  __device__ __forceinline__ static void mma_row_col(Fp32Fragment& c, const OperandFragment& a,
+                                                     const OperandFragment& b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};"
+        : "+f"(c.element[0]), "+f"(c.element[1]), "+f"(c.element[2]), "+f"(c.element[3]),
+          "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
+        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
+  }
+  __device__ __forceinline__ static void mma_row_row(Fp32Fragment& c, const OperandFragment& a,
+                                                     const OperandFragment& b) {
+    asm("mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};"
+        : "+f"(c.element[0]), "+f"(c.element[1]), "+f"(c.element[2]), "+f"(c.element[3]),
+          "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
+        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
+  }
+  __device__ __forceinline__ static void mma_row_col(Fp16Fragment& c, const OperandFragment& a,
+                                                     const OperandFragment& b) {
+    asm("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
+        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
+  }
+  __device__ __forceinline__ static void mma_row_row(Fp16Fragment& c, const OperandFragment& a,
+                                                     const OperandFragment& b) {
+    asm("mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
+        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
+  }
+};
+
+template <>
+struct GpuMachine::Vector<4> {
+  using Type = std::uint32_t;
+};
+template <>
+struct GpuMachine::Vector<8> {
+  using Type = uint2;
+};
+template <>
+struct GpuMachine::Vector<16> {
+  using Type = uint4;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,64 @@
+#include "kernels/tile/operand_exchange.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/machine/emulated/launch.h"
+#include "kernels/machine/emulated/machine.h"
+#include "kernels/tile/row_layout.h"
+
+namespace sparkbench {
+namespace {
+
+EmulationOptions volta_options() { return {.profile = &arithmetic_profile("volta")}; }
+
+/// Every lane holds row * 8 + column of its quad-pair's tile, and must end up with its whole row.
+template <Accumulator kAccumulator>
+void expect_whole_rows() {
+  using Layout = RowLayout<kAccumulator>;
+  OperandFragment operand[32][2];
+  const LaunchShape shape{.kernel = "exchange", .grid = {1, 1, 1}, .threads = 32};
+  const EmulationReport report = emulate(shape, {}, volta_options(), [&](EmulatedMachine& machine) {
+    const int lane = machine.lane();
+    float value[8];
+    for (int i = 0; i < 8; ++i) {
+      value[i] =
+          static_cast<float>(8 * Layout::row(lane, Layout::slot(i)) + Layout::column(lane, i));
+    }
+    to_operand_rows<kAccumulator>(machine, value, operand[lane]);
+  });
+  EXPECT_EQ(report.findings_total, 0u);
+  for (int lane = 0; lane < 32; ++lane) {
+    const int row = 8 * quad_pair(lane) + owned_row(lane);
+    EXPECT_EQ(Layout::row(lane, Layout::operand_slot(lane)), row);
+    for (int column = 0; column < 8; ++column) {
+      const std::uint32_t pair = operand[lane][column / 4].pair[column % 4 / 2];
+      const Half half{static_cast<std::uint16_t>(column % 2 == 0 ? pair : pair >> 16)};
+      EXPECT_EQ(to_float(half), static_cast<float>(8 * row + column)) << "lane " << lane;
+    }
+  }
+}
+
+TEST(OperandExchange, GivesEveryLaneItsWholeRowFromFp32Fragments) {
+  expect_whole_rows<Accumulator::kFp32>();
+}
+
+TEST(OperandExchange, GivesEveryLaneItsWholeRowFromFp16Fragments) {
+  expect_whole_rows<Accumulator::kFp16>();
+}
+
+TEST(OperandExchange, ShufflesTwicePerTileInFp32AndNeverInFp16) {
+  const auto shuffles = [](auto accumulator) {
+    const LaunchShape shape{.kernel = "exchange", .grid = {1, 1, 1}, .threads = 32};
+    const auto report = emulate(shape, {}, volta_options(), [&](EmulatedMachine& machine) {
+      const float value[8] = {};
+      OperandFragment operand[2];
+      to_operand_rows<decltype(accumulator)::value>(machine, value, operand);
+    });
+    return report.counters.shuffles;
+  };
+  EXPECT_EQ(shuffles(std::integral_constant<Accumulator, Accumulator::kFp32>{}), 2u);
+  EXPECT_EQ(shuffles(std::integral_constant<Accumulator, Accumulator::kFp16>{}), 0u);
+}
+
+}  // namespace
+}  // namespace sparkbench

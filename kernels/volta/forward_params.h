@@ -1,0 +1,25 @@
+// What the Volta forward kernel is launched with: the same on a GPU and on the emulated machine.
+#pragma once
+
+#include "kernels/attention.h"
+
+namespace sparkbench::volta {
+
+inline constexpr float kLog2E = 1.44269504f;
+inline constexpr float kLn2 = 0.693147181f;
+
+struct ForwardParams {
+  ForwardTensors tensors;
+  int heads, seqlen_q, seqlen_k;
+  bool causal;
+  float scale;       // of the scores
+  float scale_log2;  // scale * log2(e), so that exp(scale * s) = exp2(scale_log2 * s)
+  Dropout dropout;
+};
+
+inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
+  return {tensors,        problem.heads,   problem.seqlen_q,         problem.seqlen_k,
+          problem.causal, problem.scale(), problem.scale() * kLog2E, problem.dropout()};
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,187 @@
+// The Volta forward kernels on the emulated V100, against the definition.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/registry.h"
+#include "reference/error_metrics.h"
+#include "reference/exact.h"
+#include "reference/inputs.h"
+#include "reference/unfused.h"
+
+namespace sparkbench {
+namespace {
+
+struct Outputs {
+  std::vector<Half> o;
+  std::vector<float> lse;
+  EmulationReport report;
+};
+
+Outputs run_emulated(Accumulator accumulator, const Problem& problem, const OwnedInputs& inputs,
+                     EmulationOptions options = {}) {
+  if (options.profile == nullptr) options.profile = &arithmetic_profile("volta");
+  const auto* kernel = find_attention_kernel(
+      accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc", Pass::kForward);
+  Outputs outputs;
+  outputs.o.assign(problem.q_elements(), Half{0x7fff});
+  outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+  outputs.report = kernel->emulate(
+      problem,
+      {inputs.q.data(), inputs.k.data(), inputs.v.data(), outputs.o.data(), outputs.lse.data()},
+      options, {});
+  return outputs;
+}
+
+void expect_correct(Accumulator accumulator, const Problem& problem) {
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+  const Outputs outputs = run_emulated(accumulator, problem, inputs);
+  EXPECT_EQ(outputs.report.findings_total, 0u);
+  EXPECT_EQ(outputs.report.counters.bank_conflicts, 0u);
+
+  const std::vector<QueryRow> rows = all_rows(problem);
+  const ForwardInputs views{inputs.q, inputs.k, inputs.v};
+  const ExactRows want = exact_forward(problem, views, rows);
+  const ForwardRows unfused =
+      unfused_fp16_forward(problem, views, rows, {arithmetic_profile("volta"), accumulator});
+  const ErrorMetrics error =
+      error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
+  EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
+      << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
+}
+
+struct Lengths {
+  int seqlen_q, seqlen_k;
+};
+
+class VoltaForward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {};
+
+TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) {
+  const auto [accumulator, head_dim, lengths] = GetParam();
+  for (const bool causal : {false, true}) {
+    for (const float dropout_p : {0.0f, 0.17f}) {
+      SCOPED_TRACE(testing::Message() << "causal " << causal << ", dropout " << dropout_p);
+      expect_correct(accumulator, {.batch = 1,
+                                   .heads = 2,
+                                   .seqlen_q = lengths.seqlen_q,
+                                   .seqlen_k = lengths.seqlen_k,
+                                   .head_dim = head_dim,
+                                   .causal = causal,
+                                   .dropout_p = dropout_p,
+                                   .seed = 11});
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::Values(64, 128),
+                                          testing::Values(Lengths{1, 1}, Lengths{127, 63},
+                                                          Lengths{128, 64}, Lengths{129, 65},
+                                                          Lengths{131, 131}, Lengths{2, 193},
+                                                          Lengths{193, 5})));
+
+Problem small_problem() {
+  return {.batch = 2,
+          .heads = 3,
+          .seqlen_q = 131,
+          .seqlen_k = 70,
+          .head_dim = 64,
+          .causal = true,
+          .dropout_p = 0.1f,
+          .seed = 5};
+}
+
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
+         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+}
+
+class VoltaForwardBits : public testing::TestWithParam<Accumulator> {};
+
+TEST_P(VoltaForwardBits, DoNotDependOnTheThreadSchedule) {
+  const OwnedInputs inputs = make_inputs(small_problem(), Distribution::kNormal, 3);
+  const Outputs first = run_emulated(GetParam(), small_problem(), inputs, {.schedule_seed = 0});
+  for (const std::uint64_t seed : {1u, 2u, 3u}) {
+    EXPECT_TRUE(same_bits(
+        first, run_emulated(GetParam(), small_problem(), inputs, {.schedule_seed = seed})));
+  }
+}
+
+TEST_P(VoltaForwardBits, DoNotDependOnTheNumberOfWorkers) {
+  const OwnedInputs inputs = make_inputs(small_problem(), Distribution::kNormal, 3);
+  EXPECT_TRUE(same_bits(run_emulated(GetParam(), small_problem(), inputs, {.workers = 1}),
+                        run_emulated(GetParam(), small_problem(), inputs, {.workers = 2})));
+}
+
+TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
+  const Problem problem = small_problem();
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const Outputs whole = run_emulated(GetParam(), problem, inputs);
+  std::vector<Half> o(problem.q_elements(), Half{0x7fff});
+  std::vector<float> lse(problem.lse_elements(), -7.0f);
+  const auto* kernel = find_attention_kernel(
+      GetParam() == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc", Pass::kForward);
+  const std::array<int, 3> tile{1, 2, 0};  // rows 128.. of batch 0, head 2
+  kernel->emulate(problem,
+                  {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
+                  {.profile = &arithmetic_profile("volta")}, {&tile, 1});
+  for (const QueryRow& row : all_rows(problem)) {
+    const bool computed = row.batch == 0 && row.head == 2 && row.row >= 128;
+    const std::size_t at =
+        row_offset(row.batch, row.row, row.head, problem.seqlen_q, problem.heads, problem.head_dim);
+    EXPECT_EQ(o[at].bits, computed ? whole.o[at].bits : 0x7fff);
+    EXPECT_EQ(lse[row.lse_index(problem)], computed ? whole.lse[row.lse_index(problem)] : -7.0f);
+  }
+}
+
+TEST_P(VoltaForwardBits, AreZeroAndMinusInfinityForFullyMaskedRows) {
+  const Problem problem = small_problem();
+  const Outputs outputs =
+      run_emulated(GetParam(), problem, make_inputs(problem, Distribution::kNormal, 3));
+  const int masked_rows = problem.seqlen_q - problem.seqlen_k;
+  for (const QueryRow& row : all_rows(problem)) {
+    if (row.row >= masked_rows) continue;
+    EXPECT_EQ(outputs.lse[row.lse_index(problem)], -std::numeric_limits<float>::infinity());
+    const std::size_t at =
+        row_offset(row.batch, row.row, row.head, problem.seqlen_q, problem.heads, problem.head_dim);
+    for (int d = 0; d < problem.head_dim; ++d) EXPECT_EQ(outputs.o[at + d].bits & 0x7fff, 0);
+  }
+}
+
+TEST_P(VoltaForwardBits, ShowANaNInTheRowsThatSeeIt) {
+  Problem problem = small_problem();
+  problem.dropout_p = 0.0f;
+  OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const int nan_row = 100;
+  inputs.q[row_offset(1, nan_row, 2, problem.seqlen_q, problem.heads, problem.head_dim)] =
+      Half{0x7e00};
+  const Outputs outputs = run_emulated(GetParam(), problem, inputs);
+  for (const QueryRow& row : all_rows(problem)) {
+    const bool expected = row.batch == 1 && row.head == 2 && row.row == nan_row;
+    EXPECT_EQ(std::isnan(outputs.lse[row.lse_index(problem)]), expected) << row.row;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Accumulators, VoltaForwardBits,
+                         testing::Values(Accumulator::kFp16, Accumulator::kFp32));
+
+TEST(VoltaForwardCounts, AreTheInstructionsOfTheAlgorithm) {
+  const Problem problem{.seqlen_q = 128, .seqlen_k = 128, .head_dim = 64};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const Counters counters = run_emulated(Accumulator::kFp32, problem, inputs).report.counters;
+  EXPECT_EQ(counters.mma_m8n8k4, 4u * 128 * 128 * 64 / 2048);
+  EXPECT_EQ(counters.barriers, 2u * 2);
+  // Two shuffles a tile of 8x8 for P, two a row maximum; at the end two sums and O's exchange.
+  EXPECT_EQ(counters.shuffles, 4u * (2 * (8 * 2 + 2) + 2 + 8 * 2));
+  // Q, K and V once, 128 bytes a row.
+  EXPECT_EQ(counters.global_sectors_read, 3u * 128 * 128 / 32);
+  // O in two 128-bit stores a sector, LSE.
+  EXPECT_EQ(counters.global_sectors_written, 2 * 128u * 128 / 32 + 128 * 4 / 32);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,148 @@
+#include "reference/error_metrics.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace sparkbench {
+namespace {
+
+double ratio_of(double numerator, double denominator) {
+  if (denominator != 0.0) return numerator / denominator;
+  return numerator == 0.0 ? 0.0 : std::numeric_limits<double>::infinity();
+}
+
+/// Both not finite, and in the same way.
+bool same_nonfinite(double got, double want) {
+  return (std::isnan(got) && std::isnan(want)) || (std::isinf(got) && got == want);
+}
+
+/// The running sums over the elements that are finite in both.
+struct Sums {
+  double count = 0.0;
+  double abs = 0.0, squares = 0.0, rel = 0.0;
+  double want_abs = 0.0, want_squares = 0.0, got_squares = 0.0;
+};
+
+void add_nonfinite(ErrorMetrics& metrics, std::size_t index, double got, double want) {
+  if (same_nonfinite(got, want)) return;
+  ++metrics.mismatches;
+  if (metrics.nonfinite++ > 0) return;
+  metrics.worst_index = index;
+  metrics.worst_got = got;
+  metrics.worst_want = want;
+}
+
+void add_element(ErrorMetrics& metrics, Sums& sums, std::size_t index, double got, double want) {
+  if (!std::isfinite(got) || !std::isfinite(want)) {
+    add_nonfinite(metrics, index, got, want);
+    return;
+  }
+  const double error = std::abs(got - want);
+  const double rel = error / std::max(std::abs(want), metrics.rel_floor);
+  if (error > metrics.max_abs && metrics.nonfinite == 0) {
+    metrics.worst_index = index;
+    metrics.worst_got = got;
+    metrics.worst_want = want;
+  }
+  metrics.max_abs = std::max(metrics.max_abs, error);
+  metrics.max_rel = std::max(metrics.max_rel, rel);
+  metrics.want_max_abs = std::max(metrics.want_max_abs, std::abs(want));
+  if (!(error <= 1e-5 + 1e-3 * std::abs(want))) ++metrics.mismatches;
+  sums.count += 1.0;
+  sums.abs += error;
+  sums.squares += error * error;
+  sums.rel += rel;
+  sums.want_abs += std::abs(want);
+  sums.want_squares += want * want;
+  sums.got_squares += got * got;
+}
+
+void finish(ErrorMetrics& metrics, const Sums& sums) {
+  metrics.mean_abs = ratio_of(sums.abs, sums.count);
+  metrics.rmse = std::sqrt(ratio_of(sums.squares, sums.count));
+  metrics.mean_rel = ratio_of(sums.rel, sums.count);
+  metrics.rel_l1 = ratio_of(sums.abs, sums.want_abs);
+  metrics.rel_l2 = std::sqrt(ratio_of(sums.squares, sums.want_squares));
+  // 1 - 2 got.want / (got^2 + want^2), written so that nothing cancels.
+  metrics.cosine_diff = ratio_of(sums.squares, sums.got_squares + sums.want_squares);
+}
+
+template <class Got>
+ErrorMetrics metrics_of(std::size_t size, const Got& got, std::span<const double> want) {
+  if (size != want.size()) {
+    throw std::invalid_argument(
+        fmt::format("{} computed elements against {} exact ones", size, want.size()));
+  }
+  ErrorMetrics metrics;
+  metrics.checked_elements = size;
+  Sums sums;
+  for (std::size_t i = 0; i < size; ++i) add_element(metrics, sums, i, got(i), want[i]);
+  finish(metrics, sums);
+  return metrics;
+}
+
+void add_lse(ErrorMetrics& metrics, double got, double want) {
+  if (!std::isfinite(got) || !std::isfinite(want)) {
+    if (!same_nonfinite(got, want)) ++metrics.nonfinite;
+    return;
+  }
+  metrics.lse_max_abs = std::max(metrics.lse_max_abs, std::abs(got - want));
+  metrics.lse_want_max_abs = std::max(metrics.lse_want_max_abs, std::abs(want));
+}
+
+struct Condition {
+  const char* name;
+  double kernel;
+  double unfused;
+  double floor;
+};
+
+}  // namespace
+
+ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want) {
+  return metrics_of(
+      got.size(), [&](std::size_t i) { return double{got[i]}; }, want);
+}
+
+ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want) {
+  if (got.lse.size() != want.lse.size()) {
+    throw std::invalid_argument(
+        fmt::format("{} computed rows against {} exact ones", got.lse.size(), want.lse.size()));
+  }
+  ErrorMetrics metrics = metrics_of(
+      got.o.size(), [&](std::size_t i) { return double{to_float(got.o[i])}; }, want.o);
+  for (std::size_t i = 0; i < want.lse.size(); ++i) add_lse(metrics, got.lse[i], want.lse[i]);
+  return metrics;
+}
+
+std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,
+                          const Tolerance& tolerance) {
+  if (kernel.nonfinite != 0) {
+    return fmt::format(
+        "{} elements are not finite where the exact result is, or finite where it "
+        "is not",
+        kernel.nonfinite);
+  }
+  const double lse_floor = tolerance.floor * std::max(1.0, kernel.lse_want_max_abs);
+  const Condition conditions[] = {
+      {"rel_l2", kernel.rel_l2, unfused.rel_l2, tolerance.floor},
+      {"max_abs", kernel.max_abs, unfused.max_abs, tolerance.floor * kernel.want_max_abs},
+      {"lse_max_abs", kernel.lse_max_abs, unfused.lse_max_abs, lse_floor},
+  };
+  for (const auto& [name, error, unfused_error, floor] : conditions) {
+    if (error <= tolerance.ratio * unfused_error + floor) continue;
+    return fmt::format("{} {:.3g} exceeds {:g} x {:.3g} (unfused) + {:.3g}", name, error,
+                       tolerance.ratio, unfused_error, floor);
+  }
+  return "";
+}
+
+double error_ratio(const ErrorMetrics& kernel, const ErrorMetrics& unfused) {
+  return ratio_of(kernel.rel_l2, unfused.rel_l2);
+}
+
+}  // namespace sparkbench

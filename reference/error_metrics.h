@@ -1,0 +1,59 @@
+// How wrong computed rows are against the exact ones, and whether that is acceptable.
+#pragma once
+
+#include <cstddef>
+#include <span>
+#include <string>
+
+#include "reference/exact.h"
+#include "reference/forward_rows.h"
+
+namespace sparkbench {
+
+/// Errors of `got` against `want`, over the elements that are finite in both. A ratio of nothing to
+/// nothing is 0, of something to nothing +inf.
+struct ErrorMetrics {
+  std::size_t checked_elements = 0;  // of O, finite or not
+  double max_abs = 0.0;
+  double mean_abs = 0.0;
+  double rmse = 0.0;
+  double rel_l1 = 0.0;  // sum |got - want| / sum |want|: the paper's percentages
+  double rel_l2 = 0.0;  // sqrt(sum (got - want)^2 / sum want^2)
+  double mean_rel = 0.0;
+  double max_rel = 0.0;         // of |got - want| / max(|want|, rel_floor)
+  double rel_floor = 1e-3;      // below it a relative error would measure only closeness to zero
+  double cosine_diff = 0.0;     // 1 - 2 got.want / (got^2 + want^2), after FlashMLA's tests
+  std::size_t mismatches = 0;   // |got - want| > 1e-5 + 1e-3 |want|, as torch.testing for fp16
+  std::size_t nonfinite = 0;    // elements of O and LSE where one is finite and the other is not,
+                                // or both are not and differ in kind or sign; mismatches too
+  std::size_t worst_index = 0;  // in [rows, head_dim], of max_abs or of the first nonfinite element
+  double worst_got = 0.0;
+  double worst_want = 0.0;
+  double lse_max_abs = 0.0;
+  double want_max_abs = 0.0;      // the largest finite |want|
+  double lse_want_max_abs = 0.0;  // the largest finite |want| of LSE
+};
+
+/// Throws std::invalid_argument when the sizes differ. -inf equals -inf in LSE, NaN equals NaN.
+ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want);
+
+/// O alone, in whatever type it was computed.
+ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want);
+
+/// FlashAttention's own test rule: err(kernel) <= ratio * err(unfused, same dtype) + floor.
+struct Tolerance {
+  double ratio = 2.0;
+  double floor = 0x1p-11;  // half a unit in the last place of fp16, relative to the largest |want|
+};
+
+/// Empty when the kernel is correct, else the first condition that does not hold, in words:
+///   nonfinite == 0, and for err in {rel_l2, max_abs, lse_max_abs} the rule of Tolerance.
+/// rel_l2 is the stable measure; max_abs finds the one wrong element in a large tensor.
+/// A NaN anywhere makes the kernel incorrect.
+std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,
+                          const Tolerance& tolerance);
+
+/// err(kernel) / err(unfused) in rel_l2.
+double error_ratio(const ErrorMetrics& kernel, const ErrorMetrics& unfused);
+
+}  // namespace sparkbench

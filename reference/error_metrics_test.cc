@@ -1,0 +1,136 @@
+#include "reference/error_metrics.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+#include <vector>
+
+namespace sparkbench {
+namespace {
+
+constexpr float kInfinity = std::numeric_limits<float>::infinity();
+constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
+
+ErrorMetrics metrics_of(const std::vector<float>& got, const std::vector<double>& want) {
+  return error_metrics(got, want);
+}
+
+TEST(ErrorMetrics, OfFourElementsByHand) {
+  // errors 0.5 0 1 0; |want| 1 2 4 0; squares of errors 0.25 + 1, of want 1 + 4 + 16.
+  const ErrorMetrics metrics = metrics_of({1.5f, 2.0f, -5.0f, 0.0f}, {1.0, 2.0, -4.0, 0.0});
+  EXPECT_EQ(metrics.checked_elements, 4u);
+  EXPECT_DOUBLE_EQ(metrics.max_abs, 1.0);
+  EXPECT_DOUBLE_EQ(metrics.mean_abs, 1.5 / 4);
+  EXPECT_DOUBLE_EQ(metrics.rmse, std::sqrt(1.25 / 4));
+  EXPECT_DOUBLE_EQ(metrics.rel_l1, 1.5 / 7);
+  EXPECT_DOUBLE_EQ(metrics.rel_l2, std::sqrt(1.25 / 21));
+  EXPECT_DOUBLE_EQ(metrics.mean_rel, (0.5 + 0.25) / 4);
+  EXPECT_DOUBLE_EQ(metrics.max_rel, 0.5);
+  // got.want = 1.5 + 4 + 20 = 25.5; got^2 = 2.25 + 4 + 25 = 31.25; want^2 = 21.
+  EXPECT_DOUBLE_EQ(metrics.cosine_diff, 1.0 - 2.0 * 25.5 / 52.25);
+  EXPECT_EQ(metrics.mismatches, 2u);
+  EXPECT_EQ(metrics.nonfinite, 0u);
+  EXPECT_EQ(metrics.worst_index, 2u);
+  EXPECT_EQ(metrics.worst_got, -5.0);
+  EXPECT_EQ(metrics.worst_want, -4.0);
+  EXPECT_EQ(metrics.want_max_abs, 4.0);
+}
+
+TEST(ErrorMetrics, RelativeErrorsAreTakenAgainstTheFloorNearZero) {
+  const ErrorMetrics metrics = metrics_of({0.001f}, {0.0});
+  EXPECT_NEAR(metrics.max_rel, 0.001 / metrics.rel_floor, 1e-6);
+}
+
+TEST(ErrorMetrics, AnAllZeroReferenceHasNoErrorWhenMatchedAndInfiniteOnesWhenNot) {
+  const ErrorMetrics matched = metrics_of({0.0f, 0.0f}, {0.0, 0.0});
+  EXPECT_EQ(matched.rel_l1, 0.0);
+  EXPECT_EQ(matched.rel_l2, 0.0);
+  EXPECT_EQ(matched.cosine_diff, 0.0);
+  const ErrorMetrics missed = metrics_of({0.0f, 0.5f}, {0.0, 0.0});
+  EXPECT_EQ(missed.rel_l1, kInfinity);
+  EXPECT_EQ(missed.rel_l2, kInfinity);
+  EXPECT_EQ(missed.max_abs, 0.5);
+}
+
+TEST(ErrorMetrics, NonfiniteElementsAreCountedAndLeftOutOfTheSums) {
+  const ErrorMetrics metrics = metrics_of({9.0f, kNan, kInfinity}, {1.0, 2.0, 3.0});
+  EXPECT_EQ(metrics.nonfinite, 2u);
+  EXPECT_EQ(metrics.mismatches, 3u);
+  EXPECT_EQ(metrics.max_abs, 8.0);
+  EXPECT_EQ(metrics.worst_index, 1u);
+  EXPECT_TRUE(std::isnan(metrics.worst_got));
+  EXPECT_EQ(metrics.worst_want, 2.0);
+}
+
+TEST(ErrorMetrics, NonfiniteElementsAgreeOnlyInKindAndSign) {
+  EXPECT_EQ(metrics_of({kNan, kInfinity}, {kNan, kInfinity}).nonfinite, 0u);
+  EXPECT_EQ(metrics_of({kInfinity}, {-kInfinity}).nonfinite, 1u);
+  EXPECT_EQ(metrics_of({kInfinity}, {kNan}).nonfinite, 1u);
+  EXPECT_EQ(metrics_of({1.0f}, {kInfinity}).nonfinite, 1u);
+}
+
+TEST(ErrorMetrics, LseOfAFullyMaskedRowIsEqualToItself) {
+  const ExactRows want = {{0.0, 1.0}, {-kInfinity, 2.0}};
+  const ErrorMetrics metrics = error_metrics({{to_half(0), to_half(1)}, {-kInfinity, 2.5f}}, want);
+  EXPECT_EQ(metrics.nonfinite, 0u);
+  EXPECT_EQ(metrics.lse_max_abs, 0.5);
+  EXPECT_EQ(metrics.lse_want_max_abs, 2.0);
+  EXPECT_EQ(error_metrics({{to_half(0), to_half(1)}, {0.0f, 2.0f}}, want).nonfinite, 1u);
+}
+
+TEST(ErrorMetrics, RefuseDifferentSizes) {
+  EXPECT_THROW(metrics_of({1.0f}, {1.0, 2.0}), std::invalid_argument);
+  EXPECT_THROW(error_metrics({{to_half(1)}, {}}, {{1.0}, {2.0}}), std::invalid_argument);
+}
+
+ErrorMetrics with_errors(double rel_l2, double max_abs, double lse_max_abs) {
+  ErrorMetrics metrics;
+  metrics.rel_l2 = rel_l2;
+  metrics.max_abs = max_abs;
+  metrics.lse_max_abs = lse_max_abs;
+  metrics.want_max_abs = 1.0;
+  return metrics;
+}
+
+TEST(WhyIncorrect, AllowsRatioTimesTheErrorOfUnfusedPlusTheFloor) {
+  const Tolerance tolerance = {2.0, 0.25};
+  const ErrorMetrics unfused = with_errors(1.0, 2.0, 3.0);
+  EXPECT_EQ(why_incorrect(with_errors(2.25, 4.25, 6.25), unfused, tolerance), "");
+  EXPECT_EQ(why_incorrect(with_errors(2.26, 0.0, 0.0), unfused, tolerance),
+            "rel_l2 2.26 exceeds 2 x 1 (unfused) + 0.25");
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 4.26, 0.0), unfused, tolerance),
+            "max_abs 4.26 exceeds 2 x 2 (unfused) + 0.25");
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.0, 6.26), unfused, tolerance),
+            "lse_max_abs 6.26 exceeds 2 x 3 (unfused) + 0.25");
+}
+
+TEST(WhyIncorrect, FindsNanInfinityAndMisplacedFiniteElements) {
+  const ErrorMetrics unfused = with_errors(1.0, 1.0, 1.0);
+  EXPECT_NE(why_incorrect(with_errors(kNan, 0.0, 0.0), unfused, {}), "");
+  EXPECT_NE(why_incorrect(with_errors(0.0, kNan, 0.0), unfused, {}), "");
+  EXPECT_NE(why_incorrect(with_errors(0.0, 0.0, kNan), unfused, {}), "");
+  EXPECT_NE(why_incorrect(unfused, with_errors(kNan, 1.0, 1.0), {}), "");
+  EXPECT_NE(why_incorrect(metrics_of({kNan}, {1.0}), unfused, {}), "");
+  EXPECT_NE(why_incorrect(metrics_of({1.0f}, {kNan}), unfused, {}), "");
+}
+
+TEST(WhyIncorrect, FindsTheOneWrongElementOfALargeTensor) {
+  const std::vector<float> unfused(1'000'000, 0.125f);
+  const std::vector<double> want(unfused.begin(), unfused.end());
+  std::vector<float> got = unfused;
+  got[123'456] = 0.25f;
+  const ErrorMetrics kernel = metrics_of(got, want);
+  EXPECT_LE(kernel.rel_l2, Tolerance{}.floor * 3);  // which alone would hardly tell
+  EXPECT_NE(why_incorrect(kernel, metrics_of(unfused, want), {}), "");
+}
+
+TEST(ErrorRatio, ComparesRelL2) {
+  EXPECT_EQ(error_ratio(with_errors(1.0, 0, 0), with_errors(2.0, 0, 0)), 0.5);
+  EXPECT_EQ(error_ratio(with_errors(0.0, 0, 0), with_errors(0.0, 0, 0)), 0.0);
+  EXPECT_EQ(error_ratio(with_errors(1.0, 0, 0), with_errors(0.0, 0, 0)), kInfinity);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,13 @@
+// Independent pieces of work on all cores.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+
+namespace sparkbench {
+
+/// Calls body(0) ... body(count - 1), in any order, on as many threads as the machine has cores.
+/// Rethrows the first exception that a call threw; calls not yet begun are then left out.
+void parallel_for(std::size_t count, const std::function<void(std::size_t)>& body);
+
+}  // namespace sparkbench

@@ -1,0 +1,44 @@
+// A GEMM on the host in the arithmetic of a GPU's tensor cores.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/half.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+
+namespace sparkbench {
+
+/// The tensor cores that a GEMM runs on: their arithmetic, and the type of C.
+struct TensorCores {
+  const ArithmeticProfile& profile;
+  Accumulator accumulator = Accumulator::kFp32;
+};
+
+/// A row-major matrix of halves, padded with zeros to whole tensor-core tiles: 32 rows by 4
+/// columns. Zeros do not change a tensor core's sum.
+class HalfMatrix {
+ public:
+  HalfMatrix(std::size_t rows, std::size_t columns);
+
+  std::size_t rows() const { return rows_; }
+  std::size_t columns() const { return columns_; }
+  std::size_t padded_columns() const { return padded_columns_; }
+  Half* row(std::size_t i) { return &data_[i * padded_columns_]; }
+  const Half* row(std::size_t i) const { return &data_[i * padded_columns_]; }
+
+ private:
+  std::size_t rows_;
+  std::size_t columns_;
+  std::size_t padded_columns_;
+  std::vector<Half> data_;
+};
+
+/// C = A B^T, [a.rows(), b.rows()]: c[i, j] = sum over k of a[i, k] * b[j, k] from 0, k ascending
+/// in blocks of the profile's length. With fp16 accumulators every element is an fp16 number.
+/// Throws std::invalid_argument unless a and b have as many columns.
+std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
+                                      const HalfMatrix& b);
+
+}  // namespace sparkbench

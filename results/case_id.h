@@ -1,0 +1,25 @@
+// A case's name, and the hash of everything that its result depends on.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "results/run_record.h"
+
+namespace sparkbench {
+
+/// "volta-fp32acc/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1"; "full" when not causal; a scale that
+/// is not 1 / sqrt(head_dim) follows as "/scale0.25".
+std::string make_case_id(std::string_view kernel, Pass pass, const Problem& problem);
+
+/// FNV-1a, 64 bits.
+std::uint64_t fnv1a(std::string_view bytes);
+
+/// 16 lower-case hexadecimal digits.
+std::string to_hex(std::uint64_t value);
+
+/// Two cases of equal hash measure the same thing the same way: the id, the seed, the method.
+std::string make_config_hash(std::string_view case_id, std::uint64_t seed, const Method& method);
+
+}  // namespace sparkbench

@@ -1,0 +1,133 @@
+// What came out of one case: one kernel on one problem. The same names as in the JSON
+// (results/sparkbench.run.schema.json). What cannot be known is std::nullopt and becomes null, and
+// a reason or a warning says why; never 0, -1 or inf.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/attention.h"
+
+namespace sparkbench {
+
+enum class Role { kFused, kReference };
+
+/// skipped: not attempted, for a declared reason. failed: attempted, and did not run to its end.
+enum class Status { kOk, kIncorrect, kSkipped, kFailed };
+
+struct Reason {
+  std::string code;  // "E-UNSUPPORTED", "E-OUT-OF-MEMORY", ...
+  std::string message;
+};
+
+struct Warning {
+  std::string code;  // "W-MMA884-EMULATED", "W-EMULATED-NO-TIME", ...
+  std::string message;
+  std::optional<double> value;
+};
+
+struct ProblemRecord {
+  Pass pass = Pass::kForward;
+  int batch = 1;
+  int heads = 1;
+  int seqlen_q = 1;
+  int seqlen_k = 1;
+  int head_dim = 64;
+  bool causal = false;
+  float dropout_p = 0.0f;          // as asked
+  float dropout_p_applied = 0.0f;  // in 256ths (kernels/dropout.h)
+  float scale = 0.125f;            // as applied
+  std::uint64_t seed = 0;          // of the dropout mask
+};
+
+ProblemRecord make_problem_record(Pass pass, const Problem& problem);
+
+/// The problem that was recorded.
+Problem make_problem(const ProblemRecord& record);
+
+struct TimeMs {
+  double median = 0, mean = 0, min = 0, max = 0, stdev = 0, q1 = 0, q3 = 0;
+  std::vector<double> samples;
+};
+
+struct Sampling {
+  int count = 0;
+  std::string stop_reason;
+  int flagged = 0;  // samples kept but not trusted (throttled)
+};
+
+struct ClockMhz {
+  double median = 0, min = 0, max = 0;
+};
+
+struct MemoryBytes {
+  std::uint64_t io = 0;
+  std::uint64_t workspace = 0;
+  std::optional<std::uint64_t> peak;  // measured
+  std::uint64_t predicted = 0;        // the peak, before allocating
+};
+
+/// Errors of one output tensor against an oracle (reference/error_metrics.h). A metric that is not
+/// finite is null in JSON, and NaN when read back; `nonfinite` counts such elements.
+struct Accuracy {
+  std::string output = "o";
+  std::string oracle;  // "exact-fp64", ...
+  std::uint64_t checked_elements = 0;
+  double max_abs = 0, mean_abs = 0, rmse = 0;
+  double rel_l1 = 0;  // sum|o - r| / sum|r|, the paper's percentages / 100
+  double rel_l2 = 0, mean_rel = 0, max_rel = 0, rel_floor = 0, cosine_diff = 0;
+  std::uint64_t mismatches = 0;
+  std::uint64_t nonfinite = 0;
+  std::vector<std::int64_t> worst_index;  // (batch, row, head, dim)
+  double worst_got = 0, worst_want = 0;
+  std::optional<double> error_ratio;  // over the unfused computation of the same dtype
+  std::optional<double> lse_max_abs;  // none for the outputs of a backward pass
+  std::optional<double> dropout_kept_fraction;
+  std::optional<std::string> mask_hash;  // 16 hexadecimal digits
+  std::optional<bool> bitwise_repeatable;
+};
+
+/// Exact counts of an emulated run, of the query tiles that were run (all or a sample).
+struct Emulation {
+  double host_seconds = 0;
+  std::uint64_t tiles_run = 0, tiles_total = 0;
+  std::uint64_t mma = 0, mufu = 0, half_conversions = 0, shuffles = 0, barriers = 0;
+  std::uint64_t shared_loads = 0, shared_stores = 0, shared_wavefronts = 0, bank_conflicts = 0;
+  std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0;
+  std::uint64_t global_sectors_read = 0, global_sectors_written = 0;
+  std::uint64_t races = 0, findings = 0;  // findings: races and whatever else a detector found
+};
+
+struct Speedup {
+  std::string over;  // the kernel compared with
+  double ratio = 0;
+  std::optional<double> ratio_stdev;
+};
+
+struct CaseRecord {
+  std::string id;           // make_case_id()
+  std::string config_hash;  // make_config_hash()
+  std::string kernel;
+  Role role = Role::kFused;
+  std::optional<Accumulator> accumulator;  // none for a reference without tensor cores
+  ProblemRecord problem;
+  Status status = Status::kOk;
+  std::optional<Reason> reason;  // of any status but ok
+  bool valid = true;             // whether the times say something about the kernel
+  std::vector<Warning> warnings;
+  std::optional<TimeMs> time_ms;  // none on an emulated device
+  std::optional<double> noise;    // stdev / mean of the samples
+  std::optional<Sampling> sampling;
+  std::optional<ClockMhz> clock_mhz;
+  std::uint64_t flops = 0, bytes = 0;  // useful work (sweeps/work.h)
+  std::optional<double> tflops, gbps, peak_fraction, bandwidth_fraction;
+  std::optional<MemoryBytes> memory_bytes;
+  std::optional<Accuracy> accuracy;  // none when not verified
+  std::optional<Emulation> emulation;
+  std::optional<Speedup> speedup;
+  std::string repro;  // a shell line that repeats this case
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,14 @@
+// The table of a sweep: a line per case, only the columns that vary, constants at its head.
+#pragma once
+
+#include <string>
+
+#include "results/run_record.h"
+#include "results/text_table.h"
+
+namespace sparkbench {
+
+/// Head, table. Columns that no case has a value for are left out.
+std::string format_case_table(const RunRecord& run, TableStyle style);
+
+}  // namespace sparkbench

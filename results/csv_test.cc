@@ -1,0 +1,76 @@
+#include "results/csv.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "results/sample_run.h"
+
+namespace sparkbench {
+namespace {
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Csv, HasTheseColumnsInThisOrder) {
+  RunRecord run;
+  run.run.tags = {{"host", "a"}, {"card", "b"}};
+  EXPECT_EQ(
+      cases_to_csv(run),
+      "id,config_hash,kernel,role,accumulator,pass,batch,heads,seqlen_q,seqlen_k,head_dim,causal,"
+      "dropout_p,dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,warnings,"
+      "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
+      "noise,sampling_count,sampling_stop_reason,sampling_flagged,clock_mhz_median,clock_mhz_min,"
+      "clock_mhz_max,flops,bytes,tflops,gbps,peak_fraction,bandwidth_fraction,memory_bytes_io,"
+      "memory_bytes_workspace,memory_bytes_peak,memory_bytes_predicted,output,oracle,"
+      "checked_elements,max_abs,mean_abs,rmse,rel_l1,rel_l2,mean_rel,max_rel,rel_floor,"
+      "cosine_diff,mismatches,nonfinite,worst_index,worst_got,worst_want,error_ratio,lse_max_abs,"
+      "dropout_kept_fraction,mask_hash,bitwise_repeatable,emulation_host_seconds,"
+      "emulation_tiles_run,emulation_tiles_total,emulation_mma,emulation_mufu,"
+      "emulation_half_conversions,emulation_shuffles,emulation_barriers,emulation_shared_loads,"
+      "emulation_shared_stores,emulation_shared_wavefronts,emulation_bank_conflicts,"
+      "emulation_global_loads,emulation_global_stores,emulation_global_atomics,"
+      "emulation_global_sectors_read,emulation_global_sectors_written,emulation_races,"
+      "emulation_findings,speedup_over,speedup_ratio,speedup_ratio_stdev,repro,tag_card,"
+      "tag_host\n");
+}
+
+TEST(Csv, HasARowPerCaseWithNullsEmpty) {
+  const std::vector<std::string> lines = lines_of(cases_to_csv(sample_run()));
+  ASSERT_EQ(lines.size(), 1 + sample_run().cases.size());
+  EXPECT_EQ(lines[1].substr(0, lines[1].find("fp32,fwd")),
+            "volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/full/p0.1," +
+                sample_run().cases[0].config_hash + ",volta-fp32acc,fused,");
+  EXPECT_NE(lines[1].find("fwd,1,2,128,128,64,false,0.1,0.1015625,0.125,18364758544493064720,ok,,,"
+                          "true,W-EMULATED-NO-TIME,,,,,,,,,,,,,,,8388608,"),
+            std::string::npos)
+      << lines[1];
+}
+
+TEST(Csv, QuotesCommasQuotesAndLineBreaks) {
+  RunRecord run;
+  run.cases = {sample_emulated_case()};
+  run.cases[0].reason = Reason{"E-X", "a \"b\", c\nd"};
+  run.run.tags = {{"note", "1,2"}};
+  const std::string csv = cases_to_csv(run);
+  EXPECT_NE(csv.find(",E-X,\"a \"\"b\"\", c\nd\",true,"), std::string::npos) << csv;
+  EXPECT_EQ(csv.substr(csv.size() - 7), ",\"1,2\"\n");
+}
+
+TEST(Csv, JoinsListsAndLeavesOutTheSamples) {
+  RunRecord run;
+  run.cases = {sample_timed_case()};
+  run.cases[0].warnings.push_back({"W-SECOND", "", std::nullopt});
+  const std::string csv = cases_to_csv(run);
+  EXPECT_NE(csv.find("W-THROTTLED;W-SECOND,0.824,0.83,0.81,0.9,0.01,0.82,0.84,0.003,3,noise,1,"),
+            std::string::npos)
+      << csv;
+  EXPECT_NE(csv.find(",0;7;1;63,"), std::string::npos) << csv;
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,25 @@
+// How a sweep ends: a sentence, the warnings, and how to repeat each failure.
+#pragma once
+
+#include <string>
+
+#include "results/run_record.h"
+#include "results/text_table.h"
+
+namespace sparkbench {
+
+/// "45 ok, 0 incorrect, 2 skipped, 1 failed"
+std::string format_counts(const std::vector<CaseRecord>& cases);
+
+/// For every kernel that has a reference: "A ran 7.92 times faster than B (geometric mean of 24
+/// cases), error 0.58x of B's"; the speed only where there are times. Then format_counts().
+std::string format_closing_sentence(const RunRecord& run);
+
+/// The closing sentence; each warning once, with how many cases have it; and for each case that is
+/// incorrect or failed its reason and the command that repeats it.
+std::string format_summary(const RunRecord& run, TableStyle style);
+
+/// The contents of summary.md: a title, format_case_table() and format_summary().
+std::string format_summary_markdown(const RunRecord& run);
+
+}  // namespace sparkbench

@@ -1,0 +1,24 @@
+// Device memory a case will take, known before anything is allocated. Saturates at 2^64 - 1.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/attention.h"
+
+namespace sparkbench {
+
+struct MemoryPrediction {
+  std::uint64_t io_bytes = 0;         // q, k, v, o (fp16) and lse (fp32)
+  std::uint64_t workspace_bytes = 0;  // everything else
+  std::uint64_t peak_bytes() const;   // their sum
+};
+
+/// A fused kernel keeps its scores on chip: no workspace.
+MemoryPrediction predict_fused_memory(const Problem& problem);
+
+/// The unfused computation keeps the scores S = scale * Q K^T, which P = dropout(softmax(S))
+/// overwrites: [batch, heads, seqlen_q, seqlen_k] of `score_bytes` an element (2: fp16, 4: fp32),
+/// rows padded to 16 bytes. With scores wider than fp16, q, k, v and o exist in that type too.
+MemoryPrediction predict_unfused_memory(const Problem& problem, int score_bytes);
+
+}  // namespace sparkbench

@@ -1,0 +1,72 @@
+#include "sweeps/names.h"
+
+#include <gtest/gtest.h>
+
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Names = std::vector<std::string>;
+
+const Names kKernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
+
+std::string selection_error(std::string_view globs) {
+  try {
+    select_names("--kernel", globs, kKernels);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Glob, MatchesTheWholeName) {
+  EXPECT_TRUE(glob_matches("volta-fp32acc", "volta-fp32acc"));
+  EXPECT_FALSE(glob_matches("volta", "volta-fp32acc"));
+  EXPECT_FALSE(glob_matches("volta-fp32acc", "volta"));
+  EXPECT_TRUE(glob_matches("", ""));
+  EXPECT_FALSE(glob_matches("", "volta"));
+}
+
+TEST(Glob, StarStandsForAnyCharactersAndQuestionMarkForOne) {
+  EXPECT_TRUE(glob_matches("*", ""));
+  EXPECT_TRUE(glob_matches("volta-*", "volta-"));
+  EXPECT_TRUE(glob_matches("volta-*", "volta-fp32acc"));
+  EXPECT_TRUE(glob_matches("*fp??acc", "volta-fp32acc"));
+  EXPECT_TRUE(glob_matches("*a*a*", "volta-fp32acc"));
+  EXPECT_FALSE(glob_matches("volta-?", "volta-"));
+  EXPECT_FALSE(glob_matches("*x*", "volta"));
+}
+
+TEST(EditDistance, CountsInsertionsDeletionsAndSubstitutions) {
+  EXPECT_EQ(edit_distance("", ""), 0);
+  EXPECT_EQ(edit_distance("", "abc"), 3);
+  EXPECT_EQ(edit_distance("abc", ""), 3);
+  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
+  EXPECT_EQ(edit_distance("same", "same"), 0);
+}
+
+TEST(ClosestName, FindsASlipAndNotAnotherWord) {
+  EXPECT_EQ(closest_name("volta-fp32ac", kKernels), "volta-fp32acc");
+  EXPECT_EQ(closest_name("unfused-f16", kKernels), "unfused-fp16");
+  EXPECT_EQ(closest_name("flash", kKernels), "");
+  EXPECT_EQ(closest_name("volta", Names{}), "");
+}
+
+TEST(SelectNames, KeepsTheKnownOrderAndNamesEachOnce) {
+  EXPECT_EQ(select_names("--kernel", "unfused-fp16,volta-*,*fp32acc", kKernels), kKernels);
+  EXPECT_EQ(select_names("--kernel", "*16*", kKernels), Names({"volta-fp16acc", "unfused-fp16"}));
+}
+
+TEST(SelectNames, RefusesAGlobThatSelectsNothing) {
+  EXPECT_EQ(selection_error("volta-*,volta-fp32ac"),
+            "--kernel: unknown 'volta-fp32ac', did you mean 'volta-fp32acc'?; allowed: "
+            "volta-fp32acc, volta-fp16acc, unfused-fp16");
+  EXPECT_EQ(selection_error("flash"),
+            "--kernel: unknown 'flash'; allowed: volta-fp32acc, volta-fp16acc, unfused-fp16");
+  EXPECT_EQ(selection_error("volta-*,"),
+            "--kernel: 'volta-*,' has an empty item; allowed: values separated by single commas");
+}
+
+}  // namespace
+}  // namespace sparkbench

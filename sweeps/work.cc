@@ -1,0 +1,45 @@
+#include "sweeps/work.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sweeps/memory.h"
+#include "sweeps/saturating.h"
+
+namespace sparkbench {
+namespace {
+
+void require_forward(Pass pass) {
+  if (pass != Pass::kForward)
+    throw std::invalid_argument("only the forward pass has its work known");
+}
+
+std::uint64_t unsigned_extent(int extent) { return static_cast<std::uint64_t>(extent); }
+
+}  // namespace
+
+std::uint64_t visible_pairs(int seqlen_q, int seqlen_k, bool causal) {
+  const std::uint64_t rows = unsigned_extent(seqlen_q);
+  const std::uint64_t keys = unsigned_extent(seqlen_k);
+  if (!causal) return rows * keys;
+  // The last `triangle` rows see keys - triangle + 1, ..., keys keys; the rows above see none.
+  const std::uint64_t triangle = std::min(rows, keys);
+  return triangle * (2 * keys - triangle + 1) / 2;
+}
+
+std::uint64_t useful_flops(Pass pass, const Problem& problem) {
+  require_forward(pass);
+  const bool halves = problem.causal && problem.seqlen_q == problem.seqlen_k;
+  const std::uint64_t pairs =
+      visible_pairs(problem.seqlen_q, problem.seqlen_k, problem.causal && !halves);
+  return saturating_product({halves ? 2u : 4u, unsigned_extent(problem.batch),
+                             unsigned_extent(problem.heads), pairs,
+                             unsigned_extent(problem.head_dim)});
+}
+
+std::uint64_t compulsory_bytes(Pass pass, const Problem& problem) {
+  require_forward(pass);
+  return predict_fused_memory(problem).io_bytes;
+}
+
+}  // namespace sparkbench

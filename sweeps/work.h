@@ -1,0 +1,26 @@
+// The useful work of a problem: what any implementation must at least compute and move, so that
+// two of them are credited alike. Counts saturate at 2^64 - 1.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "kernels/attention.h"
+
+namespace sparkbench {
+
+/// How flops() counts, for the record.
+inline constexpr std::string_view kFlopConvention =
+    "forward: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk)";
+
+/// Pairs (query, key) of one head that the mask leaves visible; all when not causal.
+std::uint64_t visible_pairs(int seqlen_q, int seqlen_k, bool causal);
+
+/// Useful floating-point operations. Throws std::invalid_argument for the backward pass, which no
+/// kernel has.
+std::uint64_t useful_flops(Pass pass, const Problem& problem);
+
+/// Bytes that every implementation must move: q, k, v read once, o and lse written once.
+std::uint64_t compulsory_bytes(Pass pass, const Problem& problem);
+
+}  // namespace sparkbench
