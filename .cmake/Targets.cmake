@@ -7,8 +7,8 @@ function(sparkbench_flags target)
   target_compile_options(
     ${target}
     PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-Wall -Wextra -Wshadow -Wpedantic -Wno-unknown-pragmas
-            -Wno-missing-field-initializers
-            -ffp-contract=off>
+            -Wno-missing-field-initializers -ffp-contract=off
+            -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>
             $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror>
             $<$<COMPILE_LANGUAGE:CUDA>:-fmad=false --expt-relaxed-constexpr -Xcompiler=-Wall>
             $<$<AND:$<COMPILE_LANGUAGE:CUDA>,$<BOOL:${SPARKBENCH_WERROR}>>:-Werror=all-warnings>)

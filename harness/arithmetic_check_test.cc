@@ -2,38 +2,25 @@
 
 #include <gtest/gtest.h>
 
-#include <unistd.h>
-
-#include <filesystem>
 #include <fstream>
 
 #include "harness/environment_error.h"
+#include "results/temporary_folder.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
-/// A file of its own that is deleted with it.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const std::string& text)
-      : path_((std::filesystem::temp_directory_path() /
-               ("sparkbench_" + std::to_string(::getpid()) + ".csv"))
-                  .string()) {
-    std::ofstream(path_) << text;
-  }
-  ~TemporaryFile() { std::filesystem::remove(path_); }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-  const std::string& path() const { return path_; }
-
- private:
-  std::string path_;
-};
-
 constexpr const char* kHeader = "kind,a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n";
 // 1 * 2 + 3 = 5, in both types.
 constexpr const char* kRow = "sum,3c00,0,0,0,4000,0,0,0,40400000,40a00000,4200,4500\n";
+
+/// A file of these lines in `folder`.
+std::string write_vectors(const TemporaryFolder& folder, const std::string& text) {
+  const std::filesystem::path path = folder.path() / "vectors.csv";
+  std::ofstream(path) << text;
+  return path.string();
+}
 
 template <class Error, class Function>
 std::string message_of(Function function) {
@@ -79,8 +66,9 @@ TEST(NativeProfile, SaysWhichGpusHaveTheInstruction) {
 }
 
 TEST(LoadVectorFile, ReadsRowsThatReplayReproduces) {
-  const TemporaryFile file(std::string(kHeader) + kRow + kRow);
-  const std::vector<VectorRow> rows = load_vector_file(file.path());
+  const TemporaryFolder folder;
+  const std::string file = write_vectors(folder, std::string(kHeader) + kRow + kRow);
+  const std::vector<VectorRow> rows = load_vector_file(file);
   ASSERT_EQ(rows.size(), 2u);
   EXPECT_EQ(rows[1].kind, "sum");
   const ReplayResult result = replay(find_profile("volta"), rows);
@@ -99,9 +87,10 @@ TEST(LoadVectorFile, RefusesADirectory) {
 }
 
 TEST(LoadVectorFile, NamesFileLineAndColumnOfWhatItCannotRead) {
-  const TemporaryFile file(std::string(kHeader) + kRow + "sum,3c00,xyz\n");
-  EXPECT_EQ(message_of<UsageError>([&] { load_vector_file(file.path()); }),
-            "--vectors: " + file.path() + ": line 3, column a2: missing");
+  const TemporaryFolder folder;
+  const std::string file = write_vectors(folder, std::string(kHeader) + kRow + "sum,3c00,xyz\n");
+  EXPECT_EQ(message_of<UsageError>([&] { load_vector_file(file); }),
+            "--vectors: " + file + ": line 3, column a2: missing");
 }
 
 }  // namespace

@@ -31,6 +31,7 @@ class Report {
 };
 
 std::string format_bytes(std::uint64_t bytes) {
+  if (bytes < (1 << 10)) return fmt::format("{} bytes", bytes);
   if (bytes < (1 << 20)) return fmt::format("{:.1f} KiB", static_cast<double>(bytes) / (1 << 10));
   return fmt::format("{:.1f} MiB", static_cast<double>(bytes) / (1 << 20));
 }

@@ -4,6 +4,7 @@
 #include <ostream>
 
 #include "harness/commands.h"
+#include "results/accuracy_advice.h"
 #include "results/accuracy_table.h"
 #include "results/summary.h"
 #include "sweeps/usage_error.h"
@@ -17,13 +18,17 @@ ExitCode run_accuracy_command(const SweepRequest& request, const Streams& stream
   }
   const auto device = open_device(request.options.device);
   const std::vector<SweepCase> cases = plan_sweep(request, *device);
+  if (request.options.is_dry_run) {
+    list_cases(cases, streams.out);
+    return ExitCode::kOk;
+  }
   const RunRecord run = run_sweep(request, *device, cases, streams);
   write_outputs(request.options, run, streams);
-  if (!request.options.is_quiet && request.options.json_file != "-" &&
-      request.options.csv_file != "-") {
-    streams.out << format_accuracy_table(run, TableStyle::kTerminal) << '\n'
-                << format_accuracy_advice(run) << "\n\n"
-                << format_summary(run, TableStyle::kTerminal);
+  if (!request.options.is_quiet) {
+    report_stream(request.options, streams)
+        << format_accuracy_table(run, TableStyle::kTerminal) << '\n'
+        << format_accuracy_advice(run) << "\n\n"
+        << format_summary(run, TableStyle::kTerminal);
   }
   return exit_code_of(run);
 }

@@ -62,17 +62,13 @@ ExitCode run_one_problem(const SweepRequest& request, const Streams& streams) {
   const std::vector<SweepCase> cases = plan_sweep(request, *device);
   require_one_problem(cases, options.axes);
   if (options.is_dry_run) {
-    for (const SweepCase& sweep_case : cases) {
-      streams.out << make_case_id(sweep_case.kernel, sweep_case.pass, sweep_case.problem) << '\n';
-    }
+    list_cases(cases, streams.out);
     return ExitCode::kOk;
   }
   const RunRecord run = run_sweep(request, *device, cases, streams);
   write_outputs(options, run, streams);
   if (!options.is_quiet) {
-    const bool is_stdout_taken =
-        options.json_file == "-" || options.csv_file == "-" || options.markdown_file == "-";
-    std::ostream& out = is_stdout_taken ? streams.err : streams.out;
+    std::ostream& out = report_stream(options, streams);
     out << format_run_head(run);
     for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
   }

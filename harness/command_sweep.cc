@@ -4,18 +4,11 @@
 #include <ostream>
 
 #include "harness/commands.h"
-#include "results/case_id.h"
 #include "results/case_table.h"
 #include "results/summary.h"
 
 namespace sparkbench {
 namespace {
-
-void list_cases(const std::vector<SweepCase>& cases, std::ostream& out) {
-  for (const SweepCase& sweep_case : cases) {
-    out << make_case_id(sweep_case.kernel, sweep_case.pass, sweep_case.problem) << '\n';
-  }
-}
 
 ExitCode run_sweep_command(const SweepRequest& request, const Streams& streams) {
   const auto device = open_device(request.options.device);
@@ -27,10 +20,7 @@ ExitCode run_sweep_command(const SweepRequest& request, const Streams& streams) 
   const RunRecord run = run_sweep(request, *device, cases, streams);
   write_outputs(request.options, run, streams);
   if (!request.options.is_quiet) {
-    const bool is_stdout_taken = request.options.json_file == "-" ||
-                                 request.options.csv_file == "-" ||
-                                 request.options.markdown_file == "-";
-    std::ostream& table = is_stdout_taken ? streams.err : streams.out;
+    std::ostream& table = report_stream(request.options, streams);
     table << format_case_table(run, TableStyle::kTerminal) << '\n'
           << format_summary(run, TableStyle::kTerminal);
   }

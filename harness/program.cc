@@ -25,6 +25,15 @@ void check_command_name(const CLI::App& program, const std::vector<std::string>&
   }
 }
 
+/// CLI11 says "The following arguments were not expected: 64 --sequlen"; name what was meant.
+[[noreturn]] void refuse_argument(const CLI::App& program) {
+  const CLI::App& chosen = *program.get_subcommands().front();
+  const CLI::App& command = chosen.remaining().empty() ? program : chosen;
+  std::vector<std::string> known;
+  for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
+  throw UsageError(unknown_name_message(command.get_name(), command.remaining().front(), known));
+}
+
 /// CLI11's codes for --help and --version are 0; its errors are ours to print, in one line.
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
                        std::ostream& err) {
@@ -56,6 +65,8 @@ int parse_and_run(const std::vector<std::string>& argv, const Streams& streams) 
   try {
     std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
     program.parse(std::move(reversed));
+  } catch (const CLI::ExtrasError&) {
+    refuse_argument(program);
   } catch (const CLI::ParseError& error) {
     return report_parse_error(program, error, streams.out, streams.err);
   }

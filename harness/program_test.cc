@@ -1,0 +1,195 @@
+// The commands from argument to answer, on the emulated V100.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/test_program.h"
+
+namespace sparkbench {
+namespace {
+
+const std::string kDevice = " --device emulated-v100 ";
+const std::string kProblem = "--headdim 64 --seqlen 65 --causal true --dropout 0.1 --heads 1 ";
+
+nlohmann::json cases_of(const std::string& arguments) {
+  const ProgramResult result = run_sparkbench(arguments + " --quiet --json -");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  return nlohmann::json::parse(result.out)["cases"];
+}
+
+TEST(Program, TellsItsVersion) {
+  const ProgramResult result = run_sparkbench("--version");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out.rfind("sparkbench ", 0), 0u) << result.out;
+}
+
+TEST(Program, ListsItsCommandsAndTheirFlags) {
+  const ProgramResult help = run_sparkbench("--help");
+  EXPECT_EQ(help.exit_code, 0);
+  for (const char* command : {"sweep", "accuracy", "run", "list", "info", "check-arithmetic"}) {
+    EXPECT_TRUE(contains(help.out, command)) << help.out;
+  }
+  const ProgramResult sweep_help = run_sparkbench("sweep --help");
+  EXPECT_EQ(sweep_help.exit_code, 0);
+  EXPECT_TRUE(contains(sweep_help.out, "--seqlen-k")) << sweep_help.out;
+}
+
+TEST(List, NamesKernelsReferencesDevicesAndPresets) {
+  const ProgramResult result = run_sparkbench("list");
+  EXPECT_EQ(result.exit_code, 0);
+  for (const char* name : {"volta-fp32acc", "volta-fp16acc", "unfused-fp16", "cublas-fp16",
+                           "emulated-v100", "quick", "paper-forward", "paper-accuracy"}) {
+    EXPECT_TRUE(contains(result.out, name)) << name << " is not in\n" << result.out;
+  }
+}
+
+TEST(Info, DescribesTheDevice) {
+  const ProgramResult result = run_sparkbench("info" + kDevice);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "V100 (emulated)")) << result.out;
+  EXPECT_TRUE(contains(result.out, "sm_70")) << result.out;
+}
+
+TEST(Sweep, FindsBothKernelsAndTheReferenceCorrect) {
+  const ProgramResult result =
+      run_sparkbench("sweep" + kDevice + "--kernel volta-*,unfused-fp16 " + kProblem);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"volta-fp32acc", "volta-fp16acc", "unfused-fp16",
+                           "3 ok, 0 incorrect, 0 skipped, 0 failed"}) {
+    EXPECT_TRUE(contains(result.out, part)) << part << " is not in\n" << result.out;
+  }
+}
+
+TEST(Sweep, ListsTheCasesOfADryRun) {
+  const ProgramResult result =
+      run_sparkbench("sweep" + kDevice + "--dry-run --kernel volta-fp32acc " + kProblem);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "volta-fp32acc/fwd/b1/h1/sq65/sk65/d64/causal/p0.1\n");
+}
+
+TEST(Sweep, GivesTheSameErrorsForTheSameSeed) {
+  const std::string sweep = "sweep" + kDevice + "--kernel volta-* " + kProblem;
+  const nlohmann::json first = cases_of(sweep + "--seed 3");
+  const nlohmann::json second = cases_of(sweep + "--seed 3");
+  ASSERT_EQ(first.size(), 2u);
+  for (std::size_t i = 0; i < first.size(); ++i) {
+    EXPECT_EQ(first[i]["accuracy"], second[i]["accuracy"]);
+  }
+  EXPECT_EQ(first[0]["accuracy"]["mask_hash"], first[1]["accuracy"]["mask_hash"]);
+}
+
+TEST(Sweep, GivesOtherErrorsAndAnotherMaskForAnotherSeed) {
+  const std::string sweep = "sweep" + kDevice + "--kernel volta-fp32acc " + kProblem;
+  const nlohmann::json first = cases_of(sweep + "--seed 3")[0]["accuracy"];
+  const nlohmann::json second = cases_of(sweep + "--seed 4")[0]["accuracy"];
+  EXPECT_NE(first["mask_hash"], second["mask_hash"]);
+  EXPECT_NE(first["rel_l1"], second["rel_l1"]);
+}
+
+TEST(Sweep, SkipsAHeadDimThatNoKernelSupportsAndSaysSo) {
+  const std::string sweep =
+      "sweep" + kDevice + "--kernel volta-* --headdim 80 --seqlen 9 --causal false --dropout 0 ";
+  const ProgramResult result = run_sparkbench(sweep);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_TRUE(contains(result.out, "0 ok, 0 incorrect, 2 skipped, 0 failed")) << result.out;
+  EXPECT_TRUE(contains(result.out, "skipped")) << result.out;
+  for (const auto& record : cases_of(sweep)) {
+    EXPECT_EQ(record["status"], "skipped");
+    EXPECT_EQ(record["reason"]["code"], "E-UNSUPPORTED");
+    EXPECT_TRUE(contains(record["reason"]["message"], "head_dim")) << record["reason"];
+    EXPECT_TRUE(record["accuracy"].is_null());
+  }
+}
+
+TEST(Sweep, SkipsAProblemLargerThanTheMemory) {
+  const auto cases = cases_of("sweep" + kDevice +
+                              "--headdim 128 --seqlen 16m --batch 1k --heads 1k --causal false "
+                              "--dropout 0");
+  ASSERT_FALSE(cases.empty());
+  for (const auto& record : cases) {
+    EXPECT_EQ(record["status"], "skipped");
+    EXPECT_EQ(record["reason"]["code"], "E-OOM-PREDICTED");
+  }
+}
+
+TEST(Sweep, EndsInOneWhenAResultIsIncorrectAndTellsHowToRepeatIt) {
+  const ProgramResult result =
+      run_sparkbench("sweep" + kDevice +
+                     "--kernel volta-fp16acc --tolerance-ratio 0.001 --headdim 64 "
+                     "--seqlen 513 --causal false --dropout 0 --heads 1 --fail-fast");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.out, "1 incorrect")) << result.out;
+  EXPECT_TRUE(
+      contains(result.out, "sparkbench sweep --device emulated-v100 --kernel volta-fp16acc"))
+      << result.out;
+}
+
+TEST(Sweep, WithoutVerifyingHasNoErrors) {
+  const auto cases = cases_of("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kProblem);
+  ASSERT_EQ(cases.size(), 1u);
+  EXPECT_EQ(cases[0]["status"], "ok");
+  EXPECT_TRUE(cases[0]["accuracy"].is_null());
+}
+
+TEST(AccuracyCommand, ComparesTheAccumulatorsWithTheUnfusedComputation) {
+  const ProgramResult result = run_sparkbench("accuracy" + kDevice + kProblem);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"volta-fp32acc", "volta-fp16acc", "unfused-fp16", "rel_l1"}) {
+    EXPECT_TRUE(contains(result.out, part)) << part << " is not in\n" << result.out;
+  }
+}
+
+TEST(AccuracyCommand, ListsTheCasesOfADryRun) {
+  const ProgramResult result =
+      run_sparkbench("accuracy" + kDevice + "--dry-run --kernel volta-fp32acc " + kProblem);
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "volta-fp32acc/fwd/b1/h1/sq65/sk65/d64/causal/p0.1\n");
+}
+
+TEST(RunCommand, ReportsEveryKernelOnOneProblem) {
+  const ProgramResult result = run_sparkbench("run" + kDevice + "--seqlen 65");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  for (const char* part : {"head_dim             64", "volta-fp32acc\n", "volta-fp16acc\n",
+                           "unfused-fp16\n", "bank conflicts", "repeat"}) {
+    EXPECT_TRUE(contains(result.out, part)) << part << " is not in\n" << result.out;
+  }
+}
+
+TEST(RunCommand, WritesTheFilesOfASweep) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_sparkbench(
+      "run" + kDevice + "--kernel volta-fp32acc --seqlen 9 " + "--out " + path_in(folder, "run"));
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(std::filesystem::exists(folder.path() / "run/run.json"));
+}
+
+constexpr const char* kVectors =
+    "kind,a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n"
+    "sum,3c00,0,0,0,4000,0,0,0,40400000,40a00000,4200,4500\n";
+
+TEST(CheckArithmetic, CountsTheRowsThatAreReproduced) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "v.csv") << kVectors;
+  const std::string path = path_in(folder, "v.csv");
+  const ProgramResult result =
+      run_sparkbench("check-arithmetic --profile volta --vectors " + path + " " + path);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  const std::string line = path + ": 1 of 1 rows reproduced (fp32), 1 of 1 (fp16)\n";
+  EXPECT_EQ(result.out, line + line);
+}
+
+TEST(CheckArithmetic, ListsTheMissesAndEndsInOne) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "v.csv")
+      << kVectors << "off,3c00,0,0,0,4000,0,0,0,40400000,40a00001,4200,4500\n";
+  const std::string path = path_in(folder, "v.csv");
+  const ProgramResult result = run_sparkbench("check-arithmetic --profile volta --vectors " + path);
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out, path +
+                            ": 1 of 2 rows reproduced (fp32), 2 of 2 (fp16)\n"
+                            "  line 3 (off) fp32: expected 40a00001, computed 40a00000\n");
+}
+
+}  // namespace
+}  // namespace sparkbench

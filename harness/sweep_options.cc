@@ -1,5 +1,7 @@
 #include "harness/sweep_options.h"
 
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 
 #include "sweeps/names.h"
@@ -14,6 +16,23 @@ const std::map<std::string, Distribution>& distributions() {
                                                              {"uniform", Distribution::kUniform},
                                                              {"outliers", Distribution::kOutliers}};
   return kNames;
+}
+
+/// Unlike CLI::Range, refuses NaN.
+CLI::Validator within(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double value = 0.0;
+        const bool is_within =
+            CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return is_within ? "" : fmt::format("'{}' is not in {} to {}", text, least, most);
+      },
+      "");
+}
+
+/// CLI11 wraps a negative number around where an unsigned one is wanted.
+std::string not_negative(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("'{}' is negative; allowed: 0 to 2^64 - 1", text) : "";
 }
 
 void add_axis_flags(CLI::App& command, AxisFlags& axes) {
@@ -41,6 +60,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->capture_default_str();
   command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
       ->group(group)
+      ->check(not_negative)
       ->capture_default_str();
   command.add_option("--input", options.input, "normal, uniform or outliers")
       ->group(group)
@@ -55,13 +75,13 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->capture_default_str();
   command.add_option("--max-noise", options.max_noise, "relative error of the mean to stop at")
       ->group(group)
-      ->check(CLI::Range(1e-6, 1.0))
+      ->check(within(1e-6, 1.0))
       ->capture_default_str();
   command
       .add_option("--tolerance-ratio", options.tolerance_ratio,
                   "error allowed, in errors of the unfused computation")
       ->group(group)
-      ->check(CLI::Range(1e-6, 1e6))
+      ->check(within(1e-6, 1e6))
       ->capture_default_str();
   command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
       ->group(group);

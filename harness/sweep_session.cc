@@ -80,7 +80,17 @@ std::vector<SweepCase> plan_sweep(const SweepRequest& request, const Device& dev
       find_preset(options.preset.empty() ? request.default_preset : options.preset);
   std::vector<std::string> known;
   for (const Contender& contender : device.contenders()) known.push_back(contender.name);
-  return expand_grid(apply_axis_flags(preset.axes, options.axes, known), options.seed);
+  const GridAxes axes = apply_axis_flags(preset.axes, options.axes, known);
+  if (std::find(axes.passes.begin(), axes.passes.end(), Pass::kBackward) != axes.passes.end()) {
+    throw UsageError("--pass: no kernel computes the backward pass; allowed: fwd");
+  }
+  return expand_grid(axes, options.seed);
+}
+
+void list_cases(const std::vector<SweepCase>& cases, std::ostream& out) {
+  for (const SweepCase& sweep_case : cases) {
+    out << make_case_id(sweep_case.kernel, sweep_case.pass, sweep_case.problem) << '\n';
+  }
 }
 
 RunRecord run_sweep(const SweepRequest& request, Device& device,
@@ -125,6 +135,12 @@ ExitCode exit_code_of(const RunRecord& run) {
   if (any(Status::kIncorrect)) return ExitCode::kFinding;
   if (any(Status::kFailed)) return ExitCode::kIncomplete;
   return ExitCode::kOk;
+}
+
+std::ostream& report_stream(const SweepOptions& options, const Streams& streams) {
+  const bool is_stdout_taken =
+      options.json_file == "-" || options.csv_file == "-" || options.markdown_file == "-";
+  return is_stdout_taken ? streams.err : streams.out;
 }
 
 void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams) {

@@ -28,6 +28,9 @@ struct SweepRequest {
 /// The cases that the options ask for, on the device's contenders. Throws UsageError.
 std::vector<SweepCase> plan_sweep(const SweepRequest& request, const Device& device);
 
+/// A line per case: its id.
+void list_cases(const std::vector<SweepCase>& cases, std::ostream& out);
+
 /// Runs them. Output paths are checked before the first case; each finished case is in the journal
 /// before the next begins. Throws UsageError and OutputError, never for what a case does.
 RunRecord run_sweep(const SweepRequest& request, Device& device,
@@ -35,6 +38,9 @@ RunRecord run_sweep(const SweepRequest& request, Device& device,
 
 /// Of a finished run: incorrect before incomplete before ok; interrupted when it says so.
 ExitCode exit_code_of(const RunRecord& run);
+
+/// Where to print for people: the error stream when an output has taken the standard one.
+std::ostream& report_stream(const SweepOptions& options, const Streams& streams);
 
 /// Writes --json, --csv and --md.
 void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams);

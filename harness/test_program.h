@@ -1,17 +1,16 @@
-// For tests: the program run in this process, and a folder to write into.
+// For tests: the program, run in this process.
 #pragma once
 
 #include <gtest/gtest.h>
-#include <unistd.h>
 
-#include <filesystem>
-#include <fstream>
+#include <algorithm>
 #include <iterator>
 #include <sstream>
 #include <string>
 #include <vector>
 
 #include "harness/program.h"
+#include "results/temporary_folder.h"
 
 namespace sparkbench {
 
@@ -30,35 +29,22 @@ inline ProgramResult run_sparkbench(const std::string& arguments) {
   return {exit_code, out.str(), err.str()};
 }
 
-/// An empty folder of one test, deleted with it.
-class TemporaryFolder {
- public:
-  TemporaryFolder() {
-    const auto* test = testing::UnitTest::GetInstance()->current_test_info();
-    path_ = std::filesystem::temp_directory_path() /
-            (std::string("sparkbench_") + test->test_suite_name() + "_" + test->name() + "_" +
-             std::to_string(::getpid()));
-    std::filesystem::remove_all(path_);
-    std::filesystem::create_directories(path_);
-  }
-  ~TemporaryFolder() { std::filesystem::remove_all(path_); }
-  TemporaryFolder(const TemporaryFolder&) = delete;
-  TemporaryFolder& operator=(const TemporaryFolder&) = delete;
-
-  std::string operator/(const std::string& name) const { return (path_ / name).string(); }
-  bool is_empty() const { return std::filesystem::is_empty(path_); }
-
- private:
-  std::filesystem::path path_;
-};
-
-inline std::string read_file(const std::string& path) {
-  std::ifstream in(path);
-  return {std::istreambuf_iterator<char>(in), {}};
+inline std::string path_in(const TemporaryFolder& folder, const std::string& name) {
+  return (folder.path() / name).string();
 }
 
-inline void write_text(const std::string& path, const std::string& text) {
-  std::ofstream(path) << text;
+/// Whether `text` has `part` in it.
+inline bool contains(const std::string& text, const std::string& part) {
+  return text.find(part) != std::string::npos;
+}
+
+/// One line that starts with the program's name and has `says` in it, on the error stream alone.
+inline void expect_refused(const ProgramResult& result, int exit_code, const std::string& says) {
+  EXPECT_EQ(result.exit_code, exit_code);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(std::count(result.err.begin(), result.err.end(), '\n'), 1) << result.err;
+  EXPECT_EQ(result.err.rfind("sparkbench: ", 0), 0u) << result.err;
+  EXPECT_TRUE(contains(result.err, says)) << says << "\nis not in\n" << result.err;
 }
 
 }  // namespace sparkbench

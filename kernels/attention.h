@@ -66,6 +66,14 @@ SPARK_HD std::size_t row_offset(int b, int s, int h, int seqlen, int heads, int 
          static_cast<std::size_t>(head_dim);
 }
 
+/// Index of (b, h, s) of a [batch, heads, seqlen_q] tensor.
+SPARK_HD std::size_t lse_offset(int b, int h, int s, int heads, int seqlen_q) {
+  return (static_cast<std::size_t>(b) * static_cast<std::size_t>(heads) +
+          static_cast<std::size_t>(h)) *
+             static_cast<std::size_t>(seqlen_q) +
+         static_cast<std::size_t>(s);
+}
+
 /// A forward pass over tensors in the memory of the device that runs it.
 /// A row without a visible key gives o = 0 and lse = -inf.
 struct ForwardTensors {
@@ -74,6 +82,20 @@ struct ForwardTensors {
   const Half* v;  // [batch, seqlen_k, heads, head_dim]
   Half* o;        // [batch, seqlen_q, heads, head_dim]
   float* lse;     // [batch, heads, seqlen_q], natural logarithm
+};
+
+/// A backward pass: the gradients of sum(o * d_o) with respect to q, k and v. A row without a
+/// visible key has and gives zero gradients; so does a dropped element.
+struct BackwardTensors {
+  const Half* q;     // [batch, seqlen_q, heads, head_dim]
+  const Half* k;     // [batch, seqlen_k, heads, head_dim]
+  const Half* v;     // [batch, seqlen_k, heads, head_dim]
+  const Half* o;     // [batch, seqlen_q, heads, head_dim], of the forward pass
+  const Half* d_o;   // [batch, seqlen_q, heads, head_dim]
+  const float* lse;  // [batch, heads, seqlen_q], of the forward pass
+  Half* dq;          // [batch, seqlen_q, heads, head_dim]
+  Half* dk;          // [batch, seqlen_k, heads, head_dim]
+  Half* dv;          // [batch, seqlen_k, heads, head_dim]
 };
 
 }  // namespace sparkbench

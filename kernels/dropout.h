@@ -32,6 +32,8 @@ struct Dropout {
 
 /// `p` in [0, 1), rounded to the nearest 256th and at most 255/256, so something is always kept.
 SPARK_HD Dropout make_dropout(float p, std::uint64_t seed) {
+  // p is in [0, 1), where truncation after adding a half rounds as lround does.
+  // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const auto rounded = static_cast<std::uint32_t>(p * 256.0f + 0.5f);
   return {rounded < 255u ? rounded : 255u, philox_key(seed)};
 }

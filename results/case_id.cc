@@ -33,6 +33,10 @@ std::string make_case_id(std::string_view kernel, Pass pass, const Problem& prob
                      problem.causal ? "causal" : "full", shortest(problem.dropout_p), scale);
 }
 
+std::string make_problem_key(const ProblemRecord& problem) {
+  return make_case_id("", problem.pass, make_problem(problem));
+}
+
 std::uint64_t fnv1a(std::string_view bytes) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const char byte : bytes) {

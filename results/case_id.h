@@ -13,6 +13,9 @@ namespace sparkbench {
 /// is not 1 / sqrt(head_dim) follows as "/scale0.25".
 std::string make_case_id(std::string_view kernel, Pass pass, const Problem& problem);
 
+/// Equal for two cases of the same problem, whatever the kernel: the id without the kernel.
+std::string make_problem_key(const ProblemRecord& problem);
+
 /// FNV-1a, 64 bits.
 std::uint64_t fnv1a(std::string_view bytes);
 

@@ -39,6 +39,11 @@ TEST(CaseId, IsTheSameForAProblemReadBackFromItsRecord) {
             make_case_id("a", Pass::kForward, paper_problem()));
 }
 
+TEST(ProblemKey, IsOfTheProblemAlone) {
+  const ProblemRecord problem = make_problem_record(Pass::kForward, paper_problem());
+  EXPECT_EQ(make_problem_key(problem), "/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
+}
+
 TEST(Fnv1a, GivesThePublishedValues) {
   EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325u);
   EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cu);

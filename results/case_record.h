@@ -82,7 +82,7 @@ struct Accuracy {
   std::uint64_t nonfinite = 0;
   std::vector<std::int64_t> worst_index;  // (batch, row, head, dim)
   double worst_got = 0, worst_want = 0;
-  std::optional<double> error_ratio;  // over the unfused computation of the same dtype
+  std::optional<double> error_ratio;  // rel_l2 over the unfused one's, same accumulator
   std::optional<double> lse_max_abs;  // none for the outputs of a backward pass
   std::optional<double> dropout_kept_fraction;
   std::optional<std::string> mask_hash;  // 16 hexadecimal digits

@@ -8,7 +8,8 @@
 
 namespace sparkbench {
 
-/// Head, table. Columns that no case has a value for are left out.
+/// Times are medians, memory is the measured peak or else the predicted one, "-" is no value.
+/// Columns that no case has a value for are left out.
 std::string format_case_table(const RunRecord& run, TableStyle style);
 
 }  // namespace sparkbench

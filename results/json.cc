@@ -81,7 +81,8 @@ void read(const Json& json, const std::string& path, T& value) {
 void read(const Json& json, const std::string& path, StringMap& value) {
   require(json.is_object(), path, "an object", json);
   value.clear();
-  for (const auto& [key, item] : json.items()) read(item, path + "." + key, value[key]);
+  for (const auto& [key, item] : json.items())
+    read(item, fmt::format("{}.{}", path, key), value[key]);
 }
 
 template <std::integral T>

@@ -65,10 +65,11 @@ CaseRecord emulated_case(const std::string& kernel, const Problem& problem, doub
 void append_problem(RunRecord& run, const Problem& problem, double unfused_error) {
   CaseRecord fp32 = emulated_case("volta-fp32acc", problem, 0.5 * unfused_error, 0.5);
   fp32.accumulator = Accumulator::kFp32;
-  CaseRecord fp16 = emulated_case("volta-fp16acc", problem, 2 * unfused_error, 2.0);
+  CaseRecord fp16 = emulated_case("volta-fp16acc", problem, 2 * unfused_error, 0.9);
   fp16.accumulator = Accumulator::kFp16;
   CaseRecord unfused = emulated_case("unfused-fp16", problem, unfused_error, 1.0);
   unfused.role = Role::kReference;
+  unfused.accumulator = Accumulator::kFp32;
   run.cases.insert(run.cases.end(), {fp32, fp16, unfused});
 }
 

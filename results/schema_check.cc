@@ -116,7 +116,7 @@ class Checker {
     const Json properties = schema.value("properties", Json::object());
     const Json additional = schema.value("additionalProperties", Json(true));
     for (const auto& [name, member] : value.items()) {
-      const std::string member_path = path + "." + name;
+      const std::string member_path = fmt::format("{}.{}", path, name);
       if (properties.contains(name)) {
         check(properties[name], member, member_path);
       } else if (additional.is_object()) {

@@ -9,9 +9,9 @@ namespace sparkbench {
 namespace {
 
 std::vector<Pass> parse_passes(const std::string& text) {
-  static const std::array<std::string, 2> kNames = {"fwd", "bwd"};
+  static const std::array<std::string, 2> names = {"fwd", "bwd"};
   std::vector<Pass> passes;
-  for (const std::string& name : select_names("--pass", text, kNames)) {
+  for (const std::string& name : select_names("--pass", text, names)) {
     passes.push_back(name == "fwd" ? Pass::kForward : Pass::kBackward);
   }
   return passes;

@@ -29,11 +29,11 @@ void push_new(std::vector<T>& values, T value) {
   if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
 }
 
-std::int64_t suffix_factor(std::string_view suffix) {
+std::optional<std::int64_t> suffix_factor(std::string_view suffix) {
   if (suffix.empty()) return 1;
   if (suffix == "k" || suffix == "K") return 1024;
   if (suffix == "m" || suffix == "M") return 1024 * 1024;
-  return 0;
+  return std::nullopt;
 }
 
 /// `number`, which is all or part of `item`: an error shows the item as typed.
@@ -43,14 +43,11 @@ int parse_number(std::string_view flag, std::string_view item, std::string_view 
   const auto [stop, error] = std::from_chars(number.data(), end, value);
   if (error == std::errc::result_out_of_range) reject(flag, item, "is too large", kAllowedExtents);
   const std::string_view suffix(stop, static_cast<std::size_t>(end - stop));
-  if (error != std::errc() || suffix_factor(suffix) == 0) {
-    reject(flag, item, "is not a whole number", kAllowedExtents);
-  }
+  const std::optional<std::int64_t> factor = suffix_factor(suffix);
+  if (error != std::errc() || !factor) reject(flag, item, "is not a whole number", kAllowedExtents);
   if (value < 1) reject(flag, item, "is below 1", kAllowedExtents);
-  if (value > kMaxExtent / suffix_factor(suffix)) {
-    reject(flag, item, "is too large", kAllowedExtents);
-  }
-  return static_cast<int>(value * suffix_factor(suffix));
+  if (value > kMaxExtent / *factor) reject(flag, item, "is too large", kAllowedExtents);
+  return static_cast<int>(value * *factor);
 }
 
 /// `item` is first:last:*factor or first:last:+step.

@@ -42,7 +42,7 @@ GridAxes paper_accuracy_axes() {
 }  // namespace
 
 std::span<const Preset> presets() {
-  static const std::vector<Preset> kPresets = {
+  static const std::vector<Preset> all = {
       {"quick", "both head dims, masks and dropouts on short sequences; under a minute emulated",
        quick_axes()},
       {"paper-forward", "SparkAttention's forward grid: 512 to 16k of 16,384 tokens, hidden 2048",
@@ -50,7 +50,7 @@ std::span<const Preset> presets() {
       {"paper-accuracy", "SparkAttention's lengths, one sequence of two heads: errors, not times",
        paper_accuracy_axes()},
   };
-  return kPresets;
+  return all;
 }
 
 const Preset& find_preset(std::string_view name) {

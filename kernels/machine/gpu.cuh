@@ -48,6 +48,9 @@ class GpuMachine {
 
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
   __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
+  __device__ __forceinline__ std::uint32_t ballot(bool value) const {
+    return __ballot_sync(0xffffffffu, value);
+  }
   template <class T>
   __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) const {
     return __shfl_xor_sync(0xffffffffu, value, lane_mask);
@@ -57,10 +60,12 @@ class GpuMachine {
   __device__ __forceinline__ void mma_m8n8k4(AccumulatorFragment<kAccumulator>& c,
                                              const OperandFragment (&a)[kSteps],
                                              const OperandFragment (&b)[kSteps]) const {
-    static_assert(kA == Major::kRow, "no kernel multiplies a column-major A");
+    static_assert(kA == Major::kRow || kB == Major::kRow, "no kernel multiplies A^T by B^T");
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
-      if constexpr (kB == Major::kRow) {
+      if constexpr (kA == Major::kColumn) {
+        mma_col_row(c, a[step], b[step]);
+      } else if constexpr (kB == Major::kRow) {
         mma_row_row(c, a[step], b[step]);
       } else {
         mma_row_col(c, a[step], b[step]);
@@ -129,6 +134,14 @@ class GpuMachine {
           "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
         : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
   }
+  __device__ __forceinline__ static void mma_col_row(Fp32Fragment& c, const OperandFragment& a,
+                                                     const OperandFragment& b) {
+    asm("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, "
+        "{%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};"
+        : "+f"(c.element[0]), "+f"(c.element[1]), "+f"(c.element[2]), "+f"(c.element[3]),
+          "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
+        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
+  }
   __device__ __forceinline__ static void mma_row_col(Fp16Fragment& c, const OperandFragment& a,
                                                      const OperandFragment& b) {
     asm("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
@@ -139,6 +152,13 @@ class GpuMachine {
   __device__ __forceinline__ static void mma_row_row(Fp16Fragment& c, const OperandFragment& a,
                                                      const OperandFragment& b) {
     asm("mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
+        "{%0,%1,%2,%3};"
+        : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
+        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
+  }
+  __device__ __forceinline__ static void mma_col_row(Fp16Fragment& c, const OperandFragment& a,
+                                                     const OperandFragment& b) {
+    asm("mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
         "{%0,%1,%2,%3};"
         : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
         : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));

@@ -17,6 +17,7 @@
 // Collectives. Every thread of the block (barrier) or of the warp (the others) makes the same call.
 //   void barrier()                                    bar.sync 0; orders shared memory
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
+//   std::uint32_t ballot(bool)                        vote.sync.ballot: bit n is lane n's
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes
 //   void mma_m8n8k4<Major kA, Major kB>(c, a, b)      c += sum over n of a[n] b[n], n ascending:
 //            AccumulatorFragment<...>& c;             kSteps instructions on one accumulator

@@ -1,9 +1,12 @@
-// A [kRows, kHeadDim] tile of fp16 in shared memory, addressed in 16-byte chunks that are swizzled
+// A [kRows, kColumns] tile of fp16 in shared memory, addressed in 16-byte chunks that are swizzled
 // so that the reads of m8n8k4 fragments, and the writes of whole rows, touch every bank once.
 //
-// Chunk c of row r lies at c ^ swizzle(r). A quarter-warp (8 lanes, one 128-bit wavefront) reads
-// one chunk of rows 8a..8a+3 and 8a+8..8a+11 (A: two quad-pairs) or of four consecutive rows
-// (B: the quad-pairs share them): bit 3 of the row flips bit 2 of the swizzle, so all eight differ.
+// A quarter-warp (8 lanes, one 128-bit wavefront) reads one chunk of four consecutive rows (B: the
+// quad-pairs share them) or of the four rows of each of two quad-pairs (A). Chunk c of row r lies
+// at c ^ swizzle(r), and rows that one wavefront may read together differ in
+//   rows of 8 chunks and more   (r & 7), bit 2 flipped by r's bits 3 and 4: quad-pairs are 8 or 16
+//                               rows apart;
+//   rows of 4 chunks            bit 0 of r picks the half of the banks, bits 1 and 3 the chunk.
 #pragma once
 
 #include "kernels/machine/machine.h"
@@ -13,14 +16,17 @@ namespace sparkbench {
 
 inline constexpr int kChunkHalves = 8;
 
-template <int kRows, int kHeadDim>
+template <int kRows, int kColumns>
 struct SharedTile {
-  static constexpr int kChunksPerRow = kHeadDim / kChunkHalves;
-  static_assert(kChunksPerRow % 8 == 0, "the swizzle permutes eight chunks");
+  static constexpr int kChunksPerRow = kColumns / kChunkHalves;
+  static_assert(kChunksPerRow % 8 == 0 || kChunksPerRow == 4, "these are the two swizzles");
 
   Bits128 chunk[kRows * kChunksPerRow];
 
-  SPARK_HD static int swizzle(int row) { return (row & 7) ^ ((row >> 1) & 4); }
+  SPARK_HD static int swizzle(int row) {
+    if constexpr (kChunksPerRow == 4) return ((row >> 1) & 1) | ((row >> 2) & 2);
+    return (row & 7) ^ (((row >> 1) ^ (row >> 2)) & 4);
+  }
   SPARK_HD Bits128* at(int row, int column_chunk) {
     return &chunk[row * kChunksPerRow + (column_chunk ^ swizzle(row))];
   }

@@ -22,10 +22,9 @@
 
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
+#include "kernels/tile/matmul.h"
 #include "kernels/tile/online_softmax.h"
-#include "kernels/tile/operand_exchange.h"
-#include "kernels/tile/shared_tile.h"
-#include "kernels/tile/tile_accumulator.h"
+#include "kernels/tile/store_rows.h"
 #include "kernels/volta/forward_params.h"
 
 namespace sparkbench::volta {
@@ -98,22 +97,7 @@ SPARK_DEVICE void matmul_qk(Machine& machine, ForwardTiles<Config>& tiles,
                             float (&score)[Config::kKeyGroups][8]) {
   const int lane = machine.lane();
   const int q_row = Config::kRowsPerWarp * machine.warp() + 8 * quad_pair(lane) + owned_row(lane);
-  AccumulatorFragment<Config::kAccumulator> s[Config::kKeyGroups] = {};
-#pragma unroll
-  for (int chunk = 0; chunk < Config::kHeadDim / kChunkHalves; ++chunk) {
-    OperandFragment q[2];
-    load_operands(machine, q, tiles.q, q_row, chunk);
-#pragma unroll
-    for (int group = 0; group < Config::kKeyGroups; ++group) {
-      OperandFragment k[2];
-      load_operands(machine, k, tiles.k, 8 * group + owned_row(lane), chunk);
-      machine.template mma_m8n8k4<Major::kRow, Major::kColumn>(s[group], q, k);
-    }
-  }
-#pragma unroll
-  for (int group = 0; group < Config::kKeyGroups; ++group) {
-    widen(machine, s[group], score[group]);
-  }
+  matmul_transposed<Config::kAccumulator>(machine, tiles.q, q_row, tiles.k, 0, score);
 }
 
 /// Masks the scores of keys first_key.. that this lane's rows may not see.
@@ -130,100 +114,57 @@ SPARK_DEVICE void mask_tile(const Machine& machine, const ForwardParams& params,
   mask_scores<Config::kAccumulator>(score, machine.lane(), visible);
 }
 
-/// O = rescale * O + P V. The output columns of groups 2c and 2c + 1 are interleaved, so that a
-/// lane's 128-bit load of V is the B operand of both: element n of group 2c + f is column
-/// 16c + 4f + n for n < 4, and 16c + 4f + n + 4 for n >= 4.
+/// O = rescale * O + P V, P going from registers to registers.
 template <class Config, class Machine>
 SPARK_DEVICE void matmul_pv(Machine& machine, ForwardTiles<Config>& tiles,
                             const float (&p)[Config::kKeyGroups][8],
                             const float (&rescale)[Config::Layout::kRowsPerLane],
                             float (&o)[Config::kOutputGroups][8]) {
-  const int lane = machine.lane();
   OperandFragment p_rows[Config::kKeyGroups][2];
 #pragma unroll
   for (int group = 0; group < Config::kKeyGroups; ++group) {
     to_operand_rows<Config::kAccumulator>(machine, p[group], p_rows[group]);
   }
-#pragma unroll
-  for (int pair = 0; pair < Config::kOutputGroups / 2; ++pair) {
-    TileAccumulator<Config::kAccumulator> even, odd;
-    even.start(machine, o[2 * pair], rescale);
-    odd.start(machine, o[2 * pair + 1], rescale);
-#pragma unroll
-    for (int group = 0; group < Config::kKeyGroups; ++group) {
-      const int key = 8 * group + (lane & 3);
-      OperandFragment v_first[2], v_second[2];  // keys 0..3 and 4..7 of the group
-      load_operands(machine, v_first, tiles.v, key, 2 * pair + (lane >> 4));
-      load_operands(machine, v_second, tiles.v, key + 4, 2 * pair + (lane >> 4));
-      even.template multiply_add<Major::kRow>(machine, p_rows[group], {v_first[0], v_second[0]});
-      odd.template multiply_add<Major::kRow>(machine, p_rows[group], {v_first[1], v_second[1]});
-    }
-    even.finish(machine, o[2 * pair], rescale);
-    odd.finish(machine, o[2 * pair + 1], rescale);
-  }
+  matmul_accumulate<Config::kAccumulator>(machine, p_rows, tiles.v, 0, rescale, o);
 }
 
-/// l = the row sums over every lane; O = O / l, times 1 / (1 - p) where values were dropped. A row
-/// that saw no key has l = 0 and gets O = 0; a NaN stays.
+/// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
+/// where values were dropped. A row that saw no key has l = 0 and gets O = 0; a NaN stays.
 template <class Config, class Machine>
-SPARK_DEVICE void normalize(Machine& machine, const ForwardParams& params,
-                            const OnlineSoftmax<Config::kAccumulator>& softmax,
-                            float (&l)[Config::Layout::kRowsPerLane],
-                            float (&o)[Config::kOutputGroups][8]) {
-  using Layout = typename Config::Layout;
-  float factor[Layout::kRowsPerLane];
+SPARK_DEVICE void normalization(Machine& machine, const ForwardParams& params,
+                                const OnlineSoftmax<Config::kAccumulator>& softmax,
+                                float (&l)[Config::Layout::kRowsPerLane],
+                                float (&factor)[Config::Layout::kRowsPerLane]) {
 #pragma unroll
-  for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
+  for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
     l[slot] = softmax.row_sum(machine, slot);
     factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot]);
     if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale();
   }
-#pragma unroll
-  for (int group = 0; group < Config::kOutputGroups; ++group) {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) o[group][i] *= factor[Layout::slot(i)];
-  }
 }
 
-/// Divides O by the row sums, rounds it to fp16 and stores it with the log-sum-exp. After the
-/// exchange a lane owns columns 16c..16c+15 of one row: two 128-bit stores, one whole sector.
+/// Stores O / l, rounded to fp16, and the log-sum-exp.
 template <class Config, class Machine>
 SPARK_DEVICE void write_output(Machine& machine, const ForwardParams& params,
                                const ForwardBlock& block,
                                const OnlineSoftmax<Config::kAccumulator>& softmax,
                                float (&o)[Config::kOutputGroups][8]) {
   using Layout = typename Config::Layout;
-  const int lane = machine.lane();
-  float l[Layout::kRowsPerLane];
-  normalize<Config>(machine, params, softmax, l, o);
+  float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
+  normalization<Config>(machine, params, softmax, l, factor);
 
-  const int operand_row = Layout::row(lane, Layout::operand_slot(lane));
-  const int row = block.first_row + Config::kRowsPerWarp * machine.warp() + operand_row;
+  const int slot = Layout::operand_slot(machine.lane());
+  const int row =
+      block.first_row + Config::kRowsPerWarp * machine.warp() + Layout::row(machine.lane(), slot);
   const bool is_inside = row < params.seqlen_q;
   Half* o_row = params.tensors.o + row_offset(block.batch, row, block.head, params.seqlen_q,
                                               params.heads, Config::kHeadDim);
-#pragma unroll
-  for (int pair = 0; pair < Config::kOutputGroups / 2; ++pair) {
-    OperandFragment even[2], odd[2];
-    to_operand_rows<Config::kAccumulator>(machine, o[2 * pair], even);
-    to_operand_rows<Config::kAccumulator>(machine, o[2 * pair + 1], odd);
-#pragma unroll
-    for (int half = 0; half < 2; ++half) {
-      const Bits128 columns{
-          {even[half].pair[0], even[half].pair[1], odd[half].pair[0], odd[half].pair[1]}};
-      if (is_inside) machine.store_global(o_row + 16 * pair + 8 * half, columns);
-    }
-  }
+  store_rows<Config::kAccumulator>(machine, o_row, is_inside, factor, o);
 
-  const int slot = Layout::operand_slot(lane);
   const float lse = machine.fma(softmax.m[slot], params.scale, kLn2 * machine.log2(l[slot]));
-  const int head_index = block.batch * params.heads + block.head;
-  if (is_inside) {
-    machine.store_global(
-        params.tensors.lse +
-            static_cast<std::size_t>(head_index) * static_cast<std::size_t>(params.seqlen_q) + row,
-        lse);
-  }
+  const std::size_t lse_index =
+      lse_offset(block.batch, block.head, row, params.heads, params.seqlen_q);
+  if (is_inside) machine.store_global(params.tensors.lse + lse_index, lse);
 }
 
 template <class Config, class Machine>

@@ -7,15 +7,16 @@
 namespace sparkbench {
 namespace {
 
-void load_shared(AccessLog& log, int lane, std::uintptr_t address, CallSite site) {
-  log.record({AccessKind::kLoadShared, 4, nullptr, lane, site}, address);
+void load_shared(AccessLog& log, int lane, int address, CallSite site) {
+  log.record({AccessKind::kLoadShared, 4, nullptr, lane, site},
+             static_cast<std::uintptr_t>(address));
 }
 
 TEST(AccessLog, GroupsTheLanesOfOneStatementIntoOneInstruction) {
   const CallSite site = CallSite::current();
   AccessLog log;
   for (int lane = 0; lane < kWarpLanes; ++lane) {
-    load_shared(log, lane, static_cast<std::uintptr_t>(8 * lane), site);
+    load_shared(log, lane, 8 * lane, site);
   }
   Counters counters;
   log.flush(counters);
@@ -84,8 +85,8 @@ TEST(AccessLog, NamesTheLineOfAConflict) {
   const CallSite conflicting = CallSite::current();
   AccessLog log;
   for (int lane = 0; lane < kWarpLanes; ++lane) {
-    load_shared(log, lane, static_cast<std::uintptr_t>(4 * lane), clean);
-    load_shared(log, lane, static_cast<std::uintptr_t>(128 * lane), conflicting);
+    load_shared(log, lane, 4 * lane, clean);
+    load_shared(log, lane, 128 * lane, conflicting);
   }
   Counters counters;
   log.flush(counters);

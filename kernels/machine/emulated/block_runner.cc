@@ -89,6 +89,7 @@ void BlockRunner::end_phase() {
     case Collective::kSyncWarp:
       memory_.sync_warp(warp_);
       return;
+    case Collective::kBallot:
     case Collective::kShuffle:
     case Collective::kMma:
       return;

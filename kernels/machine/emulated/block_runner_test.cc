@@ -123,6 +123,7 @@ TEST(BlockRunner, LetsWarpsMeetAtDifferentStatementsOfABarrier) {
     if (machine.warp() == 0) {
       machine.barrier();
     } else {
+      machine.sync_warp();
       machine.barrier();
     }
   });

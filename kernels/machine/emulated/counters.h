@@ -11,6 +11,7 @@ struct Counters {
   std::uint64_t mma_m8n8k4 = 0;
   std::uint64_t mufu = 0;              // exp2, log2, reciprocal; lane calls / 32
   std::uint64_t half_conversions = 0;  // float to half, two a pack_halves; lane calls / 32
+  std::uint64_t ballots = 0;
   std::uint64_t shuffles = 0;
   std::uint64_t barriers = 0;  // once a block
 
@@ -29,6 +30,7 @@ struct Counters {
     mma_m8n8k4 += other.mma_m8n8k4;
     mufu += other.mufu;
     half_conversions += other.half_conversions;
+    ballots += other.ballots;
     shuffles += other.shuffles;
     barriers += other.barriers;
     shared_loads += other.shared_loads;

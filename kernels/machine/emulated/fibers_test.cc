@@ -28,7 +28,8 @@ TEST(Fibers, UnwindTheirStacksWhenDestroyed) {
   {
     Fibers* fibers = nullptr;
     Fibers two(2, [&](int) {
-      const std::shared_ptr<int> on_the_stack = held;
+      std::shared_ptr<int> on_the_stack;
+      on_the_stack = held;
       for (;;) fibers->switch_to(fibers->maker());
     });
     fibers = &two;

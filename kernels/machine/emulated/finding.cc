@@ -37,11 +37,13 @@ void FindingLog::merge(const FindingLog& other) {
 
 std::vector<Finding> FindingLog::first(std::size_t count) const {
   std::vector<const Kept*> ordered;
+  ordered.reserve(kept_.size());
   for (const auto& [key, kept] : kept_) ordered.push_back(&kept);
   std::stable_sort(ordered.begin(), ordered.end(),
                    [](const Kept* a, const Kept* b) { return a->order < b->order; });
   ordered.resize(std::min(count, ordered.size()));
   std::vector<Finding> findings;
+  findings.reserve(ordered.size());
   for (const Kept* kept : ordered) findings.push_back(kept->finding);
   return findings;
 }

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <array>
-#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/machine/emulated/call_site.h"
@@ -81,11 +81,7 @@ class FindingLog {
 
  private:
   using Key = std::tuple<std::string, std::uint32_t, FindingKind>;
-  struct Order {
-    std::uint64_t block_index;
-    int thread;
-    auto operator<=>(const Order&) const = default;
-  };
+  using Order = std::pair<std::uint64_t, int>;  // block index, thread
   struct Kept {
     Order order;
     Finding finding;

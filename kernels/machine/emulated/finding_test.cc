@@ -5,8 +5,8 @@
 namespace sparkbench {
 namespace {
 
-const auto kHere = CallSite::current();
-const auto kThere = CallSite::current();
+constexpr auto kHere = CallSite::current();
+constexpr auto kThere = CallSite::current();
 
 FindingDetail no_detail() { return {}; }
 

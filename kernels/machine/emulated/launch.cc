@@ -101,6 +101,7 @@ std::vector<SiteCounters> merge_sites(const std::vector<Share>& shares) {
     }
   }
   std::vector<SiteCounters> sites;
+  sites.reserve(merged.size());
   for (auto& [line, site] : merged) sites.push_back(std::move(site));
   std::stable_sort(sites.begin(), sites.end(), [](const SiteCounters& a, const SiteCounters& b) {
     return std::tie(a.bank_conflicts, a.shared_wavefronts) >
@@ -153,6 +154,7 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
   };
   {
     std::vector<std::jthread> workers;
+    workers.reserve(shares.size());
     for (Share& share : shares) workers.emplace_back(work, std::ref(share));
   }
   EmulationReport report = merge(shares);

@@ -57,6 +57,16 @@ class EmulatedMachine {
   void barrier(CallSite site = CallSite::current()) { meet({Collective::kBarrier, 0, site}); }
   void sync_warp(CallSite site = CallSite::current()) { meet({Collective::kSyncWarp, 0, site}); }
 
+  std::uint32_t ballot(bool value, CallSite site = CallSite::current()) {
+    auto& exchange = runner_.exchange();
+    exchange[static_cast<std::size_t>(lane())] = value;
+    if (runner_.arrive(thread_, {Collective::kBallot, 0, site})) ++runner_.counted().ballots;
+    runner_.proceed(thread_);
+    std::uint32_t votes = 0;
+    for (int i = 0; i < kWarpLanes; ++i) votes |= exchange[static_cast<std::size_t>(i)] << i;
+    return votes;
+  }
+
   /// A lane_mask that names no lane gives the lane its own value, as the hardware does.
   template <class T>
   T shuffle_xor(T value, int lane_mask, CallSite site = CallSite::current()) {

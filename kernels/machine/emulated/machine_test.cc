@@ -16,7 +16,8 @@ TEST(EmulatedMachine, NumbersThreadsLanesWarpsAndBlocks) {
   run({.warps = 2, .grid = {2, 3, 4}}, [&](EmulatedMachine& machine) {
     EXPECT_EQ(machine.thread(), 32 * machine.warp() + machine.lane());
     const int block = machine.block(0) + 2 * (machine.block(1) + 3 * machine.block(2));
-    ++visits[static_cast<std::size_t>(64 * block + machine.thread())];
+    const int visited = 64 * block + machine.thread();
+    ++visits.at(static_cast<std::size_t>(visited));
   });
   EXPECT_EQ(visits, std::vector<int>(visits.size(), 1));
 }

@@ -14,6 +14,8 @@ std::string_view name(Collective collective) {
       return "barrier";
     case Collective::kSyncWarp:
       return "sync_warp";
+    case Collective::kBallot:
+      return "ballot";
     case Collective::kShuffle:
       return "shuffle_xor";
     case Collective::kMma:

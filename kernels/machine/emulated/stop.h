@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-enum class Collective : std::uint32_t { kBarrier, kSyncWarp, kShuffle, kMma, kExit };
+enum class Collective : std::uint32_t { kBarrier, kSyncWarp, kBallot, kShuffle, kMma, kExit };
 
 struct Stop {
   Collective collective;

@@ -98,7 +98,9 @@ std::uint64_t shift_right(std::uint64_t magnitude, int bits, Rounding rounding) 
   return quotient + (up ? 1 : 0);
 }
 
-/// Step 5.
+/// Step 5. That a negative sum which rounds to zero gives +0 was measured on an H200 (m16n8k16 and
+/// m16n8k8: no -0 in 380,000 results made to underflow or cancel) and is assumed for the others, of
+/// which no recorded row rounds to zero from below.
 std::uint32_t encode(const ExactSum& sum, const Format& format) {
   const auto magnitude = static_cast<std::uint64_t>(std::abs(sum.integer));
   const int leading_bit = static_cast<int>(std::bit_width(magnitude)) - 1;

@@ -112,7 +112,8 @@ struct FmaChain {
       const float second = row.product(2, column) + row.product(3, column);
       const std::int32_t sum = bits_of((c + first) + second);
       const std::int32_t magnitude = sum & 0x7fffffff;
-      return canonical(rounded_to_half(magnitude) | (sum ^ magnitude), magnitude);
+      const std::int32_t rounded = rounded_to_half(smaller(magnitude, 0x7f800000));
+      return canonical(rounded | (sum ^ magnitude), magnitude);
     }
   }
 

@@ -1,0 +1,145 @@
+// What the program writes, where, and what it leaves behind when it cannot.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "harness/test_program.h"
+#include "results/schema_check.h"
+
+namespace sparkbench {
+namespace {
+
+const std::string kTinySweep =
+    "sweep --device emulated-v100 --kernel volta-*,unfused-fp16 --headdim 64 --seqlen 9 "
+    "--causal true --dropout 0.1 --heads 1 --batch 1 ";
+
+TEST(OutputPath, InAMissingFolderIsRefusedBeforeAnythingIsWritten) {
+  const TemporaryFolder folder;
+  for (const std::string flag : {"--json", "--csv", "--md"}) {
+    const std::string path = path_in(folder, "missing/result");
+    expect_refused(
+        run_sparkbench(kTinySweep + flag + " " + path + " --out " + path_in(folder, "run")), 5,
+        path);
+    EXPECT_EQ(folder.entries(), 0) << flag;
+  }
+}
+
+TEST(OutputPath, BelowAFileOrAtAFolderIsRefused) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "file") << "kept";
+  expect_refused(run_sparkbench(kTinySweep + "--json " + path_in(folder, "file/result.json")), 5,
+                 "file/result.json");
+  expect_refused(run_sparkbench(kTinySweep + "--json " + path_in(folder, "")), 5, "--json");
+  expect_refused(run_sparkbench(kTinySweep + "--out " + path_in(folder, "file")), 5, "file");
+  EXPECT_EQ(text_of_file(folder.path() / "file"), "kept");
+}
+
+TEST(OutputFolder, ThatHoldsSomethingIsRefusedAndKept) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "cases.jsonl") << "kept";
+  expect_refused(run_sparkbench(kTinySweep + "--out " + path_in(folder, "")), 5, "not empty");
+  EXPECT_EQ(text_of_file(folder.path() / "cases.jsonl"), "kept");
+}
+
+TEST(OutputFolder, IsNotMadeForACommandLineThatCannotBeCarriedOut) {
+  const TemporaryFolder folder;
+  const std::string out = "--out " + path_in(folder, "run");
+  for (const std::string bad : {"--kernel none", "--tag night", "--input gaussian", "--seqlen 0"}) {
+    expect_refused(run_sparkbench("sweep --device emulated-v100 " + bad + " " + out), 2, "--");
+    EXPECT_EQ(folder.entries(), 0) << bad;
+  }
+}
+
+TEST(StandardOutput, TakesOneOutputOnly) {
+  expect_refused(run_sparkbench(kTinySweep + "--json - --csv -"), 2, "only one of them can be '-'");
+}
+
+std::vector<std::string> lines_of(const std::string& text) {
+  std::vector<std::string> lines;
+  std::istringstream stream(text);
+  for (std::string line; std::getline(stream, line);) lines.push_back(line);
+  return lines;
+}
+
+TEST(Json, OnStandardOutputIsTheWholeOfItAndKeepsToTheSchema) {
+  const ProgramResult result = run_sparkbench(kTinySweep + "--json - --tag night=1");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::string schema = text_of_file(SPARKBENCH_RUN_SCHEMA);
+  EXPECT_EQ(schema_violations(schema, result.out), std::vector<std::string>());
+  const auto run = nlohmann::json::parse(result.out);
+  EXPECT_EQ(run["run"]["tags"]["night"], "1");
+  EXPECT_EQ(run["run"]["exit_code"], 0);
+  EXPECT_EQ(run["run"]["complete"], true);
+  EXPECT_EQ(run["environment"]["device"]["kind"], "emulated");
+  EXPECT_TRUE(contains(result.err, "3 ok")) << result.err;
+}
+
+TEST(Json, HasTheErrorsOfEveryCaseAndNoTimeOfAnEmulatedDevice) {
+  const auto run = nlohmann::json::parse(run_sparkbench(kTinySweep + "-q --json -").out);
+  const auto& cases = run["cases"];
+  ASSERT_EQ(cases.size(), 3u);
+  EXPECT_EQ(cases[0]["id"], "volta-fp16acc/fwd/b1/h1/sq9/sk9/d64/causal/p0.1");
+  EXPECT_EQ(cases[1]["id"], "volta-fp32acc/fwd/b1/h1/sq9/sk9/d64/causal/p0.1");
+  EXPECT_EQ(cases[2]["id"], "unfused-fp16/fwd/b1/h1/sq9/sk9/d64/causal/p0.1");
+  for (const auto& record : cases) {
+    EXPECT_EQ(record["status"], "ok") << record["reason"];
+    EXPECT_TRUE(record["time_ms"].is_null());
+    EXPECT_EQ(record["warnings"][0]["code"], "W-EMULATED-NO-TIME");
+    EXPECT_EQ(record["accuracy"]["checked_elements"], 9 * 64);
+    EXPECT_GT(record["accuracy"]["rel_l1"], 0.0);
+    EXPECT_LT(record["accuracy"]["rel_l1"], 0.01);
+    EXPECT_EQ(record["emulation"].is_null(), record["role"] == "reference");
+  }
+  EXPECT_GT(cases[0]["emulation"]["mma"], 0);
+  EXPECT_EQ(cases[0]["emulation"]["races"], 0);
+}
+
+TEST(Csv, OnStandardOutputHasALinePerCaseOfTheHeadersWidth) {
+  const ProgramResult result = run_sparkbench(kTinySweep + "--csv - --tag night=1");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::vector<std::string> lines = lines_of(result.out);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_TRUE(lines[0].ends_with(",tag_night")) << lines[0];
+  EXPECT_TRUE(lines[1].ends_with(",1")) << lines[1];
+  EXPECT_TRUE(contains(lines[1], "volta-fp16acc/fwd/b1/h1/sq9/sk9/d64/causal/p0.1")) << lines[1];
+}
+
+TEST(Markdown, OnStandardOutputIsATable) {
+  const ProgramResult result = run_sparkbench(kTinySweep + "--md -");
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "| volta-fp32acc")) << result.out;
+  EXPECT_TRUE(contains(result.out, "3 ok")) << result.out;
+}
+
+TEST(OutputFolder, HoldsTheJournalAndWhatIsDerivedFromIt) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_sparkbench(kTinySweep + "--out " + path_in(folder, "deep/run"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  const std::filesystem::path run = folder.path() / "deep/run";
+  EXPECT_EQ(lines_of(text_of_file(run / "cases.jsonl")).size(), 3u);
+  EXPECT_EQ(lines_of(text_of_file(run / "cases.csv")).size(), 4u);
+  EXPECT_TRUE(contains(text_of_file(run / "summary.md"), "3 ok"));
+  const auto record = nlohmann::json::parse(text_of_file(run / "run.json"));
+  EXPECT_EQ(record["cases"].size(), 3u);
+  EXPECT_EQ(record["run"]["exit_code"], 0);
+}
+
+TEST(OutputFile, IsWrittenBesideTheTableAndNothingElseIsLeft) {
+  const TemporaryFolder folder;
+  const ProgramResult result = run_sparkbench(kTinySweep + "--json " + path_in(folder, "run.json"));
+  ASSERT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "3 ok")) << result.out;
+  EXPECT_EQ(folder.entries(), 1);
+  EXPECT_EQ(nlohmann::json::parse(text_of_file(folder.path() / "run.json"))["cases"].size(), 3u);
+}
+
+TEST(Quiet, LeavesOnlyWhatWasAskedFor) {
+  const ProgramResult result = run_sparkbench(kTinySweep + "--quiet");
+  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.out, "");
+  EXPECT_EQ(result.err, "");
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,55 @@
+#include "results/accuracy_study.h"
+
+#include <gtest/gtest.h>
+
+#include "results/sample_run.h"
+
+namespace sparkbench {
+namespace {
+
+std::vector<std::string> titles_of(const std::vector<StudiedKernel>& kernels) {
+  std::vector<std::string> titles;
+  for (const StudiedKernel& kernel : kernels) titles.push_back(kernel.title);
+  return titles;
+}
+
+TEST(AccuracyStudy, OrdersTheKernelsByAccumulatorAndReferencesLast) {
+  const std::vector<StudiedKernel> kernels = study_accuracy(sample_run());
+  EXPECT_EQ(titles_of(kernels), std::vector<std::string>({"FP16-ACC", "FP32-ACC", "unfused-fp16"}));
+  EXPECT_EQ(kernels.at(0).name, "volta-fp16acc");
+  EXPECT_EQ(kernels.at(2).role, Role::kReference);
+}
+
+TEST(AccuracyStudy, KeepsOnlyProblemsThatAllWereVerifiedOnInOneOrder) {
+  RunRecord run = sample_run();
+  std::swap(run.cases[0], run.cases[3]);
+  const std::vector<StudiedKernel> kernels = study_accuracy(run);
+  for (const StudiedKernel& kernel : kernels) {
+    ASSERT_EQ(kernel.cases.size(), 2u) << kernel.name;
+    EXPECT_EQ(kernel.cases[0].problem.seqlen_q, 128) << kernel.name;
+    EXPECT_EQ(kernel.cases[1].problem.seqlen_q, 200) << kernel.name;
+  }
+}
+
+TEST(AccuracyStudy, NamesKernelsThatShareAnAccumulator) {
+  RunRecord run = sample_run();
+  for (std::size_t i = 0; i < 6; i += 3) {
+    run.cases.push_back(run.cases[i]);
+    run.cases.back().kernel = "hopper-fp32acc";
+  }
+  EXPECT_EQ(
+      titles_of(study_accuracy(run)),
+      std::vector<std::string>({"FP16-ACC", "volta-fp32acc", "hopper-fp32acc", "unfused-fp16"}));
+}
+
+TEST(AccuracyStudy, LeavesOutAKernelThatWasNeverVerified) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) {
+    if (record.kernel == "volta-fp16acc") record.accuracy.reset();
+  }
+  EXPECT_EQ(titles_of(study_accuracy(run)), std::vector<std::string>({"FP32-ACC", "unfused-fp16"}));
+  EXPECT_TRUE(study_accuracy(RunRecord()).empty());
+}
+
+}  // namespace
+}  // namespace sparkbench

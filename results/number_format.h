@@ -1,0 +1,20 @@
+// Numbers as people read them: the digits that mean something, and no more.
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+namespace sparkbench {
+
+/// `value` with that many significant digits: "0.0351", "83.5", "1024"; in exponent form below
+/// 1e-4, "3.5e-07". "nan", "inf" and "-inf" as they are.
+std::string significant(double value, int digits);
+
+/// `value` in exponent form with that many significant digits: "3.5e-07"; zero and what is not
+/// finite as significant() writes them.
+std::string scientific(double value, int digits);
+
+/// In the largest binary unit that leaves at least 1: "512 B", "1.50 MiB".
+std::string format_memory(std::uint64_t bytes);
+
+}  // namespace sparkbench
