@@ -13,7 +13,8 @@
 
 namespace sparkbench {
 
-enum class Pass { kForward, kBackward };
+/// kForwardBackward is a training step's attention, one after the other.
+enum class Pass { kForward, kBackward, kForwardBackward };
 
 /// The type of the C operand of every MMA of a kernel: the paper's FP16-ACC and FP32-ACC.
 enum class Accumulator { kFp16, kFp32 };

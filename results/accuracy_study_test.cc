@@ -9,6 +9,7 @@ namespace {
 
 std::vector<std::string> titles_of(const std::vector<StudiedKernel>& kernels) {
   std::vector<std::string> titles;
+  titles.reserve(kernels.size());
   for (const StudiedKernel& kernel : kernels) titles.push_back(kernel.title);
   return titles;
 }

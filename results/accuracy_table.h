@@ -3,7 +3,6 @@
 
 #include <string>
 
-#include "results/accuracy_advice.h"
 #include "results/run_record.h"
 #include "results/text_table.h"
 

@@ -5,12 +5,12 @@
 namespace sparkbench {
 namespace {
 
-const std::vector<TextColumn> kColumns = {{"kernel", {"a", "longer-name"}, false},
-                                          {"time_ms", {"1.5", "12.25"}},
-                                          {"status", {"ok", ""}, false}};
+const std::vector<TextColumn> sample_columns = {{"kernel", {"a", "longer-name"}, false},
+                                                {"time_ms", {"1.5", "12.25"}},
+                                                {"status", {"ok", ""}, false}};
 
 TEST(TextTable, AlignsForATerminal) {
-  EXPECT_EQ(format_columns(kColumns, TableStyle::kTerminal),
+  EXPECT_EQ(format_columns(sample_columns, TableStyle::kTerminal),
             "kernel       time_ms  status\n"
             "-----------  -------  ------\n"
             "a                1.5  ok\n"
@@ -18,7 +18,7 @@ TEST(TextTable, AlignsForATerminal) {
 }
 
 TEST(TextTable, AlignsAsMarkdown) {
-  EXPECT_EQ(format_columns(kColumns, TableStyle::kMarkdown),
+  EXPECT_EQ(format_columns(sample_columns, TableStyle::kMarkdown),
             "| kernel      | time_ms | status |\n"
             "| ----------- | ------: | ------ |\n"
             "| a           |     1.5 | ok     |\n"

@@ -8,10 +8,10 @@
 namespace sparkbench {
 namespace {
 
-const std::vector<std::string> kKernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
+const std::vector<std::string> known_kernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
 
 GridAxes quick_with(const AxisFlags& flags) {
-  return apply_axis_flags(find_preset("quick").axes, flags, kKernels);
+  return apply_axis_flags(find_preset("quick").axes, flags, known_kernels);
 }
 
 std::string error_of(const AxisFlags& flags) {
@@ -26,7 +26,7 @@ std::string error_of(const AxisFlags& flags) {
 TEST(AxisFlags, LeaveThePresetAsItIsAndTakeEveryKernelWhenNoneIsGiven) {
   const GridAxes& preset = find_preset("quick").axes;
   const GridAxes axes = quick_with({});
-  EXPECT_EQ(axes.kernels, kKernels);
+  EXPECT_EQ(axes.kernels, known_kernels);
   EXPECT_EQ(axes.passes, preset.passes);
   EXPECT_EQ(axes.head_dims, preset.head_dims);
   EXPECT_EQ(axes.seqlens_q, preset.seqlens_q);

@@ -9,11 +9,11 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-const Names kKernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
+const Names known_kernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
 
 std::string selection_error(std::string_view globs) {
   try {
-    select_names("--kernel", globs, kKernels);
+    select_names("--kernel", globs, known_kernels);
   } catch (const UsageError& error) {
     return error.what();
   }
@@ -47,15 +47,17 @@ TEST(EditDistance, CountsInsertionsDeletionsAndSubstitutions) {
 }
 
 TEST(ClosestName, FindsASlipAndNotAnotherWord) {
-  EXPECT_EQ(closest_name("volta-fp32ac", kKernels), "volta-fp32acc");
-  EXPECT_EQ(closest_name("unfused-f16", kKernels), "unfused-fp16");
-  EXPECT_EQ(closest_name("flash", kKernels), "");
+  EXPECT_EQ(closest_name("volta-fp32ac", known_kernels), "volta-fp32acc");
+  EXPECT_EQ(closest_name("unfused-f16", known_kernels), "unfused-fp16");
+  EXPECT_EQ(closest_name("flash", known_kernels), "");
   EXPECT_EQ(closest_name("volta", Names{}), "");
 }
 
 TEST(SelectNames, KeepsTheKnownOrderAndNamesEachOnce) {
-  EXPECT_EQ(select_names("--kernel", "unfused-fp16,volta-*,*fp32acc", kKernels), kKernels);
-  EXPECT_EQ(select_names("--kernel", "*16*", kKernels), Names({"volta-fp16acc", "unfused-fp16"}));
+  EXPECT_EQ(select_names("--kernel", "unfused-fp16,volta-*,*fp32acc", known_kernels),
+            known_kernels);
+  EXPECT_EQ(select_names("--kernel", "*16*", known_kernels),
+            Names({"volta-fp16acc", "unfused-fp16"}));
 }
 
 TEST(SelectNames, RefusesAGlobThatSelectsNothing) {

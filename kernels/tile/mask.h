@@ -8,12 +8,26 @@
 
 namespace sparkbench {
 
-/// Sets the scores of keys at or past the row's limit to -inf. `visible[slot]` counts the keys that
-/// the lane's row may see from the tile's first key on; it may be negative, or past the tile.
+/// The mask of a problem.
+struct KeyMask {
+  int seqlen_q, seqlen_k;
+  bool causal;
+
+  /// Keys that query `row` may see: the first so many.
+  SPARK_HD int visible(int row) const { return visible_keys(row, seqlen_q, seqlen_k, causal); }
+};
+
+/// Sets the scores of keys that a row may not see to -inf. `first_row` is the warp's first query,
+/// `first_key` the tile's first key.
 template <Accumulator kAccumulator, int kGroups>
-SPARK_DEVICE void mask_scores(float (&score)[kGroups][8], int lane,
-                              const int (&visible)[RowLayout<kAccumulator>::kRowsPerLane]) {
+SPARK_DEVICE void mask_scores(float (&score)[kGroups][8], const KeyMask& mask, int lane,
+                              int first_row, int first_key) {
   using Layout = RowLayout<kAccumulator>;
+  int visible[Layout::kRowsPerLane];  // from first_key on
+#pragma unroll
+  for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
+    visible[slot] = mask.visible(first_row + Layout::row(lane, slot)) - first_key;
+  }
 #pragma unroll
   for (int group = 0; group < kGroups; ++group) {
 #pragma unroll

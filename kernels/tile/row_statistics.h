@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cmath>
+#include <cstring>
 
 #include "kernels/machine/machine.h"
 #include "kernels/tile/fragment.h"
@@ -10,8 +11,8 @@ namespace sparkbench {
 
 inline constexpr float kStatisticsLog2E = 1.44269504f;
 
-/// Of one query: P = exp2(scale_log2 * S + offset), dS = P * (dP - delta).
-struct RowStatistics {
+/// Of one query, 8 bytes: P = exp2(scale_log2 * S + offset), dS = P * (dP - delta).
+struct alignas(8) RowStatistics {
   float offset;  // -lse * log2(e); -inf, so that P = 0, for a row without keys or past the end
   float delta;   // rowsum(d_o * o)
 };
@@ -38,11 +39,12 @@ struct StatisticsTile {
     memcpy(&bits, &statistics, sizeof bits);
     machine.store_shared(&row[query], bits);
   }
-  /// Of queries `query` and `query + 1`; `query` is even.
   template <class Machine>
-  SPARK_DEVICE void load_pair(Machine& machine, int query, RowStatistics (&pair)[2]) {
-    const Bits128 bits = machine.template load_shared<Bits128>(&row[query]);
-    memcpy(pair, &bits, sizeof bits);
+  SPARK_DEVICE RowStatistics load(Machine& machine, int query) {
+    const Bits64 bits = machine.template load_shared<Bits64>(&row[query]);
+    RowStatistics statistics;
+    memcpy(&statistics, &bits, sizeof bits);
+    return statistics;
   }
 };
 

@@ -26,7 +26,6 @@
 #include "kernels/tile/store_rows.h"
 #include "kernels/tile/transposed_dropout.h"
 #include "kernels/volta/backward_params.h"
-#include "kernels/volta/dq_accumulate.h"
 
 namespace sparkbench::volta {
 
@@ -65,10 +64,10 @@ struct BackwardBlock {
   int batch, head, first_key;
   std::size_t row_stride;  // of every tensor, in halves
   std::uint32_t batch_head;
-  int key_warp;                             // which 32 keys
-  int share;                                // of the warps that have these keys
-  int key[Config::Layout::kRowsPerLane];    // that the lane owns, from first_key
-  int query_begin;                          // first step with a query that sees a key
+  int key_warp;                           // which 32 keys
+  int share;                              // of the warps that have these keys
+  int key[Config::Layout::kRowsPerLane];  // that the lane owns, from first_key
+  int query_begin;                        // first step with a query that sees a key
 };
 
 template <class Config, class Machine>
@@ -86,10 +85,22 @@ SPARK_DEVICE BackwardBlock<Config> locate_backward(const Machine& machine,
   for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
     block.key[slot] = permuted_key(block.key_warp, Config::Layout::row(machine.lane(), slot));
   }
-  const int seen_from = params.causal ? block.first_key + params.seqlen_q - params.seqlen_k : 0;
+  const int seen_from =
+      params.mask.causal ? block.first_key + params.mask.seqlen_q - params.mask.seqlen_k : 0;
   const int first_query = seen_from > params.query_begin ? seen_from : params.query_begin;
   block.query_begin = first_query / Config::kStep * Config::kStep;
   return block;
+}
+
+/// Line 1.
+template <class Config, class Machine>
+SPARK_DEVICE void load_keys(Machine& machine, const BackwardParams& params,
+                            const BackwardBlock<Config>& block, BackwardTiles<Config>& tiles) {
+  const std::size_t offset = row_offset(block.batch, block.first_key, block.head,
+                                        params.mask.seqlen_k, params.heads, Config::kHeadDim);
+  const int valid = params.mask.seqlen_k - block.first_key;
+  load_tile<Config::kThreads>(machine, tiles.k, params.tensors.k + offset, block.row_stride, valid);
+  load_tile<Config::kThreads>(machine, tiles.v, params.tensors.v + offset, block.row_stride, valid);
 }
 
 /// Line 3.
@@ -97,9 +108,9 @@ template <class Config, class Machine>
 SPARK_DEVICE void load_step(Machine& machine, const BackwardParams& params,
                             const BackwardBlock<Config>& block, int first_query,
                             BackwardTiles<Config>& tiles) {
-  const std::size_t offset = row_offset(block.batch, first_query, block.head, params.seqlen_q,
+  const std::size_t offset = row_offset(block.batch, first_query, block.head, params.mask.seqlen_q,
                                         params.heads, Config::kHeadDim);
-  const int valid = params.seqlen_q - first_query;
+  const int valid = params.mask.seqlen_q - first_query;
   load_tile<Config::kThreads>(machine, tiles.q, params.tensors.q + offset, block.row_stride, valid);
   load_tile<Config::kThreads>(machine, tiles.d_o, params.tensors.d_o + offset, block.row_stride,
                               valid);
@@ -107,44 +118,229 @@ SPARK_DEVICE void load_step(Machine& machine, const BackwardParams& params,
   if (machine.thread() < Config::kStep) {
     const bool takes_part = query >= params.query_begin && query < params.query_end;
     const std::size_t index =
-        lse_offset(block.batch, block.head, query, params.heads, params.seqlen_q);
+        lse_offset(block.batch, block.head, query, params.heads, params.mask.seqlen_q);
     tiles.statistics.store(machine, machine.thread(),
                            load_row_statistics(machine, params.tensors.lse, params.workspace.delta,
                                                index, takes_part));
   }
 }
 
-/// Lines 4 and 5 but for the products: from S^T and dP^T to P^T and dS^T. `first_column` is the
-/// first query of the warp's share in the step.
+/// Keep bits of the lane's keys, and from which query of the step on they are seen.
+template <class Config>
+struct StepMask {
+  std::uint32_t keep[Config::Layout::kRowsPerLane];  // bit q: query q of the step
+  int first_seen[Config::Layout::kRowsPerLane];      // kStep or more: by no query
+
+  SPARK_DEVICE bool is_kept(int slot, int column) const {
+    return !Config::kHasDropout || ((keep[slot] >> column) & 1u) != 0;
+  }
+};
+
+template <class Config, class Machine>
+SPARK_DEVICE StepMask<Config> make_step_mask(Machine& machine, const BackwardParams& params,
+                                             const BackwardBlock<Config>& block, int first_query) {
+  StepMask<Config> mask = {};
+  if constexpr (Config::kHasDropout) {
+    keep_words<Config::kAccumulator>(machine, params.dropout, block.batch_head, first_query,
+                                     block.first_key, block.key_warp, mask.keep);
+  }
+#pragma unroll
+  for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
+    const int key = block.first_key + block.key[slot];
+    const int causal_limit = key + params.mask.seqlen_q - params.mask.seqlen_k - first_query;
+    mask.first_seen[slot] = params.mask.causal ? causal_limit : 0;
+    if (key >= params.mask.seqlen_k) mask.first_seen[slot] = Config::kStep;
+  }
+  return mask;
+}
+
+/// The element-wise part of lines 4 and 5: p holds scale-free scores and becomes the dropped P^T,
+/// ds holds dP^T before dropout and becomes dS^T. Columns count from the step's first query.
 template <class Config, class Machine>
 SPARK_DEVICE void softmax_gradient(Machine& machine, const BackwardParams& params,
-                                   const BackwardBlock<Config>& block, int first_query,
-                                   int first_column, BackwardTiles<Config>& tiles,
+                                   const StepMask<Config>& mask, int first_column,
+                                   StatisticsTile<Config::kStep>& statistics,
                                    float (&p)[Config::kQueryGroups][8],
                                    float (&ds)[Config::kQueryGroups][8]) {
   using Layout = typename Config::Layout;
-  std::uint32_t keep[Layout::kRowsPerLane];
-  int first_seen[Layout::kRowsPerLane];  // column of the first query that sees the key
-  if constexpr (Config::kHasDropout) {
-    keep_words<Config::kAccumulator>(machine, params.dropout, block.batch_head, first_query,
-                                     block.first_key, block.key_warp, keep);
-  }
-#pragma unroll
-  for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
-    const int key = block.first_key + block.key[slot];
-    first_seen[slot] = params.causal ? key + params.seqlen_q - params.seqlen_k - first_query : 0;
-    if (key >= params.seqlen_k) first_seen[slot] = Config::kStep;
-  }
+  const float keep_scale = Config::kHasDropout ? params.dropout.keep_scale() : 1.0f;
 #pragma unroll
   for (int group = 0; group < Config::kQueryGroups; ++group) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const int slot = Layout::slot(i);
       const int column = first_column + 8 * group + Layout::column(machine.lane(), i);
-      RowStatistics statistics[2];
-      if ((i & 1) == 0) tiles.statistics.load_pair(machine, column, statistics);
+      const RowStatistics row = statistics.load(machine, column);
+      const float exact_p = machine.exp2(machine.fma(p[group][i], params.scale_log2, row.offset));
+      const float seen_p = column >= mask.first_seen[slot] ? exact_p : 0.0f;
+      const bool is_kept = mask.is_kept(slot, column);
+      const float dp = is_kept ? ds[group][i] : 0.0f;
+      ds[group][i] = seen_p * machine.fma(dp, keep_scale, -row.delta);
+      p[group][i] = is_kept ? seen_p : 0.0f;
     }
   }
+}
+
+/// Line 6: a warp's share of P^T or dS^T, rounded to fp16.
+template <class Config, class Machine>
+SPARK_DEVICE void store_transposed(Machine& machine, const BackwardBlock<Config>& block,
+                                   const float (&value)[Config::kQueryGroups][8],
+                                   SharedTile<Config::kBlockKeys, Config::kStep>& tile) {
+  const int row = 32 * block.key_warp + 8 * quad_pair(machine.lane()) + owned_row(machine.lane());
+#pragma unroll
+  for (int group = 0; group < Config::kQueryGroups; ++group) {
+    OperandFragment halves[2];
+    to_operand_rows<Config::kAccumulator>(machine, value[group], halves);
+    const Bits128 bits{
+        {halves[0].pair[0], halves[0].pair[1], halves[1].pair[0], halves[1].pair[1]}};
+    machine.store_shared(tile.at(row, block.share * Config::kQueryGroups + group), bits);
+  }
+}
+
+/// Line 7: gradient = gradient + value * rows, value being P^T or dS^T, rows dO or Q.
+template <class Config, class Machine>
+SPARK_DEVICE void add_key_gradient(Machine& machine, const BackwardBlock<Config>& block,
+                                   SharedTile<Config::kBlockKeys, Config::kStep>& value,
+                                   SharedTile<Config::kStep, Config::kHeadDim>& rows,
+                                   float (&gradient)[8][8]) {
+  const int row = 32 * block.key_warp + 8 * quad_pair(machine.lane()) + owned_row(machine.lane());
+  OperandFragment value_rows[Config::kStep / 8][2];
+#pragma unroll
+  for (int group = 0; group < Config::kStep / 8; ++group) {
+    load_operands(machine, value_rows[group], value, row, group);
+  }
+  float unit[Config::Layout::kRowsPerLane];
+#pragma unroll
+  for (float& factor : unit) factor = 1.0f;
+  matmul_accumulate<Config::kAccumulator>(machine, value_rows, rows, 4 * block.share, unit,
+                                          gradient);
+}
+
+/// Adds an 8x8 tile to dQ in global memory: row m is query first_query + m for m < 4 and + m + 4
+/// for m >= 4, column n likewise from first_column on.
+template <class Config, class Machine>
+SPARK_DEVICE void add_dq_fragment(Machine& machine, const BackwardParams& params,
+                                  const BackwardBlock<Config>& block, int first_query,
+                                  int first_column,
+                                  const AccumulatorFragment<Config::kAccumulator>& fragment) {
+  using Layout = typename Config::Layout;
+  float value[8];
+  widen(machine, fragment, value);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int m = Layout::row(machine.lane(), Layout::slot(i)) & 7;
+    const int n = Layout::column(machine.lane(), i);
+    const int query = first_query + (m & 3) + 8 * (m >> 2);
+    if (query < params.mask.seqlen_q) {
+      float* row =
+          params.workspace.dq_sum + row_offset(block.batch, query, block.head, params.mask.seqlen_q,
+                                               params.heads, Config::kHeadDim);
+      machine.add_global(row + first_column + (n & 3) + 8 * (n >> 2), value[i]);
+    }
+  }
+}
+
+/// Line 8: dQ = dQ + dS K for the step's 32 queries. A warp has 32 columns of dQ and 64 of the
+/// block's keys; its quad-pairs divide the queries (bit 0) and the columns (bit 1) in halves. As
+/// with B in matmul_accumulate, a lane's 128-bit load of dS^T is the A operand of two products:
+/// row m of product f is query 16 * (quad-pair & 1) + 4f + m for m < 4, and 4 more for m >= 4.
+template <class Config, class Machine>
+SPARK_DEVICE void add_query_gradient(Machine& machine, const BackwardParams& params,
+                                     const BackwardBlock<Config>& block, int first_query,
+                                     BackwardTiles<Config>& tiles) {
+  constexpr int kColumnWarps = Config::kHeadDim / 32;
+  constexpr int kChain = 4;  // products on one accumulator before the next accumulator's turn
+  const int lane = machine.lane();
+  const int first_row = 64 * (machine.warp() / kColumnWarps);
+  const int query_half = quad_pair(lane) & 1;
+  const int pair = 2 * (machine.warp() % kColumnWarps) + (quad_pair(lane) >> 1);
+
+  AccumulatorFragment<Config::kAccumulator> dq[2][2] = {};
+#pragma unroll
+  for (int first = 0; first < 64; first += 4 * kChain) {
+    OperandFragment ds[2][kChain], k[2][kChain];
+#pragma unroll
+    for (int step = 0; step < kChain; ++step) {
+      const int row = first_row + first + 4 * step + (lane & 3);
+      OperandFragment ds_halves[2], k_halves[2];
+      load_operands(machine, ds_halves, tiles.ds, row, 2 * query_half + (lane >> 4));
+      load_operands(machine, k_halves, tiles.k, permuted_key(row >> 5, row & 31),
+                    2 * pair + (lane >> 4));
+      for (int f = 0; f < 2; ++f) ds[f][step] = ds_halves[f];
+      for (int e = 0; e < 2; ++e) k[e][step] = k_halves[e];
+    }
+#pragma unroll
+    for (int f = 0; f < 2; ++f) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        machine.template mma_m8n8k4<Major::kColumn, Major::kRow>(dq[f][e], ds[f], k[e]);
+      }
+    }
+  }
+#pragma unroll
+  for (int f = 0; f < 2; ++f) {
+#pragma unroll
+    for (int e = 0; e < 2; ++e) {
+      add_dq_fragment<Config>(machine, params, block, first_query + 16 * query_half + 4 * f,
+                              16 * pair + 4 * e, dq[f][e]);
+    }
+  }
+}
+
+/// Line 9: one of dK and dV, multiplied by `factor`.
+template <class Config, class Machine>
+SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
+                                     const BackwardBlock<Config>& block, Half* tensor, float factor,
+                                     float (&gradient)[8][8]) {
+  using Layout = typename Config::Layout;
+  const int key = block.first_key + block.key[Layout::operand_slot(machine.lane())];
+  Half* row = tensor +
+              row_offset(block.batch, key, block.head, params.mask.seqlen_k, params.heads,
+                         Config::kHeadDim) +
+              64 * block.share;
+  float factors[Layout::kRowsPerLane];
+#pragma unroll
+  for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) factors[slot] = factor;
+  store_rows<Config::kAccumulator>(machine, row, key < params.mask.seqlen_k, factors, gradient);
+}
+
+template <class Config, class Machine>
+SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
+  auto& tiles = machine.template shared<BackwardTiles<Config>>();
+  const BackwardBlock<Config> block = locate_backward<Config>(machine, params);
+  load_keys<Config>(machine, params, block, tiles);  // line 1
+  const int kv_row =
+      permuted_key(block.key_warp, 8 * quad_pair(machine.lane()) + owned_row(machine.lane()));
+  const int first_column = 8 * Config::kQueryGroups * block.share;
+
+  float dk[8][8] = {}, dv[8][8] = {};  // [32, 64] a warp
+  for (int query = block.query_begin; query < params.query_end; query += Config::kStep) {  // line 2
+    machine.barrier();
+    load_step<Config>(machine, params, block, query, tiles);  // line 3
+    machine.barrier();
+
+    float p[Config::kQueryGroups][8], ds[Config::kQueryGroups][8];
+    matmul_transposed<Config::kAccumulator>(machine, tiles.k, kv_row, tiles.q, first_column,
+                                            p);  // line 4
+    matmul_transposed<Config::kAccumulator>(machine, tiles.v, kv_row, tiles.d_o, first_column,
+                                            ds);  // line 5
+    const StepMask<Config> mask = make_step_mask<Config>(machine, params, block, query);
+    softmax_gradient<Config>(machine, params, mask, first_column, tiles.statistics, p, ds);
+    store_transposed<Config>(machine, block, p, tiles.p);    // line 6
+    store_transposed<Config>(machine, block, ds, tiles.ds);  // line 6
+    machine.barrier();
+
+    add_key_gradient<Config>(machine, block, tiles.p, tiles.d_o, dv);  // line 7
+    add_key_gradient<Config>(machine, block, tiles.ds, tiles.q, dk);   // line 7
+    if constexpr (Config::kComputesDq) {
+      add_query_gradient<Config>(machine, params, block, query, tiles);  // line 8
+    }
+  }
+  const float keep_scale = Config::kHasDropout ? params.dropout.keep_scale() : 1.0f;
+  write_key_gradient<Config>(machine, params, block, params.tensors.dk, params.scale,
+                             dk);  // line 9
+  write_key_gradient<Config>(machine, params, block, params.tensors.dv, keep_scale,
+                             dv);  // line 9
 }
 
 }  // namespace sparkbench::volta

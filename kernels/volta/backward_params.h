@@ -15,8 +15,8 @@ struct BackwardWorkspace {
 struct BackwardParams {
   BackwardTensors tensors;
   BackwardWorkspace workspace;
-  int heads, seqlen_q, seqlen_k;
-  bool causal;
+  int heads;
+  KeyMask mask;
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e)
   Dropout dropout;
@@ -25,16 +25,10 @@ struct BackwardParams {
 
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
                                       const BackwardWorkspace& workspace) {
-  return {tensors,
-          workspace,
-          problem.heads,
-          problem.seqlen_q,
-          problem.seqlen_k,
-          problem.causal,
-          problem.scale(),
-          problem.scale() * kLog2E,
-          problem.dropout(),
-          0,
+  return {tensors,           workspace,
+          problem.heads,     {problem.seqlen_q, problem.seqlen_k, problem.causal},
+          problem.scale(),   problem.scale() * kLog2E,
+          problem.dropout(), 0,
           problem.seqlen_q};
 }
 

@@ -65,12 +65,11 @@ struct ForwardBlock {
 /// Causal tiles differ in length: the longest start first, so that short ones fill the last wave.
 template <class Config, class Machine>
 SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
-  const int tiles = (params.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
-  const int tile = params.causal ? tiles - 1 - machine.block(0) : machine.block(0);
+  const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
+  const int tile = params.mask.causal ? tiles - 1 - machine.block(0) : machine.block(0);
   const int first_row = tile * Config::kBlockM;
   const int last_row = first_row + Config::kBlockM - 1;
-  return {machine.block(2), machine.block(1), first_row,
-          visible_keys(last_row, params.seqlen_q, params.seqlen_k, params.causal)};
+  return {machine.block(2), machine.block(1), first_row, params.mask.visible(last_row)};
 }
 
 /// Where this block's head begins in each tensor.
@@ -82,10 +81,10 @@ struct HeadPointers {
 
 template <class Config>
 SPARK_DEVICE HeadPointers head_pointers(const ForwardParams& params, const ForwardBlock& block) {
-  const std::size_t q_offset = row_offset(block.batch, block.first_row, block.head, params.seqlen_q,
-                                          params.heads, Config::kHeadDim);
+  const std::size_t q_offset = row_offset(block.batch, block.first_row, block.head,
+                                          params.mask.seqlen_q, params.heads, Config::kHeadDim);
   const std::size_t k_offset =
-      row_offset(block.batch, 0, block.head, params.seqlen_k, params.heads, Config::kHeadDim);
+      row_offset(block.batch, 0, block.head, params.mask.seqlen_k, params.heads, Config::kHeadDim);
   return {params.tensors.q + q_offset, params.tensors.k + k_offset, params.tensors.v + k_offset,
           static_cast<std::size_t>(params.heads) * Config::kHeadDim,
           static_cast<std::uint32_t>(block.batch * params.heads + block.head)};
@@ -98,20 +97,6 @@ SPARK_DEVICE void matmul_qk(Machine& machine, ForwardTiles<Config>& tiles,
   const int lane = machine.lane();
   const int q_row = Config::kRowsPerWarp * machine.warp() + 8 * quad_pair(lane) + owned_row(lane);
   matmul_transposed<Config::kAccumulator>(machine, tiles.q, q_row, tiles.k, 0, score);
-}
-
-/// Masks the scores of keys first_key.. that this lane's rows may not see.
-template <class Config, class Machine>
-SPARK_DEVICE void mask_tile(const Machine& machine, const ForwardParams& params, int warp_row,
-                            int first_key, float (&score)[Config::kKeyGroups][8]) {
-  using Layout = typename Config::Layout;
-  int visible[Layout::kRowsPerLane];
-#pragma unroll
-  for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
-    const int row = warp_row + Layout::row(machine.lane(), slot);
-    visible[slot] = visible_keys(row, params.seqlen_q, params.seqlen_k, params.causal) - first_key;
-  }
-  mask_scores<Config::kAccumulator>(score, machine.lane(), visible);
 }
 
 /// O = rescale * O + P V, P going from registers to registers.
@@ -156,14 +141,14 @@ SPARK_DEVICE void write_output(Machine& machine, const ForwardParams& params,
   const int slot = Layout::operand_slot(machine.lane());
   const int row =
       block.first_row + Config::kRowsPerWarp * machine.warp() + Layout::row(machine.lane(), slot);
-  const bool is_inside = row < params.seqlen_q;
-  Half* o_row = params.tensors.o + row_offset(block.batch, row, block.head, params.seqlen_q,
+  const bool is_inside = row < params.mask.seqlen_q;
+  Half* o_row = params.tensors.o + row_offset(block.batch, row, block.head, params.mask.seqlen_q,
                                               params.heads, Config::kHeadDim);
   store_rows<Config::kAccumulator>(machine, o_row, is_inside, factor, o);
 
   const float lse = machine.fma(softmax.m[slot], params.scale, kLn2 * machine.log2(l[slot]));
   const std::size_t lse_index =
-      lse_offset(block.batch, block.head, row, params.heads, params.seqlen_q);
+      lse_offset(block.batch, block.head, row, params.heads, params.mask.seqlen_q);
   if (is_inside) machine.store_global(params.tensors.lse + lse_index, lse);
 }
 
@@ -174,13 +159,13 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
   const HeadPointers head = head_pointers<Config>(params, block);
   const int warp_row = block.first_row + Config::kRowsPerWarp * machine.warp();
   load_tile<Config::kThreads>(machine, tiles.q, head.q, head.row_stride,
-                              params.seqlen_q - block.first_row);  // line 1
+                              params.mask.seqlen_q - block.first_row);  // line 1
 
   OnlineSoftmax<Config::kAccumulator> softmax;
   float o[Config::kOutputGroups][8] = {};  // [32, kHeadDim] a warp
   for (int first_key = 0; first_key < block.key_end; first_key += Config::kBlockN) {  // line 2
     const std::size_t key_offset = static_cast<std::size_t>(first_key) * head.row_stride;
-    const int valid_keys = params.seqlen_k - first_key;
+    const int valid_keys = params.mask.seqlen_k - first_key;
     machine.barrier();
     load_tile<Config::kThreads>(machine, tiles.k, head.k + key_offset, head.row_stride,
                                 valid_keys);  // line 3
@@ -190,9 +175,9 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
 
     float p[Config::kKeyGroups][8];        // [32, kBlockN] a warp: scores, then probabilities
     matmul_qk<Config>(machine, tiles, p);  // line 4
-    if (first_key + Config::kBlockN >
-        visible_keys(warp_row, params.seqlen_q, params.seqlen_k, params.causal)) {
-      mask_tile<Config>(machine, params, warp_row, first_key, p);  // line 5
+    if (first_key + Config::kBlockN > params.mask.visible(warp_row)) {
+      mask_scores<Config::kAccumulator>(p, params.mask, machine.lane(), warp_row,
+                                        first_key);  // line 5
     }
     float rescale[Config::Layout::kRowsPerLane];
     softmax.update(machine, p, params.scale_log2, rescale);  // line 6

@@ -4,7 +4,8 @@
 #include <vector>
 
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/volta/forward_dispatch.h"
+#include "kernels/volta/dispatch.h"
+#include "kernels/volta/forward.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -21,7 +22,7 @@ std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& 
 
 /// The block that computes query tile t: the inverse of locate_block's order.
 std::array<int, 3> block_of_tile(const Problem& problem, std::array<int, 3> tile) {
-  if (problem.causal) tile[0] = query_tiles(problem) - 1 - tile[0];
+  if (problem.causal) tile[0] = ceil_divide(problem.seqlen_q, kForwardBlockM) - 1 - tile[0];
   return tile;
 }
 
@@ -32,11 +33,11 @@ EmulationReport emulate_forward(Accumulator accumulator, const Problem& problem,
                                 std::span<const std::array<int, 3>> tiles) {
   const ForwardParams params = forward_params(problem, tensors);
   EmulationReport report;
-  visit_forward_config(accumulator, problem, [&](auto config) {
-    using Config = decltype(config);
+  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto has_dropout) {
+    using Config = ForwardConfig<mma.value, head_dim.value, has_dropout.value>;
     LaunchShape shape;
     shape.kernel = accumulator == Accumulator::kFp16 ? "volta-fp16acc/fwd" : "volta-fp32acc/fwd";
-    shape.grid = {query_tiles(problem), problem.heads, problem.batch};
+    shape.grid = {ceil_divide(problem.seqlen_q, kForwardBlockM), problem.heads, problem.batch};
     shape.threads = Config::kThreads;
     shape.shared_bytes = sizeof(ForwardTiles<Config>);
     for (const auto& tile : tiles) shape.blocks.push_back(block_of_tile(problem, tile));

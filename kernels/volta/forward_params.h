@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/tile/mask.h"
 
 namespace sparkbench::volta {
 
@@ -10,16 +11,20 @@ inline constexpr float kLn2 = 0.693147181f;
 
 struct ForwardParams {
   ForwardTensors tensors;
-  int heads, seqlen_q, seqlen_k;
-  bool causal;
+  int heads;
+  KeyMask mask;
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e), so that exp(scale * s) = exp2(scale_log2 * s)
   Dropout dropout;
 };
 
 inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
-  return {tensors,        problem.heads,   problem.seqlen_q,         problem.seqlen_k,
-          problem.causal, problem.scale(), problem.scale() * kLog2E, problem.dropout()};
+  return {tensors,
+          problem.heads,
+          {problem.seqlen_q, problem.seqlen_k, problem.causal},
+          problem.scale(),
+          problem.scale() * kLog2E,
+          problem.dropout()};
 }
 
 }  // namespace sparkbench::volta

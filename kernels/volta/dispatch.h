@@ -1,23 +1,23 @@
-// From a runtime problem to the instance of the Volta forward kernel that serves it.
+// From a runtime problem to the compile-time constants of the kernel instance that serves it.
 #pragma once
 
 #include <stdexcept>
+#include <type_traits>
 
-#include "kernels/volta/forward.h"
+#include "kernels/attention.h"
 
 namespace sparkbench::volta {
 
-/// Calls `visit(ForwardConfig<...>{})`. Throws std::invalid_argument for a head_dim without an
-/// instance. A threshold of 0 drops nothing and takes the instance without dropout.
+/// Calls visit(accumulator, head_dim, has_dropout), three std::integral_constants. Throws
+/// std::invalid_argument for a head_dim without an instance. A threshold of 0 drops nothing and
+/// takes the instance without dropout.
 template <class Visit>
-void visit_forward_config(Accumulator accumulator, const Problem& problem, Visit&& visit) {
+void visit_instance(Accumulator accumulator, const Problem& problem, Visit&& visit) {
   const auto with_head_dim = [&](auto accumulator_constant, auto head_dim) {
-    constexpr Accumulator kAccumulator = decltype(accumulator_constant)::value;
-    constexpr int kHeadDim = decltype(head_dim)::value;
     if (problem.dropout().threshold != 0) {
-      visit(ForwardConfig<kAccumulator, kHeadDim, true>{});
+      visit(accumulator_constant, head_dim, std::true_type{});
     } else {
-      visit(ForwardConfig<kAccumulator, kHeadDim, false>{});
+      visit(accumulator_constant, head_dim, std::false_type{});
     }
   };
   const auto with_accumulator = [&](auto accumulator_constant) {
@@ -37,8 +37,6 @@ void visit_forward_config(Accumulator accumulator, const Problem& problem, Visit
   }
 }
 
-inline int query_tiles(const Problem& problem) {
-  return (problem.seqlen_q + kForwardBlockM - 1) / kForwardBlockM;
-}
+inline int ceil_divide(int dividend, int divisor) { return (dividend + divisor - 1) / divisor; }
 
 }  // namespace sparkbench::volta

@@ -1,0 +1,193 @@
+#include "kernels/volta/backward_emulated.h"
+
+#include <algorithm>
+#include <set>
+#include <string>
+
+#include "kernels/machine/emulated/machine.h"
+#include "kernels/volta/backward.h"
+#include "kernels/volta/backward_dq.h"
+#include "kernels/volta/backward_rows.h"
+#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/dispatch.h"
+
+namespace sparkbench::volta {
+namespace {
+
+using Tiles = std::vector<std::array<int, 3>>;
+
+/// The launches of one backward pass over one workspace, and what they report together.
+class BackwardEmulation {
+ public:
+  BackwardEmulation(Accumulator accumulator, const Problem& problem, const BackwardTensors& tensors,
+                    const EmulationOptions& options, bool is_deterministic)
+      : problem_(problem),
+        options_(options),
+        delta_(problem.lse_elements()),
+        dq_sum_(is_deterministic ? 0 : problem.q_elements()),
+        params_(backward_params(problem, tensors,
+                                {delta_.data(), is_deterministic ? nullptr : dq_sum_.data()})),
+        name_(accumulator == Accumulator::kFp16 ? "volta-fp16acc/bwd" : "volta-fp32acc/bwd") {}
+
+  /// `rows` in all, `rows_per_block` a block; `tiles` of kBackwardSampleRows rows, empty: all.
+  template <class Kernel>
+  void launch(Kernel kernel, int rows, int rows_per_block, int threads, std::size_t shared_bytes,
+              const Tiles& tiles) {
+    LaunchShape shape{.kernel = name_,
+                      .grid = {ceil_divide(rows, rows_per_block), problem_.heads, problem_.batch},
+                      .threads = threads,
+                      .shared_bytes = shared_bytes};
+    for (const auto& tile : tiles) append_blocks(tile, rows_per_block, shape);
+    const BackwardParams params = params_;
+    merge(emulate(shape, regions(), options_,
+                  [&](EmulatedMachine& machine) { kernel(machine, params); }));
+  }
+
+  void restrict_queries(int begin, int end) {
+    params_.query_begin = begin;
+    params_.query_end = std::min(end, problem_.seqlen_q);
+  }
+  const Problem& problem() const { return problem_; }
+  EmulationReport take_report() { return std::move(report_); }
+
+ private:
+  static void append_blocks(const std::array<int, 3>& tile, int rows_per_block,
+                            LaunchShape& shape) {
+    const int first = tile[0] * kBackwardSampleRows / rows_per_block;
+    const int end = std::min(first + kBackwardSampleRows / rows_per_block, shape.grid[0]);
+    for (int block = first; block < end; ++block) shape.blocks.push_back({block, tile[1], tile[2]});
+  }
+
+  /// Each launch is a kernel of its own: what earlier ones wrote is there for it.
+  std::vector<GlobalRegion> regions() {
+    const BackwardTensors& t = params_.tensors;
+    const std::size_t q_bytes = problem_.q_elements() * sizeof(Half);
+    const std::size_t k_bytes = problem_.k_elements() * sizeof(Half);
+    const auto input = [](std::string name, const void* base, std::size_t bytes) {
+      return GlobalRegion{std::move(name), const_cast<void*>(base), bytes, true, false};
+    };
+    std::vector<GlobalRegion> all = {
+        input("q", t.q, q_bytes),
+        input("k", t.k, k_bytes),
+        input("v", t.v, k_bytes),
+        input("o", t.o, q_bytes),
+        input("d_o", t.d_o, q_bytes),
+        input("lse", t.lse, problem_.lse_elements() * sizeof(float)),
+        {"dq", t.dq, q_bytes, false, true},
+        {"dk", t.dk, k_bytes, false, true},
+        {"dv", t.dv, k_bytes, false, true},
+        {"delta", delta_.data(), delta_.size() * sizeof(float), true, true}};
+    if (!dq_sum_.empty()) {
+      all.push_back({"dq_sum", dq_sum_.data(), dq_sum_.size() * sizeof(float), true, true});
+    }
+    return all;
+  }
+
+  void merge(EmulationReport&& launch) {
+    report_.counters += launch.counters;
+    report_.findings_total += launch.findings_total;
+    report_.host_seconds += launch.host_seconds;
+    for (SiteCounters& site : launch.sites) report_.sites.push_back(std::move(site));
+    for (Finding& finding : launch.findings) {
+      if (report_.findings.size() < kMaxFindings) report_.findings.push_back(std::move(finding));
+    }
+  }
+
+  const Problem& problem_;
+  const EmulationOptions& options_;
+  std::vector<float> delta_, dq_sum_;
+  BackwardParams params_;
+  std::string name_;
+  EmulationReport report_;
+};
+
+/// Every tile of `rows` rows of the heads that occur in `tiles`.
+Tiles tiles_of_same_heads(const Tiles& tiles, int rows) {
+  std::set<std::array<int, 2>> heads;
+  for (const auto& tile : tiles) heads.insert({tile[1], tile[2]});
+  Tiles all;
+  for (const auto& head : heads) {
+    for (int t = 0; t < ceil_divide(rows, kBackwardSampleRows); ++t) {
+      all.push_back({t, head[0], head[1]});
+    }
+  }
+  return all;
+}
+
+template <int kHeadDim>
+void emulate_delta(BackwardEmulation& emulation, const Tiles& tiles) {
+  emulation.launch(
+      [](EmulatedMachine& machine, const BackwardParams& params) {
+        attention_backward_delta<kHeadDim>(machine, params);
+      },
+      emulation.problem().seqlen_q, kRowsPerBlock, kRowThreads, 0, tiles);
+}
+
+template <int kHeadDim>
+void emulate_round_dq(BackwardEmulation& emulation, const Tiles& tiles) {
+  emulation.launch([](EmulatedMachine& machine,
+                      const BackwardParams& params) { round_dq<kHeadDim>(machine, params); },
+                   emulation.problem().seqlen_q, kRowsPerBlock, kRowThreads, 0, tiles);
+}
+
+template <class Config>
+void emulate_key_gradients(BackwardEmulation& emulation, const Tiles& tiles) {
+  emulation.launch(
+      [](EmulatedMachine& machine, const BackwardParams& params) {
+        attention_backward<Config>(machine, params);
+      },
+      emulation.problem().seqlen_k, Config::kBlockKeys, Config::kThreads,
+      sizeof(BackwardTiles<Config>), tiles);
+}
+
+template <class Config>
+void emulate_dq(BackwardEmulation& emulation, const Tiles& tiles) {
+  emulation.launch(
+      [](EmulatedMachine& machine, const BackwardParams& params) {
+        attention_backward_dq<Config>(machine, params);
+      },
+      emulation.problem().seqlen_q, Config::kBlockM, Config::kThreads,
+      sizeof(BackwardDqTiles<Config>), tiles);
+}
+
+/// A sample of dQ: its queries alone, over all keys of their heads. Before the sampled keys, for
+/// it leaves partial sums in dK and dV.
+template <class Config>
+void emulate_sampled_dq(BackwardEmulation& emulation, const Tiles& query_tiles) {
+  for (const auto& tile : query_tiles) {
+    const int first = tile[0] * kBackwardSampleRows;
+    emulation.restrict_queries(first, first + kBackwardSampleRows);
+    emulate_key_gradients<Config>(emulation,
+                                  tiles_of_same_heads({tile}, emulation.problem().seqlen_k));
+  }
+  emulation.restrict_queries(0, emulation.problem().seqlen_q);
+  emulate_round_dq<Config::kHeadDim>(emulation, query_tiles);
+}
+
+}  // namespace
+
+EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
+                                 const BackwardTensors& tensors, const EmulationOptions& options,
+                                 bool is_deterministic, const BackwardSample& sample) {
+  BackwardEmulation emulation(accumulator, problem, tensors, options, is_deterministic);
+  Tiles sampled = sample.query_tiles;
+  sampled.insert(sampled.end(), sample.key_tiles.begin(), sample.key_tiles.end());
+  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
+    constexpr int kHeadDim = head_dim.value;
+    emulate_delta<kHeadDim>(emulation, tiles_of_same_heads(sampled, problem.seqlen_q));
+    if (is_deterministic) {
+      using Config = BackwardConfig<mma.value, kHeadDim, dropout.value, false>;
+      emulate_key_gradients<Config>(emulation, sample.key_tiles);
+      emulate_dq<BackwardDqConfig<mma.value, kHeadDim, dropout.value>>(emulation,
+                                                                       sample.query_tiles);
+      return;
+    }
+    using Config = BackwardConfig<mma.value, kHeadDim, dropout.value, true>;
+    if (!sample.is_everything()) emulate_sampled_dq<Config>(emulation, sample.query_tiles);
+    emulate_key_gradients<Config>(emulation, sample.key_tiles);
+    if (sample.is_everything()) emulate_round_dq<kHeadDim>(emulation, {});
+  });
+  return emulation.take_report();
+}
+
+}  // namespace sparkbench::volta

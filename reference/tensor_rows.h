@@ -1,0 +1,92 @@
+// Rows of [batch, seqlen, heads, head_dim] tensors. Long sequences are checked on a sample, so a
+// reference takes the rows that are asked for: query rows of q, o, d_o and dq, key rows of k, v, dk
+// and dv. Here `Row` is one of QueryRow and KeyRow.
+#pragma once
+
+#include <compare>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/half.h"
+
+namespace sparkbench {
+
+struct TensorShape {
+  int batch;
+  int seqlen;
+  int heads;
+  int head_dim;
+
+  std::size_t rows() const {
+    return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
+           static_cast<std::size_t>(seqlen);
+  }
+};
+
+inline TensorShape query_shape(const Problem& problem) {
+  return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
+}
+inline TensorShape key_shape(const Problem& problem) {
+  return {problem.batch, problem.seqlen_k, problem.heads, problem.head_dim};
+}
+
+/// One row of Q, O, dO or dQ: [batch, row, head, :].
+struct QueryRow {
+  int batch;
+  int head;
+  int row;
+
+  auto operator<=>(const QueryRow&) const = default;
+
+  /// Index of this row in LSE, [batch, heads, seqlen_q].
+  std::size_t lse_index(const Problem& problem) const {
+    return lse_offset(batch, head, row, problem.heads, problem.seqlen_q);
+  }
+};
+
+/// One row of K, V, dK or dV: [batch, row, head, :].
+struct KeyRow {
+  int batch;
+  int head;
+  int row;
+
+  auto operator<=>(const KeyRow&) const = default;
+};
+
+/// The head_dim elements of a row.
+template <class Row, class T>
+std::span<const T> row_of(std::span<const T> tensor, const TensorShape& shape, const Row& r) {
+  return tensor.subspan(
+      row_offset(r.batch, r.row, r.head, shape.seqlen, shape.heads, shape.head_dim),
+      static_cast<std::size_t>(shape.head_dim));
+}
+
+/// Every row, in ascending order of (batch, head, row).
+template <class Row>
+std::vector<Row> all_rows_of(const TensorShape& shape);
+
+/// `count` rows spread evenly over the tensor, one drawn at random in each of `count` equal
+/// stretches of all_rows_of(), by a generator with a fixed seed; all when there are no more.
+template <class Row>
+std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count);
+
+/// [rows, head_dim] of a whole tensor.
+template <class Row>
+std::vector<Half> gather_rows_of(std::span<const Half> tensor, const TensorShape& shape,
+                                 std::span<const Row> rows);
+
+/// Cuts ascending rows into runs of one (batch, head) and at most `max_rows` rows: units of work
+/// that share the rest of the head.
+template <class Row>
+std::vector<std::span<const Row>> split_by_head(std::span<const Row> rows, std::size_t max_rows);
+
+/// Throws std::invalid_argument unless `rows` is strictly ascending and inside the tensor.
+template <class Row>
+void check_rows(const TensorShape& shape, std::span<const Row> rows);
+
+/// Throws std::invalid_argument, which names the tensor, unless size == expected.
+void check_size(const char* name, std::size_t size, std::size_t expected);
+
+}  // namespace sparkbench
