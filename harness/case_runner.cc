@@ -9,6 +9,7 @@
 
 #include "harness/outcome_record.h"
 #include "results/case_id.h"
+#include "results/enum_names.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
@@ -18,20 +19,33 @@ namespace {
 /// A reference is measured by itself: three roundings to fp16 of values up to the largest |want|.
 constexpr Tolerance kReferenceTolerance{.ratio = 0.0, .floor = 0x1p-8};
 
-MemoryPrediction predict_memory(const Contender& contender, const Problem& problem) {
-  if (contender.role == Role::kFused) return predict_fused_memory(problem);
-  return predict_unfused_memory(problem, contender.name == "cublas-fp32" ? 4 : 2);
+/// A chain of three more products and a softmax gradient, each rounded to fp16.
+constexpr Tolerance kReferenceGradientTolerance{.ratio = 0.0, .floor = 0x1p-7};
+
+std::uint64_t count_tiles(const Problem& problem, int rows_per_tile) {
+  const auto tiles =
+      static_cast<std::uint64_t>((problem.seqlen_q + rows_per_tile - 1) / rows_per_tile);
+  return tiles * static_cast<std::uint64_t>(problem.heads) *
+         static_cast<std::uint64_t>(problem.batch);
+}
+
+MemoryPrediction predict_memory(const Contender& contender, const SweepCase& sweep_case,
+                                bool is_deterministic) {
+  const auto& [kernel, pass, problem] = sweep_case;
+  if (contender.role == Role::kFused) return predict_fused_memory(pass, problem, is_deterministic);
+  return predict_unfused_memory(pass, problem, kernel == "cublas-fp32" ? 4 : 2);
 }
 
 std::string repro_line(const SweepCase& sweep_case, const Device& device,
                        const RunSettings& settings) {
   const Problem& problem = sweep_case.problem;
   return fmt::format(
-      "sparkbench sweep --device {} --kernel {} --pass fwd --headdim {} --seqlen {} --seqlen-k {} "
+      "sparkbench sweep --device {} --kernel {} --pass {}{} --headdim {} --seqlen {} --seqlen-k {} "
       "--causal {} --dropout {} --batch {} --heads {} --seed {} --input {}",
-      device.name(), sweep_case.kernel, problem.head_dim, problem.seqlen_q, problem.seqlen_k,
-      problem.causal, problem.dropout_p, problem.batch, problem.heads, problem.seed,
-      settings.method.input);
+      device.name(), sweep_case.kernel, name_of(sweep_case.pass),
+      settings.is_deterministic ? " --deterministic" : "", problem.head_dim, problem.seqlen_q,
+      problem.seqlen_k, problem.causal, problem.dropout_p, problem.batch, problem.heads,
+      problem.seed, settings.method.input);
 }
 
 void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {
@@ -92,7 +106,8 @@ CaseRecord CaseRunner::begin_record(const SweepCase& sweep_case, const Contender
   record.problem = make_problem_record(sweep_case.pass, problem);
   record.flops = useful_flops(sweep_case.pass, problem);
   record.bytes = compulsory_bytes(sweep_case.pass, problem);
-  const MemoryPrediction memory = predict_memory(contender, problem);
+  const MemoryPrediction memory =
+      predict_memory(contender, sweep_case, settings_.method.deterministic.value_or(false));
   record.memory_bytes =
       MemoryBytes{memory.io_bytes, memory.workspace_bytes, std::nullopt, memory.peak_bytes()};
   record.repro = repro_line(sweep_case, device_, settings_);
@@ -128,22 +143,27 @@ void CaseRunner::prepare_problem(const SweepCase& sweep_case) {
   problem_id_.clear();
   timed_reference_.reset();
   loaded_.reset();
-  data_ =
-      std::make_unique<ProblemData>(sweep_case.problem, settings_.input,
-                                    make_check_plan(sweep_case.problem, device_.check_budget()));
-  loaded_ = device_.load(*data_);
+  gradients_.reset();
+  const Problem& problem = sweep_case.problem;
+  const CheckBudget budget = device_.check_budget();
+  if (sweep_case.pass == Pass::kForward) {
+    data_ =
+        std::make_unique<ProblemData>(problem, settings_.input, make_check_plan(problem, budget));
+  } else {
+    GradientPlan plan = make_gradient_plan(problem, budget);
+    data_ = std::make_unique<ProblemData>(problem, settings_.input, plan.forward());
+    gradients_ = std::make_unique<GradientData>(*data_, settings_.input, std::move(plan));
+  }
+  loaded_ = device_.load(*data_, gradients_.get());
   problem_id_ = id;
 }
 
 void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
-  const RunOutcome outcome = loaded_->run(contender, settings_.timing);
+  const RunOutcome outcome =
+      loaded_->run(contender, {record.problem.pass, settings_.is_deterministic, settings_.timing});
   record_outcome(outcome, device_.info(), record);
   if (record.emulation) {
-    const auto tiles = static_cast<std::uint64_t>(
-        (data_->problem().seqlen_q + contender.kernel->query_rows_per_tile - 1) /
-        contender.kernel->query_rows_per_tile);
-    record.emulation->tiles_total = tiles * static_cast<std::uint64_t>(data_->problem().heads) *
-                                    static_cast<std::uint64_t>(data_->problem().batch);
+    record.emulation->tiles_total = count_tiles(data_->problem(), contender.kernel->rows_per_tile);
     record.emulation->tiles_run =
         data_->plan().tiles.empty() ? record.emulation->tiles_total : data_->plan().tiles.size();
   }
@@ -155,29 +175,54 @@ void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
 }
 
 void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record) {
-  const ErrorMetrics error = error_metrics(outcome.rows, data_->exact());
-  const ErrorMetrics& unfused = data_->unfused_error(
-      device_.tensor_cores(), contender.accumulator.value_or(Accumulator::kFp32));
-  record.accuracy = make_accuracy(error, data_->problem(), data_->plan().rows);
-  record.accuracy->error_ratio = error_ratio(error, unfused);
-  record.accuracy->bitwise_repeatable = outcome.is_bitwise_repeatable;
-  const DropoutMaskSummary& mask = data_->dropout_mask();
-  record.accuracy->dropout_kept_fraction = mask.kept_fraction;
-  record.accuracy->mask_hash = to_hex(mask.hash);
   if (data_->plan().is_sampled(data_->problem())) {
     record.warnings.push_back(
         {"W-SAMPLED-ROWS",
-         "the oracle checked a sample of the query rows, spread over heads and positions",
+         "the oracle checked a sample of the rows, spread over heads and positions",
          static_cast<double>(data_->plan().rows.size())});
   }
-  const std::string why = contender.role == Role::kReference
-                              ? why_incorrect(error, ErrorMetrics{}, kReferenceTolerance)
-                              : why_incorrect(error, unfused, settings_.tolerance);
+  const std::string why = gradients_ == nullptr ? judge_forward(contender, outcome, record)
+                                                : judge_backward(contender, outcome, record);
   if (why.empty()) return;
   record.status = Status::kIncorrect;
   record.reason = Reason{"E-INCORRECT", why};
   record.tflops.reset();
   record.peak_fraction.reset();
+}
+
+std::string CaseRunner::judge_forward(const Contender& contender, const RunOutcome& outcome,
+                                      CaseRecord& record) {
+  const ErrorMetrics error = error_metrics(outcome.rows, data_->exact());
+  const ErrorMetrics& unfused = data_->unfused_error(
+      device_.tensor_cores(), contender.accumulator.value_or(Accumulator::kFp32));
+  record.accuracy = make_accuracy("o", error, unfused, outcome.rows.o);
+  record.accuracy->lse_max_abs = error.lse_max_abs;
+  record.accuracy->worst_index = worst_position(data_->plan().rows, error, data_->problem());
+  add_mask_and_repeatability(data_->dropout_mask(), outcome, *record.accuracy);
+  return contender.role == Role::kReference
+             ? why_incorrect(error, ErrorMetrics{}, kReferenceTolerance)
+             : why_incorrect(error, unfused, settings_.tolerance);
+}
+
+std::string CaseRunner::judge_backward(const Contender& contender, const RunOutcome& outcome,
+                                       CaseRecord& record) {
+  const GradientErrors error = gradient_errors(outcome.gradients, gradients_->exact());
+  const GradientErrors& unfused = gradients_->unfused_errors(
+      device_.tensor_cores(), contender.accumulator.value_or(Accumulator::kFp32));
+  GradientAccuracy accuracy{make_accuracy("dq", error.dq, unfused.dq, outcome.gradients.dq),
+                            make_accuracy("dk", error.dk, unfused.dk, outcome.gradients.dk),
+                            make_accuracy("dv", error.dv, unfused.dv, outcome.gradients.dv)};
+  const GradientRows& rows = gradients_->plan().rows;
+  accuracy.dq.worst_index = worst_position(rows.dq, error.dq, data_->problem());
+  accuracy.dk.worst_index = worst_position(rows.dkv, error.dk, data_->problem());
+  accuracy.dv.worst_index = worst_position(rows.dkv, error.dv, data_->problem());
+  for (Accuracy* gradient : {&accuracy.dq, &accuracy.dk, &accuracy.dv}) {
+    add_mask_and_repeatability(data_->dropout_mask(), outcome, *gradient);
+  }
+  record.gradient_accuracy = std::move(accuracy);
+  return contender.role == Role::kReference
+             ? why_incorrect(error, GradientErrors{}, kReferenceGradientTolerance)
+             : why_incorrect(error, unfused, settings_.tolerance);
 }
 
 void CaseRunner::add_speedup(CaseRecord& record) {

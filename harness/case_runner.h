@@ -14,6 +14,7 @@ namespace sparkbench {
 struct RunSettings {
   InputSpec input;
   TimingOptions timing;
+  bool is_deterministic = false;  // of the backward pass
   bool is_verified = true;
   Tolerance tolerance;
   Method method;  // as it is recorded
@@ -35,12 +36,17 @@ class CaseRunner {
   void prepare_problem(const SweepCase& sweep_case);
   void measure(const Contender& contender, CaseRecord& record);
   void verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record);
+  std::string judge_forward(const Contender& contender, const RunOutcome& outcome,
+                            CaseRecord& record);
+  std::string judge_backward(const Contender& contender, const RunOutcome& outcome,
+                             CaseRecord& record);
   void add_speedup(CaseRecord& record);
 
   Device& device_;
   RunSettings settings_;
   std::string problem_id_;  // of data_
   std::unique_ptr<ProblemData> data_;
+  std::unique_ptr<GradientData> gradients_;  // null for a forward pass
   std::unique_ptr<LoadedProblem> loaded_;
   std::optional<CaseRecord> timed_reference_;  // on the same problem
 };

@@ -3,9 +3,12 @@
 #pragma once
 
 #include <array>
+#include <cstddef>
 #include <vector>
 
 #include "kernels/attention.h"
+#include "kernels/volta/backward_emulated.h"
+#include "reference/backward_rows.h"
 #include "reference/forward_rows.h"
 
 namespace sparkbench {
@@ -23,6 +26,23 @@ struct CheckBudget {
   double emulate_flops;  // of the device's kernels; infinite on a GPU
   double oracle_flops;   // of the fp64 reference
 };
+
+/// The same for a backward pass.
+struct GradientPlan {
+  /// The forward pass's part: the sampled queries.
+  CheckPlan forward() const { return {sample.query_tiles, rows.dq}; }
+
+  volta::BackwardSample sample;        // to emulate; empty: everything
+  GradientRows rows;                   // to compare, ascending
+  std::vector<QueryRow> forward_rows;  // whose O and LSE the gradients need, ascending
+
+  bool is_sampled(const Problem& problem) const { return rows.dq.size() < problem.lse_elements(); }
+};
+
+/// Everything when both budgets allow it. Else one head, since its every query bears on dK and dV:
+/// two tiles of rows of each gradient where kernels are emulated, on a GPU as many rows as the
+/// oracle can afford, spread evenly.
+GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budget);
 
 /// All rows when both budgets allow it. Else, where kernels are emulated, as many whole query tiles
 /// as fit, at least two (two cores work on two blocks), spread evenly over tiles, heads and batch

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <vector>
 
+#include "harness/gradient_data.h"
 #include "harness/problem_data.h"
 #include "kernels/registry.h"
 #include "results/run_record.h"
@@ -39,9 +40,16 @@ struct Timing {
   std::string stop_reason;
 };
 
+struct RunOptions {
+  Pass pass = Pass::kForward;
+  bool is_deterministic = false;  // of the backward pass
+  TimingOptions timing;
+};
+
 /// What one contender did on one problem.
 struct RunOutcome {
-  ForwardRows rows;  // the plan's rows of O and LSE
+  ForwardRows rows;         // the plan's rows of O and LSE, of a forward pass
+  HalfGradients gradients;  // the plan's rows, of a pass with a backward
   std::optional<Timing> timing;
   std::optional<EmulationReport> emulation;
   std::uint64_t workspace_bytes = 0;
@@ -49,12 +57,12 @@ struct RunOutcome {
   std::optional<bool> is_bitwise_repeatable;  // two runs on the same inputs gave the same bits
 };
 
-/// A problem's inputs in the device's memory. Must not outlive its ProblemData.
+/// A problem's inputs in the device's memory. Must not outlive what it was loaded from.
 class LoadedProblem {
  public:
   virtual ~LoadedProblem() = default;
   /// Computes outputs from poisoned buffers; throws what goes wrong.
-  virtual RunOutcome run(const Contender& contender, const TimingOptions& timing) = 0;
+  virtual RunOutcome run(const Contender& contender, const RunOptions& options) = 0;
 };
 
 class Device {
@@ -62,11 +70,13 @@ class Device {
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  // as --device spells it
   virtual const DeviceInfo& info() const = 0;
+  /// The references first: kernels are compared with what was timed before them.
   virtual std::span<const Contender> contenders() const = 0;
   /// The tensor cores that an unfused computation on this device would use.
   virtual const ArithmeticProfile& tensor_cores() const = 0;
   virtual CheckBudget check_budget() const = 0;
-  virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data) = 0;
+  /// `gradients` is null when no backward pass will be run.
+  virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;
 };
 
 /// Names that --device takes on this machine; "auto" is not among them.

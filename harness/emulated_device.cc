@@ -9,6 +9,7 @@
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "reference/unfused.h"
+#include "reference/unfused_backward.h"
 
 namespace sparkbench {
 namespace {
@@ -45,58 +46,96 @@ std::uint64_t host_memory_bytes() {
          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
+/// Adds up what two launches report.
+void merge(EmulationReport& total, const EmulationReport& launch) {
+  total.counters += launch.counters;
+  total.findings_total += launch.findings_total;
+  total.host_seconds += launch.host_seconds;
+  total.findings.insert(total.findings.end(), launch.findings.begin(), launch.findings.end());
+}
+
 class EmulatedProblem : public LoadedProblem {
  public:
-  EmulatedProblem(const ProblemData& data, const EmulatedChip& chip) : data_(data), chip_(chip) {}
+  EmulatedProblem(const ProblemData& data, GradientData* gradients, const EmulatedChip& chip)
+      : data_(data), gradients_(gradients), chip_(chip) {}
 
-  RunOutcome run(const Contender& contender, const TimingOptions& /*timing*/) override {
-    return contender.kernel != nullptr ? run_kernel(*contender.kernel) : run_unfused();
+  RunOutcome run(const Contender& contender, const RunOptions& options) override {
+    RunOutcome outcome;
+    if (contender.kernel == nullptr) {
+      run_unfused(options.pass, outcome);
+    } else {
+      outcome.emulation.emplace();
+      if (options.pass != Pass::kBackward) run_forward(*contender.kernel, outcome);
+      if (options.pass != Pass::kForward) {
+        run_backward(*contender.kernel, options.is_deterministic, outcome);
+      }
+    }
+    return outcome;
   }
 
  private:
-  RunOutcome run_unfused() const {
-    RunOutcome outcome;
-    outcome.rows = unfused_fp16_forward(data_.problem(), data_.inputs(), data_.plan().rows,
-                                        {arithmetic_profile(chip_.tensor_cores)});
-    return outcome;
+  void run_unfused(Pass pass, RunOutcome& outcome) const {
+    const TensorCores tensor_cores{arithmetic_profile(chip_.tensor_cores)};
+    if (pass != Pass::kBackward) {
+      outcome.rows =
+          unfused_fp16_forward(data_.problem(), data_.inputs(), data_.plan().rows, tensor_cores);
+    }
+    if (pass != Pass::kForward) {
+      outcome.gradients = unfused_fp16_backward(data_.problem(), gradients_->inputs(),
+                                                gradients_->plan().rows, tensor_cores);
+    }
   }
 
-  RunOutcome run_kernel(const AttentionKernel& kernel) {
+  void run_forward(const AttentionKernel& kernel, RunOutcome& outcome) const {
     const Problem& problem = data_.problem();
-    o_.assign(problem.q_elements(), kPoison);
-    lse_.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+    std::vector<Half> o(problem.q_elements(), kPoison);
+    std::vector<float> lse(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
     const ForwardInputs inputs = data_.inputs();
-    RunOutcome outcome;
-    outcome.emulation = kernel.emulate(
-        problem, {inputs.q.data(), inputs.k.data(), inputs.v.data(), o_.data(), lse_.data()},
-        {.profile = &arithmetic_profile(chip_.m8n8k4)}, data_.plan().tiles);
-    outcome.rows = gather_rows(problem, o_, lse_, data_.plan().rows);
-    return outcome;
+    merge(*outcome.emulation,
+          kernel.forward.emulate(
+              problem, {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
+              {.profile = &arithmetic_profile(chip_.m8n8k4)}, data_.plan().tiles));
+    outcome.rows = gather_rows(problem, o, lse, data_.plan().rows);
+  }
+
+  void run_backward(const AttentionKernel& kernel, bool is_deterministic,
+                    RunOutcome& outcome) const {
+    const Problem& problem = data_.problem();
+    std::vector<Half> dq(problem.q_elements(), kPoison), dk(problem.k_elements(), kPoison),
+        dv(problem.k_elements(), kPoison);
+    const BackwardInputs inputs = gradients_->inputs();
+    merge(*outcome.emulation,
+          kernel.backward.emulate(
+              problem,
+              {inputs.q.data(), inputs.k.data(), inputs.v.data(), inputs.o.data(),
+               inputs.d_o.data(), inputs.lse.data(), dq.data(), dk.data(), dv.data()},
+              {.profile = &arithmetic_profile(chip_.m8n8k4)}, is_deterministic,
+              gradients_->plan().sample));
+    outcome.gradients = gather_gradients(problem, {dq, dk, dv}, gradients_->plan().rows);
   }
 
   const ProblemData& data_;
+  GradientData* gradients_;
   const EmulatedChip& chip_;
-  std::vector<Half> o_;
-  std::vector<float> lse_;
 };
 
 class EmulatedDevice : public Device {
  public:
   explicit EmulatedDevice(const EmulatedChip& chip) : name_(chip.device_name), chip_(chip) {
-    info_.name = std::string(chip.chip_name) + " (emulated)";
+    info_.name = chip.chip_name;
     info_.kind = DeviceKind::kEmulated;
     info_.arithmetic = chip.m8n8k4;
     info_.sm = chip.sm;
     info_.sm_count = chip.sm_count;
     info_.l2_bytes = chip.l2_bytes;
     info_.memory_bytes = host_memory_bytes();
+    contenders_.push_back({"unfused-fp16",
+                           "matmul, masked softmax, dropout, matmul, all intermediates fp16",
+                           Role::kReference, Accumulator::kFp32, nullptr});
     for (const AttentionKernel& kernel : attention_kernels()) {
       contenders_.push_back({std::string(kernel.name), std::string(kernel.summary), Role::kFused,
                              kernel.accumulator, &kernel});
     }
-    contenders_.push_back({"unfused-fp16",
-                           "matmul, masked softmax, dropout, matmul, all intermediates fp16",
-                           Role::kReference, Accumulator::kFp32, nullptr});
   }
 
   const std::string& name() const override { return name_; }
@@ -106,8 +145,8 @@ class EmulatedDevice : public Device {
     return arithmetic_profile(chip_.tensor_cores);
   }
   CheckBudget check_budget() const override { return {kRowsPerTile, kEmulateFlops, kOracleFlops}; }
-  std::unique_ptr<LoadedProblem> load(const ProblemData& data) override {
-    return std::make_unique<EmulatedProblem>(data, chip_);
+  std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
+    return std::make_unique<EmulatedProblem>(data, gradients, chip_);
   }
 
  private:

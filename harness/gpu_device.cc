@@ -6,10 +6,10 @@
 #include <string>
 #include <utility>
 
-#include "kernels/machine/cuda_resources.h"
 #include "harness/environment_error.h"
 #include "harness/gpu_peaks.h"
 #include "harness/gpu_timer.h"
+#include "kernels/machine/cuda_resources.h"
 #include "reference/cublas_unfused.h"
 
 namespace sparkbench {
@@ -145,14 +145,14 @@ class GpuDevice : public Device {
       : name_("cuda:" + std::to_string(index)),
         info_(describe_gpu(index)),
         timer_(static_cast<std::size_t>(*info_.l2_bytes)) {
-    for (const AttentionKernel& kernel : attention_kernels()) {
-      contenders_.push_back({std::string(kernel.name), std::string(kernel.summary), Role::kFused,
-                             kernel.accumulator, &kernel});
-    }
     contenders_.push_back({"cublas-fp16", "unfused: cuBLAS, softmax, cuBLAS, all tensors fp16",
                            Role::kReference, Accumulator::kFp32, nullptr});
     contenders_.push_back({"cublas-fp32", "unfused: cuBLAS, softmax, cuBLAS, all tensors fp32",
                            Role::kReference, std::nullopt, nullptr});
+    for (const AttentionKernel& kernel : attention_kernels()) {
+      contenders_.push_back({std::string(kernel.name), std::string(kernel.summary), Role::kFused,
+                             kernel.accumulator, &kernel});
+    }
   }
 
   const std::string& name() const override { return name_; }

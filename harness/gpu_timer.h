@@ -7,8 +7,8 @@
 
 #include <functional>
 
-#include "kernels/machine/cuda_resources.h"
 #include "harness/device.h"
+#include "kernels/machine/cuda_resources.h"
 
 namespace sparkbench {
 

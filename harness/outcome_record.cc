@@ -5,6 +5,7 @@
 #include <filesystem>
 
 #include "harness/statistics.h"
+#include "results/case_id.h"
 
 namespace sparkbench {
 namespace {
@@ -36,6 +37,7 @@ Emulation make_emulation(const EmulationReport& report) {
   emulation.mma = counters.mma_m8n8k4;
   emulation.mufu = counters.mufu;
   emulation.half_conversions = counters.half_conversions;
+  emulation.ballots = counters.ballots;
   emulation.shuffles = counters.shuffles;
   emulation.barriers = counters.barriers;
   emulation.shared_loads = counters.shared_loads;
@@ -63,10 +65,10 @@ void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRec
   }
 }
 
-Accuracy make_accuracy(const ErrorMetrics& error, const Problem& problem,
-                       const std::vector<QueryRow>& rows) {
+Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const ErrorMetrics& unfused,
+                       std::span<const Half> values) {
   Accuracy accuracy;
-  accuracy.output = "o";
+  accuracy.output = output;
   accuracy.oracle = "exact-fp64";
   accuracy.checked_elements = error.checked_elements;
   accuracy.max_abs = error.max_abs;
@@ -82,11 +84,17 @@ Accuracy make_accuracy(const ErrorMetrics& error, const Problem& problem,
   accuracy.nonfinite = error.nonfinite;
   accuracy.worst_got = error.worst_got;
   accuracy.worst_want = error.worst_want;
-  accuracy.lse_max_abs = error.lse_max_abs;
-  for (const int index : element_position(problem, rows, error.worst_index)) {
-    accuracy.worst_index.push_back(index);
-  }
+  accuracy.error_ratio = error_ratio(error, unfused);
+  const auto* bytes = reinterpret_cast<const char*>(values.data());
+  accuracy.output_hash = to_hex(fnv1a({bytes, values.size_bytes()}));
   return accuracy;
+}
+
+void add_mask_and_repeatability(const DropoutMaskSummary& mask, const RunOutcome& outcome,
+                                Accuracy& accuracy) {
+  accuracy.dropout_kept_fraction = mask.kept_fraction;
+  accuracy.mask_hash = to_hex(mask.hash);
+  accuracy.bitwise_repeatable = outcome.is_bitwise_repeatable;
 }
 
 std::string describe(const Finding& finding) {

@@ -53,7 +53,6 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Input", "sweep --input gaussian", 2, "--input: unknown 'gaussian'",
                 "allowed: normal, outliers, uniform"},
         Refusal{"Cache", "sweep --cache warm", 2, "--cache", "cold"},
-        Refusal{"BackwardPass", "sweep --pass bwd", 2, "--pass: no kernel", "allowed: fwd"},
         Refusal{"Pass", "sweep --pass forward", 2, "--pass: unknown 'forward'", "allowed: fwd"}),
     name_of_refusal);
 

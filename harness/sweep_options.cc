@@ -41,7 +41,7 @@ void add_axis_flags(CLI::App& command, AxisFlags& axes) {
     command.add_option(flag, value, help)->group(group)->type_name("");
   };
   add("--kernel", axes.kernel, "names or globs: 'volta-*',unfused-fp16; all by default");
-  add("--pass", axes.pass, "fwd");
+  add("--pass", axes.pass, "fwd, bwd, or fwd+bwd (a training step's attention)");
   add("--headdim", axes.head_dim, "head dimensions");
   add("--seqlen", axes.seqlen, "query sequence lengths");
   add("--seqlen-k", axes.seqlen_k, "key sequence lengths; the query's own by default");
@@ -83,6 +83,10 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->group(group)
       ->check(within(1e-6, 1e6))
       ->capture_default_str();
+  command
+      .add_flag("--deterministic", options.is_deterministic,
+                "backward: gradients with the same bits in every run")
+      ->group(group);
   command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
       ->group(group);
 }
@@ -125,7 +129,8 @@ std::map<std::string, std::string> parse_tags(const std::vector<std::string>& ta
   return parsed;
 }
 
-RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed) {
+RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
+                              bool has_backward) {
   std::vector<std::string> inputs;
   for (const auto& [name, distribution] : distributions()) inputs.push_back(name);
   if (!distributions().contains(options.input)) {
@@ -133,6 +138,7 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
   }
   RunSettings settings;
   settings.input = {distributions().at(options.input), options.seed};
+  settings.is_deterministic = options.is_deterministic;
   settings.is_verified = !options.skips_verification;
   settings.tolerance.ratio = options.tolerance_ratio;
   settings.timing.is_wanted = is_timed;
@@ -143,6 +149,7 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
   Method& method = settings.method;
   method.flop_convention = kFlopConvention;
   method.input = options.input;
+  if (has_backward) method.deterministic = options.is_deterministic;
   if (settings.is_verified) {
     method.oracle = "exact-fp64";
     method.tolerance_ratio = options.tolerance_ratio;

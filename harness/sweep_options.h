@@ -25,6 +25,7 @@ struct SweepOptions {
   int min_samples = 20;
   double max_noise = 0.005;
   double tolerance_ratio = 2.0;
+  bool is_deterministic = false;
   bool skips_verification = false;
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
@@ -41,7 +42,9 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options);
 /// Throws UsageError when a tag is not K=V.
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags);
 
-/// What every case of the run shares. `is_timed`: whether the command measures time where it can.
-RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed);
+/// What every case of the run shares. `is_timed`: whether the command measures time where it can;
+/// `has_backward`: whether any case has a backward pass.
+RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
+                              bool has_backward);
 
 }  // namespace sparkbench

@@ -60,6 +60,7 @@ RunRecord begin_run(const SweepRequest& request, const Device& device,
       {"min_samples", std::to_string(options.min_samples)},
       {"max_noise", fmt::format("{}", options.max_noise)},
       {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
+      {"deterministic", options.is_deterministic ? "true" : "false"},
       {"verify", options.skips_verification ? "false" : "true"},
   };
   run.build = describe_build();
@@ -80,11 +81,7 @@ std::vector<SweepCase> plan_sweep(const SweepRequest& request, const Device& dev
       find_preset(options.preset.empty() ? request.default_preset : options.preset);
   std::vector<std::string> known;
   for (const Contender& contender : device.contenders()) known.push_back(contender.name);
-  const GridAxes axes = apply_axis_flags(preset.axes, options.axes, known);
-  if (std::find(axes.passes.begin(), axes.passes.end(), Pass::kBackward) != axes.passes.end()) {
-    throw UsageError("--pass: no kernel computes the backward pass; allowed: fwd");
-  }
-  return expand_grid(axes, options.seed);
+  return expand_grid(apply_axis_flags(preset.axes, options.axes, known), options.seed);
 }
 
 void list_cases(const std::vector<SweepCase>& cases, std::ostream& out) {
@@ -96,7 +93,10 @@ void list_cases(const std::vector<SweepCase>& cases, std::ostream& out) {
 RunRecord run_sweep(const SweepRequest& request, Device& device,
                     const std::vector<SweepCase>& cases, const Streams& streams) {
   const SweepOptions& options = request.options;
-  const RunSettings settings = make_run_settings(options, device, request.is_timed);
+  const RunSettings settings = make_run_settings(
+      options, device, request.is_timed,
+      std::any_of(cases.begin(), cases.end(),
+                  [](const SweepCase& sweep_case) { return sweep_case.pass != Pass::kForward; }));
   RunRecord run = begin_run(request, device, settings);
   check_outputs(options);
   std::optional<RunFolder> folder;

@@ -1,5 +1,7 @@
 #include "kernels/registry.h"
 
+#include "kernels/volta/backward_gpu.h"
+#include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/forward_emulated.h"
 #include "kernels/volta/forward_gpu.h"
 
@@ -21,48 +23,63 @@ std::optional<std::string> unsupported_by_volta(const Problem& problem) {
 bool has_native_m8n8k4(int sm) { return sm == 70 || sm == 72 || sm == 75; }
 
 template <Accumulator kAccumulator>
-EmulationReport emulate_volta(const Problem& problem, const ForwardTensors& tensors,
-                              const EmulationOptions& options,
-                              std::span<const std::array<int, 3>> tiles) {
+EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
+                                const EmulationOptions& options,
+                                std::span<const std::array<int, 3>> tiles) {
   return volta::emulate_forward(kAccumulator, problem, tensors, options, tiles);
+}
+
+template <Accumulator kAccumulator>
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, bool is_deterministic,
+                                 const volta::BackwardSample& sample) {
+  return volta::emulate_backward(kAccumulator, problem, tensors, options, is_deterministic, sample);
 }
 
 #ifdef SPARKBENCH_HAS_CUDA
 template <Accumulator kAccumulator>
-void launch_volta(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
+void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
   volta::launch_forward(kAccumulator, problem, tensors, stream);
+}
+
+template <Accumulator kAccumulator>
+void launch_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                     bool is_deterministic, CUstream_st* stream) {
+  volta::launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
 }
 #else
 template <Accumulator kAccumulator>
-constexpr decltype(AttentionKernel::launch) launch_volta = nullptr;
+constexpr decltype(ForwardFunctions::launch) launch_forward = nullptr;
+template <Accumulator kAccumulator>
+constexpr decltype(BackwardFunctions::launch) launch_backward = nullptr;
 #endif
 
 template <Accumulator kAccumulator>
-constexpr AttentionKernel volta_forward(std::string_view name, std::string_view summary) {
+constexpr AttentionKernel volta_kernel(std::string_view name, std::string_view summary) {
   return {.name = name,
           .summary = summary,
-          .pass = Pass::kForward,
           .accumulator = kAccumulator,
-          .query_rows_per_tile = 128,
+          .rows_per_tile = 128,
           .unsupported = unsupported_by_volta,
           .is_native = has_native_m8n8k4,
-          .emulate = emulate_volta<kAccumulator>,
-          .launch = launch_volta<kAccumulator>};
+          .forward = {emulate_forward<kAccumulator>, launch_forward<kAccumulator>},
+          .backward = {emulate_backward<kAccumulator>, launch_backward<kAccumulator>,
+                       volta::backward_workspace_bytes}};
 }
 
 constexpr AttentionKernel kKernels[] = {
-    volta_forward<Accumulator::kFp16>(
+    volta_kernel<Accumulator::kFp16>(
         "volta-fp16acc", "m8n8k4, FP16 accumulators inside a tile of keys, FP32 across tiles"),
-    volta_forward<Accumulator::kFp32>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
+    volta_kernel<Accumulator::kFp32>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
 };
 
 }  // namespace
 
 std::span<const AttentionKernel> attention_kernels() { return kKernels; }
 
-const AttentionKernel* find_attention_kernel(std::string_view name, Pass pass) {
+const AttentionKernel* find_attention_kernel(std::string_view name) {
   for (const AttentionKernel& kernel : kKernels) {
-    if (kernel.name == name && kernel.pass == pass) return &kernel;
+    if (kernel.name == name) return &kernel;
   }
   return nullptr;
 }

@@ -7,17 +7,28 @@
 namespace sparkbench {
 namespace {
 
-TEST(Registry, NamesEachKernelOfAPassOnce) {
-  std::set<std::pair<std::string_view, Pass>> seen;
+TEST(Registry, NamesEachKernelOnce) {
+  std::set<std::string_view> seen;
   for (const AttentionKernel& kernel : attention_kernels()) {
-    EXPECT_TRUE(seen.insert({kernel.name, kernel.pass}).second) << kernel.name;
-    EXPECT_EQ(find_attention_kernel(kernel.name, kernel.pass), &kernel);
+    EXPECT_TRUE(seen.insert(kernel.name).second) << kernel.name;
+    EXPECT_EQ(find_attention_kernel(kernel.name), &kernel);
   }
-  EXPECT_EQ(find_attention_kernel("no-such-kernel", Pass::kForward), nullptr);
+  EXPECT_EQ(find_attention_kernel("no-such-kernel"), nullptr);
+}
+
+TEST(Registry, GivesTheBackwardPassAWorkspaceLinearInTheSequence) {
+  const AttentionKernel* kernel = find_attention_kernel("volta-fp32acc");
+  ASSERT_NE(kernel, nullptr);
+  Problem problem{.batch = 2, .heads = 3, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
+  const std::size_t bytes = kernel->backward.workspace_bytes(problem, false);
+  EXPECT_EQ(bytes, 2u * 3 * 1024 * (64 + 1) * 4);
+  EXPECT_EQ(kernel->backward.workspace_bytes(problem, true), 2u * 3 * 1024 * 4);
+  problem.seqlen_q *= 2;
+  EXPECT_EQ(kernel->backward.workspace_bytes(problem, false), 2 * bytes);
 }
 
 TEST(Registry, SaysWhichHeadDimsTheVoltaKernelsLack) {
-  const AttentionKernel* kernel = find_attention_kernel("volta-fp32acc", Pass::kForward);
+  const AttentionKernel* kernel = find_attention_kernel("volta-fp32acc");
   ASSERT_NE(kernel, nullptr);
   Problem problem;
   problem.head_dim = 64;
@@ -27,7 +38,7 @@ TEST(Registry, SaysWhichHeadDimsTheVoltaKernelsLack) {
 }
 
 TEST(Registry, CallsM8n8k4NativeOnVoltaAndTuringOnly) {
-  const AttentionKernel* kernel = find_attention_kernel("volta-fp16acc", Pass::kForward);
+  const AttentionKernel* kernel = find_attention_kernel("volta-fp16acc");
   ASSERT_NE(kernel, nullptr);
   EXPECT_TRUE(kernel->is_native(70));
   EXPECT_TRUE(kernel->is_native(75));

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/attention.h"
+#include "reference/parallel.h"
 #include "reference/tensor_rows.h"
 
 namespace sparkbench {
@@ -65,8 +66,26 @@ Gradients<T> zero_gradients(const Problem& problem, const GradientRows& rows) {
   return {std::vector<T>(rows.dq.size() * head_dim), dkv, dkv};
 }
 
-/// The first query that sees key `key`; seqlen_q when none does.
+/// The queries whose lse and delta the asked rows depend on, ascending: those of dQ, and all of a
+/// head in which a row of dK and dV is asked for.
+std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRows& rows);
+
+/// The first query that sees key `key`; so do all after it, and there is always one: the last.
 int first_query_of(const Problem& problem, int key);
+
+/// body(run) for every run of dQ's rows and of dK's and dV's (split_by_head), on all cores.
+template <class Body>
+void for_each_run(const GradientRows& rows, std::size_t max_rows, Body body) {
+  const auto query_runs = split_by_head<QueryRow>(rows.dq, max_rows);
+  const auto key_runs = split_by_head<KeyRow>(rows.dkv, max_rows);
+  parallel_for(query_runs.size() + key_runs.size(), [&](std::size_t i) {
+    if (i < query_runs.size()) {
+      body(query_runs[i]);
+    } else {
+      body(key_runs[i - query_runs.size()]);
+    }
+  });
+}
 
 /// Throws std::invalid_argument unless the inputs have the problem's sizes, o and lse come
 /// together, and the rows are strictly ascending and inside the problem.

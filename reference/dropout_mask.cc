@@ -46,6 +46,20 @@ void fill_keep_mask(const Problem& problem, const QueryRow& row, std::span<std::
   }
 }
 
+void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
+                    std::span<std::uint8_t> keep) {
+  const Dropout dropout = problem.dropout();
+  if (dropout.threshold == 0) {
+    std::fill(keep.begin(), keep.end(), std::uint8_t{1});
+    return;
+  }
+  const auto batch_head = static_cast<std::uint32_t>(key.batch * problem.heads + key.head);
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    const auto query = static_cast<std::uint32_t>(first_query) + static_cast<std::uint32_t>(i);
+    keep[i] = dropout_keeps(dropout, batch_head, query, static_cast<std::uint32_t>(key.row));
+  }
+}
+
 DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows) {
   const auto columns = static_cast<std::size_t>(problem.seqlen_k);
   std::vector<std::uint8_t> keep((columns + 7) / 8 * 8);

@@ -12,6 +12,10 @@ namespace sparkbench {
 /// keep[column] = dropout_keeps(...) of this row, 0 or 1, for the leading keep.size() columns.
 void fill_keep_mask(const Problem& problem, const QueryRow& row, std::span<std::uint8_t> keep);
 
+/// keep[i] = dropout_keeps(...) of query first_query + i and this key, 0 or 1.
+void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
+                    std::span<std::uint8_t> keep);
+
 struct DropoutMaskSummary {
   double kept_fraction;
   std::uint64_t hash;  // FNV-1a, 64 bits, of the mask bits: 8 columns a byte, lowest column in the

@@ -108,13 +108,17 @@ ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> w
       got.size(), [&](std::size_t i) { return double{got[i]}; }, want);
 }
 
+ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> want) {
+  return metrics_of(
+      got.size(), [&](std::size_t i) { return double{to_float(got[i])}; }, want);
+}
+
 ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want) {
   if (got.lse.size() != want.lse.size()) {
     throw std::invalid_argument(
         fmt::format("{} computed rows against {} exact ones", got.lse.size(), want.lse.size()));
   }
-  ErrorMetrics metrics = metrics_of(
-      got.o.size(), [&](std::size_t i) { return double{to_float(got.o[i])}; }, want.o);
+  ErrorMetrics metrics = error_metrics(std::span<const Half>(got.o), want.o);
   for (std::size_t i = 0; i < want.lse.size(); ++i) add_lse(metrics, got.lse[i], want.lse[i]);
   return metrics;
 }

@@ -13,7 +13,7 @@ namespace sparkbench {
 /// Errors of `got` against `want`, over the elements that are finite in both. A ratio of nothing to
 /// nothing is 0, of something to nothing +inf.
 struct ErrorMetrics {
-  std::size_t checked_elements = 0;  // of O, finite or not
+  std::size_t checked_elements = 0;  // of the tensor, finite or not
   double max_abs = 0.0;
   double mean_abs = 0.0;
   double rmse = 0.0;
@@ -24,7 +24,7 @@ struct ErrorMetrics {
   double rel_floor = 1e-3;      // below it a relative error would measure only closeness to zero
   double cosine_diff = 0.0;     // 1 - 2 got.want / (got^2 + want^2), after FlashMLA's tests
   std::size_t mismatches = 0;   // |got - want| > 1e-5 + 1e-3 |want|, as torch.testing for fp16
-  std::size_t nonfinite = 0;    // elements of O and LSE where one is finite and the other is not,
+  std::size_t nonfinite = 0;    // elements of it and LSE where one is finite and the other is not,
                                 // or both are not and differ in kind or sign; mismatches too
   std::size_t worst_index = 0;  // in [rows, head_dim], of max_abs or of the first nonfinite element
   double worst_got = 0.0;
@@ -37,8 +37,9 @@ struct ErrorMetrics {
 /// Throws std::invalid_argument when the sizes differ. -inf equals -inf in LSE, NaN equals NaN.
 ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want);
 
-/// O alone, in whatever type it was computed.
+/// One tensor alone, in whatever type it was computed.
 ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want);
+ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> want);
 
 /// FlashAttention's own test rule: err(kernel) <= ratio * err(unfused, same dtype) + floor.
 struct Tolerance {

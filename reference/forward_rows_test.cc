@@ -57,17 +57,6 @@ TEST(GatherRows, TakesRowsOutOfTheInterleavedLayout) {
   EXPECT_EQ(element_position(problem, rows, 3), (std::array<int, 4>{1, 3, 2, 1}));
 }
 
-TEST(SplitByHead, CutsAtHeadsAndAtTheLargestRun) {
-  const std::vector<QueryRow> rows = {{0, 0, 1}, {0, 0, 2}, {0, 0, 7}, {0, 1, 0}, {1, 1, 0}};
-  const auto runs = split_by_head(rows, 2);
-  ASSERT_EQ(runs.size(), 4u);
-  EXPECT_EQ(runs[0].size(), 2u);
-  EXPECT_EQ(runs[1].front(), (QueryRow{0, 0, 7}));
-  EXPECT_EQ(runs[2].front(), (QueryRow{0, 1, 0}));
-  EXPECT_EQ(runs[3].front(), (QueryRow{1, 1, 0}));
-  EXPECT_TRUE(split_by_head({}, 2).empty());
-}
-
 TEST(CheckForward, NamesWhatIsWrong) {
   const Problem problem = two_by_three_heads();
   const std::vector<Half> q(problem.q_elements()), k(problem.k_elements());

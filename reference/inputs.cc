@@ -119,11 +119,14 @@ std::vector<Half> make_input_head(const InputStream& stream, const TensorShape& 
 }
 
 OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed) {
-  const TensorShape q{problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
-  const TensorShape k{problem.batch, problem.seqlen_k, problem.heads, problem.head_dim};
-  return {make_input({distribution, seed, InputTensor::kQ}, q),
-          make_input({distribution, seed, InputTensor::kK}, k),
-          make_input({distribution, seed, InputTensor::kV}, k)};
+  return {make_input({distribution, seed, InputTensor::kQ}, query_shape(problem)),
+          make_input({distribution, seed, InputTensor::kK}, key_shape(problem)),
+          make_input({distribution, seed, InputTensor::kV}, key_shape(problem))};
+}
+
+std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
+                                      std::uint64_t seed) {
+  return make_input({distribution, seed, InputTensor::kDO}, query_shape(problem));
 }
 
 }  // namespace sparkbench

@@ -32,13 +32,6 @@ struct InputStream {
   InputTensor tensor = InputTensor::kQ;
 };
 
-struct TensorShape {
-  int batch;
-  int seqlen;
-  int heads;
-  int head_dim;
-};
-
 /// The tensor [batch, seqlen, heads, head_dim], generated on all cores.
 std::vector<Half> make_input(const InputStream& stream, const TensorShape& shape);
 
@@ -53,5 +46,9 @@ struct OwnedInputs {
   ForwardInputs view() const { return {q, k, v}; }
 };
 OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed);
+
+/// d_o of a problem, of the same seed as its q, k and v.
+std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
+                                      std::uint64_t seed);
 
 }  // namespace sparkbench

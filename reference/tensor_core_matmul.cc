@@ -96,6 +96,30 @@ std::vector<float> matmul_by_warps(const ArithmeticProfile& profile, const HalfM
   return c;
 }
 
+/// Elements of C that matmul_by_warps computes, padding included.
+std::size_t warp_elements(const HalfMatrix& a, const HalfMatrix& b) {
+  return round_up(a.rows(), kWarpRows) * round_up(b.rows(), kWarpColumns);
+}
+
+std::vector<float> transpose(const std::vector<float>& matrix, std::size_t columns) {
+  const std::size_t rows = matrix.size() / columns;
+  std::vector<float> transposed(matrix.size());
+  for (std::size_t i = 0; i < matrix.size(); ++i) {
+    transposed[i % columns * rows + i / columns] = matrix[i];
+  }
+  return transposed;
+}
+
+/// C or, where that is less work, as for a few rows of A, the transpose of B A^T: products commute.
+template <Accumulator kAccumulator>
+std::vector<float> matmul_by_fewest_warps(const ArithmeticProfile& profile, const HalfMatrix& a,
+                                          const HalfMatrix& b) {
+  if (warp_elements(a, b) <= warp_elements(b, a)) {
+    return matmul_by_warps<kAccumulator>(profile, a, b);
+  }
+  return transpose(matmul_by_warps<kAccumulator>(profile, b, a), a.rows());
+}
+
 /// The product by the definition, one element of C at a time.
 std::vector<float> matmul_by_elements(const TensorCores& tensor_cores, const HalfMatrix& a,
                                       const HalfMatrix& b) {
@@ -126,8 +150,8 @@ std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const Hal
   // A GEMM takes the instruction with the longest blocks; only where those are four is it m8n8k4.
   if (tensor_cores.profile.block_length != kWarpK) return matmul_by_elements(tensor_cores, a, b);
   return tensor_cores.accumulator == Accumulator::kFp32
-             ? matmul_by_warps<Accumulator::kFp32>(tensor_cores.profile, a, b)
-             : matmul_by_warps<Accumulator::kFp16>(tensor_cores.profile, a, b);
+             ? matmul_by_fewest_warps<Accumulator::kFp32>(tensor_cores.profile, a, b)
+             : matmul_by_fewest_warps<Accumulator::kFp16>(tensor_cores.profile, a, b);
 }
 
 }  // namespace sparkbench

@@ -31,16 +31,20 @@ float dot(const TensorCores& tensor_cores, const Half* a, const Half* b, std::si
              : to_float(dot_accumulate(tensor_cores.profile, a_span, b_span, Half{0}));
 }
 
+/// Many rows of A and few, which are computed transposed.
 TEST(TensorCoreMatmul, GivesTheBitsOfTheDefinitionForEveryProfile) {
-  const HalfMatrix a = random_matrix(37, 72, 1), b = random_matrix(19, 72, 2);
-  for (const ArithmeticProfile& profile : arithmetic_profiles()) {
-    for (const Accumulator accumulator : {Accumulator::kFp32, Accumulator::kFp16}) {
-      const TensorCores tensor_cores{profile, accumulator};
-      const std::vector<float> c = tensor_core_matmul(tensor_cores, a, b);
-      ASSERT_EQ(c.size(), 37u * 19u);
-      for (std::size_t i = 0; i < c.size(); ++i) {
-        const float want = dot(tensor_cores, a.row(i / 19), b.row(i % 19), 72);
-        ASSERT_EQ(float_bits(c[i]), float_bits(want)) << profile.name << ", element " << i;
+  const HalfMatrix b = random_matrix(19, 72, 2);
+  for (const std::size_t rows : {37u, 3u}) {
+    const HalfMatrix a = random_matrix(rows, 72, 1);
+    for (const ArithmeticProfile& profile : arithmetic_profiles()) {
+      for (const Accumulator accumulator : {Accumulator::kFp32, Accumulator::kFp16}) {
+        const TensorCores tensor_cores{profile, accumulator};
+        const std::vector<float> c = tensor_core_matmul(tensor_cores, a, b);
+        ASSERT_EQ(c.size(), rows * 19u);
+        for (std::size_t i = 0; i < c.size(); ++i) {
+          const float want = dot(tensor_cores, a.row(i / 19), b.row(i % 19), 72);
+          ASSERT_EQ(float_bits(c[i]), float_bits(want)) << profile.name << ", element " << i;
+        }
       }
     }
   }

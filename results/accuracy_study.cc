@@ -1,8 +1,10 @@
 #include "results/accuracy_study.h"
 
 #include <algorithm>
+#include <iterator>
 #include <map>
 #include <set>
+#include <string_view>
 #include <utility>
 
 #include "results/case_id.h"
@@ -11,20 +13,27 @@
 namespace sparkbench {
 namespace {
 
-StudiedKernel make_studied(const RunRecord& run, const std::string& name, Role role) {
-  StudiedKernel kernel{name, name, role, {}};
+/// The cases of `pass` that checked `output`, with its accuracy alone.
+std::vector<CaseRecord> verified_cases(const RunRecord& run, Pass pass, std::string_view output) {
+  std::vector<CaseRecord> cases;
   for (const CaseRecord& record : run.cases) {
-    if (record.kernel == name && record.accuracy) kernel.cases.push_back(record);
+    const Accuracy* accuracy = find_accuracy(record, output);
+    if (record.problem.pass != pass || accuracy == nullptr) continue;
+    cases.push_back(record);
+    cases.back().accuracy = *accuracy;
+    cases.back().gradient_accuracy.reset();
   }
-  return kernel;
+  return cases;
 }
 
-std::vector<StudiedKernel> verified_kernels(const RunRecord& run) {
+std::vector<StudiedKernel> group_by_kernel(const std::vector<CaseRecord>& cases) {
   std::vector<StudiedKernel> kernels;
   for (const Role role : {Role::kFused, Role::kReference}) {
-    for (const std::string& name : kernels_of(run.cases, role)) {
-      StudiedKernel kernel = make_studied(run, name, role);
-      if (!kernel.cases.empty()) kernels.push_back(std::move(kernel));
+    for (const std::string& name : kernels_of(cases, role)) {
+      StudiedKernel kernel{name, name, role, {}};
+      std::copy_if(cases.begin(), cases.end(), std::back_inserter(kernel.cases),
+                   [&](const CaseRecord& record) { return record.kernel == name; });
+      kernels.push_back(std::move(kernel));
     }
   }
   return kernels;
@@ -67,16 +76,27 @@ void set_titles(std::vector<StudiedKernel>& kernels) {
   }
 }
 
-}  // namespace
-
-std::vector<StudiedKernel> study_accuracy(const RunRecord& run) {
-  std::vector<StudiedKernel> kernels = verified_kernels(run);
+std::vector<StudiedKernel> study_output(const RunRecord& run, Pass pass, std::string_view output) {
+  std::vector<StudiedKernel> kernels = group_by_kernel(verified_cases(run, pass, output));
   std::stable_sort(
       kernels.begin(), kernels.end(),
       [](const StudiedKernel& a, const StudiedKernel& b) { return rank(a) < rank(b); });
   set_titles(kernels);
   keep_shared_problems(kernels);
   return kernels;
+}
+
+}  // namespace
+
+std::vector<AccuracyStudy> study_accuracy(const RunRecord& run) {
+  std::vector<AccuracyStudy> studies;
+  for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
+    for (const char* output : {"o", "dq", "dk", "dv"}) {
+      AccuracyStudy study{pass, output, study_output(run, pass, output)};
+      if (!study.kernels.empty()) studies.push_back(std::move(study));
+    }
+  }
+  return studies;
 }
 
 }  // namespace sparkbench

@@ -1,5 +1,5 @@
-// The errors of the kernels of a run on the problems that all of them were verified on, so that a
-// comparison compares like with like.
+// The errors of the kernels of a run in one output, on the problems that all of them were verified
+// on, so that a comparison compares like with like.
 #pragma once
 
 #include <string>
@@ -13,12 +13,21 @@ struct StudiedKernel {
   std::string name;
   std::string title;  // "FP16-ACC", "FP32-ACC", or the name of a reference
   Role role = Role::kFused;
-  std::vector<CaseRecord> cases;  // correct or incorrect, a case per problem
+  std::vector<CaseRecord> cases;  // correct or incorrect, a case per problem; `accuracy` is that of
+                                  // the studied output
 };
 
-/// Fused kernels first, FP16-ACC before FP32-ACC, then the references; each with its cases of the
-/// same problems in the same order. A kernel that was never verified is left out. A fused kernel
-/// that shares its accumulator with another is titled by its name.
-std::vector<StudiedKernel> study_accuracy(const RunRecord& run);
+struct AccuracyStudy {
+  Pass pass = Pass::kForward;
+  std::string output;  // "o", "dq", "dk" or "dv"
+
+  /// Fused kernels first, FP16-ACC before FP32-ACC, then the references; each with its cases of the
+  /// same problems in the same order. A kernel that was never verified is left out. A fused kernel
+  /// that shares its accumulator with another is titled by its name.
+  std::vector<StudiedKernel> kernels;
+};
+
+/// A study per pass and output that any kernel was verified on, in that order.
+std::vector<AccuracyStudy> study_accuracy(const RunRecord& run);
 
 }  // namespace sparkbench

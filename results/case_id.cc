@@ -11,6 +11,7 @@ namespace {
 
 /// Text of a method's field that differs when the field does.
 std::string text_of(const std::string& value) { return value; }
+std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(double value) { return shortest(value); }
 std::string text_of(int value) { return std::to_string(value); }
 std::string text_of(std::uint64_t value) { return std::to_string(value); }

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -82,18 +83,25 @@ struct Accuracy {
   std::uint64_t nonfinite = 0;
   std::vector<std::int64_t> worst_index;  // (batch, row, head, dim)
   double worst_got = 0, worst_want = 0;
-  std::optional<double> error_ratio;  // rel_l2 over the unfused one's, same accumulator
+  std::optional<double> error_ratio;  // kErrorRatioMeaning
   std::optional<double> lse_max_abs;  // none for the outputs of a backward pass
   std::optional<double> dropout_kept_fraction;
   std::optional<std::string> mask_hash;  // 16 hexadecimal digits
   std::optional<bool> bitwise_repeatable;
+  std::optional<std::string> output_hash;  // FNV-1a of the checked bytes, 16 hexadecimal digits
+};
+
+/// Of a backward pass; `output` of each is its name.
+struct GradientAccuracy {
+  Accuracy dq, dk, dv;
 };
 
 /// Exact counts of an emulated run, of the query tiles that were run (all or a sample).
 struct Emulation {
   double host_seconds = 0;
   std::uint64_t tiles_run = 0, tiles_total = 0;
-  std::uint64_t mma = 0, mufu = 0, half_conversions = 0, shuffles = 0, barriers = 0;
+  std::uint64_t mma = 0, mufu = 0, half_conversions = 0;
+  std::uint64_t ballots = 0, shuffles = 0, barriers = 0;
   std::uint64_t shared_loads = 0, shared_stores = 0, shared_wavefronts = 0, bank_conflicts = 0;
   std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0;
   std::uint64_t global_sectors_read = 0, global_sectors_written = 0;
@@ -124,10 +132,22 @@ struct CaseRecord {
   std::uint64_t flops = 0, bytes = 0;  // useful work (sweeps/work.h)
   std::optional<double> tflops, gbps, peak_fraction, bandwidth_fraction;
   std::optional<MemoryBytes> memory_bytes;
-  std::optional<Accuracy> accuracy;  // none when not verified
+  // One field in JSON, "accuracy"; neither when not verified.
+  std::optional<Accuracy> accuracy;                   // of a forward pass
+  std::optional<GradientAccuracy> gradient_accuracy;  // of a pass with a backward one
   std::optional<Emulation> emulation;
   std::optional<Speedup> speedup;
   std::string repro;  // a shell line that repeats this case
 };
+
+/// What Accuracy::error_ratio is, for the legend of a table.
+inline constexpr std::string_view kErrorRatioMeaning =
+    "rel_l2 over the unfused computation's with the same accumulator";
+
+/// What was checked: o, or dq, dk and dv; empty when not verified. Points into `record`.
+std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);
+
+/// The accuracy of "o", "dq", "dk" or "dv"; null when that was not checked.
+const Accuracy* find_accuracy(const CaseRecord& record, std::string_view output);
 
 }  // namespace sparkbench

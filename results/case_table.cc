@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "results/enum_names.h"
+#include "results/kernel_statistics.h"
 #include "results/number_format.h"
 #include "results/shortest.h"
 
@@ -31,14 +32,29 @@ CellOf problem_cell(int ProblemRecord::*extent) {
   return [extent](const CaseRecord& record) { return std::to_string(record.problem.*extent); };
 }
 
-CellOf error_cell(double Accuracy::*metric) {
-  return [metric](const CaseRecord& record) {
-    return record.accuracy ? scientific((*record.accuracy).*metric, 3) : "";
+/// rel_l1 of one output in percent.
+CellOf rel_l1_percent_cell(std::string_view output) {
+  return [output](const CaseRecord& record) {
+    const Accuracy* accuracy = find_accuracy(record, output);
+    return accuracy != nullptr ? significant(100.0 * accuracy->rel_l1, 3) : "";
   };
 }
 
-std::string rel_l1_percent_cell(const CaseRecord& record) {
-  return record.accuracy ? significant(100.0 * record.accuracy->rel_l1, 3) : "";
+CellOf worst_error_cell(double Accuracy::*metric) {
+  return [metric](const CaseRecord& record) {
+    std::vector<double> errors;
+    for (const Accuracy* accuracy : accuracies_of(record)) errors.push_back(accuracy->*metric);
+    const std::optional<double> worst = largest(errors);
+    return worst ? scientific(*worst, 3) : "";
+  };
+}
+
+std::string worst_error_ratio_cell(const CaseRecord& record) {
+  std::vector<double> ratios;
+  for (const Accuracy* accuracy : accuracies_of(record)) {
+    if (accuracy->error_ratio) ratios.push_back(*accuracy->error_ratio);
+  }
+  return digits_of(largest(ratios), 3);
 }
 
 std::string time_cell(const CaseRecord& record) {
@@ -74,11 +90,13 @@ std::vector<ColumnRule> result_rules() {
       {"speedup",
        [](const CaseRecord& c) { return c.speedup ? significant(c.speedup->ratio, 3) : ""; }},
       {"memory", memory_cell},
-      {"rel_l1 %", rel_l1_percent_cell},
-      {"rel_l2", error_cell(&Accuracy::rel_l2)},
-      {"max_abs", error_cell(&Accuracy::max_abs)},
-      {"error_ratio",
-       [](const CaseRecord& c) { return c.accuracy ? digits_of(c.accuracy->error_ratio, 3) : ""; }},
+      {"rel_l1 %", rel_l1_percent_cell("o")},
+      {"dq_rel_l1 %", rel_l1_percent_cell("dq")},
+      {"dk_rel_l1 %", rel_l1_percent_cell("dk")},
+      {"dv_rel_l1 %", rel_l1_percent_cell("dv")},
+      {"rel_l2", worst_error_cell(&Accuracy::rel_l2)},
+      {"max_abs", worst_error_cell(&Accuracy::max_abs)},
+      {"error_ratio", worst_error_ratio_cell},
       {"status", [](const CaseRecord& c) { return std::string(name_of(c.status)); }},
   };
 }
@@ -107,12 +125,25 @@ bool is_self_attention(const std::vector<CaseRecord>& cases) {
   });
 }
 
+/// Of the columns that do not explain themselves; "" when no case was verified.
+std::string legend_of(const std::vector<CaseRecord>& cases) {
+  const auto any = [&](auto holds) { return std::any_of(cases.begin(), cases.end(), holds); };
+  if (!any([](const CaseRecord& c) { return !accuracies_of(c).empty(); })) return "";
+  std::string legend = fmt::format("error_ratio is {}\n", kErrorRatioMeaning);
+  if (any([](const CaseRecord& c) { return c.gradient_accuracy.has_value(); })) {
+    legend += "rel_l2, max_abs and error_ratio of a backward pass are the largest of its gradients'\n";
+  }
+  return legend;
+}
+
 std::string head_of(const RunRecord& run, const std::vector<std::string>& constants) {
   const DeviceInfo& device = run.environment.device;
-  std::string head =
-      fmt::format("{} ({}, {} arithmetic)", device.name, name_of(device.kind), device.arithmetic);
+  std::string head = device.name;
+  if (device.kind == DeviceKind::kEmulated) {
+    head += fmt::format(" (emulated, {} arithmetic)", device.arithmetic);
+  }
   for (const std::string& constant : constants) head += ", " + constant;
-  return head + "\n\n";
+  return head + "\n" + legend_of(run.cases) + "\n";
 }
 
 }  // namespace

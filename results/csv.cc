@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -42,6 +44,18 @@ bool names_its_leaves_alone(std::string_view group) {
   return group == "problem" || group == "accuracy";
 }
 
+constexpr std::array<std::string_view, 11> kGradientColumns = {
+    "max_abs",   "mean_abs",           "rel_l1",     "rel_l2",
+    "max_rel",   "cosine_diff",        "nonfinite",  "error_ratio",
+    "mask_hash", "bitwise_repeatable", "output_hash"};
+
+/// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
+bool is_left_out(std::string_view group, std::string_view leaf) {
+  if (group != "dq" && group != "dk" && group != "dv") return leaf == "samples";
+  return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
+         kGradientColumns.end();
+}
+
 /// Appends the cells of `value`, or empty ones of the same columns when it is null.
 template <class T>
 void append_cells(const std::string& name, const T* value, Row& row) {
@@ -53,7 +67,7 @@ void append_cells(const std::string& name, const T* value, Row& row) {
     const std::string prefix =
         name.empty() || names_its_leaves_alone(name) ? std::string() : name + "_";
     visit_fields(value != nullptr ? *value : blank, [&](const char* leaf, const auto& field) {
-      if (std::string_view(leaf) == "samples") return;
+      if (is_left_out(name, leaf)) return;
       append_cells(prefix + leaf, value != nullptr ? &field : nullptr, row);
     });
   } else {

@@ -9,7 +9,7 @@ namespace sparkbench {
 namespace {
 
 /// Names in the order of the enumerators.
-constexpr std::array<std::string_view, 2> kPasses = {"fwd", "bwd"};
+constexpr std::array<std::string_view, 3> kPasses = {"fwd", "bwd", "fwd+bwd"};
 constexpr std::array<std::string_view, 2> kAccumulators = {"fp16", "fp32"};
 constexpr std::array<std::string_view, 2> kRoles = {"fused", "reference"};
 constexpr std::array<std::string_view, 4> kStatuses = {"ok", "incorrect", "skipped", "failed"};

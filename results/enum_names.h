@@ -7,7 +7,7 @@
 
 namespace sparkbench {
 
-std::string_view name_of(Pass value);         // "fwd", "bwd"
+std::string_view name_of(Pass value);         // "fwd", "bwd", "fwd+bwd"
 std::string_view name_of(Accumulator value);  // "fp16", "fp32"
 std::string_view name_of(Role value);         // "fused", "reference"
 std::string_view name_of(Status value);       // "ok", "incorrect", "skipped", "failed"

@@ -27,8 +27,10 @@ Json to_json(const T& value) {
     return array;
   } else if constexpr (Record<T>) {
     Json object = Json::object();
-    visit_fields(value,
-                 [&object](const char* name, const auto& field) { object[name] = to_json(field); });
+    visit_fields(value, [&object](const char* name, const auto& field) {
+      Json& member = object[name];  // null until an alternative has a value
+      if (member.is_null()) member = to_json(field);
+    });
     return object;
   } else if constexpr (std::is_enum_v<T>) {
     return name_of(value);
@@ -117,10 +119,18 @@ void read(const Json& json, const std::string& path, T& value) {
   });
 }
 
+/// Whether `json` may be a T; false when it is what an alternative to T looks like.
+template <class T>
+bool may_be(const Json& json) {
+  const bool is_of_gradients = json.is_object() && json.contains("dq");
+  if constexpr (std::is_same_v<T, GradientAccuracy>) return is_of_gradients;
+  return !std::is_same_v<T, Accuracy> || !is_of_gradients;
+}
+
 template <class T>
 void read(const Json& json, const std::string& path, std::optional<T>& value) {
   value.reset();
-  if (!json.is_null()) read(json, path, value.emplace());
+  if (!json.is_null() && may_be<T>(json)) read(json, path, value.emplace());
 }
 
 template <class T>

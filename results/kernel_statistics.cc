@@ -10,7 +10,7 @@ namespace sparkbench {
 namespace {
 
 bool is_verified(const CaseRecord& record, const std::string& kernel) {
-  return record.kernel == kernel && record.status == Status::kOk && record.accuracy;
+  return record.kernel == kernel && record.status == Status::kOk && worst_rel_l1(record);
 }
 
 }  // namespace
@@ -23,6 +23,19 @@ std::optional<double> geometric_mean(const std::vector<double>& values) {
   }
   if (values.empty()) return std::nullopt;
   return std::exp(log_sum / static_cast<double>(values.size()));
+}
+
+std::optional<double> largest(const std::vector<double>& values) {
+  if (values.empty()) return std::nullopt;
+  return *std::max_element(values.begin(), values.end(), [](double a, double b) {
+    return std::isnan(b) ? !std::isnan(a) : a < b;
+  });
+}
+
+std::optional<double> worst_rel_l1(const CaseRecord& record) {
+  std::vector<double> errors;
+  for (const Accuracy* accuracy : accuracies_of(record)) errors.push_back(accuracy->rel_l1);
+  return largest(errors);
 }
 
 std::vector<std::string> kernels_of(const std::vector<CaseRecord>& cases, Role role) {
@@ -64,14 +77,16 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
 std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
                                     const std::string& kernel) {
   const auto is_rival = [](const CaseRecord& record) {
-    return record.role == Role::kReference && record.accumulator && record.accuracy;
+    return record.role == Role::kReference && record.accumulator && worst_rel_l1(record);
   };
   const auto rival = std::find_if(cases.begin(), cases.end(), is_rival);
   if (rival == cases.end()) return std::nullopt;
   std::map<std::string, double> rival_error;
   for (const CaseRecord& record : cases) {
-    if (record.kernel != rival->kernel || !record.accuracy) continue;
-    rival_error[make_problem_key(record.problem)] = record.accuracy->rel_l1;
+    const std::optional<double> error = worst_rel_l1(record);
+    if (record.kernel == rival->kernel && error) {
+      rival_error[make_problem_key(record.problem)] = *error;
+    }
   }
   std::vector<double> ratios;
   for (const CaseRecord& record : cases) {
@@ -79,7 +94,7 @@ std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
     const auto found = rival_error.find(make_problem_key(record.problem));
     // One key gives an exact O on both sides: 0 / 0 says nothing.
     if (found == rival_error.end() || found->second == 0.0) continue;
-    ratios.push_back(record.accuracy->rel_l1 / found->second);
+    ratios.push_back(*worst_rel_l1(record) / found->second);
   }
   const std::optional<double> ratio = geometric_mean(ratios);
   if (!ratio) return std::nullopt;
@@ -91,8 +106,10 @@ std::optional<double> mean_error_ratio(const std::vector<CaseRecord>& cases,
   std::vector<double> ratios;
   for (const CaseRecord& record : cases) {
     if (!is_verified(record, kernel)) continue;
-    const double ratio = record.accuracy->error_ratio.value_or(0.0);
-    if (ratio != 0.0) ratios.push_back(ratio);
+    for (const Accuracy* accuracy : accuracies_of(record)) {
+      const double ratio = accuracy->error_ratio.value_or(0.0);
+      if (ratio != 0.0) ratios.push_back(ratio);
+    }
   }
   return geometric_mean(ratios);
 }

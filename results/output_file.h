@@ -7,11 +7,20 @@
 
 namespace sparkbench {
 
+/// Whether `path` is "-" or names the file or pipe that the standard output goes to, /dev/stdout.
+/// Through another descriptor the two would overwrite each other.
+bool is_standard_output(const std::filesystem::path& path);
+
+/// Whether what is written to `a` and to `b` would meet in one file; never for a device, as
+/// /dev/null is.
+bool is_same_output(const std::filesystem::path& a, const std::filesystem::path& b);
+
 /// Writes a file beside `path` and renames it to `path`. Throws OutputError, and then leaves
-/// nothing behind and an older `path` as it was.
+/// nothing behind and an older `path` as it was. What is no regular file (a device, a pipe) is
+/// written directly; a symbolic link stays, and its target is written.
 void write_file(const std::filesystem::path& path, std::string_view text);
 
-/// write_file(), or `standard_output` when `path` is "-".
+/// write_file(), or `standard_output` when is_standard_output(path).
 void write_output(const std::filesystem::path& path, std::string_view text,
                   std::ostream& standard_output);
 

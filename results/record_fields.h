@@ -1,5 +1,6 @@
 // The fields of every record, named once: JSON, CSV and their readers are visitors of this table,
 // and its order is theirs. visit_fields(record, visit) calls visit(name, field) for each field.
+// Of fields that share a name at most one has a value: they are alternatives.
 #pragma once
 
 #include <concepts>
@@ -91,6 +92,13 @@ void visit_fields(AnyConst<Accuracy> auto& a, auto&& visit) {
   visit("dropout_kept_fraction", a.dropout_kept_fraction);
   visit("mask_hash", a.mask_hash);
   visit("bitwise_repeatable", a.bitwise_repeatable);
+  visit("output_hash", a.output_hash);
+}
+
+void visit_fields(AnyConst<GradientAccuracy> auto& g, auto&& visit) {
+  visit("dq", g.dq);
+  visit("dk", g.dk);
+  visit("dv", g.dv);
 }
 
 void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
@@ -100,6 +108,7 @@ void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
   visit("mma", e.mma);
   visit("mufu", e.mufu);
   visit("half_conversions", e.half_conversions);
+  visit("ballots", e.ballots);
   visit("shuffles", e.shuffles);
   visit("barriers", e.barriers);
   visit("shared_loads", e.shared_loads);
@@ -144,6 +153,7 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("bandwidth_fraction", c.bandwidth_fraction);
   visit("memory_bytes", c.memory_bytes);
   visit("accuracy", c.accuracy);
+  visit("accuracy", c.gradient_accuracy);
   visit("emulation", c.emulation);
   visit("speedup", c.speedup);
   visit("repro", c.repro);
@@ -213,6 +223,7 @@ void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
   visit("input", m.input);
   visit("oracle", m.oracle);
   visit("tolerance_ratio", m.tolerance_ratio);
+  visit("deterministic", m.deterministic);
 }
 
 void visit_fields(AnyConst<RunRecord> auto& r, auto&& visit) {

@@ -73,6 +73,7 @@ struct Method {
   std::string input;                  // "normal", "uniform", "outliers"
   std::optional<std::string> oracle;  // none with --no-verify
   std::optional<double> tolerance_ratio;
+  std::optional<bool> deterministic;  // none without a backward pass
 };
 
 struct RunRecord {

@@ -1,5 +1,6 @@
 #include "sweeps/axis_flags.h"
 
+#include <algorithm>
 #include <array>
 
 #include "sweeps/list_flag.h"
@@ -9,10 +10,11 @@ namespace sparkbench {
 namespace {
 
 std::vector<Pass> parse_passes(const std::string& text) {
-  static const std::array<std::string, 2> names = {"fwd", "bwd"};
+  static const std::array<std::string, 3> names = {"fwd", "bwd", "fwd+bwd"};
+  constexpr std::array<Pass, 3> kPasses = {Pass::kForward, Pass::kBackward, Pass::kForwardBackward};
   std::vector<Pass> passes;
   for (const std::string& name : select_names("--pass", text, names)) {
-    passes.push_back(name == "fwd" ? Pass::kForward : Pass::kBackward);
+    passes.push_back(kPasses.at(std::find(names.begin(), names.end(), name) - names.begin()));
   }
   return passes;
 }

@@ -12,7 +12,7 @@ namespace sparkbench {
 /// As typed; a flag that was not given leaves the preset's values.
 struct AxisFlags {
   std::optional<std::string> kernel;        // --kernel 'volta-*',unfused-fp16
-  std::optional<std::string> pass;          // --pass fwd,bwd
+  std::optional<std::string> pass;          // --pass fwd,bwd,fwd+bwd
   std::optional<std::string> head_dim;      // --headdim 64,128
   std::optional<std::string> seqlen;        // --seqlen 512:16k:*2
   std::optional<std::string> seqlen_k;      // --seqlen-k; seqlen_q's own by default

@@ -6,6 +6,7 @@ namespace sparkbench {
 namespace {
 
 constexpr std::uint64_t kRowAlignmentBytes = 16;
+constexpr std::uint64_t kAllocationAlignmentBytes = 256;  // as cudaMalloc's
 
 std::uint64_t rows(const Problem& problem, int seqlen) {
   return saturating_product({static_cast<std::uint64_t>(problem.batch),
@@ -13,12 +14,28 @@ std::uint64_t rows(const Problem& problem, int seqlen) {
                              static_cast<std::uint64_t>(seqlen)});
 }
 
-/// q, k, v and o.
-std::uint64_t tensor_elements(const Problem& problem) {
+/// q, k, v and o; with a backward pass d_o, dq, dk and dv too, each as large as its counterpart.
+std::uint64_t tensor_elements(Pass pass, const Problem& problem) {
   const std::uint64_t rows_of_all =
-      saturating_sum({saturating_product({2, rows(problem, problem.seqlen_q)}),
-                      saturating_product({2, rows(problem, problem.seqlen_k)})});
-  return saturating_product({rows_of_all, static_cast<std::uint64_t>(problem.head_dim)});
+      saturating_sum({rows(problem, problem.seqlen_q), rows(problem, problem.seqlen_k)});
+  const std::uint64_t tensors_of_a_length = pass == Pass::kForward ? 2 : 4;
+  return saturating_product(
+      {tensors_of_a_length, rows_of_all, static_cast<std::uint64_t>(problem.head_dim)});
+}
+
+std::uint64_t lse_bytes(const Problem& problem) {
+  return saturating_product({rows(problem, problem.seqlen_q), sizeof(float)});
+}
+
+std::uint64_t io_bytes(Pass pass, const Problem& problem) {
+  const std::uint64_t half_bytes =
+      saturating_product({tensor_elements(pass, problem), sizeof(Half)});
+  return saturating_sum({half_bytes, lse_bytes(problem)});
+}
+
+std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
+  const std::uint64_t excess = value % multiple;
+  return excess == 0 ? value : saturating_sum({value, multiple - excess});
 }
 
 }  // namespace
@@ -27,24 +44,28 @@ std::uint64_t MemoryPrediction::peak_bytes() const {
   return saturating_sum({io_bytes, workspace_bytes});
 }
 
-MemoryPrediction predict_fused_memory(const Problem& problem) {
-  const std::uint64_t lse_bytes =
-      saturating_product({rows(problem, problem.seqlen_q), sizeof(float)});
-  const std::uint64_t half_bytes = saturating_product({tensor_elements(problem), sizeof(Half)});
-  return {saturating_sum({half_bytes, lse_bytes}), 0};
+MemoryPrediction predict_fused_memory(Pass pass, const Problem& problem, bool is_deterministic) {
+  const std::uint64_t io = io_bytes(pass, problem);
+  if (pass == Pass::kForward) return {io, 0};
+  const std::uint64_t delta_bytes = round_up(lse_bytes(problem), kAllocationAlignmentBytes);
+  const std::uint64_t dq_sum_bytes =
+      saturating_product({rows(problem, problem.seqlen_q),
+                          static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
+  return {io, is_deterministic ? delta_bytes : saturating_sum({delta_bytes, dq_sum_bytes})};
 }
 
-MemoryPrediction predict_unfused_memory(const Problem& problem, int score_bytes) {
+MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int score_bytes) {
   const auto element_bytes = static_cast<std::uint64_t>(score_bytes);
-  const std::uint64_t row_bytes = static_cast<std::uint64_t>(problem.seqlen_k) * element_bytes;
-  const std::uint64_t padded_row_bytes =
-      (row_bytes + kRowAlignmentBytes - 1) / kRowAlignmentBytes * kRowAlignmentBytes;
+  const std::uint64_t row_bytes =
+      round_up(static_cast<std::uint64_t>(problem.seqlen_k) * element_bytes, kRowAlignmentBytes);
+  const std::uint64_t matrices = pass == Pass::kForward ? 1 : 2;
   const std::uint64_t scores_bytes =
-      saturating_product({rows(problem, problem.seqlen_q), padded_row_bytes});
+      saturating_product({matrices, rows(problem, problem.seqlen_q), row_bytes});
   const std::uint64_t copies_bytes =
-      element_bytes == sizeof(Half) ? 0
-                                    : saturating_product({tensor_elements(problem), element_bytes});
-  return {predict_fused_memory(problem).io_bytes, saturating_sum({scores_bytes, copies_bytes})};
+      element_bytes == sizeof(Half)
+          ? 0
+          : saturating_product({tensor_elements(pass, problem), element_bytes});
+  return {io_bytes(pass, problem), saturating_sum({scores_bytes, copies_bytes})};
 }
 
 }  // namespace sparkbench

@@ -8,17 +8,20 @@
 namespace sparkbench {
 
 struct MemoryPrediction {
-  std::uint64_t io_bytes = 0;         // q, k, v, o (fp16) and lse (fp32)
+  std::uint64_t io_bytes = 0;         // q, k, v, o (fp16) and lse (fp32); d_o, dq, dk, dv (fp16)
   std::uint64_t workspace_bytes = 0;  // everything else
   std::uint64_t peak_bytes() const;   // their sum
 };
 
-/// A fused kernel keeps its scores on chip: no workspace.
-MemoryPrediction predict_fused_memory(const Problem& problem);
+/// A fused kernel keeps its scores on chip: forward, no workspace. Backward, D = rowsum(dO * O)
+/// [batch, heads, seqlen_q] in fp32, rounded up to 256 bytes, and unless deterministic the sums of
+/// dQ [batch, seqlen_q, heads, head_dim] in fp32.
+MemoryPrediction predict_fused_memory(Pass pass, const Problem& problem, bool is_deterministic);
 
 /// The unfused computation keeps the scores S = scale * Q K^T, which P = dropout(softmax(S))
 /// overwrites: [batch, heads, seqlen_q, seqlen_k] of `score_bytes` an element (2: fp16, 4: fp32),
 /// rows padded to 16 bytes. With scores wider than fp16, q, k, v and o exist in that type too.
-MemoryPrediction predict_unfused_memory(const Problem& problem, int score_bytes);
+/// Backward, P is kept from the forward and dP stands beside it.
+MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int score_bytes);
 
 }  // namespace sparkbench

@@ -30,6 +30,13 @@ GridAxes paper_axes() {
   return axes;
 }
 
+/// The same grid backward.
+GridAxes paper_backward_axes() {
+  GridAxes axes = paper_axes();
+  axes.passes = {Pass::kBackward};
+  return axes;
+}
+
 /// The paper's lengths, with one sequence and two heads: errors depend on seqlen and head_dim, and
 /// every further head is only another sample of the same distribution.
 GridAxes paper_accuracy_axes() {
@@ -47,6 +54,8 @@ std::span<const Preset> presets() {
        quick_axes()},
       {"paper-forward", "SparkAttention's forward grid: 512 to 16k of 16,384 tokens, hidden 2048",
        paper_axes()},
+      {"paper-backward", "SparkAttention's grid of the backward pass, its lengths and hidden size",
+       paper_backward_axes()},
       {"paper-accuracy", "SparkAttention's lengths, one sequence of two heads: errors, not times",
        paper_accuracy_axes()},
   };

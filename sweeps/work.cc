@@ -1,18 +1,12 @@
 #include "sweeps/work.h"
 
 #include <algorithm>
-#include <stdexcept>
 
 #include "sweeps/memory.h"
 #include "sweeps/saturating.h"
 
 namespace sparkbench {
 namespace {
-
-void require_forward(Pass pass) {
-  if (pass != Pass::kForward)
-    throw std::invalid_argument("only the forward pass has its work known");
-}
 
 std::uint64_t unsigned_extent(int extent) { return static_cast<std::uint64_t>(extent); }
 
@@ -28,18 +22,22 @@ std::uint64_t visible_pairs(int seqlen_q, int seqlen_k, bool causal) {
 }
 
 std::uint64_t useful_flops(Pass pass, const Problem& problem) {
-  require_forward(pass);
   const bool halves = problem.causal && problem.seqlen_q == problem.seqlen_k;
   const std::uint64_t pairs =
       visible_pairs(problem.seqlen_q, problem.seqlen_k, problem.causal && !halves);
-  return saturating_product({halves ? 2u : 4u, unsigned_extent(problem.batch),
+  // Matrix products of 2*D a pair: two forward; backward five, S recomputed among them.
+  const unsigned products = pass == Pass::kForward ? 2 : pass == Pass::kBackward ? 5 : 7;
+  return saturating_product({halves ? 1u : 2u, products, unsigned_extent(problem.batch),
                              unsigned_extent(problem.heads), pairs,
                              unsigned_extent(problem.head_dim)});
 }
 
 std::uint64_t compulsory_bytes(Pass pass, const Problem& problem) {
-  require_forward(pass);
-  return predict_fused_memory(problem).io_bytes;
+  if (pass == Pass::kForwardBackward) {
+    return saturating_sum(
+        {compulsory_bytes(Pass::kForward, problem), compulsory_bytes(Pass::kBackward, problem)});
+  }
+  return predict_fused_memory(pass, problem, true).io_bytes;
 }
 
 }  // namespace sparkbench

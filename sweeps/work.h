@@ -11,16 +11,18 @@ namespace sparkbench {
 
 /// How flops() counts, for the record.
 inline constexpr std::string_view kFlopConvention =
-    "forward: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk)";
+    "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
+    "fwd; fwd+bwd: 3.5 times fwd";
 
 /// Pairs (query, key) of one head that the mask leaves visible; all when not causal.
 std::uint64_t visible_pairs(int seqlen_q, int seqlen_k, bool causal);
 
-/// Useful floating-point operations. Throws std::invalid_argument for the backward pass, which no
-/// kernel has.
+/// Useful floating-point operations. The backward's five matrix products are S (recomputed), dP,
+/// dV, dQ and dK; the unfused computation, which keeps P, is credited with as many.
 std::uint64_t useful_flops(Pass pass, const Problem& problem);
 
-/// Bytes that every implementation must move: q, k, v read once, o and lse written once.
+/// Bytes that every implementation must move. Forward: q, k, v read once, o and lse written once;
+/// backward: q, k, v, o, d_o and lse read, dq, dk, dv written; forward and backward: the sum.
 std::uint64_t compulsory_bytes(Pass pass, const Problem& problem);
 
 }  // namespace sparkbench

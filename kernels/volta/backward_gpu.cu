@@ -70,10 +70,6 @@ void launch_dq(const Launch& launch) {
 
 }  // namespace
 
-std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
-  return delta_bytes(problem) + dq_sum_bytes(problem, is_deterministic);
-}
-
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream) {

@@ -7,13 +7,10 @@ struct CUstream_st;
 
 namespace sparkbench::volta {
 
-/// Device bytes that launch_backward needs at `workspace`, linear in seqlen_q: D, and unless
-/// deterministic the fp32 sums of dQ.
-std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic);
-
-/// Device pointers, `workspace` aligned to 256 bytes, `stream` a cudaStream_t. Asynchronous; a
-/// launch that the driver refuses throws std::runtime_error. Deterministic: two runs on the same
-/// tensors give the same bits of dQ, dK and dV; else the last bits of dQ may differ.
+/// Device pointers, `workspace` of backward_workspace_bytes() aligned to 256 bytes, `stream` a
+/// cudaStream_t. Asynchronous; a launch that the driver refuses throws std::runtime_error.
+/// Deterministic: two runs on the same tensors give the same bits of dQ, dK and dV; else the last
+/// bits of dQ may differ.
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream);

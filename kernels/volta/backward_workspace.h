@@ -16,6 +16,12 @@ inline std::size_t dq_sum_bytes(const Problem& problem, bool is_deterministic) {
   return is_deterministic ? 0 : problem.q_elements() * sizeof(float);
 }
 
+/// Device bytes of the whole workspace, linear in seqlen_q: D, and unless deterministic the fp32
+/// sums of dQ.
+inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
+  return delta_bytes(problem) + dq_sum_bytes(problem, is_deterministic);
+}
+
 inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,
                                            bool is_deterministic) {
   auto* const bytes = static_cast<unsigned char*>(memory);

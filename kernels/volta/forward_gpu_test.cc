@@ -27,8 +27,8 @@ struct Outputs {
 };
 
 const AttentionKernel& kernel_of(Accumulator accumulator) {
-  return *find_attention_kernel(
-      accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc", Pass::kForward);
+  return *find_attention_kernel(accumulator == Accumulator::kFp16 ? "volta-fp16acc"
+                                                                  : "volta-fp32acc");
 }
 
 /// A buffer of poison with a guard zone, or a copy of host data.
@@ -140,10 +140,10 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachinesButForTheSpecialFunctions) {
   Outputs emulated{std::vector<Half>(problem.q_elements()),
                    std::vector<float>(problem.lse_elements())};
   kernel_of(accumulator)
-      .emulate(problem,
-               {inputs.q.data(), inputs.k.data(), inputs.v.data(), emulated.o.data(),
-                emulated.lse.data()},
-               {.profile = &native_profile()}, {});
+      .forward.emulate(problem,
+                       {inputs.q.data(), inputs.k.data(), inputs.v.data(), emulated.o.data(),
+                        emulated.lse.data()},
+                       {.profile = &native_profile()}, {});
   std::size_t different = 0, far = 0;
   for (std::size_t i = 0; i < gpu.o.size(); ++i) {
     const float a = to_float(gpu.o[i]), b = to_float(emulated.o[i]);

@@ -24,12 +24,12 @@ struct Outputs {
 Outputs run_emulated(Accumulator accumulator, const Problem& problem, const OwnedInputs& inputs,
                      EmulationOptions options = {}) {
   if (options.profile == nullptr) options.profile = &arithmetic_profile("volta");
-  const auto* kernel = find_attention_kernel(
-      accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc", Pass::kForward);
+  const auto* kernel =
+      find_attention_kernel(accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc");
   Outputs outputs;
   outputs.o.assign(problem.q_elements(), Half{0x7fff});
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-  outputs.report = kernel->emulate(
+  outputs.report = kernel->forward.emulate(
       problem,
       {inputs.q.data(), inputs.k.data(), inputs.v.data(), outputs.o.data(), outputs.lse.data()},
       options, {});
@@ -123,12 +123,12 @@ TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
   const Outputs whole = run_emulated(GetParam(), problem, inputs);
   std::vector<Half> o(problem.q_elements(), Half{0x7fff});
   std::vector<float> lse(problem.lse_elements(), -7.0f);
-  const auto* kernel = find_attention_kernel(
-      GetParam() == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc", Pass::kForward);
+  const auto* kernel =
+      find_attention_kernel(GetParam() == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc");
   const std::array<int, 3> tile{1, 2, 0};  // rows 128.. of batch 0, head 2
-  kernel->emulate(problem,
-                  {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
-                  {.profile = &arithmetic_profile("volta")}, {&tile, 1});
+  kernel->forward.emulate(problem,
+                          {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
+                          {.profile = &arithmetic_profile("volta")}, {&tile, 1});
   for (const QueryRow& row : all_rows(problem)) {
     const bool computed = row.batch == 0 && row.head == 2 && row.row >= 128;
     const std::size_t at =

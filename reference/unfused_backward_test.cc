@@ -1,0 +1,1 @@
+#include "reference/unfused_backward.h"

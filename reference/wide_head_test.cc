@@ -1,0 +1,1 @@
+#include "reference/wide_head.h"
