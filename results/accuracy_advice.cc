@@ -4,14 +4,19 @@
 
 #include <algorithm>
 #include <optional>
+#include <string_view>
 #include <utility>
 
 #include "results/accuracy_study.h"
+#include "results/enum_names.h"
 #include "results/kernel_statistics.h"
 #include "results/number_format.h"
 
 namespace sparkbench {
 namespace {
+
+constexpr std::string_view kNothingToCompare =
+    "Nothing to compare with: no reference was verified.";
 
 /// A fused kernel's error as a multiple of the reference's.
 struct Verdict {
@@ -31,7 +36,7 @@ std::optional<Verdict> judge(const StudiedKernel& kernel, const StudiedKernel& r
     const double rel_l1 = kernel.cases[i].accuracy->rel_l1;
     const double reference_rel_l1 = reference.cases[i].accuracy->rel_l1;
     verdict.worst_rel_l1 = std::max(verdict.worst_rel_l1, rel_l1);
-    // One key gives an exact O on both sides: 0 / 0 says nothing.
+    // One key gives an exact output on both sides: 0 / 0 says nothing.
     if (rel_l1 != 0.0 || reference_rel_l1 != 0.0) ratios.push_back(rel_l1 / reference_rel_l1);
   }
   const std::optional<double> mean = geometric_mean(ratios);
@@ -40,13 +45,13 @@ std::optional<Verdict> judge(const StudiedKernel& kernel, const StudiedKernel& r
   return verdict;
 }
 
-/// "" when every verified case of `kernel` is correct.
-std::string refusal(const RunRecord& run, const std::string& kernel) {
+/// "" when every verified case of `kernel` in `pass` is correct.
+std::string refusal(const RunRecord& run, Pass pass, const std::string& kernel) {
   int verified = 0, incorrect = 0;
   for (const CaseRecord& record : run.cases) {
-    if (record.kernel != kernel) continue;
+    if (record.kernel != kernel || record.problem.pass != pass) continue;
     incorrect += record.status == Status::kIncorrect;
-    verified += record.status == Status::kIncorrect || record.accuracy.has_value();
+    verified += record.status == Status::kIncorrect || worst_rel_l1(record).has_value();
   }
   if (incorrect == 0) return "";
   return fmt::format("Do not use {}: {} of its {} verified cases are incorrect. ", kernel,
@@ -84,18 +89,16 @@ std::string recommendation(const std::vector<Verdict>& verdicts, const std::stri
   return text;
 }
 
-}  // namespace
-
-std::string format_accuracy_advice(const RunRecord& run) {
-  const std::vector<StudiedKernel> kernels = study_accuracy(run);
+std::string advise(const RunRecord& run, const AccuracyStudy& study) {
+  const std::vector<StudiedKernel>& kernels = study.kernels;
   const auto reference =
       std::find_if(kernels.begin(), kernels.end(),
                    [](const StudiedKernel& kernel) { return kernel.role == Role::kReference; });
-  if (reference == kernels.end()) return "Nothing to compare with: no reference was verified.";
+  if (reference == kernels.end()) return std::string(kNothingToCompare);
   std::string refusals;
   std::vector<Verdict> verdicts;
   for (auto kernel = kernels.begin(); kernel != reference; ++kernel) {
-    const std::string refused = refusal(run, kernel->name);
+    const std::string refused = refusal(run, study.pass, kernel->name);
     refusals += refused;
     auto verdict = judge(*kernel, *reference);
     if (refused.empty() && verdict) verdicts.push_back(std::move(*verdict));
@@ -105,6 +108,20 @@ std::string format_accuracy_advice(const RunRecord& run) {
                    [](const Verdict& a, const Verdict& b) { return a.ratio < b.ratio; });
   return refusals + comparison(verdicts, reference->name) +
          recommendation(verdicts, reference->name);
+}
+
+}  // namespace
+
+std::string format_accuracy_advice(const RunRecord& run) {
+  const std::vector<AccuracyStudy> studies = study_accuracy(run);
+  if (studies.empty()) return std::string(kNothingToCompare);
+  if (studies.size() == 1) return advise(run, studies.front());
+  std::string text;
+  for (const AccuracyStudy& study : studies) {
+    text += fmt::format("{}{}, pass {}: {}", text.empty() ? "" : "\n", study.output,
+                        name_of(study.pass), advise(run, study));
+  }
+  return text;
 }
 
 }  // namespace sparkbench

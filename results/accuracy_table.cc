@@ -3,7 +3,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cmath>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -11,6 +10,7 @@
 #include <string_view>
 
 #include "results/accuracy_study.h"
+#include "results/enum_names.h"
 #include "results/kernel_statistics.h"
 #include "results/number_format.h"
 
@@ -31,14 +31,6 @@ struct MetricRule {
 std::optional<double> arithmetic_mean(const Values& values) {
   if (values.empty()) return std::nullopt;
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
-}
-
-std::optional<double> largest(const Values& values) {
-  if (values.empty()) return std::nullopt;
-  // A NaN is the largest error there is.
-  const auto is_nan = [](double value) { return std::isnan(value); };
-  const auto nan = std::find_if(values.begin(), values.end(), is_nan);
-  return nan != values.end() ? *nan : *std::max_element(values.begin(), values.end());
 }
 
 std::vector<MetricRule> metric_rules() {
@@ -73,33 +65,54 @@ std::set<int> head_dims_of(const std::vector<StudiedKernel>& kernels) {
   return head_dims;
 }
 
-std::string legend(const std::vector<StudiedKernel>& kernels) {
-  std::string text = fmt::format("Errors on {} problems", kernels.front().cases.size());
+std::string legend(const AccuracyStudy& study) {
+  const std::vector<StudiedKernel>& kernels = study.kernels;
+  std::string text = fmt::format("Errors of {}, pass {}, on {} problems", study.output,
+                                 name_of(study.pass), kernels.front().cases.size());
   for (const StudiedKernel& kernel : kernels) {
     if (kernel.title != kernel.name) text += fmt::format(", {} is {}", kernel.title, kernel.name);
   }
-  return text +
-         ";\nerror_ratio is rel_l2 over the unfused computation's with the same accumulator\n\n";
+  return text + fmt::format(";\nerror_ratio is {}\n\n", kErrorRatioMeaning);
+}
+
+/// One cell per kernel; "" where it has no value.
+std::vector<std::string> cells_of(const AccuracyStudy& study, const MetricRule& metric,
+                                  int head_dim) {
+  std::vector<std::string> cells;
+  for (const StudiedKernel& kernel : study.kernels) {
+    const auto average = metric.average(values_of(kernel, metric, head_dim));
+    cells.push_back(average ? metric.format(*average, 3) : "");
+  }
+  return cells;
+}
+
+std::string format_study(const AccuracyStudy& study, TableStyle style) {
+  std::vector<TextColumn> columns = {{"metric", {}, false}, {"head_dim", {}, true}};
+  for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
+  for (const MetricRule& metric : metric_rules()) {
+    for (const int head_dim : head_dims_of(study.kernels)) {
+      const std::vector<std::string> cells = cells_of(study, metric, head_dim);
+      // A gradient has no LSE.
+      if (std::all_of(cells.begin(), cells.end(), std::mem_fn(&std::string::empty))) continue;
+      columns[0].cells.emplace_back(metric.title);
+      columns[1].cells.push_back(std::to_string(head_dim));
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        columns[2 + i].cells.push_back(cells[i].empty() ? "-" : cells[i]);
+      }
+    }
+  }
+  return legend(study) + format_columns(columns, style);
 }
 
 }  // namespace
 
 std::string format_accuracy_table(const RunRecord& run, TableStyle style) {
-  const std::vector<StudiedKernel> kernels = study_accuracy(run);
-  if (kernels.empty()) return "";
-  std::vector<TextColumn> columns = {{"metric", {}, false}, {"head_dim", {}, true}};
-  for (const StudiedKernel& kernel : kernels) columns.push_back({kernel.title, {}, true});
-  for (const MetricRule& metric : metric_rules()) {
-    for (const int head_dim : head_dims_of(kernels)) {
-      columns[0].cells.emplace_back(metric.title);
-      columns[1].cells.push_back(std::to_string(head_dim));
-      for (std::size_t i = 0; i < kernels.size(); ++i) {
-        const auto average = metric.average(values_of(kernels[i], metric, head_dim));
-        columns[2 + i].cells.push_back(average ? metric.format(*average, 3) : "-");
-      }
-    }
+  std::string text;
+  for (const AccuracyStudy& study : study_accuracy(run)) {
+    if (!text.empty()) text += "\n";
+    text += format_study(study, style);
   }
-  return legend(kernels) + format_columns(columns, style);
+  return text;
 }
 
 }  // namespace sparkbench

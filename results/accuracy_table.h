@@ -8,9 +8,10 @@
 
 namespace sparkbench {
 
-/// A line per metric and head dim, a column per kernel (results/accuracy_study.h). Metrics whose
-/// name begins with max, and lse_max_abs, are the largest of all cases; error_ratio is the
-/// geometric mean, every other metric the arithmetic one. "" when no kernel was verified.
+/// A block per pass and output (results/accuracy_study.h): a line per metric and head dim that any
+/// kernel has a value of, a column per kernel. Metrics whose name begins with max, and lse_max_abs,
+/// are the largest of all cases; error_ratio is the geometric mean, every other metric the
+/// arithmetic one. "" when no kernel was verified.
 std::string format_accuracy_table(const RunRecord& run, TableStyle style);
 
 }  // namespace sparkbench

@@ -131,7 +131,8 @@ std::string legend_of(const std::vector<CaseRecord>& cases) {
   if (!any([](const CaseRecord& c) { return !accuracies_of(c).empty(); })) return "";
   std::string legend = fmt::format("error_ratio is {}\n", kErrorRatioMeaning);
   if (any([](const CaseRecord& c) { return c.gradient_accuracy.has_value(); })) {
-    legend += "rel_l2, max_abs and error_ratio of a backward pass are the largest of its gradients'\n";
+    legend +=
+        "rel_l2, max_abs and error_ratio of a backward pass are the largest of its gradients'\n";
   }
   return legend;
 }

@@ -43,8 +43,8 @@ struct ErrorMean {
 std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
                                     const std::string& kernel);
 
-/// Geometric mean of error_ratio over every output of the correct cases of `kernel`: needs no reference in
-/// the run, and compares with the unfused computation of the kernel's own accumulator.
+/// Geometric mean of error_ratio over every output of the correct cases of `kernel`: needs no
+/// reference in the run, and compares with the unfused computation of the kernel's own accumulator.
 std::optional<double> mean_error_ratio(const std::vector<CaseRecord>& cases,
                                        const std::string& kernel);
 

@@ -39,12 +39,30 @@ std::string error_clause(const std::vector<CaseRecord>& cases, const std::string
   return "";
 }
 
-/// What a run says of one fused kernel; "" when it has neither speed nor error.
-std::string kernel_sentence(const std::vector<CaseRecord>& cases, const std::string& kernel) {
+/// What cases say of one fused kernel, called `name`; "" when it has neither speed nor error.
+std::string kernel_sentence(const std::vector<CaseRecord>& cases, const std::string& kernel,
+                            const std::string& name) {
   const auto speedup = mean_speedup(cases, kernel);
   const std::string error = error_clause(cases, kernel);
-  if (!speedup) return error.empty() ? "" : kernel + ": " + error;
-  return kernel + " " + speed_clause(*speedup) + (error.empty() ? "" : ", ") + error;
+  if (!speedup) return error.empty() ? "" : fmt::format("{}: {};\n", name, error);
+  return fmt::format("{} {}{}{};\n", name, speed_clause(*speedup), error.empty() ? "" : ", ",
+                     error);
+}
+
+/// In the order of the passes' first cases.
+std::vector<std::vector<CaseRecord>> group_by_pass(const std::vector<CaseRecord>& cases) {
+  std::vector<std::vector<CaseRecord>> groups;
+  for (const CaseRecord& record : cases) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& members) {
+      return members.front().problem.pass == record.problem.pass;
+    });
+    if (group == groups.end()) {
+      groups.push_back({record});
+    } else {
+      group->push_back(record);
+    }
+  }
+  return groups;
 }
 
 /// A code, its first message, and how many cases have it.
@@ -116,9 +134,13 @@ std::string format_counts(const std::vector<CaseRecord>& cases) {
 
 std::string format_closing_sentence(const RunRecord& run) {
   std::string text;
-  for (const std::string& kernel : kernels_of(run.cases, Role::kFused)) {
-    const std::string sentence = kernel_sentence(run.cases, kernel);
-    if (!sentence.empty()) text += sentence + ";\n";
+  const std::vector<std::vector<CaseRecord>> groups = group_by_pass(run.cases);
+  for (const std::vector<CaseRecord>& cases : groups) {
+    const std::string_view pass = name_of(cases.front().problem.pass);
+    for (const std::string& kernel : kernels_of(cases, Role::kFused)) {
+      const std::string name = groups.size() > 1 ? fmt::format("{} {}", kernel, pass) : kernel;
+      text += kernel_sentence(cases, kernel, name);
+    }
   }
   return text + format_counts(run.cases);
 }

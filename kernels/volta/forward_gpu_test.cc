@@ -6,9 +6,8 @@
 #include <cstring>
 #include <vector>
 
-#include "kernels/machine/cuda_resources.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/volta/gpu_test_support.h"
 #include "reference/error_metrics.h"
 #include "reference/exact.h"
 #include "reference/inputs.h"
@@ -16,10 +15,6 @@
 
 namespace sparkbench {
 namespace {
-
-/// Guard bytes behind each output: a kernel that writes past its end changes them.
-constexpr std::size_t kGuardBytes = 4096;
-constexpr int kPoison = 0x7f;
 
 struct Outputs {
   std::vector<Half> o;
@@ -29,33 +24,6 @@ struct Outputs {
 const AttentionKernel& kernel_of(Accumulator accumulator) {
   return *find_attention_kernel(accumulator == Accumulator::kFp16 ? "volta-fp16acc"
                                                                   : "volta-fp32acc");
-}
-
-/// A buffer of poison with a guard zone, or a copy of host data.
-template <class T>
-DeviceBuffer upload(const std::vector<T>& host) {
-  DeviceBuffer buffer(host.size() * sizeof(T));
-  CUDA_CHECK(cudaMemcpy(buffer.as<void>(), host.data(), buffer.bytes(), cudaMemcpyHostToDevice));
-  return buffer;
-}
-
-DeviceBuffer poisoned(std::size_t bytes) {
-  DeviceBuffer buffer(bytes + kGuardBytes);
-  CUDA_CHECK(cudaMemset(buffer.as<void>(), kPoison, buffer.bytes()));
-  return buffer;
-}
-
-template <class T>
-std::vector<T> download(const DeviceBuffer& buffer, std::size_t count) {
-  std::vector<unsigned char> bytes(buffer.bytes());
-  CUDA_CHECK(cudaMemcpy(bytes.data(), buffer.as<void>(), bytes.size(), cudaMemcpyDeviceToHost));
-  for (std::size_t i = count * sizeof(T); i < bytes.size(); ++i) {
-    EXPECT_EQ(bytes[i], kPoison) << "the guard zone was written";
-    if (bytes[i] != kPoison) break;
-  }
-  std::vector<T> values(count);
-  std::memcpy(values.data(), bytes.data(), count * sizeof(T));
-  return values;
 }
 
 Outputs run_on_gpu(Accumulator accumulator, const Problem& problem, const OwnedInputs& inputs) {
@@ -69,19 +37,10 @@ Outputs run_on_gpu(Accumulator accumulator, const Problem& problem, const OwnedI
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
 }
 
-/// The profile of m8n8k4 on the current GPU.
-const ArithmeticProfile& native_profile() {
-  cudaDeviceProp properties;
-  CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
-  if (properties.major >= 8) return arithmetic_profile("fma884");
-  return arithmetic_profile(properties.minor >= 5 ? "turing" : "volta");
-}
-
 class VoltaForwardGpu : public testing::TestWithParam<std::tuple<Accumulator, int, int>> {
  protected:
   void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no CUDA device";
+    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
   }
 };
 
