@@ -1,121 +1,25 @@
 #include "harness/gpu_device.h"
 
-#include <cstring>
-#include <functional>
 #include <limits>
 #include <string>
 #include <utility>
 
 #include "harness/environment_error.h"
 #include "harness/gpu_peaks.h"
+#include "harness/gpu_problem.h"
 #include "harness/gpu_timer.h"
-#include "kernels/machine/cuda_resources.h"
-#include "reference/cublas_unfused.h"
+#include "kernels/machine/cuda_check.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr double kOracleFlops = 1 << 30;  // of the fp64 reference, on the host
-constexpr int kPoisonByte = 0x7f;         // 0x7f7f is a NaN in fp16; 0x7f7f7f7f is 3e38 in fp32
 
 std::string_view tensor_core_profile(int sm) {
   if (sm < 75) return "volta";
   if (sm < 80) return "turing";
   return sm < 90 ? "ampere" : "hopper";
 }
-
-std::size_t free_device_bytes() {
-  std::size_t free_bytes = 0, total_bytes = 0;
-  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
-  return free_bytes;
-}
-
-template <class T>
-void upload(const DeviceBuffer& buffer, std::span<const T> host) {
-  CUDA_CHECK(cudaMemcpy(buffer.as<void>(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
-}
-
-template <class T>
-std::vector<T> download(const DeviceBuffer& buffer) {
-  std::vector<T> host(buffer.bytes() / sizeof(T));
-  CUDA_CHECK(cudaMemcpy(host.data(), buffer.as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost));
-  return host;
-}
-
-/// What a contender enqueues, and the memory that it needed to be ready.
-struct Prepared {
-  std::function<void()> launch;
-  std::uint64_t workspace_bytes = 0;
-};
-
-class GpuProblem : public LoadedProblem {
- public:
-  GpuProblem(const ProblemData& data, GpuTimer& timer)
-      : data_(data),
-        timer_(timer),
-        free_before_(free_device_bytes()),
-        q_(data.inputs().q.size_bytes()),
-        k_(data.inputs().k.size_bytes()),
-        v_(data.inputs().v.size_bytes()),
-        o_(data.problem().q_elements() * sizeof(Half)),
-        lse_(data.problem().lse_elements() * sizeof(float)) {
-    upload(q_, data.inputs().q);
-    upload(k_, data.inputs().k);
-    upload(v_, data.inputs().v);
-  }
-
-  RunOutcome run(const Contender& contender, const TimingOptions& timing) override {
-    const Prepared prepared = prepare(contender);
-    RunOutcome outcome;
-    const auto [o, lse] = run_once(prepared);
-    const auto [o_again, lse_again] = run_once(prepared);
-    outcome.is_bitwise_repeatable = same_bytes(o, o_again) && same_bytes(lse, lse_again);
-    outcome.rows = gather_rows(data_.problem(), o, lse, data_.plan().rows);
-    if (timing.is_wanted) outcome.timing = timer_.time(stream_, prepared.launch, timing);
-    outcome.workspace_bytes = prepared.workspace_bytes;
-    const std::size_t free_now = free_device_bytes();
-    if (free_now <= free_before_) outcome.peak_bytes = free_before_ - free_now;
-    return outcome;
-  }
-
- private:
-  ForwardTensors tensors() const {
-    return {q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(), lse_.as<float>()};
-  }
-
-  Prepared prepare(const Contender& contender) const {
-    if (contender.kernel != nullptr) {
-      return {[this, kernel = contender.kernel] {
-                kernel->launch(data_.problem(), tensors(), stream_.get());
-              },
-              0};
-    }
-    const auto precision =
-        contender.name == "cublas-fp32" ? UnfusedPrecision::kFp32 : UnfusedPrecision::kFp16;
-    auto unfused = std::make_shared<CublasUnfused>(data_.problem(), precision);
-    return {[this, unfused] { unfused->forward(tensors(), stream_.get()); },
-            unfused->workspace_bytes()};
-  }
-
-  std::pair<std::vector<Half>, std::vector<float>> run_once(const Prepared& prepared) const {
-    CUDA_CHECK(cudaMemsetAsync(o_.as<void>(), kPoisonByte, o_.bytes(), stream_.get()));
-    CUDA_CHECK(cudaMemsetAsync(lse_.as<void>(), kPoisonByte, lse_.bytes(), stream_.get()));
-    prepared.launch();
-    stream_.synchronize();
-    return {download<Half>(o_), download<float>(lse_)};
-  }
-
-  template <class T>
-  static bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
-    return std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
-  }
-
-  const ProblemData& data_;
-  GpuTimer& timer_;
-  CudaStream stream_;
-  std::size_t free_before_;
-  DeviceBuffer q_, k_, v_, o_, lse_;
-};
 
 DeviceInfo describe_gpu(int index) {
   cudaDeviceProp properties;
@@ -164,8 +68,8 @@ class GpuDevice : public Device {
   CheckBudget check_budget() const override {
     return {1, std::numeric_limits<double>::infinity(), kOracleFlops};
   }
-  std::unique_ptr<LoadedProblem> load(const ProblemData& data) override {
-    return std::make_unique<GpuProblem>(data, timer_);
+  std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
+    return load_on_gpu(data, gradients, timer_);
   }
 
  private:

@@ -140,5 +140,18 @@ TEST(DropoutMaskHash, DependsOnSeedProbabilityAndRows) {
   EXPECT_NE(summarize_dropout_mask(problem, rows).hash, hash);
 }
 
+TEST(FillKeepMask, OfAKeyIsTheColumnOfTheQueriesMasks) {
+  Problem problem{2, 3, 100, 90, 64, false, /*dropout_p=*/0.3f, 0.0f, /*seed=*/5};
+  std::vector<std::uint8_t> row(90), column(80);
+  for (const float dropout_p : {0.0f, 0.3f}) {
+    problem.dropout_p = dropout_p;
+    fill_keep_mask(problem, KeyRow{1, 2, 71}, /*first_query=*/20, column);
+    for (int i = 0; i < 80; ++i) {
+      fill_keep_mask(problem, QueryRow{1, 2, 20 + i}, row);
+      ASSERT_EQ(column[static_cast<std::size_t>(i)], row[71]);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -125,5 +125,12 @@ TEST(Inputs, OfAProblemHaveItsSizes) {
   EXPECT_EQ(inputs.v.size(), problem.k_elements());
 }
 
+TEST(Inputs, OfTheBackwardAreAsLargeAsTheQueriesAndOfAStreamOfTheirOwn) {
+  const Problem problem{1, 2, 3, 5, 8};
+  const auto d_o = make_gradient_input(problem, Distribution::kNormal, 1);
+  EXPECT_EQ(d_o.size(), problem.q_elements());
+  EXPECT_FALSE(equal(d_o, make_inputs(problem, Distribution::kNormal, 1).q));
+}
+
 }  // namespace
 }  // namespace sparkbench

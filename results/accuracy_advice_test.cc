@@ -52,6 +52,24 @@ TEST(AccuracyAdvice, RefusesAKernelWithAnIncorrectCaseAnywhere) {
             "Use volta-fp32acc: it is at least as accurate as unfused-fp16, which it replaces.");
 }
 
+TEST(AccuracyAdvice, HasALinePerGradient) {
+  const std::string advice = format_accuracy_advice(sample_backward_run());
+  EXPECT_EQ(advice.substr(0, 53), "dq, pass bwd: The error of volta-fp32acc is 0.50x, th");
+  EXPECT_NE(advice.find("\ndk, pass bwd: The error of volta-fp32acc is 0.50x, that of "
+                        "volta-fp16acc 2.0x that of unfused-fp16"),
+            std::string::npos);
+  EXPECT_NE(advice.find("an error of up to 0.32 % of the output's size"), std::string::npos);
+  EXPECT_NE(advice.find("\ndv, pass bwd: "), std::string::npos);
+}
+
+TEST(AccuracyAdvice, RefusesAKernelOnlyInThePassThatIsIncorrect) {
+  RunRecord run = sample_run();
+  for (const CaseRecord& record : sample_backward_run().cases) run.cases.push_back(record);
+  const std::string advice = format_accuracy_advice(run);
+  EXPECT_EQ(advice.substr(0, 48), "o, pass fwd: Do not use volta-fp16acc: 1 of its ");
+  EXPECT_EQ(advice.find("Do not use", 48), std::string::npos) << advice;
+}
+
 TEST(AccuracyAdvice, SaysWhenThereIsNothingToCompare) {
   EXPECT_EQ(format_accuracy_advice(RunRecord()),
             "Nothing to compare with: no reference was verified.");

@@ -13,7 +13,8 @@ TEST(AccuracyTable, HasALinePerMetricAndHeadDim) {
   RunRecord run = sample_run();
   for (std::size_t i = 3; i < 6; ++i) run.cases[i].problem.head_dim = 128;
   EXPECT_EQ(format_accuracy_table(run, TableStyle::kTerminal),
-            "Errors on 2 problems, FP16-ACC is volta-fp16acc, FP32-ACC is volta-fp32acc;\n"
+            "Errors of o, pass fwd, on 2 problems, FP16-ACC is volta-fp16acc, FP32-ACC is "
+            "volta-fp32acc;\n"
             "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
             "\n"
             "metric       head_dim  FP16-ACC  FP32-ACC  unfused-fp16\n"
@@ -51,6 +52,22 @@ TEST(AccuracyTable, ShowsANanAsTheLargestError) {
   EXPECT_NE(table.find("max_abs            64  8.00e-04       nan      4.00e-04\n"),
             std::string::npos)
       << table;
+}
+
+TEST(AccuracyTable, HasABlockPerGradientWithoutAnLse) {
+  const std::string table = format_accuracy_table(sample_backward_run(), TableStyle::kTerminal);
+  const std::size_t dq = table.find("Errors of dq, pass bwd, on 2 problems, FP16-ACC is");
+  const std::size_t dk = table.find("\n\nErrors of dk, pass bwd, on 2 problems, FP16-ACC is");
+  const std::size_t dv = table.find("\n\nErrors of dv, pass bwd, on 2 problems, FP16-ACC is");
+  EXPECT_EQ(dq, 0u) << table;
+  ASSERT_LT(dk, dv) << table;
+  ASSERT_LT(dv, table.size()) << table;
+  EXPECT_NE(table.substr(dk, dv - dk)
+                .find("\nrel_l1 %           64     0.200    0.0500         0.100"
+                      "\n"),
+            std::string::npos)
+      << table;
+  EXPECT_EQ(table.find("lse_max_abs"), std::string::npos) << table;
 }
 
 TEST(AccuracyTable, IsEmptyWhenNothingWasVerified) {

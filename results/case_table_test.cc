@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <limits>
+
 #include "results/sample_run.h"
 
 namespace sparkbench {
@@ -18,8 +20,9 @@ bool contains(const std::string& text, std::string_view part) {
 TEST(CaseTable, ShowsWhatVariesAndPutsConstantsAtItsHead) {
   EXPECT_EQ(
       terminal_table(sample_run()),
-      "emulated-v100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_k = seqlen_q, "
-      "dropout 0.1, batch 1, heads 2\n"
+      "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_k = seqlen_q, dropout 0.1, "
+      "batch 1, heads 2\n"
+      "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
       "\n"
       "kernel         seqlen_q  causal    memory  rel_l1 %    rel_l2   max_abs  error_ratio  "
       "status\n"
@@ -62,7 +65,46 @@ TEST(CaseTable, ShowsTheKeysWhereTheirNumberDiffersFromTheQueries) {
 TEST(CaseTable, HasOnlyAHeadWithoutCases) {
   RunRecord run = sample_run();
   run.cases.clear();
-  EXPECT_EQ(terminal_table(run), "emulated-v100 (emulated, volta arithmetic)\n\n");
+  EXPECT_EQ(terminal_table(run), "V100 (emulated, volta arithmetic)\n\n");
+}
+
+TEST(CaseTable, NamesAGpuByItsNameAlone) {
+  RunRecord run;
+  run.environment.device.name = "Tesla V100-SXM2-16GB";
+  run.environment.device.kind = DeviceKind::kGpu;
+  run.environment.device.arithmetic = "native";
+  EXPECT_EQ(terminal_table(run), "Tesla V100-SXM2-16GB\n\n");
+}
+
+TEST(CaseTable, ShowsTheErrorOfEachGradientAndTheLargestOfOtherMetrics) {
+  RunRecord run = sample_backward_run();
+  run.cases.resize(2);
+  EXPECT_EQ(terminal_table(run),
+            "V100 (emulated, volta arithmetic), pass bwd, head_dim 64, seqlen_q 128, "
+            "seqlen_k = seqlen_q, causal false, dropout 0.1, batch 1, heads 2\n"
+            "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
+            "rel_l2, max_abs and error_ratio of a backward pass are the largest of its "
+            "gradients'\n"
+            "\n"
+            "kernel          memory  dq_rel_l1 %  dk_rel_l1 %  dv_rel_l1 %    rel_l2   max_abs  "
+            "error_ratio  status\n"
+            "-------------  -------  -----------  -----------  -----------  --------  --------  "
+            "-----------  ------\n"
+            "volta-fp32acc  129 KiB       0.0400       0.0800       0.0200  1.00e-03  4.00e-04  "
+            "      0.500  ok\n"
+            "volta-fp16acc  129 KiB        0.160        0.320       0.0800  4.00e-03  1.60e-03  "
+            "      0.900  ok\n");
+}
+
+TEST(CaseTable, ShowsForwardAndBackwardCasesSideBySide) {
+  RunRecord run = sample_backward_run();
+  run.cases = {sample_run().cases[0], run.cases[0]};
+  run.cases[1].gradient_accuracy->dv.max_abs = std::numeric_limits<double>::quiet_NaN();
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table, "pass   memory  rel_l1 %  dq_rel_l1 %  dk_rel_l1 %")) << table;
+  EXPECT_TRUE(contains(table, "fwd  129 KiB    0.0400            -            -")) << table;
+  EXPECT_TRUE(contains(table, "bwd  129 KiB         -       0.0400       0.0800")) << table;
+  EXPECT_TRUE(contains(table, "1.00e-03       nan")) << table;
 }
 
 TEST(CaseTable, IsMarkdownOnRequest) {

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <sstream>
 
 #include "results/sample_run.h"
@@ -29,9 +30,17 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
       "memory_bytes_workspace,memory_bytes_peak,memory_bytes_predicted,output,oracle,"
       "checked_elements,max_abs,mean_abs,rmse,rel_l1,rel_l2,mean_rel,max_rel,rel_floor,"
       "cosine_diff,mismatches,nonfinite,worst_index,worst_got,worst_want,error_ratio,lse_max_abs,"
-      "dropout_kept_fraction,mask_hash,bitwise_repeatable,emulation_host_seconds,"
+      "dropout_kept_fraction,mask_hash,bitwise_repeatable,output_hash,dq_max_abs,dq_mean_abs,dq_"
+      "rel_l1,"
+      "dq_rel_l2,dq_max_rel,dq_cosine_diff,dq_nonfinite,dq_error_ratio,dq_mask_hash,"
+      "dq_bitwise_repeatable,dq_output_hash,dk_max_abs,dk_mean_abs,dk_rel_l1,dk_rel_l2,"
+      "dk_max_rel,dk_cosine_diff,dk_nonfinite,dk_error_ratio,dk_mask_hash,dk_bitwise_repeatable,"
+      "dk_output_hash,dv_max_abs,dv_mean_abs,dv_rel_l1,dv_rel_l2,dv_max_rel,dv_cosine_diff,"
+      "dv_nonfinite,dv_error_ratio,dv_mask_hash,dv_bitwise_repeatable,dv_output_hash,"
+      "emulation_host_seconds,"
       "emulation_tiles_run,emulation_tiles_total,emulation_mma,emulation_mufu,"
-      "emulation_half_conversions,emulation_shuffles,emulation_barriers,emulation_shared_loads,"
+      "emulation_half_conversions,emulation_ballots,emulation_shuffles,emulation_barriers,"
+      "emulation_shared_loads,"
       "emulation_shared_stores,emulation_shared_wavefronts,emulation_bank_conflicts,"
       "emulation_global_loads,emulation_global_stores,emulation_global_atomics,"
       "emulation_global_sectors_read,emulation_global_sectors_written,emulation_races,"
@@ -49,6 +58,37 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
                           "true,W-EMULATED-NO-TIME,,,,,,,,,,,,,,,8388608,"),
             std::string::npos)
       << lines[1];
+}
+
+/// The cells of one column, header excluded; none of the cells before it is quoted.
+std::vector<std::string> column_of(const RunRecord& run, const std::string& name) {
+  std::vector<std::string> column;
+  std::size_t index = 0;
+  for (const std::string& line : lines_of(cases_to_csv(run))) {
+    std::istringstream stream(line);
+    std::vector<std::string> cells;
+    for (std::string cell; std::getline(stream, cell, ',');) cells.push_back(cell);
+    if (column.empty()) {
+      index = static_cast<std::size_t>(std::find(cells.begin(), cells.end(), name) - cells.begin());
+    }
+    column.push_back(cells.at(index));
+  }
+  column.erase(column.begin());
+  return column;
+}
+
+TEST(Csv, HasEachGradientOfABackwardCaseAndTheOutputOfAForwardOne) {
+  RunRecord run = sample_backward_run();
+  run.cases = {run.cases[0], sample_emulated_case()};
+  const GradientAccuracy& gradients = *run.cases[0].gradient_accuracy;
+  EXPECT_EQ(column_of(run, "pass"), std::vector<std::string>({"bwd", "fwd"}));
+  EXPECT_EQ(column_of(run, "rel_l1"), std::vector<std::string>({"", "0.00035"}));
+  EXPECT_EQ(column_of(run, "dq_rel_l1"), std::vector<std::string>({"4e-04", ""}));
+  EXPECT_EQ(column_of(run, "dk_rel_l1"), std::vector<std::string>({"8e-04", ""}));
+  EXPECT_EQ(column_of(run, "dv_rel_l1"), std::vector<std::string>({"2e-04", ""}));
+  EXPECT_EQ(column_of(run, "dv_output_hash"),
+            std::vector<std::string>({gradients.dv.output_hash.value(), ""}));
+  EXPECT_EQ(column_of(run, "emulation_ballots"), std::vector<std::string>({"", "7"}));
 }
 
 TEST(Csv, QuotesCommasQuotesAndLineBreaks) {

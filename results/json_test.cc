@@ -35,6 +35,9 @@ RunRecord complete_run() {
   RunRecord run = sample_run();
   run.cases.push_back(sample_emulated_case());
   run.cases.push_back(sample_timed_case());
+  const RunRecord backward = sample_backward_run();
+  run.cases.insert(run.cases.end(), backward.cases.begin(), backward.cases.end());
+  run.method.deterministic = backward.method.deterministic;
   return run;
 }
 
@@ -61,6 +64,34 @@ TEST(Json, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(copy.warnings.at(0).message, record.warnings[0].message);
   EXPECT_EQ(copy.emulation.has_value(), false);
   EXPECT_EQ(copy.speedup.value().over, "cublas-fp16");
+  EXPECT_EQ(copy.accuracy->output_hash, "cbf29ce484222325");
+  EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().ballots, 7u);
+}
+
+TEST(Json, WritesTheAccuracyOfTheGradientsInPlaceOfTheOutputs) {
+  const CaseRecord record = sample_backward_run().cases.at(0);
+  const Json json = Json::parse(case_to_json(record));
+  EXPECT_EQ(json["accuracy"].size(), 3u);
+  EXPECT_EQ(json["accuracy"]["dk"]["output"], "dk");
+  EXPECT_EQ(json["accuracy"]["dk"]["output_hash"], record.gradient_accuracy->dk.output_hash);
+  EXPECT_FALSE(json.contains("gradient_accuracy"));
+  const CaseRecord copy = case_from_json(case_to_json(record));
+  EXPECT_FALSE(copy.accuracy.has_value());
+  EXPECT_EQ(copy.gradient_accuracy.value().dk.rel_l1, record.gradient_accuracy->dk.rel_l1);
+}
+
+TEST(Json, ReadsNeitherAccuracyWhereThereIsNone) {
+  CaseRecord record = sample_backward_run().cases.at(0);
+  record.gradient_accuracy.reset();
+  EXPECT_TRUE(Json::parse(case_to_json(record))["accuracy"].is_null());
+  EXPECT_TRUE(accuracies_of(case_from_json(case_to_json(record))).empty());
+}
+
+TEST(Json, TellsWhetherTheRunWasDeterministic) {
+  EXPECT_TRUE(Json::parse(run_to_json(sample_run()))["method"]["deterministic"].is_null());
+  RunRecord run = sample_backward_run();
+  run.method.deterministic = true;
+  EXPECT_EQ(run_from_json(run_to_json(run)).method.deterministic, true);
 }
 
 TEST(Json, MatchesTheSchema) {
@@ -80,6 +111,11 @@ TEST(Json, DoesNotMatchTheSchemaWhenAFieldIsGoneAddedOrWrong) {
       [](Json& run) { run["cases"][0]["accuracy"]["max_abs"] = "small"; },
       [](Json& run) { run["cases"][0]["time_ms"] = 0; },
       [](Json& run) { run["schema"]["version"] = "2.0.0"; },
+      [](Json& run) { run["cases"].back()["accuracy"].erase("dv"); },
+      [](Json& run) { run["cases"].back()["accuracy"]["o"] = run["cases"][0]["accuracy"]; },
+      [](Json& run) { run["cases"].back()["accuracy"]["dq"].erase("output_hash"); },
+      [](Json& run) { run["cases"].back()["problem"]["pass"] = "both"; },
+      [](Json& run) { run["method"]["deterministic"] = "yes"; },
   };
   for (std::size_t i = 0; i < damages.size(); ++i) {
     Json damaged = good;
@@ -134,6 +170,9 @@ TEST(Json, NamesTheFieldThatIsWrong) {
   bad = good;
   bad["run"]["tags"] = {{"host", 1}};
   EXPECT_EQ(error_of(bad), "run.tags.host: expected a string, found number");
+  bad = Json::parse(run_to_json(sample_backward_run()));
+  bad["cases"][0]["accuracy"].erase("dk");
+  EXPECT_EQ(error_of(bad), "cases[0].accuracy.dk: is missing");
   EXPECT_EQ(error_of(Json(3)), "document: expected an object, found number");
 }
 

@@ -29,6 +29,23 @@ TEST(GeometricMean, DoesNotExistForNothingNorForWhatIsNotPositive) {
   EXPECT_FALSE(geometric_mean({std::numeric_limits<double>::infinity()}).has_value());
 }
 
+TEST(Largest, IsNanWhereThereIsOne) {
+  const double nan = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_FALSE(largest({}).has_value());
+  EXPECT_EQ(largest({1.0, 3.0, 2.0}), 3.0);
+  EXPECT_TRUE(std::isnan(largest({1.0, nan, 2.0}).value()));
+  EXPECT_TRUE(std::isnan(largest({nan, 1.0}).value()));
+}
+
+TEST(WorstRelL1, IsTheOutputsOrTheWorstGradients) {
+  EXPECT_FALSE(worst_rel_l1(CaseRecord()).has_value());
+  EXPECT_EQ(worst_rel_l1(sample_emulated_case()), 3.5e-4);
+  CaseRecord backward = sample_backward_run().cases.at(0);
+  EXPECT_EQ(worst_rel_l1(backward), 8e-4);
+  backward.gradient_accuracy->dv.rel_l1 = std::numeric_limits<double>::quiet_NaN();
+  EXPECT_TRUE(std::isnan(worst_rel_l1(backward).value()));
+}
+
 TEST(KernelsOf, ListsEachOnceInOrder) {
   EXPECT_EQ(kernels_of(sample_run().cases, Role::kFused),
             std::vector<std::string>({"volta-fp32acc", "volta-fp16acc"}));
@@ -64,6 +81,15 @@ TEST(MeanError, ComparesWithTheReferenceOnTheSameProblems) {
   EXPECT_NEAR(mean.ratio, 2.0, 1e-12);
   EXPECT_EQ(mean.count, 2);
   EXPECT_FALSE(mean_error(sample_run().cases, "another").has_value());
+}
+
+TEST(MeanError, ComparesTheWorstGradients) {
+  std::vector<CaseRecord> cases = sample_backward_run().cases;
+  for (std::size_t i : {1, 4}) cases[i].gradient_accuracy->dv.rel_l1 *= 100.0;
+  // dv of the kernel, 2 * 100 / 2 times the reference's dq, over the reference's dk, 2 times its
+  // dq.
+  EXPECT_NEAR(mean_error(cases, "volta-fp16acc").value().ratio, 50.0, 1e-9);
+  EXPECT_NEAR(mean_error_ratio(cases, "volta-fp16acc").value(), 0.9, 1e-12);
 }
 
 TEST(MeanError, TakesNoReferenceThatOnlyChecks) {

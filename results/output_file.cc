@@ -2,6 +2,7 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -76,9 +77,12 @@ class TemporaryFile {
 }  // namespace
 
 bool is_standard_output(const fs::path& path) {
-  std::error_code ignored;
   if (path == "-") return true;
-  return !fs::is_character_file(path, ignored) && fs::equivalent(path, "/dev/stdout", ignored);
+  struct stat named {
+  }, standard{};
+  if (stat(path.c_str(), &named) != 0 || fstat(STDOUT_FILENO, &standard) != 0) return false;
+  return !S_ISCHR(named.st_mode) && named.st_dev == standard.st_dev &&
+         named.st_ino == standard.st_ino;
 }
 
 bool is_same_output(const fs::path& a, const fs::path& b) {

@@ -3,8 +3,9 @@
 
     results/plot.py RUN [-o FILE]
 
-RUN is a run.json or a cases.csv. One panel per metric and head_dim, one line per kernel. The
-points of a line at one seqlen_q (batch, mask, dropout, ...) are averaged, their range shaded.
+RUN is a run.json or a cases.csv. One panel per metric, pass and head_dim, one line per kernel. The
+points of a line at one seqlen_q (batch, mask, dropout, ...) are averaged, their range shaded. The
+error of a backward pass is that of its worst gradient.
 """
 
 import argparse
@@ -21,6 +22,9 @@ METRICS = {
 }
 
 
+GRADIENTS = ("dq", "dk", "dv")
+
+
 def read_json(path):
     """Flat rows, with the names of the CSV's columns."""
     with open(path, encoding="utf-8") as file:
@@ -32,9 +36,11 @@ def read_json(path):
         rows.append(
             {
                 "kernel": case["kernel"],
+                "pass": problem["pass"],
                 "head_dim": problem["head_dim"],
                 "seqlen_q": problem["seqlen_q"],
                 "rel_l1": accuracy.get("rel_l1"),
+                **{f"{name}_rel_l1": accuracy.get(name, {}).get("rel_l1") for name in GRADIENTS},
                 "tflops": case["tflops"],
             }
         )
@@ -56,19 +62,27 @@ def to_number(value):
     return number if math.isfinite(number) else None
 
 
+def value_of(row, metric):
+    """None where the row does not have the metric, or one of its gradients does not."""
+    if metric != "rel_l1" or row["pass"] == "fwd":
+        return to_number(row[metric])
+    errors = [to_number(row[f"{name}_rel_l1"]) for name in GRADIENTS]
+    return None if None in errors else max(errors)
+
+
 def collect(rows, metric):
-    """{head_dim: {kernel: {seqlen_q: [values]}}} of the rows that have the metric."""
+    """{(pass, head_dim): {kernel: {seqlen_q: [values]}}} of the rows that have the metric."""
     factor = METRICS[metric][1]
     panels = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in rows:
-        value = to_number(row[metric])
+        value = value_of(row, metric)
         if value is not None:
-            head_dim, seqlen_q = int(row["head_dim"]), int(row["seqlen_q"])
-            panels[head_dim][row["kernel"]][seqlen_q].append(factor * value)
+            panel = (row["pass"], int(row["head_dim"]))
+            panels[panel][row["kernel"]][int(row["seqlen_q"])].append(factor * value)
     return panels
 
 
-def draw_panel(axes, metric, head_dim, kernels):
+def draw_panel(axes, metric, panel, kernels):
     for kernel, values_at in kernels.items():
         points = sorted(values_at.items())
         x = [seqlen for seqlen, _ in points]
@@ -81,7 +95,7 @@ def draw_panel(axes, metric, head_dim, kernels):
     axes.set_xscale("log", base=2)
     axes.set_xticks(seqlens, labels=seqlens)
     axes.set_ylim(bottom=0)
-    axes.set_title(f"head_dim {head_dim}")
+    axes.set_title("{}, head_dim {}".format(*panel))
     axes.set_xlabel("seqlen_q")
     axes.set_ylabel(METRICS[metric][0])
     axes.legend()
@@ -91,20 +105,20 @@ def draw_panel(axes, metric, head_dim, kernels):
 def draw(rows, pyplot):
     """A row of panels per metric that any case has. Throws ValueError when there is none."""
     panels = {metric: collect(rows, metric) for metric in METRICS}
-    panels = {metric: by_head_dim for metric, by_head_dim in panels.items() if by_head_dim}
+    panels = {metric: of_metric for metric, of_metric in panels.items() if of_metric}
     if not panels:
         raise ValueError("no case has an error or a throughput to plot")
-    head_dims = sorted({d for by_head_dim in panels.values() for d in by_head_dim})
+    columns = sorted({panel for of_metric in panels.values() for panel in of_metric})
     figure, grid = pyplot.subplots(
         len(panels),
-        len(head_dims),
-        figsize=(6 * len(head_dims), 4 * len(panels)),
+        len(columns),
+        figsize=(6 * len(columns), 4 * len(panels)),
         squeeze=False,
         layout="constrained",
     )
     for metric, axes_row in zip(panels, grid):
-        for head_dim, axes in zip(head_dims, axes_row):
-            draw_panel(axes, metric, head_dim, panels[metric].get(head_dim, {}))
+        for panel, axes in zip(columns, axes_row):
+            draw_panel(axes, metric, panel, panels[metric].get(panel, {}))
     return figure
 
 

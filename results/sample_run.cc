@@ -62,6 +62,28 @@ CaseRecord emulated_case(const std::string& kernel, const Problem& problem, doub
   return record;
 }
 
+Accuracy gradient_of(const std::string& output, double rel_l1, double error_ratio) {
+  Accuracy accuracy = accuracy_of(rel_l1, error_ratio);
+  accuracy.output = output;
+  accuracy.lse_max_abs.reset();
+  accuracy.mask_hash = "af63dc4c8601ec8c";
+  accuracy.output_hash = to_hex(fnv1a(output));
+  return accuracy;
+}
+
+void turn_backward(CaseRecord& record) {
+  const Problem problem = make_problem(record.problem);
+  const double rel_l1 = record.accuracy->rel_l1, error_ratio = *record.accuracy->error_ratio;
+  record.id = make_case_id(record.kernel, Pass::kBackward, problem);
+  record.problem.pass = Pass::kBackward;
+  record.flops = useful_flops(Pass::kBackward, problem);
+  record.bytes = compulsory_bytes(Pass::kBackward, problem);
+  record.accuracy.reset();
+  record.gradient_accuracy = GradientAccuracy{gradient_of("dq", rel_l1, error_ratio),
+                                              gradient_of("dk", 2 * rel_l1, error_ratio),
+                                              gradient_of("dv", 0.5 * rel_l1, error_ratio)};
+}
+
 void append_problem(RunRecord& run, const Problem& problem, double unfused_error) {
   CaseRecord fp32 = emulated_case("volta-fp32acc", problem, 0.5 * unfused_error, 0.5);
   fp32.accumulator = Accumulator::kFp32;
@@ -89,6 +111,7 @@ CaseRecord sample_emulated_case() {
   record.emulation = Emulation{};
   record.emulation->host_seconds = 0.25;
   record.emulation->mma = 4096;
+  record.emulation->ballots = 7;
   return record;
 }
 
@@ -109,6 +132,7 @@ CaseRecord sample_timed_case() {
   record.accuracy->dropout_kept_fraction = 0.8984375;
   record.accuracy->mask_hash = "af63dc4c8601ec8c";
   record.accuracy->bitwise_repeatable = true;
+  record.accuracy->output_hash = "cbf29ce484222325";
   record.speedup = Speedup{"cublas-fp16", 7.92, 0.03};
   return record;
 }
@@ -125,7 +149,7 @@ RunRecord sample_run() {
   run.build.cxx_compiler = "GNU 12.2.0";
   run.environment.os = "Linux";
   run.environment.cpu = "a CPU";
-  run.environment.device.name = "emulated-v100";
+  run.environment.device.name = "V100";
   run.environment.device.arithmetic = "volta";
   run.method.flop_convention = kFlopConvention;
   run.method.input = "normal";
@@ -141,6 +165,14 @@ RunRecord sample_run() {
   incorrect.accuracy->error_ratio.reset();
   incorrect.accuracy->nonfinite = 3;
   run.cases.push_back(incorrect);
+  return run;
+}
+
+RunRecord sample_backward_run() {
+  RunRecord run = sample_run();
+  run.cases.resize(6);
+  run.method.deterministic = false;
+  for (CaseRecord& record : run.cases) turn_backward(record);
   return run;
 }
 

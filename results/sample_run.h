@@ -15,4 +15,8 @@ CaseRecord sample_timed_case();
 /// an incorrect and a failed case.
 RunRecord sample_run();
 
+/// The verified cases of sample_run() as backward passes: the error of dk is twice that of dq, the
+/// error of dv half of it.
+RunRecord sample_backward_run();
+
 }  // namespace sparkbench

@@ -29,6 +29,19 @@ TEST(ClosingSentence, TellsSpeedAndErrorWhereThereAreTimes) {
             "2 ok, 0 incorrect, 0 skipped, 0 failed");
 }
 
+TEST(ClosingSentence, TellsThePassesOfAMixedRunApart) {
+  RunRecord run = sample_run();
+  run.cases.resize(6);
+  for (const CaseRecord& record : sample_backward_run().cases) run.cases.push_back(record);
+  for (std::size_t i : {7, 10}) run.cases[i].gradient_accuracy->dk.rel_l1 *= 3.0;
+  EXPECT_EQ(format_closing_sentence(run),
+            "volta-fp32acc fwd: error 0.50x of unfused-fp16's;\n"
+            "volta-fp16acc fwd: error 2.0x of unfused-fp16's;\n"
+            "volta-fp32acc bwd: error 0.50x of unfused-fp16's;\n"
+            "volta-fp16acc bwd: error 6.0x of unfused-fp16's;\n"
+            "12 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
 TEST(ClosingSentence, SaysSlowerForASpeedupBelowOne) {
   RunRecord run;
   run.cases = {sample_timed_case()};

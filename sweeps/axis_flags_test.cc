@@ -40,7 +40,7 @@ TEST(AxisFlags, LeaveThePresetAsItIsAndTakeEveryKernelWhenNoneIsGiven) {
 TEST(AxisFlags, ReplaceWhatTheyName) {
   AxisFlags flags;
   flags.kernel = "volta-*";
-  flags.pass = "fwd,bwd";
+  flags.pass = "fwd,bwd,fwd+bwd";
   flags.head_dim = "64,128";
   flags.seqlen = "77,193";
   flags.seqlen_k = "131";
@@ -50,7 +50,8 @@ TEST(AxisFlags, ReplaceWhatTheyName) {
   flags.heads = "auto";
   const GridAxes axes = quick_with(flags);
   EXPECT_EQ(axes.kernels, std::vector<std::string>({"volta-fp32acc", "volta-fp16acc"}));
-  EXPECT_EQ(axes.passes, std::vector<Pass>({Pass::kForward, Pass::kBackward}));
+  EXPECT_EQ(axes.passes,
+            std::vector<Pass>({Pass::kForward, Pass::kBackward, Pass::kForwardBackward}));
   EXPECT_EQ(axes.head_dims, std::vector<int>({64, 128}));
   EXPECT_EQ(axes.seqlens_q, std::vector<int>({77, 193}));
   EXPECT_EQ(axes.seqlens_k, std::vector<int>({131}));
@@ -80,7 +81,7 @@ TEST(AxisFlags, MakeBatchAndHeadsAutomaticWhenTheirTotalIsGiven) {
 TEST(AxisFlags, NameTheFlagThatIsWrong) {
   AxisFlags flags;
   flags.pass = "forward";
-  EXPECT_EQ(error_of(flags), "--pass: unknown 'forward'; allowed: fwd, bwd");
+  EXPECT_EQ(error_of(flags), "--pass: unknown 'forward'; allowed: fwd, bwd, fwd+bwd");
   flags = {};
   flags.seqlen_k = "0";
   EXPECT_EQ(error_of(flags).substr(0, 27), "--seqlen-k: '0' is below 1;");

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "sweeps/axis_flags.h"
 #include "sweeps/usage_error.h"
 #include "sweeps/work.h"
 
@@ -44,6 +45,30 @@ TEST(Preset, PaperForwardIsThePapersGrid) {
   }
 }
 
+TEST(Preset, PaperBackwardIsTheSameGridBackward) {
+  const std::vector<SweepCase> forward = cases_of("paper-forward");
+  const std::vector<SweepCase> backward = cases_of("paper-backward");
+  ASSERT_EQ(backward.size(), forward.size());
+  for (std::size_t i = 0; i < backward.size(); ++i) {
+    EXPECT_EQ(backward[i].pass, Pass::kBackward);
+    EXPECT_EQ(backward[i].problem.seqlen_q, forward[i].problem.seqlen_q);
+    EXPECT_EQ(backward[i].problem.batch, forward[i].problem.batch);
+    EXPECT_EQ(backward[i].problem.heads, forward[i].problem.heads);
+    EXPECT_EQ(backward[i].problem.dropout_p, forward[i].problem.dropout_p);
+  }
+}
+
+TEST(Preset, PaperAccuracyIsOfTheForwardPassUnlessAnotherIsAsked) {
+  const GridAxes& preset = find_preset("paper-accuracy").axes;
+  EXPECT_EQ(preset.passes, std::vector<Pass>({Pass::kForward}));
+  AxisFlags flags;
+  flags.pass = "bwd";
+  const GridAxes axes = apply_axis_flags(preset, flags, std::vector<std::string>({"kernel"}));
+  const std::vector<SweepCase> cases = expand_grid(axes, 0);
+  EXPECT_EQ(cases.size(), cases_of("paper-accuracy").size());
+  for (const SweepCase& sweep_case : cases) EXPECT_EQ(sweep_case.pass, Pass::kBackward);
+}
+
 TEST(Preset, SuggestsTheNearestName) {
   try {
     find_preset("quik");
@@ -51,7 +76,7 @@ TEST(Preset, SuggestsTheNearestName) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "--preset: unknown 'quik', did you mean 'quick'?; allowed: quick, paper-forward, "
-                 "paper-accuracy");
+                 "paper-backward, paper-accuracy");
   }
 }
 

@@ -3,7 +3,6 @@
 #include <gtest/gtest.h>
 
 #include <limits>
-#include <stdexcept>
 
 namespace sparkbench {
 namespace {
@@ -53,15 +52,30 @@ TEST(Flops, SaturateInsteadOfOverflowing) {
   EXPECT_EQ(useful_flops(Pass::kForward, problem), std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST(Flops, RefuseThePassThatHasNoKernel) {
-  EXPECT_THROW(useful_flops(Pass::kBackward, problem_of(1, 1, false)), std::invalid_argument);
-  EXPECT_THROW(compulsory_bytes(Pass::kBackward, problem_of(1, 1, false)), std::invalid_argument);
+TEST(Flops, OfTheBackwardPassAreTwoAndAHalfTimesTheForwards) {
+  for (const bool causal : {false, true}) {
+    for (const Problem& problem : {problem_of(10, 10, causal), problem_of(7, 9, causal)}) {
+      const std::uint64_t forward = useful_flops(Pass::kForward, problem);
+      EXPECT_EQ(2 * useful_flops(Pass::kBackward, problem), 5 * forward);
+      EXPECT_EQ(2 * useful_flops(Pass::kForwardBackward, problem), 7 * forward);
+    }
+  }
 }
 
 TEST(Bytes, AreTheInputsAndOutputsOnce) {
   const std::uint64_t rows_q = 2 * 10 * 3, rows_k = 2 * 20 * 3;
   EXPECT_EQ(compulsory_bytes(Pass::kForward, problem_of(10, 20, false)),
             2 * rows_q * 64 * 2 + 2 * rows_k * 64 * 2 + rows_q * 4);
+}
+
+TEST(Bytes, OfTheBackwardPassAreTheForwardsTensorsAndTheirGradients) {
+  const std::uint64_t rows_q = 2 * 10 * 3, rows_k = 2 * 20 * 3;
+  const Problem problem = problem_of(10, 20, false);
+  // q, o, d_o, dq; k, v, dk, dv; lse
+  EXPECT_EQ(compulsory_bytes(Pass::kBackward, problem),
+            4 * rows_q * 64 * 2 + 4 * rows_k * 64 * 2 + rows_q * 4);
+  EXPECT_EQ(compulsory_bytes(Pass::kForwardBackward, problem),
+            compulsory_bytes(Pass::kForward, problem) + compulsory_bytes(Pass::kBackward, problem));
 }
 
 }  // namespace

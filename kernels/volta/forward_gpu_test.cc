@@ -31,8 +31,9 @@ Outputs run_on_gpu(Accumulator accumulator, const Problem& problem, const OwnedI
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
   kernel_of(accumulator)
-      .launch(problem, {q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), lse.as<float>()},
-              nullptr);
+      .forward.launch(problem,
+                      {q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), lse.as<float>()},
+                      nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
 }
