@@ -125,7 +125,9 @@ void add_accuracy(const Accuracy& accuracy, Report& report) {
   }
   if (accuracy.lse_max_abs) report.line("lse max_abs", "{:.4g}", *accuracy.lse_max_abs);
   if (accuracy.error_ratio) {
-    report.line("error_ratio", "{:.3g} times that of the unfused computation",
+    report.line("error_ratio",
+                "{:.3g} times the error of the unfused computation with the same "
+                "accumulator",
                 *accuracy.error_ratio);
   }
   add_dropout(accuracy, report);
@@ -207,7 +209,7 @@ std::string format_case_report(const CaseRecord& record) {
   if (record.reason) report.line("reason", "{}: {}", record.reason->code, record.reason->message);
   add_times(record, report);
   add_work(record, report);
-  if (record.accuracy) add_accuracy(*record.accuracy, report);
+  for (const Accuracy* accuracy : accuracies_of(record)) add_accuracy(*accuracy, report);
   if (record.emulation) {
     add_instructions(record, report);
     add_memory_traffic(record, report);

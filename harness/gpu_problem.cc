@@ -7,7 +7,6 @@
 
 #include "kernels/machine/cuda_resources.h"
 #include "reference/cublas_unfused.h"
-#include "reference/cublas_unfused_training.h"
 
 namespace sparkbench {
 namespace {
@@ -150,18 +149,12 @@ class GpuProblem : public LoadedProblem {
   Prepared prepare_unfused(const Contender& contender, const RunOptions& options) const {
     const auto precision =
         contender.name == "cublas-fp32" ? UnfusedPrecision::kFp32 : UnfusedPrecision::kFp16;
-    Prepared prepared;
-    if (options.pass == Pass::kForward) {
-      const auto unfused = std::make_shared<CublasUnfused>(data_.problem(), precision);
-      prepared.forward = [this, unfused] { unfused->forward(forward_tensors(), stream_.get()); };
-      prepared.workspace_bytes = unfused->workspace_bytes();
-      return prepared;
-    }
-    const auto unfused = std::make_shared<CublasUnfusedTraining>(data_.problem(), precision);
-    prepared.forward = [this, unfused] { unfused->forward(forward_tensors(), stream_.get()); };
-    prepared.backward = [this, unfused] { unfused->backward(backward_tensors(), stream_.get()); };
-    prepared.workspace_bytes = unfused->workspace_bytes();
-    return prepared;
+    const auto unfused = std::make_shared<CublasUnfused>(
+        data_.problem(), precision,
+        options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward);
+    return {[this, unfused] { unfused->forward(forward_tensors(), stream_.get()); },
+            [this, unfused] { unfused->backward(backward_tensors(), stream_.get()); },
+            unfused->workspace_bytes()};
   }
 
   void poison(const DeviceBuffer& buffer) const {

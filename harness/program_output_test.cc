@@ -52,7 +52,8 @@ TEST(OutputFolder, IsNotMadeForACommandLineThatCannotBeCarriedOut) {
 }
 
 TEST(StandardOutput, TakesOneOutputOnly) {
-  expect_refused(run_sparkbench(kTinySweep + "--json - --csv -"), 2, "only one of them can be '-'");
+  expect_refused(run_sparkbench(kTinySweep + "--json - --csv -"), 2,
+                 "--json and --csv: both write to '-'");
 }
 
 std::vector<std::string> lines_of(const std::string& text) {

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "results/enum_names.h"
+#include "results/kernel_statistics.h"
 
 namespace sparkbench {
 namespace {
@@ -55,7 +56,8 @@ std::string format_duration(double seconds) {
 
 std::string format_outcome(const CaseRecord& record) {
   std::string text(name_of(record.status));
-  if (record.accuracy) text += fmt::format(", error {:.3g} %", 100 * record.accuracy->rel_l1);
+  if (const auto error = worst_rel_l1(record))
+    text += fmt::format(", error {:.3g} %", 100 * *error);
   if (record.time_ms) text += fmt::format(", {:.4g} ms", record.time_ms->median);
   if (record.reason) text += ": " + record.reason->message;
   return text;

@@ -26,18 +26,23 @@ std::string join(const std::vector<std::string>& words, const char* separator) {
   return fmt::format("{}", fmt::join(words, separator));
 }
 
-/// Two outputs cannot share the standard output.
-void check_outputs(const SweepOptions& options) {
-  const std::pair<const char*, const std::string&> files[] = {
+/// The files that were asked for, each with its flag.
+std::vector<std::pair<const char*, std::string>> output_files(const SweepOptions& options) {
+  std::vector<std::pair<const char*, std::string>> files = {
       {"--json", options.json_file}, {"--csv", options.csv_file}, {"--md", options.markdown_file}};
-  int on_stdout = 0;
-  for (const auto& [flag, path] : files) {
-    if (path.empty()) continue;
-    check_writable(flag, path);
-    on_stdout += path == "-";
-  }
-  if (on_stdout > 1) {
-    throw UsageError("--json, --csv, --md: only one of them can be '-', the standard output");
+  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
+  return files;
+}
+
+void check_outputs(const SweepOptions& options) {
+  const auto files = output_files(options);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!is_same_output(files[i].second, files[j].second)) continue;
+      throw UsageError(fmt::format("{} and {}: both write to '{}'; give them different files",
+                                   files[j].first, files[i].first, files[i].second));
+    }
+    check_writable(files[i].first, files[i].second);
   }
 }
 
@@ -138,8 +143,9 @@ ExitCode exit_code_of(const RunRecord& run) {
 }
 
 std::ostream& report_stream(const SweepOptions& options, const Streams& streams) {
-  const bool is_stdout_taken =
-      options.json_file == "-" || options.csv_file == "-" || options.markdown_file == "-";
+  const auto files = output_files(options);
+  const bool is_stdout_taken = std::any_of(
+      files.begin(), files.end(), [](const auto& file) { return is_standard_output(file.second); });
   return is_stdout_taken ? streams.err : streams.out;
 }
 

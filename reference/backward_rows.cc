@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <ranges>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -46,10 +45,9 @@ std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRo
 }
 
 int first_query_of(const Problem& problem, int key) {
-  const auto queries = std::views::iota(0, problem.seqlen_q);
-  return *std::ranges::partition_point(queries, [&](int query) {
-    return visible_keys(query, problem.seqlen_q, problem.seqlen_k, problem.causal) <= key;
-  });
+  int query = 0;
+  while (visible_keys(query, problem.seqlen_q, problem.seqlen_k, problem.causal) <= key) ++query;
+  return query;
 }
 
 void check_backward(const Problem& problem, const BackwardInputs& inputs,

@@ -8,7 +8,8 @@
 namespace sparkbench {
 namespace {
 
-const Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4, /*head_dim=*/2};
+constexpr Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4,
+                           /*head_dim=*/2};
 
 TEST(GradientRows, AreAllQueriesAndAllKeysOrASampleOfEach) {
   const GradientRows all = all_gradient_rows(kProblem);

@@ -6,43 +6,13 @@
 #include <limits>
 #include <span>
 
-#include "kernels/machine/cuda_check.h"
+#include "reference/cublas_test_fixture.h"
 #include "reference/error_metrics.h"
 #include "reference/exact.h"
 #include "reference/inputs.h"
 
 namespace sparkbench {
 namespace {
-
-template <class T>
-class DeviceVector {
- public:
-  explicit DeviceVector(std::size_t size) : size_(size) {
-    void* memory = nullptr;
-    CUDA_CHECK(cudaMalloc(&memory, size * sizeof(T)));
-    data_ = static_cast<T*>(memory);
-    CUDA_CHECK(cudaMemset(data_, 0xff, size * sizeof(T)));  // NaN: what is not written shows
-  }
-  explicit DeviceVector(const std::vector<T>& values) : DeviceVector(values.size()) {
-    CUDA_CHECK(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
-  }
-  ~DeviceVector() { cudaFree(data_); }
-  DeviceVector(const DeviceVector&) = delete;
-  DeviceVector& operator=(const DeviceVector&) = delete;
-
-  T* data() { return data_; }
-  std::vector<T> to_host() const { return copy_to_host(data_, size_); }
-
-  static std::vector<T> copy_to_host(const T* device, std::size_t size) {
-    std::vector<T> values(size);
-    CUDA_CHECK(cudaMemcpy(values.data(), device, size * sizeof(T), cudaMemcpyDeviceToHost));
-    return values;
-  }
-
- private:
-  std::size_t size_;
-  T* data_ = nullptr;
-};
 
 struct GpuResult {
   ForwardRows rows;
@@ -63,38 +33,8 @@ GpuResult run_on_gpu(const Problem& problem, const OwnedInputs& inputs,
   return result;
 }
 
-/// causal x dropout x equal, cross and odd lengths x head_dim.
-std::vector<Problem> grid() {
-  std::vector<Problem> problems;
-  for (const auto& [seqlen_q, seqlen_k] :
-       {std::pair{1, 1}, {64, 64}, {65, 63}, {127, 500}, {500, 127}, {1, 77}, {300, 1}}) {
-    for (const int head_dim : {64, 128}) {
-      for (const bool causal : {false, true}) {
-        for (const float dropout_p : {0.0f, 0.1f, 0.5f}) {
-          problems.push_back(
-              {2, 3, seqlen_q, seqlen_k, head_dim, causal, dropout_p, 0.0f, /*seed=*/77});
-        }
-      }
-    }
-  }
-  return problems;
-}
-
-std::string name_of(const Problem& p) {
-  return "sq" + std::to_string(p.seqlen_q) + " sk" + std::to_string(p.seqlen_k) + " d" +
-         std::to_string(p.head_dim) + (p.causal ? " causal" : "") + " p" +
-         std::to_string(p.dropout_p);
-}
-
-class CublasUnfusedTest : public testing::Test {
+class CublasUnfusedTest : public CublasTest {
  protected:
-  void SetUp() override {
-    int devices = 0;
-    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
-      GTEST_SKIP() << "no CUDA device";
-    }
-  }
-
   static ErrorMetrics error_of(const Problem& problem, UnfusedPrecision precision) {
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
     const ExactRows exact = exact_forward(problem, inputs.view(), all_rows(problem));
@@ -104,7 +44,7 @@ class CublasUnfusedTest : public testing::Test {
 
 // Errors allowed: a few roundings of 2^-11 relative; scores up to 8 are half a place, 2^-9, off.
 TEST_F(CublasUnfusedTest, Fp16IsAsCloseToExactAsFp16IntermediatesAllow) {
-  for (const Problem& problem : grid()) {
+  for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp16);
     EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
     EXPECT_LE(metrics.rel_l2, 0x1p-10) << name_of(problem);
@@ -114,7 +54,7 @@ TEST_F(CublasUnfusedTest, Fp16IsAsCloseToExactAsFp16IntermediatesAllow) {
 
 // Only the last rounding, of O to fp16, is left: at most 2^-11 relative.
 TEST_F(CublasUnfusedTest, Fp32IsExactButForTheRoundingOfO) {
-  for (const Problem& problem : grid()) {
+  for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp32);
     EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
     EXPECT_LE(metrics.rel_l2, 0x1p-11) << name_of(problem);
@@ -133,7 +73,7 @@ TEST_F(CublasUnfusedTest, Fp32LeavesAnUnroundedO) {
 }
 
 TEST_F(CublasUnfusedTest, SecondForwardGivesTheSameBits) {
-  const Problem problem = grid().back();
+  const Problem problem = cublas_grid().back();
   const OwnedInputs inputs = make_inputs(problem, Distribution::kOutliers, 4);
   const GpuResult first = run_on_gpu(problem, inputs, UnfusedPrecision::kFp16);
   const GpuResult second = run_on_gpu(problem, inputs, UnfusedPrecision::kFp16);
@@ -161,6 +101,23 @@ TEST(CublasUnfusedWorkspace, IsScoresAndCublasAndInFp32TheWidenedTensors) {
             2 * 128 * 104 * 2 + cublas_bytes);
   EXPECT_EQ(cublas_unfused_workspace_bytes(problem, UnfusedPrecision::kFp32),
             2 * 128 * 100 * 4 + cublas_bytes + (2 * 128 + 2 * 100) * 2 * 64 * 4);
+}
+
+TEST(CublasUnfusedWorkspace, OfATrainingStepHasThreeMatricesOrTwoWithoutDropout) {
+  Problem problem;
+  problem.heads = 2;
+  problem.seqlen_q = 128;
+  problem.seqlen_k = 100;
+  const std::size_t matrix = 2 * 128 * 104 * 2, cublas_bytes = std::size_t{32} << 20;
+  const auto bytes = [&](UnfusedPrecision precision) {
+    return cublas_unfused_workspace_bytes(problem, precision, Pass::kBackward);
+  };
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 2 * matrix + cublas_bytes);
+  problem.dropout_p = 0.1f;
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 3 * matrix + cublas_bytes);
+  // q, o, d_o, dq and k, v, dk, dv in fp32.
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp32),
+            3 * 2 * 128 * 100 * 4 + cublas_bytes + (4 * 128 + 4 * 100) * 2 * 64 * 4);
 }
 
 }  // namespace

@@ -3,9 +3,9 @@
 // and dv. Here `Row` is one of QueryRow and KeyRow.
 #pragma once
 
-#include <compare>
 #include <cstddef>
 #include <span>
+#include <tuple>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -38,7 +38,10 @@ struct QueryRow {
   int head;
   int row;
 
-  auto operator<=>(const QueryRow&) const = default;
+  bool operator==(const QueryRow&) const = default;
+  bool operator<(const QueryRow& other) const {
+    return std::tie(batch, head, row) < std::tie(other.batch, other.head, other.row);
+  }
 
   /// Index of this row in LSE, [batch, heads, seqlen_q].
   std::size_t lse_index(const Problem& problem) const {
@@ -52,7 +55,10 @@ struct KeyRow {
   int head;
   int row;
 
-  auto operator<=>(const KeyRow&) const = default;
+  bool operator==(const KeyRow&) const = default;
+  bool operator<(const KeyRow& other) const {
+    return std::tie(batch, head, row) < std::tie(other.batch, other.head, other.row);
+  }
 };
 
 /// The head_dim elements of a row.

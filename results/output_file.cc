@@ -74,12 +74,22 @@ class TemporaryFile {
   FileDescriptor file_;
 };
 
+/// Throws OutputError when write_file() would, for a reason that is known before. A pipe is not
+/// opened: its reader would take that for its end.
+void probe(const fs::path& path) {
+  if (!is_special(path)) {
+    const TemporaryFile file(resolve(path));
+  } else if (access(path.c_str(), W_OK) != 0) {
+    fail(path);
+  }
+}
+
 }  // namespace
 
 bool is_standard_output(const fs::path& path) {
   if (path == "-") return true;
-  struct stat named {
-  }, standard{};
+  struct stat named = {};
+  struct stat standard = {};
   if (stat(path.c_str(), &named) != 0 || fstat(STDOUT_FILENO, &standard) != 0) return false;
   return !S_ISCHR(named.st_mode) && named.st_dev == standard.st_dev &&
          named.st_ino == standard.st_ino;
@@ -121,8 +131,7 @@ void check_writable(std::string_view flag, const fs::path& path) {
   if (fs::is_directory(path, ignored)) reject("is a folder");
   if (!fs::is_directory(folder, ignored)) reject("is in a folder that does not exist");
   try {
-    if (!is_special(path)) return void(TemporaryFile(resolve(path)));
-    if (access(path.c_str(), W_OK) != 0) fail(path);
+    probe(path);
   } catch (const OutputError&) {
     reject("cannot be written (" + system_message() + ")");
   }
