@@ -61,17 +61,15 @@ class ScoreGradients {
   std::span<double> dp() { return dp_; }
   std::span<std::uint8_t> keep() { return keep_; }
 
-  /// statistics_of(i) are those of the query of element i.
-  template <class StatisticsOf>
-  void differentiate(const Problem& problem, StatisticsOf statistics_of) {
+  /// queries[i] is the query of element i.
+  void differentiate(const Problem& problem, std::span<const QueryStatistics> queries) {
     const double scale = problem.scale();
     const double keep_scale = 256.0 / (256.0 - problem.dropout().threshold);
     for (std::size_t i = 0; i < scores_.size(); ++i) {
-      const QueryStatistics& statistics = statistics_of(i);
-      const double p = std::exp(scale * scores_[i] - statistics.lse);
+      const double p = std::exp(scale * scores_[i] - queries[i].lse);
       const double dropped_dp = keep_[i] ? keep_scale * dp_[i] : 0.0;
       scores_[i] = keep_[i] ? keep_scale * p : 0.0;
-      dp_[i] = scale * p * (dropped_dp - statistics.delta);
+      dp_[i] = scale * p * (dropped_dp - queries[i].delta);
     }
   }
   std::span<const double> dropped_p() const { return scores_; }
@@ -108,8 +106,7 @@ struct ExactBackward {
       v.dot_rows(widen(row_of(inputs.d_o, queries, r)), 0, row.dp());
       fill_keep_mask(problem, r, row.keep());
       const QueryStatistics& query = statistics[r.lse_index(problem)];
-      row.differentiate(
-          problem, [&](std::size_t) -> const auto& { return query; });
+      row.differentiate(problem, std::vector(row.scores().size(), query));
       k.add_rows(row.scaled_ds(), 0, row_at(gradients.dq, &r - rows.dq.data(), problem));
     }
   }
@@ -125,11 +122,8 @@ struct ExactBackward {
       q.dot_rows(widen(row_of(inputs.k, keys, r)), first, column.scores());
       d_o.dot_rows(widen(row_of(inputs.v, keys, r)), first, column.dp());
       fill_keep_mask(problem, r, first, column.keep());
-      const auto query =
-          statistics.begin() +
-          static_cast<std::ptrdiff_t>(QueryRow{r.batch, r.head, first}.lse_index(problem));
-      column.differentiate(
-          problem, [&](std::size_t i) -> const auto& { return query[i]; });
+      const std::size_t first_index = QueryRow{r.batch, r.head, first}.lse_index(problem);
+      column.differentiate(problem, std::span(statistics).subspan(first_index));
       const std::ptrdiff_t index = &r - rows.dkv.data();
       d_o.add_rows(column.dropped_p(), first, row_at(gradients.dv, index, problem));
       q.add_rows(column.scaled_ds(), first, row_at(gradients.dk, index, problem));

@@ -17,7 +17,9 @@ struct GradientErrors {
 GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& want);
 
 /// Empty when all three gradients are correct by the rule of why_incorrect(ErrorMetrics, ...), else
-/// the first that is not and why: "dk: rel_l2 ...".
+/// the first that is not and why: "dk: rel_l2 ...". Where a query sees one key only, dQ and dK
+/// vanish but for the error of delta: give exact and unfused the same o and lse, so that both have
+/// it.
 std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& unfused,
                           const Tolerance& tolerance);
 

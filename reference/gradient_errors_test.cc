@@ -8,14 +8,14 @@
 namespace sparkbench {
 namespace {
 
-const ExactGradients kWant = {{1.0, 2.0}, {4.0}, {-8.0}};
+ExactGradients want() { return {{1.0, 2.0}, {4.0}, {-8.0}}; }
 
 HalfGradients halves(float dq, float dk, float dv) {
   return {{to_half(1.0f), to_half(dq)}, {to_half(dk)}, {to_half(dv)}};
 }
 
 TEST(GradientErrors, AreThoseOfEachGradient) {
-  const GradientErrors errors = gradient_errors(halves(2.5f, 5.0f, -8.0f), kWant);
+  const GradientErrors errors = gradient_errors(halves(2.5f, 5.0f, -8.0f), want());
   EXPECT_EQ(errors.dq.max_abs, 0.5);
   EXPECT_EQ(errors.dq.worst_index, 1u);
   EXPECT_EQ(errors.dk.rel_l2, 0.25);
@@ -24,14 +24,14 @@ TEST(GradientErrors, AreThoseOfEachGradient) {
 }
 
 TEST(GradientErrors, RefuseDifferentSizes) {
-  EXPECT_THROW(gradient_errors({{to_half(1.0f)}, {to_half(4.0f)}, {to_half(-8.0f)}}, kWant),
+  EXPECT_THROW(gradient_errors({{to_half(1.0f)}, {to_half(4.0f)}, {to_half(-8.0f)}}, want()),
                std::invalid_argument);
 }
 
 TEST(WhyIncorrectOfGradients, NamesTheGradientThatIsWrong) {
-  const GradientErrors unfused = gradient_errors(halves(2.0f, 4.125f, -8.0f), kWant);
+  const GradientErrors unfused = gradient_errors(halves(2.0f, 4.125f, -8.0f), want());
   const auto why = [&](const HalfGradients& kernel) {
-    return why_incorrect(gradient_errors(kernel, kWant), unfused, {2.0, 0.0});
+    return why_incorrect(gradient_errors(kernel, want()), unfused, {2.0, 0.0});
   };
   EXPECT_EQ(why(halves(2.0f, 4.25f, -8.0f)), "");
   EXPECT_EQ(why(halves(2.0f, 4.5f, -8.0f)), "dk: rel_l2 0.125 exceeds 2 x 0.0312 (unfused) + 0");

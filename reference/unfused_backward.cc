@@ -34,6 +34,7 @@ struct ScoreTile {
   std::vector<float> scores, dp;
 };
 
+/// Runs of the asked rows, one after the other or at once; the statistics of their queries before.
 struct UnfusedBackward {
   const Problem& problem;
   const BackwardInputs& inputs;
@@ -143,15 +144,14 @@ struct UnfusedBackward {
     HalfMatrix ds_tile(run.size(), seqlen), p_tile(run.size(), seqlen);
     std::vector<std::uint8_t> keep(seqlen);
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const int first = first_query_of(problem, run[i].row);
-      const QueryRow first_query{run[i].batch, run[i].head, 0};
-      const QueryStatistics* head = &statistics[first_query.lse_index(problem)];
+      const auto [batch, head, key] = run[i];
+      const QueryStatistics* query = &statistics[QueryRow{batch, head, 0}.lse_index(problem)];
       fill_keep_mask(problem, run[i], 0, keep);
-      for (auto j = static_cast<std::size_t>(first); j < seqlen; ++j) {
+      for (auto j = static_cast<std::size_t>(first_query_of(problem, key)); j < seqlen; ++j) {
         const Dropped dropped{keep[j] != 0, keep_scale};
         const std::size_t at = i * seqlen + j;
-        p_tile.row(i)[j] = to_half(dropped(to_float(head[j].softmax.p(tile.scores[at]))));
-        ds_tile.row(i)[j] = ds(head[j], tile.scores[at], dropped(tile.dp[at]));
+        p_tile.row(i)[j] = to_half(dropped(to_float(query[j].softmax.p(tile.scores[at]))));
+        ds_tile.row(i)[j] = ds(query[j], tile.scores[at], dropped(tile.dp[at]));
       }
     }
     const std::ptrdiff_t first = run.data() - rows.dkv.data();
