@@ -132,7 +132,8 @@ TEST(CaseReport, GivesEveryErrorAndWhereTheWorstOneIs) {
   EXPECT_EQ(value_of(report, "rel_l1"), "0.025 %");
   EXPECT_EQ(value_of(report, "worst element"),
             "got 0.5, want 0.25 at batch 0, row 7, head 1, dim 63");
-  EXPECT_EQ(value_of(report, "error_ratio"), "0.5 times that of the unfused computation");
+  EXPECT_EQ(value_of(report, "error_ratio"),
+            "0.5 times the error of the unfused computation with the same accumulator");
   EXPECT_EQ(value_of(report, "mask hash"), "af63dc4c8601ec8c");
 }
 

@@ -27,6 +27,7 @@ struct VectorFile {
 /// All files, before anything is printed.
 std::vector<VectorFile> load_files(const std::vector<std::string>& paths) {
   std::vector<VectorFile> files;
+  files.reserve(paths.size());
   for (const std::string& path : paths) files.push_back({path, load_vector_file(path)});
   return files;
 }

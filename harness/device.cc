@@ -25,11 +25,10 @@ std::unique_ptr<Device> open_gpu_named(std::string_view name) {
 }  // namespace
 
 std::vector<std::string> device_names() {
-  std::vector<std::string> names;
-  for (int index = 0; index < gpu_count(); ++index) {
-    names.push_back(std::string(kGpuPrefix) + std::to_string(index));
+  std::vector<std::string> names = emulated_device_names();
+  for (int index = gpu_count(); index-- > 0;) {
+    names.insert(names.begin(), std::string(kGpuPrefix) + std::to_string(index));
   }
-  for (std::string& name : emulated_device_names()) names.push_back(std::move(name));
   return names;
 }
 

@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"Kernel", "sweep --device emulated-v100 --kernel volta-fp32ac", 2,
                 "--kernel: unknown 'volta-fp32ac'", "did you mean 'volta-fp32acc'"},
         Refusal{"GlobWithoutKernel", "sweep --device emulated-v100 --kernel flash-*", 2,
-                "--kernel: unknown 'flash-*'", "allowed: volta-"},
+                "--kernel: unknown 'flash-*'", "allowed: unfused-fp16, volta-"},
         Refusal{"Preset", "sweep --preset quik", 2, "--preset: unknown 'quik'",
                 "did you mean 'quick'"},
         Refusal{"Device", "sweep --device emulated-v10", 2, "--device: unknown 'emulated-v10'",

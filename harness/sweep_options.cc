@@ -12,10 +12,10 @@ namespace sparkbench {
 namespace {
 
 const std::map<std::string, Distribution>& distributions() {
-  static const std::map<std::string, Distribution> kNames = {{"normal", Distribution::kNormal},
-                                                             {"uniform", Distribution::kUniform},
-                                                             {"outliers", Distribution::kOutliers}};
-  return kNames;
+  static const std::map<std::string, Distribution> names = {{"normal", Distribution::kNormal},
+                                                            {"uniform", Distribution::kUniform},
+                                                            {"outliers", Distribution::kOutliers}};
+  return names;
 }
 
 /// Unlike CLI::Range, refuses NaN.

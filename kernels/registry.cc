@@ -47,11 +47,19 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
                      bool is_deterministic, CUstream_st* stream) {
   volta::launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
 }
+
+template <Accumulator kAccumulator>
+constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator>,
+                                                launch_forward<kAccumulator>};
+template <Accumulator kAccumulator>
+constexpr BackwardFunctions kBackwardFunctions = {
+    emulate_backward<kAccumulator>, launch_backward<kAccumulator>, volta::backward_workspace_bytes};
 #else
 template <Accumulator kAccumulator>
-constexpr decltype(ForwardFunctions::launch) launch_forward = nullptr;
+constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator>, nullptr};
 template <Accumulator kAccumulator>
-constexpr decltype(BackwardFunctions::launch) launch_backward = nullptr;
+constexpr BackwardFunctions kBackwardFunctions = {emulate_backward<kAccumulator>, nullptr,
+                                                  volta::backward_workspace_bytes};
 #endif
 
 template <Accumulator kAccumulator>
@@ -62,9 +70,8 @@ constexpr AttentionKernel volta_kernel(std::string_view name, std::string_view s
           .rows_per_tile = 128,
           .unsupported = unsupported_by_volta,
           .is_native = has_native_m8n8k4,
-          .forward = {emulate_forward<kAccumulator>, launch_forward<kAccumulator>},
-          .backward = {emulate_backward<kAccumulator>, launch_backward<kAccumulator>,
-                       volta::backward_workspace_bytes}};
+          .forward = kForwardFunctions<kAccumulator>,
+          .backward = kBackwardFunctions<kAccumulator>};
 }
 
 constexpr AttentionKernel kKernels[] = {

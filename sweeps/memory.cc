@@ -58,7 +58,8 @@ MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int s
   const auto element_bytes = static_cast<std::uint64_t>(score_bytes);
   const std::uint64_t row_bytes =
       round_up(static_cast<std::uint64_t>(problem.seqlen_k) * element_bytes, kRowAlignmentBytes);
-  const std::uint64_t matrices = pass == Pass::kForward ? 1 : 2;
+  const bool keeps_both = problem.dropout().threshold != 0;  // P and dropout(P) differ
+  const std::uint64_t matrices = pass == Pass::kForward ? 1 : keeps_both ? 3 : 2;
   const std::uint64_t scores_bytes =
       saturating_product({matrices, rows(problem, problem.seqlen_q), row_bytes});
   const std::uint64_t copies_bytes =

@@ -21,7 +21,8 @@ MemoryPrediction predict_fused_memory(Pass pass, const Problem& problem, bool is
 /// The unfused computation keeps the scores S = scale * Q K^T, which P = dropout(softmax(S))
 /// overwrites: [batch, heads, seqlen_q, seqlen_k] of `score_bytes` an element (2: fp16, 4: fp32),
 /// rows padded to 16 bytes. With scores wider than fp16, q, k, v and o exist in that type too.
-/// Backward, P is kept from the forward and dP stands beside it.
+/// Backward, dropout(P) is kept from the forward, P too where values are dropped, and dP stands
+/// beside them.
 MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int score_bytes);
 
 }  // namespace sparkbench

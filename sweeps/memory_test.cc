@@ -63,6 +63,13 @@ TEST(Memory, OfTheUnfusedBackwardPassHasPAndItsGradient) {
             2u * 2 * 3 * 10 * 80 + 4 * 4 * (problem.q_elements() + problem.k_elements()));
 }
 
+TEST(Memory, OfTheUnfusedBackwardPassHasPTwiceWhereValuesAreDropped) {
+  Problem problem = problem_of(10, 20);
+  problem.dropout_p = 0.1f;
+  EXPECT_EQ(predict_unfused_memory(Pass::kBackward, problem, 2).workspace_bytes,
+            3u * 2 * 3 * 10 * 48);
+}
+
 TEST(Memory, DoesNotWrapBeyond32Bits) {
   Problem problem = problem_of(16384, 16384);
   problem.batch = 1;
