@@ -194,7 +194,7 @@ std::string CaseRunner::judge_forward(const Contender& contender, const RunOutco
                                       CaseRecord& record) {
   const ErrorMetrics error = error_metrics(outcome.rows, data_->exact());
   const ErrorMetrics& unfused = data_->unfused_error(
-      device_.tensor_cores(), contender.accumulator.value_or(Accumulator::kFp32));
+      device_.arithmetic_of(contender), contender.accumulator.value_or(Accumulator::kFp32));
   record.accuracy = make_accuracy("o", error, unfused, outcome.rows.o);
   record.accuracy->lse_max_abs = error.lse_max_abs;
   record.accuracy->worst_index = worst_position(data_->plan().rows, error, data_->problem());
@@ -208,7 +208,7 @@ std::string CaseRunner::judge_backward(const Contender& contender, const RunOutc
                                        CaseRecord& record) {
   const GradientErrors error = gradient_errors(outcome.gradients, gradients_->exact());
   const GradientErrors& unfused = gradients_->unfused_errors(
-      device_.tensor_cores(), contender.accumulator.value_or(Accumulator::kFp32));
+      device_.arithmetic_of(contender), contender.accumulator.value_or(Accumulator::kFp32));
   GradientAccuracy accuracy{make_accuracy("dq", error.dq, unfused.dq, outcome.gradients.dq),
                             make_accuracy("dk", error.dk, unfused.dk, outcome.gradients.dk),
                             make_accuracy("dv", error.dv, unfused.dv, outcome.gradients.dv)};

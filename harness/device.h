@@ -72,8 +72,9 @@ class Device {
   virtual const DeviceInfo& info() const = 0;
   /// The references first: kernels are compared with what was timed before them.
   virtual std::span<const Contender> contenders() const = 0;
-  /// The tensor cores that an unfused computation on this device would use.
-  virtual const ArithmeticProfile& tensor_cores() const = 0;
+  /// How this device multiplies for the contender: a kernel's own instruction may run on other
+  /// units than the tensor cores that an unfused computation uses.
+  virtual const ArithmeticProfile& arithmetic_of(const Contender& contender) const = 0;
   virtual CheckBudget check_budget() const = 0;
   /// `gradients` is null when no backward pass will be run.
   virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;

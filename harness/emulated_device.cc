@@ -141,8 +141,8 @@ class EmulatedDevice : public Device {
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
   std::span<const Contender> contenders() const override { return contenders_; }
-  const ArithmeticProfile& tensor_cores() const override {
-    return arithmetic_profile(chip_.tensor_cores);
+  const ArithmeticProfile& arithmetic_of(const Contender& contender) const override {
+    return arithmetic_profile(contender.kernel != nullptr ? chip_.m8n8k4 : chip_.tensor_cores);
   }
   CheckBudget check_budget() const override { return {kRowsPerTile, kEmulateFlops, kOracleFlops}; }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {

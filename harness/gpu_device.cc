@@ -62,8 +62,9 @@ class GpuDevice : public Device {
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
   std::span<const Contender> contenders() const override { return contenders_; }
-  const ArithmeticProfile& tensor_cores() const override {
-    return arithmetic_profile(tensor_core_profile(*info_.sm));
+  const ArithmeticProfile& arithmetic_of(const Contender& contender) const override {
+    const bool has_m8n8k4 = contender.kernel == nullptr || contender.kernel->is_native(*info_.sm);
+    return arithmetic_profile(has_m8n8k4 ? tensor_core_profile(*info_.sm) : "fma884");
   }
   CheckBudget check_budget() const override {
     return {1, std::numeric_limits<double>::infinity(), kOracleFlops};

@@ -64,6 +64,7 @@ void add_element(ErrorMetrics& metrics, Sums& sums, std::size_t index, double go
 void finish(ErrorMetrics& metrics, const Sums& sums) {
   metrics.mean_abs = ratio_of(sums.abs, sums.count);
   metrics.rmse = std::sqrt(ratio_of(sums.squares, sums.count));
+  metrics.want_rms = std::sqrt(ratio_of(sums.want_squares, sums.count));
   metrics.mean_rel = ratio_of(sums.rel, sums.count);
   metrics.rel_l1 = ratio_of(sums.abs, sums.want_abs);
   metrics.rel_l2 = std::sqrt(ratio_of(sums.squares, sums.want_squares));

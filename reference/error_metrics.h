@@ -31,6 +31,7 @@ struct ErrorMetrics {
   double worst_want = 0.0;
   double lse_max_abs = 0.0;
   double want_max_abs = 0.0;      // the largest finite |want|
+  double want_rms = 0.0;          // sqrt(mean want^2) of the same elements
   double lse_want_max_abs = 0.0;  // the largest finite |want| of LSE
 };
 

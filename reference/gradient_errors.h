@@ -16,10 +16,11 @@ struct GradientErrors {
 /// Throws std::invalid_argument when the sizes differ.
 GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& want);
 
-/// Empty when all three gradients are correct by the rule of why_incorrect(ErrorMetrics, ...), else
-/// the first that is not and why: "dk: rel_l2 ...". Where a query sees one key only, dQ and dK
-/// vanish but for the error of delta: give exact and unfused the same o and lse, so that both have
-/// it.
+/// Empty when all three gradients are correct, else the first that is not and why: "dk: rmse ...".
+///   nonfinite == 0, and for err in {rmse, max_abs} the rule of Tolerance,
+/// its floor relative to the largest of the three gradients: dQ and dK are sums of terms P * (dP -
+/// delta) that cancel, wholly where a query sees one key only, and what is left of such a sum is no
+/// measure for its error. NaN fails.
 std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& unfused,
                           const Tolerance& tolerance);
 

@@ -34,10 +34,22 @@ TEST(WhyIncorrectOfGradients, NamesTheGradientThatIsWrong) {
     return why_incorrect(gradient_errors(kernel, want()), unfused, {2.0, 0.0});
   };
   EXPECT_EQ(why(halves(2.0f, 4.25f, -8.0f)), "");
-  EXPECT_EQ(why(halves(2.0f, 4.5f, -8.0f)), "dk: rel_l2 0.125 exceeds 2 x 0.0312 (unfused) + 0");
+  EXPECT_EQ(why(halves(2.0f, 4.5f, -8.0f)), "dk: rmse 0.5 exceeds 2 x 0.125 (unfused) + 0");
   EXPECT_EQ(why(halves(2.5f, 4.5f, -8.0f)).substr(0, 4), "dq: ");
   EXPECT_EQ(why(halves(2.0f, 4.0f, -8.5f)).substr(0, 4), "dv: ");
   EXPECT_NE(why(halves(2.0f, 4.0f, std::numeric_limits<float>::quiet_NaN())), "");
+}
+
+TEST(WhyIncorrectOfGradients, MeasuresAGradientThatCancelsByTheLargestOfThem) {
+  const ExactGradients one_key{{0.0}, {0.0}, {-8.0}};
+  const GradientErrors unfused =
+      gradient_errors({{to_half(0.0f)}, {to_half(0.0f)}, {to_half(-8.0f)}}, one_key);
+  const auto why = [&](float dq) {
+    const HalfGradients kernel{{to_half(dq)}, {to_half(0.0f)}, {to_half(-8.0f)}};
+    return why_incorrect(gradient_errors(kernel, one_key), unfused, {2.0, 0x1p-11});
+  };
+  EXPECT_EQ(why(8 * 0x1p-11f), "");
+  EXPECT_NE(why(9 * 0x1p-11f), "");
 }
 
 }  // namespace
