@@ -1,13 +1,11 @@
 // sparkbench run: one problem, every chosen kernel, all that is known of each.
 #include <fmt/format.h>
 
-#include <CLI/CLI.hpp>
-#include <memory>
 #include <ostream>
 #include <set>
 
 #include "harness/case_report.h"
-#include "harness/commands.h"
+#include "harness/measuring_command.h"
 #include "results/case_id.h"
 #include "results/enum_names.h"
 #include "sweeps/usage_error.h"
@@ -44,7 +42,7 @@ std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& f
 }
 
 /// Throws UsageError unless all cases are of one problem.
-void require_one_problem(const std::vector<SweepCase>& cases, const AxisFlags& flags) {
+void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions& options) {
   std::set<std::string> problems;
   for (const SweepCase& sweep_case : cases) {
     problems.insert(make_case_id("", sweep_case.pass, sweep_case.problem));
@@ -52,41 +50,24 @@ void require_one_problem(const std::vector<SweepCase>& cases, const AxisFlags& f
   if (problems.size() > 1) {
     throw UsageError(
         fmt::format("run takes one problem, the flags describe {}: give one value of {}",
-                    problems.size(), varying_axes(cases, flags)));
+                    problems.size(), varying_axes(cases, options.axes)));
   }
-}
-
-ExitCode run_one_problem(const SweepRequest& request, const Streams& streams) {
-  const SweepOptions& options = request.options;
-  const auto device = open_device(options.device);
-  const std::vector<SweepCase> cases = plan_sweep(request, *device);
-  require_one_problem(cases, options.axes);
-  if (options.is_dry_run) {
-    list_cases(cases, streams.out);
-    return ExitCode::kOk;
-  }
-  const RunRecord run = run_sweep(request, *device, cases, streams);
-  write_outputs(options, run, streams);
-  if (!options.is_quiet) {
-    std::ostream& out = report_stream(options, streams);
-    out << format_run_head(run);
-    for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
-  }
-  return exit_code_of(run);
 }
 
 }  // namespace
 
 void add_run_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("run", "Measure one problem and tell everything");
-  const auto options = std::make_shared<SweepOptions>();
-  add_sweep_flags(*command, *options);
-  command->callback([options, &invocation, &action] {
-    choose_one_problem(*options);
-    action = [options, &invocation] {
-      return run_one_problem({*options, "quick", true, invocation.argv}, invocation.streams);
-    };
-  });
+  const auto report = [](const RunRecord& run, std::ostream& out) {
+    out << format_run_head(run);
+    for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
+  };
+  add_measuring_command(program, invocation, action,
+                        {.name = "run",
+                         .help = "Measure one problem and tell everything",
+                         .is_timed = true,
+                         .complete_options = choose_one_problem,
+                         .check_cases = require_one_problem,
+                         .report = report});
 }
 
 }  // namespace sparkbench

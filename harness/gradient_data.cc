@@ -10,26 +10,9 @@ GradientData::GradientData(const ProblemData& data, const InputSpec& input, Grad
       d_o_(make_gradient_input(data.problem(), input.distribution, input.seed)) {}
 
 BackwardInputs GradientData::inputs() {
-  if (lse_.empty()) compute_forward();
-  const ForwardInputs forward = data_.inputs();
-  return {forward.q, forward.k, forward.v, d_o_, o_, lse_};
-}
-
-void GradientData::compute_forward() {
-  const Problem& problem = data_.problem();
-  o_.resize(problem.q_elements());
-  lse_.resize(problem.lse_elements());
-  const ExactRows exact = exact_forward(problem, data_.inputs(), plan_.forward_rows);
-  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
-  for (std::size_t r = 0; r < plan_.forward_rows.size(); ++r) {
-    const QueryRow& row = plan_.forward_rows[r];
-    const std::size_t at =
-        row_offset(row.batch, row.row, row.head, problem.seqlen_q, problem.heads, problem.head_dim);
-    for (std::size_t d = 0; d < head_dim; ++d) {
-      o_[at + d] = to_half(static_cast<float>(exact.o[r * head_dim + d]));
-    }
-    lse_[row.lse_index(problem)] = static_cast<float>(exact.lse[r]);
-  }
+  if (!forward_) forward_ = rounded_forward(data_.problem(), data_.inputs(), plan_.forward_rows);
+  const ForwardInputs inputs = data_.inputs();
+  return {inputs.q, inputs.k, inputs.v, d_o_, forward_->o, forward_->lse};
 }
 
 const ExactGradients& GradientData::exact() {

@@ -10,6 +10,7 @@
 
 #include "harness/check_plan.h"
 #include "harness/problem_data.h"
+#include "reference/exact.h"
 #include "reference/exact_backward.h"
 #include "reference/gradient_errors.h"
 
@@ -31,12 +32,10 @@ class GradientData {
   const GradientErrors& unfused_errors(const ArithmeticProfile& profile, Accumulator accumulator);
 
  private:
-  void compute_forward();
-
   const ProblemData& data_;
   GradientPlan plan_;
-  std::vector<Half> d_o_, o_;
-  std::vector<float> lse_;
+  std::vector<Half> d_o_;
+  std::optional<RoundedForward> forward_;
   std::optional<ExactGradients> exact_;
   std::map<std::pair<std::string_view, Accumulator>, GradientErrors> unfused_errors_;
 };

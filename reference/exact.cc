@@ -79,4 +79,21 @@ ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
   return result;
 }
 
+RoundedForward rounded_forward(const Problem& problem, const ForwardInputs& inputs,
+                               std::span<const QueryRow> rows) {
+  const ExactRows exact = exact_forward(problem, inputs, rows);
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  RoundedForward forward{std::vector<Half>(problem.q_elements()),
+                         std::vector<float>(problem.lse_elements())};
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::size_t at = row_offset(rows[r].batch, rows[r].row, rows[r].head, problem.seqlen_q,
+                                      problem.heads, problem.head_dim);
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      forward.o[at + d] = to_half(static_cast<float>(exact.o[r * head_dim + d]));
+    }
+    forward.lse[rows[r].lse_index(problem)] = static_cast<float>(exact.lse[r]);
+  }
+  return forward;
+}
+
 }  // namespace sparkbench

@@ -20,4 +20,14 @@ struct ExactRows {
 ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
                         std::span<const QueryRow> rows);
 
+/// A forward pass without error but the last rounding: whole O and LSE as a kernel leaves them.
+struct RoundedForward {
+  std::vector<Half> o;     // [batch, seqlen_q, heads, head_dim]
+  std::vector<float> lse;  // [batch, heads, seqlen_q]
+};
+
+/// The asked rows of exact_forward, rounded; zeros elsewhere. A backward pass can start from it.
+RoundedForward rounded_forward(const Problem& problem, const ForwardInputs& inputs,
+                               std::span<const QueryRow> rows);
+
 }  // namespace sparkbench

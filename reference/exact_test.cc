@@ -179,5 +179,20 @@ TEST(Exact, EveryHeadOfEveryBatchElementIsAProblemOfItsOwn) {
   }
 }
 
+TEST(RoundedForward, HasTheAskedRowsInPlaceAndZerosElsewhere) {
+  const Problem problem{.batch = 2, .heads = 2, .seqlen_q = 3, .seqlen_k = 4, .head_dim = 64};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 1);
+  const std::vector<QueryRow> rows = {{0, 1, 2}, {1, 0, 0}};
+  const RoundedForward forward = rounded_forward(problem, inputs.view(), rows);
+  const ForwardRows asked = gather_rows(problem, forward.o, forward.lse, rows);
+  const ExactRows exact = exact_forward(problem, inputs.view(), rows);
+  for (std::size_t i = 0; i < exact.o.size(); ++i) {
+    EXPECT_EQ(asked.o[i].bits, to_half(static_cast<float>(exact.o[i])).bits);
+  }
+  EXPECT_EQ(asked.lse[1], static_cast<float>(exact.lse[1]));
+  EXPECT_EQ(forward.o[row_offset(1, 1, 0, 3, 2, 64)].bits, 0);
+  EXPECT_EQ(forward.lse[0], 0.0f);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
-#include <limits>
+#include <utility>
 #include <vector>
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
@@ -20,30 +20,19 @@ namespace {
 struct Case {
   Problem problem;
   OwnedInputs inputs;
-  std::vector<Half> d_o, o;
-  std::vector<float> lse;
+  std::vector<Half> d_o;
+  RoundedForward forward;
 
-  BackwardInputs view() const { return {inputs.q, inputs.k, inputs.v, d_o, o, lse}; }
+  BackwardInputs view() const {
+    return {inputs.q, inputs.k, inputs.v, d_o, forward.o, forward.lse};
+  }
 };
 
 Case make_case(const Problem& problem) {
-  Case made{.problem = problem,
-            .inputs = make_inputs(problem, Distribution::kNormal, 7),
-            .d_o = make_gradient_input(problem, Distribution::kNormal, 7),
-            .o = std::vector<Half>(problem.q_elements()),
-            .lse = std::vector<float>(problem.lse_elements())};
-  const std::vector<QueryRow> rows = all_rows(problem);
-  const ExactRows exact = exact_forward(problem, made.inputs.view(), rows);
-  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
-  for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::size_t at = row_offset(rows[r].batch, rows[r].row, rows[r].head, problem.seqlen_q,
-                                      problem.heads, problem.head_dim);
-    for (std::size_t d = 0; d < head_dim; ++d) {
-      made.o[at + d] = to_half(static_cast<float>(exact.o[r * head_dim + d]));
-    }
-    made.lse[rows[r].lse_index(problem)] = static_cast<float>(exact.lse[r]);
-  }
-  return made;
+  OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+  RoundedForward forward = rounded_forward(problem, inputs.view(), all_rows(problem));
+  return {problem, std::move(inputs), make_gradient_input(problem, Distribution::kNormal, 7),
+          std::move(forward)};
 }
 
 struct Outputs {
@@ -71,11 +60,12 @@ Outputs run_emulated(Accumulator accumulator, const Case& made, const RunOptions
   const EmulationOptions options{.profile = &arithmetic_profile("volta"),
                                  .schedule_seed = run.schedule_seed,
                                  .workers = run.workers};
-  outputs.report = kernel->backward.emulate(
-      made.problem,
-      {made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(), made.o.data(),
-       made.d_o.data(), made.lse.data(), outputs.dq.data(), outputs.dk.data(), outputs.dv.data()},
-      options, run.is_deterministic, run.sample);
+  outputs.report =
+      kernel->backward.emulate(made.problem,
+                               {made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
+                                made.forward.o.data(), made.d_o.data(), made.forward.lse.data(),
+                                outputs.dq.data(), outputs.dk.data(), outputs.dv.data()},
+                               options, run.is_deterministic, run.sample);
   return outputs;
 }
 

@@ -1,0 +1,28 @@
+// What sweep, accuracy and run have in common: their flags, and the way from these to a report.
+#pragma once
+
+#include <functional>
+#include <iosfwd>
+#include <vector>
+
+#include "harness/commands.h"
+
+namespace sparkbench {
+
+/// What is a measuring command's own. An empty function does nothing.
+struct MeasuringCommand {
+  const char* name;
+  const char* help;
+  bool is_timed;
+  std::function<void(SweepOptions&)> complete_options;  // before the grid is expanded
+  /// Throws UsageError for cases that the command does not take.
+  std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
+  std::function<void(const RunRecord&, std::ostream&)> report;  // for people
+};
+
+/// Registers the command. Chosen, it plans the cases, lists them and stops if that is all that was
+/// asked, else runs them, writes the files, and reports unless it is to be quiet.
+void add_measuring_command(CLI::App& program, const Invocation& invocation, Action& action,
+                           MeasuringCommand command);
+
+}  // namespace sparkbench
