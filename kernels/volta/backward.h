@@ -22,108 +22,11 @@
 #pragma once
 
 #include "kernels/tile/matmul.h"
-#include "kernels/tile/row_statistics.h"
 #include "kernels/tile/store_rows.h"
-#include "kernels/tile/transposed_dropout.h"
-#include "kernels/volta/backward_params.h"
+#include "kernels/volta/backward_block.h"
+#include "kernels/volta/backward_query_gradient.h"
 
 namespace sparkbench::volta {
-
-template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq>
-struct BackwardConfig {
-  static constexpr Accumulator kAccumulator = kAccumulatorType;
-  static constexpr int kHeadDim = kHeadDimension;
-  static constexpr bool kHasDropout = kDropout;
-  static constexpr bool kComputesDq = kDq;
-  static constexpr int kStep = 32;  // queries
-  static constexpr int kWarps = 4;
-  static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kWarpsPerKey = kHeadDim / 64;  // warps that share 32 keys
-  static constexpr int kKeyWarps = kWarps / kWarpsPerKey;
-  static constexpr int kBlockKeys = 32 * kKeyWarps;
-  static constexpr int kQueryGroups = kStep / 8 / kWarpsPerKey;  // of a warp, lines 4 to 6
-  using Layout = RowLayout<kAccumulator>;
-
-  static_assert(kHeadDim == 64 || kHeadDim == 128, "64 columns of dK and dV fill the registers");
-  static_assert(kBlockKeys % 64 == 0, "a Philox call of the dropout mask covers 64 keys");
-};
-
-/// All of a block's shared memory. P^T and dS^T have a row per key in the order of their warps'
-/// rows (permuted_key).
-template <class Config>
-struct BackwardTiles {
-  SharedTile<Config::kBlockKeys, Config::kHeadDim> k, v;
-  SharedTile<Config::kStep, Config::kHeadDim> q, d_o;
-  SharedTile<Config::kBlockKeys, Config::kStep> p, ds;
-  StatisticsTile<Config::kStep> statistics;
-};
-
-/// What a block computes, and where this lane stands in it.
-template <class Config>
-struct BackwardBlock {
-  int batch, head, first_key;
-  std::size_t row_stride;  // of every tensor, in halves
-  std::uint32_t batch_head;
-  int key_warp;                           // which 32 keys
-  int share;                              // of the warps that have these keys
-  int key[Config::Layout::kRowsPerLane];  // that the lane owns, from first_key
-  int query_begin;                        // first step with a query that sees a key
-};
-
-template <class Config, class Machine>
-SPARK_DEVICE BackwardBlock<Config> locate_backward(const Machine& machine,
-                                                   const BackwardParams& params) {
-  BackwardBlock<Config> block;
-  block.batch = machine.block(2);
-  block.head = machine.block(1);
-  block.first_key = machine.block(0) * Config::kBlockKeys;
-  block.row_stride = static_cast<std::size_t>(params.heads) * Config::kHeadDim;
-  block.batch_head = static_cast<std::uint32_t>(block.batch * params.heads + block.head);
-  block.key_warp = machine.warp() % Config::kKeyWarps;
-  block.share = machine.warp() / Config::kKeyWarps;
-#pragma unroll
-  for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
-    block.key[slot] = permuted_key(block.key_warp, Config::Layout::row(machine.lane(), slot));
-  }
-  const int seen_from =
-      params.mask.causal ? block.first_key + params.mask.seqlen_q - params.mask.seqlen_k : 0;
-  const int first_query = seen_from > params.query_begin ? seen_from : params.query_begin;
-  block.query_begin = first_query / Config::kStep * Config::kStep;
-  return block;
-}
-
-/// Line 1.
-template <class Config, class Machine>
-SPARK_DEVICE void load_keys(Machine& machine, const BackwardParams& params,
-                            const BackwardBlock<Config>& block, BackwardTiles<Config>& tiles) {
-  const std::size_t offset = row_offset(block.batch, block.first_key, block.head,
-                                        params.mask.seqlen_k, params.heads, Config::kHeadDim);
-  const int valid = params.mask.seqlen_k - block.first_key;
-  load_tile<Config::kThreads>(machine, tiles.k, params.tensors.k + offset, block.row_stride, valid);
-  load_tile<Config::kThreads>(machine, tiles.v, params.tensors.v + offset, block.row_stride, valid);
-}
-
-/// Line 3.
-template <class Config, class Machine>
-SPARK_DEVICE void load_step(Machine& machine, const BackwardParams& params,
-                            const BackwardBlock<Config>& block, int first_query,
-                            BackwardTiles<Config>& tiles) {
-  const std::size_t offset = row_offset(block.batch, first_query, block.head, params.mask.seqlen_q,
-                                        params.heads, Config::kHeadDim);
-  const int valid = params.mask.seqlen_q - first_query;
-  load_tile<Config::kThreads>(machine, tiles.q, params.tensors.q + offset, block.row_stride, valid);
-  load_tile<Config::kThreads>(machine, tiles.d_o, params.tensors.d_o + offset, block.row_stride,
-                              valid);
-  const int query = first_query + machine.thread();
-  if (machine.thread() < Config::kStep) {
-    const bool takes_part = query >= params.query_begin && query < params.query_end;
-    const std::size_t index =
-        lse_offset(block.batch, block.head, query, params.heads, params.mask.seqlen_q);
-    tiles.statistics.store(machine, machine.thread(),
-                           load_row_statistics(machine, params.tensors.lse, params.workspace.delta,
-                                               index, takes_part));
-  }
-}
 
 /// Keep bits of the lane's keys, and from which query of the step on they are seen.
 template <class Config>
@@ -214,77 +117,6 @@ SPARK_DEVICE void add_key_gradient(Machine& machine, const BackwardBlock<Config>
   for (float& factor : unit) factor = 1.0f;
   matmul_accumulate<Config::kAccumulator>(machine, value_rows, rows, 4 * block.share, unit,
                                           gradient);
-}
-
-/// Adds an 8x8 tile to dQ in global memory: row m is query first_query + m for m < 4 and + m + 4
-/// for m >= 4, column n likewise from first_column on.
-template <class Config, class Machine>
-SPARK_DEVICE void add_dq_fragment(Machine& machine, const BackwardParams& params,
-                                  const BackwardBlock<Config>& block, int first_query,
-                                  int first_column,
-                                  const AccumulatorFragment<Config::kAccumulator>& fragment) {
-  using Layout = typename Config::Layout;
-  float value[8];
-  widen(machine, fragment, value);
-#pragma unroll
-  for (int i = 0; i < 8; ++i) {
-    const int m = Layout::row(machine.lane(), Layout::slot(i)) & 7;
-    const int n = Layout::column(machine.lane(), i);
-    const int query = first_query + (m & 3) + 8 * (m >> 2);
-    if (query < params.mask.seqlen_q) {
-      float* row =
-          params.workspace.dq_sum + row_offset(block.batch, query, block.head, params.mask.seqlen_q,
-                                               params.heads, Config::kHeadDim);
-      machine.add_global(row + first_column + (n & 3) + 8 * (n >> 2), value[i]);
-    }
-  }
-}
-
-/// Line 8: dQ = dQ + dS K for the step's 32 queries. A warp has 32 columns of dQ and 64 of the
-/// block's keys; its quad-pairs divide the queries (bit 0) and the columns (bit 1) in halves. As
-/// with B in matmul_accumulate, a lane's 128-bit load of dS^T is the A operand of two products:
-/// row m of product f is query 16 * (quad-pair & 1) + 4f + m for m < 4, and 4 more for m >= 4.
-template <class Config, class Machine>
-SPARK_DEVICE void add_query_gradient(Machine& machine, const BackwardParams& params,
-                                     const BackwardBlock<Config>& block, int first_query,
-                                     BackwardTiles<Config>& tiles) {
-  constexpr int kColumnWarps = Config::kHeadDim / 32;
-  constexpr int kChain = 4;  // products on one accumulator before the next accumulator's turn
-  const int lane = machine.lane();
-  const int first_row = 64 * (machine.warp() / kColumnWarps);
-  const int query_half = quad_pair(lane) & 1;
-  const int pair = 2 * (machine.warp() % kColumnWarps) + (quad_pair(lane) >> 1);
-
-  AccumulatorFragment<Config::kAccumulator> dq[2][2] = {};
-#pragma unroll
-  for (int first = 0; first < 64; first += 4 * kChain) {
-    OperandFragment ds[2][kChain], k[2][kChain];
-#pragma unroll
-    for (int step = 0; step < kChain; ++step) {
-      const int row = first_row + first + 4 * step + (lane & 3);
-      OperandFragment ds_halves[2], k_halves[2];
-      load_operands(machine, ds_halves, tiles.ds, row, 2 * query_half + (lane >> 4));
-      load_operands(machine, k_halves, tiles.k, permuted_key(row >> 5, row & 31),
-                    2 * pair + (lane >> 4));
-      for (int f = 0; f < 2; ++f) ds[f][step] = ds_halves[f];
-      for (int e = 0; e < 2; ++e) k[e][step] = k_halves[e];
-    }
-#pragma unroll
-    for (int f = 0; f < 2; ++f) {
-#pragma unroll
-      for (int e = 0; e < 2; ++e) {
-        machine.template mma_m8n8k4<Major::kColumn, Major::kRow>(dq[f][e], ds[f], k[e]);
-      }
-    }
-  }
-#pragma unroll
-  for (int f = 0; f < 2; ++f) {
-#pragma unroll
-    for (int e = 0; e < 2; ++e) {
-      add_dq_fragment<Config>(machine, params, block, first_query + 16 * query_half + 4 * f,
-                              16 * pair + 4 * e, dq[f][e]);
-    }
-  }
 }
 
 /// Line 9: one of dK and dV, multiplied by `factor`.
