@@ -46,14 +46,6 @@ std::uint64_t host_memory_bytes() {
          static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
 }
 
-/// Adds up what two launches report.
-void merge(EmulationReport& total, const EmulationReport& launch) {
-  total.counters += launch.counters;
-  total.findings_total += launch.findings_total;
-  total.host_seconds += launch.host_seconds;
-  total.findings.insert(total.findings.end(), launch.findings.begin(), launch.findings.end());
-}
-
 class EmulatedProblem : public LoadedProblem {
  public:
   EmulatedProblem(const ProblemData& data, GradientData* gradients, const EmulatedChip& chip)
@@ -91,10 +83,11 @@ class EmulatedProblem : public LoadedProblem {
     std::vector<Half> o(problem.q_elements(), kPoison);
     std::vector<float> lse(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
     const ForwardInputs inputs = data_.inputs();
-    merge(*outcome.emulation,
-          kernel.forward.emulate(
-              problem, {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
-              {.profile = &arithmetic_profile(chip_.m8n8k4)}, data_.plan().tiles));
+    add_report(
+        *outcome.emulation,
+        kernel.forward.emulate(
+            problem, {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
+            {.profile = &arithmetic_profile(chip_.m8n8k4)}, data_.plan().tiles));
     outcome.rows = gather_rows(problem, o, lse, data_.plan().rows);
   }
 
@@ -104,13 +97,13 @@ class EmulatedProblem : public LoadedProblem {
     std::vector<Half> dq(problem.q_elements(), kPoison), dk(problem.k_elements(), kPoison),
         dv(problem.k_elements(), kPoison);
     const BackwardInputs inputs = gradients_->inputs();
-    merge(*outcome.emulation,
-          kernel.backward.emulate(
-              problem,
-              {inputs.q.data(), inputs.k.data(), inputs.v.data(), inputs.o.data(),
-               inputs.d_o.data(), inputs.lse.data(), dq.data(), dk.data(), dv.data()},
-              {.profile = &arithmetic_profile(chip_.m8n8k4)}, is_deterministic,
-              gradients_->plan().sample));
+    add_report(*outcome.emulation,
+               kernel.backward.emulate(
+                   problem,
+                   {inputs.q.data(), inputs.k.data(), inputs.v.data(), inputs.o.data(),
+                    inputs.d_o.data(), inputs.lse.data(), dq.data(), dk.data(), dv.data()},
+                   {.profile = &arithmetic_profile(chip_.m8n8k4)}, is_deterministic,
+                   gradients_->plan().sample));
     outcome.gradients = gather_gradients(problem, {dq, dk, dv}, gradients_->plan().rows);
   }
 

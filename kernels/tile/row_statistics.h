@@ -6,10 +6,9 @@
 
 #include "kernels/machine/machine.h"
 #include "kernels/tile/fragment.h"
+#include "kernels/tile/log2e.h"
 
 namespace sparkbench {
-
-inline constexpr float kStatisticsLog2E = 1.44269504f;
 
 /// Of one query, 8 bytes: P = exp2(scale_log2 * S + offset), dS = P * (dP - delta).
 struct alignas(8) RowStatistics {
@@ -24,7 +23,7 @@ SPARK_DEVICE RowStatistics load_row_statistics(Machine& machine, const float* ls
                                                bool is_inside) {
   if (!is_inside) return {-INFINITY, 0.0f};
   const float row_lse = machine.template load_global<float>(lse + index);
-  const float offset = row_lse == -INFINITY ? -INFINITY : -row_lse * kStatisticsLog2E;
+  const float offset = row_lse == -INFINITY ? -INFINITY : -row_lse * kLog2E;
   return {offset, machine.template load_global<float>(delta + index)};
 }
 

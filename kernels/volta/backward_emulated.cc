@@ -39,8 +39,8 @@ class BackwardEmulation {
                       .shared_bytes = shared_bytes};
     for (const auto& tile : tiles) append_blocks(tile, rows_per_block, shape);
     const BackwardParams params = params_;
-    merge(emulate(shape, regions(), options_,
-                  [&](EmulatedMachine& machine) { kernel(machine, params); }));
+    add_report(report_, emulate(shape, regions(), options_,
+                                [&](EmulatedMachine& machine) { kernel(machine, params); }));
   }
 
   void restrict_queries(int begin, int end) {
@@ -81,16 +81,6 @@ class BackwardEmulation {
       all.push_back({"dq_sum", dq_sum_.data(), dq_sum_.size() * sizeof(float), true, true});
     }
     return all;
-  }
-
-  void merge(EmulationReport&& launch) {
-    report_.counters += launch.counters;
-    report_.findings_total += launch.findings_total;
-    report_.host_seconds += launch.host_seconds;
-    for (SiteCounters& site : launch.sites) report_.sites.push_back(std::move(site));
-    for (Finding& finding : launch.findings) {
-      if (report_.findings.size() < kMaxFindings) report_.findings.push_back(std::move(finding));
-    }
   }
 
   const Problem& problem_;

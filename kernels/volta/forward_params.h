@@ -2,12 +2,10 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/tile/log2e.h"
 #include "kernels/tile/mask.h"
 
 namespace sparkbench::volta {
-
-inline constexpr float kLog2E = 1.44269504f;
-inline constexpr float kLn2 = 0.693147181f;
 
 struct ForwardParams {
   ForwardTensors tensors;

@@ -163,4 +163,14 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
   return report;
 }
 
+void add_report(EmulationReport& total, const EmulationReport& launch) {
+  total.counters += launch.counters;
+  total.sites.insert(total.sites.end(), launch.sites.begin(), launch.sites.end());
+  for (const Finding& finding : launch.findings) {
+    if (total.findings.size() < kMaxFindings) total.findings.push_back(finding);
+  }
+  total.findings_total += launch.findings_total;
+  total.host_seconds += launch.host_seconds;
+}
+
 }  // namespace sparkbench

@@ -48,6 +48,9 @@ struct EmulationReport {
 
 inline constexpr std::size_t kMaxFindings = 20;
 
+/// Adds what a later launch of the same work reports.
+void add_report(EmulationReport& total, const EmulationReport& launch);
+
 /// Runs the kernel for every block. A block whose threads can never meet is abandoned, with a
 /// finding, and the launch goes on. `regions` is all the global memory that exists.
 /// Rethrows what the kernel throws; throws std::invalid_argument for an impossible shape, no
