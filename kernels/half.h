@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <cstring>
 
+#include "kernels/host_device.h"
+
 namespace sparkbench {
 
 /// A binary16 number: 1 sign bit, 5 exponent bits (bias 15), 10 fraction bits.
@@ -13,13 +15,13 @@ struct Half {
 };
 static_assert(sizeof(Half) == 2, "tensors of Half are fp16 tensors, byte for byte");
 
-inline std::uint32_t float_bits(float value) {
+SPARK_HD std::uint32_t float_bits(float value) {
   std::uint32_t bits;
   std::memcpy(&bits, &value, sizeof bits);
   return bits;
 }
 
-inline float float_from_bits(std::uint32_t bits) {
+SPARK_HD float float_from_bits(std::uint32_t bits) {
   float value;
   std::memcpy(&value, &bits, sizeof value);
   return value;

@@ -6,14 +6,19 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/machine/out_of_device_memory.h"
+
 namespace sparkbench {
 
-/// Throws std::runtime_error with place, call, and the error's name and description.
+/// Throws std::runtime_error, OutOfDeviceMemory where it is that, with place, call, and the error's
+/// name and description.
 inline void cuda_check(cudaError_t error, const char* call, const char* file, int line) {
   if (error == cudaSuccess) return;
   cudaGetLastError();  // forgotten here, or the next check of a launch would report it again
-  throw std::runtime_error(std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
-                           cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
+  const std::string what = std::string(file) + ":" + std::to_string(line) + ": " + call + ": " +
+                           cudaGetErrorName(error) + ": " + cudaGetErrorString(error);
+  if (error == cudaErrorMemoryAllocation) throw OutOfDeviceMemory(what);
+  throw std::runtime_error(what);
 }
 
 }  // namespace sparkbench

@@ -10,10 +10,17 @@
 
 namespace sparkbench {
 
+/// Free memory of the current device.
+inline std::size_t free_device_bytes() {
+  std::size_t free_bytes = 0, total_bytes = 0;
+  CUDA_CHECK(cudaMemGetInfo(&free_bytes, &total_bytes));
+  return free_bytes;
+}
+
 /// Device memory.
 class DeviceBuffer {
  public:
-  /// Throws std::runtime_error when there is not enough of it.
+  /// Throws OutOfDeviceMemory when there is not enough of it.
   explicit DeviceBuffer(std::size_t bytes) : bytes_(bytes) {
     void* memory = nullptr;
     CUDA_CHECK(cudaMalloc(&memory, bytes));

@@ -13,12 +13,17 @@ namespace sparkbench {
 
 class GpuMachine {
  public:
-  __device__ __forceinline__ int thread() const { return static_cast<int>(threadIdx.x); }
-  __device__ __forceinline__ int lane() const { return static_cast<int>(threadIdx.x) & 31; }
-  __device__ __forceinline__ int warp() const { return static_cast<int>(threadIdx.x) >> 5; }
+  __device__ __forceinline__ int thread() const { return thread_; }
+  __device__ __forceinline__ int lane() const { return thread_ & 31; }
+  __device__ __forceinline__ int warp() const { return thread_ >> 5; }
   __device__ __forceinline__ int block(int axis) const {
-    return static_cast<int>(axis == 0 ? blockIdx.x : axis == 1 ? blockIdx.y : blockIdx.z);
+    int index = 0;
+    if (axis == 0) asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
+    if (axis == 1) asm volatile("mov.u32 %0, %%ctaid.y;" : "=r"(index));
+    if (axis == 2) asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(index));
+    return index;
   }
+  __device__ __forceinline__ void recompute_indices() { asm volatile("" : "+r"(thread_)); }
 
   template <class Tiles>
   __device__ __forceinline__ Tiles& shared() const {
@@ -60,15 +65,21 @@ class GpuMachine {
   __device__ __forceinline__ void mma_m8n8k4(AccumulatorFragment<kAccumulator>& c,
                                              const OperandFragment (&a)[kSteps],
                                              const OperandFragment (&b)[kSteps]) const {
-    static_assert(kA == Major::kRow || kB == Major::kRow, "no kernel multiplies A^T by B^T");
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) multiply_add<kA, kB>(c, a[step], b[step]);
+  }
+
+  template <Major kA, Major kB, Operand kHeld, Accumulator kAccumulator, int kSteps, int kM, int kN>
+  __device__ __forceinline__ void mma_m8n8k4_outer(
+      AccumulatorFragment<kAccumulator>* const (&c)[kM], const OperandFragment (&a)[kSteps][kM],
+      const OperandFragment (&b)[kSteps][kN]) const {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
-      if constexpr (kA == Major::kColumn) {
-        mma_col_row(c, a[step], b[step]);
-      } else if constexpr (kB == Major::kRow) {
-        mma_row_row(c, a[step], b[step]);
-      } else {
-        mma_row_col(c, a[step], b[step]);
+#pragma unroll
+      for (int i = 0; i < kM * kN; ++i) {
+        const int x = kHeld == Operand::kA ? i / kN : i % kM;
+        const int y = kHeld == Operand::kA ? i % kN : i / kM;
+        multiply_add<kA, kB>(c[x][y], a[step][x], b[step][y]);
       }
     }
   }
@@ -91,6 +102,10 @@ class GpuMachine {
     const __half2 pair = __floats2half2_rn(low, high);
     return reinterpret_cast<const std::uint32_t&>(pair);
   }
+  __device__ __forceinline__ std::uint32_t upper_halves(std::uint32_t low,
+                                                        std::uint32_t high) const {
+    return __byte_perm(low, high, 0x7632);
+  }
   __device__ __forceinline__ float low_half(std::uint32_t pair) const {
     return __low2float(reinterpret_cast<const __half2&>(pair));
   }
@@ -99,6 +114,8 @@ class GpuMachine {
   }
 
  private:
+  int thread_ = static_cast<int>(threadIdx.x);
+
   /// The vector type that moves T with one instruction.
   template <int kBytes>
   struct Vector;
@@ -113,6 +130,19 @@ class GpuMachine {
   __device__ __forceinline__ static void store(void* address, const T& value) {
     using Wide = typename Vector<sizeof(T)>::Type;
     *static_cast<Wide*>(address) = reinterpret_cast<const Wide&>(value);
+  }
+
+  template <Major kA, Major kB, class Fragment>
+  __device__ __forceinline__ static void multiply_add(Fragment& c, const OperandFragment& a,
+                                                      const OperandFragment& b) {
+    static_assert(kA == Major::kRow || kB == Major::kRow, "no kernel multiplies A^T by B^T");
+    if constexpr (kA == Major::kColumn) {
+      mma_col_row(c, a, b);
+    } else if constexpr (kB == Major::kRow) {
+      mma_row_row(c, a, b);
+    } else {
+      mma_row_col(c, a, b);
+    }
   }
 
   using Fp32Fragment = AccumulatorFragment<Accumulator::kFp32>;

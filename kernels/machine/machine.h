@@ -5,7 +5,11 @@
 // pointers are aligned to sizeof(T).
 //
 //   int thread() const, lane() const, warp() const    thread in block, lane in warp, warp in block
-//   int block(int axis) const                         blockIdx, axis 0..2
+//   int block(int axis) const                         blockIdx, axis 0..2; read anew by each call
+//   void recompute_indices()                          changes nothing, but what derives from
+//                                                     thread(), lane() and warp() is computed anew
+//                                                     from here on, not kept in registers
+//                                                     around a loop
 //   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
 //   T    load_global<T>(const void*)                  LDG
@@ -22,6 +26,12 @@
 //   void mma_m8n8k4<Major kA, Major kB>(c, a, b)      c += sum over n of a[n] b[n], n ascending:
 //            AccumulatorFragment<...>& c;             kSteps instructions on one accumulator
 //            const OperandFragment (&a)[kSteps], (&b)[kSteps];
+//   void mma_m8n8k4_outer<Major kA, Major kB, Operand kHeld>(c, a, b)
+//            c[x][y] += sum over n of a[n][x] b[n][y], a step after the other, and in a step, with
+//            each fragment of the held operand, all of the other's: no instruction waits for the
+//            one before it, and the lanes of an emulated warp meet once for all of them
+//            AccumulatorFragment<...>* const (&c)[kM];
+//            const OperandFragment (&a)[kSteps][kM], (&b)[kSteps][kN];
 //
 // Arithmetic as the hardware rounds it. Contraction is off: a fused multiply-add is written fma.
 //   float fma(float a, float b, float c)              FFMA, one rounding
@@ -29,6 +39,7 @@
 //   float log2(float x)                               lg2.approx.ftz.f32 (MUFU.LG2)
 //   float reciprocal(float x)                         1 / x, correctly rounded
 //   std::uint32_t pack_halves(float low, float high)  two cvt.rn.f16.f32
+//   std::uint32_t upper_halves(low, high)             bits 16..31 of two words as a pair (PRMT)
 //   float low_half(std::uint32_t), high_half(...)     exact widening
 #pragma once
 

@@ -63,6 +63,7 @@ void AccessLog::count_global(const WarpInstruction& instruction, Counters& count
                              SiteCounters& site) {
   const std::uint32_t sectors = distinct_sectors(instruction.address, instruction.active);
   site.global_sectors += sectors;
+  counters.global_wavefronts += request_count(instruction.active, instruction.bytes);
   switch (instruction.kind) {
     case AccessKind::kLoadGlobal:
       ++counters.global_loads;
@@ -74,6 +75,7 @@ void AccessLog::count_global(const WarpInstruction& instruction, Counters& count
       break;
     default:
       ++counters.global_atomics;
+      counters.global_sectors_added += sectors;
   }
 }
 

@@ -78,6 +78,8 @@ TEST(AccessLog, TellsWidthsAndKindsOfOneStatementApart) {
   EXPECT_EQ(counters.global_atomics, 1u);
   EXPECT_EQ(counters.global_sectors_read, 1u);
   EXPECT_EQ(counters.global_sectors_written, 2u);
+  EXPECT_EQ(counters.global_sectors_added, 1u);
+  EXPECT_EQ(counters.global_wavefronts, 4u);
 }
 
 TEST(AccessLog, NamesTheLineOfAConflict) {

@@ -42,7 +42,7 @@ std::uint32_t request_wavefronts(std::span<std::uintptr_t> words) {
 SharedCost shared_cost(const LaneAddresses& address, std::uint32_t active, std::uint32_t bytes) {
   const std::uint32_t words_per_lane = bytes / kWordBytes;
   const std::uint32_t lanes_per_request = kRequestBytes / bytes;
-  SharedCost cost{};
+  SharedCost cost{request_count(active, bytes), 0};
   for (std::uint32_t first = 0; first < kWarpLanes; first += lanes_per_request) {
     Words words;
     std::size_t count = 0;
@@ -52,11 +52,19 @@ SharedCost shared_cost(const LaneAddresses& address, std::uint32_t active, std::
         words[count++] = address[lane] / kWordBytes + i;
       }
     }
-    if (count == 0) continue;
-    ++cost.requests;
-    cost.wavefronts += request_wavefronts({words.data(), count});
+    if (count != 0) cost.wavefronts += request_wavefronts({words.data(), count});
   }
   return cost;
+}
+
+std::uint32_t request_count(std::uint32_t active, std::uint32_t bytes) {
+  const std::uint32_t lanes_per_request = kRequestBytes / bytes;
+  const std::uint32_t lanes_of_one = ~0u >> (kWarpLanes - lanes_per_request);
+  std::uint32_t requests = 0;
+  for (std::uint32_t first = 0; first < kWarpLanes; first += lanes_per_request) {
+    requests += (active >> first & lanes_of_one) != 0;
+  }
+  return requests;
 }
 
 std::uint32_t distinct_sectors(const LaneAddresses& address, std::uint32_t active) {

@@ -24,6 +24,9 @@ struct SharedCost {
 /// `active` has bit i set when lane i takes part; `bytes` a lane, 4, 8 or 16, aligned.
 SharedCost shared_cost(const LaneAddresses& address, std::uint32_t active, std::uint32_t bytes);
 
+/// How many requests the active lanes make.
+std::uint32_t request_count(std::uint32_t active, std::uint32_t bytes);
+
 /// How many different 32-byte sectors the active lanes touch; no lane straddles two.
 std::uint32_t distinct_sectors(const LaneAddresses& address, std::uint32_t active);
 

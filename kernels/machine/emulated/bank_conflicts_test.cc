@@ -57,6 +57,15 @@ TEST(SharedCost, SixteenBytesALaneAreFourQuarterWarps) {
   expect_cost(shared_cost(addresses([](auto lane) { return 16 * lane; }), kAll, 16), 4, 4);
 }
 
+TEST(RequestCount, IsOfTheGroupsOfLanesThatTakePart) {
+  EXPECT_EQ(request_count(kAll, 4), 1u);
+  EXPECT_EQ(request_count(kAll, 8), 2u);
+  EXPECT_EQ(request_count(kAll, 16), 4u);
+  EXPECT_EQ(request_count(1u << 31, 16), 1u);
+  EXPECT_EQ(request_count(1u << 31 | 1u, 8), 2u);
+  EXPECT_EQ(request_count(0, 4), 0u);
+}
+
 TEST(SharedCost, RowsOf128BytesReadByAQuarterWarpConflictEightfold) {
   // A fp16 tile with 64 columns without a swizzle: chunk 0 of 32 rows.
   expect_cost(shared_cost(addresses([](auto lane) { return 128 * lane; }), kAll, 16), 4, 32);

@@ -6,7 +6,7 @@
 #include <atomic>
 #include <string_view>
 
-#include "kernels/machine/emulated/special_functions.h"
+#include "kernels/machine/emulated/special_functions/gpu_float.h"
 
 namespace sparkbench {
 namespace {

@@ -42,8 +42,11 @@ void BlockRunner::run(const std::array<int, 3>& block, std::uint32_t block_index
 
 Counters BlockRunner::counters() const {
   Counters counters = counters_;
-  counters.mufu = (lane_calls_.mufu + kWarpLanes - 1) / kWarpLanes;
-  counters.half_conversions = (lane_calls_.half_conversions + kWarpLanes - 1) / kWarpLanes;
+  const auto warp_calls = [](std::uint64_t calls) { return (calls + kWarpLanes - 1) / kWarpLanes; };
+  counters.mufu = warp_calls(lane_calls_.mufu);
+  counters.half_conversions = warp_calls(lane_calls_.half_conversions);
+  counters.half_widenings = warp_calls(lane_calls_.half_widenings);
+  counters.fma = warp_calls(lane_calls_.fma);
   return options_.count ? counters : Counters{};
 }
 

@@ -26,19 +26,21 @@
 
 namespace sparkbench {
 
-inline constexpr int kMaxMmaSteps = 64;
+inline constexpr int kMaxMmaFragments = 64;  // of each operand, all steps together
 
-/// What the lanes of a warp bring to an mma.
+/// What the lanes of a warp bring to an mma, as OuterOperands has it.
 struct MmaOperands {
-  std::array<WarpOperands, kMaxMmaSteps> a, b;  // by step
-  AccumulatorFragment<Accumulator::kFp32>* c_fp32[kWarpLanes];
-  AccumulatorFragment<Accumulator::kFp16>* c_fp16[kWarpLanes];
+  std::array<WarpOperands, kMaxMmaFragments> a, b;
+  std::array<AccumulatorFragment<Accumulator::kFp32>*, kMaxOuterFragments * kWarpLanes> c_fp32;
+  std::array<AccumulatorFragment<Accumulator::kFp16>*, kMaxOuterFragments * kWarpLanes> c_fp16;
 };
 
 /// Counted a lane at a time.
 struct LaneCalls {
   std::uint64_t mufu = 0;
   std::uint64_t half_conversions = 0;
+  std::uint64_t half_widenings = 0;
+  std::uint64_t fma = 0;
 };
 
 class BlockRunner {

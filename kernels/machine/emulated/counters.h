@@ -1,16 +1,21 @@
 // What a kernel asked of the hardware: warp instructions, and what the memory system makes of them.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <string>
 
 namespace sparkbench {
 
-/// Instructions are counted once a warp, as profilers do.
+/// Instructions are counted once a warp, as profilers do; arithmetic that C++ spells itself is not
+/// seen.
 struct Counters {
   std::uint64_t mma_m8n8k4 = 0;
+  std::uint64_t mma_fp16acc = 0;       // of these, with an FP16 accumulator
   std::uint64_t mufu = 0;              // exp2, log2, reciprocal; lane calls / 32
   std::uint64_t half_conversions = 0;  // float to half, two a pack_halves; lane calls / 32
+  std::uint64_t half_widenings = 0;    // half to float; lane calls / 32
+  std::uint64_t fma = 0;               // lane calls / 32
   std::uint64_t ballots = 0;
   std::uint64_t shuffles = 0;
   std::uint64_t barriers = 0;  // once a block
@@ -23,29 +28,49 @@ struct Counters {
   std::uint64_t global_loads = 0;
   std::uint64_t global_stores = 0;
   std::uint64_t global_atomics = 0;
+  std::uint64_t global_wavefronts = 0;    // the fewest possible, as of shared memory
   std::uint64_t global_sectors_read = 0;  // 32 bytes each, distinct within a warp instruction
   std::uint64_t global_sectors_written = 0;
+  std::uint64_t global_sectors_added = 0;  // by atomics
 
-  Counters& operator+=(const Counters& other) {
-    mma_m8n8k4 += other.mma_m8n8k4;
-    mufu += other.mufu;
-    half_conversions += other.half_conversions;
-    ballots += other.ballots;
-    shuffles += other.shuffles;
-    barriers += other.barriers;
-    shared_loads += other.shared_loads;
-    shared_stores += other.shared_stores;
-    shared_wavefronts += other.shared_wavefronts;
-    bank_conflicts += other.bank_conflicts;
-    global_loads += other.global_loads;
-    global_stores += other.global_stores;
-    global_atomics += other.global_atomics;
-    global_sectors_read += other.global_sectors_read;
-    global_sectors_written += other.global_sectors_written;
-    return *this;
-  }
+  Counters& operator+=(const Counters& other);
+  Counters& operator-=(const Counters& other);
   bool operator==(const Counters&) const = default;
 };
+
+inline constexpr std::array<std::uint64_t Counters::*, 20> kCounterFields = {
+    &Counters::mma_m8n8k4,
+    &Counters::mma_fp16acc,
+    &Counters::mufu,
+    &Counters::half_conversions,
+    &Counters::half_widenings,
+    &Counters::fma,
+    &Counters::ballots,
+    &Counters::shuffles,
+    &Counters::barriers,
+    &Counters::shared_loads,
+    &Counters::shared_stores,
+    &Counters::shared_wavefronts,
+    &Counters::bank_conflicts,
+    &Counters::global_loads,
+    &Counters::global_stores,
+    &Counters::global_atomics,
+    &Counters::global_wavefronts,
+    &Counters::global_sectors_read,
+    &Counters::global_sectors_written,
+    &Counters::global_sectors_added};
+static_assert(sizeof(Counters) == kCounterFields.size() * sizeof(std::uint64_t),
+              "every counter is a field");
+
+inline Counters& Counters::operator+=(const Counters& other) {
+  for (const auto field : kCounterFields) this->*field += other.*field;
+  return *this;
+}
+
+inline Counters& Counters::operator-=(const Counters& other) {
+  for (const auto field : kCounterFields) this->*field -= other.*field;
+  return *this;
+}
 
 /// The memory traffic of one source line, so that a conflict can be named.
 struct SiteCounters {

@@ -60,6 +60,21 @@ void mma_with_operand_loads(benchmark::State& state) {
   });
 }
 
+/// As the kernels do: two k steps, two fragments of each operand.
+template <Accumulator kAccumulator>
+void mma_outer_with_operand_loads(benchmark::State& state) {
+  measure(state, 8, [](EmulatedMachine& machine, Tiles& tiles) {
+    OperandFragment a[2][2], b[2][2];
+    AccumulatorFragment<kAccumulator> c[2][2] = {};
+    for (int i = 0; i < 2; ++i) {
+      load_operands(machine, tiles.a[machine.thread() ^ i], a[i]);
+      load_operands(machine, tiles.b[machine.thread() ^ i], b[i]);
+    }
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({c[0], c[1]}, a, b);
+    benchmark::DoNotOptimize(c);
+  });
+}
+
 void detect_and_count(benchmark::internal::Benchmark* benchmark) {
   benchmark->ArgNames({"detect", "count"})
       ->ArgsProduct({{0, 1}, {0, 1}})
@@ -70,8 +85,8 @@ void detect_and_count(benchmark::internal::Benchmark* benchmark) {
 BENCHMARK(rendezvous)->Apply(detect_and_count);
 BENCHMARK_TEMPLATE(mma_with_operand_loads, Accumulator::kFp32)->Apply(detect_and_count);
 BENCHMARK_TEMPLATE(mma_with_operand_loads, Accumulator::kFp16)->Apply(detect_and_count);
+BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp32)->Apply(detect_and_count);
+BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp16)->Apply(detect_and_count);
 
 }  // namespace
 }  // namespace sparkbench
-
-BENCHMARK_MAIN();

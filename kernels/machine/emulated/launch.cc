@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "kernels/machine/emulated/block_runner.h"
+#include "kernels/machine/emulated/grid_counters.h"
 #include "kernels/machine/emulated/warp_schedule.h"
 
 namespace sparkbench {
@@ -63,7 +64,7 @@ std::vector<Block> blocks_to_run(const LaunchShape& shape, std::uint64_t seed) {
 
 /// What one worker found and counted.
 struct Share {
-  Counters counters;
+  std::vector<BlockCounters> blocks;  // in the order run
   std::vector<SiteCounters> sites;
   FindingLog findings;
   std::exception_ptr error;
@@ -110,14 +111,18 @@ std::vector<SiteCounters> merge_sites(const std::vector<Share>& shares) {
   return sites;
 }
 
-EmulationReport merge(const std::vector<Share>& shares) {
+EmulationReport merge(const std::vector<Share>& shares, const Block& grid) {
   EmulationReport report;
   FindingLog findings("");
+  std::vector<BlockCounters> blocks;
   for (const Share& share : shares) {
     if (share.error) std::rethrow_exception(share.error);
-    report.counters += share.counters;
+    blocks.insert(blocks.end(), share.blocks.begin(), share.blocks.end());
     findings.merge(share.findings);
   }
+  for (const BlockCounters& block : blocks) report.counters += block.counters;
+  report.grid_counters = extrapolate_to_grid(blocks, grid);
+  report.is_sample = blocks.size() < block_index({0, 0, grid[2]}, grid);  // one past the last
   report.sites = merge_sites(shares);
   report.findings = findings.first(kMaxFindings);
   report.findings_total = findings.total();
@@ -144,9 +149,13 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
     try {
       BlockRunner runner(shape, options, kernel, global);
       while (const Block* block = queue.take()) {
+        const Counters before = runner.counters();
         runner.run(*block, static_cast<std::uint32_t>(block_index(*block, shape.grid)));
+        share.blocks.push_back({*block, runner.counters()});
+        share.blocks.back().counters -= before;
       }
-      share = {runner.counters(), runner.sites(), runner.findings(), nullptr};
+      share.sites = runner.sites();
+      share.findings = runner.findings();
     } catch (...) {
       share.error = std::current_exception();
       queue.cancel();
@@ -157,7 +166,7 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
     workers.reserve(shares.size());
     for (Share& share : shares) workers.emplace_back(work, std::ref(share));
   }
-  EmulationReport report = merge(shares);
+  EmulationReport report = merge(shares, shape.grid);
   report.host_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;
@@ -165,6 +174,8 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
 
 void add_report(EmulationReport& total, const EmulationReport& launch) {
   total.counters += launch.counters;
+  total.grid_counters += launch.grid_counters;
+  total.is_sample = total.is_sample || launch.is_sample;
   total.sites.insert(total.sites.end(), launch.sites.begin(), launch.sites.end());
   for (const Finding& finding : launch.findings) {
     if (total.findings.size() < kMaxFindings) total.findings.push_back(finding);

@@ -39,7 +39,9 @@ struct EmulationOptions {
 };
 
 struct EmulationReport {
-  Counters counters;                // all zeros unless options.count
+  Counters counters;                // of the blocks that ran; all zeros unless options.count
+  bool is_sample = false;           // only some blocks of the grid ran
+  Counters grid_counters;           // of all blocks; of a sample extrapolated (grid_counters.h)
   std::vector<SiteCounters> sites;  // by source line, most bank conflicts first, then wavefronts
   std::vector<Finding> findings;    // the first of each kind and line, at most kMaxFindings
   std::uint64_t findings_total = 0;

@@ -113,6 +113,34 @@ TEST(Emulate, RunsOnlyTheBlocksAskedFor) {
   EXPECT_EQ(visits, (std::array<int, 8>{0, 0, 0, 1, 0, 1, 0, 0}));
 }
 
+/// As a causal kernel's, the work of a block grows with block(0).
+EmulationReport count_growing_blocks(const std::vector<std::array<int, 3>>& blocks) {
+  const LaunchShape shape{"kernel", {9, 2, 1}, 32, 0, blocks};
+  return emulate(shape, {}, {.profile = &arithmetic_profile("volta")},
+                 [&](EmulatedMachine& machine) {
+                   for (int i = 0; i <= machine.block(0); ++i) machine.ballot(true);
+                 });
+}
+
+TEST(Emulate, CountsTheWholeGridFromASampleOfItsBlocks) {
+  const EmulationReport whole = count_growing_blocks({});
+  EXPECT_FALSE(whole.is_sample);
+  EXPECT_EQ(whole.counters.ballots, 2u * 45u);
+  EXPECT_EQ(whole.grid_counters, whole.counters);
+  const EmulationReport sampled = count_growing_blocks({{8, 1, 0}, {0, 0, 0}});
+  EXPECT_TRUE(sampled.is_sample);
+  EXPECT_EQ(sampled.counters.ballots, 10u);
+  EXPECT_EQ(sampled.grid_counters, whole.counters);
+}
+
+TEST(Emulate, AddsUpTheReportsOfLaunches) {
+  EmulationReport total = count_growing_blocks({});
+  add_report(total, count_growing_blocks({{8, 1, 0}, {0, 0, 0}}));
+  EXPECT_TRUE(total.is_sample);
+  EXPECT_EQ(total.counters.ballots, 90u + 10u);
+  EXPECT_EQ(total.grid_counters.ballots, 2u * 90u);
+}
+
 TEST(Emulate, RethrowsWhatAKernelThrows) {
   const auto throwing = [](EmulatedMachine& machine) {
     machine.barrier();

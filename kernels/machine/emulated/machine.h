@@ -13,7 +13,9 @@
 #include "kernels/half.h"
 #include "kernels/machine/emulated/block_runner.h"
 #include "kernels/machine/emulated/call_site.h"
-#include "kernels/machine/emulated/special_functions.h"
+#include "kernels/machine/emulated/special_functions/exp2_approx.h"
+#include "kernels/machine/emulated/special_functions/log2_approx.h"
+#include "kernels/machine/emulated/special_functions/reciprocal.h"
 #include "kernels/machine/machine.h"
 #include "kernels/tile/fragment.h"
 
@@ -27,6 +29,8 @@ class EmulatedMachine {
   int lane() const { return thread_ % kWarpLanes; }
   int warp() const { return thread_ / kWarpLanes; }
   int block(int axis) const { return runner_.block()[static_cast<std::size_t>(axis)]; }
+
+  void recompute_indices() const {}
 
   /// Tiles may be larger than the launch's shared_bytes; what lies beyond is out of bounds.
   template <class Tiles>
@@ -85,46 +89,52 @@ class EmulatedMachine {
   template <Major kA, Major kB, Accumulator kAccumulator, int kSteps>
   void mma_m8n8k4(AccumulatorFragment<kAccumulator>& c, const OperandFragment (&a)[kSteps],
                   const OperandFragment (&b)[kSteps], CallSite site = CallSite::current()) {
-    static_assert(kSteps <= kMaxMmaSteps,
-                  "the emulator gathers a call's operands before it starts");
-    constexpr std::uint32_t kArguments =
-        static_cast<std::uint32_t>(kSteps) << 3 | static_cast<std::uint32_t>(kA) << 2 |
-        static_cast<std::uint32_t>(kB) << 1 | static_cast<std::uint32_t>(kAccumulator);
-    MmaOperands& operands = runner_.mma_operands();
-    for (std::size_t step = 0; step < kSteps; ++step) {
-      std::memcpy(operands.a[step].pair[lane()], a[step].pair, sizeof a[step].pair);
-      std::memcpy(operands.b[step].pair[lane()], b[step].pair, sizeof b[step].pair);
-    }
-    accumulators<kAccumulator>(operands)[lane()] = &c;
-    if (runner_.arrive(thread_, {Collective::kMma, kArguments, site})) {
-      runner_.counted().mma_m8n8k4 += kSteps;
-      warp_mma_m8n8k4(runner_.profile(), kA, kB, std::span(operands.a).first(kSteps),
-                      std::span(operands.b).first(kSteps), accumulators<kAccumulator>(operands));
-    }
-    runner_.proceed(thread_);
+    AccumulatorFragment<kAccumulator>* const fragment = &c;
+    multiply_add<kA, kB, kAccumulator>(kSteps, {&fragment, 1}, a, b, site);
   }
 
-  float fma(float a, float b, float c) const { return std::fma(a, b, c); }
+  /// The order of the instructions shows in no result.
+  template <Major kA, Major kB, Operand /*kHeld*/, Accumulator kAccumulator, int kSteps, int kM,
+            int kN>
+  void mma_m8n8k4_outer(AccumulatorFragment<kAccumulator>* const (&c)[kM],
+                        const OperandFragment (&a)[kSteps][kM],
+                        const OperandFragment (&b)[kSteps][kN],
+                        CallSite site = CallSite::current()) {
+    static_assert(kM <= kMaxOuterFragments && kN <= kMaxOuterFragments,
+                  "the emulator decodes a step's operands before it multiplies");
+    multiply_add<kA, kB, kAccumulator>(kSteps, c, std::span(&a[0][0], kSteps * kM),
+                                       std::span(&b[0][0], kSteps * kN), site);
+  }
+
+  float fma(float a, float b, float c) const {
+    ++runner_.lane_calls().fma;
+    return std::fma(a, b, c);
+  }
   float exp2(float x) const {
     ++runner_.lane_calls().mufu;
-    return rounded_exp2(x);
+    return exp2_approx_ftz(x);
   }
   float log2(float x) const {
     ++runner_.lane_calls().mufu;
-    return rounded_log2(x);
+    return log2_approx_ftz(x);
   }
   float reciprocal(float x) const {
     ++runner_.lane_calls().mufu;
-    return 1.0f / x;
+    return reciprocal_rn(x);
   }
   std::uint32_t pack_halves(float low, float high) const {
     runner_.lane_calls().half_conversions += 2;
     return to_half(low).bits | static_cast<std::uint32_t>(to_half(high).bits) << 16;
   }
+  std::uint32_t upper_halves(std::uint32_t low, std::uint32_t high) const {
+    return (low >> 16) | (high & 0xffff0000u);
+  }
   float low_half(std::uint32_t pair) const {
+    ++runner_.lane_calls().half_widenings;
     return to_float(Half{static_cast<std::uint16_t>(pair)});
   }
   float high_half(std::uint32_t pair) const {
+    ++runner_.lane_calls().half_widenings;
     return to_float(Half{static_cast<std::uint16_t>(pair >> 16)});
   }
 
@@ -136,8 +146,40 @@ class EmulatedMachine {
     return {kind, sizeof(T), address, thread_, site};
   }
 
+  template <Major kA, Major kB, Accumulator kAccumulator>
+  void multiply_add(std::size_t steps, std::span<AccumulatorFragment<kAccumulator>* const> c,
+                    std::span<const OperandFragment> a, std::span<const OperandFragment> b,
+                    const CallSite& site) {
+    MmaOperands& operands = runner_.mma_operands();
+    const auto deposit = [this](std::span<const OperandFragment> from, auto& to) {
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        std::memcpy(to.at(i).pair[lane()], from[i].pair, sizeof from[i].pair);
+      }
+    };
+    deposit(a, operands.a);
+    deposit(b, operands.b);
+    auto& fragments = accumulators<kAccumulator>(operands);
+    for (std::size_t x = 0; x < c.size(); ++x) {
+      fragments[kWarpLanes * x + static_cast<std::size_t>(lane())] = c[x];
+    }
+    const std::size_t m = c.size(), n = b.size() / steps;
+    const auto shape = static_cast<std::uint32_t>(steps << 10 | m << 6 | n << 3);
+    constexpr auto kKind = static_cast<std::uint32_t>(
+        static_cast<int>(kA) << 2 | static_cast<int>(kB) << 1 | static_cast<int>(kAccumulator));
+    if (runner_.arrive(thread_, {Collective::kMma, shape | kKind, site})) {
+      const std::uint64_t instructions = steps * m * n;
+      runner_.counted().mma_m8n8k4 += instructions;
+      if (kAccumulator == Accumulator::kFp16) runner_.counted().mma_fp16acc += instructions;
+      warp_mma_m8n8k4_outer(
+          runner_.profile(), kA, kB,
+          {std::span(operands.a).first(a.size()), std::span(operands.b).first(b.size()), m, n},
+          fragments.data());
+    }
+    runner_.proceed(thread_);
+  }
+
   template <Accumulator kAccumulator>
-  static AccumulatorFragment<kAccumulator>* (&accumulators(MmaOperands& operands))[kWarpLanes] {
+  static auto& accumulators(MmaOperands& operands) {
     if constexpr (kAccumulator == Accumulator::kFp32) {
       return operands.c_fp32;
     } else {

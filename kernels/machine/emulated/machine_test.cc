@@ -55,6 +55,30 @@ TEST(EmulatedMachine, MultipliesTheFragmentsOfAWarp) {
   });
 }
 
+TEST(EmulatedMachine, MultipliesEveryFragmentOfAWithEveryOneOfB) {
+  // Row i of a[n][x] is (10 n + x, 0, 0, 0) and b[n][y] is all y + 1: c[x][y] is the same
+  // everywhere.
+  const auto half = [](int value) {
+    return static_cast<std::uint32_t>(to_half(static_cast<float>(value)).bits);
+  };
+  const auto report = run({}, [&](EmulatedMachine& machine) {
+    OperandFragment a[2][2], b[2][3];
+    for (int n = 0; n < 2; ++n) {
+      for (int x = 0; x < 2; ++x) a[n][x] = {{half(10 * n + x), 0}};
+      for (int y = 0; y < 3; ++y) b[n][y] = {{half(y + 1) * 0x10001u, half(y + 1) * 0x10001u}};
+    }
+    AccumulatorFragment<Accumulator::kFp32> c[2][3] = {};
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({c[0], c[1]}, a, b);
+    for (int x = 0; x < 2; ++x) {
+      for (int y = 0; y < 3; ++y) {
+        const auto sum = static_cast<float>((y + 1) * (10 + 2 * x));
+        for (const float element : c[x][y].element) EXPECT_EQ(element, sum);
+      }
+    }
+  });
+  EXPECT_EQ(report.counters.mma_m8n8k4, 2u * 2u * 3u);
+}
+
 TEST(EmulatedMachine, PacksAndWidensHalves) {
   run({}, [](EmulatedMachine& machine) {
     EXPECT_EQ(machine.pack_halves(1.0f, 2.0f), kOneTwo);
@@ -87,13 +111,19 @@ TEST(EmulatedMachine, CountsInstructionsOnceAWarp) {
     AccumulatorFragment<Accumulator::kFp16> c{};
     const OperandFragment operands[3] = {};
     machine.mma_m8n8k4<Major::kRow, Major::kRow>(c, operands, operands);
+    AccumulatorFragment<Accumulator::kFp32> wide{};
+    machine.mma_m8n8k4<Major::kRow, Major::kRow>(wide, operands, operands);
+    machine.fma(machine.low_half(c.pair[0]), machine.high_half(c.pair[0]), other);
     machine.store_global(&global[64 + 2 * thread], Bits64{});
     machine.add_global(&global[0], 1.0f);
   });
   const Counters& counters = report.counters;
-  EXPECT_EQ(counters.mma_m8n8k4, 2u * 3u);
+  EXPECT_EQ(counters.mma_m8n8k4, 2u * (3u + 3u));
+  EXPECT_EQ(counters.mma_fp16acc, 2u * 3u);
   EXPECT_EQ(counters.mufu, 2u);
   EXPECT_EQ(counters.half_conversions, 2u * 2u);
+  EXPECT_EQ(counters.half_widenings, 2u * 2u);
+  EXPECT_EQ(counters.fma, 2u);
   EXPECT_EQ(counters.shuffles, 2u);
   EXPECT_EQ(counters.barriers, 1u);
   EXPECT_EQ(counters.shared_loads, 2u);
@@ -103,6 +133,8 @@ TEST(EmulatedMachine, CountsInstructionsOnceAWarp) {
   EXPECT_EQ(counters.global_loads, 2u);
   EXPECT_EQ(counters.global_stores, 2u);
   EXPECT_EQ(counters.global_atomics, 2u);
+  EXPECT_EQ(counters.global_wavefronts, 2u * (1u + 2u + 1u));
+  EXPECT_EQ(counters.global_sectors_added, 2u);
 }
 
 TEST(EmulatedMachine, CountsTheSectorsOfAWarpInstruction) {

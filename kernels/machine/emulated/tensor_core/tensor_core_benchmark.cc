@@ -44,7 +44,7 @@ void warp_mma(benchmark::State& state, const ArithmeticProfile& profile) {
                                                          benchmark::Counter::kInvert);
 }
 
-const bool registered = [] {
+const bool kRegistered = [] {
   for (const ArithmeticProfile& profile : arithmetic_profiles()) {
     if (!profile.has_m8n8k4) continue;
     const std::string name = "m8n8k4/" + std::string(profile.name);

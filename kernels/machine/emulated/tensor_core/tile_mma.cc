@@ -126,12 +126,11 @@ struct FmaChain {
 
 /// The 256 outputs of a warp.
 template <Accumulator kAccumulator, typename Arithmetic>
-SPARKBENCH_LANE void step(const Arithmetic& arithmetic, const DecodedOperands& operands,
+SPARKBENCH_LANE void step(const Arithmetic& arithmetic, const DecodedA& a, const DecodedB& b,
                           WarpAccumulatorTiles& __restrict c) {
   for (int p = 0; p < kQuadPairs; ++p) {
     for (int r = 0; r < 8; ++r) {
-      const RowOperands row{operands.a[p][r], operands.a_exponent[p][r], operands.b[p],
-                            operands.b_exponent[p]};
+      const RowOperands row{a.value[p][r], a.exponent[p][r], b.value[p], b.exponent[p]};
       float* const outputs = c.value[p][r];
       for (int column = 0; column < 8; ++column) {
         outputs[column] = arithmetic.template dot<kAccumulator>(row, column, outputs[column]);
@@ -141,45 +140,47 @@ SPARKBENCH_LANE void step(const Arithmetic& arithmetic, const DecodedOperands& o
 }
 
 SPARKBENCH_VECTOR_CLONES
-void tensor_core_fp32(TensorCore core, const DecodedOperands& operands,
+void tensor_core_fp32(TensorCore core, const DecodedA& a, const DecodedB& b,
                       WarpAccumulatorTiles& __restrict c) {
-  step<Accumulator::kFp32>(core, operands, c);
+  step<Accumulator::kFp32>(core, a, b, c);
 }
 
 SPARKBENCH_VECTOR_CLONES
-void tensor_core_fp16(TensorCore core, const DecodedOperands& operands,
+void tensor_core_fp16(TensorCore core, const DecodedA& a, const DecodedB& b,
                       WarpAccumulatorTiles& __restrict c) {
-  step<Accumulator::kFp16>(core, operands, c);
+  step<Accumulator::kFp16>(core, a, b, c);
 }
 
 SPARKBENCH_VECTOR_CLONES
-void fma_chain_fp32(const DecodedOperands& operands, WarpAccumulatorTiles& __restrict c) {
-  step<Accumulator::kFp32>(FmaChain{}, operands, c);
+void fma_chain_fp32(const DecodedA& a, const DecodedB& b, WarpAccumulatorTiles& __restrict c) {
+  step<Accumulator::kFp32>(FmaChain{}, a, b, c);
 }
 
 SPARKBENCH_VECTOR_CLONES
-void fma_chain_fp16(const DecodedOperands& operands, WarpAccumulatorTiles& __restrict c) {
-  step<Accumulator::kFp16>(FmaChain{}, operands, c);
+void fma_chain_fp16(const DecodedA& a, const DecodedB& b, WarpAccumulatorTiles& __restrict c) {
+  step<Accumulator::kFp16>(FmaChain{}, a, b, c);
+}
+
+template <int kRows, int kColumns>
+SPARKBENCH_LANE void decode_tiles(const Half (&tiles)[kQuadPairs][kRows][kColumns],
+                                  DecodedTiles<kRows, kColumns>& decoded) {
+  const Half* const halves = &tiles[0][0][0];
+  std::int32_t special = 0;
+  for (int i = 0; i < kQuadPairs * kRows * kColumns; ++i) {
+    (&decoded.value[0][0][0])[i] = widened(halves[i]);
+    (&decoded.exponent[0][0][0])[i] = operand_exponent(halves[i]);
+    special |= mask_less(0x7bff, halves[i].bits & 0x7fff);
+  }
+  decoded.finite = special == 0;
 }
 
 }  // namespace
 
 SPARKBENCH_VECTOR_CLONES
-void decode(const WarpOperandTiles& tiles, DecodedOperands& decoded) {
-  std::int32_t special = 0;
-  for (int p = 0; p < kQuadPairs; ++p) {
-    const Half* const a = &tiles.a[p][0][0];
-    const Half* const b = &tiles.b[p][0][0];
-    for (int i = 0; i < 32; ++i) {
-      (&decoded.a[p][0][0])[i] = widened(a[i]);
-      (&decoded.b[p][0][0])[i] = widened(b[i]);
-      (&decoded.a_exponent[p][0][0])[i] = operand_exponent(a[i]);
-      (&decoded.b_exponent[p][0][0])[i] = operand_exponent(b[i]);
-      special |= mask_less(0x7bff, a[i].bits & 0x7fff) | mask_less(0x7bff, b[i].bits & 0x7fff);
-    }
-  }
-  decoded.finite = special == 0;
-}
+void decode(const Half (&a)[kQuadPairs][8][4], DecodedA& decoded) { decode_tiles(a, decoded); }
+
+SPARKBENCH_VECTOR_CLONES
+void decode(const Half (&b)[kQuadPairs][4][8], DecodedB& decoded) { decode_tiles(b, decoded); }
 
 SPARKBENCH_VECTOR_CLONES
 bool in_vector_range(const WarpAccumulatorTiles& tiles) {
@@ -195,22 +196,22 @@ bool in_vector_range(const WarpAccumulatorTiles& tiles) {
   return largest < 0x7f800000 && least >= kLeastExponent + kBias - 1u;
 }
 
-void tensor_core_step(Accumulator accumulator, int fraction_bits, const DecodedOperands& operands,
-                      WarpAccumulatorTiles& c) {
+void tensor_core_step(Accumulator accumulator, int fraction_bits, const DecodedA& a,
+                      const DecodedB& b, WarpAccumulatorTiles& c) {
   const TensorCore core{fraction_bits * kExponentUnit};
   if (accumulator == Accumulator::kFp16) {
-    tensor_core_fp16(core, operands, c);
+    tensor_core_fp16(core, a, b, c);
   } else {
-    tensor_core_fp32(core, operands, c);
+    tensor_core_fp32(core, a, b, c);
   }
 }
 
-void fma_chain_step(Accumulator accumulator, const DecodedOperands& operands,
+void fma_chain_step(Accumulator accumulator, const DecodedA& a, const DecodedB& b,
                     WarpAccumulatorTiles& c) {
   if (accumulator == Accumulator::kFp16) {
-    fma_chain_fp16(operands, c);
+    fma_chain_fp16(a, b, c);
   } else {
-    fma_chain_fp32(operands, c);
+    fma_chain_fp32(a, b, c);
   }
 }
 

@@ -36,10 +36,12 @@ void expect_fp32_step_as_defined(const ArithmeticProfile& profile, Sort sort, fl
   for (int i = 0; i < 256; ++i) (&before.value[0][0][0])[i] = fraction(generator) * largest_c;
   ASSERT_TRUE(in_vector_range(before));
   WarpAccumulatorTiles after = before;
-  DecodedOperands decoded;
-  decode(tiles, decoded);
-  ASSERT_TRUE(decoded.finite);
-  tensor_core_step(Accumulator::kFp32, profile.fraction_bits, decoded, after);
+  DecodedA a;
+  DecodedB b;
+  decode(tiles.a, a);
+  decode(tiles.b, b);
+  ASSERT_TRUE(a.finite && b.finite);
+  tensor_core_step(Accumulator::kFp32, profile.fraction_bits, a, b, after);
   for (int i = 0; i < 256; ++i) {
     const int p = i / 64, row = i / 8 % 8, column = i % 8;
     const float expected = dot_accumulate(profile, tiles.a[p][row], column_of(tiles, p, column),
@@ -77,24 +79,25 @@ TEST(TileMma, KnowsWhichAccumulatorsItCanTake) {
 }
 
 TEST(TileMma, FindsAnInfinityOrANanInAnyOperand) {
+  DecodedA a;
+  DecodedB b;
   for (const std::uint16_t special : {0x7c00, 0xfc00, 0x7e00, 0xffff}) {
     for (int i = 0; i < 128; ++i) {
       WarpOperandTiles tiles = {};
-      DecodedOperands decoded;
       (&tiles.a[0][0][0])[i] = Half{special};
-      decode(tiles, decoded);
-      EXPECT_FALSE(decoded.finite);
-      tiles = {};
       (&tiles.b[0][0][0])[i] = Half{special};
-      decode(tiles, decoded);
-      EXPECT_FALSE(decoded.finite);
+      decode(tiles.a, a);
+      decode(tiles.b, b);
+      EXPECT_FALSE(a.finite);
+      EXPECT_FALSE(b.finite);
     }
   }
-  DecodedOperands decoded;
   WarpOperandTiles largest = {};
-  largest.a[0][0][0] = Half{0x7bff};
-  decode(largest, decoded);
-  EXPECT_TRUE(decoded.finite);
+  largest.a[0][0][0] = largest.b[0][0][0] = Half{0x7bff};
+  decode(largest.a, a);
+  decode(largest.b, b);
+  EXPECT_TRUE(a.finite);
+  EXPECT_TRUE(b.finite);
 }
 
 }  // namespace

@@ -2,24 +2,13 @@
 
 #include <fmt/format.h>
 
-#include <charconv>
 #include <stdexcept>
 
+#include "kernels/machine/emulated/recorded_csv.h"
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
 
 namespace sparkbench {
 namespace {
-
-std::vector<std::string_view> split(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (std::size_t comma = line.find(','); comma != std::string_view::npos;
-       comma = line.find(',')) {
-    fields.push_back(line.substr(0, comma));
-    line.remove_prefix(comma + 1);
-  }
-  fields.push_back(line);
-  return fields;
-}
 
 /// The columns that a header must have once it is known whether it has `kind` and how many terms.
 std::vector<std::string> expected_columns(bool has_kind, std::size_t terms) {
@@ -35,32 +24,31 @@ std::vector<std::string> expected_columns(bool has_kind, std::size_t terms) {
 class Parser {
  public:
   Parser(std::string_view name, std::string_view header) : name_(name) {
-    const std::vector<std::string_view> found = split(header);
+    const std::vector<std::string_view> found = split_fields(header);
     has_kind_ = found[0] == "kind";
     for (const std::string_view column : found) terms_ += column.starts_with('a') ? 1 : 0;
     if (terms_ == 0 || terms_ % 4 != 0) {
-      fail(1, "a0", fmt::format("{} terms, expected a multiple of 4", terms_));
+      fail_at({name_, 1, "a0"}, fmt::format("{} terms, expected a multiple of 4", terms_));
     }
     columns_ = expected_columns(has_kind_, terms_);
     for (std::size_t i = 0; i < columns_.size(); ++i) {
       const std::string_view column = i < found.size() ? found[i] : "";
-      if (column != columns_[i]) fail(1, columns_[i], fmt::format("header has '{}' there", column));
+      if (column != columns_[i]) {
+        fail_at({name_, 1, columns_[i]}, fmt::format("header has '{}' there", column));
+      }
     }
-    if (found.size() > columns_.size()) fail(1, found[columns_.size()], "unknown column");
+    if (found.size() > columns_.size()) {
+      fail_at({name_, 1, found[columns_.size()]}, "unknown column");
+    }
   }
 
   VectorRow row(std::size_t line, std::string_view text) const {
-    const std::vector<std::string_view> fields = split(text);
-    if (fields.size() < columns_.size()) fail(line, columns_[fields.size()], "missing");
-    if (fields.size() > columns_.size()) {
-      fail(line, columns_.back(),
-           fmt::format("{} more fields after it than the header has",
-                       fields.size() - columns_.size()));
-    }
+    const std::vector<std::string_view> fields = split_fields(text);
+    check_field_count(fields, columns_, {name_, line, ""});
     std::size_t next = has_kind_ ? 1 : 0;
     const auto word = [&](std::size_t digits) {
       const std::size_t i = next++;
-      return hexadecimal(line, columns_[i], fields[i], digits);
+      return parse_hexadecimal(fields[i], digits, {name_, line, columns_[i]});
     };
     const auto half = [&] { return Half{static_cast<std::uint16_t>(word(4))}; };
     VectorRow row;
@@ -76,35 +64,11 @@ class Parser {
   }
 
  private:
-  [[noreturn]] void fail(std::size_t line, std::string_view column, std::string_view what) const {
-    throw std::runtime_error(fmt::format("{}: line {}, column {}: {}", name_, line, column, what));
-  }
-
-  std::uint32_t hexadecimal(std::size_t line, std::string_view column, std::string_view field,
-                            std::size_t digits) const {
-    if (field.size() > digits) {
-      fail(line, column, fmt::format("'{}' has more than {} digits", field, digits));
-    }
-    std::uint32_t value = 0;
-    const auto [end, error] = std::from_chars(field.data(), field.data() + field.size(), value, 16);
-    if (error != std::errc() || end != field.data() + field.size()) {
-      fail(line, column, fmt::format("'{}' is not a hexadecimal number", field));
-    }
-    return value;
-  }
-
   std::string name_;
   bool has_kind_ = false;
   std::size_t terms_ = 0;
   std::vector<std::string> columns_;
 };
-
-/// Reads a line without its end, be it "\n" or "\r\n".
-bool read_line(std::istream& in, std::string& line) {
-  if (!std::getline(in, line)) return false;
-  if (line.ends_with('\r')) line.pop_back();
-  return true;
-}
 
 void record(std::size_t& reproduced, ReplayResult& result, const Miss& compared) {
   if (compared.expected == compared.computed) {

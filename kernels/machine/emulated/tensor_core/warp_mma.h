@@ -3,6 +3,7 @@
 // m8n8k4 is computed with the host's vector instructions, the others from the scalar definition.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 
@@ -27,6 +28,25 @@ void warp_mma_m8n8k4(const ArithmeticProfile& profile, Major a_major, Major b_ma
 void warp_mma_m8n8k4(const ArithmeticProfile& profile, Major a_major, Major b_major,
                      std::span<const WarpOperands> a, std::span<const WarpOperands> b,
                      AccumulatorFragment<Accumulator::kFp16>* const (&c)[32]);
+
+inline constexpr std::size_t kMaxOuterFragments = 4;
+
+/// The operands of m x n products, at most kMaxOuterFragments each, over several k steps: of
+/// product (x, y), step k, they are a[m * k + x] and b[n * k + y].
+struct OuterOperands {
+  std::span<const WarpOperands> a, b;
+  std::size_t m, n;
+};
+
+/// mma.sync.m8n8k4 for each product and step, every operand decoded once. c[32 * x + lane] points
+/// to the lane's fragments of products (x, 0), (x, 1), ... Throws as warp_mma_m8n8k4() does, and
+/// for more fragments than kMaxOuterFragments.
+void warp_mma_m8n8k4_outer(const ArithmeticProfile& profile, Major a_major, Major b_major,
+                           const OuterOperands& operands,
+                           AccumulatorFragment<Accumulator::kFp32>* const* c);
+void warp_mma_m8n8k4_outer(const ArithmeticProfile& profile, Major a_major, Major b_major,
+                           const OuterOperands& operands,
+                           AccumulatorFragment<Accumulator::kFp16>* const* c);
 
 /// One lane's A (16 x kK, row-major) and B (kK x 8, column-major) of m16n8k8 and m16n8k16. With
 /// group = lane / 4 and pair = lane % 4 (PTX ISA, "Matrix Fragments for mma.m16n8k8/k16"):

@@ -136,6 +136,44 @@ TYPED_TEST(WarpMma, LeavesTheAccumulatorAloneWithoutAStep) {
       {arithmetic_profile("volta"), Major::kRow, Major::kRow, Sort::kAnyBits, 0}, generator);
 }
 
+TYPED_TEST(WarpMma, HasTheBitsOfSeparateProductsWhenTheyShareOperands) {
+  std::mt19937 generator(14);
+  constexpr std::size_t kM = 2, kN = 3, kSteps = 2;
+  const ArithmeticProfile& profile = arithmetic_profile("volta");
+  for (const Sort sort : kAllSorts) {
+    const std::vector<WarpOperands> a = random_operands(sort, kSteps * kM, generator);
+    const std::vector<WarpOperands> b = random_operands(sort, kSteps * kN, generator);
+    typename TestFixture::Fragment together[kM][32][kN] = {}, apart[32];
+    std::vector<typename TestFixture::Fragment*> c;
+    for (auto& lanes : together) {
+      for (auto& fragments : lanes) c.push_back(fragments);
+    }
+    warp_mma_m8n8k4_outer(profile, Major::kRow, Major::kColumn, {a, b, kM, kN}, c.data());
+    for (std::size_t product = 0; product < kM * kN; ++product) {
+      const std::size_t x = product / kN, y = product % kN;
+      typename TestFixture::Fragment* pointers[32];
+      for (int lane = 0; lane < 32; ++lane) pointers[lane] = &(apart[lane] = {});
+      const std::vector<WarpOperands> of_a = {a[x], a[kM + x]}, of_b = {b[y], b[kN + y]};
+      warp_mma_m8n8k4(profile, Major::kRow, Major::kColumn, of_a, of_b, pointers);
+      for (int lane = 0; lane < 32; ++lane) {
+        EXPECT_EQ(std::memcmp(&together[x][lane][y], &apart[lane], sizeof apart[lane]), 0);
+      }
+    }
+  }
+}
+
+TYPED_TEST(WarpMma, RefusesMoreFragmentsThanItDecodesAtOnce) {
+  const std::vector<WarpOperands> five(kMaxOuterFragments + 1), one(1);
+  std::vector<typename TestFixture::Fragment*> c(32 * five.size());
+  const auto multiply = [&](const OuterOperands& operands) {
+    warp_mma_m8n8k4_outer(arithmetic_profile("volta"), Major::kRow, Major::kRow, operands,
+                          c.data());
+  };
+  EXPECT_THROW(multiply({five, one, five.size(), 1}), std::invalid_argument);
+  EXPECT_THROW(multiply({one, five, 1, five.size()}), std::invalid_argument);
+  EXPECT_THROW(multiply({one, one, 0, 0}), std::invalid_argument);
+}
+
 TYPED_TEST(WarpMma, RefusesAProfileWithoutTheInstructionAndUnequalSteps) {
   typename TestFixture::Fragment fragments[32] = {};
   typename TestFixture::Fragment* pointers[32];
