@@ -19,10 +19,11 @@ namespace sparkbench {
 /// The fewest rounds that pass BigCrush (kernels/philox.h).
 inline constexpr int kDropoutRounds = 7;
 
-/// Dropout as a kernel takes it: no probability, only the integer threshold and the key.
+/// Dropout as a kernel takes it: no probability, only the integer threshold and
+/// the keys.
 struct Dropout {
   std::uint32_t threshold;  // elements whose byte is below it are dropped; 0 drops none
-  PhiloxKey key;
+  PhiloxRoundKeys<kDropoutRounds> keys;
 
   /// The probability that is really applied, threshold / 256.
   SPARK_HD float applied_p() const { return static_cast<float>(threshold) * (1.0f / 256.0f); }
@@ -35,13 +36,13 @@ SPARK_HD Dropout make_dropout(float p, std::uint64_t seed) {
   // p is in [0, 1), where truncation after adding a half rounds as lround does.
   // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const auto rounded = static_cast<std::uint32_t>(p * 256.0f + 0.5f);
-  return {rounded < 255u ? rounded : 255u, philox_key(seed)};
+  return {rounded < 255u ? rounded : 255u, philox_round_keys<kDropoutRounds>(philox_key(seed))};
 }
 
 /// The random bytes of one 64-column group's columns {8i + 2*pair, 8i + 2*pair + 1}, i = 0..7.
 SPARK_HD PhiloxBlock dropout_bytes(const Dropout& dropout, std::uint32_t batch_head,
                                    std::uint32_t row, std::uint32_t group, std::uint32_t pair) {
-  return philox4x32<kDropoutRounds>({{row, group, pair, batch_head}}, dropout.key);
+  return philox4x32<kDropoutRounds>({{row, group, pair, batch_head}}, dropout.keys);
 }
 
 /// The byte of `block` that decides column `column` of the group it was drawn for.

@@ -2,30 +2,38 @@
 #pragma once
 
 #include "kernels/dropout.h"
-#include "kernels/tile/row_layout.h"
+#include "kernels/tile/quad_grid.h"
 
 namespace sparkbench {
 
-/// Zeroes the dropped elements of a 64-key tile. A Philox call decides the same two columns of all
-/// eight 8-key groups of one row, all of which this lane owns, so no byte is wasted.
-/// `first_row` is the warp's first row, `key_group` the tile's first key / 64.
-template <Accumulator kAccumulator>
-SPARK_DEVICE void drop_probabilities(float (&p)[8][8], const Dropout& dropout, int lane,
-                                     std::uint32_t batch_head, int first_row, int key_group) {
-  using Layout = RowLayout<kAccumulator>;
+/// Zeroes the dropped elements of 16 rows and the keys first_key.. (a multiple of 16 * kSteps) in a
+/// 2 x 2 grid of quad-pairs: a call decides the quartets of one row and pair in all four steps of
+/// 64 keys.
+template <Accumulator kAccumulator, int kSteps>
+SPARK_DEVICE void drop_probabilities(float (&p)[kSteps][8], const Dropout& dropout, int lane,
+                                     std::uint32_t batch_head, int first_row, int first_key) {
+  using Layout = GridLayout<kAccumulator>;
+  static_assert(kSteps == 4 || kSteps == 2, "64 keys, or one half of them");
+  const std::uint32_t threshold_on_top = dropout.threshold << 24;
+  const bool is_second_half = kSteps == 2 && (first_key & 32) != 0;
 #pragma unroll
-  for (int i = 0; i < 8; i += 2) {
-    const int row = first_row + Layout::row(lane, Layout::slot(i));
-    const int pair = (Layout::column(lane, i) >> 1) & 3;
+  for (int quartet = 0; quartet < kQuartets; ++quartet) {
+    const int row = first_row + Layout::row(lane, Layout::slot(quartet));
     const PhiloxBlock bytes =
         dropout_bytes(dropout, batch_head, static_cast<std::uint32_t>(row),
-                      static_cast<std::uint32_t>(key_group), static_cast<std::uint32_t>(pair));
+                      static_cast<std::uint32_t>(first_key >> 6),
+                      static_cast<std::uint32_t>(Layout::pair(lane, quartet)));
 #pragma unroll
-    for (int group = 0; group < 8; ++group) {
+    for (int step = 0; step < kSteps; ++step) {
+      const std::uint32_t word =
+          is_second_half ? bytes.word[(step + 2) & 3] : bytes.word[step];  // byte 2h + e of it
 #pragma unroll
-      for (int odd = 0; odd < 2; ++odd) {
-        const auto column = static_cast<std::uint32_t>(8 * group + odd);
-        if (dropout_byte(bytes, column) < dropout.threshold) p[group][i + odd] = 0.0f;
+      for (int i = 0; i < 4; ++i) {
+        // The byte on top: what lies below it never decides.
+        const std::uint32_t byte_and_rest = word << (24 - 8 * i);
+        if (byte_and_rest < threshold_on_top) {
+          p[step][quartet_element(quartet, i >> 1, i & 1)] = 0.0f;
+        }
       }
     }
   }

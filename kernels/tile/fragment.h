@@ -19,6 +19,7 @@
 namespace sparkbench {
 
 enum class Major { kRow, kColumn };
+enum class Operand { kA, kB };
 
 /// Four halves of A or B, the lower index in the lower half of a pair.
 struct OperandFragment {

@@ -4,7 +4,6 @@
 
 #include "kernels/machine/emulated/launch.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/tile/row_layout.h"
 
 namespace sparkbench {
 namespace {
@@ -14,22 +13,22 @@ EmulationOptions volta_options() { return {.profile = &arithmetic_profile("volta
 /// Every lane holds row * 8 + column of its quad-pair's tile, and must end up with its whole row.
 template <Accumulator kAccumulator>
 void expect_whole_rows() {
-  using Layout = RowLayout<kAccumulator>;
+  constexpr bool kIsFp32 = kAccumulator == Accumulator::kFp32;
   OperandFragment operand[32][2];
   const LaunchShape shape{.kernel = "exchange", .grid = {1, 1, 1}, .threads = 32};
   const EmulationReport report = emulate(shape, {}, volta_options(), [&](EmulatedMachine& machine) {
     const int lane = machine.lane();
     float value[8];
     for (int i = 0; i < 8; ++i) {
-      value[i] =
-          static_cast<float>(8 * Layout::row(lane, Layout::slot(i)) + Layout::column(lane, i));
+      const int row = kIsFp32 ? fp32_row(lane, i) : owned_row(lane);
+      const int column = kIsFp32 ? fp32_column(lane, i) : i;
+      value[i] = static_cast<float>(8 * (8 * quad_pair(lane) + row) + column);
     }
     to_operand_rows<kAccumulator>(machine, value, operand[lane]);
   });
   EXPECT_EQ(report.findings_total, 0u);
   for (int lane = 0; lane < 32; ++lane) {
     const int row = 8 * quad_pair(lane) + owned_row(lane);
-    EXPECT_EQ(Layout::row(lane, Layout::operand_slot(lane)), row);
     for (int column = 0; column < 8; ++column) {
       const std::uint32_t pair = operand[lane][column / 4].pair[column % 4 / 2];
       const Half half{static_cast<std::uint16_t>(column % 2 == 0 ? pair : pair >> 16)};

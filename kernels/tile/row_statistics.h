@@ -1,50 +1,34 @@
-// What the backward pass needs of each query row, staged in shared memory for a tile of queries.
+// What the backward pass needs of each query row, prepared once for all blocks of keys.
 #pragma once
 
-#include <cmath>
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/machine/machine.h"
-#include "kernels/tile/fragment.h"
-#include "kernels/tile/log2e.h"
+#include "kernels/tile/quad_grid.h"
 
 namespace sparkbench {
 
-/// Of one query, 8 bytes: P = exp2(scale_log2 * S + offset), dS = P * (dP - delta).
+/// Of one query: what softmax_gradient (softmax_gradient.h) subtracts.
 struct alignas(8) RowStatistics {
-  float offset;  // -lse * log2(e); -inf, so that P = 0, for a row without keys or past the end
-  float delta;   // rowsum(d_o * o)
+  float offset;  // P 2^kLog2 = exp2(scale_log2 * S + offset); -inf, so that P = 0, for a row
+                 // without keys or past the end
+  float delta;   // rowsum(d_o * o), in the units of softmax_gradient
 };
 
-/// Reads a row's statistics; `index` counts in [batch, heads, seqlen_q].
-template <class Machine>
-SPARK_DEVICE RowStatistics load_row_statistics(Machine& machine, const float* lse,
-                                               const float* delta, std::size_t index,
-                                               bool is_inside) {
-  if (!is_inside) return {-INFINITY, 0.0f};
-  const float row_lse = machine.template load_global<float>(lse + index);
-  const float offset = row_lse == -INFINITY ? -INFINITY : -row_lse * kLog2E;
-  return {offset, machine.template load_global<float>(delta + index)};
+/// Where a row's statistics are among those of 16 rows: rows x and x + 2, which one lane holds of
+/// FP32 accumulators, are neighbours, so that one load brings both.
+SPARK_HD int statistics_place(int row) { return (row & ~3) | ((row & 1) << 1) | ((row >> 1) & 1); }
+
+/// The statistics of this lane's rows of a 16-row group.
+template <Accumulator kAccumulator, class Machine>
+SPARK_DEVICE void load_statistics(Machine& machine, const RowStatistics* group,
+                                  RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane]) {
+  using Bits = std::conditional_t<GridLayout<kAccumulator>::kRowsPerLane == 2, Bits128, Bits64>;
+  static_assert(sizeof(Bits) == sizeof row, "one load brings all of a lane's rows");
+  const int first_row = GridLayout<kAccumulator>::row(machine.lane(), 0);
+  const auto bits = machine.template load_global<Bits>(group + statistics_place(first_row));
+  memcpy(&row, &bits, sizeof row);
 }
-
-/// The statistics of a tile of kQueries consecutive queries.
-template <int kQueries>
-struct StatisticsTile {
-  RowStatistics row[kQueries];
-
-  template <class Machine>
-  SPARK_DEVICE void store(Machine& machine, int query, const RowStatistics& statistics) {
-    Bits64 bits;
-    memcpy(&bits, &statistics, sizeof bits);
-    machine.store_shared(&row[query], bits);
-  }
-  template <class Machine>
-  SPARK_DEVICE RowStatistics load(Machine& machine, int query) {
-    const Bits64 bits = machine.template load_shared<Bits64>(&row[query]);
-    RowStatistics statistics;
-    memcpy(&statistics, &bits, sizeof bits);
-    return statistics;
-  }
-};
 
 }  // namespace sparkbench

@@ -23,10 +23,10 @@ class BackwardEmulation {
                     const EmulationOptions& options, bool is_deterministic)
       : problem_(problem),
         options_(options),
-        delta_(problem.lse_elements()),
-        dq_sum_(is_deterministic ? 0 : problem.q_elements()),
-        params_(backward_params(problem, tensors,
-                                {delta_.data(), is_deterministic ? nullptr : dq_sum_.data()})),
+        statistics_(all_workspace_rows(problem)),
+        dq_sums_(dq_sums_bytes(problem, is_deterministic) / sizeof(float)),
+        params_(backward_params(
+            problem, tensors, {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data()})),
         name_(accumulator == Accumulator::kFp16 ? "volta-fp16acc/bwd" : "volta-fp32acc/bwd") {}
 
   /// `rows` in all, `rows_per_block` a block; `tiles` of kBackwardSampleRows rows, empty: all.
@@ -39,13 +39,22 @@ class BackwardEmulation {
                       .shared_bytes = shared_bytes};
     for (const auto& tile : tiles) append_blocks(tile, rows_per_block, shape);
     const BackwardParams params = params_;
-    add_report(report_, emulate(shape, regions(), options_,
-                                [&](EmulatedMachine& machine) { kernel(machine, params); }));
+    EmulationReport launched = emulate(shape, regions(), options_,
+                                       [&](EmulatedMachine& machine) { kernel(machine, params); });
+    if (is_restricted_) launched.grid_counters = {};
+    add_report(report_, launched);
   }
 
+  /// Launches that follow are no part of the whole pass: the sampled keys tell its counts.
   void restrict_queries(int begin, int end) {
+    is_restricted_ = true;
     params_.query_begin = begin;
     params_.query_end = std::min(end, problem_.seqlen_q);
+  }
+  void lift_restriction() {
+    is_restricted_ = false;
+    params_.query_begin = 0;
+    params_.query_end = problem_.seqlen_q;
   }
   const Problem& problem() const { return problem_; }
   EmulationReport take_report() { return std::move(report_); }
@@ -76,17 +85,19 @@ class BackwardEmulation {
         {"dq", t.dq, q_bytes, false, true},
         {"dk", t.dk, k_bytes, false, true},
         {"dv", t.dv, k_bytes, false, true},
-        {"delta", delta_.data(), delta_.size() * sizeof(float), true, true}};
-    if (!dq_sum_.empty()) {
-      all.push_back({"dq_sum", dq_sum_.data(), dq_sum_.size() * sizeof(float), true, true});
+        {"statistics", statistics_.data(), statistics_bytes(problem_), true, true}};
+    if (!dq_sums_.empty()) {
+      all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
     return all;
   }
 
   const Problem& problem_;
   const EmulationOptions& options_;
-  std::vector<float> delta_, dq_sum_;
+  std::vector<RowStatistics> statistics_;
+  std::vector<float> dq_sums_;
   BackwardParams params_;
+  bool is_restricted_ = false;
   std::string name_;
   EmulationReport report_;
 };
@@ -104,20 +115,23 @@ Tiles tiles_of_same_heads(const Tiles& tiles, int rows) {
   return all;
 }
 
-template <int kHeadDim>
-void emulate_delta(BackwardEmulation& emulation, const Tiles& tiles) {
+template <Accumulator kAccumulator, int kHeadDim>
+void emulate_statistics(BackwardEmulation& emulation, const Tiles& tiles) {
   emulation.launch(
       [](EmulatedMachine& machine, const BackwardParams& params) {
-        attention_backward_delta<kHeadDim>(machine, params);
+        prepare_statistics<kAccumulator, kHeadDim>(machine, params);
       },
-      emulation.problem().seqlen_q, kRowsPerBlock, kRowThreads, 0, tiles);
+      workspace_rows(emulation.problem().seqlen_q), kRowsPerBlock, kRowThreads, 0, tiles);
 }
 
-template <int kHeadDim>
+template <Accumulator kAccumulator, int kHeadDim>
 void emulate_round_dq(BackwardEmulation& emulation, const Tiles& tiles) {
-  emulation.launch([](EmulatedMachine& machine,
-                      const BackwardParams& params) { round_dq<kHeadDim>(machine, params); },
-                   emulation.problem().seqlen_q, kRowsPerBlock, kRowThreads, 0, tiles);
+  emulation.launch(
+      [](EmulatedMachine& machine, const BackwardParams& params) {
+        round_dq<kAccumulator, kHeadDim>(machine, params);
+      },
+      emulation.problem().seqlen_q, kRowsPerBlock, kRowThreads, sizeof(RoundDqTiles<kHeadDim>),
+      tiles);
 }
 
 template <class Config>
@@ -150,8 +164,8 @@ void emulate_sampled_dq(BackwardEmulation& emulation, const Tiles& query_tiles) 
     emulate_key_gradients<Config>(emulation,
                                   tiles_of_same_heads({tile}, emulation.problem().seqlen_k));
   }
-  emulation.restrict_queries(0, emulation.problem().seqlen_q);
-  emulate_round_dq<Config::kHeadDim>(emulation, query_tiles);
+  emulation.lift_restriction();
+  emulate_round_dq<Config::kAccumulator, Config::kHeadDim>(emulation, query_tiles);
 }
 
 }  // namespace
@@ -164,7 +178,8 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
   sampled.insert(sampled.end(), sample.key_tiles.begin(), sample.key_tiles.end());
   visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
     constexpr int kHeadDim = head_dim.value;
-    emulate_delta<kHeadDim>(emulation, tiles_of_same_heads(sampled, problem.seqlen_q));
+    emulate_statistics<mma.value, kHeadDim>(emulation,
+                                            tiles_of_same_heads(sampled, problem.seqlen_q));
     if (is_deterministic) {
       using Config = BackwardConfig<mma.value, kHeadDim, dropout.value, false>;
       emulate_key_gradients<Config>(emulation, sample.key_tiles);
@@ -175,7 +190,7 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
     using Config = BackwardConfig<mma.value, kHeadDim, dropout.value, true>;
     if (!sample.is_everything()) emulate_sampled_dq<Config>(emulation, sample.query_tiles);
     emulate_key_gradients<Config>(emulation, sample.key_tiles);
-    if (sample.is_everything()) emulate_round_dq<kHeadDim>(emulation, {});
+    if (sample.is_everything()) emulate_round_dq<mma.value, kHeadDim>(emulation, {});
   });
   return emulation.take_report();
 }

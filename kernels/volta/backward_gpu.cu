@@ -10,31 +10,31 @@
 namespace sparkbench::volta {
 namespace {
 
-template <int kHeadDim>
+template <Accumulator kAccumulator, int kHeadDim>
 __global__ void __launch_bounds__(kRowThreads)
-    attention_backward_delta_kernel(const BackwardParams params) {
+    prepare_statistics_kernel(const BackwardParams params) {
   GpuMachine machine;
-  attention_backward_delta<kHeadDim>(machine, params);
+  prepare_statistics<kAccumulator, kHeadDim>(machine, params);
 }
 
 template <class Config>
-__global__ void __launch_bounds__(Config::kThreads)
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerSm)
     attention_backward_kernel(const BackwardParams params) {
   GpuMachine machine;
   attention_backward<Config>(machine, params);
 }
 
 template <class Config>
-__global__ void __launch_bounds__(Config::kThreads)
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerSm)
     attention_backward_dq_kernel(const BackwardParams params) {
   GpuMachine machine;
   attention_backward_dq<Config>(machine, params);
 }
 
-template <int kHeadDim>
+template <Accumulator kAccumulator, int kHeadDim>
 __global__ void __launch_bounds__(kRowThreads) round_dq_kernel(const BackwardParams params) {
   GpuMachine machine;
-  round_dq<kHeadDim>(machine, params);
+  round_dq<kAccumulator, kHeadDim>(machine, params);
 }
 
 /// A launch's place: the problem's heads and batch entries are grid axes y and z.
@@ -42,6 +42,7 @@ struct Launch {
   const Problem& problem;
   const BackwardParams& params;
   CUstream_st* stream;
+  std::size_t shared_bytes_per_block;  // that the device has
 
   template <class Kernel>
   void operator()(Kernel kernel, int blocks, int threads, int shared_bytes) const {
@@ -68,6 +69,38 @@ void launch_dq(const Launch& launch) {
          sizeof(BackwardDqTiles<Config>));
 }
 
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
+void launch_key_gradients_that_fit(const Launch& launch) {
+  using Config = BackwardConfig<kAccumulator, kHeadDim, kHasDropout, kComputesDq>;
+  if constexpr (kHeadDim == 128) {
+    if (sizeof(BackwardTiles<Config>) > launch.shared_bytes_per_block) {
+      return launch_key_gradients<
+          BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, kBackwardStepOf64KiB>>(
+          launch);
+    }
+  }
+  launch_key_gradients<Config>(launch);
+}
+
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
+void launch_dq_that_fits(const Launch& launch) {
+  using Config = BackwardDqConfig<kAccumulator, kHeadDim, kHasDropout>;
+  if constexpr (kHeadDim == 128) {
+    if (sizeof(BackwardDqTiles<Config>) > launch.shared_bytes_per_block) {
+      return launch_dq<
+          BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB>>(launch);
+    }
+  }
+  launch_dq<Config>(launch);
+}
+
+std::size_t shared_bytes_per_block() {
+  int device = 0, bytes = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return static_cast<std::size_t>(bytes);
+}
+
 }  // namespace
 
 void launch_backward(Accumulator accumulator, const Problem& problem,
@@ -75,19 +108,20 @@ void launch_backward(Accumulator accumulator, const Problem& problem,
                      CUstream_st* stream) {
   const BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, is_deterministic));
-  const Launch launch{problem, params, stream};
+  const Launch launch{problem, params, stream, shared_bytes_per_block()};
   visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
     constexpr int kHeadDim = head_dim.value;
-    const int row_blocks = ceil_divide(problem.seqlen_q, kRowsPerBlock);
-    launch(attention_backward_delta_kernel<kHeadDim>, row_blocks, kRowThreads, 0);
+    launch(prepare_statistics_kernel<mma.value, kHeadDim>,
+           workspace_rows(problem.seqlen_q) / kRowsPerBlock, kRowThreads, 0);
     if (is_deterministic) {
-      launch_key_gradients<BackwardConfig<mma.value, kHeadDim, dropout.value, false>>(launch);
-      launch_dq<BackwardDqConfig<mma.value, kHeadDim, dropout.value>>(launch);
+      launch_key_gradients_that_fit<mma.value, kHeadDim, dropout.value, false>(launch);
+      launch_dq_that_fits<mma.value, kHeadDim, dropout.value>(launch);
     } else {
-      CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sum, 0,
-                                 dq_sum_bytes(problem, is_deterministic), stream));
-      launch_key_gradients<BackwardConfig<mma.value, kHeadDim, dropout.value, true>>(launch);
-      launch(round_dq_kernel<kHeadDim>, row_blocks, kRowThreads, 0);
+      CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0,
+                                 dq_sums_bytes(problem, is_deterministic), stream));
+      launch_key_gradients_that_fit<mma.value, kHeadDim, dropout.value, true>(launch);
+      launch(round_dq_kernel<mma.value, kHeadDim>, ceil_divide(problem.seqlen_q, kRowsPerBlock),
+             kRowThreads, sizeof(RoundDqTiles<kHeadDim>));
     }
   });
 }

@@ -2,14 +2,38 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/tile/row_statistics.h"
 #include "kernels/volta/forward_params.h"
+#include "kernels/volta/query_gradient_sums.h"
 
 namespace sparkbench::volta {
 
+/// What the rows of a head are rounded up to in the workspace: every kernel's blocks of queries are
+/// whole there.
+inline constexpr int kWorkspaceBlock = 128;
+
+/// Rows of the workspace for each head.
+SPARK_HD int workspace_rows(int seqlen_q) {
+  return (seqlen_q + kWorkspaceBlock - 1) / kWorkspaceBlock * kWorkspaceBlock;
+}
+
 /// Memory that the backward pass needs besides its tensors, linear in seqlen_q.
 struct BackwardWorkspace {
-  float* delta;   // [batch, heads, seqlen_q], rowsum(d_o * o)
-  float* dq_sum;  // [batch, seqlen_q, heads, head_dim], zeros at launch; null when deterministic
+  RowStatistics*
+      statistics;  // [batch * heads, workspace_rows], 16 rows in statistics_place's order
+  float* dq_sums;  // query_gradient_sums.h; zeros at launch, null when deterministic
+
+  SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int seqlen_q) const {
+    return statistics + first_row(batch_head, seqlen_q);
+  }
+  SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int seqlen_q, int head_dim) const {
+    return dq_sums + first_row(batch_head, seqlen_q) * static_cast<std::size_t>(head_dim);
+  }
+
+ private:
+  SPARK_HD static std::size_t first_row(std::uint32_t batch_head, int seqlen_q) {
+    return batch_head * static_cast<std::size_t>(workspace_rows(seqlen_q));
+  }
 };
 
 struct BackwardParams {
@@ -20,7 +44,8 @@ struct BackwardParams {
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e)
   Dropout dropout;
-  int query_begin, query_end;  // only these queries take part; all of them but in a sampled check
+  int query_begin, query_end;  // only these queries take part: all of them but in a sampled check,
+                               // where both are multiples of kWorkspaceBlock, or the end
 };
 
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,

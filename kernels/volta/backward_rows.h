@@ -1,34 +1,16 @@
-// The row-wise kernels around the backward products: D = rowsum(dO * O) before them, and dQ from
-// its fp32 sums to fp16 after them. Eight lanes a row, 16 rows of one head a block.
+// The row-wise kernels around the backward products: each query's statistics before them, and dQ
+// from its FP32 sums to fp16 after them.
 #pragma once
 
-#include <cstring>
-
-#include "kernels/machine/machine.h"
+#include "kernels/tile/output_tile.h"
+#include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_params.h"
 
 namespace sparkbench::volta {
 
-inline constexpr int kRowLanes = 8;
-inline constexpr int kRowThreads = 128;
-inline constexpr int kRowsPerBlock = kRowThreads / kRowLanes;
-
-/// A row of [batch, seqlen_q, heads, head_dim], and this lane's place among its eight.
-struct RowShare {
-  bool is_inside;
-  int part;
-  std::size_t first_half;  // of the row
-  std::size_t row_index;   // in [batch, heads, seqlen_q]
-};
-
-template <int kHeadDim, class Machine>
-SPARK_DEVICE RowShare locate_row(const Machine& machine, const BackwardParams& params) {
-  const int row = machine.block(0) * kRowsPerBlock + machine.thread() / kRowLanes;
-  const int head = machine.block(1), batch = machine.block(2);
-  return {row < params.mask.seqlen_q, machine.thread() % kRowLanes,
-          row_offset(batch, row, head, params.mask.seqlen_q, params.heads, kHeadDim),
-          lse_offset(batch, head, row, params.heads, params.mask.seqlen_q)};
-}
+/// Of both kernels: rows of a block, all of one head. A warp has 16 of them.
+inline constexpr int kRowsPerBlock = 64;
+inline constexpr int kRowThreads = 32 * kRowsPerBlock / kGridRows;
 
 /// sum + a . b over eight halves each, in ascending order.
 template <class Machine>
@@ -41,48 +23,86 @@ SPARK_DEVICE float dot_halves(Machine& machine, const Bits128& a, const Bits128&
   return sum;
 }
 
-/// delta = rowsum(d_o * o), in fp32.
+/// rowsum(d_o * o) of a row that begins at half `first`, in FP32, its eight lanes each with part of
+/// it. Lane 8n + i has chunks i, i + 8, ...
 template <int kHeadDim, class Machine>
-SPARK_DEVICE void attention_backward_delta(Machine& machine, const BackwardParams& params) {
-  const RowShare share = locate_row<kHeadDim>(machine, params);
+SPARK_DEVICE float row_dot(Machine& machine, const BackwardTensors& tensors, std::size_t first,
+                           bool is_inside) {
   float sum = 0.0f;
 #pragma unroll
-  for (int column = 8 * share.part; column < kHeadDim; column += 8 * kRowLanes) {
-    if (!share.is_inside) continue;
-    const std::size_t at = share.first_half + static_cast<std::size_t>(column);
-    sum = dot_halves(machine, machine.template load_global<Bits128>(params.tensors.o + at),
-                     machine.template load_global<Bits128>(params.tensors.d_o + at), sum);
+  for (int column = 0; column < kHeadDim; column += 64) {
+    if (!is_inside) continue;
+    const std::size_t at = first + static_cast<std::size_t>(column + 8 * (machine.lane() % 8));
+    sum = dot_halves(machine, machine.template load_global<Bits128>(tensors.o + at),
+                     machine.template load_global<Bits128>(tensors.d_o + at), sum);
   }
 #pragma unroll
-  for (int distance = kRowLanes / 2; distance > 0; distance /= 2) {
-    sum += machine.shuffle_xor(sum, distance);
-  }
-  if (share.is_inside && share.part == 0) {
-    machine.store_global(params.workspace.delta + share.row_index, sum);
+  for (int distance = 4; distance > 0; distance /= 2) sum += machine.shuffle_xor(sum, distance);
+  return sum;
+}
+
+/// The statistics of every row of the workspace; those past the end keep P at zero.
+template <Accumulator kAccumulator, int kHeadDim, class Machine>
+SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
+  const int seqlen_q = params.mask.seqlen_q;
+  const int head = machine.block(1), batch = machine.block(2);
+  const int first_row = kRowsPerBlock * machine.block(0) + kGridRows * machine.warp();
+  RowStatistics* const statistics =
+      params.workspace.statistics_of(batch * params.heads + head, seqlen_q) + first_row;
+#pragma unroll
+  for (int first = 0; first < kGridRows; first += 4) {
+    const int row_of_group = first + machine.lane() / 8;
+    const int row = first_row + row_of_group;
+    const bool is_inside = row < seqlen_q;
+    const float delta = row_dot<kHeadDim>(
+        machine, params.tensors, row_offset(batch, row, head, seqlen_q, params.heads, kHeadDim),
+        is_inside);
+    if (machine.lane() % 8 != 0) continue;
+    const float* const lse =
+        params.tensors.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
+    const RowStatistics of_row =
+        is_inside ? row_statistics<kAccumulator>(machine.template load_global<float>(lse), delta,
+                                                 params.dropout.keep_scale())
+                  : RowStatistics{-INFINITY, 0.0f};
+    Bits64 bits;
+    memcpy(&bits, &of_row, sizeof bits);
+    machine.store_global(statistics + statistics_place(row_of_group), bits);
   }
 }
 
-/// dq = fp16(scale * dq_sum).
-template <int kHeadDim, class Machine>
+/// A block's shared memory in round_dq.
+template <int kHeadDim>
+struct RoundDqTiles {
+  OutputTile<kHeadDim> of_warp[kRowThreads / 32];
+};
+
+/// dq = fp16(scale * dq_sums / (1 - dropout_p)).
+template <Accumulator kAccumulator, int kHeadDim, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
-  const RowShare share = locate_row<kHeadDim>(machine, params);
+  const int seqlen_q = params.mask.seqlen_q;
+  const int head = machine.block(1), batch = machine.block(2);
+  const int first_row = kRowsPerBlock * machine.block(0) + kGridRows * machine.warp();
+  const float* const sums =
+      params.workspace.dq_sums_of(batch * params.heads + head, seqlen_q, kHeadDim) +
+      sum_block_offset(first_row / kGridRows, 0, kHeadDim) + machine.lane();
+  AccumulatorFragment<Accumulator::kFp32> dq[kHeadDim / kGridColumns];
 #pragma unroll
-  for (int column = 8 * share.part; column < kHeadDim; column += 8 * kRowLanes) {
-    if (!share.is_inside) continue;
-    const std::size_t at = share.first_half + static_cast<std::size_t>(column);
-    Bits128 halves;
+  for (int group = 0; group < kHeadDim / kGridColumns; ++group) {
 #pragma unroll
-    for (int quarter = 0; quarter < 2; ++quarter) {
-      const auto sums =
-          machine.template load_global<Bits128>(params.workspace.dq_sum + at + 4 * quarter);
-      float value[4];
-      memcpy(value, &sums, sizeof value);
-      for (float& element : value) element *= params.scale;
-      halves.word[2 * quarter] = machine.pack_halves(value[0], value[1]);
-      halves.word[2 * quarter + 1] = machine.pack_halves(value[2], value[3]);
+    for (int i = 0; i < 8; ++i) {
+      dq[group].element[i] = machine.template load_global<float>(sums + 32 * (8 * group + i));
     }
-    machine.store_global(params.tensors.dq + at, halves);
   }
+  float factor[GridLayout<kAccumulator>::kRowsPerLane];
+#pragma unroll
+  for (float& value : factor) value = params.scale * params.dropout.keep_scale();
+  OutputTile<kHeadDim>& tile =
+      machine.template shared<RoundDqTiles<kHeadDim>>().of_warp[machine.warp()];
+  store_output<kAccumulator>(machine, tile, factor, dq);
+  machine.sync_warp();
+  Half* const rows =
+      params.tensors.dq + row_offset(batch, first_row, head, seqlen_q, params.heads, kHeadDim);
+  write_rows(machine, tile, {rows, params.heads * kHeadDim, seqlen_q - first_row});
 }
 
 }  // namespace sparkbench::volta

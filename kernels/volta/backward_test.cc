@@ -124,10 +124,10 @@ TEST_P(VoltaBackward, MatchesTheDefinitionForEveryMaskDropoutAndMode) {
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(64, 128),
-                                          testing::Values(Lengths{1, 1}, Lengths{31, 127},
-                                                          Lengths{32, 128}, Lengths{33, 129},
-                                                          Lengths{131, 131}, Lengths{2, 193},
-                                                          Lengths{193, 5})));
+                                          testing::Values(Lengths{1, 1}, Lengths{63, 127},
+                                                          Lengths{64, 128}, Lengths{65, 129},
+                                                          Lengths{31, 64}, Lengths{131, 131},
+                                                          Lengths{2, 193}, Lengths{193, 5})));
 
 Problem small_problem() {
   return {.batch = 2,

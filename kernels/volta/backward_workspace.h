@@ -6,27 +6,34 @@
 
 namespace sparkbench::volta {
 
-/// D, rounded up so that the sums of dQ behind it are aligned like a fresh allocation.
-inline std::size_t delta_bytes(const Problem& problem) {
-  constexpr std::size_t kAlignment = 256;
-  return (problem.lse_elements() * sizeof(float) + kAlignment - 1) / kAlignment * kAlignment;
+/// Rows of the workspace, over all heads.
+inline std::size_t all_workspace_rows(const Problem& problem) {
+  return static_cast<std::size_t>(problem.batch) * static_cast<std::size_t>(problem.heads) *
+         static_cast<std::size_t>(workspace_rows(problem.seqlen_q));
 }
 
-inline std::size_t dq_sum_bytes(const Problem& problem, bool is_deterministic) {
-  return is_deterministic ? 0 : problem.q_elements() * sizeof(float);
+/// A multiple of 1 KiB, so that the sums of dQ behind it are aligned like a fresh allocation.
+inline std::size_t statistics_bytes(const Problem& problem) {
+  return all_workspace_rows(problem) * sizeof(RowStatistics);
 }
 
-/// Device bytes of the whole workspace, linear in seqlen_q: D, and unless deterministic the fp32
-/// sums of dQ.
+inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) {
+  return is_deterministic ? 0
+                          : all_workspace_rows(problem) *
+                                static_cast<std::size_t>(problem.head_dim) * sizeof(float);
+}
+
+/// Device bytes of the whole workspace, linear in seqlen_q: the row statistics, and unless
+/// deterministic the FP32 sums of dQ.
 inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
-  return delta_bytes(problem) + dq_sum_bytes(problem, is_deterministic);
+  return statistics_bytes(problem) + dq_sums_bytes(problem, is_deterministic);
 }
 
 inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,
                                            bool is_deterministic) {
   auto* const bytes = static_cast<unsigned char*>(memory);
-  void* const dq_sum = is_deterministic ? nullptr : bytes + delta_bytes(problem);
-  return {static_cast<float*>(memory), static_cast<float*>(dq_sum)};
+  void* const dq_sums = is_deterministic ? nullptr : bytes + statistics_bytes(problem);
+  return {static_cast<RowStatistics*>(memory), static_cast<float*>(dq_sums)};
 }
 
 }  // namespace sparkbench::volta

@@ -1,116 +1,181 @@
 // Fused attention forward for Volta's m8n8k4: O = dropout(softmax(scale Q K^T + mask)) V.
 // SparkAttention (Xu et al.), section 3.2, with the online softmax of FlashAttention-2.
 //
-// One block computes kBlockM = 128 query rows of one head, each of its four warps 32 of them, a
-// quad-pair 8:
-//    1  Q tile to shared memory
-//    2  for each tile of kBlockN = 64 keys that a row of the block may see:
-//    3      K and V tiles to shared memory
+// One block computes kBlockM query rows of one head, each of its warps 32 of them:
+//    1  Q tile and the first K and V tiles to shared memory
+//    2  for each tile of kBlockN keys that a row of the block may see:
+//    3      the next K tile from global memory to registers
 //    4      S = Q K^T                                  tensor cores
 //    5      S = -inf where masked                      only tiles that the mask cuts
 //    6      m, l, P = online softmax of S, in FP32     registers
 //    7      P = 0 where dropped                        registers
-//    8      O = rescale * O + P V                      P from registers, tensor cores
-//    9  O / l, log-sum-exp to global memory
+//    8      P as fp16 to the warp's own shared memory
+//    9      the next V tile from global memory to registers
+//   10      O = rescale * O + P V                      tensor cores
+//   11      the next K and V tiles to shared memory
+//   12  O / l, log-sum-exp to global memory
+// K and V have two buffers, so a tile costs one block barrier, and line 8 borrows the buffer that
+// line 11 fills (forward_config.h).
 //
-// FP32-ACC: S and O accumulate in FP32; P changes lanes to become an A operand (figure 8b).
+// FP32-ACC: S and O accumulate in FP32.
 // FP16-ACC: S accumulates in FP16, and so does P V inside one tile of keys; the running O and the
-// softmax are FP32. P is an A operand where it stands (figure 8a).
+// softmax are FP32. The paper's own FP16-ACC (section 3.2.1) is Config::kOutput = kFp16: O itself
+// is the FP16 accumulator of all tiles.
 //
 // Limits: head_dim 64 or 128; fp16 tensors, 16-byte aligned; seqlen_q and seqlen_k >= 1, any.
 #pragma once
 
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
-#include "kernels/tile/matmul.h"
 #include "kernels/tile/online_softmax.h"
-#include "kernels/tile/store_rows.h"
+#include "kernels/tile/output_accumulator.h"
+#include "kernels/tile/output_tile.h"
+#include "kernels/volta/forward_config.h"
 #include "kernels/volta/forward_params.h"
 
 namespace sparkbench::volta {
 
-inline constexpr int kForwardBlockM = 128;
-
-template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout>
-struct ForwardConfig {
-  static constexpr Accumulator kAccumulator = kAccumulatorType;
-  static constexpr int kHeadDim = kHeadDimension;
-  static constexpr bool kHasDropout = kDropout;
-  static constexpr int kBlockM = kForwardBlockM;
-  static constexpr int kBlockN = 64;
-  static constexpr int kRowsPerWarp = 32;
-  static constexpr int kThreads = kBlockM / kRowsPerWarp * 32;
-  static constexpr int kKeyGroups = kBlockN / 8;
-  static constexpr int kOutputGroups = kHeadDim / 8;
-  using Layout = RowLayout<kAccumulator>;
-
-  static_assert(kHeadDim % 64 == 0, "a row of a shared tile is a multiple of eight 16-byte chunks");
-  static_assert(kBlockN == 64, "a Philox call of the dropout mask covers 64 keys");
-};
-
-/// All of a block's shared memory.
-template <class Config>
-struct ForwardTiles {
-  SharedTile<Config::kBlockM, Config::kHeadDim> q;
-  SharedTile<Config::kBlockN, Config::kHeadDim> k;
-  SharedTile<Config::kBlockN, Config::kHeadDim> v;
-};
-
-/// Which query rows of which head a block computes, and how far its keys reach.
+/// Which query rows of which head a block computes, and where its keys are.
 struct ForwardBlock {
   int batch, head, first_row;
-  int key_end;  // keys from here on are masked for every row of the block
+  int row_stride;          // of every tensor, in halves
+  std::size_t key_offset;  // of the head's key 0 in K and V
+
+  SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
+    return static_cast<std::uint32_t>(batch * params.heads + head);
+  }
+  /// The head's rows of K or V, those of [first_key, key_end).
+  SPARK_DEVICE TensorRows keys(const Half* tensor, int first_key, int key_end) const {
+    return TensorRows{tensor + key_offset, row_stride, key_end}.from(first_key);
+  }
 };
 
 /// Causal tiles differ in length: the longest start first, so that short ones fill the last wave.
+/// Cheap enough to be called anew where its results are wanted: what is kept through the key loop
+/// takes registers that the loop lacks.
 template <class Config, class Machine>
 SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
   const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
   const int tile = params.mask.causal ? tiles - 1 - machine.block(0) : machine.block(0);
-  const int first_row = tile * Config::kBlockM;
-  const int last_row = first_row + Config::kBlockM - 1;
-  return {machine.block(2), machine.block(1), first_row, params.mask.visible(last_row)};
+  const int batch = machine.block(2), head = machine.block(1);
+  return {batch, head, tile * Config::kBlockM, params.heads * Config::kHeadDim,
+          row_offset(batch, 0, head, params.mask.seqlen_k, params.heads, Config::kHeadDim)};
 }
 
-/// Where this block's head begins in each tensor.
-struct HeadPointers {
-  const Half *q, *k, *v;   // of the block's first query row, and of key 0
-  std::size_t row_stride;  // in halves
-  std::uint32_t batch_head;
+/// What a warp carries from one tile of keys to the next: 32 rows.
+template <class Config>
+struct ForwardState {
+  OnlineSoftmax<Config::kAccumulator> softmax[kRowGroups];
+  AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
 };
 
-template <class Config>
-SPARK_DEVICE HeadPointers head_pointers(const ForwardParams& params, const ForwardBlock& block) {
-  const std::size_t q_offset = row_offset(block.batch, block.first_row, block.head,
-                                          params.mask.seqlen_q, params.heads, Config::kHeadDim);
-  const std::size_t k_offset =
-      row_offset(block.batch, 0, block.head, params.mask.seqlen_k, params.heads, Config::kHeadDim);
-  return {params.tensors.q + q_offset, params.tensors.k + k_offset, params.tensors.v + k_offset,
-          static_cast<std::size_t>(params.heads) * Config::kHeadDim,
-          static_cast<std::uint32_t>(block.batch * params.heads + block.head)};
+/// Line 1. Each warp fills its own rows of every tile.
+template <class Config, class Machine>
+SPARK_DEVICE void load_first_tiles(Machine& machine, const ForwardParams& params,
+                                   ForwardTiles<Config>& tiles) {
+  const ForwardBlock block = locate_block<Config>(machine, params);
+  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
+                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
+  StagedRows<typename Config::QueryTile, Config::kWarps> q;
+  q.load(machine,
+         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
+  q.store(machine, tiles.q);
+  typename Config::StagedKeys k, v;
+  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
+  v.load(machine, block.keys(params.tensors.v, 0, params.mask.seqlen_k));
+  k.store(machine, tiles.k[0]);
+  v.store(machine, tiles.v[0]);
+  machine.barrier();
 }
 
-/// S = Q K^T for the warp's 32 rows: [32, kBlockN], in RowLayout's order.
-template <class Config, class Machine>
-SPARK_DEVICE void matmul_qk(Machine& machine, ForwardTiles<Config>& tiles,
-                            float (&score)[Config::kKeyGroups][8]) {
-  const int lane = machine.lane();
-  const int q_row = Config::kRowsPerWarp * machine.warp() + 8 * quad_pair(lane) + owned_row(lane);
-  matmul_transposed<Config::kAccumulator>(machine, tiles.q, q_row, tiles.k, 0, score);
-}
-
-/// O = rescale * O + P V, P going from registers to registers.
-template <class Config, class Machine>
-SPARK_DEVICE void matmul_pv(Machine& machine, ForwardTiles<Config>& tiles,
-                            const float (&p)[Config::kKeyGroups][8],
-                            const float (&rescale)[Config::Layout::kRowsPerLane],
-                            float (&o)[Config::kOutputGroups][8]) {
-  OperandFragment p_rows[Config::kKeyGroups][2];
-#pragma unroll
-  for (int group = 0; group < Config::kKeyGroups; ++group) {
-    to_operand_rows<Config::kAccumulator>(machine, p[group], p_rows[group]);
+/// Lines 5 to 8 for one 16-row group. `score` comes as scores.
+template <class Config, bool kIsMasked, class Machine>
+SPARK_DEVICE void probabilities_of_group(Machine& machine, const ForwardParams& params,
+                                         const ForwardBlock& block, int first_key, int first_row,
+                                         float (&score)[Config::kKeySteps][8],
+                                         OnlineSoftmax<Config::kAccumulator>& softmax,
+                                         float (&rescale)[Config::Layout::kRowsPerLane],
+                                         ProbabilityTile<Config::kBlockN>& p) {
+  constexpr Accumulator kAccumulator = Config::kAccumulator;
+  if constexpr (kIsMasked) {
+    mask_scores<kAccumulator>(score, params.mask, machine.lane(), first_row, first_key);
   }
-  matmul_accumulate<Config::kAccumulator>(machine, p_rows, tiles.v, 0, rescale, o);
+  // An FP16 accumulator may overflow to -inf, an FP32 one of finite halves cannot.
+  constexpr bool kMaySeeNoKey = kIsMasked || kAccumulator == Accumulator::kFp16;
+  softmax.template update<kMaySeeNoKey>(machine, score, params.scale_log2, rescale);
+  if constexpr (Config::kHasDropout) {
+    drop_probabilities<kAccumulator>(score, params.dropout, machine.lane(),
+                                     block.batch_head(params), first_row, first_key);
+  }
+  store_probabilities<kAccumulator>(machine, score, p);
+}
+
+/// Lines 4 to 8 for the warp's 32 rows and the tile of keys in tiles.k[buffer].
+template <class Config, bool kIsMasked, class Machine>
+SPARK_DEVICE void probabilities_of_tile(
+    Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_key,
+    int buffer, ForwardTiles<Config>& tiles, ForwardState<Config>& state,
+    float (&rescale)[kRowGroups][Config::Layout::kRowsPerLane]) {
+  const int warp_row = kWarpRows * machine.warp();
+  AccumulatorFragment<Config::kAccumulator> s[kRowGroups][Config::kKeySteps] = {};
+  matmul_scores<Config::kAccumulator>(machine, tiles.q, warp_row, tiles.k[buffer], s);  // line 4
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    float score[Config::kKeySteps][8];
+#pragma unroll
+    for (int step = 0; step < Config::kKeySteps; ++step) widen(machine, s[g][step], score[step]);
+    probabilities_of_group<Config, kIsMasked>(
+        machine, params, block, first_key, block.first_row + warp_row + kGridRows * g, score,
+        state.softmax[g], rescale[g], *tiles.probabilities(buffer ^ 1, machine.warp(), g));
+  }
+}
+
+/// Line 10.
+template <class Config, class Machine>
+SPARK_DEVICE void accumulate_tile(Machine& machine, int buffer, ForwardTiles<Config>& tiles,
+                                  const float (&rescale)[kRowGroups][Config::Layout::kRowsPerLane],
+                                  ForwardState<Config>& state) {
+  ProbabilityTile<Config::kBlockN>* const p[kRowGroups] = {
+      tiles.probabilities(buffer ^ 1, machine.warp(), 0),
+      tiles.probabilities(buffer ^ 1, machine.warp(), 1)};
+  machine.sync_warp();
+  accumulate_output<Config::kTileGroups, Config::kAccumulator>(machine, p, tiles.v[buffer], rescale,
+                                                               state.o);
+  machine.sync_warp();
+}
+
+/// Lines 2 to 11 for the tiles that the mask cuts for some row of the block, or for those that it
+/// does not.
+template <class Config, bool kIsMasked, class Machine>
+SPARK_DEVICE void attend(Machine& machine, const ForwardParams& params, ForwardTiles<Config>& tiles,
+                         ForwardState<Config>& state) {
+  const ForwardBlock block = locate_block<Config>(machine, params);
+  const int unmasked_end = params.mask.visible(block.first_row) / Config::kBlockN * Config::kBlockN;
+  const int masked_end = params.mask.visible(block.first_row + Config::kBlockM - 1);
+  const int last_row = block.first_row + kWarpRows * machine.warp() + kWarpRows - 1;
+  const int warp_end = params.mask.visible(last_row);
+  const int key_end = kIsMasked ? masked_end : unmasked_end;
+  const int load_end = kIsMasked ? masked_end : params.mask.seqlen_k;
+#pragma unroll 1
+  for (int first_key = kIsMasked ? unmasked_end : 0; first_key < key_end;
+       first_key += Config::kBlockN) {
+    machine.recompute_indices();
+    const int buffer = (first_key / Config::kBlockN) & 1;
+    const int next_key = first_key + Config::kBlockN;
+    const bool sees_tile = !kIsMasked || first_key < warp_end;
+    typename Config::StagedKeys next_k, next_v;
+    float rescale[kRowGroups][Config::Layout::kRowsPerLane];
+    next_k.load(machine, block.keys(params.tensors.k, next_key, load_end));  // line 3
+    if (sees_tile) {
+      probabilities_of_tile<Config, kIsMasked>(machine, params, block, first_key, buffer, tiles,
+                                               state, rescale);
+    }
+    next_v.load(machine, block.keys(params.tensors.v, next_key, load_end));  // line 9
+    if (sees_tile) accumulate_tile<Config>(machine, buffer, tiles, rescale, state);
+    next_k.store(machine, tiles.k[buffer ^ 1]);  // line 11
+    next_v.store(machine, tiles.v[buffer ^ 1]);
+    machine.barrier();
+  }
 }
 
 /// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
@@ -120,75 +185,58 @@ SPARK_DEVICE void normalization(Machine& machine, const ForwardParams& params,
                                 const OnlineSoftmax<Config::kAccumulator>& softmax,
                                 float (&l)[Config::Layout::kRowsPerLane],
                                 float (&factor)[Config::Layout::kRowsPerLane]) {
+  constexpr float kOfHalves = ProbabilityScale<Config::kAccumulator>::kOfHalves;
 #pragma unroll
   for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
     l[slot] = softmax.row_sum(machine, slot);
-    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot]);
+    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * kOfHalves);
     if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale();
   }
 }
 
-/// Stores O / l, rounded to fp16, and the log-sum-exp.
+/// Line 12 for one 16-row group: O / l, rounded to fp16, and the log-sum-exp.
 template <class Config, class Machine>
-SPARK_DEVICE void write_output(Machine& machine, const ForwardParams& params,
-                               const ForwardBlock& block,
-                               const OnlineSoftmax<Config::kAccumulator>& softmax,
-                               float (&o)[Config::kOutputGroups][8]) {
+SPARK_DEVICE void write_output(
+    Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_row,
+    const OnlineSoftmax<Config::kAccumulator>& softmax,
+    const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
+    OutputTile<Config::kHeadDim>& tile) {
   using Layout = typename Config::Layout;
+  const KeyMask& mask = params.mask;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
   normalization<Config>(machine, params, softmax, l, factor);
+  store_output<Config::kAccumulator>(machine, tile, factor, o);
+  machine.sync_warp();
+  Half* const o_rows = params.tensors.o + row_offset(block.batch, first_row, block.head,
+                                                     mask.seqlen_q, params.heads, Config::kHeadDim);
+  write_rows(machine, tile, {o_rows, block.row_stride, mask.seqlen_q - first_row});
 
-  const int slot = Layout::operand_slot(machine.lane());
-  const int row =
-      block.first_row + Config::kRowsPerWarp * machine.warp() + Layout::row(machine.lane(), slot);
-  const bool is_inside = row < params.mask.seqlen_q;
-  Half* o_row = params.tensors.o + row_offset(block.batch, row, block.head, params.mask.seqlen_q,
-                                              params.heads, Config::kHeadDim);
-  store_rows<Config::kAccumulator>(machine, o_row, is_inside, factor, o);
-
-  const float lse = machine.fma(softmax.m[slot], params.scale, kLn2 * machine.log2(l[slot]));
+  const int lane = machine.lane();
+  const int row = first_row + grid_operand_row(lane);
+  const float m = Layout::of_operand_row(lane, softmax.m);
+  const float lse =
+      machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
   const std::size_t lse_index =
-      lse_offset(block.batch, block.head, row, params.heads, params.mask.seqlen_q);
-  if (is_inside) machine.store_global(params.tensors.lse + lse_index, lse);
+      lse_offset(block.batch, block.head, row, params.heads, mask.seqlen_q);
+  if (row < mask.seqlen_q && grid_column_half(lane) == 0) {
+    machine.store_global(params.tensors.lse + lse_index, lse);
+  }
 }
 
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
   auto& tiles = machine.template shared<ForwardTiles<Config>>();
+  load_first_tiles<Config>(machine, params, tiles);
+  ForwardState<Config> state;
+  attend<Config, false>(machine, params, tiles, state);
+  attend<Config, true>(machine, params, tiles, state);
   const ForwardBlock block = locate_block<Config>(machine, params);
-  const HeadPointers head = head_pointers<Config>(params, block);
-  const int warp_row = block.first_row + Config::kRowsPerWarp * machine.warp();
-  load_tile<Config::kThreads>(machine, tiles.q, head.q, head.row_stride,
-                              params.mask.seqlen_q - block.first_row);  // line 1
-
-  OnlineSoftmax<Config::kAccumulator> softmax;
-  float o[Config::kOutputGroups][8] = {};  // [32, kHeadDim] a warp
-  for (int first_key = 0; first_key < block.key_end; first_key += Config::kBlockN) {  // line 2
-    const std::size_t key_offset = static_cast<std::size_t>(first_key) * head.row_stride;
-    const int valid_keys = params.mask.seqlen_k - first_key;
-    machine.barrier();
-    load_tile<Config::kThreads>(machine, tiles.k, head.k + key_offset, head.row_stride,
-                                valid_keys);  // line 3
-    load_tile<Config::kThreads>(machine, tiles.v, head.v + key_offset, head.row_stride,
-                                valid_keys);  // line 3
-    machine.barrier();
-
-    float p[Config::kKeyGroups][8];        // [32, kBlockN] a warp: scores, then probabilities
-    matmul_qk<Config>(machine, tiles, p);  // line 4
-    if (first_key + Config::kBlockN > params.mask.visible(warp_row)) {
-      mask_scores<Config::kAccumulator>(p, params.mask, machine.lane(), warp_row,
-                                        first_key);  // line 5
-    }
-    float rescale[Config::Layout::kRowsPerLane];
-    softmax.update(machine, p, params.scale_log2, rescale);  // line 6
-    if constexpr (Config::kHasDropout) {
-      drop_probabilities<Config::kAccumulator>(p, params.dropout, machine.lane(), head.batch_head,
-                                               warp_row,
-                                               first_key / Config::kBlockN);  // line 7
-    }
-    matmul_pv<Config>(machine, tiles, p, rescale, o);  // line 8
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    const int first_row = block.first_row + kWarpRows * machine.warp() + kGridRows * g;
+    write_output<Config>(machine, params, block, first_row, state.softmax[g], state.o[g],
+                         *tiles.output(machine.warp(), g));
   }
-  write_output<Config>(machine, params, block, softmax, o);  // line 9
 }
 
 }  // namespace sparkbench::volta

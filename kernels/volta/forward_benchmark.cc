@@ -47,5 +47,3 @@ BENCHMARK_CAPTURE(emulate_one_head, fp16acc_detect_count, "volta-fp16acc", true,
 
 }  // namespace
 }  // namespace sparkbench
-
-BENCHMARK_MAIN();

@@ -1,11 +1,12 @@
 #include "kernels/volta/forward_emulated.h"
 
+#include <set>
 #include <string>
 #include <vector>
 
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/volta/dispatch.h"
 #include "kernels/volta/forward.h"
+#include "kernels/volta/forward_dispatch.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -20,27 +21,39 @@ std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& 
           GlobalRegion{"lse", tensors.lse, problem.lse_elements() * sizeof(float), false}};
 }
 
-/// The block that computes query tile t: the inverse of locate_block's order.
-std::array<int, 3> block_of_tile(const Problem& problem, std::array<int, 3> tile) {
-  if (problem.causal) tile[0] = ceil_divide(problem.seqlen_q, kForwardBlockM) - 1 - tile[0];
-  return tile;
+/// The blocks that compute these tiles, each once: the inverse of locate_block's order.
+std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem,
+                                                std::span<const std::array<int, 3>> tiles) {
+  const int block_rows = forward_block_rows(problem.head_dim);
+  const int last = ceil_divide(problem.seqlen_q, block_rows) - 1;
+  std::set<std::array<int, 3>> blocks;
+  for (const auto& [tile, head, batch] : tiles) {
+    const int block = tile * kForwardTileRows / block_rows;
+    blocks.insert({problem.causal ? last - block : block, head, batch});
+  }
+  return {blocks.begin(), blocks.end()};
+}
+
+std::string launch_name(ForwardAccumulators accumulators) {
+  if (accumulators.output == Accumulator::kFp16) return "volta-fp16acc-o16/fwd";
+  return accumulators.mma == Accumulator::kFp16 ? "volta-fp16acc/fwd" : "volta-fp32acc/fwd";
 }
 
 }  // namespace
 
-EmulationReport emulate_forward(Accumulator accumulator, const Problem& problem,
+EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
                                 std::span<const std::array<int, 3>> tiles) {
   const ForwardParams params = forward_params(problem, tensors);
   EmulationReport report;
-  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto has_dropout) {
-    using Config = ForwardConfig<mma.value, head_dim.value, has_dropout.value>;
+  visit_forward_instance(accumulators, problem, [&](auto instance) {
+    using Config = typename decltype(instance)::Config;
     LaunchShape shape;
-    shape.kernel = accumulator == Accumulator::kFp16 ? "volta-fp16acc/fwd" : "volta-fp32acc/fwd";
-    shape.grid = {ceil_divide(problem.seqlen_q, kForwardBlockM), problem.heads, problem.batch};
+    shape.kernel = launch_name(accumulators);
+    shape.grid = {ceil_divide(problem.seqlen_q, Config::kBlockM), problem.heads, problem.batch};
     shape.threads = Config::kThreads;
     shape.shared_bytes = sizeof(ForwardTiles<Config>);
-    for (const auto& tile : tiles) shape.blocks.push_back(block_of_tile(problem, tile));
+    shape.blocks = blocks_of_tiles(problem, tiles);
     report = emulate(shape, regions(problem, tensors), options,
                      [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
   });

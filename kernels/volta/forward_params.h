@@ -7,6 +7,17 @@
 
 namespace sparkbench::volta {
 
+/// What the forward kernel accumulates in. A single one is what the MMAs accumulate in, and O runs
+/// in FP32.
+struct ForwardAccumulators {
+  // NOLINTNEXTLINE(google-explicit-constructor)
+  constexpr ForwardAccumulators(Accumulator of_mma, Accumulator of_output = Accumulator::kFp32)
+      : mma(of_mma), output(of_output) {}
+
+  Accumulator mma;     // C of every MMA
+  Accumulator output;  // O over the key loop; FP16 only where the MMAs' is
+};
+
 struct ForwardParams {
   ForwardTensors tensors;
   int heads;

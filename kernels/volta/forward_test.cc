@@ -3,6 +3,7 @@
 
 #include <cstring>
 #include <limits>
+#include <string_view>
 #include <vector>
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
@@ -15,38 +16,39 @@
 namespace sparkbench {
 namespace {
 
+constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc", "volta-fp16acc-o16"};
+
 struct Outputs {
   std::vector<Half> o;
   std::vector<float> lse;
   EmulationReport report;
 };
 
-Outputs run_emulated(Accumulator accumulator, const Problem& problem, const OwnedInputs& inputs,
+Outputs run_emulated(std::string_view kernel, const Problem& problem, const OwnedInputs& inputs,
                      EmulationOptions options = {}) {
   if (options.profile == nullptr) options.profile = &arithmetic_profile("volta");
-  const auto* kernel =
-      find_attention_kernel(accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc");
   Outputs outputs;
   outputs.o.assign(problem.q_elements(), Half{0x7fff});
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-  outputs.report = kernel->forward.emulate(
+  outputs.report = find_attention_kernel(kernel)->forward.emulate(
       problem,
       {inputs.q.data(), inputs.k.data(), inputs.v.data(), outputs.o.data(), outputs.lse.data()},
       options, {});
   return outputs;
 }
 
-void expect_correct(Accumulator accumulator, const Problem& problem) {
+void expect_correct(std::string_view kernel, const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run_emulated(accumulator, problem, inputs);
+  const Outputs outputs = run_emulated(kernel, problem, inputs);
   EXPECT_EQ(outputs.report.findings_total, 0u);
   EXPECT_EQ(outputs.report.counters.bank_conflicts, 0u);
 
   const std::vector<QueryRow> rows = all_rows(problem);
   const ForwardInputs views{inputs.q, inputs.k, inputs.v};
   const ExactRows want = exact_forward(problem, views, rows);
-  const ForwardRows unfused =
-      unfused_fp16_forward(problem, views, rows, {arithmetic_profile("volta"), accumulator});
+  const ForwardRows unfused = unfused_fp16_forward(
+      problem, views, rows,
+      {arithmetic_profile("volta"), find_attention_kernel(kernel)->accumulator});
   const ErrorMetrics error =
       error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
@@ -57,28 +59,27 @@ struct Lengths {
   int seqlen_q, seqlen_k;
 };
 
-class VoltaForward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {};
+class VoltaForward : public testing::TestWithParam<std::tuple<std::string_view, int, Lengths>> {};
 
 TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) {
-  const auto [accumulator, head_dim, lengths] = GetParam();
+  const auto [kernel, head_dim, lengths] = GetParam();
   for (const bool causal : {false, true}) {
     for (const float dropout_p : {0.0f, 0.17f}) {
       SCOPED_TRACE(testing::Message() << "causal " << causal << ", dropout " << dropout_p);
-      expect_correct(accumulator, {.batch = 1,
-                                   .heads = 2,
-                                   .seqlen_q = lengths.seqlen_q,
-                                   .seqlen_k = lengths.seqlen_k,
-                                   .head_dim = head_dim,
-                                   .causal = causal,
-                                   .dropout_p = dropout_p,
-                                   .seed = 11});
+      expect_correct(kernel, {.batch = 1,
+                              .heads = 2,
+                              .seqlen_q = lengths.seqlen_q,
+                              .seqlen_k = lengths.seqlen_k,
+                              .head_dim = head_dim,
+                              .causal = causal,
+                              .dropout_p = dropout_p,
+                              .seed = 11});
     }
   }
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,
-                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128),
+                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128),
                                           testing::Values(Lengths{1, 1}, Lengths{127, 63},
                                                           Lengths{128, 64}, Lengths{129, 65},
                                                           Lengths{131, 131}, Lengths{2, 193},
@@ -100,7 +101,7 @@ bool same_bits(const Outputs& a, const Outputs& b) {
          std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
 }
 
-class VoltaForwardBits : public testing::TestWithParam<Accumulator> {};
+class VoltaForwardBits : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(VoltaForwardBits, DoNotDependOnTheThreadSchedule) {
   const OwnedInputs inputs = make_inputs(small_problem(), Distribution::kNormal, 3);
@@ -123,8 +124,7 @@ TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
   const Outputs whole = run_emulated(GetParam(), problem, inputs);
   std::vector<Half> o(problem.q_elements(), Half{0x7fff});
   std::vector<float> lse(problem.lse_elements(), -7.0f);
-  const auto* kernel =
-      find_attention_kernel(GetParam() == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc");
+  const auto* kernel = find_attention_kernel(GetParam());
   const std::array<int, 3> tile{1, 2, 0};  // rows 128.. of batch 0, head 2
   kernel->forward.emulate(problem,
                           {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
@@ -166,21 +166,42 @@ TEST_P(VoltaForwardBits, ShowANaNInTheRowsThatSeeIt) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Accumulators, VoltaForwardBits,
-                         testing::Values(Accumulator::kFp16, Accumulator::kFp32));
+INSTANTIATE_TEST_SUITE_P(Accumulators, VoltaForwardBits, testing::ValuesIn(kKernels));
+
+double rel_l1_of(std::string_view kernel, int seqlen_k) {
+  const Problem problem{.seqlen_q = 64, .seqlen_k = seqlen_k, .head_dim = 64};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+  const Outputs outputs = run_emulated(kernel, problem, inputs);
+  const std::vector<QueryRow> rows = all_rows(problem);
+  return error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows),
+                       exact_forward(problem, inputs.view(), rows))
+      .rel_l1;
+}
+
+TEST(VoltaForwardOutputAccumulator, InFp16LosesMoreTheMoreKeysThereAreAndInFp32DoesNot) {
+  const double short_o16 = rel_l1_of("volta-fp16acc-o16", 512);
+  const double long_o16 = rel_l1_of("volta-fp16acc-o16", 4096);
+  EXPECT_GE(long_o16, 1.5 * short_o16);
+  const double short_fp16 = rel_l1_of("volta-fp16acc", 512);
+  const double long_fp16 = rel_l1_of("volta-fp16acc", 4096);
+  EXPECT_LE(long_fp16, 1.2 * short_fp16);
+  EXPECT_LE(long_fp16, 0.002);
+  EXPECT_GE(long_o16, 2.0 * long_fp16);
+}
 
 TEST(VoltaForwardCounts, AreTheInstructionsOfTheAlgorithm) {
   const Problem problem{.seqlen_q = 128, .seqlen_k = 128, .head_dim = 64};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Counters counters = run_emulated(Accumulator::kFp32, problem, inputs).report.counters;
+  const Counters counters = run_emulated("volta-fp32acc", problem, inputs).report.counters;
   EXPECT_EQ(counters.mma_m8n8k4, 4u * 128 * 128 * 64 / 2048);
-  EXPECT_EQ(counters.barriers, 2u * 2);
-  // Two shuffles a tile of 8x8 for P, two a row maximum; at the end two sums and O's exchange.
-  EXPECT_EQ(counters.shuffles, 4u * (2 * (8 * 2 + 2) + 2 + 8 * 2));
-  // Q, K and V once, 128 bytes a row.
+  // One before the first tile, one a tile.
+  EXPECT_EQ(counters.barriers, 1u + 2);
+  // No value changes lanes but the maxima of four rows a tile, two shuffles each; at the end their
+  // sums, and two for each 8x8 tile of O.
+  EXPECT_EQ(counters.shuffles, 4u * (2 * 4 * 2 + 4 * 2 + 2 * 8));
+  // Q, K and V once, 128 bytes a row; O and LSE once.
   EXPECT_EQ(counters.global_sectors_read, 3u * 128 * 128 / 32);
-  // O in two 128-bit stores a sector, LSE.
-  EXPECT_EQ(counters.global_sectors_written, 2 * 128u * 128 / 32 + 128 * 4 / 32);
+  EXPECT_EQ(counters.global_sectors_written, 128u * 128 / 32 + 128 * 4 / 32);
 }
 
 }  // namespace

@@ -1,0 +1,77 @@
+// P between the two products: out of the accumulators of S = Q K^T, through shared memory that
+// belongs to one warp, into the A operands of O = P V. Quad-pairs of one row half hold different
+// keys but both need all of them; a warp's own shared memory moves them with fewer instructions
+// than shuffles, and needs no block barrier.
+#pragma once
+
+#include "kernels/machine/machine.h"
+#include "kernels/tile/probability_scale.h"
+#include "kernels/tile/quad_grid.h"
+
+namespace sparkbench {
+
+/// 16 rows of kKeys keys, as fp16. Of each row the quartet of step s and pair j is 8 bytes, at
+/// place 4s + j, so that 16 bytes are the A operands of two k-steps. The permutation of the chunks
+/// keeps its stores (64-bit FP32-ACC, 128-bit FP16-ACC) and its loads free of bank conflicts.
+template <int kKeys>
+struct ProbabilityTile {
+  static constexpr int kChunksPerRow = kKeys / 8;
+  static_assert(kChunksPerRow == 4 || kChunksPerRow == 8, "these are the two swizzles");
+
+  Bits128 chunk[kGridRows][kChunksPerRow];
+
+  SPARK_HD static int swizzle(int row) {
+    const int of_two_halves = (row ^ (row >> 2)) & 2;
+    return kChunksPerRow == 8 ? of_two_halves | ((row & 1) << 2) : of_two_halves;
+  }
+  SPARK_HD Bits128* at(int row, int column_chunk) {
+    return &chunk[row][column_chunk ^ swizzle(row)];
+  }
+};
+
+/// Stores a lane's two quartets of step `step`: pair[q][h] is elements 4h + 2q + {0, 1}.
+template <Accumulator kAccumulator, class Machine, int kKeys>
+SPARK_DEVICE void store_quartets(Machine& machine, ProbabilityTile<kKeys>& tile, int step,
+                                 const std::uint32_t (&pair)[kQuartets][2]) {
+  using Layout = GridLayout<kAccumulator>;
+  const int lane = machine.lane();
+  const int chunk = 2 * step + grid_column_half(lane);
+  if constexpr (kAccumulator == Accumulator::kFp16) {
+    machine.store_shared(tile.at(Layout::row(lane, 0), chunk),
+                         Bits128{{pair[0][0], pair[0][1], pair[1][0], pair[1][1]}});
+  } else {
+#pragma unroll
+    for (int q = 0; q < kQuartets; ++q) {
+      auto* halves = reinterpret_cast<Bits64*>(tile.at(Layout::row(lane, q), chunk));
+      machine.store_shared(halves + (Layout::pair(lane, q) & 1), Bits64{{pair[q][0], pair[q][1]}});
+    }
+  }
+}
+
+/// Rounds the probabilities of 16 rows to fp16, times kOfHalves, and stores them.
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
+SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
+                                      ProbabilityTile<kKeys>& tile) {
+  using Scale = ProbabilityScale<kAccumulator>;
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+    std::uint32_t pair[kQuartets][2];
+#pragma unroll
+    for (int q = 0; q < kQuartets; ++q) {
+#pragma unroll
+      for (int h = 0; h < 2; ++h) {
+        pair[q][h] = pack_scaled_halves(machine, Scale::packable(p[step][quartet_element(q, h, 0)]),
+                                        Scale::packable(p[step][quartet_element(q, h, 1)]));
+      }
+    }
+    store_quartets<kAccumulator>(machine, tile, step, pair);
+  }
+}
+
+/// The A operands of k-steps 2 * chunk and 2 * chunk + 1 (matmul_probabilities' order).
+template <class Machine, int kKeys>
+SPARK_DEVICE Bits128 load_probabilities(Machine& machine, ProbabilityTile<kKeys>& tile, int chunk) {
+  return machine.template load_shared<Bits128>(tile.at(grid_operand_row(machine.lane()), chunk));
+}
+
+}  // namespace sparkbench

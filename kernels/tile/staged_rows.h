@@ -1,0 +1,69 @@
+// A warp's share of the next tile, on its way from global to shared memory through registers: read
+// long before it is needed, written when its place is free. Volta has no asynchronous copy.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/tile/swizzled_tile.h"
+
+namespace sparkbench {
+
+/// Rows of a tensor, row_stride halves apart, of which the first `valid` exist.
+struct TensorRows {
+  const Half* first;
+  int row_stride;
+  int valid;
+
+  /// The same tensor from `rows` further on.
+  SPARK_HD TensorRows from(int rows) const {
+    return {first + static_cast<std::ptrdiff_t>(rows) * row_stride, row_stride, valid - rows};
+  }
+};
+
+/// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together.
+template <class Tile, int kWarps>
+class StagedRows {
+ public:
+  static constexpr int kRows = Tile::kRows / kWarps;
+
+  /// Rows that do not exist become zeros.
+  template <class Machine>
+  SPARK_DEVICE void load(Machine& machine, const TensorRows& rows) {
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      const int row = tile_row(machine, i);
+      chunk_[i] = Bits128{};
+      if (row < rows.valid) {
+        chunk_[i] = machine.template load_global<Bits128>(
+            rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride +
+            8 * column_chunk(machine));
+      }
+    }
+  }
+
+  template <class Machine>
+  SPARK_DEVICE void store(Machine& machine, Tile& tile) const {
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      machine.store_shared(tile.at(tile_row(machine, i), column_chunk(machine)), chunk_[i]);
+    }
+  }
+
+ private:
+  static constexpr int kChunks = kRows * Tile::kChunksPerRow / 32;
+  static constexpr int kRowsAtOnce = 32 / Tile::kChunksPerRow;
+  static_assert(kRows % kRowsAtOnce == 0, "a warp copies whole rows");
+
+  template <class Machine>
+  SPARK_DEVICE static int tile_row(Machine& machine, int i) {
+    return kRows * machine.warp() + kRowsAtOnce * i + machine.lane() / Tile::kChunksPerRow;
+  }
+  template <class Machine>
+  SPARK_DEVICE static int column_chunk(Machine& machine) {
+    return machine.lane() % Tile::kChunksPerRow;
+  }
+
+  Bits128 chunk_[kChunks];
+};
+
+}  // namespace sparkbench

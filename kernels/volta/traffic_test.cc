@@ -1,0 +1,230 @@
+// What the Volta kernels move through global memory, on the emulated V100: the compulsory bytes
+// times the re-reads that their tiling implies, and no bank conflict in shared memory on the way.
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/registry.h"
+#include "kernels/volta/backward.h"
+#include "kernels/volta/backward_dq.h"
+#include "kernels/volta/backward_emulated.h"
+#include "kernels/volta/dispatch.h"
+#include "kernels/volta/forward.h"
+#include "kernels/volta/forward_emulated.h"
+#include "reference/inputs.h"
+
+namespace sparkbench::volta {
+namespace {
+
+constexpr double kTolerance = 0.05;
+constexpr int kSeqlen = 512;  // whole tiles only: a ragged one is loaded no further than it reaches
+constexpr std::uint64_t kSectorBytes = 32;
+
+struct TrafficBytes {
+  std::uint64_t read = 0, written = 0, added = 0;
+};
+
+/// Bytes of one head's rows.
+struct RowBytes {
+  explicit RowBytes(const Problem& problem)
+      : half(sizeof(Half) * static_cast<std::uint64_t>(problem.head_dim)),
+        fp32(sizeof(float) * static_cast<std::uint64_t>(problem.head_dim)) {}
+
+  std::uint64_t half, fp32;  // of q, k, v, o and their gradients
+  std::uint64_t lse = sizeof(float), delta = sizeof(float);
+};
+
+std::uint64_t keys_seen_by(const Problem& problem, int row) {
+  return static_cast<std::uint64_t>(
+      visible_keys(row, problem.seqlen_q, problem.seqlen_k, problem.causal));
+}
+
+std::uint64_t queries_seeing(const Problem& problem, int key) {
+  return static_cast<std::uint64_t>(problem.causal ? problem.seqlen_q - key : problem.seqlen_q);
+}
+
+/// Q once, O and LSE once, K and V once for every block of query rows that sees them.
+TrafficBytes forward_traffic(const Problem& problem, int block_rows) {
+  const RowBytes row(problem);
+  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  TrafficBytes traffic{.read = rows * row.half, .written = rows * (row.half + row.lse)};
+  for (int first = 0; first < problem.seqlen_q; first += block_rows) {
+    traffic.read += 2 * row.half * keys_seen_by(problem, first + block_rows - 1);
+  }
+  return traffic;
+}
+
+TrafficBytes forward_traffic(Accumulator accumulator, const Problem& problem) {
+  TrafficBytes traffic;
+  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
+    using Config = ForwardConfig<mma.value, head_dim.value, dropout.value>;
+    traffic = forward_traffic(problem, Config::kBlockM);
+  });
+  return traffic;
+}
+
+/// LSE and D = rowsum(dO * O) of each row, together, for either backward pass.
+TrafficBytes statistics_traffic(const Problem& problem) {
+  const RowBytes row(problem);
+  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  return {.read = rows * (2 * row.half + row.lse), .written = rows * (row.lse + row.delta)};
+}
+
+/// K, V, dK and dV once; Q, dO, LSE and D once for every block of keys that they see.
+void add_key_blocks(const Problem& problem, int block_keys, TrafficBytes& traffic) {
+  const RowBytes row(problem);
+  const auto keys = static_cast<std::uint64_t>(problem.seqlen_k);
+  traffic.read += 2 * keys * row.half;
+  traffic.written += 2 * keys * row.half;
+  for (int first = 0; first < problem.seqlen_k; first += block_keys) {
+    traffic.read += (2 * row.half + row.lse + row.delta) * queries_seeing(problem, first);
+  }
+}
+
+/// A block of keys adds once to each row of dQ that sees it; rounding reads the sums.
+template <class Config>
+TrafficBytes atomic_backward_traffic(const Problem& problem) {
+  const RowBytes row(problem);
+  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  TrafficBytes traffic = statistics_traffic(problem);
+  add_key_blocks(problem, Config::kBlockKeys, traffic);
+  for (int first = 0; first < problem.seqlen_k; first += Config::kBlockKeys) {
+    traffic.added += row.fp32 * queries_seeing(problem, first);
+  }
+  traffic.read += rows * row.fp32;
+  traffic.written += rows * row.half;
+  return traffic;
+}
+
+/// dQ in blocks of query rows of its own: Q, dO, LSE, D and dQ once, K and V once for every block.
+template <class Config, class DqConfig>
+TrafficBytes deterministic_backward_traffic(const Problem& problem) {
+  const RowBytes row(problem);
+  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  TrafficBytes traffic = statistics_traffic(problem);
+  add_key_blocks(problem, Config::kBlockKeys, traffic);
+  traffic.read += rows * (2 * row.half + row.lse + row.delta);
+  traffic.written += rows * row.half;
+  for (int first = 0; first < problem.seqlen_q; first += DqConfig::kBlockM) {
+    traffic.read += 2 * row.half * keys_seen_by(problem, first + DqConfig::kBlockM - 1);
+  }
+  return traffic;
+}
+
+TrafficBytes backward_traffic(Accumulator accumulator, const Problem& problem,
+                              bool is_deterministic) {
+  TrafficBytes traffic;
+  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
+    if (is_deterministic) {
+      traffic = deterministic_backward_traffic<
+          BackwardConfig<mma.value, head_dim.value, dropout.value, false>,
+          BackwardDqConfig<mma.value, head_dim.value, dropout.value>>(problem);
+    } else {
+      traffic =
+          atomic_backward_traffic<BackwardConfig<mma.value, head_dim.value, dropout.value, true>>(
+              problem);
+    }
+  });
+  return traffic;
+}
+
+void expect_traffic(const char* direction, std::uint64_t sectors, std::uint64_t expected_bytes) {
+  const auto bytes = static_cast<double>(sectors * kSectorBytes);
+  const auto expected = static_cast<double>(expected_bytes);
+  EXPECT_NEAR(bytes, expected, kTolerance * expected)
+      << direction << ": " << bytes / expected << " times the tiling's bytes";
+}
+
+/// The lines that conflict, worst first.
+std::string conflicts_of(const EmulationReport& report) {
+  std::string lines;
+  for (const SiteCounters& site : report.sites) {
+    if (site.bank_conflicts == 0) continue;
+    lines += fmt::format("{}:{}: {} of {} wavefronts\n", site.file, site.line, site.bank_conflicts,
+                         site.shared_wavefronts);
+  }
+  return lines;
+}
+
+void expect_traffic(const EmulationReport& report, const TrafficBytes& expected) {
+  expect_traffic("read", report.counters.global_sectors_read, expected.read);
+  expect_traffic("written", report.counters.global_sectors_written, expected.written);
+  expect_traffic("added", report.counters.global_sectors_added, expected.added);
+  EXPECT_EQ(conflicts_of(report), "");
+}
+
+using Instance = std::tuple<Accumulator, int, bool, float>;  // head_dim, causal, dropout_p
+
+class VoltaTraffic : public testing::TestWithParam<Instance> {
+ protected:
+  Accumulator accumulator() const { return std::get<0>(GetParam()); }
+  const Problem& problem() const { return problem_; }
+
+  EmulationReport emulate_forward(std::span<const std::array<int, 3>> tiles = {}) {
+    return volta::emulate_forward(
+        accumulator(), problem_,
+        {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(), lse_.data()}, options_,
+        tiles);
+  }
+  EmulationReport emulate_backward(bool is_deterministic, const BackwardSample& sample = {}) {
+    return volta::emulate_backward(accumulator(), problem_,
+                                   {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(),
+                                    d_o_.data(), lse_.data(), dq_.data(), dk_.data(), dv_.data()},
+                                   options_, is_deterministic, sample);
+  }
+
+ private:
+  const EmulationOptions options_{.profile = &arithmetic_profile("volta"), .detect = false};
+
+  Problem problem_{.seqlen_q = kSeqlen,
+                   .seqlen_k = kSeqlen,
+                   .head_dim = std::get<1>(GetParam()),
+                   .causal = std::get<2>(GetParam()),
+                   .dropout_p = std::get<3>(GetParam()),
+                   .seed = 3};
+  OwnedInputs inputs_ = make_inputs(problem_, Distribution::kNormal, 3);
+  // Any: traffic does not depend on values.
+  std::vector<Half> o_ = inputs_.q, d_o_ = inputs_.q, dq_ = inputs_.q, dk_ = inputs_.k,
+                    dv_ = inputs_.v;
+  std::vector<float> lse_ = std::vector<float>(problem_.lse_elements(), 1.0f);
+};
+
+TEST_P(VoltaTraffic, OfTheForwardPassIsThatOfItsTiles) {
+  expect_traffic(emulate_forward(), forward_traffic(accumulator(), problem()));
+}
+
+TEST_P(VoltaTraffic, OfTheBackwardPassIsThatOfItsTiles) {
+  expect_traffic(emulate_backward(false), backward_traffic(accumulator(), problem(), false));
+}
+
+TEST_P(VoltaTraffic, OfTheDeterministicBackwardPassIsThatOfItsTiles) {
+  expect_traffic(emulate_backward(true), backward_traffic(accumulator(), problem(), true));
+}
+
+/// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
+TEST_P(VoltaTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
+  const std::array<int, 3> first = {0, 0, 0};
+  const int rows_per_tile = attention_kernels().front().rows_per_tile;
+  const std::array<int, 3> last_query = {kSeqlen / rows_per_tile - 1, 0, 0};
+  EXPECT_EQ(emulate_forward(std::array{first, last_query}).grid_counters,
+            emulate_forward().counters);
+
+  const std::vector<std::array<int, 3>> tiles = {first, {kSeqlen / kBackwardSampleRows - 1, 0, 0}};
+  for (const bool is_deterministic : {false, true}) {
+    EXPECT_EQ(emulate_backward(is_deterministic, {tiles, tiles}).grid_counters,
+              emulate_backward(is_deterministic).counters)
+        << (is_deterministic ? "deterministic" : "atomic");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Instances, VoltaTraffic,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::Values(64, 128), testing::Bool(),
+                                          testing::Values(0.0f, 0.1f)));
+
+}  // namespace
+}  // namespace sparkbench::volta
