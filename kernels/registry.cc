@@ -22,11 +22,11 @@ std::optional<std::string> unsupported_by_volta(const Problem& problem) {
 
 bool has_native_m8n8k4(int sm) { return sm == 70 || sm == 72 || sm == 75; }
 
-template <Accumulator kAccumulator>
+template <Accumulator kAccumulator, Accumulator kOutput>
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
                                 const EmulationOptions& options,
                                 std::span<const std::array<int, 3>> tiles) {
-  return volta::emulate_forward(kAccumulator, problem, tensors, options, tiles);
+  return volta::emulate_forward({kAccumulator, kOutput}, problem, tensors, options, tiles);
 }
 
 template <Accumulator kAccumulator>
@@ -37,9 +37,9 @@ EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& 
 }
 
 #ifdef SPARKBENCH_HAS_CUDA
-template <Accumulator kAccumulator>
+template <Accumulator kAccumulator, Accumulator kOutput>
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  volta::launch_forward(kAccumulator, problem, tensors, stream);
+  volta::launch_forward({kAccumulator, kOutput}, problem, tensors, stream);
 }
 
 template <Accumulator kAccumulator>
@@ -48,36 +48,45 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
   volta::launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
 }
 
-template <Accumulator kAccumulator>
-constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator>,
-                                                launch_forward<kAccumulator>};
+template <Accumulator kAccumulator, Accumulator kOutput>
+constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator, kOutput>,
+                                                launch_forward<kAccumulator, kOutput>};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackwardFunctions = {
     emulate_backward<kAccumulator>, launch_backward<kAccumulator>, volta::backward_workspace_bytes};
 #else
-template <Accumulator kAccumulator>
-constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator>, nullptr};
+template <Accumulator kAccumulator, Accumulator kOutput>
+constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator, kOutput>, nullptr};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackwardFunctions = {emulate_backward<kAccumulator>, nullptr,
                                                   volta::backward_workspace_bytes};
 #endif
 
-template <Accumulator kAccumulator>
-constexpr AttentionKernel volta_kernel(std::string_view name, std::string_view summary) {
+template <Accumulator kAccumulator, Accumulator kOutput>
+constexpr AttentionKernel volta_forward_kernel(std::string_view name, std::string_view summary) {
   return {.name = name,
           .summary = summary,
           .accumulator = kAccumulator,
           .rows_per_tile = 128,
           .unsupported = unsupported_by_volta,
           .is_native = has_native_m8n8k4,
-          .forward = kForwardFunctions<kAccumulator>,
-          .backward = kBackwardFunctions<kAccumulator>};
+          .forward = kForwardFunctions<kAccumulator, kOutput>,
+          .backward = {}};
+}
+
+template <Accumulator kAccumulator>
+constexpr AttentionKernel volta_kernel(std::string_view name, std::string_view summary) {
+  AttentionKernel kernel = volta_forward_kernel<kAccumulator, Accumulator::kFp32>(name, summary);
+  kernel.backward = kBackwardFunctions<kAccumulator>;
+  return kernel;
 }
 
 constexpr AttentionKernel kKernels[] = {
     volta_kernel<Accumulator::kFp16>(
         "volta-fp16acc", "m8n8k4, FP16 accumulators inside a tile of keys, FP32 across tiles"),
     volta_kernel<Accumulator::kFp32>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
+    volta_forward_kernel<Accumulator::kFp16, Accumulator::kFp16>(
+        "volta-fp16acc-o16", "m8n8k4, FP16 accumulators across tiles too, as in the paper"),
 };
 
 }  // namespace

@@ -35,7 +35,7 @@ struct BackwardFunctions {
   std::size_t (*workspace_bytes)(const Problem& problem, bool is_deterministic);
 };
 
-/// A forward kernel and the backward kernel that recomputes its scores.
+/// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
 struct AttentionKernel {
   std::string_view name;
   std::string_view summary;
@@ -50,7 +50,9 @@ struct AttentionKernel {
   bool (*is_native)(int sm);
 
   ForwardFunctions forward;
-  BackwardFunctions backward;
+  BackwardFunctions backward;  // all null for a kernel of forward passes alone
+
+  bool has_backward() const { return backward.emulate != nullptr; }
 };
 
 /// In the order in which they are listed and swept.

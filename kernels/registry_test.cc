@@ -21,10 +21,17 @@ TEST(Registry, GivesTheBackwardPassAWorkspaceLinearInTheSequence) {
   ASSERT_NE(kernel, nullptr);
   Problem problem{.batch = 2, .heads = 3, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
   const std::size_t bytes = kernel->backward.workspace_bytes(problem, false);
-  EXPECT_EQ(bytes, 2u * 3 * 1024 * (64 + 1) * 4);
-  EXPECT_EQ(kernel->backward.workspace_bytes(problem, true), 2u * 3 * 1024 * 4);
+  EXPECT_EQ(bytes, 2u * 3 * 1024 * (64 + 2) * 4);
+  EXPECT_EQ(kernel->backward.workspace_bytes(problem, true), 2u * 3 * 1024 * 2 * 4);
   problem.seqlen_q *= 2;
   EXPECT_EQ(kernel->backward.workspace_bytes(problem, false), 2 * bytes);
+}
+
+TEST(Registry, HasTheBackwardPassOfEveryKernelButThePapersForwardAccumulator) {
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    EXPECT_EQ(kernel.has_backward(), kernel.name != "volta-fp16acc-o16") << kernel.name;
+    EXPECT_NE(kernel.forward.emulate, nullptr) << kernel.name;
+  }
 }
 
 TEST(Registry, SaysWhichHeadDimsTheVoltaKernelsLack) {
