@@ -8,13 +8,18 @@
 #include <string>
 #include <utility>
 
+#include "kernels/machine/out_of_device_memory.h"
+
 namespace sparkbench {
 
-/// Throws std::runtime_error with the call, and the status' name and description.
+/// Throws std::runtime_error, OutOfDeviceMemory where it is that, with the call, and the status'
+/// name and description.
 inline void check_cublas(cublasStatus_t status, const char* call) {
   if (status == CUBLAS_STATUS_SUCCESS) return;
-  throw std::runtime_error(std::string(call) + ": " + cublasGetStatusName(status) + ": " +
-                           cublasGetStatusString(status));
+  const std::string what =
+      std::string(call) + ": " + cublasGetStatusName(status) + ": " + cublasGetStatusString(status);
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw OutOfDeviceMemory(what);
+  throw std::runtime_error(what);
 }
 
 /// A matrix [rows, columns] of every head, row-major in GPU memory: element (i, j) of head h is

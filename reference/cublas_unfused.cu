@@ -1,6 +1,7 @@
 #include "reference/cublas_unfused.h"
 
 #include <stdexcept>
+#include <utility>
 
 #include "reference/precision_copy.cuh"
 #include "reference/unfused_chain.cuh"
@@ -68,22 +69,23 @@ std::size_t cublas_unfused_workspace_bytes(const Problem& problem, UnfusedPrecis
   return Layout(problem, precision, pass).total;
 }
 
-void CublasUnfused::HandleDeleter::operator()(cublasContext* handle) const {
-  cublasDestroy(handle);
+std::shared_ptr<cublasContext> make_cublas_handle() {
+  cublasHandle_t created = nullptr;
+  check_cublas(cublasCreate(&created), "cublasCreate");
+  std::shared_ptr<cublasContext> handle(created, cublasDestroy);
+  // Default math is without TF32; sums of split k stay in fp32, not in the type of C.
+  check_cublas(cublasSetMathMode(created, static_cast<cublasMath_t>(
+                                              CUBLAS_DEFAULT_MATH |
+                                              CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
+               "cublasSetMathMode");
+  return handle;
 }
 
 void CublasUnfused::DeviceDeleter::operator()(std::byte* memory) const { cudaFree(memory); }
 
-CublasUnfused::CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass)
-    : problem_(problem), precision_(precision), pass_(pass) {
-  cublasHandle_t handle = nullptr;
-  check_cublas(cublasCreate(&handle), "cublasCreate");
-  handle_.reset(handle);
-  // Default math is without TF32; sums of split k stay in fp32, not in the type of C.
-  check_cublas(cublasSetMathMode(handle, static_cast<cublasMath_t>(
-                                             CUBLAS_DEFAULT_MATH |
-                                             CUBLAS_MATH_DISALLOW_REDUCED_PRECISION_REDUCTION)),
-               "cublasSetMathMode");
+CublasUnfused::CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass,
+                             std::shared_ptr<cublasContext> handle)
+    : problem_(problem), precision_(precision), pass_(pass), handle_(std::move(handle)) {
   std::byte* memory = nullptr;
   CUDA_CHECK(cudaMalloc(&memory, workspace_bytes()));
   workspace_.reset(memory);

@@ -26,12 +26,17 @@ enum class UnfusedPrecision { kFp16, kFp32 };
 std::size_t cublas_unfused_workspace_bytes(const Problem& problem, UnfusedPrecision precision,
                                            Pass pass = Pass::kForward);
 
-/// Owns a cuBLAS handle and the workspace of one problem. Everything throws std::runtime_error on a
-/// CUDA or cuBLAS error.
+/// A cuBLAS handle of the current device. It takes memory of its own there, some 64 MiB, whatever
+/// it is used for.
+std::shared_ptr<cublasContext> make_cublas_handle();
+
+/// Owns the workspace of one problem. Everything throws std::runtime_error on a CUDA or cuBLAS
+/// error, OutOfDeviceMemory where it is that.
 class CublasUnfused {
  public:
   /// Allocates the workspace on the current device, for training steps if `pass` is kBackward.
-  CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass = Pass::kForward);
+  CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass = Pass::kForward,
+                std::shared_ptr<cublasContext> handle = make_cublas_handle());
 
   std::size_t workspace_bytes() const {
     return cublas_unfused_workspace_bytes(problem_, precision_, pass_);
@@ -50,9 +55,6 @@ class CublasUnfused {
   const float* o_fp32() const;
 
  private:
-  struct HandleDeleter {
-    void operator()(cublasContext* handle) const;
-  };
   struct DeviceDeleter {
     void operator()(std::byte* memory) const;
   };
@@ -68,7 +70,7 @@ class CublasUnfused {
   UnfusedPrecision precision_;
   Pass pass_;
   bool has_forward_ = false;
-  std::unique_ptr<cublasContext, HandleDeleter> handle_;
+  std::shared_ptr<cublasContext> handle_;
   std::unique_ptr<std::byte, DeviceDeleter> workspace_;
 };
 

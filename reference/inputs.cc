@@ -52,14 +52,14 @@ Four uniform_four(const PhiloxBlock& random) {
 
 /// The factor of every channel of a head.
 std::vector<float> channel_scales(const InputStream& stream, int head, int head_dim) {
-  std::vector<float> scales(static_cast<std::size_t>(head_dim), 1.0f);
+  std::vector<float> scales(static_cast<std::size_t>(head_dim), stream.scale);
   if (stream.distribution != Distribution::kOutliers) return scales;
   for (int begin = 0; begin < head_dim; begin += kChannelsPerOutlier) {
     const PhiloxBlock random =
         random_words(stream, kNoBatch, 0, static_cast<std::uint32_t>(head),
                      static_cast<std::uint32_t>(begin / kChannelsPerOutlier));
     const int channel = begin + static_cast<int>(random.word[0] % kChannelsPerOutlier);
-    if (channel < head_dim) scales[static_cast<std::size_t>(channel)] = kOutlierScale;
+    if (channel < head_dim) scales[static_cast<std::size_t>(channel)] *= kOutlierScale;
   }
   return scales;
 }
@@ -118,15 +118,21 @@ std::vector<Half> make_input_head(const InputStream& stream, const TensorShape& 
   return slice;
 }
 
-OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed) {
-  return {make_input({distribution, seed, InputTensor::kQ}, query_shape(problem)),
-          make_input({distribution, seed, InputTensor::kK}, key_shape(problem)),
-          make_input({distribution, seed, InputTensor::kV}, key_shape(problem))};
+OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
+                        float scale) {
+  return {make_input({distribution, seed, InputTensor::kQ, scale}, query_shape(problem)),
+          make_input({distribution, seed, InputTensor::kK, scale}, key_shape(problem)),
+          make_input({distribution, seed, InputTensor::kV, scale}, key_shape(problem))};
 }
 
 std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
                                       std::uint64_t seed) {
   return make_input({distribution, seed, InputTensor::kDO}, query_shape(problem));
+}
+
+bool all_finite(std::span<const Half> tensor) {
+  return std::none_of(tensor.begin(), tensor.end(),
+                      [](Half element) { return (element.bits & 0x7c00u) == 0x7c00u; });
 }
 
 }  // namespace sparkbench

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -30,6 +31,7 @@ struct InputStream {
   Distribution distribution = Distribution::kNormal;
   std::uint64_t seed = 0;
   InputTensor tensor = InputTensor::kQ;
+  float scale = 1.0f;  // of every element, before the rounding to fp16, which may make it infinite
 };
 
 /// The tensor [batch, seqlen, heads, head_dim], generated on all cores.
@@ -45,10 +47,15 @@ struct OwnedInputs {
 
   ForwardInputs view() const { return {q, k, v}; }
 };
-OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed);
+OwnedInputs make_inputs(const Problem& problem, Distribution distribution, std::uint64_t seed,
+                        float scale = 1.0f);
 
-/// d_o of a problem, of the same seed as its q, k and v.
+/// d_o of a problem, of the same seed as its q, k and v. Gradients are linear in it: it has no
+/// scale.
 std::vector<Half> make_gradient_input(const Problem& problem, Distribution distribution,
                                       std::uint64_t seed);
+
+/// Whether none is an infinity or a NaN.
+bool all_finite(std::span<const Half> tensor);
 
 }  // namespace sparkbench

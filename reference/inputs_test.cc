@@ -74,6 +74,19 @@ TEST(Inputs, OutliersAreTheNormalOnesWithTwoOfSixtyFourChannelsScaled) {
   }
 }
 
+TEST(Inputs, GrowWithTheirScaleUntilTheyOverflow) {
+  for (const auto distribution : {Distribution::kNormal, Distribution::kOutliers}) {
+    const auto plain = make_input({distribution, 1, InputTensor::kV}, kShape);
+    const auto scaled = make_input({distribution, 1, InputTensor::kV, 8.0f}, kShape);
+    for (std::size_t i = 0; i < plain.size(); ++i) {
+      if (std::abs(to_float(plain[i])) < 0x1p-14f) continue;  // a subnormal had fewer bits
+      ASSERT_EQ(to_float(scaled[i]), 8.0f * to_float(plain[i]));
+    }
+    EXPECT_TRUE(all_finite(scaled));
+    EXPECT_FALSE(all_finite(make_input({distribution, 1, InputTensor::kV, 65536.0f}, kShape)));
+  }
+}
+
 TEST(Inputs, RepeatForEqualStreamsAndDifferBetweenTensorsAndSeeds) {
   const InputStream stream = {Distribution::kNormal, 7, InputTensor::kQ};
   const auto tensor = make_input(stream, kShape);

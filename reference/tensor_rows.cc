@@ -42,7 +42,8 @@ std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count) {
   for (std::size_t i = 0; i < count; ++i) {
     const std::size_t begin = total * i / count;
     const std::size_t end = total * (i + 1) / count;
-    const PhiloxBlock random = philox4x32<10>({{static_cast<std::uint32_t>(i), 0, 0, 0}}, {0, 0});
+    const PhiloxBlock random =
+        philox4x32<10>({{static_cast<std::uint32_t>(i), 0, 0, 0}}, PhiloxKey{0, 0});
     rows[i] = row_at<Row>(shape, begin + random.word[0] % (end - begin));
   }
   return rows;

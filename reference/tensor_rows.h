@@ -19,6 +19,8 @@ struct TensorShape {
   int heads;
   int head_dim;
 
+  bool operator==(const TensorShape&) const = default;
+
   std::size_t rows() const {
     return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
            static_cast<std::size_t>(seqlen);
