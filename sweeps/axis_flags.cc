@@ -19,6 +19,11 @@ std::vector<Pass> parse_passes(const std::string& text) {
   return passes;
 }
 
+std::vector<std::string> parse_inputs(const std::string& text) {
+  static const std::array<std::string, 3> names = {"normal", "uniform", "outliers"};
+  return select_names("--input", text, names);
+}
+
 void apply_shape_flags(GridAxes& axes, const AxisFlags& flags) {
   if (flags.total_tokens) {
     axes.total_tokens = parse_extent("--total-tokens", *flags.total_tokens);
@@ -48,6 +53,8 @@ GridAxes apply_axis_flags(GridAxes preset, const AxisFlags& flags,
   if (flags.seqlen_k) axes.seqlens_k = parse_extents("--seqlen-k", *flags.seqlen_k);
   if (flags.causal) axes.causal = parse_booleans("--causal", *flags.causal);
   if (flags.dropout) axes.dropout_p = parse_probabilities("--dropout", *flags.dropout);
+  if (flags.input) axes.inputs = parse_inputs(*flags.input);
+  if (flags.input_scale) axes.input_scales = parse_extents("--input-scale", *flags.input_scale);
   apply_shape_flags(axes, flags);
   return axes;
 }

@@ -18,6 +18,8 @@ struct AxisFlags {
   std::optional<std::string> seqlen_k;      // --seqlen-k; seqlen_q's own by default
   std::optional<std::string> causal;        // --causal true|false|both
   std::optional<std::string> dropout;       // --dropout 0,0.1
+  std::optional<std::string> input;         // --input normal,uniform,outliers
+  std::optional<std::string> input_scale;   // --input-scale 1:8k:*2
   std::optional<std::string> batch;         // --batch N|auto
   std::optional<std::string> heads;         // --heads N|auto
   std::optional<std::string> total_tokens;  // --total-tokens 16k; makes an unnamed batch automatic

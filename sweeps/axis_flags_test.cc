@@ -61,6 +61,21 @@ TEST(AxisFlags, ReplaceWhatTheyName) {
   EXPECT_EQ(axes.heads, std::nullopt);
 }
 
+TEST(AxisFlags, TakeTheInputsThatTheyNameAndScalesAsExtents) {
+  AxisFlags flags;
+  flags.input = "outliers,normal";
+  flags.input_scale = "1:16:*4";
+  const GridAxes axes = quick_with(flags);
+  EXPECT_EQ(axes.inputs, std::vector<std::string>({"normal", "outliers"}));
+  EXPECT_EQ(axes.input_scales, std::vector<int>({1, 4, 16}));
+  flags.input = "gauss";
+  EXPECT_NE(error_of(flags).find("--input: unknown 'gauss'"), std::string::npos) << error_of(flags);
+  flags.input = "normal";
+  flags.input_scale = "0";
+  EXPECT_NE(error_of(flags).find("--input-scale: '0' is below 1"), std::string::npos)
+      << error_of(flags);
+}
+
 TEST(AxisFlags, MakeBatchAndHeadsAutomaticWhenTheirTotalIsGiven) {
   AxisFlags flags;
   flags.total_tokens = "1k";

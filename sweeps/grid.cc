@@ -19,6 +19,8 @@ void check_axes(const GridAxes& axes) {
   require(!axes.seqlens_q.empty(), "--seqlen");
   require(!axes.causal.empty(), "--causal");
   require(!axes.dropout_p.empty(), "--dropout");
+  require(!axes.inputs.empty(), "--input");
+  require(!axes.input_scales.empty(), "--input-scale");
 }
 
 int heads_of(const GridAxes& axes, int head_dim) {
@@ -64,12 +66,22 @@ std::vector<Problem> problems_of(const GridAxes& axes, int head_dim, std::uint64
 
 std::vector<SweepCase> expand_grid(const GridAxes& axes, std::uint64_t seed) {
   check_axes(axes);
+  std::vector<Problem> problems;
+  for (const int head_dim : axes.head_dims) {
+    const std::vector<Problem> of_head_dim = problems_of(axes, head_dim, seed);
+    problems.insert(problems.end(), of_head_dim.begin(), of_head_dim.end());
+  }
   std::vector<SweepCase> cases;
-  for (const Pass pass : axes.passes) {
-    for (const int head_dim : axes.head_dims) {
-      for (const Problem& problem : problems_of(axes, head_dim, seed)) {
-        for (const std::string& kernel : axes.kernels) cases.push_back({kernel, pass, problem});
+  const auto push_problems = [&](Pass pass, const std::string& input, int input_scale) {
+    for (const Problem& problem : problems) {
+      for (const std::string& kernel : axes.kernels) {
+        cases.push_back({kernel, pass, problem, input, input_scale});
       }
+    }
+  };
+  for (const Pass pass : axes.passes) {
+    for (const std::string& input : axes.inputs) {
+      for (const int input_scale : axes.input_scales) push_problems(pass, input, input_scale);
     }
   }
   return cases;

@@ -51,6 +51,19 @@ TEST(Grid, KeepsTheKernelsOfAProblemTogetherAndTheOrderOfTheAxes) {
   }
 }
 
+TEST(Grid, RepeatsTheProblemsForEachInputAndScale) {
+  GridAxes axes = small_axes();
+  axes.inputs = {"uniform", "outliers"};
+  axes.input_scales = {1, 16};
+  const std::vector<SweepCase> cases = expand_grid(axes, 0);
+  ASSERT_EQ(cases.size(), 8u);
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    EXPECT_EQ(cases[i].kernel, i % 2 == 0 ? "a" : "b");
+    EXPECT_EQ(cases[i].input_scale, i / 2 % 2 == 0 ? 1 : 16);
+    EXPECT_EQ(cases[i].input, i < 4 ? "uniform" : "outliers");
+  }
+}
+
 TEST(Grid, GivesEachSequenceItsOwnLengthOfKeysByDefault) {
   GridAxes axes = small_axes();
   axes.seqlens_q = {77, 193};

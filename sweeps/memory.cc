@@ -6,7 +6,8 @@ namespace sparkbench {
 namespace {
 
 constexpr std::uint64_t kRowAlignmentBytes = 16;
-constexpr std::uint64_t kAllocationAlignmentBytes = 256;  // as cudaMalloc's
+constexpr std::uint64_t kWorkspaceRows = 128;  // queries of a head come in so many
+constexpr std::uint64_t kStatisticsBytes = 8;  // of a query
 
 std::uint64_t rows(const Problem& problem, int seqlen) {
   return saturating_product({static_cast<std::uint64_t>(problem.batch),
@@ -47,11 +48,12 @@ std::uint64_t MemoryPrediction::peak_bytes() const {
 MemoryPrediction predict_fused_memory(Pass pass, const Problem& problem, bool is_deterministic) {
   const std::uint64_t io = io_bytes(pass, problem);
   if (pass == Pass::kForward) return {io, 0};
-  const std::uint64_t delta_bytes = round_up(lse_bytes(problem), kAllocationAlignmentBytes);
-  const std::uint64_t dq_sum_bytes =
-      saturating_product({rows(problem, problem.seqlen_q),
-                          static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
-  return {io, is_deterministic ? delta_bytes : saturating_sum({delta_bytes, dq_sum_bytes})};
+  const std::uint64_t padded_rows = saturating_product(
+      {static_cast<std::uint64_t>(problem.batch), static_cast<std::uint64_t>(problem.heads),
+       round_up(static_cast<std::uint64_t>(problem.seqlen_q), kWorkspaceRows)});
+  const std::uint64_t dq_sums_bytes =
+      is_deterministic ? 0 : static_cast<std::uint64_t>(problem.head_dim) * sizeof(float);
+  return {io, saturating_product({padded_rows, kStatisticsBytes + dq_sums_bytes})};
 }
 
 MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int score_bytes) {

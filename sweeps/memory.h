@@ -13,9 +13,13 @@ struct MemoryPrediction {
   std::uint64_t peak_bytes() const;   // their sum
 };
 
-/// A fused kernel keeps its scores on chip: forward, no workspace. Backward, D = rowsum(dO * O)
-/// [batch, heads, seqlen_q] in fp32, rounded up to 256 bytes, and unless deterministic the sums of
-/// dQ [batch, seqlen_q, heads, head_dim] in fp32.
+/// What cuBLAS takes on top of the unfused computation's matrices: its recommended workspace on
+/// Hopper, more than it takes elsewhere.
+inline constexpr std::uint64_t kCublasWorkspaceBytes = std::uint64_t{32} << 20;
+
+/// A fused kernel keeps its scores on chip: forward, no workspace. Backward, the log-sum-exp and
+/// D = rowsum(dO * O) of every query, and unless deterministic the sums of dQ, all in fp32, with
+/// seqlen_q rounded up to 128.
 MemoryPrediction predict_fused_memory(Pass pass, const Problem& problem, bool is_deterministic);
 
 /// The unfused computation keeps the scores S = scale * Q K^T, which P = dropout(softmax(S))

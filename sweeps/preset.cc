@@ -46,6 +46,21 @@ GridAxes paper_accuracy_axes() {
   return axes;
 }
 
+/// One length and one mask, every distribution, growing until the inputs themselves overflow fp16.
+GridAxes accuracy_inputs_axes() {
+  GridAxes axes;
+  axes.head_dims = {64, 128};
+  axes.seqlens_q = {512};
+  axes.causal = {false};
+  axes.dropout_p = {0.0f};
+  axes.inputs = {"normal", "uniform", "outliers"};
+  axes.input_scales.clear();
+  for (int scale = 1; scale <= 1 << 16; scale *= 2) axes.input_scales.push_back(scale);
+  axes.batch = 1;
+  axes.heads = 1;
+  return axes;
+}
+
 }  // namespace
 
 std::span<const Preset> presets() {
@@ -58,6 +73,8 @@ std::span<const Preset> presets() {
        paper_backward_axes()},
       {"paper-accuracy", "SparkAttention's lengths, one sequence of two heads: errors, not times",
        paper_accuracy_axes()},
+      {"accuracy-inputs", "three distributions of inputs, each growing until FP16 overflows",
+       accuracy_inputs_axes()},
   };
   return all;
 }

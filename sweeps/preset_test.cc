@@ -69,6 +69,16 @@ TEST(Preset, PaperAccuracyIsOfTheForwardPassUnlessAnotherIsAsked) {
   for (const SweepCase& sweep_case : cases) EXPECT_EQ(sweep_case.pass, Pass::kBackward);
 }
 
+TEST(Preset, AccuracyInputsGrowsEveryDistributionFromOneOnByPowersOfTwo) {
+  const GridAxes& axes = find_preset("accuracy-inputs").axes;
+  EXPECT_EQ(axes.inputs, std::vector<std::string>({"normal", "uniform", "outliers"}));
+  EXPECT_EQ(axes.input_scales.front(), 1);
+  EXPECT_EQ(axes.input_scales.back(), 65536);  // more than fp16 holds
+  for (std::size_t i = 1; i < axes.input_scales.size(); ++i) {
+    EXPECT_EQ(axes.input_scales[i], 2 * axes.input_scales[i - 1]);
+  }
+}
+
 TEST(Preset, SuggestsTheNearestName) {
   try {
     find_preset("quik");
@@ -76,7 +86,7 @@ TEST(Preset, SuggestsTheNearestName) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "--preset: unknown 'quik', did you mean 'quick'?; allowed: quick, paper-forward, "
-                 "paper-backward, paper-accuracy");
+                 "paper-backward, paper-accuracy, accuracy-inputs");
   }
 }
 

@@ -1,0 +1,270 @@
+"""Records of peers, as results/sparkbench.run.schema.json describes them."""
+
+import datetime
+import json
+import math
+import os
+import platform
+import shlex
+import statistics
+
+MAX_SAMPLES = 1000
+MIN_SECONDS = 0.3  # of sampling one case
+MAX_SECONDS = 10.0
+BLOCK_SAMPLES = 10  # that are queued together
+NORMAL_QUARTILE_RANGE = 1.3489795  # third quartile - first, of a standard normal distribution
+MASK_WARNING = {
+    "code": "W-OWN-DROPOUT-MASK",
+    "message": "the kernel draws a dropout mask of its own: its errors are those of the same "
+    "problem without dropout",
+    "value": None,
+}
+
+
+def fnv1a(data):
+    """64 bits, 16 hexadecimal digits."""
+    value = 0xCBF29CE484222325
+    for byte in data.encode():
+        value = ((value ^ byte) * 0x100000001B3) % 2**64
+    return f"{value:016x}"
+
+
+def quantile(ordered, q):
+    """Linear between order statistics."""
+    position = q * (len(ordered) - 1)
+    below = int(position)
+    above = min(below + 1, len(ordered) - 1)
+    return ordered[below] + (position - below) * (ordered[above] - ordered[below])
+
+
+def relative_deviation(samples):
+    return statistics.stdev(samples) / statistics.fmean(samples) if len(samples) > 1 else 0.0
+
+
+def relative_median_error(samples):
+    """Standard error of the median / median, from the quartiles, as harness/statistics.h."""
+    if len(samples) < 2:
+        return 0.0
+    ordered = sorted(samples)
+    deviation = (quantile(ordered, 0.75) - quantile(ordered, 0.25)) / NORMAL_QUARTILE_RANGE
+    error = math.sqrt(math.pi / 2) * deviation / math.sqrt(len(samples))
+    return error / quantile(ordered, 0.5)
+
+
+def relative_drift(samples):
+    """|median of the second half - median of the first half| / median of all."""
+    half = len(samples) // 2
+    if half == 0:
+        return 0.0
+    difference = statistics.median(samples[-half:]) - statistics.median(samples[:half])
+    return abs(difference) / statistics.median(samples)
+
+
+def why_stop(samples, seconds, arguments):
+    """"time", "noise", "samples", or None to go on: the rule of harness/stop_rule.h."""
+    is_full = len(samples) >= MAX_SAMPLES
+    is_enough = len(samples) >= arguments.min_samples and seconds >= MIN_SECONDS
+    if is_full or is_enough:
+        is_quiet = relative_median_error(samples) <= arguments.max_noise
+        if is_quiet and relative_drift(samples) <= 2 * arguments.max_noise:
+            return "noise"
+    if is_full:
+        return "samples"
+    return "time" if seconds >= MAX_SECONDS else None
+
+
+def summarize(samples):
+    ordered = sorted(samples)
+    return {
+        "median": quantile(ordered, 0.5),
+        "mean": statistics.fmean(samples),
+        "min": ordered[0],
+        "max": ordered[-1],
+        "stdev": statistics.stdev(samples) if len(samples) > 1 else 0.0,
+        "q1": quantile(ordered, 0.25),
+        "q3": quantile(ordered, 0.75),
+        "samples": list(samples),
+    }
+
+
+def finite(value):
+    """Null for what is not."""
+    return value if math.isfinite(value) else None
+
+
+def begin_case(case, position, seed, method):
+    """What is known of case `position` of the sweep before it is run."""
+    return {
+        "id": case.id,
+        "config_hash": fnv1a(f"{case.id}\nseed={seed}\n{json.dumps(method, sort_keys=True)}"),
+        "kernel": case.kernel,
+        "role": "reference" if case.kernel == "torch-math" else "fused",
+        "accumulator": "fp32",
+        "problem": {
+            "pass": case.direction,
+            "batch": case.batch,
+            "heads": case.heads,
+            "seqlen_q": case.seqlen,
+            "seqlen_k": case.seqlen,
+            "head_dim": case.head_dim,
+            "causal": case.causal,
+            "dropout_p": case.dropout_p,
+            "dropout_p_applied": case.dropout_p,
+            "scale": 1 / math.sqrt(case.head_dim),
+            "seed": seed,
+        },
+        "status": "ok",
+        "reason": None,
+        "valid": True,
+        "warnings": [],
+        "time_ms": None,
+        "noise": None,
+        "sampling": None,
+        "clock_mhz": None,
+        "flops": case.flops,
+        "bytes": case.moved_bytes,
+        "tflops": None,
+        "gbps": None,
+        "peak_fraction": None,
+        "bandwidth_fraction": None,
+        "memory_bytes": None,
+        "accuracy": None,
+        "emulation": None,
+        "bound": None,
+        "speedup": None,
+        "repro": repro_line(case, seed),
+        "device": "cuda:0",
+        "position": position,
+        "elapsed_s": None,
+        "input": "normal",
+        "input_scale": 1,
+    }
+
+
+def repro_line(case, seed):
+    words = ["sweeps/torch_peers.py", "--kernel", case.kernel, "--pass", case.direction]
+    words += ["--causal", str(case.causal).lower(), "--dropout", f"{case.dropout_p:g}"]
+    words += ["--seed", str(seed), "--headdim", str(case.head_dim), "--seqlen", str(case.seqlen)]
+    return shlex.join(words + ["--batch", str(case.batch), "--heads", str(case.heads)])
+
+
+def add_accuracy(record, accuracy, why_incorrect):
+    """`accuracy` is that of o, or {"dq": ..., "dk": ..., "dv": ...}."""
+    record["accuracy"] = accuracy
+    if record["problem"]["dropout_p"] > 0:
+        record["warnings"].append(MASK_WARNING)
+    if why_incorrect:
+        record["status"] = "incorrect"
+        record["reason"] = {"code": "E-INCORRECT", "message": why_incorrect}
+
+
+def add_timing(record, samples, stop_reason):
+    """An incorrect case keeps its time and has no throughput."""
+    record["time_ms"] = summarize(samples)
+    record["noise"] = relative_deviation(samples)
+    record["sampling"] = {
+        "count": len(samples),
+        "stop_reason": stop_reason,
+        "median_error": relative_median_error(samples),
+        "flagged": 0,
+        "held": True,
+    }
+    seconds = record["time_ms"]["median"] * 1e-3
+    record["gbps"] = record["bytes"] / seconds * 1e-9
+    if record["status"] == "ok":
+        record["tflops"] = record["flops"] / seconds * 1e-12
+
+
+def add_memory(record, case, peak_bytes):
+    """PyTorch allocates without a prediction; the peak is its allocator's."""
+    workspace = max(0, peak_bytes - case.io_bytes)
+    record["memory_bytes"] = {
+        "io": case.io_bytes,
+        "workspace": workspace,
+        "peak": peak_bytes,
+        "predicted": case.io_bytes,
+        "unfused": None,
+    }
+
+
+def end_without_result(record, status, code, message):
+    """`status` is "skipped" or "failed"."""
+    record["status"] = status
+    record["reason"] = {"code": code, "message": message}
+
+
+def utc_now():
+    return datetime.datetime.now(datetime.timezone.utc).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def cpu_name():
+    try:
+        with open("/proc/cpuinfo", encoding="utf-8") as file:
+            names = [line for line in file if line.startswith("model name")]
+    except OSError:
+        names = []
+    return names[0].split(":", 1)[1].strip() if names else platform.machine()
+
+
+def make_method(arguments, flop_convention, flush_bytes, has_backward):
+    return {
+        "cache": arguments.cache,
+        "flush_bytes": flush_bytes if arguments.cache == "cold" else 0,
+        "warmup_ms": arguments.warmup_ms,
+        "min_samples": arguments.min_samples,
+        "max_noise": arguments.max_noise,
+        "min_seconds": MIN_SECONDS,
+        "max_seconds": MAX_SECONDS,
+        "held": True,
+        "block_samples": BLOCK_SAMPLES,
+        "timeout_s": None,
+        "statistic": "median",
+        "flop_convention": flop_convention,
+        "input": "normal",
+        "input_file": None,
+        "input_hash": None,
+        "oracle": None if arguments.no_verify else "exact-fp64",
+        "tolerance_ratio": None if arguments.no_verify else arguments.tolerance_ratio,
+        "deterministic": False if has_backward else None,
+    }
+
+
+def begin_run(argv, arguments, build, device, method):
+    started_at = utc_now()
+    return {
+        "schema": {"name": "sparkbench.run", "version": "1.0.0"},
+        "run": {
+            "id": fnv1a(f"{started_at}{argv}{os.getpid()}"),
+            "started_at": started_at,
+            "finished_at": None,
+            "argv": list(argv),
+            "resolved": {
+                name: str(value) for name, value in vars(arguments).items() if value is not None
+            },
+            "tags": dict(tag.split("=", 1) for tag in arguments.tag),
+            "seed": arguments.seed,
+            "complete": False,
+            "exit_code": None,
+            "resumed_from": None,
+            "merged_from": None,
+        },
+        "build": build,
+        "environment": {
+            "os": platform.platform(),
+            "cpu": cpu_name(),
+            "driver_version": None,
+            "cuda_runtime": build["cuda_toolkit"],
+            "cublas_version": None,
+            "device": device,
+        },
+        "method": method,
+        "cases": [],
+    }
+
+
+def exit_code_of(run):
+    """1 a finding, 4 a case that failed, 130 interrupted."""
+    statuses = {case["status"] for case in run["cases"]}
+    if not run["run"]["complete"]:
+        return 130
+    return 1 if "incorrect" in statuses else 4 if "failed" in statuses else 0
