@@ -45,11 +45,11 @@ std::optional<Verdict> judge(const StudiedKernel& kernel, const StudiedKernel& r
   return verdict;
 }
 
-/// "" when every verified case of `kernel` in `pass` is correct.
-std::string refusal(const RunRecord& run, Pass pass, const std::string& kernel) {
+/// "" when every verified case of `kernel` in the study is correct.
+std::string refusal(const RunRecord& run, const AccuracyStudy& study, const std::string& kernel) {
   int verified = 0, incorrect = 0;
   for (const CaseRecord& record : run.cases) {
-    if (record.kernel != kernel || record.problem.pass != pass) continue;
+    if (record.kernel != kernel || !is_of_study(study, record.problem)) continue;
     incorrect += record.status == Status::kIncorrect;
     verified += record.status == Status::kIncorrect || worst_rel_l1(record).has_value();
   }
@@ -98,7 +98,7 @@ std::string advise(const RunRecord& run, const AccuracyStudy& study) {
   std::string refusals;
   std::vector<Verdict> verdicts;
   for (auto kernel = kernels.begin(); kernel != reference; ++kernel) {
-    const std::string refused = refusal(run, study.pass, kernel->name);
+    const std::string refused = refusal(run, study, kernel->name);
     refusals += refused;
     auto verdict = judge(*kernel, *reference);
     if (refused.empty() && verdict) verdicts.push_back(std::move(*verdict));
@@ -118,8 +118,9 @@ std::string format_accuracy_advice(const RunRecord& run) {
   if (studies.size() == 1) return advise(run, studies.front());
   std::string text;
   for (const AccuracyStudy& study : studies) {
-    text += fmt::format("{}{}, pass {}: {}", text.empty() ? "" : "\n", study.output,
-                        name_of(study.pass), advise(run, study));
+    text += fmt::format("{}{}, pass {}{}: {}", text.empty() ? "" : "\n", study.output,
+                        name_of(study.pass), study.input ? ", input " + *study.input : "",
+                        advise(run, study));
   }
   return text;
 }

@@ -13,12 +13,12 @@
 namespace sparkbench {
 namespace {
 
-/// The cases of `pass` that checked `output`, with its accuracy alone.
-std::vector<CaseRecord> verified_cases(const RunRecord& run, Pass pass, std::string_view output) {
+/// The study's cases, with the accuracy of its output alone.
+std::vector<CaseRecord> verified_cases(const RunRecord& run, const AccuracyStudy& study) {
   std::vector<CaseRecord> cases;
   for (const CaseRecord& record : run.cases) {
-    const Accuracy* accuracy = find_accuracy(record, output);
-    if (record.problem.pass != pass || accuracy == nullptr) continue;
+    const Accuracy* accuracy = find_accuracy(record, study.output);
+    if (!is_of_study(study, record.problem) || accuracy == nullptr) continue;
     cases.push_back(record);
     cases.back().accuracy = *accuracy;
     cases.back().gradient_accuracy.reset();
@@ -76,8 +76,8 @@ void set_titles(std::vector<StudiedKernel>& kernels) {
   }
 }
 
-std::vector<StudiedKernel> study_output(const RunRecord& run, Pass pass, std::string_view output) {
-  std::vector<StudiedKernel> kernels = group_by_kernel(verified_cases(run, pass, output));
+std::vector<StudiedKernel> studied_kernels(const RunRecord& run, const AccuracyStudy& study) {
+  std::vector<StudiedKernel> kernels = group_by_kernel(verified_cases(run, study));
   std::stable_sort(
       kernels.begin(), kernels.end(),
       [](const StudiedKernel& a, const StudiedKernel& b) { return rank(a) < rank(b); });
@@ -86,14 +86,40 @@ std::vector<StudiedKernel> study_output(const RunRecord& run, Pass pass, std::st
   return kernels;
 }
 
+/// Each with its smallest scale, in the order of their first case.
+std::vector<std::pair<std::optional<std::string>, int>> inputs_of(const RunRecord& run) {
+  std::vector<std::pair<std::optional<std::string>, int>> inputs;
+  for (const CaseRecord& record : run.cases) {
+    const int scale = record.problem.input_scale.value_or(1);
+    const auto known = std::find_if(inputs.begin(), inputs.end(), [&](const auto& input) {
+      return input.first == record.problem.input;
+    });
+    if (known == inputs.end()) {
+      inputs.emplace_back(record.problem.input, scale);
+    } else {
+      known->second = std::min(known->second, scale);
+    }
+  }
+  return inputs;
+}
+
 }  // namespace
+
+bool is_of_study(const AccuracyStudy& study, const ProblemRecord& problem) {
+  return problem.pass == study.pass && problem.input == study.input &&
+         problem.input_scale.value_or(1) == study.input_scale;
+}
 
 std::vector<AccuracyStudy> study_accuracy(const RunRecord& run) {
   std::vector<AccuracyStudy> studies;
+  const auto add_study = [&](AccuracyStudy study) {
+    study.kernels = studied_kernels(run, study);
+    if (!study.kernels.empty()) studies.push_back(std::move(study));
+  };
+  const auto inputs = inputs_of(run);
   for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
     for (const char* output : {"o", "dq", "dk", "dv"}) {
-      AccuracyStudy study{pass, output, study_output(run, pass, output)};
-      if (!study.kernels.empty()) studies.push_back(std::move(study));
+      for (const auto& [input, scale] : inputs) add_study({pass, output, input, scale, {}});
     }
   }
   return studies;

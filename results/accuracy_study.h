@@ -1,7 +1,8 @@
-// The errors of the kernels of a run in one output, on the problems that all of them were verified
-// on, so that a comparison compares like with like.
+// The errors of the kernels of a run in one output and for one distribution of inputs, on the
+// problems that all of them were verified on, so that a comparison compares like with like.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -19,7 +20,9 @@ struct StudiedKernel {
 
 struct AccuracyStudy {
   Pass pass = Pass::kForward;
-  std::string output;  // "o", "dq", "dk" or "dv"
+  std::string output;                // "o", "dq", "dk" or "dv"
+  std::optional<std::string> input;  // as ProblemRecord has it
+  int input_scale = 1;               // the smallest of that input in the run
 
   /// Fused kernels first, FP16-ACC before FP32-ACC, then the references; each with its cases of the
   /// same problems in the same order. A kernel that was never verified is left out. A fused kernel
@@ -27,7 +30,11 @@ struct AccuracyStudy {
   std::vector<StudiedKernel> kernels;
 };
 
-/// A study per pass and output that any kernel was verified on, in that order.
+/// Whether a case of this problem belongs to the study.
+bool is_of_study(const AccuracyStudy& study, const ProblemRecord& problem);
+
+/// A study per pass, output and input that any kernel was verified on, in that order. At what
+/// larger scale a kernel breaks is another question (accuracy_breaks.h).
 std::vector<AccuracyStudy> study_accuracy(const RunRecord& run);
 
 }  // namespace sparkbench

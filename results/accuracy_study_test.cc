@@ -77,6 +77,23 @@ TEST(AccuracyStudy, StudiesEachGradientByItself) {
   }
 }
 
+TEST(AccuracyStudy, StudiesEachDistributionOfInputsByItself) {
+  RunRecord run = sample_run();
+  const std::vector<CaseRecord> cases = run.cases;
+  for (CaseRecord& record : run.cases) record.problem.input = "uniform";
+  for (CaseRecord record : cases) {
+    record.problem.input = "normal";
+    run.cases.push_back(record);
+  }
+  const std::vector<AccuracyStudy> studies = study_accuracy(run);
+  ASSERT_EQ(studies.size(), 2u);
+  EXPECT_EQ(studies[0].input, "uniform");
+  EXPECT_EQ(studies[1].input, "normal");
+  for (const AccuracyStudy& study : studies) {
+    for (const StudiedKernel& kernel : study.kernels) EXPECT_EQ(kernel.cases.size(), 2u);
+  }
+}
+
 TEST(AccuracyStudy, KeepsThePassesOfAMixedRunApart) {
   RunRecord run = sample_run();
   for (const CaseRecord& record : sample_backward_run().cases) run.cases.push_back(record);

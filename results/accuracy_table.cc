@@ -67,8 +67,9 @@ std::set<int> head_dims_of(const std::vector<StudiedKernel>& kernels) {
 
 std::string legend(const AccuracyStudy& study) {
   const std::vector<StudiedKernel>& kernels = study.kernels;
-  std::string text = fmt::format("Errors of {}, pass {}, on {} problems", study.output,
-                                 name_of(study.pass), kernels.front().cases.size());
+  std::string text =
+      fmt::format("Errors of {}, pass {}{}, on {} problems", study.output, name_of(study.pass),
+                  study.input ? ", input " + *study.input : "", kernels.front().cases.size());
   for (const StudiedKernel& kernel : kernels) {
     if (kernel.title != kernel.name) text += fmt::format(", {} is {}", kernel.title, kernel.name);
   }

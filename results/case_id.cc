@@ -34,12 +34,17 @@ std::string make_case_id(std::string_view kernel, Pass pass, const Problem& prob
                      problem.causal ? "causal" : "full", shortest(problem.dropout_p), scale);
 }
 
-std::string make_problem_key(const ProblemRecord& problem) {
-  return make_case_id("", problem.pass, make_problem(problem));
+std::string make_case_id(std::string_view kernel, const ProblemRecord& problem) {
+  std::string id = make_case_id(kernel, problem.pass, make_problem(problem));
+  const std::string input = problem.input.value_or("tensors");
+  if (input != "normal" && input != "tensors") id += "/" + input;
+  if (problem.input_scale.value_or(1) != 1) id += fmt::format("/x{}", *problem.input_scale);
+  return id;
 }
 
-std::uint64_t fnv1a(std::string_view bytes) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
+std::string make_problem_key(const ProblemRecord& problem) { return make_case_id("", problem); }
+
+std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {
   for (const char byte : bytes) {
     hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
   }
@@ -50,7 +55,9 @@ std::string to_hex(std::uint64_t value) { return fmt::format("{:016x}", value); 
 
 std::string make_config_hash(std::string_view case_id, std::uint64_t seed, const Method& method) {
   std::string text = fmt::format("{}\nseed={}\n", case_id, seed);
-  visit_fields(method, [&text](const char* name, const auto& field) {
+  visit_fields(method, [&](const char* name, const auto& field) {
+    const void* const address = &field;
+    if (address == &method.timeout_s) return;  // when to give up, not how to measure
     text += fmt::format("{}={}\n", name, text_of(field));
   });
   return to_hex(fnv1a(text));

@@ -44,6 +44,22 @@ TEST(ProblemKey, IsOfTheProblemAlone) {
   EXPECT_EQ(make_problem_key(problem), "/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
 }
 
+TEST(CaseId, NamesInputsThatAreNotNormalOnesAtScaleOne) {
+  ProblemRecord problem = make_problem_record(Pass::kForward, paper_problem());
+  const std::string plain = make_case_id("a", Pass::kForward, paper_problem());
+  EXPECT_EQ(make_case_id("a", problem), plain);
+  problem.input = "normal";
+  problem.input_scale = 1;
+  EXPECT_EQ(make_case_id("a", problem), plain);
+  problem.input_scale = 16;
+  EXPECT_EQ(make_case_id("a", problem), plain + "/x16");
+  problem.input = "uniform";
+  EXPECT_EQ(make_case_id("a", problem), plain + "/uniform/x16");
+  problem.input = "tensors";
+  problem.input_scale.reset();
+  EXPECT_EQ(make_case_id("a", problem), plain);
+}
+
 TEST(Fnv1a, GivesThePublishedValues) {
   EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325u);
   EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cu);

@@ -13,6 +13,9 @@
 
 namespace sparkbench {
 
+/// What a kernel can run out of.
+enum class Resource { kTensor, kIssue, kLsu, kXu, kL2, kHbm };
+
 enum class Role { kFused, kReference };
 
 /// skipped: not attempted, for a declared reason. failed: attempted, and did not run to its end.
@@ -41,6 +44,9 @@ struct ProblemRecord {
   float dropout_p_applied = 0.0f;  // in 256ths (kernels/dropout.h)
   float scale = 0.125f;            // as applied
   std::uint64_t seed = 0;          // of the dropout mask
+  // Fields of the case in JSON and CSV. None in records of before there was a choice.
+  std::optional<std::string> input;  // "normal", "uniform", "outliers", or "tensors": the user's
+  std::optional<int> input_scale;    // of q, k and v; none of the user's
 };
 
 ProblemRecord make_problem_record(Pass pass, const Problem& problem);
@@ -55,19 +61,23 @@ struct TimeMs {
 
 struct Sampling {
   int count = 0;
-  std::string stop_reason;
-  int flagged = 0;  // samples kept but not trusted (throttled)
+  std::string stop_reason;  // "noise", "time" or "samples"
+  double median_error = 0;  // relative standard error of the median: the noise to stop at
+  int flagged = 0;          // samples kept but not trusted (throttled)
+  bool held = true;         // launching was kept out of every sample
 };
 
 struct ClockMhz {
   double median = 0, min = 0, max = 0;
+  std::vector<std::optional<double>> samples;  // none for a sample too short to tell
 };
 
 struct MemoryBytes {
   std::uint64_t io = 0;
   std::uint64_t workspace = 0;
-  std::optional<std::uint64_t> peak;  // measured
-  std::uint64_t predicted = 0;        // the peak, before allocating
+  std::optional<std::uint64_t> peak;     // measured
+  std::uint64_t predicted = 0;           // the peak, before allocating
+  std::optional<std::uint64_t> unfused;  // predicted peak of the unfused computation in fp16
 };
 
 /// Errors of one output tensor against an oracle (reference/error_metrics.h). A metric that is not
@@ -100,18 +110,37 @@ struct GradientAccuracy {
 struct Emulation {
   double host_seconds = 0;
   std::uint64_t tiles_run = 0, tiles_total = 0;
-  std::uint64_t mma = 0, mufu = 0, half_conversions = 0;
+  std::uint64_t mma = 0, mma_fp16acc = 0;  // the second is part of the first
+  std::uint64_t mufu = 0, half_conversions = 0, half_widenings = 0, fma = 0;
   std::uint64_t ballots = 0, shuffles = 0, barriers = 0;
   std::uint64_t shared_loads = 0, shared_stores = 0, shared_wavefronts = 0, bank_conflicts = 0;
-  std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0;
-  std::uint64_t global_sectors_read = 0, global_sectors_written = 0;
+  std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0, global_wavefronts = 0;
+  std::uint64_t global_sectors_read = 0, global_sectors_written = 0, global_sectors_added = 0;
   std::uint64_t races = 0, findings = 0;  // findings: races and whatever else a detector found
+};
+
+/// Of each Resource.
+struct ResourceMs {
+  double tensor = 0, issue = 0, lsu = 0, xu = 0, l2 = 0, hbm = 0;
+};
+
+/// What a chip allows at most to a kernel that counts what an emulated run counted: not a time.
+struct Bound {
+  std::string chip;
+  int sm_count = 0;
+  double clock_mhz = 0;
+  ResourceMs least_ms;  // that each resource takes when it is never idle
+  Resource binding = Resource::kTensor;
+  double tflops = 0;                // at most
+  bool scaled_from_sample = false;  // the counts are extrapolated from the tiles that were run
 };
 
 struct Speedup {
   std::string over;  // the kernel compared with
-  double ratio = 0;
+  double ratio = 0;  // of the medians
   std::optional<double> ratio_stdev;
+  std::optional<double> over_median_ms;  // as timed for this ratio
+  bool interleaved = false;              // the two took turns
 };
 
 struct CaseRecord {
@@ -136,8 +165,12 @@ struct CaseRecord {
   std::optional<Accuracy> accuracy;                   // of a forward pass
   std::optional<GradientAccuracy> gradient_accuracy;  // of a pass with a backward one
   std::optional<Emulation> emulation;
+  std::optional<Bound> bound;  // of an emulated V100
   std::optional<Speedup> speedup;
-  std::string repro;  // a shell line that repeats this case
+  std::string repro;                      // a shell line that repeats this case
+  std::optional<std::string> device;      // as --device spells it: "cuda:3"
+  std::optional<std::uint64_t> position;  // in the whole sweep, of all its shards, from 0
+  std::optional<double> elapsed_s;        // all that the case took: inputs, oracle, measuring
 };
 
 /// What Accuracy::error_ratio is, for the legend of a table.

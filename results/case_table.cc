@@ -49,6 +49,12 @@ CellOf worst_error_cell(double Accuracy::*metric) {
   };
 }
 
+/// "normal", "outliers x16".
+std::string input_cell(const CaseRecord& record) {
+  const int scale = record.problem.input_scale.value_or(1);
+  return record.problem.input.value_or("") + (scale != 1 ? fmt::format(" x{}", scale) : "");
+}
+
 std::string worst_error_ratio_cell(const CaseRecord& record) {
   std::vector<double> ratios;
   for (const Accuracy* accuracy : accuracies_of(record)) {
@@ -67,6 +73,11 @@ std::string memory_cell(const CaseRecord& record) {
   return format_memory(record.memory_bytes->peak.value_or(record.memory_bytes->predicted));
 }
 
+std::string unfused_memory_cell(const CaseRecord& record) {
+  if (!record.memory_bytes || !record.memory_bytes->unfused) return "";
+  return format_memory(*record.memory_bytes->unfused);
+}
+
 /// What was asked. Leads the table where it varies, and its head where it does not.
 std::vector<ColumnRule> problem_rules() {
   return {
@@ -79,6 +90,7 @@ std::vector<ColumnRule> problem_rules() {
       {"dropout", [](const CaseRecord& c) { return shortest(c.problem.dropout_p); }},
       {"batch", problem_cell(&ProblemRecord::batch)},
       {"heads", problem_cell(&ProblemRecord::heads)},
+      {"input", input_cell},
   };
 }
 
@@ -87,9 +99,14 @@ std::vector<ColumnRule> result_rules() {
   return {
       {"time_ms", time_cell},
       {"tflops", [](const CaseRecord& c) { return digits_of(c.tflops, 4); }},
+      {"bound_tflops",
+       [](const CaseRecord& c) { return c.bound ? significant(c.bound->tflops, 4) : ""; }},
+      {"bound_by",
+       [](const CaseRecord& c) { return std::string(c.bound ? name_of(c.bound->binding) : ""); }},
       {"speedup",
        [](const CaseRecord& c) { return c.speedup ? significant(c.speedup->ratio, 3) : ""; }},
       {"memory", memory_cell},
+      {"unfused_memory", unfused_memory_cell},
       {"rel_l1 %", rel_l1_percent_cell("o")},
       {"dq_rel_l1 %", rel_l1_percent_cell("dq")},
       {"dk_rel_l1 %", rel_l1_percent_cell("dk")},
@@ -105,7 +122,8 @@ TextColumn make_column(const ColumnRule& rule, const std::vector<CaseRecord>& ca
   TextColumn column;
   column.title = rule.title;
   for (const CaseRecord& record : cases) column.cells.push_back(rule.cell(record));
-  column.right_aligned = rule.title != "kernel" && rule.title != "status";
+  column.right_aligned = rule.title != "kernel" && rule.title != "input" &&
+                         rule.title != "bound_by" && rule.title != "status";
   return column;
 }
 
@@ -125,11 +143,24 @@ bool is_self_attention(const std::vector<CaseRecord>& cases) {
   });
 }
 
-/// Of the columns that do not explain themselves; "" when no case was verified.
+/// Of the columns that do not explain themselves.
 std::string legend_of(const std::vector<CaseRecord>& cases) {
   const auto any = [&](auto holds) { return std::any_of(cases.begin(), cases.end(), holds); };
-  if (!any([](const CaseRecord& c) { return !accuracies_of(c).empty(); })) return "";
-  std::string legend = fmt::format("error_ratio is {}\n", kErrorRatioMeaning);
+  std::string legend;
+  const auto bounded = std::find_if(cases.begin(), cases.end(),
+                                    [](const CaseRecord& c) { return c.bound.has_value(); });
+  if (bounded != cases.end()) {
+    legend += fmt::format(
+        "bound_tflops is what the counts allow a {} at most, bound_by what it runs out of; neither "
+        "is measured\n",
+        bounded->bound->chip);
+  }
+  if (any([](const CaseRecord& c) { return c.memory_bytes && c.memory_bytes->unfused; })) {
+    legend += "unfused_memory is predicted, of the unfused computation in fp16\n";
+  }
+  if (any([](const CaseRecord& c) { return !accuracies_of(c).empty(); })) {
+    legend += fmt::format("error_ratio is {}\n", kErrorRatioMeaning);
+  }
   if (any([](const CaseRecord& c) { return c.gradient_accuracy.has_value(); })) {
     legend +=
         "rel_l2, max_abs and error_ratio of a backward pass are the largest of its gradients'\n";
@@ -155,7 +186,7 @@ std::string format_case_table(const RunRecord& run, TableStyle style) {
   const bool is_self = is_self_attention(run.cases);
   for (const ColumnRule& rule : problem_rules()) {
     TextColumn column = make_column(rule, run.cases);
-    if (column.cells.empty()) continue;
+    if (has_no_value(column)) continue;
     if (rule.title == "seqlen_k" && is_self) {
       constants.push_back("seqlen_k = seqlen_q");
     } else if (!is_constant(column)) {

@@ -48,10 +48,39 @@ TEST(CaseTable, ShowsTimesWhereThereAreAnyAndMarksThoseThatAreInvalid) {
   run.cases[1].valid = false;
   run.cases[1].tflops.reset();
   const std::string table = terminal_table(run);
-  EXPECT_TRUE(contains(table, "         time_ms  tflops  speedup    memory  ")) << table;
-  EXPECT_TRUE(contains(table, "          0.8240   83.50     7.92  1.00 MiB  ")) << table;
-  EXPECT_TRUE(contains(table, "\n0.8240 (invalid)       -     7.92  1.00 MiB  ")) << table;
+  EXPECT_TRUE(contains(table, "         time_ms  tflops  speedup    memory  unfused_memory  "))
+      << table;
+  EXPECT_TRUE(contains(table, "          0.8240   83.50     7.92  1.00 MiB        33.0 MiB  "))
+      << table;
+  EXPECT_TRUE(contains(table, "\n0.8240 (invalid)       -     7.92  1.00 MiB        33.0 MiB  "))
+      << table;
   EXPECT_TRUE(contains(table, "kernel volta-fp32acc, pass fwd")) << table;
+}
+
+TEST(CaseTable, ShowsTheBoundOfAnEmulatedDeviceAndSaysThatItIsOne) {
+  RunRecord run = sample_run();
+  run.cases = {sample_emulated_case(), sample_run().cases[2]};
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table,
+                       "\nbound_tflops is what the counts allow a V100-SXM2 at most, bound_by what "
+                       "it runs out of; neither is measured\nerror_ratio is "))
+      << table;
+  EXPECT_TRUE(contains(table, "bound_tflops  bound_by   memory  ")) << table;
+  EXPECT_TRUE(contains(table, "       98.50  tensor    129 KiB  ")) << table;
+  EXPECT_TRUE(contains(table, "           -  -         129 KiB  ")) << table;
+}
+
+TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernelsAndSaysWhatItIs) {
+  RunRecord run = sample_run();
+  run.cases = {sample_emulated_case(), sample_emulated_case()};
+  EXPECT_FALSE(contains(terminal_table(run), "unfused_memory"));
+  run.cases[0].memory_bytes->unfused = std::uint64_t{8} << 30;
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(
+      contains(table, "\nunfused_memory is predicted, of the unfused computation in fp16\n"))
+      << table;
+  EXPECT_TRUE(contains(table, "129 KiB        8.00 GiB  ")) << table;
+  EXPECT_TRUE(contains(table, "129 KiB               -  ")) << table;
 }
 
 TEST(CaseTable, ShowsTheKeysWhereTheirNumberDiffersFromTheQueries) {

@@ -31,6 +31,11 @@ template <class T>
 requires std::is_enum_v<T> std::string text_of(T value) { return std::string(name_of(value)); }
 
 template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : std::string();
+}
+
+template <class T>
 std::string text_of(const std::vector<T>& values) {
   std::string text;
   for (const T& value : values) {

@@ -41,12 +41,20 @@ Journal::Journal(std::filesystem::path path)
     : path_(std::move(path)),
       file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0644)) {
   if (!file_.is_open()) fail(path_);
-  const std::size_t kept_bytes = complete_bytes(read_text(path_));
-  if (ftruncate(file_.get(), static_cast<off_t>(kept_bytes)) != 0) fail(path_);
+  bytes_ = complete_bytes(read_text(path_));
+  if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) fail(path_);
 }
 
 void Journal::append(const CaseRecord& record) {
-  if (!file_.write_durably(case_to_json(record) + "\n")) fail(path_);
+  const std::string line = case_to_json(record) + "\n";
+  if (!file_.write_durably(line)) {
+    const int why = errno;
+    // Should this fail too, the next reader cuts the torn line off.
+    [[maybe_unused]] const int ignored = ftruncate(file_.get(), static_cast<off_t>(bytes_));
+    errno = why;
+    fail(path_);
+  }
+  bytes_ += line.size();
 }
 
 std::vector<CaseRecord> read_journal(const std::filesystem::path& path) {

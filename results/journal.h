@@ -1,6 +1,7 @@
 // cases.jsonl, the truth about a run: a line per case, on the disk before the next case begins.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <vector>
 
@@ -15,12 +16,14 @@ class Journal {
   /// crash may have left. Throws OutputError.
   explicit Journal(std::filesystem::path path);
 
-  /// Returns when the line is on the disk (fsync). Throws OutputError.
+  /// Returns when the line is on the disk (fsync). Throws OutputError, and then the journal ends as
+  /// it did before: a full disk leaves no half line.
   void append(const CaseRecord& record);
 
  private:
   std::filesystem::path path_;
   FileDescriptor file_;
+  std::uint64_t bytes_ = 0;  // of complete lines
 };
 
 /// The cases of a journal. A last line without a newline is the case in flight when the run died,

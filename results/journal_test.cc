@@ -1,7 +1,9 @@
 #include "results/journal.h"
 
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
+#include <csignal>
 #include <fstream>
 #include <stdexcept>
 
@@ -67,6 +69,41 @@ TEST(Journal, IsEmptyBeforeTheFirstCase) {
   const TemporaryFolder folder;
   const Journal journal(folder.path() / "cases.jsonl");
   EXPECT_TRUE(read_journal(folder.path() / "cases.jsonl").empty());
+}
+
+/// Files of this process end after so many bytes, as on a full disk.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(rlim_t bytes) : old_handler_(std::signal(SIGXFSZ, SIG_IGN)) {
+    getrlimit(RLIMIT_FSIZE, &old_limit_);
+    const rlimit limit{bytes, old_limit_.rlim_max};
+    setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    setrlimit(RLIMIT_FSIZE, &old_limit_);
+    std::signal(SIGXFSZ, old_handler_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit old_limit_;
+  void (*old_handler_)(int);
+};
+
+TEST(Journal, EndsWithAWholeLineWhenTheDiskIsFull) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "cases.jsonl";
+  Journal journal(path);
+  journal.append(sample_emulated_case());
+  const auto bytes = std::filesystem::file_size(path);
+  {
+    const FileSizeLimit full(bytes + bytes / 2);
+    EXPECT_THROW(journal.append(sample_timed_case()), OutputError);
+  }
+  EXPECT_EQ(std::filesystem::file_size(path), bytes);
+  journal.append(sample_timed_case());
+  EXPECT_EQ(read_journal(path).size(), 2u);
 }
 
 TEST(Journal, SaysWhenItCannotBeOpened) {

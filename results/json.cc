@@ -114,8 +114,10 @@ void read(const Json& json, const std::string& path, T& value) {
   visit_fields(value, [&](const char* name, auto& field) {
     const std::string field_path = path.empty() ? name : path + "." + name;
     const auto found = json.find(name);
-    if (found == json.end()) reject(field_path, "is missing");
-    read(*found, field_path, field);
+    if (found != json.end()) return read(*found, field_path, field);
+    // What an earlier minor version did not write is not known.
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (!IsOptional<Field>::value) reject(field_path, "is missing");
   });
 }
 

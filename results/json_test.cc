@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <functional>
@@ -29,6 +30,12 @@ std::string error_of(const Json& json) {
     return error.what();
   }
   return "no error";
+}
+
+/// The first case with a bound.
+Json& emulated_case(Json& run) {
+  return *std::find_if(run["cases"].begin(), run["cases"].end(),
+                       [](const Json& record) { return !record["bound"].is_null(); });
 }
 
 RunRecord complete_run() {
@@ -63,9 +70,29 @@ TEST(Json, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(copy.accuracy.value().worst_index, record.accuracy->worst_index);
   EXPECT_EQ(copy.warnings.at(0).message, record.warnings[0].message);
   EXPECT_EQ(copy.emulation.has_value(), false);
+  EXPECT_EQ(copy.clock_mhz.value().samples, record.clock_mhz->samples);
+  EXPECT_EQ(copy.sampling.value().median_error, 0.002);
+  EXPECT_EQ(copy.memory_bytes.value().unfused, 33u << 20);
   EXPECT_EQ(copy.speedup.value().over, "cublas-fp16");
+  EXPECT_EQ(copy.speedup->interleaved, true);
   EXPECT_EQ(copy.accuracy->output_hash, "cbf29ce484222325");
+  EXPECT_EQ(copy.device, "cuda:3");
+  EXPECT_EQ(copy.position, 17u);
+  EXPECT_EQ(copy.elapsed_s, 1.5);
   EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().ballots, 7u);
+}
+
+TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
+  const Bound bound = case_from_json(case_to_json(sample_emulated_case())).bound.value();
+  EXPECT_EQ(bound.chip, "V100-SXM2");
+  EXPECT_EQ(bound.sm_count, 80);
+  EXPECT_EQ(bound.clock_mhz, 1530);
+  EXPECT_EQ(bound.least_ms.tensor, 0.5);
+  EXPECT_EQ(bound.least_ms.hbm, 0.03125);
+  EXPECT_EQ(bound.binding, Resource::kTensor);
+  EXPECT_EQ(bound.tflops, 98.5);
+  EXPECT_EQ(bound.scaled_from_sample, true);
+  EXPECT_FALSE(case_from_json(case_to_json(sample_timed_case())).bound.has_value());
 }
 
 TEST(Json, WritesTheAccuracyOfTheGradientsInPlaceOfTheOutputs) {
@@ -110,6 +137,10 @@ TEST(Json, DoesNotMatchTheSchemaWhenAFieldIsGoneAddedOrWrong) {
       [](Json& run) { run["cases"][0]["problem"]["batch"] = 0; },
       [](Json& run) { run["cases"][0]["accuracy"]["max_abs"] = "small"; },
       [](Json& run) { run["cases"][0]["time_ms"] = 0; },
+      [](Json& run) { run["cases"][0].erase("bound"); },
+      [](Json& run) { emulated_case(run)["bound"].erase("least_ms"); },
+      [](Json& run) { emulated_case(run)["bound"]["binding"] = "memory"; },
+      [](Json& run) { emulated_case(run)["bound"]["least_ms"]["issue"] = nullptr; },
       [](Json& run) { run["schema"]["version"] = "2.0.0"; },
       [](Json& run) { run["cases"].back()["accuracy"].erase("dv"); },
       [](Json& run) { run["cases"].back()["accuracy"]["o"] = run["cases"][0]["accuracy"]; },
@@ -180,6 +211,12 @@ TEST(Json, IgnoresFieldsOfALaterVersion) {
   Json json = Json::parse(run_to_json(sample_run()));
   json["cases"][0]["added_later"] = 1;
   EXPECT_EQ(error_of(json), "no error");
+}
+
+TEST(Json, TakesWhatAnEarlierVersionDidNotWriteForNotKnown) {
+  Json json = Json::parse(case_to_json(sample_timed_case()));
+  json.erase("position");
+  EXPECT_FALSE(case_from_json(json.dump()).position.has_value());
 }
 
 TEST(Json, RefusesTextThatIsNotJson) {

@@ -53,13 +53,16 @@ void visit_fields(AnyConst<TimeMs> auto& t, auto&& visit) {
 void visit_fields(AnyConst<Sampling> auto& s, auto&& visit) {
   visit("count", s.count);
   visit("stop_reason", s.stop_reason);
+  visit("median_error", s.median_error);
   visit("flagged", s.flagged);
+  visit("held", s.held);
 }
 
 void visit_fields(AnyConst<ClockMhz> auto& c, auto&& visit) {
   visit("median", c.median);
   visit("min", c.min);
   visit("max", c.max);
+  visit("samples", c.samples);
 }
 
 void visit_fields(AnyConst<MemoryBytes> auto& m, auto&& visit) {
@@ -67,6 +70,7 @@ void visit_fields(AnyConst<MemoryBytes> auto& m, auto&& visit) {
   visit("workspace", m.workspace);
   visit("peak", m.peak);
   visit("predicted", m.predicted);
+  visit("unfused", m.unfused);
 }
 
 void visit_fields(AnyConst<Accuracy> auto& a, auto&& visit) {
@@ -106,8 +110,11 @@ void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
   visit("tiles_run", e.tiles_run);
   visit("tiles_total", e.tiles_total);
   visit("mma", e.mma);
+  visit("mma_fp16acc", e.mma_fp16acc);
   visit("mufu", e.mufu);
   visit("half_conversions", e.half_conversions);
+  visit("half_widenings", e.half_widenings);
+  visit("fma", e.fma);
   visit("ballots", e.ballots);
   visit("shuffles", e.shuffles);
   visit("barriers", e.barriers);
@@ -118,16 +125,39 @@ void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
   visit("global_loads", e.global_loads);
   visit("global_stores", e.global_stores);
   visit("global_atomics", e.global_atomics);
+  visit("global_wavefronts", e.global_wavefronts);
   visit("global_sectors_read", e.global_sectors_read);
   visit("global_sectors_written", e.global_sectors_written);
+  visit("global_sectors_added", e.global_sectors_added);
   visit("races", e.races);
   visit("findings", e.findings);
+}
+
+void visit_fields(AnyConst<ResourceMs> auto& r, auto&& visit) {
+  visit("tensor", r.tensor);
+  visit("issue", r.issue);
+  visit("lsu", r.lsu);
+  visit("xu", r.xu);
+  visit("l2", r.l2);
+  visit("hbm", r.hbm);
+}
+
+void visit_fields(AnyConst<Bound> auto& b, auto&& visit) {
+  visit("chip", b.chip);
+  visit("sm_count", b.sm_count);
+  visit("clock_mhz", b.clock_mhz);
+  visit("least_ms", b.least_ms);
+  visit("binding", b.binding);
+  visit("tflops", b.tflops);
+  visit("scaled_from_sample", b.scaled_from_sample);
 }
 
 void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
   visit("over", s.over);
   visit("ratio", s.ratio);
   visit("ratio_stdev", s.ratio_stdev);
+  visit("over_median_ms", s.over_median_ms);
+  visit("interleaved", s.interleaved);
 }
 
 void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
@@ -155,8 +185,14 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("accuracy", c.accuracy);
   visit("accuracy", c.gradient_accuracy);
   visit("emulation", c.emulation);
+  visit("bound", c.bound);
   visit("speedup", c.speedup);
   visit("repro", c.repro);
+  visit("device", c.device);
+  visit("position", c.position);
+  visit("elapsed_s", c.elapsed_s);
+  visit("input", c.problem.input);
+  visit("input_scale", c.problem.input_scale);
 }
 
 void visit_fields(AnyConst<SchemaVersion> auto& s, auto&& visit) {
@@ -175,6 +211,7 @@ void visit_fields(AnyConst<RunInfo> auto& r, auto&& visit) {
   visit("complete", r.complete);
   visit("exit_code", r.exit_code);
   visit("resumed_from", r.resumed_from);
+  visit("merged_from", r.merged_from);
 }
 
 void visit_fields(AnyConst<BuildInfo> auto& b, auto&& visit) {
@@ -195,6 +232,7 @@ void visit_fields(AnyConst<DeviceInfo> auto& d, auto&& visit) {
   visit("sm_count", d.sm_count);
   visit("l2_bytes", d.l2_bytes);
   visit("memory_bytes", d.memory_bytes);
+  visit("memory_available_bytes", d.memory_available_bytes);
   visit("sm_clock_max_mhz", d.sm_clock_max_mhz);
   visit("power_limit_w", d.power_limit_w);
   visit("peak_tflops", d.peak_tflops);
@@ -217,10 +255,16 @@ void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
   visit("warmup_ms", m.warmup_ms);
   visit("min_samples", m.min_samples);
   visit("max_noise", m.max_noise);
+  visit("min_seconds", m.min_seconds);
+  visit("max_seconds", m.max_seconds);
+  visit("held", m.held);
+  visit("block_samples", m.block_samples);
   visit("timeout_s", m.timeout_s);
   visit("statistic", m.statistic);
   visit("flop_convention", m.flop_convention);
   visit("input", m.input);
+  visit("input_file", m.input_file);
+  visit("input_hash", m.input_hash);
   visit("oracle", m.oracle);
   visit("tolerance_ratio", m.tolerance_ratio);
   visit("deterministic", m.deterministic);

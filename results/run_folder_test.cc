@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <optional>
+
 #include "results/csv.h"
 #include "results/json.h"
 #include "results/output_error.h"
@@ -47,6 +49,45 @@ TEST(RunFolder, IsRefusedWhenItHoldsSomething) {
   EXPECT_EQ(error_of(temporary.path()), "--out: '" + temporary.path().string() +
                                             "' exists and is not empty; give another folder");
   EXPECT_EQ(temporary.entries(), 1);
+}
+
+TEST(RunFolder, ForgivesWhatARunKilledBeforeItsFirstCaseLeft) {
+  const TemporaryFolder temporary;
+  write_file(temporary.path() / "cases.jsonl", "");
+  write_file(temporary.path() / "run.json.17.tmp", "{");
+  EXPECT_EQ(error_of(temporary.path()), "no error");
+  write_file(temporary.path() / "cases.jsonl", "{}\n");
+  EXPECT_NE(error_of(temporary.path()), "no error");
+}
+
+TEST(RunFolder, IsOpenOnce) {
+  const TemporaryFolder temporary;
+  const fs::path path = temporary.path() / "run";
+  std::optional<RunFolder> folder(path);
+  folder->write_head(sample_run());
+  EXPECT_EQ(error_of(path), "'" + path.string() + "' is in use by another run of sparkbench");
+  EXPECT_THROW(RunFolder(path, RunFolder::Opening::kResumed), OutputError);
+  folder.reset();
+  const RunFolder resumed(path, RunFolder::Opening::kResumed);
+}
+
+TEST(RunFolder, ContinuesItsJournal) {
+  const TemporaryFolder temporary;
+  const fs::path path = temporary.path() / "run";
+  {
+    RunFolder folder(path);
+    folder.write_head(sample_run());
+    folder.append(sample_emulated_case());
+  }
+  RunFolder(path, RunFolder::Opening::kResumed).append(sample_timed_case());
+  EXPECT_EQ(read_journal(path / "cases.jsonl").size(), 2u);
+}
+
+TEST(RunFolder, IsNotContinuedWhereNothingWasBegun) {
+  const TemporaryFolder temporary;
+  EXPECT_THROW(RunFolder(temporary.path(), RunFolder::Opening::kResumed), OutputError);
+  EXPECT_THROW(RunFolder(temporary.path() / "none", RunFolder::Opening::kResumed), OutputError);
+  EXPECT_EQ(temporary.entries(), 0);
 }
 
 TEST(RunFolder, IsRefusedWhenItIsAFileOrCannotBeMade) {

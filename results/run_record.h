@@ -28,6 +28,7 @@ struct RunInfo {
   bool complete = false;
   std::optional<int> exit_code;
   std::optional<std::string> resumed_from;
+  std::optional<std::vector<std::string>> merged_from;  // ids of the runs that `merge` put together
 };
 
 struct BuildInfo {
@@ -49,6 +50,7 @@ struct DeviceInfo {
   std::optional<int> sm;   // 70, 75, ...
   std::optional<int> sm_count;
   std::optional<std::uint64_t> l2_bytes, memory_bytes;
+  std::optional<std::uint64_t> memory_available_bytes;  // when the run began
   std::optional<double> sm_clock_max_mhz, power_limit_w, peak_tflops, peak_gbps;
   std::optional<std::string> peak_source;  // "spec" or "measured"
 };
@@ -67,11 +69,16 @@ struct Method {
   std::optional<double> warmup_ms;
   std::optional<int> min_samples;
   std::optional<double> max_noise;
+  std::optional<double> min_seconds, max_seconds;  // of sampling a case
+  std::optional<bool> held;                        // the stream, while a sample is queued
+  std::optional<int> block_samples;  // in a row, where kernel and reference take turns
   std::optional<double> timeout_s;
   std::optional<std::string> statistic;  // "median"
   std::string flop_convention;
-  std::string input;                  // "normal", "uniform", "outliers"
-  std::optional<std::string> oracle;  // none with --no-verify
+  std::string input;  // "normal", "uniform", "outliers", or "tensors": the user's
+  std::optional<std::string> input_file;  // name of the file of these
+  std::optional<std::string> input_hash;  // FNV-1a of its bytes, 16 hexadecimal digits
+  std::optional<std::string> oracle;      // none with --no-verify
   std::optional<double> tolerance_ratio;
   std::optional<bool> deterministic;  // none without a backward pass
 };

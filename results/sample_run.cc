@@ -28,7 +28,7 @@ CaseRecord case_of(const std::string& kernel, const Problem& problem) {
   record.problem = make_problem_record(Pass::kForward, problem);
   record.flops = useful_flops(Pass::kForward, problem);
   record.bytes = compulsory_bytes(Pass::kForward, problem);
-  record.memory_bytes = {record.bytes, 0, std::nullopt, record.bytes};
+  record.memory_bytes = {record.bytes, 0, std::nullopt, record.bytes, std::nullopt};
   record.repro =
       "sparkbench run --kernel " + kernel + " --seqlen " + std::to_string(problem.seqlen_q);
   return record;
@@ -112,28 +112,42 @@ CaseRecord sample_emulated_case() {
   record.emulation->host_seconds = 0.25;
   record.emulation->mma = 4096;
   record.emulation->ballots = 7;
+  record.bound = Bound{.chip = "V100-SXM2",
+                       .sm_count = 80,
+                       .clock_mhz = 1530,
+                       .least_ms = {0.5, 0.375, 0.25, 0.125, 0.0625, 0.03125},
+                       .binding = Resource::kTensor,
+                       .tflops = 98.5,
+                       .scaled_from_sample = true};
   return record;
 }
 
 CaseRecord sample_timed_case() {
   CaseRecord record = sample_emulated_case();
   record.emulation.reset();
+  record.bound.reset();
   record.reason = Reason{"E-TOLERANCE", "rel_l2 is 3.1 times the unfused computation's"};
   record.warnings = {{"W-THROTTLED", "the clock fell below \"base\", twice", 0.25}};
   record.time_ms = TimeMs{0.824, 0.83, 0.81, 0.9, 0.01, 0.82, 0.84, {0.81, 0.824, 0.9}};
   record.noise = 0.003;
-  record.sampling = Sampling{3, "noise", 1};
-  record.clock_mhz = ClockMhz{1530, 1380, 1530};
+  record.sampling = Sampling{3, "noise", 0.002, 1, true};
+  record.clock_mhz = ClockMhz{1455, 1380, 1530, {1530, 1380, std::nullopt}};
   record.tflops = 83.5;
   record.gbps = 120.25;
   record.peak_fraction = 0.668;
   record.bandwidth_fraction = 0.134;
   record.memory_bytes->peak = 1 << 20;
+  record.memory_bytes->unfused = 33 << 20;
   record.accuracy->dropout_kept_fraction = 0.8984375;
   record.accuracy->mask_hash = "af63dc4c8601ec8c";
   record.accuracy->bitwise_repeatable = true;
   record.accuracy->output_hash = "cbf29ce484222325";
-  record.speedup = Speedup{"cublas-fp16", 7.92, 0.03};
+  record.speedup = Speedup{"cublas-fp16", 7.92, 0.03, 6.526, true};
+  record.problem.input = "outliers";
+  record.problem.input_scale = 16;
+  record.device = "cuda:3";
+  record.position = 17;
+  record.elapsed_s = 1.5;
   return record;
 }
 

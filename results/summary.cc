@@ -106,17 +106,24 @@ std::string format_notes(std::string_view title, const std::vector<Note>& notes,
   return text;
 }
 
+/// All of them in a file; on a terminal the first few.
 std::string format_failures(const std::vector<CaseRecord>& cases, TableStyle style) {
+  constexpr int kMostOnATerminal = 10;
   const bool is_markdown = style == TableStyle::kMarkdown;
   std::string text;
+  int count = 0;
   for (const CaseRecord& record : cases) {
     if (record.status != Status::kIncorrect && record.status != Status::kFailed) continue;
+    if (++count > kMostOnATerminal && !is_markdown) continue;
     const std::string why =
         record.reason ? fmt::format("{}: {}", record.reason->code, record.reason->message) : "";
     text += fmt::format("{}{} {}  {}\n", is_markdown ? "- " : "", name_of(record.status), record.id,
                         why);
     text += is_markdown ? fmt::format("  repeat: `{}`\n", record.repro)
                         : fmt::format("  repeat: {}\n", record.repro);
+  }
+  if (count > kMostOnATerminal && !is_markdown) {
+    text += fmt::format("and {} more; --md and --json name all\n", count - kMostOnATerminal);
   }
   return text;
 }

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "results/case_table.h"
 #include "results/sample_run.h"
 
@@ -85,6 +87,27 @@ TEST(Summary, IsAListInMarkdownBelowTitleAndTable) {
                           format_summary(sample_run(), TableStyle::kMarkdown));
   EXPECT_NE(markdown.find("\n- warning W-EMULATED-NO-TIME"), std::string::npos);
   EXPECT_NE(markdown.find("\n  repeat: `sparkbench run"), std::string::npos);
+}
+
+TEST(Summary, ListsTenFailuresOnATerminalAndAllInMarkdown) {
+  RunRecord run = sample_run();
+  const CaseRecord incorrect =
+      *std::find_if(run.cases.begin(), run.cases.end(),
+                    [](const CaseRecord& record) { return record.status == Status::kIncorrect; });
+  run.cases.assign(12, incorrect);
+  const auto repeats = [](const std::string& text) {
+    int count = 0;
+    for (std::size_t at = text.find("repeat:"); at != std::string::npos;
+         at = text.find("repeat:", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  const std::string terminal = format_summary(run, TableStyle::kTerminal);
+  EXPECT_EQ(repeats(terminal), 10);
+  EXPECT_NE(terminal.find("\nand 2 more; --md and --json name all\n"), std::string::npos)
+      << terminal;
+  EXPECT_EQ(repeats(format_summary(run, TableStyle::kMarkdown)), 12);
 }
 
 }  // namespace
