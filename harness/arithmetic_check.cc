@@ -13,9 +13,30 @@
 #include "sweeps/usage_error.h"
 #ifdef SPARKBENCH_HAS_CUDA
 #include "kernels/machine/mma_probe.h"
+#include "kernels/machine/sfu_probe.h"
 #endif
 
 namespace sparkbench {
+namespace {
+
+/// What `read` makes of the file, with the user's words for what goes wrong.
+template <class Read>
+auto load_file(const std::string& path, Read read) {
+  if (std::filesystem::is_directory(path)) {
+    throw UsageError(fmt::format("--vectors: {} is a directory; allowed: CSV files", path));
+  }
+  std::ifstream in(path);
+  if (!in) {
+    throw UsageError(fmt::format("--vectors: {} cannot be read: {}", path, std::strerror(errno)));
+  }
+  try {
+    return read(in, path);
+  } catch (const std::runtime_error& error) {
+    throw UsageError(fmt::format("--vectors: {}", error.what()));
+  }
+}
+
+}  // namespace
 
 const ArithmeticProfile& find_profile(std::string_view name) {
   std::vector<std::string> known;
@@ -23,6 +44,7 @@ const ArithmeticProfile& find_profile(std::string_view name) {
     if (profile.name == name) return profile;
     known.emplace_back(profile.name);
   }
+  known.emplace_back(kSpecialFunctionProfile);
   throw UsageError(unknown_name_message("--profile", name, known));
 }
 
@@ -42,17 +64,16 @@ const ArithmeticProfile& native_profile(int sm, std::size_t terms) {
 }
 
 std::vector<VectorRow> load_vector_file(const std::string& path) {
-  if (std::filesystem::is_directory(path)) {
-    throw UsageError(fmt::format("--vectors: {} is a directory; allowed: CSV files", path));
-  }
-  std::ifstream in(path);
-  if (!in) {
-    throw UsageError(fmt::format("--vectors: {} cannot be read: {}", path, std::strerror(errno)));
-  }
-  try {
-    return read_vector_file(in, path);
-  } catch (const std::runtime_error& error) {
-    throw UsageError(fmt::format("--vectors: {}", error.what()));
+  return load_file(path, read_vector_file);
+}
+
+FunctionRecording load_function_recording(const std::string& path) {
+  return load_file(path, read_function_recording);
+}
+
+void require_gpu_name(const std::string& device) {
+  if (!device.starts_with("cuda:")) {
+    throw UsageError(fmt::format("--device: '{}' is not a GPU; allowed: cuda:N", device));
   }
 }
 
@@ -76,13 +97,30 @@ std::vector<VectorRow> ask_gpu(std::vector<VectorRow> rows) {
   return rows;
 }
 
+FunctionRecording ask_gpu(FunctionRecording recording) {
+  for (RecordedFunction& recorded : recording.functions) {
+    recorded.results.resize(recording.inputs.size());
+    probe_special_function(recorded.function.function, recording.inputs.data(),
+                           recorded.results.data(), recording.inputs.size());
+  }
+  return recording;
+}
+
 #else
 
-// By value, because with a GPU the rows are changed and given back.
-// NOLINTNEXTLINE(performance-unnecessary-value-param)
-std::vector<VectorRow> ask_gpu(std::vector<VectorRow> /*rows*/) {
+namespace {
+
+[[noreturn]] void refuse_without_gpu() {
   throw EnvironmentError("this build has no GPU path: CMake found no CUDA toolkit");
 }
+
+}  // namespace
+
+// By value, because with a GPU what is recorded is changed and given back.
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
+std::vector<VectorRow> ask_gpu(std::vector<VectorRow> /*rows*/) { refuse_without_gpu(); }
+// NOLINTNEXTLINE(performance-unnecessary-value-param)
+FunctionRecording ask_gpu(FunctionRecording /*recording*/) { refuse_without_gpu(); }
 
 #endif
 

@@ -1,5 +1,5 @@
-// What a model of a tensor core's arithmetic is compared with: dot products recorded in a file, or
-// the same ones asked of the GPU in this machine.
+// What a model of a GPU's arithmetic is compared with: dot products and special functions recorded
+// in a file, or the same ones asked of the GPU in this machine.
 #pragma once
 
 #include <cstddef>
@@ -7,11 +7,16 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/machine/emulated/special_functions/function_recording.h"
 #include "kernels/machine/emulated/tensor_core/vector_file.h"
 
 namespace sparkbench {
 
-/// Throws UsageError, with the nearest name, when there is no profile of that name.
+/// The name among the profiles that stands for the special functions, which every GPU from sm_50 on
+/// computes alike.
+inline constexpr std::string_view kSpecialFunctionProfile = "sfu";
+
+/// The tensor core of that name. Throws UsageError, with the nearest name, when there is none.
 const ArithmeticProfile& find_profile(std::string_view name);
 
 /// How GPUs of compute capability `sm` (70, 75, ...) compute the MMA of `terms` terms. Throws
@@ -22,8 +27,15 @@ const ArithmeticProfile& native_profile(int sm, std::size_t terms);
 /// one, the line and column that cannot be read.
 std::vector<VectorRow> load_vector_file(const std::string& path);
 
+/// A file of special functions (function_recording.h), with the same errors.
+FunctionRecording load_function_recording(const std::string& path);
+
+/// Throws UsageError unless `device` has the form of a GPU's name, cuda:N.
+void require_gpu_name(const std::string& device);
+
 /// The same inputs, with what the current GPU makes of them as the recorded results. Throws
 /// EnvironmentError in a build without CUDA, std::runtime_error when the GPU fails.
 std::vector<VectorRow> ask_gpu(std::vector<VectorRow> rows);
+FunctionRecording ask_gpu(FunctionRecording recording);
 
 }  // namespace sparkbench

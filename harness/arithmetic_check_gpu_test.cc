@@ -1,12 +1,14 @@
 // The tensor cores of the GPU in this machine, on the inputs that tell one generation's arithmetic
-// from another's.
+// from another's, and its special functions over the whole range of floats.
 #include <gtest/gtest.h>
 
 #include <memory>
+#include <sstream>
 
 #include "harness/arithmetic_check.h"
 #include "harness/environment_error.h"
 #include "harness/gpu_device.h"
+#include "harness/special_function_check.h"
 
 namespace sparkbench {
 namespace {
@@ -55,6 +57,12 @@ TEST_P(AskGpu, GivesTheBitsOfTheModelOfItsArchitecture) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Terms, AskGpu, testing::Values(4, 8, 16));
+
+TEST(SpecialFunctions, HaveTheBitsOfTheModelOverTheWholeRange) {
+  if (gpu_count() == 0) GTEST_SKIP() << "no CUDA device";
+  std::ostringstream out;
+  EXPECT_EQ(check_special_functions({}, "cuda:0", out), ExitCode::kOk) << out.str();
+}
 
 }  // namespace
 }  // namespace sparkbench

@@ -41,7 +41,7 @@ TEST(FindProfile, ReturnsEveryProfileByItsName) {
 TEST(FindProfile, SuggestsTheNearestName) {
   EXPECT_EQ(message_of<UsageError>([] { find_profile("volt"); }),
             "--profile: unknown 'volt', did you mean 'volta'?; "
-            "allowed: volta, turing, ampere, hopper, fma884");
+            "allowed: volta, turing, ampere, hopper, fma884, sfu");
 }
 
 TEST(NativeProfile, IsTheTensorCoreThatTheInstructionRunsOn) {
@@ -91,6 +91,27 @@ TEST(LoadVectorFile, NamesFileLineAndColumnOfWhatItCannotRead) {
   const std::string file = write_vectors(folder, std::string(kHeader) + kRow + "sum,3c00,xyz\n");
   EXPECT_EQ(message_of<UsageError>([&] { load_vector_file(file); }),
             "--vectors: " + file + ": line 3, column a2: missing");
+}
+
+TEST(LoadFunctionRecording, ReadsFunctionsThatReplayReproduces) {
+  const TemporaryFolder folder;
+  const FunctionRecording recording =
+      load_function_recording(write_vectors(folder, "x,ex2_approx_ftz\n3f800000,40000000\n"));
+  const std::vector<FunctionReplay> results = replay(recording);
+  ASSERT_EQ(results.size(), 1u);
+  EXPECT_EQ(results[0].reproduced, 1u);
+}
+
+TEST(LoadFunctionRecording, NamesFileLineAndColumnOfWhatItCannotRead) {
+  const TemporaryFolder folder;
+  const std::string file = write_vectors(folder, "x,ex2_approx_ftz\n3f800000\n");
+  EXPECT_EQ(message_of<UsageError>([&] { load_function_recording(file); }),
+            "--vectors: " + file + ": line 2, column ex2_approx_ftz: missing");
+}
+
+TEST(RequireGpuName, RefusesWhatIsNoGpu) {
+  EXPECT_EQ(message_of<UsageError>([] { require_gpu_name("emulated-v100"); }),
+            "--device: 'emulated-v100' is not a GPU; allowed: cuda:N");
 }
 
 }  // namespace

@@ -149,6 +149,8 @@ void add_instructions(const CaseRecord& record, Report& report) {
   };
   line("mufu", counts.mufu);
   line("half conversions", counts.half_conversions);
+  line("half widenings", counts.half_widenings);
+  line("fma", counts.fma);
   line("shuffles", counts.shuffles);
   line("barriers", counts.barriers);
 }
@@ -167,14 +169,26 @@ void add_memory_traffic(const CaseRecord& record, Report& report) {
                   : "");
   report.line("global accesses", "{} loads, {} stores, {} atomics", counts.global_loads,
               counts.global_stores, counts.global_atomics);
-  const std::uint64_t sectors = counts.global_sectors_read + counts.global_sectors_written;
-  report.line("global sectors", "{} read, {} written{}", counts.global_sectors_read,
-              counts.global_sectors_written,
+  const std::uint64_t sectors =
+      counts.global_sectors_read + counts.global_sectors_written + counts.global_sectors_added;
+  report.line("global sectors", "{} read, {} written, {} added to{}", counts.global_sectors_read,
+              counts.global_sectors_written, counts.global_sectors_added,
               record.bytes > 0 && counts.tiles_run == counts.tiles_total
                   ? fmt::format(", {:.3g} times the least bytes",
                                 ratio(sectors * kSectorBytes, record.bytes))
                   : "");
   report.line("findings", "{}, of which {} races", counts.findings, counts.races);
+}
+
+void add_bound(const Bound& bound, Report& report) {
+  report.line("bound, not a time",
+              "at most {:.4g} TFLOP/s on a {} ({} SMs, {:.0f} MHz): {} binds{}", bound.tflops,
+              bound.chip, bound.sm_count, bound.clock_mhz, name_of(bound.binding),
+              bound.scaled_from_sample ? ", scaled from the sample" : "");
+  const ResourceMs& least = bound.least_ms;
+  report.line("least ms",
+              "tensor {:.3g}, issue {:.3g}, lsu {:.3g}, xu {:.3g}, l2 {:.3g}, hbm {:.3g}",
+              least.tensor, least.issue, least.lsu, least.xu, least.l2, least.hbm);
 }
 
 }  // namespace
@@ -193,7 +207,12 @@ std::string format_run_head(const RunRecord& run) {
     report.line("dropout_p", "{}, applied {}", problem.dropout_p, problem.dropout_p_applied);
     report.line("softmax_scale", "{:.6g}", problem.scale);
   }
-  report.line("input", "{}, seed {}", run.method.input, run.run.seed);
+  const Method& method = run.method;
+  report.line("input", "{}{}, seed {}", method.input,
+              method.input_file ? fmt::format(" of {}, FNV-1a {}", *method.input_file,
+                                              method.input_hash.value_or("unknown"))
+                                : "",
+              run.run.seed);
   report.line("device", "{}, arithmetic {}", device.name, device.arithmetic);
   return report.text();
 }
@@ -214,6 +233,7 @@ std::string format_case_report(const CaseRecord& record) {
     add_instructions(record, report);
     add_memory_traffic(record, report);
   }
+  if (record.bound) add_bound(*record.bound, report);
   for (const Warning& warning : record.warnings) {
     report.line("warning", "{}: {}", warning.code, warning.message);
   }

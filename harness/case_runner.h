@@ -1,14 +1,19 @@
 // Runs one case, a contender on a problem, and judges it: from a SweepCase to a CaseRecord.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/device.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {
+
+/// Called with the id of a case before it is computed. Tests let things go wrong there.
+using CaseHook = std::function<void(const std::string& case_id)>;
 
 /// What is the same for every case of a run.
 struct RunSettings {
@@ -16,31 +21,50 @@ struct RunSettings {
   TimingOptions timing;
   bool is_deterministic = false;  // of the backward pass
   bool is_verified = true;
+  bool keeps_outputs = false;  // of every case, for CaseRunner::outputs()
+  bool is_profiled = false;    // each contender is launched once, and nothing else is done
   Tolerance tolerance;
-  Method method;  // as it is recorded
+  Method method;         // as it is recorded
+  CaseHook before_case;  // may be empty
 };
+
+/// The problem of generated inputs as it is recorded.
+ProblemRecord problem_record(const SweepCase& sweep_case);
 
 class CaseRunner {
  public:
   CaseRunner(Device& device, RunSettings settings);
 
+  /// The record of a case before it is run: all that is known without running it, and skipped, with
+  /// the reason, when it will not be run.
+  CaseRecord begin(const SweepCase& sweep_case) const;
+
   /// Never throws for what a case does: that becomes its status and reason. Cases of one problem
   /// should follow each other, the references first: they share the problem's inputs and oracle,
-  /// and the speedup is over the reference that was timed last on the same problem.
+  /// and a kernel takes turns with the reference that was timed before it while it is timed itself.
+  /// Nothing is timed before it is verified.
   CaseRecord run(const SweepCase& sweep_case);
+
+  /// What the last case computed, if the settings keep it and it ran to its end. Empties it.
+  std::optional<PassOutputs> take_outputs() { return std::exchange(outputs_, std::nullopt); }
 
  private:
   const Contender& find_contender(const std::string& name) const;
-  CaseRecord begin_record(const SweepCase& sweep_case, const Contender& contender) const;
   std::optional<Reason> why_skipped(const Contender& contender, const CaseRecord& record) const;
-  void prepare_problem(const SweepCase& sweep_case);
+  void fail(Reason reason, CaseRecord& record);
+  void prepare_problem(const ProblemRecord& record);
+  bool inputs_overflow() const;
+  RunOptions run_options(const CaseRecord& record) const;
   void measure(const Contender& contender, CaseRecord& record);
+  bool is_judged_without_dropout(const Contender& contender, const Problem& problem) const;
+  /// By the same case without dropout, untimed.
+  void judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record);
   void verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record);
   std::string judge_forward(const Contender& contender, const RunOutcome& outcome,
                             CaseRecord& record);
   std::string judge_backward(const Contender& contender, const RunOutcome& outcome,
                              CaseRecord& record);
-  void add_speedup(CaseRecord& record);
+  void time(const Contender& contender, CaseRecord& record);
 
   Device& device_;
   RunSettings settings_;
@@ -48,7 +72,8 @@ class CaseRunner {
   std::unique_ptr<ProblemData> data_;
   std::unique_ptr<GradientData> gradients_;  // null for a forward pass
   std::unique_ptr<LoadedProblem> loaded_;
-  std::optional<CaseRecord> timed_reference_;  // on the same problem
+  const Contender* rival_ = nullptr;  // the reference that was timed on it
+  std::optional<PassOutputs> outputs_;
 };
 
 }  // namespace sparkbench

@@ -1,4 +1,5 @@
-// sparkbench check-arithmetic: recorded dot products, or a GPU, against the emulator's arithmetic.
+// sparkbench check-arithmetic: recorded dot products and special functions, or a GPU, against the
+// emulator's arithmetic.
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
@@ -8,6 +9,7 @@
 #include "harness/arithmetic_check.h"
 #include "harness/commands.h"
 #include "harness/device.h"
+#include "harness/special_function_check.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -61,9 +63,7 @@ ExitCode check_recordings(const CheckOptions& options, std::ostream& out) {
 }
 
 ExitCode check_gpu(const CheckOptions& options, std::ostream& out) {
-  if (!options.device.starts_with("cuda:")) {
-    throw UsageError(fmt::format("--device: '{}' is not a GPU; allowed: cuda:N", options.device));
-  }
+  require_gpu_name(options.device);
   const ArithmeticProfile* const asked =
       options.profile.empty() ? nullptr : &find_profile(options.profile);
   const std::vector<VectorFile> files = load_files(options.vector_files);
@@ -84,6 +84,12 @@ ExitCode check_gpu(const CheckOptions& options, std::ostream& out) {
 }
 
 ExitCode run_check_arithmetic_command(const CheckOptions& options, std::ostream& out) {
+  if (options.profile == kSpecialFunctionProfile) {
+    return check_special_functions(options.vector_files, options.device, out);
+  }
+  if (options.vector_files.empty()) {
+    throw UsageError("--vectors: required; only --profile sfu with --device needs no file");
+  }
   if (!options.device.empty()) return check_gpu(options, out);
   if (options.profile.empty()) {
     throw UsageError(
@@ -96,14 +102,16 @@ ExitCode run_check_arithmetic_command(const CheckOptions& options, std::ostream&
 
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand(
-      "check-arithmetic", "Compare recorded dot products, or a GPU, with the emulated arithmetic");
+      "check-arithmetic", "Compare recorded arithmetic, or a GPU, with the emulated one");
   const auto options = std::make_shared<CheckOptions>();
   command->add_option("--profile", options->profile,
-                      "volta, turing, ampere, hopper or fma884; by default the device's own");
-  command->add_option("--vectors", options->vector_files, "CSV files of recorded dot products")
-      ->required();
+                      "a tensor core: volta, turing, ampere, hopper or fma884, by default the "
+                      "device's own; or sfu, the special functions");
+  command->add_option("--vectors", options->vector_files,
+                      "CSV files of recorded dot products or, with --profile sfu, of functions");
   command->add_option("--device", options->device,
-                      "cuda:N: ask this GPU for the files' dot products");
+                      "cuda:N: ask this GPU for what the files hold; with --profile sfu and no "
+                      "file, for every function of floats from the whole range");
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] {
       return run_check_arithmetic_command(*options, invocation.streams.out);

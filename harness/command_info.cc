@@ -8,6 +8,7 @@
 
 #include "harness/commands.h"
 #include "harness/environment.h"
+#include "harness/machine_check.h"
 #include "results/enum_names.h"
 
 namespace sparkbench {
@@ -40,7 +41,22 @@ void print_device(const Device& device, std::ostream& out) {
   line("bandwidth", or_unknown(info.peak_gbps, " GB/s"));
 }
 
-ExitCode run_info_command(const std::string& device_name, const Streams& streams) {
+/// Ends in kEnvironment when something makes the machine unfit.
+ExitCode print_check(const Device& device, const BuildInfo& build, std::ostream& out) {
+  using Level = MachineFinding::Level;
+  bool is_fit = true;
+  out << "Fit to measure\n";
+  for (const MachineFinding& finding : check_machine(device, build, read_machine_state())) {
+    const char* const verdict = finding.level == Level::kGood       ? "good"
+                                : finding.level == Level::kDoubtful ? "doubtful"
+                                                                    : "unfit";
+    out << fmt::format("  {:<18} {}\n", verdict, finding.what);
+    is_fit = is_fit && finding.level != Level::kUnfit;
+  }
+  return is_fit ? ExitCode::kOk : ExitCode::kEnvironment;
+}
+
+ExitCode run_info_command(const std::string& device_name, bool is_checked, const Streams& streams) {
   const auto device = open_device(device_name);
   const BuildInfo build = describe_build();
   const Environment environment = describe_environment(*device);
@@ -63,7 +79,7 @@ ExitCode run_info_command(const std::string& device_name, const Streams& streams
   line("driver", or_unknown(environment.driver_version));
   line("CUDA runtime", or_unknown(environment.cuda_runtime));
   line("cuBLAS", or_unknown(environment.cublas_version));
-  return ExitCode::kOk;
+  return is_checked ? print_check(*device, build, streams.out) : ExitCode::kOk;
 }
 
 }  // namespace
@@ -73,8 +89,12 @@ void add_info_command(CLI::App& program, const Invocation& invocation, Action& a
   const auto device = std::make_shared<std::string>("auto");
   command->add_option("--device", *device, "auto, cuda:N, or an emulated device")
       ->capture_default_str();
-  command->callback([device, &invocation, &action] {
-    action = [device, &invocation] { return run_info_command(*device, invocation.streams); };
+  const auto is_checked = std::make_shared<bool>(false);
+  command->add_flag("--check", *is_checked, "say whether the machine is fit to measure on, now");
+  command->callback([device, is_checked, &invocation, &action] {
+    action = [device, is_checked, &invocation] {
+      return run_info_command(*device, *is_checked, invocation.streams);
+    };
   });
 }
 

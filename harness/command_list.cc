@@ -28,6 +28,9 @@ ExitCode run_list_command(const Streams& streams) {
   out << "References on GPUs\n"
       << fmt::format("  {:<16} {}\n", "cublas-fp16", "cuBLAS, softmax, cuBLAS, all tensors fp16")
       << fmt::format("  {:<16} {}\n", "cublas-fp32", "cuBLAS, softmax, cuBLAS, all tensors fp32");
+  out << "Peers on GPUs\n"
+      << fmt::format("  {:<16} {}\n", "cudnn",
+                     "cuDNN's attention, where there is libcudnn.so.9 and compute capability 8.0");
   out << "Devices on this machine\n";
   for (const std::string& name : device_names()) out << "  " << name << '\n';
   out << "Presets\n";

@@ -38,6 +38,8 @@ std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& f
     add("--seqlen-k", [](const SweepCase& each) { return each.problem.seqlen_k; });
   add("--causal", [](const SweepCase& each) { return each.problem.causal; });
   add("--dropout", [](const SweepCase& each) { return each.problem.dropout_p; });
+  add("--input", [](const SweepCase& each) { return each.input; });
+  add("--input-scale", [](const SweepCase& each) { return each.input_scale; });
   return fmt::format("{}", fmt::join(axes, ", "));
 }
 
@@ -45,7 +47,7 @@ std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& f
 void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions& options) {
   std::set<std::string> problems;
   for (const SweepCase& sweep_case : cases) {
-    problems.insert(make_case_id("", sweep_case.pass, sweep_case.problem));
+    problems.insert(make_problem_key(problem_record(sweep_case)));
   }
   if (problems.size() > 1) {
     throw UsageError(
@@ -65,6 +67,8 @@ void add_run_command(CLI::App& program, const Invocation& invocation, Action& ac
                         {.name = "run",
                          .help = "Measure one problem and tell everything",
                          .is_timed = true,
+                         .takes_tensors = true,
+                         .saves_outputs = true,
                          .complete_options = choose_one_problem,
                          .check_cases = require_one_problem,
                          .report = report});

@@ -2,11 +2,14 @@
 // hands over what to do when it is chosen.
 #pragma once
 
+#include <filesystem>
 #include <functional>
 #include <string>
 #include <vector>
 
-#include "harness/sweep_session.h"
+#include "harness/case_runner.h"
+#include "harness/exit_code.h"
+#include "harness/sweep_outputs.h"
 
 namespace CLI {
 class App;
@@ -16,8 +19,10 @@ namespace sparkbench {
 
 /// What the program was started with.
 struct Invocation {
-  std::vector<std::string> argv;  // "sparkbench" first
+  std::vector<std::string> argv;  // "sparkbench" first; --config and --resume written out
   Streams streams;
+  std::filesystem::path worker_executable;  // empty: cases run in this process
+  CaseHook before_case;                     // for tests
 };
 
 /// Set by the chosen subcommand while the command line is parsed; run after it.
@@ -26,8 +31,12 @@ using Action = std::function<ExitCode()>;
 void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_accuracy_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_run_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_report_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_merge_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_diff_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_info_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action);
 
 }  // namespace sparkbench

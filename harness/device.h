@@ -11,6 +11,7 @@
 
 #include "harness/gradient_data.h"
 #include "harness/problem_data.h"
+#include "harness/timing.h"
 #include "kernels/registry.h"
 #include "results/run_record.h"
 
@@ -22,39 +23,34 @@ struct Contender {
   std::string summary;
   Role role;
   std::optional<Accumulator> accumulator;  // of its MMAs
-  const AttentionKernel* kernel;           // null for a reference
-};
-
-/// How samples are taken on a GPU.
-struct TimingOptions {
-  bool is_wanted = true;
-  bool flushes_l2 = true;   // --cache cold
-  double warmup_ms = 25.0;  // of running the kernel before the first sample
-  int min_samples = 20;
-  double max_noise = 0.005;   // relative standard error of the mean at which sampling may stop
-  double max_seconds = 10.0;  // of sampling one case
-};
-
-struct Timing {
-  std::vector<double> samples_ms;
-  std::string stop_reason;
+  const AttentionKernel* kernel;           // null for a reference and a peer
+  /// A peer: its mask is not that of kernels/dropout.h, so it is verified without dropout.
+  bool draws_own_dropout_mask = false;
 };
 
 struct RunOptions {
   Pass pass = Pass::kForward;
   bool is_deterministic = false;  // of the backward pass
+  bool keeps_outputs = false;     // of a kernel, for which the plan then samples no tiles
   TimingOptions timing;
+};
+
+/// Every output of a pass, whole, in the layouts of ForwardTensors and BackwardTensors; empty what
+/// it does not compute. Kept outputs have o and lse, by the same kernel, of a backward pass too.
+struct PassOutputs {
+  std::vector<Half> o, dq, dk, dv;
+  std::vector<float> lse;
 };
 
 /// What one contender did on one problem.
 struct RunOutcome {
   ForwardRows rows;         // the plan's rows of O and LSE, of a forward pass
   HalfGradients gradients;  // the plan's rows, of a pass with a backward
-  std::optional<Timing> timing;
   std::optional<EmulationReport> emulation;
   std::uint64_t workspace_bytes = 0;
-  std::optional<std::uint64_t> peak_bytes;
+  std::optional<std::uint64_t> peak_bytes;    // of tensors and workspace, measured
   std::optional<bool> is_bitwise_repeatable;  // two runs on the same inputs gave the same bits
+  std::optional<PassOutputs> outputs;         // when they are to be kept
 };
 
 /// A problem's inputs in the device's memory. Must not outlive what it was loaded from.
@@ -63,6 +59,15 @@ class LoadedProblem {
   virtual ~LoadedProblem() = default;
   /// Computes outputs from poisoned buffers; throws what goes wrong.
   virtual RunOutcome run(const Contender& contender, const RunOptions& options) = 0;
+  /// Times the contenders, which have been run, in turns (harness/alternation.h). Of as many as
+  /// memory holds at once, at least the first; of none on a device without a clock.
+  virtual std::vector<Timing> time(std::span<const Contender* const> /*contenders*/,
+                                   const RunOptions& /*options*/) {
+    return {};
+  }
+  /// Launches the contender once, its kernels marked for a profiler that is attached and has been
+  /// told to wait for them. Not on a device that no profiler sees.
+  virtual void profile(const Contender& /*contender*/, const RunOptions& /*options*/) {}
 };
 
 class Device {

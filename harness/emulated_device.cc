@@ -56,11 +56,7 @@ class EmulatedProblem : public LoadedProblem {
     if (contender.kernel == nullptr) {
       run_unfused(options.pass, outcome);
     } else {
-      outcome.emulation.emplace();
-      if (options.pass != Pass::kBackward) run_forward(*contender.kernel, outcome);
-      if (options.pass != Pass::kForward) {
-        run_backward(*contender.kernel, options.is_deterministic, outcome);
-      }
+      run_kernel(*contender.kernel, options, outcome);
     }
     return outcome;
   }
@@ -78,33 +74,59 @@ class EmulatedProblem : public LoadedProblem {
     }
   }
 
-  void run_forward(const AttentionKernel& kernel, RunOutcome& outcome) const {
-    const Problem& problem = data_.problem();
-    std::vector<Half> o(problem.q_elements(), kPoison);
-    std::vector<float> lse(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-    const ForwardInputs inputs = data_.inputs();
-    add_report(
-        *outcome.emulation,
-        kernel.forward.emulate(
-            problem, {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
-            {.profile = &arithmetic_profile(chip_.m8n8k4)}, data_.plan().tiles));
-    outcome.rows = gather_rows(problem, o, lse, data_.plan().rows);
+  void run_kernel(const AttentionKernel& kernel, const RunOptions& options,
+                  RunOutcome& outcome) const {
+    EmulationReport& report = outcome.emulation.emplace();
+    PassOutputs outputs;
+    if (options.pass != Pass::kBackward) {
+      run_forward(kernel, outputs, report);
+      outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
+    } else if (options.keeps_outputs) {
+      EmulationReport of_another_pass;
+      run_forward(kernel, outputs, of_another_pass);
+    }
+    if (options.pass != Pass::kForward) {
+      run_backward(kernel, options, outputs, report);
+      outcome.gradients = gather_gradients(data_.problem(), {outputs.dq, outputs.dk, outputs.dv},
+                                           gradients_->plan().rows);
+    }
+    if (options.keeps_outputs) outcome.outputs = std::move(outputs);
   }
 
-  void run_backward(const AttentionKernel& kernel, bool is_deterministic,
-                    RunOutcome& outcome) const {
+  /// The plan's tiles; other rows are poison.
+  void run_forward(const AttentionKernel& kernel, PassOutputs& outputs,
+                   EmulationReport& report) const {
     const Problem& problem = data_.problem();
-    std::vector<Half> dq(problem.q_elements(), kPoison), dk(problem.k_elements(), kPoison),
-        dv(problem.k_elements(), kPoison);
-    const BackwardInputs inputs = gradients_->inputs();
-    add_report(*outcome.emulation,
-               kernel.backward.emulate(
-                   problem,
-                   {inputs.q.data(), inputs.k.data(), inputs.v.data(), inputs.o.data(),
-                    inputs.d_o.data(), inputs.lse.data(), dq.data(), dk.data(), dv.data()},
-                   {.profile = &arithmetic_profile(chip_.m8n8k4)}, is_deterministic,
-                   gradients_->plan().sample));
-    outcome.gradients = gather_gradients(problem, {dq, dk, dv}, gradients_->plan().rows);
+    outputs.o.assign(problem.q_elements(), kPoison);
+    outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+    const ForwardInputs inputs = data_.inputs();
+    add_report(report, kernel.forward.emulate(problem,
+                                              {inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                               outputs.o.data(), outputs.lse.data()},
+                                              {.profile = &arithmetic_profile(chip_.m8n8k4)},
+                                              data_.plan().tiles));
+  }
+
+  /// Starts from the exact O and LSE, or, when outputs are kept, from the kernel's, which are
+  /// whole.
+  void run_backward(const AttentionKernel& kernel, const RunOptions& options, PassOutputs& outputs,
+                    EmulationReport& report) const {
+    const Problem& problem = data_.problem();
+    outputs.dq.assign(problem.q_elements(), kPoison);
+    outputs.dk.assign(problem.k_elements(), kPoison);
+    outputs.dv.assign(problem.k_elements(), kPoison);
+    BackwardInputs inputs = gradients_->inputs();
+    if (options.keeps_outputs) {
+      inputs.o = outputs.o;
+      inputs.lse = outputs.lse;
+    }
+    add_report(report,
+               kernel.backward.emulate(problem,
+                                       {inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                        inputs.o.data(), inputs.d_o.data(), inputs.lse.data(),
+                                        outputs.dq.data(), outputs.dk.data(), outputs.dv.data()},
+                                       {.profile = &arithmetic_profile(chip_.m8n8k4)},
+                                       options.is_deterministic, gradients_->plan().sample));
   }
 
   const ProblemData& data_;

@@ -5,7 +5,7 @@ namespace sparkbench {
 
 enum class ExitCode {
   kOk = 0,           // all cases ran, or were skipped for a declared reason, and were correct
-  kFinding = 1,      // an incorrect result
+  kFinding = 1,      // an incorrect result, a broken gate, or what `diff --fail-on` names
   kUsage = 2,        // the command line cannot be carried out
   kEnvironment = 3,  // no such device, or an architecture that is not supported
   kIncomplete = 4,   // a case failed to run

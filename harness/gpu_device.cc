@@ -8,7 +8,9 @@
 #include "harness/gpu_peaks.h"
 #include "harness/gpu_problem.h"
 #include "harness/gpu_timer.h"
-#include "kernels/machine/cuda_check.h"
+#include "kernels/cudnn/attention.h"
+#include "kernels/machine/cuda_resources.h"
+#include "reference/cublas_unfused.h"
 
 namespace sparkbench {
 namespace {
@@ -43,12 +45,21 @@ DeviceInfo describe_gpu(int index) {
   return info;
 }
 
+Contender cudnn_contender() {
+  Contender contender{std::string(kCudnnKernel),
+                      "cuDNN " + cudnn_version().value_or("") + ", scaled dot-product attention",
+                      Role::kFused, Accumulator::kFp32, nullptr};
+  contender.draws_own_dropout_mask = true;
+  return contender;
+}
+
 class GpuDevice : public Device {
  public:
   explicit GpuDevice(int index)
       : name_("cuda:" + std::to_string(index)),
         info_(describe_gpu(index)),
-        timer_(static_cast<std::size_t>(*info_.l2_bytes)) {
+        timer_(static_cast<std::size_t>(*info_.l2_bytes), *info_.sm_count) {
+    info_.memory_available_bytes = free_device_bytes();
     contenders_.push_back({"cublas-fp16", "unfused: cuBLAS, softmax, cuBLAS, all tensors fp16",
                            Role::kReference, Accumulator::kFp32, nullptr});
     contenders_.push_back({"cublas-fp32", "unfused: cuBLAS, softmax, cuBLAS, all tensors fp32",
@@ -57,6 +68,7 @@ class GpuDevice : public Device {
       contenders_.push_back({std::string(kernel.name), std::string(kernel.summary), Role::kFused,
                              kernel.accumulator, &kernel});
     }
+    if (has_cudnn_attention(*info_.sm)) contenders_.push_back(cudnn_contender());
   }
 
   const std::string& name() const override { return name_; }
@@ -70,13 +82,14 @@ class GpuDevice : public Device {
     return {1, std::numeric_limits<double>::infinity(), kOracleFlops};
   }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
-    return load_on_gpu(data, gradients, timer_);
+    return load_on_gpu(data, gradients, timer_, cublas_);
   }
 
  private:
   std::string name_;
   DeviceInfo info_;
   GpuTimer timer_;
+  std::shared_ptr<cublasContext> cublas_ = make_cublas_handle();
   std::vector<Contender> contenders_;
 };
 

@@ -24,11 +24,29 @@ constexpr NamedPeaks kTable[] = {
     {"H200", {989, 4800}},
 };
 
+struct SmRate {
+  int sm;
+  int tensor_flops_per_clock;
+};
+
+// NVIDIA's architecture white papers: tensor cores of an SM, times FMAs of each, times 2. The data
+// sheets' rates follow from them, the number of SMs and the boost clock; cards may clock higher.
+constexpr SmRate kSmRates[] = {
+    {70, 1024}, {75, 1024}, {80, 2048}, {86, 1024}, {89, 1024}, {90, 4096},
+};
+
 }  // namespace
 
 std::optional<GpuPeaks> gpu_peaks(std::string_view driver_name) {
   for (const NamedPeaks& entry : kTable) {
     if (driver_name.find(entry.name_contains) != std::string_view::npos) return entry.peaks;
+  }
+  return std::nullopt;
+}
+
+std::optional<int> tensor_flops_per_clock(int sm) {
+  for (const SmRate& rate : kSmRates) {
+    if (rate.sm == sm) return rate.tensor_flops_per_clock;
   }
   return std::nullopt;
 }

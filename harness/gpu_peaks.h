@@ -15,4 +15,8 @@ struct GpuPeaks {
 /// look like a fact.
 std::optional<GpuPeaks> gpu_peaks(std::string_view driver_name);
 
+/// Dense fp16 tensor FLOPs of one SM in a clock cycle: what no card of the architecture exceeds,
+/// whatever it is called. Nothing for one that is not in the table. `sm` is 70, 75, ...
+std::optional<int> tensor_flops_per_clock(int sm);
+
 }  // namespace sparkbench

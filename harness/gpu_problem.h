@@ -6,11 +6,15 @@
 #include "harness/device.h"
 #include "harness/gpu_timer.h"
 
+struct cublasContext;
+
 namespace sparkbench {
 
 /// Uploads the inputs to the current GPU. `gradients` is null when no backward pass will be run.
-/// Throws std::runtime_error when the memory does not suffice.
+/// The references compute with the handle, which is the device's, so that its memory is no case's.
+/// Throws OutOfDeviceMemory when the memory does not suffice.
 std::unique_ptr<LoadedProblem> load_on_gpu(const ProblemData& data, GradientData* gradients,
-                                           GpuTimer& timer);
+                                           GpuTimer& timer,
+                                           const std::shared_ptr<cublasContext>& cublas);
 
 }  // namespace sparkbench

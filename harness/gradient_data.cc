@@ -7,7 +7,9 @@ namespace sparkbench {
 GradientData::GradientData(const ProblemData& data, const InputSpec& input, GradientPlan plan)
     : data_(data),
       plan_(std::move(plan)),
-      d_o_(make_gradient_input(data.problem(), input.distribution, input.seed)) {}
+      d_o_(input.own != nullptr
+               ? input.own->d_o
+               : make_gradient_input(data.problem(), input.distribution, input.seed)) {}
 
 BackwardInputs GradientData::inputs() {
   if (!forward_) forward_ = rounded_forward(data_.problem(), data_.inputs(), plan_.forward_rows);

@@ -5,5 +5,7 @@
 #include "harness/program.h"
 
 int main(int argc, char** argv) {
-  return sparkbench::run_program(std::vector<std::string>(argv, argv + argc), std::cout, std::cerr);
+  // The running program itself, even when its file has been replaced meanwhile.
+  return sparkbench::run_program(std::vector<std::string>(argv, argv + argc), std::cout, std::cerr,
+                                 {.worker_executable = "/proc/self/exe", .before_case = {}});
 }

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/commands.h"
+#include "harness/planned_sweep.h"
 
 namespace sparkbench {
 
@@ -14,6 +15,8 @@ struct MeasuringCommand {
   const char* name;
   const char* help;
   bool is_timed;
+  bool takes_tensors = false;                           // --tensors
+  bool saves_outputs = false;                           // --save-outputs
   std::function<void(SweepOptions&)> complete_options;  // before the grid is expanded
   /// Throws UsageError for cases that the command does not take.
   std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
@@ -21,7 +24,8 @@ struct MeasuringCommand {
 };
 
 /// Registers the command. Chosen, it plans the cases, lists them and stops if that is all that was
-/// asked, else runs them, writes the files, and reports unless it is to be quiet.
+/// asked, else runs them in worker processes, reports unless it is to be quiet, and writes the
+/// files.
 void add_measuring_command(CLI::App& program, const Invocation& invocation, Action& action,
                            MeasuringCommand command);
 

@@ -4,23 +4,11 @@
 
 #include <filesystem>
 
-#include "harness/statistics.h"
+#include "harness/volta_bound.h"
 #include "results/case_id.h"
 
 namespace sparkbench {
 namespace {
-
-void record_timing(const Timing& timing, const DeviceInfo& device, CaseRecord& record) {
-  record.time_ms = summarize_samples(timing.samples_ms);
-  record.noise = relative_deviation(timing.samples_ms);
-  record.sampling = Sampling{static_cast<int>(timing.samples_ms.size()), timing.stop_reason, 0};
-  const double seconds = record.time_ms->median * 1e-3;
-  if (!record.valid) return;
-  record.tflops = static_cast<double>(record.flops) / seconds * 1e-12;
-  record.gbps = static_cast<double>(record.bytes) / seconds * 1e-9;
-  if (device.peak_tflops) record.peak_fraction = *record.tflops / *device.peak_tflops;
-  if (device.peak_gbps) record.bandwidth_fraction = *record.gbps / *device.peak_gbps;
-}
 
 std::uint64_t count_races(const EmulationReport& report) {
   std::uint64_t races = 0;
@@ -35,8 +23,11 @@ Emulation make_emulation(const EmulationReport& report) {
   Emulation emulation;
   emulation.host_seconds = report.host_seconds;
   emulation.mma = counters.mma_m8n8k4;
+  emulation.mma_fp16acc = counters.mma_fp16acc;
   emulation.mufu = counters.mufu;
   emulation.half_conversions = counters.half_conversions;
+  emulation.half_widenings = counters.half_widenings;
+  emulation.fma = counters.fma;
   emulation.ballots = counters.ballots;
   emulation.shuffles = counters.shuffles;
   emulation.barriers = counters.barriers;
@@ -47,18 +38,35 @@ Emulation make_emulation(const EmulationReport& report) {
   emulation.global_loads = counters.global_loads;
   emulation.global_stores = counters.global_stores;
   emulation.global_atomics = counters.global_atomics;
+  emulation.global_wavefronts = counters.global_wavefronts;
   emulation.global_sectors_read = counters.global_sectors_read;
   emulation.global_sectors_written = counters.global_sectors_written;
+  emulation.global_sectors_added = counters.global_sectors_added;
   emulation.races = count_races(report);
   emulation.findings = report.findings_total;
   return emulation;
 }
 
+constexpr int kVoltaSm = 70;
+
+/// Or the warning that says why there is none.
+void record_bound(const EmulationReport& report, const DeviceInfo& device, CaseRecord& record) {
+  if (device.sm != kVoltaSm) {
+    record.warnings.push_back(
+        {"W-NO-BOUND", "the rates behind a bound are known of a V100 only", std::nullopt});
+    return;
+  }
+  record.bound = volta_bound(report.grid_counters, record.flops, record.bytes);
+  record.bound->scaled_from_sample = report.is_sample;
+}
+
 }  // namespace
 
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record) {
-  if (outcome.timing) record_timing(*outcome.timing, device, record);
-  if (outcome.emulation) record.emulation = make_emulation(*outcome.emulation);
+  if (outcome.emulation) {
+    record.emulation = make_emulation(*outcome.emulation);
+    record_bound(*outcome.emulation, device, record);
+  }
   if (device.kind == DeviceKind::kGpu) {
     record.memory_bytes->workspace = outcome.workspace_bytes;
     record.memory_bytes->peak = outcome.peak_bytes;

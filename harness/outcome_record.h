@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Time, noise, sampling, TFLOP/s, memory and counts of `outcome`.
+/// Memory, counts and bound of `outcome`. Needs the record's flops and bytes.
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record);
 
 /// Errors of tensor `output` against the exact result, their ratio to the unfused computation's,

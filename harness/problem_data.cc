@@ -22,18 +22,20 @@ void scatter_head(std::vector<Half>& tensor, const std::vector<Half>& slice,
 
 ProblemData::ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan)
     : problem_(problem), plan_(std::move(plan)) {
-  if (plan_.tiles.empty()) {
-    inputs_ = make_inputs(problem, input.distribution, input.seed);
+  if (input.own != nullptr) {
+    inputs_ = {input.own, &input.own->inputs};
   } else {
-    generate_heads(input);
+    inputs_ = std::make_shared<const OwnedInputs>(
+        plan_.tiles.empty() ? make_inputs(problem, input.distribution, input.seed, input.scale)
+                            : generate_heads(input));
   }
 }
 
-void ProblemData::generate_heads(const InputSpec& input) {
+OwnedInputs ProblemData::generate_heads(const InputSpec& input) const {
   std::set<std::pair<int, int>> heads;  // (batch, head)
   for (const auto& tile : plan_.tiles) heads.insert({tile[2], tile[1]});
   const auto fill = [&](InputTensor tensor, int seqlen) {
-    const InputStream stream{input.distribution, input.seed, tensor};
+    const InputStream stream{input.distribution, input.seed, tensor, input.scale};
     const TensorShape shape{problem_.batch, seqlen, problem_.heads, problem_.head_dim};
     std::vector<Half> values(tensor == InputTensor::kQ ? problem_.q_elements()
                                                        : problem_.k_elements());
@@ -42,8 +44,8 @@ void ProblemData::generate_heads(const InputSpec& input) {
     }
     return values;
   };
-  inputs_ = {fill(InputTensor::kQ, problem_.seqlen_q), fill(InputTensor::kK, problem_.seqlen_k),
-             fill(InputTensor::kV, problem_.seqlen_k)};
+  return {fill(InputTensor::kQ, problem_.seqlen_q), fill(InputTensor::kK, problem_.seqlen_k),
+          fill(InputTensor::kV, problem_.seqlen_k)};
 }
 
 const ExactRows& ProblemData::exact() {

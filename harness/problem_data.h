@@ -4,9 +4,11 @@
 
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 
 #include "harness/check_plan.h"
+#include "harness/own_tensors.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "reference/dropout_mask.h"
 #include "reference/error_metrics.h"
@@ -15,20 +17,23 @@
 
 namespace sparkbench {
 
+/// What the inputs are drawn from, or, where there are some, the user's own.
 struct InputSpec {
   Distribution distribution = Distribution::kNormal;
   std::uint64_t seed = 0;
+  float scale = 1.0f;                               // of q, k and v
+  std::shared_ptr<const OwnTensors> own = nullptr;  // of the problem's extents
 };
 
 class ProblemData {
  public:
-  /// Generates the inputs: whole tensors, or, when the plan samples tiles, the sampled heads only,
-  /// the others being zeros.
+  /// Takes the user's own inputs, or generates them: whole tensors, or, when the plan samples
+  /// tiles, the sampled heads only, the others being zeros.
   ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan);
 
   const Problem& problem() const { return problem_; }
   const CheckPlan& plan() const { return plan_; }
-  ForwardInputs inputs() const { return inputs_.view(); }
+  ForwardInputs inputs() const { return inputs_->view(); }
 
   /// Each computed when it is first asked for.
   const ExactRows& exact();
@@ -38,11 +43,11 @@ class ProblemData {
   const ErrorMetrics& unfused_error(const ArithmeticProfile& profile, Accumulator accumulator);
 
  private:
-  void generate_heads(const InputSpec& input);
+  OwnedInputs generate_heads(const InputSpec& input) const;
 
   Problem problem_;
   CheckPlan plan_;
-  OwnedInputs inputs_;
+  std::shared_ptr<const OwnedInputs> inputs_;
   std::optional<ExactRows> exact_;
   std::optional<DropoutMaskSummary> dropout_mask_;
   std::map<std::pair<std::string_view, Accumulator>, ErrorMetrics> unfused_errors_;

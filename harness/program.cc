@@ -2,9 +2,11 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <csignal>
 #include <exception>
 #include <ostream>
 
+#include "harness/argument_sources.h"
 #include "harness/build_info.h"
 #include "harness/commands.h"
 #include "harness/environment_error.h"
@@ -49,19 +51,25 @@ int fail(std::ostream& err, const std::exception& error, ExitCode code) {
   return static_cast<int>(code);
 }
 
-int parse_and_run(const std::vector<std::string>& argv, const Streams& streams) {
+int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
+                  const ProgramSettings& settings) {
   CLI::App program("How fast, how large and how wrong fused attention kernels are", "sparkbench");
   program.set_version_flag("--version", std::string("sparkbench ") + kVersion);
   program.require_subcommand(1);
-  const Invocation invocation{argv, streams};
+  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case};
   Action action;
   add_sweep_command(program, invocation, action);
   add_accuracy_command(program, invocation, action);
   add_run_command(program, invocation, action);
+  add_report_command(program, invocation, action);
+  add_merge_command(program, invocation, action);
+  add_diff_command(program, invocation, action);
   add_list_command(program, invocation, action);
   add_info_command(program, invocation, action);
+  add_inspect_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);
-  check_command_name(program, argv);
+  check_command_name(program, typed);
+  const std::vector<std::string>& argv = invocation.argv = write_out_arguments(program, typed);
   try {
     std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
     program.parse(std::move(reversed));
@@ -70,14 +78,18 @@ int parse_and_run(const std::vector<std::string>& argv, const Streams& streams) 
   } catch (const CLI::ParseError& error) {
     return report_parse_error(program, error, streams.out, streams.err);
   }
-  return static_cast<int>(action());
+  const ExitCode code = action();
+  if (!streams.out.flush()) throw OutputError("standard output: could not be written");
+  return static_cast<int>(code);
 }
 
 }  // namespace
 
-int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err) {
+int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err,
+                const ProgramSettings& settings) {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write()
   try {
-    return parse_and_run(argv, {out, err});
+    return parse_and_run(argv, {out, err}, settings);
   } catch (const UsageError& error) {
     return fail(err, error, ExitCode::kUsage);
   } catch (const EnvironmentError& error) {

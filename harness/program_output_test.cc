@@ -11,7 +11,7 @@ namespace sparkbench {
 namespace {
 
 const std::string kTinySweep =
-    "sweep --device emulated-v100 --kernel volta-*,unfused-fp16 --headdim 64 --seqlen 9 "
+    "sweep --device emulated-v100 --kernel volta-fp??acc,unfused-fp16 --headdim 64 --seqlen 9 "
     "--causal true --dropout 0.1 --heads 1 --batch 1 ";
 
 TEST(OutputPath, InAMissingFolderIsRefusedBeforeAnythingIsWritten) {
@@ -91,9 +91,25 @@ TEST(Json, HasTheErrorsOfEveryCaseAndNoTimeOfAnEmulatedDevice) {
     EXPECT_GT(record["accuracy"]["rel_l1"], 0.0);
     EXPECT_LT(record["accuracy"]["rel_l1"], 0.01);
     EXPECT_EQ(record["emulation"].is_null(), record["role"] == "reference");
+    EXPECT_EQ(record["bound"].is_null(), record["role"] == "reference");
   }
   EXPECT_GT(cases[1]["emulation"]["mma"], 0);
   EXPECT_EQ(cases[1]["emulation"]["races"], 0);
+  EXPECT_EQ(cases[1]["bound"]["scaled_from_sample"], false);
+  EXPECT_GT(cases[1]["bound"]["tflops"], 0.0);
+}
+
+TEST(Json, BoundsAPassOfWhichOnlyASampleWasEmulated) {
+  const auto run = nlohmann::json::parse(
+      run_sparkbench("sweep --device emulated-v100 --kernel volta-fp16acc --headdim 64 --seqlen "
+                     "4096 --causal true --dropout 0 --heads 4 --batch 2 --no-verify -q --json -")
+          .out);
+  const auto& record = run["cases"][0];
+  EXPECT_LT(record["emulation"]["tiles_run"], record["emulation"]["tiles_total"]);
+  EXPECT_EQ(record["bound"]["scaled_from_sample"], true);
+  // The MMAs do all useful work, and in the diagonal tiles more than it.
+  EXPECT_LT(record["bound"]["tflops"], 125.4);
+  EXPECT_GT(record["bound"]["least_ms"]["tensor"], record["flops"].get<double>() / 125.4e9);
 }
 
 TEST(Csv, OnStandardOutputHasALinePerCaseOfTheHeadersWidth) {

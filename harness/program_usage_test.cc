@@ -51,7 +51,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"GpuWithoutNumber", "info --device cuda:first", 3, "no cuda:first",
                 "this machine has"},
         Refusal{"Input", "sweep --input gaussian", 2, "--input: unknown 'gaussian'",
-                "allowed: normal, outliers, uniform"},
+                "allowed: normal, uniform, outliers"},
         Refusal{"Cache", "sweep --cache warm", 2, "--cache", "cold"},
         Refusal{"Pass", "sweep --pass forward", 2, "--pass: unknown 'forward'", "allowed: fwd"}),
     name_of_refusal);

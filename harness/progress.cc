@@ -39,6 +39,10 @@ void Progress::end_case(const CaseRecord& record) {
           << std::flush;
 }
 
+void Progress::note(const std::string& text) {
+  stream_ << (is_shown_ && is_terminal_ ? kClearLine : "") << text << '\n' << std::flush;
+}
+
 std::string Progress::eta() const {
   if (done_ == 0) return "";
   const double elapsed =

@@ -23,6 +23,8 @@ class Progress {
 
   void begin_case(const std::string& id);
   void end_case(const CaseRecord& record);
+  /// Lines of text beside the progress, shown even when that is not.
+  void note(const std::string& text);
 
  private:
   std::string eta() const;

@@ -3,19 +3,31 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <filesystem>
+#include <utility>
 
-#include "sweeps/names.h"
+#include "results/comparability.h"
 #include "sweeps/usage_error.h"
 #include "sweeps/work.h"
 
 namespace sparkbench {
 namespace {
 
-const std::map<std::string, Distribution>& distributions() {
-  static const std::map<std::string, Distribution> names = {{"normal", Distribution::kNormal},
-                                                            {"uniform", Distribution::kUniform},
-                                                            {"outliers", Distribution::kOutliers}};
-  return names;
+bool has_backward(const std::vector<SweepCase>& cases) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const SweepCase& each) { return each.pass != Pass::kForward; });
+}
+
+/// "normal,uniform": each once.
+std::string inputs_of(const std::vector<SweepCase>& cases) {
+  std::vector<std::string> inputs;
+  for (const SweepCase& each : cases) {
+    if (std::find(inputs.begin(), inputs.end(), each.input) == inputs.end()) {
+      inputs.push_back(each.input);
+    }
+  }
+  return fmt::format("{}", fmt::join(inputs, ","));
 }
 
 /// Unlike CLI::Range, refuses NaN.
@@ -47,6 +59,10 @@ void add_axis_flags(CLI::App& command, AxisFlags& axes) {
   add("--seqlen-k", axes.seqlen_k, "key sequence lengths; the query's own by default");
   add("--causal", axes.causal, "true, false or both");
   add("--dropout", axes.dropout, "dropout probabilities in [0, 1)");
+  add("--input", axes.input, "normal, uniform, outliers: what the inputs are drawn from");
+  add("--input-scale", axes.input_scale,
+      "whole factors of q, k and v; a case whose inputs then "
+      "overflow fp16 is skipped");
   add("--batch", axes.batch, "a number, or auto: total tokens / seqlen");
   add("--heads", axes.heads, "a number, or auto: hidden / head dimension");
   add("--total-tokens", axes.total_tokens, "tokens of an automatic batch");
@@ -55,15 +71,13 @@ void add_axis_flags(CLI::App& command, AxisFlags& axes) {
 
 void add_method_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = "Method";
-  command.add_option("--device", options.device, "auto, cuda:N, or an emulated device")
+  command
+      .add_option("--device", options.device, "auto, cuda:N, several of these, all, or emulated")
       ->group(group)
       ->capture_default_str();
   command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
       ->group(group)
       ->check(not_negative)
-      ->capture_default_str();
-  command.add_option("--input", options.input, "normal, uniform or outliers")
-      ->group(group)
       ->capture_default_str();
   command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
       ->group(group)
@@ -73,7 +87,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->group(group)
       ->check(CLI::Range(2, 1000000))
       ->capture_default_str();
-  command.add_option("--max-noise", options.max_noise, "relative error of the mean to stop at")
+  command.add_option("--max-noise", options.max_noise, "relative error of the median to stop at")
       ->group(group)
       ->check(within(1e-6, 1.0))
       ->capture_default_str();
@@ -91,19 +105,68 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->group(group);
 }
 
-void add_output_flags(CLI::App& command, SweepOptions& options) {
-  const char* const group = "Output ('-' is the standard output)";
-  command.add_option("--json", options.json_file, "write the whole record")->group(group);
-  command.add_option("--csv", options.csv_file, "write a row per case")->group(group);
-  command.add_option("--md", options.markdown_file, "write the table as markdown")->group(group);
-  command.add_option("--out", options.out_folder, "a new folder for all of them and a journal")
-      ->group(group);
-  command.add_option("--tag", options.tags, "K=V, kept in the record")->group(group);
-  command.add_flag("--dry-run", options.is_dry_run, "list the cases and stop")->group(group);
+void add_execution_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = "Execution";
+  command.add_option("--timeout", options.timeout_s, "seconds after which a case is given up")
+      ->group(group)
+      ->check(within(1e-3, 1e9))
+      ->capture_default_str();
   command
       .add_flag("--fail-fast", options.stops_at_first_failure,
                 "stop at the first case that fails or is incorrect")
       ->group(group);
+  command
+      .add_option("--shard", options.shard,
+                  "I/N: the I-th of N parts of the sweep, for `merge` to put together")
+      ->group(group);
+  command
+      .add_flag("--in-process", options.is_in_process,
+                "no worker processes, for debuggers: a crash then ends the sweep")
+      ->group(group);
+  command
+      .add_flag("--profile", options.is_profiled,
+                "launch each kernel once and nothing else, marked for ncu and nsys")
+      ->group(group);
+  command
+      .add_flag("--dry-run", options.is_dry_run, "list the cases, their memory and time, and stop")
+      ->group(group);
+  command.add_option("--worker", options.worker_device)->group("");  // worker_pool.h
+}
+
+constexpr const char* kOutputGroup = "Output ('-' is the standard output)";
+
+}  // namespace
+
+void add_file_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = kOutputGroup;
+  command.add_option("--json", options.json_file, "write the whole record")->group(group);
+  command.add_option("--csv", options.csv_file, "write a row per case")->group(group);
+  command.add_option("--md", options.markdown_file, "write the table as markdown")->group(group);
+}
+
+namespace {
+
+void add_output_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = kOutputGroup;
+  add_file_flags(command, options);
+  command.add_option("--out", options.out_folder, "a new folder for all of them and a journal")
+      ->group(group);
+  command
+      .add_option("--resume", options.resume_folder,
+                  "finish the run of a folder, by the flags that began it and those given now")
+      ->group(group);
+  command
+      .add_flag("--retry-failed", options.retries_failed, "with --resume: run failed cases again")
+      ->group(group);
+  command
+      .add_option("--allow", options.allowed,
+                  "with --resume: build, device, method: may be another than the run's")
+      ->group(group)
+      ->take_all()
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({std::string(kBuild), std::string(kDevice), std::string(kMethod)}));
+  command.add_option("--tag", options.tags, "K=V, kept in the record")->group(group)->take_all();
   command.add_flag("-q,--quiet", options.is_quiet, "no table, no progress")->group(group);
   command.add_flag("--no-progress", options.hides_progress, "no progress")->group(group);
 }
@@ -111,10 +174,52 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
 }  // namespace
 
 void add_sweep_flags(CLI::App& command, SweepOptions& options) {
+  command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  command.add_option("--config", "TOML file of flags (keys without dashes); those given here win");
   command.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
   add_axis_flags(command, options.axes);
   add_method_flags(command, options);
+  add_execution_flags(command, options);
   add_output_flags(command, options);
+}
+
+void add_tensors_flag(CLI::App& command, SweepOptions& options) {
+  command
+      .add_option("--tensors", options.tensors_file,
+                  "a safetensors file of q, k, v (and d_o): inputs instead of generated ones")
+      ->group("Method");
+}
+
+void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
+  command
+      .add_option("--save-outputs", options.outputs_file,
+                  "write one kernel's o, lse, dq, dk and dv, whole, as a safetensors file")
+      ->group(kOutputGroup);
+}
+
+void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
+  if (options.tensors_file.empty()) return;
+  for (const char* const flag : {"--headdim", "--seqlen", "--seqlen-k", "--batch", "--heads",
+                                 "--total-tokens", "--hidden", "--input", "--input-scale"}) {
+    if (command.count(flag) == 0) continue;
+    throw UsageError(
+        fmt::format("{}: the tensors of --tensors say that already; leave it out", flag));
+  }
+}
+
+void check_sweep_flags(const SweepOptions& options) {
+  const auto exclude = [](bool holds, const char* message) {
+    if (holds) throw UsageError(message);
+  };
+  const bool is_resumed = !options.resume_folder.empty();
+  exclude(is_resumed && !options.out_folder.empty(),
+          "--resume and --out: a resumed run stays in its folder; leave --out away");
+  exclude(!is_resumed && options.retries_failed,
+          "--retry-failed: there is nothing to retry without --resume");
+  exclude(!is_resumed && !options.allowed.empty(),
+          "--allow: there is nothing to compare with without --resume");
+  exclude(options.is_profiled && !options.outputs_file.empty(),
+          "--profile and --save-outputs: a profiled kernel's outputs are not looked at");
 }
 
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags) {
@@ -130,39 +235,47 @@ std::map<std::string, std::string> parse_tags(const std::vector<std::string>& ta
 }
 
 RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              bool has_backward) {
-  std::vector<std::string> inputs;
-  for (const auto& [name, distribution] : distributions()) inputs.push_back(name);
-  if (!distributions().contains(options.input)) {
-    throw UsageError(unknown_name_message("--input", options.input, inputs));
-  }
+                              const std::vector<SweepCase>& cases) {
   RunSettings settings;
-  settings.input = {distributions().at(options.input), options.seed};
+  settings.input.seed = options.seed;
   settings.is_deterministic = options.is_deterministic;
-  settings.is_verified = !options.skips_verification;
+  settings.is_verified = !options.skips_verification && !options.is_profiled;
+  settings.is_profiled = options.is_profiled;
   settings.tolerance.ratio = options.tolerance_ratio;
-  settings.timing.is_wanted = is_timed;
+  settings.timing.is_wanted = is_timed && !options.is_profiled;
   settings.timing.flushes_l2 = options.cache == "cold";
   settings.timing.min_samples = options.min_samples;
   settings.timing.max_noise = options.max_noise;
 
   Method& method = settings.method;
   method.flop_convention = kFlopConvention;
-  method.input = options.input;
-  if (has_backward) method.deterministic = options.is_deterministic;
+  method.input = inputs_of(cases);
+  if (has_backward(cases)) method.deterministic = options.is_deterministic;
   if (settings.is_verified) {
     method.oracle = "exact-fp64";
     method.tolerance_ratio = options.tolerance_ratio;
   }
-  if (is_timed && device.info().kind == DeviceKind::kGpu) {
+  if (!options.is_in_process) method.timeout_s = options.timeout_s;
+  if (settings.timing.is_wanted && device.info().kind == DeviceKind::kGpu) {
     method.cache = options.cache;
     if (settings.timing.flushes_l2) method.flush_bytes = 2 * device.info().l2_bytes.value_or(0);
     method.warmup_ms = settings.timing.warmup_ms;
     method.min_samples = options.min_samples;
     method.max_noise = options.max_noise;
+    method.min_seconds = settings.timing.min_seconds;
+    method.max_seconds = settings.timing.max_seconds;
+    method.held = settings.timing.holds_stream;
+    method.block_samples = settings.timing.block_samples;
     method.statistic = "median";
   }
   return settings;
+}
+
+void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings) {
+  settings.method.input = "tensors";
+  settings.method.input_file = std::filesystem::path(tensors->path).filename().string();
+  settings.method.input_hash = tensors->hash;
+  settings.input.own = std::move(tensors);
 }
 
 }  // namespace sparkbench

@@ -20,31 +20,57 @@ struct SweepOptions {
   std::string preset;
   std::string device = "auto";
   std::uint64_t seed = 0;
-  std::string input = "normal";
   std::string cache = "cold";
   int min_samples = 20;
   double max_noise = 0.005;
   double tolerance_ratio = 2.0;
+  double timeout_s = 600.0;  // that a case may take in a worker
   bool is_deterministic = false;
   bool skips_verification = false;
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
-  std::string out_folder;
-  std::vector<std::string> tags;  // K=V
+  std::string out_folder, resume_folder;           // at most one of them
+  bool retries_failed = false;
+  std::vector<std::string> allowed;  // differences from the run that is resumed
+  std::string shard;                 // "I/N"; empty: all
+  std::vector<std::string> tags;     // K=V
+  std::string tensors_file;          // the user's own inputs; empty: they are generated
+  std::string outputs_file;          // of one kernel, whole; empty: not written
   bool is_quiet = false;
   bool hides_progress = false;
+  bool is_in_process = false;  // no worker processes
+  bool is_profiled = false;    // each kernel launched once, for a profiler
+  std::string worker_device;   // in a worker: its device; else empty
 };
 
 /// Adds the flags to a subcommand; they write into `options`, which must outlive parsing.
 void add_sweep_flags(CLI::App& command, SweepOptions& options);
 
+/// Adds --json, --csv and --md.
+void add_file_flags(CLI::App& command, SweepOptions& options);
+
+/// Adds --tensors.
+void add_tensors_flag(CLI::App& command, SweepOptions& options);
+
+/// Adds --save-outputs, to the flags of the outputs.
+void add_save_outputs_flag(CLI::App& command, SweepOptions& options);
+
+/// Throws UsageError when --tensors stands beside a flag for what the tensors themselves say.
+void check_tensors_flag(const CLI::App& command, const SweepOptions& options);
+
+/// Throws UsageError for flags that exclude each other.
+void check_sweep_flags(const SweepOptions& options);
+
 /// Throws UsageError when a tag is not K=V.
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags);
 
-/// What every case of the run shares. `is_timed`: whether the command measures time where it can;
-/// `has_backward`: whether any case has a backward pass.
+/// What every case of the run shares, with generated inputs. `is_timed`: whether the command
+/// measures time where it can.
 RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              bool has_backward);
+                              const std::vector<SweepCase>& cases);
+
+/// Puts the user's own inputs in their place.
+void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings);
 
 }  // namespace sparkbench

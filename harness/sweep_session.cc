@@ -4,73 +4,36 @@
 #include <unistd.h>
 
 #include <algorithm>
-#include <optional>
+#include <map>
 #include <ostream>
+#include <utility>
 
 #include "harness/environment.h"
+#include "harness/environment_error.h"
 #include "harness/interrupt.h"
 #include "harness/progress.h"
+#include "harness/shard.h"
+#include "harness/shell_word.h"
 #include "results/case_id.h"
-#include "results/csv.h"
-#include "results/json.h"
-#include "results/output_file.h"
+#include "results/comparability.h"
+#include "results/output_error.h"
 #include "results/run_folder.h"
+#include "results/speedup.h"
+#include "results/stored_run.h"
 #include "results/summary.h"
-#include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
-std::string join(const std::vector<std::string>& words, const char* separator) {
-  return fmt::format("{}", fmt::join(words, separator));
-}
-
-/// The files that were asked for, each with its flag.
-std::vector<std::pair<const char*, std::string>> output_files(const SweepOptions& options) {
-  std::vector<std::pair<const char*, std::string>> files = {
-      {"--json", options.json_file}, {"--csv", options.csv_file}, {"--md", options.markdown_file}};
-  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
-  return files;
-}
-
-void check_outputs(const SweepOptions& options) {
-  const auto files = output_files(options);
-  for (std::size_t i = 0; i < files.size(); ++i) {
-    for (std::size_t j = 0; j < i; ++j) {
-      if (!is_same_output(files[i].second, files[j].second)) continue;
-      throw UsageError(fmt::format("{} and {}: both write to '{}'; give them different files",
-                                   files[j].first, files[i].first, files[i].second));
-    }
-    check_writable(files[i].first, files[i].second);
-  }
-}
-
-RunRecord begin_run(const SweepRequest& request, const Device& device,
-                    const RunSettings& settings) {
-  const SweepOptions& options = request.options;
-  RunRecord run;
+RunRecord begin_run(const SweepRequest& request, RunRecord plan) {
+  RunRecord run = std::move(plan);
+  run.cases.clear();
   run.run.started_at = utc_timestamp();
   run.run.argv = request.argv;
-  run.run.seed = options.seed;
-  run.run.tags = parse_tags(options.tags);
-  run.run.id =
-      to_hex(fnv1a(run.run.started_at + join(request.argv, " ") + std::to_string(::getpid())));
-  run.run.resolved = {
-      {"preset", options.preset.empty() ? request.default_preset : options.preset},
-      {"device", device.name()},
-      {"seed", std::to_string(options.seed)},
-      {"input", options.input},
-      {"cache", options.cache},
-      {"min_samples", std::to_string(options.min_samples)},
-      {"max_noise", fmt::format("{}", options.max_noise)},
-      {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
-      {"deterministic", options.is_deterministic ? "true" : "false"},
-      {"verify", options.skips_verification ? "false" : "true"},
-  };
-  run.build = describe_build();
-  run.environment = describe_environment(device);
-  run.method = settings.method;
+  run.run.tags = parse_tags(request.options.tags);
+  run.run.id = to_hex(
+      fnv1a(fmt::format("{} {} {}", run.run.started_at, fmt::join(request.argv, " "), ::getpid())));
   return run;
 }
 
@@ -78,57 +41,134 @@ bool is_bad(const CaseRecord& record) {
   return record.status == Status::kIncorrect || record.status == Status::kFailed;
 }
 
-}  // namespace
-
-std::vector<SweepCase> plan_sweep(const SweepRequest& request, const Device& device) {
-  const SweepOptions& options = request.options;
-  const Preset& preset =
-      find_preset(options.preset.empty() ? request.default_preset : options.preset);
-  std::vector<std::string> known;
-  for (const Contender& contender : device.contenders()) known.push_back(contender.name);
-  return expand_grid(apply_axis_flags(preset.axes, options.axes, known), options.seed);
-}
-
-void list_cases(const std::vector<SweepCase>& cases, std::ostream& out) {
-  for (const SweepCase& sweep_case : cases) {
-    out << make_case_id(sweep_case.kernel, sweep_case.pass, sweep_case.problem) << '\n';
+/// Throws UsageError unless `now` continues what `then` measured.
+void require_same_run(const SweepOptions& options, const RunRecord& then, const RunRecord& now) {
+  for (const Difference& difference : find_differences(then, now)) {
+    const auto& allowed = options.allowed;
+    if (std::find(allowed.begin(), allowed.end(), difference.of) != allowed.end()) continue;
+    throw UsageError(fmt::format(
+        "--resume: '{}' has another {}: its {} is {}, now it is {}; to mix them, --allow {}",
+        options.resume_folder, difference.of, difference.field, difference.first, difference.second,
+        difference.of));
   }
 }
 
-RunRecord run_sweep(const SweepRequest& request, Device& device,
-                    const std::vector<SweepCase>& cases, const Streams& streams) {
-  const SweepOptions& options = request.options;
-  const RunSettings settings = make_run_settings(
-      options, device, request.is_timed,
-      std::any_of(cases.begin(), cases.end(),
-                  [](const SweepCase& sweep_case) { return sweep_case.pass != Pass::kForward; }));
-  RunRecord run = begin_run(request, device, settings);
-  check_outputs(options);
-  std::optional<RunFolder> folder;
-  if (!options.out_folder.empty()) folder.emplace(options.out_folder);
+/// The run while it goes on: what is done, in the folder and in memory.
+class Session : public CaseEvents {
+ public:
+  Session(const SweepRequest& request, const RunRecord& plan, const Streams& streams)
+      : options_(request.options), plan_(plan), err_(streams.err), run_(begin_run(request, plan)) {
+    positions_ = positions_of_shard(plan.cases, options_.shard);
+    if (!options_.resume_folder.empty()) {
+      folder_.emplace(options_.resume_folder, RunFolder::Opening::kResumed);
+      take_up(read_stored_run(options_.resume_folder));
+    } else if (!options_.out_folder.empty()) {
+      folder_.emplace(options_.out_folder);
+    }
+    if (folder_) folder_->write_head(assembled());
+  }
 
-  const InterruptGuard interrupt;
-  CaseRunner runner(device, settings);
-  run.run.complete = true;
-  {
-    Progress progress(streams.err, cases.size(), !options.is_quiet && !options.hides_progress,
+  /// Positions of the cases that are not done.
+  std::vector<std::size_t> left_to_do() const {
+    std::vector<std::size_t> left;
+    std::copy_if(positions_.begin(), positions_.end(), std::back_inserter(left),
+                 [&](std::size_t position) { return !done_.contains(position); });
+    return left;
+  }
+
+  void show_progress_of(std::size_t cases) {
+    progress_.emplace(err_, cases, !options_.is_quiet && !options_.hides_progress,
                       ::isatty(STDERR_FILENO) == 1);
-    for (const SweepCase& sweep_case : cases) {
-      progress.begin_case(make_case_id(sweep_case.kernel, sweep_case.pass, sweep_case.problem));
-      run.cases.push_back(runner.run(sweep_case));
-      if (folder) folder->append(run.cases.back());
-      progress.end_case(run.cases.back());
-      const bool is_last = run.cases.size() == cases.size();
-      if (!is_last && interrupt.is_interrupted()) run.run.complete = false;
-      if (options.stops_at_first_failure && is_bad(run.cases.back())) run.run.complete = is_last;
-      if (!run.run.complete) break;
+  }
+
+  void began(const CaseRecord& planned) override { progress_->begin_case(planned.id); }
+
+  void ended(CaseRecord record) override {
+    references_.compare(record);
+    if (folder_) folder_->append(record);
+    progress_->end_case(record);
+    has_stopped_ = options_.stops_at_first_failure && is_bad(record);
+    done_.insert_or_assign(*record.position, std::move(record));
+  }
+
+  void said(const std::string& text) override { progress_->note(text); }
+
+  bool is_stopped() const override { return has_stopped_ || interrupt_.is_interrupted(); }
+
+  SweepResult finish() {
+    progress_.reset();
+    RunRecord run = assembled();
+    run.run.complete = left_to_do().empty();
+    run.run.finished_at = utc_timestamp();
+    const bool is_interrupted = interrupt_.is_interrupted() && !run.run.complete;
+    run.run.exit_code =
+        static_cast<int>(is_interrupted ? ExitCode::kInterrupted : exit_code_of(run));
+    if (folder_) folder_->write_derived(run, format_summary_markdown(run));
+    const std::size_t planned = run.cases.size() + left_to_do().size();
+    return {std::move(run), planned, std::nullopt};
+  }
+
+ private:
+  /// What `stored` has of the plan is done; its other cases stay too.
+  void take_up(RunRecord stored) {
+    require_same_run(options_, stored, run_);
+    run_.run.resumed_from = stored.run.id;
+    std::map<std::string, std::size_t> position_of;
+    for (const CaseRecord& planned : plan_.cases) {
+      position_of.emplace(case_key(planned), *planned.position);
+    }
+    for (CaseRecord& record : stored.cases) {
+      const auto position = position_of.find(case_key(record));
+      if (position == position_of.end()) {
+        others_.push_back(std::move(record));
+      } else if (record.status != Status::kFailed || !options_.retries_failed) {
+        references_.compare(record);
+        record.position = position->second;
+        done_.emplace(position->second, std::move(record));
+      }
     }
   }
-  run.run.finished_at = utc_timestamp();
-  run.run.exit_code = static_cast<int>(
-      interrupt.is_interrupted() && !run.run.complete ? ExitCode::kInterrupted : exit_code_of(run));
-  if (folder) folder->write_derived(run, format_summary_markdown(run));
-  return run;
+
+  RunRecord assembled() const {
+    RunRecord run = run_;
+    for (const auto& [position, record] : done_) run.cases.push_back(record);
+    run.cases.insert(run.cases.end(), others_.begin(), others_.end());
+    return run;
+  }
+
+  const SweepOptions& options_;
+  const RunRecord& plan_;
+  std::ostream& err_;
+  RunRecord run_;  // without its cases
+  std::vector<std::size_t> positions_;
+  std::optional<RunFolder> folder_;
+  TimedReferences references_;
+  std::map<std::size_t, CaseRecord> done_;  // by position
+  std::vector<CaseRecord> others_;
+  bool has_stopped_ = false;
+  std::optional<Progress> progress_;
+  const InterruptGuard interrupt_;
+};
+
+}  // namespace
+
+SweepResult run_sweep(const SweepRequest& request, CaseExecutor& executor, const Streams& streams) {
+  Session session(request, executor.plan(), streams);
+  const std::vector<std::size_t> positions = session.left_to_do();
+  session.show_progress_of(positions.size());
+  const std::string line = resume_line(request);
+  const std::string remedy = line.empty() ? "" : "; to finish the rest: " + line;
+  try {
+    executor.run(positions, session);
+    SweepResult result = session.finish();
+    result.outputs = executor.take_outputs();
+    return result;
+  } catch (const OutputError& error) {
+    throw OutputError(error.what() + remedy);
+  } catch (const EnvironmentError& error) {
+    session.finish();
+    throw EnvironmentError(error.what() + remedy);
+  }
 }
 
 ExitCode exit_code_of(const RunRecord& run) {
@@ -142,19 +182,12 @@ ExitCode exit_code_of(const RunRecord& run) {
   return ExitCode::kOk;
 }
 
-std::ostream& report_stream(const SweepOptions& options, const Streams& streams) {
-  const auto files = output_files(options);
-  const bool is_stdout_taken = std::any_of(
-      files.begin(), files.end(), [](const auto& file) { return is_standard_output(file.second); });
-  return is_stdout_taken ? streams.err : streams.out;
-}
-
-void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams) {
-  if (!options.json_file.empty()) write_output(options.json_file, run_to_json(run), streams.out);
-  if (!options.csv_file.empty()) write_output(options.csv_file, cases_to_csv(run), streams.out);
-  if (!options.markdown_file.empty()) {
-    write_output(options.markdown_file, format_summary_markdown(run), streams.out);
-  }
+std::string resume_line(const SweepRequest& request) {
+  const SweepOptions& options = request.options;
+  const std::string& folder =
+      options.out_folder.empty() ? options.resume_folder : options.out_folder;
+  if (folder.empty()) return "";
+  return fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
 }
 
 }  // namespace sparkbench

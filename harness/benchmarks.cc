@@ -1,0 +1,61 @@
+// Every kernel and the host's hot paths under Google Benchmark:
+//   sparkbench_benchmarks --benchmark_filter=volta-fp32acc/fwd
+//   sparkbench_benchmarks --device cuda:0 --preset paper-forward --benchmark_out=today.json
+#include <benchmark/benchmark.h>
+
+#include <CLI/CLI.hpp>
+#include <exception>
+#include <iostream>
+
+#include "harness/environment_error.h"
+#include "harness/exit_code.h"
+#include "harness/kernel_benchmarks.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+void run_benchmarks(const SweepOptions& options) {
+  PlannedSweep sweep({.options = options, .default_preset = "quick"}, options.device);
+  register_kernel_benchmarks(sweep, options.min_samples);
+  benchmark::RunSpecifiedBenchmarks();
+  benchmark::ClearRegisteredBenchmarks();  // they refer to the sweep
+}
+
+int fail(const std::exception& error, ExitCode code) {
+  std::cerr << "sparkbench_benchmarks: " << error.what() << '\n';
+  return static_cast<int>(code);
+}
+
+int parse_and_run(int argc, char** argv) {
+  CLI::App program("Kernels and host code under Google Benchmark; see --benchmark_filter");
+  SweepOptions options;
+  options.axes.pass = "fwd,bwd";
+  program.add_option("--device", options.device, "auto, cuda:N, or an emulated device");
+  program.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
+  program.add_option("--pass", options.axes.pass, "fwd, bwd or fwd+bwd; fwd,bwd by default");
+  program.add_option("--min-samples", options.min_samples, "samples of a case on a GPU");
+  try {
+    program.parse(argc, argv);
+    run_benchmarks(options);
+    return static_cast<int>(ExitCode::kOk);
+  } catch (const CLI::ParseError& error) {
+    return program.exit(error) == 0 ? 0 : static_cast<int>(ExitCode::kUsage);
+  } catch (const UsageError& error) {
+    return fail(error, ExitCode::kUsage);
+  } catch (const EnvironmentError& error) {
+    return fail(error, ExitCode::kEnvironment);
+  } catch (const std::exception& error) {
+    return fail(error, ExitCode::kIncomplete);
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench
+
+int main(int argc, char** argv) {
+  benchmark::Initialize(&argc, argv);  // takes its own flags away
+  const int exit_code = sparkbench::parse_and_run(argc, argv);
+  benchmark::Shutdown();
+  return exit_code;
+}

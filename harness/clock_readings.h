@@ -1,0 +1,21 @@
+// What the SM clocks of a series of samples say. A card that is too hot or short of power lowers
+// its clock, and a sample that was taken so is slow for a reason that is not the kernel's.
+#pragma once
+
+#include <optional>
+#include <span>
+
+#include "results/case_record.h"
+
+namespace sparkbench {
+
+/// A sample is throttled when the SMs ran below this part of their highest clock.
+inline constexpr double kThrottledBelow = 0.9;
+
+/// Nothing when no reading is known. All readings are kept.
+std::optional<ClockMhz> summarize_clocks(std::span<const std::optional<double>> clocks_mhz);
+
+/// How many readings are below kThrottledBelow of `highest_mhz`. Unknown ones are not.
+int count_throttled(std::span<const std::optional<double>> clocks_mhz, double highest_mhz);
+
+}  // namespace sparkbench

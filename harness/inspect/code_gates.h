@@ -1,0 +1,40 @@
+// What the machine code of a fast kernel for sm_70 keeps to, and whether a kernel does.
+#pragma once
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sparkbench {
+
+struct KernelInspection;
+
+struct GateResult {
+  std::string_view name;
+  std::optional<double> value;  // absent: this kernel's code does not tell, and `reason` says why
+  double limit;
+  bool is_minimum;  // whether the limit is the least value that holds; else it is the most
+  std::string reason = {};
+
+  std::optional<bool> holds() const;
+};
+
+/// Every gate, in the order of judge(). Of the pass of the main loop, unless said otherwise:
+///   stack_bytes             of a thread: spilled registers and arrays with run-time indices; 0
+///   local_accesses          loads and stores of local memory anywhere in the kernel; 0
+///   narrow_shared_accesses  loads and stores of shared memory under 64 bits a lane; 0
+///   barriers                for 64 keys of a forward kernel, 2; for a step of a backward one, 4
+///   data_shuffles           for 8 scores of a lane: 2 with FP32 accumulators, 0 with FP16; those
+///                           of a row's maximum are not data
+///   issue_cap, lsu_cap      see LoopCaps; at least 1.2, and 1 with dropout
+///   masks                   mask code (mask_code.h) in a pass; 0. Absent where the whole kernel
+///                           has not enough of it to be a mask: it may hide scores in another way
+std::span<const std::string_view> gate_names();
+
+/// Of a kernel that has a main loop. One that is none of the program's is judged as one without
+/// dropout, by the gates that need not know what it computes.
+std::vector<GateResult> judge(const KernelInspection& kernel);
+
+}  // namespace sparkbench

@@ -1,0 +1,184 @@
+#include "harness/inspect/code_gates.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "harness/inspect/kernel_inspection.h"
+#include "harness/inspect/test_listing.h"
+
+namespace sparkbench {
+namespace {
+
+/// A forward kernel that holds every gate: 128 rows of four warps, 64 keys a pass, so that a lane
+/// computes 64 scores.
+KernelInspection sound_kernel() {
+  KernelInspection kernel{.name = "volta-fp32acc/fwd/d64", .sm = 70, .resources = {}};
+  kernel.instance = KernelInstance{.kernel = "volta-fp32acc",
+                                   .pass = "fwd",
+                                   .accumulator = Accumulator::kFp32,
+                                   .head_dim = 64,
+                                   .has_dropout = false,
+                                   .adds_dq = false,
+                                   .variant = "",
+                                   .products = 2};
+  kernel.launch = KernelLaunch{128, 0, 128, 64};
+  kernel.masks = 64;
+  LoopInspection loop{};
+  loop.mix.counts[static_cast<std::size_t>(InstructionClass::kBarrier)] = 2;
+  loop.mix.data_shuffles = 16;
+  loop.caps.issue = 1.2;
+  loop.caps.lsu = 1.2;
+  loop.scores = 2048.0;
+  loop.columns = 64.0;
+  kernel.loops = {loop};
+  return kernel;
+}
+
+std::optional<bool> verdict(const KernelInspection& kernel, std::string_view name) {
+  const auto gates = judge(kernel);
+  const auto gate = std::find_if(gates.begin(), gates.end(),
+                                 [&](const GateResult& result) { return result.name == name; });
+  return gate->holds();
+}
+
+TEST(CodeGates, AllHoldForASoundKernelInTheOrderOfTheirNames) {
+  const auto gates = judge(sound_kernel());
+  ASSERT_EQ(gates.size(), gate_names().size());
+  for (std::size_t i = 0; i < gates.size(); ++i) {
+    EXPECT_EQ(gates[i].name, gate_names()[i]);
+    EXPECT_EQ(gates[i].holds(), true) << gates[i].name;
+  }
+}
+
+TEST(CodeGates, BreakOnStackAndLocalMemory) {
+  KernelInspection kernel = sound_kernel();
+  kernel.resources.stack_bytes = 8;
+  kernel.local_accesses = 1;
+  EXPECT_EQ(verdict(kernel, "stack_bytes"), false);
+  EXPECT_EQ(verdict(kernel, "local_accesses"), false);
+}
+
+TEST(CodeGates, BreakOnOneNarrowAccess) {
+  KernelInspection kernel = sound_kernel();
+  kernel.loops[0].mix.narrow_shared_accesses = 1;
+  EXPECT_EQ(verdict(kernel, "narrow_shared_accesses"), false);
+}
+
+TEST(CodeGates, CountBarriersOfAForwardKernelForSixtyFourKeys) {
+  KernelInspection kernel = sound_kernel();
+  int& barriers = kernel.loops[0].mix.counts[static_cast<std::size_t>(InstructionClass::kBarrier)];
+  barriers = 3;
+  EXPECT_EQ(verdict(kernel, "barriers"), false);
+  kernel.loops[0].columns = 128.0;
+  EXPECT_EQ(verdict(kernel, "barriers"), true);
+  barriers = 4;
+  EXPECT_EQ(verdict(kernel, "barriers"), true);
+  kernel.loops[0].columns = 32.0;
+  EXPECT_EQ(verdict(kernel, "barriers"), false);
+}
+
+TEST(CodeGates, CountBarriersOfABackwardKernelForItsStep) {
+  KernelInspection kernel = sound_kernel();
+  int& barriers = kernel.loops[0].mix.counts[static_cast<std::size_t>(InstructionClass::kBarrier)];
+  kernel.instance->pass = "bwd";
+  kernel.launch->step_columns = 32;
+  kernel.loops[0].columns = 32.0;
+  barriers = 4;
+  EXPECT_EQ(verdict(kernel, "barriers"), true);
+  barriers = 5;
+  EXPECT_EQ(verdict(kernel, "barriers"), false);
+  kernel.loops[0].columns = 64.0;  // two steps a pass
+  EXPECT_EQ(verdict(kernel, "barriers"), true);
+}
+
+TEST(CodeGates, AllowTwoDataShufflesForEightScoresAndNoneWithFp16Accumulators) {
+  KernelInspection kernel = sound_kernel();
+  kernel.loops[0].mix.data_shuffles = 17;
+  EXPECT_EQ(verdict(kernel, "data_shuffles"), false);
+  kernel.instance->accumulator = Accumulator::kFp16;
+  kernel.loops[0].mix.data_shuffles = 1;
+  EXPECT_EQ(verdict(kernel, "data_shuffles"), false);
+  kernel.loops[0].mix.data_shuffles = 0;
+  EXPECT_EQ(verdict(kernel, "data_shuffles"), true);
+}
+
+TEST(CodeGates, AskLessOfTheCapsWithDropout) {
+  KernelInspection kernel = sound_kernel();
+  kernel.loops[0].caps.issue = 1.19;
+  kernel.loops[0].caps.lsu = 1.0;
+  EXPECT_EQ(verdict(kernel, "issue_cap"), false);
+  EXPECT_EQ(verdict(kernel, "lsu_cap"), false);
+  kernel.instance->has_dropout = true;
+  EXPECT_EQ(verdict(kernel, "issue_cap"), true);
+  EXPECT_EQ(verdict(kernel, "lsu_cap"), true);
+  kernel.loops[0].caps.lsu = 0.99;
+  EXPECT_EQ(verdict(kernel, "lsu_cap"), false);
+}
+
+TEST(CodeGates, BreakOnMasksInThePassAndCannotTellWhereNoneAreKnown) {
+  KernelInspection kernel = sound_kernel();
+  kernel.loops[0].masks = 1;
+  EXPECT_EQ(verdict(kernel, "masks"), false);
+  kernel.loops[0].masks = 0;
+  kernel.masks = 8;
+  EXPECT_EQ(verdict(kernel, "masks"), true);
+  kernel.masks = 7;
+  EXPECT_EQ(verdict(kernel, "masks"), std::nullopt);
+}
+
+TEST(CodeGates, OfAKernelThatIsNotOursAreThoseOfTheCodeAlone) {
+  KernelInspection kernel = sound_kernel();
+  kernel.instance.reset();
+  kernel.launch.reset();
+  kernel.loops[0].scores.reset();
+  kernel.loops[0].columns.reset();
+  EXPECT_EQ(verdict(kernel, "barriers"), std::nullopt);
+  EXPECT_EQ(verdict(kernel, "data_shuffles"), std::nullopt);
+  EXPECT_EQ(verdict(kernel, "issue_cap"), true);
+}
+
+TEST(CodeGates, FailOnNaN) {
+  EXPECT_EQ((GateResult{"issue_cap", NAN, 1.2, true}).holds(), false);
+  EXPECT_EQ((GateResult{"masks", NAN, 0.0, false}).holds(), false);
+}
+
+// One pass of the recorded loop: two products of one mma each, 2048 / 128 = 16 scores of a warp.
+TEST(Inspection, OfARecordedKernelHasItsLoopAndVerdicts) {
+  const auto kernels = inspect_listings(recorded_listing("sass"), recorded_listing("usage"));
+  ASSERT_EQ(kernels.size(), 1u);
+  const KernelInspection& kernel = kernels[0];
+  EXPECT_EQ(kernel.name, "volta-fp32acc/fwd/d64");
+  EXPECT_EQ(kernel.tensor_instructions, 8);
+  EXPECT_EQ(kernel.local_accesses, 0);
+  EXPECT_EQ(kernel.masks, 4);
+  ASSERT_NE(kernel.main_loop(), nullptr);
+  EXPECT_EQ(kernel.main_loop()->scores, 16.0);
+  EXPECT_EQ(verdict(kernel, "stack_bytes"), true);
+  EXPECT_EQ(verdict(kernel, "narrow_shared_accesses"), true);
+  EXPECT_EQ(verdict(kernel, "data_shuffles"), false);  // one for half a score of a lane
+  EXPECT_EQ(verdict(kernel, "issue_cap"), false);
+  EXPECT_EQ(verdict(kernel, "masks"), std::nullopt);  // it hides half of a fragment
+}
+
+TEST(Inspection, OfAnotherArchitectureIsThePlainReportOfEveryKernel) {
+  const auto kernels = inspect_listings(
+      "code for sm_80\n Function : f\n /*0000*/ HMMA.16816.F32 R4, R4, R8, R4 ;\n"
+      " /*0010*/ @P0 BRA 0x0 ;\n",
+      "arch = sm_80\n Function f:\n  REG:12 STACK:0 SHARED:4 LOCAL:0\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].sm, 80);
+  EXPECT_EQ(kernels[0].resources.registers, 12);
+  EXPECT_EQ(kernels[0].tensor_instructions, 1);
+  EXPECT_TRUE(kernels[0].loops.empty());
+  EXPECT_TRUE(kernels[0].gates.empty());
+}
+
+TEST(Inspection, PassesOverOtherKernelsOfSm70) {
+  EXPECT_TRUE(inspect_listings("code for sm_70\n Function : f\n /*0000*/ EXIT ;\n",
+                               " Function f:\n  REG:12 STACK:0 SHARED:4 LOCAL:0\n")
+                  .empty());
+}
+
+}  // namespace
+}  // namespace sparkbench

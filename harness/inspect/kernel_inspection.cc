@@ -1,0 +1,96 @@
+#include "harness/inspect/kernel_inspection.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "harness/inspect/mask_code.h"
+#include "harness/inspect/tensor_loops.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kVolta = 70;
+
+int count(const SassFunction& function, InstructionClass value) {
+  return static_cast<int>(std::count_if(
+      function.instructions.begin(), function.instructions.end(),
+      [value](const SassInstruction& instruction) { return classify(instruction) == value; }));
+}
+
+/// Of the products of a pass, all of equal work, one computes the scores, 2 head_dim FLOP each.
+double scores_of(const TensorLoop& loop, const KernelInstance& instance) {
+  return static_cast<double>(loop.tensor_flop) / instance.products / (2 * instance.head_dim);
+}
+
+LoopInspection inspect_loop(const SassFunction& function, const TensorLoop& loop,
+                            const KernelInspection& kernel) {
+  LoopInspection inspection{.first_address = function.instructions[loop.first].address,
+                            .last_address = function.instructions[loop.last].address,
+                            .instructions = loop.instructions,
+                            .mix = count_mix(function, loop.path),
+                            .masks = loop.masks};
+  inspection.caps = caps_of(inspection.mix);
+  if (kernel.instance) inspection.scores = scores_of(loop, *kernel.instance);
+  if (kernel.launch) {
+    const int warps = kernel.launch->threads / 32;
+    inspection.columns = *inspection.scores * warps / kernel.launch->block_rows;
+  }
+  return inspection;
+}
+
+void inspect_volta_code(const SassFunction& function, KernelInspection& kernel) {
+  if (kernel.launch) {
+    kernel.occupancy =
+        volta_occupancy(kernel.resources.registers,
+                        kernel.resources.shared_bytes + kernel.launch->dynamic_shared_bytes,
+                        kernel.launch->threads);
+  }
+  const bool zero_masks = kernel.instance && !kernel.instance->has_dropout;
+  const std::vector<bool> is_mask = find_mask_code(function, zero_masks);
+  kernel.masks = static_cast<int>(std::count(is_mask.begin(), is_mask.end(), true));
+  for (const TensorLoop& loop : find_tensor_loops(function, is_mask)) {
+    kernel.loops.push_back(inspect_loop(function, loop, kernel));
+  }
+  if (kernel.main_loop() != nullptr) kernel.gates = judge(kernel);
+}
+
+bool is_of_interest(const KernelInspection& kernel) {
+  return kernel.sm != kVolta || kernel.instance || kernel.main_loop() != nullptr;
+}
+
+}  // namespace
+
+KernelInspection inspect_kernel(const SassFunction& function, const KernelResources& resources) {
+  const std::string name = demangled(function.symbol);
+  KernelInspection kernel{.name = short_name(name),
+                          .function = name,
+                          .sm = function.sm,
+                          .instance = parse_kernel_instance(name),
+                          .resources = resources,
+                          .instructions = static_cast<int>(function.instructions.size()),
+                          .local_accesses = count(function, InstructionClass::kLocal),
+                          .tensor_instructions = count(function, InstructionClass::kTensor)};
+  if (kernel.instance) {
+    kernel.name = kernel.instance->name();
+    kernel.launch = launch_of(*kernel.instance);
+  }
+  if (kernel.sm == kVolta) inspect_volta_code(function, kernel);
+  return kernel;
+}
+
+std::vector<KernelInspection> inspect_listings(std::string_view sass, std::string_view usage) {
+  const std::vector<ResourceUsage> usages = parse_resource_usage(usage);
+  std::vector<KernelInspection> kernels;
+  for (const SassFunction& function : parse_sass_listing(sass)) {
+    KernelInspection kernel =
+        inspect_kernel(function, resources_of(usages, function.symbol, function.sm));
+    if (is_of_interest(kernel)) kernels.push_back(std::move(kernel));
+  }
+  std::stable_sort(kernels.begin(), kernels.end(),
+                   [](const KernelInspection& a, const KernelInspection& b) {
+                     return std::tie(a.sm, a.name) < std::tie(b.sm, b.name);
+                   });
+  return kernels;
+}
+
+}  // namespace sparkbench

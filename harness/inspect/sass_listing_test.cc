@@ -1,0 +1,61 @@
+#include "harness/inspect/sass_listing.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/inspect/test_listing.h"
+
+namespace sparkbench {
+namespace {
+
+using Words = std::vector<std::string>;
+
+TEST(SassListing, GivesEveryInstructionOfARecordedKernelOnce) {
+  const auto functions = parse_sass_listing(recorded_listing("sass"));
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions[0].sm, 70);
+  EXPECT_TRUE(functions[0].symbol.starts_with("_ZN10sparkbench5volta")) << functions[0].symbol;
+  ASSERT_EQ(functions[0].instructions.size(), 80u);
+  for (std::size_t i = 0; i < 80; ++i) EXPECT_EQ(functions[0].instructions[i].address, 16 * i);
+}
+
+TEST(SassListing, TakesAnInstructionApart) {
+  const auto hmma = parse_sass_listing(recorded_listing("sass"))[0].instructions[0x1d0 / 16];
+  EXPECT_EQ(hmma.opcode, "HMMA");
+  EXPECT_EQ(hmma.modifiers, (Words{"884", "F32", "F32", "STEP1"}));
+  EXPECT_EQ(hmma.operands, (Words{"R14", "R16.reuse.ROW", "R18.reuse.COL", "RZ"}));
+  EXPECT_FALSE(hmma.is_conditional());
+  EXPECT_FALSE(hmma.target);
+  EXPECT_TRUE(hmma.has_modifier("884"));
+  EXPECT_FALSE(hmma.has_modifier("F16"));
+}
+
+TEST(SassListing, KnowsPredicatesAndWhereBranchesGo) {
+  const SassInstruction branch = instruction_of("@!P0 BRA 0x410");
+  EXPECT_EQ(branch.predicate, "!P0");
+  EXPECT_TRUE(branch.is_conditional());
+  EXPECT_EQ(branch.target, 0x410u);
+  EXPECT_EQ(instruction_of("BRA 0x4e0").target, 0x4e0u);
+  EXPECT_FALSE(instruction_of("BSSY B0, 0x500").target);
+  EXPECT_FALSE(instruction_of("CALL.REL.NOINC 0x500").target);
+  EXPECT_TRUE(instruction_of("@!PT SHFL.IDX PT, RZ, RZ, RZ, RZ").is_never_executed());
+}
+
+TEST(SassListing, TellsFunctionsAndArchitecturesApart) {
+  const auto functions = parse_sass_listing(
+      "\tcode for sm_70\n\t\tFunction : a\n /*0000*/ EXIT ;\n\t\tFunction : b\n"
+      "\tcode for sm_75\n\t\tFunction : a\n /*0000*/ NOP; /* 0x00 */\n /*0010*/ EXIT ;\n");
+  ASSERT_EQ(functions.size(), 3u);
+  EXPECT_EQ(functions[0].sm, 70);
+  EXPECT_EQ(functions[1].instructions.size(), 0u);
+  EXPECT_EQ(functions[2].sm, 75);
+  EXPECT_EQ(functions[2].symbol, "a");
+  EXPECT_EQ(functions[2].instructions.size(), 2u);
+}
+
+TEST(SassListing, OfNothingIsEmpty) {
+  EXPECT_TRUE(parse_sass_listing("").empty());
+  EXPECT_TRUE(parse_sass_listing("/*0000*/ EXIT ;\n").empty());
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,55 @@
+#include "harness/kernel_benchmarks.h"
+
+#include <benchmark/benchmark.h>
+
+#include <string>
+#include <vector>
+
+namespace sparkbench {
+namespace {
+
+std::vector<double> seconds_of(const CaseRecord& record) {
+  if (record.emulation) return {record.emulation->host_seconds};
+  std::vector<double> seconds;
+  if (record.time_ms) {
+    for (const double sample_ms : record.time_ms->samples) seconds.push_back(sample_ms * 1e-3);
+  }
+  return seconds;
+}
+
+void report(const CaseRecord& record, benchmark::State& state) {
+  const std::vector<double> seconds = seconds_of(record);
+  if (record.status != Status::kOk || seconds.empty()) {
+    state.SkipWithError(record.reason ? record.reason->message.c_str() : "no time was measured");
+    return;
+  }
+  std::size_t next = 0;
+  for (auto _ : state) state.SetIterationTime(seconds[next++ % seconds.size()]);
+  if (record.tflops) {
+    state.counters["FLOP/s"] = benchmark::Counter(static_cast<double>(record.flops),
+                                                  benchmark::Counter::kIsIterationInvariantRate);
+  }
+  if (record.time_ms) state.counters["median_ms"] = record.time_ms->median;
+}
+
+void run_case(benchmark::State& state, PlannedSweep* sweep, std::size_t position) {
+  report(sweep->run(position), state);
+}
+
+}  // namespace
+
+void register_kernel_benchmarks(PlannedSweep& sweep, int min_samples) {
+  const Device& device = sweep.device();
+  const bool is_gpu = device.info().kind == DeviceKind::kGpu;
+  const std::vector<CaseRecord>& cases = sweep.plan().cases;
+  for (std::size_t position = 0; position < cases.size(); ++position) {
+    if (!is_gpu && cases[position].role == Role::kReference) continue;
+    const std::string name = device.name() + "/" + cases[position].id;
+    benchmark::RegisterBenchmark(name.c_str(), run_case, &sweep, position)
+        ->UseManualTime()
+        ->Unit(benchmark::kMillisecond)
+        ->Iterations(is_gpu ? min_samples : 1);
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,16 @@
+// Runs that a command is given by their paths.
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "results/run_record.h"
+
+namespace sparkbench {
+
+/// As read_stored_run(). Throws UsageError.
+RunRecord load_run(const std::string& path);
+
+std::vector<RunRecord> load_runs(const std::vector<std::string>& paths);
+
+}  // namespace sparkbench

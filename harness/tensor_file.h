@@ -1,0 +1,45 @@
+// The tensors of a safetensors file as kernels take them: [batch, seqlen, heads, head_dim] in fp16.
+#pragma once
+
+#include <fstream>
+#include <string>
+#include <vector>
+
+#include "kernels/half.h"
+#include "reference/safetensors.h"
+#include "reference/tensor_rows.h"
+#include "results/case_record.h"
+
+namespace sparkbench {
+
+/// Every member throws std::invalid_argument, one line, when the file cannot be read or does not
+/// hold what is asked for.
+class TensorFile {
+ public:
+  explicit TensorFile(const std::string& path);
+
+  bool has(const std::string& name) const { return tensors_.contains(name); }
+
+  /// The tensor must be F16, BF16 or F32, and have four extents of 1 to kMaxExtent.
+  TensorShape shape_of(const std::string& name) const;
+
+  /// The elements, rounded to nearest even. Refuses values that fp16 has no number for: those of
+  /// 65520 and more, infinity and NaN. Warns of others that become 0.
+  std::vector<Half> read(const std::string& name);
+
+  /// Of what was read so far.
+  const std::vector<Warning>& warnings() const { return warnings_; }
+
+  /// FNV-1a of the file's bytes, 16 hexadecimal digits.
+  std::string hash();
+
+ private:
+  const StoredTensor& find(const std::string& name) const;
+  std::vector<Half> narrow(const std::string& name, const std::vector<float>& values);
+
+  std::ifstream file_;
+  StoredTensors tensors_;
+  std::vector<Warning> warnings_;
+};
+
+}  // namespace sparkbench
