@@ -13,6 +13,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/broken_context.h"
 #include "harness/program.h"
 #include "harness/worker_channel.h"
 #include "sweeps/names.h"
@@ -31,6 +32,7 @@ void go_wrong(const std::string& kind) {
   if (kind == "exit") std::exit(7);
   if (kind == "throw") throw std::runtime_error("cudaErrorIllegalAddress: for a test");
   while (kind == "hang") pause();
+  if (kind == "break-context") sparkbench::break_cuda_context();
   if (kind == "tear") {  // dies in the middle of what it sends
     send(sparkbench::kWorkerSocket, "R\xff\x00\x00", 4, 0);
     _exit(0);
