@@ -158,7 +158,7 @@ def add_accuracy(record, accuracy, why_incorrect):
         record["reason"] = {"code": "E-INCORRECT", "message": why_incorrect}
 
 
-def add_timing(record, samples, stop_reason):
+def add_timing(record, samples, stop_reason, is_held=True):
     """An incorrect case keeps its time and has no throughput."""
     record["time_ms"] = summarize(samples)
     record["noise"] = relative_deviation(samples)
@@ -167,7 +167,7 @@ def add_timing(record, samples, stop_reason):
         "stop_reason": stop_reason,
         "median_error": relative_median_error(samples),
         "flagged": 0,
-        "held": True,
+        "held": is_held,
     }
     seconds = record["time_ms"]["median"] * 1e-3
     record["gbps"] = record["bytes"] / seconds * 1e-9
@@ -206,10 +206,14 @@ def cpu_name():
     return names[0].split(":", 1)[1].strip() if names else platform.machine()
 
 
-def make_method(arguments, flop_convention, flush_bytes, has_backward):
+def describe_sampling(arguments, l2_bytes):
+    """What Triton's do_bench does of it is Triton's to say: null."""
+    if arguments.timer == "do_bench":
+        names = "cache flush_bytes warmup_ms min_samples max_noise min_seconds max_seconds"
+        return {**dict.fromkeys([*names.split(), "block_samples"]), "held": False}
     return {
         "cache": arguments.cache,
-        "flush_bytes": flush_bytes if arguments.cache == "cold" else 0,
+        "flush_bytes": 2 * l2_bytes if arguments.cache == "cold" else 0,
         "warmup_ms": arguments.warmup_ms,
         "min_samples": arguments.min_samples,
         "max_noise": arguments.max_noise,
@@ -217,6 +221,12 @@ def make_method(arguments, flop_convention, flush_bytes, has_backward):
         "max_seconds": MAX_SECONDS,
         "held": True,
         "block_samples": BLOCK_SAMPLES,
+    }
+
+
+def make_method(arguments, flop_convention, l2_bytes, has_backward):
+    return {
+        **describe_sampling(arguments, l2_bytes),
         "timeout_s": None,
         "statistic": "median",
         "flop_convention": flop_convention,

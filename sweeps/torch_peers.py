@@ -218,6 +218,23 @@ class Timer:
         return samples, stop_reason
 
 
+class DoBenchTimer:
+    """Triton's do_bench with its own defaults: what PyTorch's users time with, to compare with."""
+
+    def __init__(self):
+        from triton import testing
+
+        self.do_bench = testing.do_bench
+
+    def time(self, launch):
+        """(samples in ms, what ended the sampling)."""
+        return self.do_bench(launch, return_mode="all"), "time"
+
+
+def make_timer(torch, arguments):
+    return DoBenchTimer() if arguments.timer == "do_bench" else Timer(torch, arguments)
+
+
 def run_case(torch, timer, case, record, arguments):
     """Completes the record, whatever happens."""
     begin = time.perf_counter()
@@ -230,7 +247,7 @@ def run_case(torch, timer, case, record, arguments):
         attention = Attention(torch, case, arguments.seed, case.dropout_p)
         attention.forward()
         samples, stop_reason = timer.time(attention.launch)
-        peer_record.add_timing(record, samples, stop_reason)
+        peer_record.add_timing(record, samples, stop_reason, arguments.timer == "held")
         peer_record.add_memory(record, case, torch.cuda.max_memory_allocated() - before)
     except torch.cuda.OutOfMemoryError as error:
         peer_record.end_without_result(record, "failed", "E-OUT-OF-MEMORY", str(error))
@@ -301,6 +318,12 @@ def make_parser():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     peer_cases.add_axis_flags(parser, list(KERNELS))
     parser.add_argument("--seed", type=int, default=0, help="of the inputs")
+    parser.add_argument(
+        "--timer",
+        choices=("held", "do_bench"),
+        default="held",
+        help="sparkbench's method, or Triton's do_bench as it is (which minds no flag below)",
+    )
     parser.add_argument("--cache", choices=("cold", "hot"), default="cold")
     parser.add_argument("--warmup-ms", type=float, default=25.0)
     parser.add_argument("--min-samples", type=int, default=20)
@@ -326,10 +349,11 @@ def write_run(run, path):
 
 
 def sweep(torch, cases, arguments, argv):
-    timer = Timer(torch, arguments)
+    timer = make_timer(torch, arguments)
     has_backward = any(case.direction != "fwd" for case in cases)
+    l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
     method = peer_record.make_method(
-        arguments, peer_cases.FLOP_CONVENTION, timer.flush.numel(), has_backward
+        arguments, peer_cases.FLOP_CONVENTION, l2_bytes, has_backward
     )
     build, device = describe_build(torch), describe_device(torch)
     run = peer_record.begin_run(argv, arguments, build, device, method)

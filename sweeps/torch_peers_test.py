@@ -123,6 +123,17 @@ class Records(unittest.TestCase):
         peer_record.end_without_result(run["cases"][0], "skipped", "E-UNSUPPORTED", "declined")
         check_schema(json.loads(json.dumps(run)))
 
+    def test_a_run_timed_by_do_bench_claims_nothing_of_its_method(self):
+        arguments = torch_peers.make_parser().parse_args(["--timer", "do_bench"])
+        method = peer_record.make_method(arguments, peer_cases.FLOP_CONVENTION, 12 << 20, False)
+        held = torch_peers.make_parser().parse_args([])
+        of_held = peer_record.make_method(held, peer_cases.FLOP_CONVENTION, 12 << 20, False)
+        self.assertEqual(set(method), set(of_held))
+        self.assertEqual((method["held"], method["flush_bytes"]), (False, None))
+        self.assertEqual((of_held["held"], of_held["flush_bytes"]), (True, 24 << 20))
+        run = self.run_of(cases_of("--seqlen", "1k", "--headdim", "64"))
+        check_schema({**run, "method": method})
+
     def test_the_check_of_the_schema_finds_a_field_that_is_missing(self):
         run = self.run_of(cases_of("--seqlen", "1k", "--headdim", "64"))
         del run["cases"][0]["flops"]
