@@ -17,6 +17,14 @@ inline std::size_t free_device_bytes() {
   return free_bytes;
 }
 
+/// What a block may have of shared memory on the current device, when it asks for it.
+inline std::size_t shared_bytes_per_block() {
+  int device = 0, bytes = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
+  return static_cast<std::size_t>(bytes);
+}
+
 /// Device memory.
 class DeviceBuffer {
  public:

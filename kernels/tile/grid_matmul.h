@@ -13,8 +13,7 @@ inline constexpr int kRowGroups = 2;
 inline constexpr int kWarpRows = kRowGroups * kGridRows;
 
 /// C += A B^T over all columns, A rows a_first_row (a multiple of 16) and on, B rows (keys) in grid
-/// order:
-/// c[g][s] is rows 16g.. and the 16 keys of step s. Successive products go to different
+/// order: c[g][s] is rows 16g.. and the 16 keys of step s. Successive products go to different
 /// accumulators: one that waits for its predecessor leaves the tensor cores idle.
 template <Accumulator kAccumulator, class Machine, class ATile, class BTile, int kSteps>
 SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTile& b,
@@ -52,7 +51,7 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
 /// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [32, kKeys], B's rows are
 /// the keys in plain order. c[g][2u + f] is rows 16g.. and, of block first_block + u and quad-pair
 /// column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the
-/// operand of both f (store_grid_rows puts the columns right).
+/// operand of both f (store_output of output_tile.h puts the columns right).
 template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, ProbabilityTile<kKeys>* const (&p)[kRowGroups], BTile& b, int first_block,

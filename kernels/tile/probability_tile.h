@@ -48,11 +48,11 @@ SPARK_DEVICE void store_quartets(Machine& machine, ProbabilityTile<kKeys>& tile,
   }
 }
 
-/// Rounds the probabilities of 16 rows to fp16, times kOfHalves, and stores them.
-template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
-SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
-                                      ProbabilityTile<kKeys>& tile) {
-  using Scale = ProbabilityScale<kAccumulator>;
+/// Stores 16 rows of values of steps first_step.. of the tile's keys, pack(low, high) rounding a
+/// pair to fp16.
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Pack>
+SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8],
+                               ProbabilityTile<kKeys>& tile, int first_step, Pack pack) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     std::uint32_t pair[kQuartets][2];
@@ -60,12 +60,23 @@ SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps]
     for (int q = 0; q < kQuartets; ++q) {
 #pragma unroll
       for (int h = 0; h < 2; ++h) {
-        pair[q][h] = pack_scaled_halves(machine, Scale::packable(p[step][quartet_element(q, h, 0)]),
-                                        Scale::packable(p[step][quartet_element(q, h, 1)]));
+        pair[q][h] =
+            pack(value[step][quartet_element(q, h, 0)], value[step][quartet_element(q, h, 1)]);
       }
     }
-    store_quartets<kAccumulator>(machine, tile, step, pair);
+    store_quartets<kAccumulator>(machine, tile, first_step + step, pair);
   }
+}
+
+/// Rounds probabilities of 16 rows to fp16, times kOfHalves, and stores them as those of steps
+/// first_step.. of the tile's keys.
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
+SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
+                                      ProbabilityTile<kKeys>& tile, int first_step = 0) {
+  using Scale = ProbabilityScale<kAccumulator>;
+  store_packed<kAccumulator>(machine, p, tile, first_step, [&](float low, float high) {
+    return pack_scaled_halves(machine, Scale::packable(low), Scale::packable(high));
+  });
 }
 
 /// The A operands of k-steps 2 * chunk and 2 * chunk + 1 (matmul_probabilities' order).

@@ -39,36 +39,6 @@ SPARK_DEVICE RowStatistics row_statistics(float lse, float delta, float keep_sca
   return {offset, delta * Scale::kInverse / keep_scale};
 }
 
-/// Stores 16 rows of values of steps first_step.. of the tile's keys, pack(low, high) rounding a
-/// pair to fp16.
-template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Pack>
-SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8],
-                               ProbabilityTile<kKeys>& tile, int first_step, Pack pack) {
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-    std::uint32_t pair[kQuartets][2];
-#pragma unroll
-    for (int q = 0; q < kQuartets; ++q) {
-#pragma unroll
-      for (int h = 0; h < 2; ++h) {
-        pair[q][h] =
-            pack(value[step][quartet_element(q, h, 0)], value[step][quartet_element(q, h, 1)]);
-      }
-    }
-    store_quartets<kAccumulator>(machine, tile, first_step + step, pair);
-  }
-}
-
-/// P, times kOfHalves.
-template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
-SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
-                                      ProbabilityTile<kKeys>& tile, int first_step) {
-  using Scale = ProbabilityScale<kAccumulator>;
-  store_packed<kAccumulator>(machine, p, tile, first_step, [&](float low, float high) {
-    return pack_scaled_halves(machine, Scale::packable(low), Scale::packable(high));
-  });
-}
-
 /// dS, which has a sign and any magnitude: the conversion unit rounds it.
 template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
 SPARK_DEVICE void store_gradients(Machine& machine, const float (&gradient)[kSteps][8],

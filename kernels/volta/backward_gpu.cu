@@ -1,4 +1,4 @@
-#include "kernels/machine/cuda_check.h"
+#include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 #include "kernels/volta/backward.h"
 #include "kernels/volta/backward_dq.h"
@@ -92,13 +92,6 @@ void launch_dq_that_fits(const Launch& launch) {
     }
   }
   launch_dq<Config>(launch);
-}
-
-std::size_t shared_bytes_per_block() {
-  int device = 0, bytes = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return static_cast<std::size_t>(bytes);
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-#include "kernels/machine/cuda_check.h"
+#include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 #include "kernels/volta/forward.h"
 #include "kernels/volta/forward_dispatch.h"
@@ -12,13 +12,6 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerSm)
     attention_forward_kernel(const ForwardParams params) {
   GpuMachine machine;
   attention_forward<Config>(machine, params);
-}
-
-int shared_bytes_per_block() {
-  int device = 0, bytes = 0;
-  CUDA_CHECK(cudaGetDevice(&device));
-  CUDA_CHECK(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxSharedMemoryPerBlockOptin, device));
-  return bytes;
 }
 
 template <class Config>
@@ -39,7 +32,7 @@ void launch_forward(ForwardAccumulators accumulators, const Problem& problem,
                     const ForwardTensors& tensors, CUstream_st* stream) {
   visit_forward_instance(accumulators, problem, [&](auto instance) {
     using Config = typename decltype(instance)::Config;
-    if (static_cast<int>(sizeof(ForwardTiles<Config>)) <= shared_bytes_per_block()) {
+    if (sizeof(ForwardTiles<Config>) <= shared_bytes_per_block()) {
       launch<Config>(problem, tensors, stream);
     } else {
       launch<typename decltype(instance)::SmallConfig>(problem, tensors, stream);
