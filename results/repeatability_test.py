@@ -12,10 +12,15 @@ sys.path.insert(0, str(HERE))
 import repeatability
 
 
-def run_of(medians, valid=True):
+def run_of(medians, valid=True, mhz=None):
     return {
         "cases": [
-            {"id": case, "valid": valid, "time_ms": median and {"median": median}}
+            {
+                "id": case,
+                "valid": valid,
+                "time_ms": median and {"median": median},
+                "clock_mhz": mhz and {"median": mhz},
+            }
             for case, median in medians.items()
         ]
     }
@@ -60,6 +65,14 @@ class Program(unittest.TestCase):
         self.assertEqual(lines[2], ["y", "1", "9.52", "9.52", "9.52"])
         self.assertEqual(lines[3][:2], ["all", "3"])
         self.assertEqual([line[-1] for line in lines[4:]], ["y/sq1", "x/sq2", "x/sq1"])
+
+    def test_a_slower_clock_is_no_difference_in_cycles(self):
+        self.store("1.json", run_of({"x": 1.0}, mhz=1980))
+        self.store("2.json", run_of({"x": 1.1}, mhz=1800))
+        lines = self.run_program("1.json", "2.json").stdout.splitlines()
+        self.assertEqual(lines[1].split()[2:], ["9.52", "9.52", "9.52"])
+        self.assertEqual(lines[4].split()[:3], ["spread", "in", "cycles"])
+        self.assertEqual(lines[5].split()[2:], ["0.00", "0.00", "0.00"])
 
     def test_what_cannot_be_compared_is_refused(self):
         self.store("1.json", run_of({"x": 1.0}))
