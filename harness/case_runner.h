@@ -1,35 +1,15 @@
 // Runs one case, a contender on a problem, and judges it: from a SweepCase to a CaseRecord.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
 #include <utility>
 
-#include "harness/device.h"
+#include "harness/run_settings.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {
-
-/// Called with the id of a case before it is computed. Tests let things go wrong there.
-using CaseHook = std::function<void(const std::string& case_id)>;
-
-/// What is the same for every case of a run.
-struct RunSettings {
-  InputSpec input;
-  TimingOptions timing;
-  bool is_deterministic = false;  // of the backward pass
-  bool is_verified = true;
-  bool keeps_outputs = false;  // of every case, for CaseRunner::outputs()
-  bool is_profiled = false;    // each contender is launched once, and nothing else is done
-  Tolerance tolerance;
-  Method method;         // as it is recorded
-  CaseHook before_case;  // may be empty
-};
-
-/// The problem of generated inputs as it is recorded.
-ProblemRecord problem_record(const SweepCase& sweep_case);
 
 class CaseRunner {
  public:
@@ -50,7 +30,6 @@ class CaseRunner {
 
  private:
   const Contender& find_contender(const std::string& name) const;
-  std::optional<Reason> why_skipped(const Contender& contender, const CaseRecord& record) const;
   void fail(Reason reason, CaseRecord& record);
   void prepare_problem(const ProblemRecord& record);
   bool inputs_overflow() const;
@@ -60,10 +39,6 @@ class CaseRunner {
   /// By the same case without dropout, untimed.
   void judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record);
   void verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record);
-  std::string judge_forward(const Contender& contender, const RunOutcome& outcome,
-                            CaseRecord& record);
-  std::string judge_backward(const Contender& contender, const RunOutcome& outcome,
-                             CaseRecord& record);
   void time(const Contender& contender, CaseRecord& record);
 
   Device& device_;

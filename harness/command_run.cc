@@ -5,6 +5,7 @@
 #include <set>
 
 #include "harness/case_report.h"
+#include "harness/case_start.h"
 #include "harness/measuring_command.h"
 #include "results/case_id.h"
 #include "results/enum_names.h"

@@ -7,8 +7,8 @@
 #include <string>
 #include <vector>
 
-#include "harness/case_runner.h"
 #include "harness/exit_code.h"
+#include "harness/run_settings.h"
 #include "harness/sweep_outputs.h"
 
 namespace CLI {

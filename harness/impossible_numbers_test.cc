@@ -4,19 +4,10 @@
 
 #include <limits>
 
+#include "harness/test_devices.h"
+
 namespace sparkbench {
 namespace {
-
-DeviceInfo v100() {
-  DeviceInfo device;
-  device.kind = DeviceKind::kGpu;
-  device.sm = 70;
-  device.sm_count = 80;
-  device.sm_clock_max_mhz = 1530;
-  device.l2_bytes = 6 << 20;
-  device.peak_gbps = 900;
-  return device;
-}
 
 CaseRecord record_of(double ms, double tflops, double gbps) {
   CaseRecord record;

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/case_runner.h"
+#include "harness/run_settings.h"
 
 namespace sparkbench {
 

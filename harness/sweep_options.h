@@ -6,7 +6,6 @@
 #include <string>
 #include <vector>
 
-#include "harness/case_runner.h"
 #include "sweeps/axis_flags.h"
 
 namespace CLI {
@@ -64,13 +63,5 @@ void check_sweep_flags(const SweepOptions& options);
 
 /// Throws UsageError when a tag is not K=V.
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags);
-
-/// What every case of the run shares, with generated inputs. `is_timed`: whether the command
-/// measures time where it can.
-RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
-                              const std::vector<SweepCase>& cases);
-
-/// Puts the user's own inputs in their place.
-void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings);
 
 }  // namespace sparkbench

@@ -37,9 +37,9 @@ void warn_of_clocks(CaseRecord& record) {
   if (sampling.flagged == 0) return;
   record.warnings.push_back(
       {"W-THROTTLED",
-       fmt::format("in {} of {} samples, a part that is the value, the SMs ran below {:.0f} % of "
-                   "their highest clock",
-                   sampling.flagged, sampling.count, 100 * kThrottledBelow),
+       fmt::format("the SMs ran below {:.0f} % of their highest clock in the part of the samples "
+                   "that is the value",
+                   100 * kThrottledBelow),
        static_cast<double>(sampling.flagged) / sampling.count});
 }
 

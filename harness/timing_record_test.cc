@@ -4,20 +4,10 @@
 
 #include <cmath>
 
+#include "harness/test_devices.h"
+
 namespace sparkbench {
 namespace {
-
-DeviceInfo v100() {
-  DeviceInfo device;
-  device.kind = DeviceKind::kGpu;
-  device.sm = 70;
-  device.sm_count = 80;
-  device.sm_clock_max_mhz = 1530;
-  device.l2_bytes = 6 << 20;
-  device.peak_tflops = 125;
-  device.peak_gbps = 900;
-  return device;
-}
 
 /// 100 TFLOP/s and 50 GB/s, of the samples that a quiet kernel would have.
 CaseRecord case_of_one_ms() {
