@@ -7,6 +7,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/volta/gpu_test_support.h"
+#include "kernels/volta/test_problems.h"
 #include "reference/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs.h"
@@ -98,20 +99,10 @@ void expect_correct(Accumulator accumulator, const Problem& problem) {
 TEST_P(VoltaBackwardGpu, MatchesTheDefinitionForEveryKeyLengthMaskAndDropout) {
   const auto [accumulator, head_dim, seqlen_q] = GetParam();
   for (const int seqlen_k : {1, 63, 64, 65, 127, 500, 1024}) {
-    for (const bool causal : {false, true}) {
-      for (const float dropout_p : {0.0f, 0.1f, 0.5f}) {
-        SCOPED_TRACE(testing::Message() << "seqlen_k " << seqlen_k << ", causal " << causal
-                                        << ", dropout " << dropout_p);
-        expect_correct(accumulator, {.batch = 1,
-                                     .heads = 2,
-                                     .seqlen_q = seqlen_q,
-                                     .seqlen_k = seqlen_k,
-                                     .head_dim = head_dim,
-                                     .causal = causal,
-                                     .dropout_p = dropout_p,
-                                     .seed = 11});
-      }
-    }
+    for_every_mask_and_dropout(head_dim, {seqlen_q, seqlen_k}, {0.0f, 0.1f, 0.5f},
+                               [accumulator = accumulator](const Problem& problem) {
+                                 expect_correct(accumulator, problem);
+                               });
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/volta/test_problems.h"
 #include "reference/exact.h"
 #include "reference/exact_backward.h"
 #include "reference/gradient_errors.h"
@@ -93,32 +94,19 @@ void expect_correct(Accumulator accumulator, const Case& made, const GradientRow
       << error.dv.rel_l2;
 }
 
-struct Lengths {
-  int seqlen_q, seqlen_k;
-};
-
 class VoltaBackward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {};
 
 TEST_P(VoltaBackward, MatchesTheDefinitionForEveryMaskDropoutAndMode) {
   const auto [accumulator, head_dim, lengths] = GetParam();
-  for (const bool causal : {false, true}) {
-    for (const float dropout_p : {0.0f, 0.17f}) {
-      const Case made = make_case({.batch = 1,
-                                   .heads = 2,
-                                   .seqlen_q = lengths.seqlen_q,
-                                   .seqlen_k = lengths.seqlen_k,
-                                   .head_dim = head_dim,
-                                   .causal = causal,
-                                   .dropout_p = dropout_p,
-                                   .seed = 11});
-      for (const bool is_deterministic : {false, true}) {
-        SCOPED_TRACE(testing::Message() << "causal " << causal << ", dropout " << dropout_p
-                                        << ", deterministic " << is_deterministic);
-        expect_correct(accumulator, made, all_gradient_rows(made.problem),
-                       {.is_deterministic = is_deterministic});
-      }
+  const auto check = [accumulator = accumulator](const Problem& problem) {
+    const Case made = make_case(problem);
+    for (const bool is_deterministic : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
+      expect_correct(accumulator, made, all_gradient_rows(problem),
+                     {.is_deterministic = is_deterministic});
     }
-  }
+  };
+  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, check);
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,

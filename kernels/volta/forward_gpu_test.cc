@@ -9,6 +9,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/volta/gpu_test_support.h"
+#include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact.h"
 #include "reference/inputs.h"
@@ -55,20 +56,9 @@ void expect_correct(std::string_view kernel, const Problem& problem) {
 TEST_P(VoltaForwardGpu, MatchesTheDefinitionForEveryKeyLengthMaskAndDropout) {
   const auto [kernel, head_dim, seqlen_q] = GetParam();
   for (const int seqlen_k : {1, 63, 64, 65, 127, 500, 1024}) {
-    for (const bool causal : {false, true}) {
-      for (const float dropout_p : {0.0f, 0.1f, 0.5f}) {
-        SCOPED_TRACE(testing::Message() << "seqlen_k " << seqlen_k << ", causal " << causal
-                                        << ", dropout " << dropout_p);
-        expect_correct(kernel, {.batch = 1,
-                                .heads = 2,
-                                .seqlen_q = seqlen_q,
-                                .seqlen_k = seqlen_k,
-                                .head_dim = head_dim,
-                                .causal = causal,
-                                .dropout_p = dropout_p,
-                                .seed = 11});
-      }
-    }
+    for_every_mask_and_dropout(
+        head_dim, {seqlen_q, seqlen_k}, {0.0f, 0.1f, 0.5f},
+        [kernel = kernel](const Problem& problem) { expect_correct(kernel, problem); });
   }
 }
 

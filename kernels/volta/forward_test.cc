@@ -8,6 +8,7 @@
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact.h"
 #include "reference/inputs.h"
@@ -55,27 +56,13 @@ void expect_correct(std::string_view kernel, const Problem& problem) {
       << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
 }
 
-struct Lengths {
-  int seqlen_q, seqlen_k;
-};
-
 class VoltaForward : public testing::TestWithParam<std::tuple<std::string_view, int, Lengths>> {};
 
 TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) {
   const auto [kernel, head_dim, lengths] = GetParam();
-  for (const bool causal : {false, true}) {
-    for (const float dropout_p : {0.0f, 0.17f}) {
-      SCOPED_TRACE(testing::Message() << "causal " << causal << ", dropout " << dropout_p);
-      expect_correct(kernel, {.batch = 1,
-                              .heads = 2,
-                              .seqlen_q = lengths.seqlen_q,
-                              .seqlen_k = lengths.seqlen_k,
-                              .head_dim = head_dim,
-                              .causal = causal,
-                              .dropout_p = dropout_p,
-                              .seed = 11});
-    }
-  }
+  for_every_mask_and_dropout(
+      head_dim, lengths, {0.0f, 0.17f},
+      [kernel = kernel](const Problem& problem) { expect_correct(kernel, problem); });
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,

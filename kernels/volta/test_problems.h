@@ -1,0 +1,36 @@
+// What the tests of the kernels share: the problems of a shape.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <initializer_list>
+
+#include "kernels/attention.h"
+
+namespace sparkbench {
+
+struct Lengths {
+  int seqlen_q, seqlen_k;
+};
+
+/// Calls check(problem) for two heads, causal and not, with every dropout.
+template <class Check>
+void for_every_mask_and_dropout(int head_dim, Lengths lengths,
+                                std::initializer_list<float> dropouts, Check check) {
+  for (const bool causal : {false, true}) {
+    for (const float dropout_p : dropouts) {
+      SCOPED_TRACE(testing::Message() << "seqlen_k " << lengths.seqlen_k << ", causal " << causal
+                                      << ", dropout " << dropout_p);
+      check(Problem{.batch = 1,
+                    .heads = 2,
+                    .seqlen_q = lengths.seqlen_q,
+                    .seqlen_k = lengths.seqlen_k,
+                    .head_dim = head_dim,
+                    .causal = causal,
+                    .dropout_p = dropout_p,
+                    .seed = 11});
+    }
+  }
+}
+
+}  // namespace sparkbench
