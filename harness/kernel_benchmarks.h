@@ -2,7 +2,7 @@
 // and compare.py, over the measurement of harness/case_runner.h.
 #pragma once
 
-#include "harness/planned_sweep.h"
+#include "harness/session/planned_sweep.h"
 
 namespace sparkbench {
 

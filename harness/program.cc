@@ -6,10 +6,10 @@
 #include <exception>
 #include <ostream>
 
-#include "harness/argument_sources.h"
 #include "harness/build_info.h"
-#include "harness/commands.h"
+#include "harness/commands/commands.h"
 #include "harness/environment_error.h"
+#include "harness/options/argument_sources.h"
 #include "results/output_error.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"

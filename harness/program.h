@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/run_settings.h"
+#include "harness/cases/run_settings.h"
 
 namespace sparkbench {
 

@@ -7,9 +7,9 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 
-#include "harness/saved_outputs.h"
+#include "harness/cases/saved_outputs.h"
+#include "harness/problems/test_tensors.h"
 #include "harness/test_program.h"
-#include "harness/test_tensors.h"
 #include "reference/exact.h"
 #include "reference/exact_backward.h"
 #include "reference/inputs.h"

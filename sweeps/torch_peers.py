@@ -173,7 +173,7 @@ def verify(torch, case, arguments):
 
 
 class Timer:
-    """Times what a function enqueues, as harness/gpu_timer.h does."""
+    """Times what a function enqueues, as harness/timing/gpu_timer.h does."""
 
     def __init__(self, torch, arguments):
         self.torch, self.arguments = torch, arguments

@@ -1,0 +1,35 @@
+// About how long a case will take. An estimate, for people who plan their day.
+#pragma once
+
+#include <vector>
+
+#include "harness/devices/device.h"
+#include "results/case_record.h"
+
+namespace sparkbench {
+
+class CaseCost {
+ public:
+  /// `measured`: cases of an earlier run, of which those with an elapsed time correct the
+  /// estimates.
+  CaseCost(const Device& device, const TimingOptions& timing,
+           const std::vector<CaseRecord>& measured);
+
+  /// Seconds: of the host, checking (an emulated device: emulating) at an assumed 1 GFLOP/s, and of
+  /// a GPU at a third of its peaks, times what the measured cases took over what these rules say.
+  double seconds(const CaseRecord& planned) const;
+
+  bool is_corrected() const { return is_corrected_; }
+
+ private:
+  double rule(const CaseRecord& planned) const;
+  double launch_seconds(const CaseRecord& planned) const;
+
+  const DeviceInfo& device_;
+  double host_flops_;  // of a case, at most
+  TimingOptions timing_;
+  double correction_ = 1;
+  bool is_corrected_ = false;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,201 @@
+#include "harness/cases/case_runner.h"
+
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <stdexcept>
+#include <utility>
+
+#include "harness/cases/case_start.h"
+#include "harness/cases/case_verdict.h"
+#include "harness/cases/outcome_record.h"
+#include "harness/timing/statistics.h"
+#include "harness/timing/timing_record.h"
+#include "kernels/machine/out_of_device_memory.h"
+#include "kernels/unsupported_error.h"
+#include "results/case_id.h"
+#include "results/speedup.h"
+
+namespace sparkbench {
+namespace {
+
+std::uint64_t count_tiles(const Problem& problem, int rows_per_tile) {
+  const auto tiles =
+      static_cast<std::uint64_t>((problem.seqlen_q + rows_per_tile - 1) / rows_per_tile);
+  return tiles * static_cast<std::uint64_t>(problem.heads) *
+         static_cast<std::uint64_t>(problem.batch);
+}
+
+Distribution distribution_of(const std::string& input) {
+  if (input == "normal") return Distribution::kNormal;
+  if (input == "uniform") return Distribution::kUniform;
+  if (input == "outliers") return Distribution::kOutliers;
+  throw std::invalid_argument("no distribution of inputs is called " + input);
+}
+
+}  // namespace
+
+CaseRunner::CaseRunner(Device& device, RunSettings settings)
+    : device_(device), settings_(std::move(settings)) {}
+
+const Contender& CaseRunner::find_contender(const std::string& name) const {
+  for (const Contender& contender : device_.contenders()) {
+    if (contender.name == name) return contender;
+  }
+  throw std::invalid_argument("no contender is called " + name);
+}
+
+CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
+  const auto start = std::chrono::steady_clock::now();
+  const Contender& contender = find_contender(sweep_case.kernel);
+  CaseRecord record = start_record(sweep_case, contender, device_, settings_);
+  outputs_.reset();
+  if (record.status == Status::kSkipped) return record;
+  try {
+    if (settings_.before_case) settings_.before_case(record.id);
+    if (is_judged_without_dropout(contender, sweep_case.problem)) {
+      judge_without_dropout(sweep_case, record);
+      if (record.status != Status::kOk) return record;
+    }
+    prepare_problem(record.problem);
+    if (record.problem.input_scale.value_or(1) != 1 && inputs_overflow()) {
+      record.status = Status::kSkipped;
+      record.reason = Reason{"E-INPUT-OVERFLOW", "an input is not finite in fp16 at this scale"};
+      return record;
+    }
+    measure(contender, record);
+  } catch (const UnsupportedError& error) {
+    record.status = Status::kSkipped;
+    record.reason = Reason{"E-UNSUPPORTED", error.what()};
+  } catch (const OutOfDeviceMemory& error) {
+    fail({"E-OUT-OF-MEMORY", error.what()}, record);
+  } catch (const std::exception& error) {
+    fail({"E-RUN", error.what()}, record);
+  }
+  record.elapsed_s =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return record;
+}
+
+void CaseRunner::fail(Reason reason, CaseRecord& record) {
+  record.status = Status::kFailed;
+  record.reason = std::move(reason);
+  problem_id_.clear();  // a device in doubt gets its inputs anew
+}
+
+CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
+  return start_record(sweep_case, find_contender(sweep_case.kernel), device_, settings_);
+}
+
+void CaseRunner::prepare_problem(const ProblemRecord& record) {
+  const std::string id = make_problem_key(record);
+  if (id == problem_id_) return;
+  problem_id_.clear();
+  rival_ = nullptr;
+  loaded_.reset();
+  gradients_.reset();
+  const Problem problem = make_problem(record);
+  InputSpec input = settings_.input;
+  if (input.own == nullptr) {
+    input.distribution = distribution_of(record.input.value());
+    input.scale = static_cast<float>(record.input_scale.value());
+  }
+  CheckBudget budget = device_.check_budget();
+  if (settings_.keeps_outputs) budget.emulate_flops = std::numeric_limits<double>::infinity();
+  if (record.pass == Pass::kForward) {
+    data_ = std::make_unique<ProblemData>(problem, input, make_check_plan(problem, budget));
+  } else {
+    GradientPlan plan = make_gradient_plan(problem, budget);
+    data_ = std::make_unique<ProblemData>(problem, input, plan.forward());
+    gradients_ = std::make_unique<GradientData>(*data_, input, std::move(plan));
+  }
+  loaded_ = device_.load(*data_, gradients_.get());
+  problem_id_ = id;
+}
+
+RunOptions CaseRunner::run_options(const CaseRecord& record) const {
+  return {record.problem.pass, settings_.is_deterministic, settings_.keeps_outputs,
+          settings_.timing};
+}
+
+bool CaseRunner::inputs_overflow() const {
+  const ForwardInputs inputs = data_->inputs();
+  return !(all_finite(inputs.q) && all_finite(inputs.k) && all_finite(inputs.v));
+}
+
+void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
+  if (settings_.is_profiled) return loaded_->profile(contender, run_options(record));
+  RunOutcome outcome = loaded_->run(contender, run_options(record));
+  record_outcome(outcome, device_.info(), record);
+  if (record.emulation) {
+    record.emulation->tiles_total = count_tiles(data_->problem(), contender.kernel->rows_per_tile);
+    record.emulation->tiles_run =
+        data_->plan().tiles.empty() ? record.emulation->tiles_total : data_->plan().tiles.size();
+  }
+  if (settings_.is_verified && !is_judged_without_dropout(contender, data_->problem())) {
+    verify(contender, outcome, record);
+  }
+  if (outcome.emulation && outcome.emulation->findings_total > 0) {
+    record.status = Status::kIncorrect;
+    record.reason = Reason{"E-FINDING", describe(outcome.emulation->findings.front())};
+  }
+  if (settings_.timing.is_wanted) time(contender, record);
+  outputs_ = std::move(outcome.outputs);
+}
+
+bool CaseRunner::is_judged_without_dropout(const Contender& contender,
+                                           const Problem& problem) const {
+  return settings_.is_verified && contender.draws_own_dropout_mask &&
+         problem.dropout().threshold != 0;
+}
+
+void CaseRunner::judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record) {
+  RunSettings settings = settings_;
+  settings.timing.is_wanted = false;
+  settings.keeps_outputs = false;
+  settings.before_case = {};
+  SweepCase without_dropout = sweep_case;
+  without_dropout.problem.dropout_p = 0.0f;
+  CaseRecord judged = CaseRunner(device_, std::move(settings)).run(without_dropout);
+  record.status = judged.status;
+  record.reason = std::move(judged.reason);
+  record.accuracy = std::move(judged.accuracy);
+  record.gradient_accuracy = std::move(judged.gradient_accuracy);
+  record.warnings.push_back({"W-OWN-DROPOUT-MASK",
+                             "the kernel draws a dropout mask of its own: its errors are those of "
+                             "the same problem without dropout",
+                             std::nullopt});
+}
+
+void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record) {
+  if (data_->plan().is_sampled(data_->problem())) {
+    record.warnings.push_back(
+        {"W-SAMPLED-ROWS",
+         "the oracle checked a sample of the rows, spread over heads and positions",
+         static_cast<double>(data_->plan().rows.size())});
+  }
+  const Judged judged{contender, device_.arithmetic_of(contender), settings_.tolerance};
+  const std::string why = gradients_ == nullptr
+                              ? judge_forward(judged, *data_, outcome, record)
+                              : judge_backward(judged, *data_, *gradients_, outcome, record);
+  if (why.empty()) return;
+  record.status = Status::kIncorrect;
+  record.reason = Reason{"E-INCORRECT", why};
+}
+
+void CaseRunner::time(const Contender& contender, CaseRecord& record) {
+  std::vector<const Contender*> contenders = {&contender};
+  const bool is_reference = record.role == Role::kReference;
+  if (!is_reference && record.valid && rival_ != nullptr) contenders.push_back(rival_);
+  const std::vector<Timing> timings = loaded_->time(contenders, run_options(record));
+  if (timings.empty()) return;
+  record_timing(timings.front(), device_.info(), record);
+  if (!record.valid || record.status != Status::kOk) return;
+  // An fp32 computation is a check, not a rival: the baseline has the kernels' dtype.
+  if (is_reference && record.accumulator) rival_ = &contender;
+  if (timings.size() == 1 || rival_ == nullptr) return;
+  record.speedup = speedup_over(rival_->name, summarize_samples(timings.back().samples_ms),
+                                *record.time_ms, true);
+}
+
+}  // namespace sparkbench

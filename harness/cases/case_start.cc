@@ -1,0 +1,136 @@
+#include "harness/cases/case_start.h"
+
+#include <fmt/format.h>
+
+#include <optional>
+#include <string>
+
+#include "harness/options/shell_word.h"
+#include "results/case_id.h"
+#include "results/enum_names.h"
+#include "sweeps/memory.h"
+#include "sweeps/work.h"
+
+namespace sparkbench {
+namespace {
+
+MemoryPrediction predict_memory(const Contender& contender, const SweepCase& sweep_case,
+                                bool is_deterministic) {
+  const Pass pass = sweep_case.pass;
+  const Problem& problem = sweep_case.problem;
+  if (contender.role == Role::kFused) return predict_fused_memory(pass, problem, is_deterministic);
+  MemoryPrediction memory =
+      predict_unfused_memory(pass, problem, sweep_case.kernel == "cublas-fp32" ? 4 : 2);
+  if (sweep_case.kernel.starts_with("cublas-")) memory.workspace_bytes += kCublasWorkspaceBytes;
+  return memory;
+}
+
+std::string repro_line(const SweepCase& sweep_case, const Device& device,
+                       const RunSettings& settings) {
+  const Problem& problem = sweep_case.problem;
+  const OwnTensors* own = settings.input.own.get();
+  const std::string inputs =
+      own != nullptr
+          ? "--tensors " + shell_word(own->path)
+          : fmt::format("--headdim {} --seqlen {} --seqlen-k {} --batch {} --heads {} --input {}{}",
+                        problem.head_dim, problem.seqlen_q, problem.seqlen_k, problem.batch,
+                        problem.heads, sweep_case.input,
+                        sweep_case.input_scale == 1
+                            ? ""
+                            : fmt::format(" --input-scale {}", sweep_case.input_scale));
+  return fmt::format(
+      "sparkbench {} --device {} --kernel {} --pass {}{} --causal {} --dropout {} --seed {} {}",
+      own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel, name_of(sweep_case.pass),
+      settings.is_deterministic ? " --deterministic" : "", problem.causal, problem.dropout_p,
+      problem.seed, inputs);
+}
+
+void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {
+  if (device.kind == DeviceKind::kEmulated) {
+    record.warnings.push_back({"W-EMULATED-NO-TIME",
+                               "an emulated device computes errors and counts; it has no clock",
+                               std::nullopt});
+  } else if (contender.kernel != nullptr && !contender.kernel->is_native(*device.sm)) {
+    record.valid = false;
+    record.warnings.push_back(
+        {"W-MMA884-EMULATED",
+         "m8n8k4 runs on the CUDA cores from compute capability 8.0 on: this time says nothing "
+         "about the kernel",
+         std::nullopt});
+  }
+}
+
+std::optional<Reason> why_skipped(const Contender& contender, const Device& device,
+                                  const CaseRecord& record) {
+  const Problem problem = make_problem(record.problem);
+  if (contender.kernel != nullptr) {
+    if (const auto reason = contender.kernel->unsupported(problem)) {
+      return Reason{"E-UNSUPPORTED", contender.name + " does not support " + *reason};
+    }
+    if (record.problem.pass != Pass::kForward && !contender.kernel->has_backward()) {
+      return Reason{"E-UNSUPPORTED", contender.name + " has no backward pass"};
+    }
+  }
+  const DeviceInfo& info = device.info();
+  // The emulated machine and the CPU reference keep no scores: they need the tensors only.
+  const std::uint64_t needed =
+      info.kind == DeviceKind::kEmulated ? record.memory_bytes->io : record.memory_bytes->predicted;
+  const std::optional<std::uint64_t> there_is =
+      info.memory_available_bytes ? info.memory_available_bytes : info.memory_bytes;
+  if (there_is && needed > *there_is) {
+    return Reason{
+        "E-OOM-PREDICTED",
+        fmt::format("needs {:.1f} GiB, {} has {:.1f} GiB", static_cast<double>(needed) / (1 << 30),
+                    device.name(), static_cast<double>(*there_is) / (1 << 30))};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+ProblemRecord problem_record(const SweepCase& sweep_case) {
+  ProblemRecord record = make_problem_record(sweep_case.pass, sweep_case.problem);
+  record.input = sweep_case.input;
+  record.input_scale = sweep_case.input_scale;
+  return record;
+}
+
+CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
+                        const Device& device, const RunSettings& settings) {
+  const Problem& problem = sweep_case.problem;
+  CaseRecord record;
+  record.problem = problem_record(sweep_case);
+  Method method = settings.method;
+  if (settings.input.own == nullptr) {
+    method.input = sweep_case.input;
+  } else {
+    record.problem.input = method.input;
+    record.problem.input_scale.reset();
+  }
+  record.id = make_case_id(sweep_case.kernel, record.problem);
+  record.config_hash = make_config_hash(record.id, problem.seed, method);
+  record.kernel = sweep_case.kernel;
+  record.role = contender.role;
+  record.accumulator = contender.accumulator;
+  record.flops = useful_flops(sweep_case.pass, problem);
+  record.bytes = compulsory_bytes(sweep_case.pass, problem);
+  const MemoryPrediction memory =
+      predict_memory(contender, sweep_case, settings.method.deterministic.value_or(false));
+  record.memory_bytes =
+      MemoryBytes{memory.io_bytes, memory.workspace_bytes, std::nullopt, memory.peak_bytes(),
+                  predict_unfused_memory(sweep_case.pass, problem, sizeof(Half)).peak_bytes()};
+  record.repro = repro_line(sweep_case, device, settings);
+  add_device_warnings(contender, device.info(), record);
+  if (settings.input.own != nullptr) {
+    const auto& warnings = settings.input.own->warnings;
+    record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
+  }
+  record.device = device.name();
+  if (auto reason = why_skipped(contender, device, record)) {
+    record.status = Status::kSkipped;
+    record.reason = std::move(reason);
+  }
+  return record;
+}
+
+}  // namespace sparkbench

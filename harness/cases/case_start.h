@@ -1,0 +1,18 @@
+// What is known of a case before it is run.
+#pragma once
+
+#include "harness/cases/run_settings.h"
+#include "harness/devices/device.h"
+#include "sweeps/grid.h"
+
+namespace sparkbench {
+
+/// The problem of generated inputs as it is recorded.
+ProblemRecord problem_record(const SweepCase& sweep_case);
+
+/// Its id, work, memory and warnings, and the line that repeats it; skipped, with the reason, when
+/// it will not be run. `contender` is the device's of the case's kernel.
+CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
+                        const Device& device, const RunSettings& settings);
+
+}  // namespace sparkbench

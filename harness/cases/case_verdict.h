@@ -1,0 +1,26 @@
+// Whether what a case computed is correct, and by how much it errs.
+#pragma once
+
+#include <string>
+
+#include "harness/devices/device.h"
+
+namespace sparkbench {
+
+/// Who computed it, what its tensor-core instructions compute, and the error allowed.
+struct Judged {
+  const Contender& contender;
+  const ArithmeticProfile& arithmetic;
+  Tolerance tolerance;
+};
+
+/// Puts the errors of O and LSE into the record. Returns why they are too large; empty when they
+/// are not. A reference is measured by itself, a kernel by the unfused computation.
+std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
+                          CaseRecord& record);
+
+/// The same for dQ, dK and dV.
+std::string judge_backward(const Judged& judged, ProblemData& data, GradientData& gradients,
+                           const RunOutcome& outcome, CaseRecord& record);
+
+}  // namespace sparkbench

@@ -1,0 +1,36 @@
+// From what a run did to the fields of its record.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "harness/devices/device.h"
+#include "results/case_record.h"
+
+namespace sparkbench {
+
+/// Memory, counts and bound of `outcome`. Needs the record's flops and bytes.
+void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record);
+
+/// Errors of tensor `output` against the exact result, their ratio to the unfused computation's,
+/// and a hash of the checked values. worst_index is left empty.
+Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const ErrorMetrics& unfused,
+                       std::span<const Half> values);
+
+/// {batch, row, head, dim} of the worst element of [rows, head_dim].
+template <class Row>
+std::vector<std::int64_t> worst_position(const std::vector<Row>& rows, const ErrorMetrics& error,
+                                         const Problem& problem) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  const Row& row = rows.at(error.worst_index / head_dim);
+  return {row.batch, row.row, row.head, static_cast<std::int64_t>(error.worst_index % head_dim)};
+}
+
+void add_mask_and_repeatability(const DropoutMaskSummary& mask, const RunOutcome& outcome,
+                                Accuracy& accuracy);
+
+/// "shared_race at forward.h:120, block (0,0,0), thread 3: ..."
+std::string describe(const Finding& finding);
+
+}  // namespace sparkbench

@@ -1,0 +1,83 @@
+#include "harness/cases/saved_outputs.h"
+
+#include <fmt/format.h>
+
+#include "reference/safetensors.h"
+#include "sweeps/usage_error.h"
+#include "sweeps/work.h"
+
+namespace sparkbench {
+namespace {
+
+template <class T>
+std::string_view bytes_of(const std::vector<T>& values) {
+  return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
+}
+
+std::vector<std::uint64_t> shape_of(const ProblemRecord& problem, int seqlen) {
+  std::vector<std::uint64_t> shape;
+  for (const int extent : {problem.batch, seqlen, problem.heads, problem.head_dim}) {
+    shape.push_back(static_cast<std::uint64_t>(extent));
+  }
+  return shape;
+}
+
+}  // namespace
+
+std::string kernel_to_save(const Device& device) {
+  const Contender* chosen = nullptr;
+  for (const Contender& contender : device.contenders()) {
+    if (contender.kernel == nullptr || contender.accumulator != Accumulator::kFp32) continue;
+    const bool is_native = contender.kernel->is_native(device.info().sm.value_or(0));
+    if (chosen == nullptr || is_native) chosen = &contender;
+    if (is_native) break;
+  }
+  if (chosen == nullptr) throw UsageError("--save-outputs: name a kernel with --kernel");
+  return chosen->name;
+}
+
+void check_savable(const std::vector<SweepCase>& cases, const Device& device) {
+  if (cases.size() != 1) {
+    throw UsageError(fmt::format(
+        "--save-outputs: saves the outputs of one kernel, --kernel names {}", cases.size()));
+  }
+  for (const Contender& contender : device.contenders()) {
+    if (contender.name != cases.front().kernel || contender.role == Role::kFused) continue;
+    throw UsageError(fmt::format("--save-outputs: {} is a reference; name a kernel with --kernel",
+                                 contender.name));
+  }
+}
+
+std::string cost_of_saving(const SweepCase& sweep_case, const Device& device) {
+  const double flops = static_cast<double>(useful_flops(sweep_case.pass, sweep_case.problem));
+  const double usual_flops = device.check_budget().emulate_flops;
+  if (flops <= usual_flops) return {};
+  return fmt::format(
+      "--save-outputs: emulates the whole problem, {:.3g} GFLOP, not a sample of at most {:.2g}: "
+      "this may take a while",
+      flops * 1e-9, usual_flops * 1e-9);
+}
+
+std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord& record,
+                                   const RunRecord& run) {
+  const ProblemRecord& problem = record.problem;
+  const auto queries = shape_of(problem, problem.seqlen_q);
+  const auto keys = shape_of(problem, problem.seqlen_k);
+  const std::vector<std::uint64_t> statistics = {queries[0], queries[2], queries[1]};
+  std::vector<TensorToStore> tensors = {{"o", "F16", queries, bytes_of(outputs.o)},
+                                        {"lse", "F32", statistics, bytes_of(outputs.lse)}};
+  if (problem.pass != Pass::kForward) {
+    tensors.push_back({"dq", "F16", queries, bytes_of(outputs.dq)});
+    tensors.push_back({"dk", "F16", keys, bytes_of(outputs.dk)});
+    tensors.push_back({"dv", "F16", keys, bytes_of(outputs.dv)});
+  }
+  return safetensors_file(tensors, {{"producer", "sparkbench " + run.build.version},
+                                    {"run", run.run.id},
+                                    {"case", record.id},
+                                    {"device", run.environment.device.name},
+                                    {"status", record.status == Status::kOk ? "ok" : "incorrect"},
+                                    {"input", run.method.input},
+                                    {"input_hash", run.method.input_hash.value_or("")}});
+}
+
+}  // namespace sparkbench

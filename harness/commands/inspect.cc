@@ -1,0 +1,115 @@
+// sparkbench inspect: what the machine code of the kernels is, and which gates it holds.
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+#include <memory>
+#include <ostream>
+
+#include "harness/commands/commands.h"
+#include "harness/inspect/cuobjdump.h"
+#include "harness/inspect/held_gates.h"
+#include "harness/inspect/inspection_json.h"
+#include "harness/inspect/inspection_table.h"
+#include "results/output_file.h"
+#include "sweeps/names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+struct InspectOptions {
+  std::string kernel = "*";
+  std::string binary;     // empty: the running executable
+  std::string cuobjdump;  // empty: the one on PATH
+  bool is_json = false;
+  std::string gates_file, new_gates_file;  // empty: not read; not written
+};
+
+bool is_selected(const KernelInspection& kernel, const std::string& glob) {
+  return glob_matches(glob, kernel.name) ||
+         (kernel.instance && glob_matches(glob, kernel.instance->kernel));
+}
+
+/// Throws UsageError when the glob selects nothing.
+void select(const std::string& glob, std::vector<KernelInspection>& kernels) {
+  std::vector<std::string> known;
+  known.reserve(kernels.size());
+  for (const KernelInspection& kernel : kernels) known.push_back(kernel.name);
+  std::erase_if(kernels,
+                [&](const KernelInspection& kernel) { return !is_selected(kernel, glob); });
+  if (kernels.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+}
+
+void require_gates(const std::filesystem::path& binary, std::span<const KernelInspection> kernels) {
+  const bool has_gates =
+      std::any_of(kernels.begin(), kernels.end(),
+                  [](const KernelInspection& kernel) { return !kernel.gates.empty(); });
+  if (has_gates) return;
+  throw UsageError(fmt::format(
+      "--binary: {} has no main loop for sm_70 to judge; allowed with --gates and --write-gates: "
+      "a build with CMAKE_CUDA_ARCHITECTURES=70",
+      binary.string()));
+}
+
+std::vector<KernelInspection> inspect_binary(const InspectOptions& options,
+                                             const std::filesystem::path& binary) {
+  const CodeListings listings = read_code(find_cuobjdump(options.cuobjdump), binary);
+  std::vector<KernelInspection> kernels = inspect_listings(listings.sass, listings.usage);
+  if (kernels.empty()) {
+    throw UsageError(
+        fmt::format("--binary: {} holds no attention kernel; allowed: what kernels/ was built into",
+                    binary.string()));
+  }
+  if (!options.gates_file.empty() || !options.new_gates_file.empty()) {
+    require_gates(binary, kernels);
+  }
+  select(options.kernel, kernels);
+  return kernels;
+}
+
+ExitCode run_inspect_command(const InspectOptions& options, const Streams& streams) {
+  if (!options.new_gates_file.empty() && options.kernel != "*") {
+    throw UsageError("--write-gates: writes the gates of all kernels; allowed: without --kernel");
+  }
+  if (!options.new_gates_file.empty()) check_writable("--write-gates", options.new_gates_file);
+  const HeldGates held =
+      options.gates_file.empty() ? HeldGates{} : read_held_gates(options.gates_file);
+  const std::filesystem::path binary =
+      options.binary.empty() ? running_executable() : std::filesystem::path(options.binary);
+  const std::vector<KernelInspection> kernels = inspect_binary(options, binary);
+  const std::vector<std::string> broken = broken_gates(held, kernels, options.kernel);
+  streams.out << (options.is_json ? format_inspection_json(binary, kernels, broken)
+                                  : format_inspection(kernels));
+  if (!options.new_gates_file.empty()) {
+    write_file(options.new_gates_file, format_held_gates(held_gates(kernels)));
+  }
+  for (const std::string& line : broken) {
+    streams.err << fmt::format("sparkbench: a gate that once held is broken: {}\n", line);
+  }
+  return broken.empty() ? ExitCode::kOk : ExitCode::kFinding;
+}
+
+}  // namespace
+
+void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand(
+      "inspect", "Read the kernels' machine code: resources, main loops, gates");
+  const auto options = std::make_shared<InspectOptions>();
+  command->add_option("--kernel", options->kernel,
+                      "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
+  command->add_option("--binary", options->binary,
+                      "executable, library, archive, object or cubin; default: this program");
+  command->add_option("--cuobjdump", options->cuobjdump, "the disassembler; default: on PATH");
+  command->add_flag("--json", options->is_json, "one JSON document instead of tables");
+  command->add_option("--gates", options->gates_file,
+                      "JSON file of gates that once held: fail when one is broken");
+  command->add_option("--write-gates", options->new_gates_file,
+                      "write the gates that hold now to this file");
+  command->callback([options, &invocation, &action] {
+    action = [options, &invocation] { return run_inspect_command(*options, invocation.streams); };
+  });
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,108 @@
+#include "harness/commands/measuring_command.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+#include <utility>
+
+#include "harness/cases/saved_outputs.h"
+#include "harness/devices/device_list.h"
+#include "harness/session/dry_run.h"
+#include "harness/session/local_cases.h"
+#include "harness/session/sweep_session.h"
+#include "harness/workers/worker.h"
+#include "harness/workers/worker_pool.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+void tell_where_it_stopped(const SweepResult& result, const SweepRequest& request,
+                           std::ostream& err) {
+  if (result.run.run.complete) return;
+  const std::string line = resume_line(request);
+  err << fmt::format("Stopped after {} of {} cases{}\n", result.run.cases.size(), result.planned,
+                     line.empty() ? "" : "; to finish the rest: " + line);
+}
+
+void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
+                         std::ostream& err) {
+  if (options.outputs_file.empty() || options.is_quiet) return;
+  const std::string cost = cost_of_saving(sweep.cases().front(), sweep.device());
+  if (!cost.empty()) err << cost << '\n';
+}
+
+ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& request,
+                        CaseExecutor& executor, const Streams& streams) {
+  const SweepOptions& options = request.options;
+  check_outputs(options);
+  const SweepResult result = run_sweep(request, executor, streams);
+  if (!options.is_quiet) command.report(result.run, report_stream(options, streams));
+  tell_where_it_stopped(result, request, streams.err);
+  write_outputs(options, result.run, streams);
+  save_outputs(options, result, streams);
+  return exit_code_of(result.run);
+}
+
+ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest& request,
+                            const std::string& device, const Streams& streams) {
+  PlannedSweep sweep(request, device);
+  if (request.options.is_profiled && sweep.device().info().kind != DeviceKind::kGpu) {
+    throw UsageError(
+        fmt::format("--profile: {} is no GPU, and no profiler sees it; allowed: "
+                    "--device cuda:N",
+                    sweep.device().name()));
+  }
+  if (request.options.is_dry_run) {
+    print_dry_run(sweep, request, streams.out);
+    return ExitCode::kOk;
+  }
+  tell_cost_of_saving(sweep, request.options, streams.err);
+  LocalCases cases(sweep);
+  return run_and_report(command, request, cases, streams);
+}
+
+ExitCode measure(const MeasuringCommand& command, SweepRequest request,
+                 const Invocation& invocation) {
+  SweepOptions& options = request.options;
+  if (!options.worker_device.empty()) return serve_cases(request);
+  const std::vector<std::string> devices = list_devices(options.device);
+  // What a profiler is attached to, and what outputs are to be taken from, is this process.
+  options.is_in_process = options.is_in_process || options.is_profiled || options.is_dry_run ||
+                          !options.outputs_file.empty() || invocation.worker_executable.empty();
+  if (!options.is_in_process) {
+    WorkerPool workers({invocation.worker_executable, request.argv, devices, options.timeout_s});
+    return run_and_report(command, request, workers, invocation.streams);
+  }
+  if (devices.size() > 1 && !options.is_dry_run) {
+    throw UsageError(
+        fmt::format("--device: {} devices take a process each; give one device", devices.size()));
+  }
+  return measure_in_process(command, request, devices.front(), invocation.streams);
+}
+
+}  // namespace
+
+void add_measuring_command(CLI::App& program, const Invocation& invocation, Action& action,
+                           MeasuringCommand command) {
+  CLI::App* subcommand = program.add_subcommand(command.name, command.help);
+  const auto options = std::make_shared<SweepOptions>();
+  add_sweep_flags(*subcommand, *options);
+  if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
+  if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
+  subcommand->callback([options, subcommand, command = std::move(command), &invocation, &action] {
+    check_tensors_flag(*subcommand, *options);
+    check_sweep_flags(*options);
+    action = [options, command, &invocation] {
+      if (command.complete_options) command.complete_options(*options);
+      return measure(command,
+                     {*options, "quick", command.is_timed, command.check_cases, invocation.argv,
+                      invocation.before_case},
+                     invocation);
+    };
+  });
+}
+
+}  // namespace sparkbench

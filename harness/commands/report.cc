@@ -1,0 +1,41 @@
+// sparkbench report: the table and the closing sentence of a run that is stored, and its files.
+#include <CLI/CLI.hpp>
+#include <memory>
+#include <ostream>
+
+#include "harness/commands/commands.h"
+#include "harness/options/sweep_options.h"
+#include "harness/session/stored_runs.h"
+#include "harness/session/sweep_session.h"
+#include "results/case_table.h"
+#include "results/summary.h"
+
+namespace sparkbench {
+namespace {
+
+ExitCode run_report_command(const SweepOptions& options, const std::string& path,
+                            const Streams& streams) {
+  const RunRecord run = load_run(path);
+  check_outputs(options);
+  report_stream(options, streams) << format_case_table(run, TableStyle::kTerminal) << '\n'
+                                  << format_summary(run, TableStyle::kTerminal);
+  write_outputs(options, run, streams);
+  return ExitCode::kOk;
+}
+
+}  // namespace
+
+void add_report_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  CLI::App* command = program.add_subcommand("report", "Print a stored run, and write its files");
+  const auto options = std::make_shared<SweepOptions>();
+  const auto path = std::make_shared<std::string>();
+  command->add_option("run", *path, "a run's folder, or a file that --json wrote")->required();
+  add_file_flags(*command, *options);
+  command->callback([options, path, &invocation, &action] {
+    action = [options, path, &invocation] {
+      return run_report_command(*options, *path, invocation.streams);
+    };
+  });
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,24 @@
+// sparkbench sweep: verify and time every case of a grid.
+#include <ostream>
+
+#include "harness/commands/measuring_command.h"
+#include "results/case_table.h"
+#include "results/summary.h"
+
+namespace sparkbench {
+
+void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  const auto report = [](const RunRecord& run, std::ostream& out) {
+    out << format_case_table(run, TableStyle::kTerminal) << '\n'
+        << format_summary(run, TableStyle::kTerminal);
+  };
+  add_measuring_command(program, invocation, action,
+                        {.name = "sweep",
+                         .help = "Verify and time every case of a grid",
+                         .is_timed = true,
+                         .complete_options = {},
+                         .check_cases = {},
+                         .report = report});
+}
+
+}  // namespace sparkbench

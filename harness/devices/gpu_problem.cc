@@ -1,0 +1,283 @@
+#include "harness/devices/gpu_problem.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "harness/devices/profiled_region.h"
+#include "kernels/cudnn/attention.h"
+#include "kernels/machine/cuda_resources.h"
+#include "reference/cublas_unfused.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kPoisonByte = 0x7f;  // 0x7f7f is a NaN in fp16; 0x7f7f7f7f is 3e38 in fp32
+
+/// What the device lost of its free memory since; the driver deals it out in blocks of 2 MiB.
+std::uint64_t taken_since(std::uint64_t free_before) {
+  const std::uint64_t free_now = free_device_bytes();
+  return free_now < free_before ? free_before - free_now : 0;
+}
+
+template <class T>
+void upload(const DeviceBuffer& buffer, std::span<const T> host) {
+  CUDA_CHECK(cudaMemcpy(buffer.as<void>(), host.data(), host.size_bytes(), cudaMemcpyHostToDevice));
+}
+
+template <class T>
+std::vector<T> download(const DeviceBuffer& buffer) {
+  std::vector<T> host(buffer.bytes() / sizeof(T));
+  CUDA_CHECK(cudaMemcpy(host.data(), buffer.as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost));
+  return host;
+}
+
+/// What a contender enqueues, and the memory that it took to be ready.
+struct Prepared {
+  std::function<void()> forward, backward;
+  std::uint64_t workspace_bytes = 0;
+};
+
+/// dO and the gradients, where a backward pass is run.
+struct GradientBuffers {
+  GradientBuffers(const Problem& problem, const BackwardInputs& inputs)
+      : d_o(inputs.d_o.size_bytes()),
+        dq(problem.q_elements() * sizeof(Half)),
+        dk(problem.k_elements() * sizeof(Half)),
+        dv(problem.k_elements() * sizeof(Half)) {
+    upload(d_o, inputs.d_o);
+  }
+  DeviceBuffer d_o, dq, dk, dv;
+};
+
+template <class T>
+bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
+}
+
+bool same_bytes(const PassOutputs& a, const PassOutputs& b) {
+  return same_bytes(a.o, b.o) && same_bytes(a.lse, b.lse) && same_bytes(a.dq, b.dq) &&
+         same_bytes(a.dk, b.dk) && same_bytes(a.dv, b.dv);
+}
+
+class GpuProblem : public LoadedProblem {
+ public:
+  GpuProblem(const ProblemData& data, GradientData* gradients, GpuTimer& timer,
+             std::shared_ptr<cublasContext> cublas)
+      : data_(data),
+        gradients_(gradients),
+        timer_(timer),
+        cublas_(std::move(cublas)),
+        stream_(timer.stream()),
+        free_before_(free_device_bytes()),
+        q_(data.inputs().q.size_bytes()),
+        k_(data.inputs().k.size_bytes()),
+        v_(data.inputs().v.size_bytes()),
+        o_(data.problem().q_elements() * sizeof(Half)),
+        lse_(data.problem().lse_elements() * sizeof(float)) {
+    upload(q_, data.inputs().q);
+    upload(k_, data.inputs().k);
+    upload(v_, data.inputs().v);
+    if (gradients != nullptr) buffers_.emplace(data.problem(), gradients->inputs());
+    tensor_bytes_ = std::max(bytes_of_tensors(), taken_since(free_before_));
+  }
+
+  RunOutcome run(const Contender& contender, const RunOptions& options) override {
+    load_modules(contender, options);
+    const std::uint64_t free_before = free_device_bytes();
+    const Prepared prepared = prepare(contender, options);
+    run_what_precedes(prepared, options.pass);
+    const Launch launch = launch_of(prepared, options.pass);
+    PassOutputs outputs = run_once(options.pass, launch);
+    RunOutcome outcome;
+    outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(options.pass, launch));
+    if (options.pass == Pass::kForward) {
+      outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
+    } else {
+      outcome.gradients = gather_gradients(data_.problem(), {outputs.dq, outputs.dk, outputs.dv},
+                                           gradients_->plan().rows);
+    }
+    if (options.keeps_outputs) {
+      if (options.pass == Pass::kBackward) download_forward(outputs);
+      outcome.outputs = std::move(outputs);
+    }
+    outcome.workspace_bytes = prepared.workspace_bytes;
+    outcome.peak_bytes =
+        tensor_bytes_ + std::max(prepared.workspace_bytes, taken_since(free_before));
+    return outcome;
+  }
+
+  std::vector<Timing> time(std::span<const Contender* const> contenders,
+                           const RunOptions& options) override {
+    std::vector<Prepared> prepared;
+    for (const Contender* contender : contenders) {
+      try {
+        prepared.push_back(prepare(*contender, options));
+      } catch (const OutOfDeviceMemory&) {
+        if (prepared.empty()) throw;
+        break;
+      }
+    }
+    std::vector<Launch> launches;
+    for (const Prepared& one : prepared) {
+      run_what_precedes(one, options.pass);
+      launches.push_back(launch_of(one, options.pass));
+    }
+    return timer_.time(launches, options.timing);
+  }
+
+  void profile(const Contender& contender, const RunOptions& options) override {
+    const Prepared prepared = prepare(contender, options);
+    run_what_precedes(prepared, options.pass);
+    const Launch launch = launch_of(prepared, options.pass);
+    stream_.synchronize();
+    const ProfiledRegion region;
+    launch();
+    stream_.synchronize();
+  }
+
+ private:
+  ForwardTensors forward_tensors() const {
+    return {q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(), lse_.as<float>()};
+  }
+  BackwardTensors backward_tensors() const {
+    return {q_.as<Half>(),
+            k_.as<Half>(),
+            v_.as<Half>(),
+            o_.as<Half>(),
+            buffers_->d_o.as<Half>(),
+            lse_.as<float>(),
+            buffers_->dq.as<Half>(),
+            buffers_->dk.as<Half>(),
+            buffers_->dv.as<Half>()};
+  }
+
+  /// A backward pass starts from the O and LSE of a forward pass.
+  void run_what_precedes(const Prepared& prepared, Pass pass) const {
+    if (pass != Pass::kBackward) return;
+    prepared.forward();
+    stream_.synchronize();
+  }
+
+  /// The result must not outlive `prepared`.
+  static Launch launch_of(const Prepared& prepared, Pass pass) {
+    return [&prepared, pass] {
+      if (pass != Pass::kBackward) prepared.forward();
+      if (pass != Pass::kForward) prepared.backward();
+    };
+  }
+
+  /// CUDA loads a kernel's code at its first launch, into memory that would pass for the kernel's.
+  void load_modules(const Contender& contender, const RunOptions& options) const {
+    const Prepared prepared = prepare(contender, options);
+    run_what_precedes(prepared, options.pass);
+    launch_of(prepared, options.pass)();
+    stream_.synchronize();
+  }
+
+  std::uint64_t bytes_of_tensors() const {
+    std::uint64_t bytes = q_.bytes() + k_.bytes() + v_.bytes() + o_.bytes() + lse_.bytes();
+    if (buffers_) {
+      bytes += buffers_->d_o.bytes() + buffers_->dq.bytes() + buffers_->dk.bytes() +
+               buffers_->dv.bytes();
+    }
+    return bytes;
+  }
+
+  Prepared prepare(const Contender& contender, const RunOptions& options) const {
+    if (contender.kernel != nullptr) return prepare_kernel(*contender.kernel, options);
+    if (contender.name == kCudnnKernel) return prepare_cudnn(options);
+    return prepare_unfused(contender, options);
+  }
+
+  Prepared prepare_kernel(const AttentionKernel& kernel, const RunOptions& options) const {
+    Prepared prepared;
+    prepared.forward = [this, &kernel] {
+      kernel.forward.launch(data_.problem(), forward_tensors(), stream_.get());
+    };
+    if (options.pass == Pass::kForward) return prepared;
+    const bool is_deterministic = options.is_deterministic;
+    prepared.workspace_bytes = kernel.backward.workspace_bytes(data_.problem(), is_deterministic);
+    const auto workspace = std::make_shared<DeviceBuffer>(prepared.workspace_bytes);
+    prepared.backward = [this, &kernel, workspace, is_deterministic] {
+      kernel.backward.launch(data_.problem(), backward_tensors(), workspace->as<void>(),
+                             is_deterministic, stream_.get());
+    };
+    return prepared;
+  }
+
+  Prepared prepare_unfused(const Contender& contender, const RunOptions& options) const {
+    const auto precision =
+        contender.name == "cublas-fp32" ? UnfusedPrecision::kFp32 : UnfusedPrecision::kFp16;
+    const auto unfused = std::make_shared<CublasUnfused>(
+        data_.problem(), precision,
+        options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward, cublas_);
+    return {[this, unfused] { unfused->forward(forward_tensors(), stream_.get()); },
+            [this, unfused] { unfused->backward(backward_tensors(), stream_.get()); },
+            unfused->workspace_bytes()};
+  }
+
+  Prepared prepare_cudnn(const RunOptions& options) const {
+    const auto attention =
+        std::make_shared<CudnnAttention>(data_.problem(), options.pass, options.is_deterministic);
+    return {[this, attention] { attention->forward(forward_tensors(), stream_.get()); },
+            [this, attention] { attention->backward(backward_tensors(), stream_.get()); },
+            attention->workspace_bytes()};
+  }
+
+  void poison(const DeviceBuffer& buffer) const {
+    CUDA_CHECK(cudaMemsetAsync(buffer.as<void>(), kPoisonByte, buffer.bytes(), stream_.get()));
+  }
+
+  void download_forward(PassOutputs& outputs) const {
+    outputs.o = download<Half>(o_);
+    outputs.lse = download<float>(lse_);
+  }
+
+  /// Outputs that the pass writes are poisoned before and fetched after it.
+  PassOutputs run_once(Pass pass, const Launch& launch) const {
+    const bool writes_o = pass != Pass::kBackward, writes_gradients = pass != Pass::kForward;
+    if (writes_o) {
+      poison(o_);
+      poison(lse_);
+    }
+    if (writes_gradients) {
+      for (const DeviceBuffer* buffer : {&buffers_->dq, &buffers_->dk, &buffers_->dv}) {
+        poison(*buffer);
+      }
+    }
+    launch();
+    stream_.synchronize();
+    PassOutputs outputs;
+    if (writes_o) download_forward(outputs);
+    if (writes_gradients) {
+      outputs.dq = download<Half>(buffers_->dq);
+      outputs.dk = download<Half>(buffers_->dk);
+      outputs.dv = download<Half>(buffers_->dv);
+    }
+    return outputs;
+  }
+
+  const ProblemData& data_;
+  GradientData* gradients_;
+  GpuTimer& timer_;
+  std::shared_ptr<cublasContext> cublas_;
+  const CudaStream& stream_;
+  std::uint64_t free_before_;  // any tensor was allocated
+  DeviceBuffer q_, k_, v_, o_, lse_;
+  std::optional<GradientBuffers> buffers_;
+  std::uint64_t tensor_bytes_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoadedProblem> load_on_gpu(const ProblemData& data, GradientData* gradients,
+                                           GpuTimer& timer,
+                                           const std::shared_ptr<cublasContext>& cublas) {
+  return std::make_unique<GpuProblem>(data, gradients, timer, cublas);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,218 @@
+#include "harness/options/sweep_options.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <algorithm>
+
+#include "results/comparability.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// Unlike CLI::Range, refuses NaN.
+CLI::Validator within(double least, double most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        double value = 0.0;
+        const bool is_within =
+            CLI::detail::lexical_cast(text, value) && value >= least && value <= most;
+        return is_within ? "" : fmt::format("'{}' is not in {} to {}", text, least, most);
+      },
+      "");
+}
+
+/// CLI11 wraps a negative number around where an unsigned one is wanted.
+std::string not_negative(const std::string& text) {
+  return text.starts_with('-') ? fmt::format("'{}' is negative; allowed: 0 to 2^64 - 1", text) : "";
+}
+
+void add_axis_flags(CLI::App& command, AxisFlags& axes) {
+  const char* const group = "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64)";
+  const auto add = [&](const char* flag, std::optional<std::string>& value, const char* help) {
+    command.add_option(flag, value, help)->group(group)->type_name("");
+  };
+  add("--kernel", axes.kernel, "names or globs: 'volta-*',unfused-fp16; all by default");
+  add("--pass", axes.pass, "fwd, bwd, or fwd+bwd (a training step's attention)");
+  add("--headdim", axes.head_dim, "head dimensions");
+  add("--seqlen", axes.seqlen, "query sequence lengths");
+  add("--seqlen-k", axes.seqlen_k, "key sequence lengths; the query's own by default");
+  add("--causal", axes.causal, "true, false or both");
+  add("--dropout", axes.dropout, "dropout probabilities in [0, 1)");
+  add("--input", axes.input, "normal, uniform, outliers: what the inputs are drawn from");
+  add("--input-scale", axes.input_scale,
+      "whole factors of q, k and v; a case whose inputs then "
+      "overflow fp16 is skipped");
+  add("--batch", axes.batch, "a number, or auto: total tokens / seqlen");
+  add("--heads", axes.heads, "a number, or auto: hidden / head dimension");
+  add("--total-tokens", axes.total_tokens, "tokens of an automatic batch");
+  add("--hidden", axes.hidden, "hidden size of automatic heads");
+}
+
+void add_method_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = "Method";
+  command
+      .add_option("--device", options.device, "auto, cuda:N, several of these, all, or emulated")
+      ->group(group)
+      ->capture_default_str();
+  command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
+      ->group(group)
+      ->check(not_negative)
+      ->capture_default_str();
+  command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
+      ->group(group)
+      ->check(CLI::IsMember({"cold", "hot"}))
+      ->capture_default_str();
+  command.add_option("--min-samples", options.min_samples, "samples of a timed case")
+      ->group(group)
+      ->check(CLI::Range(2, 1000000))
+      ->capture_default_str();
+  command.add_option("--max-noise", options.max_noise, "relative error of the median to stop at")
+      ->group(group)
+      ->check(within(1e-6, 1.0))
+      ->capture_default_str();
+  command
+      .add_option("--tolerance-ratio", options.tolerance_ratio,
+                  "error allowed, in errors of the unfused computation")
+      ->group(group)
+      ->check(within(1e-6, 1e6))
+      ->capture_default_str();
+  command
+      .add_flag("--deterministic", options.is_deterministic,
+                "backward: gradients with the same bits in every run")
+      ->group(group);
+  command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
+      ->group(group);
+}
+
+void add_execution_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = "Execution";
+  command.add_option("--timeout", options.timeout_s, "seconds after which a case is given up")
+      ->group(group)
+      ->check(within(1e-3, 1e9))
+      ->capture_default_str();
+  command
+      .add_flag("--fail-fast", options.stops_at_first_failure,
+                "stop at the first case that fails or is incorrect")
+      ->group(group);
+  command
+      .add_option("--shard", options.shard,
+                  "I/N: the I-th of N parts of the sweep, for `merge` to put together")
+      ->group(group);
+  command
+      .add_flag("--in-process", options.is_in_process,
+                "no worker processes, for debuggers: a crash then ends the sweep")
+      ->group(group);
+  command
+      .add_flag("--profile", options.is_profiled,
+                "launch each kernel once and nothing else, marked for ncu and nsys")
+      ->group(group);
+  command
+      .add_flag("--dry-run", options.is_dry_run, "list the cases, their memory and time, and stop")
+      ->group(group);
+  command.add_option("--worker", options.worker_device)->group("");  // worker_pool.h
+}
+
+constexpr const char* kOutputGroup = "Output ('-' is the standard output)";
+
+}  // namespace
+
+void add_file_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = kOutputGroup;
+  command.add_option("--json", options.json_file, "write the whole record")->group(group);
+  command.add_option("--csv", options.csv_file, "write a row per case")->group(group);
+  command.add_option("--md", options.markdown_file, "write the table as markdown")->group(group);
+}
+
+namespace {
+
+void add_output_flags(CLI::App& command, SweepOptions& options) {
+  const char* const group = kOutputGroup;
+  add_file_flags(command, options);
+  command.add_option("--out", options.out_folder, "a new folder for all of them and a journal")
+      ->group(group);
+  command
+      .add_option("--resume", options.resume_folder,
+                  "finish the run of a folder, by the flags that began it and those given now")
+      ->group(group);
+  command
+      .add_flag("--retry-failed", options.retries_failed, "with --resume: run failed cases again")
+      ->group(group);
+  command
+      .add_option("--allow", options.allowed,
+                  "with --resume: build, device, method: may be another than the run's")
+      ->group(group)
+      ->take_all()
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({std::string(kBuild), std::string(kDevice), std::string(kMethod)}));
+  command.add_option("--tag", options.tags, "K=V, kept in the record")->group(group)->take_all();
+  command.add_flag("-q,--quiet", options.is_quiet, "no table, no progress")->group(group);
+  command.add_flag("--no-progress", options.hides_progress, "no progress")->group(group);
+}
+
+}  // namespace
+
+void add_sweep_flags(CLI::App& command, SweepOptions& options) {
+  command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
+  command.add_option("--config", "TOML file of flags (keys without dashes); those given here win");
+  command.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
+  add_axis_flags(command, options.axes);
+  add_method_flags(command, options);
+  add_execution_flags(command, options);
+  add_output_flags(command, options);
+}
+
+void add_tensors_flag(CLI::App& command, SweepOptions& options) {
+  command
+      .add_option("--tensors", options.tensors_file,
+                  "a safetensors file of q, k, v (and d_o): inputs instead of generated ones")
+      ->group("Method");
+}
+
+void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
+  command
+      .add_option("--save-outputs", options.outputs_file,
+                  "write one kernel's o, lse, dq, dk and dv, whole, as a safetensors file")
+      ->group(kOutputGroup);
+}
+
+void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
+  if (options.tensors_file.empty()) return;
+  for (const char* const flag : {"--headdim", "--seqlen", "--seqlen-k", "--batch", "--heads",
+                                 "--total-tokens", "--hidden", "--input", "--input-scale"}) {
+    if (command.count(flag) == 0) continue;
+    throw UsageError(
+        fmt::format("{}: the tensors of --tensors say that already; leave it out", flag));
+  }
+}
+
+void check_sweep_flags(const SweepOptions& options) {
+  const auto exclude = [](bool holds, const char* message) {
+    if (holds) throw UsageError(message);
+  };
+  const bool is_resumed = !options.resume_folder.empty();
+  exclude(is_resumed && !options.out_folder.empty(),
+          "--resume and --out: a resumed run stays in its folder; leave --out away");
+  exclude(!is_resumed && options.retries_failed,
+          "--retry-failed: there is nothing to retry without --resume");
+  exclude(!is_resumed && !options.allowed.empty(),
+          "--allow: there is nothing to compare with without --resume");
+  exclude(options.is_profiled && !options.outputs_file.empty(),
+          "--profile and --save-outputs: a profiled kernel's outputs are not looked at");
+}
+
+std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags) {
+  std::map<std::string, std::string> parsed;
+  for (const std::string& tag : tags) {
+    const std::size_t equals = tag.find('=');
+    if (equals == 0 || equals == std::string::npos) {
+      throw UsageError("--tag: '" + tag + "' is not KEY=VALUE");
+    }
+    parsed[tag.substr(0, equals)] = tag.substr(equals + 1);
+  }
+  return parsed;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,62 @@
+#include "harness/problems/check_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <limits>
+#include <set>
+
+namespace sparkbench {
+namespace {
+
+constexpr double kUnlimited = std::numeric_limits<double>::infinity();
+
+Problem long_problem() {
+  return {.batch = 2, .heads = 4, .seqlen_q = 1000, .seqlen_k = 1000, .head_dim = 64};
+}
+
+TEST(CheckPlan, TakesEverythingWhenItIsAffordable) {
+  const Problem problem = long_problem();
+  const CheckPlan plan = make_check_plan(problem, {128, 1e12, 1e12});
+  EXPECT_TRUE(plan.tiles.empty());
+  EXPECT_EQ(plan.rows.size(), problem.lse_elements());
+  EXPECT_FALSE(plan.is_sampled(problem));
+}
+
+TEST(CheckPlan, SamplesWholeTilesFromTheFirstToTheLastWhereKernelsAreEmulated) {
+  const Problem problem = long_problem();
+  const double tile_flops = 4.0 * 128 * 1000 * 64;
+  const CheckPlan plan = make_check_plan(problem, {128, 5.5 * tile_flops, kUnlimited});
+  ASSERT_EQ(plan.tiles.size(), 5u);
+  EXPECT_EQ(plan.tiles.front(), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(plan.tiles.back(), (std::array<int, 3>{7, 3, 1}));
+  EXPECT_EQ(std::set(plan.tiles.begin(), plan.tiles.end()).size(), 5u);
+  EXPECT_TRUE(plan.is_sampled(problem));
+}
+
+TEST(CheckPlan, ChecksExactlyTheRowsOfItsTilesInOrder) {
+  const Problem problem = long_problem();
+  const CheckPlan plan = make_check_plan(problem, {128, 1.0, kUnlimited});
+  ASSERT_EQ(plan.tiles.size(), 2u);  // never fewer: two cores work on two blocks
+  EXPECT_EQ(plan.rows.size(), 128u + (1000 - 7 * 128));
+  EXPECT_TRUE(std::is_sorted(plan.rows.begin(), plan.rows.end()));
+  EXPECT_EQ(plan.rows.back().row, 999);
+}
+
+TEST(CheckPlan, TakesTheOnlyTileThereIs) {
+  const Problem problem{.seqlen_q = 10, .seqlen_k = 100000, .head_dim = 64};
+  const CheckPlan plan = make_check_plan(problem, {128, 1.0, kUnlimited});
+  EXPECT_EQ(plan.tiles.size(), 1u);
+  EXPECT_EQ(plan.rows.size(), 10u);
+}
+
+TEST(CheckPlan, SamplesRowsOnlyForTheOracleWhenTheDeviceComputesEverything) {
+  const Problem problem = long_problem();
+  const double row_flops = 4.0 * 1000 * 64;
+  const CheckPlan plan = make_check_plan(problem, {1, kUnlimited, 100 * row_flops});
+  EXPECT_TRUE(plan.tiles.empty());
+  EXPECT_EQ(plan.rows.size(), 100u);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,70 @@
+#include "harness/problems/own_tensors.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "harness/problems/tensor_file.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+template <class... Values>
+[[noreturn]] void reject(fmt::format_string<Values...> format, Values&&... values) {
+  throw std::invalid_argument(fmt::format(format, std::forward<Values>(values)...));
+}
+
+std::string text_of(const TensorShape& shape) {
+  return fmt::format("[{}, {}, {}, {}]", shape.batch, shape.seqlen, shape.heads, shape.head_dim);
+}
+
+void require_like(const char* name, const TensorShape& shape, const char* other_name,
+                  const TensorShape& other) {
+  if (shape == other) return;
+  reject("tensor '{}' is {}, '{}' is {}; their shapes must be equal", name, text_of(shape),
+         other_name, text_of(other));
+}
+
+/// Checks the tensors' shapes and makes them a problem's.
+Problem extents_of(const TensorFile& file) {
+  const TensorShape q = file.shape_of("q"), k = file.shape_of("k");
+  if (k.heads != q.heads) {
+    reject(
+        "tensor 'k' has {} heads, 'q' has {}; kernels take equal numbers: repeat those of k and v",
+        k.heads, q.heads);
+  }
+  if (k.batch != q.batch || k.head_dim != q.head_dim) {
+    reject("tensor 'k' is {}, 'q' is {}; they may differ in the length alone", text_of(k),
+           text_of(q));
+  }
+  require_like("v", file.shape_of("v"), "k", k);
+  if (file.has("d_o")) require_like("d_o", file.shape_of("d_o"), "q", q);
+  Problem problem;
+  problem.batch = q.batch;
+  problem.heads = q.heads;
+  problem.seqlen_q = q.seqlen;
+  problem.seqlen_k = k.seqlen;
+  problem.head_dim = q.head_dim;
+  return problem;
+}
+
+}  // namespace
+
+OwnTensors read_own_tensors(const std::string& path) {
+  try {
+    TensorFile file(path);
+    OwnTensors tensors;
+    tensors.path = path;
+    tensors.extents = extents_of(file);
+    tensors.inputs = {file.read("q"), file.read("k"), file.read("v")};
+    if (file.has("d_o")) tensors.d_o = file.read("d_o");
+    tensors.hash = file.hash();
+    tensors.warnings = file.warnings();
+    return tensors;
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--tensors: '{}': {}", path, error.what()));
+  }
+}
+
+}  // namespace sparkbench

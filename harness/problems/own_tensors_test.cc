@@ -1,0 +1,91 @@
+#include "harness/problems/own_tensors.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+
+#include "harness/problems/test_tensors.h"
+#include "results/temporary_folder.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Shape = std::vector<std::uint64_t>;
+
+TestTensor zeros(const std::string& name, const Shape& shape) {
+  const std::uint64_t elements = shape[0] * shape[1] * shape[2] * shape[3];
+  return f16_tensor(name, shape, std::vector<Half>(elements));
+}
+
+class OwnTensorsTest : public testing::Test {
+ protected:
+  OwnTensors read(const std::vector<TestTensor>& tensors) {
+    write_tensors(path_, tensors);
+    return read_own_tensors(path_);
+  }
+
+  void expect_refused(const std::vector<TestTensor>& tensors, const std::string& reason) {
+    try {
+      read(tensors);
+      ADD_FAILURE() << "accepted, not refused with: " << reason;
+    } catch (const UsageError& error) {
+      EXPECT_EQ(error.what(), "--tensors: '" + path_ + "': " + reason);
+    }
+  }
+
+  TemporaryFolder folder_;
+  std::string path_ = (folder_.path() / "in.safetensors").string();
+};
+
+TEST_F(OwnTensorsTest, MakeAProblemOfTheirShape) {
+  const OwnTensors own = read({zeros("q", {2, 3, 5, 8}),
+                               zeros("k", {2, 4, 5, 8}),
+                               zeros("v", {2, 4, 5, 8}),
+                               zeros("d_o", {2, 3, 5, 8}),
+                               {"mask", "BOOL", {3}, "abc"}});
+  EXPECT_EQ(own.path, path_);
+  EXPECT_EQ(own.extents.batch, 2);
+  EXPECT_EQ(own.extents.seqlen_q, 3);
+  EXPECT_EQ(own.extents.seqlen_k, 4);
+  EXPECT_EQ(own.extents.heads, 5);
+  EXPECT_EQ(own.extents.head_dim, 8);
+  EXPECT_EQ(own.inputs.q.size(), own.extents.q_elements());
+  EXPECT_EQ(own.inputs.k.size(), own.extents.k_elements());
+  EXPECT_EQ(own.inputs.v.size(), own.extents.k_elements());
+  EXPECT_EQ(own.d_o.size(), own.extents.q_elements());
+  EXPECT_EQ(own.hash.size(), 16u);
+  EXPECT_TRUE(own.warnings.empty());
+}
+
+TEST_F(OwnTensorsTest, MayLackTheGradient) {
+  EXPECT_TRUE(read({zeros("q", {1, 1, 1, 8}), zeros("k", {1, 1, 1, 8}), zeros("v", {1, 1, 1, 8})})
+                  .d_o.empty());
+}
+
+TEST_F(OwnTensorsTest, MustAgree) {
+  const TestTensor q = zeros("q", {2, 3, 4, 8}), k = zeros("k", {2, 5, 4, 8}),
+                   v = zeros("v", {2, 5, 4, 8});
+  expect_refused({q, zeros("k", {2, 5, 2, 8}), zeros("v", {2, 5, 2, 8})},
+                 "tensor 'k' has 2 heads, 'q' has 4; kernels take equal numbers: repeat those of k "
+                 "and v");
+  expect_refused({q, zeros("k", {1, 5, 4, 8}), v},
+                 "tensor 'k' is [1, 5, 4, 8], 'q' is [2, 3, 4, 8]; they may differ in the length "
+                 "alone");
+  expect_refused({q, zeros("k", {2, 5, 4, 16}), v},
+                 "tensor 'k' is [2, 5, 4, 16], 'q' is [2, 3, 4, 8]; they may differ in the length "
+                 "alone");
+  expect_refused({q, k, zeros("v", {2, 5, 4, 16})},
+                 "tensor 'v' is [2, 5, 4, 16], 'k' is [2, 5, 4, 8]; their shapes must be equal");
+  expect_refused({q, k, v, zeros("d_o", {2, 5, 4, 8})},
+                 "tensor 'd_o' is [2, 5, 4, 8], 'q' is [2, 3, 4, 8]; their shapes must be equal");
+  expect_refused({q, k}, "has no tensor 'v'; it has 'k', 'q'");
+}
+
+TEST_F(OwnTensorsTest, OfAFileThatLiesAreRefused) {
+  write_file(path_, std::string("\xff\xff\xff\xff\xff\xff\xff\xff{}", 10));
+  EXPECT_THROW(read_own_tensors(path_), UsageError);
+}
+
+}  // namespace
+}  // namespace sparkbench

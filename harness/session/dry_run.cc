@@ -1,0 +1,72 @@
+#include "harness/session/dry_run.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <ostream>
+#include <set>
+
+#include "harness/cases/case_cost.h"
+#include "harness/session/progress.h"
+#include "harness/session/shard.h"
+#include "harness/session/stored_runs.h"
+#include "results/number_format.h"
+#include "results/stored_run.h"
+
+namespace sparkbench {
+namespace {
+
+/// "0.05s", "1m52s"
+std::string format_estimate(double seconds) {
+  return seconds < 10 ? significant(seconds, 2) + "s" : format_duration(seconds);
+}
+
+std::vector<CaseRecord> cases_left(const PlannedSweep& sweep, const SweepOptions& options,
+                                   const std::vector<CaseRecord>& stored) {
+  std::set<std::string> done;
+  for (const CaseRecord& record : stored) {
+    const bool is_repeated = options.retries_failed && record.status == Status::kFailed;
+    if (!is_repeated) done.insert(case_key(record));
+  }
+  std::vector<CaseRecord> left;
+  const std::vector<CaseRecord>& cases = sweep.plan().cases;
+  for (const std::size_t position : positions_of_shard(cases, options.shard)) {
+    if (!done.contains(case_key(cases[position]))) left.push_back(cases[position]);
+  }
+  return left;
+}
+
+std::string describe(const CaseRecord& record, const CaseCost& cost) {
+  if (record.status == Status::kSkipped) return "skipped: " + record.reason->message;
+  return fmt::format("~{}", format_estimate(cost.seconds(record)));
+}
+
+}  // namespace
+
+void print_dry_run(const PlannedSweep& sweep, const SweepRequest& request, std::ostream& out) {
+  const SweepOptions& options = request.options;
+  std::vector<CaseRecord> stored;
+  if (!options.resume_folder.empty()) stored = load_run(options.resume_folder).cases;
+  TimingOptions timing;
+  timing.is_wanted = request.is_timed;
+  timing.min_samples = options.min_samples;
+  const CaseCost cost(sweep.device(), timing, stored);
+  const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
+  std::size_t width = 0;
+  for (const CaseRecord& record : cases) width = std::max(width, record.id.size());
+  double seconds = 0;
+  std::uint64_t most_bytes = 0;
+  for (const CaseRecord& record : cases) {
+    const std::uint64_t bytes = record.memory_bytes->predicted;
+    out << fmt::format("{:<{}}  {:>9}  {}\n", record.id, width, format_memory(bytes),
+                       describe(record, cost));
+    seconds += cost.seconds(record);
+    if (record.status != Status::kSkipped) most_bytes = std::max(most_bytes, bytes);
+  }
+  out << fmt::format(
+      "\n{} cases, at most {} at a time, about {} on {} (an estimate from {})\n", cases.size(),
+      format_memory(most_bytes), format_estimate(seconds), sweep.device().name(),
+      cost.is_corrected() ? "what the cases in the folder took" : "FLOPs, bytes and assumed rates");
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,38 @@
+#include "harness/session/interrupt.h"
+
+#include <gtest/gtest.h>
+
+#include <csignal>
+
+namespace sparkbench {
+namespace {
+
+TEST(InterruptGuard, NotesASignalInsteadOfDying) {
+  const InterruptGuard guard;
+  EXPECT_FALSE(guard.is_interrupted());
+  std::raise(SIGINT);
+  EXPECT_TRUE(guard.is_interrupted());
+}
+
+TEST(InterruptGuard, StartsAnewEachTime) {
+  {
+    const InterruptGuard guard;
+    std::raise(SIGTERM);
+    EXPECT_TRUE(guard.is_interrupted());
+  }
+  const InterruptGuard guard;
+  EXPECT_FALSE(guard.is_interrupted());
+}
+
+TEST(InterruptGuardDeathTest, DiesOfTheSecondSignal) {
+  EXPECT_EXIT(
+      {
+        const InterruptGuard guard;
+        std::raise(SIGINT);
+        std::raise(SIGINT);
+      },
+      testing::KilledBySignal(SIGINT), "");
+}
+
+}  // namespace
+}  // namespace sparkbench

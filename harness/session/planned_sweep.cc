@@ -1,0 +1,109 @@
+#include "harness/session/planned_sweep.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/cases/saved_outputs.h"
+#include "harness/devices/environment.h"
+#include "sweeps/preset.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Tensors = std::shared_ptr<const OwnTensors>;
+
+const std::string& preset_name(const SweepRequest& request) {
+  return request.options.preset.empty() ? request.default_preset : request.options.preset;
+}
+
+void use_extents(const Problem& extents, GridAxes& axes) {
+  axes.head_dims = {extents.head_dim};
+  axes.seqlens_q = {extents.seqlen_q};
+  axes.seqlens_k = {extents.seqlen_k};
+  axes.batch = extents.batch;
+  axes.heads = extents.heads;
+}
+
+bool has_backward(const std::vector<SweepCase>& cases) {
+  return std::any_of(cases.begin(), cases.end(),
+                     [](const SweepCase& each) { return each.pass != Pass::kForward; });
+}
+
+std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
+                              const OwnTensors* tensors) {
+  const SweepOptions& options = request.options;
+  std::vector<std::string> known;
+  for (const Contender& contender : device.contenders()) known.push_back(contender.name);
+  AxisFlags flags = options.axes;
+  const bool saves = !options.outputs_file.empty();
+  if (saves && !flags.kernel) flags.kernel = kernel_to_save(device);
+  GridAxes axes = apply_axis_flags(find_preset(preset_name(request)).axes, flags, known);
+  if (tensors != nullptr) use_extents(tensors->extents, axes);
+  std::vector<SweepCase> cases = expand_grid(axes, options.seed);
+  if (tensors != nullptr && tensors->d_o.empty() && has_backward(cases)) {
+    throw UsageError(fmt::format("--tensors: '{}' has no tensor 'd_o', which a backward pass needs",
+                                 tensors->path));
+  }
+  if (request.check_cases) request.check_cases(cases, options);
+  if (saves) check_savable(cases, device);
+  return cases;
+}
+
+std::map<std::string, std::string> resolve(const SweepRequest& request, const Device& device,
+                                           const Method& method) {
+  const SweepOptions& options = request.options;
+  std::map<std::string, std::string> resolved = {
+      {"preset", preset_name(request)},
+      {"device", device.name()},
+      {"seed", std::to_string(options.seed)},
+      {"input", method.input},
+      {"cache", options.cache},
+      {"min_samples", std::to_string(options.min_samples)},
+      {"max_noise", fmt::format("{}", options.max_noise)},
+      {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
+      {"deterministic", options.is_deterministic ? "true" : "false"},
+      {"verify", options.skips_verification ? "false" : "true"},
+      {"timeout", fmt::format("{}", options.timeout_s)},
+  };
+  if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
+  if (!options.outputs_file.empty()) resolved["save_outputs"] = options.outputs_file;
+  if (!options.shard.empty()) resolved["shard"] = options.shard;
+  return resolved;
+}
+
+}  // namespace
+
+PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& device_name) {
+  const SweepOptions& options = request.options;
+  Tensors tensors;
+  if (!options.tensors_file.empty()) {
+    tensors = std::make_shared<const OwnTensors>(read_own_tensors(options.tensors_file));
+  }
+  device_ = open_device(device_name);
+  cases_ = expand(request, *device_, tensors.get());
+  RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases_);
+  if (tensors != nullptr) use_tensors(std::move(tensors), settings);
+  settings.keeps_outputs = !options.outputs_file.empty();
+  settings.before_case = request.before_case;
+  plan_.build = describe_build();
+  plan_.environment = describe_environment(*device_);
+  plan_.method = settings.method;
+  plan_.run.seed = options.seed;
+  plan_.run.resolved = resolve(request, *device_, settings.method);
+  runner_ = std::make_unique<CaseRunner>(*device_, std::move(settings));
+  for (const SweepCase& sweep_case : cases_) {
+    plan_.cases.push_back(runner_->begin(sweep_case));
+    plan_.cases.back().position = plan_.cases.size() - 1;
+  }
+}
+
+CaseRecord PlannedSweep::run(std::size_t position) {
+  CaseRecord record = runner_->run(cases_.at(position));
+  record.position = position;
+  return record;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,52 @@
+// A sweep from its options to its cases, on one device that this process opens.
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "harness/cases/case_runner.h"
+#include "harness/options/sweep_options.h"
+
+namespace sparkbench {
+
+/// What a measuring command asks for.
+struct SweepRequest {
+  SweepOptions options;
+  std::string default_preset;
+  bool is_timed = true;
+  /// Throws UsageError for cases that the command does not take. May be empty.
+  std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
+  std::vector<std::string> argv;
+  CaseHook before_case;  // for tests; may be empty
+};
+
+class PlannedSweep {
+ public:
+  /// Opens the device, reads --tensors and expands the grid. Throws UsageError and
+  /// EnvironmentError.
+  PlannedSweep(const SweepRequest& request, const std::string& device_name);
+
+  /// Build, environment, method, resolved options; and every case as it is before it is run
+  /// (CaseRunner::begin), with its position.
+  const RunRecord& plan() const { return plan_; }
+
+  /// Runs the case at this position of the plan.
+  CaseRecord run(std::size_t position);
+
+  /// What the last case computed, if that is to be saved and it ran to its end.
+  std::optional<PassOutputs> take_outputs() { return runner_->take_outputs(); }
+
+  const Device& device() const { return *device_; }
+  const std::vector<SweepCase>& cases() const { return cases_; }
+
+ private:
+  std::unique_ptr<Device> device_;
+  std::vector<SweepCase> cases_;
+  std::unique_ptr<CaseRunner> runner_;
+  RunRecord plan_;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,66 @@
+#include "harness/session/progress.h"
+
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+namespace sparkbench {
+namespace {
+
+CaseRecord finished_case() {
+  CaseRecord record;
+  record.id = "volta-fp32acc/fwd";
+  record.accuracy = Accuracy{};
+  record.accuracy->rel_l1 = 0.0002;
+  return record;
+}
+
+TEST(Progress, WritesAPlainLinePerCaseWhereThereIsNoTerminal) {
+  std::ostringstream stream;
+  {
+    Progress progress(stream, 2, true, false);
+    progress.begin_case("volta-fp32acc/fwd");
+    progress.end_case(finished_case());
+  }
+  EXPECT_EQ(stream.str(), "[1/2] volta-fp32acc/fwd  ok, error 0.02 %\n");
+}
+
+TEST(Progress, RewritesOneLineOnATerminalAndLeavesItEmpty) {
+  std::ostringstream stream;
+  {
+    Progress progress(stream, 2, true, true);
+    progress.begin_case("a");
+    progress.end_case(finished_case());
+    progress.begin_case("b");
+  }
+  const std::string text = stream.str();
+  EXPECT_EQ(text.find('\n'), std::string::npos);
+  EXPECT_NE(text.find("[2/2] b  ETA"), std::string::npos);
+  EXPECT_EQ(text.substr(text.size() - 4), "\r\x1b[K");
+}
+
+TEST(Progress, IsSilentWhenHidden) {
+  std::ostringstream stream;
+  {
+    Progress progress(stream, 1, false, true);
+    progress.begin_case("a");
+    progress.end_case(finished_case());
+  }
+  EXPECT_EQ(stream.str(), "");
+}
+
+TEST(Progress, SpellsDurations) {
+  EXPECT_EQ(format_duration(4.4), "4s");
+  EXPECT_EQ(format_duration(112), "1m52s");
+  EXPECT_EQ(format_duration(7380), "2h03m");
+}
+
+TEST(Progress, SaysWhyACaseFailed) {
+  CaseRecord record;
+  record.status = Status::kFailed;
+  record.reason = Reason{"E-RUN", "out of memory"};
+  EXPECT_EQ(format_outcome(record), "failed: out of memory");
+}
+
+}  // namespace
+}  // namespace sparkbench

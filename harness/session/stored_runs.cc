@@ -1,0 +1,25 @@
+#include "harness/session/stored_runs.h"
+
+#include <stdexcept>
+
+#include "results/stored_run.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+
+RunRecord load_run(const std::string& path) {
+  try {
+    return read_stored_run(path);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+std::vector<RunRecord> load_runs(const std::vector<std::string>& paths) {
+  std::vector<RunRecord> runs;
+  runs.reserve(paths.size());
+  for (const std::string& path : paths) runs.push_back(load_run(path));
+  return runs;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,86 @@
+#include "harness/session/sweep_outputs.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <exception>
+#include <ostream>
+#include <utility>
+#include <vector>
+
+#include "harness/cases/saved_outputs.h"
+#include "results/csv.h"
+#include "results/json.h"
+#include "results/output_error.h"
+#include "results/output_file.h"
+#include "results/summary.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// The files that were asked for, each with its flag.
+std::vector<std::pair<const char*, std::string>> output_files(const SweepOptions& options) {
+  std::vector<std::pair<const char*, std::string>> files = {
+      {"--json", options.json_file},
+      {"--csv", options.csv_file},
+      {"--md", options.markdown_file},
+      {"--save-outputs", options.outputs_file}};
+  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
+  return files;
+}
+
+}  // namespace
+
+void check_outputs(const SweepOptions& options) {
+  const auto files = output_files(options);
+  for (std::size_t i = 0; i < files.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      if (!is_same_output(files[i].second, files[j].second)) continue;
+      throw UsageError(fmt::format("{} and {}: both write to '{}'; give them different files",
+                                   files[j].first, files[i].first, files[i].second));
+    }
+    if (!options.tensors_file.empty() && is_same_output(files[i].second, options.tensors_file)) {
+      throw UsageError(fmt::format("{}: '{}' is what --tensors reads; give another file",
+                                   files[i].first, files[i].second));
+    }
+    check_writable(files[i].first, files[i].second);
+  }
+}
+
+std::ostream& report_stream(const SweepOptions& options, const Streams& streams) {
+  const auto files = output_files(options);
+  const bool is_stdout_taken = std::any_of(
+      files.begin(), files.end(), [](const auto& file) { return is_standard_output(file.second); });
+  return is_stdout_taken ? streams.err : streams.out;
+}
+
+void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams) {
+  std::exception_ptr first_error;
+  const auto write = [&](const std::string& path, auto format) {
+    if (path.empty()) return;
+    try {
+      write_output(path, format(run), streams.out);
+    } catch (const OutputError&) {
+      if (!first_error) first_error = std::current_exception();
+    }
+  };
+  write(options.json_file, run_to_json);
+  write(options.csv_file, cases_to_csv);
+  write(options.markdown_file, format_summary_markdown);
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+void save_outputs(const SweepOptions& options, const SweepResult& result, const Streams& streams) {
+  if (options.outputs_file.empty() || result.run.cases.empty()) return;
+  const CaseRecord& record = result.run.cases.front();
+  if (!result.outputs) {
+    throw OutputError(fmt::format("--save-outputs: nothing was written to '{}', since {}",
+                                  options.outputs_file,
+                                  record.reason ? record.reason->message : "nothing was run"));
+  }
+  write_output(options.outputs_file, outputs_to_safetensors(*result.outputs, record, result.run),
+               streams.out);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,193 @@
+#include "harness/session/sweep_session.h"
+
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <map>
+#include <ostream>
+#include <utility>
+
+#include "harness/devices/environment.h"
+#include "harness/environment_error.h"
+#include "harness/options/shell_word.h"
+#include "harness/session/interrupt.h"
+#include "harness/session/progress.h"
+#include "harness/session/shard.h"
+#include "results/case_id.h"
+#include "results/comparability.h"
+#include "results/output_error.h"
+#include "results/run_folder.h"
+#include "results/speedup.h"
+#include "results/stored_run.h"
+#include "results/summary.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+RunRecord begin_run(const SweepRequest& request, RunRecord plan) {
+  RunRecord run = std::move(plan);
+  run.cases.clear();
+  run.run.started_at = utc_timestamp();
+  run.run.argv = request.argv;
+  run.run.tags = parse_tags(request.options.tags);
+  run.run.id = to_hex(
+      fnv1a(fmt::format("{} {} {}", run.run.started_at, fmt::join(request.argv, " "), ::getpid())));
+  return run;
+}
+
+bool is_bad(const CaseRecord& record) {
+  return record.status == Status::kIncorrect || record.status == Status::kFailed;
+}
+
+/// Throws UsageError unless `now` continues what `then` measured.
+void require_same_run(const SweepOptions& options, const RunRecord& then, const RunRecord& now) {
+  for (const Difference& difference : find_differences(then, now)) {
+    const auto& allowed = options.allowed;
+    if (std::find(allowed.begin(), allowed.end(), difference.of) != allowed.end()) continue;
+    throw UsageError(fmt::format(
+        "--resume: '{}' has another {}: its {} is {}, now it is {}; to mix them, --allow {}",
+        options.resume_folder, difference.of, difference.field, difference.first, difference.second,
+        difference.of));
+  }
+}
+
+/// The run while it goes on: what is done, in the folder and in memory.
+class Session : public CaseEvents {
+ public:
+  Session(const SweepRequest& request, const RunRecord& plan, const Streams& streams)
+      : options_(request.options), plan_(plan), err_(streams.err), run_(begin_run(request, plan)) {
+    positions_ = positions_of_shard(plan.cases, options_.shard);
+    if (!options_.resume_folder.empty()) {
+      folder_.emplace(options_.resume_folder, RunFolder::Opening::kResumed);
+      take_up(read_stored_run(options_.resume_folder));
+    } else if (!options_.out_folder.empty()) {
+      folder_.emplace(options_.out_folder);
+    }
+    if (folder_) folder_->write_head(assembled());
+  }
+
+  /// Positions of the cases that are not done.
+  std::vector<std::size_t> left_to_do() const {
+    std::vector<std::size_t> left;
+    std::copy_if(positions_.begin(), positions_.end(), std::back_inserter(left),
+                 [&](std::size_t position) { return !done_.contains(position); });
+    return left;
+  }
+
+  void show_progress_of(std::size_t cases) {
+    progress_.emplace(err_, cases, !options_.is_quiet && !options_.hides_progress,
+                      ::isatty(STDERR_FILENO) == 1);
+  }
+
+  void began(const CaseRecord& planned) override { progress_->begin_case(planned.id); }
+
+  void ended(CaseRecord record) override {
+    references_.compare(record);
+    if (folder_) folder_->append(record);
+    progress_->end_case(record);
+    has_stopped_ = options_.stops_at_first_failure && is_bad(record);
+    done_.insert_or_assign(*record.position, std::move(record));
+  }
+
+  void said(const std::string& text) override { progress_->note(text); }
+
+  bool is_stopped() const override { return has_stopped_ || interrupt_.is_interrupted(); }
+
+  SweepResult finish() {
+    progress_.reset();
+    RunRecord run = assembled();
+    run.run.complete = left_to_do().empty();
+    run.run.finished_at = utc_timestamp();
+    const bool is_interrupted = interrupt_.is_interrupted() && !run.run.complete;
+    run.run.exit_code =
+        static_cast<int>(is_interrupted ? ExitCode::kInterrupted : exit_code_of(run));
+    if (folder_) folder_->write_derived(run, format_summary_markdown(run));
+    const std::size_t planned = run.cases.size() + left_to_do().size();
+    return {std::move(run), planned, std::nullopt};
+  }
+
+ private:
+  /// What `stored` has of the plan is done; its other cases stay too.
+  void take_up(RunRecord stored) {
+    require_same_run(options_, stored, run_);
+    run_.run.resumed_from = stored.run.id;
+    std::map<std::string, std::size_t> position_of;
+    for (const CaseRecord& planned : plan_.cases) {
+      position_of.emplace(case_key(planned), *planned.position);
+    }
+    for (CaseRecord& record : stored.cases) {
+      const auto position = position_of.find(case_key(record));
+      if (position == position_of.end()) {
+        others_.push_back(std::move(record));
+      } else if (record.status != Status::kFailed || !options_.retries_failed) {
+        references_.compare(record);
+        record.position = position->second;
+        done_.emplace(position->second, std::move(record));
+      }
+    }
+  }
+
+  RunRecord assembled() const {
+    RunRecord run = run_;
+    for (const auto& [position, record] : done_) run.cases.push_back(record);
+    run.cases.insert(run.cases.end(), others_.begin(), others_.end());
+    return run;
+  }
+
+  const SweepOptions& options_;
+  const RunRecord& plan_;
+  std::ostream& err_;
+  RunRecord run_;  // without its cases
+  std::vector<std::size_t> positions_;
+  std::optional<RunFolder> folder_;
+  TimedReferences references_;
+  std::map<std::size_t, CaseRecord> done_;  // by position
+  std::vector<CaseRecord> others_;
+  bool has_stopped_ = false;
+  std::optional<Progress> progress_;
+  const InterruptGuard interrupt_;
+};
+
+}  // namespace
+
+SweepResult run_sweep(const SweepRequest& request, CaseExecutor& executor, const Streams& streams) {
+  Session session(request, executor.plan(), streams);
+  const std::vector<std::size_t> positions = session.left_to_do();
+  session.show_progress_of(positions.size());
+  const std::string line = resume_line(request);
+  const std::string remedy = line.empty() ? "" : "; to finish the rest: " + line;
+  try {
+    executor.run(positions, session);
+    SweepResult result = session.finish();
+    result.outputs = executor.take_outputs();
+    return result;
+  } catch (const OutputError& error) {
+    throw OutputError(error.what() + remedy);
+  } catch (const EnvironmentError& error) {
+    session.finish();
+    throw EnvironmentError(error.what() + remedy);
+  }
+}
+
+ExitCode exit_code_of(const RunRecord& run) {
+  if (run.run.exit_code) return static_cast<ExitCode>(*run.run.exit_code);
+  const auto any = [&](Status status) {
+    return std::any_of(run.cases.begin(), run.cases.end(),
+                       [&](const CaseRecord& record) { return record.status == status; });
+  };
+  if (any(Status::kIncorrect)) return ExitCode::kFinding;
+  if (any(Status::kFailed)) return ExitCode::kIncomplete;
+  return ExitCode::kOk;
+}
+
+std::string resume_line(const SweepRequest& request) {
+  const SweepOptions& options = request.options;
+  const std::string& folder =
+      options.out_folder.empty() ? options.resume_folder : options.out_folder;
+  if (folder.empty()) return "";
+  return fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,43 @@
+#include "harness/timing/alternation.h"
+
+#include "harness/timing/stop_rule.h"
+
+namespace sparkbench {
+namespace {
+
+void take_block(const TakeSample& take_sample, const TimingOptions& options,
+                const std::function<double()>& seconds, Timing& timing) {
+  for (int i = 0; i < options.block_samples; ++i) {
+    if (!timing.samples_ms.empty() && seconds() >= options.max_seconds) return;
+    const TimedSample sample = take_sample();
+    timing.samples_ms.push_back(sample.ms);
+    timing.clocks_mhz.push_back(sample.clock_mhz);
+  }
+}
+
+/// Whether all may stop; writes down why.
+bool may_stop(std::vector<Timing>& timings, double seconds, const TimingOptions& options) {
+  bool may_all = true;
+  for (Timing& timing : timings) {
+    const auto reason = why_stop(timing.samples_ms, seconds, options);
+    timing.stop_reason = reason.value_or("");
+    may_all = may_all && reason.has_value();
+  }
+  return may_all;
+}
+
+}  // namespace
+
+std::vector<Timing> sample_in_turns(std::span<const TakeSample> take_sample,
+                                    const TimingOptions& options,
+                                    const std::function<double()>& seconds) {
+  std::vector<Timing> timings(take_sample.size());
+  do {
+    for (std::size_t i = 0; i < timings.size(); ++i) {
+      take_block(take_sample[i], options, seconds, timings[i]);
+    }
+  } while (!may_stop(timings, seconds(), options));
+  return timings;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,89 @@
+#include "harness/timing/alternation.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace sparkbench {
+namespace {
+
+/// Contenders that take the time they say, and a record of whose turn it was.
+class Scene {
+ public:
+  TakeSample contender(char name, std::vector<double> ms) {
+    return [this, name, ms, next = std::size_t{0}]() mutable {
+      const double sample_ms = ms[next++ % ms.size()];
+      turns_ += name;
+      seconds_ += sample_ms * 1e-3;
+      return TimedSample{sample_ms, 1000.0 + static_cast<double>(turns_.size())};
+    };
+  }
+  std::vector<Timing> sample(const std::vector<TakeSample>& contenders,
+                             const TimingOptions& options) {
+    return sample_in_turns(contenders, options, [this] { return seconds_; });
+  }
+  const std::string& turns() const { return turns_; }
+
+ private:
+  std::string turns_;
+  double seconds_ = 0;
+};
+
+TimingOptions small_blocks() {
+  TimingOptions options;
+  options.min_samples = 4;
+  options.min_seconds = 0;
+  options.max_samples = 8;
+  options.block_samples = 2;
+  return options;
+}
+
+TEST(SampleInTurns, GivesEveryContenderABlockAfterTheOther) {
+  Scene scene;
+  const auto timings =
+      scene.sample({scene.contender('k', {1}), scene.contender('r', {5})}, small_blocks());
+  EXPECT_EQ(scene.turns(), "kkrrkkrr");
+  ASSERT_EQ(timings.size(), 2u);
+  EXPECT_EQ(timings[0].samples_ms, std::vector<double>({1, 1, 1, 1}));
+  EXPECT_EQ(timings[1].samples_ms, std::vector<double>({5, 5, 5, 5}));
+  EXPECT_EQ(timings[1].clocks_mhz[0], 1003.0);
+  EXPECT_EQ(timings[0].stop_reason, "noise");
+  EXPECT_EQ(timings[1].stop_reason, "noise");
+}
+
+TEST(SampleInTurns, GoesOnWithTheQuietOneUntilTheNoisyOneMayStop) {
+  Scene scene;
+  const auto timings =
+      scene.sample({scene.contender('k', {1}), scene.contender('r', {5, 6, 8, 9})}, small_blocks());
+  EXPECT_EQ(scene.turns(), "kkrrkkrrkkrrkkrr");
+  EXPECT_EQ(timings[0].stop_reason, "noise");
+  EXPECT_EQ(timings[1].stop_reason, "samples");
+}
+
+TEST(SampleInTurns, StopsWithinABlockWhenTheTimeIsUpButNotBeforeEveryoneHadATurn) {
+  Scene scene;
+  TimingOptions options = small_blocks();
+  options.max_seconds = 2.5;
+  const auto timings =
+      scene.sample({scene.contender('k', {3000}), scene.contender('r', {1000})}, options);
+  EXPECT_EQ(scene.turns(), "kr");
+  EXPECT_EQ(timings[0].stop_reason, "time");
+  EXPECT_EQ(timings[1].stop_reason, "time");
+}
+
+TEST(SampleInTurns, TakesOneContenderAlone) {
+  Scene scene;
+  EXPECT_EQ(scene.sample({scene.contender('k', {1})}, small_blocks())[0].samples_ms.size(), 4u);
+  EXPECT_EQ(scene.turns(), "kkkk");
+}
+
+TEST(SampleInTurns, ThrowsWhatASampleThrows) {
+  Scene scene;
+  const TakeSample broken = []() -> TimedSample { throw std::runtime_error("launch failed"); };
+  EXPECT_THROW(scene.sample({scene.contender('k', {1}), broken}, small_blocks()),
+               std::runtime_error);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,93 @@
+#include "harness/timing/gpu_timer.h"
+
+#include <algorithm>
+#include <chrono>
+
+#include "harness/timing/alternation.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kEmptySamples = 5;
+constexpr int kHoldAttempts = 2;  // a host that was busy elsewhere is forgiven once
+
+class Stopwatch {
+ public:
+  double seconds() const {
+    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
+}  // namespace
+
+GpuTimer::GpuTimer(std::size_t l2_bytes, int sm_count) : flush_(2 * l2_bytes), clock_(sm_count) {}
+
+void GpuTimer::warm_up(const Launch& launch, double warmup_ms) const {
+  const Stopwatch watch;
+  do {
+    launch();
+    stream_.synchronize();
+  } while (watch.seconds() * 1e3 < warmup_ms);
+}
+
+std::optional<TimedSample> GpuTimer::try_sample(const Timed& timed, bool flushes_l2) {
+  clock_.reset(stream_);
+  if (flushes_l2) {
+    CUDA_CHECK(cudaMemsetAsync(flush_.as<void>(), 0, flush_.bytes(), stream_.get()));
+  }
+  std::optional<GpuHold> hold;
+  if (timed.is_held) hold.emplace(stream_, hold_flag_);
+  clock_.start(stream_);
+  start_.record(stream_);
+  timed.launch();
+  stop_.record(stream_);
+  clock_.stop(stream_);
+  if (hold) hold->release();
+  stream_.synchronize();
+  if (hold && !hold->was_kept()) return std::nullopt;
+  float elapsed_ms = 0;
+  CUDA_CHECK(cudaEventElapsedTime(&elapsed_ms, start_.get(), stop_.get()));
+  return TimedSample{elapsed_ms, clock_.mhz()};
+}
+
+TimedSample GpuTimer::sample(Timed& timed, bool flushes_l2) {
+  for (int attempt = 0; attempt < kHoldAttempts; ++attempt) {
+    if (const auto sample = try_sample(timed, flushes_l2)) return *sample;
+  }
+  timed.is_held = false;
+  return try_sample(timed, flushes_l2).value();
+}
+
+double GpuTimer::time_empty_kernel(const TimingOptions& options) {
+  const Launch launch = [this] { enqueue_empty_kernel(stream_.get()); };
+  Timed empty{launch, options.holds_stream};
+  double least_ms = sample(empty, options.flushes_l2).ms;
+  for (int i = 1; i < kEmptySamples; ++i) {
+    least_ms = std::min(least_ms, sample(empty, options.flushes_l2).ms);
+  }
+  return least_ms;
+}
+
+std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const TimingOptions& options) {
+  const double least_ms = time_empty_kernel(options);
+  std::vector<Timed> timed;
+  for (const Launch& launch : launches) timed.push_back({launch, options.holds_stream});
+  std::vector<TakeSample> take_sample;
+  for (Timed& one : timed) {
+    warm_up(one.launch, options.warmup_ms);
+    take_sample.push_back([&] { return sample(one, options.flushes_l2); });
+  }
+  const Stopwatch watch;
+  std::vector<Timing> timings =
+      sample_in_turns(take_sample, options, [&watch] { return watch.seconds(); });
+  for (std::size_t i = 0; i < timings.size(); ++i) {
+    timings[i].is_held = timed[i].is_held;
+    timings[i].least_ms = least_ms;
+  }
+  return timings;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,103 @@
+#include "harness/timing/timing_record.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "harness/devices/test_devices.h"
+
+namespace sparkbench {
+namespace {
+
+/// 100 TFLOP/s and 50 GB/s, of the samples that a quiet kernel would have.
+CaseRecord case_of_one_ms() {
+  CaseRecord record;
+  record.flops = 100'000'000'000;
+  record.bytes = 50'000'000;
+  return record;
+}
+
+Timing quiet_timing() { return {{0.999, 1.0, 1.001}, {1530, 1530, 1515}, "noise", true, 0.002}; }
+
+std::vector<std::string> codes_of(const CaseRecord& record) {
+  std::vector<std::string> codes;
+  for (const Warning& warning : record.warnings) codes.push_back(warning.code);
+  return codes;
+}
+
+using Codes = std::vector<std::string>;
+
+TEST(RecordTiming, KeepsEverySampleWithItsClockAndDerivesTheRates) {
+  CaseRecord record = case_of_one_ms();
+  record_timing(quiet_timing(), v100(), record);
+  EXPECT_EQ(record.time_ms.value().samples, quiet_timing().samples_ms);
+  EXPECT_EQ(record.time_ms->median, 1.0);
+  EXPECT_EQ(record.clock_mhz.value().samples, quiet_timing().clocks_mhz);
+  EXPECT_EQ(record.clock_mhz->median, 1530);
+  EXPECT_EQ(record.sampling.value().count, 3);
+  EXPECT_EQ(record.sampling->stop_reason, "noise");
+  EXPECT_EQ(record.sampling->flagged, 0);
+  EXPECT_TRUE(record.sampling->held);
+  EXPECT_NEAR(record.sampling->median_error, 1.2533 * 0.001 / 1.349 / std::sqrt(3), 1e-9);
+  EXPECT_NEAR(record.noise.value(), 0.001, 1e-9);
+  EXPECT_DOUBLE_EQ(record.tflops.value(), 100);
+  EXPECT_DOUBLE_EQ(record.peak_fraction.value(), 0.8);
+  EXPECT_DOUBLE_EQ(record.gbps.value(), 50);
+  EXPECT_EQ(codes_of(record), Codes());
+}
+
+TEST(RecordTiming, FlagsThrottledSamplesAndKeepsThem) {
+  Timing timing = quiet_timing();
+  timing.clocks_mhz = {1530, 1200, std::nullopt};
+  CaseRecord record = case_of_one_ms();
+  record_timing(timing, v100(), record);
+  EXPECT_EQ(record.sampling.value().flagged, 1);
+  EXPECT_EQ(record.time_ms.value().samples.size(), 3u);
+  EXPECT_EQ(codes_of(record), Codes({"W-THROTTLED"}));
+  EXPECT_DOUBLE_EQ(record.warnings[0].value.value(), 1.0 / 3);
+  EXPECT_TRUE(record.valid);
+}
+
+TEST(RecordTiming, WarnsOfWhatMakesATimeDoubtful) {
+  Timing timing = quiet_timing();
+  timing.stop_reason = "time";
+  timing.is_held = false;
+  timing.clocks_mhz = {std::nullopt, std::nullopt, std::nullopt};
+  CaseRecord record = case_of_one_ms();
+  record_timing(timing, v100(), record);
+  EXPECT_EQ(codes_of(record), Codes({"W-NOISY", "W-NOT-HELD", "W-CLOCK-UNKNOWN"}));
+  EXPECT_FALSE(record.clock_mhz.has_value());
+  EXPECT_TRUE(record.valid);
+}
+
+TEST(RecordTiming, GivesAnIncorrectCaseNoHeadline) {
+  CaseRecord record = case_of_one_ms();
+  record.status = Status::kIncorrect;
+  record_timing(quiet_timing(), v100(), record);
+  EXPECT_TRUE(record.time_ms.has_value());
+  EXPECT_FALSE(record.tflops.has_value());
+  EXPECT_FALSE(record.peak_fraction.has_value());
+}
+
+TEST(RecordTiming, GivesAnImpossibleTimeNoRates) {
+  CaseRecord record = case_of_one_ms();
+  record.flops *= 2;
+  record_timing(quiet_timing(), v100(), record);
+  EXPECT_FALSE(record.valid);
+  EXPECT_EQ(codes_of(record), Codes({"W-ABOVE-PEAK-RATE"}));
+  EXPECT_FALSE(record.tflops.has_value());
+  EXPECT_FALSE(record.gbps.has_value());
+  EXPECT_TRUE(record.time_ms.has_value());
+}
+
+TEST(RecordTiming, DoesNotJudgeATimeThatSaysNothingAboutTheKernel) {
+  CaseRecord record = case_of_one_ms();
+  record.valid = false;
+  record.flops *= 2;
+  record_timing(quiet_timing(), v100(), record);
+  EXPECT_EQ(codes_of(record), Codes());
+  EXPECT_FALSE(record.tflops.has_value());
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,190 @@
+// Runs that are killed, interrupted or out of disk, and finished by --resume.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "harness/workers/test_process.h"
+#include "results/json.h"
+#include "results/output_file.h"
+
+namespace sparkbench {
+namespace {
+
+/// Everything that is the same however often a run is killed.
+std::string lasting_part(const RunRecord& run) {
+  std::string text;
+  for (CaseRecord record : run.cases) {
+    record.elapsed_s.reset();
+    if (record.emulation) record.emulation->host_seconds = 0;
+    text += case_to_json(record) + "\n";
+  }
+  return text;
+}
+
+std::string err_of(const TemporaryFolder& folder) { return text_of_file(folder.path() / "err"); }
+
+TEST(Resume, FinishesARunThatIsKilledAgainAndAgain) {
+  const TemporaryFolder folder;
+  const std::string flags = kSmallSweep + "--seqlen 33,65,97,129 --headdim 64,128 ";
+  ASSERT_EQ(run_to_end(folder, flags + "--out whole"), 0);
+  std::mt19937 random(20260117);
+  std::uniform_int_distribution<int> milliseconds(1, 45);  // and ever longer, to come to an end
+  std::string arguments = flags + "--out run";
+  std::size_t done = 0, kills = 0;
+  while (kills < 200) {
+    TestProcess process(folder, arguments);
+    std::this_thread::sleep_for(
+        std::chrono::milliseconds(milliseconds(random) + 2 * static_cast<int>(kills)));
+    if (process.wait_after(SIGKILL) != -SIGKILL) break;
+    ++kills;
+    if (!std::filesystem::exists(folder.path() / "run/run.json")) continue;
+    const std::size_t now = stored_run(folder).cases.size();
+    EXPECT_GE(now, done);
+    done = now;
+    arguments = "sweep --resume run";
+  }
+  EXPECT_GT(kills, 3u);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_EQ(lasting_part(stored_run(folder)),
+            lasting_part(read_stored_run(folder.path() / "whole")));
+}
+
+TEST(Resume, RunsNothingTwice) {
+  const TemporaryFolder folder;
+  {
+    TestProcess process(folder, kSmallSweep + "--out run", "hang:volta-fp16acc/*sq65*");
+    const pid_t worker = wait_for_case(folder, "volta-fp16acc/fwd/b1/h1/sq65").pid;
+    EXPECT_EQ(process.wait_after(SIGKILL), -SIGKILL);
+    EXPECT_TRUE(ends_soon(worker)) << "a worker outlived its parent";
+  }
+  EXPECT_EQ(stored_run(folder).cases.size(), 4u);
+  EXPECT_FALSE(stored_run(folder).run.complete);
+  const std::string id = stored_run(folder).run.id;
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_EQ(begun_cases(folder).size(), 5u + 2u);
+  const RunRecord run = stored_run(folder);
+  EXPECT_EQ(run.cases.size(), 6u);
+  EXPECT_TRUE(run.run.complete);
+  EXPECT_EQ(run.run.resumed_from, id);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_EQ(begun_cases(folder).size(), 7u);
+}
+
+class Interruption : public testing::TestWithParam<int> {};
+
+TEST_P(Interruption, SavesWhatIsDoneAndSaysHowToFinish) {
+  const TemporaryFolder folder;
+  TestProcess process(folder, kSmallSweep + "--out run", "hang:volta-fp16acc/*sq65*");
+  const pid_t worker = wait_for_case(folder, "volta-fp16acc/fwd/b1/h1/sq65").pid;
+  EXPECT_EQ(process.wait_after(GetParam()), 130);
+  EXPECT_TRUE(ends_soon(worker));
+  EXPECT_TRUE(contains(process.err(),
+                       "Stopped after 4 of 6 cases; to finish the rest: sparkbench "
+                       "sweep --resume 'run'"))
+      << process.err();
+  EXPECT_TRUE(contains(process.out(), "4 ok, 0 incorrect, 0 skipped, 0 failed")) << process.out();
+  const RunRecord run = run_from_json(text_of_file(folder.path() / "run/run.json"));
+  EXPECT_EQ(run.run.exit_code, 130);
+  EXPECT_EQ(run.cases.size(), 4u);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_EQ(count(stored_run(folder), Status::kOk), 6);
+}
+
+INSTANTIATE_TEST_SUITE_P(Signals, Interruption, testing::Values(SIGINT, SIGTERM));
+
+TEST(RunFolderInUse, IsRefusedToAnotherRun) {
+  const TemporaryFolder folder, other;
+  TestProcess process(folder, kSmallSweep + "--out run", "hang:volta-fp16acc/*sq33*");
+  wait_for_case(folder, "volta-fp16acc");
+  const std::string run = (folder.path() / "run").string();
+  EXPECT_EQ(run_to_end(other, "sweep --resume " + run), 5);
+  EXPECT_TRUE(contains(err_of(other), "is in use by another run")) << err_of(other);
+  EXPECT_EQ(run_to_end(other, kSmallSweep + "--out " + run), 5);
+  EXPECT_EQ(process.wait_after(SIGINT), 130);
+  EXPECT_EQ(run_to_end(other, "sweep --resume " + run), 0);
+}
+
+TEST(FullDisk, EndsInFiveWithAValidJournalThatIsResumed) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "limited.sh")
+      << "ulimit -f 16; exec '" SPARKBENCH_FAULTY "' " + kSmallSweep + "--out run > out 2> err";
+  const std::string command = "cd '" + folder.path().string() + "' && sh limited.sh";
+  const int status = std::system(command.c_str());
+  EXPECT_EQ(WEXITSTATUS(status), 5);
+  EXPECT_TRUE(contains(err_of(folder), "to finish the rest: sparkbench sweep --resume 'run'"))
+      << err_of(folder);
+  const std::string journal = text_of_file(folder.path() / "run/cases.jsonl");
+  EXPECT_TRUE(journal.empty() || journal.ends_with('\n'));
+  const std::size_t done = stored_run(folder).cases.size();
+  EXPECT_GT(done, 0u);
+  EXPECT_LT(done, 6u);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_EQ(count(stored_run(folder), Status::kOk), 6);
+}
+
+TEST(FullDisk, OfTheStandardOutputEndsInFive) {
+  const TemporaryFolder folder;
+  for (const std::string output : {"", "-q --json -"}) {
+    const std::string command =
+        "'" SPARKBENCH_FAULTY "' " + kSmallSweep + output + " > /dev/full 2> /dev/null";
+    EXPECT_EQ(WEXITSTATUS(std::system(command.c_str())), 5) << output;
+  }
+}
+
+TEST(FullDisk, OfOneOutputDoesNotKeepTheOthersFromBeingWritten) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--json /dev/full --csv cases.csv"), 5);
+  EXPECT_GT(std::filesystem::file_size(folder.path() / "cases.csv"), 1000u);
+  EXPECT_TRUE(contains(text_of_file(folder.path() / "out"), "6 ok"));
+}
+
+TEST(RetryFailed, RunsFailedCasesAgainAndNoOthers) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run", "abort:volta-fp16acc/*"), 4);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 4);
+  EXPECT_EQ(begun_cases(folder).size(), 6u);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run --retry-failed"), 0);
+  EXPECT_EQ(begun_cases(folder).size(), 8u);
+  EXPECT_EQ(count(stored_run(folder), Status::kOk), 6);
+}
+
+TEST(Resume, RefusesAnotherDeviceBuildOrMethodUnlessTold) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--seqlen 33 --out run"), 0);
+  const std::filesystem::path head = folder.path() / "run/run.json";
+  RunRecord run = run_from_json(text_of_file(head));
+  run.build.git_sha = "another";
+  const std::string resume = "sweep --resume run --seqlen 33,65 ";
+  EXPECT_EQ(run_to_end(folder, resume + "--device emulated-t4"), 2);
+  EXPECT_TRUE(contains(err_of(folder), "another device: its environment.device"));
+  EXPECT_TRUE(contains(err_of(folder), "to mix them, --allow device")) << err_of(folder);
+  EXPECT_EQ(run_to_end(folder, resume + "--seed 9"), 2);
+  EXPECT_TRUE(contains(err_of(folder), "another method: its run.seed is 0, now it is 9"));
+  EXPECT_EQ(run_to_end(folder, resume + "--tolerance-ratio 3 --allow device"), 2);
+  write_file(head, run_to_json(run));
+  EXPECT_EQ(run_to_end(folder, resume), 2);
+  EXPECT_TRUE(contains(err_of(folder), "another build: its build.git_sha is another, now it is"));
+  EXPECT_EQ(stored_run(folder).cases.size(), 3u);
+  EXPECT_EQ(run_to_end(folder, resume + "--tolerance-ratio 3 --allow build,method"), 0);
+  EXPECT_EQ(stored_run(folder).cases.size(), 6u);
+}
+
+TEST(Resume, MayWaitLongerForACase) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--timeout 0.5 --out run", "hang:*fp16acc/*sq33*"), 4);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run --retry-failed --timeout 60"), 0);
+}
+
+TEST(Resume, RefusesWhatIsNoRunAndFlagsThatExcludeEachOther) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, "sweep --resume nowhere"), 2);
+  EXPECT_EQ(run_to_end(folder, "sweep --retry-failed"), 2);
+  EXPECT_EQ(run_to_end(folder, "sweep --allow build"), 2);
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--seqlen 33 --out run"), 0);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run --out other"), 2);
+  EXPECT_EQ(run_to_end(folder, "accuracy --resume run"), 2);
+  EXPECT_TRUE(contains(err_of(folder), "was made by `sparkbench sweep`")) << err_of(folder);
+}
+
+}  // namespace
+}  // namespace sparkbench
