@@ -24,6 +24,11 @@ class GpuMachine {
     return index;
   }
   __device__ __forceinline__ void recompute_indices() { asm volatile("" : "+r"(thread_)); }
+  template <class T>
+  __device__ __forceinline__ T* opaque(T* pointer) const {
+    asm volatile("" : "+l"(pointer));
+    return pointer;
+  }
 
   template <class Tiles>
   __device__ __forceinline__ Tiles& shared() const {
@@ -59,6 +64,14 @@ class GpuMachine {
   template <class T>
   __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) const {
     return __shfl_xor_sync(0xffffffffu, value, lane_mask);
+  }
+  template <int kLaneBits>
+  __device__ __forceinline__ float shuffle_among(float value, int index) const {
+    float result;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, %3, 0xffffffff;"
+                 : "=f"(result)
+                 : "f"(value), "r"(index), "n"((31 & ~kLaneBits) << 8 | 31));
+    return result;
   }
 
   template <Major kA, Major kB, Accumulator kAccumulator, int kSteps>

@@ -10,6 +10,8 @@
 //                                                     thread(), lane() and warp() is computed anew
 //                                                     from here on, not kept in registers
 //                                                     around a loop
+//   T*   opaque(T*)                                   the same pointer, but the compiler no longer
+//                                                     knows what it was computed from
 //   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
 //   T    load_global<T>(const void*)                  LDG
@@ -19,10 +21,14 @@
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
 //
 // Collectives. Every thread of the block (barrier) or of the warp (the others) makes the same call.
-//   void barrier()                                    bar.sync 0; orders shared memory
+//   void barrier()                                    bar.sync 0; orders shared memory; warps may
+//                                                     meet at it from different places in the code
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   std::uint32_t ballot(bool)                        vote.sync.ballot: bit n is lane n's
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes
+//   float shuffle_among<int kLaneBits>(float, index)  shfl.sync.idx; that of the lane which has the
+//                                                     bits kLaneBits of `index` and the others of
+//                                                     this lane
 //   void mma_m8n8k4<Major kA, Major kB>(c, a, b)      c += sum over n of a[n] b[n], n ascending:
 //            AccumulatorFragment<...>& c;             kSteps instructions on one accumulator
 //            const OperandFragment (&a)[kSteps], (&b)[kSteps];

@@ -39,4 +39,45 @@ SPARK_DEVICE void drop_probabilities(float (&p)[kSteps][8], const Dropout& dropo
   }
 }
 
+/// The random bytes of a lane's elements of 16 rows and 64 keys.
+struct DropoutWords {
+  PhiloxBlock quartet[kQuartets];
+};
+
+/// For the keys first_key.., a multiple of 64.
+template <Accumulator kAccumulator>
+SPARK_DEVICE DropoutWords dropout_words(const Dropout& dropout, int lane, std::uint32_t batch_head,
+                                        int first_row, int first_key) {
+  using Layout = GridLayout<kAccumulator>;
+  DropoutWords words;
+#pragma unroll
+  for (int quartet = 0; quartet < kQuartets; ++quartet) {
+    const int row = first_row + Layout::row(lane, Layout::slot(quartet));
+    words.quartet[quartet] = dropout_bytes(dropout, batch_head, static_cast<std::uint32_t>(row),
+                                           static_cast<std::uint32_t>(first_key >> 6),
+                                           static_cast<std::uint32_t>(Layout::pair(lane, quartet)));
+  }
+  return words;
+}
+
+/// Zeroes the dropped elements of steps [first_step, end_step) of the 64 keys.
+SPARK_DEVICE void drop_steps(float (&p)[4][8], const Dropout& dropout, const DropoutWords& words,
+                             int first_step, int end_step) {
+  const std::uint32_t threshold_on_top = dropout.threshold << 24;
+#pragma unroll
+  for (int quartet = 0; quartet < kQuartets; ++quartet) {
+#pragma unroll
+    for (int step = first_step; step < end_step; ++step) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        // The byte on top: what lies below it never decides.
+        const std::uint32_t byte_and_rest = words.quartet[quartet].word[step] << (24 - 8 * i);
+        if (byte_and_rest < threshold_on_top) {
+          p[step][quartet_element(quartet, i >> 1, i & 1)] = 0.0f;
+        }
+      }
+    }
+  }
+}
+
 }  // namespace sparkbench

@@ -49,13 +49,14 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
 }
 
 /// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [32, kKeys], B's rows are
-/// the keys in plain order. c[g][2u + f] is rows 16g.. and, of block first_block + u and quad-pair
-/// column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the
-/// operand of both f (store_output of output_tile.h puts the columns right).
+/// the keys in plain order, P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g..
+/// and, of block first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) +
+/// 4f + (n & 3): a lane's 128-bit load is the operand of both f (store_output of output_tile.h puts
+/// the columns right).
 template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, ProbabilityTile<kKeys>* const (&p)[kRowGroups], BTile& b, int first_block,
-    AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kColumnGroups]) {
+    AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kColumnGroups], int first_step = 0) {
   const int lane = machine.lane();
   const auto b_place = BTile::lane_place(8 * ((lane >> 1) & 1) + (lane & 1),
                                          2 * grid_column_half(lane) + (lane >> 4));
@@ -66,7 +67,7 @@ SPARK_DEVICE void matmul_probabilities(
     for (int g = 0; g < kRowGroups; ++g) a[g] = load_probabilities(machine, *p[g], p_chunk);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
-      const int step = p_chunk / 2;
+      const int step = first_step + p_chunk / 2;
       const int pair = 2 * (p_chunk % 2) + half;
 #pragma unroll
       for (int u = 0; u < kColumnGroups / 2; ++u) {

@@ -79,6 +79,41 @@ SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps]
   });
 }
 
+/// Probabilities of 16 rows as fp16, times kOfHalves, in registers: pair[step][q][h] as
+/// store_quartets takes them.
+template <int kSteps>
+struct PackedProbabilities {
+  std::uint32_t pair[kSteps][kQuartets][2];
+
+  /// Rounds those of steps [first_step, end_step).
+  template <Accumulator kAccumulator, class Machine>
+  SPARK_DEVICE void pack(Machine& machine, const float (&p)[kSteps][8], int first_step,
+                         int end_step) {
+    using Scale = ProbabilityScale<kAccumulator>;
+#pragma unroll
+    for (int step = first_step; step < end_step; ++step) {
+#pragma unroll
+      for (int q = 0; q < kQuartets; ++q) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          pair[step][q][h] =
+              pack_scaled_halves(machine, Scale::packable(p[step][quartet_element(q, h, 0)]),
+                                 Scale::packable(p[step][quartet_element(q, h, 1)]));
+        }
+      }
+    }
+  }
+
+  /// Stores those of steps first_step.. as all of the tile's keys.
+  template <Accumulator kAccumulator, class Machine, int kKeys>
+  SPARK_DEVICE void store(Machine& machine, ProbabilityTile<kKeys>& tile, int first_step) const {
+#pragma unroll
+    for (int step = 0; step < kKeys / kGridColumns; ++step) {
+      store_quartets<kAccumulator>(machine, tile, step, pair[first_step + step]);
+    }
+  }
+};
+
 /// The A operands of k-steps 2 * chunk and 2 * chunk + 1 (matmul_probabilities' order).
 template <class Machine, int kKeys>
 SPARK_DEVICE Bits128 load_probabilities(Machine& machine, ProbabilityTile<kKeys>& tile, int chunk) {

@@ -15,7 +15,7 @@
 //   11      the next K and V tiles to shared memory
 //   12  O / l, log-sum-exp to global memory
 // K and V have two buffers, so a tile costs one block barrier, and line 8 borrows the buffer that
-// line 11 fills (forward_config.h).
+// line 11 fills (forward_config.h). Where they have one, forward_one_buffer.h is the algorithm.
 //
 // FP32-ACC: S and O accumulate in FP32.
 // FP16-ACC: S accumulates in FP16, and so does P V inside one tile of keys; the running O and the
@@ -27,40 +27,11 @@
 
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
-#include "kernels/tile/online_softmax.h"
 #include "kernels/tile/output_accumulator.h"
-#include "kernels/tile/output_tile.h"
-#include "kernels/volta/forward_config.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/forward_block.h"
+#include "kernels/volta/forward_one_buffer.h"
 
 namespace sparkbench::volta {
-
-/// Which query rows of which head a block computes, and where its keys are.
-struct ForwardBlock {
-  int batch, head, first_row;
-  int row_stride;          // of every tensor, in halves
-  std::size_t key_offset;  // of the head's key 0 in K and V
-
-  SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
-    return static_cast<std::uint32_t>(batch * params.heads + head);
-  }
-  /// The head's rows of K or V, those of [first_key, key_end).
-  SPARK_DEVICE TensorRows keys(const Half* tensor, int first_key, int key_end) const {
-    return TensorRows{tensor + key_offset, row_stride, key_end}.from(first_key);
-  }
-};
-
-/// Causal tiles differ in length: the longest start first, so that short ones fill the last wave.
-/// Cheap enough to be called anew where its results are wanted: what is kept through the key loop
-/// takes registers that the loop lacks.
-template <class Config, class Machine>
-SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
-  const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
-  const int tile = params.mask.causal ? tiles - 1 - machine.block(0) : machine.block(0);
-  const int batch = machine.block(2), head = machine.block(1);
-  return {batch, head, tile * Config::kBlockM, params.heads * Config::kHeadDim,
-          row_offset(batch, 0, head, params.mask.seqlen_k, params.heads, Config::kHeadDim)};
-}
 
 /// What a warp carries from one tile of keys to the next: 32 rows.
 template <class Config>
@@ -178,53 +149,9 @@ SPARK_DEVICE void attend(Machine& machine, const ForwardParams& params, ForwardT
   }
 }
 
-/// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
-/// where values were dropped. A row that saw no key has l = 0 and gets O = 0; a NaN stays.
+/// The kernel where K and V have two buffers.
 template <class Config, class Machine>
-SPARK_DEVICE void normalization(Machine& machine, const ForwardParams& params,
-                                const OnlineSoftmax<Config::kAccumulator>& softmax,
-                                float (&l)[Config::Layout::kRowsPerLane],
-                                float (&factor)[Config::Layout::kRowsPerLane]) {
-  constexpr float kOfHalves = ProbabilityScale<Config::kAccumulator>::kOfHalves;
-#pragma unroll
-  for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
-    l[slot] = softmax.row_sum(machine, slot);
-    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * kOfHalves);
-    if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale();
-  }
-}
-
-/// Line 12 for one 16-row group: O / l, rounded to fp16, and the log-sum-exp.
-template <class Config, class Machine>
-SPARK_DEVICE void write_output(
-    Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_row,
-    const OnlineSoftmax<Config::kAccumulator>& softmax,
-    const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
-    OutputTile<Config::kHeadDim>& tile) {
-  using Layout = typename Config::Layout;
-  const KeyMask& mask = params.mask;
-  float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
-  normalization<Config>(machine, params, softmax, l, factor);
-  store_output<Config::kAccumulator>(machine, tile, factor, o);
-  machine.sync_warp();
-  Half* const o_rows = params.tensors.o + row_offset(block.batch, first_row, block.head,
-                                                     mask.seqlen_q, params.heads, Config::kHeadDim);
-  write_rows(machine, tile, {o_rows, block.row_stride, mask.seqlen_q - first_row});
-
-  const int lane = machine.lane();
-  const int row = first_row + grid_operand_row(lane);
-  const float m = Layout::of_operand_row(lane, softmax.m);
-  const float lse =
-      machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
-  const std::size_t lse_index =
-      lse_offset(block.batch, block.head, row, params.heads, mask.seqlen_q);
-  if (row < mask.seqlen_q && grid_column_half(lane) == 0) {
-    machine.store_global(params.tensors.lse + lse_index, lse);
-  }
-}
-
-template <class Config, class Machine>
-SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
+SPARK_DEVICE void attention_forward_two_buffers(Machine& machine, const ForwardParams& params) {
   auto& tiles = machine.template shared<ForwardTiles<Config>>();
   load_first_tiles<Config>(machine, params, tiles);
   ForwardState<Config> state;
@@ -236,6 +163,15 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
     const int first_row = block.first_row + kWarpRows * machine.warp() + kGridRows * g;
     write_output<Config>(machine, params, block, first_row, state.softmax[g], state.o[g],
                          *tiles.output(machine.warp(), g));
+  }
+}
+
+template <class Config, class Machine>
+SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kBuffers == 2) {
+    attention_forward_two_buffers<Config>(machine, params);
+  } else {
+    attention_forward_one_buffer<Config>(machine, params);
   }
 }
 

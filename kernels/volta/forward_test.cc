@@ -70,7 +70,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,
                                           testing::Values(Lengths{1, 1}, Lengths{127, 63},
                                                           Lengths{128, 64}, Lengths{129, 65},
                                                           Lengths{131, 131}, Lengths{2, 193},
-                                                          Lengths{193, 5})));
+                                                          Lengths{193, 5}, Lengths{257, 257})));
 
 Problem small_problem() {
   return {.batch = 2,
@@ -189,6 +189,32 @@ TEST(VoltaForwardCounts, AreTheInstructionsOfTheAlgorithm) {
   // Q, K and V once, 128 bytes a row; O and LSE once.
   EXPECT_EQ(counters.global_sectors_read, 3u * 128 * 128 / 32);
   EXPECT_EQ(counters.global_sectors_written, 128u * 128 / 32 + 128 * 4 / 32);
+}
+
+TEST(VoltaForwardCounts, OfOneBufferAreTheInstructionsOfItsAlgorithm) {
+  const Problem problem{.seqlen_q = 256, .seqlen_k = 128, .head_dim = 128};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const Counters counters = run_emulated("volta-fp32acc", problem, inputs).report.counters;
+  EXPECT_EQ(counters.mma_m8n8k4, 4u * 256 * 128 * 128 / 2048);
+  // One before the first tile, two a tile.
+  EXPECT_EQ(counters.barriers, 1u + 2 * 2);
+  // Per tile the maxima and the sums to the lanes that keep them, three each, and two values a row
+  // back; at the end m and l for either group, and two for each 8x8 tile of O.
+  EXPECT_EQ(counters.shuffles, 8u * (2 * (3 + 3 + 2 * 4) + 2 * 2 * 4 + 2 * 16));
+  EXPECT_EQ(counters.global_sectors_read, (256u + 2 * 128) * 256 / 32);
+  EXPECT_EQ(counters.global_sectors_written, 256u * 256 / 32 + 256 * 4 / 32);
+}
+
+TEST(VoltaForwardOneBuffer, LetsAWarpSkipTilesThatItDoesNotSee) {
+  const Problem full{.seqlen_q = 256, .seqlen_k = 256, .head_dim = 128};
+  Problem causal = full;
+  causal.causal = true;
+  const OwnedInputs inputs = make_inputs(full, Distribution::kNormal, 3);
+  const auto mmas = [&](const Problem& problem) {
+    return run_emulated("volta-fp32acc", problem, inputs).report.counters.mma_m8n8k4;
+  };
+  // Of four tiles, two warps see one, two two, two three and two four.
+  EXPECT_EQ(16 * mmas(causal), 10 * mmas(full));
 }
 
 }  // namespace

@@ -31,6 +31,10 @@ class EmulatedMachine {
   int block(int axis) const { return runner_.block()[static_cast<std::size_t>(axis)]; }
 
   void recompute_indices() const {}
+  template <class T>
+  T* opaque(T* pointer) const {
+    return pointer;
+  }
 
   /// Tiles may be larger than the launch's shared_bytes; what lies beyond is out of bounds.
   template <class Tiles>
@@ -74,16 +78,11 @@ class EmulatedMachine {
   /// A lane_mask that names no lane gives the lane its own value, as the hardware does.
   template <class T>
   T shuffle_xor(T value, int lane_mask, CallSite site = CallSite::current()) {
-    static_assert(sizeof(T) == sizeof(std::uint32_t), "a shuffle moves one register");
-    auto& exchange = runner_.exchange();
-    std::memcpy(&exchange[static_cast<std::size_t>(lane())], &value, sizeof value);
-    if (runner_.arrive(thread_, {Collective::kShuffle, 0, site})) ++runner_.counted().shuffles;
-    runner_.proceed(thread_);
-    const int source = lane() ^ lane_mask;
-    const bool exists = source >= 0 && source < kWarpLanes;
-    std::memcpy(&value, &exchange[static_cast<std::size_t>(exists ? source : lane())],
-                sizeof value);
-    return value;
+    return shuffle_from(value, lane() ^ lane_mask, site);
+  }
+  template <int kLaneBits>
+  float shuffle_among(float value, int index, CallSite site = CallSite::current()) {
+    return shuffle_from(value, (lane() & ~kLaneBits) | (index & kLaneBits), site);
   }
 
   template <Major kA, Major kB, Accumulator kAccumulator, int kSteps>
@@ -139,6 +138,19 @@ class EmulatedMachine {
   }
 
  private:
+  template <class T>
+  T shuffle_from(T value, int source, const CallSite& site) {
+    static_assert(sizeof(T) == sizeof(std::uint32_t), "a shuffle moves one register");
+    auto& exchange = runner_.exchange();
+    std::memcpy(&exchange[static_cast<std::size_t>(lane())], &value, sizeof value);
+    if (runner_.arrive(thread_, {Collective::kShuffle, 0, site})) ++runner_.counted().shuffles;
+    runner_.proceed(thread_);
+    const bool exists = source >= 0 && source < kWarpLanes;
+    std::memcpy(&value, &exchange[static_cast<std::size_t>(exists ? source : lane())],
+                sizeof value);
+    return value;
+  }
+
   template <class T>
   MemoryAccess access(AccessKind kind, const void* address, const CallSite& site) const {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16,

@@ -33,6 +33,15 @@ TEST(EmulatedMachine, ShufflesLaneByLaneTimeAfterTime) {
   });
 }
 
+TEST(EmulatedMachine, ShufflesAmongTheLanesThatDifferInSomeBits) {
+  run({.warps = 2}, [](EmulatedMachine& machine) {
+    for (const int index : {0, 2, 4, 6}) {
+      EXPECT_EQ(machine.shuffle_among<6>(static_cast<float>(machine.thread()), index),
+                static_cast<float>((machine.thread() & ~6) | index));
+    }
+  });
+}
+
 TEST(EmulatedMachine, MultipliesTheFragmentsOfAWarp) {
   // Row i of A is (i, 0, 0, 0) and (0, i, 0, 0); B is all ones: C[i][j] = 2i + 1.
   run({}, [](EmulatedMachine& machine) {

@@ -1,0 +1,208 @@
+// Online softmax (online_softmax.h) of a warp's 32 rows, one tile of keys in parts, so that the
+// exponentials of some keys can wait until tensor cores have work to overlap them with:
+//   TileSoftmax     m with the tile's scores; what it makes of earlier sums, and of the exponents
+//   exponentials()  of some steps of keys, adding them to the tile's sums
+//   add()           l with the tile's sums
+// FP32-ACC, where four lanes share four rows, keeps each row's m and l in one of them: six
+// registers less than all of them in all four, for six shuffles a tile more.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/tile/grid_matmul.h"
+#include "kernels/tile/online_softmax.h"
+
+namespace sparkbench {
+
+/// A value for each row of a warp that a lane holds scores of.
+template <Accumulator kAccumulator>
+struct WarpRowValues {
+  static constexpr int kRows = GridLayout<kAccumulator>::kRowsPerLane;
+
+  float of[kRowGroups][kRows];
+};
+
+/// The largest score of a tile in each row, of this lane's keys.
+template <Accumulator kAccumulator, int kSteps>
+SPARK_DEVICE WarpRowValues<kAccumulator> lane_maxima(const float (&score)[kRowGroups][kSteps][8]) {
+  WarpRowValues<kAccumulator> largest;
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+    for (float& value : largest.of[g]) value = -INFINITY;
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        float& value = largest.of[g][GridLayout<kAccumulator>::slot(quartet_of(i))];
+        value = fmaxf(value, score[g][step][i]);
+      }
+    }
+  }
+  return largest;
+}
+
+/// m and l of a row; as `m` includes a tile, what it asks of that tile and of what came before.
+template <Accumulator kAccumulator>
+struct RunningRow {
+  float m = -INFINITY;  // largest score so far; -inf before the first visible key
+  float l = 0.0f;       // sum of exp(scale * (score - m)) 2^kLog2
+
+  /// exp(scale * (score - m)) 2^kLog2 = exp2(scale_log2 * score + offset); earlier sums and outputs
+  /// times `rescale`. A row that has seen no key yet gives zeros.
+  template <class Machine>
+  SPARK_DEVICE void include(Machine& machine, float largest, float scale_log2, float& rescale,
+                            float& offset) {
+    largest = fmaxf(m, largest);
+    const float reference = largest == -INFINITY ? 0.0f : largest;
+    rescale = machine.exp2((m - reference) * scale_log2);
+    offset = machine.fma(-reference, scale_log2, ProbabilityScale<kAccumulator>::kLog2);
+    m = largest;
+    l *= rescale;
+  }
+};
+
+/// What a 16-row group ended with, as OnlineSoftmax tells it.
+template <Accumulator kAccumulator>
+struct FinishedRows {
+  static constexpr int kRows = GridLayout<kAccumulator>::kRowsPerLane;
+
+  float m[kRows], l[kRows];
+
+  template <class Machine>
+  SPARK_DEVICE float row_sum(Machine& /*machine*/, int slot) const {
+    return ProbabilityScale<kAccumulator>::kInverse * l[slot];
+  }
+};
+
+/// m and l of a warp's 32 rows over the tiles of keys.
+template <Accumulator kAccumulator>
+class RunningRows;
+
+/// A lane holds one row of either group, and its l over its own keys only.
+template <>
+class RunningRows<Accumulator::kFp16> {
+ public:
+  using Values = WarpRowValues<Accumulator::kFp16>;
+
+  template <class Machine>
+  SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
+                            Values& rescale, Values& offset) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      const float of_row = reduce_grid_row<Accumulator::kFp16>(
+          machine, largest.of[g][0], [](float a, float b) { return fmaxf(a, b); });
+      row_[g].include(machine, of_row, scale_log2, rescale.of[g][0], offset.of[g][0]);
+    }
+  }
+  template <class Machine>
+  SPARK_DEVICE void add(Machine& /*machine*/, const Values& sum) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) row_[g].l += sum.of[g][0];
+  }
+  template <class Machine>
+  SPARK_DEVICE FinishedRows<Accumulator::kFp16> finished(Machine& machine, int g) const {
+    return {{row_[g].m},
+            {reduce_grid_row<Accumulator::kFp16>(machine, row_[g].l,
+                                                 [](float a, float b) { return a + b; })}};
+  }
+
+ private:
+  RunningRow<Accumulator::kFp16> row_[kRowGroups];
+};
+
+/// Of the four lanes that differ in bits 1 and 2, each keeps the row of slot (bit 1), group (bit
+/// 2).
+template <>
+class RunningRows<Accumulator::kFp32> {
+ public:
+  using Values = WarpRowValues<Accumulator::kFp32>;
+
+  template <class Machine>
+  SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
+                            Values& rescale, Values& offset) {
+    const float of_row =
+        combine_own_row(machine, largest, [](float a, float b) { return fmaxf(a, b); });
+    float own_rescale, own_offset;
+    row_.include(machine, of_row, scale_log2, own_rescale, own_offset);
+    offset = of_all_rows(machine, own_offset);
+    rescale = of_all_rows(machine, own_rescale);
+  }
+  template <class Machine>
+  SPARK_DEVICE void add(Machine& machine, const Values& sum) {
+    row_.l += combine_own_row(machine, sum, [](float a, float b) { return a + b; });
+  }
+  template <class Machine>
+  SPARK_DEVICE FinishedRows<Accumulator::kFp32> finished(Machine& machine, int g) const {
+    const Values m = of_all_rows(machine, row_.m), l = of_all_rows(machine, row_.l);
+    return {{m.of[g][0], m.of[g][1]}, {l.of[g][0], l.of[g][1]}};
+  }
+
+ private:
+  /// The four lanes' values of the row that this lane keeps (a reduce-scatter).
+  template <class Machine, class Combine>
+  SPARK_DEVICE static float combine_own_row(Machine& machine, const Values& value,
+                                            Combine combine) {
+    const bool keeps_slot_1 = (machine.lane() & 2) != 0, keeps_group_1 = (machine.lane() & 4) != 0;
+    float of_slot[kRowGroups];
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      const float kept = keeps_slot_1 ? value.of[g][1] : value.of[g][0];
+      const float given = keeps_slot_1 ? value.of[g][0] : value.of[g][1];
+      of_slot[g] = combine(kept, machine.shuffle_xor(given, 2));
+    }
+    const float kept = keeps_group_1 ? of_slot[1] : of_slot[0];
+    const float given = keeps_group_1 ? of_slot[0] : of_slot[1];
+    return combine(kept, machine.shuffle_xor(given, 4));
+  }
+
+  template <class Machine>
+  SPARK_DEVICE static Values of_all_rows(Machine& machine, float own) {
+    Values value;
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int slot = 0; slot < Values::kRows; ++slot) {
+        value.of[g][slot] = machine.template shuffle_among<6>(own, 2 * slot + 4 * g);
+      }
+    }
+    return value;
+  }
+
+  RunningRow<Accumulator::kFp32> row_;
+};
+
+/// One tile of scores on its way to probabilities. l follows its sums in RunningRows::add().
+template <Accumulator kAccumulator>
+struct TileSoftmax {
+  WarpRowValues<kAccumulator> rescale;   // of earlier sums and outputs
+  WarpRowValues<kAccumulator> offset;    // of the exponents
+  WarpRowValues<kAccumulator> sum = {};  // of this lane's probabilities so far
+
+  template <class Machine, int kSteps>
+  SPARK_DEVICE TileSoftmax(Machine& machine, const float (&score)[kRowGroups][kSteps][8],
+                           float scale_log2, RunningRows<kAccumulator>& rows) {
+    rows.include(machine, lane_maxima<kAccumulator>(score), scale_log2, rescale, offset);
+  }
+
+  /// Turns the scores of steps [first_step, end_step) into probabilities 2^kLog2.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void exponentials(Machine& machine, float (&score)[kRowGroups][kSteps][8],
+                                 int first_step, int end_step, float scale_log2) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int step = first_step; step < end_step; ++step) {
+#pragma unroll
+        for (int i = 0; i < 8; ++i) {
+          const int slot = GridLayout<kAccumulator>::slot(quartet_of(i));
+          float& value = score[g][step][i];
+          value = machine.exp2(machine.fma(value, scale_log2, offset.of[g][slot]));
+          sum.of[g][slot] += value;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace sparkbench

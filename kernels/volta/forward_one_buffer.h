@@ -1,0 +1,238 @@
+// Fused attention forward (forward.h) where K and V have one buffer each, of 64 keys: Q is read
+// from shared memory half as often as with two buffers of 32 keys, and 64 keys cost two barriers as
+// there.
+//
+//    1  Q tile and the first K tile to shared memory
+//    2  for each tile of kBlockN keys that a row of the block may see:
+//    3      S = Q K^T                                  tensor cores
+//    4      the V tile from global memory to registers
+//    5      S = -inf where masked                      only tiles that the mask cuts
+//    6      m = rowmax(m, S)                           registers
+//    7      l += P = exp(S - m); P = 0 where dropped   the first keys
+//    8      the V tile to shared memory
+//    9      the next K tile from global memory to registers
+//   10      line 7                                     the other keys
+//   11      O = rescale * O
+//   12      for each kPassKeys of the tile:
+//   13          P as fp16 to the warp's own shared memory
+//   14          O += P V                               tensor cores
+//   15      the next K tile to shared memory
+//   16  O / l, log-sum-exp to global memory
+// Line 8 is where the block has read K, and line 15 where it has read V: two barriers a tile. Line
+// 13 borrows what line 15 fills. The block is located anew wherever it is asked for: there is no
+// register to keep it in. One loop serves masked tiles and others: with two, the compiler spills.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/tile/mask.h"
+#include "kernels/tile/output_accumulator.h"
+#include "kernels/tile/warp_softmax.h"
+#include "kernels/volta/forward_block.h"
+
+namespace sparkbench::volta {
+
+/// What a warp carries from one tile of keys to the next: 32 rows.
+template <class Config>
+struct OneBufferState {
+  RunningRows<Config::kAccumulator> rows;
+  AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
+};
+
+/// A tile of scores, and what they become.
+template <class Config>
+struct OneBufferScores {
+  float score[kRowGroups][Config::kKeySteps][8];
+  DropoutWords dropout[kRowGroups];
+  PackedProbabilities<Config::kKeySteps> p[kRowGroups];
+};
+
+/// Line 1. Each warp fills its own rows of either tile.
+template <class Config, class Machine>
+SPARK_DEVICE void load_query_and_first_keys(Machine& machine, const ForwardParams& params,
+                                            ForwardTiles<Config>& tiles) {
+  const ForwardBlock block = locate_block<Config>(machine, params);
+  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
+                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
+  StagedRows<typename Config::QueryTile, Config::kWarps> q;
+  q.load(machine,
+         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
+  q.store(machine, tiles.q);
+  typename Config::StagedKeys k;
+  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
+  k.store(machine, tiles.k);
+  machine.barrier();
+}
+
+/// Line 3.
+template <class Config, class Machine>
+SPARK_DEVICE void scores_of_tile(Machine& machine, ForwardTiles<Config>& tiles,
+                                 float (&score)[kRowGroups][Config::kKeySteps][8]) {
+  AccumulatorFragment<Config::kAccumulator> s[kRowGroups][Config::kKeySteps] = {};
+  matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(), tiles.k, s);
+  machine.sync_warp();  // or the compiler moves line 4 up, where it has no registers
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+    for (int step = 0; step < Config::kKeySteps; ++step) widen(machine, s[g][step], score[g][step]);
+  }
+}
+
+/// The first so many keys are seen by the block, and by this warp.
+template <class Config, class Machine>
+SPARK_DEVICE int keys_of_block(const Machine& machine, const ForwardParams& params) {
+  const int first_row = locate_block<Config>(machine, params).first_row;
+  return params.mask.visible(first_row + Config::kBlockM - 1);
+}
+template <class Config, class Machine>
+SPARK_DEVICE int keys_of_warp(const Machine& machine, const ForwardParams& params) {
+  const int first_row = locate_block<Config>(machine, params).first_row;
+  return params.mask.visible(first_row + kWarpRows * (machine.warp() + 1) - 1);
+}
+
+/// Lines 4 and 9: kBlockN keys from first_key on.
+template <class Config, class Machine>
+SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const Half* tensor,
+                            int first_key, typename Config::StagedKeys& staged) {
+  const ForwardBlock block = locate_block<Config>(machine, params);
+  const int key_end = keys_of_block<Config>(machine, params);
+  staged.load_from_one_address(
+      machine, block.keys_by_row<Config::kHeadDim>(params, tensor, first_key, key_end));
+}
+
+/// Line 5.
+template <class Config, class Machine>
+SPARK_DEVICE void mask_tile(Machine& machine, const ForwardParams& params, int first_key,
+                            float (&score)[kRowGroups][Config::kKeySteps][8]) {
+  const int block_row = locate_block<Config>(machine, params).first_row;
+  if (first_key + Config::kBlockN <= params.mask.visible(block_row)) return;
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    mask_scores<Config::kAccumulator>(score[g], params.mask, machine.lane(),
+                                      block_row + kWarpRows * machine.warp() + kGridRows * g,
+                                      first_key);
+  }
+}
+
+/// The random bytes that line 7 wants.
+template <class Config, class Machine>
+SPARK_DEVICE void draw_dropout(Machine& machine, const ForwardParams& params, int first_key,
+                               DropoutWords (&words)[kRowGroups]) {
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    const ForwardBlock block = locate_block<Config>(machine, params);
+    words[g] = dropout_words<Config::kAccumulator>(
+        params.dropout, machine.lane(), block.batch_head(params),
+        block.first_row + kWarpRows * machine.warp() + kGridRows * g, first_key);
+  }
+}
+
+/// Line 7 for steps [first_step, end_step).
+template <class Config, class Machine>
+SPARK_DEVICE void probabilities_of_steps(Machine& machine, const ForwardParams& params,
+                                         int first_step, int end_step,
+                                         TileSoftmax<Config::kAccumulator>& softmax,
+                                         OneBufferScores<Config>& tile) {
+  softmax.exponentials(machine, tile.score, first_step, end_step, params.scale_log2);
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    if constexpr (Config::kHasDropout) {
+      drop_steps(tile.score[g], params.dropout, tile.dropout[g], first_step, end_step);
+    }
+    tile.p[g].template pack<Config::kAccumulator>(machine, tile.score[g], first_step, end_step);
+  }
+}
+
+/// Lines 12 to 14.
+template <class Config, class Machine>
+SPARK_DEVICE void accumulate_passes(Machine& machine, ForwardTiles<Config>& tiles,
+                                    const OneBufferScores<Config>& tile,
+                                    OneBufferState<Config>& state) {
+  using Tiles = ForwardTiles<Config>;
+  constexpr int kPassSteps = Tiles::kPassKeys / kGridColumns;
+  typename Tiles::Probabilities* const p[kRowGroups] = {tiles.probabilities(machine.warp(), 0),
+                                                        tiles.probabilities(machine.warp(), 1)};
+#pragma unroll
+  for (int step = 0; step < Config::kKeySteps; step += kPassSteps) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      tile.p[g].template store<Config::kAccumulator>(machine, *p[g], step);
+    }
+    machine.sync_warp();
+    matmul_probabilities<Config::kAccumulator>(machine, p, tiles.v, 0, state.o, step);
+    machine.sync_warp();
+  }
+}
+
+/// Lines 3 to 15.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int first_key,
+                              ForwardTiles<Config>& tiles, OneBufferState<Config>& state) {
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  OneBufferScores<Config> tile;
+  machine.recompute_indices();
+  scores_of_tile<Config>(machine, tiles, tile.score);  // line 3
+  machine.recompute_indices();
+  load_keys<Config>(machine, params, params.tensors.v, first_key, staged);  // line 4
+  mask_tile<Config>(machine, params, first_key, tile.score);                // line 5
+  TileSoftmax<Config::kAccumulator> softmax(machine, tile.score, params.scale_log2,
+                                            state.rows);  // line 6
+  if constexpr (Config::kHasDropout) draw_dropout<Config>(machine, params, first_key, tile.dropout);
+  probabilities_of_steps<Config>(machine, params, 0, Config::kEarlySteps, softmax, tile);  // line 7
+  machine.recompute_indices();
+  staged.store(machine, tiles.v);  // line 8
+  machine.barrier();
+  // Past the last tile line 15 stores what nobody reads. The branch also keeps the compiler from
+  // moving line 7 down here, where the sums would hold all scores in registers.
+  if (next_key < keys_of_block<Config>(machine, params)) {  // line 9
+    load_keys<Config>(machine, params, params.tensors.k, next_key, staged);
+  }
+  probabilities_of_steps<Config>(machine, params, Config::kEarlySteps, Config::kKeySteps, softmax,
+                                 tile);  // line 10
+  state.rows.add(machine, softmax.sum);
+  rescale_output(machine, softmax.rescale.of, state.o);  // line 11
+  accumulate_passes<Config>(machine, tiles, tile, state);
+  machine.recompute_indices();
+  staged.store(machine, tiles.k);  // line 15
+  machine.barrier();
+}
+
+/// Lines 4, 8, 9 and 15 of a tile that no row of the warp sees: its rows of K and V, for the
+/// others.
+template <class Config, class Machine>
+SPARK_DEVICE void stage_tile(Machine& machine, const ForwardParams& params, int first_key,
+                             ForwardTiles<Config>& tiles) {
+  typename Config::StagedKeys staged;
+  load_keys<Config>(machine, params, params.tensors.v, first_key, staged);
+  staged.store(machine, tiles.v);
+  machine.barrier();
+  load_keys<Config>(machine, params, params.tensors.k, first_key + Config::kBlockN, staged);
+  staged.store(machine, tiles.k);
+  machine.barrier();
+}
+
+/// The kernel where K and V have one buffer.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_forward_one_buffer(Machine& machine, const ForwardParams& params) {
+  auto& tiles = machine.template shared<ForwardTiles<Config>>();
+  load_query_and_first_keys<Config>(machine, params, tiles);
+  OneBufferState<Config> state;
+  int first_key = 0;  // line 2: tiles that the warp sees, then those that only later warps do
+#pragma unroll 1
+  for (; first_key < keys_of_warp<Config>(machine, params); first_key += Config::kBlockN) {
+    attend_tile<Config>(machine, params, first_key, tiles, state);
+  }
+#pragma unroll 1
+  for (; first_key < keys_of_block<Config>(machine, params); first_key += Config::kBlockN) {
+    stage_tile<Config>(machine, params, first_key, tiles);
+  }
+  const ForwardBlock block = locate_block<Config>(machine, params);
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {  // line 16
+    const int first_row = block.first_row + kWarpRows * machine.warp() + kGridRows * g;
+    write_output<Config>(machine, params, block, first_row, state.rows.finished(machine, g),
+                         state.o[g], *tiles.output(machine.warp(), g));
+  }
+}
+
+}  // namespace sparkbench::volta
