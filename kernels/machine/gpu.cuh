@@ -40,6 +40,13 @@ class GpuMachine {
   __device__ __forceinline__ T load_global(const void* address) const {
     return load<T>(address);
   }
+  __device__ __forceinline__ Bits128 load_opaque_global(const void* address) const {
+    Bits128 bits;
+    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
+                 : "=r"(bits.word[0]), "=r"(bits.word[1]), "=r"(bits.word[2]), "=r"(bits.word[3])
+                 : "l"(address));
+    return bits;
+  }
   template <class T>
   __device__ __forceinline__ void store_global(void* address, T value) const {
     store(address, value);

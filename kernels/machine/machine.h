@@ -15,6 +15,8 @@
 //   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
 //   T    load_global<T>(const void*)                  LDG
+//   Bits128 load_opaque_global(const void*)           LDG where the compiler, after opaque(), cannot
+//                                                     tell global memory from any other
 //   void store_global<T>(void*, T)                    STG
 //   T    load_shared<T>(const void*)                  LDS
 //   void store_shared<T>(void*, T)                    STS

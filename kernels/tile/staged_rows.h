@@ -54,7 +54,7 @@ class StagedRows {
     for (int i = 0; i < kChunks; ++i) {
       chunk_[i] = Bits128{};
       if (first_row + kRowsAtOnce * i < rows.valid) {
-        chunk_[i] = machine.template load_global<Bits128>(
+        chunk_[i] = machine.load_opaque_global(
             first + static_cast<std::ptrdiff_t>(kRowsAtOnce * i) * rows.row_stride);
       }
     }

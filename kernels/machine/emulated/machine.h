@@ -46,6 +46,9 @@ class EmulatedMachine {
   T load_global(const void* address, CallSite site = CallSite::current()) {
     return runner_.memory().load_global<T>(access<T>(AccessKind::kLoadGlobal, address, site));
   }
+  Bits128 load_opaque_global(const void* address, CallSite site = CallSite::current()) {
+    return load_global<Bits128>(address, site);
+  }
   template <class T>
   void store_global(void* address, T value, CallSite site = CallSite::current()) {
     runner_.memory().store_global(access<T>(AccessKind::kStoreGlobal, address, site), value);
