@@ -25,9 +25,13 @@ class GpuMachine {
   }
   __device__ __forceinline__ void recompute_indices() { asm volatile("" : "+r"(thread_)); }
   template <class T>
-  __device__ __forceinline__ T* opaque(T* pointer) const {
-    asm volatile("" : "+l"(pointer));
-    return pointer;
+  __device__ __forceinline__ T opaque(T value) const {
+    if constexpr (sizeof(T) == 8) {
+      asm volatile("" : "+l"(value));
+    } else {
+      asm volatile("" : "+r"(value));
+    }
+    return value;
   }
 
   template <class Tiles>

@@ -10,13 +10,14 @@
 //                                                     thread(), lane() and warp() is computed anew
 //                                                     from here on, not kept in registers
 //                                                     around a loop
-//   T*   opaque(T*)                                   the same pointer, but the compiler no longer
-//                                                     knows what it was computed from
+//   T    opaque(T)                                    the same pointer or 4-byte integer, but the
+//                                                     compiler no longer knows what it was computed
+//                                                     from, and computes nothing from it beforehand
 //   Tiles& shared<Tiles>()                            the block's shared memory as a Tiles
 //
 //   T    load_global<T>(const void*)                  LDG
-//   Bits128 load_opaque_global(const void*)           LDG where the compiler, after opaque(), cannot
-//                                                     tell global memory from any other
+//   Bits128 load_opaque_global(const void*)           LDG where the compiler cannot tell, after
+//                                                     opaque(), global memory from any other
 //   void store_global<T>(void*, T)                    STG
 //   T    load_shared<T>(const void*)                  LDS
 //   void store_shared<T>(void*, T)                    STS

@@ -48,6 +48,50 @@ SPARK_DEVICE void store_quartets(Machine& machine, ProbabilityTile<kKeys>& tile,
   }
 }
 
+/// Where a lane stores its quartets of a tile's step 0, and loads its operands of chunk 0, in bytes
+/// from the tile: kept around a loop, they make the address of another step or chunk one
+/// instruction.
+struct ProbabilityPlaces {
+  int store_bytes, load_bytes;
+};
+
+template <Accumulator kAccumulator, int kKeys>
+SPARK_DEVICE ProbabilityPlaces probability_places(int lane) {
+  using Layout = GridLayout<kAccumulator>;
+  using Tile = ProbabilityTile<kKeys>;
+  constexpr int kRowBytes = 16 * Tile::kChunksPerRow;
+  const int row = Layout::row(lane, 0), operand_row = grid_operand_row(lane);
+  const int half = kAccumulator == Accumulator::kFp16 ? 0 : Layout::pair(lane, 0) & 1;
+  return {kRowBytes * row + 16 * (grid_column_half(lane) ^ Tile::swizzle(row)) + 8 * half,
+          kRowBytes * operand_row + 16 * Tile::swizzle(operand_row)};
+}
+
+/// store_quartets() and load_probabilities() by probability_places(). Quartet 1 is two rows below
+/// quartet 0, which the permutation answers with bit 1 of the chunk.
+template <Accumulator kAccumulator, class Machine, int kKeys>
+SPARK_DEVICE void store_quartets(Machine& machine, ProbabilityTile<kKeys>& tile,
+                                 const ProbabilityPlaces& places, int step,
+                                 const std::uint32_t (&pair)[kQuartets][2]) {
+  constexpr int kRowBytes = 16 * ProbabilityTile<kKeys>::kChunksPerRow;
+  auto* const bytes = reinterpret_cast<unsigned char*>(&tile);
+  if constexpr (kAccumulator == Accumulator::kFp16) {
+    machine.store_shared(bytes + (places.store_bytes ^ (32 * step)),
+                         Bits128{{pair[0][0], pair[0][1], pair[1][0], pair[1][1]}});
+  } else {
+#pragma unroll
+    for (int q = 0; q < kQuartets; ++q) {
+      machine.store_shared(bytes + (places.store_bytes ^ (32 * (step ^ q))) + 2 * kRowBytes * q,
+                           Bits64{{pair[q][0], pair[q][1]}});
+    }
+  }
+}
+template <class Machine, int kKeys>
+SPARK_DEVICE Bits128 load_probabilities(Machine& machine, ProbabilityTile<kKeys>& tile,
+                                        const ProbabilityPlaces& places, int chunk) {
+  return machine.template load_shared<Bits128>(reinterpret_cast<unsigned char*>(&tile) +
+                                               (places.load_bytes ^ (16 * chunk)));
+}
+
 /// Stores 16 rows of values of steps first_step.. of the tile's keys, pack(low, high) rounding a
 /// pair to fp16.
 template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Pack>
@@ -110,6 +154,14 @@ struct PackedProbabilities {
 #pragma unroll
     for (int step = 0; step < kKeys / kGridColumns; ++step) {
       store_quartets<kAccumulator>(machine, tile, step, pair[first_step + step]);
+    }
+  }
+  template <Accumulator kAccumulator, class Machine, int kKeys>
+  SPARK_DEVICE void store(Machine& machine, ProbabilityTile<kKeys>& tile,
+                          const ProbabilityPlaces& places, int first_step) const {
+#pragma unroll
+    for (int step = 0; step < kKeys / kGridColumns; ++step) {
+      store_quartets<kAccumulator>(machine, tile, places, step, pair[first_step + step]);
     }
   }
 };

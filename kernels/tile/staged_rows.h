@@ -46,16 +46,24 @@ class StagedRows {
   /// registers in between.
   template <class Machine>
   SPARK_DEVICE void load_from_one_address(Machine& machine, const TensorRows& rows) {
-    const int first_row = tile_row(machine, 0);
-    const Half* const first =
-        machine.opaque(rows.first + static_cast<std::ptrdiff_t>(first_row) * rows.row_stride +
+    const int row = first_row(machine);
+    const Half* const chunk =
+        machine.opaque(rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride +
                        8 * column_chunk(machine));
+    load_from_chunk(machine, chunk, rows.row_stride, row, rows.valid);
+  }
+
+  /// The same from the opaque address of this lane's first chunk: column_chunk() of first_row(),
+  /// which is row `row` of `valid`.
+  template <class Machine>
+  SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, int row_stride, int row,
+                                    int valid) {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       chunk_[i] = Bits128{};
-      if (first_row + kRowsAtOnce * i < rows.valid) {
+      if (row + kRowsAtOnce * i < valid) {
         chunk_[i] = machine.load_opaque_global(
-            first + static_cast<std::ptrdiff_t>(kRowsAtOnce * i) * rows.row_stride);
+            chunk + static_cast<std::ptrdiff_t>(kRowsAtOnce * i) * row_stride);
       }
     }
   }
@@ -68,6 +76,31 @@ class StagedRows {
     }
   }
 
+  /// The same from lane_place(), or as far from it as another tile is from this one.
+  template <class Machine>
+  SPARK_DEVICE void store(Machine& machine, Tile& tile,
+                          const typename Tile::LanePlace& place) const {
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      machine.store_shared(tile.at(place, kRowsAtOnce * i, 0), chunk_[i]);
+    }
+  }
+
+  template <class Machine>
+  SPARK_DEVICE static typename Tile::LanePlace lane_place(Machine& machine) {
+    return Tile::lane_place(first_row(machine), column_chunk(machine));
+  }
+
+  /// The first row of the tile that this lane copies a part of, and which.
+  template <class Machine>
+  SPARK_DEVICE static int first_row(Machine& machine) {
+    return tile_row(machine, 0);
+  }
+  template <class Machine>
+  SPARK_DEVICE static int column_chunk(Machine& machine) {
+    return machine.lane() % Tile::kChunksPerRow;
+  }
+
  private:
   static constexpr int kChunks = kRows * Tile::kChunksPerRow / 32;
   static constexpr int kRowsAtOnce = 32 / Tile::kChunksPerRow;
@@ -76,10 +109,6 @@ class StagedRows {
   template <class Machine>
   SPARK_DEVICE static int tile_row(Machine& machine, int i) {
     return kRows * machine.warp() + kRowsAtOnce * i + machine.lane() / Tile::kChunksPerRow;
-  }
-  template <class Machine>
-  SPARK_DEVICE static int column_chunk(Machine& machine) {
-    return machine.lane() % Tile::kChunksPerRow;
   }
 
   Bits128 chunk_[kChunks];

@@ -95,6 +95,7 @@ class RunningRows<Accumulator::kFp16> {
       row_[g].include(machine, of_row, scale_log2, rescale.of[g][0], offset.of[g][0]);
     }
   }
+  SPARK_DEVICE Values initial_sum() const { return {}; }
   template <class Machine>
   SPARK_DEVICE void add(Machine& /*machine*/, const Values& sum) {
 #pragma unroll
@@ -128,6 +129,7 @@ class RunningRows<Accumulator::kFp32> {
     offset = of_all_rows(machine, own_offset);
     rescale = of_all_rows(machine, own_rescale);
   }
+  SPARK_DEVICE Values initial_sum() const { return {}; }
   template <class Machine>
   SPARK_DEVICE void add(Machine& machine, const Values& sum) {
     row_.l += combine_own_row(machine, sum, [](float a, float b) { return a + b; });
@@ -172,17 +174,19 @@ class RunningRows<Accumulator::kFp32> {
   RunningRow<Accumulator::kFp32> row_;
 };
 
-/// One tile of scores on its way to probabilities. l follows its sums in RunningRows::add().
+/// One tile of scores on its way to probabilities. l follows its sums in add() of the rows, which
+/// are RunningRows or LaneRows (lane_rows.h).
 template <Accumulator kAccumulator>
 struct TileSoftmax {
-  WarpRowValues<kAccumulator> rescale;   // of earlier sums and outputs
-  WarpRowValues<kAccumulator> offset;    // of the exponents
-  WarpRowValues<kAccumulator> sum = {};  // of this lane's probabilities so far
+  WarpRowValues<kAccumulator> rescale;  // of earlier sums and outputs
+  WarpRowValues<kAccumulator> offset;   // of the exponents
+  WarpRowValues<kAccumulator> sum;      // of this lane's probabilities so far
 
-  template <class Machine, int kSteps>
+  template <class Machine, int kSteps, class Rows>
   SPARK_DEVICE TileSoftmax(Machine& machine, const float (&score)[kRowGroups][kSteps][8],
-                           float scale_log2, RunningRows<kAccumulator>& rows) {
+                           float scale_log2, Rows& rows) {
     rows.include(machine, lane_maxima<kAccumulator>(score), scale_log2, rescale, offset);
+    sum = rows.initial_sum();
   }
 
   /// Turns the scores of steps [first_step, end_step) into probabilities 2^kLog2.

@@ -15,7 +15,8 @@
 //   11      the next K and V tiles to shared memory
 //   12  O / l, log-sum-exp to global memory
 // K and V have two buffers, so a tile costs one block barrier, and line 8 borrows the buffer that
-// line 11 fills (forward_config.h). Where they have one, forward_one_buffer.h is the algorithm.
+// line 11 fills (forward_config.h). Where registers allow, other loops do better:
+// forward_held_queries.h at head_dim 64, forward_one_buffer.h at 128.
 //
 // FP32-ACC: S and O accumulate in FP32.
 // FP16-ACC: S accumulates in FP16, and so does P V inside one tile of keys; the running O and the
@@ -29,6 +30,7 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/output_accumulator.h"
 #include "kernels/volta/forward_block.h"
+#include "kernels/volta/forward_held_queries.h"
 #include "kernels/volta/forward_one_buffer.h"
 
 namespace sparkbench::volta {
@@ -149,7 +151,7 @@ SPARK_DEVICE void attend(Machine& machine, const ForwardParams& params, ForwardT
   }
 }
 
-/// The kernel where K and V have two buffers.
+/// The kernel where K and V have two buffers, and Q is in shared memory.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward_two_buffers(Machine& machine, const ForwardParams& params) {
   auto& tiles = machine.template shared<ForwardTiles<Config>>();
@@ -168,10 +170,12 @@ SPARK_DEVICE void attention_forward_two_buffers(Machine& machine, const ForwardP
 
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
-  if constexpr (Config::kBuffers == 2) {
-    attention_forward_two_buffers<Config>(machine, params);
-  } else {
+  if constexpr (Config::kLoop == KeyLoop::kHeldQueries) {
+    attention_forward_held_queries<Config>(machine, params);
+  } else if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
     attention_forward_one_buffer<Config>(machine, params);
+  } else {
+    attention_forward_two_buffers<Config>(machine, params);
   }
 }
 

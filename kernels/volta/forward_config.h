@@ -17,6 +17,13 @@ inline constexpr int kForwardWarpsOf64KiB = 4;
 /// Query rows of a block.
 constexpr int forward_block_rows(int head_dim) { return kWarpRows * forward_warps(head_dim); }
 
+/// Which loop over keys a kernel has.
+enum class KeyLoop {
+  kTwoBuffers,   // of K and V (forward.h)
+  kOneBuffer,    // forward_one_buffer.h
+  kHeldQueries,  // two buffers of K and V, Q in registers (forward_held_queries.h)
+};
+
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kBlockWarps = forward_warps(kHeadDimension),
           Accumulator kOutputType = Accumulator::kFp32>
@@ -33,15 +40,18 @@ struct ForwardConfig {
   static constexpr int kBlockM = kWarpRows * kWarps;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
   static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
-  /// Copies of K and V in shared memory. At head_dim 128 and eight warps there is room for two of
-  /// 32 keys or one of 64, which asks less of the load-store unit (forward_one_buffer.h), but
-  /// leaves FP16-ACC no registers to add its sums to an O in FP32.
-  static constexpr int kBuffers = kHeadDim == 128 && kWarps == 8 && kAccumulator == kOutput ? 1 : 2;
-  static constexpr int kBlockN = kHeadDim == 64 || kBuffers == 1 ? 64 : 32;
+  /// What asks least of the load-store unit: at head_dim 64 Q in registers; at 128 and eight warps,
+  /// where shared memory has room for two tiles of 32 keys or one of 64, the latter. Either leaves
+  /// FP16-ACC no registers to add its sums to an O in FP32.
+  static constexpr KeyLoop kLoop = kAccumulator != kOutput ? KeyLoop::kTwoBuffers
+                                   : kHeadDim == 64        ? KeyLoop::kHeldQueries
+                                   : kWarps == 8           ? KeyLoop::kOneBuffer
+                                                           : KeyLoop::kTwoBuffers;
+  static constexpr int kBlockN = kHeadDim == 64 || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
-  /// With one buffer: steps whose P is formed before the block meets. That of the others overlaps
-  /// with the products, but keeps scores and random bytes in registers.
-  static constexpr int kEarlySteps = kHasDropout ? 3 : 2;
+  /// But for kTwoBuffers: steps whose P is formed before the products with V begin. That of the
+  /// others overlaps with them, but keeps scores and random bytes in registers.
+  static constexpr int kEarlySteps = kHeadDim == 64 || kHasDropout ? 3 : 2;
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = kHeadDim / kGridColumns;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
@@ -53,13 +63,13 @@ struct ForwardConfig {
 };
 
 /// All of a block's shared memory.
-template <class Config, int kBuffers = Config::kBuffers>
+template <class Config, KeyLoop kLoop = Config::kLoop>
 struct ForwardTiles;
 
 /// While a block works on one pair of K and V tiles, each warp
 /// fills its rows of the other; until then these rows are that warp's own.
 template <class Config>
-struct ForwardTiles<Config, 2> {
+struct ForwardTiles<Config, KeyLoop::kTwoBuffers> {
   typename Config::QueryTile q;
   typename Config::KeyTile k[2], v[2];
 
@@ -83,7 +93,7 @@ struct ForwardTiles<Config, 2> {
 /// Once a block has read its K tile, each warp's rows of it, which this warp will fill anew, are
 /// that warp's own.
 template <class Config>
-struct ForwardTiles<Config, 1> {
+struct ForwardTiles<Config, KeyLoop::kOneBuffer> {
   /// Keys whose P a warp's rows of the K tile hold, of its 32 queries.
   static constexpr int kPassKeys = 32;
   using Probabilities = ProbabilityTile<kPassKeys>;
@@ -101,6 +111,33 @@ struct ForwardTiles<Config, 1> {
   }
 
   /// O of 16-row group g of a warp, in the place of its Q.
+  SPARK_DEVICE OutputTile<Config::kHeadDim>* output(int warp, int g) {
+    auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
+    return reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
+  }
+};
+
+/// Two tiles of K and V, and for each warp P of its 32 queries, in the place of its Q before the
+/// loop, and of its O after it.
+template <class Config>
+struct ForwardTiles<Config, KeyLoop::kHeldQueries> {
+  /// Keys of a ProbabilityTile.
+  static constexpr int kPassKeys = 32;
+  static constexpr int kPasses = Config::kBlockN / kPassKeys;
+  using Probabilities = ProbabilityTile<kPassKeys>;
+
+  typename Config::KeyTile k[2], v[2];
+  typename Config::QueryTile q;
+
+  /// P of 16-row group g of a warp and the keys of a pass.
+  SPARK_DEVICE Probabilities* probabilities(int warp, int pass, int g) {
+    static_assert(kPasses * kRowGroups * sizeof(Probabilities) <=
+                      sizeof(typename Config::QueryTile) / Config::kWarps,
+                  "a warp's queries leave room for its probabilities");
+    return reinterpret_cast<Probabilities*>(q.chunk[kWarpRows * warp]) + kRowGroups * pass + g;
+  }
+
+  /// O of 16-row group g of a warp.
   SPARK_DEVICE OutputTile<Config::kHeadDim>* output(int warp, int g) {
     auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
     return reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);

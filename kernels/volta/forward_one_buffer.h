@@ -23,11 +23,8 @@
 // register to keep it in. One loop serves masked tiles and others: with two, the compiler spills.
 #pragma once
 
-#include "kernels/tile/dropout.h"
-#include "kernels/tile/mask.h"
 #include "kernels/tile/output_accumulator.h"
-#include "kernels/tile/warp_softmax.h"
-#include "kernels/volta/forward_block.h"
+#include "kernels/volta/forward_score_tile.h"
 
 namespace sparkbench::volta {
 
@@ -36,14 +33,6 @@ template <class Config>
 struct OneBufferState {
   RunningRows<Config::kAccumulator> rows;
   AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
-};
-
-/// A tile of scores, and what they become.
-template <class Config>
-struct OneBufferScores {
-  float score[kRowGroups][Config::kKeySteps][8];
-  DropoutWords dropout[kRowGroups];
-  PackedProbabilities<Config::kKeySteps> p[kRowGroups];
 };
 
 /// Line 1. Each warp fills its own rows of either tile.
@@ -77,18 +66,6 @@ SPARK_DEVICE void scores_of_tile(Machine& machine, ForwardTiles<Config>& tiles,
   }
 }
 
-/// The first so many keys are seen by the block, and by this warp.
-template <class Config, class Machine>
-SPARK_DEVICE int keys_of_block(const Machine& machine, const ForwardParams& params) {
-  const int first_row = locate_block<Config>(machine, params).first_row;
-  return params.mask.visible(first_row + Config::kBlockM - 1);
-}
-template <class Config, class Machine>
-SPARK_DEVICE int keys_of_warp(const Machine& machine, const ForwardParams& params) {
-  const int first_row = locate_block<Config>(machine, params).first_row;
-  return params.mask.visible(first_row + kWarpRows * (machine.warp() + 1) - 1);
-}
-
 /// Lines 4 and 9: kBlockN keys from first_key on.
 template <class Config, class Machine>
 SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const Half* tensor,
@@ -105,48 +82,13 @@ SPARK_DEVICE void mask_tile(Machine& machine, const ForwardParams& params, int f
                             float (&score)[kRowGroups][Config::kKeySteps][8]) {
   const int block_row = locate_block<Config>(machine, params).first_row;
   if (first_key + Config::kBlockN <= params.mask.visible(block_row)) return;
-#pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
-    mask_scores<Config::kAccumulator>(score[g], params.mask, machine.lane(),
-                                      block_row + kWarpRows * machine.warp() + kGridRows * g,
-                                      first_key);
-  }
-}
-
-/// The random bytes that line 7 wants.
-template <class Config, class Machine>
-SPARK_DEVICE void draw_dropout(Machine& machine, const ForwardParams& params, int first_key,
-                               DropoutWords (&words)[kRowGroups]) {
-#pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
-    const ForwardBlock block = locate_block<Config>(machine, params);
-    words[g] = dropout_words<Config::kAccumulator>(
-        params.dropout, machine.lane(), block.batch_head(params),
-        block.first_row + kWarpRows * machine.warp() + kGridRows * g, first_key);
-  }
-}
-
-/// Line 7 for steps [first_step, end_step).
-template <class Config, class Machine>
-SPARK_DEVICE void probabilities_of_steps(Machine& machine, const ForwardParams& params,
-                                         int first_step, int end_step,
-                                         TileSoftmax<Config::kAccumulator>& softmax,
-                                         OneBufferScores<Config>& tile) {
-  softmax.exponentials(machine, tile.score, first_step, end_step, params.scale_log2);
-#pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
-    if constexpr (Config::kHasDropout) {
-      drop_steps(tile.score[g], params.dropout, tile.dropout[g], first_step, end_step);
-    }
-    tile.p[g].template pack<Config::kAccumulator>(machine, tile.score[g], first_step, end_step);
-  }
+  mask_warp_scores<Config>(machine, params, block_row, first_key, score);
 }
 
 /// Lines 12 to 14.
 template <class Config, class Machine>
 SPARK_DEVICE void accumulate_passes(Machine& machine, ForwardTiles<Config>& tiles,
-                                    const OneBufferScores<Config>& tile,
-                                    OneBufferState<Config>& state) {
+                                    const ScoreTile<Config>& tile, OneBufferState<Config>& state) {
   using Tiles = ForwardTiles<Config>;
   constexpr int kPassSteps = Tiles::kPassKeys / kGridColumns;
   typename Tiles::Probabilities* const p[kRowGroups] = {tiles.probabilities(machine.warp(), 0),
@@ -169,7 +111,7 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
                               ForwardTiles<Config>& tiles, OneBufferState<Config>& state) {
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
-  OneBufferScores<Config> tile;
+  ScoreTile<Config> tile;
   machine.recompute_indices();
   scores_of_tile<Config>(machine, tiles, tile.score);  // line 3
   machine.recompute_indices();

@@ -205,6 +205,18 @@ TEST(VoltaForwardCounts, OfOneBufferAreTheInstructionsOfItsAlgorithm) {
   EXPECT_EQ(counters.global_sectors_written, 256u * 256 / 32 + 256 * 4 / 32);
 }
 
+TEST(VoltaForwardHeldQueries, LetAWarpSkipTilesThatItDoesNotSee) {
+  const Problem full{.seqlen_q = 128, .seqlen_k = 128, .head_dim = 64};
+  Problem causal = full;
+  causal.causal = true;
+  const OwnedInputs inputs = make_inputs(full, Distribution::kNormal, 3);
+  const auto mmas = [&](const Problem& problem) {
+    return run_emulated("volta-fp32acc", problem, inputs).report.counters.mma_m8n8k4;
+  };
+  // Of two tiles, two warps see one and two two.
+  EXPECT_EQ(4 * mmas(causal), 3 * mmas(full));
+}
+
 TEST(VoltaForwardOneBuffer, LetsAWarpSkipTilesThatItDoesNotSee) {
   const Problem full{.seqlen_q = 256, .seqlen_k = 256, .head_dim = 128};
   Problem causal = full;

@@ -32,8 +32,8 @@ class EmulatedMachine {
 
   void recompute_indices() const {}
   template <class T>
-  T* opaque(T* pointer) const {
-    return pointer;
+  T opaque(T value) const {
+    return value;
   }
 
   /// Tiles may be larger than the launch's shared_bytes; what lies beyond is out of bounds.
