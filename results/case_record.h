@@ -62,7 +62,7 @@ struct TimeMs {
 struct Sampling {
   int count = 0;
   std::string stop_reason;  // "noise", "time" or "samples"
-  double median_error = 0;  // relative standard error of the median: the noise to stop at
+  double median_error = 0;  // relative standard error of the median, of samples or of blocks
   int flagged = 0;          // samples kept but not trusted (throttled)
   bool held = true;         // launching was kept out of every sample
 };

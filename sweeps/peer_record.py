@@ -12,6 +12,7 @@ MAX_SAMPLES = 1000
 MIN_SECONDS = 0.3  # of sampling one case
 MAX_SECONDS = 10.0
 BLOCK_SAMPLES = 10  # that are queued together
+LEAST_BLOCKS = 5
 NORMAL_QUARTILE_RANGE = 1.3489795  # third quartile - first, of a standard normal distribution
 MASK_WARNING = {
     "code": "W-OWN-DROPOUT-MASK",
@@ -51,6 +52,13 @@ def relative_median_error(samples):
     return error / quantile(ordered, 0.5)
 
 
+def relative_median_error_of_blocks(samples):
+    """That of the samples or of the medians of their blocks, whichever is larger."""
+    blocks = range(0, len(samples) - BLOCK_SAMPLES + 1, BLOCK_SAMPLES)
+    medians = [statistics.median(samples[first : first + BLOCK_SAMPLES]) for first in blocks]
+    return max(relative_median_error(samples), relative_median_error(medians))
+
+
 def relative_drift(samples):
     """|median of the second half - median of the first half| / median of all."""
     half = len(samples) // 2
@@ -65,8 +73,9 @@ def why_stop(samples, seconds, arguments):
     is_full = len(samples) >= MAX_SAMPLES
     is_enough = len(samples) >= arguments.min_samples and seconds >= MIN_SECONDS
     if is_full or is_enough:
-        is_quiet = relative_median_error(samples) <= arguments.max_noise
-        if is_quiet and relative_drift(samples) <= 2 * arguments.max_noise:
+        has_blocks = len(samples) >= LEAST_BLOCKS * BLOCK_SAMPLES
+        is_quiet = relative_median_error_of_blocks(samples) <= arguments.max_noise
+        if has_blocks and is_quiet and relative_drift(samples) <= 2 * arguments.max_noise:
             return "noise"
     if is_full:
         return "samples"
@@ -165,7 +174,7 @@ def add_timing(record, samples, stop_reason, is_held=True):
     record["sampling"] = {
         "count": len(samples),
         "stop_reason": stop_reason,
-        "median_error": relative_median_error(samples),
+        "median_error": relative_median_error_of_blocks(samples),
         "flagged": 0,
         "held": is_held,
     }

@@ -166,13 +166,15 @@ class Records(unittest.TestCase):
 
     def test_sampling_ends_when_the_median_is_settled_or_when_it_may_not_go_on(self):
         arguments = torch_peers.make_parser().parse_args([])
-        quiet = [1.0 + 1e-4 * (i % 3) for i in range(20)]
+        quiet = [1.0 + 1e-4 * (i % 3) for i in range(50)]
         self.assertIsNone(peer_record.why_stop(quiet, 0.1, arguments))
         self.assertEqual(peer_record.why_stop(quiet, 0.5, arguments), "noise")
-        self.assertIsNone(peer_record.why_stop(quiet[:19], 0.1, arguments))
+        self.assertIsNone(peer_record.why_stop(quiet[:49], 0.5, arguments))
         self.assertEqual(peer_record.why_stop(quiet[:1], 10.0, arguments), "time")
-        drifting = [1.0] * 10 + [1.02] * 10
-        self.assertIsNone(peer_record.why_stop(drifting, 0.1, arguments))
+        drifting = [1.0] * 30 + [1.02] * 30
+        self.assertIsNone(peer_record.why_stop(drifting, 0.5, arguments))
+        swinging = ([1.0] * 10 + [1.1] * 10 + [1.05] * 10) * 3
+        self.assertIsNone(peer_record.why_stop(swinging, 0.5, arguments))
         never_settled = 50 * drifting + [2.0] * 900
         self.assertEqual(peer_record.why_stop(never_settled, 9.0, arguments), "samples")
 

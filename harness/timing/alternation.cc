@@ -31,7 +31,9 @@ bool may_stop(std::vector<Timing>& timings, double seconds, const TimingOptions&
 std::vector<Timing> sample_in_turns(std::span<const TakeSample> take_sample,
                                     const TimingOptions& options,
                                     const std::function<double()>& seconds) {
-  std::vector<Timing> timings(take_sample.size());
+  Timing none;
+  none.block_samples = options.block_samples;
+  std::vector<Timing> timings(take_sample.size(), none);
   do {
     for (std::size_t i = 0; i < timings.size(); ++i) {
       take_block(take_sample[i], options, seconds, timings[i]);

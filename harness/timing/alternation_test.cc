@@ -36,6 +36,7 @@ TimingOptions small_blocks() {
   options.min_seconds = 0;
   options.max_samples = 8;
   options.block_samples = 2;
+  options.min_blocks = 2;
   return options;
 }
 

@@ -73,6 +73,21 @@ double relative_median_error(std::span<const double> samples) {
          quantile(sorted, 0.5);
 }
 
+std::vector<double> block_medians(std::span<const double> samples, int block_samples) {
+  const auto size = static_cast<std::size_t>(block_samples);
+  std::vector<double> medians;
+  medians.reserve(samples.size() / size);
+  for (std::size_t first = 0; first + size <= samples.size(); first += size) {
+    medians.push_back(median_of(samples.subspan(first, size)));
+  }
+  return medians;
+}
+
+double relative_median_error_of_blocks(std::span<const double> samples, int block_samples) {
+  return std::max(relative_median_error(samples),
+                  relative_median_error(block_medians(samples, block_samples)));
+}
+
 double relative_drift(std::span<const double> samples) {
   if (samples.size() < 2) return 0.0;
   const std::size_t half = samples.size() / 2;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <span>
+#include <vector>
 
 #include "results/case_record.h"
 
@@ -22,6 +23,14 @@ double relative_deviation(std::span<const double> samples);
 /// interquartile range would have. Unlike the mean's it is not carried away by a few outliers. 0
 /// for fewer than two samples.
 double relative_median_error(std::span<const double> samples);
+
+/// Medians of consecutive blocks of so many samples; an incomplete one at the end is left out.
+std::vector<double> block_medians(std::span<const double> samples, int block_samples);
+
+/// relative_median_error() of the samples or of their block_medians(), whichever is larger. Samples
+/// that are taken one after the other see the same clock, and say less than as many apart: a card
+/// whose clock swings gives blocks that are quiet, and far from each other.
+double relative_median_error_of_blocks(std::span<const double> samples, int block_samples);
 
 /// |median of the second half - median of the first half| / median of all; the middle sample of an
 /// odd count is in neither. 0 for fewer than two samples.

@@ -16,9 +16,10 @@ namespace sparkbench {
 std::optional<std::string_view> why_stop(std::span<const double> samples_ms, double seconds,
                                          const TimingOptions& options);
 
-/// Whether the relative standard error of the median is at most `max_noise`, and the medians of the
-/// first and the second half differ by no more than twice that, as they would by chance: a clock
-/// that still falls makes a series that is quiet, and wrong. False for NaN and without samples.
-bool is_settled(std::span<const double> samples_ms, double max_noise);
+/// Whether there are the options' least blocks, relative_median_error_of_blocks() is
+/// at most options.max_noise, and the medians of the first and the second half differ by no more
+/// than twice that, as they would by chance: a clock that still falls makes a series that is quiet,
+/// and wrong. False for NaN.
+bool is_settled(std::span<const double> samples_ms, const TimingOptions& options);
 
 }  // namespace sparkbench

@@ -19,6 +19,7 @@ struct TimingOptions {
   double max_noise = 0.005;   // relative standard error of the median at which sampling may stop
   double max_seconds = 10.0;  // of sampling one case
   int block_samples = 10;     // of one contender in a row, when several take turns
+  int min_blocks = 5;         // of one contender: the clock may differ from block to block
 };
 
 /// One measurement of one contender.
@@ -33,6 +34,7 @@ struct Timing {
   std::string stop_reason;                        // "noise", "time" or "samples" (stop_rule.h)
   bool is_held = true;                            // launching was kept out of every sample
   std::optional<double> least_ms;                 // what a kernel that does nothing takes, so timed
+  int block_samples = 1;                          // that were taken in a row
 };
 
 }  // namespace sparkbench

@@ -60,7 +60,7 @@ void record_timing(const Timing& timing, const DeviceInfo& device, CaseRecord& r
   record.clock_mhz = summarize_clocks(timing.clocks_mhz);
   record.sampling = Sampling{
       static_cast<int>(timing.samples_ms.size()), timing.stop_reason,
-      relative_median_error(timing.samples_ms),
+      relative_median_error_of_blocks(timing.samples_ms, timing.block_samples),
       device.sm_clock_max_mhz ? count_throttled(timing.clocks_mhz, *device.sm_clock_max_mhz) : 0,
       timing.is_held};
   warn_of_sampling(record);
