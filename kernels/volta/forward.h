@@ -164,7 +164,7 @@ SPARK_DEVICE void attention_forward_two_buffers(Machine& machine, const ForwardP
   for (int g = 0; g < kRowGroups; ++g) {
     const int first_row = block.first_row + kWarpRows * machine.warp() + kGridRows * g;
     write_output<Config>(machine, params, block, first_row, state.softmax[g], state.o[g],
-                         *tiles.output(machine.warp(), g));
+                         output_tile<Config>(tiles.q, machine.warp(), g));
   }
 }
 

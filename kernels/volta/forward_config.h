@@ -62,12 +62,20 @@ struct ForwardConfig {
   using StagedKeys = StagedRows<KeyTile, kWarps>;
 };
 
+/// O of 16-row group g of a warp, in the place of its Q.
+template <class Config>
+SPARK_DEVICE OutputTile<Config::kHeadDim>& output_tile(typename Config::QueryTile& q, int warp,
+                                                       int g) {
+  auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
+  return *reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
+}
+
 /// All of a block's shared memory.
 template <class Config, KeyLoop kLoop = Config::kLoop>
 struct ForwardTiles;
 
-/// While a block works on one pair of K and V tiles, each warp
-/// fills its rows of the other; until then these rows are that warp's own.
+/// While a block works on one pair of K and V tiles, each warp fills its rows of the other; until
+/// then these rows are that warp's own.
 template <class Config>
 struct ForwardTiles<Config, KeyLoop::kTwoBuffers> {
   typename Config::QueryTile q;
@@ -81,12 +89,6 @@ struct ForwardTiles<Config, KeyLoop::kTwoBuffers> {
                   "a warp's rows hold the probabilities of 16 of its queries");
     auto& tile = g == 0 ? v[buffer] : k[buffer];
     return reinterpret_cast<ProbabilityTile<Config::kBlockN>*>(tile.chunk[kRows * warp]);
-  }
-
-  /// O of 16-row group g of a warp, in the place of its Q.
-  SPARK_DEVICE OutputTile<Config::kHeadDim>* output(int warp, int g) {
-    auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
-    return reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
   }
 };
 
@@ -109,12 +111,6 @@ struct ForwardTiles<Config, KeyLoop::kOneBuffer> {
         "a warp's rows hold the probabilities of its queries");
     return reinterpret_cast<Probabilities*>(k.chunk[kRows * warp]) + g;
   }
-
-  /// O of 16-row group g of a warp, in the place of its Q.
-  SPARK_DEVICE OutputTile<Config::kHeadDim>* output(int warp, int g) {
-    auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
-    return reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
-  }
 };
 
 /// Two tiles of K and V, and for each warp P of its 32 queries, in the place of its Q before the
@@ -135,12 +131,6 @@ struct ForwardTiles<Config, KeyLoop::kHeldQueries> {
                       sizeof(typename Config::QueryTile) / Config::kWarps,
                   "a warp's queries leave room for its probabilities");
     return reinterpret_cast<Probabilities*>(q.chunk[kWarpRows * warp]) + kRowGroups * pass + g;
-  }
-
-  /// O of 16-row group g of a warp.
-  SPARK_DEVICE OutputTile<Config::kHeadDim>* output(int warp, int g) {
-    auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
-    return reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
   }
 };
 

@@ -173,7 +173,7 @@ SPARK_DEVICE void attention_forward_one_buffer(Machine& machine, const ForwardPa
   for (int g = 0; g < kRowGroups; ++g) {  // line 16
     const int first_row = block.first_row + kWarpRows * machine.warp() + kGridRows * g;
     write_output<Config>(machine, params, block, first_row, state.rows.finished(machine, g),
-                         state.o[g], *tiles.output(machine.warp(), g));
+                         state.o[g], output_tile<Config>(tiles.q, machine.warp(), g));
   }
 }
 
