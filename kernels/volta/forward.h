@@ -42,25 +42,6 @@ struct ForwardState {
   AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
 };
 
-/// Line 1. Each warp fills its own rows of every tile.
-template <class Config, class Machine>
-SPARK_DEVICE void load_first_tiles(Machine& machine, const ForwardParams& params,
-                                   ForwardTiles<Config>& tiles) {
-  const ForwardBlock block = locate_block<Config>(machine, params);
-  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
-                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
-  StagedRows<typename Config::QueryTile, Config::kWarps> q;
-  q.load(machine,
-         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
-  q.store(machine, tiles.q);
-  typename Config::StagedKeys k, v;
-  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
-  v.load(machine, block.keys(params.tensors.v, 0, params.mask.seqlen_k));
-  k.store(machine, tiles.k[0]);
-  v.store(machine, tiles.v[0]);
-  machine.barrier();
-}
-
 /// Lines 5 to 8 for one 16-row group. `score` comes as scores.
 template <class Config, bool kIsMasked, class Machine>
 SPARK_DEVICE void probabilities_of_group(Machine& machine, const ForwardParams& params,
@@ -155,7 +136,7 @@ SPARK_DEVICE void attend(Machine& machine, const ForwardParams& params, ForwardT
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward_two_buffers(Machine& machine, const ForwardParams& params) {
   auto& tiles = machine.template shared<ForwardTiles<Config>>();
-  load_first_tiles<Config>(machine, params, tiles);
+  stage_first_tiles<Config>(machine, params, tiles);  // line 1
   ForwardState<Config> state;
   attend<Config, false>(machine, params, tiles, state);
   attend<Config, true>(machine, params, tiles, state);

@@ -1,4 +1,5 @@
-// Where a block of the forward kernel stands, and how it ends: what its loops over keys share.
+// Where a block of the forward kernel stands, how it begins and how it ends: what its loops over
+// keys share.
 #pragma once
 
 #include "kernels/tile/online_softmax.h"
@@ -41,6 +42,32 @@ SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardPara
   const int batch = machine.block(2), head = machine.block(1);
   return {batch, head, tile * Config::kBlockM, params.heads * Config::kHeadDim,
           row_offset(batch, 0, head, params.mask.seqlen_k, params.heads, Config::kHeadDim)};
+}
+
+/// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.
+template <class Config, class Machine>
+SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
+                                const ForwardBlock& block, typename Config::QueryTile& tile) {
+  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
+                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
+  StagedRows<typename Config::QueryTile, Config::kWarps> q;
+  q.load(machine,
+         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
+  q.store(machine, tile);
+}
+
+/// Q and the first K and V tiles to shared memory, where these have two buffers.
+template <class Config, class Machine>
+SPARK_DEVICE void stage_first_tiles(Machine& machine, const ForwardParams& params,
+                                    ForwardTiles<Config>& tiles) {
+  const ForwardBlock block = locate_block<Config>(machine, params);
+  stage_queries<Config>(machine, params, block, tiles.q);
+  typename Config::StagedKeys k, v;
+  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
+  v.load(machine, block.keys(params.tensors.v, 0, params.mask.seqlen_k));
+  k.store(machine, tiles.k[0]);
+  v.store(machine, tiles.v[0]);
+  machine.barrier();
 }
 
 /// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)

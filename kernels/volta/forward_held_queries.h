@@ -69,25 +69,6 @@ struct HeldState {
   AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
 };
 
-/// Line 1, to shared memory. Each warp fills its own rows of every tile.
-template <class Config, class Machine>
-SPARK_DEVICE void stage_first_tiles(Machine& machine, const ForwardParams& params,
-                                    ForwardTiles<Config>& tiles) {
-  const ForwardBlock block = locate_block<Config>(machine, params);
-  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
-                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
-  StagedRows<typename Config::QueryTile, Config::kWarps> q;
-  q.load(machine,
-         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
-  q.store(machine, tiles.q);
-  typename Config::StagedKeys k, v;
-  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
-  v.load(machine, block.keys(params.tensors.v, 0, params.mask.seqlen_k));
-  k.store(machine, tiles.k[0]);
-  v.store(machine, tiles.v[0]);
-  machine.barrier();
-}
-
 /// Line 1, to registers.
 template <class Config, class Machine>
 SPARK_DEVICE void hold_queries(Machine& machine, ForwardTiles<Config>& tiles,
@@ -241,7 +222,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void attention_forward_held_queries(Machine& machine, const ForwardParams& params) {
   auto& tiles = machine.template shared<ForwardTiles<Config>>();
   HeldState<Config> state;
-  stage_first_tiles<Config>(machine, params, tiles);
+  stage_first_tiles<Config>(machine, params, tiles);  // line 1
   hold_queries<Config>(machine, tiles, state);
   state.at = first_places<Config>(machine, params);
   state.warp_end = keys_of_warp<Config>(machine, params);

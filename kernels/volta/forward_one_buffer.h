@@ -40,12 +40,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void load_query_and_first_keys(Machine& machine, const ForwardParams& params,
                                             ForwardTiles<Config>& tiles) {
   const ForwardBlock block = locate_block<Config>(machine, params);
-  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
-                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
-  StagedRows<typename Config::QueryTile, Config::kWarps> q;
-  q.load(machine,
-         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
-  q.store(machine, tiles.q);
+  stage_queries<Config>(machine, params, block, tiles.q);
   typename Config::StagedKeys k;
   k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
   k.store(machine, tiles.k);
