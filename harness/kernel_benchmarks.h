@@ -1,5 +1,5 @@
 // The cases of a sweep as benchmarks of Google Benchmark: its filters, repetitions, output formats
-// and compare.py, over the measurement of harness/case_runner.h.
+// and compare.py, over the measurement of harness/cases/case_runner.h.
 #pragma once
 
 #include "harness/session/planned_sweep.h"

@@ -43,7 +43,7 @@ def relative_deviation(samples):
 
 
 def relative_median_error(samples):
-    """Standard error of the median / median, from the quartiles, as harness/statistics.h."""
+    """Standard error of the median / median, from the quartiles, as harness/timing/statistics.h."""
     if len(samples) < 2:
         return 0.0
     ordered = sorted(samples)
@@ -69,7 +69,8 @@ def relative_drift(samples):
 
 
 def why_stop(samples, seconds, arguments):
-    """"time", "noise", "samples", or None to go on: the rule of harness/stop_rule.h."""
+    """"time", "noise", "samples", or None to go on: the rule of
+    harness/timing/stop_rule.h."""
     is_full = len(samples) >= MAX_SAMPLES
     is_enough = len(samples) >= arguments.min_samples and seconds >= MIN_SECONDS
     if is_full or is_enough:

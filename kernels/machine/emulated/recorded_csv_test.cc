@@ -3,22 +3,13 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <stdexcept>
+
+#include "kernels/machine/emulated/test_errors.h"
 
 namespace sparkbench {
 namespace {
 
 const CsvPlace kPlace = {"x.csv", 7, "b"};
-
-template <class Function>
-std::string error_of(Function function) {
-  try {
-    function();
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "no error";
-}
 
 TEST(RecordedCsv, ReadsLinesOfEitherEnd) {
   std::istringstream in("a,b\r\n\nc");

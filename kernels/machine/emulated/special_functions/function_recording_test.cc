@@ -3,7 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <stdexcept>
+
+#include "kernels/machine/emulated/test_errors.h"
 
 namespace sparkbench {
 namespace {
@@ -13,14 +14,9 @@ FunctionRecording read(const std::string& text) {
   return read_function_recording(in, "x.csv");
 }
 
-/// The message of the std::runtime_error that reading `text` throws.
-std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "no error";
+/// The message of the error that reading `text` gives.
+std::string error_of_reading(const std::string& text) {
+  return error_of([&] { read(text); });
 }
 
 TEST(FunctionRecording, HasAColumnForEachFunctionInAnyOrder) {
@@ -34,18 +30,20 @@ TEST(FunctionRecording, HasAColumnForEachFunctionInAnyOrder) {
 }
 
 TEST(FunctionRecording, IsRefusedWithFileLineAndColumn) {
-  EXPECT_EQ(error_of(""), "x.csv: empty file");
-  EXPECT_EQ(error_of("x,rcp_rn\n"), "x.csv: no rows after the header");
-  EXPECT_EQ(error_of("rcp_rn\n"), "x.csv: line 1, column x: header has 'rcp_rn' there");
-  EXPECT_EQ(error_of("x\n0\n"), "x.csv: line 1, column x: no function after it");
-  EXPECT_EQ(error_of("x,sin\n"), "x.csv: line 1, column sin: no special function has that name");
-  EXPECT_EQ(error_of("x,rcp_rn,rcp_rn\n"), "x.csv: line 1, column rcp_rn: twice in the header");
-  EXPECT_EQ(error_of("x,rcp_rn\n0\n"), "x.csv: line 2, column rcp_rn: missing");
-  EXPECT_EQ(error_of("x,rcp_rn\n0,0,0\n"),
+  EXPECT_EQ(error_of_reading(""), "x.csv: empty file");
+  EXPECT_EQ(error_of_reading("x,rcp_rn\n"), "x.csv: no rows after the header");
+  EXPECT_EQ(error_of_reading("rcp_rn\n"), "x.csv: line 1, column x: header has 'rcp_rn' there");
+  EXPECT_EQ(error_of_reading("x\n0\n"), "x.csv: line 1, column x: no function after it");
+  EXPECT_EQ(error_of_reading("x,sin\n"),
+            "x.csv: line 1, column sin: no special function has that name");
+  EXPECT_EQ(error_of_reading("x,rcp_rn,rcp_rn\n"),
+            "x.csv: line 1, column rcp_rn: twice in the header");
+  EXPECT_EQ(error_of_reading("x,rcp_rn\n0\n"), "x.csv: line 2, column rcp_rn: missing");
+  EXPECT_EQ(error_of_reading("x,rcp_rn\n0,0,0\n"),
             "x.csv: line 2, column rcp_rn: 1 more fields after it than the header has");
-  EXPECT_EQ(error_of("x,rcp_rn\n0,0g\n"),
+  EXPECT_EQ(error_of_reading("x,rcp_rn\n0,0g\n"),
             "x.csv: line 2, column rcp_rn: '0g' is not a hexadecimal number");
-  EXPECT_EQ(error_of("x,rcp_rn\n000000000,0\n"),
+  EXPECT_EQ(error_of_reading("x,rcp_rn\n000000000,0\n"),
             "x.csv: line 2, column x: '000000000' has more than 8 digits");
 }
 

@@ -3,8 +3,9 @@
 #include <gtest/gtest.h>
 
 #include <sstream>
-#include <stdexcept>
 #include <string>
+
+#include "kernels/machine/emulated/test_errors.h"
 
 namespace sparkbench {
 namespace {
@@ -18,14 +19,9 @@ std::vector<VectorRow> read(const std::string& text) {
   return read_vector_file(in, "x.csv");
 }
 
-/// The message of the std::runtime_error that reading `text` throws.
-std::string error_of(const std::string& text) {
-  try {
-    read(text);
-  } catch (const std::runtime_error& error) {
-    return error.what();
-  }
-  return "no error";
+/// The message of the error that reading `text` gives.
+std::string error_of_reading(const std::string& text) {
+  return error_of([&] { read(text); });
 }
 
 TEST(VectorFile, ReadsRowsWithTheirBits) {
@@ -52,51 +48,51 @@ TEST(VectorFile, ReadsAKindAndWindowsLineEnds) {
 }
 
 TEST(VectorFile, RefusesAnEmptyFileAndAHeaderAlone) {
-  EXPECT_EQ(error_of(""), "x.csv: empty file");
-  EXPECT_EQ(error_of(kHeader), "x.csv: no rows after the header");
+  EXPECT_EQ(error_of_reading(""), "x.csv: empty file");
+  EXPECT_EQ(error_of_reading(kHeader), "x.csv: no rows after the header");
 }
 
 TEST(VectorFile, NamesAColumnThatTheHeaderLacks) {
-  EXPECT_EQ(error_of("a0,a1,a2,a3,b0,b1,b2,b3,c_f32,c_f16,d_f16\n"),
+  EXPECT_EQ(error_of_reading("a0,a1,a2,a3,b0,b1,b2,b3,c_f32,c_f16,d_f16\n"),
             "x.csv: line 1, column d_f32: header has 'c_f16' there");
-  EXPECT_EQ(error_of("a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16\n"),
+  EXPECT_EQ(error_of_reading("a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16\n"),
             "x.csv: line 1, column d_f16: header has '' there");
-  EXPECT_EQ(error_of("kind,c_f32,d_f32,c_f16,d_f16\n"),
+  EXPECT_EQ(error_of_reading("kind,c_f32,d_f32,c_f16,d_f16\n"),
             "x.csv: line 1, column a0: 0 terms, expected a multiple of 4");
 }
 
 TEST(VectorFile, RefusesUnequalNumbersOfAAndB) {
-  EXPECT_EQ(error_of("a0,a1,a2,a3,b0,b1,b2,c_f32,d_f32,c_f16,d_f16\n"),
+  EXPECT_EQ(error_of_reading("a0,a1,a2,a3,b0,b1,b2,c_f32,d_f32,c_f16,d_f16\n"),
             "x.csv: line 1, column b3: header has 'c_f32' there");
-  EXPECT_EQ(error_of("a0,a1,a2,b0,b1,b2,c_f32,d_f32,c_f16,d_f16\n"),
+  EXPECT_EQ(error_of_reading("a0,a1,a2,b0,b1,b2,c_f32,d_f32,c_f16,d_f16\n"),
             "x.csv: line 1, column a0: 3 terms, expected a multiple of 4");
 }
 
 TEST(VectorFile, RefusesAColumnTooMany) {
-  EXPECT_EQ(error_of(kHeader.substr(0, kHeader.size() - 1) + ",extra\n"),
+  EXPECT_EQ(error_of_reading(kHeader.substr(0, kHeader.size() - 1) + ",extra\n"),
             "x.csv: line 1, column extra: unknown column");
 }
 
 TEST(VectorFile, NamesTheLineAndColumnOfAWrongField) {
   const std::string good = kHeader + kRow;
-  EXPECT_EQ(error_of(good + "3c00,4000,xyz,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
+  EXPECT_EQ(error_of_reading(good + "3c00,4000,xyz,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
             "x.csv: line 3, column a2: 'xyz' is not a hexadecimal number");
-  EXPECT_EQ(error_of(good + "3c00,4000,,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
+  EXPECT_EQ(error_of_reading(good + "3c00,4000,,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
             "x.csv: line 3, column a2: '' is not a hexadecimal number");
-  EXPECT_EQ(error_of(good + "3c00,4000,-1,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
+  EXPECT_EQ(error_of_reading(good + "3c00,4000,-1,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
             "x.csv: line 3, column a2: '-1' is not a hexadecimal number");
-  EXPECT_EQ(error_of(good + "3c00,4000,0,0,13c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
+  EXPECT_EQ(error_of_reading(good + "3c00,4000,0,0,13c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
             "x.csv: line 3, column b0: '13c00' has more than 4 digits");
-  EXPECT_EQ(error_of(good + "3c00,4000,0,0,3c00,3c00,0,0,3f8000000,40800000,3c00,4400\n"),
+  EXPECT_EQ(error_of_reading(good + "3c00,4000,0,0,3c00,3c00,0,0,3f8000000,40800000,3c00,4400\n"),
             "x.csv: line 3, column c_f32: '3f8000000' has more than 8 digits");
 }
 
 TEST(VectorFile, NamesTheLineOfARowTooShortOrTooLong) {
-  EXPECT_EQ(error_of(kHeader + "3c00,4000,0,0,3c00,3c00,0,0,3f800000,40800000,3c00\n"),
+  EXPECT_EQ(error_of_reading(kHeader + "3c00,4000,0,0,3c00,3c00,0,0,3f800000,40800000,3c00\n"),
             "x.csv: line 2, column d_f16: missing");
-  EXPECT_EQ(error_of(kHeader + kRow.substr(0, kRow.size() - 1) + ",0,0\n"),
+  EXPECT_EQ(error_of_reading(kHeader + kRow.substr(0, kRow.size() - 1) + ",0,0\n"),
             "x.csv: line 2, column d_f16: 2 more fields after it than the header has");
-  EXPECT_EQ(error_of(kHeader + "\n" + kRow), "x.csv: line 2, column a1: missing");
+  EXPECT_EQ(error_of_reading(kHeader + "\n" + kRow), "x.csv: line 2, column a1: missing");
 }
 
 TEST(Replay, CountsWhatIsReproducedInEachAccumulator) {
