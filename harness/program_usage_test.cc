@@ -102,6 +102,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"SeedNegative", "sweep --seed -1", 2, "--seed", "'-1' is negative"},
         Refusal{"OneSample", "sweep --min-samples 1", 2, "--min-samples", "2"},
         Refusal{"NoiseNan", "sweep --max-noise nan", 2, "--max-noise", "nan"},
+        Refusal{"DutyCycleZero", "sweep --duty-cycle 0", 2, "--duty-cycle", "0.01"},
         Refusal{"ToleranceNan", "sweep --tolerance-ratio nan", 2, "--tolerance-ratio", "nan"},
         Refusal{"Tag", "sweep --tag night", 2, "--tag: 'night'", "KEY=VALUE"},
         Refusal{"AccuracyUnverified", "accuracy --no-verify", 2, "--no-verify", "verify"},

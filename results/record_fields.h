@@ -259,6 +259,7 @@ void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
   visit("max_seconds", m.max_seconds);
   visit("held", m.held);
   visit("block_samples", m.block_samples);
+  visit("duty_cycle", m.duty_cycle);
   visit("timeout_s", m.timeout_s);
   visit("statistic", m.statistic);
   visit("flop_convention", m.flop_convention);

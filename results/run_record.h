@@ -72,6 +72,7 @@ struct Method {
   std::optional<double> min_seconds, max_seconds;  // of sampling a case
   std::optional<bool> held;                        // the stream, while a sample is queued
   std::optional<int> block_samples;  // in a row, where kernel and reference take turns
+  std::optional<double> duty_cycle;  // part of the time that the GPU is busy, at most
   std::optional<double> timeout_s;
   std::optional<std::string> statistic;  // "median"
   std::string flop_convention;

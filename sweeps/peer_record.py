@@ -11,7 +11,7 @@ import statistics
 MAX_SAMPLES = 1000
 MIN_SECONDS = 0.3  # of sampling one case
 MAX_SECONDS = 10.0
-BLOCK_SAMPLES = 10  # that are queued together
+BLOCK_SAMPLES = 10  # whose median the stop rule asks to repeat
 LEAST_BLOCKS = 5
 NORMAL_QUARTILE_RANGE = 1.3489795  # third quartile - first, of a standard normal distribution
 MASK_WARNING = {
@@ -220,7 +220,8 @@ def describe_sampling(arguments, l2_bytes):
     """What Triton's do_bench does of it is Triton's to say: null."""
     if arguments.timer == "do_bench":
         names = "cache flush_bytes warmup_ms min_samples max_noise min_seconds max_seconds"
-        return {**dict.fromkeys([*names.split(), "block_samples"]), "held": False}
+        names += " block_samples duty_cycle"
+        return {**dict.fromkeys(names.split()), "held": False}
     return {
         "cache": arguments.cache,
         "flush_bytes": 2 * l2_bytes if arguments.cache == "cold" else 0,
@@ -231,6 +232,7 @@ def describe_sampling(arguments, l2_bytes):
         "max_seconds": MAX_SECONDS,
         "held": True,
         "block_samples": BLOCK_SAMPLES,
+        "duty_cycle": arguments.duty_cycle,
     }
 
 

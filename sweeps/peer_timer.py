@@ -5,6 +5,21 @@ import time
 import peer_record
 
 
+def sample_until_settled(take_sample, arguments, clock=time.perf_counter, sleep=time.sleep):
+    """(samples in ms, what ended the sampling): harness/timing/alternation.h for one contender."""
+    samples, begin = [], clock()
+    while True:
+        sample_begin = clock()
+        samples.append(take_sample())
+        busy = clock() - sample_begin
+        sleep(busy / arguments.duty_cycle - busy)
+        seconds = clock() - begin
+        ends_block = len(samples) % peer_record.BLOCK_SAMPLES == 0
+        if ends_block or seconds >= peer_record.MAX_SECONDS:
+            if stop_reason := peer_record.why_stop(samples, seconds, arguments):
+                return samples, stop_reason
+
+
 class Timer:
     """Times what a function enqueues, as harness/timing/gpu_timer.h does."""
 
@@ -13,20 +28,17 @@ class Timer:
         l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
         self.flush = torch.empty(2 * l2_bytes, dtype=torch.uint8, device="cuda")
 
-    def sample_batch(self, launch, hold_cycles):
+    def take_sample(self, launch, hold_cycles):
         """The stream is held until all is queued, so that no launch latency is timed."""
-        event = self.torch.cuda.Event
-        starts = [event(enable_timing=True) for _ in range(peer_record.BLOCK_SAMPLES)]
-        stops = [event(enable_timing=True) for _ in range(peer_record.BLOCK_SAMPLES)]
+        start, stop = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
+        if self.arguments.cache == "cold":
+            self.flush.zero_()
         self.torch.cuda._sleep(hold_cycles)
-        for start, stop in zip(starts, stops):
-            if self.arguments.cache == "cold":
-                self.flush.zero_()
-            start.record()
-            launch()
-            stop.record()
+        start.record()
+        launch()
+        stop.record()
         self.torch.cuda.synchronize()
-        return [start.elapsed_time(stop) for start, stop in zip(starts, stops)]
+        return start.elapsed_time(stop)
 
     def warm_up(self, launch):
         """Seconds that one launch takes the host."""
@@ -42,13 +54,8 @@ class Timer:
     def time(self, launch):
         """(samples in ms, what ended the sampling)."""
         clock_hz = 2e9  # no slower than any GPU's: the hold is at least as long as it should be
-        hold_cycles = int(2 * peer_record.BLOCK_SAMPLES * (self.warm_up(launch) + 50e-6) * clock_hz)
-        samples, stop_reason, begin = [], None, time.perf_counter()
-        while stop_reason is None:
-            samples += self.sample_batch(launch, hold_cycles)
-            seconds = time.perf_counter() - begin
-            stop_reason = peer_record.why_stop(samples, seconds, self.arguments)
-        return samples, stop_reason
+        hold_cycles = int(2 * (self.warm_up(launch) + 50e-6) * clock_hz)
+        return sample_until_settled(lambda: self.take_sample(launch, hold_cycles), self.arguments)
 
 
 class DoBenchTimer:

@@ -252,6 +252,14 @@ def load_torch():
     return torch
 
 
+def duty_cycle(text):
+    """In (0, 1]."""
+    value = float(text)
+    if not 0.01 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}' is outside 0.01 to 1")
+    return value
+
+
 def make_parser():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     peer_cases.add_axis_flags(parser, list(KERNELS))
@@ -266,6 +274,9 @@ def make_parser():
     parser.add_argument("--warmup-ms", type=float, default=25.0)
     parser.add_argument("--min-samples", type=int, default=20)
     parser.add_argument("--max-noise", type=float, default=0.005)
+    parser.add_argument(
+        "--duty-cycle", type=duty_cycle, default=0.5, help="busy part of the time"
+    )
     parser.add_argument("--tolerance-ratio", type=float, default=2.0)
     parser.add_argument("--no-verify", action="store_true")
     parser.add_argument("--json", help="write the record; '-' is the standard output")

@@ -16,6 +16,7 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import peer_cases
 import peer_record
+import peer_timer
 import torch_peers
 
 SCHEMA = json.loads((HERE.parent / "results" / "sparkbench.run.schema.json").read_text("utf-8"))
@@ -186,6 +187,33 @@ class Records(unittest.TestCase):
     def test_hashes_are_fnv1a_of_64_bits(self):
         self.assertEqual(peer_record.fnv1a(""), "cbf29ce484222325")
         self.assertEqual(peer_record.fnv1a("a"), "af63dc4c8601ec8c")
+
+
+class Sampling(unittest.TestCase):
+    def test_the_gpu_rests_after_each_sample_to_keep_the_duty_cycle(self):
+        now, rested = [0.0], []
+
+        def take_sample():
+            now[0] += 0.01
+            return 9.9
+
+        def sleep(seconds):
+            rested.append(seconds)
+            now[0] += seconds
+
+        arguments = torch_peers.make_parser().parse_args(["--duty-cycle", "0.25"])
+        samples, stop_reason = peer_timer.sample_until_settled(
+            take_sample, arguments, lambda: now[0], sleep
+        )
+        self.assertEqual((samples, stop_reason), ([9.9] * 50, "noise"))
+        self.assertEqual(len(rested), 50)
+        for seconds in rested:
+            self.assertAlmostEqual(seconds, 0.03)
+
+    def test_a_duty_cycle_outside_0_01_to_1_is_refused(self):
+        for text in ("0", "1.5", "nan", "half"):
+            with self.subTest(text), self.assertRaises(SystemExit):
+                torch_peers.make_parser().parse_args(["--duty-cycle", text])
 
 
 class Verdicts(unittest.TestCase):

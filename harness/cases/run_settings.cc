@@ -42,6 +42,7 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
   settings.timing.flushes_l2 = options.cache == "cold";
   settings.timing.min_samples = options.min_samples;
   settings.timing.max_noise = options.max_noise;
+  settings.timing.duty_cycle = options.duty_cycle;
 
   Method& method = settings.method;
   method.flop_convention = kFlopConvention;
@@ -62,6 +63,7 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
     method.max_seconds = settings.timing.max_seconds;
     method.held = settings.timing.holds_stream;
     method.block_samples = settings.timing.block_samples;
+    method.duty_cycle = options.duty_cycle;
     method.statistic = "median";
   }
   return settings;

@@ -73,6 +73,12 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->check(within(1e-6, 1.0))
       ->capture_default_str();
   command
+      .add_option("--duty-cycle", options.duty_cycle,
+                  "part of the time that the GPU is busy while a case is timed")
+      ->group(group)
+      ->check(within(0.01, 1.0))
+      ->capture_default_str();
+  command
       .add_option("--tolerance-ratio", options.tolerance_ratio,
                   "error allowed, in errors of the unfused computation")
       ->group(group)

@@ -22,6 +22,7 @@ struct SweepOptions {
   std::string cache = "cold";
   int min_samples = 20;
   double max_noise = 0.005;
+  double duty_cycle = 0.5;
   double tolerance_ratio = 2.0;
   double timeout_s = 600.0;  // that a case may take in a worker
   bool is_deterministic = false;

@@ -63,6 +63,7 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
       {"cache", options.cache},
       {"min_samples", std::to_string(options.min_samples)},
       {"max_noise", fmt::format("{}", options.max_noise)},
+      {"duty_cycle", fmt::format("{}", options.duty_cycle)},
       {"tolerance_ratio", fmt::format("{}", options.tolerance_ratio)},
       {"deterministic", options.is_deterministic ? "true" : "false"},
       {"verify", options.skips_verification ? "false" : "true"},

@@ -6,12 +6,15 @@ namespace sparkbench {
 namespace {
 
 void take_block(const TakeSample& take_sample, const TimingOptions& options,
-                const std::function<double()>& seconds, Timing& timing) {
+                const SamplingClock& clock, Timing& timing) {
   for (int i = 0; i < options.block_samples; ++i) {
-    if (!timing.samples_ms.empty() && seconds() >= options.max_seconds) return;
+    const double begin = clock.seconds();
+    if (!timing.samples_ms.empty() && begin >= options.max_seconds) return;
     const TimedSample sample = take_sample();
     timing.samples_ms.push_back(sample.ms);
     timing.clocks_mhz.push_back(sample.clock_mhz);
+    const double busy = clock.seconds() - begin;
+    clock.rest_for(busy / options.duty_cycle - busy);
   }
 }
 
@@ -29,16 +32,15 @@ bool may_stop(std::vector<Timing>& timings, double seconds, const TimingOptions&
 }  // namespace
 
 std::vector<Timing> sample_in_turns(std::span<const TakeSample> take_sample,
-                                    const TimingOptions& options,
-                                    const std::function<double()>& seconds) {
+                                    const TimingOptions& options, const SamplingClock& clock) {
   Timing none;
   none.block_samples = options.block_samples;
   std::vector<Timing> timings(take_sample.size(), none);
   do {
     for (std::size_t i = 0; i < timings.size(); ++i) {
-      take_block(take_sample[i], options, seconds, timings[i]);
+      take_block(take_sample[i], options, clock, timings[i]);
     }
-  } while (!may_stop(timings, seconds(), options));
+  } while (!may_stop(timings, clock.seconds(), options));
   return timings;
 }
 

@@ -21,13 +21,21 @@ class Scene {
   }
   std::vector<Timing> sample(const std::vector<TakeSample>& contenders,
                              const TimingOptions& options) {
-    return sample_in_turns(contenders, options, [this] { return seconds_; });
+    return sample_in_turns(contenders, options,
+                           {[this] { return seconds_; },
+                            [this](double seconds) {
+                              seconds_ += seconds;
+                              rested_ += seconds;
+                            }});
   }
   const std::string& turns() const { return turns_; }
+  double seconds() const { return seconds_; }
+  double rested() const { return rested_; }
 
  private:
   std::string turns_;
   double seconds_ = 0;
+  double rested_ = 0;
 };
 
 TimingOptions small_blocks() {
@@ -66,11 +74,30 @@ TEST(SampleInTurns, StopsWithinABlockWhenTheTimeIsUpButNotBeforeEveryoneHadATurn
   Scene scene;
   TimingOptions options = small_blocks();
   options.max_seconds = 2.5;
+  options.duty_cycle = 1;
   const auto timings =
       scene.sample({scene.contender('k', {3000}), scene.contender('r', {1000})}, options);
   EXPECT_EQ(scene.turns(), "kr");
   EXPECT_EQ(timings[0].stop_reason, "time");
   EXPECT_EQ(timings[1].stop_reason, "time");
+}
+
+TEST(SampleInTurns, RestsAfterEverySampleToKeepTheDutyCycle) {
+  Scene scene;
+  TimingOptions options = small_blocks();
+  options.duty_cycle = 0.25;
+  scene.sample({scene.contender('k', {1}), scene.contender('r', {5})}, options);
+  EXPECT_EQ(scene.turns(), "kkrrkkrr");
+  EXPECT_NEAR(scene.seconds(), 4 * (1 + 5) * 1e-3 / 0.25, 1e-9);
+  EXPECT_NEAR(scene.rested(), 0.75 * scene.seconds(), 1e-9);
+}
+
+TEST(SampleInTurns, RestsNeverAtAFullDutyCycle) {
+  Scene scene;
+  TimingOptions options = small_blocks();
+  options.duty_cycle = 1;
+  scene.sample({scene.contender('k', {1})}, options);
+  EXPECT_EQ(scene.rested(), 0);
 }
 
 TEST(SampleInTurns, TakesOneContenderAlone) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <thread>
 
 #include "harness/timing/alternation.h"
 
@@ -81,8 +82,11 @@ std::vector<Timing> GpuTimer::time(std::span<const Launch> launches, const Timin
     take_sample.push_back([&] { return sample(one, options.flushes_l2); });
   }
   const Stopwatch watch;
+  const auto rest_for = [](double seconds) {
+    std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  };
   std::vector<Timing> timings =
-      sample_in_turns(take_sample, options, [&watch] { return watch.seconds(); });
+      sample_in_turns(take_sample, options, {[&watch] { return watch.seconds(); }, rest_for});
   for (std::size_t i = 0; i < timings.size(); ++i) {
     timings[i].is_held = timed[i].is_held;
     timings[i].least_ms = least_ms;

@@ -20,6 +20,7 @@ struct TimingOptions {
   double max_seconds = 10.0;  // of sampling one case
   int block_samples = 10;     // of one contender in a row, when several take turns
   int min_blocks = 5;         // of one contender: the clock may differ from block to block
+  double duty_cycle = 0.5;    // part of the time that the GPU is busy; it rests after each sample
 };
 
 /// One measurement of one contender.
