@@ -1,9 +1,10 @@
-// Matrix products of all heads of one batch element, by cuBLAS with fp32 accumulators.
+// Matrix products of all heads of all batch elements, by cuBLAS with fp32 accumulators.
 #pragma once
 
 #include <cublas_v2.h>
 #include <cuda_fp16.h>
 
+#include <cstddef>
 #include <stdexcept>
 #include <string>
 #include <utility>
@@ -22,15 +23,15 @@ inline void check_cublas(cublasStatus_t status, const char* call) {
   throw std::runtime_error(what);
 }
 
-/// A matrix [rows, columns] of every head, row-major in GPU memory: element (i, j) of head h is
-/// data[h * head_stride + i * row_stride + j], or, transposed, that is element (j, i).
+/// A matrix [rows, columns] of every head, row-major in GPU memory: element (i, j) of the n-th is
+/// of_head[n][i * row_stride + j], or, transposed, that is element (j, i). The pointers lie in GPU
+/// memory too (head_pointers.cuh).
 template <class T>
 struct HeadMatrices {
-  T* data;
+  std::byte* const* of_head;
   int rows;
   int columns;
   int row_stride;
-  long long head_stride;
   bool is_transposed = false;
 };
 
@@ -41,27 +42,31 @@ HeadMatrices<T> transposed(HeadMatrices<T> matrices) {
   return matrices;
 }
 
-inline cudaDataType_t cublas_type(const __half*) { return CUDA_R_16F; }
-inline cudaDataType_t cublas_type(const float*) { return CUDA_R_32F; }
+template <class T>
+inline constexpr cudaDataType_t kCublasType = CUDA_R_32F;
+template <>
+inline constexpr cudaDataType_t kCublasType<__half> = CUDA_R_16F;
 
 struct HeadMatmul {
   cublasHandle_t handle;
-  int heads;
+  int count;  // of heads, those of all batch elements
 
   /// C = alpha * A B, alpha applied in fp32 before C is rounded. C is not transposed.
-  template <class A, class B, class C>
-  void operator()(float alpha, const HeadMatrices<A>& a, const HeadMatrices<B>& b,
-                  const HeadMatrices<C>& c) const {
+  template <class T>
+  void operator()(float alpha, const HeadMatrices<T>& a, const HeadMatrices<T>& b,
+                  const HeadMatrices<T>& c) const {
     // cuBLAS is column-major: to it our C is its transpose, B^T A^T.
     const float beta = 0.0f;
     const auto op = [](bool is_transposed) { return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
-    check_cublas(
-        cublasGemmStridedBatchedEx(
-            handle, op(b.is_transposed), op(a.is_transposed), c.columns, c.rows, a.columns, &alpha,
-            b.data, cublas_type(b.data), b.row_stride, b.head_stride, a.data, cublas_type(a.data),
-            a.row_stride, a.head_stride, &beta, c.data, cublas_type(c.data), c.row_stride,
-            c.head_stride, heads, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-        "cublasGemmStridedBatchedEx");
+    const auto inputs = [](const HeadMatrices<T>& m) {
+      return reinterpret_cast<const void* const*>(m.of_head);
+    };
+    check_cublas(cublasGemmBatchedEx(handle, op(b.is_transposed), op(a.is_transposed), c.columns,
+                                     c.rows, a.columns, &alpha, inputs(b), kCublasType<T>,
+                                     b.row_stride, inputs(a), kCublasType<T>, a.row_stride, &beta,
+                                     reinterpret_cast<void* const*>(c.of_head), kCublasType<T>,
+                                     c.row_stride, count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+                 "cublasGemmBatchedEx");
   }
 };
 

@@ -30,6 +30,7 @@ struct Layout {
     dropped_p = place(score_bytes);
     p = is_training && problem.dropout().threshold != 0 ? place(score_bytes) : dropped_p;
     dp = place(is_training ? score_bytes : 0);
+    head_pointers = place(head_pointer_bytes(problem.batch, problem.heads));
     cublas = place(kCublasWorkspaceBytes);
     const std::size_t q_bytes = is_wide ? problem.q_elements() * sizeof(float) : 0;
     const std::size_t k_bytes = is_wide ? problem.k_elements() * sizeof(float) : 0;
@@ -44,7 +45,7 @@ struct Layout {
   }
 
   std::size_t row_stride;  // elements
-  std::size_t dropped_p, p, dp, cublas;
+  std::size_t dropped_p, p, dp, head_pointers, cublas;
   std::size_t q, k, v, o, d_o, dq, dk, dv;  // fp32 copies
   std::size_t total = 0;
 
@@ -59,7 +60,8 @@ struct Layout {
 template <class T>
 UnfusedWorkspace<T> workspace_of(const Layout& layout, std::byte* base) {
   const auto part = [base](std::size_t offset) { return reinterpret_cast<T*>(base + offset); };
-  return {layout.row_stride, part(layout.dropped_p), part(layout.p), part(layout.dp)};
+  return {layout.row_stride, part(layout.dropped_p), part(layout.p), part(layout.dp),
+          reinterpret_cast<std::byte**>(base + layout.head_pointers)};
 }
 
 }  // namespace

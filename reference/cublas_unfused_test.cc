@@ -83,6 +83,20 @@ TEST_F(CublasUnfusedTest, SecondForwardGivesTheSameBits) {
   }
 }
 
+// More than the 65535 blocks that a grid's second and third dimension may have.
+TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
+  Problem problem;
+  problem.batch = 70000;
+  problem.seqlen_q = problem.seqlen_k = 8;
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const ExactRows exact = exact_forward(problem, inputs.view(), all_rows(problem));
+  for (const auto precision : {UnfusedPrecision::kFp16, UnfusedPrecision::kFp32}) {
+    const ErrorMetrics metrics = error_metrics(run_on_gpu(problem, inputs, precision).rows, exact);
+    EXPECT_EQ(metrics.nonfinite, 0u);
+    EXPECT_LE(metrics.rel_l2, 0x1p-10);
+  }
+}
+
 TEST_F(CublasUnfusedTest, AWorkspaceLargerThanTheDeviceIsAnException) {
   Problem problem;
   problem.heads = 64;
@@ -91,16 +105,17 @@ TEST_F(CublasUnfusedTest, AWorkspaceLargerThanTheDeviceIsAnException) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-TEST(CublasUnfusedWorkspace, IsScoresAndCublasAndInFp32TheWidenedTensors) {
+TEST(CublasUnfusedWorkspace, IsScoresAndPointersAndCublasAndInFp32TheWidenedTensors) {
   Problem problem;
   problem.heads = 2;
   problem.seqlen_q = 128;
-  problem.seqlen_k = 100;  // rows of S padded to 104 halves, 100 floats
+  problem.seqlen_k = 100;            // rows of S padded to 104 halves, 100 floats
+  const std::size_t pointers = 256;  // 9 arrays of 2, rounded up
   const std::size_t cublas_bytes = std::size_t{32} << 20;
   EXPECT_EQ(cublas_unfused_workspace_bytes(problem, UnfusedPrecision::kFp16),
-            2 * 128 * 104 * 2 + cublas_bytes);
+            2 * 128 * 104 * 2 + pointers + cublas_bytes);
   EXPECT_EQ(cublas_unfused_workspace_bytes(problem, UnfusedPrecision::kFp32),
-            2 * 128 * 100 * 4 + cublas_bytes + (2 * 128 + 2 * 100) * 2 * 64 * 4);
+            2 * 128 * 100 * 4 + pointers + cublas_bytes + (2 * 128 + 2 * 100) * 2 * 64 * 4);
 }
 
 TEST(CublasUnfusedWorkspace, OfATrainingStepHasThreeMatricesOrTwoWithoutDropout) {
@@ -108,16 +123,17 @@ TEST(CublasUnfusedWorkspace, OfATrainingStepHasThreeMatricesOrTwoWithoutDropout)
   problem.heads = 2;
   problem.seqlen_q = 128;
   problem.seqlen_k = 100;
+  const std::size_t pointers = 256;  // 9 arrays of 2, rounded up
   const std::size_t matrix = 2 * 128 * 104 * 2, cublas_bytes = std::size_t{32} << 20;
   const auto bytes = [&](UnfusedPrecision precision) {
     return cublas_unfused_workspace_bytes(problem, precision, Pass::kBackward);
   };
-  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 2 * matrix + cublas_bytes);
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 2 * matrix + pointers + cublas_bytes);
   problem.dropout_p = 0.1f;
-  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 3 * matrix + cublas_bytes);
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 3 * matrix + pointers + cublas_bytes);
   // q, o, d_o, dq and k, v, dk, dv in fp32.
   EXPECT_EQ(bytes(UnfusedPrecision::kFp32),
-            3 * 2 * 128 * 100 * 4 + cublas_bytes + (4 * 128 + 4 * 100) * 2 * 64 * 4);
+            3 * 2 * 128 * 100 * 4 + pointers + cublas_bytes + (4 * 128 + 4 * 100) * 2 * 64 * 4);
 }
 
 }  // namespace
