@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "harness/build_info.h"
+#include "harness/git_commit.h"
 #include "harness/devices/gpu_libraries.h"
 
 namespace sparkbench {
