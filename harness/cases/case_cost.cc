@@ -42,8 +42,13 @@ double CaseCost::rule(const CaseRecord& planned) const {
   if (device_.kind != DeviceKind::kGpu) return host;
   const double launch = launch_seconds(planned);
   if (!timing_.is_wanted) return host + kVerifyingLaunches * launch;
-  const double sampling = timing_.warmup_ms * 1e-3 + timing_.min_samples * launch;
-  return host + kVerifyingLaunches * launch + sampling;
+  return host + kVerifyingLaunches * launch + sampling_seconds(launch);
+}
+
+double CaseCost::sampling_seconds(double launch) const {
+  const int samples = std::max(timing_.min_samples, timing_.min_blocks * timing_.block_samples);
+  return timing_.warmup_ms * 1e-3 + std::clamp(samples * launch / timing_.duty_cycle,
+                                               timing_.min_seconds, timing_.max_seconds);
 }
 
 double CaseCost::launch_seconds(const CaseRecord& planned) const {

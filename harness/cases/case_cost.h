@@ -23,6 +23,7 @@ class CaseCost {
 
  private:
   double rule(const CaseRecord& planned) const;
+  double sampling_seconds(double launch) const;
   double launch_seconds(const CaseRecord& planned) const;
 
   const DeviceInfo& device_;

@@ -13,6 +13,48 @@ CaseRecord case_of(std::uint64_t flops) {
   return record;
 }
 
+/// A GPU of 100 TFLOP/s whose results nobody checks. Runs nothing.
+class FastGpu : public Device {
+ public:
+  FastGpu() {
+    info_.kind = DeviceKind::kGpu;
+    info_.peak_tflops = 100;
+    info_.peak_gbps = 1000;
+  }
+  const std::string& name() const override { return name_; }
+  const DeviceInfo& info() const override { return info_; }
+  std::span<const Contender> contenders() const override { return {}; }
+  const ArithmeticProfile& arithmetic_of(const Contender&) const override {
+    return arithmetic_profile("volta");
+  }
+  CheckBudget check_budget() const override { return {}; }
+  std::unique_ptr<LoadedProblem> load(const ProblemData&, GradientData*) override {
+    return nullptr;
+  }
+
+ private:
+  std::string name_ = "cuda:0";
+  DeviceInfo info_;
+};
+
+TEST(CaseCost, OfAGpuIsThatOfTheSamplesAndTheRestsBetweenThem) {
+  const FastGpu gpu;
+  TimingOptions timing;
+  timing.min_samples = 100;
+  const auto sampling = [&](double milliseconds, double duty_cycle) {
+    const auto flops = static_cast<std::uint64_t>(milliseconds * 1e-3 * 100e12 / 3);
+    timing.duty_cycle = duty_cycle;
+    TimingOptions untimed;
+    untimed.is_wanted = false;
+    return CaseCost(gpu, timing, {}).seconds(case_of(flops)) -
+           CaseCost(gpu, untimed, {}).seconds(case_of(flops)) - timing.warmup_ms * 1e-3;
+  };
+  EXPECT_NEAR(sampling(10, 1), 1.0, 1e-6);
+  EXPECT_NEAR(sampling(10, 0.25), 4.0, 1e-6);
+  EXPECT_NEAR(sampling(1e-3, 1), timing.min_seconds, 1e-6);
+  EXPECT_NEAR(sampling(1000, 1), timing.max_seconds, 1e-6);
+}
+
 TEST(CaseCost, GrowsWithTheFlopsUpToWhatTheDeviceEmulates) {
   const auto device = open_emulated_device("emulated-v100");
   const CaseCost cost(*device, {}, {});
