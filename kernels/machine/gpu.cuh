@@ -68,6 +68,7 @@ class GpuMachine {
   }
 
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
+  __device__ __forceinline__ void barrier_of_warps() const { __barrier_sync(0); }
   __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
   __device__ __forceinline__ std::uint32_t ballot(bool value) const {
     return __ballot_sync(0xffffffffu, value);

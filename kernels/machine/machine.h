@@ -23,9 +23,11 @@
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
 //
-// Collectives. Every thread of the block (barrier) or of the warp (the others) makes the same call.
-//   void barrier()                                    bar.sync 0; orders shared memory; warps may
-//                                                     meet at it from different places in the code
+// Collectives. Every thread of the block (barriers) or of the warp (the others) makes the same call.
+//   void barrier()                                    bar.sync 0; orders shared memory; all warps
+//                                                     come from one place in the code
+//   void barrier_of_warps()                           barrier.sync 0: that, for warps that come from
+//                                                     different places
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   std::uint32_t ballot(bool)                        vote.sync.ballot: bit n is lane n's
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes

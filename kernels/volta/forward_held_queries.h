@@ -200,7 +200,7 @@ SPARK_DEVICE void attend_held(Machine& machine, const ForwardParams& params, int
   multiply_pass<Config>(machine, tiles, 1, state);
   staged.store(machine, tiles.v[0], state.at.staged);  // line 15
   state.at.advance(params);
-  machine.barrier();
+  machine.barrier_of_warps();
 }
 
 /// Lines 4, 8, 10 and 15 of a tile that no row of the warp sees: its rows of K and V, for the
@@ -214,7 +214,7 @@ SPARK_DEVICE void stage_for_others(Machine& machine, const ForwardParams& params
   load_next_keys<Config>(machine, params, params.tensors.v, first_key, state, staged);
   staged.store(machine, tiles.v[0], state.at.staged);
   state.at.advance(params);
-  machine.barrier();
+  machine.barrier_of_warps();
 }
 
 /// The kernel where a warp holds its Q in registers.

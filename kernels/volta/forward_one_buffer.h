@@ -118,7 +118,7 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   probabilities_of_steps<Config>(machine, params, 0, Config::kEarlySteps, softmax, tile);  // line 7
   machine.recompute_indices();
   staged.store(machine, tiles.v);  // line 8
-  machine.barrier();
+  machine.barrier_of_warps();
   // Past the last tile line 15 stores what nobody reads. The branch also keeps the compiler from
   // moving line 7 down here, where the sums would hold all scores in registers.
   if (next_key < keys_of_block<Config>(machine, params)) {  // line 9
@@ -131,7 +131,7 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   accumulate_passes<Config>(machine, tiles, tile, state);
   machine.recompute_indices();
   staged.store(machine, tiles.k);  // line 15
-  machine.barrier();
+  machine.barrier_of_warps();
 }
 
 /// Lines 4, 8, 9 and 15 of a tile that no row of the warp sees: its rows of K and V, for the
@@ -142,10 +142,10 @@ SPARK_DEVICE void stage_tile(Machine& machine, const ForwardParams& params, int 
   typename Config::StagedKeys staged;
   load_keys<Config>(machine, params, params.tensors.v, first_key, staged);
   staged.store(machine, tiles.v);
-  machine.barrier();
+  machine.barrier_of_warps();
   load_keys<Config>(machine, params, params.tensors.k, first_key + Config::kBlockN, staged);
   staged.store(machine, tiles.k);
-  machine.barrier();
+  machine.barrier_of_warps();
 }
 
 /// The kernel where K and V have one buffer.

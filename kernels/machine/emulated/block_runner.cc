@@ -97,6 +97,7 @@ void BlockRunner::end_phase() {
     case Collective::kMma:
       return;
     case Collective::kBarrier:
+    case Collective::kBarrierOfWarps:
       waiting_warps_ |= warp_bit();
       break;
     case Collective::kExit:
@@ -108,6 +109,13 @@ void BlockRunner::end_phase() {
 
 void BlockRunner::meet_at_barrier() {
   if (waiting_warps_ != all_warps_) abandon_missed_barrier();
+  for (std::size_t warp = 1; warp < warps_.size(); ++warp) {
+    const Stop &first = warps_[0].stops[0], &here = warps_[warp].stops[0];
+    const bool may_differ = first.collective == Collective::kBarrierOfWarps &&
+                            here.collective == Collective::kBarrierOfWarps;
+    if (!may_differ && !(first == here))
+      abandon_warps_at_different_barriers(static_cast<int>(warp));
+  }
   memory_.barrier();
   ++counters_.barriers;
   ready_warps_ = std::exchange(waiting_warps_, 0);
@@ -139,7 +147,7 @@ void BlockRunner::abandon_divergent_warp() {
     all_ended = all_ended && !waits(stop);
   }
   const Stop& there = stops[static_cast<std::size_t>(elsewhere.front() - first_thread)];
-  const bool missed = here.collective == Collective::kBarrier && all_ended;
+  const bool missed = is_barrier(here.collective) && all_ended;
   const auto kind = missed ? FindingKind::kMissedBarrier : FindingKind::kDivergence;
   const int thread = first_thread + static_cast<int>(&here - stops.data());
   findings_.add(kind, here.site, thread, [&]() -> FindingDetail {
@@ -149,6 +157,19 @@ void BlockRunner::abandon_divergent_warp() {
                                    "at {}",
                                    describe(here), describe_threads(elsewhere), elsewhere.front(),
                                    describe(there))};
+  });
+  abandon();
+}
+
+void BlockRunner::abandon_warps_at_different_barriers(int other_warp) {
+  const Stop &here = warps_[0].stops[0],
+             &there = warps_[static_cast<std::size_t>(other_warp)].stops[0];
+  const int other_thread = other_warp * kWarpLanes;
+  findings_.add(FindingKind::kDivergence, here.site, 0, [&]() -> FindingDetail {
+    return {.other_thread = other_thread,
+            .address = {},
+            .message = fmt::format("waits at {}; thread {} of its block is at {}", describe(here),
+                                   other_thread, describe(there))};
   });
   abandon();
 }

@@ -113,6 +113,7 @@ class BlockRunner {
   [[noreturn]] void abandon();
   [[noreturn]] void abandon_divergent_warp();
   [[noreturn]] void abandon_missed_barrier();
+  [[noreturn]] void abandon_warps_at_different_barriers(int other_warp);
 
   const EmulationOptions& options_;
   const EmulatedKernel& kernel_;

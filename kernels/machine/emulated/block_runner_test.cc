@@ -118,13 +118,39 @@ TEST(BlockRunner, UnwindsTheThreadsOfAnAbandonedBlockAndGoesOnWithTheNext) {
   EXPECT_EQ(report.findings_total, 1u);
 }
 
-TEST(BlockRunner, LetsWarpsMeetAtDifferentStatementsOfABarrier) {
-  const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
+TEST(BlockRunner, FindsWarpsAtDifferentBarriers) {
+  int line = 0;
+  const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
+      line = __LINE__ + 1;
       machine.barrier();
     } else {
-      machine.sync_warp();
       machine.barrier();
+    }
+  });
+  expect_finding(report, FindingKind::kDivergence, 0, line, __FILE__);
+  EXPECT_EQ(report.findings[0].other_thread, 32);
+}
+
+TEST(BlockRunner, FindsABarrierOfWarpsThatMeetsABarrierOfTheBlock) {
+  const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
+    if (machine.warp() == 0) {
+      machine.barrier_of_warps();
+    } else {
+      machine.barrier();
+    }
+  });
+  ASSERT_EQ(report.findings_total, 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kDivergence);
+}
+
+TEST(BlockRunner, LetsWarpsMeetAtABarrierOfWarpsFromDifferentPlaces) {
+  const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
+    if (machine.warp() == 0) {
+      machine.barrier_of_warps();
+    } else {
+      machine.sync_warp();
+      machine.barrier_of_warps();
     }
   });
   EXPECT_EQ(report.findings_total, 0u);

@@ -16,7 +16,8 @@
 namespace sparkbench {
 
 enum class FindingKind {
-  kDivergence,         // lanes of a warp at different collectives, or gone
+  kDivergence,         // lanes of a warp at different collectives, or gone; warps at different
+                       // barriers that are for all warps from one place
   kMissedBarrier,      // threads that never arrive at a barrier that others wait at
   kSharedRace,         // shared memory touched twice, once to write, without a barrier between
   kGlobalRace,         // global memory written by different threads, not only by atomics

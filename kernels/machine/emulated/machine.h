@@ -66,6 +66,9 @@ class EmulatedMachine {
   }
 
   void barrier(CallSite site = CallSite::current()) { meet({Collective::kBarrier, 0, site}); }
+  void barrier_of_warps(CallSite site = CallSite::current()) {
+    meet({Collective::kBarrierOfWarps, 0, site});
+  }
   void sync_warp(CallSite site = CallSite::current()) { meet({Collective::kSyncWarp, 0, site}); }
 
   std::uint32_t ballot(bool value, CallSite site = CallSite::current()) {

@@ -12,6 +12,8 @@ std::string_view name(Collective collective) {
   switch (collective) {
     case Collective::kBarrier:
       return "barrier";
+    case Collective::kBarrierOfWarps:
+      return "barrier_of_warps";
     case Collective::kSyncWarp:
       return "sync_warp";
     case Collective::kBallot:

@@ -10,7 +10,19 @@
 
 namespace sparkbench {
 
-enum class Collective : std::uint32_t { kBarrier, kSyncWarp, kBallot, kShuffle, kMma, kExit };
+enum class Collective : std::uint32_t {
+  kBarrier,
+  kBarrierOfWarps,
+  kSyncWarp,
+  kBallot,
+  kShuffle,
+  kMma,
+  kExit
+};
+
+inline bool is_barrier(Collective collective) {
+  return collective == Collective::kBarrier || collective == Collective::kBarrierOfWarps;
+}
 
 struct Stop {
   Collective collective;
