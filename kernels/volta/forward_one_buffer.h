@@ -119,6 +119,7 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   machine.recompute_indices();
   staged.store(machine, tiles.v);  // line 8
   machine.barrier_of_warps();
+  machine.recompute_indices();
   // Past the last tile line 15 stores what nobody reads. The branch also keeps the compiler from
   // moving line 7 down here, where the sums would hold all scores in registers.
   if (next_key < keys_of_block<Config>(machine, params)) {  // line 9
