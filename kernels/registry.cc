@@ -22,11 +22,11 @@ std::optional<std::string> unsupported_by_volta(const Problem& problem) {
 
 bool has_native_m8n8k4(int sm) { return sm == 70 || sm == 72 || sm == 75; }
 
-template <Accumulator kAccumulator, Accumulator kOutput>
+template <volta::ForwardAccumulators kAccumulators>
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
                                 const EmulationOptions& options,
                                 std::span<const std::array<int, 3>> tiles) {
-  return volta::emulate_forward({kAccumulator, kOutput}, problem, tensors, options, tiles);
+  return volta::emulate_forward(kAccumulators, problem, tensors, options, tiles);
 }
 
 template <Accumulator kAccumulator>
@@ -37,9 +37,9 @@ EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& 
 }
 
 #ifdef SPARKBENCH_HAS_CUDA
-template <Accumulator kAccumulator, Accumulator kOutput>
+template <volta::ForwardAccumulators kAccumulators>
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  volta::launch_forward({kAccumulator, kOutput}, problem, tensors, stream);
+  volta::launch_forward(kAccumulators, problem, tensors, stream);
 }
 
 template <Accumulator kAccumulator>
@@ -48,44 +48,46 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
   volta::launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
 }
 
-template <Accumulator kAccumulator, Accumulator kOutput>
-constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator, kOutput>,
-                                                launch_forward<kAccumulator, kOutput>};
+template <volta::ForwardAccumulators kAccumulators>
+constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulators>,
+                                                launch_forward<kAccumulators>};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackwardFunctions = {
     emulate_backward<kAccumulator>, launch_backward<kAccumulator>, volta::backward_workspace_bytes};
 #else
-template <Accumulator kAccumulator, Accumulator kOutput>
-constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulator, kOutput>, nullptr};
+template <volta::ForwardAccumulators kAccumulators>
+constexpr ForwardFunctions kForwardFunctions = {emulate_forward<kAccumulators>, nullptr};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackwardFunctions = {emulate_backward<kAccumulator>, nullptr,
                                                   volta::backward_workspace_bytes};
 #endif
 
-template <Accumulator kAccumulator, Accumulator kOutput>
+template <volta::ForwardAccumulators kAccumulators>
 constexpr AttentionKernel volta_forward_kernel(std::string_view name, std::string_view summary) {
   return {.name = name,
           .summary = summary,
-          .accumulator = kAccumulator,
+          .accumulator = kAccumulators.qk,
           .rows_per_tile = 128,
           .unsupported = unsupported_by_volta,
           .is_native = has_native_m8n8k4,
-          .forward = kForwardFunctions<kAccumulator, kOutput>,
+          .forward = kForwardFunctions<kAccumulators>,
           .backward = {}};
 }
 
-template <Accumulator kAccumulator>
+template <volta::ForwardAccumulators kAccumulators>
 constexpr AttentionKernel volta_kernel(std::string_view name, std::string_view summary) {
-  AttentionKernel kernel = volta_forward_kernel<kAccumulator, Accumulator::kFp32>(name, summary);
-  kernel.backward = kBackwardFunctions<kAccumulator>;
+  AttentionKernel kernel = volta_forward_kernel<kAccumulators>(name, summary);
+  kernel.backward = kBackwardFunctions<kAccumulators.qk>;
   return kernel;
 }
 
 constexpr AttentionKernel kKernels[] = {
-    volta_kernel<Accumulator::kFp16>(
+    volta_kernel<volta::kFp16Acc>(
         "volta-fp16acc", "m8n8k4, FP16 accumulators inside a tile of keys, FP32 across tiles"),
-    volta_kernel<Accumulator::kFp32>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
-    volta_forward_kernel<Accumulator::kFp16, Accumulator::kFp16>(
+    volta_kernel<volta::kFp32Acc>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
+    volta_forward_kernel<volta::kMixedAcc>(
+        "volta-mixedacc", "m8n8k4, FP16 accumulators of the scores, FP32 of the output"),
+    volta_forward_kernel<volta::kFp16AccO16>(
         "volta-fp16acc-o16", "m8n8k4, FP16 accumulators across tiles too, as in the paper"),
 };
 

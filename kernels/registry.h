@@ -39,8 +39,8 @@ struct BackwardFunctions {
 struct AttentionKernel {
   std::string_view name;
   std::string_view summary;
-  Accumulator accumulator;
-  int rows_per_tile;  // a tile is the unit in which the emulated machine samples rows
+  Accumulator accumulator;  // of its scores, and of the unfused computation that bounds its error
+  int rows_per_tile;        // a tile is the unit in which the emulated machine samples rows
 
   /// Why this kernel cannot compute the problem, or nothing when it can.
   std::optional<std::string> (*unsupported)(const Problem& problem);

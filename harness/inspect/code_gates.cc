@@ -41,7 +41,7 @@ GateResult judge_shuffles(const KernelInspection& kernel, const LoopInspection& 
   }
   const double scores_of_lane = *loop.scores / 32.0;
   return at_most("data_shuffles", 8.0 * loop.mix.data_shuffles / scores_of_lane,
-                 kernel.instance->accumulator == Accumulator::kFp32 ? 2.0 : 0.0);
+                 kernel.instance->pv_accumulator == Accumulator::kFp32 ? 2.0 : 0.0);
 }
 
 constexpr int kFragmentScores = 8;  // of a lane: the fewest that a mask is applied to

@@ -26,8 +26,8 @@ struct GateResult {
 ///   local_accesses          loads and stores of local memory anywhere in the kernel; 0
 ///   narrow_shared_accesses  loads and stores of shared memory under 64 bits a lane; 0
 ///   barriers                for 64 keys of a forward kernel, 2; for a step of a backward one, 4
-///   data_shuffles           for 8 scores of a lane: 2 with FP32 accumulators, 0 with FP16; those
-///                           of a row's maximum are not data
+///   data_shuffles           for 8 scores of a lane: 2 where P V accumulates in FP32, 0 in FP16;
+///                           those of a row's maximum are not data
 ///   issue_cap, lsu_cap      see LoopCaps; at least 1.2, and 1 with dropout
 ///   masks                   mask code (mask_code.h) in a pass; 0. Absent where the whole kernel
 ///                           has not enough of it to be a mask: it may hide scores in another way

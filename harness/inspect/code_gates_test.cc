@@ -96,7 +96,7 @@ TEST(CodeGates, AllowTwoDataShufflesForEightScoresAndNoneWithFp16Accumulators) {
   KernelInspection kernel = sound_kernel();
   kernel.loops[0].mix.data_shuffles = 17;
   EXPECT_EQ(verdict(kernel, "data_shuffles"), false);
-  kernel.instance->accumulator = Accumulator::kFp16;
+  kernel.instance->pv_accumulator = Accumulator::kFp16;
   kernel.loops[0].mix.data_shuffles = 1;
   EXPECT_EQ(verdict(kernel, "data_shuffles"), false);
   kernel.loops[0].mix.data_shuffles = 0;

@@ -9,7 +9,6 @@
 #include <vector>
 
 #include "harness/inspect/text_lines.h"
-#include "kernels/registry.h"
 #include "kernels/volta/forward_config.h"
 
 namespace sparkbench {
@@ -52,23 +51,23 @@ std::optional<Accumulator> accumulator_of(std::string_view argument) {
   return static_cast<Accumulator>(*value);
 }
 
-std::string registry_name(Accumulator accumulator) {
-  for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.accumulator == accumulator) return std::string(kernel.name);
-  }
-  return {};
+std::string registry_name(const KernelInstance& instance) {
+  if (instance.pv_accumulator != instance.accumulator) return "volta-mixedacc";
+  if (instance.output == Accumulator::kFp16) return "volta-fp16acc-o16";
+  return instance.accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc";
 }
 
-/// What of a forward kernel's arguments its name says otherwise, taken out: the warps that its
-/// head_dim asks for, and an O in FP32. Returns whether O runs in FP16.
-bool take_usual_forward_arguments(int head_dim, std::vector<std::string>& rest) {
-  const bool names_output = rest.size() > 1;
-  const bool has_fp16_output = names_output && accumulator_of(rest[1]) == Accumulator::kFp16;
-  if (names_output) rest.erase(rest.begin() + 1);
+/// Takes out of a forward kernel's arguments what its name says otherwise: the accumulators, and
+/// the warps that its head_dim asks for.
+void take_usual_forward_arguments(std::vector<std::string>& rest, KernelInstance& instance) {
+  if (rest.size() == 3) {
+    instance.pv_accumulator = accumulator_of(rest[1]).value_or(instance.accumulator);
+    instance.output = accumulator_of(rest[2]).value_or(instance.output);
+    rest.resize(1);
+  }
   const bool has_usual_warps =
-      !rest.empty() && whole_number(rest[0]) == volta::forward_warps(head_dim);
+      !rest.empty() && whole_number(rest[0]) == volta::forward_warps(instance.head_dim);
   if (has_usual_warps) rest.erase(rest.begin());
-  return has_fp16_output;
 }
 
 std::optional<KernelInstance> instance_of(const KernelFamily& family,
@@ -81,19 +80,19 @@ std::optional<KernelInstance> instance_of(const KernelFamily& family,
   const bool adds_dq = family.may_add_dq && arguments[3] == "true";
   std::vector<std::string> rest(arguments.begin() + static_cast<std::ptrdiff_t>(known),
                                 arguments.end());
-  const bool has_fp16_output =
-      family.pass == "fwd" && take_usual_forward_arguments(*head_dim, rest);
-  std::string variant;
-  for (const std::string& argument : rest) variant += "/" + argument;
-  return KernelInstance{.kernel = registry_name(*accumulator) + (has_fp16_output ? "-o16" : ""),
-                        .pass = std::string(family.pass),
-                        .accumulator = *accumulator,
-                        .output = has_fp16_output ? Accumulator::kFp16 : Accumulator::kFp32,
-                        .head_dim = *head_dim,
-                        .has_dropout = arguments[2] == "true",
-                        .adds_dq = adds_dq,
-                        .variant = variant,
-                        .products = family.products + (adds_dq ? 1 : 0)};
+  KernelInstance instance{.kernel = "",
+                          .pass = std::string(family.pass),
+                          .accumulator = *accumulator,
+                          .pv_accumulator = *accumulator,
+                          .head_dim = *head_dim,
+                          .has_dropout = arguments[2] == "true",
+                          .adds_dq = adds_dq,
+                          .variant = "",
+                          .products = family.products + (adds_dq ? 1 : 0)};
+  if (family.pass == "fwd") take_usual_forward_arguments(rest, instance);
+  for (const std::string& argument : rest) instance.variant += "/" + argument;
+  instance.kernel = registry_name(instance);
+  return instance;
 }
 
 }  // namespace

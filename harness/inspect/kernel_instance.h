@@ -11,10 +11,11 @@ namespace sparkbench {
 
 /// An instance of a Volta kernel, named as the registry names its kernel.
 struct KernelInstance {
-  std::string kernel;  // "volta-fp32acc"
-  std::string pass;    // "fwd"; "bwd"; "bwd-dq": the deterministic backward pass's dQ
-  Accumulator accumulator;
-  Accumulator output = Accumulator::kFp32;  // what O of a "fwd" runs in over the key loop
+  std::string kernel;       // "volta-fp32acc"
+  std::string pass;         // "fwd"; "bwd"; "bwd-dq": the deterministic backward pass's dQ
+  Accumulator accumulator;  // of the scores
+  // Of a "fwd": P V, and O over the key loop. Others have no choice.
+  Accumulator pv_accumulator = Accumulator::kFp32, output = Accumulator::kFp32;
   int head_dim;
   bool has_dropout;
   bool adds_dq;         // a "bwd" that computes dQ as well, by adding to it
@@ -26,10 +27,10 @@ struct KernelInstance {
 };
 
 /// `function` is demangled: "void ns::attention_forward_kernel<ns::ForwardConfig<
-/// (ns::Accumulator)1, 64, false, 4, (ns::Accumulator)1> >(ns::ForwardParams)". The arguments are
-/// the accumulator, the head_dim, dropout, then for the forward kernel the warps of a block and
-/// what O runs in, for the backward kernel whether it adds to dQ. Nothing for a function that is no
-/// attention kernel.
+/// (ns::Accumulator)1, 64, false, 4, (ns::Accumulator)1, (ns::Accumulator)1>
+/// >(ns::ForwardParams)". The arguments are the accumulator, the head_dim, dropout, then for the
+/// forward kernel the warps of a block, the accumulator of P V and what O runs in, for the backward
+/// kernel whether it adds to dQ. Nothing for a function that is no attention kernel.
 std::optional<KernelInstance> parse_kernel_instance(std::string_view function);
 
 /// `symbol` as C++ spells it; itself when it is no mangled name.

@@ -41,15 +41,16 @@ TEST(KernelInstance, SaysAccumulatorPassHeadDimAndDropout) {
             "volta-fp16acc/bwd-dq/d64");
 }
 
-TEST(KernelInstance, NamesAForwardKernelByWhatItsOutputRunsInAndByUnusualWarps) {
+TEST(KernelInstance, NamesAForwardKernelByItsAccumulatorsAndByUnusualWarps) {
   const auto name = [](const std::string& arguments) {
     return name_of_function("attention_forward_kernel<C<" + arguments + "> >()");
   };
-  EXPECT_EQ(name("(Accumulator)0, 64, false, 4, (Accumulator)1"), "volta-fp16acc/fwd/d64");
-  EXPECT_EQ(name("(Accumulator)0, 64, false, 4, (Accumulator)0"), "volta-fp16acc-o16/fwd/d64");
-  EXPECT_EQ(name("(Accumulator)1, 128, true, 8, (Accumulator)1"), "volta-fp32acc/fwd/d128/dropout");
-  EXPECT_EQ(name("(Accumulator)1, 128, true, 4, (Accumulator)1"),
-            "volta-fp32acc/fwd/d128/dropout/4");
+  const std::string fp16 = ", (Accumulator)0", fp32 = ", (Accumulator)1";
+  EXPECT_EQ(name("(Accumulator)0, 64, false, 4" + fp16 + fp32), "volta-fp16acc/fwd/d64");
+  EXPECT_EQ(name("(Accumulator)0, 64, false, 4" + fp32 + fp32), "volta-mixedacc/fwd/d64");
+  EXPECT_EQ(name("(Accumulator)0, 64, false, 4" + fp16 + fp16), "volta-fp16acc-o16/fwd/d64");
+  EXPECT_EQ(name("(Accumulator)1, 128, true, 8" + fp32 + fp32), "volta-fp32acc/fwd/d128/dropout");
+  EXPECT_EQ(name("(Accumulator)1, 128, true, 4" + fp32 + fp32), "volta-fp32acc/fwd/d128/dropout/4");
 }
 
 TEST(KernelInstance, CountsTheProductsThatAKernelDoes) {

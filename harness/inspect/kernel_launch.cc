@@ -33,7 +33,9 @@ std::optional<KernelLaunch> forward_launch_of(const KernelInstance& instance,
   const bool is_small = instance.variant == fmt::format("/{}", volta::kForwardWarpsOf64KiB);
   if (!is_small && !instance.variant.empty()) return std::nullopt;
   KernelLaunch launch{};
-  volta::visit_forward_instance({instance.accumulator, instance.output}, problem, [&](auto each) {
+  const volta::ForwardAccumulators accumulators{instance.accumulator, instance.pv_accumulator,
+                                                instance.output};
+  volta::visit_forward_instance(accumulators, problem, [&](auto each) {
     using Instance = decltype(each);
     launch = is_small ? forward_launch<typename Instance::SmallConfig>()
                       : forward_launch<typename Instance::Config>();

@@ -11,7 +11,7 @@ namespace sparkbench {
 /// sees no key gets zeros without a special case.
 inline constexpr float kNoScore = -0x1p100f;
 
-template <Accumulator kAccumulator>
+template <Accumulator kAccumulator, class Scale>
 class LaneRows {
  public:
   using Values = WarpRowValues<kAccumulator>;
@@ -39,8 +39,7 @@ class LaneRows {
         float& m = m_.of[g][slot];
         const float reference = fmaxf(m, of_row);
         rescale.of[g][slot] = machine.exp2((m - reference) * scale_log2);
-        offset.of[g][slot] =
-            machine.fma(-reference, scale_log2, ProbabilityScale<kAccumulator>::kLog2);
+        offset.of[g][slot] = machine.fma(-reference, scale_log2, Scale::kLog2);
         m = reference;
         l_.of[g][slot] *= rescale.of[g][slot];
       }
@@ -53,8 +52,8 @@ class LaneRows {
     l_ = sum;
   }
   template <class Machine>
-  SPARK_DEVICE FinishedRows<kAccumulator> finished(Machine& machine, int g) const {
-    FinishedRows<kAccumulator> rows;
+  SPARK_DEVICE FinishedRows<kAccumulator, Scale> finished(Machine& machine, int g) const {
+    FinishedRows<kAccumulator, Scale> rows;
 #pragma unroll
     for (int slot = 0; slot < Values::kRows; ++slot) {
       rows.m[slot] = m_.of[g][slot];

@@ -17,11 +17,11 @@ struct KeyMask {
   SPARK_HD int visible(int row) const { return visible_keys(row, seqlen_q, seqlen_k, causal); }
 };
 
-/// Sets the scores of keys that a row may not see to -inf: the 16 rows from first_row on, the keys
-/// from first_key on, in a 2 x 2 grid of quad-pairs.
-template <Accumulator kAccumulator, int kSteps>
-SPARK_DEVICE void mask_scores(float (&score)[kSteps][8], const KeyMask& mask, int lane,
-                              int first_row, int first_key) {
+/// Calls hide(step, element) for each score of a key that its row may not see: the 16 rows from
+/// first_row on, kSteps steps of keys from first_key on, in a 2 x 2 grid of quad-pairs.
+template <Accumulator kAccumulator, int kSteps, class Hide>
+SPARK_DEVICE void hide_scores(const KeyMask& mask, int lane, int first_row, int first_key,
+                              Hide hide) {
   using Layout = GridLayout<kAccumulator>;
 #pragma unroll
   for (int quartet = 0; quartet < kQuartets; ++quartet) {
@@ -33,10 +33,37 @@ SPARK_DEVICE void mask_scores(float (&score)[kSteps][8], const KeyMask& mask, in
       for (int i = 0; i < 4; ++i) {
         const int h = i >> 1, e = i & 1;
         const int key = kGridColumns * step + 8 * h + 2 * Layout::pair(lane, quartet) + e;
-        if (key >= visible) score[step][quartet_element(quartet, h, e)] = -INFINITY;
+        if (key >= visible) hide(step, quartet_element(quartet, h, e));
       }
     }
   }
+}
+
+/// Sets these scores to -inf.
+template <Accumulator kAccumulator, int kSteps>
+SPARK_DEVICE void mask_scores(float (&score)[kSteps][8], const KeyMask& mask, int lane,
+                              int first_row, int first_key) {
+  hide_scores<kAccumulator, kSteps>(mask, lane, first_row, first_key,
+                                    [&](int step, int i) { score[step][i] = -INFINITY; });
+}
+
+/// The same for scores in their accumulators.
+template <int kSteps>
+SPARK_DEVICE void mask_scores(AccumulatorFragment<Accumulator::kFp32> (&score)[kSteps],
+                              const KeyMask& mask, int lane, int first_row, int first_key) {
+  hide_scores<Accumulator::kFp32, kSteps>(mask, lane, first_row, first_key, [&](int step, int i) {
+    score[step].element[i] = -INFINITY;
+  });
+}
+template <int kSteps>
+SPARK_DEVICE void mask_scores(AccumulatorFragment<Accumulator::kFp16> (&score)[kSteps],
+                              const KeyMask& mask, int lane, int first_row, int first_key) {
+  constexpr std::uint32_t kMinusInfinities = 0xfc00fc00;
+  hide_scores<Accumulator::kFp16, kSteps>(mask, lane, first_row, first_key, [&](int step, int i) {
+    std::uint32_t& pair = score[step].pair[i / 2];
+    // What follows a hidden key is hidden.
+    pair = i % 2 == 0 ? kMinusInfinities : (pair & 0xffff) | (kMinusInfinities & 0xffff0000);
+  });
 }
 
 }  // namespace sparkbench

@@ -9,10 +9,9 @@
 
 namespace sparkbench {
 
-template <Accumulator kAccumulator>
+template <Accumulator kAccumulator, class Scale>
 struct OnlineSoftmax {
   using Layout = GridLayout<kAccumulator>;
-  using Scale = ProbabilityScale<kAccumulator>;
   static constexpr int kRows = Layout::kRowsPerLane;
 
   float m[kRows];  // largest score so far; -inf before the first visible key

@@ -114,10 +114,10 @@ SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8]
 
 /// Rounds probabilities of 16 rows to fp16, times kOfHalves, and stores them as those of steps
 /// first_step.. of the tile's keys.
-template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
+template <Accumulator kAccumulator, class Scale = ProbabilityScale<kAccumulator>, class Machine,
+          int kSteps, int kKeys>
 SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
                                       ProbabilityTile<kKeys>& tile, int first_step = 0) {
-  using Scale = ProbabilityScale<kAccumulator>;
   store_packed<kAccumulator>(machine, p, tile, first_step, [&](float low, float high) {
     return pack_scaled_halves(machine, Scale::packable(low), Scale::packable(high));
   });
@@ -130,10 +130,9 @@ struct PackedProbabilities {
   std::uint32_t pair[kSteps][kQuartets][2];
 
   /// Rounds those of steps [first_step, end_step).
-  template <Accumulator kAccumulator, class Machine>
+  template <class Scale, class Machine>
   SPARK_DEVICE void pack(Machine& machine, const float (&p)[kSteps][8], int first_step,
                          int end_step) {
-    using Scale = ProbabilityScale<kAccumulator>;
 #pragma unroll
     for (int step = first_step; step < end_step; ++step) {
 #pragma unroll

@@ -11,6 +11,7 @@
 
 #include "kernels/tile/grid_matmul.h"
 #include "kernels/tile/online_softmax.h"
+#include "kernels/tile/tile_accumulator.h"
 
 namespace sparkbench {
 
@@ -22,10 +23,12 @@ struct WarpRowValues {
   float of[kRowGroups][kRows];
 };
 
-/// The largest score of a tile in each row, of this lane's keys.
-template <Accumulator kAccumulator, int kSteps>
-SPARK_DEVICE WarpRowValues<kAccumulator> lane_maxima(const float (&score)[kRowGroups][kSteps][8]) {
-  WarpRowValues<kAccumulator> largest;
+/// The largest score of a tile in each row, of this lane's keys. A NaN may be taken for one.
+template <class Machine, int kSteps>
+SPARK_DEVICE WarpRowValues<Accumulator::kFp32> lane_maxima(
+    const Machine& /*machine*/,
+    const AccumulatorFragment<Accumulator::kFp32> (&score)[kRowGroups][kSteps]) {
+  WarpRowValues<Accumulator::kFp32> largest;
 #pragma unroll
   for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
@@ -34,16 +37,37 @@ SPARK_DEVICE WarpRowValues<kAccumulator> lane_maxima(const float (&score)[kRowGr
     for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
       for (int i = 0; i < 8; ++i) {
-        float& value = largest.of[g][GridLayout<kAccumulator>::slot(quartet_of(i))];
-        value = fmaxf(value, score[g][step][i]);
+        float& value = largest.of[g][GridLayout<Accumulator::kFp32>::slot(quartet_of(i))];
+        value = fmaxf(value, score[g][step].element[i]);
       }
     }
   }
   return largest;
 }
+/// Of halves, before they are widened: a pair of them, taken for the bits of a float, is ordered as
+/// its upper half is.
+template <class Machine, int kSteps>
+SPARK_DEVICE WarpRowValues<Accumulator::kFp16> lane_maxima(
+    const Machine& machine,
+    const AccumulatorFragment<Accumulator::kFp16> (&score)[kRowGroups][kSteps]) {
+  WarpRowValues<Accumulator::kFp16> largest;
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    float upper = float_from_bits(score[g][0].pair[0]);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (const std::uint32_t pair : score[g][step].pair) {
+        upper = fmaxf(upper, fmaxf(float_from_bits(pair), float_from_bits(pair << 16)));
+      }
+    }
+    largest.of[g][0] = machine.high_half(float_bits(upper));
+  }
+  return largest;
+}
 
 /// m and l of a row; as `m` includes a tile, what it asks of that tile and of what came before.
-template <Accumulator kAccumulator>
+template <class Scale>
 struct RunningRow {
   float m = -INFINITY;  // largest score so far; -inf before the first visible key
   float l = 0.0f;       // sum of exp(scale * (score - m)) 2^kLog2
@@ -56,14 +80,14 @@ struct RunningRow {
     largest = fmaxf(m, largest);
     const float reference = largest == -INFINITY ? 0.0f : largest;
     rescale = machine.exp2((m - reference) * scale_log2);
-    offset = machine.fma(-reference, scale_log2, ProbabilityScale<kAccumulator>::kLog2);
+    offset = machine.fma(-reference, scale_log2, Scale::kLog2);
     m = largest;
     l *= rescale;
   }
 };
 
 /// What a 16-row group ended with, as OnlineSoftmax tells it.
-template <Accumulator kAccumulator>
+template <Accumulator kAccumulator, class Scale>
 struct FinishedRows {
   static constexpr int kRows = GridLayout<kAccumulator>::kRowsPerLane;
 
@@ -71,17 +95,17 @@ struct FinishedRows {
 
   template <class Machine>
   SPARK_DEVICE float row_sum(Machine& /*machine*/, int slot) const {
-    return ProbabilityScale<kAccumulator>::kInverse * l[slot];
+    return Scale::kInverse * l[slot];
   }
 };
 
 /// m and l of a warp's 32 rows over the tiles of keys.
-template <Accumulator kAccumulator>
+template <Accumulator kAccumulator, class Scale>
 class RunningRows;
 
 /// A lane holds one row of either group, and its l over its own keys only.
-template <>
-class RunningRows<Accumulator::kFp16> {
+template <class Scale>
+class RunningRows<Accumulator::kFp16, Scale> {
  public:
   using Values = WarpRowValues<Accumulator::kFp16>;
 
@@ -102,20 +126,20 @@ class RunningRows<Accumulator::kFp16> {
     for (int g = 0; g < kRowGroups; ++g) row_[g].l += sum.of[g][0];
   }
   template <class Machine>
-  SPARK_DEVICE FinishedRows<Accumulator::kFp16> finished(Machine& machine, int g) const {
+  SPARK_DEVICE FinishedRows<Accumulator::kFp16, Scale> finished(Machine& machine, int g) const {
     return {{row_[g].m},
             {reduce_grid_row<Accumulator::kFp16>(machine, row_[g].l,
                                                  [](float a, float b) { return a + b; })}};
   }
 
  private:
-  RunningRow<Accumulator::kFp16> row_[kRowGroups];
+  RunningRow<Scale> row_[kRowGroups];
 };
 
 /// Of the four lanes that differ in bits 1 and 2, each keeps the row of slot (bit 1), group (bit
 /// 2).
-template <>
-class RunningRows<Accumulator::kFp32> {
+template <class Scale>
+class RunningRows<Accumulator::kFp32, Scale> {
  public:
   using Values = WarpRowValues<Accumulator::kFp32>;
 
@@ -135,7 +159,7 @@ class RunningRows<Accumulator::kFp32> {
     row_.l += combine_own_row(machine, sum, [](float a, float b) { return a + b; });
   }
   template <class Machine>
-  SPARK_DEVICE FinishedRows<Accumulator::kFp32> finished(Machine& machine, int g) const {
+  SPARK_DEVICE FinishedRows<Accumulator::kFp32, Scale> finished(Machine& machine, int g) const {
     const Values m = of_all_rows(machine, row_.m), l = of_all_rows(machine, row_.l);
     return {{m.of[g][0], m.of[g][1]}, {l.of[g][0], l.of[g][1]}};
   }
@@ -171,7 +195,7 @@ class RunningRows<Accumulator::kFp32> {
     return value;
   }
 
-  RunningRow<Accumulator::kFp32> row_;
+  RunningRow<Scale> row_;
 };
 
 /// One tile of scores on its way to probabilities. l follows its sums in add() of the rows, which
@@ -183,24 +207,27 @@ struct TileSoftmax {
   WarpRowValues<kAccumulator> sum;      // of this lane's probabilities so far
 
   template <class Machine, int kSteps, class Rows>
-  SPARK_DEVICE TileSoftmax(Machine& machine, const float (&score)[kRowGroups][kSteps][8],
+  SPARK_DEVICE TileSoftmax(Machine& machine,
+                           const AccumulatorFragment<kAccumulator> (&score)[kRowGroups][kSteps],
                            float scale_log2, Rows& rows) {
-    rows.include(machine, lane_maxima<kAccumulator>(score), scale_log2, rescale, offset);
+    rows.include(machine, lane_maxima(machine, score), scale_log2, rescale, offset);
     sum = rows.initial_sum();
   }
 
-  /// Turns the scores of steps [first_step, end_step) into probabilities 2^kLog2.
+  /// Probabilities 2^kLog2 of the scores of steps [first_step, end_step).
   template <class Machine, int kSteps>
-  SPARK_DEVICE void exponentials(Machine& machine, float (&score)[kRowGroups][kSteps][8],
-                                 int first_step, int end_step, float scale_log2) {
+  SPARK_DEVICE void exponentials(
+      Machine& machine, const AccumulatorFragment<kAccumulator> (&score)[kRowGroups][kSteps],
+      int first_step, int end_step, float scale_log2, float (&p)[kRowGroups][kSteps][8]) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
       for (int step = first_step; step < end_step; ++step) {
+        widen(machine, score[g][step], p[g][step]);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
           const int slot = GridLayout<kAccumulator>::slot(quartet_of(i));
-          float& value = score[g][step][i];
+          float& value = p[g][step][i];
           value = machine.exp2(machine.fma(value, scale_log2, offset.of[g][slot]));
           sum.of[g][slot] += value;
         }

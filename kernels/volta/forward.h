@@ -18,10 +18,11 @@
 // line 11 fills (forward_config.h). Where registers allow, other loops do better:
 // forward_held_queries.h at head_dim 64, forward_one_buffer.h at 128.
 //
-// FP32-ACC: S and O accumulate in FP32.
-// FP16-ACC: S accumulates in FP16, and so does P V inside one tile of keys; the running O and the
-// softmax are FP32. The paper's own FP16-ACC (section 3.2.1) is Config::kOutput = kFp16: O itself
-// is the FP16 accumulator of all tiles.
+// The softmax is FP32 in all. What accumulates in which type (forward_params.h):
+//   FP32-ACC              S and O in FP32
+//   mixed                 S in FP16; P V straight into an O in FP32
+//   FP16-ACC              S in FP16, and so P V inside one tile of keys; the running O in FP32
+//   FP16-ACC, O in FP16   O is the FP16 accumulator of all tiles (the paper's, section 3.2.1)
 //
 // Limits: head_dim 64 or 128; fp16 tensors, 16-byte aligned; seqlen_q and seqlen_k >= 1, any.
 #pragma once
@@ -38,18 +39,17 @@ namespace sparkbench::volta {
 /// What a warp carries from one tile of keys to the next: 32 rows.
 template <class Config>
 struct ForwardState {
-  OnlineSoftmax<Config::kAccumulator> softmax[kRowGroups];
+  OnlineSoftmax<Config::kAccumulator, typename Config::Scale> softmax[kRowGroups];
   AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
 };
 
 /// Lines 5 to 8 for one 16-row group. `score` comes as scores.
 template <class Config, bool kIsMasked, class Machine>
-SPARK_DEVICE void probabilities_of_group(Machine& machine, const ForwardParams& params,
-                                         const ForwardBlock& block, int first_key, int first_row,
-                                         float (&score)[Config::kKeySteps][8],
-                                         OnlineSoftmax<Config::kAccumulator>& softmax,
-                                         float (&rescale)[Config::Layout::kRowsPerLane],
-                                         ProbabilityTile<Config::kBlockN>& p) {
+SPARK_DEVICE void probabilities_of_group(
+    Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_key,
+    int first_row, float (&score)[Config::kKeySteps][8],
+    OnlineSoftmax<Config::kAccumulator, typename Config::Scale>& softmax,
+    float (&rescale)[Config::Layout::kRowsPerLane], ProbabilityTile<Config::kBlockN>& p) {
   constexpr Accumulator kAccumulator = Config::kAccumulator;
   if constexpr (kIsMasked) {
     mask_scores<kAccumulator>(score, params.mask, machine.lane(), first_row, first_key);
@@ -61,7 +61,7 @@ SPARK_DEVICE void probabilities_of_group(Machine& machine, const ForwardParams& 
     drop_probabilities<kAccumulator>(score, params.dropout, machine.lane(),
                                      block.batch_head(params), first_row, first_key);
   }
-  store_probabilities<kAccumulator>(machine, score, p);
+  store_probabilities<kAccumulator, typename Config::Scale>(machine, score, p);
 }
 
 /// Lines 4 to 8 for the warp's 32 rows and the tile of keys in tiles.k[buffer].
@@ -93,8 +93,13 @@ SPARK_DEVICE void accumulate_tile(Machine& machine, int buffer, ForwardTiles<Con
       tiles.probabilities(buffer ^ 1, machine.warp(), 0),
       tiles.probabilities(buffer ^ 1, machine.warp(), 1)};
   machine.sync_warp();
-  accumulate_output<Config::kTileGroups, Config::kAccumulator>(machine, p, tiles.v[buffer], rescale,
-                                                               state.o);
+  float of_output[kRowGroups][GridLayout<Config::kPv>::kRowsPerLane];
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    rows_of_layout<Config::kAccumulator, Config::kPv>(machine, rescale[g], of_output[g]);
+  }
+  accumulate_output<Config::kTileGroups, Config::kPv>(machine, p, tiles.v[buffer], of_output,
+                                                      state.o);
   machine.sync_warp();
 }
 

@@ -77,11 +77,10 @@ template <class Config, class Machine, class Softmax>
 SPARK_DEVICE void normalization(Machine& machine, const ForwardParams& params,
                                 const Softmax& softmax, float (&l)[Config::Layout::kRowsPerLane],
                                 float (&factor)[Config::Layout::kRowsPerLane]) {
-  constexpr float kOfHalves = ProbabilityScale<Config::kAccumulator>::kOfHalves;
 #pragma unroll
   for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
     l[slot] = softmax.row_sum(machine, slot);
-    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * kOfHalves);
+    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * Config::Scale::kOfHalves);
     if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale();
   }
 }
@@ -96,7 +95,9 @@ SPARK_DEVICE void write_output(
   const KeyMask& mask = params.mask;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
   normalization<Config>(machine, params, softmax, l, factor);
-  store_output<Config::kAccumulator>(machine, tile, factor, o);
+  float factor_of_o[GridLayout<Config::kPv>::kRowsPerLane];
+  rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
+  store_output<Config::kPv>(machine, tile, factor_of_o, o);
   machine.sync_warp();
   Half* const o_rows = params.tensors.o + row_offset(block.batch, first_row, block.head,
                                                      mask.seqlen_q, params.heads, Config::kHeadDim);

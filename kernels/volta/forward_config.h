@@ -3,6 +3,7 @@
 
 #include "kernels/tile/grid_matmul.h"
 #include "kernels/tile/output_tile.h"
+#include "kernels/tile/probability_scale.h"
 #include "kernels/tile/staged_rows.h"
 
 namespace sparkbench::volta {
@@ -25,13 +26,16 @@ enum class KeyLoop {
 };
 
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
-          int kBlockWarps = forward_warps(kHeadDimension),
+          int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
           Accumulator kOutputType = Accumulator::kFp32>
 struct ForwardConfig {
+  /// What S accumulates in.
   static constexpr Accumulator kAccumulator = kAccumulatorType;
+  /// What P V accumulates in.
+  static constexpr Accumulator kPv = kPvType;
   /// What O runs in over the key loop. FP16 is the paper's FP16-ACC.
   static constexpr Accumulator kOutput = kOutputType;
-  static_assert(kOutput == Accumulator::kFp32 || kAccumulator == Accumulator::kFp16,
+  static_assert(kOutput == Accumulator::kFp32 || kPv == Accumulator::kFp16,
                 "FP32 accumulators do not add to FP16 ones");
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr bool kHasDropout = kDropout;
@@ -43,20 +47,24 @@ struct ForwardConfig {
   /// What asks least of the load-store unit: at head_dim 64 Q in registers; at 128 and eight warps,
   /// where shared memory has room for two tiles of 32 keys or one of 64, the latter. Either leaves
   /// FP16-ACC no registers to add its sums to an O in FP32.
-  static constexpr KeyLoop kLoop = kAccumulator != kOutput ? KeyLoop::kTwoBuffers
-                                   : kHeadDim == 64        ? KeyLoop::kHeldQueries
-                                   : kWarps == 8           ? KeyLoop::kOneBuffer
-                                                           : KeyLoop::kTwoBuffers;
+  static constexpr KeyLoop kLoop = kPv != kOutput   ? KeyLoop::kTwoBuffers
+                                   : kHeadDim == 64 ? KeyLoop::kHeldQueries
+                                   : kWarps == 8    ? KeyLoop::kOneBuffer
+                                                    : KeyLoop::kTwoBuffers;
   static constexpr int kBlockN = kHeadDim == 64 || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
   /// But for kTwoBuffers: steps whose P is formed before the products with V begin. That of the
-  /// others overlaps with them, but keeps scores and random bytes in registers.
-  static constexpr int kEarlySteps = kHeadDim == 64 || kHasDropout ? 3 : 2;
+  /// others overlaps with them, but keeps scores and random bytes in registers. Each is the choice
+  /// without spills that the cycle model found fastest.
+  static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
+                                         ? (kHeadDim == 64 && kOutput == Accumulator::kFp32 ? 4 : 2)
+                                         : (kHeadDim == 64 || kHasDropout ? 3 : 2);
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = kHeadDim / kGridColumns;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
   static constexpr int kTileGroups = 4;
   using Layout = GridLayout<kAccumulator>;
+  using Scale = ProbabilityScale<kPv>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
   using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
   using StagedKeys = StagedRows<KeyTile, kWarps>;

@@ -35,8 +35,9 @@ std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem,
 }
 
 std::string launch_name(ForwardAccumulators accumulators) {
-  if (accumulators.output == Accumulator::kFp16) return "volta-fp16acc-o16/fwd";
-  return accumulators.mma == Accumulator::kFp16 ? "volta-fp16acc/fwd" : "volta-fp32acc/fwd";
+  if (accumulators == kFp32Acc) return "volta-fp32acc/fwd";
+  if (accumulators == kMixedAcc) return "volta-mixedacc/fwd";
+  return accumulators == kFp16Acc ? "volta-fp16acc/fwd" : "volta-fp16acc-o16/fwd";
 }
 
 }  // namespace

@@ -18,7 +18,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc", "volta-fp16acc-o16"};
+constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc", "volta-mixedacc",
+                                         "volta-fp16acc-o16"};
 
 struct Outputs {
   std::vector<Half> o;

@@ -64,7 +64,7 @@ struct HeldState {
   LanePlaces<Config> at;
   int warp_end;    // keys_of_warp()
   int staged_end;  // keys_of_block(), less the first key of the second tile that this lane copies
-  LaneRows<Config::kAccumulator> rows;
+  LaneRows<Config::kAccumulator, typename Config::Scale> rows;
   Bits128 q[kRowGroups][Config::QueryTile::kChunksPerRow];
   AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
 };
@@ -123,27 +123,21 @@ SPARK_DEVICE void load_next_keys(Machine& machine, const ForwardParams& params, 
 /// Line 3.
 template <class Config, class Machine>
 SPARK_DEVICE void scores_of_held(Machine& machine, ForwardTiles<Config>& tiles,
-                                 const HeldState<Config>& state,
-                                 float (&score)[kRowGroups][Config::kKeySteps][8]) {
-  AccumulatorFragment<Config::kAccumulator> s[kRowGroups][Config::kKeySteps] = {};
+                                 const HeldState<Config>& state, ScoreTile<Config>& tile) {
   matmul_scores<Config::kAccumulator>(
-      machine, [&](int g, int chunk) { return state.q[g][chunk]; }, tiles.k[0], state.at.k, s);
-#pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
-#pragma unroll
-    for (int step = 0; step < Config::kKeySteps; ++step) widen(machine, s[g][step], score[g][step]);
-  }
+      machine, [&](int g, int chunk) { return state.q[g][chunk]; }, tiles.k[0], state.at.k,
+      tile.score);
 }
 
 /// Line 5.
 template <class Config, class Machine>
 SPARK_DEVICE void mask_held(Machine& machine, const ForwardParams& params, int first_key,
-                            int warp_end, float (&score)[kRowGroups][Config::kKeySteps][8]) {
+                            int warp_end, ScoreTile<Config>& tile) {
   const int fewer_of_first_row = params.mask.causal ? kWarpRows - 1 : 0;  // at most
   if (first_key + Config::kBlockN + fewer_of_first_row <= warp_end) return;
   machine.recompute_indices();
   const int block_row = locate_block<Config>(machine, params).first_row;
-  mask_warp_scores<Config>(machine, params, block_row, first_key, score);
+  mask_warp_scores<Config>(machine, params, block_row, first_key, tile);
 }
 
 /// Line 9.
@@ -154,8 +148,8 @@ SPARK_DEVICE void store_pass(Machine& machine, ForwardTiles<Config>& tiles,
   constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
 #pragma unroll
   for (int g = 0; g < kRowGroups; ++g) {
-    tile.p[g].template store<Config::kAccumulator>(machine, *tiles.probabilities(0, pass, g),
-                                                   places, kPassSteps * pass);
+    tile.packed[g].template store<Config::kAccumulator>(machine, *tiles.probabilities(0, pass, g),
+                                                        places, kPassSteps * pass);
   }
 }
 
@@ -164,7 +158,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void multiply_pass(Machine& machine, ForwardTiles<Config>& tiles, int pass,
                                 HeldState<Config>& state) {
   constexpr int kPassKeys = ForwardTiles<Config>::kPassKeys;
-  matmul_probabilities<Config::kAccumulator, kPassKeys>(
+  matmul_probabilities<Config::kPv, kPassKeys>(
       machine,
       [&](int g, int chunk) {
         return load_probabilities(machine, *tiles.probabilities(0, pass, g), state.at.p, chunk);
@@ -179,9 +173,9 @@ SPARK_DEVICE void attend_held(Machine& machine, const ForwardParams& params, int
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
   state.at.keep(machine);
-  scores_of_held<Config>(machine, tiles, state, tile.score);                            // line 3
+  scores_of_held<Config>(machine, tiles, state, tile);                                  // line 3
   load_next_keys<Config>(machine, params, params.tensors.k, first_key, state, staged);  // line 4
-  mask_held<Config>(machine, params, first_key, state.warp_end, tile.score);            // line 5
+  mask_held<Config>(machine, params, first_key, state.warp_end, tile);                  // line 5
   TileSoftmax<Config::kAccumulator> softmax(machine, tile.score, params.scale_log2,
                                             state.rows);  // line 6
   if constexpr (Config::kHasDropout) draw_dropout<Config>(machine, params, first_key, tile.dropout);
@@ -193,9 +187,9 @@ SPARK_DEVICE void attend_held(Machine& machine, const ForwardParams& params, int
   probabilities_of_steps<Config>(machine, params, Config::kEarlySteps, Config::kKeySteps, softmax,
                                  tile);  // line 11
   state.rows.add(machine, softmax.sum);
-  rescale_output(machine, softmax.rescale.of, state.o);     // line 12
-  multiply_pass<Config>(machine, tiles, 0, state);          // line 13
-  store_pass<Config>(machine, tiles, tile, state.at.p, 1);  // line 14
+  rescale_output(machine, output_rows<Config>(machine, softmax.rescale).of, state.o);  // line 12
+  multiply_pass<Config>(machine, tiles, 0, state);                                     // line 13
+  store_pass<Config>(machine, tiles, tile, state.at.p, 1);                             // line 14
   machine.sync_warp();
   multiply_pass<Config>(machine, tiles, 1, state);
   staged.store(machine, tiles.v[0], state.at.staged);  // line 15

@@ -31,7 +31,7 @@ namespace sparkbench::volta {
 /// What a warp carries from one tile of keys to the next: 32 rows.
 template <class Config>
 struct OneBufferState {
-  RunningRows<Config::kAccumulator> rows;
+  RunningRows<Config::kAccumulator, typename Config::Scale> rows;
   AccumulatorFragment<Config::kOutput> o[kRowGroups][Config::kOutputGroups] = {};
 };
 
@@ -50,15 +50,10 @@ SPARK_DEVICE void load_query_and_first_keys(Machine& machine, const ForwardParam
 /// Line 3.
 template <class Config, class Machine>
 SPARK_DEVICE void scores_of_tile(Machine& machine, ForwardTiles<Config>& tiles,
-                                 float (&score)[kRowGroups][Config::kKeySteps][8]) {
-  AccumulatorFragment<Config::kAccumulator> s[kRowGroups][Config::kKeySteps] = {};
-  matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(), tiles.k, s);
+                                 ScoreTile<Config>& tile) {
+  matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(), tiles.k,
+                                      tile.score);
   machine.sync_warp();  // or the compiler moves line 4 up, where it has no registers
-#pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
-#pragma unroll
-    for (int step = 0; step < Config::kKeySteps; ++step) widen(machine, s[g][step], score[g][step]);
-  }
 }
 
 /// Lines 4 and 9: kBlockN keys from first_key on.
@@ -74,10 +69,10 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
 /// Line 5.
 template <class Config, class Machine>
 SPARK_DEVICE void mask_tile(Machine& machine, const ForwardParams& params, int first_key,
-                            float (&score)[kRowGroups][Config::kKeySteps][8]) {
+                            ScoreTile<Config>& tile) {
   const int block_row = locate_block<Config>(machine, params).first_row;
   if (first_key + Config::kBlockN <= params.mask.visible(block_row)) return;
-  mask_warp_scores<Config>(machine, params, block_row, first_key, score);
+  mask_warp_scores<Config>(machine, params, block_row, first_key, tile);
 }
 
 /// Lines 12 to 14.
@@ -92,10 +87,10 @@ SPARK_DEVICE void accumulate_passes(Machine& machine, ForwardTiles<Config>& tile
   for (int step = 0; step < Config::kKeySteps; step += kPassSteps) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      tile.p[g].template store<Config::kAccumulator>(machine, *p[g], step);
+      tile.packed[g].template store<Config::kAccumulator>(machine, *p[g], step);
     }
     machine.sync_warp();
-    matmul_probabilities<Config::kAccumulator>(machine, p, tiles.v, 0, state.o, step);
+    matmul_probabilities<Config::kPv>(machine, p, tiles.v, 0, state.o, step);
     machine.sync_warp();
   }
 }
@@ -108,10 +103,10 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
   machine.recompute_indices();
-  scores_of_tile<Config>(machine, tiles, tile.score);  // line 3
+  scores_of_tile<Config>(machine, tiles, tile);  // line 3
   machine.recompute_indices();
   load_keys<Config>(machine, params, params.tensors.v, first_key, staged);  // line 4
-  mask_tile<Config>(machine, params, first_key, tile.score);                // line 5
+  mask_tile<Config>(machine, params, first_key, tile);                      // line 5
   TileSoftmax<Config::kAccumulator> softmax(machine, tile.score, params.scale_log2,
                                             state.rows);  // line 6
   if constexpr (Config::kHasDropout) draw_dropout<Config>(machine, params, first_key, tile.dropout);
@@ -128,7 +123,7 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   probabilities_of_steps<Config>(machine, params, Config::kEarlySteps, Config::kKeySteps, softmax,
                                  tile);  // line 10
   state.rows.add(machine, softmax.sum);
-  rescale_output(machine, softmax.rescale.of, state.o);  // line 11
+  rescale_output(machine, output_rows<Config>(machine, softmax.rescale).of, state.o);  // line 11
   accumulate_passes<Config>(machine, tiles, tile, state);
   machine.recompute_indices();
   staged.store(machine, tiles.k);  // line 15

@@ -7,16 +7,26 @@
 
 namespace sparkbench::volta {
 
-/// What the forward kernel accumulates in. A single one is what the MMAs accumulate in, and O runs
-/// in FP32.
+/// What the forward kernel accumulates in.
 struct ForwardAccumulators {
-  // NOLINTNEXTLINE(google-explicit-constructor)
-  constexpr ForwardAccumulators(Accumulator of_mma, Accumulator of_output = Accumulator::kFp32)
-      : mma(of_mma), output(of_output) {}
+  Accumulator qk;      // C of the MMAs of S = Q K^T
+  Accumulator pv;      // C of those of P V
+  Accumulator output;  // O over the key loop
 
-  Accumulator mma;     // C of every MMA
-  Accumulator output;  // O over the key loop; FP16 only where the MMAs' is
+  constexpr bool operator==(const ForwardAccumulators& other) const {
+    return qk == other.qk && pv == other.pv && output == other.output;
+  }
 };
+
+/// O runs in FP32 in all but the last, the paper's FP16-ACC.
+inline constexpr ForwardAccumulators kFp32Acc{Accumulator::kFp32, Accumulator::kFp32,
+                                              Accumulator::kFp32};
+inline constexpr ForwardAccumulators kMixedAcc{Accumulator::kFp16, Accumulator::kFp32,
+                                               Accumulator::kFp32};
+inline constexpr ForwardAccumulators kFp16Acc{Accumulator::kFp16, Accumulator::kFp16,
+                                              Accumulator::kFp32};
+inline constexpr ForwardAccumulators kFp16AccO16{Accumulator::kFp16, Accumulator::kFp16,
+                                                 Accumulator::kFp16};
 
 struct ForwardParams {
   ForwardTensors tensors;

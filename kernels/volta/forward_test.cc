@@ -17,7 +17,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc", "volta-fp16acc-o16"};
+constexpr std::string_view kKernels[] = {"volta-fp16acc", "volta-fp32acc", "volta-mixedacc",
+                                         "volta-fp16acc-o16"};
 
 struct Outputs {
   std::vector<Half> o;
@@ -174,6 +175,21 @@ TEST(VoltaForwardOutputAccumulator, InFp16LosesMoreTheMoreKeysThereAreAndInFp32D
   EXPECT_LE(long_fp16, 1.2 * short_fp16);
   EXPECT_LE(long_fp16, 0.002);
   EXPECT_GE(long_o16, 2.0 * long_fp16);
+}
+
+TEST(VoltaForwardMixedAccumulators, LoseLessThanFp16OnesAndMoreThanFp32Ones) {
+  const double mixed = rel_l1_of("volta-mixedacc", 1024);
+  EXPECT_LT(mixed, rel_l1_of("volta-fp16acc", 1024));
+  EXPECT_GT(mixed, rel_l1_of("volta-fp32acc", 1024));
+}
+
+TEST(VoltaForwardMixedAccumulators, AreFp16InHalfOfTheInstructions) {
+  for (const int head_dim : {64, 128}) {
+    const Problem problem{.seqlen_q = 256, .seqlen_k = 128, .head_dim = head_dim};
+    const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+    const Counters counters = run_emulated("volta-mixedacc", problem, inputs).report.counters;
+    EXPECT_EQ(2 * counters.mma_fp16acc, counters.mma_m8n8k4);
+  }
 }
 
 TEST(VoltaForwardCounts, AreTheInstructionsOfTheAlgorithm) {

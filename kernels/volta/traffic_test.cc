@@ -58,15 +58,6 @@ TrafficBytes forward_traffic(const Problem& problem, int block_rows) {
   return traffic;
 }
 
-TrafficBytes forward_traffic(Accumulator accumulator, const Problem& problem) {
-  TrafficBytes traffic;
-  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
-    using Config = ForwardConfig<mma.value, head_dim.value, dropout.value>;
-    traffic = forward_traffic(problem, Config::kBlockM);
-  });
-  return traffic;
-}
-
 /// LSE and D = rowsum(dO * O) of each row, together, for either backward pass.
 TrafficBytes statistics_traffic(const Problem& problem) {
   const RowBytes row(problem);
@@ -157,71 +148,83 @@ void expect_traffic(const EmulationReport& report, const TrafficBytes& expected)
   EXPECT_EQ(conflicts_of(report), "");
 }
 
-using Instance = std::tuple<Accumulator, int, bool, float>;  // head_dim, causal, dropout_p
-
-class VoltaTraffic : public testing::TestWithParam<Instance> {
+/// `Accumulators` of a kernel, at a head_dim, causal or not, with a dropout_p.
+template <class Accumulators>
+class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, bool, float>> {
  protected:
-  Accumulator accumulator() const { return std::get<0>(GetParam()); }
-  const Problem& problem() const { return problem_; }
-
-  EmulationReport emulate_forward(std::span<const std::array<int, 3>> tiles = {}) {
-    return volta::emulate_forward(
-        accumulator(), problem_,
-        {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(), lse_.data()}, options_,
-        tiles);
-  }
-  EmulationReport emulate_backward(bool is_deterministic, const BackwardSample& sample = {}) {
-    return volta::emulate_backward(accumulator(), problem_,
-                                   {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(),
-                                    d_o_.data(), lse_.data(), dq_.data(), dk_.data(), dv_.data()},
-                                   options_, is_deterministic, sample);
-  }
-
- private:
-  const EmulationOptions options_{.profile = &arithmetic_profile("volta"), .detect = false};
+  Accumulators accumulators() const { return std::get<0>(this->GetParam()); }
 
   Problem problem_{.seqlen_q = kSeqlen,
                    .seqlen_k = kSeqlen,
-                   .head_dim = std::get<1>(GetParam()),
-                   .causal = std::get<2>(GetParam()),
-                   .dropout_p = std::get<3>(GetParam()),
+                   .head_dim = std::get<1>(this->GetParam()),
+                   .causal = std::get<2>(this->GetParam()),
+                   .dropout_p = std::get<3>(this->GetParam()),
                    .seed = 3};
   OwnedInputs inputs_ = make_inputs(problem_, Distribution::kNormal, 3);
+  const EmulationOptions options_{.profile = &arithmetic_profile("volta"), .detect = false};
   // Any: traffic does not depend on values.
-  std::vector<Half> o_ = inputs_.q, d_o_ = inputs_.q, dq_ = inputs_.q, dk_ = inputs_.k,
-                    dv_ = inputs_.v;
+  std::vector<Half> o_ = inputs_.q;
   std::vector<float> lse_ = std::vector<float>(problem_.lse_elements(), 1.0f);
 };
 
-TEST_P(VoltaTraffic, OfTheForwardPassIsThatOfItsTiles) {
-  expect_traffic(emulate_forward(), forward_traffic(accumulator(), problem()));
-}
+class VoltaForwardTraffic : public TrafficTest<ForwardAccumulators> {
+ protected:
+  EmulationReport emulate(std::span<const std::array<int, 3>> tiles = {}) {
+    return emulate_forward(
+        accumulators(), problem_,
+        {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(), lse_.data()}, options_,
+        tiles);
+  }
+};
 
-TEST_P(VoltaTraffic, OfTheBackwardPassIsThatOfItsTiles) {
-  expect_traffic(emulate_backward(false), backward_traffic(accumulator(), problem(), false));
-}
+class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
+ protected:
+  EmulationReport emulate(bool is_deterministic, const BackwardSample& sample = {}) {
+    return emulate_backward(accumulators(), problem_,
+                            {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(),
+                             d_o_.data(), lse_.data(), dq_.data(), dk_.data(), dv_.data()},
+                            options_, is_deterministic, sample);
+  }
 
-TEST_P(VoltaTraffic, OfTheDeterministicBackwardPassIsThatOfItsTiles) {
-  expect_traffic(emulate_backward(true), backward_traffic(accumulator(), problem(), true));
+ private:
+  std::vector<Half> d_o_ = inputs_.q, dq_ = inputs_.q, dk_ = inputs_.k, dv_ = inputs_.v;
+};
+
+TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
+  expect_traffic(emulate(), forward_traffic(problem_, forward_block_rows(problem_.head_dim)));
 }
 
 /// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
-TEST_P(VoltaTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
-  const std::array<int, 3> first = {0, 0, 0};
+TEST_P(VoltaForwardTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
   const int rows_per_tile = attention_kernels().front().rows_per_tile;
-  const std::array<int, 3> last_query = {kSeqlen / rows_per_tile - 1, 0, 0};
-  EXPECT_EQ(emulate_forward(std::array{first, last_query}).grid_counters,
-            emulate_forward().counters);
+  const std::array<std::array<int, 3>, 2> tiles = {
+      {{0, 0, 0}, {kSeqlen / rows_per_tile - 1, 0, 0}}};
+  EXPECT_EQ(emulate(tiles).grid_counters, emulate().counters);
+}
 
-  const std::vector<std::array<int, 3>> tiles = {first, {kSeqlen / kBackwardSampleRows - 1, 0, 0}};
+TEST_P(VoltaBackwardTraffic, IsThatOfItsTiles) {
+  expect_traffic(emulate(false), backward_traffic(accumulators(), problem_, false));
+}
+
+TEST_P(VoltaBackwardTraffic, OfTheDeterministicPassIsThatOfItsTiles) {
+  expect_traffic(emulate(true), backward_traffic(accumulators(), problem_, true));
+}
+
+TEST_P(VoltaBackwardTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
+  const std::vector<std::array<int, 3>> tiles = {{0, 0, 0},
+                                                 {kSeqlen / kBackwardSampleRows - 1, 0, 0}};
   for (const bool is_deterministic : {false, true}) {
-    EXPECT_EQ(emulate_backward(is_deterministic, {tiles, tiles}).grid_counters,
-              emulate_backward(is_deterministic).counters)
+    EXPECT_EQ(emulate(is_deterministic, {tiles, tiles}).grid_counters,
+              emulate(is_deterministic).counters)
         << (is_deterministic ? "deterministic" : "atomic");
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Instances, VoltaTraffic,
+INSTANTIATE_TEST_SUITE_P(
+    Instances, VoltaForwardTraffic,
+    testing::Combine(testing::Values(kFp16Acc, kFp32Acc, kMixedAcc, kFp16AccO16),
+                     testing::Values(64, 128), testing::Bool(), testing::Values(0.0f, 0.1f)));
+INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(64, 128), testing::Bool(),
                                           testing::Values(0.0f, 0.1f)));
