@@ -44,13 +44,12 @@ struct ForwardConfig {
   static constexpr int kBlockM = kWarpRows * kWarps;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
   static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
-  /// What asks least of the load-store unit: at head_dim 64 Q in registers; at 128 and eight warps,
-  /// where shared memory has room for two tiles of 32 keys or one of 64, the latter. Either leaves
-  /// FP16-ACC no registers to add its sums to an O in FP32.
-  static constexpr KeyLoop kLoop = kPv != kOutput   ? KeyLoop::kTwoBuffers
-                                   : kHeadDim == 64 ? KeyLoop::kHeldQueries
-                                   : kWarps == 8    ? KeyLoop::kOneBuffer
-                                                    : KeyLoop::kTwoBuffers;
+  /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
+  /// added to an O in FP32, which is slower so; at 128 and eight warps, where shared memory has
+  /// room for two tiles of 32 keys or one of 64, the latter.
+  static constexpr KeyLoop kLoop =
+      kHeadDim == 64 ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
+                     : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
   static constexpr int kBlockN = kHeadDim == 64 || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
   /// But for kTwoBuffers: steps whose P is formed before the products with V begin. That of the

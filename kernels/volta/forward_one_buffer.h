@@ -13,8 +13,8 @@
 //    9      the next K tile from global memory to registers
 //   10      line 7                                     the other keys
 //   11      O = rescale * O
-//   12      for each kPassKeys of the tile:
-//   13          P as fp16 to the warp's own shared memory
+//   12      for each kPassKeys of the tile:            for FP16 sums: of some columns of O,
+//   13          P as fp16 to the warp's own shared memory        then of the others
 //   14          O += P V                               tensor cores
 //   15      the next K tile to shared memory
 //   16  O / l, log-sum-exp to global memory
@@ -75,23 +75,71 @@ SPARK_DEVICE void mask_tile(Machine& machine, const ForwardParams& params, int f
   mask_warp_scores<Config>(machine, params, block_row, first_key, tile);
 }
 
-/// Lines 12 to 14.
+/// Line 13 for the keys of steps first_step and on.
+template <class Config, class Machine>
+SPARK_DEVICE void store_pass(Machine& machine, ForwardTiles<Config>& tiles,
+                             const ScoreTile<Config>& tile, int first_step) {
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    tile.packed[g].template store<Config::kAccumulator>(
+        machine, *tiles.probabilities(machine.warp(), g), first_step);
+  }
+  machine.sync_warp();
+}
+
+/// Line 14 for these keys and column groups 2 * first_block and on.
+template <class Config, Accumulator kSum, int kColumnGroups, class Machine>
+SPARK_DEVICE void multiply_pass(Machine& machine, ForwardTiles<Config>& tiles, int first_step,
+                                int first_block,
+                                AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) {
+  typename ForwardTiles<Config>::Probabilities* const p[kRowGroups] = {
+      tiles.probabilities(machine.warp(), 0), tiles.probabilities(machine.warp(), 1)};
+  matmul_probabilities<kSum>(machine, p, tiles.v, first_block, sum, first_step);
+  machine.sync_warp();
+}
+
+/// Lines 11 to 14.
 template <class Config, class Machine>
 SPARK_DEVICE void accumulate_passes(Machine& machine, ForwardTiles<Config>& tiles,
-                                    const ScoreTile<Config>& tile, OneBufferState<Config>& state) {
-  using Tiles = ForwardTiles<Config>;
-  constexpr int kPassSteps = Tiles::kPassKeys / kGridColumns;
-  typename Tiles::Probabilities* const p[kRowGroups] = {tiles.probabilities(machine.warp(), 0),
-                                                        tiles.probabilities(machine.warp(), 1)};
+                                    const ScoreTile<Config>& tile,
+                                    const WarpRowValues<Config::kAccumulator>& rescale,
+                                    OneBufferState<Config>& state) {
+  constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
+  rescale_output(machine, output_rows<Config>(machine, rescale).of, state.o);
 #pragma unroll
   for (int step = 0; step < Config::kKeySteps; step += kPassSteps) {
+    store_pass<Config>(machine, tiles, tile, step);
+    multiply_pass<Config>(machine, tiles, step, 0, state.o);
+  }
+}
+
+/// The same where FP16 sums of the whole tile are added to an O in FP32, kTileGroups column groups
+/// at a time: registers hold no more sums. Each takes the passes in the other order than the one
+/// before, whose last P it finds in place.
+template <class Config, class Machine>
+SPARK_DEVICE void accumulate_column_groups(Machine& machine, ForwardTiles<Config>& tiles,
+                                           const ScoreTile<Config>& tile,
+                                           const WarpRowValues<Config::kAccumulator>& rescale,
+                                           OneBufferState<Config>& state) {
+  constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
+  constexpr int kPasses = Config::kKeySteps / kPassSteps;
+#pragma unroll
+  for (int first = 0; first < Config::kOutputGroups; first += Config::kTileGroups) {
+    const bool is_reverse = first / Config::kTileGroups % 2 != 0;
+    AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
+#pragma unroll
+    for (int pass = 0; pass < kPasses; ++pass) {
+      const int step = kPassSteps * (is_reverse ? kPasses - 1 - pass : pass);
+      if (first == 0 || pass != 0) store_pass<Config>(machine, tiles, tile, step);
+      multiply_pass<Config>(machine, tiles, step, first / 2, sum);
+    }
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      tile.packed[g].template store<Config::kAccumulator>(machine, *p[g], step);
+#pragma unroll
+      for (int group = 0; group < Config::kTileGroups; ++group) {
+        add_tile(machine, sum[g][group], rescale.of[g][0], state.o[g][first + group]);
+      }
     }
-    machine.sync_warp();
-    matmul_probabilities<Config::kPv>(machine, p, tiles.v, 0, state.o, step);
-    machine.sync_warp();
   }
 }
 
@@ -123,8 +171,11 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   probabilities_of_steps<Config>(machine, params, Config::kEarlySteps, Config::kKeySteps, softmax,
                                  tile);  // line 10
   state.rows.add(machine, softmax.sum);
-  rescale_output(machine, output_rows<Config>(machine, softmax.rescale).of, state.o);  // line 11
-  accumulate_passes<Config>(machine, tiles, tile, state);
+  if constexpr (Config::kPv == Config::kOutput) {  // lines 11 to 14
+    accumulate_passes<Config>(machine, tiles, tile, softmax.rescale, state);
+  } else {
+    accumulate_column_groups<Config>(machine, tiles, tile, softmax.rescale, state);
+  }
   machine.recompute_indices();
   staged.store(machine, tiles.k);  // line 15
   machine.barrier_of_warps();
