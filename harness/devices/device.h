@@ -22,7 +22,7 @@ struct Contender {
   std::string name;
   std::string summary;
   Role role;
-  std::optional<Accumulator> accumulator;  // of its MMAs
+  std::optional<Accumulator> accumulator;  // of its scores
   const AttentionKernel* kernel;           // null for a reference and a peer
   /// A peer: its mask is not that of kernels/dropout.h, so it is verified without dropout.
   bool draws_own_dropout_mask = false;
