@@ -21,9 +21,13 @@ class GpuMachine {
     if (axis == 0) asm volatile("mov.u32 %0, %%ctaid.x;" : "=r"(index));
     if (axis == 1) asm volatile("mov.u32 %0, %%ctaid.y;" : "=r"(index));
     if (axis == 2) asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(index));
-    return index;
+    return index | zero_;
   }
   __device__ __forceinline__ void recompute_indices() { asm volatile("" : "+r"(thread_)); }
+  __device__ __forceinline__ void recompute_indices(int multiple_of_32) {
+    asm volatile("and.b32 %0, %1, 31;" : "=r"(zero_) : "r"(multiple_of_32));
+    thread_ |= zero_;
+  }
   template <class T>
   __device__ __forceinline__ T opaque(T value) const {
     if constexpr (sizeof(T) == 8) {
@@ -64,11 +68,16 @@ class GpuMachine {
     store(address, value);
   }
   __device__ __forceinline__ void add_global(float* address, float value) const {
-    atomicAdd(address, value);
+    // Not atomicAdd(): of an opaque address the compiler cannot tell that it is global memory's.
+    asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value));
   }
 
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
   __device__ __forceinline__ void barrier_of_warps() const { __barrier_sync(0); }
+  template <int kWarps>
+  __device__ __forceinline__ void team_barrier() const {  // 0 is the block's
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + warp() / kWarps), "n"(32 * kWarps) : "memory");
+  }
   __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
   __device__ __forceinline__ std::uint32_t ballot(bool value) const {
     return __ballot_sync(0xffffffffu, value);
@@ -140,6 +149,7 @@ class GpuMachine {
 
  private:
   int thread_ = static_cast<int>(threadIdx.x);
+  int zero_ = 0;  // what recompute_indices() makes of its argument
 
   /// The vector type that moves T with one instruction.
   template <int kBytes>

@@ -10,6 +10,10 @@
 //                                                     thread(), lane() and warp() is computed anew
 //                                                     from here on, not kept in registers
 //                                                     around a loop
+//   void recompute_indices(int multiple_of_32)        the same where a number of which 32 is a
+//                                                     divisor differs from pass to pass: not even
+//                                                     the assembler can then move what derives from
+//                                                     these, or from block(), out of the loop
 //   T    opaque(T)                                    the same pointer or 4-byte integer, but the
 //                                                     compiler no longer knows what it was computed
 //                                                     from, and computes nothing from it beforehand
@@ -23,11 +27,13 @@
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
 //
-// Collectives. Every thread of the block (barriers) or of the warp (the others) makes the same call.
+// Collectives. Every thread of the block or team (barriers) or of the warp (the others) makes the same call.
 //   void barrier()                                    bar.sync 0; orders shared memory; all warps
 //                                                     come from one place in the code
 //   void barrier_of_warps()                           barrier.sync 0: that, for warps that come from
 //                                                     different places
+//   void team_barrier<int kWarps>()                   barrier() of a team: the warps whose
+//                                                     warp() / kWarps is this one's; 15 teams
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   std::uint32_t ballot(bool)                        vote.sync.ballot: bit n is lane n's
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes

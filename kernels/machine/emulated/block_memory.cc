@@ -43,6 +43,8 @@ void BlockMemory::begin_block(std::uint32_t block_index) {
 
 void BlockMemory::barrier() { shadow_.barrier(); }
 
+void BlockMemory::barrier(int first_warp, int end_warp) { shadow_.barrier(first_warp, end_warp); }
+
 void BlockMemory::sync_warp(int warp) { shadow_.sync_warp(warp); }
 
 void BlockMemory::add_global(const MemoryAccess& access, float value) {

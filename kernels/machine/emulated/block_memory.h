@@ -37,6 +37,8 @@ class BlockMemory {
   void begin_block(std::uint32_t block_index);
   /// All threads have met.
   void barrier();
+  /// Those of the warps [first_warp, end_warp) have.
+  void barrier(int first_warp, int end_warp);
   void sync_warp(int warp);
   /// The lanes of the warp that ran have met: what they accessed becomes instructions.
   void end_warp_phase(Counters& counters) {

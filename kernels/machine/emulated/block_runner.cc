@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <cstddef>
 #include <utility>
 
@@ -33,6 +34,7 @@ void BlockRunner::run(const std::array<int, 3>& block, std::uint32_t block_index
   schedule_ = WarpSchedule(options_.schedule_seed, block_index);
   ready_warps_ = all_warps_;
   waiting_warps_ = 0;
+  waiting_members_ = 0;
   warp_ = 0;
   finished_.assign(finished_.size(), false);
   abandoned_ = false;
@@ -100,22 +102,40 @@ void BlockRunner::end_phase() {
     case Collective::kBarrierOfWarps:
       waiting_warps_ |= warp_bit();
       break;
+    case Collective::kTeamBarrier:
+      wait_for_team();
+      break;
     case Collective::kExit:
       break;
   }
+  if (stops[0].collective != Collective::kTeamBarrier) ready_warps_ &= ~warp_bit();
+  if (ready_warps_ == 0 && (waiting_warps_ | waiting_members_) != 0) meet_at_barrier();
+}
+
+/// The warps that a warp which waits for its team waits for, and itself.
+std::uint32_t BlockRunner::team_of(int warp) const {
+  const auto warps = static_cast<int>(warps_[static_cast<std::size_t>(warp)].stops[0].arguments);
+  return (all_warps_ >> (static_cast<int>(warps_.size()) - warps)) << (warp / warps * warps);
+}
+
+void BlockRunner::wait_for_team() {
   ready_warps_ &= ~warp_bit();
-  if (ready_warps_ == 0 && waiting_warps_ != 0) meet_at_barrier();
+  waiting_members_ |= warp_bit();
+  const std::uint32_t team = team_of(warp_);
+  const int first_warp = std::countr_zero(team), end_warp = first_warp + std::popcount(team);
+  for (int warp = first_warp; warp < end_warp; ++warp) {
+    if (((waiting_members_ >> warp) & 1u) == 0 || team_of(warp) != team) return;
+  }
+  for (int warp = first_warp; warp < end_warp; ++warp) expect_same_barrier(first_warp, warp);
+  memory_.barrier(first_warp, end_warp);
+  ++counters_.barriers;
+  waiting_members_ &= ~team;
+  ready_warps_ |= team;
 }
 
 void BlockRunner::meet_at_barrier() {
   if (waiting_warps_ != all_warps_) abandon_missed_barrier();
-  for (std::size_t warp = 1; warp < warps_.size(); ++warp) {
-    const Stop &first = warps_[0].stops[0], &here = warps_[warp].stops[0];
-    const bool may_differ = first.collective == Collective::kBarrierOfWarps &&
-                            here.collective == Collective::kBarrierOfWarps;
-    if (!may_differ && !(first == here))
-      abandon_warps_at_different_barriers(static_cast<int>(warp));
-  }
+  for (int warp = 1; warp < static_cast<int>(warps_.size()); ++warp) expect_same_barrier(0, warp);
   memory_.barrier();
   ++counters_.barriers;
   ready_warps_ = std::exchange(waiting_warps_, 0);
@@ -161,11 +181,15 @@ void BlockRunner::abandon_divergent_warp() {
   abandon();
 }
 
-void BlockRunner::abandon_warps_at_different_barriers(int other_warp) {
-  const Stop &here = warps_[0].stops[0],
-             &there = warps_[static_cast<std::size_t>(other_warp)].stops[0];
+void BlockRunner::expect_same_barrier(int warp, int other_warp) {
+  const Stop& here = warps_[static_cast<std::size_t>(warp)].stops[0];
+  const Stop& there = warps_[static_cast<std::size_t>(other_warp)].stops[0];
+  if (here == there || (here.collective == Collective::kBarrierOfWarps &&
+                        there.collective == Collective::kBarrierOfWarps)) {
+    return;
+  }
   const int other_thread = other_warp * kWarpLanes;
-  findings_.add(FindingKind::kDivergence, here.site, 0, [&]() -> FindingDetail {
+  findings_.add(FindingKind::kDivergence, here.site, warp * kWarpLanes, [&]() -> FindingDetail {
     return {.other_thread = other_thread,
             .address = {},
             .message = fmt::format("waits at {}; thread {} of its block is at {}", describe(here),
@@ -175,17 +199,21 @@ void BlockRunner::abandon_warps_at_different_barriers(int other_warp) {
 }
 
 void BlockRunner::abandon_missed_barrier() {
+  const bool waits_for_team = waiting_members_ != 0;
+  const std::uint32_t waiting = waits_for_team ? waiting_members_ : waiting_warps_;
+  const auto warp = static_cast<std::size_t>(std::countr_zero(waiting));
+  const std::uint32_t awaited =
+      (waits_for_team ? team_of(static_cast<int>(warp)) : all_warps_) & ~waiting;
   std::vector<int> missing;
   for (int thread = 0; thread < static_cast<int>(finished_.size()); ++thread) {
-    if (((waiting_warps_ >> (thread / kWarpLanes)) & 1u) == 0) missing.push_back(thread);
+    if (((awaited >> (thread / kWarpLanes)) & 1u) != 0) missing.push_back(thread);
   }
-  const auto warp = static_cast<std::size_t>(std::countr_zero(waiting_warps_));
   const Stop& stop = warps_[warp].stops[0];
   findings_.add(FindingKind::kMissedBarrier, stop.site, static_cast<int>(warp) * kWarpLanes,
                 [&]() -> FindingDetail {
                   return {.other_thread = missing.front(),
                           .address = {},
-                          .message = fmt::format("waits at {}; threads {} have ended",
+                          .message = fmt::format("waits at {}; threads {} do not come",
                                                  describe(stop), describe_threads(missing))};
                 });
   abandon();

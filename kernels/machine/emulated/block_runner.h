@@ -108,12 +108,15 @@ class BlockRunner {
   int begin_phase();
   void end_phase();
   void meet_at_barrier();
+  /// Abandons the block where two warps wait at barriers that may not be one.
+  void expect_same_barrier(int warp, int other_warp);
+  void wait_for_team();
+  std::uint32_t team_of(int warp) const;
   int next_unfinished() const;
 
   [[noreturn]] void abandon();
   [[noreturn]] void abandon_divergent_warp();
   [[noreturn]] void abandon_missed_barrier();
-  [[noreturn]] void abandon_warps_at_different_barriers(int other_warp);
 
   const EmulationOptions& options_;
   const EmulatedKernel& kernel_;
@@ -126,11 +129,12 @@ class BlockRunner {
   std::array<int, 3> block_{};
   WarpSchedule schedule_;
   std::vector<Warp> warps_;
-  std::uint32_t all_warps_;          // a bit a warp, as below
-  std::uint32_t ready_warps_ = 0;    // could run
-  std::uint32_t waiting_warps_ = 0;  // at a barrier; the others have ended
-  int warp_ = 0;                     // runs
-  int stopped_lanes_ = 0;            // of that warp
+  std::uint32_t all_warps_;            // a bit a warp, as below
+  std::uint32_t ready_warps_ = 0;      // could run
+  std::uint32_t waiting_warps_ = 0;    // at a barrier of the block
+  std::uint32_t waiting_members_ = 0;  // at one of their team; all others have ended
+  int warp_ = 0;                       // runs
+  int stopped_lanes_ = 0;              // of that warp
   int lane_mask_ = 0;
   std::vector<bool> finished_;  // by thread
   bool abandoned_ = false;

@@ -118,6 +118,41 @@ TEST(BlockRunner, UnwindsTheThreadsOfAnAbandonedBlockAndGoesOnWithTheNext) {
   EXPECT_EQ(report.findings_total, 1u);
 }
 
+TEST(MissedBarrier, IsFoundWhenAWarpOfATeamHasEnded) {
+  const auto report = run({.warps = 4}, [&](EmulatedMachine& machine) {
+    if (machine.warp() == 3) return;
+    machine.team_barrier<2>();
+  });
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kMissedBarrier);
+  EXPECT_EQ(report.findings[0].thread, 64);
+  EXPECT_EQ(report.findings[0].other_thread, 96);
+}
+
+TEST(MissedBarrier, IsFoundWhenWarpsOfATeamWaitForTeamsOfOtherSizes) {
+  const auto report = run({.warps = 4}, [&](EmulatedMachine& machine) {
+    if (machine.warp() == 0) {
+      machine.team_barrier<4>();
+    } else {
+      machine.team_barrier<2>();
+    }
+  });
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kMissedBarrier);
+}
+
+TEST(BlockRunner, LetsATeamGoOnWhileAnotherWaitsForTheBlock) {
+  const auto report = run({.warps = 4}, [](EmulatedMachine& machine) {
+    if (machine.warp() < 2) {
+      machine.team_barrier<2>();
+      machine.team_barrier<2>();
+    }
+    machine.barrier();
+  });
+  EXPECT_EQ(report.findings_total, 0u);
+  EXPECT_EQ(report.counters.barriers, 3u);
+}
+
 TEST(BlockRunner, FindsWarpsAtDifferentBarriers) {
   int line = 0;
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {

@@ -18,7 +18,7 @@ struct Counters {
   std::uint64_t fma = 0;               // lane calls / 32
   std::uint64_t ballots = 0;
   std::uint64_t shuffles = 0;
-  std::uint64_t barriers = 0;  // once a block
+  std::uint64_t barriers = 0;  // once a block, or a team
 
   std::uint64_t shared_loads = 0;
   std::uint64_t shared_stores = 0;

@@ -31,6 +31,7 @@ class EmulatedMachine {
   int block(int axis) const { return runner_.block()[static_cast<std::size_t>(axis)]; }
 
   void recompute_indices() const {}
+  void recompute_indices(int /*multiple_of_32*/) const {}
   template <class T>
   T opaque(T value) const {
     return value;
@@ -68,6 +69,10 @@ class EmulatedMachine {
   void barrier(CallSite site = CallSite::current()) { meet({Collective::kBarrier, 0, site}); }
   void barrier_of_warps(CallSite site = CallSite::current()) {
     meet({Collective::kBarrierOfWarps, 0, site});
+  }
+  template <int kWarps>
+  void team_barrier(CallSite site = CallSite::current()) {
+    meet({Collective::kTeamBarrier, kWarps, site});
   }
   void sync_warp(CallSite site = CallSite::current()) { meet({Collective::kSyncWarp, 0, site}); }
 

@@ -1,5 +1,7 @@
 #include "kernels/machine/emulated/shared_shadow.h"
 
+#include <algorithm>
+
 namespace sparkbench {
 namespace {
 
@@ -8,15 +10,25 @@ constexpr std::size_t kWordBytes = 4;
 }  // namespace
 
 SharedShadow::SharedShadow(std::size_t bytes, int warps)
-    : words_((bytes + kWordBytes - 1) / kWordBytes), clocks_(static_cast<std::size_t>(warps)) {}
+    : words_((bytes + kWordBytes - 1) / kWordBytes),
+      clocks_(static_cast<std::size_t>(warps)),
+      known_(clocks_.size() * clocks_.size(), 1) {}
 
 void SharedShadow::begin_block() {
   barrier();
   for (Clock& clock : clocks_) clock.block_start = clock.now;
 }
 
-void SharedShadow::barrier() {
-  for (Clock& clock : clocks_) clock.last_barrier = ++clock.now;
+void SharedShadow::barrier(int first_warp, int end_warp) {
+  const auto first = static_cast<std::size_t>(first_warp), end = static_cast<std::size_t>(end_warp);
+  for (std::size_t warp = 0; warp < clocks_.size(); ++warp) {
+    const bool takes_part = first <= warp && warp < end;
+    std::uint32_t newest = takes_part ? ++clocks_[warp].now : 0;
+    for (std::size_t observer = first; observer < end; ++observer) {
+      newest = std::max(newest, known(observer, warp));
+    }
+    for (std::size_t observer = first; observer < end; ++observer) known(observer, warp) = newest;
+  }
 }
 
 std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
@@ -61,7 +73,7 @@ SharedShadow::Touch SharedShadow::touch(const MemoryAccess& access) const {
 void SharedShadow::remember_reader(Word& word, const Touch& now) const {
   if (word.last_reader.thread != now.thread) {
     const Touch& other = word.other_reader;
-    const bool other_tells_more = since_barrier(other) && other.warp() != now.warp();
+    const bool other_tells_more = since_barrier(other, now.warp()) && other.warp() != now.warp();
     if (!other_tells_more) word.other_reader = word.last_reader;
   }
   word.last_reader = now;

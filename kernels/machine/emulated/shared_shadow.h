@@ -2,12 +2,14 @@
 // access races with an earlier one.
 //
 // Time is counted per warp: a warp's clock ticks at each sync_warp and each barrier. An earlier
-// touch is ordered before now if its warp has passed a barrier since, or, for a touch of the same
-// warp, a sync_warp. A block starts with a tick of every clock, which forgets the block before.
+// touch is ordered before now if barriers since lead from its warp to this one, perhaps by way of
+// others (a vector clock), or, for a touch of the same warp, if it has passed a sync_warp. A block
+// starts with a tick of every clock, which forgets the block before.
 //
 // A word remembers its last writer and two readers: the last one, and a different one, of another
-// warp if there is such since the last barrier. Two suffice: whoever writes, if any unordered
-// reader is another thread, so is one of these.
+// warp if there is such since the last barrier. Two suffice where barriers are the block's: whoever
+// writes, if any unordered reader is another thread, so is one of these. Of readers that barriers
+// of some warps order differently one may be forgotten.
 #pragma once
 
 #include <array>
@@ -38,7 +40,9 @@ class SharedShadow {
 
   /// The threads that will run know nothing of what is in shared memory.
   void begin_block();
-  void barrier();
+  void barrier() { barrier(0, warps()); }
+  /// Of the warps [first_warp, end_warp).
+  void barrier(int first_warp, int end_warp);
   void sync_warp(int warp) { ++clocks_[static_cast<std::size_t>(warp)].now; }
 
   /// The first hazard of an aligned access `offset` bytes into shared memory, which then happens.
@@ -60,22 +64,28 @@ class SharedShadow {
   };
   struct Clock {
     std::uint32_t now = 1;
-    std::uint32_t last_barrier = 1;
     std::uint32_t block_start = 1;
   };
 
-  bool since_barrier(const Touch& touch) const {
-    return touch.time >= clocks_[touch.warp()].last_barrier;
+  int warps() const { return static_cast<int>(clocks_.size()); }
+  /// Touches of `warp` before this time are ordered before what `observer` does now.
+  std::uint32_t& known(std::size_t observer, std::size_t warp) {
+    return known_[observer * clocks_.size() + warp];
+  }
+  bool since_barrier(const Touch& touch, std::size_t observer) const {
+    return touch.time >= known_[observer * clocks_.size() + touch.warp()];
   }
   bool races(const Touch& earlier, const Touch& now) const {
     if (earlier.thread == now.thread) return false;
-    return earlier.warp() == now.warp() ? earlier.time == now.time : since_barrier(earlier);
+    return earlier.warp() == now.warp() ? earlier.time == now.time
+                                        : since_barrier(earlier, now.warp());
   }
   Touch touch(const MemoryAccess& access) const;
   void remember_reader(Word& word, const Touch& now) const;
 
   std::vector<Word> words_;
-  std::vector<Clock> clocks_;  // by warp
+  std::vector<Clock> clocks_;         // by warp
+  std::vector<std::uint32_t> known_;  // known()
 };
 
 }  // namespace sparkbench

@@ -74,6 +74,24 @@ TEST_F(SharedShadowTest, ABarrierOrdersEverything) {
   EXPECT_FALSE(write(2));
 }
 
+TEST_F(SharedShadowTest, ABarrierOfSomeWarpsOrdersNothingForOthers) {
+  write(0);
+  shadow_.barrier(1, 2);
+  expect_race(read(40), 0);
+}
+
+TEST_F(SharedShadowTest, BarriersLeadFromWarpToWarp) {
+  SharedShadow shadow(64, 3);
+  shadow.begin_block();
+  const auto touch = [&](AccessKind kind, int thread) { return access(kind, thread); };
+  shadow.write(0, touch(AccessKind::kStoreShared, 0));
+  shadow.barrier(0, 2);
+  EXPECT_FALSE(shadow.read(0, touch(AccessKind::kLoadShared, 40)));
+  expect_race(shadow.read(0, touch(AccessKind::kLoadShared, 70)), 0);
+  shadow.barrier(1, 3);
+  EXPECT_FALSE(shadow.read(0, touch(AccessKind::kLoadShared, 70)));
+}
+
 TEST_F(SharedShadowTest, ANewBlockStartsWithNothingWrittenAndNoReaders) {
   write(0);
   read(0);

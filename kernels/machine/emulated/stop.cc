@@ -14,6 +14,8 @@ std::string_view name(Collective collective) {
       return "barrier";
     case Collective::kBarrierOfWarps:
       return "barrier_of_warps";
+    case Collective::kTeamBarrier:
+      return "team_barrier";
     case Collective::kSyncWarp:
       return "sync_warp";
     case Collective::kBallot:

@@ -13,6 +13,7 @@ namespace sparkbench {
 enum class Collective : std::uint32_t {
   kBarrier,
   kBarrierOfWarps,
+  kTeamBarrier,
   kSyncWarp,
   kBallot,
   kShuffle,
@@ -21,7 +22,8 @@ enum class Collective : std::uint32_t {
 };
 
 inline bool is_barrier(Collective collective) {
-  return collective == Collective::kBarrier || collective == Collective::kBarrierOfWarps;
+  return collective == Collective::kBarrier || collective == Collective::kBarrierOfWarps ||
+         collective == Collective::kTeamBarrier;
 }
 
 struct Stop {
