@@ -19,7 +19,7 @@ KernelLaunch forward_launch() {
 template <class Config>
 KernelLaunch backward_launch() {
   return {Config::kThreads, sizeof(volta::BackwardTiles<Config>), Config::kBlockKeys,
-          Config::kStep};
+          Config::kStep * Config::kTeams};
 }
 
 template <class Config>

@@ -1,6 +1,8 @@
 // The dropout mask (kernels/dropout.h) applied to a tile of probabilities in registers.
 #pragma once
 
+#include <cmath>
+
 #include "kernels/dropout.h"
 #include "kernels/tile/quad_grid.h"
 
@@ -35,6 +37,52 @@ SPARK_DEVICE void drop_probabilities(float (&p)[kSteps][8], const Dropout& dropo
           p[step][quartet_element(quartet, i >> 1, i & 1)] = 0.0f;
         }
       }
+    }
+  }
+}
+
+/// The random bytes of a lane's quartet of one row in two of the four steps of 64 keys.
+struct QuartetDropout {
+  std::uint32_t word[2];
+};
+
+/// Of the row `row` and the 32 keys from first_key on.
+template <Accumulator kAccumulator>
+SPARK_DEVICE QuartetDropout quartet_dropout(const Dropout& dropout, int lane,
+                                            std::uint32_t batch_head, int row, int first_key,
+                                            int quartet) {
+  const PhiloxBlock bytes =
+      dropout_bytes(dropout, batch_head, static_cast<std::uint32_t>(row),
+                    static_cast<std::uint32_t>(first_key >> 6),
+                    static_cast<std::uint32_t>(GridLayout<kAccumulator>::pair(lane, quartet)));
+  const bool is_second_half = (first_key & 32) != 0;
+  return {{is_second_half ? bytes.word[2] : bytes.word[0],
+           is_second_half ? bytes.word[3] : bytes.word[1]}};
+}
+
+/// Zeroes P where it is dropped, and returns it with its sign turned there: none has a sign, so
+/// that P itself remembers what was dropped. Element 2h + e of a quartet of step `step`.
+SPARK_DEVICE float drop_and_mark(float& p, const Dropout& dropout, const QuartetDropout& quartet,
+                                 int step, int element) {
+  // The byte on top: what lies below it never decides.
+  const std::uint32_t byte_and_rest = quartet.word[step] << (24 - 8 * element);
+  float marked = p;
+  if (byte_and_rest < dropout.threshold << 24) {
+    marked = -p;
+    p = 0.0f;
+  }
+  return marked;
+}
+
+/// Zeroes dP where P is marked, and takes the marks off P.
+template <int kSteps>
+SPARK_DEVICE void drop_marked(float (&p)[kSteps][8], float (&gradient)[kSteps][8]) {
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if (p[step][i] < 0.0f) gradient[step][i] = 0.0f;
+      p[step][i] = fabsf(p[step][i]);
     }
   }
 }

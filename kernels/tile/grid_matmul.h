@@ -26,10 +26,14 @@ SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
 /// C += A B^T over all columns, B rows (keys) in grid order: c[g][s] is rows 16g.. and the 16 keys
 /// of step s. load_a(g, chunk) gives a lane's chunk of A's rows 16g... Successive products go to
 /// different accumulators: one that waits for its predecessor leaves the tensor cores idle.
-template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps>
-SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
-                                const typename BTile::LanePlace& b_place,
-                                AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps]) {
+/// beside(chunk) is work of other units, in pieces of which each follows the products of a chunk:
+/// the compiler would leave all of it before them or behind them.
+template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps,
+          class Beside>
+SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
+                                       const typename BTile::LanePlace& b_place,
+                                       AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps],
+                                       Beside beside) {
   constexpr int kStepsAtOnce = 2;
   static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
 #pragma unroll
@@ -52,7 +56,16 @@ SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
           {{operand(b_chunk[0], 0), operand(b_chunk[1], 0)},
            {operand(b_chunk[0], 1), operand(b_chunk[1], 1)}});
     }
+    beside(chunk);
   }
+}
+
+/// The same with nothing beside.
+template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps>
+SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
+                                const typename BTile::LanePlace& b_place,
+                                AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps]) {
+  matmul_scores_beside<kAccumulator>(machine, load_a, b, b_place, c, [](int) {});
 }
 
 /// The same, A the rows a_first_row (a multiple of 16) and on of a tile.

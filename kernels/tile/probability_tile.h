@@ -92,11 +92,10 @@ SPARK_DEVICE Bits128 load_probabilities(Machine& machine, ProbabilityTile<kKeys>
                                                (places.load_bytes ^ (16 * chunk)));
 }
 
-/// Stores 16 rows of values of steps first_step.. of the tile's keys, pack(low, high) rounding a
-/// pair to fp16.
-template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Pack>
-SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8],
-                               ProbabilityTile<kKeys>& tile, int first_step, Pack pack) {
+/// 16 rows of values, pack(low, high) rounding a pair to fp16: calls store(step, pair) with each
+/// step's quartets.
+template <int kSteps, class Pack, class Store>
+SPARK_DEVICE void pack_steps(const float (&value)[kSteps][8], Pack pack, Store store) {
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
     std::uint32_t pair[kQuartets][2];
@@ -108,17 +107,34 @@ SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8]
             pack(value[step][quartet_element(q, h, 0)], value[step][quartet_element(q, h, 1)]);
       }
     }
-    store_quartets<kAccumulator>(machine, tile, first_step + step, pair);
+    store(step, pair);
   }
 }
 
-/// Rounds probabilities of 16 rows to fp16, times kOfHalves, and stores them as those of steps
-/// first_step.. of the tile's keys.
+/// Stores 16 rows of values as those of steps first_step.. of the tile's keys.
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Pack>
+SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8],
+                               ProbabilityTile<kKeys>& tile, int first_step, Pack pack) {
+  pack_steps(value, pack, [&](int step, const std::uint32_t(&pair)[kQuartets][2]) {
+    store_quartets<kAccumulator>(machine, tile, first_step + step, pair);
+  });
+}
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Pack>
+SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8],
+                               ProbabilityTile<kKeys>& tile, const ProbabilityPlaces& places,
+                               Pack pack) {
+  pack_steps(value, pack, [&](int step, const std::uint32_t(&pair)[kQuartets][2]) {
+    store_quartets<kAccumulator>(machine, tile, places, step, pair);
+  });
+}
+
+/// Rounds probabilities of 16 rows to fp16, times kOfHalves, and stores them, from the tile's first
+/// step on or by probability_places().
 template <Accumulator kAccumulator, class Scale = ProbabilityScale<kAccumulator>, class Machine,
-          int kSteps, int kKeys>
+          int kSteps, int kKeys, class Places = int>
 SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
-                                      ProbabilityTile<kKeys>& tile, int first_step = 0) {
-  store_packed<kAccumulator>(machine, p, tile, first_step, [&](float low, float high) {
+                                      ProbabilityTile<kKeys>& tile, const Places& places = 0) {
+  store_packed<kAccumulator>(machine, p, tile, places, [&](float low, float high) {
     return pack_scaled_halves(machine, Scale::packable(low), Scale::packable(high));
   });
 }

@@ -9,24 +9,42 @@
 
 namespace sparkbench {
 
-/// Turns `score` into P 2^kLog2 = exp2(scale_log2 * S + offset) and `gradient` from dP, zero where
-/// dropped, into dS / keep_scale = P * (dP - delta / keep_scale): what kept values are multiplied
-/// by is left to the end of the sums. Of 16 rows; offset and delta are as row_statistics gives
-/// them.
+/// P 2^kLog2 = exp2(scale_log2 * S + offset), the offset as row_statistics gives it.
+template <class Machine>
+SPARK_DEVICE float recompute_probability(Machine& machine, float scale_log2,
+                                         const RowStatistics& row, float score) {
+  return machine.exp2(machine.fma(score, scale_log2, row.offset));
+}
+
+/// The same of 16 rows of scores.
 template <Accumulator kAccumulator, class Machine, int kSteps>
-SPARK_DEVICE void softmax_gradient(
+SPARK_DEVICE void recompute_probabilities(
     Machine& machine, float scale_log2,
-    const RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane], float (&score)[kSteps][8],
-    float (&gradient)[kSteps][8]) {
+    const RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane], float (&score)[kSteps][8]) {
+#pragma unroll
+  for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      const RowStatistics& of = row[GridLayout<kAccumulator>::slot(quartet_of(i))];
+      score[step][i] = recompute_probability(machine, scale_log2, of, score[step][i]);
+    }
+  }
+}
+
+/// Turns `gradient` from dP, zero where dropped, into dS / keep_scale = P * (dP - delta /
+/// keep_scale): what kept values are multiplied by is left to the end of the sums. `p` is as
+/// recompute_probabilities leaves it, delta as row_statistics gives it.
+template <Accumulator kAccumulator, class Machine, int kSteps>
+SPARK_DEVICE void score_gradients(
+    Machine& machine, const RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane],
+    const float (&p)[kSteps][8], float (&gradient)[kSteps][8]) {
   constexpr float kInverse = ProbabilityScale<kAccumulator>::kInverse;
 #pragma unroll
   for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
       const RowStatistics& of = row[GridLayout<kAccumulator>::slot(quartet_of(i))];
-      const float p = machine.exp2(machine.fma(score[step][i], scale_log2, of.offset));
-      score[step][i] = p;
-      gradient[step][i] = p * machine.fma(gradient[step][i], kInverse, -of.delta);
+      gradient[step][i] = p[step][i] * machine.fma(gradient[step][i], kInverse, -of.delta);
     }
   }
 }
@@ -39,11 +57,12 @@ SPARK_DEVICE RowStatistics row_statistics(float lse, float delta, float keep_sca
   return {offset, delta * Scale::kInverse / keep_scale};
 }
 
-/// dS, which has a sign and any magnitude: the conversion unit rounds it.
-template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys>
+/// dS, which has a sign and any magnitude: the conversion unit rounds it. As store_probabilities
+/// stores P.
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Places = int>
 SPARK_DEVICE void store_gradients(Machine& machine, const float (&gradient)[kSteps][8],
-                                  ProbabilityTile<kKeys>& tile, int first_step) {
-  store_packed<kAccumulator>(machine, gradient, tile, first_step,
+                                  ProbabilityTile<kKeys>& tile, const Places& places = 0) {
+  store_packed<kAccumulator>(machine, gradient, tile, places,
                              [&](float low, float high) { return machine.pack_halves(low, high); });
 }
 

@@ -19,7 +19,8 @@ void expect_gradient(float lse, float keep_scale) {
       score[0][i] = kScore;
       gradient[0][i] = kDp;
     }
-    softmax_gradient<kAccumulator>(machine, kScaleLog2, row, score, gradient);
+    recompute_probabilities<kAccumulator>(machine, kScaleLog2, row, score);
+    score_gradients<kAccumulator>(machine, row, score, gradient);
     const float p = std::exp2(kScore * kScaleLog2) * std::exp(-lse);
     for (int i = 0; i < 8; ++i) {
       EXPECT_NEAR(score[0][i] * kInverse, p, 1e-5f * p);
@@ -43,7 +44,8 @@ TEST(SoftmaxGradient, IsZeroInARowThatSeesNoKey) {
   run({}, [](EmulatedMachine& machine) {
     const RowStatistics row[1] = {row_statistics<Accumulator::kFp16>(-INFINITY, 0.0f, 1.0f)};
     float score[1][8] = {}, gradient[1][8] = {};
-    softmax_gradient<Accumulator::kFp16>(machine, 1.0f, row, score, gradient);
+    recompute_probabilities<Accumulator::kFp16>(machine, 1.0f, row, score);
+    score_gradients<Accumulator::kFp16>(machine, row, score, gradient);
     EXPECT_EQ(score[0][0], 0.0f);
     EXPECT_EQ(gradient[0][0], 0.0f);
   });

@@ -20,8 +20,9 @@ struct TensorRows {
   }
 };
 
-/// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together.
-template <class Tile, int kWarps>
+/// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together: those of the
+/// block, or of each of its kTeams teams.
+template <class Tile, int kWarps, int kTeams = 1>
 class StagedRows {
  public:
   static constexpr int kRows = Tile::kRows / kWarps;
@@ -108,7 +109,8 @@ class StagedRows {
 
   template <class Machine>
   SPARK_DEVICE static int tile_row(Machine& machine, int i) {
-    return kRows * machine.warp() + kRowsAtOnce * i + machine.lane() / Tile::kChunksPerRow;
+    const int warp = kTeams == 1 ? machine.warp() : machine.warp() % kWarps;
+    return kRows * warp + kRowsAtOnce * i + machine.lane() / Tile::kChunksPerRow;
   }
 
   Bits128 chunk_[kChunks];

@@ -22,6 +22,22 @@ SPARK_DEVICE void widen(Machine& machine, const AccumulatorFragment<Accumulator:
   }
 }
 
+/// is_first ? a : b, in registers: a fragment indexed at run time would be in local memory.
+template <Accumulator kAccumulator>
+SPARK_DEVICE AccumulatorFragment<kAccumulator> select(bool is_first,
+                                                      const AccumulatorFragment<kAccumulator>& a,
+                                                      const AccumulatorFragment<kAccumulator>& b) {
+  AccumulatorFragment<kAccumulator> chosen;
+  if constexpr (kAccumulator == Accumulator::kFp32) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) chosen.element[i] = is_first ? a.element[i] : b.element[i];
+  } else {
+#pragma unroll
+    for (int i = 0; i < 4; ++i) chosen.pair[i] = is_first ? a.pair[i] : b.pair[i];
+  }
+  return chosen;
+}
+
 /// o = rescale * o + tile, the elements of both in the order of FP16 accumulators.
 template <class Machine>
 SPARK_DEVICE void add_tile(Machine& machine, const AccumulatorFragment<Accumulator::kFp16>& tile,

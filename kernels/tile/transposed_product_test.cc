@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kTiles = 4, kKeyHalf = 1, kFirstBlock = 1, kColumnGroups = 2;
+constexpr int kTiles = 4, kFirstBlock = 1, kColumnGroups = 2;
 
 struct Tiles {
   ProbabilityTile<64> p[kTiles];
@@ -46,16 +46,16 @@ void expect_product() {
     store_probability_tiles(machine, tiles, p);
     store_matrix(machine, tiles.b, b);
     machine.barrier();
-    AccumulatorFragment<kAccumulator> c[2][kColumnGroups] = {};
-    matmul_transposed_probabilities<kTiles>(machine, tiles.p, 0, kKeyHalf, tiles.b, kFirstBlock, c);
+    AccumulatorFragment<kAccumulator> c[kTransposedGroups][kColumnGroups] = {};
+    matmul_transposed_probabilities(machine, tiles.p, tiles.b, kFirstBlock, c);
     const int lane = machine.lane();
-    for (int g = 0; g < 2; ++g) {
+    for (int g = 0; g < kTransposedGroups; ++g) {
       for (int f = 0; f < kColumnGroups; ++f) {
         float value[8];
         widen(machine, c[g][f], value);
         for (int i = 0; i < 8; ++i) {
           const auto [m, n] = element<kAccumulator>(lane, i);
-          const int key = 32 * kKeyHalf + transposed_key(grid_row_half(lane), g, m);
+          const int key = transposed_key(grid_row_half(lane), g, m);
           const int column =
               32 * kFirstBlock + 16 * grid_column_half(lane) + 8 * (n >> 2) + 4 * f + (n & 3);
           float want = 0.0f;
@@ -75,7 +75,7 @@ TEST(TransposedProduct, IsThatOfTheTransposeInFp16) { expect_product<Accumulator
 TEST(TransposedProduct, HasEachOfItsKeysOnce) {
   std::array<int, kTransposedKeys> times = {};
   for (int r = 0; r < 2; ++r) {
-    for (int g = 0; g < 2; ++g) {
+    for (int g = 0; g < kTransposedGroups; ++g) {
       for (int m = 0; m < 8; ++m) ++times[transposed_key(r, g, m)];
     }
   }

@@ -6,64 +6,103 @@
 
 namespace sparkbench::volta {
 
-/// What a block computes, and where its queries are.
+/// Which keys of which head a block has.
 struct BackwardBlock {
   int batch, head, first_key;
-  int query_begin;     // first step with a query that sees a key of the block
-  int unmasked_begin;  // every query from this step on sees every key of the block
-  int query_end;
-  TensorRows q, d_o;  // of query 0
-  std::uint32_t batch_head;
+
+  SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
+    return static_cast<std::uint32_t>(batch * params.heads + head);
+  }
 };
 
-SPARK_HD int round_up(int value, int multiple) {
-  return (value + multiple - 1) / multiple * multiple;
+/// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
+/// queries takes registers that the loop lacks.
+template <class Config, class Machine>
+SPARK_DEVICE BackwardBlock locate_backward(const Machine& machine) {
+  return {machine.block(2), machine.block(1), machine.block(0) * Config::kBlockKeys};
 }
 
+/// For restore_place(). One thread's business; a barrier must follow.
 template <class Config, class Machine>
-SPARK_DEVICE BackwardBlock locate_backward(const Machine& machine, const BackwardParams& params) {
+SPARK_DEVICE void keep_place(Machine& machine, BackwardTiles<Config>& tiles) {
+  if constexpr (Config::kKeepsPlace) {
+    const BackwardBlock block = locate_backward<Config>(machine);
+    if (machine.thread() != 0) return;
+    Bits128 bits{};
+    memcpy(&bits, &block, sizeof block);
+    machine.store_shared(&tiles.place, bits);
+  }
+}
+
+/// locate_backward() after the loop, without the registers to keep it in meanwhile.
+template <class Config, class Machine>
+SPARK_DEVICE BackwardBlock restore_place(Machine& machine, BackwardTiles<Config>& tiles) {
+  if constexpr (Config::kKeepsPlace) {
+    const auto bits = machine.template load_shared<Bits128>(&tiles.place);
+    BackwardBlock block;
+    memcpy(&block, &bits, sizeof block);
+    return block;
+  } else {
+    return locate_backward<Config>(machine);
+  }
+}
+
+/// The first step with a query that sees a key of the block.
+template <class Config>
+SPARK_DEVICE int first_step(const BackwardParams& params, const BackwardBlock& block) {
   const KeyMask& mask = params.mask;
-  BackwardBlock block;
-  block.batch = machine.block(2);
-  block.head = machine.block(1);
-  block.first_key = machine.block(0) * Config::kBlockKeys;
-  block.batch_head = static_cast<std::uint32_t>(block.batch * params.heads + block.head);
-  const int last_key = block.first_key + Config::kBlockKeys - 1;
   const int seen_from = mask.causal ? block.first_key + mask.seqlen_q - mask.seqlen_k : 0;
   const int first_query = seen_from > params.query_begin ? seen_from : params.query_begin;
-  block.query_begin = first_query / Config::kStep * Config::kStep;
-  block.query_end = params.query_end;
-  const int all_seen_from = mask.causal ? last_key + mask.seqlen_q - mask.seqlen_k : 0;
-  block.unmasked_begin = last_key < mask.seqlen_k
-                             ? round_up(all_seen_from > 0 ? all_seen_from : 0, Config::kStep)
-                             : block.query_end;
-  const int row_stride = params.heads * Config::kHeadDim;
-  const std::size_t offset =
-      row_offset(block.batch, 0, block.head, mask.seqlen_q, params.heads, Config::kHeadDim);
-  block.q = {params.tensors.q + offset, row_stride, block.query_end};
-  block.d_o = {params.tensors.d_o + offset, row_stride, block.query_end};
-  return block;
+  return first_query / Config::kStep * Config::kStep;
+}
+
+/// Every query from this one on sees every key of the block.
+template <class Config>
+SPARK_DEVICE int first_unmasked(const BackwardParams& params, const BackwardBlock& block) {
+  const KeyMask& mask = params.mask;
+  const int last_key = block.first_key + Config::kBlockKeys - 1;
+  if (last_key >= mask.seqlen_k) return params.query_end;
+  return mask.causal ? last_key + mask.seqlen_q - mask.seqlen_k : 0;
+}
+
+/// A step's rows of Q or dO, on their way to shared memory.
+template <class Config, class Machine>
+SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params, const Half* tensor,
+                               int first_query, typename Config::StagedQueries& staged) {
+  using Staged = typename Config::StagedQueries;
+  const BackwardBlock block = locate_backward<Config>(machine);
+  const int row = first_query + Staged::first_row(machine);
+  // So many chunks of 16 bytes fill no memory that 32 bits would not count them.
+  const auto chunk = static_cast<std::uint32_t>(
+      ((block.batch * params.mask.seqlen_q + row) * params.heads + block.head) *
+          Config::QueryTile::kChunksPerRow +
+      Staged::column_chunk(machine));
+  staged.load_from_chunk(machine, machine.opaque(tensor + static_cast<std::size_t>(chunk) * 8),
+                         params.heads * Config::kHeadDim, row, params.query_end);
 }
 
 /// Line 1. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
-SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params,
-                                   const BackwardBlock& block, BackwardTiles<Config>& tiles) {
+SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int first_query,
+                                   BackwardTiles<Config>& tiles) {
+  const BackwardBlock block = locate_backward<Config>(machine);
   const std::size_t offset = row_offset(block.batch, block.first_key, block.head,
                                         params.mask.seqlen_k, params.heads, Config::kHeadDim);
-  const TensorRows k_rows = {params.tensors.k + offset, block.q.row_stride,
+  const TensorRows k_rows = {params.tensors.k + offset, params.heads * Config::kHeadDim,
                              params.mask.seqlen_k - block.first_key};
   const TensorRows v_rows = {params.tensors.v + offset, k_rows.row_stride, k_rows.valid};
+  const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
   typename Config::StagedQueries q, d_o;
   k.load(machine, k_rows);
   v.load(machine, v_rows);
-  q.load(machine, block.q.from(block.query_begin));
-  d_o.load(machine, block.d_o.from(block.query_begin));
+  load_queries<Config>(machine, params, params.tensors.q, first_query, q);
+  load_queries<Config>(machine, params, params.tensors.d_o, first_query, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.v);
-  q.store(machine, tiles.q);
-  d_o.store(machine, tiles.d_o);
+  q.store(machine, tiles.team[team].q);
+  d_o.store(machine, tiles.team[team].d_o);
+  keep_place(machine, tiles);
   machine.barrier();
 }
 

@@ -43,8 +43,9 @@ SPARK_DEVICE void store_score_gradient(Machine& machine, const BackwardParams& p
     drop_probabilities<kAccumulator>(ds, params.dropout, machine.lane(), block.batch_head,
                                      first_row, first_key);
   }
-  softmax_gradient<kAccumulator>(machine, params.scale_log2, block.statistics[g], score, ds);
-  store_gradients<kAccumulator>(machine, ds, tile, 0);
+  recompute_probabilities<kAccumulator>(machine, params.scale_log2, block.statistics[g], score);
+  score_gradients<kAccumulator>(machine, block.statistics[g], score, ds);
+  store_gradients<kAccumulator>(machine, ds, tile);
 }
 
 /// Lines 3 to 5: the warp's share of dS for one tile of keys, in tiles.k[buffer] and

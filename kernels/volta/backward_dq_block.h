@@ -104,8 +104,7 @@ SPARK_DEVICE BackwardDqBlock<Config> locate_dq(Machine& machine, const BackwardP
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     const int first_row = block.first_row + kGridRows * (Config::kScoreGroups * machine.warp() + g);
     load_statistics<Config::kAccumulator>(
-        machine, params.workspace.statistics_of(block.batch_head, mask.seqlen_q) + first_row,
-        block.statistics[g]);
+        machine, params.workspace.statistics_of(block.batch_head, first_row), block.statistics[g]);
   }
   return block;
 }

@@ -25,8 +25,9 @@ class BackwardEmulation {
         options_(options),
         statistics_(all_workspace_rows(problem)),
         dq_sums_(dq_sums_bytes(problem, is_deterministic) / sizeof(float)),
-        params_(backward_params(
-            problem, tensors, {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data()})),
+        params_(backward_params(problem, tensors,
+                                {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
+                                 workspace_rows(problem.seqlen_q)})),
         name_(accumulator == Accumulator::kFp16 ? "volta-fp16acc/bwd" : "volta-fp32acc/bwd") {}
 
   /// `rows` in all, `rows_per_block` a block; `tiles` of kBackwardSampleRows rows, empty: all.

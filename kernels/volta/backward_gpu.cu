@@ -72,12 +72,9 @@ void launch_dq(const Launch& launch) {
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
 void launch_key_gradients_that_fit(const Launch& launch) {
   using Config = BackwardConfig<kAccumulator, kHeadDim, kHasDropout, kComputesDq>;
-  if constexpr (kHeadDim == 128) {
-    if (sizeof(BackwardTiles<Config>) > launch.shared_bytes_per_block) {
-      return launch_key_gradients<
-          BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, kBackwardStepOf64KiB>>(
-          launch);
-    }
+  if (sizeof(BackwardTiles<Config>) > launch.shared_bytes_per_block) {
+    return launch_key_gradients<BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
+                                              backward_keys_of_64_kib(kHeadDim), 1>>(launch);
   }
   launch_key_gradients<Config>(launch);
 }

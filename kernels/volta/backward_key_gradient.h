@@ -1,55 +1,77 @@
-// dV and dK of the backward kernel (backward.h, lines 8 and 11). Half of the warps have dV, the
-// others dK: 32 keys and 64 columns of both would take half of a warp's registers.
+// dV and dK of the backward kernel (backward.h, lines 11, 13 and 14). Half of a team's warps have
+// dV, the others dK: 64 keys and 64 columns of one of them ask shared memory for less than 32 keys
+// of both.
 #pragma once
 
 #include "kernels/tile/tile_accumulator.h"
-#include "kernels/tile/transposed_product.h"
 #include "kernels/volta/backward_block.h"
 
 namespace sparkbench::volta {
 
-/// Share `index` of 2 * 2 * kHeadDim / 64: which of dV and dK, which keys and which columns of it.
+/// A team member's share: which of dV and dK, which keys and which columns of it.
+template <class Config>
 struct KeyGradientShare {
   bool is_dk;
-  int key_half, column_block;  // of 32 keys, of 64 columns
+  int key_tile, column_block;  // of 64 keys, of 64 columns
 
-  SPARK_DEVICE explicit KeyGradientShare(int index)
-      : is_dk((index & 1) != 0), key_half((index >> 1) & 1), column_block(index >> 2) {}
+  SPARK_DEVICE explicit KeyGradientShare(int member)
+      : is_dk((member & 1) != 0),
+        key_tile((member >> 1) % Config::kKeyTiles),
+        column_block((member >> 1) / Config::kKeyTiles) {}
 };
 
-/// 32 keys and 64 columns, in the order of matmul_transposed_probabilities.
-inline constexpr int kKeyGradientGroups = 4;
-using KeyGradient = AccumulatorFragment<Accumulator::kFp32>[2][kKeyGradientGroups];
-
-/// Line 8: gradient += P^T dO, or dS^T Q. FP16-ACC sums 32 queries in FP16.
+/// Line 11: gradient += P^T dO, or dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16
+/// would take registers besides these, and widening them the tensor cores' time.
 template <class Config, class Machine>
-SPARK_DEVICE void add_key_gradient(Machine& machine, BackwardTiles<Config>& tiles,
-                                   const KeyGradientShare& share, KeyGradient& gradient) {
-  constexpr int kTiles = Config::kStep / kGridRows;
-  auto& p = share.is_dk ? tiles.ds : tiles.p;
+SPARK_DEVICE void add_key_gradient(Machine& machine, TeamTiles<Config>& tiles, int member,
+                                   KeyGradient& gradient) {
+  const KeyGradientShare<Config> share(member);
+  auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
   auto& rows = share.is_dk ? tiles.q : tiles.d_o;
-  const int first_block = 2 * share.column_block;
-  if constexpr (Config::kAccumulator == Accumulator::kFp32) {
-    matmul_transposed_probabilities<kTiles>(machine, p, 0, share.key_half, rows, first_block,
-                                            gradient);
-  } else {
+  matmul_transposed_probabilities(machine, p, rows, 2 * share.column_block, gradient);
+}
+
+/// 32 keys of a KeyGradient.
+using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][kKeyGradientGroups];
+
+/// Line 13: adds up what two teams have of the same keys and columns. Each finishes 32 keys.
+template <class Config, class Machine>
+SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
+                            const KeyGradient& gradient, FinishedKeys& finished) {
+  const bool is_first = TeamMember<Config>(machine.warp()).team == 0;
+  const int other_warp = machine.warp() ^ Config::kTeamWarps;
+  machine.barrier();
 #pragma unroll
-    for (int first_tile = 0; first_tile < kTiles; first_tile += 2) {
-      AccumulatorFragment<Accumulator::kFp16> sum[2][kKeyGradientGroups] = {};
-      matmul_transposed_probabilities<2>(machine, p, first_tile, share.key_half, rows, first_block,
-                                         sum);
+  for (int g = 0; g < 2; ++g) {
 #pragma unroll
-      for (int g = 0; g < 2; ++g) {
+    for (int group = 0; group < kKeyGradientGroups; ++group) {
+      finished[g][group] = select(is_first, gradient[g][group], gradient[2 + g][group]);
+      const auto sent = select(is_first, gradient[2 + g][group], gradient[g][group]);
+      Bits128 bits[2];
+      memcpy(bits, &sent, sizeof bits);
 #pragma unroll
-        for (int group = 0; group < kKeyGradientGroups; ++group) {
-          add_tile(machine, sum[g][group], 1.0f, gradient[g][group]);
-        }
+      for (int half = 0; half < 2; ++half) {
+        machine.store_shared(&tiles.sum[other_warp][g][2 * group + half][machine.lane()],
+                             bits[half]);
       }
+    }
+  }
+  machine.barrier();
+#pragma unroll
+  for (int g = 0; g < 2; ++g) {
+#pragma unroll
+    for (int i = 0; i < 2 * kKeyGradientGroups; ++i) {
+      const auto bits =
+          machine.template load_shared<Bits128>(&tiles.sum[machine.warp()][g][i][machine.lane()]);
+      float value[4];
+      memcpy(value, &bits, sizeof bits);
+#pragma unroll
+      for (int j = 0; j < 4; ++j) finished[g][i / 2].element[4 * (i % 2) + j] += value[j];
     }
   }
 }
 
-/// Writes the 16 keys of tile g of a warp, a row of 128 bytes by eight lanes.
+/// Writes the 16 keys of group g of a warp, a row of 128 bytes by eight lanes.
 template <class Machine>
 SPARK_DEVICE void write_key_rows(Machine& machine, OutputTile<64>& tile, int g,
                                  const OutputRows& rows) {
@@ -64,29 +86,48 @@ SPARK_DEVICE void write_key_rows(Machine& machine, OutputTile<64>& tile, int g,
   }
 }
 
-/// Line 11: scale * dS^T Q, or P^T dO, both over 1 - dropout_p, rounded to fp16.
-template <class Config, class Machine>
-SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
-                                     const BackwardBlock& block, BackwardTiles<Config>& tiles,
-                                     const KeyGradientShare& share, const KeyGradient& gradient) {
+/// Line 14 for groups first_group.. of a warp's keys: scale * dS^T Q, or P^T dO, both over
+/// 1 - dropout_p, rounded to fp16.
+template <class Config, class Machine, int kGroups>
+SPARK_DEVICE void write_groups(
+    Machine& machine, const BackwardParams& params, const BackwardBlock& block,
+    OutputTile<64>& tile, int first_group,
+    const AccumulatorFragment<Accumulator::kFp32> (&gradient)[kGroups][kKeyGradientGroups]) {
+  const KeyGradientShare<Config> share(TeamMember<Config>(machine.warp()).member);
   const float of_product =
       share.is_dk ? params.scale : 1.0f / ProbabilityScale<Config::kAccumulator>::kOfHalves;
-  float factor[Config::Layout::kRowsPerLane];
+  float factor[GridLayout<Accumulator::kFp32>::kRowsPerLane];
 #pragma unroll
   for (float& value : factor) value = of_product * params.dropout.keep_scale();
-
-  const int first_key = block.first_key + kTransposedKeys * share.key_half;
+  const int first_key = block.first_key + kTransposedKeys * share.key_tile;
   Half* const first = (share.is_dk ? params.tensors.dk : params.tensors.dv) +
                       row_offset(block.batch, first_key, block.head, params.mask.seqlen_k,
                                  params.heads, Config::kHeadDim) +
                       64 * share.column_block;
 #pragma unroll
-  for (int g = 0; g < 2; ++g) {
-    OutputTile<64>& tile = *tiles.output(machine.warp(), g);
-    store_output<Config::kAccumulator>(machine, tile, factor, gradient[g]);
+  for (int g = 0; g < kGroups; ++g) {
+    store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
     machine.sync_warp();
-    write_key_rows(machine, tile, g, {first, block.q.row_stride, params.mask.seqlen_k - first_key});
+    write_key_rows(machine, tile, first_group + g,
+                   {first, params.heads * Config::kHeadDim, params.mask.seqlen_k - first_key});
     machine.sync_warp();
+  }
+}
+
+/// Lines 13 and 14.
+template <class Config, class Machine>
+SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
+                                     BackwardTiles<Config>& in_loop, const KeyGradient& gradient) {
+  auto& tiles = reinterpret_cast<KeyGradientTiles<Config>&>(in_loop.k);
+  const BackwardBlock block = restore_place(machine, in_loop);
+  OutputTile<64>& output = tiles.output[machine.warp()];
+  if constexpr (Config::kTeams == 1) {
+    write_groups<Config>(machine, params, block, output, 0, gradient);
+  } else {
+    FinishedKeys finished;
+    add_teams<Config>(machine, tiles, gradient, finished);
+    write_groups<Config>(machine, params, block, output,
+                         2 * TeamMember<Config>(machine.warp()).team, finished);
   }
 }
 

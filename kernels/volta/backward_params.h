@@ -20,19 +20,24 @@ SPARK_HD int workspace_rows(int seqlen_q) {
 /// Memory that the backward pass needs besides its tensors, linear in seqlen_q.
 struct BackwardWorkspace {
   RowStatistics*
-      statistics;  // [batch * heads, workspace_rows], 16 rows in statistics_place's order
-  float* dq_sums;  // query_gradient_sums.h; zeros at launch, null when deterministic
+      statistics;     // [batch * heads, workspace_rows], 16 rows in statistics_place's order
+  float* dq_sums;     // query_gradient_sums.h; zeros at launch, null when deterministic
+  int rows_per_head;  // workspace_rows()
 
-  SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int seqlen_q) const {
-    return statistics + first_row(batch_head, seqlen_q);
+  /// Of the rows from `query` of a head on. So many rows as 32 bits do not count fill no memory.
+  SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
+    return statistics + row(batch_head, query);
   }
-  SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int seqlen_q, int head_dim) const {
-    return dq_sums + first_row(batch_head, seqlen_q) * static_cast<std::size_t>(head_dim);
+  /// Of the 16 rows from `query` on, and of 32 columns.
+  SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int query, int head_dim,
+                             int column_block) const {
+    return dq_sums + sum_block_offset(row(batch_head, query) / kGridRows, head_dim, column_block);
   }
 
  private:
-  SPARK_HD static std::size_t first_row(std::uint32_t batch_head, int seqlen_q) {
-    return batch_head * static_cast<std::size_t>(workspace_rows(seqlen_q));
+  SPARK_HD std::uint32_t row(std::uint32_t batch_head, int query) const {
+    return batch_head * static_cast<std::uint32_t>(rows_per_head) +
+           static_cast<std::uint32_t>(query);
   }
 };
 

@@ -1,31 +1,33 @@
-// dQ of the backward kernel (backward.h, line 9): a step's share of it, added up in global memory.
+// dQ of the backward kernel (backward.h, line 10): a step's share of it, added up in global memory.
 #pragma once
 
-#include "kernels/tile/grid_matmul.h"
 #include "kernels/tile/tile_accumulator.h"
 #include "kernels/volta/backward_block.h"
 
 namespace sparkbench::volta {
 
-/// Line 9: dQ += dS K for 32 of the step's queries and 32 columns.
+/// Line 10: dQ += dS K for the step's queries, 32 columns and 64 keys.
 template <class Config, class Machine>
 SPARK_DEVICE void add_query_gradient(Machine& machine, const BackwardParams& params,
-                                     const BackwardBlock& block, int first_query,
-                                     BackwardTiles<Config>& tiles) {
-  const int first_group = kRowGroups * (machine.warp() % Config::kQueryShares);
-  const int column_block = machine.warp() / Config::kQueryShares;
-  ProbabilityTile<Config::kBlockKeys>* const ds[kRowGroups] = {&tiles.ds[first_group],
-                                                               &tiles.ds[first_group + 1]};
+                                     int first_query, int member, typename Config::KeyTile& k,
+                                     TeamTiles<Config>& tiles) {
+  constexpr int kColumnBlocks = Config::kHeadDim / 32;
+  const int column_block = member % kColumnBlocks;
+  const int key_tile = member / kColumnBlocks;
+  ProbabilityTile<kTransposedKeys>* const ds[kRowGroups] = {&tiles.ds[key_tile][0],
+                                                            &tiles.ds[key_tile][1]};
   AccumulatorFragment<Config::kAccumulator> dq[kRowGroups][2] = {};
-  matmul_probabilities<Config::kAccumulator>(machine, ds, tiles.k, column_block, dq);
+  matmul_probabilities<Config::kAccumulator>(machine, ds, k, column_block, dq,
+                                             kTransposedKeys / kGridColumns * key_tile);
 
-  float* const sums =
-      params.workspace.dq_sums_of(block.batch_head, params.mask.seqlen_q, Config::kHeadDim) +
-      machine.lane();
+  const std::uint32_t batch_head = locate_backward<Config>(machine).batch_head(params);
 #pragma unroll
   for (int g = 0; g < kRowGroups; ++g) {
-    float* const at = sums + sum_block_offset(first_query / kGridRows + first_group + g,
-                                              column_block, Config::kHeadDim);
+    // Opaque, or each sum has an address of its own.
+    float* const at =
+        machine.opaque(params.workspace.dq_sums_of(batch_head, first_query + kGridRows * g,
+                                                   Config::kHeadDim, column_block) +
+                       machine.lane());
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
       float value[8];

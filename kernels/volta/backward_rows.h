@@ -48,7 +48,7 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
   const int head = machine.block(1), batch = machine.block(2);
   const int first_row = kRowsPerBlock * machine.block(0) + kGridRows * machine.warp();
   RowStatistics* const statistics =
-      params.workspace.statistics_of(batch * params.heads + head, seqlen_q) + first_row;
+      params.workspace.statistics_of(batch * params.heads + head, first_row);
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
     const int row_of_group = first + machine.lane() / 8;
@@ -83,8 +83,8 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   const int head = machine.block(1), batch = machine.block(2);
   const int first_row = kRowsPerBlock * machine.block(0) + kGridRows * machine.warp();
   const float* const sums =
-      params.workspace.dq_sums_of(batch * params.heads + head, seqlen_q, kHeadDim) +
-      sum_block_offset(first_row / kGridRows, 0, kHeadDim) + machine.lane();
+      params.workspace.dq_sums_of(batch * params.heads + head, first_row, kHeadDim, 0) +
+      machine.lane();
   AccumulatorFragment<Accumulator::kFp32> dq[kHeadDim / kGridColumns];
 #pragma unroll
   for (int group = 0; group < kHeadDim / kGridColumns; ++group) {

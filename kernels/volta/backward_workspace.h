@@ -33,7 +33,8 @@ inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,
                                            bool is_deterministic) {
   auto* const bytes = static_cast<unsigned char*>(memory);
   void* const dq_sums = is_deterministic ? nullptr : bytes + statistics_bytes(problem);
-  return {static_cast<RowStatistics*>(memory), static_cast<float*>(dq_sums)};
+  return {static_cast<RowStatistics*>(memory), static_cast<float*>(dq_sums),
+          workspace_rows(problem.seqlen_q)};
 }
 
 }  // namespace sparkbench::volta

@@ -16,10 +16,10 @@ inline constexpr int kSumElements = 16;
 inline constexpr int kSumBlock = 32 * kSumElements;
 
 /// First sum of a block of 16 queries and 32 columns.
-SPARK_HD std::size_t sum_block_offset(int query_group, int column_block, int head_dim) {
-  return (static_cast<std::size_t>(query_group) * static_cast<std::size_t>(head_dim / 32) +
-          static_cast<std::size_t>(column_block)) *
-         kSumBlock;
+SPARK_HD std::size_t sum_block_offset(std::uint32_t query_group, int head_dim, int column_block) {
+  const std::uint32_t block = query_group * static_cast<std::uint32_t>(head_dim / 32) +
+                              static_cast<std::uint32_t>(column_block);
+  return static_cast<std::size_t>(block) * kSumBlock;
 }
 
 }  // namespace sparkbench::volta

@@ -65,26 +65,31 @@ TrafficBytes statistics_traffic(const Problem& problem) {
   return {.read = rows * (2 * row.half + row.lse), .written = rows * (row.lse + row.delta)};
 }
 
-/// K, V, dK and dV once; Q, dO, LSE and D once for every block of keys that they see.
-void add_key_blocks(const Problem& problem, int block_keys, TrafficBytes& traffic) {
+/// K, V, dK and dV once; Q and dO once for every block of keys that they see, LSE and D once for
+/// every 32 of its keys, which a warp has scores of.
+template <class Config>
+void add_key_blocks(const Problem& problem, TrafficBytes& traffic) {
   const RowBytes row(problem);
   const auto keys = static_cast<std::uint64_t>(problem.seqlen_k);
   traffic.read += 2 * keys * row.half;
   traffic.written += 2 * keys * row.half;
-  for (int first = 0; first < problem.seqlen_k; first += block_keys) {
-    traffic.read += (2 * row.half + row.lse + row.delta) * queries_seeing(problem, first);
+  for (int first = 0; first < problem.seqlen_k; first += Config::kBlockKeys) {
+    const std::uint64_t of_query =
+        2 * row.half + Config::kBlockKeys / Config::kScoreKeys * (row.lse + row.delta);
+    traffic.read += of_query * queries_seeing(problem, first);
   }
 }
 
-/// A block of keys adds once to each row of dQ that sees it; rounding reads the sums.
+/// A block adds to each row of dQ that sees it once for every 64 of its keys; rounding reads the
+/// sums.
 template <class Config>
 TrafficBytes atomic_backward_traffic(const Problem& problem) {
   const RowBytes row(problem);
   const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
   TrafficBytes traffic = statistics_traffic(problem);
-  add_key_blocks(problem, Config::kBlockKeys, traffic);
+  add_key_blocks<Config>(problem, traffic);
   for (int first = 0; first < problem.seqlen_k; first += Config::kBlockKeys) {
-    traffic.added += row.fp32 * queries_seeing(problem, first);
+    traffic.added += Config::kKeyTiles * row.fp32 * queries_seeing(problem, first);
   }
   traffic.read += rows * row.fp32;
   traffic.written += rows * row.half;
@@ -97,7 +102,7 @@ TrafficBytes deterministic_backward_traffic(const Problem& problem) {
   const RowBytes row(problem);
   const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
   TrafficBytes traffic = statistics_traffic(problem);
-  add_key_blocks(problem, Config::kBlockKeys, traffic);
+  add_key_blocks<Config>(problem, traffic);
   traffic.read += rows * (2 * row.half + row.lse + row.delta);
   traffic.written += rows * row.half;
   for (int first = 0; first < problem.seqlen_q; first += DqConfig::kBlockM) {
