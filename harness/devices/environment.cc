@@ -9,8 +9,8 @@
 #include <sstream>
 
 #include "harness/build_info.h"
-#include "harness/git_commit.h"
 #include "harness/devices/gpu_libraries.h"
+#include "harness/git_commit.h"
 
 namespace sparkbench {
 namespace {

@@ -27,11 +27,12 @@
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
 //
-// Collectives. Every thread of the block or team (barriers) or of the warp (the others) makes the same call.
+// Collectives. Every thread of the block or team (barriers) or of the warp (the others) makes the
+// same call.
 //   void barrier()                                    bar.sync 0; orders shared memory; all warps
 //                                                     come from one place in the code
-//   void barrier_of_warps()                           barrier.sync 0: that, for warps that come from
-//                                                     different places
+//   void barrier_of_warps()                           barrier.sync 0: that, for warps that may come
+//                                                     from different places
 //   void team_barrier<int kWarps>()                   bar.sync, barrier() of a team of 2, 4 or 8
 //                                                     warps: those whose warp() / kWarps is this
 //                                                     one's, in a block of 16 warps at most
