@@ -75,11 +75,8 @@ class GpuMachine {
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
   __device__ __forceinline__ void barrier_of_warps() const { __barrier_sync(0); }
   template <int kWarps>
-  __device__ __forceinline__ void team_barrier() const {
-    static_assert(kWarps == 2 || kWarps == 4 || kWarps == 8);
-    constexpr int kFirst =
-        16 / kWarps - 1;  // a number for every team of every size; 0 is barrier()
-    asm volatile("bar.sync %0, %1;" ::"r"(kFirst + warp() / kWarps), "n"(32 * kWarps) : "memory");
+  __device__ __forceinline__ void team_barrier() const {  // 0 is the block's
+    asm volatile("bar.sync %0, %1;" ::"r"(1 + warp() / kWarps), "n"(32 * kWarps) : "memory");
   }
   __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
   __device__ __forceinline__ std::uint32_t ballot(bool value) const {

@@ -33,9 +33,8 @@
 //                                                     come from one place in the code
 //   void barrier_of_warps()                           barrier.sync 0: that, for warps that may come
 //                                                     from different places
-//   void team_barrier<int kWarps>()                   bar.sync, barrier() of a team of 2, 4 or 8
-//                                                     warps: those whose warp() / kWarps is this
-//                                                     one's, in a block of 16 warps at most
+//   void team_barrier<int kWarps>()                   barrier() of a team: the warps whose
+//                                                     warp() / kWarps is this one's; 15 teams
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   std::uint32_t ballot(bool)                        vote.sync.ballot: bit n is lane n's
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes

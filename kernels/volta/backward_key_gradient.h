@@ -34,15 +34,15 @@ SPARK_DEVICE void add_key_gradient(Machine& machine, TeamTiles<Config>& tiles, i
 /// 32 keys of a KeyGradient.
 using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][kKeyGradientGroups];
 
-/// Line 13: adds up what two teams have of the same keys and columns. Each finishes 32 keys. The
-/// block meets as one more team: compute-sanitizer's racecheck (2025.3) misses that it does so at
-/// barrier() when its warps have passed other barriers, some of them more often than others.
+/// Line 13: adds up what two teams have of the same keys and columns. Each finishes 32 keys. Where
+/// one team took a step more than the other, compute-sanitizer's racecheck (2025.3) sees hazards
+/// across the second barrier: it loses count of warps that have met unequally often before.
 template <class Config, class Machine>
 SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
                             const KeyGradient& gradient, FinishedKeys& finished) {
   const bool is_first = TeamMember<Config>(machine.warp()).team == 0;
   const int other_warp = machine.warp() ^ Config::kTeamWarps;
-  machine.template team_barrier<Config::kWarps>();
+  machine.barrier();
 #pragma unroll
   for (int g = 0; g < 2; ++g) {
 #pragma unroll
@@ -58,7 +58,7 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
       }
     }
   }
-  machine.template team_barrier<Config::kWarps>();
+  machine.barrier();
 #pragma unroll
   for (int g = 0; g < 2; ++g) {
 #pragma unroll

@@ -178,7 +178,7 @@ SPARK_DEVICE void attend_held(Machine& machine, const ForwardParams& params, int
   mask_held<Config>(machine, params, first_key, state.warp_end, tile);                  // line 5
   if constexpr (Config::kHasDropout) draw_dropout<Config>(machine, params, first_key, tile.dropout);
   TileSoftmax<Config::kAccumulator> softmax(machine, tile.score, params.scale_log2,
-                                            state.rows);  // line 6
+                                            state.rows);                                   // line 6
   probabilities_of_steps<Config>(machine, params, 0, Config::kEarlySteps, softmax, tile);  // line 7
   staged.store(machine, tiles.k[0], state.at.staged);                                      // line 8
   store_pass<Config>(machine, tiles, tile, state.at.p, 0);                                 // line 9
