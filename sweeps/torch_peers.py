@@ -253,7 +253,7 @@ def load_torch():
 
 
 def duty_cycle(text):
-    """In (0, 1]."""
+    """From 0.01 to 1, as `sparkbench sweep --duty-cycle`."""
     value = float(text)
     if not 0.01 <= value <= 1:
         raise argparse.ArgumentTypeError(f"'{text}' is outside 0.01 to 1")

@@ -51,7 +51,7 @@ std::optional<Accumulator> accumulator_of(std::string_view argument) {
   return static_cast<Accumulator>(*value);
 }
 
-std::string registry_name(const KernelInstance& instance) {
+std::string kernel_name(const KernelInstance& instance) {
   if (instance.pv_accumulator != instance.accumulator) return "volta-mixedacc";
   if (instance.output == Accumulator::kFp16) return "volta-fp16acc-o16";
   return instance.accumulator == Accumulator::kFp16 ? "volta-fp16acc" : "volta-fp32acc";
@@ -91,7 +91,7 @@ std::optional<KernelInstance> instance_of(const KernelFamily& family,
                           .products = family.products + (adds_dq ? 1 : 0)};
   if (family.pass == "fwd") take_usual_forward_arguments(rest, instance);
   for (const std::string& argument : rest) instance.variant += "/" + argument;
-  instance.kernel = registry_name(instance);
+  instance.kernel = kernel_name(instance);
   return instance;
 }
 

@@ -3,6 +3,7 @@
 //   2. hold the stream until all that follows is queued (gpu_hold.h)
 //   3. clock stamp, start event, the kernel, stop event, clock stamp (gpu_clock.h)
 //   4. release the stream, and wait for it
+//   5. rest, for the duty cycle (alternation.h)
 // The naive way, a host clock around the launch, measures the launch.
 //   Caveats: clocks are what the card's governor makes of the load: read, not locked. A kernel that
 //   cannot be held is timed without, and the timing says so. From the end of one kernel to the

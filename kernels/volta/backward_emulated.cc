@@ -6,6 +6,7 @@
 
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/volta/backward.h"
+#include "kernels/volta/backward_dispatch.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_rows.h"
 #include "kernels/volta/backward_workspace.h"
@@ -182,15 +183,21 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
     emulate_statistics<mma.value, kHeadDim>(emulation,
                                             tiles_of_same_heads(sampled, problem.seqlen_q));
     if (is_deterministic) {
-      using Config = BackwardConfig<mma.value, kHeadDim, dropout.value, false>;
-      emulate_key_gradients<Config>(emulation, sample.key_tiles);
-      emulate_dq<BackwardDqConfig<mma.value, kHeadDim, dropout.value>>(emulation,
-                                                                       sample.query_tiles);
+      visit_backward_that_fits<mma.value, kHeadDim, dropout.value, false>(
+          options.shared_bytes_per_block, [&](auto config) {
+            emulate_key_gradients<decltype(config)>(emulation, sample.key_tiles);
+          });
+      visit_backward_dq_that_fits<mma.value, kHeadDim, dropout.value>(
+          options.shared_bytes_per_block,
+          [&](auto config) { emulate_dq<decltype(config)>(emulation, sample.query_tiles); });
       return;
     }
-    using Config = BackwardConfig<mma.value, kHeadDim, dropout.value, true>;
-    if (!sample.is_everything()) emulate_sampled_dq<Config>(emulation, sample.query_tiles);
-    emulate_key_gradients<Config>(emulation, sample.key_tiles);
+    visit_backward_that_fits<mma.value, kHeadDim, dropout.value, true>(
+        options.shared_bytes_per_block, [&](auto config) {
+          using Config = decltype(config);
+          if (!sample.is_everything()) emulate_sampled_dq<Config>(emulation, sample.query_tiles);
+          emulate_key_gradients<Config>(emulation, sample.key_tiles);
+        });
     if (sample.is_everything()) emulate_round_dq<mma.value, kHeadDim>(emulation, {});
   });
   return emulation.take_report();

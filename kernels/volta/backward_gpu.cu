@@ -1,6 +1,7 @@
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 #include "kernels/volta/backward.h"
+#include "kernels/volta/backward_dispatch.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_gpu.h"
 #include "kernels/volta/backward_rows.h"
@@ -71,24 +72,15 @@ void launch_dq(const Launch& launch) {
 
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
 void launch_key_gradients_that_fit(const Launch& launch) {
-  using Config = BackwardConfig<kAccumulator, kHeadDim, kHasDropout, kComputesDq>;
-  if (sizeof(BackwardTiles<Config>) > launch.shared_bytes_per_block) {
-    return launch_key_gradients<BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
-                                              backward_keys_of_64_kib(kHeadDim), 1>>(launch);
-  }
-  launch_key_gradients<Config>(launch);
+  visit_backward_that_fits<kAccumulator, kHeadDim, kHasDropout, kComputesDq>(
+      launch.shared_bytes_per_block,
+      [&](auto config) { launch_key_gradients<decltype(config)>(launch); });
 }
 
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
 void launch_dq_that_fits(const Launch& launch) {
-  using Config = BackwardDqConfig<kAccumulator, kHeadDim, kHasDropout>;
-  if constexpr (kHeadDim == 128) {
-    if (sizeof(BackwardDqTiles<Config>) > launch.shared_bytes_per_block) {
-      return launch_dq<
-          BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB>>(launch);
-    }
-  }
-  launch_dq<Config>(launch);
+  visit_backward_dq_that_fits<kAccumulator, kHeadDim, kHasDropout>(
+      launch.shared_bytes_per_block, [&](auto config) { launch_dq<decltype(config)>(launch); });
 }
 
 }  // namespace

@@ -48,6 +48,7 @@ struct RunOptions {
   std::uint64_t schedule_seed = 0;
   int workers = 0;
   volta::BackwardSample sample = {};
+  std::size_t shared_bytes_per_block = EmulationOptions{}.shared_bytes_per_block;
 };
 
 Outputs run_emulated(Accumulator accumulator, const Case& made, const RunOptions& run = {}) {
@@ -60,7 +61,8 @@ Outputs run_emulated(Accumulator accumulator, const Case& made, const RunOptions
                   {}};
   const EmulationOptions options{.profile = &arithmetic_profile("volta"),
                                  .schedule_seed = run.schedule_seed,
-                                 .workers = run.workers};
+                                 .workers = run.workers,
+                                 .shared_bytes_per_block = run.shared_bytes_per_block};
   outputs.report =
       kernel->backward.emulate(made.problem,
                                {made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
@@ -116,6 +118,20 @@ INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,
                                                           Lengths{64, 128}, Lengths{65, 129},
                                                           Lengths{31, 64}, Lengths{131, 131},
                                                           Lengths{2, 193}, Lengths{193, 5})));
+
+/// The instances for Turing.
+TEST_P(VoltaBackward, MatchesTheDefinitionWith64KiBOfSharedMemory) {
+  const auto [accumulator, head_dim, lengths] = GetParam();
+  const auto check = [accumulator = accumulator](const Problem& problem) {
+    const Case made = make_case(problem);
+    for (const bool is_deterministic : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
+      expect_correct(accumulator, made, all_gradient_rows(problem),
+                     {.is_deterministic = is_deterministic, .shared_bytes_per_block = 64 << 10});
+    }
+  };
+  for_every_mask_and_dropout(head_dim, lengths, {0.17f}, check);
+}
 
 Problem small_problem() {
   return {.batch = 2,

@@ -21,10 +21,10 @@ std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& 
           GlobalRegion{"lse", tensors.lse, problem.lse_elements() * sizeof(float), false}};
 }
 
-/// The blocks that compute these tiles, each once: the inverse of locate_block's order.
-std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem,
+/// The blocks of block_rows that compute these tiles, each once: the inverse of locate_block's
+/// order.
+std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int block_rows,
                                                 std::span<const std::array<int, 3>> tiles) {
-  const int block_rows = forward_block_rows(problem.head_dim);
   const int last = ceil_divide(problem.seqlen_q, block_rows) - 1;
   std::set<std::array<int, 3>> blocks;
   for (const auto& [tile, head, batch] : tiles) {
@@ -47,16 +47,24 @@ EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem&
                                 std::span<const std::array<int, 3>> tiles) {
   const ForwardParams params = forward_params(problem, tensors);
   EmulationReport report;
-  visit_forward_instance(accumulators, problem, [&](auto instance) {
-    using Config = typename decltype(instance)::Config;
+  const auto run = [&](auto config) {
+    using Config = decltype(config);
     LaunchShape shape;
     shape.kernel = launch_name(accumulators);
     shape.grid = {ceil_divide(problem.seqlen_q, Config::kBlockM), problem.heads, problem.batch};
     shape.threads = Config::kThreads;
     shape.shared_bytes = sizeof(ForwardTiles<Config>);
-    shape.blocks = blocks_of_tiles(problem, tiles);
+    shape.blocks = blocks_of_tiles(problem, Config::kBlockM, tiles);
     report = emulate(shape, regions(problem, tensors), options,
                      [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
+  };
+  visit_forward_instance(accumulators, problem, [&](auto instance) {
+    using Instance = decltype(instance);
+    if (sizeof(ForwardTiles<typename Instance::Config>) <= options.shared_bytes_per_block) {
+      run(typename Instance::Config{});
+    } else {
+      run(typename Instance::SmallConfig{});
+    }
   });
   return report;
 }

@@ -39,9 +39,10 @@ Outputs run_emulated(std::string_view kernel, const Problem& problem, const Owne
   return outputs;
 }
 
-void expect_correct(std::string_view kernel, const Problem& problem) {
+void expect_correct(std::string_view kernel, const Problem& problem,
+                    const EmulationOptions& options = {}) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run_emulated(kernel, problem, inputs);
+  const Outputs outputs = run_emulated(kernel, problem, inputs, options);
   EXPECT_EQ(outputs.report.findings_total, 0u);
   EXPECT_EQ(outputs.report.counters.bank_conflicts, 0u);
 
@@ -64,6 +65,14 @@ TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) {
   for_every_mask_and_dropout(
       head_dim, lengths, {0.0f, 0.17f},
       [kernel = kernel](const Problem& problem) { expect_correct(kernel, problem); });
+}
+
+/// The instances for Turing.
+TEST_P(VoltaForward, MatchesTheDefinitionWith64KiBOfSharedMemory) {
+  const auto [kernel, head_dim, lengths] = GetParam();
+  for_every_mask_and_dropout(head_dim, lengths, {0.17f}, [kernel = kernel](const Problem& problem) {
+    expect_correct(kernel, problem, {.shared_bytes_per_block = 64 << 10});
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,

@@ -31,6 +31,10 @@ std::uint64_t block_index(const Block& block, const Block& grid) {
 
 void validate(const LaunchShape& shape, const EmulationOptions& options) {
   if (options.profile == nullptr) throw std::invalid_argument("no arithmetic profile");
+  if (shape.shared_bytes > options.shared_bytes_per_block) {
+    throw std::invalid_argument(fmt::format("{} bytes of shared memory a block, of {}",
+                                            shape.shared_bytes, options.shared_bytes_per_block));
+  }
   if (shape.threads < kWarpLanes || shape.threads > kMaxThreads ||
       shape.threads % kWarpLanes != 0) {
     throw std::invalid_argument(fmt::format("a block of {} threads", shape.threads));

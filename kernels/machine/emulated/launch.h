@@ -36,6 +36,8 @@ struct EmulationOptions {
   bool count = true;
   std::uint64_t schedule_seed = 0;  // of the order of blocks, warps and lanes; 0 is the natural one
   int workers = 0;                  // 0: one a core
+  /// That the device has: a V100's. Kernels have instances for less.
+  std::size_t shared_bytes_per_block = std::size_t{96} << 10;
 };
 
 struct EmulationReport {

@@ -196,6 +196,7 @@ TEST(Emulate, RejectsImpossibleLaunches) {
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 0, 0}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 2048, 0}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 0, 1}, 32, 0}), std::invalid_argument);
+  EXPECT_THROW(launch({"kernel", {1, 1, 1}, 32, (96 << 10) + 1}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 32, 0, {{0, 0, 1}}}), std::invalid_argument);
   EXPECT_THROW(emulate({"kernel", {1, 1, 1}, 32, 0}, {}, {.profile = nullptr}, nothing),
                std::invalid_argument);
