@@ -23,6 +23,18 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
+# sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
+function(sparkbench_tests)
+  cmake_parse_arguments(ARG "" "FOLDER;LABEL" "TESTS;LINK" ${ARGN})
+  if(NOT ARG_FOLDER)
+    set(ARG_FOLDER .)
+  endif()
+  foreach(test ${ARG_TESTS})
+    sparkbench_test(${test}_test SOURCES ${ARG_FOLDER}/${test}_test.cc LINK ${ARG_LINK}
+                    LABEL ${ARG_LABEL})
+  endforeach()
+endfunction()
+
 # sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu])
 function(sparkbench_test name)
   cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})

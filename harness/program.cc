@@ -10,7 +10,7 @@
 #include "harness/commands/commands.h"
 #include "harness/environment_error.h"
 #include "harness/options/argument_sources.h"
-#include "results/output_error.h"
+#include "results/store/output_error.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 

@@ -5,7 +5,7 @@
 #include <nlohmann/json.hpp>
 
 #include "harness/test_program.h"
-#include "results/schema_check.h"
+#include "results/store/schema_check.h"
 
 namespace sparkbench {
 namespace {

@@ -10,11 +10,11 @@
 #include "harness/cases/saved_outputs.h"
 #include "harness/problems/test_tensors.h"
 #include "harness/test_program.h"
-#include "reference/exact.h"
-#include "reference/exact_backward.h"
-#include "reference/inputs.h"
-#include "results/case_id.h"
-#include "results/schema_check.h"
+#include "reference/exact/exact.h"
+#include "reference/exact/exact_backward.h"
+#include "reference/inputs/inputs.h"
+#include "results/record/case_id.h"
+#include "results/store/schema_check.h"
 
 namespace sparkbench {
 namespace {
@@ -31,7 +31,7 @@ Problem small_problem() {
   problem.seqlen_q = 65;
   problem.seqlen_k = 40;
   problem.head_dim = 64;
-  problem.causal = true;
+  problem.mask = MaskSpec::causal_if(true);
   problem.dropout_p = 0.1f;
   problem.seed = kSeed;
   return problem;
@@ -225,7 +225,7 @@ TEST(SavedOutputs, OfALongProblemAreAnnouncedAsCostly) {
   Problem problem = small_problem();
   EXPECT_EQ(cost_of_saving({"volta-fp32acc", Pass::kForward, problem}, *device), "");
   problem.seqlen_q = problem.seqlen_k = 16384;
-  problem.causal = false;
+  problem.mask = MaskSpec::causal_if(false);
   EXPECT_EQ(cost_of_saving({"volta-fp32acc", Pass::kForward, problem}, *device),
             "--save-outputs: emulates the whole problem, 275 GFLOP, not a sample of at most 0.54: "
             "this may take a while");

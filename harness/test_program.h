@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "harness/program.h"
-#include "results/temporary_folder.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 

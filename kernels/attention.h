@@ -1,4 +1,4 @@
-// Attention as host and device share it: the problem, and the tensors a forward pass takes.
+// Attention as host and device share it: the problem. Its tensors: kernels/tensors.h.
 //   O = dropout(softmax(softmax_scale * Q K^T + mask)) V,   LSE = log(sum(exp(softmax_scale * S)))
 // No CUDA header, C++17.
 #pragma once
@@ -8,8 +8,8 @@
 #include <cstdint>
 
 #include "kernels/dropout.h"
-#include "kernels/half.h"
 #include "kernels/host_device.h"
+#include "kernels/mask/key_mask.h"
 
 namespace sparkbench {
 
@@ -26,7 +26,7 @@ struct Problem {
   int seqlen_q = 1;
   int seqlen_k = 1;
   int head_dim = 64;
-  bool causal = false;
+  MaskSpec mask;
   float dropout_p = 0.0f;      // in [0, 1); applied in 256ths (kernels/dropout.h)
   float softmax_scale = 0.0f;  // 0 means 1 / sqrt(head_dim)
   std::uint64_t seed = 0;      // of the dropout mask
@@ -34,6 +34,7 @@ struct Problem {
   float scale() const {
     return softmax_scale != 0.0f ? softmax_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
   }
+  KeyMask key_mask() const { return make_key_mask(mask, seqlen_q, seqlen_k); }
   Dropout dropout() const { return make_dropout(dropout_p, seed); }
 
   std::size_t q_elements() const { return elements(seqlen_q); }
@@ -49,14 +50,6 @@ struct Problem {
            static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_dim);
   }
 };
-
-/// How many leading keys row `row` may see. Causal aligns to the bottom right (FlashAttention
-/// >= 2.1): the last query sees every key. 0 when the row is fully masked.
-SPARK_HD int visible_keys(int row, int seqlen_q, int seqlen_k, bool causal) {
-  if (!causal) return seqlen_k;
-  const int visible = row + 1 + seqlen_k - seqlen_q;
-  return visible < 0 ? 0 : (visible < seqlen_k ? visible : seqlen_k);
-}
 
 /// Index of the first element of row (b, s, h) of a [batch, seqlen, heads, head_dim] tensor.
 SPARK_HD std::size_t row_offset(int b, int s, int h, int seqlen, int heads, int head_dim) {
@@ -74,29 +67,5 @@ SPARK_HD std::size_t lse_offset(int b, int h, int s, int heads, int seqlen_q) {
              static_cast<std::size_t>(seqlen_q) +
          static_cast<std::size_t>(s);
 }
-
-/// A forward pass over tensors in the memory of the device that runs it.
-/// A row without a visible key gives o = 0 and lse = -inf.
-struct ForwardTensors {
-  const Half* q;  // [batch, seqlen_q, heads, head_dim]
-  const Half* k;  // [batch, seqlen_k, heads, head_dim]
-  const Half* v;  // [batch, seqlen_k, heads, head_dim]
-  Half* o;        // [batch, seqlen_q, heads, head_dim]
-  float* lse;     // [batch, heads, seqlen_q], natural logarithm
-};
-
-/// A backward pass: the gradients of sum(o * d_o) with respect to q, k and v. A row without a
-/// visible key has and gives zero gradients; so does a dropped element.
-struct BackwardTensors {
-  const Half* q;     // [batch, seqlen_q, heads, head_dim]
-  const Half* k;     // [batch, seqlen_k, heads, head_dim]
-  const Half* v;     // [batch, seqlen_k, heads, head_dim]
-  const Half* o;     // [batch, seqlen_q, heads, head_dim], of the forward pass
-  const Half* d_o;   // [batch, seqlen_q, heads, head_dim]
-  const float* lse;  // [batch, heads, seqlen_q], of the forward pass
-  Half* dq;          // [batch, seqlen_q, heads, head_dim]
-  Half* dk;          // [batch, seqlen_k, heads, head_dim]
-  Half* dv;          // [batch, seqlen_k, heads, head_dim]
-};
 
 }  // namespace sparkbench

@@ -7,24 +7,6 @@
 namespace sparkbench {
 namespace {
 
-TEST(VisibleKeys, AreAllOfThemWithoutAMask) { EXPECT_EQ(visible_keys(0, 5, 9, false), 9); }
-
-TEST(VisibleKeys, FormATriangleWhenLengthsAreEqual) {
-  for (int row = 0; row < 4; ++row) EXPECT_EQ(visible_keys(row, 4, 4, true), row + 1);
-}
-
-TEST(VisibleKeys, AlignToTheBottomRightWhenThereAreMoreKeys) {
-  EXPECT_EQ(visible_keys(0, 2, 5, true), 4);
-  EXPECT_EQ(visible_keys(1, 2, 5, true), 5);
-}
-
-TEST(VisibleKeys, LeaveTheFirstRowsFullyMaskedWhenThereAreMoreQueries) {
-  EXPECT_EQ(visible_keys(0, 5, 2, true), 0);
-  EXPECT_EQ(visible_keys(2, 5, 2, true), 0);
-  EXPECT_EQ(visible_keys(3, 5, 2, true), 1);
-  EXPECT_EQ(visible_keys(4, 5, 2, true), 2);
-}
-
 TEST(Problem, ScalesByTheRootOfTheHeadDimUnlessGiven) {
   Problem problem;
   problem.head_dim = 64;

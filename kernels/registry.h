@@ -7,8 +7,8 @@
 #include <string>
 #include <string_view>
 
-#include "kernels/attention.h"
-#include "kernels/machine/emulated/launch.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/tensors.h"
 #include "kernels/volta/backward_emulated.h"
 
 struct CUstream_st;

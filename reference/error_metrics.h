@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "reference/exact.h"
-#include "reference/forward_rows.h"
+#include "reference/exact/exact.h"
+#include "reference/exact/forward_rows.h"
 
 namespace sparkbench {
 

@@ -4,8 +4,8 @@
 
 #include <string>
 
-#include "reference/backward_rows.h"
 #include "reference/error_metrics.h"
+#include "reference/exact/backward_rows.h"
 
 namespace sparkbench {
 

@@ -44,7 +44,7 @@ std::vector<Problem> problems_of(const GridAxes& axes, int head_dim, std::uint64
   const auto push_masks = [&] {
     for (const bool causal : axes.causal) {
       for (const float dropout_p : axes.dropout_p) {
-        problem.causal = causal;
+        problem.mask = MaskSpec::causal_if(causal);
         problem.dropout_p = dropout_p;
         problems.push_back(problem);
       }

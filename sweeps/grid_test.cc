@@ -44,7 +44,7 @@ TEST(Grid, KeepsTheKernelsOfAProblemTogetherAndTheOrderOfTheAxes) {
   ASSERT_EQ(cases.size(), 8u);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(cases[i].kernel, i % 2 == 0 ? "a" : "b");
-    EXPECT_EQ(cases[i].problem.causal, i / 2 % 2 == 1);
+    EXPECT_EQ(cases[i].problem.mask, MaskSpec::causal_if(i / 2 % 2 == 1));
     EXPECT_EQ(cases[i].problem.head_dim, i < 4 ? 128 : 64);
     EXPECT_EQ(cases[i].problem.seed, 9u);
     EXPECT_EQ(cases[i].pass, Pass::kForward);

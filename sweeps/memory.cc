@@ -1,5 +1,6 @@
 #include "sweeps/memory.h"
 
+#include "kernels/half.h"
 #include "sweeps/saturating.h"
 
 namespace sparkbench {

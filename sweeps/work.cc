@@ -12,23 +12,12 @@ std::uint64_t unsigned_extent(int extent) { return static_cast<std::uint64_t>(ex
 
 }  // namespace
 
-std::uint64_t visible_pairs(int seqlen_q, int seqlen_k, bool causal) {
-  const std::uint64_t rows = unsigned_extent(seqlen_q);
-  const std::uint64_t keys = unsigned_extent(seqlen_k);
-  if (!causal) return rows * keys;
-  // The last `triangle` rows see keys - triangle + 1, ..., keys keys; the rows above see none.
-  const std::uint64_t triangle = std::min(rows, keys);
-  return triangle * (2 * keys - triangle + 1) / 2;
-}
-
 std::uint64_t useful_flops(Pass pass, const Problem& problem) {
-  const bool halves = problem.causal && problem.seqlen_q == problem.seqlen_k;
-  const std::uint64_t pairs =
-      visible_pairs(problem.seqlen_q, problem.seqlen_k, problem.causal && !halves);
   // Matrix products of 2*D a pair: two forward; backward five, S recomputed among them.
   const unsigned products = pass == Pass::kForward ? 2 : pass == Pass::kBackward ? 5 : 7;
-  return saturating_product({halves ? 1u : 2u, products, unsigned_extent(problem.batch),
-                             unsigned_extent(problem.heads), pairs,
+  return saturating_product({products, unsigned_extent(problem.batch),
+                             unsigned_extent(problem.heads),
+                             twice_credited_pairs(problem.mask, problem.seqlen_q, problem.seqlen_k),
                              unsigned_extent(problem.head_dim)});
 }
 

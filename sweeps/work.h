@@ -14,9 +14,6 @@ inline constexpr std::string_view kFlopConvention =
     "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
     "fwd; fwd+bwd: 3.5 times fwd";
 
-/// Pairs (query, key) of one head that the mask leaves visible; all when not causal.
-std::uint64_t visible_pairs(int seqlen_q, int seqlen_k, bool causal);
-
 /// Useful floating-point operations. The backward's five matrix products are S (recomputed), dP,
 /// dV, dQ and dK; the unfused computation, which keeps P, is credited with as many.
 std::uint64_t useful_flops(Pass pass, const Problem& problem);

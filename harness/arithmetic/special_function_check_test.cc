@@ -5,7 +5,7 @@
 #include <fstream>
 #include <sstream>
 
-#include "results/temporary_folder.h"
+#include "results/store/test_folder.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "results/kernel_statistics.h"
+#include "results/study/kernel_statistics.h"
 
 namespace sparkbench {
 namespace {

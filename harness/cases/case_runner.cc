@@ -13,8 +13,8 @@
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
 #include "kernels/unsupported_error.h"
-#include "results/case_id.h"
-#include "results/speedup.h"
+#include "results/record/case_id.h"
+#include "results/record/speedup.h"
 
 namespace sparkbench {
 namespace {

@@ -8,7 +8,7 @@
 #include <limits>
 
 #include "kernels/unsupported_error.h"
-#include "reference/exact.h"
+#include "reference/exact/exact.h"
 
 namespace sparkbench {
 namespace {

@@ -6,8 +6,8 @@
 #include <string>
 
 #include "harness/options/shell_word.h"
-#include "results/case_id.h"
-#include "results/enum_names.h"
+#include "results/record/case_id.h"
+#include "results/record/enum_names.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
@@ -41,8 +41,8 @@ std::string repro_line(const SweepCase& sweep_case, const Device& device,
   return fmt::format(
       "sparkbench {} --device {} --kernel {} --pass {}{} --causal {} --dropout {} --seed {} {}",
       own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel, name_of(sweep_case.pass),
-      settings.is_deterministic ? " --deterministic" : "", problem.causal, problem.dropout_p,
-      problem.seed, inputs);
+      settings.is_deterministic ? " --deterministic" : "", problem.mask == MaskSpec::causal(),
+      problem.dropout_p, problem.seed, inputs);
 }
 
 void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {

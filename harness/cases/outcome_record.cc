@@ -5,7 +5,7 @@
 #include <filesystem>
 
 #include "harness/devices/volta_bound.h"
-#include "results/case_id.h"
+#include "results/record/case_id.h"
 
 namespace sparkbench {
 namespace {

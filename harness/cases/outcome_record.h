@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "harness/devices/device.h"
-#include "results/case_record.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

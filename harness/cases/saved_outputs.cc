@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "reference/safetensors.h"
+#include "reference/tensors/safetensors.h"
 #include "sweeps/usage_error.h"
 #include "sweeps/work.h"
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "harness/devices/device.h"
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {

@@ -2,11 +2,11 @@
 #include <ostream>
 
 #include "harness/commands/measuring_command.h"
-#include "results/accuracy_advice.h"
-#include "results/accuracy_axes.h"
-#include "results/accuracy_breaks.h"
-#include "results/accuracy_table.h"
-#include "results/summary.h"
+#include "results/render/accuracy_table.h"
+#include "results/render/summary.h"
+#include "results/study/accuracy_advice.h"
+#include "results/study/accuracy_axes.h"
+#include "results/study/accuracy_breaks.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

@@ -8,7 +8,7 @@
 
 #include "harness/commands/commands.h"
 #include "harness/session/stored_runs.h"
-#include "results/run_diff.h"
+#include "results/study/run_diff.h"
 
 namespace sparkbench {
 namespace {

@@ -9,7 +9,7 @@
 #include "harness/commands/commands.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/machine_check.h"
-#include "results/enum_names.h"
+#include "results/record/enum_names.h"
 
 namespace sparkbench {
 namespace {

@@ -12,7 +12,7 @@
 #include "harness/inspect/held_gates.h"
 #include "harness/inspect/inspection_json.h"
 #include "harness/inspect/inspection_table.h"
-#include "results/output_file.h"
+#include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 

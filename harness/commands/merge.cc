@@ -11,10 +11,10 @@
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
-#include "results/comparability.h"
-#include "results/merge.h"
-#include "results/run_folder.h"
-#include "results/summary.h"
+#include "results/record/comparability.h"
+#include "results/render/summary.h"
+#include "results/store/merge.h"
+#include "results/store/run_folder.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

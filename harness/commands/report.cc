@@ -7,8 +7,8 @@
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
-#include "results/case_table.h"
-#include "results/summary.h"
+#include "results/render/case_table.h"
+#include "results/render/summary.h"
 
 namespace sparkbench {
 namespace {

@@ -7,8 +7,8 @@
 #include "harness/cases/case_start.h"
 #include "harness/commands/measuring_command.h"
 #include "harness/session/case_report.h"
-#include "results/case_id.h"
-#include "results/enum_names.h"
+#include "results/record/case_id.h"
+#include "results/record/enum_names.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -37,7 +37,7 @@ std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& f
   add("--seqlen", [](const SweepCase& each) { return each.problem.seqlen_q; });
   if (flags.seqlen_k)
     add("--seqlen-k", [](const SweepCase& each) { return each.problem.seqlen_k; });
-  add("--causal", [](const SweepCase& each) { return each.problem.causal; });
+  add("--mask", [](const SweepCase& each) { return name_of(each.problem.mask); });
   add("--dropout", [](const SweepCase& each) { return each.problem.dropout_p; });
   add("--input", [](const SweepCase& each) { return each.input; });
   add("--input-scale", [](const SweepCase& each) { return each.input_scale; });

@@ -2,8 +2,8 @@
 #include <ostream>
 
 #include "harness/commands/measuring_command.h"
-#include "results/case_table.h"
-#include "results/summary.h"
+#include "results/render/case_table.h"
+#include "results/render/summary.h"
 
 namespace sparkbench {
 

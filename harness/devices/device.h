@@ -13,7 +13,7 @@
 #include "harness/problems/problem_data.h"
 #include "harness/timing/timing.h"
 #include "kernels/registry.h"
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

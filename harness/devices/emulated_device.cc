@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "reference/unfused.h"
-#include "reference/unfused_backward.h"
+#include "reference/unfused/unfused.h"
+#include "reference/unfused/unfused_backward.h"
 
 namespace sparkbench {
 namespace {
@@ -100,11 +100,12 @@ class EmulatedProblem : public LoadedProblem {
     outputs.o.assign(problem.q_elements(), kPoison);
     outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
     const ForwardInputs inputs = data_.inputs();
-    add_report(report, kernel.forward.emulate(problem,
-                                              {inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                                               outputs.o.data(), outputs.lse.data()},
-                                              {.profile = &arithmetic_profile(chip_.m8n8k4)},
-                                              data_.plan().tiles));
+    add_report(report,
+               kernel.forward.emulate(
+                   problem,
+                   contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                      outputs.o.data(), outputs.lse.data()),
+                   {.profile = &arithmetic_profile(chip_.m8n8k4)}, data_.plan().tiles));
   }
 
   /// Starts from the exact O and LSE, or, when outputs are kept, from the kernel's, which are
@@ -121,12 +122,13 @@ class EmulatedProblem : public LoadedProblem {
       inputs.lse = outputs.lse;
     }
     add_report(report,
-               kernel.backward.emulate(problem,
-                                       {inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                                        inputs.o.data(), inputs.d_o.data(), inputs.lse.data(),
-                                        outputs.dq.data(), outputs.dk.data(), outputs.dv.data()},
-                                       {.profile = &arithmetic_profile(chip_.m8n8k4)},
-                                       options.is_deterministic, gradients_->plan().sample));
+               kernel.backward.emulate(
+                   problem,
+                   contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                      inputs.o.data(), inputs.d_o.data(), inputs.lse.data(),
+                                      outputs.dq.data(), outputs.dk.data(), outputs.dv.data()),
+                   {.profile = &arithmetic_profile(chip_.m8n8k4)}, options.is_deterministic,
+                   gradients_->plan().sample));
   }
 
   const ProblemData& data_;

@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/devices/device.h"
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

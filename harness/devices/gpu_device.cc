@@ -8,9 +8,9 @@
 #include "harness/environment_error.h"
 #include "harness/timing/gpu_peaks.h"
 #include "harness/timing/gpu_timer.h"
-#include "kernels/cudnn/attention.h"
 #include "kernels/machine/cuda_resources.h"
-#include "reference/cublas_unfused.h"
+#include "reference/cublas/cublas_unfused.h"
+#include "reference/cudnn/attention.h"
 
 namespace sparkbench {
 namespace {

@@ -8,9 +8,9 @@
 #include <vector>
 
 #include "harness/devices/profiled_region.h"
-#include "kernels/cudnn/attention.h"
 #include "kernels/machine/cuda_resources.h"
-#include "reference/cublas_unfused.h"
+#include "reference/cublas/cublas_unfused.h"
+#include "reference/cudnn/attention.h"
 
 namespace sparkbench {
 namespace {
@@ -141,18 +141,14 @@ class GpuProblem : public LoadedProblem {
 
  private:
   ForwardTensors forward_tensors() const {
-    return {q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(), lse_.as<float>()};
+    return contiguous_tensors(data_.problem(), q_.as<Half>(), k_.as<Half>(), v_.as<Half>(),
+                              o_.as<Half>(), lse_.as<float>());
   }
   BackwardTensors backward_tensors() const {
-    return {q_.as<Half>(),
-            k_.as<Half>(),
-            v_.as<Half>(),
-            o_.as<Half>(),
-            buffers_->d_o.as<Half>(),
-            lse_.as<float>(),
-            buffers_->dq.as<Half>(),
-            buffers_->dk.as<Half>(),
-            buffers_->dv.as<Half>()};
+    return contiguous_tensors(data_.problem(), q_.as<Half>(), k_.as<Half>(), v_.as<Half>(),
+                              o_.as<Half>(), buffers_->d_o.as<Half>(), lse_.as<float>(),
+                              buffers_->dq.as<Half>(), buffers_->dk.as<Half>(),
+                              buffers_->dv.as<Half>());
   }
 
   /// A backward pass starts from the O and LSE of a forward pass.

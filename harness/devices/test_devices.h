@@ -1,7 +1,7 @@
 // For tests: a device's description.
 #pragma once
 
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

@@ -17,8 +17,8 @@
 
 #include <cstdint>
 
-#include "kernels/machine/emulated/counters.h"
-#include "results/case_record.h"
+#include "kernels/machine/emulated/blocks/counters.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

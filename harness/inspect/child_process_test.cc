@@ -4,7 +4,7 @@
 
 #include <system_error>
 
-#include "results/temporary_folder.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 namespace {

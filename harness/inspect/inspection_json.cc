@@ -3,7 +3,7 @@
 #include <cmath>
 #include <nlohmann/json.hpp>
 
-#include "results/enum_names.h"
+#include "results/record/enum_names.h"
 
 namespace sparkbench {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <set>
 
-#include "results/number_format.h"
-#include "results/text_table.h"
+#include "results/render/number_format.h"
+#include "results/render/text_table.h"
 
 namespace sparkbench {
 namespace {

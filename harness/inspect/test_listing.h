@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "harness/inspect/sass_listing.h"
-#include "results/temporary_folder.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 

@@ -8,7 +8,7 @@
 #include <optional>
 #include <stdexcept>
 
-#include "results/stored_run.h"
+#include "results/store/stored_run.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 

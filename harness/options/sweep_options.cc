@@ -5,7 +5,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 
-#include "results/comparability.h"
+#include "results/record/comparability.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

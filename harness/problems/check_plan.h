@@ -8,8 +8,8 @@
 
 #include "kernels/attention.h"
 #include "kernels/volta/backward_emulated.h"
-#include "reference/backward_rows.h"
-#include "reference/forward_rows.h"
+#include "reference/exact/backward_rows.h"
+#include "reference/exact/forward_rows.h"
 
 namespace sparkbench {
 

@@ -1,6 +1,6 @@
 #include "harness/problems/gradient_data.h"
 
-#include "reference/unfused_backward.h"
+#include "reference/unfused/unfused_backward.h"
 
 namespace sparkbench {
 

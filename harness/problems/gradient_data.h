@@ -10,8 +10,8 @@
 
 #include "harness/problems/check_plan.h"
 #include "harness/problems/problem_data.h"
-#include "reference/exact.h"
-#include "reference/exact_backward.h"
+#include "reference/exact/exact.h"
+#include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 
 namespace sparkbench {

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/attention.h"
-#include "reference/inputs.h"
-#include "results/case_record.h"
+#include "reference/inputs/inputs.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

@@ -4,7 +4,7 @@
 #include <set>
 #include <utility>
 
-#include "reference/unfused.h"
+#include "reference/unfused/unfused.h"
 
 namespace sparkbench {
 namespace {

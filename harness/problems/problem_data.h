@@ -10,10 +10,10 @@
 #include "harness/problems/check_plan.h"
 #include "harness/problems/own_tensors.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "reference/dropout_mask.h"
 #include "reference/error_metrics.h"
-#include "reference/exact.h"
-#include "reference/inputs.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/dropout_mask.h"
+#include "reference/inputs/inputs.h"
 
 namespace sparkbench {
 

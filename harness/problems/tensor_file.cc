@@ -8,7 +8,7 @@
 #include <filesystem>
 #include <stdexcept>
 
-#include "results/case_id.h"
+#include "results/record/case_id.h"
 #include "sweeps/list_flag.h"
 
 namespace sparkbench {

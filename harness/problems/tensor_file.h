@@ -6,9 +6,9 @@
 #include <vector>
 
 #include "kernels/half.h"
-#include "reference/safetensors.h"
-#include "reference/tensor_rows.h"
-#include "results/case_record.h"
+#include "reference/tensors/safetensors.h"
+#include "reference/tensors/tensor_rows.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

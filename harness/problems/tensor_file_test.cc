@@ -6,8 +6,8 @@
 #include <stdexcept>
 
 #include "harness/problems/test_tensors.h"
-#include "results/case_id.h"
-#include "results/temporary_folder.h"
+#include "results/record/case_id.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 namespace {

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/half.h"
-#include "reference/safetensors.h"
-#include "results/output_file.h"
+#include "reference/tensors/safetensors.h"
+#include "results/store/output_file.h"
 
 namespace sparkbench {
 

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "harness/devices/device.h"
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

@@ -5,7 +5,7 @@
 #include <iterator>
 #include <string_view>
 
-#include "results/enum_names.h"
+#include "results/record/enum_names.h"
 
 namespace sparkbench {
 namespace {

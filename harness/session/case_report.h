@@ -3,7 +3,7 @@
 
 #include <string>
 
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

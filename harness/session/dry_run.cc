@@ -10,8 +10,8 @@
 #include "harness/session/progress.h"
 #include "harness/session/shard.h"
 #include "harness/session/stored_runs.h"
-#include "results/number_format.h"
-#include "results/stored_run.h"
+#include "results/render/number_format.h"
+#include "results/store/stored_run.h"
 
 namespace sparkbench {
 namespace {

@@ -5,8 +5,8 @@
 #include <cmath>
 #include <ostream>
 
-#include "results/enum_names.h"
-#include "results/kernel_statistics.h"
+#include "results/record/enum_names.h"
+#include "results/study/kernel_statistics.h"
 
 namespace sparkbench {
 namespace {

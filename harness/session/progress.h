@@ -8,7 +8,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "results/case_record.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

@@ -2,7 +2,7 @@
 
 #include <fmt/format.h>
 
-#include "results/case_id.h"
+#include "results/record/case_id.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/usage_error.h"
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "results/case_record.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "results/stored_run.h"
+#include "results/store/stored_run.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

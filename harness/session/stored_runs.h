@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

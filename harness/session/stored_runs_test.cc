@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include "harness/test_program.h"
-#include "results/json.h"
-#include "results/output_file.h"
-#include "results/sample_run.h"
-#include "results/schema_check.h"
+#include "results/record/test_run.h"
+#include "results/store/json.h"
+#include "results/store/output_file.h"
+#include "results/store/schema_check.h"
 
 namespace sparkbench {
 namespace {

@@ -9,11 +9,11 @@
 #include <vector>
 
 #include "harness/cases/saved_outputs.h"
-#include "results/csv.h"
-#include "results/json.h"
-#include "results/output_error.h"
-#include "results/output_file.h"
-#include "results/summary.h"
+#include "results/render/summary.h"
+#include "results/store/csv.h"
+#include "results/store/json.h"
+#include "results/store/output_error.h"
+#include "results/store/output_file.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

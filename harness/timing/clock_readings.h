@@ -5,7 +5,7 @@
 #include <optional>
 #include <span>
 
-#include "results/case_record.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

@@ -4,7 +4,7 @@
 
 #include <optional>
 
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

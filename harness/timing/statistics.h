@@ -4,7 +4,7 @@
 #include <span>
 #include <vector>
 
-#include "results/case_record.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 

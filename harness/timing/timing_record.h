@@ -2,7 +2,7 @@
 #pragma once
 
 #include "harness/timing/timing.h"
-#include "results/run_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 

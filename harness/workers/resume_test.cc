@@ -4,8 +4,8 @@
 #include <random>
 
 #include "harness/workers/test_process.h"
-#include "results/json.h"
-#include "results/output_file.h"
+#include "results/store/json.h"
+#include "results/store/output_file.h"
 
 namespace sparkbench {
 namespace {

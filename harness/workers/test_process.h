@@ -15,8 +15,8 @@
 #include <vector>
 
 #include "harness/test_program.h"
-#include "results/stored_run.h"
-#include "results/temporary_folder.h"
+#include "results/store/stored_run.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 

@@ -11,7 +11,7 @@
 
 #include "harness/environment_error.h"
 #include "harness/workers/worker_channel.h"
-#include "results/json.h"
+#include "results/store/json.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

@@ -6,7 +6,7 @@
 #include <array>
 #include <thread>
 
-#include "results/file_descriptor.h"
+#include "results/store/file_descriptor.h"
 
 namespace sparkbench {
 namespace {

@@ -9,9 +9,9 @@
 
 #include "harness/environment_error.h"
 #include "harness/exit_code.h"
-#include "results/case_id.h"
-#include "results/comparability.h"
-#include "results/json.h"
+#include "results/record/case_id.h"
+#include "results/record/comparability.h"
+#include "results/store/json.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

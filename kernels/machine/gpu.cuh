@@ -7,7 +7,7 @@
 #include <cstdint>
 
 #include "kernels/machine/machine.h"
-#include "kernels/tile/fragment.h"
+#include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {
 

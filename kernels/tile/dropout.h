@@ -4,7 +4,7 @@
 #include <cmath>
 
 #include "kernels/dropout.h"
-#include "kernels/tile/quad_grid.h"
+#include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench {
 

@@ -3,19 +3,10 @@
 
 #include <cmath>
 
-#include "kernels/attention.h"
-#include "kernels/tile/quad_grid.h"
+#include "kernels/mask/key_mask.h"
+#include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench {
-
-/// The mask of a problem.
-struct KeyMask {
-  int seqlen_q, seqlen_k;
-  bool causal;
-
-  /// Keys that query `row` may see: the first so many.
-  SPARK_HD int visible(int row) const { return visible_keys(row, seqlen_q, seqlen_k, causal); }
-};
 
 /// Calls hide(step, element) for each score of a key that its row may not see: the 16 rows from
 /// first_row on, kSteps steps of keys from first_key on, in a 2 x 2 grid of quad-pairs.
@@ -26,7 +17,7 @@ SPARK_DEVICE void hide_scores(const KeyMask& mask, int lane, int first_row, int 
 #pragma unroll
   for (int quartet = 0; quartet < kQuartets; ++quartet) {
     const int row = first_row + Layout::row(lane, Layout::slot(quartet));
-    const int visible = mask.visible(row) - first_key;
+    const int visible = mask.keys(row).end - first_key;
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
 #pragma unroll

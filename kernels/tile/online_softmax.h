@@ -5,7 +5,7 @@
 #include <cmath>
 
 #include "kernels/tile/probability_scale.h"
-#include "kernels/tile/quad_grid.h"
+#include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench {
 

@@ -5,7 +5,7 @@
 #include <type_traits>
 
 #include "kernels/machine/machine.h"
-#include "kernels/tile/quad_grid.h"
+#include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench {
 

@@ -4,8 +4,8 @@
 #include <cmath>
 
 #include "kernels/tile/log2e.h"
-#include "kernels/tile/probability_tile.h"
 #include "kernels/tile/row_statistics.h"
+#include "kernels/volta/tile/probability_tile.h"
 
 namespace sparkbench {
 

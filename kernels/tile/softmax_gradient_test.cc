@@ -2,7 +2,7 @@
 
 #include <vector>
 
-#include "kernels/machine/emulated/test_launch.h"
+#include "kernels/machine/emulated/blocks/test_launch.h"
 
 namespace sparkbench {
 namespace {

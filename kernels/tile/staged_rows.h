@@ -4,7 +4,8 @@
 
 #include <cstddef>
 
-#include "kernels/tile/swizzled_tile.h"
+#include "kernels/half.h"
+#include "kernels/volta/tile/swizzled_tile.h"
 
 namespace sparkbench {
 

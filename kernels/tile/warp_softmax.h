@@ -9,9 +9,9 @@
 
 #include <cmath>
 
-#include "kernels/tile/grid_matmul.h"
 #include "kernels/tile/online_softmax.h"
-#include "kernels/tile/tile_accumulator.h"
+#include "kernels/volta/tile/grid_matmul.h"
+#include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench {
 

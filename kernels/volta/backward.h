@@ -60,8 +60,8 @@ SPARK_DEVICE void add_step(Machine& machine, const BackwardParams& params, int f
   machine.recompute_indices(first_query);
   typename Config::StagedQueries next_q, next_d_o;
   const int next_query = first_query + Config::kTeams * Config::kStep;
-  load_queries<Config>(machine, params, params.tensors.q, next_query, next_q);  // line 9
-  load_queries<Config>(machine, params, params.tensors.d_o, next_query, next_d_o);
+  load_queries<Config>(machine, params, params.tensors.q.data, next_query, next_q);  // line 9
+  load_queries<Config>(machine, params, params.tensors.d_o.data, next_query, next_d_o);
   team_barrier<Config>(machine);
 
   machine.recompute_indices(first_query);

@@ -51,7 +51,7 @@ SPARK_DEVICE BackwardBlock restore_place(Machine& machine, BackwardTiles<Config>
 template <class Config>
 SPARK_DEVICE int first_step(const BackwardParams& params, const BackwardBlock& block) {
   const KeyMask& mask = params.mask;
-  const int seen_from = mask.causal ? block.first_key + mask.seqlen_q - mask.seqlen_k : 0;
+  const int seen_from = mask.rows(block.first_key).begin;
   const int first_query = seen_from > params.query_begin ? seen_from : params.query_begin;
   return first_query / Config::kStep * Config::kStep;
 }
@@ -62,7 +62,7 @@ SPARK_DEVICE int first_unmasked(const BackwardParams& params, const BackwardBloc
   const KeyMask& mask = params.mask;
   const int last_key = block.first_key + Config::kBlockKeys - 1;
   if (last_key >= mask.seqlen_k) return params.query_end;
-  return mask.causal ? last_key + mask.seqlen_q - mask.seqlen_k : 0;
+  return mask.rows(last_key).begin;
 }
 
 /// A step's rows of Q or dO, on their way to shared memory.
@@ -88,16 +88,16 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   const BackwardBlock block = locate_backward<Config>(machine);
   const std::size_t offset = row_offset(block.batch, block.first_key, block.head,
                                         params.mask.seqlen_k, params.heads, Config::kHeadDim);
-  const TensorRows k_rows = {params.tensors.k + offset, params.heads * Config::kHeadDim,
+  const TensorRows k_rows = {params.tensors.k.data + offset, params.heads * Config::kHeadDim,
                              params.mask.seqlen_k - block.first_key};
-  const TensorRows v_rows = {params.tensors.v + offset, k_rows.row_stride, k_rows.valid};
+  const TensorRows v_rows = {params.tensors.v.data + offset, k_rows.row_stride, k_rows.valid};
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
   typename Config::StagedQueries q, d_o;
   k.load(machine, k_rows);
   v.load(machine, v_rows);
-  load_queries<Config>(machine, params, params.tensors.q, first_query, q);
-  load_queries<Config>(machine, params, params.tensors.d_o, first_query, d_o);
+  load_queries<Config>(machine, params, params.tensors.q.data, first_query, q);
+  load_queries<Config>(machine, params, params.tensors.d_o.data, first_query, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.v);
   q.store(machine, tiles.team[team].q);

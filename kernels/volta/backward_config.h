@@ -3,12 +3,12 @@
 
 #include <type_traits>
 
-#include "kernels/tile/grid_matmul.h"
-#include "kernels/tile/output_tile.h"
-#include "kernels/tile/probability_tile.h"
 #include "kernels/tile/staged_rows.h"
-#include "kernels/tile/transposed_product.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/tile/grid_matmul.h"
+#include "kernels/volta/tile/output_tile.h"
+#include "kernels/volta/tile/probability_tile.h"
+#include "kernels/volta/tile/transposed_product.h"
 
 namespace sparkbench::volta {
 

@@ -20,10 +20,10 @@
 
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
-#include "kernels/tile/score_block.h"
 #include "kernels/tile/softmax_gradient.h"
-#include "kernels/tile/tile_accumulator.h"
 #include "kernels/volta/backward_dq_block.h"
+#include "kernels/volta/tile/score_block.h"
+#include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
 
@@ -136,7 +136,7 @@ SPARK_DEVICE void write_dq(Machine& machine, const BackwardParams& params,
     OutputTile<64>& tile = *tiles.output(machine.warp(), g);
     store_output<Config::kAccumulator>(machine, tile, factor, dq[g]);
     machine.sync_warp();
-    Half* const rows = params.tensors.dq +
+    Half* const rows = params.tensors.dq.data +
                        row_offset(block.batch, first_row, block.head, params.mask.seqlen_q,
                                   params.heads, Config::kHeadDim) +
                        64 * share.column_block;

@@ -2,10 +2,10 @@
 // place in the problem, and what it loads first.
 #pragma once
 
-#include "kernels/tile/grid_matmul.h"
-#include "kernels/tile/output_tile.h"
 #include "kernels/tile/staged_rows.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/tile/grid_matmul.h"
+#include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
 
@@ -92,14 +92,14 @@ SPARK_DEVICE BackwardDqBlock<Config> locate_dq(Machine& machine, const BackwardP
   block.batch = machine.block(2);
   block.head = machine.block(1);
   block.first_row = machine.block(0) * Config::kBlockM;
-  block.unmasked_end = mask.visible(block.first_row) / Config::kBlockN * Config::kBlockN;
-  block.key_end = mask.visible(block.first_row + Config::kBlockM - 1);
+  block.unmasked_end = mask.keys(block.first_row).end / Config::kBlockN * Config::kBlockN;
+  block.key_end = mask.keys(block.first_row + Config::kBlockM - 1).end;
   block.batch_head = static_cast<std::uint32_t>(block.batch * params.heads + block.head);
   const int row_stride = params.heads * Config::kHeadDim;
   const std::size_t offset =
       row_offset(block.batch, 0, block.head, mask.seqlen_k, params.heads, Config::kHeadDim);
-  block.k = {params.tensors.k + offset, row_stride, block.key_end};
-  block.v = {params.tensors.v + offset, row_stride, block.key_end};
+  block.k = {params.tensors.k.data + offset, row_stride, block.key_end};
+  block.v = {params.tensors.v.data + offset, row_stride, block.key_end};
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     const int first_row = block.first_row + kGridRows * (Config::kScoreGroups * machine.warp() + g);
@@ -118,9 +118,9 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
                                         params.mask.seqlen_q, params.heads, Config::kHeadDim);
   const int valid_rows = params.mask.seqlen_q - block.first_row;
   typename Config::StagedQueries q, d_o;
-  q.load(machine, {params.tensors.q + offset, block.k.row_stride, valid_rows});
+  q.load(machine, {params.tensors.q.data + offset, block.k.row_stride, valid_rows});
   q.store(machine, tiles.q);
-  d_o.load(machine, {params.tensors.d_o + offset, block.k.row_stride, valid_rows});
+  d_o.load(machine, {params.tensors.d_o.data + offset, block.k.row_stride, valid_rows});
   d_o.store(machine, tiles.d_o);
   typename Config::StagedKeys k, v;
   k.load(machine, block.k);

@@ -78,15 +78,15 @@ class BackwardEmulation {
       return GlobalRegion{std::move(name), const_cast<void*>(base), bytes, true, false};
     };
     std::vector<GlobalRegion> all = {
-        input("q", t.q, q_bytes),
-        input("k", t.k, k_bytes),
-        input("v", t.v, k_bytes),
-        input("o", t.o, q_bytes),
-        input("d_o", t.d_o, q_bytes),
+        input("q", t.q.data, q_bytes),
+        input("k", t.k.data, k_bytes),
+        input("v", t.v.data, k_bytes),
+        input("o", t.o.data, q_bytes),
+        input("d_o", t.d_o.data, q_bytes),
         input("lse", t.lse, problem_.lse_elements() * sizeof(float)),
-        {"dq", t.dq, q_bytes, false, true},
-        {"dk", t.dk, k_bytes, false, true},
-        {"dv", t.dv, k_bytes, false, true},
+        {"dq", t.dq.data, q_bytes, false, true},
+        {"dk", t.dk.data, k_bytes, false, true},
+        {"dv", t.dv.data, k_bytes, false, true},
         {"statistics", statistics_.data(), statistics_bytes(problem_), true, true}};
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});

@@ -4,8 +4,8 @@
 #include <array>
 #include <vector>
 
-#include "kernels/attention.h"
-#include "kernels/machine/emulated/launch.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/tensors.h"
 
 namespace sparkbench::volta {
 

@@ -1,7 +1,7 @@
 // Launches the Volta backward kernels on the current GPU.
 #pragma once
 
-#include "kernels/attention.h"
+#include "kernels/tensors.h"
 
 struct CUstream_st;
 

@@ -6,12 +6,12 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/volta/gpu_test_support.h"
+#include "kernels/volta/test_gpu.h"
 #include "kernels/volta/test_problems.h"
-#include "reference/exact_backward.h"
+#include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
-#include "reference/inputs.h"
-#include "reference/unfused_backward.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused_backward.h"
 
 namespace sparkbench {
 namespace {
@@ -119,7 +119,7 @@ class VoltaBackwardGpuBits : public VoltaBackwardGpu {
             .seqlen_q = seqlen,
             .seqlen_k = seqlen,
             .head_dim = head_dim,
-            .causal = true,
+            .mask = MaskSpec::causal(),
             .dropout_p = 0.1f,
             .seed = 3};
   }
@@ -152,11 +152,12 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
   Outputs emulated{std::vector<Half>(gpu.dq.size()), std::vector<Half>(gpu.dk.size()),
                    std::vector<Half>(gpu.dv.size())};
   kernel_of(accumulator)
-      .backward.emulate(made.problem,
-                        {made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
-                         made.o.data(), made.d_o.data(), made.lse.data(), emulated.dq.data(),
-                         emulated.dk.data(), emulated.dv.data()},
-                        {.profile = &native_profile()}, true, {});
+      .backward.emulate(
+          made.problem,
+          contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                             made.inputs.v.data(), made.o.data(), made.d_o.data(), made.lse.data(),
+                             emulated.dq.data(), emulated.dk.data(), emulated.dv.data()),
+          {.profile = &native_profile()}, true, {});
   const std::size_t different = count_different(gpu.dq, emulated.dq) +
                                 count_different(gpu.dk, emulated.dk) +
                                 count_different(gpu.dv, emulated.dv);

@@ -3,8 +3,8 @@
 // of both.
 #pragma once
 
-#include "kernels/tile/tile_accumulator.h"
 #include "kernels/volta/backward_block.h"
+#include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
 
@@ -102,7 +102,7 @@ SPARK_DEVICE void write_groups(
 #pragma unroll
   for (float& value : factor) value = of_product * params.dropout.keep_scale();
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
-  Half* const first = (share.is_dk ? params.tensors.dk : params.tensors.dv) +
+  Half* const first = (share.is_dk ? params.tensors.dk.data : params.tensors.dv.data) +
                       row_offset(block.batch, first_key, block.head, params.mask.seqlen_k,
                                  params.heads, Config::kHeadDim) +
                       64 * share.column_block;

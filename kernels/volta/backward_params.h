@@ -1,7 +1,7 @@
 // What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
-#include "kernels/attention.h"
+#include "kernels/tensors.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/query_gradient_sums.h"
@@ -56,7 +56,7 @@ struct BackwardParams {
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
                                       const BackwardWorkspace& workspace) {
   return {tensors,           workspace,
-          problem.heads,     {problem.seqlen_q, problem.seqlen_k, problem.causal},
+          problem.heads,     problem.key_mask(),
           problem.scale(),   problem.scale() * kLog2E,
           problem.dropout(), 0,
           problem.seqlen_q};

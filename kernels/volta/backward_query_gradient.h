@@ -1,8 +1,8 @@
 // dQ of the backward kernel (backward.h, line 10): a step's share of it, added up in global memory.
 #pragma once
 
-#include "kernels/tile/tile_accumulator.h"
 #include "kernels/volta/backward_block.h"
+#include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
 

@@ -2,9 +2,9 @@
 // from its FP32 sums to fp16 after them.
 #pragma once
 
-#include "kernels/tile/output_tile.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
 
@@ -33,8 +33,8 @@ SPARK_DEVICE float row_dot(Machine& machine, const BackwardTensors& tensors, std
   for (int column = 0; column < kHeadDim; column += 64) {
     if (!is_inside) continue;
     const std::size_t at = first + static_cast<std::size_t>(column + 8 * (machine.lane() % 8));
-    sum = dot_halves(machine, machine.template load_global<Bits128>(tensors.o + at),
-                     machine.template load_global<Bits128>(tensors.d_o + at), sum);
+    sum = dot_halves(machine, machine.template load_global<Bits128>(tensors.o.data + at),
+                     machine.template load_global<Bits128>(tensors.d_o.data + at), sum);
   }
 #pragma unroll
   for (int distance = 4; distance > 0; distance /= 2) sum += machine.shuffle_xor(sum, distance);
@@ -101,7 +101,7 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   store_output<kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
   Half* const rows =
-      params.tensors.dq + row_offset(batch, first_row, head, seqlen_q, params.heads, kHeadDim);
+      params.tensors.dq.data + row_offset(batch, first_row, head, seqlen_q, params.heads, kHeadDim);
   write_rows(machine, tile, {rows, params.heads * kHeadDim, seqlen_q - first_row});
 }
 

@@ -6,8 +6,8 @@
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
-#include "kernels/tile/tile_accumulator.h"
 #include "kernels/volta/backward_block.h"
+#include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
 

@@ -8,11 +8,11 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
-#include "reference/exact.h"
-#include "reference/exact_backward.h"
+#include "reference/exact/exact.h"
+#include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
-#include "reference/inputs.h"
-#include "reference/unfused_backward.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused_backward.h"
 
 namespace sparkbench {
 namespace {
@@ -63,12 +63,13 @@ Outputs run_emulated(Accumulator accumulator, const Case& made, const RunOptions
                                  .schedule_seed = run.schedule_seed,
                                  .workers = run.workers,
                                  .shared_bytes_per_block = run.shared_bytes_per_block};
-  outputs.report =
-      kernel->backward.emulate(made.problem,
-                               {made.inputs.q.data(), made.inputs.k.data(), made.inputs.v.data(),
-                                made.forward.o.data(), made.d_o.data(), made.forward.lse.data(),
-                                outputs.dq.data(), outputs.dk.data(), outputs.dv.data()},
-                               options, run.is_deterministic, run.sample);
+  outputs.report = kernel->backward.emulate(
+      made.problem,
+      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                         made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
+                         made.forward.lse.data(), outputs.dq.data(), outputs.dk.data(),
+                         outputs.dv.data()),
+      options, run.is_deterministic, run.sample);
   return outputs;
 }
 
@@ -139,7 +140,7 @@ Problem small_problem() {
           .seqlen_q = 131,
           .seqlen_k = 140,
           .head_dim = 64,
-          .causal = true,
+          .mask = MaskSpec::causal(),
           .dropout_p = 0.1f,
           .seed = 5};
 }

@@ -29,10 +29,10 @@
 
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
-#include "kernels/tile/output_accumulator.h"
 #include "kernels/volta/forward_block.h"
 #include "kernels/volta/forward_held_queries.h"
 #include "kernels/volta/forward_one_buffer.h"
+#include "kernels/volta/tile/output_accumulator.h"
 
 namespace sparkbench::volta {
 
@@ -109,10 +109,11 @@ template <class Config, bool kIsMasked, class Machine>
 SPARK_DEVICE void attend(Machine& machine, const ForwardParams& params, ForwardTiles<Config>& tiles,
                          ForwardState<Config>& state) {
   const ForwardBlock block = locate_block<Config>(machine, params);
-  const int unmasked_end = params.mask.visible(block.first_row) / Config::kBlockN * Config::kBlockN;
-  const int masked_end = params.mask.visible(block.first_row + Config::kBlockM - 1);
+  const int unmasked_end =
+      params.mask.keys(block.first_row).end / Config::kBlockN * Config::kBlockN;
+  const int masked_end = params.mask.keys(block.first_row + Config::kBlockM - 1).end;
   const int last_row = block.first_row + kWarpRows * machine.warp() + kWarpRows - 1;
-  const int warp_end = params.mask.visible(last_row);
+  const int warp_end = params.mask.keys(last_row).end;
   const int key_end = kIsMasked ? masked_end : unmasked_end;
   const int load_end = kIsMasked ? masked_end : params.mask.seqlen_k;
 #pragma unroll 1
@@ -124,12 +125,12 @@ SPARK_DEVICE void attend(Machine& machine, const ForwardParams& params, ForwardT
     const bool sees_tile = !kIsMasked || first_key < warp_end;
     typename Config::StagedKeys next_k, next_v;
     float rescale[kRowGroups][Config::Layout::kRowsPerLane];
-    next_k.load(machine, block.keys(params.tensors.k, next_key, load_end));  // line 3
+    next_k.load(machine, block.keys(params.tensors.k.data, next_key, load_end));  // line 3
     if (sees_tile) {
       probabilities_of_tile<Config, kIsMasked>(machine, params, block, first_key, buffer, tiles,
                                                state, rescale);
     }
-    next_v.load(machine, block.keys(params.tensors.v, next_key, load_end));  // line 9
+    next_v.load(machine, block.keys(params.tensors.v.data, next_key, load_end));  // line 9
     if (sees_tile) accumulate_tile<Config>(machine, buffer, tiles, rescale, state);
     next_k.store(machine, tiles.k[buffer ^ 1]);  // line 11
     next_v.store(machine, tiles.v[buffer ^ 1]);

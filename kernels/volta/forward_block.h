@@ -3,9 +3,9 @@
 #pragma once
 
 #include "kernels/tile/online_softmax.h"
-#include "kernels/tile/output_tile.h"
 #include "kernels/volta/forward_config.h"
 #include "kernels/volta/forward_params.h"
+#include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
 
@@ -38,7 +38,7 @@ struct ForwardBlock {
 template <class Config, class Machine>
 SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
   const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
-  const int tile = params.mask.causal ? tiles - 1 - machine.block(0) : machine.block(0);
+  const int tile = params.mask.grows() ? tiles - 1 - machine.block(0) : machine.block(0);
   const int batch = machine.block(2), head = machine.block(1);
   return {batch, head, tile * Config::kBlockM, params.heads * Config::kHeadDim,
           row_offset(batch, 0, head, params.mask.seqlen_k, params.heads, Config::kHeadDim)};
@@ -51,8 +51,8 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
                                         params.mask.seqlen_q, params.heads, Config::kHeadDim);
   StagedRows<typename Config::QueryTile, Config::kWarps> q;
-  q.load(machine,
-         {params.tensors.q + offset, block.row_stride, params.mask.seqlen_q - block.first_row});
+  q.load(machine, {params.tensors.q.data + offset, block.row_stride,
+                   params.mask.seqlen_q - block.first_row});
   q.store(machine, tile);
 }
 
@@ -63,8 +63,8 @@ SPARK_DEVICE void stage_first_tiles(Machine& machine, const ForwardParams& param
   const ForwardBlock block = locate_block<Config>(machine, params);
   stage_queries<Config>(machine, params, block, tiles.q);
   typename Config::StagedKeys k, v;
-  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
-  v.load(machine, block.keys(params.tensors.v, 0, params.mask.seqlen_k));
+  k.load(machine, block.keys(params.tensors.k.data, 0, params.mask.seqlen_k));
+  v.load(machine, block.keys(params.tensors.v.data, 0, params.mask.seqlen_k));
   k.store(machine, tiles.k[0]);
   v.store(machine, tiles.v[0]);
   machine.barrier();
@@ -99,8 +99,9 @@ SPARK_DEVICE void write_output(
   rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
   store_output<Config::kPv>(machine, tile, factor_of_o, o);
   machine.sync_warp();
-  Half* const o_rows = params.tensors.o + row_offset(block.batch, first_row, block.head,
-                                                     mask.seqlen_q, params.heads, Config::kHeadDim);
+  Half* const o_rows =
+      params.tensors.o.data +
+      row_offset(block.batch, first_row, block.head, mask.seqlen_q, params.heads, Config::kHeadDim);
   write_rows(machine, tile, {o_rows, block.row_stride, mask.seqlen_q - first_row});
 
   const int lane = machine.lane();

@@ -1,10 +1,10 @@
 // The forward kernel's tile sizes, and the shared memory that they ask for.
 #pragma once
 
-#include "kernels/tile/grid_matmul.h"
-#include "kernels/tile/output_tile.h"
 #include "kernels/tile/probability_scale.h"
 #include "kernels/tile/staged_rows.h"
+#include "kernels/volta/tile/grid_matmul.h"
+#include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
 

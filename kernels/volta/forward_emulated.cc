@@ -15,9 +15,10 @@ std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& 
   const auto input = [](std::string name, const Half* base, std::size_t elements) {
     return GlobalRegion{std::move(name), const_cast<Half*>(base), elements * sizeof(Half), true};
   };
-  return {input("q", tensors.q, problem.q_elements()), input("k", tensors.k, problem.k_elements()),
-          input("v", tensors.v, problem.k_elements()),
-          GlobalRegion{"o", tensors.o, problem.q_elements() * sizeof(Half), false},
+  return {input("q", tensors.q.data, problem.q_elements()),
+          input("k", tensors.k.data, problem.k_elements()),
+          input("v", tensors.v.data, problem.k_elements()),
+          GlobalRegion{"o", tensors.o.data, problem.q_elements() * sizeof(Half), false},
           GlobalRegion{"lse", tensors.lse, problem.lse_elements() * sizeof(float), false}};
 }
 
@@ -29,7 +30,7 @@ std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int bloc
   std::set<std::array<int, 3>> blocks;
   for (const auto& [tile, head, batch] : tiles) {
     const int block = tile * kForwardTileRows / block_rows;
-    blocks.insert({problem.causal ? last - block : block, head, batch});
+    blocks.insert({problem.key_mask().grows() ? last - block : block, head, batch});
   }
   return {blocks.begin(), blocks.end()};
 }

@@ -4,8 +4,8 @@
 #include <array>
 #include <span>
 
-#include "kernels/attention.h"
-#include "kernels/machine/emulated/launch.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/tensors.h"
 #include "kernels/volta/forward_params.h"
 
 namespace sparkbench::volta {

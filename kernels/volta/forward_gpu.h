@@ -1,6 +1,7 @@
 // Launches the Volta forward kernel on the current GPU.
 #pragma once
 
+#include "kernels/tensors.h"
 #include "kernels/volta/forward_params.h"
 
 struct CUstream_st;

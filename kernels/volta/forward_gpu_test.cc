@@ -8,12 +8,12 @@
 #include <vector>
 
 #include "kernels/registry.h"
-#include "kernels/volta/gpu_test_support.h"
+#include "kernels/volta/test_gpu.h"
 #include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"
-#include "reference/exact.h"
-#include "reference/inputs.h"
-#include "reference/unfused.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused.h"
 
 namespace sparkbench {
 namespace {
@@ -78,7 +78,7 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
                         .seqlen_q = seqlen,
                         .seqlen_k = seqlen,
                         .head_dim = head_dim,
-                        .causal = true,
+                        .mask = MaskSpec::causal(),
                         .dropout_p = 0.1f,
                         .seed = 3};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
@@ -87,7 +87,8 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
                    std::vector<float>(problem.lse_elements())};
   find_attention_kernel(kernel)->forward.emulate(
       problem,
-      {inputs.q.data(), inputs.k.data(), inputs.v.data(), emulated.o.data(), emulated.lse.data()},
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         emulated.o.data(), emulated.lse.data()),
       {.profile = &native_profile()}, {});
   std::size_t different = 0;
   for (std::size_t i = 0; i < gpu.o.size(); ++i) different += gpu.o[i].bits != emulated.o[i].bits;

@@ -23,8 +23,8 @@
 #pragma once
 
 #include "kernels/tile/lane_rows.h"
-#include "kernels/tile/output_accumulator.h"
 #include "kernels/volta/forward_score_tile.h"
+#include "kernels/volta/tile/output_accumulator.h"
 
 namespace sparkbench::volta {
 
@@ -133,7 +133,7 @@ SPARK_DEVICE void scores_of_held(Machine& machine, ForwardTiles<Config>& tiles,
 template <class Config, class Machine>
 SPARK_DEVICE void mask_held(Machine& machine, const ForwardParams& params, int first_key,
                             int warp_end, ScoreTile<Config>& tile) {
-  const int fewer_of_first_row = params.mask.causal ? kWarpRows - 1 : 0;  // at most
+  const int fewer_of_first_row = params.mask.grows() ? kWarpRows - 1 : 0;  // at most
   if (first_key + Config::kBlockN + fewer_of_first_row <= warp_end) return;
   machine.recompute_indices();
   const int block_row = locate_block<Config>(machine, params).first_row;
@@ -173,9 +173,10 @@ SPARK_DEVICE void attend_held(Machine& machine, const ForwardParams& params, int
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
   state.at.keep(machine);
-  scores_of_held<Config>(machine, tiles, state, tile);                                  // line 3
-  load_next_keys<Config>(machine, params, params.tensors.k, first_key, state, staged);  // line 4
-  mask_held<Config>(machine, params, first_key, state.warp_end, tile);                  // line 5
+  scores_of_held<Config>(machine, tiles, state, tile);  // line 3
+  load_next_keys<Config>(machine, params, params.tensors.k.data, first_key, state,
+                         staged);                                       // line 4
+  mask_held<Config>(machine, params, first_key, state.warp_end, tile);  // line 5
   if constexpr (Config::kHasDropout) draw_dropout<Config>(machine, params, first_key, tile.dropout);
   TileSoftmax<Config::kAccumulator> softmax(machine, tile.score, params.scale_log2,
                                             state.rows);                                   // line 6
@@ -183,7 +184,8 @@ SPARK_DEVICE void attend_held(Machine& machine, const ForwardParams& params, int
   staged.store(machine, tiles.k[0], state.at.staged);                                      // line 8
   store_pass<Config>(machine, tiles, tile, state.at.p, 0);                                 // line 9
   machine.sync_warp();
-  load_next_keys<Config>(machine, params, params.tensors.v, first_key, state, staged);  // line 10
+  load_next_keys<Config>(machine, params, params.tensors.v.data, first_key, state,
+                         staged);  // line 10
   probabilities_of_steps<Config>(machine, params, Config::kEarlySteps, Config::kKeySteps, softmax,
                                  tile);  // line 11
   state.rows.add(machine, softmax.sum);
@@ -203,9 +205,9 @@ template <class Config, class Machine>
 SPARK_DEVICE void stage_for_others(Machine& machine, const ForwardParams& params, int first_key,
                                    ForwardTiles<Config>& tiles, HeldState<Config>& state) {
   typename Config::StagedKeys staged;
-  load_next_keys<Config>(machine, params, params.tensors.k, first_key, state, staged);
+  load_next_keys<Config>(machine, params, params.tensors.k.data, first_key, state, staged);
   staged.store(machine, tiles.k[0], state.at.staged);
-  load_next_keys<Config>(machine, params, params.tensors.v, first_key, state, staged);
+  load_next_keys<Config>(machine, params, params.tensors.v.data, first_key, state, staged);
   staged.store(machine, tiles.v[0], state.at.staged);
   state.at.advance(params);
   machine.barrier_of_warps();

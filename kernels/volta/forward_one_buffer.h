@@ -23,8 +23,8 @@
 // register to keep it in. One loop serves masked tiles and others: with two, the compiler spills.
 #pragma once
 
-#include "kernels/tile/output_accumulator.h"
 #include "kernels/volta/forward_score_tile.h"
+#include "kernels/volta/tile/output_accumulator.h"
 
 namespace sparkbench::volta {
 
@@ -42,7 +42,7 @@ SPARK_DEVICE void load_query_and_first_keys(Machine& machine, const ForwardParam
   const ForwardBlock block = locate_block<Config>(machine, params);
   stage_queries<Config>(machine, params, block, tiles.q);
   typename Config::StagedKeys k;
-  k.load(machine, block.keys(params.tensors.k, 0, params.mask.seqlen_k));
+  k.load(machine, block.keys(params.tensors.k.data, 0, params.mask.seqlen_k));
   k.store(machine, tiles.k);
   machine.barrier();
 }
@@ -71,7 +71,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void mask_tile(Machine& machine, const ForwardParams& params, int first_key,
                             ScoreTile<Config>& tile) {
   const int block_row = locate_block<Config>(machine, params).first_row;
-  if (first_key + Config::kBlockN <= params.mask.visible(block_row)) return;
+  if (first_key + Config::kBlockN <= params.mask.keys(block_row).end) return;
   mask_warp_scores<Config>(machine, params, block_row, first_key, tile);
 }
 
@@ -153,8 +153,8 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   machine.recompute_indices();
   scores_of_tile<Config>(machine, tiles, tile);  // line 3
   machine.recompute_indices();
-  load_keys<Config>(machine, params, params.tensors.v, first_key, staged);  // line 4
-  mask_tile<Config>(machine, params, first_key, tile);                      // line 5
+  load_keys<Config>(machine, params, params.tensors.v.data, first_key, staged);  // line 4
+  mask_tile<Config>(machine, params, first_key, tile);                           // line 5
   TileSoftmax<Config::kAccumulator> softmax(machine, tile.score, params.scale_log2,
                                             state.rows);  // line 6
   if constexpr (Config::kHasDropout) draw_dropout<Config>(machine, params, first_key, tile.dropout);
@@ -166,7 +166,7 @@ SPARK_DEVICE void attend_tile(Machine& machine, const ForwardParams& params, int
   // Past the last tile line 15 stores what nobody reads. The branch also keeps the compiler from
   // moving line 7 down here, where the sums would hold all scores in registers.
   if (next_key < keys_of_block<Config>(machine, params)) {  // line 9
-    load_keys<Config>(machine, params, params.tensors.k, next_key, staged);
+    load_keys<Config>(machine, params, params.tensors.k.data, next_key, staged);
   }
   probabilities_of_steps<Config>(machine, params, Config::kEarlySteps, Config::kKeySteps, softmax,
                                  tile);  // line 10
@@ -187,10 +187,10 @@ template <class Config, class Machine>
 SPARK_DEVICE void stage_tile(Machine& machine, const ForwardParams& params, int first_key,
                              ForwardTiles<Config>& tiles) {
   typename Config::StagedKeys staged;
-  load_keys<Config>(machine, params, params.tensors.v, first_key, staged);
+  load_keys<Config>(machine, params, params.tensors.v.data, first_key, staged);
   staged.store(machine, tiles.v);
   machine.barrier_of_warps();
-  load_keys<Config>(machine, params, params.tensors.k, first_key + Config::kBlockN, staged);
+  load_keys<Config>(machine, params, params.tensors.k.data, first_key + Config::kBlockN, staged);
   staged.store(machine, tiles.k);
   machine.barrier_of_warps();
 }

@@ -1,7 +1,7 @@
 // What the Volta forward kernel is launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
-#include "kernels/attention.h"
+#include "kernels/tensors.h"
 #include "kernels/tile/log2e.h"
 #include "kernels/tile/mask.h"
 
@@ -40,7 +40,7 @@ struct ForwardParams {
 inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
   return {tensors,
           problem.heads,
-          {problem.seqlen_q, problem.seqlen_k, problem.causal},
+          problem.key_mask(),
           problem.scale(),
           problem.scale() * kLog2E,
           problem.dropout()};

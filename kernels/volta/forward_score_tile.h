@@ -23,12 +23,12 @@ struct ScoreTile {
 template <class Config, class Machine>
 SPARK_DEVICE int keys_of_block(const Machine& machine, const ForwardParams& params) {
   const int first_row = locate_block<Config>(machine, params).first_row;
-  return params.mask.visible(first_row + Config::kBlockM - 1);
+  return params.mask.keys(first_row + Config::kBlockM - 1).end;
 }
 template <class Config, class Machine>
 SPARK_DEVICE int keys_of_warp(const Machine& machine, const ForwardParams& params) {
   const int first_row = locate_block<Config>(machine, params).first_row;
-  return params.mask.visible(first_row + kWarpRows * (machine.warp() + 1) - 1);
+  return params.mask.keys(first_row + kWarpRows * (machine.warp() + 1) - 1).end;
 }
 
 /// -inf for the keys that a row may not see, block_row being the first of the block.

@@ -10,9 +10,9 @@
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"
-#include "reference/exact.h"
-#include "reference/inputs.h"
-#include "reference/unfused.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused.h"
 
 namespace sparkbench {
 namespace {
@@ -34,7 +34,8 @@ Outputs run_emulated(std::string_view kernel, const Problem& problem, const Owne
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
   outputs.report = find_attention_kernel(kernel)->forward.emulate(
       problem,
-      {inputs.q.data(), inputs.k.data(), inputs.v.data(), outputs.o.data(), outputs.lse.data()},
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         outputs.o.data(), outputs.lse.data()),
       options, {});
   return outputs;
 }
@@ -88,7 +89,7 @@ Problem small_problem() {
           .seqlen_q = 131,
           .seqlen_k = 70,
           .head_dim = 64,
-          .causal = true,
+          .mask = MaskSpec::causal(),
           .dropout_p = 0.1f,
           .seed = 5};
 }
@@ -124,7 +125,8 @@ TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
   const auto* kernel = find_attention_kernel(GetParam());
   const std::array<int, 3> tile{1, 2, 0};  // rows 128.. of batch 0, head 2
   kernel->forward.emulate(problem,
-                          {inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(), lse.data()},
+                          contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
+                                             inputs.v.data(), o.data(), lse.data()),
                           {.profile = &arithmetic_profile("volta")}, {&tile, 1});
   for (const QueryRow& row : all_rows(problem)) {
     const bool computed = row.batch == 0 && row.head == 2 && row.row >= 128;
@@ -233,8 +235,10 @@ TEST(VoltaForwardCounts, OfOneBufferAreTheInstructionsOfItsAlgorithm) {
 /// Tensor instructions of a square problem with a causal mask, as a part of those without.
 double causal_part(int seqlen, int head_dim) {
   const auto mmas = [&](bool causal) {
-    const Problem problem{
-        .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim, .causal = causal};
+    const Problem problem{.seqlen_q = seqlen,
+                          .seqlen_k = seqlen,
+                          .head_dim = head_dim,
+                          .mask = MaskSpec::causal_if(causal)};
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
     const Counters counters = run_emulated("volta-fp32acc", problem, inputs).report.counters;
     return static_cast<double>(counters.mma_m8n8k4);

@@ -7,7 +7,7 @@
 
 #include <cstddef>
 
-#include "kernels/tile/quad_grid.h"
+#include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench::volta {
 

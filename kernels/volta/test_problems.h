@@ -26,7 +26,7 @@ void for_every_mask_and_dropout(int head_dim, Lengths lengths,
                     .seqlen_q = lengths.seqlen_q,
                     .seqlen_k = lengths.seqlen_k,
                     .head_dim = head_dim,
-                    .causal = causal,
+                    .mask = MaskSpec::causal_if(causal),
                     .dropout_p = dropout_p,
                     .seed = 11});
     }

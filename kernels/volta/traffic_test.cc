@@ -15,7 +15,7 @@
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/forward.h"
 #include "kernels/volta/forward_emulated.h"
-#include "reference/inputs.h"
+#include "reference/inputs/inputs.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -39,12 +39,11 @@ struct RowBytes {
 };
 
 std::uint64_t keys_seen_by(const Problem& problem, int row) {
-  return static_cast<std::uint64_t>(
-      visible_keys(row, problem.seqlen_q, problem.seqlen_k, problem.causal));
+  return static_cast<std::uint64_t>(problem.key_mask().keys(row).size());
 }
 
 std::uint64_t queries_seeing(const Problem& problem, int key) {
-  return static_cast<std::uint64_t>(problem.causal ? problem.seqlen_q - key : problem.seqlen_q);
+  return static_cast<std::uint64_t>(problem.key_mask().rows(key).size());
 }
 
 /// Q once, O and LSE once, K and V once for every block of query rows that sees them.
@@ -162,7 +161,7 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, 
   Problem problem_{.seqlen_q = kSeqlen,
                    .seqlen_k = kSeqlen,
                    .head_dim = std::get<1>(this->GetParam()),
-                   .causal = std::get<2>(this->GetParam()),
+                   .mask = MaskSpec::causal_if(std::get<2>(this->GetParam())),
                    .dropout_p = std::get<3>(this->GetParam()),
                    .seed = 3};
   OwnedInputs inputs_ = make_inputs(problem_, Distribution::kNormal, 3);
@@ -175,20 +174,21 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, 
 class VoltaForwardTraffic : public TrafficTest<ForwardAccumulators> {
  protected:
   EmulationReport emulate(std::span<const std::array<int, 3>> tiles = {}) {
-    return emulate_forward(
-        accumulators(), problem_,
-        {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(), lse_.data()}, options_,
-        tiles);
+    return emulate_forward(accumulators(), problem_,
+                           contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
+                                              inputs_.v.data(), o_.data(), lse_.data()),
+                           options_, tiles);
   }
 };
 
 class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
  protected:
   EmulationReport emulate(bool is_deterministic, const BackwardSample& sample = {}) {
-    return emulate_backward(accumulators(), problem_,
-                            {inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), o_.data(),
-                             d_o_.data(), lse_.data(), dq_.data(), dk_.data(), dv_.data()},
-                            options_, is_deterministic, sample);
+    return emulate_backward(
+        accumulators(), problem_,
+        contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(),
+                           o_.data(), d_o_.data(), lse_.data(), dq_.data(), dk_.data(), dv_.data()),
+        options_, is_deterministic, sample);
   }
 
  private:

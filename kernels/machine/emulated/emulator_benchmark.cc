@@ -1,7 +1,7 @@
 // What the emulator costs on one core: each time is per warp instruction.
 #include <benchmark/benchmark.h>
 
-#include "kernels/machine/emulated/launch.h"
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/machine.h"
 
 namespace sparkbench {

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/machine/emulated/call_site.h"
+#include "kernels/machine/emulated/memory/call_site.h"
 
 namespace sparkbench {
 

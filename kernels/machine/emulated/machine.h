@@ -11,13 +11,13 @@
 #include <span>
 
 #include "kernels/half.h"
-#include "kernels/machine/emulated/block_runner.h"
-#include "kernels/machine/emulated/call_site.h"
+#include "kernels/machine/emulated/blocks/block_runner.h"
+#include "kernels/machine/emulated/memory/call_site.h"
 #include "kernels/machine/emulated/special_functions/exp2_approx.h"
 #include "kernels/machine/emulated/special_functions/log2_approx.h"
 #include "kernels/machine/emulated/special_functions/reciprocal.h"
 #include "kernels/machine/machine.h"
-#include "kernels/tile/fragment.h"
+#include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {
 

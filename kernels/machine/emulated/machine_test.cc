@@ -4,7 +4,7 @@
 #include <limits>
 #include <vector>
 
-#include "kernels/machine/emulated/test_launch.h"
+#include "kernels/machine/emulated/blocks/test_launch.h"
 
 namespace sparkbench {
 namespace {

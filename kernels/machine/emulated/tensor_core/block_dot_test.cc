@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/machine/emulated/tensor_core/random_operands.h"
+#include "kernels/machine/emulated/tensor_core/test_operands.h"
 
 namespace sparkbench {
 namespace {

@@ -8,7 +8,7 @@
 #include <random>
 
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
-#include "kernels/machine/emulated/tensor_core/random_operands.h"
+#include "kernels/machine/emulated/tensor_core/test_operands.h"
 
 namespace sparkbench {
 namespace {

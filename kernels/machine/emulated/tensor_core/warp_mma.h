@@ -1,5 +1,5 @@
 // The mma instructions of a whole warp, bit for bit. A lane's registers go in and out exactly as
-// the instruction takes them: fragment maps in kernels/tile/fragment.h (m8n8k4) and below.
+// the instruction takes them: fragment maps in kernels/machine/mma/m8n8k4.h (m8n8k4) and below.
 // m8n8k4 is computed with the host's vector instructions, the others from the scalar definition.
 #pragma once
 
@@ -10,7 +10,7 @@
 #include "kernels/attention.h"
 #include "kernels/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "kernels/tile/fragment.h"
+#include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {
 

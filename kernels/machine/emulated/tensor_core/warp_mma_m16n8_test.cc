@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
-#include "kernels/machine/emulated/tensor_core/random_operands.h"
+#include "kernels/machine/emulated/tensor_core/test_operands.h"
 #include "kernels/machine/emulated/tensor_core/warp_mma.h"
 
 namespace sparkbench {

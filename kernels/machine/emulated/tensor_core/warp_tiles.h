@@ -1,11 +1,11 @@
 // The operands of one warp-level m8n8k4 as matrices: what the lanes hold in fragments
-// (kernels/tile/fragment.h), gathered into the four 8x8x4 products of the quad-pairs.
+// (kernels/machine/mma/m8n8k4.h), gathered into the four 8x8x4 products of the quad-pairs.
 #pragma once
 
 #include "kernels/attention.h"
 #include "kernels/half.h"
 #include "kernels/machine/emulated/tensor_core/warp_mma.h"
-#include "kernels/tile/fragment.h"
+#include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {
 

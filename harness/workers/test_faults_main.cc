@@ -1,0 +1,56 @@
+// For tests: sparkbench with cases that go wrong. SPARKBENCH_TEST_FAULT is KIND:GLOB, what goes
+// wrong and in the cases of which ids; SPARKBENCH_TEST_LOG a file that gets a line "PID ID" for
+// every case that begins.
+#include <fmt/format.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "harness/program.h"
+#include "harness/workers/test_broken_context.h"
+#include "harness/workers/worker_channel.h"
+#include "sweeps/names.h"
+
+namespace {
+
+std::string environment(const char* name) {
+  const char* const value = std::getenv(name);
+  return value != nullptr ? value : "";
+}
+
+void go_wrong(const std::string& kind) {
+  std::cerr << "about to " << kind << "\nfor a test" << std::endl;
+  if (kind == "abort") std::abort();
+  if (kind == "segv") std::raise(SIGSEGV);
+  if (kind == "exit") std::exit(7);
+  if (kind == "throw") throw std::runtime_error("cudaErrorIllegalAddress: for a test");
+  while (kind == "hang") pause();
+  if (kind == "break-context") sparkbench::break_cuda_context();
+  if (kind == "tear") {  // dies in the middle of what it sends
+    send(sparkbench::kWorkerSocket, "R\xff\x00\x00", 4, 0);
+    _exit(0);
+  }
+}
+
+void before_case(const std::string& case_id) {
+  const std::string log = environment("SPARKBENCH_TEST_LOG");
+  if (!log.empty()) std::ofstream(log, std::ios::app) << fmt::format("{} {}\n", getpid(), case_id);
+  const std::string fault = environment("SPARKBENCH_TEST_FAULT");
+  const std::size_t colon = fault.find(':');
+  if (colon == std::string::npos) return;
+  if (sparkbench::glob_matches(fault.substr(colon + 1), case_id)) go_wrong(fault.substr(0, colon));
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  return sparkbench::run_program(std::vector<std::string>(argv, argv + argc), std::cout, std::cerr,
+                                 {"/proc/self/exe", before_case});
+}

@@ -1,0 +1,146 @@
+// Runs blocks, one after another, every thread a fiber.
+//
+// A warp runs in phases: each lane in turn runs to its next stop (stop.h), then the lanes have met
+// and the collective happens. So the lanes' stops tell divergence as soon as a phase ends, a block
+// whose warps all wait is known at once to wait for ever, and no deadlock reaches the host.
+//
+// A collective is, in the lane's own code:
+//   deposit what the others need;
+//   if (runner.arrive(thread, stop)) do what is done once for the warp;   // the last lane to come
+//   runner.proceed(thread);                                               // returns when all came
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <exception>
+#include <vector>
+
+#include "kernels/machine/emulated/blocks/counters.h"
+#include "kernels/machine/emulated/blocks/fibers.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/blocks/stop.h"
+#include "kernels/machine/emulated/blocks/warp_schedule.h"
+#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/memory/block_memory.h"
+#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+
+namespace sparkbench {
+
+inline constexpr int kMaxMmaFragments = 64;  // of each operand, all steps together
+
+/// What the lanes of a warp bring to an mma, as OuterOperands has it.
+struct MmaOperands {
+  std::array<WarpOperands, kMaxMmaFragments> a, b;
+  std::array<AccumulatorFragment<Accumulator::kFp32>*, kMaxOuterFragments * kWarpLanes> c_fp32;
+  std::array<AccumulatorFragment<Accumulator::kFp16>*, kMaxOuterFragments * kWarpLanes> c_fp16;
+};
+
+/// Counted a lane at a time.
+struct LaneCalls {
+  std::uint64_t mufu = 0;
+  std::uint64_t half_conversions = 0;
+  std::uint64_t half_widenings = 0;
+  std::uint64_t fma = 0;
+};
+
+class BlockRunner {
+ public:
+  /// All references must outlive the runner. Stays on the host thread that made it.
+  BlockRunner(const LaunchShape& shape, const EmulationOptions& options,
+              const EmulatedKernel& kernel, GlobalMemory& global);
+
+  /// Runs one block to its end, or until its threads can never meet. Rethrows what the kernel
+  /// threw.
+  void run(const std::array<int, 3>& block, std::uint32_t block_index);
+
+  // Of all the blocks run so far.
+  Counters counters() const;
+  std::vector<SiteCounters> sites() const { return memory_.log().sites(); }
+  const FindingLog& findings() const { return findings_; }
+
+  // For the machine of a thread that runs.
+  const std::array<int, 3>& block() const { return block_; }
+  const ArithmeticProfile& profile() const { return *options_.profile; }
+  BlockMemory& memory() { return memory_; }
+  Counters& counted() { return counters_; }
+  LaneCalls& lane_calls() { return lane_calls_; }
+  MmaOperands& mma_operands() { return mma_operands_; }
+  /// What the lanes of the running warp exchange at this stop. It keeps until the next but one.
+  std::array<std::uint32_t, kWarpLanes>& exchange() {
+    Warp& warp = running_warp();
+    return warp.exchange[warp.phases % 2];
+  }
+
+  /// The thread has come to a stop. True for the last lane of the warp. Throws (what only the
+  /// runner catches) when that shows that the block cannot go on.
+  bool arrive(int thread, const Stop& stop) {
+    running_warp().stops[static_cast<std::size_t>(thread % kWarpLanes)] = stop;
+    if (++stopped_lanes_ < kWarpLanes) return false;
+    end_phase();
+    return true;
+  }
+
+  /// Lets others run, and returns when the thread's warp has met. Throws as arrive() does.
+  void proceed(int thread) {
+    const int next = next_thread();
+    if (next != thread) fibers_.switch_to(next);
+    if (abandoned_) [[unlikely]]
+      throw BlockAbandoned{};
+  }
+
+ private:
+  struct BlockAbandoned {};
+  struct Warp {
+    std::array<Stop, kWarpLanes> stops;  // by lane
+    std::array<std::array<std::uint32_t, kWarpLanes>, 2> exchange;
+    std::uint64_t phases = 0;
+  };
+
+  Warp& running_warp() { return warps_[static_cast<std::size_t>(warp_)]; }
+  std::uint32_t warp_bit() const { return 1u << warp_; }
+  int next_thread() {
+    if (stopped_lanes_ == kWarpLanes) return begin_phase();
+    return warp_ * kWarpLanes + (stopped_lanes_ ^ lane_mask_);
+  }
+
+  void thread_main(int thread);
+  void run_kernel(int thread);
+  int begin_phase();
+  void end_phase();
+  void meet_at_barrier();
+  /// Abandons the block where two warps wait at barriers that may not be one.
+  void expect_same_barrier(int warp, int other_warp);
+  void wait_for_team();
+  std::uint32_t team_of(int warp) const;
+  int next_unfinished() const;
+
+  [[noreturn]] void abandon();
+  [[noreturn]] void abandon_divergent_warp();
+  [[noreturn]] void abandon_missed_barrier();
+
+  const EmulationOptions& options_;
+  const EmulatedKernel& kernel_;
+  FindingLog findings_;
+  BlockMemory memory_;
+  Counters counters_;
+  LaneCalls lane_calls_;
+  MmaOperands mma_operands_;
+
+  std::array<int, 3> block_{};
+  WarpSchedule schedule_;
+  std::vector<Warp> warps_;
+  std::uint32_t all_warps_;            // a bit a warp, as below
+  std::uint32_t ready_warps_ = 0;      // could run
+  std::uint32_t waiting_warps_ = 0;    // at a barrier of the block
+  std::uint32_t waiting_members_ = 0;  // at one of their team; all others have ended
+  int warp_ = 0;                       // runs
+  int stopped_lanes_ = 0;              // of that warp
+  int lane_mask_ = 0;
+  std::vector<bool> finished_;  // by thread
+  bool abandoned_ = false;
+  std::exception_ptr error_;
+
+  Fibers fibers_;  // last: its stacks unwind first
+};
+
+}  // namespace sparkbench

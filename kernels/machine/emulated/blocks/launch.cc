@@ -1,0 +1,191 @@
+#include "kernels/machine/emulated/blocks/launch.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <exception>
+#include <limits>
+#include <map>
+#include <stdexcept>
+#include <thread>
+#include <tuple>
+#include <utility>
+
+#include "kernels/machine/emulated/blocks/block_runner.h"
+#include "kernels/machine/emulated/blocks/grid_counters.h"
+#include "kernels/machine/emulated/blocks/warp_schedule.h"
+
+namespace sparkbench {
+namespace {
+
+using Block = std::array<int, 3>;
+
+constexpr int kMaxThreads = 1024;
+
+std::uint64_t block_index(const Block& block, const Block& grid) {
+  const auto at = [](const Block& b, std::size_t i) { return static_cast<std::uint64_t>(b[i]); };
+  return at(block, 0) + at(grid, 0) * (at(block, 1) + at(grid, 1) * at(block, 2));
+}
+
+void validate(const LaunchShape& shape, const EmulationOptions& options) {
+  if (options.profile == nullptr) throw std::invalid_argument("no arithmetic profile");
+  if (shape.shared_bytes > options.shared_bytes_per_block) {
+    throw std::invalid_argument(fmt::format("{} bytes of shared memory a block, of {}",
+                                            shape.shared_bytes, options.shared_bytes_per_block));
+  }
+  if (shape.threads < kWarpLanes || shape.threads > kMaxThreads ||
+      shape.threads % kWarpLanes != 0) {
+    throw std::invalid_argument(fmt::format("a block of {} threads", shape.threads));
+  }
+  const auto inside_grid = [&](const Block& block) {
+    return std::equal(block.begin(), block.end(), shape.grid.begin(),
+                      [](int at, int extent) { return at >= 0 && at < extent; });
+  };
+  if (!inside_grid({0, 0, 0}) ||
+      !std::all_of(shape.blocks.begin(), shape.blocks.end(), inside_grid)) {
+    throw std::invalid_argument("a grid without blocks, or blocks outside the grid");
+  }
+  const Block last = {shape.grid[0] - 1, shape.grid[1] - 1, shape.grid[2] - 1};
+  if (block_index(last, shape.grid) >= std::numeric_limits<std::uint32_t>::max() / kMaxThreads) {
+    throw std::invalid_argument("a grid of more threads than 32 bits number");
+  }
+}
+
+std::vector<Block> blocks_to_run(const LaunchShape& shape, std::uint64_t seed) {
+  std::vector<Block> blocks = shape.blocks;
+  if (blocks.empty()) {
+    for (int z = 0; z < shape.grid[2]; ++z) {
+      for (int y = 0; y < shape.grid[1]; ++y) {
+        for (int x = 0; x < shape.grid[0]; ++x) blocks.push_back({x, y, z});
+      }
+    }
+  }
+  permute(blocks, seed);
+  return blocks;
+}
+
+/// What one worker found and counted.
+struct Share {
+  std::vector<BlockCounters> blocks;  // in the order run
+  std::vector<SiteCounters> sites;
+  FindingLog findings;
+  std::exception_ptr error;
+};
+
+/// Blocks in order, each taken by the first worker that is free.
+class BlockQueue {
+ public:
+  explicit BlockQueue(std::vector<Block> blocks) : blocks_(std::move(blocks)) {}
+
+  std::size_t size() const { return blocks_.size(); }
+  /// Null when there is none left.
+  const Block* take() {
+    const std::size_t taken = next_.fetch_add(1);
+    return taken < blocks_.size() ? &blocks_[taken] : nullptr;
+  }
+  void cancel() { next_ = blocks_.size(); }
+
+ private:
+  std::vector<Block> blocks_;
+  std::atomic<std::size_t> next_ = 0;
+};
+
+std::vector<SiteCounters> merge_sites(const std::vector<Share>& shares) {
+  std::map<std::pair<std::string, int>, SiteCounters> merged;
+  for (const Share& share : shares) {
+    for (const SiteCounters& site : share.sites) {
+      SiteCounters& sum = merged[{site.file, site.line}];
+      sum.file = site.file;
+      sum.line = site.line;
+      sum.instructions += site.instructions;
+      sum.shared_wavefronts += site.shared_wavefronts;
+      sum.bank_conflicts += site.bank_conflicts;
+      sum.global_sectors += site.global_sectors;
+    }
+  }
+  std::vector<SiteCounters> sites;
+  sites.reserve(merged.size());
+  for (auto& [line, site] : merged) sites.push_back(std::move(site));
+  std::stable_sort(sites.begin(), sites.end(), [](const SiteCounters& a, const SiteCounters& b) {
+    return std::tie(a.bank_conflicts, a.shared_wavefronts) >
+           std::tie(b.bank_conflicts, b.shared_wavefronts);
+  });
+  return sites;
+}
+
+EmulationReport merge(const std::vector<Share>& shares, const Block& grid) {
+  EmulationReport report;
+  FindingLog findings("");
+  std::vector<BlockCounters> blocks;
+  for (const Share& share : shares) {
+    if (share.error) std::rethrow_exception(share.error);
+    blocks.insert(blocks.end(), share.blocks.begin(), share.blocks.end());
+    findings.merge(share.findings);
+  }
+  for (const BlockCounters& block : blocks) report.counters += block.counters;
+  report.grid_counters = extrapolate_to_grid(blocks, grid);
+  report.is_sample = blocks.size() < block_index({0, 0, grid[2]}, grid);  // one past the last
+  report.sites = merge_sites(shares);
+  report.findings = findings.first(kMaxFindings);
+  report.findings_total = findings.total();
+  return report;
+}
+
+std::size_t worker_count(int wanted, std::size_t blocks) {
+  const auto cores = static_cast<std::size_t>(std::thread::hardware_concurrency());
+  const auto workers = wanted > 0 ? static_cast<std::size_t>(wanted) : cores;
+  return std::clamp<std::size_t>(workers, 1, blocks);
+}
+
+}  // namespace
+
+EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> regions,
+                        const EmulationOptions& options, const EmulatedKernel& kernel) {
+  validate(shape, options);
+  const auto start = std::chrono::steady_clock::now();
+  GlobalMemory global(regions, shape.threads, options.detect);
+  BlockQueue queue(blocks_to_run(shape, options.schedule_seed));
+  std::vector<Share> shares(worker_count(options.workers, queue.size()),
+                            Share{{}, {}, FindingLog(shape.kernel), nullptr});
+  const auto work = [&](Share& share) {
+    try {
+      BlockRunner runner(shape, options, kernel, global);
+      while (const Block* block = queue.take()) {
+        const Counters before = runner.counters();
+        runner.run(*block, static_cast<std::uint32_t>(block_index(*block, shape.grid)));
+        share.blocks.push_back({*block, runner.counters()});
+        share.blocks.back().counters -= before;
+      }
+      share.sites = runner.sites();
+      share.findings = runner.findings();
+    } catch (...) {
+      share.error = std::current_exception();
+      queue.cancel();
+    }
+  };
+  {
+    std::vector<std::jthread> workers;
+    workers.reserve(shares.size());
+    for (Share& share : shares) workers.emplace_back(work, std::ref(share));
+  }
+  EmulationReport report = merge(shares, shape.grid);
+  report.host_seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+  return report;
+}
+
+void add_report(EmulationReport& total, const EmulationReport& launch) {
+  total.counters += launch.counters;
+  total.grid_counters += launch.grid_counters;
+  total.is_sample = total.is_sample || launch.is_sample;
+  total.sites.insert(total.sites.end(), launch.sites.begin(), launch.sites.end());
+  for (const Finding& finding : launch.findings) {
+    if (total.findings.size() < kMaxFindings) total.findings.push_back(finding);
+  }
+  total.findings_total += launch.findings_total;
+  total.host_seconds += launch.host_seconds;
+}
+
+}  // namespace sparkbench

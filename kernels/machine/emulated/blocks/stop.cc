@@ -1,0 +1,53 @@
+#include "kernels/machine/emulated/blocks/stop.h"
+
+#include <fmt/format.h>
+
+#include <cstddef>
+#include <string_view>
+
+namespace sparkbench {
+namespace {
+
+std::string_view name(Collective collective) {
+  switch (collective) {
+    case Collective::kBarrier:
+      return "barrier";
+    case Collective::kBarrierOfWarps:
+      return "barrier_of_warps";
+    case Collective::kTeamBarrier:
+      return "team_barrier";
+    case Collective::kSyncWarp:
+      return "sync_warp";
+    case Collective::kBallot:
+      return "ballot";
+    case Collective::kShuffle:
+      return "shuffle_xor";
+    case Collective::kMma:
+      return "mma_m8n8k4";
+    case Collective::kExit:
+      return "its end";
+  }
+  return "unknown";
+}
+
+}  // namespace
+
+std::string describe(const Stop& stop) {
+  if (stop.collective == Collective::kExit) return std::string(name(stop.collective));
+  return fmt::format("{} at line {}", name(stop.collective), stop.site.line());
+}
+
+std::string describe_threads(std::span<const int> threads) {
+  std::string text;
+  for (std::size_t first = 0; first < threads.size();) {
+    std::size_t last = first;
+    while (last + 1 < threads.size() && threads[last + 1] == threads[last] + 1) ++last;
+    if (first != 0) text += ", ";
+    text += first == last ? fmt::format("{}", threads[first])
+                          : fmt::format("{}-{}", threads[first], threads[last]);
+    first = last + 1;
+  }
+  return text;
+}
+
+}  // namespace sparkbench

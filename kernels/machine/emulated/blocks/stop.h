@@ -1,0 +1,46 @@
+// Where a thread has stopped to wait for others: at a collective, or at its end.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string>
+
+#include "kernels/machine/emulated/memory/call_site.h"
+#include "kernels/machine/emulated/memory/memory_access.h"
+
+namespace sparkbench {
+
+enum class Collective : std::uint32_t {
+  kBarrier,
+  kBarrierOfWarps,
+  kTeamBarrier,
+  kSyncWarp,
+  kBallot,
+  kShuffle,
+  kMma,
+  kExit
+};
+
+inline bool is_barrier(Collective collective) {
+  return collective == Collective::kBarrier || collective == Collective::kBarrierOfWarps ||
+         collective == Collective::kTeamBarrier;
+}
+
+struct Stop {
+  Collective collective;
+  std::uint32_t arguments;  // template arguments, in any encoding that tells them apart
+  CallSite site;
+
+  bool operator==(const Stop& other) const {
+    return collective == other.collective && arguments == other.arguments &&
+           same_site(site, other.site);
+  }
+};
+
+/// "shuffle_xor at line 42", "its end".
+std::string describe(const Stop& stop);
+
+/// "3", "0-31", "0-3, 8"; `threads` ascend.
+std::string describe_threads(std::span<const int> threads);
+
+}  // namespace sparkbench

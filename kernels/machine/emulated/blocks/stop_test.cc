@@ -1,0 +1,28 @@
+#include "kernels/machine/emulated/blocks/stop.h"
+
+#include <gtest/gtest.h>
+
+#include <vector>
+
+namespace sparkbench {
+namespace {
+
+TEST(Stop, IsTheSameOnlyForOneStatementWithOneSetOfArguments) {
+  const auto here = CallSite::current();
+  const auto there = CallSite::current();
+  const Stop stop{Collective::kMma, 2, here};
+  EXPECT_EQ(stop, (Stop{Collective::kMma, 2, here}));
+  EXPECT_NE(stop, (Stop{Collective::kMma, 4, here}));
+  EXPECT_NE(stop, (Stop{Collective::kShuffle, 2, here}));
+  EXPECT_NE(stop, (Stop{Collective::kMma, 2, there}));
+}
+
+TEST(Stop, DescribesThreadsAsRanges) {
+  const auto described = [](const std::vector<int>& threads) { return describe_threads(threads); };
+  EXPECT_EQ(described({3}), "3");
+  EXPECT_EQ(described({32, 33, 34}), "32-34");
+  EXPECT_EQ(described({0, 2, 3, 9}), "0, 2-3, 9");
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,140 @@
+// The memory that a block sees, shared and global: every access is checked, watched and counted,
+// then done. What is not allowed is reported and not done: a load gives 0xff bytes, a store
+// nothing.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "kernels/machine/emulated/blocks/counters.h"
+#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/memory/access_log.h"
+#include "kernels/machine/emulated/memory/global_memory.h"
+#include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/memory/shared_shadow.h"
+
+namespace sparkbench {
+
+/// One worker's; used for block after block.
+class BlockMemory {
+ public:
+  /// Bounds, alignment and read-only regions are always checked; `detect` adds races and reads of
+  /// memory that nothing has written; `count` counts.
+  struct Options {
+    std::size_t shared_bytes;
+    int warps;
+    bool detect;
+    bool count;
+  };
+
+  BlockMemory(const Options& options, GlobalMemory& global, FindingLog& findings);
+
+  /// Shared memory is 0xff bytes (NaN) from here on, and nothing in it counts as written.
+  void begin_block(std::uint32_t block_index);
+  /// All threads have met.
+  void barrier();
+  /// Those of the warps [first_warp, end_warp) have.
+  void barrier(int first_warp, int end_warp);
+  void sync_warp(int warp);
+  /// The lanes of the warp that ran have met: what they accessed becomes instructions.
+  void end_warp_phase(Counters& counters) {
+    if (options_.count) log_.flush(counters);
+  }
+  /// Forgets the accesses of a warp that will not be heard of again.
+  void abandon() { log_.discard(); }
+
+  void* shared() { return shared_.data(); }
+  const AccessLog& log() const { return log_; }
+
+  template <class T>
+  T load_shared(const MemoryAccess& access) {
+    return admit_shared(access) ? load<T>(access) : poison<T>();
+  }
+  template <class T>
+  void store_shared(const MemoryAccess& access, const T& value) {
+    if (admit_shared(access)) store(access, value);
+  }
+  template <class T>
+  T load_global(const MemoryAccess& access) {
+    return admit_global(access) ? load<T>(access) : poison<T>();
+  }
+  template <class T>
+  void store_global(const MemoryAccess& access, const T& value) {
+    if (admit_global(access)) store(access, value);
+  }
+  /// As RED.ADD.F32: subnormal inputs and results are zeros (PTX ISA, red.add.f32, global memory).
+  void add_global(const MemoryAccess& access, float value);
+
+ private:
+  struct alignas(128) SharedLine {  // one line is a word of each bank
+    std::byte bytes[128];
+  };
+
+  template <class T>
+  static T load(const MemoryAccess& access) {
+    T value;
+    std::memcpy(&value, access.address, sizeof value);
+    return value;
+  }
+  template <class T>
+  static void store(const MemoryAccess& access, const T& value) {
+    std::memcpy(const_cast<void*>(access.address), &value, sizeof value);
+  }
+  template <class T>
+  static T poison() {
+    T value;
+    std::memset(static_cast<void*>(&value), 0xff, sizeof value);
+    return value;
+  }
+
+  /// Whether the access may be done.
+  bool admit_shared(const MemoryAccess& access) {
+    const std::uintptr_t offset = access.location() - shared_begin_;
+    const bool inside =
+        offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
+    if (!inside || !access.aligned()) [[unlikely]] {
+      refuse(access, inside);
+      return false;
+    }
+    if (options_.detect) watch_shared(offset, access);
+    if (options_.count) log_.record(access, offset);
+    return true;
+  }
+  bool admit_global(const MemoryAccess& access) {
+    if (last_region_ == nullptr || !last_region_->contains(access)) {
+      last_region_ = global_.find(access);
+    }
+    const bool inside = last_region_ != nullptr;
+    const bool allowed = inside && (last_region_->writable() || !access.writes());
+    if (!allowed || !access.aligned()) [[unlikely]] {
+      refuse(access, inside);
+      return false;
+    }
+    if (options_.detect) watch_global(access);
+    if (options_.count) log_.record(access, last_region_->device_address(access));
+    return true;
+  }
+
+  void refuse(const MemoryAccess& access, bool inside);
+  void watch_shared(std::size_t offset, const MemoryAccess& access);
+  void watch_global(const MemoryAccess& access);
+  void report(const MemoryAccess& access, const SharedShadow::Hazard& hazard);
+  void report(const MemoryAccess& access, const GlobalMemory::Hazard& hazard);
+  std::string describe(const MemoryAccess& access) const;
+
+  Options options_;
+  GlobalMemory& global_;
+  FindingLog& findings_;
+  GlobalMemory::Region* last_region_ = nullptr;
+  std::vector<SharedLine> shared_;
+  std::uintptr_t shared_begin_;
+  SharedShadow shadow_;
+  AccessLog log_;
+  std::uint32_t block_index_ = 0;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,101 @@
+// The global memory that a launch may touch: named regions of the host's memory, and for each word
+// of a writable one who wrote it last.
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/memory/memory_access.h"
+
+namespace sparkbench {
+
+/// One tensor. `base` is aligned to 4 bytes. An input is written before the launch, an output by
+/// it; what the launch adds to, after the host has set it to zero, is both.
+struct GlobalRegion {
+  std::string name;
+  void* base;
+  std::size_t bytes;
+  bool written_before;
+  bool writable = !written_before;
+};
+
+/// A thread of the grid; blocks are counted x fastest.
+struct GridThread {
+  std::uint32_t block_index;
+  int thread;
+};
+
+/// Safe to use from every worker at once.
+class GlobalMemory {
+ public:
+  class Region;
+
+  /// Why an access is wrong, and who wrote the word before, if that is known.
+  struct Hazard {
+    FindingKind kind;  // kGlobalRace or kUninitializedRead
+    std::uintptr_t address;
+    std::optional<GridThread> writer;
+  };
+
+  /// `detect`: whether check() will be called. Throws std::invalid_argument for a misaligned base
+  /// and for regions that overlap.
+  GlobalMemory(std::span<const GlobalRegion> regions, int threads_per_block, bool detect);
+
+  /// The region that holds all of the access, or null.
+  Region* find(const MemoryAccess& access);
+
+  /// The first hazard of an access that lies in `region`, which then happens.
+  /// Races are: a store over another thread's store or over an atomic, an atomic over another
+  /// thread's store, and a load of what another block, or an atomic, has written in this launch.
+  std::optional<Hazard> check(Region& region, const MemoryAccess& access,
+                              std::uint32_t block_index) const;
+
+  /// "global q+0x40", by the last region that starts at or before the address.
+  std::string describe(std::uintptr_t address) const;
+
+ private:
+  bool races(AccessKind kind, std::uint32_t writer, std::uint32_t self) const;
+  std::optional<GridThread> grid_thread(std::uint32_t writer) const;
+
+  std::vector<Region> regions_;  // ascending
+  std::uint32_t threads_per_block_;
+};
+
+class GlobalMemory::Region {
+ public:
+  Region(const GlobalRegion& region, bool detect);
+
+  /// Where the access would be on a GPU, so that counts do not depend on the host's allocator.
+  std::uintptr_t device_address(const MemoryAccess& access) const {
+    return access.location() - begin_ + device_begin_;
+  }
+
+  bool contains(const MemoryAccess& access) const {
+    const std::uintptr_t offset = access.location() - begin_;
+    return offset < bytes_ && bytes_ - offset >= access.bytes;
+  }
+  bool writable() const { return writable_; }
+  const std::string& name() const { return name_; }
+
+ private:
+  friend class GlobalMemory;
+
+  /// Makes the access of thread `self` the word's last, and returns who wrote the word before.
+  std::uint32_t touch(std::uintptr_t address, AccessKind kind, std::uint32_t self);
+
+  std::string name_;
+  std::uintptr_t begin_;
+  std::uintptr_t device_begin_ = 0;
+  std::size_t bytes_;
+  bool written_before_;
+  bool writable_;
+  std::vector<std::atomic<std::uint32_t>> writers_;  // by word; 0 nobody, else see global_memory.cc
+};
+
+}  // namespace sparkbench

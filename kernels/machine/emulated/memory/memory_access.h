@@ -1,0 +1,33 @@
+// One lane's access of memory, as the detectors and the counters see it.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/machine/emulated/memory/call_site.h"
+
+namespace sparkbench {
+
+inline constexpr int kWarpLanes = 32;
+
+enum class AccessKind : std::uint32_t {
+  kLoadShared,
+  kStoreShared,
+  kLoadGlobal,
+  kStoreGlobal,
+  kAddGlobal,
+};
+
+struct MemoryAccess {
+  AccessKind kind;
+  std::uint32_t bytes;  // 4, 8 or 16
+  const void* address;
+  int thread;  // in the block
+  CallSite site;
+
+  int lane() const { return thread % kWarpLanes; }
+  std::uintptr_t location() const { return reinterpret_cast<std::uintptr_t>(address); }
+  bool aligned() const { return location() % bytes == 0; }
+  bool writes() const { return kind != AccessKind::kLoadShared && kind != AccessKind::kLoadGlobal; }
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,82 @@
+#include "kernels/machine/emulated/memory/shared_shadow.h"
+
+#include <algorithm>
+
+namespace sparkbench {
+namespace {
+
+constexpr std::size_t kWordBytes = 4;
+
+}  // namespace
+
+SharedShadow::SharedShadow(std::size_t bytes, int warps)
+    : words_((bytes + kWordBytes - 1) / kWordBytes),
+      clocks_(static_cast<std::size_t>(warps)),
+      known_(clocks_.size() * clocks_.size(), 1) {}
+
+void SharedShadow::begin_block() {
+  barrier();
+  for (Clock& clock : clocks_) clock.block_start = clock.now;
+}
+
+void SharedShadow::barrier(int first_warp, int end_warp) {
+  const auto first = static_cast<std::size_t>(first_warp), end = static_cast<std::size_t>(end_warp);
+  for (std::size_t warp = 0; warp < clocks_.size(); ++warp) {
+    const bool takes_part = first <= warp && warp < end;
+    std::uint32_t newest = takes_part ? ++clocks_[warp].now : 0;
+    for (std::size_t observer = first; observer < end; ++observer) {
+      newest = std::max(newest, known(observer, warp));
+    }
+    for (std::size_t observer = first; observer < end; ++observer) known(observer, warp) = newest;
+  }
+}
+
+std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
+                                                       const MemoryAccess& access) {
+  const Touch now = touch(access);
+  std::optional<Hazard> hazard;
+  for (std::size_t at = offset; at < offset + access.bytes; at += kWordBytes) {
+    Word& word = words_[at / kWordBytes];
+    const Touch& writer = word.writer;
+    if (writer.time < clocks_[writer.warp()].block_start) [[unlikely]] {
+      if (!hazard) hazard = {FindingKind::kUninitializedRead, at, {}, {}, false};
+    } else if (races(writer, now)) [[unlikely]] {
+      if (!hazard) hazard = {FindingKind::kSharedRace, at, writer.thread, writer.site, true};
+    }
+    remember_reader(word, now);
+  }
+  return hazard;
+}
+
+std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
+                                                        const MemoryAccess& access) {
+  const Touch now = touch(access);
+  std::optional<Hazard> hazard;
+  for (std::size_t at = offset; at < offset + access.bytes; at += kWordBytes) {
+    Word& word = words_[at / kWordBytes];
+    for (const Touch* earlier : {&word.writer, &word.last_reader, &word.other_reader}) {
+      if (!races(*earlier, now)) [[likely]]
+        continue;
+      const bool writes = earlier == &word.writer;
+      if (!hazard) hazard = {FindingKind::kSharedRace, at, earlier->thread, earlier->site, writes};
+    }
+    word.writer = now;
+  }
+  return hazard;
+}
+
+SharedShadow::Touch SharedShadow::touch(const MemoryAccess& access) const {
+  const auto warp = static_cast<std::size_t>(access.thread) / kWarpLanes;
+  return {access.site, clocks_[warp].now, access.thread};
+}
+
+void SharedShadow::remember_reader(Word& word, const Touch& now) const {
+  if (word.last_reader.thread != now.thread) {
+    const Touch& other = word.other_reader;
+    const bool other_tells_more = since_barrier(other, now.warp()) && other.warp() != now.warp();
+    if (!other_tells_more) word.other_reader = word.last_reader;
+  }
+  word.last_reader = now;
+}
+
+}  // namespace sparkbench

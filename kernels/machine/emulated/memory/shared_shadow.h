@@ -1,0 +1,91 @@
+// Who touched each word of a block's shared memory last, and when: enough to tell whether a new
+// access races with an earlier one.
+//
+// Time is counted per warp: a warp's clock ticks at each sync_warp and each barrier. An earlier
+// touch is ordered before now if barriers since lead from its warp to this one, perhaps by way of
+// others (a vector clock), or, for a touch of the same warp, if it has passed a sync_warp. A block
+// starts with a tick of every clock, which forgets the block before.
+//
+// A word remembers its last writer and two readers: the last one, and a different one, of another
+// warp if there is such since the last barrier. Two suffice where barriers are the block's: whoever
+// writes, if any unordered reader is another thread, so is one of these. Of readers that barriers
+// of some warps order differently one may be forgotten.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/memory/call_site.h"
+#include "kernels/machine/emulated/memory/memory_access.h"
+
+namespace sparkbench {
+
+class SharedShadow {
+ public:
+  /// Why an access is wrong, and the earlier access that it clashes with, if any.
+  struct Hazard {
+    FindingKind kind;  // kSharedRace or kUninitializedRead
+    std::size_t offset;
+    std::optional<int> other_thread;
+    CallSite other_site;
+    bool other_writes;
+  };
+
+  /// `bytes` of shared memory for a block of `warps` warps.
+  SharedShadow(std::size_t bytes, int warps);
+
+  /// The threads that will run know nothing of what is in shared memory.
+  void begin_block();
+  void barrier() { barrier(0, warps()); }
+  /// Of the warps [first_warp, end_warp).
+  void barrier(int first_warp, int end_warp);
+  void sync_warp(int warp) { ++clocks_[static_cast<std::size_t>(warp)].now; }
+
+  /// The first hazard of an aligned access `offset` bytes into shared memory, which then happens.
+  std::optional<Hazard> read(std::size_t offset, const MemoryAccess& access);
+  std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access);
+
+ private:
+  struct Touch {
+    CallSite site;
+    std::uint32_t time = 0;  // by the clock of the thread's warp; 0 is before every block
+    int thread = 0;
+
+    std::size_t warp() const { return static_cast<std::size_t>(thread) / kWarpLanes; }
+  };
+  struct Word {
+    Touch writer;
+    Touch last_reader;
+    Touch other_reader;
+  };
+  struct Clock {
+    std::uint32_t now = 1;
+    std::uint32_t block_start = 1;
+  };
+
+  int warps() const { return static_cast<int>(clocks_.size()); }
+  /// Touches of `warp` before this time are ordered before what `observer` does now.
+  std::uint32_t& known(std::size_t observer, std::size_t warp) {
+    return known_[observer * clocks_.size() + warp];
+  }
+  bool since_barrier(const Touch& touch, std::size_t observer) const {
+    return touch.time >= known_[observer * clocks_.size() + touch.warp()];
+  }
+  bool races(const Touch& earlier, const Touch& now) const {
+    if (earlier.thread == now.thread) return false;
+    return earlier.warp() == now.warp() ? earlier.time == now.time
+                                        : since_barrier(earlier, now.warp());
+  }
+  Touch touch(const MemoryAccess& access) const;
+  void remember_reader(Word& word, const Touch& now) const;
+
+  std::vector<Word> words_;
+  std::vector<Clock> clocks_;         // by warp
+  std::vector<std::uint32_t> known_;  // known()
+};
+
+}  // namespace sparkbench

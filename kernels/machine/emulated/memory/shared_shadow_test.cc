@@ -1,0 +1,114 @@
+#include "kernels/machine/emulated/memory/shared_shadow.h"
+
+#include <gtest/gtest.h>
+
+namespace sparkbench {
+namespace {
+
+/// Two warps that touch word 0.
+class SharedShadowTest : public testing::Test {
+ protected:
+  SharedShadowTest() { shadow_.begin_block(); }
+
+  MemoryAccess access(AccessKind kind, int thread) const {
+    return {kind, 4, nullptr, thread, site_};
+  }
+  auto read(int thread) { return shadow_.read(0, access(AccessKind::kLoadShared, thread)); }
+  auto write(int thread) { return shadow_.write(0, access(AccessKind::kStoreShared, thread)); }
+
+  void expect_race(const std::optional<SharedShadow::Hazard>& hazard, int other_thread) {
+    ASSERT_TRUE(hazard.has_value());
+    EXPECT_EQ(hazard->kind, FindingKind::kSharedRace);
+    EXPECT_EQ(hazard->other_thread, other_thread);
+  }
+
+  CallSite site_ = CallSite::current();
+  SharedShadow shadow_{64, 2};
+};
+
+TEST_F(SharedShadowTest, AThreadDoesNotRaceWithItself) {
+  EXPECT_FALSE(write(3));
+  EXPECT_FALSE(read(3));
+  EXPECT_FALSE(write(3));
+}
+
+TEST_F(SharedShadowTest, ReadersDoNotRaceWithEachOther) {
+  write(0);
+  shadow_.barrier();
+  for (const int thread : {1, 40, 2, 41}) EXPECT_FALSE(read(thread));
+}
+
+TEST_F(SharedShadowTest, EveryOtherReaderRacesWithAWriter) {
+  write(0);
+  shadow_.barrier();
+  read(1);
+  read(40);
+  read(2);
+  expect_race(write(2), 40);
+}
+
+TEST_F(SharedShadowTest, ASyncWarpOrdersTheReadersOfItsWarpOnly) {
+  write(0);
+  shadow_.barrier();
+  read(33);
+  read(1);
+  shadow_.sync_warp(0);
+  read(2);
+  expect_race(write(2), 33);
+}
+
+TEST_F(SharedShadowTest, ASyncWarpOrdersAWriteAndAReadOfOneWarp) {
+  write(0);
+  expect_race(read(1), 0);
+  shadow_.sync_warp(1);
+  expect_race(read(1), 0);
+  shadow_.sync_warp(0);
+  EXPECT_FALSE(read(1));
+}
+
+TEST_F(SharedShadowTest, ABarrierOrdersEverything) {
+  write(0);
+  shadow_.barrier();
+  EXPECT_FALSE(read(40));
+  shadow_.barrier();
+  EXPECT_FALSE(write(2));
+}
+
+TEST_F(SharedShadowTest, ABarrierOfSomeWarpsOrdersNothingForOthers) {
+  write(0);
+  shadow_.barrier(1, 2);
+  expect_race(read(40), 0);
+}
+
+TEST_F(SharedShadowTest, BarriersLeadFromWarpToWarp) {
+  SharedShadow shadow(64, 3);
+  shadow.begin_block();
+  const auto touch = [&](AccessKind kind, int thread) { return access(kind, thread); };
+  shadow.write(0, touch(AccessKind::kStoreShared, 0));
+  shadow.barrier(0, 2);
+  EXPECT_FALSE(shadow.read(0, touch(AccessKind::kLoadShared, 40)));
+  expect_race(shadow.read(0, touch(AccessKind::kLoadShared, 70)), 0);
+  shadow.barrier(1, 3);
+  EXPECT_FALSE(shadow.read(0, touch(AccessKind::kLoadShared, 70)));
+}
+
+TEST_F(SharedShadowTest, ANewBlockStartsWithNothingWrittenAndNoReaders) {
+  write(0);
+  read(0);
+  shadow_.begin_block();
+  const auto hazard = read(40);
+  ASSERT_TRUE(hazard.has_value());
+  EXPECT_EQ(hazard->kind, FindingKind::kUninitializedRead);
+  shadow_.begin_block();
+  EXPECT_FALSE(write(1));
+}
+
+TEST_F(SharedShadowTest, AWideAccessNamesTheFirstWordThatRaces) {
+  shadow_.write(8, access(AccessKind::kStoreShared, 0));
+  const auto hazard = shadow_.write(0, {AccessKind::kStoreShared, 16, nullptr, 1, site_});
+  expect_race(hazard, 0);
+  EXPECT_EQ(hazard->offset, 8u);
+}
+
+}  // namespace
+}  // namespace sparkbench

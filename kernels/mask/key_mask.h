@@ -1,0 +1,112 @@
+// Which keys a row sees: the one definition that kernels, references and counts ask.
+//
+// A row sees the keys of one range whose two ends never fall from a row to the next (monotone), so
+// the same two bounds answer every question about a block of rows or of keys, without a look at its
+// rows: with rows [a, b] and keys [c, d],
+//   hull   the keys that some row sees   [begin(a), end(b))
+//   core   the keys that every row sees  [begin(b), end(a))
+// A tile outside the hull is empty, one inside the core is full, any other is cut. A mask that is a
+// union of such ranges answers by the same functions: loops ask for the next tile, and a row's keys
+// come as words of bits.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/host_device.h"
+#include "kernels/mask/mask_spec.h"
+
+namespace sparkbench {
+
+/// The whole numbers from begin to below end: none unless begin < end.
+struct Range {
+  int begin, end;
+
+  SPARK_HD bool is_empty() const { return end <= begin; }
+  SPARK_HD bool contains(int value) const { return value >= begin && value < end; }
+  SPARK_HD bool contains(const Range& other) const {
+    return begin <= other.begin && other.end <= end;
+  }
+  SPARK_HD int size() const { return is_empty() ? 0 : end - begin; }
+};
+
+/// What a mask makes of a tile of scores.
+enum class TileCover { kEmpty, kCut, kFull };
+
+SPARK_HD int least_of(int a, int b) { return a < b ? a : b; }
+SPARK_HD int most_of(int a, int b) { return a > b ? a : b; }
+
+/// A mask over sequences of known lengths, each below 2^30. A tile may have rows past the last.
+struct KeyMask {
+  int seqlen_q, seqlen_k;
+  int begin_offset;  // row q sees from q + begin_offset on,
+  int end_offset;    // up to and without q + end_offset,
+  int prefix;        // and where the former is not above 0, all below `prefix`
+
+  /// The keys that `row` sees; those of a row that sees none are an empty range.
+  SPARK_HD Range keys(int row) const {
+    return {most_of(0, row + begin_offset), least_of(seqlen_k, most_of(prefix, row + end_offset))};
+  }
+  SPARK_HD bool sees(int row, int key) const { return keys(row).contains(key); }
+
+  /// The inverse: the rows that see `key`.
+  SPARK_HD Range rows(int key) const {
+    return {key < prefix ? 0 : most_of(0, key - end_offset + 1),
+            least_of(seqlen_q, key - begin_offset + 1)};
+  }
+
+  /// Hull and core of some rows, of which there is at least one.
+  SPARK_HD Range keys_of_any(const Range& rows) const {
+    return {keys(rows.begin).begin, keys(rows.end - 1).end};
+  }
+  SPARK_HD Range keys_of_all(const Range& rows) const {
+    return {keys(rows.end - 1).begin, keys(rows.begin).end};
+  }
+  /// The same of some keys: the rows that see any of them, and all of them.
+  SPARK_HD Range rows_of_any(const Range& keys) const {
+    return {rows(keys.begin).begin, rows(keys.end - 1).end};
+  }
+  SPARK_HD Range rows_of_all(const Range& keys) const {
+    return {rows(keys.end - 1).begin, rows(keys.begin).end};
+  }
+
+  /// Of a tile with at least one row and one key.
+  SPARK_HD TileCover cover(const Range& of_rows, const Range& of_keys) const {
+    const Range hull = keys_of_any(of_rows);
+    if (of_keys.end <= hull.begin || hull.end <= of_keys.begin) return TileCover::kEmpty;
+    return keys_of_all(of_rows).contains(of_keys) ? TileCover::kFull : TileCover::kCut;
+  }
+
+  /// Whether the last rows see more keys than the first: the order in which blocks start.
+  SPARK_HD bool grows() const { return keys(seqlen_q - 1).size() > keys(0).size(); }
+};
+
+/// The first tile, of kKeys, that a loop over the keys of a hull visits, and the one after another.
+template <int kKeys>
+SPARK_HD int first_tile(const Range& hull) {
+  return hull.begin / kKeys * kKeys;
+}
+template <int kKeys>
+SPARK_HD int next_tile(const Range& /*hull*/, int tile) {
+  return tile + kKeys;
+}
+
+/// Bit i is whether first + i is in the range: 32 keys of a row, for tests that cost one
+/// instruction each.
+SPARK_HD std::uint32_t bits_below(int count) {
+  return count <= 0 ? 0u : count >= 32 ? ~0u : (1u << count) - 1u;
+}
+SPARK_HD std::uint32_t range_word(const Range& range, int first) {
+  return bits_below(range.end - first) & ~bits_below(range.begin - first);
+}
+
+/// `mask` over these lengths, each at least 1.
+KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k);
+
+/// Pairs (row, key) that are visible, in closed form.
+std::uint64_t visible_pairs(const KeyMask& mask);
+
+/// Twice the pairs that one head is credited with: the visible ones, but for a causal mask of equal
+/// lengths half of the square, as every published figure has it.
+std::uint64_t twice_credited_pairs(const MaskSpec& mask, int seqlen_q, int seqlen_k);
+
+}  // namespace sparkbench

@@ -1,0 +1,127 @@
+// The two products of attention for one warp of 32 rows, its quad-pairs a 2 x 2 grid. Two groups of
+// 16 rows share each B fragment that is loaded: shared memory delivers 128 bytes a clock, and with
+// one group alone these loads would take as long as the tensor cores.
+#pragma once
+
+#include "kernels/volta/tile/probability_tile.h"
+#include "kernels/volta/tile/swizzled_tile.h"
+
+namespace sparkbench {
+
+/// 16-row groups of a warp.
+inline constexpr int kRowGroups = 2;
+inline constexpr int kWarpRows = kRowGroups * kGridRows;
+
+/// Where a lane's operands of BTile's first keys are, for the product with A^T and with P.
+template <class BTile>
+SPARK_DEVICE typename BTile::LanePlace score_operand_place(int lane) {
+  return BTile::lane_place(grid_operand_key(lane), 0);
+}
+template <class BTile>
+SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
+  return BTile::lane_place(8 * ((lane >> 1) & 1) + (lane & 1),
+                           2 * grid_column_half(lane) + (lane >> 4));
+}
+
+/// C += A B^T over all columns, B rows (keys) in grid order: c[g][s] is rows 16g.. and the 16 keys
+/// of step s. load_a(g, chunk) gives a lane's chunk of A's rows 16g... Successive products go to
+/// different accumulators: one that waits for its predecessor leaves the tensor cores idle.
+/// beside(chunk) is work of other units, in pieces of which each follows the products of a chunk:
+/// the compiler would leave all of it before them or behind them.
+template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps,
+          class Beside>
+SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
+                                       const typename BTile::LanePlace& b_place,
+                                       AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps],
+                                       Beside beside) {
+  constexpr int kStepsAtOnce = 2;
+  static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
+#pragma unroll
+  for (int chunk = 0; chunk < BTile::kChunksPerRow; ++chunk) {
+    Bits128 a_chunk[kRowGroups];
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) a_chunk[g] = load_a(g, chunk);
+#pragma unroll
+    for (int first = 0; first < kSteps; first += kStepsAtOnce) {
+      Bits128 b_chunk[kStepsAtOnce];
+#pragma unroll
+      for (int s = 0; s < kStepsAtOnce; ++s) {
+        b_chunk[s] =
+            machine.template load_shared<Bits128>(b.at(b_place, kGridColumns * (first + s), chunk));
+      }
+      machine.template mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>(
+          {&c[0][first], &c[1][first]},
+          {{operand(a_chunk[0], 0), operand(a_chunk[1], 0)},
+           {operand(a_chunk[0], 1), operand(a_chunk[1], 1)}},
+          {{operand(b_chunk[0], 0), operand(b_chunk[1], 0)},
+           {operand(b_chunk[0], 1), operand(b_chunk[1], 1)}});
+    }
+    beside(chunk);
+  }
+}
+
+/// The same with nothing beside.
+template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps>
+SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
+                                const typename BTile::LanePlace& b_place,
+                                AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps]) {
+  matmul_scores_beside<kAccumulator>(machine, load_a, b, b_place, c, [](int) {});
+}
+
+/// The same, A the rows a_first_row (a multiple of 16) and on of a tile.
+template <Accumulator kAccumulator, class Machine, class ATile, class BTile, int kSteps>
+SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTile& b,
+                                AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps]) {
+  const int lane = machine.lane();
+  const auto a_place = ATile::lane_place(a_first_row + grid_operand_row(lane), 0);
+  matmul_scores<kAccumulator>(
+      machine,
+      [&](int g, int chunk) {
+        return machine.template load_shared<Bits128>(a.at(a_place, kGridRows * g, chunk));
+      },
+      b, score_operand_place<BTile>(lane), c);
+}
+
+/// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [32, kKeys], of which
+/// load_p(g, chunk) gives load_probabilities() of rows 16g... B's rows are the keys in plain order,
+/// P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block first_block
+/// + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3): a lane's
+/// 128-bit load is the operand of both f (store_output of output_tile.h puts the columns right).
+template <Accumulator kAccumulator, int kKeys, class Machine, class LoadP, class BTile,
+          int kColumnGroups>
+SPARK_DEVICE void matmul_probabilities(
+    Machine& machine, LoadP load_p, BTile& b, const typename BTile::LanePlace& b_place,
+    int first_block, AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kColumnGroups],
+    int first_step) {
+#pragma unroll
+  for (int p_chunk = 0; p_chunk < kKeys / 8; ++p_chunk) {
+    Bits128 a[kRowGroups];
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) a[g] = load_p(g, p_chunk);
+#pragma unroll
+    for (int half = 0; half < 2; ++half) {
+      const int step = first_step + p_chunk / 2;
+      const int pair = 2 * (p_chunk % 2) + half;
+#pragma unroll
+      for (int u = 0; u < kColumnGroups / 2; ++u) {
+        const Bits128 columns = machine.template load_shared<Bits128>(
+            b.at(b_place, kGridColumns * step + 2 * pair, 4 * (first_block + u)));
+        machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
+            {&c[0][2 * u], &c[1][2 * u]}, {{operand(a[0], half), operand(a[1], half)}},
+            {{operand(columns, 0), operand(columns, 1)}});
+      }
+    }
+  }
+}
+
+/// The same, P in shared memory.
+template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kColumnGroups>
+SPARK_DEVICE void matmul_probabilities(
+    Machine& machine, ProbabilityTile<kKeys>* const (&p)[kRowGroups], BTile& b, int first_block,
+    AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kColumnGroups], int first_step = 0) {
+  matmul_probabilities<kAccumulator, kKeys>(
+      machine, [&](int g, int chunk) { return load_probabilities(machine, *p[g], chunk); }, b,
+      output_operand_place<BTile>(machine.lane()), first_block, c, first_step);
+}
+
+}  // namespace sparkbench

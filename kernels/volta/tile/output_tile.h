@@ -1,0 +1,80 @@
+// From the accumulators of matmul_probabilities to rows of an fp16 tensor, through shared memory of
+// one warp: a lane holds 16 bytes of a row here and there, and global memory wants whole sectors.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/machine/machine.h"
+#include "kernels/volta/tile/operand_exchange.h"
+#include "kernels/volta/tile/quad_grid.h"
+#include "kernels/volta/tile/tile_accumulator.h"
+
+namespace sparkbench {
+
+/// 16 rows of a product; the permutation of the chunks keeps its stores (a quad-pair's rows 0..3 or
+/// 4..7, two chunks that differ in bit 1) and its loads (whole rows) free of bank conflicts.
+template <int kColumns>
+struct OutputTile {
+  static constexpr int kChunksPerRow = kColumns / 8;
+
+  Bits128 chunk[kGridRows][kChunksPerRow];
+
+  SPARK_HD Bits128* at(int row, int column_chunk) {
+    const int swizzle = ((row & 1) << 2) | ((row >> 1) & 1);
+    return &chunk[row][column_chunk ^ swizzle];
+  }
+};
+
+/// Rows of a tensor to be written, row_stride halves apart, of which the first `valid` exist.
+struct OutputRows {
+  Half* first;
+  int row_stride;
+  int valid;
+};
+
+/// Rounds factor * value to fp16, in the columns that matmul_probabilities gives; kAccumulator says
+/// in which order of elements.
+template <Accumulator kAccumulator, class Machine, int kColumns, Accumulator kValue,
+          int kColumnGroups>
+SPARK_DEVICE void store_output(Machine& machine, OutputTile<kColumns>& tile,
+                               const float (&factor)[GridLayout<kAccumulator>::kRowsPerLane],
+                               const AccumulatorFragment<kValue> (&value)[kColumnGroups]) {
+  const int lane = machine.lane();
+#pragma unroll
+  for (int pair = 0; pair < kColumnGroups / 2; ++pair) {
+    OperandFragment part[2][2];  // of each column group, columns 0..3 and 4..7
+#pragma unroll
+    for (int f = 0; f < 2; ++f) {
+      float scaled[8];
+      widen(machine, value[2 * pair + f], scaled);
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        scaled[i] *= factor[GridLayout<kAccumulator>::slot(quartet_of(i))];
+      to_operand_rows<kAccumulator>(machine, scaled, part[f]);
+    }
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      const Bits128 columns{
+          {part[0][h].pair[0], part[0][h].pair[1], part[1][h].pair[0], part[1][h].pair[1]}};
+      machine.store_shared(
+          tile.at(grid_operand_row(lane), 4 * pair + 2 * grid_column_half(lane) + h), columns);
+    }
+  }
+}
+
+/// Writes the tile's rows to global memory, whole sectors an instruction.
+template <class Machine, int kColumns>
+SPARK_DEVICE void write_rows(Machine& machine, OutputTile<kColumns>& tile, const OutputRows& rows) {
+  constexpr int kChunksPerRow = OutputTile<kColumns>::kChunksPerRow;
+  constexpr int kRowsAtOnce = 32 / kChunksPerRow;
+  const int chunk = machine.lane() % kChunksPerRow;
+#pragma unroll
+  for (int first = 0; first < kGridRows; first += kRowsAtOnce) {
+    const int row = first + machine.lane() / kChunksPerRow;
+    const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
+    Half* place = rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * chunk;
+    if (row < rows.valid) machine.store_global(place, bits);
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,99 @@
+// The four quad-pairs of a warp as a 2 x 2 grid, so that one warp instruction is a 16x16x4 product
+// and every operand fragment that a lane loads serves several of them.
+//
+// Quad-pair (r, c), r = bit 3 and c = bit 2 of the lane, multiplies rows 8r..8r+7 of A by columns
+// 8c..8c+7 of B. In S = Q K^T the columns are keys, and which key a column is was chosen for what
+// comes after. The columns of quad-pair c in step s (16 keys) are
+//   column n = 0..7 of quad-pair c   key 16 s + 8 (n >> 2) + 4 c + (n & 3)
+// so that a lane holds, of each step, whole *quartets* of one row: the keys
+//   16 s + 2 j + {0, 1} and 16 s + 8 + 2 j + {0, 1}
+// of one pair j of 0..3. A Philox call (kernels/dropout.h) decides the pair j of a row in all steps
+// of 64 keys, so no byte of it is wasted. And in O = P V a quartet is the four k of one m8n8k4.
+#pragma once
+
+#include "kernels/machine/mma/m8n8k4.h"
+
+namespace sparkbench {
+
+/// Rows, and columns, of one warp product.
+inline constexpr int kGridRows = 16;
+inline constexpr int kGridColumns = 16;
+/// Quartets of four keys that a lane holds of each step.
+inline constexpr int kQuartets = 2;
+
+SPARK_HD int grid_row_half(int lane) { return (lane >> 3) & 1; }
+SPARK_HD int grid_column_half(int lane) { return (lane >> 2) & 1; }
+
+/// The row, 0..15, that this lane feeds as A (row-major).
+SPARK_HD int grid_operand_row(int lane) { return 8 * grid_row_half(lane) + owned_row(lane); }
+
+/// The key of its step, 0..15, that this lane feeds as B (column-major).
+SPARK_HD int grid_operand_key(int lane) {
+  return 8 * (lane >> 4) + 4 * grid_column_half(lane) + (lane & 3);
+}
+
+/// Which rows and keys of a 16x16 tile of scores a lane holds, by the type of the accumulator.
+/// Quartet q of its eight elements is elements 4h + 2q + e, the key's 8h + 2j + e, h and e 0 or 1.
+template <Accumulator kAccumulator>
+struct GridLayout;
+
+template <>
+struct GridLayout<Accumulator::kFp16> {
+  static constexpr int kRowsPerLane = 1;
+  static constexpr int kLanesPerRow = 2;
+  SPARK_HD static constexpr int slot(int /*quartet*/) { return 0; }
+  SPARK_HD static int row(int lane, int /*slot*/) { return grid_operand_row(lane); }
+  /// The pair j of a quartet.
+  SPARK_HD static int pair(int lane, int quartet) { return 2 * grid_column_half(lane) + quartet; }
+  /// Of a value a row, that of the row which the lane feeds as A.
+  SPARK_HD static float of_operand_row(int /*lane*/, const float (&value)[1]) { return value[0]; }
+};
+
+template <>
+struct GridLayout<Accumulator::kFp32> {
+  static constexpr int kRowsPerLane = 2;
+  static constexpr int kLanesPerRow = 4;
+  SPARK_HD static constexpr int slot(int quartet) { return quartet; }
+  SPARK_HD static int row(int lane, int slot) {
+    return 8 * grid_row_half(lane) + fp32_row(lane, 2 * slot);
+  }
+  SPARK_HD static int pair(int lane, int /*quartet*/) {
+    return 2 * grid_column_half(lane) + ((lane >> 1) & 1);
+  }
+  // Selected, not indexed by the lane: that would put the array in local memory.
+  SPARK_HD static float of_operand_row(int lane, const float (&value)[2]) {
+    return (lane & 2) != 0 ? value[1] : value[0];
+  }
+};
+
+SPARK_HD constexpr int quartet_element(int quartet, int h, int e) {
+  return 4 * h + 2 * quartet + e;
+}
+SPARK_HD constexpr int quartet_of(int element) { return (element >> 1) & 1; }
+
+/// Combines a per-row value over the lanes that share the row.
+template <Accumulator kAccumulator, class Machine, class Combine>
+SPARK_DEVICE float reduce_grid_row(Machine& machine, float value, Combine combine) {
+  if constexpr (GridLayout<kAccumulator>::kLanesPerRow == 4) {
+    value = combine(value, machine.shuffle_xor(value, 2));
+  }
+  return combine(value, machine.shuffle_xor(value, 4));
+}
+
+/// A value for each row that a lane holds of accumulators kFrom, as one for each of kTo.
+template <Accumulator kFrom, Accumulator kTo, class Machine>
+SPARK_DEVICE void rows_of_layout(Machine& machine,
+                                 const float (&from)[GridLayout<kFrom>::kRowsPerLane],
+                                 float (&to)[GridLayout<kTo>::kRowsPerLane]) {
+#pragma unroll
+  for (int slot = 0; slot < GridLayout<kTo>::kRowsPerLane; ++slot) {
+    if constexpr (kFrom == kTo) {
+      to[slot] = from[slot];
+    } else {
+      static_assert(kFrom == Accumulator::kFp16, "no kernel needs the other way");
+      to[slot] = machine.template shuffle_among<2>(from[0], 2 * slot);
+    }
+  }
+}
+
+}  // namespace sparkbench

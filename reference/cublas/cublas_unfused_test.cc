@@ -1,0 +1,141 @@
+#include "reference/cublas/cublas_unfused.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <span>
+
+#include "reference/cublas/test_cublas.h"
+#include "reference/error_metrics.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/inputs.h"
+
+namespace sparkbench {
+namespace {
+
+struct GpuResult {
+  ForwardRows rows;
+  std::vector<float> o_fp32;  // empty for cublas-fp16
+};
+
+GpuResult run_on_gpu(const Problem& problem, const OwnedInputs& inputs,
+                     UnfusedPrecision precision) {
+  DeviceVector<Half> q(inputs.q), k(inputs.k), v(inputs.v), o(problem.q_elements());
+  DeviceVector<float> lse(problem.lse_elements());
+  CublasUnfused unfused(problem, precision);
+  unfused.forward(contiguous_tensors(problem, q.data(), k.data(), v.data(), o.data(), lse.data()),
+                  nullptr);
+  CUDA_CHECK(cudaDeviceSynchronize());
+  GpuResult result{gather_rows(problem, o.to_host(), lse.to_host(), all_rows(problem)), {}};
+  if (const float* o_fp32 = unfused.o_fp32()) {
+    result.o_fp32 = DeviceVector<float>::copy_to_host(o_fp32, problem.q_elements());
+  }
+  return result;
+}
+
+class CublasUnfusedTest : public CublasTest {
+ protected:
+  static ErrorMetrics error_of(const Problem& problem, UnfusedPrecision precision) {
+    const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+    const ExactRows exact = exact_forward(problem, inputs.view(), all_rows(problem));
+    return error_metrics(run_on_gpu(problem, inputs, precision).rows, exact);
+  }
+};
+
+// Errors allowed: a few roundings of 2^-11 relative; scores up to 8 are half a place, 2^-9, off.
+TEST_F(CublasUnfusedTest, Fp16IsAsCloseToExactAsFp16IntermediatesAllow) {
+  for (const Problem& problem : cublas_grid()) {
+    const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp16);
+    EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
+    EXPECT_LE(metrics.rel_l2, 0x1p-10) << name_of(problem);
+    EXPECT_LE(metrics.lse_max_abs, 0x1p-9) << name_of(problem);
+  }
+}
+
+// Only the last rounding, of O to fp16, is left: at most 2^-11 relative.
+TEST_F(CublasUnfusedTest, Fp32IsExactButForTheRoundingOfO) {
+  for (const Problem& problem : cublas_grid()) {
+    const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp32);
+    EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
+    EXPECT_LE(metrics.rel_l2, 0x1p-11) << name_of(problem);
+    EXPECT_LE(metrics.lse_max_abs, 1e-5) << name_of(problem);
+  }
+}
+
+TEST_F(CublasUnfusedTest, Fp32LeavesAnUnroundedO) {
+  Problem problem;
+  problem.seqlen_q = problem.seqlen_k = 200;  // one head, so O is in the order of its rows
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const GpuResult gpu = run_on_gpu(problem, inputs, UnfusedPrecision::kFp32);
+  const ExactRows exact = exact_forward(problem, inputs.view(), all_rows(problem));
+  EXPECT_LE(error_metrics(std::span<const float>(gpu.o_fp32), exact.o).rel_l2, 1e-5);
+  EXPECT_TRUE(run_on_gpu(problem, inputs, UnfusedPrecision::kFp16).o_fp32.empty());
+}
+
+TEST_F(CublasUnfusedTest, SecondForwardGivesTheSameBits) {
+  const Problem problem = cublas_grid().back();
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kOutliers, 4);
+  const GpuResult first = run_on_gpu(problem, inputs, UnfusedPrecision::kFp16);
+  const GpuResult second = run_on_gpu(problem, inputs, UnfusedPrecision::kFp16);
+  EXPECT_EQ(first.rows.lse, second.rows.lse);
+  for (std::size_t i = 0; i < first.rows.o.size(); ++i) {
+    ASSERT_EQ(first.rows.o[i].bits, second.rows.o[i].bits);
+  }
+}
+
+// More than the 65535 blocks that a grid's second and third dimension may have.
+TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
+  Problem problem;
+  problem.batch = 70000;
+  problem.seqlen_q = problem.seqlen_k = 8;
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const ExactRows exact = exact_forward(problem, inputs.view(), all_rows(problem));
+  for (const auto precision : {UnfusedPrecision::kFp16, UnfusedPrecision::kFp32}) {
+    const ErrorMetrics metrics = error_metrics(run_on_gpu(problem, inputs, precision).rows, exact);
+    EXPECT_EQ(metrics.nonfinite, 0u);
+    EXPECT_LE(metrics.rel_l2, 0x1p-10);
+  }
+}
+
+TEST_F(CublasUnfusedTest, AWorkspaceLargerThanTheDeviceIsAnException) {
+  Problem problem;
+  problem.heads = 64;
+  problem.seqlen_q = problem.seqlen_k = 1 << 17;  // S alone is 2 TiB
+  EXPECT_THROW(CublasUnfused(problem, UnfusedPrecision::kFp16), std::runtime_error);
+  EXPECT_EQ(cudaGetLastError(), cudaSuccess);
+}
+
+TEST(CublasUnfusedWorkspace, IsScoresAndPointersAndCublasAndInFp32TheWidenedTensors) {
+  Problem problem;
+  problem.heads = 2;
+  problem.seqlen_q = 128;
+  problem.seqlen_k = 100;            // rows of S padded to 104 halves, 100 floats
+  const std::size_t pointers = 256;  // 9 arrays of 2, rounded up
+  const std::size_t cublas_bytes = std::size_t{32} << 20;
+  EXPECT_EQ(cublas_unfused_workspace_bytes(problem, UnfusedPrecision::kFp16),
+            2 * 128 * 104 * 2 + pointers + cublas_bytes);
+  EXPECT_EQ(cublas_unfused_workspace_bytes(problem, UnfusedPrecision::kFp32),
+            2 * 128 * 100 * 4 + pointers + cublas_bytes + (2 * 128 + 2 * 100) * 2 * 64 * 4);
+}
+
+TEST(CublasUnfusedWorkspace, OfATrainingStepHasThreeMatricesOrTwoWithoutDropout) {
+  Problem problem;
+  problem.heads = 2;
+  problem.seqlen_q = 128;
+  problem.seqlen_k = 100;
+  const std::size_t pointers = 256;  // 9 arrays of 2, rounded up
+  const std::size_t matrix = 2 * 128 * 104 * 2, cublas_bytes = std::size_t{32} << 20;
+  const auto bytes = [&](UnfusedPrecision precision) {
+    return cublas_unfused_workspace_bytes(problem, precision, Pass::kBackward);
+  };
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 2 * matrix + pointers + cublas_bytes);
+  problem.dropout_p = 0.1f;
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp16), 3 * matrix + pointers + cublas_bytes);
+  // q, o, d_o, dq and k, v, dk, dv in fp32.
+  EXPECT_EQ(bytes(UnfusedPrecision::kFp32),
+            3 * 2 * 128 * 100 * 4 + pointers + cublas_bytes + (4 * 128 + 4 * 100) * 2 * 64 * 4);
+}
+
+}  // namespace
+}  // namespace sparkbench

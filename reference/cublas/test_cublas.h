@@ -1,0 +1,80 @@
+// What the tests of the cuBLAS references share: device memory, a grid of problems, and the skip
+// where there is no GPU.
+#pragma once
+
+#include <cuda_runtime_api.h>
+#include <gtest/gtest.h>
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/machine/cuda_check.h"
+
+namespace sparkbench {
+
+template <class T>
+class DeviceVector {
+ public:
+  explicit DeviceVector(std::size_t size) : size_(size) {
+    void* memory = nullptr;
+    CUDA_CHECK(cudaMalloc(&memory, size * sizeof(T)));
+    data_ = static_cast<T*>(memory);
+    CUDA_CHECK(cudaMemset(data_, 0xff, size * sizeof(T)));  // NaN: what is not written shows
+  }
+  explicit DeviceVector(const std::vector<T>& values) : DeviceVector(values.size()) {
+    CUDA_CHECK(cudaMemcpy(data_, values.data(), size_ * sizeof(T), cudaMemcpyHostToDevice));
+  }
+  ~DeviceVector() { cudaFree(data_); }
+  DeviceVector(const DeviceVector&) = delete;
+  DeviceVector& operator=(const DeviceVector&) = delete;
+
+  T* data() { return data_; }
+  std::vector<T> to_host() const { return copy_to_host(data_, size_); }
+
+  static std::vector<T> copy_to_host(const T* device, std::size_t size) {
+    std::vector<T> values(size);
+    CUDA_CHECK(cudaMemcpy(values.data(), device, size * sizeof(T), cudaMemcpyDeviceToHost));
+    return values;
+  }
+
+ private:
+  std::size_t size_;
+  T* data_ = nullptr;
+};
+
+/// causal x dropout x equal, cross and odd lengths x head_dim.
+inline std::vector<Problem> cublas_grid() {
+  std::vector<Problem> problems;
+  for (const auto& [seqlen_q, seqlen_k] :
+       {std::pair{1, 1}, {64, 64}, {65, 63}, {127, 500}, {500, 127}, {1, 77}, {300, 1}}) {
+    for (const int head_dim : {64, 128}) {
+      for (const bool causal : {false, true}) {
+        for (const float dropout_p : {0.0f, 0.1f, 0.5f}) {
+          problems.push_back({2, 3, seqlen_q, seqlen_k, head_dim, MaskSpec::causal_if(causal),
+                              dropout_p, 0.0f, /*seed=*/77});
+        }
+      }
+    }
+  }
+  return problems;
+}
+
+inline std::string name_of(const Problem& p) {
+  return "sq" + std::to_string(p.seqlen_q) + " sk" + std::to_string(p.seqlen_k) + " d" +
+         std::to_string(p.head_dim) + (p.causal ? " causal" : "") + " p" +
+         std::to_string(p.dropout_p);
+}
+
+class CublasTest : public testing::Test {
+ protected:
+  void SetUp() override {
+    int devices = 0;
+    if (cudaGetDeviceCount(&devices) != cudaSuccess || devices == 0) {
+      GTEST_SKIP() << "no CUDA device";
+    }
+  }
+};
+
+}  // namespace sparkbench

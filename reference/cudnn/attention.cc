@@ -1,0 +1,108 @@
+#include "reference/cudnn/attention.h"
+
+#include <algorithm>
+#include <array>
+#include <memory>
+
+#include "kernels/unsupported_error.h"
+#include "reference/cudnn/attention_graph.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kFirstSm = 80;
+/// Before it the caller clears the sums of dQ (cudnn-frontend, same node).
+constexpr std::size_t kFirstVersionThatClears = 90600;
+
+cudnn::Api require_api() {
+  if (const auto api = cudnn::load_api()) return *api;
+  throw UnsupportedError("cuDNN: the dynamic loader finds no libcudnn.so.9");
+}
+
+/// cuDNN's bindings are not const.
+template <class T>
+void* memory(const T* tensor) {
+  return const_cast<T*>(tensor);
+}
+
+Problem require_spelling(const Problem& problem) {
+  if (const auto reason = cudnn::why_no_graph(problem)) {
+    throw UnsupportedError("cuDNN does not support " + *reason);
+  }
+  return problem;
+}
+
+}  // namespace
+
+std::optional<std::string> cudnn_version() {
+  const auto api = cudnn::load_api();
+  return api ? std::optional(cudnn::spell_version(api->version())) : std::nullopt;
+}
+
+bool has_cudnn_attention(int sm) { return sm >= kFirstSm && cudnn::load_api().has_value(); }
+
+CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic)
+    : problem_(require_spelling(problem)),
+      api_(require_api()),
+      handle_(api_),
+      forward_(make_forward()),
+      backward_(make_backward(pass, is_deterministic)),
+      workspace_(std::max(forward_.workspace_bytes(),
+                          backward_ ? backward_->workspace_bytes() : std::size_t{0})),
+      seed_(2 * sizeof(std::int64_t)),
+      delta_(backward_ ? problem.lse_elements() * sizeof(float) : 0),
+      dq_sum_(backward_ && !is_deterministic ? problem.q_elements() * sizeof(float) : 0) {
+  const std::array<std::int64_t, 2> seed_and_offset = {static_cast<std::int64_t>(problem.seed), 0};
+  CUDA_CHECK(cudaMemcpy(seed_.as<void>(), seed_and_offset.data(), sizeof seed_and_offset,
+                        cudaMemcpyHostToDevice));
+}
+
+cudnn::Plan CudnnAttention::make_forward() const {
+  auto graph = std::make_unique<cudnn::Graph>(api_);
+  add_forward(*graph, problem_, api_.version());
+  return cudnn::Plan(api_, handle_, std::move(graph));
+}
+
+std::optional<cudnn::Plan> CudnnAttention::make_backward(Pass pass, bool is_deterministic) const {
+  if (pass == Pass::kForward) return std::nullopt;
+  auto graph = std::make_unique<cudnn::Graph>(api_);
+  add_backward(*graph, problem_, is_deterministic, api_.version());
+  return std::optional<cudnn::Plan>(std::in_place, api_, handle_, std::move(graph));
+}
+
+std::size_t CudnnAttention::workspace_bytes() const {
+  return workspace_.bytes() + seed_.bytes() + delta_.bytes() + dq_sum_.bytes();
+}
+
+void CudnnAttention::forward(const ForwardTensors& tensors, CUstream_st* stream) const {
+  const cudnn::Binding bindings[] = {{cudnn::kQ, memory(tensors.q.data)},
+                                     {cudnn::kK, memory(tensors.k.data)},
+                                     {cudnn::kV, memory(tensors.v.data)},
+                                     {cudnn::kO, tensors.o.data},
+                                     {cudnn::kLse, tensors.lse},
+                                     {cudnn::kSeed, seed_.as<std::int64_t>()},
+                                     {cudnn::kOffset, seed_.as<std::int64_t>() + 1}};
+  const bool drops = problem_.dropout().threshold != 0;
+  forward_.execute(std::span(bindings).first(drops ? 7 : 5), workspace_.as<void>(), stream);
+}
+
+void CudnnAttention::backward(const BackwardTensors& tensors, CUstream_st* stream) const {
+  std::vector<cudnn::Binding> bindings = {
+      {cudnn::kQ, memory(tensors.q.data)}, {cudnn::kK, memory(tensors.k.data)},
+      {cudnn::kV, memory(tensors.v.data)}, {cudnn::kO, memory(tensors.o.data)},
+      {cudnn::kLse, memory(tensors.lse)},  {cudnn::kDO, memory(tensors.d_o.data)},
+      {cudnn::kDq, tensors.dq.data},       {cudnn::kDk, tensors.dk.data},
+      {cudnn::kDv, tensors.dv.data},       {cudnn::kDelta, delta_.as<float>()},
+  };
+  if (dq_sum_.bytes() != 0) bindings.push_back({cudnn::kDqSum, dq_sum_.as<float>()});
+  if (problem_.dropout().threshold != 0) {
+    bindings.push_back({cudnn::kSeed, seed_.as<std::int64_t>()});
+    bindings.push_back({cudnn::kOffset, seed_.as<std::int64_t>() + 1});
+  }
+  if (api_.version() < kFirstVersionThatClears) {
+    CUDA_CHECK(cudaMemsetAsync(dq_sum_.as<void>(), 0, dq_sum_.bytes(), stream));
+  }
+  backward_->execute(bindings, workspace_.as<void>(), stream);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,61 @@
+// The peer `cudnn`: scaled-dot-product attention by NVIDIA's cuDNN, forward and backward.
+//   fp16 in and out, fp32 accumulation. Needs compute capability 8.0 and libcudnn.so.9, which is
+//   looked for at run time.
+//   Its dropout draws a mask of its own, so what it computes with dropout cannot be compared with
+//   the definition here: it is verified without, and timed with.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "kernels/machine/cuda_resources.h"
+#include "kernels/tensors.h"
+#include "reference/cudnn/plan.h"
+
+namespace sparkbench {
+
+/// As `--kernel` names it.
+inline constexpr std::string_view kCudnnKernel = "cudnn";
+
+/// "9.19.1", or nothing where the dynamic loader finds no cuDNN.
+std::optional<std::string> cudnn_version();
+
+/// Whether cuDNN is there and has attention for compute capability `sm`.
+bool has_cudnn_attention(int sm);
+
+/// A problem that cuDNN is ready to compute. What it compiles and allocates, it does when it is
+/// made. Everything throws std::runtime_error on an error of CUDA or cuDNN.
+class CudnnAttention {
+ public:
+  /// On the current device; the backward pass too unless `pass` is kForward. Deterministic means
+  /// that dQ has the same bits in every run. Throws UnsupportedError for a problem that this cuDNN
+  /// cannot compute here.
+  CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic = false);
+
+  CudnnAttention(const CudnnAttention&) = delete;
+  CudnnAttention& operator=(const CudnnAttention&) = delete;
+
+  /// cuDNN's own workspaces and what the backward pass keeps between its kernels.
+  std::size_t workspace_bytes() const;
+
+  /// Enqueues a forward pass on `stream`. The tensors lie on the device, aligned to 16 bytes.
+  void forward(const ForwardTensors& tensors, CUstream_st* stream) const;
+  /// Enqueues a backward pass; o and lse are those of a forward pass.
+  void backward(const BackwardTensors& tensors, CUstream_st* stream) const;
+
+ private:
+  cudnn::Plan make_forward() const;
+  std::optional<cudnn::Plan> make_backward(Pass pass, bool is_deterministic) const;
+
+  Problem problem_;
+  cudnn::Api api_;
+  cudnn::Handle handle_;
+  cudnn::Plan forward_;
+  std::optional<cudnn::Plan> backward_;
+  DeviceBuffer workspace_;  // of the pass that runs
+  DeviceBuffer seed_;       // of the dropout mask, and its offset
+  DeviceBuffer delta_, dq_sum_;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,42 @@
+// Attention as cuDNN's graph interface spells it: the definition of kernels/attention.h, operation
+// by operation. cuDNN matches the whole graph and runs one fused kernel for it, so the operations
+// and their order are those that NVIDIA's cudnn-frontend builds (node/
+// scaled_dot_product_flash_attention.h, MIT license): another spelling of the same mathematics is
+// declined or slow.
+#pragma once
+
+#include <optional>
+#include <string>
+
+#include "kernels/attention.h"
+#include "reference/cudnn/graph.h"
+
+namespace sparkbench::cudnn {
+
+/// The tensors in memory.
+enum TensorId : std::int64_t {
+  kQ = 1,
+  kK,
+  kV,
+  kO,
+  kLse,
+  kSeed,    // int64, where values are dropped
+  kOffset,  // int64, where values are dropped
+  kDO,
+  kDq,
+  kDk,
+  kDv,
+  kDelta,  // [batch, heads, seqlen_q], fp32: rowsum(dO * O)
+  kDqSum   // [batch, heads, seqlen_q, head_dim], fp32: unless deterministic
+};
+
+/// Why there is no graph of the problem, or nothing when there is one: cuDNN has no rows without a
+/// visible key, and no dropout under a causal mask of unequal lengths.
+std::optional<std::string> why_no_graph(const Problem& problem);
+
+/// `library_version` is that of Api::version: older libraries want a finite minus infinity.
+void add_forward(Graph& graph, const Problem& problem, std::size_t library_version);
+void add_backward(Graph& graph, const Problem& problem, bool is_deterministic,
+                  std::size_t library_version);
+
+}  // namespace sparkbench::cudnn

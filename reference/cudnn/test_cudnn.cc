@@ -1,0 +1,336 @@
+#include "reference/cudnn/test_cudnn.h"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstring>
+#include <functional>
+#include <map>
+#include <memory>
+#include <stdexcept>
+#include <vector>
+
+#include "kernels/dropout.h"
+#include "kernels/half.h"
+
+namespace sparkbench::cudnn {
+namespace {
+
+using Index = std::array<std::int64_t, 4>;
+
+/// What a descriptor holds; shared by the descriptors that it was set into, as in cuDNN.
+struct State {
+  std::map<Attribute, std::vector<char>> values;
+  std::map<Attribute, std::vector<std::shared_ptr<State>>> states;
+
+  template <class T>
+  T value(Attribute attribute) const {
+    T value;
+    std::memcpy(&value, values.at(attribute).data(), sizeof value);
+    return value;
+  }
+  template <class T>
+  std::vector<T> list(Attribute attribute) const {
+    const std::vector<char>& bytes = values.at(attribute);
+    std::vector<T> list(bytes.size() / sizeof(T));
+    std::memcpy(list.data(), bytes.data(), bytes.size());
+    return list;
+  }
+  bool has(Attribute attribute) const { return values.contains(attribute); }
+  const State& state(Attribute attribute) const { return *states.at(attribute).front(); }
+};
+
+using Raw = std::shared_ptr<State>;  // what a void* points to
+
+Raw& raw(void* descriptor) { return *static_cast<Raw*>(descriptor); }
+
+std::size_t size_of(AttributeType type) {
+  switch (type) {
+    case AttributeType::kBoolean:
+    case AttributeType::kChar:
+      return 1;
+    case AttributeType::kInt64:
+    case AttributeType::kDouble:
+    case AttributeType::kVoidPointer:
+    case AttributeType::kHandle:
+      return 8;
+    default:
+      return 4;
+  }
+}
+
+/// A tensor while the graph runs.
+struct Values {
+  Index extents, strides;
+  std::vector<double> elements;  // dense, in the order of the extents
+
+  double& at(const Index& index) {
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < 4; ++axis) {
+      offset = offset * extents[axis] + (extents[axis] == 1 ? 0 : index[axis]);
+    }
+    return elements[static_cast<std::size_t>(offset)];
+  }
+};
+
+template <class Visit>
+void for_each_index(const Index& extents, const Visit& visit) {
+  Index i;
+  for (i[0] = 0; i[0] < extents[0]; ++i[0])
+    for (i[1] = 0; i[1] < extents[1]; ++i[1])
+      for (i[2] = 0; i[2] < extents[2]; ++i[2])
+        for (i[3] = 0; i[3] < extents[3]; ++i[3]) visit(i);
+}
+
+double load(const void* memory, DataType type, std::size_t offset) {
+  switch (type) {
+    case DataType::kHalf:
+      return to_float(static_cast<const Half*>(memory)[offset]);
+    case DataType::kFloat:
+      return static_cast<const float*>(memory)[offset];
+    case DataType::kInt32:
+      return static_cast<const std::int32_t*>(memory)[offset];
+    case DataType::kInt64:
+      return static_cast<double>(static_cast<const std::int64_t*>(memory)[offset]);
+    case DataType::kBoolean:
+      break;
+  }
+  throw std::logic_error("no booleans in memory");
+}
+
+void store(void* memory, DataType type, std::size_t offset, double value) {
+  if (type == DataType::kHalf) {
+    static_cast<Half*>(memory)[offset] = to_half(static_cast<float>(value));
+  } else if (type == DataType::kFloat) {
+    static_cast<float*>(memory)[offset] = static_cast<float>(value);
+  } else {
+    throw std::logic_error("results in memory are fp16 or fp32");
+  }
+}
+
+double apply(PointwiseMode mode, double x, double b, double t) {
+  switch (mode) {
+    case PointwiseMode::kAdd:
+      return x + b;
+    case PointwiseMode::kMultiply:
+      return x * b;
+    case PointwiseMode::kDivide:
+      return x / b;
+    case PointwiseMode::kSubtract:
+      return x - b;
+    case PointwiseMode::kExp:
+      return std::exp(x);
+    case PointwiseMode::kLog:
+      return std::log(x);
+    case PointwiseMode::kIdentity:
+      return x;
+    case PointwiseMode::kGreaterOrEqual:
+      return x >= b ? 1.0 : 0.0;
+    case PointwiseMode::kSelect:
+      return t != 0.0 ? x : b;
+    case PointwiseMode::kIndex:
+      break;
+  }
+  throw std::logic_error("an index is no function of the operand's values");
+}
+
+/// Runs a graph's operations in their order.
+class Execution {
+ public:
+  explicit Execution(const State& pack) {
+    const auto ids = pack.list<std::int64_t>(Attribute::kPackUniqueIds);
+    const auto pointers = pack.list<void*>(Attribute::kPackPointers);
+    for (std::size_t i = 0; i < ids.size(); ++i) memory_[ids[i]] = pointers[i];
+  }
+
+  void run(const State& operation) {
+    if (operation.states.contains(Attribute::kPointwiseOperationDescriptor)) pointwise(operation);
+    if (operation.states.contains(Attribute::kMatmulOperationDescriptor)) matmul(operation);
+    if (operation.states.contains(Attribute::kReductionOperationDescriptor)) reduce(operation);
+    if (operation.states.contains(Attribute::kReshapeOperationX)) reshape(operation);
+    if (operation.states.contains(Attribute::kRandomOperationDescriptor)) draw(operation);
+  }
+
+ private:
+  static std::size_t offset_of(const Values& values, const Index& index) {
+    std::int64_t offset = 0;
+    for (std::size_t axis = 0; axis < 4; ++axis) offset += index[axis] * values.strides[axis];
+    return static_cast<std::size_t>(offset);
+  }
+
+  static Values shaped(const State& tensor) {
+    Values values;
+    const auto extents = tensor.list<std::int64_t>(Attribute::kTensorDimensions);
+    const auto strides = tensor.list<std::int64_t>(Attribute::kTensorStrides);
+    std::copy_n(extents.begin(), 4, values.extents.begin());
+    std::copy_n(strides.begin(), 4, values.strides.begin());
+    std::int64_t count = 1;
+    for (const std::int64_t extent : extents) count *= extent;
+    values.elements.resize(static_cast<std::size_t>(count));
+    return values;
+  }
+
+  Values& operand(const State& tensor) {
+    const auto id = tensor.value<std::int64_t>(Attribute::kTensorUniqueId);
+    if (const auto known = values_.find(id); known != values_.end()) return known->second;
+    Values values = shaped(tensor);
+    const auto type = tensor.value<DataType>(Attribute::kTensorDataType);
+    const void* memory = memory_.at(id);
+    for_each_index(values.extents, [&](const Index& i) {
+      values.at(i) = load(memory, type, offset_of(values, i));
+    });
+    return values_.emplace(id, std::move(values)).first->second;
+  }
+
+  void produce(const State& tensor, const std::function<double(const Index&)>& element) {
+    const auto id = tensor.value<std::int64_t>(Attribute::kTensorUniqueId);
+    const auto type = tensor.value<DataType>(Attribute::kTensorDataType);
+    Values values = shaped(tensor);
+    for_each_index(values.extents, [&](const Index& i) { values.at(i) = element(i); });
+    if (!tensor.has(Attribute::kTensorIsVirtual)) {
+      void* const memory = memory_.at(id);
+      for_each_index(values.extents, [&](const Index& i) {
+        store(memory, type, offset_of(values, i), values.at(i));
+      });
+    }
+    values_.insert_or_assign(id, std::move(values));
+  }
+
+  void pointwise(const State& operation) {
+    const State& descriptor = operation.state(Attribute::kPointwiseOperationDescriptor);
+    const auto mode = descriptor.value<PointwiseMode>(Attribute::kPointwiseMode);
+    const State& result = operation.state(Attribute::kPointwiseOperationY);
+    if (mode == PointwiseMode::kIndex) {
+      const auto axis =
+          static_cast<std::size_t>(descriptor.value<std::int64_t>(Attribute::kPointwiseAxis));
+      return produce(result, [axis](const Index& i) { return static_cast<double>(i[axis]); });
+    }
+    Values& x = operand(operation.state(Attribute::kPointwiseOperationX));
+    const auto optional = [&](Attribute attribute) {
+      return operation.states.contains(attribute) ? &operand(operation.state(attribute)) : nullptr;
+    };
+    Values* const b = optional(Attribute::kPointwiseOperationB);
+    Values* const t = optional(Attribute::kPointwiseOperationT);
+    produce(result, [&](const Index& i) {
+      return apply(mode, x.at(i), b != nullptr ? b->at(i) : 0.0, t != nullptr ? t->at(i) : 0.0);
+    });
+  }
+
+  void matmul(const State& operation) {
+    Values& a = operand(operation.state(Attribute::kMatmulOperationA));
+    Values& b = operand(operation.state(Attribute::kMatmulOperationB));
+    produce(operation.state(Attribute::kMatmulOperationC), [&](const Index& i) {
+      double sum = 0.0;
+      for (std::int64_t k = 0; k < a.extents[3]; ++k) {
+        sum += a.at({i[0], i[1], i[2], k}) * b.at({i[0], i[1], k, i[3]});
+      }
+      return sum;
+    });
+  }
+
+  void reduce(const State& operation) {
+    const State& descriptor = operation.state(Attribute::kReductionOperationDescriptor);
+    const auto op = descriptor.value<ReductionOperator>(Attribute::kReductionOperator);
+    Values& x = operand(operation.state(Attribute::kReductionOperationX));
+    produce(operation.state(Attribute::kReductionOperationY), [&](const Index& i) {
+      double result = x.at({i[0], i[1], i[2], 0});
+      for (std::int64_t column = 1; column < x.extents[3]; ++column) {
+        const double element = x.at({i[0], i[1], i[2], column});
+        result = op == ReductionOperator::kMax ? std::max(result, element) : result + element;
+      }
+      return result;
+    });
+  }
+
+  /// Every reshape here exchanges rows and columns.
+  void reshape(const State& operation) {
+    Values& x = operand(operation.state(Attribute::kReshapeOperationX));
+    produce(operation.state(Attribute::kReshapeOperationY), [&](const Index& i) {
+      return x.at({i[0], i[1], i[3], i[2]});
+    });
+  }
+
+  void draw(const State& operation) {
+    const State& descriptor = operation.state(Attribute::kRandomOperationDescriptor);
+    const double keep = descriptor.value<double>(Attribute::kRandomBernoulliProbability);
+    const double seed = operand(operation.state(Attribute::kRandomOperationSeed)).elements.front();
+    const Dropout dropout =
+        make_dropout(static_cast<float>(1.0 - keep), static_cast<std::uint64_t>(seed));
+    const State& result = operation.state(Attribute::kRandomOperationY);
+    const auto heads = result.list<std::int64_t>(Attribute::kTensorDimensions)[1];
+    produce(result, [&](const Index& i) {
+      const auto batch_head = static_cast<std::uint32_t>(i[0] * heads + i[1]);
+      return dropout_keeps(dropout, batch_head, static_cast<std::uint32_t>(i[2]),
+                           static_cast<std::uint32_t>(i[3]))
+                 ? 1.0
+                 : 0.0;
+    });
+  }
+
+  std::map<std::int64_t, void*> memory_;
+  std::map<std::int64_t, Values> values_;
+};
+
+int set_attribute(void* descriptor, int attribute, int type, std::int64_t count,
+                  const void* elements) {
+  State& state = *raw(descriptor);
+  const auto name = static_cast<Attribute>(attribute);
+  const auto size = static_cast<std::size_t>(count);
+  if (static_cast<AttributeType>(type) == AttributeType::kDescriptor) {
+    void* const* const descriptors = static_cast<void* const*>(elements);
+    for (std::size_t i = 0; i < size; ++i) state.states[name].push_back(raw(descriptors[i]));
+  } else {
+    const auto* bytes = static_cast<const char*>(elements);
+    state.values[name].assign(bytes, bytes + size * size_of(static_cast<AttributeType>(type)));
+  }
+  return 0;
+}
+
+/// One configuration a graph, and no workspace.
+int get_attribute(void* descriptor, int attribute, int, std::int64_t wanted, std::int64_t* count,
+                  void* elements) {
+  *count = 1;
+  if (static_cast<Attribute>(attribute) == Attribute::kPlanWorkspaceSize) {
+    *static_cast<std::int64_t*>(elements) = 0;
+  } else if (wanted > 0) {
+    raw(*static_cast<void**>(elements))->states = raw(descriptor)->states;
+  }
+  return 0;
+}
+
+int execute(cudnnContext*, void* plan, void* pack) {
+  Execution execution(*raw(pack));
+  const State& config = raw(plan)->state(Attribute::kPlanEngineConfig);
+  const State& graph = config.state(Attribute::kHeuristicOperationGraph);
+  for (const auto& operation : graph.states.at(Attribute::kGraphOperations)) {
+    execution.run(*operation);
+  }
+  return 0;
+}
+
+}  // namespace
+
+Api fake_api() {
+  Api api{};
+  api.version = [] { return std::size_t{91901}; };
+  api.error_string = [](int) { return "an error"; };
+  api.last_error = [](char*, std::size_t) {};
+  api.create = [](cudnnContext**) { return 0; };
+  api.destroy = [](cudnnContext*) { return 0; };
+  api.set_stream = [](cudnnContext*, CUstream_st*) { return 0; };
+  api.create_descriptor = [](int, void** descriptor) {
+    *descriptor = new Raw(std::make_shared<State>());
+    return 0;
+  };
+  api.destroy_descriptor = [](void* descriptor) {
+    delete static_cast<Raw*>(descriptor);
+    return 0;
+  };
+  api.finalize = [](void*) { return 0; };
+  api.set_attribute = set_attribute;
+  api.get_attribute = get_attribute;
+  api.execute = execute;
+  return api;
+}
+
+}  // namespace sparkbench::cudnn

@@ -1,0 +1,70 @@
+#include "reference/exact/backward_rows.h"
+
+#include <algorithm>
+#include <iterator>
+#include <set>
+#include <stdexcept>
+#include <utility>
+
+namespace sparkbench {
+
+GradientRows all_gradient_rows(const Problem& problem) {
+  return {all_rows_of<QueryRow>(query_shape(problem)), all_rows_of<KeyRow>(key_shape(problem))};
+}
+
+GradientRows sample_gradient_rows(const Problem& problem, std::size_t count) {
+  return {sample_rows_of<QueryRow>(query_shape(problem), count),
+          sample_rows_of<KeyRow>(key_shape(problem), count)};
+}
+
+HalfGradients gather_gradients(const Problem& problem, const GradientTensors& tensors,
+                               const GradientRows& rows) {
+  check_size("dq", tensors.dq.size(), problem.q_elements());
+  check_size("dk", tensors.dk.size(), problem.k_elements());
+  check_size("dv", tensors.dv.size(), problem.k_elements());
+  const TensorShape keys = key_shape(problem);
+  return {gather_rows_of<QueryRow>(tensors.dq, query_shape(problem), rows.dq),
+          gather_rows_of<KeyRow>(tensors.dk, keys, rows.dkv),
+          gather_rows_of<KeyRow>(tensors.dv, keys, rows.dkv)};
+}
+
+std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRows& rows) {
+  std::set<std::pair<int, int>> heads;  // (batch, head)
+  for (const KeyRow& r : rows.dkv) heads.insert({r.batch, r.head});
+  std::vector<QueryRow> queries;
+  for (const auto& [batch, head] : heads) {
+    for (int row = 0; row < problem.seqlen_q; ++row) queries.push_back({batch, head, row});
+  }
+  const std::size_t of_heads = queries.size();
+  std::copy_if(rows.dq.begin(), rows.dq.end(), std::back_inserter(queries), [&](const auto& r) {
+    return !heads.contains({r.batch, r.head});
+  });
+  std::inplace_merge(queries.begin(), queries.begin() + static_cast<std::ptrdiff_t>(of_heads),
+                     queries.end());
+  return queries;
+}
+
+int first_query_of(const Problem& problem, int key) {
+  int query = 0;
+  while (problem.key_mask().keys(query).end <= key) ++query;
+  return query;
+}
+
+void check_backward(const Problem& problem, const BackwardInputs& inputs,
+                    const GradientRows& rows) {
+  check_size("q", inputs.q.size(), problem.q_elements());
+  check_size("k", inputs.k.size(), problem.k_elements());
+  check_size("v", inputs.v.size(), problem.k_elements());
+  check_size("d_o", inputs.d_o.size(), problem.q_elements());
+  if (inputs.o.empty() != inputs.lse.empty()) {
+    throw std::invalid_argument("o and lse of a forward pass come together");
+  }
+  if (inputs.has_forward()) {
+    check_size("o", inputs.o.size(), problem.q_elements());
+    check_size("lse", inputs.lse.size(), problem.lse_elements());
+  }
+  check_rows<QueryRow>(query_shape(problem), rows.dq);
+  check_rows<KeyRow>(key_shape(problem), rows.dkv);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,99 @@
+#include "reference/exact/exact.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+
+#include "reference/inputs/dropout_mask.h"
+#include "reference/parallel.h"
+#include "reference/unfused/wide_head.h"
+
+namespace sparkbench {
+namespace {
+
+/// Rows of one head that share one widened copy of K and V, which they pay back many times over.
+constexpr std::size_t kRowsPerTask = 64;
+
+/// The keys and values of one head.
+struct Head {
+  WideHead k, v;
+};
+
+/// scores = softmax(scale * scores); returns the logarithm of the sum of exponentials.
+double softmax(double scale, std::span<double> scores) {
+  double maximum = -std::numeric_limits<double>::infinity();
+  for (double& score : scores) {
+    score *= scale;
+    maximum = std::max(maximum, score);
+  }
+  double sum = 0.0;
+  for (double& score : scores) {
+    score = std::exp(score - maximum);
+    sum += score;
+  }
+  for (double& score : scores) score /= sum;
+  return maximum + std::log(sum);
+}
+
+void apply_dropout(const Problem& problem, const QueryRow& r, std::span<double> weights) {
+  const Dropout dropout = problem.dropout();
+  if (dropout.threshold == 0) return;
+  std::vector<std::uint8_t> keep(weights.size());
+  fill_keep_mask(problem, r, keep);
+  const double keep_scale = 256.0 / (256.0 - dropout.threshold);
+  for (std::size_t s = 0; s < weights.size(); ++s) weights[s] *= keep[s] ? keep_scale : 0.0;
+}
+
+/// Writes the row's o, which must be 0 before, and returns its lse.
+double attend(const Problem& problem, std::span<const Half> q, const QueryRow& r, const Head& head,
+              std::span<double> o) {
+  const int visible = problem.key_mask().keys(r.row).end;
+  if (visible == 0) return -std::numeric_limits<double>::infinity();
+  std::vector<double> weights(static_cast<std::size_t>(visible));
+  head.k.dot_rows(widen(q), 0, weights);
+  const double lse = softmax(problem.scale(), weights);
+  apply_dropout(problem, r, weights);
+  head.v.add_rows(weights, 0, o);
+  return lse;
+}
+
+}  // namespace
+
+ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
+                        std::span<const QueryRow> rows) {
+  check_forward(problem, inputs, rows);
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  const TensorShape keys = key_shape(problem);
+  ExactRows result{std::vector<double>(rows.size() * head_dim), std::vector<double>(rows.size())};
+  const auto runs = split_by_head(rows, kRowsPerTask);
+  parallel_for(runs.size(), [&](std::size_t run) {
+    const auto [batch, head, first_row] = runs[run].front();
+    const Head kv{{inputs.k, keys, batch, head}, {inputs.v, keys, batch, head}};
+    for (const QueryRow& r : runs[run]) {
+      const auto index = static_cast<std::size_t>(&r - rows.data());
+      const std::span<double> o = std::span(result.o).subspan(index * head_dim, head_dim);
+      result.lse[index] = attend(problem, row_of(inputs.q, query_shape(problem), r), r, kv, o);
+    }
+  });
+  return result;
+}
+
+RoundedForward rounded_forward(const Problem& problem, const ForwardInputs& inputs,
+                               std::span<const QueryRow> rows) {
+  const ExactRows exact = exact_forward(problem, inputs, rows);
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  RoundedForward forward{std::vector<Half>(problem.q_elements()),
+                         std::vector<float>(problem.lse_elements())};
+  for (std::size_t r = 0; r < rows.size(); ++r) {
+    const std::size_t at = row_offset(rows[r].batch, rows[r].row, rows[r].head, problem.seqlen_q,
+                                      problem.heads, problem.head_dim);
+    for (std::size_t d = 0; d < head_dim; ++d) {
+      forward.o[at + d] = to_half(static_cast<float>(exact.o[r * head_dim + d]));
+    }
+    forward.lse[rows[r].lse_index(problem)] = static_cast<float>(exact.lse[r]);
+  }
+  return forward;
+}
+
+}  // namespace sparkbench

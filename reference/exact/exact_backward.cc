@@ -1,0 +1,145 @@
+#include "reference/exact/exact_backward.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <utility>
+
+#include "reference/exact/exact.h"
+#include "reference/inputs/dropout_mask.h"
+#include "reference/unfused/wide_head.h"
+
+namespace sparkbench {
+namespace {
+
+/// Rows of one head that share widened copies of its other side, which they pay back many times.
+constexpr std::size_t kRowsPerTask = 32;
+
+/// What the backward takes of one query from the forward.
+struct QueryStatistics {
+  double lse = -std::numeric_limits<double>::infinity();
+  double delta = 0.0;
+};
+
+double dot(std::span<const double> a, std::span<const double> b) {
+  return std::inner_product(a.begin(), a.end(), b.begin(), 0.0);
+}
+
+/// [batch, heads, seqlen_q], of the queries that the asked rows depend on.
+std::vector<QueryStatistics> query_statistics(const Problem& problem, const BackwardInputs& inputs,
+                                              const GradientRows& rows) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  const TensorShape shape = query_shape(problem);
+  const std::vector<QueryRow> queries = queries_needed_by(problem, rows);
+  ExactRows forward;
+  if (!inputs.has_forward()) {
+    forward = exact_forward(problem, {inputs.q, inputs.k, inputs.v}, queries);
+  }
+  std::vector<QueryStatistics> statistics(problem.lse_elements());
+  for (std::size_t i = 0; i < queries.size(); ++i) {
+    const std::size_t index = queries[i].lse_index(problem);
+    const std::vector<double> d_o = widen(row_of(inputs.d_o, shape, queries[i]));
+    statistics[index] =
+        inputs.has_forward()
+            ? QueryStatistics{inputs.lse[index],
+                              dot(d_o, widen(row_of(inputs.o, shape, queries[i])))}
+            : QueryStatistics{forward.lse[i],
+                              dot(d_o, std::span(forward.o).subspan(i * head_dim, head_dim))};
+  }
+  return statistics;
+}
+
+/// A row or a column of the attention matrix, cut to what the mask leaves: on entry S = q . k and
+/// dP = d_o . v, at the end dropout(P) and scale * dS.
+class ScoreGradients {
+ public:
+  explicit ScoreGradients(std::size_t size) : scores_(size), dp_(size), keep_(size) {}
+
+  std::span<double> scores() { return scores_; }
+  std::span<double> dp() { return dp_; }
+  std::span<std::uint8_t> keep() { return keep_; }
+
+  /// queries[i] is the query of element i.
+  void differentiate(const Problem& problem, std::span<const QueryStatistics> queries) {
+    const double scale = problem.scale();
+    const double keep_scale = 256.0 / (256.0 - problem.dropout().threshold);
+    for (std::size_t i = 0; i < scores_.size(); ++i) {
+      const double p = std::exp(scale * scores_[i] - queries[i].lse);
+      const double dropped_dp = keep_[i] ? keep_scale * dp_[i] : 0.0;
+      scores_[i] = keep_[i] ? keep_scale * p : 0.0;
+      dp_[i] = scale * p * (dropped_dp - queries[i].delta);
+    }
+  }
+  std::span<const double> dropped_p() const { return scores_; }
+  std::span<const double> scaled_ds() const { return dp_; }
+
+ private:
+  std::vector<double> scores_, dp_;
+  std::vector<std::uint8_t> keep_;
+};
+
+/// Row `index` of a tensor [rows, head_dim].
+std::span<double> row_at(std::vector<double>& rows, std::ptrdiff_t index, const Problem& problem) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  return std::span(rows).subspan(static_cast<std::size_t>(index) * head_dim, head_dim);
+}
+
+/// Runs of the asked rows, one after the other or at once.
+struct ExactBackward {
+  const Problem& problem;
+  const BackwardInputs& inputs;
+  const GradientRows& rows;
+  std::vector<QueryStatistics> statistics;  // [batch, heads, seqlen_q]
+  ExactGradients gradients;                 // zeros before
+
+  /// A row of P is a query over the keys that it sees.
+  void differentiate(std::span<const QueryRow> run) {
+    const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+    const WideHead k(inputs.k, keys, run.front().batch, run.front().head);
+    const WideHead v(inputs.v, keys, run.front().batch, run.front().head);
+    for (const QueryRow& r : run) {
+      const int visible = problem.key_mask().keys(r.row).end;
+      ScoreGradients row(static_cast<std::size_t>(visible));
+      k.dot_rows(widen(row_of(inputs.q, queries, r)), 0, row.scores());
+      v.dot_rows(widen(row_of(inputs.d_o, queries, r)), 0, row.dp());
+      fill_keep_mask(problem, r, row.keep());
+      const QueryStatistics& query = statistics[r.lse_index(problem)];
+      row.differentiate(problem, std::vector(row.scores().size(), query));
+      k.add_rows(row.scaled_ds(), 0, row_at(gradients.dq, &r - rows.dq.data(), problem));
+    }
+  }
+
+  /// A column of P is a key under the queries that see it.
+  void differentiate(std::span<const KeyRow> run) {
+    const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+    const WideHead q(inputs.q, queries, run.front().batch, run.front().head);
+    const WideHead d_o(inputs.d_o, queries, run.front().batch, run.front().head);
+    for (const KeyRow& r : run) {
+      const int first = first_query_of(problem, r.row);
+      ScoreGradients column(static_cast<std::size_t>(problem.seqlen_q - first));
+      q.dot_rows(widen(row_of(inputs.k, keys, r)), first, column.scores());
+      d_o.dot_rows(widen(row_of(inputs.v, keys, r)), first, column.dp());
+      fill_keep_mask(problem, r, first, column.keep());
+      const std::size_t first_index = QueryRow{r.batch, r.head, first}.lse_index(problem);
+      column.differentiate(problem, std::span(statistics).subspan(first_index));
+      const std::ptrdiff_t index = &r - rows.dkv.data();
+      d_o.add_rows(column.dropped_p(), first, row_at(gradients.dv, index, problem));
+      q.add_rows(column.scaled_ds(), first, row_at(gradients.dk, index, problem));
+    }
+  }
+};
+
+}  // namespace
+
+ExactGradients exact_backward(const Problem& problem, const BackwardInputs& inputs,
+                              const GradientRows& rows) {
+  check_backward(problem, inputs, rows);
+  ExactBackward backward{problem, inputs, rows, query_statistics(problem, inputs, rows),
+                         zero_gradients<double>(problem, rows)};
+  for_each_run(rows, kRowsPerTask, [&](auto run) { backward.differentiate(run); });
+  return std::move(backward.gradients);
+}
+
+}  // namespace sparkbench

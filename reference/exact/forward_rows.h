@@ -1,0 +1,48 @@
+// What every CPU reference of the forward pass takes and gives: inputs, and the query rows that are
+// asked for.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <span>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/half.h"
+#include "reference/tensors/tensor_rows.h"
+
+namespace sparkbench {
+
+/// Host tensors in the layout of ForwardTensors.
+struct ForwardInputs {
+  std::span<const Half> q;  // [batch, seqlen_q, heads, head_dim]
+  std::span<const Half> k;  // [batch, seqlen_k, heads, head_dim]
+  std::span<const Half> v;  // [batch, seqlen_k, heads, head_dim]
+};
+
+/// Rows as a kernel leaves them: fp16 O, fp32 LSE.
+struct ForwardRows {
+  std::vector<Half> o;     // [rows, head_dim]
+  std::vector<float> lse;  // [rows], -inf where no key is visible
+};
+
+/// Every row of the problem, in ascending order.
+std::vector<QueryRow> all_rows(const Problem& problem);
+
+/// At most `count` rows spread over the problem as sample_rows_of does.
+std::vector<QueryRow> sample_rows(const Problem& problem, std::size_t count);
+
+/// The asked rows of a whole O [batch, seqlen_q, heads, head_dim] and LSE [batch, heads, seqlen_q].
+ForwardRows gather_rows(const Problem& problem, std::span<const Half> o, std::span<const float> lse,
+                        std::span<const QueryRow> rows);
+
+/// Where element `index` of [rows, head_dim] lies in O: {batch, row, head, dim}.
+std::array<int, 4> element_position(const Problem& problem, std::span<const QueryRow> rows,
+                                    std::size_t index);
+
+/// Throws std::invalid_argument unless the inputs have the problem's sizes and `rows` is strictly
+/// ascending by (batch, head, row) and inside the problem.
+void check_forward(const Problem& problem, const ForwardInputs& inputs,
+                   std::span<const QueryRow> rows);
+
+}  // namespace sparkbench

@@ -1,0 +1,73 @@
+#include "reference/exact/forward_rows.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+#include <stdexcept>
+
+namespace sparkbench {
+namespace {
+
+Problem two_by_three_heads() {
+  Problem problem;
+  problem.batch = 2;
+  problem.heads = 3;
+  problem.seqlen_q = 5;
+  problem.seqlen_k = 4;
+  problem.head_dim = 2;
+  return problem;
+}
+
+TEST(AllRows, FollowTheOrderOfLse) {
+  const Problem problem = two_by_three_heads();
+  const auto rows = all_rows(problem);
+  ASSERT_EQ(rows.size(), problem.lse_elements());
+  for (std::size_t i = 0; i < rows.size(); ++i) EXPECT_EQ(rows[i].lse_index(problem), i);
+  EXPECT_EQ(rows[17], (QueryRow{1, 0, 2}));
+}
+
+TEST(SampleRows, AscendAndHaveTheAskedNumberAndRepeat) {
+  Problem problem = two_by_three_heads();
+  problem.seqlen_q = 1000;
+  const auto rows = sample_rows(problem, 100);
+  ASSERT_EQ(rows.size(), 100u);
+  for (std::size_t i = 1; i < rows.size(); ++i) EXPECT_LT(rows[i - 1], rows[i]);
+  EXPECT_EQ(rows, sample_rows(problem, 100));
+}
+
+TEST(SampleRows, AreAllRowsWhenThereAreNoMore) {
+  const Problem problem = two_by_three_heads();
+  EXPECT_EQ(sample_rows(problem, 30), all_rows(problem));
+  EXPECT_EQ(sample_rows(problem, 31), all_rows(problem));
+}
+
+TEST(GatherRows, TakesRowsOutOfTheInterleavedLayout) {
+  const Problem problem = two_by_three_heads();
+  std::vector<Half> o(problem.q_elements());
+  for (std::size_t i = 0; i < o.size(); ++i) o[i].bits = static_cast<std::uint16_t>(i);
+  std::vector<float> lse(problem.lse_elements());
+  for (std::size_t i = 0; i < lse.size(); ++i) lse[i] = static_cast<float>(i);
+  const std::vector<QueryRow> rows = {{0, 1, 4}, {1, 2, 3}};
+  const ForwardRows gathered = gather_rows(problem, o, lse, rows);
+  // Element (b, s, h, d) lies at ((b * 5 + s) * 3 + h) * 2 + d.
+  EXPECT_EQ(gathered.o[0].bits, 26);
+  EXPECT_EQ(gathered.o[1].bits, 27);
+  EXPECT_EQ(gathered.o[2].bits, 52);
+  EXPECT_EQ(gathered.lse, (std::vector<float>{9.0f, 28.0f}));
+  EXPECT_EQ(element_position(problem, rows, 3), (std::array<int, 4>{1, 3, 2, 1}));
+}
+
+TEST(CheckForward, NamesWhatIsWrong) {
+  const Problem problem = two_by_three_heads();
+  const std::vector<Half> q(problem.q_elements()), k(problem.k_elements());
+  const std::vector<QueryRow> rows = {{0, 0, 0}, {1, 2, 4}};
+  EXPECT_NO_THROW(check_forward(problem, {q, k, k}, rows));
+  EXPECT_THROW(check_forward(problem, {q, q, k}, rows), std::invalid_argument);
+  EXPECT_THROW(check_forward(problem, {q, k, k}, std::vector<QueryRow>{{0, 3, 0}}),
+               std::invalid_argument);
+  EXPECT_THROW(check_forward(problem, {q, k, k}, std::vector<QueryRow>{{0, 1, 0}, {0, 1, 0}}),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,81 @@
+#include "reference/inputs/dropout_mask.h"
+
+#include <algorithm>
+#include <array>
+#include <vector>
+
+namespace sparkbench {
+namespace {
+
+constexpr std::size_t kGroupColumns = 64;
+
+/// The calls of one group of a row, by pair.
+std::array<PhiloxBlock, 4> group_bytes(const Problem& problem, const QueryRow& r,
+                                       std::uint32_t group) {
+  const auto batch_head = static_cast<std::uint32_t>(r.batch * problem.heads + r.head);
+  std::array<PhiloxBlock, 4> blocks;
+  for (std::uint32_t pair = 0; pair < 4; ++pair) {
+    blocks[pair] = dropout_bytes(problem.dropout(), batch_head, static_cast<std::uint32_t>(r.row),
+                                 group, pair);
+  }
+  return blocks;
+}
+
+/// FNV-1a (Fowler, Noll, Vo): offset basis and prime of 64 bits.
+struct Fnv1a {
+  std::uint64_t state = 0xcbf29ce484222325u;
+  void add(std::uint8_t byte) { state = (state ^ byte) * 0x100000001b3u; }
+};
+
+}  // namespace
+
+void fill_keep_mask(const Problem& problem, const QueryRow& row, std::span<std::uint8_t> keep) {
+  const Dropout dropout = problem.dropout();
+  if (dropout.threshold == 0) {
+    std::fill(keep.begin(), keep.end(), std::uint8_t{1});
+    return;
+  }
+  for (std::size_t begin = 0; begin < keep.size(); begin += kGroupColumns) {
+    const auto group = static_cast<std::uint32_t>(begin / kGroupColumns);
+    const std::array<PhiloxBlock, 4> blocks = group_bytes(problem, row, group);
+    const std::size_t columns = std::min(kGroupColumns, keep.size() - begin);
+    for (std::uint32_t column = 0; column < columns; ++column) {
+      const std::uint32_t byte = dropout_byte(blocks[(column >> 1) & 3u], column);
+      keep[begin + column] = byte >= dropout.threshold;
+    }
+  }
+}
+
+void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
+                    std::span<std::uint8_t> keep) {
+  const Dropout dropout = problem.dropout();
+  if (dropout.threshold == 0) {
+    std::fill(keep.begin(), keep.end(), std::uint8_t{1});
+    return;
+  }
+  const auto batch_head = static_cast<std::uint32_t>(key.batch * problem.heads + key.head);
+  for (std::size_t i = 0; i < keep.size(); ++i) {
+    const auto query = static_cast<std::uint32_t>(first_query) + static_cast<std::uint32_t>(i);
+    keep[i] = dropout_keeps(dropout, batch_head, query, static_cast<std::uint32_t>(key.row));
+  }
+}
+
+DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows) {
+  const auto columns = static_cast<std::size_t>(problem.seqlen_k);
+  std::vector<std::uint8_t> keep((columns + 7) / 8 * 8);
+  std::size_t kept = 0;
+  Fnv1a hash;
+  for (const QueryRow& r : rows) {
+    fill_keep_mask(problem, r, std::span(keep).first(columns));
+    for (std::size_t byte = 0; byte < keep.size(); byte += 8) {
+      unsigned bits = 0;
+      for (unsigned bit = 0; bit < 8; ++bit) bits |= unsigned{keep[byte + bit]} << bit;
+      hash.add(static_cast<std::uint8_t>(bits));
+    }
+    kept += static_cast<std::size_t>(std::count(keep.begin(), keep.end(), 1));
+  }
+  const double elements = static_cast<double>(rows.size()) * static_cast<double>(columns);
+  return {static_cast<double>(kept) / elements, hash.state};
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,28 @@
+// The dropout mask (kernels/dropout.h) by rows, and what a record says of it.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "kernels/attention.h"
+#include "reference/exact/forward_rows.h"
+
+namespace sparkbench {
+
+/// keep[column] = dropout_keeps(...) of this row, 0 or 1, for the leading keep.size() columns.
+void fill_keep_mask(const Problem& problem, const QueryRow& row, std::span<std::uint8_t> keep);
+
+/// keep[i] = dropout_keeps(...) of query first_query + i and this key, 0 or 1.
+void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
+                    std::span<std::uint8_t> keep);
+
+struct DropoutMaskSummary {
+  double kept_fraction;
+  std::uint64_t hash;  // FNV-1a, 64 bits, of the mask bits: 8 columns a byte, lowest column in the
+                       // lowest bit, every row filled up to a byte with zeros
+};
+
+/// Of the asked rows, over all seqlen_k columns, those a causal mask hides included.
+DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows);
+
+}  // namespace sparkbench

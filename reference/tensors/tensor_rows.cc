@@ -1,0 +1,110 @@
+#include "reference/tensors/tensor_rows.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "kernels/philox.h"
+
+namespace sparkbench {
+namespace {
+
+template <class Row>
+Row row_at(const TensorShape& shape, std::size_t index) {
+  const auto seqlen = static_cast<std::size_t>(shape.seqlen);
+  const auto heads = static_cast<std::size_t>(shape.heads);
+  return {static_cast<int>(index / seqlen / heads), static_cast<int>(index / seqlen % heads),
+          static_cast<int>(index % seqlen)};
+}
+
+template <class Row>
+bool is_inside(const TensorShape& shape, const Row& r) {
+  return r.batch >= 0 && r.batch < shape.batch && r.head >= 0 && r.head < shape.heads &&
+         r.row >= 0 && r.row < shape.seqlen;
+}
+
+const char* kind_of(const QueryRow&) { return "query row "; }
+const char* kind_of(const KeyRow&) { return "key row "; }
+
+}  // namespace
+
+template <class Row>
+std::vector<Row> all_rows_of(const TensorShape& shape) {
+  std::vector<Row> rows(shape.rows());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = row_at<Row>(shape, i);
+  return rows;
+}
+
+template <class Row>
+std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count) {
+  const std::size_t total = shape.rows();
+  if (count >= total) return all_rows_of<Row>(shape);
+  std::vector<Row> rows(count);
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::size_t begin = total * i / count;
+    const std::size_t end = total * (i + 1) / count;
+    const PhiloxBlock random =
+        philox4x32<10>({{static_cast<std::uint32_t>(i), 0, 0, 0}}, PhiloxKey{0, 0});
+    rows[i] = row_at<Row>(shape, begin + random.word[0] % (end - begin));
+  }
+  return rows;
+}
+
+template <class Row>
+std::vector<Half> gather_rows_of(std::span<const Half> tensor, const TensorShape& shape,
+                                 std::span<const Row> rows) {
+  std::vector<Half> gathered;
+  gathered.reserve(rows.size() * static_cast<std::size_t>(shape.head_dim));
+  for (const Row& r : rows) {
+    const std::span<const Half> row = row_of(tensor, shape, r);
+    gathered.insert(gathered.end(), row.begin(), row.end());
+  }
+  return gathered;
+}
+
+template <class Row>
+std::vector<std::span<const Row>> split_by_head(std::span<const Row> rows, std::size_t max_rows) {
+  std::vector<std::span<const Row>> runs;
+  for (std::size_t begin = 0, end = 0; begin < rows.size(); begin = end) {
+    while (end < rows.size() && end - begin < max_rows && rows[end].batch == rows[begin].batch &&
+           rows[end].head == rows[begin].head) {
+      ++end;
+    }
+    runs.push_back(rows.subspan(begin, end - begin));
+  }
+  return runs;
+}
+
+template <class Row>
+void check_rows(const TensorShape& shape, std::span<const Row> rows) {
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    if (!is_inside(shape, rows[i])) {
+      throw std::invalid_argument(kind_of(rows[i]) + std::to_string(i) +
+                                  " lies outside the problem");
+    }
+    if (i > 0 && !(rows[i - 1] < rows[i])) {
+      throw std::invalid_argument(kind_of(rows[i]) + std::to_string(i) + " does not ascend");
+    }
+  }
+}
+
+void check_size(const char* name, std::size_t size, std::size_t expected) {
+  if (size == expected) return;
+  throw std::invalid_argument(std::string(name) + " has " + std::to_string(size) +
+                              " elements, the problem asks for " + std::to_string(expected));
+}
+
+template std::vector<QueryRow> all_rows_of(const TensorShape&);
+template std::vector<KeyRow> all_rows_of(const TensorShape&);
+template std::vector<QueryRow> sample_rows_of(const TensorShape&, std::size_t);
+template std::vector<KeyRow> sample_rows_of(const TensorShape&, std::size_t);
+template std::vector<Half> gather_rows_of(std::span<const Half>, const TensorShape&,
+                                          std::span<const QueryRow>);
+template std::vector<Half> gather_rows_of(std::span<const Half>, const TensorShape&,
+                                          std::span<const KeyRow>);
+template std::vector<std::span<const QueryRow>> split_by_head(std::span<const QueryRow>,
+                                                              std::size_t);
+template std::vector<std::span<const KeyRow>> split_by_head(std::span<const KeyRow>, std::size_t);
+template void check_rows(const TensorShape&, std::span<const QueryRow>);
+template void check_rows(const TensorShape&, std::span<const KeyRow>);
+
+}  // namespace sparkbench

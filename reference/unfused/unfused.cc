@@ -1,0 +1,68 @@
+#include "reference/unfused/unfused.h"
+
+#include <algorithm>
+#include <cstdint>
+
+#include "reference/inputs/dropout_mask.h"
+#include "reference/parallel.h"
+#include "reference/tensors/head_matrix.h"
+#include "reference/unfused/unfused_softmax.h"
+
+namespace sparkbench {
+namespace {
+
+/// One warp instruction's worth of rows: they share one copy of K and V.
+constexpr std::size_t kRowsPerTask = 32;
+
+/// Line 3.
+void apply_dropout(const Problem& problem, const QueryRow& r, std::span<Half> p) {
+  const Dropout dropout = problem.dropout();
+  if (dropout.threshold == 0) return;
+  std::vector<std::uint8_t> keep(p.size());
+  fill_keep_mask(problem, r, keep);
+  for (std::size_t s = 0; s < p.size(); ++s) {
+    p[s] = keep[s] ? to_half(dropout.keep_scale() * to_float(p[s])) : Half{0};
+  }
+}
+
+/// Lines 1 to 3: P of the run's rows, and their lse.
+HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs,
+                             std::span<const QueryRow> run, const TensorCores& tensor_cores,
+                             std::span<float> lse) {
+  const auto seqlen = static_cast<std::size_t>(problem.seqlen_k);
+  const std::vector<float> scores =
+      unfused_scores(problem, rows_matrix(inputs.q, query_shape(problem), run),
+                     head_matrix(inputs.k, key_shape(problem), run.front()), tensor_cores);
+  HalfMatrix p(run.size(), seqlen);
+  for (std::size_t i = 0; i < run.size(); ++i) {
+    const auto visible = static_cast<std::size_t>(problem.key_mask().keys(run[i].row).end);
+    const std::span row = std::span(scores).subspan(i * seqlen, visible);
+    const SoftmaxStatistics statistics = softmax_statistics(row);
+    std::transform(row.begin(), row.end(), p.row(i), [&](float s) { return statistics.p(s); });
+    lse[i] = statistics.lse();
+    apply_dropout(problem, run[i], std::span(p.row(i), visible));
+  }
+  return p;
+}
+
+}  // namespace
+
+ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& inputs,
+                                 std::span<const QueryRow> rows, const TensorCores& tensor_cores) {
+  check_forward(problem, inputs, rows);
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  ForwardRows result{std::vector<Half>(rows.size() * head_dim), std::vector<float>(rows.size())};
+  const auto runs = split_by_head(rows, kRowsPerTask);
+  parallel_for(runs.size(), [&](std::size_t index) {
+    const std::span<const QueryRow> run = runs[index];
+    const auto begin = static_cast<std::size_t>(run.data() - rows.data());
+    const std::span<float> lse = std::span(result.lse).subspan(begin, run.size());
+    const HalfMatrix p = attention_weights(problem, inputs, run, tensor_cores, lse);
+    const std::vector<float> o = tensor_core_matmul(
+        tensor_cores, p, transposed_head_matrix(inputs.v, key_shape(problem), run.front()));
+    std::transform(o.begin(), o.end(), &result.o[begin * head_dim], to_half);
+  });
+  return result;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,24 @@
+// The reference `unfused-fp16` on the CPU: what an unfused fp16 training step computes, each
+// intermediate rounded to fp16 as it would be on its way through GPU memory.
+//   1  S = fp16(scale * Q K^T)        tensor cores, scale as a GEMM's alpha: in fp32, then rounded
+//   2  P = fp16(softmax(S + mask))    in fp32
+//   3  P = fp16(keep_scale * P)       or 0 where dropped
+//   4  O = fp16(P V)                  tensor cores
+// Tensor cores round as the given profile says, over k in ascending steps. A library that orders k
+// otherwise (split-k, several accumulators) has errors of the same size, not the same bits.
+#pragma once
+
+#include <span>
+
+#include "kernels/attention.h"
+#include "reference/exact/forward_rows.h"
+#include "reference/unfused/tensor_core_matmul.h"
+
+namespace sparkbench {
+
+/// The asked rows, computed on all cores. A row without a visible key is o = 0, lse = -inf.
+/// LSE is that of the rounded S, in fp32. Throws what check_forward throws.
+ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& inputs,
+                                 std::span<const QueryRow> rows, const TensorCores& tensor_cores);
+
+}  // namespace sparkbench

@@ -1,0 +1,144 @@
+#include "reference/unfused/unfused_backward.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <initializer_list>
+#include <utility>
+
+#include "reference/exact/exact_backward.h"
+#include "reference/gradient_errors.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused.h"
+
+namespace sparkbench {
+namespace {
+
+TensorCores volta(Accumulator accumulator = Accumulator::kFp32) {
+  return {arithmetic_profile("volta"), accumulator};
+}
+
+/// A problem with its inputs and the O and LSE of its forward pass.
+struct Case {
+  Problem problem;
+  OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
+  std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, 4);
+  std::vector<Half> o = {};
+  std::vector<float> lse = {};
+
+  explicit Case(const Problem& of) : problem(of) {
+    const auto queries = all_rows(problem);
+    const ForwardRows forward = unfused_fp16_forward(problem, owned.view(), queries, volta());
+    lse = forward.lse;  // in the order of rows
+    o.resize(problem.q_elements());
+    const TensorShape shape = query_shape(problem);
+    const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+    for (std::size_t i = 0; i < queries.size(); ++i) {
+      const QueryRow& r = queries[i];
+      std::copy_n(
+          &forward.o[i * head_dim], head_dim,
+          &o[row_offset(r.batch, r.row, r.head, shape.seqlen, shape.heads, problem.head_dim)]);
+    }
+  }
+
+  BackwardInputs inputs() const { return {owned.q, owned.k, owned.v, d_o}; }
+  BackwardInputs inputs_with_forward() const { return {owned.q, owned.k, owned.v, d_o, o, lse}; }
+
+  GradientErrors errors(const BackwardInputs& inputs, const TensorCores& tensor_cores) const {
+    const GradientRows rows = all_gradient_rows(problem);
+    return gradient_errors(unfused_fp16_backward(problem, inputs, rows, tensor_cores),
+                           exact_backward(problem, inputs, rows));
+  }
+};
+
+void expect_same_bits(const std::vector<Half>& got, const Half* want) {
+  for (std::size_t i = 0; i < got.size(); ++i) EXPECT_EQ(got[i].bits, want[i].bits);
+}
+
+TEST(UnfusedBackward, TwoQueriesOfTwoKeysByHand) {
+  // The first case of exact_backward_test.cc: dS = -3/8 3/8 twice, which survives its rounding.
+  Problem problem;
+  problem.seqlen_q = problem.seqlen_k = problem.head_dim = 2;
+  problem.softmax_scale = std::log(3.0f);
+  const Half zero = to_half(0), one = to_half(1);
+  const std::vector<Half> identity = {one, zero, zero, one};
+  const std::vector<Half> v = {one, to_half(2), to_half(3), to_half(4)};
+  const HalfGradients gradients = unfused_fp16_backward(problem, {identity, identity, v, identity},
+                                                        all_gradient_rows(problem), volta());
+  const float a = 0.375f * std::log(3.0f);
+  const float dq[] = {-a, a, -a, a}, dk[] = {-a, -a, a, a}, dv[] = {0.75f, 0.25f, 0.25f, 0.75f};
+  for (std::size_t i = 0; i < 4; ++i) {
+    EXPECT_LE(std::abs(to_float(gradients.dq[i]) - dq[i]), 2e-3f);
+    EXPECT_LE(std::abs(to_float(gradients.dk[i]) - dk[i]), 2e-3f);
+    EXPECT_LE(std::abs(to_float(gradients.dv[i]) - dv[i]), 1e-3f);
+  }
+}
+
+// A few roundings of 2^-11 relative, of scores up to 8 half a place of which is 2^-9; dS loses to
+// cancellation besides.
+TEST(UnfusedBackward, IsAsCloseToExactAsFp16IntermediatesAllow) {
+  for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}, {1, 70}}) {
+    for (const bool causal : {false, true}) {
+      for (const float dropout_p : {0.0f, 0.17f}) {
+        const Case of({2, 2, seqlen_q, seqlen_k, 64, MaskSpec::causal_if(causal), dropout_p, 0.0f,
+                       /*seed=*/99});
+        for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
+          const GradientErrors errors = of.errors(inputs, volta());
+          for (const ErrorMetrics& metrics : {errors.dq, errors.dk, errors.dv}) {
+            EXPECT_EQ(metrics.nonfinite, 0u);
+            EXPECT_LE(metrics.rel_l2, 0x1p-9);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(UnfusedBackward, DropsTheElementsThatExactDrops) {
+  // One query: row j of dV is that of the element (0, j) alone.
+  const Case of({1, 1, 1, 64, 8, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/6});
+  const GradientRows rows = all_gradient_rows(of.problem);
+  const HalfGradients unfused = unfused_fp16_backward(of.problem, of.inputs(), rows, volta());
+  const ExactGradients exact = exact_backward(of.problem, of.inputs(), rows);
+  for (std::size_t i = 0; i < exact.dv.size(); i += 8) {
+    EXPECT_EQ(to_float(unfused.dv[i]) != 0.0f, exact.dv[i] != 0.0);
+  }
+}
+
+TEST(UnfusedBackward, AFullyMaskedQueryHasZeroGradientsAndMakesNoNan) {
+  const Case of({1, 2, 5, 3, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
+  for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
+    const HalfGradients gradients =
+        unfused_fp16_backward(of.problem, inputs, all_gradient_rows(of.problem), volta());
+    for (std::size_t i = 0; i < 2 * 64; ++i) EXPECT_EQ(to_float(gradients.dq[i]), 0.0f);
+    for (const auto* gradient : {&gradients.dq, &gradients.dk, &gradients.dv}) {
+      for (const Half x : *gradient) EXPECT_TRUE(std::isfinite(to_float(x)));
+    }
+  }
+}
+
+TEST(UnfusedBackward, ARowIsTheSameAloneAndAmongOthers) {
+  const Case of({2, 3, 70, 90, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
+  for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
+    const HalfGradients all =
+        unfused_fp16_backward(of.problem, inputs, all_gradient_rows(of.problem), volta());
+    const HalfGradients alone =
+        unfused_fp16_backward(of.problem, inputs, {{{1, 0, 69}}, {{0, 2, 41}}}, volta());
+    expect_same_bits(alone.dq, &all.dq[(3 * 70 + 69) * 64]);
+    expect_same_bits(alone.dk, &all.dk[(2 * 90 + 41) * 64]);
+    expect_same_bits(alone.dv, &all.dv[(2 * 90 + 41) * 64]);
+  }
+}
+
+TEST(UnfusedBackward, Fp16AccumulatorsAreLessExactThanFp32Ones) {
+  const Case of({1, 2, 256, 256, 64});
+  const GradientErrors narrow = of.errors(of.inputs(), volta(Accumulator::kFp16));
+  const GradientErrors wide = of.errors(of.inputs(), volta());
+  EXPECT_GT(narrow.dq.rel_l2, 1.5 * wide.dq.rel_l2);
+  EXPECT_GT(narrow.dk.rel_l2, 1.5 * wide.dk.rel_l2);
+  EXPECT_GT(narrow.dv.rel_l2, 1.5 * wide.dv.rel_l2);
+  EXPECT_LE(narrow.dq.rel_l2, 0x1p-7);
+}
+
+}  // namespace
+}  // namespace sparkbench

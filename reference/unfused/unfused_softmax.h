@@ -1,0 +1,38 @@
+// The softmax of the unfused fp16 computation (unfused.h), which its forward and backward passes
+// share: fp32 arithmetic on scores and probabilities that are rounded to fp16.
+#pragma once
+
+#include <cmath>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "kernels/half.h"
+#include "reference/unfused/tensor_core_matmul.h"
+
+namespace sparkbench {
+
+/// `value` as memory of fp16 would hold it.
+inline float rounded_to_fp16(float value) { return to_float(to_half(value)); }
+
+/// fp16(scale * A B^T), [a.rows(), b.rows()]: S or, of keys by queries, its transpose.
+std::vector<float> unfused_scores(const Problem& problem, const HalfMatrix& a, const HalfMatrix& b,
+                                  const TensorCores& tensor_cores);
+
+/// The sum as a warp takes it: lane l adds elements l, l + 32, ...; then a butterfly.
+float warp_sum(std::span<const float> values);
+
+/// What a row of scores is normalized by. Of no scores: max = -inf, sum = 0, lse = -inf.
+struct SoftmaxStatistics {
+  float max = -std::numeric_limits<float>::infinity();
+  float sum = 0.0f;
+
+  float lse() const { return max + std::log(sum); }
+  /// fp16(exp(score - max) / sum)
+  Half p(float score) const { return to_half(std::exp(score - max) / sum); }
+};
+
+SoftmaxStatistics softmax_statistics(std::span<const float> scores);
+
+}  // namespace sparkbench

@@ -1,0 +1,47 @@
+#include "reference/unfused/wide_head.h"
+
+#include <gtest/gtest.h>
+
+namespace sparkbench {
+namespace {
+
+/// Head 1 of the second batch element is 1 2, 3 4, 5 6; all else is 100.
+std::vector<Half> tensor_of(const TensorShape& shape) {
+  std::vector<Half> tensor(shape.rows() * 2, to_half(100.0f));
+  for (int s = 0; s < shape.seqlen; ++s) {
+    Half* row = &tensor[row_offset(1, s, 1, shape.seqlen, shape.heads, shape.head_dim)];
+    row[0] = to_half(static_cast<float>(2 * s + 1));
+    row[1] = to_half(static_cast<float>(2 * s + 2));
+  }
+  return tensor;
+}
+
+TEST(WideHead, MultipliesByTheRowsOfItsHeadFromTheFirstAskedOne) {
+  const TensorShape shape{2, 3, 2, 2};
+  const WideHead head(tensor_of(shape), shape, 1, 1);
+  const std::vector<double> x = {10.0, 1.0};
+  std::vector<double> all(3, -1.0), last(2, -1.0);
+  head.dot_rows(x, 0, all);
+  head.dot_rows(x, 1, last);
+  EXPECT_EQ(all, (std::vector<double>{12.0, 34.0, 56.0}));
+  EXPECT_EQ(last, (std::vector<double>{34.0, 56.0}));
+}
+
+TEST(WideHead, AddsWeightedRowsFromTheFirstAskedOne) {
+  const TensorShape shape{2, 3, 2, 2};
+  const WideHead head(tensor_of(shape), shape, 1, 1);
+  std::vector<double> sum = {1000.0, 2000.0};
+  head.add_rows(std::vector<double>{1.0, 10.0}, 1, sum);
+  EXPECT_EQ(sum, (std::vector<double>{1053.0, 2064.0}));
+}
+
+TEST(WideHead, MultipliesSequencesLongerThanACache) {
+  const TensorShape shape{1, 5000, 1, 1};
+  const WideHead head(std::vector<Half>(5000, to_half(3.0f)), shape, 0, 0);
+  std::vector<double> dots(4990);
+  head.dot_rows(std::vector<double>{2.0}, 10, dots);
+  EXPECT_EQ(dots, std::vector<double>(4990, 6.0));
+}
+
+}  // namespace
+}  // namespace sparkbench

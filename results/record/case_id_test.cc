@@ -1,0 +1,93 @@
+#include "results/record/case_id.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+
+namespace sparkbench {
+namespace {
+
+Problem paper_problem() {
+  Problem problem;
+  problem.batch = 4;
+  problem.heads = 16;
+  problem.seqlen_q = problem.seqlen_k = 4096;
+  problem.head_dim = 128;
+  problem.mask = MaskSpec::causal_if(true);
+  problem.dropout_p = 0.1f;
+  return problem;
+}
+
+TEST(CaseId, NamesTheKernelAndTheProblem) {
+  EXPECT_EQ(make_case_id("volta-fp32acc", Pass::kForward, paper_problem()),
+            "volta-fp32acc/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
+  EXPECT_EQ(make_case_id("a", Pass::kBackward, Problem{}), "a/bwd/b1/h1/sq1/sk1/d64/full/p0");
+}
+
+TEST(CaseId, NamesOnlyAScaleThatIsNotTheDefault) {
+  Problem problem;
+  problem.softmax_scale = 0.125f;  // 1 / sqrt(64)
+  EXPECT_EQ(make_case_id("a", Pass::kForward, problem), "a/fwd/b1/h1/sq1/sk1/d64/full/p0");
+  problem.softmax_scale = 0.25f;
+  EXPECT_EQ(make_case_id("a", Pass::kForward, problem),
+            "a/fwd/b1/h1/sq1/sk1/d64/full/p0/scale0.25");
+}
+
+TEST(CaseId, IsTheSameForAProblemReadBackFromItsRecord) {
+  const Problem problem = make_problem(make_problem_record(Pass::kForward, paper_problem()));
+  EXPECT_EQ(make_case_id("a", Pass::kForward, problem),
+            make_case_id("a", Pass::kForward, paper_problem()));
+}
+
+TEST(ProblemKey, IsOfTheProblemAlone) {
+  const ProblemRecord problem = make_problem_record(Pass::kForward, paper_problem());
+  EXPECT_EQ(make_problem_key(problem), "/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
+}
+
+TEST(CaseId, NamesInputsThatAreNotNormalOnesAtScaleOne) {
+  ProblemRecord problem = make_problem_record(Pass::kForward, paper_problem());
+  const std::string plain = make_case_id("a", Pass::kForward, paper_problem());
+  EXPECT_EQ(make_case_id("a", problem), plain);
+  problem.input = "normal";
+  problem.input_scale = 1;
+  EXPECT_EQ(make_case_id("a", problem), plain);
+  problem.input_scale = 16;
+  EXPECT_EQ(make_case_id("a", problem), plain + "/x16");
+  problem.input = "uniform";
+  EXPECT_EQ(make_case_id("a", problem), plain + "/uniform/x16");
+  problem.input = "tensors";
+  problem.input_scale.reset();
+  EXPECT_EQ(make_case_id("a", problem), plain);
+}
+
+TEST(Fnv1a, GivesThePublishedValues) {
+  EXPECT_EQ(fnv1a(""), 0xcbf29ce484222325u);
+  EXPECT_EQ(fnv1a("a"), 0xaf63dc4c8601ec8cu);
+  EXPECT_EQ(fnv1a("foobar"), 0x85944171f73967e8u);
+}
+
+TEST(Hex, HasSixteenDigits) {
+  EXPECT_EQ(to_hex(0), "0000000000000000");
+  EXPECT_EQ(to_hex(0xAF63DC4C8601EC8Cu), "af63dc4c8601ec8c");
+}
+
+TEST(ConfigHash, ChangesWithTheIdTheSeedAndEveryFieldOfTheMethod) {
+  std::set<std::string> hashes;
+  hashes.insert(make_config_hash("a", 0, {}));
+  hashes.insert(make_config_hash("b", 0, {}));
+  hashes.insert(make_config_hash("a", 1, {}));
+  Method method;
+  method.cache = "cold";
+  hashes.insert(make_config_hash("a", 0, method));
+  method.min_samples = 20;
+  hashes.insert(make_config_hash("a", 0, method));
+  method.max_noise = 0.005;
+  hashes.insert(make_config_hash("a", 0, method));
+  method.flush_bytes = 1;
+  hashes.insert(make_config_hash("a", 0, method));
+  EXPECT_EQ(hashes.size(), 7u);
+  EXPECT_EQ(make_config_hash("a", 0, method), make_config_hash("a", 0, method));
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,299 @@
+// The fields of every record, named once: JSON, CSV and their readers are visitors of this table,
+// and its order is theirs. visit_fields(record, visit) calls visit(name, field) for each field.
+// Of fields that share a name at most one has a value: they are alternatives.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "results/record/run_record.h"
+
+namespace sparkbench {
+
+/// `R` is `Record`, const or not.
+template <class R, class Record>
+concept AnyConst = std::same_as<std::remove_const_t<R>, Record>;
+
+void visit_fields(AnyConst<Reason> auto& r, auto&& visit) {
+  visit("code", r.code);
+  visit("message", r.message);
+}
+
+void visit_fields(AnyConst<Warning> auto& w, auto&& visit) {
+  visit("code", w.code);
+  visit("message", w.message);
+  visit("value", w.value);
+}
+
+void visit_fields(AnyConst<ProblemRecord> auto& p, auto&& visit) {
+  visit("pass", p.pass);
+  visit("batch", p.batch);
+  visit("heads", p.heads);
+  visit("seqlen_q", p.seqlen_q);
+  visit("seqlen_k", p.seqlen_k);
+  visit("head_dim", p.head_dim);
+  visit("causal", p.causal);
+  visit("dropout_p", p.dropout_p);
+  visit("dropout_p_applied", p.dropout_p_applied);
+  visit("scale", p.scale);
+  visit("seed", p.seed);
+}
+
+void visit_fields(AnyConst<TimeMs> auto& t, auto&& visit) {
+  visit("median", t.median);
+  visit("mean", t.mean);
+  visit("min", t.min);
+  visit("max", t.max);
+  visit("stdev", t.stdev);
+  visit("q1", t.q1);
+  visit("q3", t.q3);
+  visit("samples", t.samples);
+}
+
+void visit_fields(AnyConst<Sampling> auto& s, auto&& visit) {
+  visit("count", s.count);
+  visit("stop_reason", s.stop_reason);
+  visit("median_error", s.median_error);
+  visit("flagged", s.flagged);
+  visit("held", s.held);
+}
+
+void visit_fields(AnyConst<ClockMhz> auto& c, auto&& visit) {
+  visit("median", c.median);
+  visit("min", c.min);
+  visit("max", c.max);
+  visit("samples", c.samples);
+}
+
+void visit_fields(AnyConst<MemoryBytes> auto& m, auto&& visit) {
+  visit("io", m.io);
+  visit("workspace", m.workspace);
+  visit("peak", m.peak);
+  visit("predicted", m.predicted);
+  visit("unfused", m.unfused);
+}
+
+void visit_fields(AnyConst<Accuracy> auto& a, auto&& visit) {
+  visit("output", a.output);
+  visit("oracle", a.oracle);
+  visit("checked_elements", a.checked_elements);
+  visit("max_abs", a.max_abs);
+  visit("mean_abs", a.mean_abs);
+  visit("rmse", a.rmse);
+  visit("rel_l1", a.rel_l1);
+  visit("rel_l2", a.rel_l2);
+  visit("mean_rel", a.mean_rel);
+  visit("max_rel", a.max_rel);
+  visit("rel_floor", a.rel_floor);
+  visit("cosine_diff", a.cosine_diff);
+  visit("mismatches", a.mismatches);
+  visit("nonfinite", a.nonfinite);
+  visit("worst_index", a.worst_index);
+  visit("worst_got", a.worst_got);
+  visit("worst_want", a.worst_want);
+  visit("error_ratio", a.error_ratio);
+  visit("lse_max_abs", a.lse_max_abs);
+  visit("dropout_kept_fraction", a.dropout_kept_fraction);
+  visit("mask_hash", a.mask_hash);
+  visit("bitwise_repeatable", a.bitwise_repeatable);
+  visit("output_hash", a.output_hash);
+}
+
+void visit_fields(AnyConst<GradientAccuracy> auto& g, auto&& visit) {
+  visit("dq", g.dq);
+  visit("dk", g.dk);
+  visit("dv", g.dv);
+}
+
+void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
+  visit("host_seconds", e.host_seconds);
+  visit("tiles_run", e.tiles_run);
+  visit("tiles_total", e.tiles_total);
+  visit("mma", e.mma);
+  visit("mma_fp16acc", e.mma_fp16acc);
+  visit("mufu", e.mufu);
+  visit("half_conversions", e.half_conversions);
+  visit("half_widenings", e.half_widenings);
+  visit("fma", e.fma);
+  visit("ballots", e.ballots);
+  visit("shuffles", e.shuffles);
+  visit("barriers", e.barriers);
+  visit("shared_loads", e.shared_loads);
+  visit("shared_stores", e.shared_stores);
+  visit("shared_wavefronts", e.shared_wavefronts);
+  visit("bank_conflicts", e.bank_conflicts);
+  visit("global_loads", e.global_loads);
+  visit("global_stores", e.global_stores);
+  visit("global_atomics", e.global_atomics);
+  visit("global_wavefronts", e.global_wavefronts);
+  visit("global_sectors_read", e.global_sectors_read);
+  visit("global_sectors_written", e.global_sectors_written);
+  visit("global_sectors_added", e.global_sectors_added);
+  visit("races", e.races);
+  visit("findings", e.findings);
+}
+
+void visit_fields(AnyConst<ResourceMs> auto& r, auto&& visit) {
+  visit("tensor", r.tensor);
+  visit("issue", r.issue);
+  visit("lsu", r.lsu);
+  visit("xu", r.xu);
+  visit("l2", r.l2);
+  visit("hbm", r.hbm);
+}
+
+void visit_fields(AnyConst<Bound> auto& b, auto&& visit) {
+  visit("chip", b.chip);
+  visit("sm_count", b.sm_count);
+  visit("clock_mhz", b.clock_mhz);
+  visit("least_ms", b.least_ms);
+  visit("binding", b.binding);
+  visit("tflops", b.tflops);
+  visit("scaled_from_sample", b.scaled_from_sample);
+}
+
+void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
+  visit("over", s.over);
+  visit("ratio", s.ratio);
+  visit("ratio_stdev", s.ratio_stdev);
+  visit("over_median_ms", s.over_median_ms);
+  visit("interleaved", s.interleaved);
+}
+
+void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
+  visit("id", c.id);
+  visit("config_hash", c.config_hash);
+  visit("kernel", c.kernel);
+  visit("role", c.role);
+  visit("accumulator", c.accumulator);
+  visit("problem", c.problem);
+  visit("status", c.status);
+  visit("reason", c.reason);
+  visit("valid", c.valid);
+  visit("warnings", c.warnings);
+  visit("time_ms", c.time_ms);
+  visit("noise", c.noise);
+  visit("sampling", c.sampling);
+  visit("clock_mhz", c.clock_mhz);
+  visit("flops", c.flops);
+  visit("bytes", c.bytes);
+  visit("tflops", c.tflops);
+  visit("gbps", c.gbps);
+  visit("peak_fraction", c.peak_fraction);
+  visit("bandwidth_fraction", c.bandwidth_fraction);
+  visit("memory_bytes", c.memory_bytes);
+  visit("accuracy", c.accuracy);
+  visit("accuracy", c.gradient_accuracy);
+  visit("emulation", c.emulation);
+  visit("bound", c.bound);
+  visit("speedup", c.speedup);
+  visit("repro", c.repro);
+  visit("device", c.device);
+  visit("position", c.position);
+  visit("elapsed_s", c.elapsed_s);
+  visit("input", c.problem.input);
+  visit("input_scale", c.problem.input_scale);
+}
+
+void visit_fields(AnyConst<SchemaVersion> auto& s, auto&& visit) {
+  visit("name", s.name);
+  visit("version", s.version);
+}
+
+void visit_fields(AnyConst<RunInfo> auto& r, auto&& visit) {
+  visit("id", r.id);
+  visit("started_at", r.started_at);
+  visit("finished_at", r.finished_at);
+  visit("argv", r.argv);
+  visit("resolved", r.resolved);
+  visit("tags", r.tags);
+  visit("seed", r.seed);
+  visit("complete", r.complete);
+  visit("exit_code", r.exit_code);
+  visit("resumed_from", r.resumed_from);
+  visit("merged_from", r.merged_from);
+}
+
+void visit_fields(AnyConst<BuildInfo> auto& b, auto&& visit) {
+  visit("version", b.version);
+  visit("git_sha", b.git_sha);
+  visit("git_dirty", b.git_dirty);
+  visit("build_type", b.build_type);
+  visit("cxx_compiler", b.cxx_compiler);
+  visit("cuda_toolkit", b.cuda_toolkit);
+  visit("cuda_archs", b.cuda_archs);
+}
+
+void visit_fields(AnyConst<DeviceInfo> auto& d, auto&& visit) {
+  visit("name", d.name);
+  visit("kind", d.kind);
+  visit("arithmetic", d.arithmetic);
+  visit("sm", d.sm);
+  visit("sm_count", d.sm_count);
+  visit("l2_bytes", d.l2_bytes);
+  visit("memory_bytes", d.memory_bytes);
+  visit("memory_available_bytes", d.memory_available_bytes);
+  visit("sm_clock_max_mhz", d.sm_clock_max_mhz);
+  visit("power_limit_w", d.power_limit_w);
+  visit("peak_tflops", d.peak_tflops);
+  visit("peak_gbps", d.peak_gbps);
+  visit("peak_source", d.peak_source);
+}
+
+void visit_fields(AnyConst<Environment> auto& e, auto&& visit) {
+  visit("os", e.os);
+  visit("cpu", e.cpu);
+  visit("driver_version", e.driver_version);
+  visit("cuda_runtime", e.cuda_runtime);
+  visit("cublas_version", e.cublas_version);
+  visit("device", e.device);
+}
+
+void visit_fields(AnyConst<Method> auto& m, auto&& visit) {
+  visit("cache", m.cache);
+  visit("flush_bytes", m.flush_bytes);
+  visit("warmup_ms", m.warmup_ms);
+  visit("min_samples", m.min_samples);
+  visit("max_noise", m.max_noise);
+  visit("min_seconds", m.min_seconds);
+  visit("max_seconds", m.max_seconds);
+  visit("held", m.held);
+  visit("block_samples", m.block_samples);
+  visit("duty_cycle", m.duty_cycle);
+  visit("timeout_s", m.timeout_s);
+  visit("statistic", m.statistic);
+  visit("flop_convention", m.flop_convention);
+  visit("input", m.input);
+  visit("input_file", m.input_file);
+  visit("input_hash", m.input_hash);
+  visit("oracle", m.oracle);
+  visit("tolerance_ratio", m.tolerance_ratio);
+  visit("deterministic", m.deterministic);
+}
+
+void visit_fields(AnyConst<RunRecord> auto& r, auto&& visit) {
+  visit("schema", r.schema);
+  visit("run", r.run);
+  visit("build", r.build);
+  visit("environment", r.environment);
+  visit("method", r.method);
+  visit("cases", r.cases);
+}
+
+/// A struct that has fields here.
+template <class T>
+concept Record = requires(T& record) {
+  visit_fields(record, [](const char*, auto&) {});
+};
+
+template <class T>
+struct IsOptional : std::false_type {};
+template <class T>
+struct IsOptional<std::optional<T>> : std::true_type {};
+
+template <class T>
+struct IsVector : std::false_type {};
+template <class T>
+struct IsVector<std::vector<T>> : std::true_type {};
+
+}  // namespace sparkbench

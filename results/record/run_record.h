@@ -1,0 +1,96 @@
+// What came out of one run of the program: who measured, where, how, and every case.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record/case_record.h"
+
+namespace sparkbench {
+
+/// Of the files; a field may be added within a major version, never renamed or removed.
+struct SchemaVersion {
+  std::string name = "sparkbench.run";
+  std::string version = "1.0.0";
+};
+
+struct RunInfo {
+  std::string id;
+  std::string started_at;                  // ISO 8601, UTC
+  std::optional<std::string> finished_at;  // none while running
+  std::vector<std::string> argv;
+  std::map<std::string, std::string> resolved;  // every option after presets and defaults
+  std::map<std::string, std::string> tags;      // --tag K=V
+  std::uint64_t seed = 0;
+  bool complete = false;
+  std::optional<int> exit_code;
+  std::optional<std::string> resumed_from;
+  std::optional<std::vector<std::string>> merged_from;  // ids of the runs that `merge` put together
+};
+
+struct BuildInfo {
+  std::string version;
+  std::optional<std::string> git_sha;
+  std::optional<bool> git_dirty;
+  std::string build_type;
+  std::string cxx_compiler;
+  std::optional<std::string> cuda_toolkit;
+  std::vector<std::string> cuda_archs;
+};
+
+enum class DeviceKind { kGpu, kEmulated };
+
+struct DeviceInfo {
+  std::string name;
+  DeviceKind kind = DeviceKind::kEmulated;
+  std::string arithmetic;  // the tensor core's profile: "volta", ..., "native" on a GPU
+  std::optional<int> sm;   // 70, 75, ...
+  std::optional<int> sm_count;
+  std::optional<std::uint64_t> l2_bytes, memory_bytes;
+  std::optional<std::uint64_t> memory_available_bytes;  // when the run began
+  std::optional<double> sm_clock_max_mhz, power_limit_w, peak_tflops, peak_gbps;
+  std::optional<std::string> peak_source;  // "spec" or "measured"
+};
+
+struct Environment {
+  std::string os;
+  std::string cpu;
+  std::optional<std::string> driver_version, cuda_runtime, cublas_version;
+  DeviceInfo device;
+};
+
+/// Null what the run did not do: an emulated run has no clock to read.
+struct Method {
+  std::optional<std::string> cache;  // "cold" or "hot"
+  std::optional<std::uint64_t> flush_bytes;
+  std::optional<double> warmup_ms;
+  std::optional<int> min_samples;
+  std::optional<double> max_noise;
+  std::optional<double> min_seconds, max_seconds;  // of sampling a case
+  std::optional<bool> held;                        // the stream, while a sample is queued
+  std::optional<int> block_samples;  // in a row, where kernel and reference take turns
+  std::optional<double> duty_cycle;  // part of the time that the GPU is busy, at most
+  std::optional<double> timeout_s;
+  std::optional<std::string> statistic;  // "median"
+  std::string flop_convention;
+  std::string input;  // "normal", "uniform", "outliers", or "tensors": the user's
+  std::optional<std::string> input_file;  // name of the file of these
+  std::optional<std::string> input_hash;  // FNV-1a of its bytes, 16 hexadecimal digits
+  std::optional<std::string> oracle;      // none with --no-verify
+  std::optional<double> tolerance_ratio;
+  std::optional<bool> deterministic;  // none without a backward pass
+};
+
+struct RunRecord {
+  SchemaVersion schema;
+  RunInfo run;
+  BuildInfo build;
+  Environment environment;
+  Method method;
+  std::vector<CaseRecord> cases;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,119 @@
+#include "results/render/accuracy_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <string_view>
+
+#include "results/record/enum_names.h"
+#include "results/render/number_format.h"
+#include "results/study/accuracy_study.h"
+#include "results/study/kernel_statistics.h"
+
+namespace sparkbench {
+namespace {
+
+using Values = std::vector<double>;
+using Average = std::optional<double> (*)(const Values&);
+using Format = std::string (*)(double value, int digits);
+
+struct MetricRule {
+  std::string_view title;
+  std::function<std::optional<double>(const Accuracy&)> value;
+  Average average;
+  Format format;
+};
+
+std::optional<double> arithmetic_mean(const Values& values) {
+  if (values.empty()) return std::nullopt;
+  return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
+}
+
+std::vector<MetricRule> metric_rules() {
+  return {
+      {"rel_l1 %", [](const Accuracy& a) { return 100.0 * a.rel_l1; }, arithmetic_mean,
+       significant},
+      {"rel_l2", [](const Accuracy& a) { return a.rel_l2; }, arithmetic_mean, scientific},
+      {"mean_rel %", [](const Accuracy& a) { return 100.0 * a.mean_rel; }, arithmetic_mean,
+       significant},
+      {"mean_abs", [](const Accuracy& a) { return a.mean_abs; }, arithmetic_mean, scientific},
+      {"max_abs", [](const Accuracy& a) { return a.max_abs; }, largest, scientific},
+      {"lse_max_abs", [](const Accuracy& a) { return a.lse_max_abs; }, largest, scientific},
+      {"error_ratio", [](const Accuracy& a) { return a.error_ratio; }, geometric_mean, significant},
+  };
+}
+
+Values values_of(const StudiedKernel& kernel, const MetricRule& metric, int head_dim) {
+  Values values;
+  for (const CaseRecord& record : kernel.cases) {
+    if (record.problem.head_dim != head_dim) continue;
+    const std::optional<double> value = metric.value(*record.accuracy);
+    if (value) values.push_back(*value);
+  }
+  return values;
+}
+
+std::set<int> head_dims_of(const std::vector<StudiedKernel>& kernels) {
+  std::set<int> head_dims;
+  for (const StudiedKernel& kernel : kernels) {
+    for (const CaseRecord& record : kernel.cases) head_dims.insert(record.problem.head_dim);
+  }
+  return head_dims;
+}
+
+std::string legend(const AccuracyStudy& study) {
+  const std::vector<StudiedKernel>& kernels = study.kernels;
+  std::string text =
+      fmt::format("Errors of {}, pass {}{}, on {} problems", study.output, name_of(study.pass),
+                  study.input ? ", input " + *study.input : "", kernels.front().cases.size());
+  for (const StudiedKernel& kernel : kernels) {
+    if (kernel.title != kernel.name) text += fmt::format(", {} is {}", kernel.title, kernel.name);
+  }
+  return text + fmt::format(";\nerror_ratio is {}\n\n", kErrorRatioMeaning);
+}
+
+/// One cell per kernel; "" where it has no value.
+std::vector<std::string> cells_of(const AccuracyStudy& study, const MetricRule& metric,
+                                  int head_dim) {
+  std::vector<std::string> cells;
+  for (const StudiedKernel& kernel : study.kernels) {
+    const auto average = metric.average(values_of(kernel, metric, head_dim));
+    cells.push_back(average ? metric.format(*average, 3) : "");
+  }
+  return cells;
+}
+
+std::string format_study(const AccuracyStudy& study, TableStyle style) {
+  std::vector<TextColumn> columns = {{"metric", {}, false}, {"head_dim", {}, true}};
+  for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
+  for (const MetricRule& metric : metric_rules()) {
+    for (const int head_dim : head_dims_of(study.kernels)) {
+      const std::vector<std::string> cells = cells_of(study, metric, head_dim);
+      // A gradient has no LSE.
+      if (std::all_of(cells.begin(), cells.end(), std::mem_fn(&std::string::empty))) continue;
+      columns[0].cells.emplace_back(metric.title);
+      columns[1].cells.push_back(std::to_string(head_dim));
+      for (std::size_t i = 0; i < cells.size(); ++i) {
+        columns[2 + i].cells.push_back(cells[i].empty() ? "-" : cells[i]);
+      }
+    }
+  }
+  return legend(study) + format_columns(columns, style);
+}
+
+}  // namespace
+
+std::string format_accuracy_table(const RunRecord& run, TableStyle style) {
+  std::string text;
+  for (const AccuracyStudy& study : study_accuracy(run)) {
+    if (!text.empty()) text += "\n";
+    text += format_study(study, style);
+  }
+  return text;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,207 @@
+#include "results/render/case_table.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <functional>
+#include <string_view>
+
+#include "results/record/enum_names.h"
+#include "results/render/number_format.h"
+#include "results/store/shortest.h"
+#include "results/study/kernel_statistics.h"
+
+namespace sparkbench {
+namespace {
+
+using CellOf = std::function<std::string(const CaseRecord&)>;
+
+struct ColumnRule {
+  std::string_view title;
+  CellOf cell;  // "" where the case has no value
+};
+
+constexpr std::string_view kNoValue = "-";
+
+template <class T>
+std::string digits_of(const std::optional<T>& value, int digits) {
+  return value ? significant(*value, digits) : "";
+}
+
+CellOf problem_cell(int ProblemRecord::*extent) {
+  return [extent](const CaseRecord& record) { return std::to_string(record.problem.*extent); };
+}
+
+/// rel_l1 of one output in percent.
+CellOf rel_l1_percent_cell(std::string_view output) {
+  return [output](const CaseRecord& record) {
+    const Accuracy* accuracy = find_accuracy(record, output);
+    return accuracy != nullptr ? significant(100.0 * accuracy->rel_l1, 3) : "";
+  };
+}
+
+CellOf worst_error_cell(double Accuracy::*metric) {
+  return [metric](const CaseRecord& record) {
+    std::vector<double> errors;
+    for (const Accuracy* accuracy : accuracies_of(record)) errors.push_back(accuracy->*metric);
+    const std::optional<double> worst = largest(errors);
+    return worst ? scientific(*worst, 3) : "";
+  };
+}
+
+/// "normal", "outliers x16".
+std::string input_cell(const CaseRecord& record) {
+  const int scale = record.problem.input_scale.value_or(1);
+  return record.problem.input.value_or("") + (scale != 1 ? fmt::format(" x{}", scale) : "");
+}
+
+std::string worst_error_ratio_cell(const CaseRecord& record) {
+  std::vector<double> ratios;
+  for (const Accuracy* accuracy : accuracies_of(record)) {
+    if (accuracy->error_ratio) ratios.push_back(*accuracy->error_ratio);
+  }
+  return digits_of(largest(ratios), 3);
+}
+
+std::string time_cell(const CaseRecord& record) {
+  if (!record.time_ms) return "";
+  return significant(record.time_ms->median, 4) + (record.valid ? "" : " (invalid)");
+}
+
+std::string memory_cell(const CaseRecord& record) {
+  if (!record.memory_bytes) return "";
+  return format_memory(record.memory_bytes->peak.value_or(record.memory_bytes->predicted));
+}
+
+std::string unfused_memory_cell(const CaseRecord& record) {
+  if (!record.memory_bytes || !record.memory_bytes->unfused) return "";
+  return format_memory(*record.memory_bytes->unfused);
+}
+
+/// What was asked. Leads the table where it varies, and its head where it does not.
+std::vector<ColumnRule> problem_rules() {
+  return {
+      {"kernel", [](const CaseRecord& c) { return c.kernel; }},
+      {"pass", [](const CaseRecord& c) { return std::string(name_of(c.problem.pass)); }},
+      {"head_dim", problem_cell(&ProblemRecord::head_dim)},
+      {"seqlen_q", problem_cell(&ProblemRecord::seqlen_q)},
+      {"seqlen_k", problem_cell(&ProblemRecord::seqlen_k)},
+      {"causal", [](const CaseRecord& c) { return c.problem.causal ? "true" : "false"; }},
+      {"dropout", [](const CaseRecord& c) { return shortest(c.problem.dropout_p); }},
+      {"batch", problem_cell(&ProblemRecord::batch)},
+      {"heads", problem_cell(&ProblemRecord::heads)},
+      {"input", input_cell},
+  };
+}
+
+/// What came out. Always in the table, unless no case has a value.
+std::vector<ColumnRule> result_rules() {
+  return {
+      {"time_ms", time_cell},
+      {"tflops", [](const CaseRecord& c) { return digits_of(c.tflops, 4); }},
+      {"bound_tflops",
+       [](const CaseRecord& c) { return c.bound ? significant(c.bound->tflops, 4) : ""; }},
+      {"bound_by",
+       [](const CaseRecord& c) { return std::string(c.bound ? name_of(c.bound->binding) : ""); }},
+      {"speedup",
+       [](const CaseRecord& c) { return c.speedup ? significant(c.speedup->ratio, 3) : ""; }},
+      {"memory", memory_cell},
+      {"unfused_memory", unfused_memory_cell},
+      {"rel_l1 %", rel_l1_percent_cell("o")},
+      {"dq_rel_l1 %", rel_l1_percent_cell("dq")},
+      {"dk_rel_l1 %", rel_l1_percent_cell("dk")},
+      {"dv_rel_l1 %", rel_l1_percent_cell("dv")},
+      {"rel_l2", worst_error_cell(&Accuracy::rel_l2)},
+      {"max_abs", worst_error_cell(&Accuracy::max_abs)},
+      {"error_ratio", worst_error_ratio_cell},
+      {"status", [](const CaseRecord& c) { return std::string(name_of(c.status)); }},
+  };
+}
+
+TextColumn make_column(const ColumnRule& rule, const std::vector<CaseRecord>& cases) {
+  TextColumn column;
+  column.title = rule.title;
+  for (const CaseRecord& record : cases) column.cells.push_back(rule.cell(record));
+  column.right_aligned = rule.title != "kernel" && rule.title != "input" &&
+                         rule.title != "bound_by" && rule.title != "status";
+  return column;
+}
+
+bool is_constant(const TextColumn& column) {
+  return std::adjacent_find(column.cells.begin(), column.cells.end(), std::not_equal_to<>()) ==
+         column.cells.end();
+}
+
+bool has_no_value(const TextColumn& column) {
+  return std::all_of(column.cells.begin(), column.cells.end(),
+                     [](const std::string& cell) { return cell.empty(); });
+}
+
+bool is_self_attention(const std::vector<CaseRecord>& cases) {
+  return std::all_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
+    return record.problem.seqlen_q == record.problem.seqlen_k;
+  });
+}
+
+/// Of the columns that do not explain themselves.
+std::string legend_of(const std::vector<CaseRecord>& cases) {
+  const auto any = [&](auto holds) { return std::any_of(cases.begin(), cases.end(), holds); };
+  std::string legend;
+  const auto bounded = std::find_if(cases.begin(), cases.end(),
+                                    [](const CaseRecord& c) { return c.bound.has_value(); });
+  if (bounded != cases.end()) {
+    legend += fmt::format(
+        "bound_tflops is what the counts allow a {} at most, bound_by what it runs out of; neither "
+        "is measured\n",
+        bounded->bound->chip);
+  }
+  if (any([](const CaseRecord& c) { return c.memory_bytes && c.memory_bytes->unfused; })) {
+    legend += "unfused_memory is predicted, of the unfused computation in fp16\n";
+  }
+  if (any([](const CaseRecord& c) { return !accuracies_of(c).empty(); })) {
+    legend += fmt::format("error_ratio is {}\n", kErrorRatioMeaning);
+  }
+  if (any([](const CaseRecord& c) { return c.gradient_accuracy.has_value(); })) {
+    legend +=
+        "rel_l2, max_abs and error_ratio of a backward pass are the largest of its gradients'\n";
+  }
+  return legend;
+}
+
+std::string head_of(const RunRecord& run, const std::vector<std::string>& constants) {
+  const DeviceInfo& device = run.environment.device;
+  std::string head = device.name;
+  if (device.kind == DeviceKind::kEmulated) {
+    head += fmt::format(" (emulated, {} arithmetic)", device.arithmetic);
+  }
+  for (const std::string& constant : constants) head += ", " + constant;
+  return head + "\n" + legend_of(run.cases) + "\n";
+}
+
+}  // namespace
+
+std::string format_case_table(const RunRecord& run, TableStyle style) {
+  std::vector<std::string> constants;
+  std::vector<TextColumn> columns;
+  const bool is_self = is_self_attention(run.cases);
+  for (const ColumnRule& rule : problem_rules()) {
+    TextColumn column = make_column(rule, run.cases);
+    if (has_no_value(column)) continue;
+    if (rule.title == "seqlen_k" && is_self) {
+      constants.push_back("seqlen_k = seqlen_q");
+    } else if (!is_constant(column)) {
+      columns.push_back(std::move(column));
+    } else {
+      constants.push_back(fmt::format("{} {}", rule.title, column.cells.front()));
+    }
+  }
+  for (const ColumnRule& rule : result_rules()) {
+    TextColumn column = make_column(rule, run.cases);
+    if (has_no_value(column)) continue;
+    std::replace(column.cells.begin(), column.cells.end(), std::string(), std::string(kNoValue));
+    columns.push_back(std::move(column));
+  }
+  return head_of(run, constants) + format_columns(columns, style);
+}
+
+}  // namespace sparkbench

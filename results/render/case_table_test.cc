@@ -1,0 +1,146 @@
+#include "results/render/case_table.h"
+
+#include <gtest/gtest.h>
+
+#include <limits>
+
+#include "results/record/test_run.h"
+
+namespace sparkbench {
+namespace {
+
+std::string terminal_table(const RunRecord& run) {
+  return format_case_table(run, TableStyle::kTerminal);
+}
+
+bool contains(const std::string& text, std::string_view part) {
+  return text.find(part) != std::string::npos;
+}
+
+TEST(CaseTable, ShowsWhatVariesAndPutsConstantsAtItsHead) {
+  EXPECT_EQ(
+      terminal_table(sample_run()),
+      "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_k = seqlen_q, dropout 0.1, "
+      "batch 1, heads 2\n"
+      "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
+      "\n"
+      "kernel         seqlen_q  causal    memory  rel_l1 %    rel_l2   max_abs  error_ratio  "
+      "status\n"
+      "-------------  --------  ------  --------  --------  --------  --------  -----------  "
+      "---------\n"
+      "volta-fp32acc       128   false   129 KiB    0.0400  5.00e-04  2.00e-04        0.500  ok\n"
+      "volta-fp16acc       128   false   129 KiB     0.160  2.00e-03  8.00e-04        0.900  ok\n"
+      "unfused-fp16        128   false   129 KiB    0.0800  1.00e-03  4.00e-04         1.00  ok\n"
+      "volta-fp32acc       200    true   202 KiB    0.0100  1.25e-04  5.00e-05        0.500  ok\n"
+      "volta-fp16acc       200    true   202 KiB    0.0400  5.00e-04  2.00e-04        0.900  ok\n"
+      "unfused-fp16        200    true   202 KiB    0.0200  2.50e-04  1.00e-04         1.00  ok\n"
+      "volta-fp16acc     16384   false  16.1 MiB         -         -         -            -  "
+      "skipped\n"
+      "volta-fp16acc       256   false   258 KiB         -         -         -            -  "
+      "failed\n"
+      "volta-fp16acc        64   false  64.5 KiB       nan       nan       nan            -  "
+      "incorrect\n");
+}
+
+TEST(CaseTable, ShowsTimesWhereThereAreAnyAndMarksThoseThatAreInvalid) {
+  RunRecord run = sample_run();
+  run.cases = {sample_timed_case(), sample_timed_case()};
+  run.cases[1].valid = false;
+  run.cases[1].tflops.reset();
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table, "         time_ms  tflops  speedup    memory  unfused_memory  "))
+      << table;
+  EXPECT_TRUE(contains(table, "          0.8240   83.50     7.92  1.00 MiB        33.0 MiB  "))
+      << table;
+  EXPECT_TRUE(contains(table, "\n0.8240 (invalid)       -     7.92  1.00 MiB        33.0 MiB  "))
+      << table;
+  EXPECT_TRUE(contains(table, "kernel volta-fp32acc, pass fwd")) << table;
+}
+
+TEST(CaseTable, ShowsTheBoundOfAnEmulatedDeviceAndSaysThatItIsOne) {
+  RunRecord run = sample_run();
+  run.cases = {sample_emulated_case(), sample_run().cases[2]};
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table,
+                       "\nbound_tflops is what the counts allow a V100-SXM2 at most, bound_by what "
+                       "it runs out of; neither is measured\nerror_ratio is "))
+      << table;
+  EXPECT_TRUE(contains(table, "bound_tflops  bound_by   memory  ")) << table;
+  EXPECT_TRUE(contains(table, "       98.50  tensor    129 KiB  ")) << table;
+  EXPECT_TRUE(contains(table, "           -  -         129 KiB  ")) << table;
+}
+
+TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernelsAndSaysWhatItIs) {
+  RunRecord run = sample_run();
+  run.cases = {sample_emulated_case(), sample_emulated_case()};
+  EXPECT_FALSE(contains(terminal_table(run), "unfused_memory"));
+  run.cases[0].memory_bytes->unfused = std::uint64_t{8} << 30;
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(
+      contains(table, "\nunfused_memory is predicted, of the unfused computation in fp16\n"))
+      << table;
+  EXPECT_TRUE(contains(table, "129 KiB        8.00 GiB  ")) << table;
+  EXPECT_TRUE(contains(table, "129 KiB               -  ")) << table;
+}
+
+TEST(CaseTable, ShowsTheKeysWhereTheirNumberDiffersFromTheQueries) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) record.problem.seqlen_k = 131;
+  EXPECT_TRUE(contains(terminal_table(run), ", seqlen_k 131,"));
+  run.cases[0].problem.seqlen_k = 132;
+  EXPECT_TRUE(contains(terminal_table(run), "seqlen_q  seqlen_k  causal"));
+}
+
+TEST(CaseTable, HasOnlyAHeadWithoutCases) {
+  RunRecord run = sample_run();
+  run.cases.clear();
+  EXPECT_EQ(terminal_table(run), "V100 (emulated, volta arithmetic)\n\n");
+}
+
+TEST(CaseTable, NamesAGpuByItsNameAlone) {
+  RunRecord run;
+  run.environment.device.name = "Tesla V100-SXM2-16GB";
+  run.environment.device.kind = DeviceKind::kGpu;
+  run.environment.device.arithmetic = "native";
+  EXPECT_EQ(terminal_table(run), "Tesla V100-SXM2-16GB\n\n");
+}
+
+TEST(CaseTable, ShowsTheErrorOfEachGradientAndTheLargestOfOtherMetrics) {
+  RunRecord run = sample_backward_run();
+  run.cases.resize(2);
+  EXPECT_EQ(terminal_table(run),
+            "V100 (emulated, volta arithmetic), pass bwd, head_dim 64, seqlen_q 128, "
+            "seqlen_k = seqlen_q, causal false, dropout 0.1, batch 1, heads 2\n"
+            "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
+            "rel_l2, max_abs and error_ratio of a backward pass are the largest of its "
+            "gradients'\n"
+            "\n"
+            "kernel          memory  dq_rel_l1 %  dk_rel_l1 %  dv_rel_l1 %    rel_l2   max_abs  "
+            "error_ratio  status\n"
+            "-------------  -------  -----------  -----------  -----------  --------  --------  "
+            "-----------  ------\n"
+            "volta-fp32acc  129 KiB       0.0400       0.0800       0.0200  1.00e-03  4.00e-04  "
+            "      0.500  ok\n"
+            "volta-fp16acc  129 KiB        0.160        0.320       0.0800  4.00e-03  1.60e-03  "
+            "      0.900  ok\n");
+}
+
+TEST(CaseTable, ShowsForwardAndBackwardCasesSideBySide) {
+  RunRecord run = sample_backward_run();
+  run.cases = {sample_run().cases[0], run.cases[0]};
+  run.cases[1].gradient_accuracy->dv.max_abs = std::numeric_limits<double>::quiet_NaN();
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table, "pass   memory  rel_l1 %  dq_rel_l1 %  dk_rel_l1 %")) << table;
+  EXPECT_TRUE(contains(table, "fwd  129 KiB    0.0400            -            -")) << table;
+  EXPECT_TRUE(contains(table, "bwd  129 KiB         -       0.0400       0.0800")) << table;
+  EXPECT_TRUE(contains(table, "1.00e-03       nan")) << table;
+}
+
+TEST(CaseTable, IsMarkdownOnRequest) {
+  const std::string table = format_case_table(sample_run(), TableStyle::kMarkdown);
+  EXPECT_TRUE(contains(table, "\n| kernel        | seqlen_q | causal |")) << table;
+  EXPECT_TRUE(contains(table, "\n| ------------- | -------: | -----: |")) << table;
+}
+
+}  // namespace
+}  // namespace sparkbench

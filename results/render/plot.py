@@ -1,0 +1,151 @@
+#!/usr/bin/env python3
+"""Plots a run of sparkbench: error, and throughput where there is any, over seqlen_q.
+
+    results/render/plot.py RUN [-o FILE]
+
+RUN is a run.json or a cases.csv. One panel per metric, pass and head_dim, one line per kernel. The
+points of a line at one seqlen_q (batch, mask, dropout, ...) are averaged, their range shaded. The
+error of a backward pass is that of its worst gradient.
+"""
+
+import argparse
+import csv
+import json
+import math
+import pathlib
+import sys
+from collections import defaultdict
+
+METRICS = {
+    "rel_l1": ("error, rel_l1 [%]", 100.0),
+    "tflops": ("throughput [TFLOP/s]", 1.0),
+}
+
+
+GRADIENTS = ("dq", "dk", "dv")
+
+
+def read_json(path):
+    """Flat rows, with the names of the CSV's columns."""
+    with open(path, encoding="utf-8") as file:
+        cases = json.load(file)["cases"]
+    rows = []
+    for case in cases:
+        accuracy = case["accuracy"] or {}
+        problem = case["problem"]
+        rows.append(
+            {
+                "kernel": case["kernel"],
+                "pass": problem["pass"],
+                "head_dim": problem["head_dim"],
+                "seqlen_q": problem["seqlen_q"],
+                "rel_l1": accuracy.get("rel_l1"),
+                **{f"{name}_rel_l1": accuracy.get(name, {}).get("rel_l1") for name in GRADIENTS},
+                "tflops": case["tflops"],
+            }
+        )
+    return rows
+
+
+def read_csv(path):
+    with open(path, newline="", encoding="utf-8") as file:
+        return list(csv.DictReader(file))
+
+
+def read_rows(path):
+    return read_csv(path) if path.suffix == ".csv" else read_json(path)
+
+
+def to_number(value):
+    """None for null, an empty cell, or what is not finite."""
+    number = float(value) if value not in (None, "") else math.nan
+    return number if math.isfinite(number) else None
+
+
+def value_of(row, metric):
+    """None where the row does not have the metric, or one of its gradients does not."""
+    if metric != "rel_l1" or row["pass"] == "fwd":
+        return to_number(row[metric])
+    errors = [to_number(row[f"{name}_rel_l1"]) for name in GRADIENTS]
+    return None if None in errors else max(errors)
+
+
+def collect(rows, metric):
+    """{(pass, head_dim): {kernel: {seqlen_q: [values]}}} of the rows that have the metric."""
+    factor = METRICS[metric][1]
+    panels = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
+    for row in rows:
+        value = value_of(row, metric)
+        if value is not None:
+            panel = (row["pass"], int(row["head_dim"]))
+            panels[panel][row["kernel"]][int(row["seqlen_q"])].append(factor * value)
+    return panels
+
+
+def draw_panel(axes, metric, panel, kernels):
+    for kernel, values_at in kernels.items():
+        points = sorted(values_at.items())
+        x = [seqlen for seqlen, _ in points]
+        means = [sum(values) / len(values) for _, values in points]
+        (line,) = axes.plot(x, means, marker="o", label=kernel)
+        low = [min(values) for _, values in points]
+        high = [max(values) for _, values in points]
+        axes.fill_between(x, low, high, alpha=0.15, color=line.get_color())
+    seqlens = sorted({seqlen for values_at in kernels.values() for seqlen in values_at})
+    axes.set_xscale("log", base=2)
+    axes.set_xticks(seqlens, labels=seqlens)
+    axes.set_ylim(bottom=0)
+    axes.set_title("{}, head_dim {}".format(*panel))
+    axes.set_xlabel("seqlen_q")
+    axes.set_ylabel(METRICS[metric][0])
+    axes.legend()
+    axes.grid(alpha=0.3)
+
+
+def draw(rows, pyplot):
+    """A row of panels per metric that any case has. Throws ValueError when there is none."""
+    panels = {metric: collect(rows, metric) for metric in METRICS}
+    panels = {metric: of_metric for metric, of_metric in panels.items() if of_metric}
+    if not panels:
+        raise ValueError("no case has an error or a throughput to plot")
+    columns = sorted({panel for of_metric in panels.values() for panel in of_metric})
+    figure, grid = pyplot.subplots(
+        len(panels),
+        len(columns),
+        figsize=(6 * len(columns), 4 * len(panels)),
+        squeeze=False,
+        layout="constrained",
+    )
+    for metric, axes_row in zip(panels, grid):
+        for panel, axes in zip(columns, axes_row):
+            draw_panel(axes, metric, panel, panels[metric].get(panel, {}))
+    return figure
+
+
+def load_pyplot():
+    try:
+        import matplotlib
+    except ImportError:
+        sys.exit("plot.py: matplotlib is missing; install it (apt install python3-matplotlib)")
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    return pyplot
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("run", type=pathlib.Path, help="run.json or cases.csv")
+    parser.add_argument("-o", "--output", type=pathlib.Path, help="default: RUN as .png")
+    arguments = parser.parse_args()
+    output = arguments.output or arguments.run.with_suffix(".png")
+    try:
+        rows = read_rows(arguments.run)
+        draw(rows, load_pyplot()).savefig(output)
+    except (OSError, ValueError, KeyError) as error:
+        sys.exit(f"plot.py: {arguments.run}: {error}")
+    print(output)
+
+
+if __name__ == "__main__":
+    main()

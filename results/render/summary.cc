@@ -1,0 +1,169 @@
+#include "results/render/summary.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "results/record/enum_names.h"
+#include "results/render/case_table.h"
+#include "results/render/number_format.h"
+#include "results/study/kernel_statistics.h"
+
+namespace sparkbench {
+namespace {
+
+std::string plural(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
+std::string speed_clause(const SpeedupMean& mean) {
+  const bool is_faster = mean.ratio >= 1.0;
+  const double times = is_faster ? mean.ratio : 1.0 / mean.ratio;
+  // The reciprocal keeps the relative doubt.
+  const std::string doubt =
+      mean.stdev ? fmt::format(" +- {}", significant(*mean.stdev / mean.ratio * times, 1)) : "";
+  return fmt::format("ran {}{} times {} than {} (geometric mean of {})", significant(times, 3),
+                     doubt, is_faster ? "faster" : "slower", mean.over, plural(mean.count, "case"));
+}
+
+/// Against the run's reference, or where it has none, against the measure that a case was judged
+/// by.
+std::string error_clause(const std::vector<CaseRecord>& cases, const std::string& kernel) {
+  if (const auto error = mean_error(cases, kernel)) {
+    return fmt::format("error {}x of {}'s", significant(error->ratio, 2), error->over);
+  }
+  if (const auto ratio = mean_error_ratio(cases, kernel)) {
+    return fmt::format("error {}x of the unfused computation's with the same accumulator",
+                       significant(*ratio, 2));
+  }
+  return "";
+}
+
+/// What cases say of one fused kernel, called `name`; "" when it has neither speed nor error.
+std::string kernel_sentence(const std::vector<CaseRecord>& cases, const std::string& kernel,
+                            const std::string& name) {
+  const auto speedup = mean_speedup(cases, kernel);
+  const std::string error = error_clause(cases, kernel);
+  if (!speedup) return error.empty() ? "" : fmt::format("{}: {};\n", name, error);
+  return fmt::format("{} {}{}{};\n", name, speed_clause(*speedup), error.empty() ? "" : ", ",
+                     error);
+}
+
+/// In the order of the passes' first cases.
+std::vector<std::vector<CaseRecord>> group_by_pass(const std::vector<CaseRecord>& cases) {
+  std::vector<std::vector<CaseRecord>> groups;
+  for (const CaseRecord& record : cases) {
+    const auto group = std::find_if(groups.begin(), groups.end(), [&](const auto& members) {
+      return members.front().problem.pass == record.problem.pass;
+    });
+    if (group == groups.end()) {
+      groups.push_back({record});
+    } else {
+      group->push_back(record);
+    }
+  }
+  return groups;
+}
+
+/// A code, its first message, and how many cases have it.
+struct Note {
+  std::string code;
+  std::string message;
+  int count = 0;
+};
+
+void add_note(std::vector<Note>& notes, const std::string& code, const std::string& message) {
+  const auto same_code = [&](const Note& note) { return note.code == code; };
+  auto note = std::find_if(notes.begin(), notes.end(), same_code);
+  if (note == notes.end()) note = notes.insert(notes.end(), {code, message, 0});
+  ++note->count;
+}
+
+std::vector<Note> collect_warnings(const std::vector<CaseRecord>& cases) {
+  std::vector<Note> notes;
+  for (const CaseRecord& record : cases) {
+    for (const Warning& warning : record.warnings) add_note(notes, warning.code, warning.message);
+  }
+  return notes;
+}
+
+std::vector<Note> collect_skips(const std::vector<CaseRecord>& cases) {
+  std::vector<Note> notes;
+  for (const CaseRecord& record : cases) {
+    if (record.status != Status::kSkipped || !record.reason) continue;
+    add_note(notes, record.reason->code, record.reason->message);
+  }
+  return notes;
+}
+
+std::string format_notes(std::string_view title, const std::vector<Note>& notes,
+                         std::string_view bullet) {
+  std::string text;
+  for (const Note& note : notes) {
+    text += fmt::format("{}{} {} ({}): {}\n", bullet, title, note.code, plural(note.count, "case"),
+                        note.message);
+  }
+  return text;
+}
+
+/// All of them in a file; on a terminal the first few.
+std::string format_failures(const std::vector<CaseRecord>& cases, TableStyle style) {
+  constexpr int kMostOnATerminal = 10;
+  const bool is_markdown = style == TableStyle::kMarkdown;
+  std::string text;
+  int count = 0;
+  for (const CaseRecord& record : cases) {
+    if (record.status != Status::kIncorrect && record.status != Status::kFailed) continue;
+    if (++count > kMostOnATerminal && !is_markdown) continue;
+    const std::string why =
+        record.reason ? fmt::format("{}: {}", record.reason->code, record.reason->message) : "";
+    text += fmt::format("{}{} {}  {}\n", is_markdown ? "- " : "", name_of(record.status), record.id,
+                        why);
+    text += is_markdown ? fmt::format("  repeat: `{}`\n", record.repro)
+                        : fmt::format("  repeat: {}\n", record.repro);
+  }
+  if (count > kMostOnATerminal && !is_markdown) {
+    text += fmt::format("and {} more; --md and --json name all\n", count - kMostOnATerminal);
+  }
+  return text;
+}
+
+}  // namespace
+
+std::string format_counts(const std::vector<CaseRecord>& cases) {
+  const auto count = [&](Status status) {
+    return std::count_if(cases.begin(), cases.end(),
+                         [status](const CaseRecord& record) { return record.status == status; });
+  };
+  return fmt::format("{} ok, {} incorrect, {} skipped, {} failed", count(Status::kOk),
+                     count(Status::kIncorrect), count(Status::kSkipped), count(Status::kFailed));
+}
+
+std::string format_closing_sentence(const RunRecord& run) {
+  std::string text;
+  const std::vector<std::vector<CaseRecord>> groups = group_by_pass(run.cases);
+  for (const std::vector<CaseRecord>& cases : groups) {
+    const std::string_view pass = name_of(cases.front().problem.pass);
+    for (const std::string& kernel : kernels_of(cases, Role::kFused)) {
+      const std::string name = groups.size() > 1 ? fmt::format("{} {}", kernel, pass) : kernel;
+      text += kernel_sentence(cases, kernel, name);
+    }
+  }
+  return text + format_counts(run.cases);
+}
+
+std::string format_summary(const RunRecord& run, TableStyle style) {
+  const std::string_view bullet = style == TableStyle::kMarkdown ? "- " : "";
+  const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
+                            format_notes("skipped", collect_skips(run.cases), bullet) +
+                            format_failures(run.cases, style);
+  return format_closing_sentence(run) + ".\n" + (notes.empty() ? "" : "\n") + notes;
+}
+
+std::string format_summary_markdown(const RunRecord& run) {
+  return fmt::format("# sparkbench {}\n\n{}\n{}", run.run.started_at,
+                     format_case_table(run, TableStyle::kMarkdown),
+                     format_summary(run, TableStyle::kMarkdown));
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,27 @@
+// How a sweep ends: a sentence, the warnings, and how to repeat each failure.
+#pragma once
+
+#include <string>
+
+#include "results/record/run_record.h"
+#include "results/render/text_table.h"
+
+namespace sparkbench {
+
+/// "45 ok, 0 incorrect, 2 skipped, 1 failed"
+std::string format_counts(const std::vector<CaseRecord>& cases);
+
+/// A line per fused kernel, and pass when there are several: "A ran 7.92 +- 0.03 times faster than
+/// B (geometric mean of 24 cases), error 0.58x of B's;", the speed only where there are valid
+/// times, errors in geometric mean of rel_l1, of a backward pass its worst gradient's; then
+/// format_counts(), without a newline.
+std::string format_closing_sentence(const RunRecord& run);
+
+/// The closing sentence; each warning once, with how many cases have it; and for each case that is
+/// incorrect or failed its reason and the command that repeats it.
+std::string format_summary(const RunRecord& run, TableStyle style);
+
+/// The contents of summary.md: a title, format_case_table() and format_summary().
+std::string format_summary_markdown(const RunRecord& run);
+
+}  // namespace sparkbench

@@ -1,0 +1,114 @@
+#include "results/render/summary.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+
+#include "results/record/test_run.h"
+#include "results/render/case_table.h"
+
+namespace sparkbench {
+namespace {
+
+TEST(Counts, NameEveryStatus) {
+  EXPECT_EQ(format_counts(sample_run().cases), "6 ok, 1 incorrect, 1 skipped, 1 failed");
+  EXPECT_EQ(format_counts({}), "0 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(ClosingSentence, TellsTheErrorWhereThereIsNoTime) {
+  EXPECT_EQ(format_closing_sentence(sample_run()),
+            "volta-fp32acc: error 0.50x of unfused-fp16's;\n"
+            "volta-fp16acc: error 2.0x of unfused-fp16's;\n"
+            "6 ok, 1 incorrect, 1 skipped, 1 failed");
+}
+
+TEST(ClosingSentence, TellsSpeedAndErrorWhereThereAreTimes) {
+  RunRecord run;
+  run.cases = {sample_timed_case(), sample_timed_case()};
+  EXPECT_EQ(format_closing_sentence(run),
+            "volta-fp32acc ran 7.92 +- 0.02 times faster than cublas-fp16 (geometric mean of 2 "
+            "cases), error 0.54x of the unfused computation's with the same accumulator;\n"
+            "2 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(ClosingSentence, TellsThePassesOfAMixedRunApart) {
+  RunRecord run = sample_run();
+  run.cases.resize(6);
+  for (const CaseRecord& record : sample_backward_run().cases) run.cases.push_back(record);
+  for (std::size_t i : {7, 10}) run.cases[i].gradient_accuracy->dk.rel_l1 *= 3.0;
+  EXPECT_EQ(format_closing_sentence(run),
+            "volta-fp32acc fwd: error 0.50x of unfused-fp16's;\n"
+            "volta-fp16acc fwd: error 2.0x of unfused-fp16's;\n"
+            "volta-fp32acc bwd: error 0.50x of unfused-fp16's;\n"
+            "volta-fp16acc bwd: error 6.0x of unfused-fp16's;\n"
+            "12 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(ClosingSentence, SaysSlowerForASpeedupBelowOne) {
+  RunRecord run;
+  run.cases = {sample_timed_case()};
+  run.cases[0].speedup = Speedup{"cublas-fp16", 0.5, std::nullopt};
+  run.cases[0].accuracy.reset();
+  EXPECT_EQ(format_closing_sentence(run),
+            "volta-fp32acc ran 2.00 times slower than cublas-fp16 (geometric mean of 1 case);\n"
+            "1 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(ClosingSentence, IsTheCountsWhenNothingElseIsKnown) {
+  EXPECT_EQ(format_closing_sentence(RunRecord()), "0 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(Summary, ListsWarningsOnceSkipsAndHowToRepeatEachFailure) {
+  EXPECT_EQ(format_summary(sample_run(), TableStyle::kTerminal),
+            format_closing_sentence(sample_run()) +
+                ".\n"
+                "\n"
+                "warning W-EMULATED-NO-TIME (6 cases): an emulated device has no time\n"
+                "skipped E-OUT-OF-MEMORY (1 case): needs 32 GiB of 16 GiB\n"
+                "failed volta-fp16acc/fwd/b1/h2/sq256/sk256/d64/full/p0.1  E-LAUNCH: misaligned "
+                "address\n"
+                "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 256\n"
+                "incorrect volta-fp16acc/fwd/b1/h2/sq64/sk64/d64/full/p0.1  E-INCORRECT: 3 "
+                "elements are not finite\n"
+                "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 64\n");
+}
+
+TEST(Summary, HasNothingButItsSentenceWhenAllIsWell) {
+  RunRecord run;
+  run.cases = {sample_emulated_case()};
+  run.cases[0].warnings.clear();
+  EXPECT_EQ(format_summary(run, TableStyle::kTerminal), format_closing_sentence(run) + ".\n");
+}
+
+TEST(Summary, IsAListInMarkdownBelowTitleAndTable) {
+  const std::string markdown = format_summary_markdown(sample_run());
+  EXPECT_EQ(markdown, "# sparkbench 2025-01-31T12:00:00Z\n\n" +
+                          format_case_table(sample_run(), TableStyle::kMarkdown) + "\n" +
+                          format_summary(sample_run(), TableStyle::kMarkdown));
+  EXPECT_NE(markdown.find("\n- warning W-EMULATED-NO-TIME"), std::string::npos);
+  EXPECT_NE(markdown.find("\n  repeat: `sparkbench run"), std::string::npos);
+}
+
+TEST(Summary, ListsTenFailuresOnATerminalAndAllInMarkdown) {
+  RunRecord run = sample_run();
+  const CaseRecord incorrect =
+      *std::find_if(run.cases.begin(), run.cases.end(),
+                    [](const CaseRecord& record) { return record.status == Status::kIncorrect; });
+  run.cases.assign(12, incorrect);
+  const auto repeats = [](const std::string& text) {
+    int count = 0;
+    for (std::size_t at = text.find("repeat:"); at != std::string::npos;
+         at = text.find("repeat:", at + 1)) {
+      ++count;
+    }
+    return count;
+  };
+  const std::string terminal = format_summary(run, TableStyle::kTerminal);
+  EXPECT_EQ(repeats(terminal), 10);
+  EXPECT_NE(terminal.find("\nand 2 more; --md and --json name all\n"), std::string::npos)
+      << terminal;
+  EXPECT_EQ(repeats(format_summary(run, TableStyle::kMarkdown)), 12);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,118 @@
+#include "results/store/csv.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "results/record/enum_names.h"
+#include "results/record/record_fields.h"
+#include "results/store/shortest.h"
+
+namespace sparkbench {
+namespace {
+
+struct Cell {
+  std::string column;
+  std::string text;  // empty for null
+};
+using Row = std::vector<Cell>;
+
+std::string text_of(const std::string& value) { return value; }
+std::string text_of(const Warning& warning) { return warning.code; }
+std::string text_of(bool value) { return value ? "true" : "false"; }
+std::string text_of(std::integral auto value) { return std::to_string(value); }
+std::string text_of(std::floating_point auto value) { return shortest(value); }
+
+template <class T>
+requires std::is_enum_v<T> std::string text_of(T value) { return std::string(name_of(value)); }
+
+template <class T>
+std::string text_of(const std::optional<T>& value) {
+  return value ? text_of(*value) : std::string();
+}
+
+template <class T>
+std::string text_of(const std::vector<T>& values) {
+  std::string text;
+  for (const T& value : values) {
+    if (!text.empty()) text += ';';
+    text += text_of(value);
+  }
+  return text;
+}
+
+bool names_its_leaves_alone(std::string_view group) {
+  return group == "problem" || group == "accuracy";
+}
+
+constexpr std::array<std::string_view, 11> kGradientColumns = {
+    "max_abs",   "mean_abs",           "rel_l1",     "rel_l2",
+    "max_rel",   "cosine_diff",        "nonfinite",  "error_ratio",
+    "mask_hash", "bitwise_repeatable", "output_hash"};
+
+/// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
+bool is_left_out(std::string_view group, std::string_view leaf) {
+  if (group != "dq" && group != "dk" && group != "dv") return leaf == "samples";
+  return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
+         kGradientColumns.end();
+}
+
+/// Appends the cells of `value`, or empty ones of the same columns when it is null.
+template <class T>
+void append_cells(const std::string& name, const T* value, Row& row) {
+  if constexpr (IsOptional<T>::value) {
+    using Value = typename T::value_type;
+    append_cells<Value>(name, value != nullptr && *value ? &**value : nullptr, row);
+  } else if constexpr (Record<T>) {
+    const T blank{};
+    const std::string prefix =
+        name.empty() || names_its_leaves_alone(name) ? std::string() : name + "_";
+    visit_fields(value != nullptr ? *value : blank, [&](const char* leaf, const auto& field) {
+      if (is_left_out(name, leaf)) return;
+      append_cells(prefix + leaf, value != nullptr ? &field : nullptr, row);
+    });
+  } else {
+    row.push_back({name, value != nullptr ? text_of(*value) : std::string()});
+  }
+}
+
+Row row_of(const CaseRecord& record, const RunInfo& run) {
+  Row row;
+  append_cells("", &record, row);
+  for (const auto& [key, value] : run.tags) row.push_back({"tag_" + key, value});
+  return row;
+}
+
+/// RFC 4180: quoted when it holds a comma, a quote or a line break; quotes doubled.
+std::string quoted(const std::string& text) {
+  if (text.find_first_of(",\"\r\n") == std::string::npos) return text;
+  std::string quotes_doubled;
+  for (const char character : text) {
+    if (character == '"') quotes_doubled += '"';
+    quotes_doubled += character;
+  }
+  return "\"" + quotes_doubled + "\"";
+}
+
+std::string line_of(const Row& row, std::string Cell::*part) {
+  std::string line;
+  for (const Cell& cell : row) {
+    if (&cell != row.data()) line += ',';
+    line += quoted(cell.*part);
+  }
+  return line + "\n";
+}
+
+}  // namespace
+
+std::string cases_to_csv(const RunRecord& run) {
+  std::string csv = line_of(row_of({}, run.run), &Cell::column);
+  for (const CaseRecord& record : run.cases) csv += line_of(row_of(record, run.run), &Cell::text);
+  return csv;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,18 @@
+// Cases as CSV (RFC 4180, newline "\n"): a row per case, the columns in the order of
+// record_fields.h, then a column "tag_<key>" per tag of the run.
+//   A leaf is named after its group, "time_ms_median"; `problem` and `accuracy` leave theirs out.
+//   Null is empty; floats are the shortest text that reads back equal; lists are joined by ';'
+//   (warnings by their codes). Of a gradient there are the columns that compare cases, "dq_rel_l1";
+//   the rest and the samples are in the JSON only.
+#pragma once
+
+#include <string>
+
+#include "results/record/run_record.h"
+
+namespace sparkbench {
+
+/// A header and a line per case.
+std::string cases_to_csv(const RunRecord& run);
+
+}  // namespace sparkbench

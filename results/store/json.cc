@@ -1,0 +1,173 @@
+#include "results/store/json.h"
+
+#include <fmt/core.h>
+
+#include <cmath>
+#include <limits>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "results/record/enum_names.h"
+#include "results/record/record_fields.h"
+#include "results/store/shortest.h"
+
+namespace sparkbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+using StringMap = std::map<std::string, std::string>;
+
+template <class T>
+Json to_json(const T& value) {
+  if constexpr (IsOptional<T>::value) {
+    return value ? to_json(*value) : Json(nullptr);
+  } else if constexpr (IsVector<T>::value) {
+    Json array = Json::array();
+    for (const auto& item : value) array.push_back(to_json(item));
+    return array;
+  } else if constexpr (Record<T>) {
+    Json object = Json::object();
+    visit_fields(value, [&object](const char* name, const auto& field) {
+      Json& member = object[name];  // null until an alternative has a value
+      if (member.is_null()) member = to_json(field);
+    });
+    return object;
+  } else if constexpr (std::is_enum_v<T>) {
+    return name_of(value);
+  } else if constexpr (std::is_floating_point_v<T>) {
+    if (!std::isfinite(value)) return nullptr;
+    if constexpr (std::is_same_v<T, float>) return widen_as_written(value);
+    return value;
+  } else {
+    return value;
+  }
+}
+
+[[noreturn]] void reject(const std::string& path, std::string_view wrong) {
+  throw std::invalid_argument(fmt::format("{}: {}", path.empty() ? "document" : path, wrong));
+}
+
+void require(bool holds, const std::string& path, std::string_view type, const Json& json) {
+  if (!holds) reject(path, fmt::format("expected {}, found {}", type, json.type_name()));
+}
+
+template <std::integral T>
+T read_integer(const Json& json, const std::string& path) {
+  require(json.is_number_integer(), path, "an integer", json);
+  const bool fits = json.is_number_unsigned() ? std::in_range<T>(json.template get<std::uint64_t>())
+                                              : std::in_range<T>(json.template get<std::int64_t>());
+  if (!fits) reject(path, fmt::format("{} is out of range", json.dump()));
+  return json.template get<T>();
+}
+
+void read(const Json& json, const std::string& path, std::string& value) {
+  require(json.is_string(), path, "a string", json);
+  value = json.get<std::string>();
+}
+
+void read(const Json& json, const std::string& path, bool& value) {
+  require(json.is_boolean(), path, "a boolean", json);
+  value = json.get<bool>();
+}
+
+template <std::floating_point T>
+void read(const Json& json, const std::string& path, T& value) {
+  if (json.is_null()) {
+    value = std::numeric_limits<T>::quiet_NaN();
+    return;
+  }
+  require(json.is_number(), path, "a number", json);
+  value = json.template get<T>();
+}
+
+void read(const Json& json, const std::string& path, StringMap& value) {
+  require(json.is_object(), path, "an object", json);
+  value.clear();
+  for (const auto& [key, item] : json.items())
+    read(item, fmt::format("{}.{}", path, key), value[key]);
+}
+
+template <std::integral T>
+void read(const Json& json, const std::string& path, T& value) {
+  value = read_integer<T>(json, path);
+}
+
+template <class T>
+requires std::is_enum_v<T>
+void read(const Json& json, const std::string& path, T& value) {
+  require(json.is_string(), path, "a string", json);
+  try {
+    parse_name(json.get<std::string>(), value);
+  } catch (const std::invalid_argument& error) {
+    reject(path, error.what());
+  }
+}
+
+template <class T>
+void read(const Json& json, const std::string& path, std::optional<T>& value);
+template <class T>
+void read(const Json& json, const std::string& path, std::vector<T>& value);
+
+template <Record T>
+void read(const Json& json, const std::string& path, T& value) {
+  require(json.is_object(), path, "an object", json);
+  visit_fields(value, [&](const char* name, auto& field) {
+    const std::string field_path = path.empty() ? name : path + "." + name;
+    const auto found = json.find(name);
+    if (found != json.end()) return read(*found, field_path, field);
+    // What an earlier minor version did not write is not known.
+    using Field = std::remove_cvref_t<decltype(field)>;
+    if constexpr (!IsOptional<Field>::value) reject(field_path, "is missing");
+  });
+}
+
+/// Whether `json` may be a T; false when it is what an alternative to T looks like.
+template <class T>
+bool may_be(const Json& json) {
+  const bool is_of_gradients = json.is_object() && json.contains("dq");
+  if constexpr (std::is_same_v<T, GradientAccuracy>) return is_of_gradients;
+  return !std::is_same_v<T, Accuracy> || !is_of_gradients;
+}
+
+template <class T>
+void read(const Json& json, const std::string& path, std::optional<T>& value) {
+  value.reset();
+  if (!json.is_null() && may_be<T>(json)) read(json, path, value.emplace());
+}
+
+template <class T>
+void read(const Json& json, const std::string& path, std::vector<T>& value) {
+  require(json.is_array(), path, "an array", json);
+  value.assign(json.size(), T());
+  for (std::size_t i = 0; i < json.size(); ++i) {
+    read(json[i], fmt::format("{}[{}]", path, i), value[i]);
+  }
+}
+
+template <Record T>
+T read_text(std::string_view text) {
+  T record;
+  try {
+    read(Json::parse(text), "", record);
+  } catch (const Json::parse_error& error) {
+    throw std::invalid_argument(fmt::format("not JSON: {}", error.what()));
+  }
+  return record;
+}
+
+std::string dump(const Json& json, int indent) {
+  // A message may quote a path that is not UTF-8; a record is not lost over it.
+  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+}
+
+}  // namespace
+
+std::string run_to_json(const RunRecord& run) { return dump(to_json(run), 2) + "\n"; }
+
+std::string case_to_json(const CaseRecord& record) { return dump(to_json(record), -1); }
+
+RunRecord run_from_json(std::string_view text) { return read_text<RunRecord>(text); }
+
+CaseRecord case_from_json(std::string_view text) { return read_text<CaseRecord>(text); }
+
+}  // namespace sparkbench

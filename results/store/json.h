@@ -1,0 +1,22 @@
+// Records as JSON and back. The format is results/sparkbench.run.schema.json.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "results/record/run_record.h"
+
+namespace sparkbench {
+
+/// run.json: indented by two spaces, with a newline at the end.
+std::string run_to_json(const RunRecord& run);
+
+/// One line without a newline: a line of cases.jsonl.
+std::string case_to_json(const CaseRecord& record);
+
+/// Throws std::invalid_argument, naming the field, when the text is not JSON, a field is missing,
+/// or has another type. Fields that are not known are ignored: a later minor version wrote them.
+RunRecord run_from_json(std::string_view text);
+CaseRecord case_from_json(std::string_view text);
+
+}  // namespace sparkbench

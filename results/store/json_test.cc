@@ -1,0 +1,228 @@
+#include "results/store/json.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <functional>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+
+#include "results/record/test_run.h"
+#include "results/store/schema_check.h"
+
+namespace sparkbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+std::string schema_text() {
+  std::ifstream file(SPARKBENCH_RUN_SCHEMA);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string error_of(const Json& json) {
+  try {
+    run_from_json(json.dump());
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+/// The first case with a bound.
+Json& emulated_case(Json& run) {
+  return *std::find_if(run["cases"].begin(), run["cases"].end(),
+                       [](const Json& record) { return !record["bound"].is_null(); });
+}
+
+RunRecord complete_run() {
+  RunRecord run = sample_run();
+  run.cases.push_back(sample_emulated_case());
+  run.cases.push_back(sample_timed_case());
+  const RunRecord backward = sample_backward_run();
+  run.cases.insert(run.cases.end(), backward.cases.begin(), backward.cases.end());
+  run.method.deterministic = backward.method.deterministic;
+  return run;
+}
+
+TEST(Json, ReadsBackEqual) {
+  const std::string text = run_to_json(complete_run());
+  EXPECT_EQ(run_to_json(run_from_json(text)), text);
+  for (const CaseRecord& record : complete_run().cases) {
+    const std::string line = case_to_json(record);
+    EXPECT_EQ(line.find('\n'), std::string::npos);
+    EXPECT_EQ(case_to_json(case_from_json(line)), line);
+  }
+}
+
+TEST(Json, KeepsEveryFieldOfARecord) {
+  const CaseRecord record = sample_timed_case();
+  const CaseRecord copy = case_from_json(case_to_json(record));
+  EXPECT_EQ(copy.id, record.id);
+  EXPECT_EQ(copy.problem.seed, 0xFEDCBA9876543210u);
+  EXPECT_EQ(copy.problem.dropout_p, 0.1f);
+  EXPECT_EQ(copy.problem.causal, true);
+  EXPECT_EQ(copy.accumulator, Accumulator::kFp32);
+  EXPECT_EQ(copy.time_ms.value().samples, record.time_ms->samples);
+  EXPECT_EQ(copy.accuracy.value().worst_index, record.accuracy->worst_index);
+  EXPECT_EQ(copy.warnings.at(0).message, record.warnings[0].message);
+  EXPECT_EQ(copy.emulation.has_value(), false);
+  EXPECT_EQ(copy.clock_mhz.value().samples, record.clock_mhz->samples);
+  EXPECT_EQ(copy.sampling.value().median_error, 0.002);
+  EXPECT_EQ(copy.memory_bytes.value().unfused, 33u << 20);
+  EXPECT_EQ(copy.speedup.value().over, "cublas-fp16");
+  EXPECT_EQ(copy.speedup->interleaved, true);
+  EXPECT_EQ(copy.accuracy->output_hash, "cbf29ce484222325");
+  EXPECT_EQ(copy.device, "cuda:3");
+  EXPECT_EQ(copy.position, 17u);
+  EXPECT_EQ(copy.elapsed_s, 1.5);
+  EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().ballots, 7u);
+}
+
+TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
+  const Bound bound = case_from_json(case_to_json(sample_emulated_case())).bound.value();
+  EXPECT_EQ(bound.chip, "V100-SXM2");
+  EXPECT_EQ(bound.sm_count, 80);
+  EXPECT_EQ(bound.clock_mhz, 1530);
+  EXPECT_EQ(bound.least_ms.tensor, 0.5);
+  EXPECT_EQ(bound.least_ms.hbm, 0.03125);
+  EXPECT_EQ(bound.binding, Resource::kTensor);
+  EXPECT_EQ(bound.tflops, 98.5);
+  EXPECT_EQ(bound.scaled_from_sample, true);
+  EXPECT_FALSE(case_from_json(case_to_json(sample_timed_case())).bound.has_value());
+}
+
+TEST(Json, WritesTheAccuracyOfTheGradientsInPlaceOfTheOutputs) {
+  const CaseRecord record = sample_backward_run().cases.at(0);
+  const Json json = Json::parse(case_to_json(record));
+  EXPECT_EQ(json["accuracy"].size(), 3u);
+  EXPECT_EQ(json["accuracy"]["dk"]["output"], "dk");
+  EXPECT_EQ(json["accuracy"]["dk"]["output_hash"], record.gradient_accuracy->dk.output_hash);
+  EXPECT_FALSE(json.contains("gradient_accuracy"));
+  const CaseRecord copy = case_from_json(case_to_json(record));
+  EXPECT_FALSE(copy.accuracy.has_value());
+  EXPECT_EQ(copy.gradient_accuracy.value().dk.rel_l1, record.gradient_accuracy->dk.rel_l1);
+}
+
+TEST(Json, ReadsNeitherAccuracyWhereThereIsNone) {
+  CaseRecord record = sample_backward_run().cases.at(0);
+  record.gradient_accuracy.reset();
+  EXPECT_TRUE(Json::parse(case_to_json(record))["accuracy"].is_null());
+  EXPECT_TRUE(accuracies_of(case_from_json(case_to_json(record))).empty());
+}
+
+TEST(Json, TellsWhetherTheRunWasDeterministic) {
+  EXPECT_TRUE(Json::parse(run_to_json(sample_run()))["method"]["deterministic"].is_null());
+  RunRecord run = sample_backward_run();
+  run.method.deterministic = true;
+  EXPECT_EQ(run_from_json(run_to_json(run)).method.deterministic, true);
+}
+
+TEST(Json, MatchesTheSchema) {
+  EXPECT_EQ(schema_violations(schema_text(), run_to_json(complete_run())),
+            std::vector<std::string>());
+  EXPECT_EQ(schema_violations(schema_text(), run_to_json(RunRecord())), std::vector<std::string>());
+}
+
+TEST(Json, DoesNotMatchTheSchemaWhenAFieldIsGoneAddedOrWrong) {
+  const Json good = Json::parse(run_to_json(complete_run()));
+  const std::vector<std::function<void(Json&)>> damages = {
+      [](Json& run) { run.erase("method"); },
+      [](Json& run) { run["cases"][0].erase("speedup"); },
+      [](Json& run) { run["cases"][0]["extra"] = 1; },
+      [](Json& run) { run["cases"][0]["status"] = "fine"; },
+      [](Json& run) { run["cases"][0]["problem"]["batch"] = 0; },
+      [](Json& run) { run["cases"][0]["accuracy"]["max_abs"] = "small"; },
+      [](Json& run) { run["cases"][0]["time_ms"] = 0; },
+      [](Json& run) { run["cases"][0].erase("bound"); },
+      [](Json& run) { emulated_case(run)["bound"].erase("least_ms"); },
+      [](Json& run) { emulated_case(run)["bound"]["binding"] = "memory"; },
+      [](Json& run) { emulated_case(run)["bound"]["least_ms"]["issue"] = nullptr; },
+      [](Json& run) { run["schema"]["version"] = "2.0.0"; },
+      [](Json& run) { run["cases"].back()["accuracy"].erase("dv"); },
+      [](Json& run) { run["cases"].back()["accuracy"]["o"] = run["cases"][0]["accuracy"]; },
+      [](Json& run) { run["cases"].back()["accuracy"]["dq"].erase("output_hash"); },
+      [](Json& run) { run["cases"].back()["problem"]["pass"] = "both"; },
+      [](Json& run) { run["method"]["deterministic"] = "yes"; },
+  };
+  for (std::size_t i = 0; i < damages.size(); ++i) {
+    Json damaged = good;
+    damages[i](damaged);
+    EXPECT_EQ(schema_violations(schema_text(), damaged.dump()).size(), 1u) << "damage " << i;
+  }
+}
+
+TEST(Json, WritesNullForWhatIsNotKnownAndWhatIsNotFinite) {
+  RunRecord run = sample_run();
+  const Json json = Json::parse(run_to_json(run));
+  EXPECT_TRUE(json["run"]["finished_at"].is_null());
+  EXPECT_TRUE(json["cases"][0]["time_ms"].is_null());
+  EXPECT_EQ(json["cases"][0]["warnings"][0]["code"], "W-EMULATED-NO-TIME");
+  const Json& incorrect = json["cases"].back();
+  EXPECT_TRUE(incorrect["accuracy"]["max_abs"].is_null());
+  EXPECT_TRUE(std::isnan(run_from_json(run_to_json(run)).cases.back().accuracy.value().max_abs));
+}
+
+TEST(Json, WritesNumbersAsTheyWereTyped) {
+  const Json json = Json::parse(run_to_json(sample_run()));
+  EXPECT_EQ(json["cases"][0]["problem"]["dropout_p"].dump(), "0.1");
+  EXPECT_EQ(json["run"]["seed"].dump(), "18364758544493064720");
+}
+
+TEST(Json, IsPrettyInFilesAndSurvivesTextThatIsNotUtf8) {
+  RunRecord run = sample_run();
+  run.run.argv = {"\xff"};
+  const std::string text = run_to_json(run);
+  EXPECT_EQ(text.substr(0, 14), "{\n  \"schema\": ");
+  EXPECT_EQ(text.back(), '\n');
+  EXPECT_EQ(run_from_json(text).run.argv.at(0), "\xEF\xBF\xBD");
+}
+
+TEST(Json, NamesTheFieldThatIsWrong) {
+  const Json good = Json::parse(run_to_json(sample_run()));
+  Json bad = good;
+  bad["cases"][2]["problem"].erase("batch");
+  EXPECT_EQ(error_of(bad), "cases[2].problem.batch: is missing");
+  bad = good;
+  bad["cases"][0]["flops"] = "many";
+  EXPECT_EQ(error_of(bad), "cases[0].flops: expected an integer, found string");
+  bad = good;
+  bad["cases"][0]["flops"] = -1;
+  EXPECT_EQ(error_of(bad), "cases[0].flops: -1 is out of range");
+  bad = good;
+  bad["cases"][0]["problem"]["batch"] = 5'000'000'000;
+  EXPECT_EQ(error_of(bad), "cases[0].problem.batch: 5000000000 is out of range");
+  bad = good;
+  bad["cases"][0]["status"] = "fine";
+  EXPECT_EQ(error_of(bad), "cases[0].status: unknown name 'fine'");
+  bad = good;
+  bad["run"]["tags"] = {{"host", 1}};
+  EXPECT_EQ(error_of(bad), "run.tags.host: expected a string, found number");
+  bad = Json::parse(run_to_json(sample_backward_run()));
+  bad["cases"][0]["accuracy"].erase("dk");
+  EXPECT_EQ(error_of(bad), "cases[0].accuracy.dk: is missing");
+  EXPECT_EQ(error_of(Json(3)), "document: expected an object, found number");
+}
+
+TEST(Json, IgnoresFieldsOfALaterVersion) {
+  Json json = Json::parse(run_to_json(sample_run()));
+  json["cases"][0]["added_later"] = 1;
+  EXPECT_EQ(error_of(json), "no error");
+}
+
+TEST(Json, TakesWhatAnEarlierVersionDidNotWriteForNotKnown) {
+  Json json = Json::parse(case_to_json(sample_timed_case()));
+  json.erase("position");
+  EXPECT_FALSE(case_from_json(json.dump()).position.has_value());
+}
+
+TEST(Json, RefusesTextThatIsNotJson) {
+  EXPECT_THROW(case_from_json("{\"id\": \"a"), std::invalid_argument);
+  EXPECT_THROW(case_from_json(""), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,117 @@
+#include "results/store/merge.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <set>
+#include <stdexcept>
+
+#include "results/record/case_id.h"
+#include "results/record/comparability.h"
+#include "results/store/stored_run.h"
+
+namespace sparkbench {
+namespace {
+
+using Texts = std::map<std::string, std::string>;
+
+constexpr const char* kShard = "shard";
+
+bool is_allowed(const std::vector<std::string>& allowed, std::string_view what) {
+  return std::find(allowed.begin(), allowed.end(), what) != allowed.end();
+}
+
+void require_comparable(const RunRecord& first, const RunRecord& other,
+                        const std::vector<std::string>& allowed) {
+  for (const Difference& difference : find_differences(first, other)) {
+    if (is_allowed(allowed, difference.of)) continue;
+    throw std::invalid_argument(
+        fmt::format("the runs {} and {} have another {}: {} is {} and {}; to mix them, --allow {}",
+                    first.run.id, other.run.id, difference.of, difference.field, difference.first,
+                    difference.second, difference.of));
+  }
+}
+
+void require_no_duplicates(const std::vector<RunRecord>& runs) {
+  std::map<std::string, std::string> run_of;
+  for (const RunRecord& run : runs) {
+    for (const CaseRecord& record : run.cases) {
+      const auto [found, is_new] = run_of.emplace(case_key(record), run.run.id);
+      if (is_new) continue;
+      throw std::invalid_argument(
+          fmt::format("the runs {} and {} both have {}; to keep the last one, --allow {}",
+                      found->second, run.run.id, record.id, kDuplicates));
+    }
+  }
+}
+
+/// "3/8", or "" of a run that is no shard.
+std::string shard_of(const RunRecord& run) {
+  const auto shard = run.run.resolved.find(kShard);
+  return shard == run.run.resolved.end() ? "" : shard->second;
+}
+
+/// N when the runs are shards I/N of one N, else 0.
+std::size_t shard_count(const std::vector<RunRecord>& runs) {
+  std::set<std::string> counts;
+  for (const RunRecord& run : runs) {
+    const std::string shard = shard_of(run);
+    counts.insert(shard.empty() ? "0" : shard.substr(shard.find('/') + 1));
+  }
+  return counts.size() == 1 ? std::stoul(*counts.begin()) : 0;
+}
+
+bool is_complete(const std::vector<RunRecord>& runs) {
+  std::set<std::string> shards;
+  for (const RunRecord& run : runs) shards.insert(shard_of(run));
+  const bool has_all_shards = shard_count(runs) == 0 || shards.size() == shard_count(runs);
+  return has_all_shards && std::all_of(runs.begin(), runs.end(),
+                                       [](const RunRecord& run) { return run.run.complete; });
+}
+
+void keep_common(Texts& texts, const Texts& others) {
+  std::erase_if(texts, [&](const auto& text) {
+    const auto other = others.find(text.first);
+    return other == others.end() || other->second != text.second;
+  });
+}
+
+void put_in_order(std::vector<CaseRecord>& cases, bool are_of_shards) {
+  if (are_of_shards) {
+    std::stable_sort(cases.begin(), cases.end(), [](const CaseRecord& a, const CaseRecord& b) {
+      return a.position < b.position;
+    });
+  }
+  for (std::size_t i = 0; i < cases.size(); ++i) cases[i].position = i;
+}
+
+}  // namespace
+
+RunRecord merge_runs(const std::vector<RunRecord>& runs, const std::vector<std::string>& allowed) {
+  if (runs.empty()) throw std::invalid_argument("there is no run to merge");
+  if (!is_allowed(allowed, kDuplicates)) require_no_duplicates(runs);
+  RunRecord merged = runs.front();
+  RunInfo& info = merged.run;
+  info.merged_from.emplace();
+  info.resumed_from.reset();
+  merged.cases.clear();
+  for (const RunRecord& run : runs) {
+    require_comparable(runs.front(), run, allowed);
+    info.merged_from->push_back(run.run.id);
+    info.started_at = std::min(info.started_at, run.run.started_at);
+    info.finished_at = std::max(info.finished_at, run.run.finished_at);
+    keep_common(info.tags, run.run.tags);
+    keep_common(info.resolved, run.run.resolved);
+    merged.cases.insert(merged.cases.end(), run.cases.begin(), run.cases.end());
+  }
+  info.resolved.erase(kShard);
+  info.complete = is_complete(runs);
+  info.exit_code.reset();
+  info.id = to_hex(fnv1a(fmt::format("{}", fmt::join(*info.merged_from, " "))));
+  merged.cases = keep_latest(merged.cases);
+  put_in_order(merged.cases, shard_count(runs) > 0);
+  return merged;
+}
+
+}  // namespace sparkbench

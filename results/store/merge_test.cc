@@ -1,0 +1,113 @@
+#include "results/store/merge.h"
+
+#include <gtest/gtest.h>
+
+#include <stdexcept>
+
+#include "results/record/test_run.h"
+#include "results/store/json.h"
+
+namespace sparkbench {
+namespace {
+
+/// Every second case of sample_run(), from `index` - 1.
+RunRecord shard(int index) {
+  RunRecord run = sample_run();
+  run.run.id = "run " + std::to_string(index);
+  run.run.resolved["shard"] = std::to_string(index) + "/2";
+  run.run.complete = true;
+  run.cases.clear();
+  const std::vector<CaseRecord> all = sample_run().cases;
+  for (std::size_t i = static_cast<std::size_t>(index) - 1; i < all.size(); i += 2) {
+    run.cases.push_back(all[i]);
+    run.cases.back().position = i;
+  }
+  return run;
+}
+
+std::string error_of(const std::vector<RunRecord>& runs) {
+  try {
+    merge_runs(runs, {});
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Merge, OfShardsIsTheWholeSweepInItsOrder) {
+  const RunRecord merged = merge_runs({shard(2), shard(1)}, {});
+  const std::vector<CaseRecord> all = sample_run().cases;
+  ASSERT_EQ(merged.cases.size(), all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    EXPECT_EQ(merged.cases[i].id, all[i].id);
+    EXPECT_EQ(merged.cases[i].position, i);
+  }
+  EXPECT_TRUE(merged.run.complete);
+  EXPECT_EQ(merged.run.resolved, sample_run().run.resolved);
+  EXPECT_EQ(merged.run.merged_from.value(), std::vector<std::string>({"run 2", "run 1"}));
+}
+
+TEST(Merge, IsIncompleteWithoutAShardOrWithAnIncompleteOne) {
+  EXPECT_FALSE(merge_runs({shard(1)}, {}).run.complete);
+  RunRecord incomplete = shard(2);
+  incomplete.run.complete = false;
+  EXPECT_FALSE(merge_runs({shard(1), incomplete}, {}).run.complete);
+}
+
+TEST(Merge, PutsRunsThatAreNoShardsOneAfterTheOther) {
+  RunRecord second = shard(1), first = shard(2);
+  second.run.resolved.erase("shard");
+  first.run.resolved.erase("shard");
+  const RunRecord merged = merge_runs({first, second}, {});
+  EXPECT_EQ(merged.cases.front().id, first.cases.front().id);
+  EXPECT_EQ(merged.cases.back().id, second.cases.back().id);
+  EXPECT_TRUE(merged.run.complete);
+}
+
+TEST(Merge, KeepsTheTagsThatAllHave) {
+  RunRecord first = shard(1), second = shard(2);
+  first.run.tags = {{"night", "1"}, {"node", "a"}, {"only", "here"}};
+  second.run.tags = {{"night", "1"}, {"node", "b"}};
+  EXPECT_EQ(merge_runs({first, second}, {}).run.tags,
+            (std::map<std::string, std::string>{{"night", "1"}}));
+}
+
+TEST(Merge, SpansTheTimesOfAll) {
+  RunRecord first = shard(1), second = shard(2);
+  first.run.started_at = "2026-01-02T00:00:00Z";
+  first.run.finished_at = "2026-01-03T00:00:00Z";
+  second.run.started_at = "2026-01-01T00:00:00Z";
+  second.run.finished_at = "2026-01-02T00:00:00Z";
+  const RunRecord merged = merge_runs({first, second}, {});
+  EXPECT_EQ(merged.run.started_at, "2026-01-01T00:00:00Z");
+  EXPECT_EQ(merged.run.finished_at, "2026-01-03T00:00:00Z");
+}
+
+TEST(Merge, RefusesDuplicatesUnlessTold) {
+  const std::string error = error_of({shard(1), shard(1)});
+  EXPECT_NE(error.find("both have volta-fp32acc/fwd"), std::string::npos) << error;
+  EXPECT_NE(error.find("--allow duplicates"), std::string::npos) << error;
+  RunRecord again = shard(1);
+  again.cases[0].status = Status::kIncorrect;
+  const RunRecord merged = merge_runs({shard(1), again}, {"duplicates"});
+  EXPECT_EQ(merged.cases.size(), shard(1).cases.size());
+  EXPECT_EQ(merged.cases[0].status, Status::kIncorrect);
+}
+
+TEST(Merge, RefusesAnotherBuildDeviceOrMethodUnlessTold) {
+  for (const std::string what : {"build", "device", "method"}) {
+    RunRecord other = shard(2);
+    if (what == "build") other.build.version = "9";
+    if (what == "device") other.environment.device.name = "H100";
+    if (what == "method") other.method.tolerance_ratio = 9;
+    const std::string error = error_of({shard(1), other});
+    EXPECT_NE(error.find("another " + what), std::string::npos) << error;
+    EXPECT_NE(error.find("--allow " + what), std::string::npos) << error;
+    EXPECT_EQ(merge_runs({shard(1), other}, {what}).cases.size(), sample_run().cases.size());
+  }
+}
+
+TEST(Merge, NeedsARun) { EXPECT_EQ(error_of({}), "there is no run to merge"); }
+
+}  // namespace
+}  // namespace sparkbench

@@ -1,0 +1,140 @@
+#include "results/store/output_file.h"
+
+#include <fcntl.h>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+#include <ostream>
+#include <string>
+#include <system_error>
+
+#include "results/store/file_descriptor.h"
+#include "results/store/output_error.h"
+
+namespace sparkbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string system_message() { return std::strerror(errno); }
+
+[[noreturn]] void fail(const fs::path& path) {
+  throw OutputError(fmt::format("'{}': {}", path.string(), system_message()));
+}
+
+/// A device, a pipe, a terminal: what a rename would replace and no reader takes for half a file.
+bool is_special(const fs::path& path) {
+  std::error_code ignored;
+  const fs::file_status status = fs::status(path, ignored);
+  return fs::exists(status) && !fs::is_regular_file(status) && !fs::is_directory(status);
+}
+
+/// Through symbolic links, so that a rename replaces the file and not the link to it.
+fs::path resolve(const fs::path& path) {
+  std::error_code error;
+  const fs::path target = fs::weakly_canonical(fs::absolute(path, error), error);
+  return error ? path : target;
+}
+
+void write_special(const fs::path& path, std::string_view text) {
+  FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
+  if (!file.is_open() || !file.write_durably(text)) fail(path);
+}
+
+/// A file beside `target` that is gone with this object unless it was renamed.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const fs::path& target)
+      : path_(target.string() + fmt::format(".{}.tmp", getpid())),
+        file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+    if (!file_.is_open()) fail(target);
+  }
+  ~TemporaryFile() {
+    std::error_code ignored;
+    fs::remove(path_, ignored);
+  }
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  void write(std::string_view text) {
+    if (!file_.write_durably(text)) fail(path_);
+  }
+
+  void rename_to(const fs::path& target) {
+    std::error_code error;
+    fs::rename(path_, target, error);
+    if (error) throw OutputError(fmt::format("'{}': {}", target.string(), error.message()));
+  }
+
+ private:
+  fs::path path_;
+  FileDescriptor file_;
+};
+
+/// Throws OutputError when write_file() would, for a reason that is known before. A pipe is not
+/// opened: its reader would take that for its end.
+void probe(const fs::path& path) {
+  if (!is_special(path)) {
+    const TemporaryFile file(resolve(path));
+  } else if (access(path.c_str(), W_OK) != 0) {
+    fail(path);
+  }
+}
+
+}  // namespace
+
+bool is_standard_output(const fs::path& path) {
+  if (path == "-") return true;
+  struct stat named = {};
+  struct stat standard = {};
+  if (stat(path.c_str(), &named) != 0 || fstat(STDOUT_FILENO, &standard) != 0) return false;
+  return !S_ISCHR(named.st_mode) && named.st_dev == standard.st_dev &&
+         named.st_ino == standard.st_ino;
+}
+
+bool is_same_output(const fs::path& a, const fs::path& b) {
+  if (is_standard_output(a) || is_standard_output(b)) {
+    return is_standard_output(a) && is_standard_output(b);
+  }
+  std::error_code ignored;
+  return !fs::is_character_file(a, ignored) && resolve(a) == resolve(b);
+}
+
+void write_file(const fs::path& path, std::string_view text) {
+  if (is_special(path)) return write_special(path, text);
+  const fs::path target = resolve(path);
+  TemporaryFile file(target);
+  file.write(text);
+  file.rename_to(target);
+}
+
+void write_output(const fs::path& path, std::string_view text, std::ostream& standard_output) {
+  if (!is_standard_output(path)) return write_file(path, text);
+  standard_output << text << std::flush;
+  if (!standard_output) throw OutputError("standard output: could not be written");
+}
+
+void check_writable(std::string_view flag, const fs::path& path) {
+  if (is_standard_output(path)) return;
+  const auto reject = [&](std::string_view wrong) {
+    throw OutputError(
+        fmt::format("{}: '{}' {}; give a file in a folder that exists and can be written, or - for "
+                    "the standard output",
+                    flag, path.string(), wrong));
+  };
+  std::error_code ignored;
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (path.empty()) reject("is empty");
+  if (fs::is_directory(path, ignored)) reject("is a folder");
+  if (!fs::is_directory(folder, ignored)) reject("is in a folder that does not exist");
+  try {
+    probe(path);
+  } catch (const OutputError&) {
+    reject("cannot be written (" + system_message() + ")");
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,105 @@
+#include "results/store/run_folder.h"
+
+#include <gtest/gtest.h>
+
+#include <optional>
+
+#include "results/record/test_run.h"
+#include "results/store/csv.h"
+#include "results/store/json.h"
+#include "results/store/output_error.h"
+#include "results/store/output_file.h"
+#include "results/store/test_folder.h"
+
+namespace sparkbench {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::string error_of(const fs::path& path) {
+  try {
+    const RunFolder folder(path);
+  } catch (const OutputError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(RunFolder, HoldsTheJournalAndWhatDerivesFromIt) {
+  const TemporaryFolder temporary;
+  const fs::path path = temporary.path() / "parent" / "run";
+  RunFolder folder(path);
+  for (const CaseRecord& record : sample_run().cases) folder.append(record);
+  folder.write_derived(sample_run(), "# Summary\n");
+  EXPECT_EQ(read_journal(path / "cases.jsonl").size(), sample_run().cases.size());
+  EXPECT_EQ(text_of_file(path / "run.json"), run_to_json(sample_run()));
+  EXPECT_EQ(text_of_file(path / "cases.csv"), cases_to_csv(sample_run()));
+  EXPECT_EQ(text_of_file(path / "summary.md"), "# Summary\n");
+  EXPECT_EQ(std::distance(fs::directory_iterator(path), fs::directory_iterator()), 4);
+}
+
+TEST(RunFolder, MayExistWhenItIsEmpty) {
+  const TemporaryFolder temporary;
+  EXPECT_EQ(error_of(temporary.path()), "no error");
+}
+
+TEST(RunFolder, IsRefusedWhenItHoldsSomething) {
+  const TemporaryFolder temporary;
+  write_file(temporary.path() / "precious", "data");
+  EXPECT_EQ(error_of(temporary.path()), "--out: '" + temporary.path().string() +
+                                            "' exists and is not empty; give another folder");
+  EXPECT_EQ(temporary.entries(), 1);
+}
+
+TEST(RunFolder, ForgivesWhatARunKilledBeforeItsFirstCaseLeft) {
+  const TemporaryFolder temporary;
+  write_file(temporary.path() / "cases.jsonl", "");
+  write_file(temporary.path() / "run.json.17.tmp", "{");
+  EXPECT_EQ(error_of(temporary.path()), "no error");
+  write_file(temporary.path() / "cases.jsonl", "{}\n");
+  EXPECT_NE(error_of(temporary.path()), "no error");
+}
+
+TEST(RunFolder, IsOpenOnce) {
+  const TemporaryFolder temporary;
+  const fs::path path = temporary.path() / "run";
+  std::optional<RunFolder> folder(path);
+  folder->write_head(sample_run());
+  EXPECT_EQ(error_of(path), "'" + path.string() + "' is in use by another run of sparkbench");
+  EXPECT_THROW(RunFolder(path, RunFolder::Opening::kResumed), OutputError);
+  folder.reset();
+  const RunFolder resumed(path, RunFolder::Opening::kResumed);
+}
+
+TEST(RunFolder, ContinuesItsJournal) {
+  const TemporaryFolder temporary;
+  const fs::path path = temporary.path() / "run";
+  {
+    RunFolder folder(path);
+    folder.write_head(sample_run());
+    folder.append(sample_emulated_case());
+  }
+  RunFolder(path, RunFolder::Opening::kResumed).append(sample_timed_case());
+  EXPECT_EQ(read_journal(path / "cases.jsonl").size(), 2u);
+}
+
+TEST(RunFolder, IsNotContinuedWhereNothingWasBegun) {
+  const TemporaryFolder temporary;
+  EXPECT_THROW(RunFolder(temporary.path(), RunFolder::Opening::kResumed), OutputError);
+  EXPECT_THROW(RunFolder(temporary.path() / "none", RunFolder::Opening::kResumed), OutputError);
+  EXPECT_EQ(temporary.entries(), 0);
+}
+
+TEST(RunFolder, IsRefusedWhenItIsAFileOrCannotBeMade) {
+  const TemporaryFolder temporary;
+  const fs::path file = temporary.path() / "file";
+  write_file(file, "data");
+  EXPECT_EQ(error_of(file), "--out: '" + file.string() + "' is not a folder; give another folder");
+  EXPECT_EQ(error_of(file / "below"),
+            "--out: '" + (file / "below").string() +
+                "' cannot be made (Not a directory); give another folder");
+  EXPECT_EQ(error_of(""), "--out: '' is no name; give another folder");
+}
+
+}  // namespace
+}  // namespace sparkbench

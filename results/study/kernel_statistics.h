@@ -1,0 +1,51 @@
+// Averages over the cases of a run that may be averaged.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record/run_record.h"
+
+namespace sparkbench {
+
+/// exp(mean(log(value))). None when there is no value, or one is not a positive finite number.
+std::optional<double> geometric_mean(const std::vector<double>& values);
+
+/// The largest value, NaN being larger than any; none when there is no value.
+std::optional<double> largest(const std::vector<double>& values);
+
+/// rel_l1 of a case's output, or the largest of its three gradients'; none when not verified.
+std::optional<double> worst_rel_l1(const CaseRecord& record);
+
+/// Names of the kernels of that role, in the order of their first case.
+std::vector<std::string> kernels_of(const std::vector<CaseRecord>& cases, Role role);
+
+struct SpeedupMean {
+  std::string over;
+  double ratio = 0.0;           // geometric mean
+  std::optional<double> stdev;  // from the ratios' own; none when one of them has none
+  int count = 0;                // cases
+};
+
+/// Over the correct and validly timed cases of `kernel`; none when there is no such case.
+std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
+                                        const std::string& kernel);
+
+struct ErrorMean {
+  std::string over;    // the reference compared with
+  double ratio = 0.0;  // geometric mean of worst_rel_l1() over the reference's on the same problem
+  int count = 0;       // cases
+};
+
+/// Over the correct cases of `kernel` whose problem the run's reference of the kernels' dtype (the
+/// first with tensor cores) was verified on; none when there is no such case.
+std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
+                                    const std::string& kernel);
+
+/// Geometric mean of error_ratio over every output of the correct cases of `kernel`: needs no
+/// reference in the run, and compares with the unfused computation of the kernel's own accumulator.
+std::optional<double> mean_error_ratio(const std::vector<CaseRecord>& cases,
+                                       const std::string& kernel);
+
+}  // namespace sparkbench
