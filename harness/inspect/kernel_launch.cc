@@ -5,7 +5,7 @@
 #include "kernels/volta/backward.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/forward.h"
+#include "kernels/volta/schedules.h"
 #include "kernels/volta/forward_dispatch.h"
 
 namespace sparkbench {

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/volta/forward.h"
+#include "kernels/volta/schedules.h"
 #include "kernels/volta/forward_dispatch.h"
 
 namespace sparkbench::volta {
@@ -30,7 +30,7 @@ std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int bloc
   std::set<std::array<int, 3>> blocks;
   for (const auto& [tile, head, batch] : tiles) {
     const int block = tile * kForwardTileRows / block_rows;
-    blocks.insert({problem.key_mask().grows() ? last - block : block, head, batch});
+    blocks.insert({launches_last_tile_first(problem.key_mask()) ? last - block : block, head, batch});
   }
   return {blocks.begin(), blocks.end()};
 }

@@ -1,6 +1,6 @@
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
-#include "kernels/volta/forward.h"
+#include "kernels/volta/schedules.h"
 #include "kernels/volta/forward_dispatch.h"
 #include "kernels/volta/forward_gpu.h"
 

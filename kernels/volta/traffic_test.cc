@@ -13,7 +13,7 @@
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_emulated.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/forward.h"
+#include "kernels/volta/schedules.h"
 #include "kernels/volta/forward_emulated.h"
 #include "reference/inputs/inputs.h"
 
