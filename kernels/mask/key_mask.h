@@ -69,11 +69,18 @@ struct KeyMask {
     return {rows(keys.end - 1).begin, rows(keys.begin).end};
   }
 
+  /// Whether each of these rows sees each of these keys, by as few instructions as a loop can
+  /// spend.
+  SPARK_HD bool all_see(const Range& of_rows, const Range& of_keys) const {
+    return of_rows.end - 1 + begin_offset <= of_keys.begin && of_keys.end <= seqlen_k &&
+           of_keys.end <= most_of(prefix, of_rows.begin + end_offset);
+  }
+
   /// Of a tile with at least one row and one key.
   SPARK_HD TileCover cover(const Range& of_rows, const Range& of_keys) const {
     const Range hull = keys_of_any(of_rows);
     if (of_keys.end <= hull.begin || hull.end <= of_keys.begin) return TileCover::kEmpty;
-    return keys_of_all(of_rows).contains(of_keys) ? TileCover::kFull : TileCover::kCut;
+    return all_see(of_rows, of_keys) ? TileCover::kFull : TileCover::kCut;
   }
 
   /// Whether the last rows see more keys than the first: the order in which blocks start.

@@ -13,10 +13,6 @@ struct BackwardBlock {
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
     return static_cast<std::uint32_t>(batch * params.heads + head);
   }
-  template <class Config>
-  SPARK_DEVICE int key_end(const BackwardParams& params) const {
-    return least_of(first_key + Config::kBlockKeys, params.mask.seqlen_k);
-  }
 };
 
 /// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
@@ -51,33 +47,26 @@ SPARK_DEVICE BackwardBlock restore_place(Machine& machine, BackwardTiles<Config>
   }
 }
 
-/// The queries that take part and see some key of the block; and those that see every one of them.
+/// The queries that take part and see some key of the block.
 template <class Config>
 SPARK_DEVICE Range queries_of_block(const BackwardParams& params, const BackwardBlock& block) {
+  // Keys past the last would be seen by rows past the last.
   const Range seen =
-      params.mask.rows_of_any({block.first_key, block.template key_end<Config>(params)});
+      params.mask.rows_of_any({block.first_key, block.first_key + Config::kBlockKeys});
   return {most_of(seen.begin, params.query_begin), least_of(seen.end, params.query_end)};
 }
-template <class Config>
-SPARK_DEVICE Range queries_of_all(const BackwardParams& params, const BackwardBlock& block) {
-  const Range keys{block.first_key, block.first_key + Config::kBlockKeys};
-  if (keys.end > params.mask.seqlen_k) return {0, 0};  // what is past the last key is masked
-  return params.mask.rows_of_all(keys);
-}
-
-/// A step's rows of Q or dO, on their way to shared memory; zeros for those that see no key of the
-/// block.
+/// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const ChunkedView<const Half>& tensor, int first_query,
-                               typename Config::StagedQueries& staged) {
+                               int query_end, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
   const BackwardBlock block = locate_backward<Config>(machine);
   const int row = first_query + Staged::first_row(machine);
   const std::uint32_t chunk = tensor.chunk(block.batch, row, block.head) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
-                         queries_of_block<Config>(params, block).end);
+                         query_end);
 }
 
 /// Line 1. Each warp fills its own rows of every tile.
@@ -94,8 +83,9 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   typename Config::StagedQueries q, d_o;
   k.load(machine, rows(params.k));
   v.load(machine, rows(params.v));
-  load_queries<Config>(machine, params, params.q, first_query, q);
-  load_queries<Config>(machine, params, params.d_o, first_query, d_o);
+  const int query_end = queries_of_block<Config>(params, block).end;
+  load_queries<Config>(machine, params, params.q, first_query, query_end, q);
+  load_queries<Config>(machine, params, params.d_o, first_query, query_end, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.v);
   q.store(machine, tiles.team[team].q);

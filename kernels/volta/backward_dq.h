@@ -27,7 +27,7 @@
 namespace sparkbench::volta {
 
 /// Lines 4 and 5 for group g of the warp's own: `score` comes as scores, `ds` as dP.
-template <class Config, class Machine>
+template <class Config, bool kIsCut, class Machine>
 SPARK_DEVICE void store_score_gradient(Machine& machine, const BackwardParams& params,
                                        const BackwardDqBlock<Config>& block, int first_key, int g,
                                        float (&score)[Config::kKeySteps][8],
@@ -35,7 +35,7 @@ SPARK_DEVICE void store_score_gradient(Machine& machine, const BackwardParams& p
                                        ProbabilityTile<Config::kBlockN>& tile) {
   using Layout = typename Config::Layout;
   const int first_row = block.first_row + kGridRows * (Config::kScoreGroups * machine.warp() + g);
-  if (!block.all_seen.contains(Range{first_key, first_key + Config::kBlockN})) {
+  if constexpr (kIsCut) {
     mask_scores<Layout>(score, params.mask, machine.lane(), first_row, first_key);
   }
   if constexpr (Config::kHasDropout) {
@@ -51,7 +51,7 @@ SPARK_DEVICE void store_score_gradient(Machine& machine, const BackwardParams& p
 
 /// Lines 3 to 5: the warp's share of dS for one tile of keys, in tiles.k[buffer] and
 /// tiles.v[buffer].
-template <class Config, class Machine>
+template <class Config, bool kIsCut, class Machine>
 SPARK_DEVICE void store_score_gradients(Machine& machine, const BackwardParams& params,
                                         const BackwardDqBlock<Config>& block, int first_key,
                                         int buffer, BackwardDqTiles<Config>& tiles) {
@@ -59,8 +59,10 @@ SPARK_DEVICE void store_score_gradients(Machine& machine, const BackwardParams& 
   const int first_group = Config::kScoreGroups * machine.warp();
   AccumulatorFragment<kAccumulator> s[Config::kScoreGroups][Config::kKeySteps] = {};
   AccumulatorFragment<kAccumulator> dp[Config::kScoreGroups][Config::kKeySteps] = {};
-  matmul_scores<kAccumulator>(machine, tiles.q, kGridRows * first_group, tiles.k[buffer], s);
-  matmul_scores<kAccumulator>(machine, tiles.d_o, kGridRows * first_group, tiles.v[buffer], dp);
+  matmul_scores<kAccumulator, Operand::kB>(machine, tiles.q, kGridRows * first_group,
+                                           tiles.k[buffer], s);
+  matmul_scores<kAccumulator, Operand::kB>(machine, tiles.d_o, kGridRows * first_group,
+                                           tiles.v[buffer], dp);
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     float score[Config::kKeySteps][8], ds[Config::kKeySteps][8];
@@ -69,8 +71,8 @@ SPARK_DEVICE void store_score_gradients(Machine& machine, const BackwardParams& 
       widen(machine, s[g][step], score[step]);
       widen(machine, dp[g][step], ds[step]);
     }
-    store_score_gradient<Config>(machine, params, block, first_key, g, score, ds,
-                                 *tiles.gradients(buffer ^ 1, first_group + g));
+    store_score_gradient<Config, kIsCut>(machine, params, block, first_key, g, score, ds,
+                                         *tiles.gradients(buffer ^ 1, first_group + g));
   }
 }
 
@@ -98,15 +100,15 @@ SPARK_DEVICE void add_dq(Machine& machine, int buffer, BackwardDqTiles<Config>& 
   }
 }
 
-/// Lines 3 to 8.
-template <class Config, class Machine>
+/// Lines 3 to 8, of a tile that the mask cuts or of one that every row sees.
+template <class Config, bool kIsCut, class Machine>
 SPARK_DEVICE void add_keys(Machine& machine, const BackwardParams& params,
                            const BackwardDqBlock<Config>& block, int first_key,
                            BackwardDqTiles<Config>& tiles, DqOfWarp& dq) {
   const int next_key = next_tile<Config::kBlockN>(block.keys, first_key);
   const int buffer = (first_key / Config::kBlockN) & 1;
   machine.recompute_indices();
-  store_score_gradients<Config>(machine, params, block, first_key, buffer, tiles);
+  store_score_gradients<Config, kIsCut>(machine, params, block, first_key, buffer, tiles);
   typename Config::StagedKeys next_k, next_v;
   next_k.load(machine, block.rows(params.k, next_key));  // line 6
   next_v.load(machine, block.rows(params.v, next_key));
@@ -145,10 +147,16 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
   int first_key = first_tile<Config::kBlockN>(block.keys);
   load_first_tiles(machine, params, block, first_key, tiles);  // line 1
   DqOfWarp dq = {};
+  const auto next = [&] { first_key = next_tile<Config::kBlockN>(block.keys, first_key); };
 #pragma unroll 1
   while (first_key < block.keys.end) {  // line 2
-    add_keys<Config>(machine, params, block, first_key, tiles, dq);
-    first_key = next_tile<Config::kBlockN>(block.keys, first_key);
+#pragma unroll 1
+    for (; block.sees_all(first_key); next()) {
+      add_keys<Config, false>(machine, params, block, first_key, tiles, dq);
+    }
+    if (first_key >= block.keys.end) break;
+    add_keys<Config, true>(machine, params, block, first_key, tiles, dq);
+    next();
   }
   write_dq(machine, params, block, tiles, dq);
 }

@@ -84,6 +84,10 @@ struct BackwardDqBlock {
   std::uint32_t batch_head;
   RowStatistics statistics[Config::kScoreGroups][Config::Layout::kRowsPerLane];
 
+  /// Whether every row sees every key of a tile.
+  SPARK_DEVICE bool sees_all(int first_key) const {
+    return all_seen.contains(Range{first_key, first_key + Config::kBlockN});
+  }
   /// K or V from a key on, of those that the block sees.
   SPARK_DEVICE TensorRows rows(const ChunkedView<const Half>& tensor, int first_key) const {
     return {tensor.at(batch, first_key, head), tensor.row_stride(), keys.end - first_key};

@@ -94,8 +94,9 @@ SPARK_DEVICE void load_step_statistics(Machine& machine, const BackwardParams& p
 /// Line 5.
 template <class Config, class Machine>
 SPARK_DEVICE bool is_masked(const Machine& machine, const BackwardParams& params, int first_query) {
-  return !queries_of_all<Config>(params, locate_backward<Config>(machine))
-              .contains(Range{first_query, first_query + Config::kStep});
+  const int first_key = locate_backward<Config>(machine).first_key;
+  return !params.mask.all_see({first_query, first_query + Config::kStep},
+                              {first_key, first_key + Config::kBlockKeys});
 }
 template <class Config, class Machine>
 SPARK_DEVICE void mask_group(Machine& machine, const BackwardParams& params, int first_query,

@@ -89,7 +89,6 @@ SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int firs
   // moving line 6 down here, where the sums would hold all scores in registers.
   if (next_key < warp.keys_of_block().end) warp.load_k(next_key, staged);
   warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
-  warp.add_sums(softmax);
   const auto store = [&](int pass) {
     warp.store_pass(first_key, pass, tile);  // line 7
     warp.machine().sync_warp();
@@ -112,6 +111,7 @@ SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int firs
                             });  // lines 7 to 9
     }
   }
+  warp.add_sums(softmax);
   warp.recompute();
   warp.store_k(next_key, staged);
   warp.machine().barrier_of_warps();

@@ -28,8 +28,8 @@ SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
 /// different accumulators: one that waits for its predecessor leaves the tensor cores idle.
 /// beside(chunk) is work of other units, in pieces of which each follows the products of a chunk:
 /// the compiler would leave all of it before them or behind them.
-template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kGroups,
-          int kSteps, class Beside>
+template <Accumulator kAccumulator, Operand kHeld = Operand::kA, class Machine, class LoadA,
+          class BTile, int kGroups, int kSteps, class Beside>
 SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
                                        const typename BTile::LanePlace& b_place,
                                        AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps],
@@ -58,29 +58,29 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
       AccumulatorFragment<kAccumulator>* rows[kGroups];
 #pragma unroll
       for (int g = 0; g < kGroups; ++g) rows[g] = &c[g][first];
-      machine.template mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>(rows, a, of_keys);
+      machine.template mma_m8n8k4_outer<Major::kRow, Major::kColumn, kHeld>(rows, a, of_keys);
     }
     beside(chunk);
   }
 }
 
 /// The same with nothing beside.
-template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kGroups,
-          int kSteps>
+template <Accumulator kAccumulator, Operand kHeld = Operand::kA, class Machine, class LoadA,
+          class BTile, int kGroups, int kSteps>
 SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
                                 const typename BTile::LanePlace& b_place,
                                 AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps]) {
-  matmul_scores_beside<kAccumulator>(machine, load_a, b, b_place, c, [](int) {});
+  matmul_scores_beside<kAccumulator, kHeld>(machine, load_a, b, b_place, c, [](int) {});
 }
 
 /// The same, A the rows a_first_row (a multiple of 16) and on of a tile.
-template <Accumulator kAccumulator, class Machine, class ATile, class BTile, int kGroups,
-          int kSteps>
+template <Accumulator kAccumulator, Operand kHeld = Operand::kA, class Machine, class ATile,
+          class BTile, int kGroups, int kSteps>
 SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTile& b,
                                 AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps]) {
   const int lane = machine.lane();
   const auto a_place = ATile::lane_place(a_first_row + grid_operand_row(lane), 0);
-  matmul_scores<kAccumulator>(
+  matmul_scores<kAccumulator, kHeld>(
       machine,
       [&](int g, int chunk) {
         return machine.template load_shared<Bits128>(a.at(a_place, kGridRows * g, chunk));
