@@ -23,10 +23,7 @@ class FastGpu : public Device {
   }
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
-  std::span<const Contender> contenders() const override { return {}; }
-  const ArithmeticProfile& arithmetic_of(const Contender&) const override {
-    return arithmetic_profile("volta");
-  }
+  Contenders contenders() const override { return {}; }
   CheckBudget check_budget() const override { return {}; }
   std::unique_ptr<LoadedProblem> load(const ProblemData&, GradientData*) override {
     return nullptr;

@@ -32,13 +32,13 @@ struct ForwardBlock {
   }
 };
 
-/// Causal tiles differ in length: the longest start first, so that short ones fill the last wave.
 /// Cheap enough to be called anew where its results are wanted: what is kept through the key loop
 /// takes registers that the loop lacks.
 template <class Config, class Machine>
 SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
   const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
-  const int tile = params.mask.grows() ? tiles - 1 - machine.block(0) : machine.block(0);
+  const int tile =
+      launches_last_tile_first(params.mask) ? tiles - 1 - machine.block(0) : machine.block(0);
   const int batch = machine.block(2), head = machine.block(1);
   return {batch, head, tile * Config::kBlockM, params.heads * Config::kHeadDim,
           row_offset(batch, 0, head, params.mask.seqlen_k, params.heads, Config::kHeadDim)};

@@ -37,6 +37,10 @@ struct ForwardParams {
   Dropout dropout;
 };
 
+/// Whether block 0 of a head computes its last tile of queries: where late rows see more keys than
+/// early ones, the longest start first, so that short ones fill the last wave.
+SPARK_HD bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
+
 inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
   return {tensors,
           problem.heads,
