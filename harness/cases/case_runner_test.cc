@@ -25,7 +25,7 @@ class ScriptedProblem : public LoadedProblem {
       : emulated_(std::move(emulated)), script_(script) {}
 
   RunOutcome run(const Contender& contender, const RunOptions& options) override {
-    script_.log.push_back("run " + contender.name());
+    script_.log.emplace_back("run ").append(contender.name());
     if (contender.name() == script_.runs_out_of_memory) throw OutOfDeviceMemory("cudaMalloc");
     RunOutcome outcome = emulated_->run(contender, options);
     outcome.emulation.reset();
@@ -38,7 +38,7 @@ class ScriptedProblem : public LoadedProblem {
     std::vector<Timing> timings;
     script_.log.emplace_back("time");
     for (const Contender* contender : contenders) {
-      script_.log.back() += " " + contender->name();
+      script_.log.back().append(" ").append(contender->name());
       const bool is_reference = contender->role() == Role::kReference;
       // In turns with another, either takes a tenth longer than alone.
       const double ms = (is_reference ? script_.reference_ms : script_.kernel_ms) *

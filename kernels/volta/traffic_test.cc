@@ -111,17 +111,17 @@ TrafficBytes deterministic_backward_traffic(const Problem& problem) {
 
 TrafficBytes backward_traffic(Accumulator accumulator, const Problem& problem,
                               bool is_deterministic) {
+  const Wanted wanted{problem, EmulationOptions{}.shared_bytes_per_block};
   TrafficBytes traffic;
-  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
-    if (is_deterministic) {
-      traffic = deterministic_backward_traffic<
-          BackwardConfig<mma.value, head_dim.value, dropout.value, false>,
-          BackwardDqConfig<mma.value, head_dim.value, dropout.value>>(problem);
-    } else {
-      traffic =
-          atomic_backward_traffic<BackwardConfig<mma.value, head_dim.value, dropout.value, true>>(
-              problem);
+  visit_backward(accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    if (!is_deterministic) {
+      traffic = atomic_backward_traffic<Config>(problem);
+      return;
     }
+    visit_backward_dq(accumulator, wanted, [&](auto dq_row, auto /*id*/) {
+      traffic = deterministic_backward_traffic<Config, decltype(dq_row)>(problem);
+    });
   });
   return traffic;
 }
