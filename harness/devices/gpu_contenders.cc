@@ -12,9 +12,9 @@
 namespace sparkbench {
 namespace {
 
-/// Attention computes both passes the same way: enqueue one of them.
+/// Both are enqueued the same way.
 template <class Attention>
-Prepared enqueue(std::shared_ptr<const Attention> attention, const GpuWork& work) {
+Prepared enqueue(std::shared_ptr<Attention> attention, const GpuWork& work) {
   return {[attention, tensors = work.forward, stream = work.stream] {
             attention->forward(tensors, stream);
           },
@@ -39,8 +39,8 @@ class CublasReference : public Contender {
   const ArithmeticProfile& arithmetic() const override { return tensor_core_profile(sm_); }
   Prepared prepare(const GpuWork& work) const override {
     const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward;
-    return enqueue(
-        std::make_shared<const CublasUnfused>(work.problem, precision_, pass, work.cublas), work);
+    return enqueue(std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas),
+                   work);
   }
 
  private:
@@ -63,8 +63,8 @@ class CudnnKernel : public Contender {
   const ArithmeticProfile& arithmetic() const override { return tensor_core_profile(sm_); }
   bool draws_own_dropout_mask() const override { return true; }
   Prepared prepare(const GpuWork& work) const override {
-    return enqueue(std::make_shared<const CudnnAttention>(work.problem, work.options.pass,
-                                                          work.options.is_deterministic),
+    return enqueue(std::make_shared<CudnnAttention>(work.problem, work.options.pass,
+                                                    work.options.is_deterministic),
                    work);
   }
 

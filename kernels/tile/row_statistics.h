@@ -1,34 +1,25 @@
 // What the backward pass needs of each query row, prepared once for all blocks of keys.
 #pragma once
 
-#include <cstring>
-#include <type_traits>
+#include <cmath>
 
-#include "kernels/machine/machine.h"
-#include "kernels/volta/tile/quad_grid.h"
+#include "kernels/tile/log2e.h"
+#include "kernels/tile/probability_scale.h"
 
 namespace sparkbench {
 
-/// Of one query: what softmax_gradient (softmax_gradient.h) subtracts.
+/// Of one query: what softmax_gradient.h subtracts.
 struct alignas(8) RowStatistics {
   float offset;  // P 2^kLog2 = exp2(scale_log2 * S + offset); -inf, so that P = 0, for a row
                  // without keys or past the end
-  float delta;   // rowsum(d_o * o), in the units of softmax_gradient
+  float delta;   // rowsum(d_o * o), in the units of softmax_gradient.h
 };
 
-/// Where a row's statistics are among those of 16 rows: rows x and x + 2, which one lane holds of
-/// FP32 accumulators, are neighbours, so that one load brings both.
-SPARK_HD int statistics_place(int row) { return (row & ~3) | ((row & 1) << 1) | ((row >> 1) & 1); }
-
-/// The statistics of this lane's rows of a 16-row group.
-template <Accumulator kAccumulator, class Machine>
-SPARK_DEVICE void load_statistics(Machine& machine, const RowStatistics* group,
-                                  RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane]) {
-  using Bits = std::conditional_t<GridLayout<kAccumulator>::kRowsPerLane == 2, Bits128, Bits64>;
-  static_assert(sizeof(Bits) == sizeof row, "one load brings all of a lane's rows");
-  const int first_row = GridLayout<kAccumulator>::row(machine.lane(), 0);
-  const auto bits = machine.template load_global<Bits>(group + statistics_place(first_row));
-  memcpy(&row, &bits, sizeof row);
+/// From a row's log-sum-exp and rowsum(d_o * o).
+template <class Scale>
+SPARK_DEVICE RowStatistics row_statistics(float lse, float delta, float keep_scale) {
+  const float offset = lse == -INFINITY ? -INFINITY : Scale::kLog2 - lse * kLog2E;
+  return {offset, delta * Scale::kInverse / keep_scale};
 }
 
 }  // namespace sparkbench

@@ -5,7 +5,8 @@
 #include <cstddef>
 
 #include "kernels/half.h"
-#include "kernels/volta/tile/swizzled_tile.h"
+#include "kernels/host_device.h"
+#include "kernels/machine/machine.h"
 
 namespace sparkbench {
 
@@ -22,7 +23,8 @@ struct TensorRows {
 };
 
 /// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together: those of the
-/// block, or of each of its kTeams teams.
+/// block, or of each of its kTeams teams. A Tile has kRows rows of kChunksPerRow chunks of 16
+/// bytes, at(row, chunk) and lane_place(row, chunk).
 template <class Tile, int kWarps, int kTeams = 1>
 class StagedRows {
  public:
@@ -43,19 +45,7 @@ class StagedRows {
     }
   }
 
-  /// The same from one 64-bit address, formed here, a multiple of the stride away from each row:
-  /// fewer instructions, and nothing of it can be shared with another tile's, which would keep
-  /// registers in between.
-  template <class Machine>
-  SPARK_DEVICE void load_from_one_address(Machine& machine, const TensorRows& rows) {
-    const int row = first_row(machine);
-    const Half* const chunk =
-        machine.opaque(rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride +
-                       8 * column_chunk(machine));
-    load_from_chunk(machine, chunk, rows.row_stride, row, rows.valid);
-  }
-
-  /// The same from the opaque address of this lane's first chunk: column_chunk() of first_row(),
+  /// Rows from the opaque address of this lane's first chunk: column_chunk() of first_row(),
   /// which is row `row` of `valid`.
   template <class Machine>
   SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, int row_stride, int row,

@@ -60,8 +60,8 @@ SPARK_DEVICE void add_step(Machine& machine, const BackwardParams& params, int f
   machine.recompute_indices(first_query);
   typename Config::StagedQueries next_q, next_d_o;
   const int next_query = first_query + Config::kTeams * Config::kStep;
-  load_queries<Config>(machine, params, params.tensors.q.data, next_query, next_q);  // line 9
-  load_queries<Config>(machine, params, params.tensors.d_o.data, next_query, next_d_o);
+  load_queries<Config>(machine, params, params.q, next_query, next_q);  // line 9
+  load_queries<Config>(machine, params, params.d_o, next_query, next_d_o);
   team_barrier<Config>(machine);
 
   machine.recompute_indices(first_query);
@@ -81,12 +81,15 @@ SPARK_DEVICE void add_step(Machine& machine, const BackwardParams& params, int f
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
   auto& tiles = machine.template shared<BackwardTiles<Config>>();
-  int first_query = first_step<Config>(params, locate_backward<Config>(machine)) +
+  const auto queries = [&] {
+    return queries_of_block<Config>(params, locate_backward<Config>(machine));
+  };
+  int first_query = first_tile<Config::kStep>(queries()) +
                     Config::kStep * TeamMember<Config>(machine.warp()).team;
   load_first_tiles(machine, params, first_query, tiles);  // line 1
   KeyGradient gradient = {};
 #pragma unroll 1
-  for (; first_query < params.query_end; first_query += Config::kTeams * Config::kStep) {  // line 2
+  for (; first_query < queries().end; first_query += Config::kTeams * Config::kStep) {  // line 2
     add_step<Config>(machine, params, first_query, tiles, gradient);
   }
   machine.recompute_indices(first_query);

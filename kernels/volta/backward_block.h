@@ -13,6 +13,10 @@ struct BackwardBlock {
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
     return static_cast<std::uint32_t>(batch * params.heads + head);
   }
+  template <class Config>
+  SPARK_DEVICE int key_end(const BackwardParams& params) const {
+    return least_of(first_key + Config::kBlockKeys, params.mask.seqlen_k);
+  }
 };
 
 /// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
@@ -47,38 +51,33 @@ SPARK_DEVICE BackwardBlock restore_place(Machine& machine, BackwardTiles<Config>
   }
 }
 
-/// The first step with a query that sees a key of the block.
+/// The queries that take part and see some key of the block; and those that see every one of them.
 template <class Config>
-SPARK_DEVICE int first_step(const BackwardParams& params, const BackwardBlock& block) {
-  const KeyMask& mask = params.mask;
-  const int seen_from = mask.rows(block.first_key).begin;
-  const int first_query = seen_from > params.query_begin ? seen_from : params.query_begin;
-  return first_query / Config::kStep * Config::kStep;
+SPARK_DEVICE Range queries_of_block(const BackwardParams& params, const BackwardBlock& block) {
+  const Range seen =
+      params.mask.rows_of_any({block.first_key, block.template key_end<Config>(params)});
+  return {most_of(seen.begin, params.query_begin), least_of(seen.end, params.query_end)};
+}
+template <class Config>
+SPARK_DEVICE Range queries_of_all(const BackwardParams& params, const BackwardBlock& block) {
+  const Range keys{block.first_key, block.first_key + Config::kBlockKeys};
+  if (keys.end > params.mask.seqlen_k) return {0, 0};  // what is past the last key is masked
+  return params.mask.rows_of_all(keys);
 }
 
-/// Every query from this one on sees every key of the block.
-template <class Config>
-SPARK_DEVICE int first_unmasked(const BackwardParams& params, const BackwardBlock& block) {
-  const KeyMask& mask = params.mask;
-  const int last_key = block.first_key + Config::kBlockKeys - 1;
-  if (last_key >= mask.seqlen_k) return params.query_end;
-  return mask.rows(last_key).begin;
-}
-
-/// A step's rows of Q or dO, on their way to shared memory.
+/// A step's rows of Q or dO, on their way to shared memory; zeros for those that see no key of the
+/// block.
 template <class Config, class Machine>
-SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params, const Half* tensor,
-                               int first_query, typename Config::StagedQueries& staged) {
+SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
+                               const ChunkedView<const Half>& tensor, int first_query,
+                               typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
   const BackwardBlock block = locate_backward<Config>(machine);
   const int row = first_query + Staged::first_row(machine);
-  // So many chunks of 16 bytes fill no memory that 32 bits would not count them.
-  const auto chunk = static_cast<std::uint32_t>(
-      ((block.batch * params.mask.seqlen_q + row) * params.heads + block.head) *
-          Config::QueryTile::kChunksPerRow +
-      Staged::column_chunk(machine));
-  staged.load_from_chunk(machine, machine.opaque(tensor + static_cast<std::size_t>(chunk) * 8),
-                         params.heads * Config::kHeadDim, row, params.query_end);
+  const std::uint32_t chunk = tensor.chunk(block.batch, row, block.head) +
+                              static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
+                         queries_of_block<Config>(params, block).end);
 }
 
 /// Line 1. Each warp fills its own rows of every tile.
@@ -86,18 +85,17 @@ template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int first_query,
                                    BackwardTiles<Config>& tiles) {
   const BackwardBlock block = locate_backward<Config>(machine);
-  const std::size_t offset = row_offset(block.batch, block.first_key, block.head,
-                                        params.mask.seqlen_k, params.heads, Config::kHeadDim);
-  const TensorRows k_rows = {params.tensors.k.data + offset, params.heads * Config::kHeadDim,
-                             params.mask.seqlen_k - block.first_key};
-  const TensorRows v_rows = {params.tensors.v.data + offset, k_rows.row_stride, k_rows.valid};
+  const auto rows = [&](const ChunkedView<const Half>& tensor) {
+    return TensorRows{tensor.at(block.batch, block.first_key, block.head), tensor.row_stride(),
+                      params.mask.seqlen_k - block.first_key};
+  };
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
   typename Config::StagedQueries q, d_o;
-  k.load(machine, k_rows);
-  v.load(machine, v_rows);
-  load_queries<Config>(machine, params, params.tensors.q.data, first_query, q);
-  load_queries<Config>(machine, params, params.tensors.d_o.data, first_query, d_o);
+  k.load(machine, rows(params.k));
+  v.load(machine, rows(params.v));
+  load_queries<Config>(machine, params, params.q, first_query, q);
+  load_queries<Config>(machine, params, params.d_o, first_query, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.v);
   q.store(machine, tiles.team[team].q);

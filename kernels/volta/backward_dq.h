@@ -22,35 +22,36 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_dq_block.h"
-#include "kernels/volta/tile/score_block.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
 
 /// Lines 4 and 5 for group g of the warp's own: `score` comes as scores, `ds` as dP.
-template <class Config, bool kIsMasked, class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void store_score_gradient(Machine& machine, const BackwardParams& params,
                                        const BackwardDqBlock<Config>& block, int first_key, int g,
                                        float (&score)[Config::kKeySteps][8],
                                        float (&ds)[Config::kKeySteps][8],
                                        ProbabilityTile<Config::kBlockN>& tile) {
-  constexpr Accumulator kAccumulator = Config::kAccumulator;
+  using Layout = typename Config::Layout;
   const int first_row = block.first_row + kGridRows * (Config::kScoreGroups * machine.warp() + g);
-  if constexpr (kIsMasked) {
-    mask_scores<kAccumulator>(score, params.mask, machine.lane(), first_row, first_key);
+  if (!block.all_seen.contains(Range{first_key, first_key + Config::kBlockN})) {
+    mask_scores<Layout>(score, params.mask, machine.lane(), first_row, first_key);
   }
   if constexpr (Config::kHasDropout) {
-    drop_probabilities<kAccumulator>(ds, params.dropout, machine.lane(), block.batch_head,
-                                     first_row, first_key);
+    TileDropout<Layout, Config::kBlockN> dropout;
+    dropout.draw(params.dropout, machine.lane(), block.batch_head, first_row, first_key);
+    dropout.apply(params.dropout, 0, Config::kKeySteps, ds);
   }
-  recompute_probabilities<kAccumulator>(machine, params.scale_log2, block.statistics[g], score);
-  score_gradients<kAccumulator>(machine, block.statistics[g], score, ds);
-  store_gradients<kAccumulator>(machine, ds, tile);
+  recompute_probabilities<Layout>(machine, params.scale_log2, block.statistics[g], score);
+  score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(machine, block.statistics[g],
+                                                                  score, ds);
+  store_gradients<Config::kAccumulator>(machine, ds, tile);
 }
 
 /// Lines 3 to 5: the warp's share of dS for one tile of keys, in tiles.k[buffer] and
 /// tiles.v[buffer].
-template <class Config, bool kIsMasked, class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void store_score_gradients(Machine& machine, const BackwardParams& params,
                                         const BackwardDqBlock<Config>& block, int first_key,
                                         int buffer, BackwardDqTiles<Config>& tiles) {
@@ -58,10 +59,8 @@ SPARK_DEVICE void store_score_gradients(Machine& machine, const BackwardParams& 
   const int first_group = Config::kScoreGroups * machine.warp();
   AccumulatorFragment<kAccumulator> s[Config::kScoreGroups][Config::kKeySteps] = {};
   AccumulatorFragment<kAccumulator> dp[Config::kScoreGroups][Config::kKeySteps] = {};
-  matmul_score_block<kAccumulator>(machine, tiles.q, kGridRows * first_group, tiles.k[buffer], 0,
-                                   s);
-  matmul_score_block<kAccumulator>(machine, tiles.d_o, kGridRows * first_group, tiles.v[buffer], 0,
-                                   dp);
+  matmul_scores<kAccumulator>(machine, tiles.q, kGridRows * first_group, tiles.k[buffer], s);
+  matmul_scores<kAccumulator>(machine, tiles.d_o, kGridRows * first_group, tiles.v[buffer], dp);
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     float score[Config::kKeySteps][8], ds[Config::kKeySteps][8];
@@ -70,8 +69,8 @@ SPARK_DEVICE void store_score_gradients(Machine& machine, const BackwardParams& 
       widen(machine, s[g][step], score[step]);
       widen(machine, dp[g][step], ds[step]);
     }
-    store_score_gradient<Config, kIsMasked>(machine, params, block, first_key, g, score, ds,
-                                            *tiles.gradients(buffer ^ 1, first_group + g));
+    store_score_gradient<Config>(machine, params, block, first_key, g, score, ds,
+                                 *tiles.gradients(buffer ^ 1, first_group + g));
   }
 }
 
@@ -99,26 +98,24 @@ SPARK_DEVICE void add_dq(Machine& machine, int buffer, BackwardDqTiles<Config>& 
   }
 }
 
-/// Lines 2 to 8 for the tiles [first_key, key_end).
-template <class Config, bool kIsMasked, class Machine>
+/// Lines 3 to 8.
+template <class Config, class Machine>
 SPARK_DEVICE void add_keys(Machine& machine, const BackwardParams& params,
-                           const BackwardDqBlock<Config>& block, int first_key, int key_end,
+                           const BackwardDqBlock<Config>& block, int first_key,
                            BackwardDqTiles<Config>& tiles, DqOfWarp& dq) {
-#pragma unroll 1
-  for (; first_key < key_end; first_key += Config::kBlockN) {
-    machine.recompute_indices();
-    const int buffer = (first_key / Config::kBlockN) & 1;
-    store_score_gradients<Config, kIsMasked>(machine, params, block, first_key, buffer, tiles);
-    typename Config::StagedKeys next_k, next_v;
-    next_k.load(machine, block.k.from(first_key + Config::kBlockN));  // line 6
-    next_v.load(machine, block.v.from(first_key + Config::kBlockN));
-    machine.barrier();
-    add_dq(machine, buffer, tiles, dq);
-    machine.barrier();
-    next_k.store(machine, tiles.k[buffer ^ 1]);  // line 8
-    next_v.store(machine, tiles.v[buffer ^ 1]);
-    machine.barrier();
-  }
+  const int next_key = next_tile<Config::kBlockN>(block.keys, first_key);
+  const int buffer = (first_key / Config::kBlockN) & 1;
+  machine.recompute_indices();
+  store_score_gradients<Config>(machine, params, block, first_key, buffer, tiles);
+  typename Config::StagedKeys next_k, next_v;
+  next_k.load(machine, block.rows(params.k, next_key));  // line 6
+  next_v.load(machine, block.rows(params.v, next_key));
+  machine.barrier();
+  add_dq(machine, buffer, tiles, dq);
+  machine.barrier();
+  next_k.store(machine, tiles.k[buffer ^ 1]);  // line 8
+  next_v.store(machine, tiles.v[buffer ^ 1]);
+  machine.barrier();
 }
 
 /// Line 9.
@@ -136,11 +133,8 @@ SPARK_DEVICE void write_dq(Machine& machine, const BackwardParams& params,
     OutputTile<64>& tile = *tiles.output(machine.warp(), g);
     store_output<Config::kAccumulator>(machine, tile, factor, dq[g]);
     machine.sync_warp();
-    Half* const rows = params.tensors.dq.data +
-                       row_offset(block.batch, first_row, block.head, params.mask.seqlen_q,
-                                  params.heads, Config::kHeadDim) +
-                       64 * share.column_block;
-    write_rows(machine, tile, {rows, block.k.row_stride, params.mask.seqlen_q - first_row});
+    Half* const rows = params.dq.at(block.batch, first_row, block.head) + 64 * share.column_block;
+    write_rows(machine, tile, {rows, params.dq.row_stride(), params.mask.seqlen_q - first_row});
   }
 }
 
@@ -148,10 +142,14 @@ template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
   auto& tiles = machine.template shared<BackwardDqTiles<Config>>();
   const BackwardDqBlock<Config> block = locate_dq<Config>(machine, params);
-  load_first_tiles(machine, params, block, tiles);  // line 1
+  int first_key = first_tile<Config::kBlockN>(block.keys);
+  load_first_tiles(machine, params, block, first_key, tiles);  // line 1
   DqOfWarp dq = {};
-  add_keys<Config, false>(machine, params, block, 0, block.unmasked_end, tiles, dq);
-  add_keys<Config, true>(machine, params, block, block.unmasked_end, block.key_end, tiles, dq);
+#pragma unroll 1
+  while (first_key < block.keys.end) {  // line 2
+    add_keys<Config>(machine, params, block, first_key, tiles, dq);
+    first_key = next_tile<Config::kBlockN>(block.keys, first_key);
+  }
   write_dq(machine, params, block, tiles, dq);
 }
 

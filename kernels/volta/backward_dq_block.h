@@ -6,6 +6,7 @@
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
+#include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
 
@@ -74,32 +75,31 @@ struct BackwardDqTiles {
   }
 };
 
-/// What a block computes, where its keys are, and the statistics of this lane's rows.
+/// What a block computes, and the statistics of this lane's rows.
 template <class Config>
 struct BackwardDqBlock {
   int batch, head, first_row;
-  int unmasked_end;  // every row of the block sees every key before this one
-  int key_end;       // no row of the block sees a key from here on
-  TensorRows k, v;
+  Range keys;      // that some row of the block sees
+  Range all_seen;  // that every row sees
   std::uint32_t batch_head;
   RowStatistics statistics[Config::kScoreGroups][Config::Layout::kRowsPerLane];
+
+  /// K or V from a key on, of those that the block sees.
+  SPARK_DEVICE TensorRows rows(const ChunkedView<const Half>& tensor, int first_key) const {
+    return {tensor.at(batch, first_key, head), tensor.row_stride(), keys.end - first_key};
+  }
 };
 
 template <class Config, class Machine>
 SPARK_DEVICE BackwardDqBlock<Config> locate_dq(Machine& machine, const BackwardParams& params) {
-  const KeyMask& mask = params.mask;
   BackwardDqBlock<Config> block;
   block.batch = machine.block(2);
   block.head = machine.block(1);
   block.first_row = machine.block(0) * Config::kBlockM;
-  block.unmasked_end = mask.keys(block.first_row).end / Config::kBlockN * Config::kBlockN;
-  block.key_end = mask.keys(block.first_row + Config::kBlockM - 1).end;
+  const Range rows{block.first_row, block.first_row + Config::kBlockM};
+  block.keys = params.mask.keys_of_any(rows);
+  block.all_seen = params.mask.keys_of_all(rows);
   block.batch_head = static_cast<std::uint32_t>(block.batch * params.heads + block.head);
-  const int row_stride = params.heads * Config::kHeadDim;
-  const std::size_t offset =
-      row_offset(block.batch, 0, block.head, mask.seqlen_k, params.heads, Config::kHeadDim);
-  block.k = {params.tensors.k.data + offset, row_stride, block.key_end};
-  block.v = {params.tensors.v.data + offset, row_stride, block.key_end};
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     const int first_row = block.first_row + kGridRows * (Config::kScoreGroups * machine.warp() + g);
@@ -109,24 +109,26 @@ SPARK_DEVICE BackwardDqBlock<Config> locate_dq(Machine& machine, const BackwardP
   return block;
 }
 
-/// Line 1. Each warp fills its own rows of every tile.
+/// Line 1: the keys from first_key on. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params,
-                                   const BackwardDqBlock<Config>& block,
+                                   const BackwardDqBlock<Config>& block, int first_key,
                                    BackwardDqTiles<Config>& tiles) {
-  const std::size_t offset = row_offset(block.batch, block.first_row, block.head,
-                                        params.mask.seqlen_q, params.heads, Config::kHeadDim);
-  const int valid_rows = params.mask.seqlen_q - block.first_row;
+  const auto rows = [&](const ChunkedView<const Half>& tensor) {
+    return TensorRows{tensor.at(block.batch, block.first_row, block.head), tensor.row_stride(),
+                      params.mask.seqlen_q - block.first_row};
+  };
+  const int buffer = (first_key / Config::kBlockN) & 1;
   typename Config::StagedQueries q, d_o;
-  q.load(machine, {params.tensors.q.data + offset, block.k.row_stride, valid_rows});
+  q.load(machine, rows(params.q));
   q.store(machine, tiles.q);
-  d_o.load(machine, {params.tensors.d_o.data + offset, block.k.row_stride, valid_rows});
+  d_o.load(machine, rows(params.d_o));
   d_o.store(machine, tiles.d_o);
   typename Config::StagedKeys k, v;
-  k.load(machine, block.k);
-  v.load(machine, block.v);
-  k.store(machine, tiles.k[0]);
-  v.store(machine, tiles.v[0]);
+  k.load(machine, block.rows(params.k, first_key));
+  v.load(machine, block.rows(params.v, first_key));
+  k.store(machine, tiles.k[buffer]);
+  v.store(machine, tiles.v[buffer]);
   machine.barrier();
 }
 

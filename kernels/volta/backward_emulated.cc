@@ -22,6 +22,7 @@ class BackwardEmulation {
   BackwardEmulation(const Problem& problem, const BackwardTensors& tensors,
                     const EmulationOptions& options, bool is_deterministic)
       : problem_(problem),
+        tensors_(tensors),
         options_(options),
         statistics_(all_workspace_rows(problem)),
         dq_sums_(dq_sums_bytes(problem, is_deterministic) / sizeof(float)),
@@ -76,7 +77,7 @@ class BackwardEmulation {
 
   /// Each launch is a kernel of its own: what earlier ones wrote is there for it.
   std::vector<GlobalRegion> regions() {
-    const BackwardTensors& t = params_.tensors;
+    const BackwardTensors& t = tensors_;
     const std::size_t q_bytes = problem_.q_elements() * sizeof(Half);
     const std::size_t k_bytes = problem_.k_elements() * sizeof(Half);
     const auto input = [](std::string name, const void* base, std::size_t bytes) {
@@ -100,6 +101,7 @@ class BackwardEmulation {
   }
 
   const Problem& problem_;
+  const BackwardTensors& tensors_;
   const EmulationOptions& options_;
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;

@@ -102,16 +102,14 @@ SPARK_DEVICE void write_groups(
 #pragma unroll
   for (float& value : factor) value = of_product * params.dropout.keep_scale();
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
-  Half* const first = (share.is_dk ? params.tensors.dk.data : params.tensors.dv.data) +
-                      row_offset(block.batch, first_key, block.head, params.mask.seqlen_k,
-                                 params.heads, Config::kHeadDim) +
-                      64 * share.column_block;
+  const ChunkedView<Half>& tensor = share.is_dk ? params.dk : params.dv;
+  Half* const first = tensor.at(block.batch, first_key, block.head) + 64 * share.column_block;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
     machine.sync_warp();
     write_key_rows(machine, tile, first_group + g,
-                   {first, params.heads * Config::kHeadDim, params.mask.seqlen_k - first_key});
+                   {first, tensor.row_stride(), params.mask.seqlen_k - first_key});
     machine.sync_warp();
   }
 }

@@ -3,6 +3,7 @@
 
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
+#include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/query_gradient_sums.h"
@@ -43,7 +44,9 @@ struct BackwardWorkspace {
 };
 
 struct BackwardParams {
-  BackwardTensors tensors;
+  ChunkedView<const Half> q, k, v, o, d_o;
+  const float* lse;
+  ChunkedView<Half> dq, dk, dv;
   BackwardWorkspace workspace;
   int heads;
   KeyMask mask;
@@ -54,12 +57,28 @@ struct BackwardParams {
                                // where both are multiples of kWorkspaceBlock, or the end
 };
 
+/// Throws std::invalid_argument as chunked_view() does.
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
                                       const BackwardWorkspace& workspace) {
-  return {tensors,           workspace,
-          problem.heads,     problem.key_mask(),
-          problem.scale(),   problem.scale() * kLog2E,
-          problem.dropout(), 0,
+  const auto view = [&](const char* name, const auto& tensor, int seqlen) {
+    return chunked_view(name, tensor, problem.batch, seqlen, problem.heads, problem.head_dim);
+  };
+  return {view("q", tensors.q, problem.seqlen_q),
+          view("k", tensors.k, problem.seqlen_k),
+          view("v", tensors.v, problem.seqlen_k),
+          view("o", tensors.o, problem.seqlen_q),
+          view("d_o", tensors.d_o, problem.seqlen_q),
+          tensors.lse,
+          view("dq", tensors.dq, problem.seqlen_q),
+          view("dk", tensors.dk, problem.seqlen_k),
+          view("dv", tensors.dv, problem.seqlen_k),
+          workspace,
+          problem.heads,
+          problem.key_mask(),
+          problem.scale(),
+          problem.scale() * kLog2E,
+          problem.dropout(),
+          0,
           problem.seqlen_q};
 }
 

@@ -2,9 +2,10 @@
 // from its FP32 sums to fp16 after them.
 #pragma once
 
-#include "kernels/tile/softmax_gradient.h"
+#include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/tile/output_tile.h"
+#include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
 
@@ -23,18 +24,17 @@ SPARK_DEVICE float dot_halves(Machine& machine, const Bits128& a, const Bits128&
   return sum;
 }
 
-/// rowsum(d_o * o) of a row that begins at half `first`, in FP32, its eight lanes each with part of
-/// it. Lane 8n + i has chunks i, i + 8, ...
+/// rowsum(d_o * o) of a row, in FP32, its eight lanes each with part of it. Lane 8n + i has chunks
+/// i, i + 8, ...
 template <int kHeadDim, class Machine>
-SPARK_DEVICE float row_dot(Machine& machine, const BackwardTensors& tensors, std::size_t first,
-                           bool is_inside) {
+SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, bool is_inside) {
   float sum = 0.0f;
 #pragma unroll
   for (int column = 0; column < kHeadDim; column += 64) {
     if (!is_inside) continue;
-    const std::size_t at = first + static_cast<std::size_t>(column + 8 * (machine.lane() % 8));
-    sum = dot_halves(machine, machine.template load_global<Bits128>(tensors.o.data + at),
-                     machine.template load_global<Bits128>(tensors.d_o.data + at), sum);
+    const int at = column + 8 * (machine.lane() % 8);
+    sum = dot_halves(machine, machine.template load_global<Bits128>(o + at),
+                     machine.template load_global<Bits128>(d_o + at), sum);
   }
 #pragma unroll
   for (int distance = 4; distance > 0; distance /= 2) sum += machine.shuffle_xor(sum, distance);
@@ -54,16 +54,14 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
     const int row_of_group = first + machine.lane() / 8;
     const int row = first_row + row_of_group;
     const bool is_inside = row < seqlen_q;
-    const float delta = row_dot<kHeadDim>(
-        machine, params.tensors, row_offset(batch, row, head, seqlen_q, params.heads, kHeadDim),
-        is_inside);
+    const float delta = row_dot<kHeadDim>(machine, params.o.at(batch, row, head),
+                                          params.d_o.at(batch, row, head), is_inside);
     if (machine.lane() % 8 != 0) continue;
-    const float* const lse =
-        params.tensors.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
-    const RowStatistics of_row =
-        is_inside ? row_statistics<kAccumulator>(machine.template load_global<float>(lse), delta,
+    const float* const lse = params.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
+    const RowStatistics of_row = is_inside ? row_statistics<ProbabilityScale<kAccumulator>>(
+                                                 machine.template load_global<float>(lse), delta,
                                                  params.dropout.keep_scale())
-                  : RowStatistics{-INFINITY, 0.0f};
+                                           : RowStatistics{-INFINITY, 0.0f};
     Bits64 bits;
     memcpy(&bits, &of_row, sizeof bits);
     machine.store_global(statistics + statistics_place(row_of_group), bits);
@@ -100,9 +98,8 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
       machine.template shared<RoundDqTiles<kHeadDim>>().of_warp[machine.warp()];
   store_output<kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
-  Half* const rows =
-      params.tensors.dq.data + row_offset(batch, first_row, head, seqlen_q, params.heads, kHeadDim);
-  write_rows(machine, tile, {rows, params.heads * kHeadDim, seqlen_q - first_row});
+  write_rows(machine, tile,
+             {params.dq.at(batch, first_row, head), params.dq.row_stride(), seqlen_q - first_row});
 }
 
 }  // namespace sparkbench::volta

@@ -7,6 +7,7 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_block.h"
+#include "kernels/volta/tile/statistics_rows.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
@@ -93,14 +94,15 @@ SPARK_DEVICE void load_step_statistics(Machine& machine, const BackwardParams& p
 /// Line 5.
 template <class Config, class Machine>
 SPARK_DEVICE bool is_masked(const Machine& machine, const BackwardParams& params, int first_query) {
-  return first_query < first_unmasked<Config>(params, locate_backward<Config>(machine));
+  return !queries_of_all<Config>(params, locate_backward<Config>(machine))
+              .contains(Range{first_query, first_query + Config::kStep});
 }
 template <class Config, class Machine>
 SPARK_DEVICE void mask_group(Machine& machine, const BackwardParams& params, int first_query,
                              int group, ScoreGroup<Config>& score) {
   const ScorePlace place = score_place<Config>(machine, params, first_query, group);
-  mask_scores<Config::kAccumulator>(score, params.mask, machine.lane(), place.first_row,
-                                    place.first_key);
+  mask_scores<typename Config::Layout>(score, params.mask, machine.lane(), place.first_row,
+                                       place.first_key);
 }
 
 /// Where a lane stores its quartets, in bytes from those of the first step, keys and team.
@@ -118,7 +120,7 @@ SPARK_DEVICE ProbabilityPlaces quartet_places(Machine& machine) {
 }
 
 /// The random bytes of a group.
-using GroupDropout = QuartetDropout[kQuartets];
+using GroupDropout = StrandDropout<32>[kQuartets];
 
 template <class Config, class Machine>
 SPARK_DEVICE void draw_quartet(Machine& machine, const BackwardParams& params, int first_query,
@@ -126,7 +128,7 @@ SPARK_DEVICE void draw_quartet(Machine& machine, const BackwardParams& params, i
   using Layout = typename Config::Layout;
   const ScorePlace place = score_place<Config>(machine, params, first_query, group);
   const int lane = machine.lane();
-  dropout[quartet] = quartet_dropout<Config::kAccumulator>(
+  dropout[quartet] = StrandDropout<32>::draw<Layout>(
       params.dropout, lane, place.batch_head,
       place.first_row + Layout::row(lane, Layout::slot(quartet)), place.first_key, quartet);
 }
@@ -153,7 +155,8 @@ SPARK_DEVICE void store_probability_piece(Machine& machine, const BackwardParams
           recompute_probability(machine, params.scale_log2, row[Config::Layout::slot(q)], value);
       kept[e] = value;
       if constexpr (Config::kHasDropout) {
-        value = drop_and_mark(kept[e], params.dropout, dropout[q], step, 2 * h + e);
+        value = drop_and_mark<typename Config::Layout>(kept[e], params.dropout, dropout[q], step,
+                                                       2 * h + e);
       }
     }
     pair[q][h] = pack_scaled_halves(machine, Scale::packable(kept[0]), Scale::packable(kept[1]));
@@ -171,7 +174,8 @@ SPARK_DEVICE void store_group_gradients(Machine& machine,
                                         ProbabilityPlaces& places,
                                         ProbabilityTile<kTransposedKeys>& tile) {
   if constexpr (Config::kHasDropout) drop_marked(p, ds);
-  score_gradients<Config::kAccumulator>(machine, row, p, ds);
+  score_gradients<typename Config::Layout, ProbabilityScale<Config::kAccumulator>>(machine, row, p,
+                                                                                   ds);
   places.store_bytes = machine.opaque(places.store_bytes);
   store_gradients<Config::kAccumulator>(machine, ds, tile, places);
 }

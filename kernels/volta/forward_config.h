@@ -1,10 +1,14 @@
 // The forward kernel's tile sizes, and the shared memory that they ask for.
 #pragma once
 
+#include <type_traits>
+
 #include "kernels/tile/probability_scale.h"
+#include "kernels/tile/softmax.h"
 #include "kernels/tile/staged_rows.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
+#include "kernels/volta/tile/shared_rows.h"
 
 namespace sparkbench::volta {
 
@@ -18,11 +22,11 @@ inline constexpr int kForwardWarpsOf64KiB = 4;
 /// Query rows of a block.
 constexpr int forward_block_rows(int head_dim) { return kWarpRows * forward_warps(head_dim); }
 
-/// Which loop over keys a kernel has.
+/// Which schedule a kernel's loop over keys has (schedules.h).
 enum class KeyLoop {
-  kTwoBuffers,   // of K and V (forward.h)
-  kOneBuffer,    // forward_one_buffer.h
-  kHeldQueries,  // two buffers of K and V, Q in registers (forward_held_queries.h)
+  kTwoBuffers,   // of K and V
+  kOneBuffer,    // of K and V
+  kHeldQueries,  // two buffers of K and V, Q in registers
 };
 
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
@@ -52,9 +56,9 @@ struct ForwardConfig {
                      : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
   static constexpr int kBlockN = kHeadDim == 64 || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
-  /// But for kTwoBuffers: steps whose P is formed before the products with V begin. That of the
-  /// others overlaps with them, but keeps scores and random bytes in registers. Each is the choice
-  /// without spills that the cycle model found fastest.
+  /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
+  /// with it, but keep scores and random bytes in registers. Each is the choice without spills that
+  /// the cycle model found fastest.
   static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
                                          ? (kHeadDim == 64 && kOutput == Accumulator::kFp32 ? 4 : 2)
                                          : (kHeadDim == 64 || kHasDropout ? 3 : 2);
@@ -67,7 +71,75 @@ struct ForwardConfig {
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
   using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
   using StagedKeys = StagedRows<KeyTile, kWarps>;
+  /// Where registers allow, every lane keeps m and l of all its rows.
+  using Rows = std::conditional_t<kLoop == KeyLoop::kOneBuffer, SharedRows<kAccumulator, Scale>,
+                                  LaneRows<Layout, kRowGroups, Scale>>;
 };
+
+/// While a block works on one pair of K and V tiles, each warp fills its rows of the other; until
+/// then these rows are that warp's own, for P.
+template <class Config>
+struct TwoBufferTiles {
+  /// Keys whose P a warp has here at once.
+  static constexpr int kPassKeys = Config::kBlockN;
+  using Probabilities = ProbabilityTile<kPassKeys>;
+
+  typename Config::QueryTile q;
+  typename Config::KeyTile k[2], v[2];
+
+  /// P of 16-row group g of a warp, while the block works on tiles `buffer`.
+  SPARK_DEVICE Probabilities* probabilities(int buffer, int warp, int /*pass*/, int g) {
+    constexpr int kRows = Config::StagedKeys::kRows;
+    static_assert(sizeof(Probabilities) <= sizeof(typename Config::KeyTile) / Config::kWarps,
+                  "a warp's rows hold the probabilities of 16 of its queries");
+    auto& tile = g == 0 ? v[buffer ^ 1] : k[buffer ^ 1];
+    return reinterpret_cast<Probabilities*>(tile.chunk[kRows * warp]);
+  }
+};
+
+/// Once a block has read its K tile, each warp's rows of it, which this warp will fill anew, are
+/// that warp's own, for P of some keys after the other.
+template <class Config>
+struct OneBufferTiles {
+  static constexpr int kPassKeys = 32;
+  using Probabilities = ProbabilityTile<kPassKeys>;
+
+  typename Config::QueryTile q;
+  typename Config::KeyTile k[1], v[1];
+
+  SPARK_DEVICE Probabilities* probabilities(int /*buffer*/, int warp, int /*pass*/, int g) {
+    constexpr int kRows = Config::StagedKeys::kRows;
+    static_assert(
+        kRowGroups * sizeof(Probabilities) <= sizeof(typename Config::KeyTile) / Config::kWarps,
+        "a warp's rows hold the probabilities of its queries");
+    return reinterpret_cast<Probabilities*>(k[0].chunk[kRows * warp]) + g;
+  }
+};
+
+/// Two tiles of K and V, and for each warp P of its 32 queries, in the place of its Q before the
+/// loop, and of its O after it.
+template <class Config>
+struct HeldQueryTiles {
+  static constexpr int kPassKeys = 32;
+  using Probabilities = ProbabilityTile<kPassKeys>;
+
+  typename Config::KeyTile k[2], v[2];
+  typename Config::QueryTile q;
+
+  SPARK_DEVICE Probabilities* probabilities(int /*buffer*/, int warp, int pass, int g) {
+    static_assert(Config::kBlockN / kPassKeys * kRowGroups * sizeof(Probabilities) <=
+                      sizeof(typename Config::QueryTile) / Config::kWarps,
+                  "a warp's queries leave room for its probabilities");
+    return reinterpret_cast<Probabilities*>(q.chunk[kWarpRows * warp]) + kRowGroups * pass + g;
+  }
+};
+
+/// All of a block's shared memory.
+template <class Config>
+using ForwardTiles =
+    std::conditional_t<Config::kLoop == KeyLoop::kTwoBuffers, TwoBufferTiles<Config>,
+                       std::conditional_t<Config::kLoop == KeyLoop::kOneBuffer,
+                                          OneBufferTiles<Config>, HeldQueryTiles<Config>>>;
 
 /// O of 16-row group g of a warp, in the place of its Q.
 template <class Config>
@@ -76,69 +148,5 @@ SPARK_DEVICE OutputTile<Config::kHeadDim>& output_tile(typename Config::QueryTil
   auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
   return *reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
 }
-
-/// All of a block's shared memory.
-template <class Config, KeyLoop kLoop = Config::kLoop>
-struct ForwardTiles;
-
-/// While a block works on one pair of K and V tiles, each warp fills its rows of the other; until
-/// then these rows are that warp's own.
-template <class Config>
-struct ForwardTiles<Config, KeyLoop::kTwoBuffers> {
-  typename Config::QueryTile q;
-  typename Config::KeyTile k[2], v[2];
-
-  /// P of 16-row group g of a warp, in the rows of tile `buffer` that this warp will fill.
-  SPARK_DEVICE ProbabilityTile<Config::kBlockN>* probabilities(int buffer, int warp, int g) {
-    constexpr int kRows = Config::StagedKeys::kRows;
-    static_assert(sizeof(ProbabilityTile<Config::kBlockN>) <=
-                      sizeof(typename Config::KeyTile) / Config::kWarps,
-                  "a warp's rows hold the probabilities of 16 of its queries");
-    auto& tile = g == 0 ? v[buffer] : k[buffer];
-    return reinterpret_cast<ProbabilityTile<Config::kBlockN>*>(tile.chunk[kRows * warp]);
-  }
-};
-
-/// Once a block has read its K tile, each warp's rows of it, which this warp will fill anew, are
-/// that warp's own.
-template <class Config>
-struct ForwardTiles<Config, KeyLoop::kOneBuffer> {
-  /// Keys whose P a warp's rows of the K tile hold, of its 32 queries.
-  static constexpr int kPassKeys = 32;
-  using Probabilities = ProbabilityTile<kPassKeys>;
-
-  typename Config::QueryTile q;
-  typename Config::KeyTile k, v;
-
-  /// P of 16-row group g of a warp.
-  SPARK_DEVICE Probabilities* probabilities(int warp, int g) {
-    constexpr int kRows = Config::StagedKeys::kRows;
-    static_assert(
-        kRowGroups * sizeof(Probabilities) <= sizeof(typename Config::KeyTile) / Config::kWarps,
-        "a warp's rows hold the probabilities of its queries");
-    return reinterpret_cast<Probabilities*>(k.chunk[kRows * warp]) + g;
-  }
-};
-
-/// Two tiles of K and V, and for each warp P of its 32 queries, in the place of its Q before the
-/// loop, and of its O after it.
-template <class Config>
-struct ForwardTiles<Config, KeyLoop::kHeldQueries> {
-  /// Keys of a ProbabilityTile.
-  static constexpr int kPassKeys = 32;
-  static constexpr int kPasses = Config::kBlockN / kPassKeys;
-  using Probabilities = ProbabilityTile<kPassKeys>;
-
-  typename Config::KeyTile k[2], v[2];
-  typename Config::QueryTile q;
-
-  /// P of 16-row group g of a warp and the keys of a pass.
-  SPARK_DEVICE Probabilities* probabilities(int warp, int pass, int g) {
-    static_assert(kPasses * kRowGroups * sizeof(Probabilities) <=
-                      sizeof(typename Config::QueryTile) / Config::kWarps,
-                  "a warp's queries leave room for its probabilities");
-    return reinterpret_cast<Probabilities*>(q.chunk[kWarpRows * warp]) + kRowGroups * pass + g;
-  }
-};
 
 }  // namespace sparkbench::volta

@@ -6,7 +6,7 @@
 
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/forward.h"
+#include "kernels/volta/schedules.h"
 
 namespace sparkbench::volta {
 namespace {

@@ -1,8 +1,8 @@
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/forward.h"
 #include "kernels/volta/forward_gpu.h"
+#include "kernels/volta/schedules.h"
 
 namespace sparkbench::volta {
 namespace {

@@ -2,8 +2,8 @@
 #pragma once
 
 #include "kernels/tensors.h"
+#include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
-#include "kernels/tile/mask.h"
 
 namespace sparkbench::volta {
 
@@ -28,23 +28,36 @@ inline constexpr ForwardAccumulators kFp16Acc{Accumulator::kFp16, Accumulator::k
 inline constexpr ForwardAccumulators kFp16AccO16{Accumulator::kFp16, Accumulator::kFp16,
                                                  Accumulator::kFp16};
 
+/// Blocks of rows that see more keys start first where the last rows are these, so that short ones
+/// fill the last wave: block b of a head then has the b-th of its tiles of rows from the end.
+inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
+
 struct ForwardParams {
-  ForwardTensors tensors;
+  ChunkedView<const Half> q, k, v;
+  ChunkedView<Half> o;
+  float* lse;
   int heads;
+  bool is_last_tile_first;
   KeyMask mask;
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e), so that exp(scale * s) = exp2(scale_log2 * s)
   Dropout dropout;
 };
 
-/// Whether block 0 of a head computes its last tile of queries: where late rows see more keys than
-/// early ones, the longest start first, so that short ones fill the last wave.
-SPARK_HD bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
-
+/// Throws std::invalid_argument as chunked_view() does.
 inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
-  return {tensors,
+  const auto view = [&](const char* name, const auto& tensor, int seqlen) {
+    return chunked_view(name, tensor, problem.batch, seqlen, problem.heads, problem.head_dim);
+  };
+  const KeyMask mask = problem.key_mask();
+  return {view("q", tensors.q, problem.seqlen_q),
+          view("k", tensors.k, problem.seqlen_k),
+          view("v", tensors.v, problem.seqlen_k),
+          view("o", tensors.o, problem.seqlen_q),
+          tensors.lse,
           problem.heads,
-          problem.key_mask(),
+          launches_last_tile_first(mask),
+          mask,
           problem.scale(),
           problem.scale() * kLog2E,
           problem.dropout()};

@@ -12,8 +12,8 @@
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_emulated.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/forward.h"
 #include "kernels/volta/forward_emulated.h"
+#include "kernels/volta/schedules.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench::volta {

@@ -28,50 +28,56 @@ SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
 /// different accumulators: one that waits for its predecessor leaves the tensor cores idle.
 /// beside(chunk) is work of other units, in pieces of which each follows the products of a chunk:
 /// the compiler would leave all of it before them or behind them.
-template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps,
-          class Beside>
+template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kGroups,
+          int kSteps, class Beside>
 SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
                                        const typename BTile::LanePlace& b_place,
-                                       AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps],
+                                       AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps],
                                        Beside beside) {
   constexpr int kStepsAtOnce = 2;
   static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
 #pragma unroll
   for (int chunk = 0; chunk < BTile::kChunksPerRow; ++chunk) {
-    Bits128 a_chunk[kRowGroups];
+    OperandFragment a[2][kGroups];
 #pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) a_chunk[g] = load_a(g, chunk);
+    for (int g = 0; g < kGroups; ++g) {
+      const Bits128 bits = load_a(g, chunk);
+#pragma unroll
+      for (int half = 0; half < 2; ++half) a[half][g] = operand(bits, half);
+    }
 #pragma unroll
     for (int first = 0; first < kSteps; first += kStepsAtOnce) {
-      Bits128 b_chunk[kStepsAtOnce];
+      OperandFragment of_keys[2][kStepsAtOnce];
 #pragma unroll
       for (int s = 0; s < kStepsAtOnce; ++s) {
-        b_chunk[s] =
+        const auto bits =
             machine.template load_shared<Bits128>(b.at(b_place, kGridColumns * (first + s), chunk));
+#pragma unroll
+        for (int half = 0; half < 2; ++half) of_keys[half][s] = operand(bits, half);
       }
-      machine.template mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>(
-          {&c[0][first], &c[1][first]},
-          {{operand(a_chunk[0], 0), operand(a_chunk[1], 0)},
-           {operand(a_chunk[0], 1), operand(a_chunk[1], 1)}},
-          {{operand(b_chunk[0], 0), operand(b_chunk[1], 0)},
-           {operand(b_chunk[0], 1), operand(b_chunk[1], 1)}});
+      AccumulatorFragment<kAccumulator>* rows[kGroups];
+#pragma unroll
+      for (int g = 0; g < kGroups; ++g) rows[g] = &c[g][first];
+      machine.template mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>(rows, a, of_keys);
     }
     beside(chunk);
   }
 }
 
 /// The same with nothing beside.
-template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kSteps>
+template <Accumulator kAccumulator, class Machine, class LoadA, class BTile, int kGroups,
+          int kSteps>
 SPARK_DEVICE void matmul_scores(Machine& machine, LoadA load_a, BTile& b,
                                 const typename BTile::LanePlace& b_place,
-                                AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps]) {
+                                AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps]) {
   matmul_scores_beside<kAccumulator>(machine, load_a, b, b_place, c, [](int) {});
 }
 
 /// The same, A the rows a_first_row (a multiple of 16) and on of a tile.
-template <Accumulator kAccumulator, class Machine, class ATile, class BTile, int kSteps>
+template <Accumulator kAccumulator, class Machine, class ATile, class BTile, int kGroups,
+          int kSteps>
 SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTile& b,
-                                AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kSteps]) {
+                                AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps]) {
   const int lane = machine.lane();
   const auto a_place = ATile::lane_place(a_first_row + grid_operand_row(lane), 0);
   matmul_scores<kAccumulator>(

@@ -128,15 +128,13 @@ SPARK_DEVICE void store_packed(Machine& machine, const float (&value)[kSteps][8]
   });
 }
 
-/// Rounds probabilities of 16 rows to fp16, times kOfHalves, and stores them, from the tile's first
-/// step on or by probability_places().
-template <Accumulator kAccumulator, class Scale = ProbabilityScale<kAccumulator>, class Machine,
-          int kSteps, int kKeys, class Places = int>
-SPARK_DEVICE void store_probabilities(Machine& machine, const float (&p)[kSteps][8],
-                                      ProbabilityTile<kKeys>& tile, const Places& places = 0) {
-  store_packed<kAccumulator>(machine, p, tile, places, [&](float low, float high) {
-    return pack_scaled_halves(machine, Scale::packable(low), Scale::packable(high));
-  });
+/// dS of 16 rows, which has a sign and any magnitude: the conversion unit rounds it. From the
+/// tile's first step on, or by probability_places().
+template <Accumulator kAccumulator, class Machine, int kSteps, int kKeys, class Places = int>
+SPARK_DEVICE void store_gradients(Machine& machine, const float (&gradient)[kSteps][8],
+                                  ProbabilityTile<kKeys>& tile, const Places& places = 0) {
+  store_packed<kAccumulator>(machine, gradient, tile, places,
+                             [&](float low, float high) { return machine.pack_halves(low, high); });
 }
 
 /// Probabilities of 16 rows as fp16, times kOfHalves, in registers: pair[step][q][h] as

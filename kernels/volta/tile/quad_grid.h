@@ -11,7 +11,11 @@
 // of 64 keys, so no byte of it is wasted. And in O = P V a quartet is the four k of one m8n8k4.
 #pragma once
 
-#include "kernels/machine/mma/m8n8k4.h"
+#include <cmath>
+
+#include "kernels/half.h"
+#include "kernels/tile/layout.h"
+#include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench {
 
@@ -32,27 +36,78 @@ SPARK_HD int grid_operand_key(int lane) {
   return 8 * (lane >> 4) + 4 * grid_column_half(lane) + (lane & 3);
 }
 
-/// Which rows and keys of a 16x16 tile of scores a lane holds, by the type of the accumulator.
-/// Quartet q of its eight elements is elements 4h + 2q + e, the key's 8h + 2j + e, h and e 0 or 1.
+SPARK_HD constexpr int quartet_element(int quartet, int h, int e) {
+  return 4 * h + 2 * quartet + e;
+}
+SPARK_HD constexpr int quartet_of(int element) { return (element >> 1) & 1; }
+
+/// Which rows and keys of a 16x16 tile of scores a lane holds, by the type of the accumulator: a
+/// Layout (kernels/tile/layout.h) whose strands are the quartets. Quartet q of a lane's eight
+/// elements is elements 4h + 2q + e, the key's 8h + 2j + e, h and e 0 or 1.
 template <Accumulator kAccumulator>
 struct GridLayout;
 
+/// What both have.
+struct QuartetLayout {
+  static constexpr int kStepKeys = kGridColumns;
+  static constexpr int kElements = 8;
+  static constexpr int kStrands = kQuartets;
+  static constexpr int kStrandElements = 4;
+  SPARK_HD static constexpr int element(int strand, int n) {
+    return quartet_element(strand, n >> 1, n & 1);
+  }
+  SPARK_HD static constexpr int strand_of(int element) { return quartet_of(element); }
+  SPARK_HD static constexpr int key(int n) { return 8 * (n >> 1) + (n & 1); }
+
+  template <class Machine, class Fragment>
+  SPARK_DEVICE static void widen(const Machine& machine, const Fragment& fragment,
+                                 float (&value)[8]) {
+    sparkbench::widen(machine, fragment, value);
+  }
+};
+
 template <>
-struct GridLayout<Accumulator::kFp16> {
+struct GridLayout<Accumulator::kFp16> : QuartetLayout {
+  using Fragment = AccumulatorFragment<Accumulator::kFp16>;
+
   static constexpr int kRowsPerLane = 1;
-  static constexpr int kLanesPerRow = 2;
   SPARK_HD static constexpr int slot(int /*quartet*/) { return 0; }
   SPARK_HD static int row(int lane, int /*slot*/) { return grid_operand_row(lane); }
   /// The pair j of a quartet.
   SPARK_HD static int pair(int lane, int quartet) { return 2 * grid_column_half(lane) + quartet; }
   /// Of a value a row, that of the row which the lane feeds as A.
   SPARK_HD static float of_operand_row(int /*lane*/, const float (&value)[1]) { return value[0]; }
+
+  SPARK_HD static void hide(Fragment& fragment, int element) {
+    std::uint32_t& pair = fragment.pair[element / 2];
+    pair = element % 2 == 0 ? (pair & 0xffff0000) | 0xfc00 : (pair & 0xffff) | 0xfc000000;
+  }
+  /// Before they are widened: a pair of halves, taken for the bits of a float, is ordered as its
+  /// upper half is. A NaN may be taken for the largest.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE static void largest(const Machine& machine, const Fragment (&score)[kSteps],
+                                   float (&value)[1]) {
+    float upper = float_from_bits(score[0].pair[0]);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (const std::uint32_t pair : score[step].pair) {
+        upper = fmaxf(upper, fmaxf(float_from_bits(pair), float_from_bits(pair << 16)));
+      }
+    }
+    value[0] = machine.high_half(float_bits(upper));
+  }
+  template <class Machine, class Combine>
+  SPARK_DEVICE static float reduce_row(Machine& machine, float value, Combine combine) {
+    return combine(value, machine.shuffle_xor(value, 4));
+  }
 };
 
 template <>
-struct GridLayout<Accumulator::kFp32> {
+struct GridLayout<Accumulator::kFp32> : QuartetLayout {
+  using Fragment = AccumulatorFragment<Accumulator::kFp32>;
+
   static constexpr int kRowsPerLane = 2;
-  static constexpr int kLanesPerRow = 4;
   SPARK_HD static constexpr int slot(int quartet) { return quartet; }
   SPARK_HD static int row(int lane, int slot) {
     return 8 * grid_row_half(lane) + fp32_row(lane, 2 * slot);
@@ -64,21 +119,31 @@ struct GridLayout<Accumulator::kFp32> {
   SPARK_HD static float of_operand_row(int lane, const float (&value)[2]) {
     return (lane & 2) != 0 ? value[1] : value[0];
   }
-};
 
-SPARK_HD constexpr int quartet_element(int quartet, int h, int e) {
-  return 4 * h + 2 * quartet + e;
-}
-SPARK_HD constexpr int quartet_of(int element) { return (element >> 1) & 1; }
-
-/// Combines a per-row value over the lanes that share the row.
-template <Accumulator kAccumulator, class Machine, class Combine>
-SPARK_DEVICE float reduce_grid_row(Machine& machine, float value, Combine combine) {
-  if constexpr (GridLayout<kAccumulator>::kLanesPerRow == 4) {
-    value = combine(value, machine.shuffle_xor(value, 2));
+  SPARK_HD static void hide(Fragment& fragment, int element) {
+    fragment.element[element] = -INFINITY;
   }
-  return combine(value, machine.shuffle_xor(value, 4));
-}
+  /// A NaN may be taken for the largest.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE static void largest(const Machine& /*machine*/, const Fragment (&score)[kSteps],
+                                   float (&value)[2]) {
+#pragma unroll
+    for (float& of_row : value) of_row = -INFINITY;
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (int i = 0; i < 8; ++i) {
+        float& of_row = value[quartet_of(i)];
+        of_row = fmaxf(of_row, score[step].element[i]);
+      }
+    }
+  }
+  template <class Machine, class Combine>
+  SPARK_DEVICE static float reduce_row(Machine& machine, float value, Combine combine) {
+    value = combine(value, machine.shuffle_xor(value, 2));
+    return combine(value, machine.shuffle_xor(value, 4));
+  }
+};
 
 /// A value for each row that a lane holds of accumulators kFrom, as one for each of kTo.
 template <Accumulator kFrom, Accumulator kTo, class Machine>

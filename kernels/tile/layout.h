@@ -1,0 +1,36 @@
+// What the headers of this folder ask of a Layout: which rows and keys of a tile of scores a lane
+// holds, and in what. They are templates over it and know no instruction; each tensor core's folder
+// has its own (volta/tile/quad_grid.h).
+//
+// A lane's scores of a step (kStepKeys keys) are kElements numbers in one Fragment, in kStrands
+// strands: the elements of a strand are of one row, and of keys that one call of the dropout
+// generator decides (kernels/dropout.h). Element n of a strand is the key
+//   first key + kStepKeys * step + 2 * pair(lane, strand) + key(n)
+// for n = 0 .. kStrandElements - 1, where key(n) is the same for every lane.
+//
+//   kStepKeys, kElements, kStrands, kStrandElements
+//   kRowsPerLane                      rows that a lane holds scores of
+//   Fragment                          a lane's elements of a step
+//   element(strand, n)                which of the fragment's elements that is
+//   strand_of(element)                the inverse, in part
+//   key(n)
+//   slot(strand)                      which of the lane's rows the strand belongs to
+//   row(lane, slot)                   that row, from the first of the fragment's
+//   pair(lane, strand)                0 .. 3
+//   widen(machine, fragment, value)   the elements as floats
+//   hide(fragment, element)           sets an element to -inf
+//   largest(machine, scores, value)   of each row of this lane's, over some steps
+//   reduce_row(machine, value, combine)  a row's value over the lanes that share the row
+#pragma once
+
+#include "kernels/host_device.h"
+
+namespace sparkbench {
+
+/// A number for each row that a lane holds of kGroups fragments' rows.
+template <class Layout, int kGroups>
+struct RowValues {
+  float of[kGroups][Layout::kRowsPerLane];
+};
+
+}  // namespace sparkbench

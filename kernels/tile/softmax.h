@@ -1,0 +1,146 @@
+// Online softmax (Milakov and Gimelshein, arXiv 1805.02867; paper, section 3.2.1, equation 3) of a
+// warp's rows, one tile of keys in parts, so that the exponentials of some keys can wait until
+// tensor cores have work to overlap them with:
+//   TileSoftmax     m with the tile's scores; what it makes of earlier sums, and of the exponents
+//   exponentials()  of some steps of keys, adding them to the tile's sums
+//   add()           l with the tile's sums
+// FP32 throughout, whatever the scores accumulate in.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/tile/layout.h"
+
+namespace sparkbench {
+
+/// m of a row before its first visible key: below every score, and no infinity, so that a row which
+/// sees no key gets zeros without a special case.
+inline constexpr float kNoScore = -0x1p100f;
+
+/// The recurrence of one row.
+template <class Scale>
+struct RunningRow {
+  float m = kNoScore;  // largest score so far
+  float l = 0.0f;      // sum of exp(scale * (score - m)) 2^kLog2
+
+  /// exp(scale * (score - m)) 2^kLog2 = exp2(scale_log2 * score + offset), m including `largest`;
+  /// earlier sums and outputs times `rescale`. A row that has seen no key yet gives zeros.
+  template <class Machine>
+  SPARK_DEVICE void include(Machine& machine, float largest, float scale_log2, float& rescale,
+                            float& offset) {
+    const float reference = fmaxf(m, largest);
+    rescale = machine.exp2((m - reference) * scale_log2);
+    offset = machine.fma(-reference, scale_log2, Scale::kLog2);
+    m = reference;
+    l *= rescale;
+  }
+};
+
+/// What the rows of a fragment ended with.
+template <class Layout, class Scale>
+struct FinishedRows {
+  float m[Layout::kRowsPerLane], l[Layout::kRowsPerLane];
+
+  /// The row's sum of exp(scale * (score - m)).
+  SPARK_DEVICE float row_sum(int slot) const { return Scale::kInverse * l[slot]; }
+};
+
+/// m and l of a warp's rows over the tiles of keys: every row in each lane that holds scores of it,
+/// l over that lane's own keys.
+template <class Layout, int kGroups, class Scale>
+class LaneRows {
+ public:
+  using Values = RowValues<Layout, kGroups>;
+
+  /// m with a tile's largest scores, those of this lane.
+  template <class Machine>
+  SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
+                            Values& rescale, Values& offset) {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+      for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
+        const float of_row = Layout::reduce_row(machine, largest.of[g][slot],
+                                                [](float a, float b) { return fmaxf(a, b); });
+        row_[g][slot].include(machine, of_row, scale_log2, rescale.of[g][slot], offset.of[g][slot]);
+      }
+    }
+  }
+  /// A tile's sums begin with l, and end as l.
+  SPARK_DEVICE Values initial_sum() const {
+    Values sum;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+      for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) sum.of[g][slot] = row_[g][slot].l;
+    }
+    return sum;
+  }
+  template <class Machine>
+  SPARK_DEVICE void add(Machine& /*machine*/, const Values& sum) {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+      for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) row_[g][slot].l = sum.of[g][slot];
+    }
+  }
+  template <class Machine>
+  SPARK_DEVICE FinishedRows<Layout, Scale> finished(Machine& machine, int g) const {
+    FinishedRows<Layout, Scale> rows;
+#pragma unroll
+    for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
+      rows.m[slot] = row_[g][slot].m;
+      rows.l[slot] =
+          Layout::reduce_row(machine, row_[g][slot].l, [](float a, float b) { return a + b; });
+    }
+    return rows;
+  }
+
+ private:
+  RunningRow<Scale> row_[kGroups][Layout::kRowsPerLane];
+};
+
+/// One tile of scores on its way to probabilities. l follows its sums in add() of the rows.
+template <class Layout, int kGroups>
+struct TileSoftmax {
+  using Values = RowValues<Layout, kGroups>;
+
+  Values rescale;  // of earlier sums and outputs
+  Values offset;   // of the exponents
+  Values sum;      // of this lane's probabilities so far
+
+  template <class Machine, int kSteps, class Rows>
+  SPARK_DEVICE TileSoftmax(Machine& machine,
+                           const typename Layout::Fragment (&score)[kGroups][kSteps],
+                           float scale_log2, Rows& rows) {
+    Values largest;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) Layout::largest(machine, score[g], largest.of[g]);
+    rows.include(machine, largest, scale_log2, rescale, offset);
+    sum = rows.initial_sum();
+  }
+
+  /// Probabilities 2^kLog2 of the scores of steps [first_step, end_step).
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void exponentials(Machine& machine,
+                                 const typename Layout::Fragment (&score)[kGroups][kSteps],
+                                 int first_step, int end_step, float scale_log2,
+                                 float (&p)[kGroups][kSteps][Layout::kElements]) {
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+#pragma unroll
+      for (int step = first_step; step < end_step; ++step) {
+        Layout::widen(machine, score[g][step], p[g][step]);
+#pragma unroll
+        for (int i = 0; i < Layout::kElements; ++i) {
+          const int slot = Layout::slot(Layout::strand_of(i));
+          float& value = p[g][step][i];
+          value = machine.exp2(machine.fma(value, scale_log2, offset.of[g][slot]));
+          sum.of[g][slot] += value;
+        }
+      }
+    }
+  }
+};
+
+}  // namespace sparkbench

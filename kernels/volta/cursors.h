@@ -1,0 +1,199 @@
+// Where a lane's parts of the tiles of the forward kernel's key loop are, in global and in shared
+// memory: addresses, and what keeps the compiler from spending registers on them.
+#pragma once
+
+#include "kernels/volta/forward_block.h"
+
+namespace sparkbench::volta {
+
+/// Everything computed anew wherever it is asked for: no register goes around the loop.
+template <class Config>
+class AnewCursor {
+ public:
+  using Tiles = ForwardTiles<Config>;
+  using Staged = typename Config::StagedKeys;
+  static constexpr int kBuffers = Config::kLoop == KeyLoop::kTwoBuffers ? 2 : 1;
+
+  template <class Machine>
+  SPARK_DEVICE void start(Machine& /*machine*/, const ForwardParams& /*params*/, Tiles& /*tiles*/,
+                          int /*first_key*/) {}
+  template <class Machine>
+  SPARK_DEVICE void recompute(Machine& machine) {
+    machine.recompute_indices();
+  }
+  SPARK_DEVICE void advance(const ForwardParams& /*params*/) {}
+  /// Of K and V, for the tile from first_key on.
+  SPARK_DEVICE int buffer(int first_key) const {
+    return kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
+  }
+
+  template <class Machine>
+  SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load_keys<Config>(machine, params, params.k, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load_keys<Config>(machine, params, params.v, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void store(Machine& machine, const Staged& staged,
+                          typename Config::KeyTile& tile) const {
+    staged.store(machine, tile);
+  }
+
+  /// S += Q K^T.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void multiply_keys(
+      Machine& machine, Tiles& tiles, int buffer,
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) const {
+    matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(),
+                                        tiles.k[buffer], score);
+  }
+  /// P of steps first_step.. as those of a pass.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void store_probabilities(Machine& machine, Tiles& tiles, int buffer, int pass, int g,
+                                        const PackedProbabilities<kSteps>& packed,
+                                        int first_step) const {
+    packed.template store<Config::kAccumulator>(
+        machine, *tiles.probabilities(buffer, machine.warp(), pass, g), first_step);
+  }
+  /// sum += P V, P of a pass, for columns 32 * first_block and on.
+  template <class Machine, Accumulator kSum, int kColumnGroups>
+  SPARK_DEVICE void multiply_probabilities(
+      Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
+      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) const {
+    typename Tiles::Probabilities* const p[kRowGroups] = {
+        tiles.probabilities(buffer, machine.warp(), pass, 0),
+        tiles.probabilities(buffer, machine.warp(), pass, 1)};
+    matmul_probabilities<kSum>(machine, p, tiles.v[buffer], first_block, sum, first_step);
+  }
+};
+
+/// What a lane's addresses derive from in one register each, opaque: another chunk is one
+/// instruction, another buffer one more. Q is in registers, and P in its place.
+template <class Config>
+class HeldCursor {
+ public:
+  using Tiles = ForwardTiles<Config>;
+  using Staged = typename Config::StagedKeys;
+  using KeyTile = typename Config::KeyTile;
+
+  /// Before the first tile, whose Q, K and V are in shared memory.
+  template <class Machine>
+  SPARK_DEVICE void start(Machine& machine, const ForwardParams& params, Tiles& tiles,
+                          int first_key) {
+    hold_queries(machine, tiles);
+    constexpr int kWarpBytes = sizeof(typename Config::QueryTile) / Config::kWarps;
+    const int lane = machine.lane();
+    k_ = score_operand_place<KeyTile>(lane);
+    v_ = output_operand_place<KeyTile>(lane);
+    staged_ = Staged::lane_place(machine);
+    staged_.offset_bytes += static_cast<int>(sizeof(KeyTile));
+    p_ = probability_places<Config::kAccumulator, Tiles::kPassKeys>(lane);
+    p_.store_bytes += kWarpBytes * machine.warp();
+    p_.load_bytes += kWarpBytes * machine.warp();
+    k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_key + Config::kBlockN);
+    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_key + Config::kBlockN);
+    staged_end_ = keys_of_block<Config>(machine, params).end - Staged::first_row(machine);
+  }
+  /// Keeps the compiler from computing addresses before the loop.
+  template <class Machine>
+  SPARK_DEVICE void recompute(Machine& machine) {
+    k_.offset_bytes = machine.opaque(k_.offset_bytes);
+    v_.offset_bytes = machine.opaque(v_.offset_bytes);
+    staged_.offset_bytes = machine.opaque(staged_.offset_bytes);
+    p_.store_bytes = machine.opaque(p_.store_bytes);
+    p_.load_bytes = machine.opaque(p_.load_bytes);
+    k_chunk_ = machine.opaque(k_chunk_);
+    v_chunk_ = machine.opaque(v_chunk_);
+  }
+  /// From one tile to the next.
+  SPARK_DEVICE void advance(const ForwardParams& params) {
+    constexpr int kOtherBuffer = sizeof(KeyTile);
+    k_.offset_bytes ^= kOtherBuffer;
+    v_.offset_bytes ^= kOtherBuffer;
+    staged_.offset_bytes ^= kOtherBuffer;
+    k_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.k.row;
+    v_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.v.row;
+  }
+  SPARK_DEVICE int buffer(int /*first_key*/) const { return 0; }  // the places tell it
+
+  template <class Machine>
+  SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load(machine, params.k, k_chunk_, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load(machine, params.v, v_chunk_, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void store(Machine& machine, const Staged& staged, KeyTile& tile) const {
+    staged.store(machine, tile, staged_);
+  }
+
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void multiply_keys(
+      Machine& machine, Tiles& tiles, int buffer,
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) const {
+    matmul_scores<Config::kAccumulator>(
+        machine, [&](int g, int chunk) { return q_[g][chunk]; }, tiles.k[buffer], k_, score);
+  }
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void store_probabilities(Machine& machine, Tiles& tiles, int buffer, int pass, int g,
+                                        const PackedProbabilities<kSteps>& packed,
+                                        int first_step) const {
+    packed.template store<Config::kAccumulator>(machine, *tiles.probabilities(buffer, 0, pass, g),
+                                                p_, first_step);
+  }
+  template <class Machine, Accumulator kSum, int kColumnGroups>
+  SPARK_DEVICE void multiply_probabilities(
+      Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
+      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) const {
+    matmul_probabilities<kSum, Tiles::kPassKeys>(
+        machine,
+        [&](int g, int chunk) {
+          return load_probabilities(machine, *tiles.probabilities(buffer, 0, pass, g), p_, chunk);
+        },
+        tiles.v[buffer], v_, first_block, sum, first_step);
+  }
+
+ private:
+  template <class Machine>
+  SPARK_DEVICE void hold_queries(Machine& machine, Tiles& tiles) {
+    const auto place = Config::QueryTile::lane_place(
+        kWarpRows * machine.warp() + grid_operand_row(machine.lane()), 0);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int chunk = 0; chunk < Config::QueryTile::kChunksPerRow; ++chunk) {
+        q_[g][chunk] =
+            machine.template load_shared<Bits128>(tiles.q.at(place, kGridRows * g, chunk));
+      }
+    }
+    machine.sync_warp();
+  }
+  /// The tile from first_key on: the one after this one.
+  template <class Machine>
+  SPARK_DEVICE void load(Machine& machine, const ChunkedView<const Half>& tensor,
+                         std::uint32_t chunk, int first_key, Staged& staged) const {
+    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), 0,
+                           staged_end_ - first_key);
+  }
+
+  typename KeyTile::LanePlace k_, v_;   // its operands, from tiles.k[0] and v[0] on: this tile's
+  typename KeyTile::LanePlace staged_;  // what it copies: the next tile's
+  ProbabilityPlaces p_;                 // from those of warp 0 on
+  std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile
+  int staged_end_;                      // keys of the block, less the lane's first of a tile
+  Bits128 q_[kRowGroups][Config::QueryTile::kChunksPerRow];
+};
+
+template <class Config>
+using KeyCursor = std::conditional_t<Config::kLoop == KeyLoop::kHeldQueries, HeldCursor<Config>,
+                                     AnewCursor<Config>>;
+
+}  // namespace sparkbench::volta

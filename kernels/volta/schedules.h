@@ -1,0 +1,212 @@
+// Fused attention forward for Volta's m8n8k4: O = dropout(softmax(scale Q K^T + mask)) V.
+// SparkAttention (Xu et al.), section 3.2, with the online softmax of FlashAttention-2.
+//
+// One block computes kBlockM query rows of one head, each of its warps 32 of them:
+//    1  Q and the first K and V tiles to shared memory
+//    2  for each tile of kBlockN keys that a row of the warp sees:
+//    3      S = Q K^T                                  tensor cores
+//    4      S = -inf where masked                      only tiles that the mask cuts
+//    5      m = rowmax(m, S)                           registers, FP32
+//    6      l += P = exp(S - m); P = 0 where dropped   registers, FP32
+//    7      P as fp16 to the warp's own shared memory
+//    8      O = rescale * O
+//    9      O += P V                                   tensor cores
+//   10      the next K and V tiles: global memory, registers, shared memory
+//   11  O / l, log-sum-exp to global memory
+// The three schedules below have the same steps (steps.h) in different orders. Tiles that only
+// other warps of the block see are staged for them (line 10) and not multiplied; tiles that no row
+// of the block sees are not visited.
+//
+// What accumulates in which type (forward_params.h):
+//   FP32-ACC              S and O in FP32
+//   mixed                 S in FP16; P V straight into an O in FP32
+//   FP16-ACC              S in FP16, and so P V inside one tile of keys; the running O in FP32
+//   FP16-ACC, O in FP16   O is the FP16 accumulator of all tiles (the paper's, section 3.2.1)
+//
+// Limits: head_dim 64 or 128; fp16 tensors whose rows are aligned to 16 bytes
+// (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
+#pragma once
+
+#include "kernels/volta/steps.h"
+
+namespace sparkbench::volta {
+
+/// The plain order. K and V have two buffers, so a tile costs one barrier; line 7 borrows the
+/// buffer that line 10 fills.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_two_buffers(ForwardWarp<Config, Machine>& warp, int first_key) {
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys next_k, next_v;
+  ScoreTile<Config> tile;
+  warp.recompute();
+  warp.load_k(next_key, next_k);  // line 10
+  warp.scores(first_key, tile);   // line 3
+  warp.mask(first_key, tile);     // line 4
+  warp.draw_dropout(first_key, tile);
+  auto softmax = warp.row_maxima(tile);                     // line 5
+  warp.probabilities(0, Config::kKeySteps, softmax, tile);  // line 6
+  warp.add_sums(softmax);
+  warp.store_pass(first_key, 0, tile);  // line 7
+  warp.machine().sync_warp();
+  warp.load_v(next_key, next_v);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.rescale(softmax);             // line 8
+    warp.multiply_pass(first_key, 0);  // line 9
+    warp.machine().sync_warp();
+  } else {
+#pragma unroll
+    for (int group = 0; group < Config::kOutputGroups; group += Config::kTileGroups) {
+      warp.multiply_columns(first_key, group, false, softmax, [](int, int) {});  // lines 8 and 9
+    }
+  }
+  warp.store_k(next_key, next_k);
+  warp.store_v(next_key, next_v);
+  warp.advance();
+  warp.machine().barrier_of_warps();
+}
+
+/// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
+/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int first_key) {
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  ScoreTile<Config> tile;
+  warp.recompute();
+  warp.scores(first_key, tile);  // line 3
+  warp.machine().sync_warp();    // or the compiler moves the loads up, where it has no registers
+  warp.recompute();
+  warp.load_v(first_key, staged);        // line 10, this tile's V
+  warp.mask(first_key, tile);            // line 4
+  auto softmax = warp.row_maxima(tile);  // line 5
+  warp.draw_dropout(first_key, tile);
+  warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
+  warp.recompute();
+  warp.store_v(first_key, staged);
+  warp.machine().barrier_of_warps();
+  warp.recompute();
+  // Past the last tile what is stored below is nobody's. The branch also keeps the compiler from
+  // moving line 6 down here, where the sums would hold all scores in registers.
+  if (next_key < warp.keys_of_block().end) warp.load_k(next_key, staged);
+  warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
+  warp.add_sums(softmax);
+  const auto store = [&](int pass) {
+    warp.store_pass(first_key, pass, tile);  // line 7
+    warp.machine().sync_warp();
+  };
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.rescale(softmax);  // line 8
+#pragma unroll
+    for (int pass = 0; pass < 2; ++pass) {
+      store(pass);
+      warp.multiply_pass(first_key, pass);  // line 9
+      warp.machine().sync_warp();
+    }
+  } else {
+    // Alternate columns take the passes backwards, so the last P is used twice.
+#pragma unroll
+    for (int group = 0; group < Config::kOutputGroups; group += Config::kTileGroups) {
+      warp.multiply_columns(first_key, group, group / Config::kTileGroups % 2 != 0, softmax,
+                            [&](int i, int pass) {
+                              if (group == 0 || i != 0) store(pass);
+                            });  // lines 7 to 9
+    }
+  }
+  warp.recompute();
+  warp.store_k(next_key, staged);
+  warp.machine().barrier_of_warps();
+}
+
+/// head_dim 64: a warp's 32 rows of Q fit in registers, are read from shared memory once, and P has
+/// their place there. K and V have two buffers, so a tile costs one barrier.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_held_queries(ForwardWarp<Config, Machine>& warp, int first_key) {
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  ScoreTile<Config> tile;
+  warp.recompute();
+  warp.scores(first_key, tile);   // line 3
+  warp.load_k(next_key, staged);  // line 10
+  warp.mask(first_key, tile);     // line 4
+  warp.draw_dropout(first_key, tile);
+  auto softmax = warp.row_maxima(tile);                       // line 5
+  warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
+  warp.store_k(next_key, staged);
+  warp.store_pass(first_key, 0, tile);  // line 7
+  warp.machine().sync_warp();
+  warp.load_v(next_key, staged);
+  warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
+  warp.add_sums(softmax);
+  warp.rescale(softmax);                // line 8
+  warp.multiply_pass(first_key, 0);     // line 9
+  warp.store_pass(first_key, 1, tile);  // line 7
+  warp.machine().sync_warp();
+  warp.multiply_pass(first_key, 1);  // line 9
+  warp.store_v(next_key, staged);
+  warp.advance();
+  warp.machine().barrier_of_warps();
+}
+
+/// Line 10 of a tile that no row of the warp sees: its rows of K and V, for the others.
+template <class Config, class Machine>
+SPARK_DEVICE void stage_for_others(ForwardWarp<Config, Machine>& warp, int first_key) {
+  constexpr bool kIsOneBuffer = Config::kLoop == KeyLoop::kOneBuffer;
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  warp.recompute();
+  if constexpr (kIsOneBuffer) {
+    warp.load_v(first_key, staged);
+    warp.store_v(first_key, staged);
+    warp.machine().barrier_of_warps();
+    warp.load_k(next_key, staged);
+    warp.store_k(next_key, staged);
+  } else {
+    warp.load_k(next_key, staged);
+    warp.store_k(next_key, staged);
+    warp.load_v(next_key, staged);
+    warp.store_v(next_key, staged);
+  }
+  warp.advance();
+  warp.machine().barrier_of_warps();
+}
+
+template <class Config, class Machine>
+SPARK_DEVICE void attend(ForwardWarp<Config, Machine>& warp, int first_key) {
+  if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
+    attend_two_buffers(warp, first_key);
+  } else if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+    attend_one_buffer(warp, first_key);
+  } else {
+    attend_held_queries(warp, first_key);
+  }
+}
+
+/// The kernel.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
+  constexpr int kKeys = Config::kBlockN;
+  ForwardWarp<Config, Machine> warp(machine, params);
+  int first_key = first_tile<kKeys>(warp.keys_of_block());
+  warp.stage_first_tiles(first_key);  // line 1
+  // Tiles that only rows before the warp's see, tiles that the warp sees, and those that only rows
+  // behind it do. The bounds are computed anew with each tile.
+#pragma unroll 1
+  while (first_key < first_tile<kKeys>(warp.keys_of_warp()) &&
+         first_key < warp.keys_of_block().end) {
+    stage_for_others(warp, first_key);
+    first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
+  }
+#pragma unroll 1
+  while (first_key < warp.keys_of_warp().end) {  // line 2
+    attend(warp, first_key);
+    first_key = next_tile<kKeys>(warp.keys_of_warp(), first_key);
+  }
+#pragma unroll 1
+  while (first_key < warp.keys_of_block().end) {
+    stage_for_others(warp, first_key);
+    first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
+  }
+  warp.write();  // line 11
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,214 @@
+// The steps of the forward kernel's key loop, each once. schedules.h puts them in order.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/tile/mask.h"
+#include "kernels/volta/cursors.h"
+#include "kernels/volta/tile/output_accumulator.h"
+
+namespace sparkbench::volta {
+
+/// A tile of scores of a warp, and what they become.
+template <class Config>
+struct ScoreTile {
+  using Layout = typename Config::Layout;
+
+  AccumulatorFragment<Config::kAccumulator> score[kRowGroups][Config::kKeySteps] = {};
+  TileDropout<Layout, Config::kBlockN> dropout[kRowGroups];
+  float p[kRowGroups][Config::kKeySteps][Layout::kElements];  // times 2^kLog2 of Config::Scale
+  PackedProbabilities<Config::kKeySteps> packed[kRowGroups];
+};
+
+/// A warp of the forward kernel: what it carries from one tile of keys to the next, 32 rows, and
+/// what it can do with a tile. The block is located anew in each step: there is no register to keep
+/// its place in.
+template <class Config, class Machine>
+class ForwardWarp {
+ public:
+  using Tile = ScoreTile<Config>;
+  using Staged = typename Config::StagedKeys;
+  using Softmax = TileSoftmax<typename Config::Layout, kRowGroups>;
+
+  SPARK_DEVICE ForwardWarp(Machine& machine, const ForwardParams& params)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<ForwardTiles<Config>>()) {}
+
+  /// Q and the first tile of K, and of V where this has two buffers, to shared memory.
+  SPARK_DEVICE void stage_first_tiles(int first_key) {
+    stage_queries<Config>(machine_, params_, tiles_.q);
+    const int buffer = at_.buffer(first_key);
+    Staged k, v;
+    load_keys<Config>(machine_, params_, params_.k, first_key, k);
+    if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+      k.store(machine_, tiles_.k[buffer]);
+    } else {
+      load_keys<Config>(machine_, params_, params_.v, first_key, v);
+      k.store(machine_, tiles_.k[buffer]);
+      v.store(machine_, tiles_.v[buffer]);
+    }
+    machine_.barrier();
+    at_.start(machine_, params_, tiles_, first_key);
+    all_seen_ = params_.mask.keys_of_all(rows_of_warp<Config>(machine_, params_));
+  }
+
+  /// K or V of a tile from global memory to registers, and from there to shared memory.
+  SPARK_DEVICE void load_k(int first_key, Staged& staged) {
+    at_.load_k(machine_, params_, first_key, staged);
+  }
+  SPARK_DEVICE void load_v(int first_key, Staged& staged) {
+    at_.load_v(machine_, params_, first_key, staged);
+  }
+  SPARK_DEVICE void store_k(int first_key, const Staged& staged) {
+    at_.store(machine_, staged, tiles_.k[at_.buffer(first_key)]);
+  }
+  SPARK_DEVICE void store_v(int first_key, const Staged& staged) {
+    at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
+  }
+
+  /// S = Q K^T.
+  SPARK_DEVICE void scores(int first_key, Tile& tile) {
+    at_.multiply_keys(machine_, tiles_, at_.buffer(first_key), tile.score);
+  }
+
+  /// S = -inf where the mask hides a key of a tile that it cuts.
+  SPARK_DEVICE void mask(int first_key, Tile& tile) {
+    if (all_seen().contains(Range{first_key, first_key + Config::kBlockN})) return;
+    machine_.recompute_indices();
+    const int first_row = rows_of_warp<Config>(machine_, params_).begin;
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      mask_scores<typename Config::Layout>(tile.score[g], params_.mask, machine_.lane(),
+                                           first_row + kGridRows * g, first_key);
+    }
+  }
+
+  /// The random bytes of a tile.
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
+    if constexpr (Config::kHasDropout) {
+#pragma unroll
+      for (int g = 0; g < kRowGroups; ++g) {
+        const ForwardBlock block = locate_block<Config>(machine_, params_);
+        tile.dropout[g].draw(params_.dropout, machine_.lane(), block.batch_head(params_),
+                             block.first_row + kWarpRows * machine_.warp() + kGridRows * g,
+                             first_key);
+      }
+    }
+  }
+
+  /// m = rowmax(m, S).
+  SPARK_DEVICE Softmax row_maxima(const Tile& tile) {
+    return Softmax(machine_, tile.score, params_.scale_log2, rows_);
+  }
+
+  /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of the tile.
+  SPARK_DEVICE void probabilities(int first_step, int end_step, Softmax& softmax, Tile& tile) {
+    softmax.exponentials(machine_, tile.score, first_step, end_step, params_.scale_log2, tile.p);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      if constexpr (Config::kHasDropout) {
+        tile.dropout[g].apply(params_.dropout, first_step, end_step, tile.p[g]);
+      }
+      tile.packed[g].template pack<typename Config::Scale>(machine_, tile.p[g], first_step,
+                                                           end_step);
+    }
+  }
+  /// l of the whole tile.
+  SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
+
+  /// P of a pass, kPassKeys of the tile, to the warp's own shared memory.
+  SPARK_DEVICE void store_pass(int first_key, int pass, const Tile& tile) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      at_.store_probabilities(machine_, tiles_, at_.buffer(first_key), pass, g, tile.packed[g],
+                              kPassSteps * pass);
+    }
+  }
+
+  /// O = rescale * O.
+  SPARK_DEVICE void rescale(const Softmax& softmax) {
+    RowValues<GridLayout<Config::kPv>, kRowGroups> of_output;
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      rows_of_layout<Config::kAccumulator, Config::kPv>(machine_, softmax.rescale.of[g],
+                                                        of_output.of[g]);
+    }
+    rescale_output(machine_, of_output.of, o_);
+  }
+
+  /// O += P V for a pass.
+  SPARK_DEVICE void multiply_pass(int first_key, int pass) {
+    at_.multiply_probabilities(machine_, tiles_, at_.buffer(first_key), pass, kPassSteps * pass, 0,
+                               o_);
+  }
+
+  /// The same for FP16 sums that are added to an O in FP32: of kTileGroups column groups of O, over
+  /// the passes in either order. `store` stores P of a pass before its products where it is not in
+  /// place.
+  template <class Store>
+  SPARK_DEVICE void multiply_columns(int first_key, int first_group, bool is_reverse,
+                                     const Softmax& softmax, Store store) {
+    AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
+#pragma unroll
+    for (int i = 0; i < kPasses; ++i) {
+      const int pass = is_reverse ? kPasses - 1 - i : i;
+      store(i, pass);
+      at_.multiply_probabilities(machine_, tiles_, at_.buffer(first_key), pass, kPassSteps * pass,
+                                 first_group / 2, sum);
+      machine_.sync_warp();
+    }
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int group = 0; group < Config::kTileGroups; ++group) {
+        add_tile(machine_, sum[g][group], softmax.rescale.of[g][0], o_[g][first_group + group]);
+      }
+    }
+  }
+
+  /// O / l and the log-sum-exp to global memory.
+  SPARK_DEVICE void write() {
+    machine_.recompute_indices();
+    const ForwardBlock block = locate_block<Config>(machine_, params_);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      const int first_row = block.first_row + kWarpRows * machine_.warp() + kGridRows * g;
+      write_output<Config>(machine_, params_, block, first_row, rows_.finished(machine_, g), o_[g],
+                           output_tile<Config>(tiles_.q, machine_.warp(), g));
+    }
+  }
+
+  /// What derives from the lane's place is computed anew from here on.
+  SPARK_DEVICE void recompute() { at_.recompute(machine_); }
+  SPARK_DEVICE void advance() { at_.advance(params_); }
+  SPARK_DEVICE Machine& machine() { return machine_; }
+
+  /// Keys that some row of the block, of the warp, sees.
+  SPARK_DEVICE Range keys_of_block() const {
+    return volta::keys_of_block<Config>(machine_, params_);
+  }
+  SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
+
+ private:
+  static constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
+  static constexpr int kPasses = Config::kKeySteps / kPassSteps;
+
+  /// Keys that every row of the warp sees.
+  SPARK_DEVICE Range all_seen() const {
+    if constexpr (Config::kLoop == KeyLoop::kHeldQueries) {
+      return all_seen_;
+    } else {
+      return params_.mask.keys_of_all(rows_of_warp<Config>(machine_, params_));
+    }
+  }
+
+  Machine& machine_;
+  const ForwardParams& params_;
+  ForwardTiles<Config>& tiles_;
+  KeyCursor<Config> at_;
+  Range all_seen_;  // kHeldQueries only
+  typename Config::Rows rows_;
+  AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
+};
+
+}  // namespace sparkbench::volta
