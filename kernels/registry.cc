@@ -8,6 +8,7 @@
 namespace sparkbench {
 namespace {
 
+/// One line a folder.
 constexpr KernelFamily (*kFamilies[])() = {
     volta::kernel_family,
 };

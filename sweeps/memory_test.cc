@@ -36,7 +36,7 @@ TEST(UnfusedMemory, OfFp32AddsWidenedTensors) {
             2u * 3 * 10 * 80 + 2 * 4 * (problem.q_elements() + problem.k_elements()));
 }
 
-TEST(UnfusedMemory, OfTheBackwardPassHasTheGradientOfP) {
+TEST(UnfusedMemory, OfTheBackwardPassHasPsGradient) {
   const Problem problem = problem_of(10, 20);
   EXPECT_EQ(unfused_workspace_bytes(Pass::kBackward, problem, 2), 2u * 2 * 3 * 10 * 48);
   EXPECT_EQ(unfused_workspace_bytes(Pass::kBackward, problem, 4),

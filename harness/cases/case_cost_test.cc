@@ -34,7 +34,7 @@ class FastGpu : public Device {
   DeviceInfo info_;
 };
 
-TEST(CaseCost, OfAGpuIsThatOfTheSamplesAndTheRestsBetweenThem) {
+TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
   const FastGpu gpu;
   TimingOptions timing;
   timing.min_samples = 100;
@@ -52,7 +52,7 @@ TEST(CaseCost, OfAGpuIsThatOfTheSamplesAndTheRestsBetweenThem) {
   EXPECT_NEAR(sampling(1000, 1), timing.max_seconds, 1e-6);
 }
 
-TEST(CaseCost, GrowsWithTheFlopsUpToWhatTheDeviceEmulates) {
+TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
   const auto device = open_emulated_device("emulated-v100");
   const CaseCost cost(*device, {}, {});
   EXPECT_FALSE(cost.is_corrected());

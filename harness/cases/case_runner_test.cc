@@ -97,7 +97,7 @@ class CaseRunnerTest : public testing::Test {
 
 using Log = std::vector<std::string>;
 
-TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItBesideTheReference) {
+TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItByTurns) {
   EXPECT_EQ(run("unfused-fp16").status, Status::kOk);
   const CaseRecord record = run("volta-fp32acc");
   EXPECT_EQ(script_.log, Log({"run unfused-fp16", "time unfused-fp16", "run volta-fp32acc",

@@ -37,7 +37,7 @@ TEST(FusedKernel, IsDeclinedByADeviceWithoutItsInstruction) {
   EXPECT_TRUE(FusedKernel(ampere, kH100).supports({}, Pass::kForward));
 }
 
-TEST(FusedKernel, IsDeclinedByAGpuThatItCannotLaunchOn) {
+TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {
   AttentionKernel emulated = kernel_named("volta-fp32acc");
   emulated.forward.launch = nullptr;
   EXPECT_EQ(FusedKernel(emulated, {70, 96 << 10, false}).supports({}, Pass::kForward).why_not,

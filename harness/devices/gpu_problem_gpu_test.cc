@@ -74,7 +74,7 @@ TEST_F(GpuProblemTest, TakesTheMemoryThatWasPredicted) {
   }
 }
 
-TEST_F(GpuProblemTest, TakesTheSameMemoryTheFirstTimeAndTheSecond) {
+TEST_F(GpuProblemTest, TakesTheSameMemoryEachTime) {
   for (const char* name : {"volta-fp32acc", "cublas-fp32"}) {
     const Problem problem = problem_of(512, 0.0f);
     const auto first = load(problem, Pass::kForward)->run(contender(name), {}).peak_bytes;
@@ -95,7 +95,7 @@ TEST_F(GpuProblemTest, TimesContendersInTurns) {
   EXPECT_TRUE(timings[1].is_held);
 }
 
-TEST_F(GpuProblemTest, SaysWhenTheMemoryDoesNotSufficeAndGoesOn) {
+TEST_F(GpuProblemTest, SaysWhenMemoryDoesNotSuffice) {
   EXPECT_THROW(DeviceBuffer(std::size_t{1} << 50), OutOfDeviceMemory);
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));
   const Problem problem = problem_of(8192, 0.1f);  // 2 GiB of scores
@@ -104,7 +104,7 @@ TEST_F(GpuProblemTest, SaysWhenTheMemoryDoesNotSufficeAndGoesOn) {
   EXPECT_TRUE(loaded->run(contender("volta-fp32acc"), {}).peak_bytes.has_value());
 }
 
-TEST_F(GpuProblemTest, TimesAKernelAloneWhenTheReferenceDoesNotFitBesideIt) {
+TEST_F(GpuProblemTest, TimesKernelsAloneWhereReferencesDoNotFit) {
   const auto loaded = load(problem_of(8192, 0.1f), Pass::kForward);
   const DeviceBuffer most(free_device_bytes() - (std::size_t{512} << 20));
   RunOptions options;

@@ -54,7 +54,7 @@ TEST(HeldGates, ThatCanNoLongerBeToldAreBroken) {
             Lines{kName + ": masks: nothing is recognized"});
 }
 
-TEST(HeldGates, OfAMissingKernelAreBrokenIfAskedFor) {
+TEST(HeldGates, OfMissingKernelsAreBrokenIfAskedFor) {
   const HeldGates held = {{"volta-fp16acc/fwd/d64", {"masks"}}};
   EXPECT_EQ(broken_gates(held, recorded_kernels(), "*"),
             Lines{"volta-fp16acc/fwd/d64: the binary has no such kernel with a main loop"});

@@ -45,7 +45,7 @@ TEST(CheckPlan, AffordsMoreTilesWhereRowsSeeFewerKeys) {
   EXPECT_EQ(tiles(MaskSpec::window(123)), 22u);  // a tile sees 127 keys more than its last row
 }
 
-TEST(CheckPlan, ChecksExactlyTheRowsOfItsTilesInOrder) {
+TEST(CheckPlan, ChecksExactlyItsTilesRowsInOrder) {
   const Problem problem = long_problem();
   const CheckPlan plan = make_check_plan(problem, {1.0, kUnlimited});
   ASSERT_EQ(plan.tiles.size(), 2u);  // never fewer: two cores work on two blocks
