@@ -5,6 +5,7 @@
 
 #include <vector>
 
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 #include "reference/inputs/inputs.h"

@@ -7,6 +7,14 @@
 namespace sparkbench {
 namespace {
 
+constexpr KernelDevice kV100{70, 96 << 10}, kH100{90, 227 << 10};
+
+const AttentionKernel& kernel_named(std::string_view name) {
+  const AttentionKernel* const kernel = find_attention_kernel(name);
+  if (kernel == nullptr) throw std::invalid_argument("no such kernel");
+  return *kernel;
+}
+
 TEST(Registry, NamesEachKernelOnce) {
   std::set<std::string_view> seen;
   for (const AttentionKernel& kernel : attention_kernels()) {
@@ -16,42 +24,72 @@ TEST(Registry, NamesEachKernelOnce) {
   EXPECT_EQ(find_attention_kernel("no-such-kernel"), nullptr);
 }
 
-TEST(Registry, GivesTheBackwardPassAWorkspaceLinearInTheSequence) {
-  const AttentionKernel* kernel = find_attention_kernel("volta-fp32acc");
-  ASSERT_NE(kernel, nullptr);
-  Problem problem{.batch = 2, .heads = 3, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
-  const std::size_t bytes = kernel->backward.workspace_bytes(problem, false);
-  EXPECT_EQ(bytes, 2u * 3 * 1024 * (64 + 2) * 4);
-  EXPECT_EQ(kernel->backward.workspace_bytes(problem, true), 2u * 3 * 1024 * 2 * 4);
-  problem.seqlen_q *= 2;
-  EXPECT_EQ(kernel->backward.workspace_bytes(problem, false), 2 * bytes);
+TEST(Registry, NamesEachInstanceAfterItsKernel) {
+  std::set<std::string_view> ids;
+  for (const KernelInstance& instance : kernel_instances()) {
+    EXPECT_TRUE(ids.insert(instance.id).second) << instance.id;
+    EXPECT_EQ(find_kernel_instance(instance.symbol), &instance);
+    const AttentionKernel& kernel = kernel_named(instance.kernel());
+    EXPECT_EQ(kernel.instruction, instance.instruction) << instance.id;
+    EXPECT_EQ(kernel.accumulator, instance.accumulator) << instance.id;
+  }
+  EXPECT_EQ(find_kernel_instance("no_such_symbol"), nullptr);
 }
 
-TEST(Registry, HasTheBackwardPassOfTheKernelsWithOneAccumulatorForAllMmasOfATile) {
+TEST(Registry, CanEmulateEveryKernel) {
   for (const AttentionKernel& kernel : attention_kernels()) {
-    const bool is_expected = kernel.name == "volta-fp16acc" || kernel.name == "volta-fp32acc";
-    EXPECT_EQ(kernel.has_backward(), is_expected) << kernel.name;
     EXPECT_NE(kernel.forward.emulate, nullptr) << kernel.name;
   }
 }
 
-TEST(Registry, SaysWhichHeadDimsTheVoltaKernelsLack) {
-  const AttentionKernel* kernel = find_attention_kernel("volta-fp32acc");
-  ASSERT_NE(kernel, nullptr);
-  Problem problem;
-  problem.head_dim = 64;
-  EXPECT_EQ(kernel->unsupported(problem), std::nullopt);
-  problem.head_dim = 96;
-  EXPECT_EQ(kernel->unsupported(problem), "head_dim 96 (64 and 128 are supported)");
+TEST(Registry, HasBackwardPassesOfUniformAccumulatorsOnly) {
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    const bool is_expected = kernel.name == "volta-fp16acc" || kernel.name == "volta-fp32acc";
+    EXPECT_EQ(kernel.has_backward(), is_expected) << kernel.name;
+  }
 }
 
-TEST(Registry, CallsM8n8k4NativeOnVoltaAndTuringOnly) {
-  const AttentionKernel* kernel = find_attention_kernel("volta-fp16acc");
-  ASSERT_NE(kernel, nullptr);
-  EXPECT_TRUE(kernel->is_native(70));
-  EXPECT_TRUE(kernel->is_native(75));
-  EXPECT_FALSE(kernel->is_native(80));
-  EXPECT_FALSE(kernel->is_native(90));
+TEST(VoltaWorkspace, IsLinearInTheSequence) {
+  const AttentionKernel& kernel = kernel_named("volta-fp32acc");
+  Problem problem{.batch = 2, .heads = 3, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
+  const std::uint64_t bytes = kernel.workspace_bytes(problem, Pass::kBackward, false);
+  EXPECT_EQ(bytes, 2u * 3 * 1024 * (64 + 2) * 4);
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForwardBackward, false), bytes);
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, true), 2u * 3 * 1024 * 2 * 4);
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForward, false), 0u);
+  problem.seqlen_q *= 2;
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 2 * bytes);
+}
+
+TEST(VoltaWorkspace, SaturatesBeyond64Bits) {
+  const Problem problem{
+      .batch = 1 << 24, .heads = 1 << 24, .seqlen_q = 1 << 24, .seqlen_k = 1, .head_dim = 64};
+  EXPECT_EQ(kernel_named("volta-fp32acc").workspace_bytes(problem, Pass::kBackward, false),
+            ~std::uint64_t{0});
+}
+
+TEST(VoltaSupport, SaysWhichHeadDimsItLacks) {
+  const AttentionKernel& kernel = kernel_named("volta-fp32acc");
+  Problem problem;
+  EXPECT_TRUE(kernel.supports(problem, kV100));
+  problem.head_dim = 96;
+  EXPECT_EQ(kernel.supports(problem, kV100).why_not, "head_dim 96 (64 and 128 are supported)");
+}
+
+TEST(VoltaSupport, DependsOnTheDevice) {
+  const AttentionKernel& kernel = kernel_named("volta-fp32acc");
+  EXPECT_TRUE(kernel.supports({}, kH100));
+  EXPECT_EQ(kernel.supports({}, {61, 96 << 10}).why_not, "compute capabilities below 7.0");
+  EXPECT_EQ(kernel.supports({}, {75, 48 << 10}).why_not,
+            "blocks of less than 64 KiB of shared memory");
+}
+
+TEST(MmaInstruction, IsNativeWhereTensorCoresHaveIt) {
+  EXPECT_TRUE(is_native(MmaInstruction::kM8n8k4, 70));
+  EXPECT_TRUE(is_native(MmaInstruction::kM8n8k4, 75));
+  EXPECT_FALSE(is_native(MmaInstruction::kM8n8k4, 80));
+  EXPECT_FALSE(is_native(MmaInstruction::kM16n8k16, 75));
+  EXPECT_TRUE(is_native(MmaInstruction::kM16n8k16, 90));
 }
 
 }  // namespace

@@ -1,14 +1,12 @@
 #include "sweeps/memory.h"
 
 #include "kernels/half.h"
-#include "sweeps/saturating.h"
+#include "kernels/saturating.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr std::uint64_t kRowAlignmentBytes = 16;
-constexpr std::uint64_t kWorkspaceRows = 128;  // queries of a head come in so many
-constexpr std::uint64_t kStatisticsBytes = 8;  // of a query
 
 std::uint64_t rows(const Problem& problem, int seqlen) {
   return saturating_product({static_cast<std::uint64_t>(problem.batch),
@@ -29,12 +27,6 @@ std::uint64_t lse_bytes(const Problem& problem) {
   return saturating_product({rows(problem, problem.seqlen_q), sizeof(float)});
 }
 
-std::uint64_t io_bytes(Pass pass, const Problem& problem) {
-  const std::uint64_t half_bytes =
-      saturating_product({tensor_elements(pass, problem), sizeof(Half)});
-  return saturating_sum({half_bytes, lse_bytes(problem)});
-}
-
 std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
   const std::uint64_t excess = value % multiple;
   return excess == 0 ? value : saturating_sum({value, multiple - excess});
@@ -42,22 +34,13 @@ std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
 
 }  // namespace
 
-std::uint64_t MemoryPrediction::peak_bytes() const {
-  return saturating_sum({io_bytes, workspace_bytes});
+std::uint64_t tensor_bytes(Pass pass, const Problem& problem) {
+  const std::uint64_t half_bytes =
+      saturating_product({tensor_elements(pass, problem), sizeof(Half)});
+  return saturating_sum({half_bytes, lse_bytes(problem)});
 }
 
-MemoryPrediction predict_fused_memory(Pass pass, const Problem& problem, bool is_deterministic) {
-  const std::uint64_t io = io_bytes(pass, problem);
-  if (pass == Pass::kForward) return {io, 0};
-  const std::uint64_t padded_rows = saturating_product(
-      {static_cast<std::uint64_t>(problem.batch), static_cast<std::uint64_t>(problem.heads),
-       round_up(static_cast<std::uint64_t>(problem.seqlen_q), kWorkspaceRows)});
-  const std::uint64_t dq_sums_bytes =
-      is_deterministic ? 0 : static_cast<std::uint64_t>(problem.head_dim) * sizeof(float);
-  return {io, saturating_product({padded_rows, kStatisticsBytes + dq_sums_bytes})};
-}
-
-MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int score_bytes) {
+std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int score_bytes) {
   const auto element_bytes = static_cast<std::uint64_t>(score_bytes);
   const std::uint64_t row_bytes =
       round_up(static_cast<std::uint64_t>(problem.seqlen_k) * element_bytes, kRowAlignmentBytes);
@@ -69,7 +52,7 @@ MemoryPrediction predict_unfused_memory(Pass pass, const Problem& problem, int s
       element_bytes == sizeof(Half)
           ? 0
           : saturating_product({tensor_elements(pass, problem), element_bytes});
-  return {io_bytes(pass, problem), saturating_sum({scores_bytes, copies_bytes})};
+  return saturating_sum({scores_bytes, copies_bytes});
 }
 
 }  // namespace sparkbench

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/saturating.h"
 #include "sweeps/memory.h"
-#include "sweeps/saturating.h"
 
 namespace sparkbench {
 namespace {
@@ -26,7 +26,7 @@ std::uint64_t compulsory_bytes(Pass pass, const Problem& problem) {
     return saturating_sum(
         {compulsory_bytes(Pass::kForward, problem), compulsory_bytes(Pass::kBackward, problem)});
   }
-  return predict_fused_memory(pass, problem, true).io_bytes;
+  return tensor_bytes(pass, problem);
 }
 
 }  // namespace sparkbench

@@ -23,10 +23,7 @@ class FastGpu : public Device {
   }
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
-  std::span<const Contender> contenders() const override { return {}; }
-  const ArithmeticProfile& arithmetic_of(const Contender&) const override {
-    return arithmetic_profile("volta");
-  }
+  Contenders contenders() const override { return {}; }
   CheckBudget check_budget() const override { return {}; }
   std::unique_ptr<LoadedProblem> load(const ProblemData&, GradientData*) override {
     return nullptr;
@@ -37,7 +34,7 @@ class FastGpu : public Device {
   DeviceInfo info_;
 };
 
-TEST(CaseCost, OfAGpuIsThatOfTheSamplesAndTheRestsBetweenThem) {
+TEST(CaseCost, OfAGpuIsItsSamplesAndRests) {
   const FastGpu gpu;
   TimingOptions timing;
   timing.min_samples = 100;
@@ -55,7 +52,7 @@ TEST(CaseCost, OfAGpuIsThatOfTheSamplesAndTheRestsBetweenThem) {
   EXPECT_NEAR(sampling(1000, 1), timing.max_seconds, 1e-6);
 }
 
-TEST(CaseCost, GrowsWithTheFlopsUpToWhatTheDeviceEmulates) {
+TEST(CaseCost, GrowsUpToWhatTheDeviceEmulates) {
   const auto device = open_emulated_device("emulated-v100");
   const CaseCost cost(*device, {}, {});
   EXPECT_FALSE(cost.is_corrected());

@@ -19,11 +19,9 @@
 namespace sparkbench {
 namespace {
 
-std::uint64_t count_tiles(const Problem& problem, int rows_per_tile) {
-  const auto tiles =
-      static_cast<std::uint64_t>((problem.seqlen_q + rows_per_tile - 1) / rows_per_tile);
-  return tiles * static_cast<std::uint64_t>(problem.heads) *
-         static_cast<std::uint64_t>(problem.batch);
+std::uint64_t count_tiles(const Problem& problem) {
+  return static_cast<std::uint64_t>(sample_tiles_of(problem.seqlen_q)) *
+         static_cast<std::uint64_t>(problem.heads) * static_cast<std::uint64_t>(problem.batch);
 }
 
 Distribution distribution_of(const std::string& input) {
@@ -39,8 +37,8 @@ CaseRunner::CaseRunner(Device& device, RunSettings settings)
     : device_(device), settings_(std::move(settings)) {}
 
 const Contender& CaseRunner::find_contender(const std::string& name) const {
-  for (const Contender& contender : device_.contenders()) {
-    if (contender.name == name) return contender;
+  for (const auto& contender : device_.contenders()) {
+    if (contender->name() == name) return *contender;
   }
   throw std::invalid_argument("no contender is called " + name);
 }
@@ -91,7 +89,7 @@ void CaseRunner::prepare_problem(const ProblemRecord& record) {
   const std::string id = make_problem_key(record);
   if (id == problem_id_) return;
   problem_id_.clear();
-  rival_ = nullptr;
+  baseline_ = nullptr;
   loaded_.reset();
   gradients_.reset();
   const Problem problem = make_problem(record);
@@ -128,7 +126,7 @@ void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
   RunOutcome outcome = loaded_->run(contender, run_options(record));
   record_outcome(outcome, device_.info(), record);
   if (record.emulation) {
-    record.emulation->tiles_total = count_tiles(data_->problem(), contender.kernel->rows_per_tile);
+    record.emulation->tiles_total = count_tiles(data_->problem());
     record.emulation->tiles_run =
         data_->plan().tiles.empty() ? record.emulation->tiles_total : data_->plan().tiles.size();
   }
@@ -145,7 +143,7 @@ void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
 
 bool CaseRunner::is_judged_without_dropout(const Contender& contender,
                                            const Problem& problem) const {
-  return settings_.is_verified && contender.draws_own_dropout_mask &&
+  return settings_.is_verified && contender.draws_own_dropout_mask() &&
          problem.dropout().threshold != 0;
 }
 
@@ -174,7 +172,7 @@ void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, C
          "the oracle checked a sample of the rows, spread over heads and positions",
          static_cast<double>(data_->plan().rows.size())});
   }
-  const Judged judged{contender, device_.arithmetic_of(contender), settings_.tolerance};
+  const Judged judged{contender, settings_.tolerance};
   const std::string why = gradients_ == nullptr
                               ? judge_forward(judged, *data_, outcome, record)
                               : judge_backward(judged, *data_, *gradients_, outcome, record);
@@ -186,15 +184,15 @@ void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, C
 void CaseRunner::time(const Contender& contender, CaseRecord& record) {
   std::vector<const Contender*> contenders = {&contender};
   const bool is_reference = record.role == Role::kReference;
-  if (!is_reference && record.valid && rival_ != nullptr) contenders.push_back(rival_);
+  if (!is_reference && record.valid && baseline_ != nullptr) contenders.push_back(baseline_);
   const std::vector<Timing> timings = loaded_->time(contenders, run_options(record));
   if (timings.empty()) return;
   record_timing(timings.front(), device_.info(), record);
   if (!record.valid || record.status != Status::kOk) return;
-  // An fp32 computation is a check, not a rival: the baseline has the kernels' dtype.
-  if (is_reference && record.accumulator) rival_ = &contender;
-  if (timings.size() == 1 || rival_ == nullptr) return;
-  record.speedup = speedup_over(rival_->name, summarize_samples(timings.back().samples_ms),
+  // An fp32 computation is a check: a baseline has the kernels' dtype.
+  if (is_reference && record.accumulator) baseline_ = &contender;
+  if (timings.size() == 1 || baseline_ == nullptr) return;
+  record.speedup = speedup_over(baseline_->name(), summarize_samples(timings.back().samples_ms),
                                 *record.time_ms, true);
 }
 

@@ -47,7 +47,7 @@ class CaseRunner {
   std::unique_ptr<ProblemData> data_;
   std::unique_ptr<GradientData> gradients_;  // null for a forward pass
   std::unique_ptr<LoadedProblem> loaded_;
-  const Contender* rival_ = nullptr;  // the reference that was timed on it
+  const Contender* baseline_ = nullptr;  // the reference timed on it, which speed-ups are over
   std::optional<PassOutputs> outputs_;
 };
 

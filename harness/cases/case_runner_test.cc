@@ -25,8 +25,8 @@ class ScriptedProblem : public LoadedProblem {
       : emulated_(std::move(emulated)), script_(script) {}
 
   RunOutcome run(const Contender& contender, const RunOptions& options) override {
-    script_.log.push_back("run " + contender.name);
-    if (contender.name == script_.runs_out_of_memory) throw OutOfDeviceMemory("cudaMalloc");
+    script_.log.emplace_back("run ").append(contender.name());
+    if (contender.name() == script_.runs_out_of_memory) throw OutOfDeviceMemory("cudaMalloc");
     RunOutcome outcome = emulated_->run(contender, options);
     outcome.emulation.reset();
     outcome.peak_bytes = 1000;
@@ -38,8 +38,8 @@ class ScriptedProblem : public LoadedProblem {
     std::vector<Timing> timings;
     script_.log.emplace_back("time");
     for (const Contender* contender : contenders) {
-      script_.log.back() += " " + contender->name;
-      const bool is_reference = contender->role == Role::kReference;
+      script_.log.back().append(" ").append(contender->name());
+      const bool is_reference = contender->role() == Role::kReference;
       // In turns with another, either takes a tenth longer than alone.
       const double ms = (is_reference ? script_.reference_ms : script_.kernel_ms) *
                         (contenders.size() > 1 ? 1.1 : 1.0);
@@ -67,10 +67,7 @@ class ScriptedDevice : public Device {
 
   const std::string& name() const override { return emulated_->name(); }
   const DeviceInfo& info() const override { return info_; }
-  std::span<const Contender> contenders() const override { return emulated_->contenders(); }
-  const ArithmeticProfile& arithmetic_of(const Contender& contender) const override {
-    return emulated_->arithmetic_of(contender);
-  }
+  Contenders contenders() const override { return emulated_->contenders(); }
   CheckBudget check_budget() const override { return emulated_->check_budget(); }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
     return std::make_unique<ScriptedProblem>(emulated_->load(data, gradients), script_);
@@ -100,7 +97,7 @@ class CaseRunnerTest : public testing::Test {
 
 using Log = std::vector<std::string>;
 
-TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItInTurnsWithTheReference) {
+TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItByTurns) {
   EXPECT_EQ(run("unfused-fp16").status, Status::kOk);
   const CaseRecord record = run("volta-fp32acc");
   EXPECT_EQ(script_.log, Log({"run unfused-fp16", "time unfused-fp16", "run volta-fp32acc",
@@ -113,7 +110,7 @@ TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItInTurnsWithTheReference) {
   EXPECT_TRUE(record.speedup->interleaved);
 }
 
-TEST_F(CaseRunnerTest, LeavesTheSpeedupOpenWhenTheTwoDoNotFitTogether) {
+TEST_F(CaseRunnerTest, ClaimsNoSpeedupWhenBothDoNotFit) {
   script_.times_in_turns = false;
   run("unfused-fp16");
   const CaseRecord record = run("volta-fp32acc");
@@ -121,7 +118,7 @@ TEST_F(CaseRunnerTest, LeavesTheSpeedupOpenWhenTheTwoDoNotFitTogether) {
   EXPECT_FALSE(record.speedup.has_value());
 }
 
-TEST_F(CaseRunnerTest, TimesAKernelAloneWithoutAReferenceOfItsProblem) {
+TEST_F(CaseRunnerTest, TimesAKernelAloneWithoutItsReference) {
   EXPECT_FALSE(run("volta-fp32acc").speedup.has_value());
   EXPECT_EQ(script_.log, Log({"run volta-fp32acc", "time volta-fp32acc"}));
   run("unfused-fp16");
@@ -129,7 +126,7 @@ TEST_F(CaseRunnerTest, TimesAKernelAloneWithoutAReferenceOfItsProblem) {
   EXPECT_EQ(script_.log.back(), "time volta-fp32acc");
 }
 
-TEST_F(CaseRunnerTest, ClaimsNoSpeedupForATimeThatCannotBe) {
+TEST_F(CaseRunnerTest, ClaimsNoSpeedupForAnImpossibleTime) {
   run("unfused-fp16");
   script_.kernel_ms = 1e-4;
   const CaseRecord record = run("volta-fp32acc");
@@ -138,7 +135,7 @@ TEST_F(CaseRunnerTest, ClaimsNoSpeedupForATimeThatCannotBe) {
   EXPECT_FALSE(record.tflops.has_value());
 }
 
-TEST_F(CaseRunnerTest, GoesOnAfterACaseThatRanOutOfMemory) {
+TEST_F(CaseRunnerTest, GoesOnAfterRunningOutOfMemory) {
   script_.runs_out_of_memory = "unfused-fp16";
   const CaseRecord failed = run("unfused-fp16");
   EXPECT_EQ(failed.status, Status::kFailed);
@@ -150,7 +147,7 @@ TEST_F(CaseRunnerTest, GoesOnAfterACaseThatRanOutOfMemory) {
   EXPECT_TRUE(next.time_ms.has_value());
 }
 
-TEST_F(CaseRunnerTest, SkipsWhatIsPredictedNotToFitIntoWhatIsAvailable) {
+TEST_F(CaseRunnerTest, SkipsWhatIsPredictedNotToFit) {
   const CaseRecord skipped = runner_.run(case_of("unfused-fp16", 16384, 31));  // 15.5 GiB of scores
   EXPECT_EQ(skipped.status, Status::kSkipped);
   EXPECT_EQ(skipped.reason.value().code, "E-OOM-PREDICTED");
@@ -158,7 +155,7 @@ TEST_F(CaseRunnerTest, SkipsWhatIsPredictedNotToFitIntoWhatIsAvailable) {
   EXPECT_EQ(script_.log, Log());
 }
 
-TEST_F(CaseRunnerTest, SetsTheQuadraticMemoryOfTheUnfusedComputationBesideTheKernels) {
+TEST_F(CaseRunnerTest, SetsQuadraticUnfusedMemoryBesideTheKernels) {
   const auto memory = [this](int seqlen) {
     return runner_.run(case_of("volta-fp32acc", seqlen, 1)).memory_bytes.value();
   };

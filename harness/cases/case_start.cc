@@ -4,8 +4,10 @@
 
 #include <optional>
 #include <string>
+#include <utility>
 
 #include "harness/options/shell_word.h"
+#include "kernels/saturating.h"
 #include "results/record/case_id.h"
 #include "results/record/enum_names.h"
 #include "sweeps/memory.h"
@@ -14,15 +16,15 @@
 namespace sparkbench {
 namespace {
 
-MemoryPrediction predict_memory(const Contender& contender, const SweepCase& sweep_case,
-                                bool is_deterministic) {
+MemoryBytes predict_memory(const Contender& contender, const SweepCase& sweep_case,
+                           bool is_deterministic) {
   const Pass pass = sweep_case.pass;
   const Problem& problem = sweep_case.problem;
-  if (contender.role == Role::kFused) return predict_fused_memory(pass, problem, is_deterministic);
-  MemoryPrediction memory =
-      predict_unfused_memory(pass, problem, sweep_case.kernel == "cublas-fp32" ? 4 : 2);
-  if (sweep_case.kernel.starts_with("cublas-")) memory.workspace_bytes += kCublasWorkspaceBytes;
-  return memory;
+  const std::uint64_t io = tensor_bytes(pass, problem);
+  const std::uint64_t workspace = contender.workspace_bytes(problem, pass, is_deterministic);
+  const std::uint64_t unfused = unfused_workspace_bytes(pass, problem, sizeof(Half));
+  return {io, workspace, std::nullopt, saturating_sum({io, workspace}),
+          saturating_sum({io, unfused})};
 }
 
 std::string repro_line(const SweepCase& sweep_case, const Device& device,
@@ -50,26 +52,16 @@ void add_device_warnings(const Contender& contender, const DeviceInfo& device, C
     record.warnings.push_back({"W-EMULATED-NO-TIME",
                                "an emulated device computes errors and counts; it has no clock",
                                std::nullopt});
-  } else if (contender.kernel != nullptr && !contender.kernel->is_native(*device.sm)) {
+  } else if (auto warning = contender.why_time_is_invalid()) {
     record.valid = false;
-    record.warnings.push_back(
-        {"W-MMA884-EMULATED",
-         "m8n8k4 runs on the CUDA cores from compute capability 8.0 on: this time says nothing "
-         "about the kernel",
-         std::nullopt});
+    record.warnings.push_back(std::move(*warning));
   }
 }
 
-std::optional<Reason> why_skipped(const Contender& contender, const Device& device,
-                                  const CaseRecord& record) {
-  const Problem problem = make_problem(record.problem);
-  if (contender.kernel != nullptr) {
-    if (const auto reason = contender.kernel->unsupported(problem)) {
-      return Reason{"E-UNSUPPORTED", contender.name + " does not support " + *reason};
-    }
-    if (record.problem.pass != Pass::kForward && !contender.kernel->has_backward()) {
-      return Reason{"E-UNSUPPORTED", contender.name + " has no backward pass"};
-    }
+std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& sweep_case,
+                                  const Device& device, const CaseRecord& record) {
+  if (const Support support = contender.supports(sweep_case.problem, sweep_case.pass); !support) {
+    return Reason{"E-UNSUPPORTED", support.why_not};
   }
   const DeviceInfo& info = device.info();
   // The emulated machine and the CPU reference keep no scores: they need the tensors only.
@@ -110,15 +102,12 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
   record.id = make_case_id(sweep_case.kernel, record.problem);
   record.config_hash = make_config_hash(record.id, problem.seed, method);
   record.kernel = sweep_case.kernel;
-  record.role = contender.role;
-  record.accumulator = contender.accumulator;
+  record.role = contender.role();
+  record.accumulator = contender.accumulator();
   record.flops = useful_flops(sweep_case.pass, problem);
   record.bytes = compulsory_bytes(sweep_case.pass, problem);
-  const MemoryPrediction memory =
-      predict_memory(contender, sweep_case, settings.method.deterministic.value_or(false));
   record.memory_bytes =
-      MemoryBytes{memory.io_bytes, memory.workspace_bytes, std::nullopt, memory.peak_bytes(),
-                  predict_unfused_memory(sweep_case.pass, problem, sizeof(Half)).peak_bytes()};
+      predict_memory(contender, sweep_case, settings.method.deterministic.value_or(false));
   record.repro = repro_line(sweep_case, device, settings);
   add_device_warnings(contender, device.info(), record);
   if (settings.input.own != nullptr) {
@@ -126,7 +115,7 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
     record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
   }
   record.device = device.name();
-  if (auto reason = why_skipped(contender, device, record)) {
+  if (auto reason = why_skipped(contender, sweep_case, device, record)) {
     record.status = Status::kSkipped;
     record.reason = std::move(reason);
   }

@@ -19,12 +19,12 @@ std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutc
                           CaseRecord& record) {
   const ErrorMetrics error = error_metrics(outcome.rows, data.exact());
   const ErrorMetrics& unfused = data.unfused_error(
-      judged.arithmetic, judged.contender.accumulator.value_or(Accumulator::kFp32));
+      judged.contender.arithmetic(), judged.contender.accumulator().value_or(Accumulator::kFp32));
   record.accuracy = make_accuracy("o", error, unfused, outcome.rows.o);
   record.accuracy->lse_max_abs = error.lse_max_abs;
   record.accuracy->worst_index = worst_position(data.plan().rows, error, data.problem());
   add_mask_and_repeatability(data.dropout_mask(), outcome, *record.accuracy);
-  return judged.contender.role == Role::kReference
+  return judged.contender.role() == Role::kReference
              ? why_incorrect(error, ErrorMetrics{}, kReferenceTolerance)
              : why_incorrect(error, unfused, judged.tolerance);
 }
@@ -33,7 +33,7 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
                            const RunOutcome& outcome, CaseRecord& record) {
   const GradientErrors error = gradient_errors(outcome.gradients, gradients.exact());
   const GradientErrors& unfused = gradients.unfused_errors(
-      judged.arithmetic, judged.contender.accumulator.value_or(Accumulator::kFp32));
+      judged.contender.arithmetic(), judged.contender.accumulator().value_or(Accumulator::kFp32));
   GradientAccuracy accuracy{make_accuracy("dq", error.dq, unfused.dq, outcome.gradients.dq),
                             make_accuracy("dk", error.dk, unfused.dk, outcome.gradients.dk),
                             make_accuracy("dv", error.dv, unfused.dv, outcome.gradients.dv)};
@@ -45,7 +45,7 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
     add_mask_and_repeatability(data.dropout_mask(), outcome, *gradient);
   }
   record.gradient_accuracy = std::move(accuracy);
-  return judged.contender.role == Role::kReference
+  return judged.contender.role() == Role::kReference
              ? why_incorrect(error, GradientErrors{}, kReferenceGradientTolerance)
              : why_incorrect(error, unfused, judged.tolerance);
 }

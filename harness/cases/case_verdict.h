@@ -7,10 +7,9 @@
 
 namespace sparkbench {
 
-/// Who computed it, what its tensor-core instructions compute, and the error allowed.
+/// Who computed it, and the error allowed.
 struct Judged {
   const Contender& contender;
-  const ArithmeticProfile& arithmetic;
   Tolerance tolerance;
 };
 

@@ -26,14 +26,16 @@ std::vector<std::uint64_t> shape_of(const ProblemRecord& problem, int seqlen) {
 
 std::string kernel_to_save(const Device& device) {
   const Contender* chosen = nullptr;
-  for (const Contender& contender : device.contenders()) {
-    if (contender.kernel == nullptr || contender.accumulator != Accumulator::kFp32) continue;
-    const bool is_native = contender.kernel->is_native(device.info().sm.value_or(0));
-    if (chosen == nullptr || is_native) chosen = &contender;
+  for (const auto& contender : device.contenders()) {
+    const bool is_candidate = contender->kind() == ContenderKind::kKernel &&
+                              contender->accumulator() == Accumulator::kFp32;
+    if (!is_candidate) continue;
+    const bool is_native = !contender->why_time_is_invalid();
+    if (chosen == nullptr || is_native) chosen = contender.get();
     if (is_native) break;
   }
   if (chosen == nullptr) throw UsageError("--save-outputs: name a kernel with --kernel");
-  return chosen->name;
+  return chosen->name();
 }
 
 void check_savable(const std::vector<SweepCase>& cases, const Device& device) {
@@ -41,10 +43,11 @@ void check_savable(const std::vector<SweepCase>& cases, const Device& device) {
     throw UsageError(fmt::format(
         "--save-outputs: saves the outputs of one kernel, --kernel names {}", cases.size()));
   }
-  for (const Contender& contender : device.contenders()) {
-    if (contender.name != cases.front().kernel || contender.role == Role::kFused) continue;
+  for (const auto& contender : device.contenders()) {
+    const bool is_asked_for = contender->name() == cases.front().kernel;
+    if (!is_asked_for || contender->kind() != ContenderKind::kReference) continue;
     throw UsageError(fmt::format("--save-outputs: {} is a reference; name a kernel with --kernel",
-                                 contender.name));
+                                 contender->name()));
   }
 }
 

@@ -8,6 +8,7 @@
 
 #include "harness/commands/commands.h"
 #include "harness/devices/environment.h"
+#include "harness/devices/gpu_libraries.h"
 #include "harness/devices/machine_check.h"
 #include "results/record/enum_names.h"
 
@@ -79,6 +80,7 @@ ExitCode run_info_command(const std::string& device_name, bool is_checked, const
   line("driver", or_unknown(environment.driver_version));
   line("CUDA runtime", or_unknown(environment.cuda_runtime));
   line("cuBLAS", or_unknown(environment.cublas_version));
+  line("cuDNN", or_unknown(gpu_libraries().cudnn_version));
   return is_checked ? print_check(*device, build, streams.out) : ExitCode::kOk;
 }
 

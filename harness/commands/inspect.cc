@@ -12,6 +12,8 @@
 #include "harness/inspect/held_gates.h"
 #include "harness/inspect/inspection_json.h"
 #include "harness/inspect/inspection_table.h"
+#include "harness/inspect/instance_check.h"
+#include "harness/inspect/instruction_class.h"
 #include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -25,11 +27,12 @@ struct InspectOptions {
   std::string cuobjdump;  // empty: the one on PATH
   bool is_json = false;
   std::string gates_file, new_gates_file;  // empty: not read; not written
+  std::vector<int> required_sms;           // for which the binary is to have every instance
 };
 
 bool is_selected(const KernelInspection& kernel, const std::string& glob) {
   return glob_matches(glob, kernel.name) ||
-         (kernel.instance && glob_matches(glob, kernel.instance->kernel));
+         (kernel.instance && glob_matches(glob, kernel.instance->kernel()));
 }
 
 /// Throws UsageError when the glob selects nothing.
@@ -48,9 +51,9 @@ void require_gates(const std::filesystem::path& binary, std::span<const KernelIn
                   [](const KernelInspection& kernel) { return !kernel.gates.empty(); });
   if (has_gates) return;
   throw UsageError(fmt::format(
-      "--binary: {} has no main loop for sm_70 to judge; allowed with --gates and --write-gates: "
-      "a build with CMAKE_CUDA_ARCHITECTURES=70",
-      binary.string()));
+      "--binary: {} has no main loop for sm_{} to judge; allowed with --gates and --write-gates: "
+      "a build with CMAKE_CUDA_ARCHITECTURES={}",
+      binary.string(), kModelledSm, kModelledSm));
 }
 
 std::vector<KernelInspection> inspect_binary(const InspectOptions& options,
@@ -69,9 +72,22 @@ std::vector<KernelInspection> inspect_binary(const InspectOptions& options,
   return kernels;
 }
 
+std::vector<std::string> misplaced_in(std::span<const KernelInspection> kernels,
+                                      const std::vector<int>& required_sms) {
+  std::vector<std::string> all;
+  for (const int sm : required_sms) {
+    const std::vector<std::string> of_sm = misplaced_instances(kernels, sm);
+    all.insert(all.end(), of_sm.begin(), of_sm.end());
+  }
+  return all;
+}
+
 ExitCode run_inspect_command(const InspectOptions& options, const Streams& streams) {
   if (!options.new_gates_file.empty() && options.kernel != "*") {
     throw UsageError("--write-gates: writes the gates of all kernels; allowed: without --kernel");
+  }
+  if (!options.required_sms.empty() && options.kernel != "*") {
+    throw UsageError("--require-sm: asks for all kernels; allowed: without --kernel");
   }
   if (!options.new_gates_file.empty()) check_writable("--write-gates", options.new_gates_file);
   const HeldGates held =
@@ -80,6 +96,7 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
       options.binary.empty() ? running_executable() : std::filesystem::path(options.binary);
   const std::vector<KernelInspection> kernels = inspect_binary(options, binary);
   const std::vector<std::string> broken = broken_gates(held, kernels, options.kernel);
+  const std::vector<std::string> misplaced = misplaced_in(kernels, options.required_sms);
   streams.out << (options.is_json ? format_inspection_json(binary, kernels, broken)
                                   : format_inspection(kernels));
   if (!options.new_gates_file.empty()) {
@@ -88,7 +105,8 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
   for (const std::string& line : broken) {
     streams.err << fmt::format("sparkbench: a gate that once held is broken: {}\n", line);
   }
-  return broken.empty() ? ExitCode::kOk : ExitCode::kFinding;
+  for (const std::string& line : misplaced) streams.err << fmt::format("sparkbench: {}\n", line);
+  return broken.empty() && misplaced.empty() ? ExitCode::kOk : ExitCode::kFinding;
 }
 
 }  // namespace
@@ -107,6 +125,12 @@ void add_inspect_command(CLI::App& program, const Invocation& invocation, Action
                       "JSON file of gates that once held: fail when one is broken");
   command->add_option("--write-gates", options->new_gates_file,
                       "write the gates that hold now to this file");
+  command
+      ->add_option("--require-sm", options->required_sms,
+                   "fail unless the binary has every kernel for these architectures (70,75), its "
+                   "products on tensor cores where they have the instruction")
+      ->delimiter(',')
+      ->check(CLI::PositiveNumber);
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] { return run_inspect_command(*options, invocation.streams); };
   });

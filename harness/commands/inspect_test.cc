@@ -35,7 +35,7 @@ class CommandInspect : public testing::Test {
   TemporaryFolder folder_;
 };
 
-TEST_F(CommandInspect, PrintsTablesAndSucceedsThoughGatesDoNotHold) {
+TEST_F(CommandInspect, PrintsTablesThoughGatesDoNotHold) {
   const ProgramResult result = inspect("");
   EXPECT_EQ(result.exit_code, 0);
   EXPECT_EQ(result.err, "");
@@ -65,7 +65,7 @@ TEST_F(CommandInspect, WritesGatesThatThenHold) {
   EXPECT_EQ(inspect("--gates " + path("gates.json")).exit_code, 0);
 }
 
-TEST_F(CommandInspect, FailsOnAGateThatNoLongerHoldsAndNamesIt) {
+TEST_F(CommandInspect, NamesAGateThatNoLongerHolds) {
   std::ofstream(folder_.path() / "gates.json") << R"({"volta-fp32acc/fwd/d64": ["issue_cap"]})";
   const ProgramResult result = inspect("--json --gates " + path("gates.json"));
   EXPECT_EQ(result.exit_code, 1);
@@ -75,10 +75,25 @@ TEST_F(CommandInspect, FailsOnAGateThatNoLongerHoldsAndNamesIt) {
   EXPECT_EQ(nlohmann::json::parse(result.out)["broken_gates"].size(), 1u);
 }
 
-TEST_F(CommandInspect, RefusesToWriteTheGatesOfSomeKernelsOrToNoFolder) {
+TEST_F(CommandInspect, RefusesToWriteSomeKernelsGates) {
   expect_refused(inspect("--kernel volta-* --write-gates " + path("gates.json")), 2,
                  "--write-gates: writes the gates of all kernels; allowed: without --kernel");
   expect_refused(inspect("--write-gates " + path("missing/gates.json")), 5, "--write-gates");
+}
+
+TEST_F(CommandInspect, NamesWhatABuildLacks) {
+  const ProgramResult result = inspect("--require-sm 70");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_TRUE(contains(result.err, "sparkbench: sm_70 has no volta-fp32acc/fwd/d128\n"));
+  EXPECT_FALSE(contains(result.err, "volta-fp32acc/fwd/d64\n"));
+  EXPECT_TRUE(contains(inspect("--require-sm 70,75").err, "sm_75 has no volta-fp32acc/fwd/d64\n"));
+}
+
+TEST_F(CommandInspect, RefusesBadRequiredArchitectures) {
+  expect_refused(inspect("--require-sm 70 --kernel volta-*"), 2,
+                 "--require-sm: asks for all kernels; allowed: without --kernel");
+  EXPECT_EQ(inspect("--require-sm volta").exit_code, 2);
+  EXPECT_EQ(inspect("--require-sm -70").exit_code, 2);
 }
 
 TEST_F(CommandInspect, RefusesGatesFilesThatItCannotUse) {
@@ -97,7 +112,7 @@ TEST_F(CommandInspect, RefusesBinariesWithoutWhatItLooksFor) {
   expect_refused(inspect(""), 2, "holds no attention kernel; allowed");
 }
 
-TEST_F(CommandInspect, RefusesGatesOfABinaryWithoutCodeForSm70) {
+TEST_F(CommandInspect, RefusesGatesWithoutCodeForSm70) {
   write_tool(
       "case $1 in\n-sass) printf 'code for sm_80\\n Function : f\\n /*0000*/ EXIT ;\\n' ;;\n"
       "*) printf ' Function f:\\n  REG:8 STACK:0 SHARED:0 LOCAL:0\\n' ;;\nesac\n");
@@ -114,7 +129,7 @@ TEST_F(CommandInspect, RefusesADisassemblerThatIsNoneOrFails) {
   expect_refused(inspect(""), 3, "failed with exit status 1: nvdisasm not found");
 }
 
-TEST_F(CommandInspect, SaysWhereCuobjdumpComesFromWhenThereIsNone) {
+TEST_F(CommandInspect, SaysWhereCuobjdumpComesFrom) {
   const std::string old_path = std::getenv("PATH");
   setenv("PATH", "/nowhere", 1);
   const ProgramResult result = run_sparkbench("inspect --binary " + path("binary"));

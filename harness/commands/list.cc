@@ -3,34 +3,38 @@
 
 #include <CLI/CLI.hpp>
 #include <ostream>
+#include <span>
+#include <string_view>
 
 #include "harness/commands/commands.h"
-#include "harness/devices/emulated_device.h"
+#include "harness/devices/device.h"
+#include "harness/devices/known_contenders.h"
+#include "kernels/registry.h"
 #include "sweeps/preset.h"
 
 namespace sparkbench {
 namespace {
 
-void list_contenders(const Device& device, Role role, std::ostream& out) {
-  for (const Contender& contender : device.contenders()) {
-    if (contender.role == role)
-      out << fmt::format("  {:<16} {}\n", contender.name, contender.summary);
-  }
+void list_entry(std::string_view name, std::string_view summary, std::ostream& out) {
+  out << fmt::format("  {:<16} {}\n", name, summary);
+}
+
+void list_contenders(std::span<const ContenderInfo> contenders, std::ostream& out) {
+  for (const ContenderInfo& info : contenders) list_entry(info.name, info.summary, out);
 }
 
 ExitCode run_list_command(const Streams& streams) {
   std::ostream& out = streams.out;
-  const auto emulated = open_emulated_device("emulated-v100");
   out << "Kernels\n";
-  list_contenders(*emulated, Role::kFused, out);
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    list_entry(kernel.name, kernel.summary, out);
+  }
   out << "References on emulated devices\n";
-  list_contenders(*emulated, Role::kReference, out);
-  out << "References on GPUs\n"
-      << fmt::format("  {:<16} {}\n", "cublas-fp16", "cuBLAS, softmax, cuBLAS, all tensors fp16")
-      << fmt::format("  {:<16} {}\n", "cublas-fp32", "cuBLAS, softmax, cuBLAS, all tensors fp32");
-  out << "Peers on GPUs\n"
-      << fmt::format("  {:<16} {}\n", "cudnn",
-                     "cuDNN's attention, where there is libcudnn.so.9 and compute capability 8.0");
+  list_contenders(kHostReferences, out);
+  out << "References on GPUs\n";
+  list_contenders(kGpuReferences, out);
+  out << "Vendors' kernels on GPUs\n";
+  list_contenders(kVendorKernels, out);
   out << "Devices on this machine\n";
   for (const std::string& name : device_names()) out << "  " << name << '\n';
   out << "Presets\n";

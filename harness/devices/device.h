@@ -1,57 +1,18 @@
-// What a sweep runs on. A device knows its contenders (the kernels and references that it can
-// compute) and runs one of them on one problem; it knows nothing of grids, records or oracles.
+// What a sweep runs on. A device knows its contenders (contender.h) and runs one of them on one
+// problem; it knows nothing of grids, records or oracles.
 #pragma once
 
 #include <memory>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
-#include "harness/problems/gradient_data.h"
-#include "harness/problems/problem_data.h"
-#include "harness/timing/timing.h"
-#include "kernels/registry.h"
+#include "harness/devices/contender.h"
+#include "harness/devices/run_outcome.h"
 #include "results/record/run_record.h"
 
 namespace sparkbench {
-
-/// A kernel or a reference, as `--kernel` names it.
-struct Contender {
-  std::string name;
-  std::string summary;
-  Role role;
-  std::optional<Accumulator> accumulator;  // of its scores
-  const AttentionKernel* kernel;           // null for a reference and a peer
-  /// A peer: its mask is not that of kernels/dropout.h, so it is verified without dropout.
-  bool draws_own_dropout_mask = false;
-};
-
-struct RunOptions {
-  Pass pass = Pass::kForward;
-  bool is_deterministic = false;  // of the backward pass
-  bool keeps_outputs = false;     // of a kernel, for which the plan then samples no tiles
-  TimingOptions timing;
-};
-
-/// Every output of a pass, whole, in the layouts of ForwardTensors and BackwardTensors; empty what
-/// it does not compute. Kept outputs have o and lse, by the same kernel, of a backward pass too.
-struct PassOutputs {
-  std::vector<Half> o, dq, dk, dv;
-  std::vector<float> lse;
-};
-
-/// What one contender did on one problem.
-struct RunOutcome {
-  ForwardRows rows;         // the plan's rows of O and LSE, of a forward pass
-  HalfGradients gradients;  // the plan's rows, of a pass with a backward
-  std::optional<EmulationReport> emulation;
-  std::uint64_t workspace_bytes = 0;
-  std::optional<std::uint64_t> peak_bytes;    // of tensors and workspace, measured
-  std::optional<bool> is_bitwise_repeatable;  // two runs on the same inputs gave the same bits
-  std::optional<PassOutputs> outputs;         // when they are to be kept
-};
 
 /// A problem's inputs in the device's memory. Must not outlive what it was loaded from.
 class LoadedProblem {
@@ -70,16 +31,16 @@ class LoadedProblem {
   virtual void profile(const Contender& /*contender*/, const RunOptions& /*options*/) {}
 };
 
+using OwnedContenders = std::vector<std::unique_ptr<const Contender>>;
+using Contenders = std::span<const std::unique_ptr<const Contender>>;
+
 class Device {
  public:
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  // as --device spells it
   virtual const DeviceInfo& info() const = 0;
   /// The references first: kernels are compared with what was timed before them.
-  virtual std::span<const Contender> contenders() const = 0;
-  /// How this device multiplies for the contender: a kernel's own instruction may run on other
-  /// units than the tensor cores that an unfused computation uses.
-  virtual const ArithmeticProfile& arithmetic_of(const Contender& contender) const = 0;
+  virtual Contenders contenders() const = 0;
   virtual CheckBudget check_budget() const = 0;
   /// `gradients` is null when no backward pass will be run.
   virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;

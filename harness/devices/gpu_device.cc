@@ -4,24 +4,20 @@
 #include <string>
 #include <utility>
 
+#include "harness/devices/fused_kernel.h"
+#include "harness/devices/gpu_contenders.h"
 #include "harness/devices/gpu_problem.h"
 #include "harness/environment_error.h"
 #include "harness/timing/gpu_peaks.h"
 #include "harness/timing/gpu_timer.h"
 #include "kernels/machine/cuda_resources.h"
+#include "kernels/registry.h"
 #include "reference/cublas/cublas_unfused.h"
-#include "reference/cudnn/attention.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr double kOracleFlops = 1 << 30;  // of the fp64 reference, on the host
-
-std::string_view tensor_core_profile(int sm) {
-  if (sm < 75) return "volta";
-  if (sm < 80) return "turing";
-  return sm < 90 ? "ampere" : "hopper";
-}
 
 DeviceInfo describe_gpu(int index) {
   cudaDeviceProp properties;
@@ -45,14 +41,6 @@ DeviceInfo describe_gpu(int index) {
   return info;
 }
 
-Contender cudnn_contender() {
-  Contender contender{std::string(kCudnnKernel),
-                      "cuDNN " + cudnn_version().value_or("") + ", scaled dot-product attention",
-                      Role::kFused, Accumulator::kFp32, nullptr};
-  contender.draws_own_dropout_mask = true;
-  return contender;
-}
-
 class GpuDevice : public Device {
  public:
   explicit GpuDevice(int index)
@@ -60,26 +48,19 @@ class GpuDevice : public Device {
         info_(describe_gpu(index)),
         timer_(static_cast<std::size_t>(*info_.l2_bytes), *info_.sm_count) {
     info_.memory_available_bytes = free_device_bytes();
-    contenders_.push_back({"cublas-fp16", "unfused: cuBLAS, softmax, cuBLAS, all tensors fp16",
-                           Role::kReference, Accumulator::kFp32, nullptr});
-    contenders_.push_back({"cublas-fp32", "unfused: cuBLAS, softmax, cuBLAS, all tensors fp32",
-                           Role::kReference, std::nullopt, nullptr});
+    const KernelDevice device{*info_.sm, shared_bytes_per_block()};
+    add_gpu_references(device.sm, contenders_);
     for (const AttentionKernel& kernel : attention_kernels()) {
-      contenders_.push_back({std::string(kernel.name), std::string(kernel.summary), Role::kFused,
-                             kernel.accumulator, &kernel});
+      contenders_.push_back(std::make_unique<FusedKernel>(kernel, device));
     }
-    if (has_cudnn_attention(*info_.sm)) contenders_.push_back(cudnn_contender());
+    add_vendor_kernels(device.sm, contenders_);
   }
 
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
-  std::span<const Contender> contenders() const override { return contenders_; }
-  const ArithmeticProfile& arithmetic_of(const Contender& contender) const override {
-    const bool has_m8n8k4 = contender.kernel == nullptr || contender.kernel->is_native(*info_.sm);
-    return arithmetic_profile(has_m8n8k4 ? tensor_core_profile(*info_.sm) : "fma884");
-  }
+  Contenders contenders() const override { return contenders_; }
   CheckBudget check_budget() const override {
-    return {1, std::numeric_limits<double>::infinity(), kOracleFlops};
+    return {std::numeric_limits<double>::infinity(), kOracleFlops};
   }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
     return load_on_gpu(data, gradients, timer_, cublas_);
@@ -90,7 +71,7 @@ class GpuDevice : public Device {
   DeviceInfo info_;
   GpuTimer timer_;
   std::shared_ptr<cublasContext> cublas_ = make_cublas_handle();
-  std::vector<Contender> contenders_;
+  OwnedContenders contenders_;
 };
 
 }  // namespace

@@ -3,6 +3,8 @@
 #include <cublas_v2.h>
 #include <cuda_runtime_api.h>
 
+#include "reference/cudnn/attention.h"
+
 namespace sparkbench {
 namespace {
 
@@ -32,6 +34,7 @@ GpuLibraries gpu_libraries() {
     libraries.cuda_runtime = spell_cuda_version(version);
   }
   libraries.cublas_version = read_cublas_version();
+  libraries.cudnn_version = cudnn_version();
   return libraries;
 }
 

@@ -11,6 +11,7 @@ struct GpuLibraries {
   std::optional<std::string> driver_version;  // the newest CUDA that the driver supports
   std::optional<std::string> cuda_runtime;
   std::optional<std::string> cublas_version;
+  std::optional<std::string> cudnn_version;  // of the one that the dynamic loader finds
 };
 
 GpuLibraries gpu_libraries();

@@ -9,8 +9,6 @@
 
 #include "harness/devices/profiled_region.h"
 #include "kernels/machine/cuda_resources.h"
-#include "reference/cublas/cublas_unfused.h"
-#include "reference/cudnn/attention.h"
 
 namespace sparkbench {
 namespace {
@@ -34,12 +32,6 @@ std::vector<T> download(const DeviceBuffer& buffer) {
   CUDA_CHECK(cudaMemcpy(host.data(), buffer.as<void>(), buffer.bytes(), cudaMemcpyDeviceToHost));
   return host;
 }
-
-/// What a contender enqueues, and the memory that it took to be ready.
-struct Prepared {
-  std::function<void()> forward, backward;
-  std::uint64_t workspace_bytes = 0;
-};
 
 /// dO and the gradients, where a backward pass is run.
 struct GradientBuffers {
@@ -183,45 +175,14 @@ class GpuProblem : public LoadedProblem {
     return bytes;
   }
 
+  /// `options` outlive what is prepared.
   Prepared prepare(const Contender& contender, const RunOptions& options) const {
-    if (contender.kernel != nullptr) return prepare_kernel(*contender.kernel, options);
-    if (contender.name == kCudnnKernel) return prepare_cudnn(options);
-    return prepare_unfused(contender, options);
-  }
-
-  Prepared prepare_kernel(const AttentionKernel& kernel, const RunOptions& options) const {
-    Prepared prepared;
-    prepared.forward = [this, &kernel] {
-      kernel.forward.launch(data_.problem(), forward_tensors(), stream_.get());
-    };
-    if (options.pass == Pass::kForward) return prepared;
-    const bool is_deterministic = options.is_deterministic;
-    prepared.workspace_bytes = kernel.backward.workspace_bytes(data_.problem(), is_deterministic);
-    const auto workspace = std::make_shared<DeviceBuffer>(prepared.workspace_bytes);
-    prepared.backward = [this, &kernel, workspace, is_deterministic] {
-      kernel.backward.launch(data_.problem(), backward_tensors(), workspace->as<void>(),
-                             is_deterministic, stream_.get());
-    };
-    return prepared;
-  }
-
-  Prepared prepare_unfused(const Contender& contender, const RunOptions& options) const {
-    const auto precision =
-        contender.name == "cublas-fp32" ? UnfusedPrecision::kFp32 : UnfusedPrecision::kFp16;
-    const auto unfused = std::make_shared<CublasUnfused>(
-        data_.problem(), precision,
-        options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward, cublas_);
-    return {[this, unfused] { unfused->forward(forward_tensors(), stream_.get()); },
-            [this, unfused] { unfused->backward(backward_tensors(), stream_.get()); },
-            unfused->workspace_bytes()};
-  }
-
-  Prepared prepare_cudnn(const RunOptions& options) const {
-    const auto attention =
-        std::make_shared<CudnnAttention>(data_.problem(), options.pass, options.is_deterministic);
-    return {[this, attention] { attention->forward(forward_tensors(), stream_.get()); },
-            [this, attention] { attention->backward(backward_tensors(), stream_.get()); },
-            attention->workspace_bytes()};
+    return contender.prepare({data_.problem(), options, forward_tensors(),
+                              buffers_ ? backward_tensors() : BackwardTensors{}, stream_.get(),
+                              cublas_, [](std::size_t bytes) {
+                                const auto buffer = std::make_shared<DeviceBuffer>(bytes);
+                                return std::shared_ptr<void>(buffer, buffer->as<void>());
+                              }});
   }
 
   void poison(const DeviceBuffer& buffer) const {

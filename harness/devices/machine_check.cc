@@ -4,6 +4,7 @@
 #include <sched.h>
 
 #include <fstream>
+#include <map>
 
 namespace sparkbench {
 namespace {
@@ -60,16 +61,23 @@ MachineFinding check_build(const BuildInfo& build) {
   return {Level::kGood, "a " + build.build_type + " build of commit " + *build.git_sha};
 }
 
-void check_gpu(const DeviceInfo& device, std::vector<MachineFinding>& findings) {
+void check_kernels(const Device& device, std::vector<MachineFinding>& findings) {
+  std::map<std::string, std::string> kernels_of;  // by why their times are not valid
+  for (const auto& contender : device.contenders()) {
+    if (const auto warning = contender->why_time_is_invalid()) {
+      std::string& kernels = kernels_of[warning->message];
+      kernels += (kernels.empty() ? "" : ", ") + contender->name();
+    }
+  }
+  for (const auto& [why, kernels] : kernels_of) {
+    findings.push_back({Level::kDoubtful, kernels + ": " + why});
+  }
+}
+
+void check_peaks(const DeviceInfo& device, std::vector<MachineFinding>& findings) {
   if (!device.peak_tflops) {
     findings.push_back({Level::kDoubtful, "no peak of the " + device.name +
                                               " is known: impossible times are not recognized"});
-  }
-  if (device.sm.value_or(0) >= 80) {
-    findings.push_back(
-        {Level::kDoubtful, fmt::format("sm_{} computes mma.m8n8k4 on its CUDA cores: the Volta "
-                                       "kernels are checked, their times are not valid",
-                                       *device.sm)});
   }
 }
 
@@ -95,7 +103,8 @@ std::vector<MachineFinding> check_machine(const Device& device, const BuildInfo&
   if (state.cpu_governor == "powersave") {
     findings.push_back({Level::kDoubtful, "the processor saves power: launches come late"});
   }
-  check_gpu(device.info(), findings);
+  check_peaks(device.info(), findings);
+  check_kernels(device, findings);
   return findings;
 }
 

@@ -24,24 +24,22 @@ GateResult cannot_tell(std::string_view name, double limit, std::string reason) 
   return {name, std::nullopt, limit, false, std::move(reason)};
 }
 
-GateResult judge_barriers(const KernelInspection& kernel, const LoopInspection& loop) {
-  const bool is_forward = kernel.instance && kernel.instance->pass == "fwd";
-  const double limit = is_forward ? 2.0 : 4.0;
+GateResult judge_barriers(const CodeLimits& limits, const LoopInspection& loop) {
   if (!loop.columns) {
-    return cannot_tell("barriers", limit, "how this kernel is launched is not known");
+    return cannot_tell("barriers", limits.barriers, "how this kernel is launched is not known");
   }
-  const int columns = is_forward ? 64 : kernel.launch->step_columns;
   const int barriers = loop.mix.count(InstructionClass::kBarrier);
-  return at_most("barriers", barriers * columns / *loop.columns, limit);
+  return at_most("barriers", barriers * limits.barrier_columns / *loop.columns, limits.barriers);
 }
 
-GateResult judge_shuffles(const KernelInspection& kernel, const LoopInspection& loop) {
+GateResult judge_shuffles(const CodeLimits& limits, const LoopInspection& loop) {
   if (!loop.scores) {
-    return cannot_tell("data_shuffles", 2.0, "how many scores this kernel computes is not known");
+    return cannot_tell("data_shuffles", limits.data_shuffles,
+                       "how many scores this kernel computes is not known");
   }
   const double scores_of_lane = *loop.scores / 32.0;
   return at_most("data_shuffles", 8.0 * loop.mix.data_shuffles / scores_of_lane,
-                 kernel.instance->pv_accumulator == Accumulator::kFp32 ? 2.0 : 0.0);
+                 limits.data_shuffles);
 }
 
 constexpr int kFragmentScores = 8;  // of a lane: the fewest that a mask is applied to
@@ -64,14 +62,14 @@ std::span<const std::string_view> gate_names() { return kNames; }
 
 std::vector<GateResult> judge(const KernelInspection& kernel) {
   const LoopInspection& loop = *kernel.main_loop();
-  const double least_cap = kernel.instance && kernel.instance->has_dropout ? 1.0 : 1.2;
+  const CodeLimits limits = kernel.instance ? kernel.instance->limits : CodeLimits{};
   return {at_most("stack_bytes", kernel.resources.stack_bytes + kernel.resources.local_bytes, 0.0),
           at_most("local_accesses", kernel.local_accesses, 0.0),
           at_most("narrow_shared_accesses", loop.mix.narrow_shared_accesses, 0.0),
-          judge_barriers(kernel, loop),
-          judge_shuffles(kernel, loop),
-          at_least("issue_cap", loop.caps.issue, least_cap),
-          at_least("lsu_cap", loop.caps.lsu, least_cap),
+          judge_barriers(limits, loop),
+          judge_shuffles(limits, loop),
+          at_least("issue_cap", loop.caps.issue, limits.cap),
+          at_least("lsu_cap", loop.caps.lsu, limits.cap),
           judge_masks(kernel, loop)};
 }
 

@@ -1,4 +1,5 @@
-// What the machine code of a fast kernel for sm_70 keeps to, and whether a kernel does.
+// What the machine code of a fast kernel keeps to, and whether a kernel does. The limits are a
+// row's of its folder's table (kernels/kernel_instance.h).
 #pragma once
 
 #include <optional>
@@ -25,16 +26,16 @@ struct GateResult {
 ///   stack_bytes             of a thread: spilled registers and arrays with run-time indices; 0
 ///   local_accesses          loads and stores of local memory anywhere in the kernel; 0
 ///   narrow_shared_accesses  loads and stores of shared memory under 64 bits a lane; 0
-///   barriers                for 64 keys of a forward kernel, 2; for a step of a backward one, 4
-///   data_shuffles           for 8 scores of a lane: 2 where P V accumulates in FP32, 0 in FP16;
-///                           those of a row's maximum are not data
-///   issue_cap, lsu_cap      see LoopCaps; at least 1.2, and 1 with dropout
+///   barriers                CodeLimits::barriers, while a block goes over barrier_columns
+///   data_shuffles           CodeLimits::data_shuffles, for 8 scores of a lane; those of a row's
+///                           maximum are not data
+///   issue_cap, lsu_cap      see LoopCaps; at least CodeLimits::cap
 ///   masks                   mask code (mask_code.h) in a pass; 0. Absent where the whole kernel
 ///                           has not enough of it to be a mask: it may hide scores in another way
 std::span<const std::string_view> gate_names();
 
-/// Of a kernel that has a main loop. One that is none of the program's is judged as one without
-/// dropout, by the gates that need not know what it computes.
+/// Of a kernel that has a main loop. One that is none of the program's is judged by the limits of a
+/// CodeLimits{}, and by the gates that need not know what it computes.
 std::vector<GateResult> judge(const KernelInspection& kernel);
 
 }  // namespace sparkbench

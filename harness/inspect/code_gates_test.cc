@@ -14,15 +14,18 @@ namespace {
 /// computes 64 scores.
 KernelInspection sound_kernel() {
   KernelInspection kernel{.name = "volta-fp32acc/fwd/d64", .sm = 70, .resources = {}};
-  kernel.instance = KernelInstance{.kernel = "volta-fp32acc",
-                                   .pass = "fwd",
+  kernel.instance = KernelInstance{.id = "volta-fp32acc/fwd/d64",
+                                   .symbol = "volta_fp32acc_fwd_d64",
+                                   .instruction = MmaInstruction::kM8n8k4,
                                    .accumulator = Accumulator::kFp32,
                                    .head_dim = 64,
                                    .has_dropout = false,
-                                   .adds_dq = false,
-                                   .variant = "",
-                                   .products = 2};
-  kernel.launch = KernelLaunch{128, 0, 128, 64};
+                                   .products = 2,
+                                   .threads = 128,
+                                   .dynamic_shared_bytes = 0,
+                                   .block_rows = 128,
+                                   .step_columns = 64,
+                                   .limits = {2, 64, 2.0, 1.2}};
   kernel.masks = 64;
   LoopInspection loop{};
   loop.mix.counts[static_cast<std::size_t>(InstructionClass::kBarrier)] = 2;
@@ -42,7 +45,7 @@ std::optional<bool> verdict(const KernelInspection& kernel, std::string_view nam
   return gate->holds();
 }
 
-TEST(CodeGates, AllHoldForASoundKernelInTheOrderOfTheirNames) {
+TEST(CodeGates, AllHoldForASoundKernelInOrder) {
   const auto gates = judge(sound_kernel());
   ASSERT_EQ(gates.size(), gate_names().size());
   for (std::size_t i = 0; i < gates.size(); ++i) {
@@ -65,7 +68,7 @@ TEST(CodeGates, BreakOnOneNarrowAccess) {
   EXPECT_EQ(verdict(kernel, "narrow_shared_accesses"), false);
 }
 
-TEST(CodeGates, CountBarriersOfAForwardKernelForSixtyFourKeys) {
+TEST(CodeGates, CountBarriersForTheColumnsOfTheLimit) {
   KernelInspection kernel = sound_kernel();
   int& barriers = kernel.loops[0].mix.counts[static_cast<std::size_t>(InstructionClass::kBarrier)];
   barriers = 3;
@@ -78,11 +81,11 @@ TEST(CodeGates, CountBarriersOfAForwardKernelForSixtyFourKeys) {
   EXPECT_EQ(verdict(kernel, "barriers"), false);
 }
 
-TEST(CodeGates, CountBarriersOfABackwardKernelForItsStep) {
+TEST(CodeGates, CountBarriersForAStep) {
   KernelInspection kernel = sound_kernel();
   int& barriers = kernel.loops[0].mix.counts[static_cast<std::size_t>(InstructionClass::kBarrier)];
-  kernel.instance->pass = "bwd";
-  kernel.launch->step_columns = 32;
+  kernel.instance->limits.barriers = 4;
+  kernel.instance->limits.barrier_columns = 32;
   kernel.loops[0].columns = 32.0;
   barriers = 4;
   EXPECT_EQ(verdict(kernel, "barriers"), true);
@@ -92,31 +95,31 @@ TEST(CodeGates, CountBarriersOfABackwardKernelForItsStep) {
   EXPECT_EQ(verdict(kernel, "barriers"), true);
 }
 
-TEST(CodeGates, AllowTwoDataShufflesForEightScoresAndNoneWithFp16Accumulators) {
+TEST(CodeGates, CountDataShufflesForEightScores) {
   KernelInspection kernel = sound_kernel();
   kernel.loops[0].mix.data_shuffles = 17;
   EXPECT_EQ(verdict(kernel, "data_shuffles"), false);
-  kernel.instance->pv_accumulator = Accumulator::kFp16;
+  kernel.instance->limits.data_shuffles = 0.0;
   kernel.loops[0].mix.data_shuffles = 1;
   EXPECT_EQ(verdict(kernel, "data_shuffles"), false);
   kernel.loops[0].mix.data_shuffles = 0;
   EXPECT_EQ(verdict(kernel, "data_shuffles"), true);
 }
 
-TEST(CodeGates, AskLessOfTheCapsWithDropout) {
+TEST(CodeGates, AskTheCapOfTheLimits) {
   KernelInspection kernel = sound_kernel();
   kernel.loops[0].caps.issue = 1.19;
   kernel.loops[0].caps.lsu = 1.0;
   EXPECT_EQ(verdict(kernel, "issue_cap"), false);
   EXPECT_EQ(verdict(kernel, "lsu_cap"), false);
-  kernel.instance->has_dropout = true;
+  kernel.instance->limits.cap = 1.0;
   EXPECT_EQ(verdict(kernel, "issue_cap"), true);
   EXPECT_EQ(verdict(kernel, "lsu_cap"), true);
   kernel.loops[0].caps.lsu = 0.99;
   EXPECT_EQ(verdict(kernel, "lsu_cap"), false);
 }
 
-TEST(CodeGates, BreakOnMasksInThePassAndCannotTellWhereNoneAreKnown) {
+TEST(CodeGates, BreakOnMasksWhereMasksAreKnown) {
   KernelInspection kernel = sound_kernel();
   kernel.loops[0].masks = 1;
   EXPECT_EQ(verdict(kernel, "masks"), false);
@@ -127,10 +130,9 @@ TEST(CodeGates, BreakOnMasksInThePassAndCannotTellWhereNoneAreKnown) {
   EXPECT_EQ(verdict(kernel, "masks"), std::nullopt);
 }
 
-TEST(CodeGates, OfAKernelThatIsNotOursAreThoseOfTheCodeAlone) {
+TEST(CodeGates, OfOtherKernelsAreTheCodesAlone) {
   KernelInspection kernel = sound_kernel();
   kernel.instance.reset();
-  kernel.launch.reset();
   kernel.loops[0].scores.reset();
   kernel.loops[0].columns.reset();
   EXPECT_EQ(verdict(kernel, "barriers"), std::nullopt);
@@ -144,7 +146,7 @@ TEST(CodeGates, FailOnNaN) {
 }
 
 // One pass of the recorded loop: two products of one mma each, 2048 / 128 = 16 scores of a warp.
-TEST(Inspection, OfARecordedKernelHasItsLoopAndVerdicts) {
+TEST(Inspection, OfARecordedKernelHasLoopAndVerdicts) {
   const auto kernels = inspect_listings(recorded_listing("sass"), recorded_listing("usage"));
   ASSERT_EQ(kernels.size(), 1u);
   const KernelInspection& kernel = kernels[0];
@@ -161,7 +163,7 @@ TEST(Inspection, OfARecordedKernelHasItsLoopAndVerdicts) {
   EXPECT_EQ(verdict(kernel, "masks"), std::nullopt);  // it hides half of a fragment
 }
 
-TEST(Inspection, OfAnotherArchitectureIsThePlainReportOfEveryKernel) {
+TEST(Inspection, OfAnotherArchitectureIsAPlainReport) {
   const auto kernels = inspect_listings(
       "code for sm_80\n Function : f\n /*0000*/ HMMA.16816.F32 R4, R4, R8, R4 ;\n"
       " /*0010*/ @P0 BRA 0x0 ;\n",

@@ -38,7 +38,7 @@ TEST(HeldGates, ThatStillHoldAreNotBroken) {
   EXPECT_EQ(broken_gates(held_gates(kernels), kernels, "*"), Lines{});
 }
 
-TEST(HeldGates, ThatBreakAreNamedWithKernelGateValueAndLimit) {
+TEST(HeldGates, ThatBreakAreNamedWithValueAndLimit) {
   EXPECT_EQ(broken_gates({{kName, {"stack_bytes", "issue_cap"}}}, recorded_kernels(), "*"),
             Lines{kName + ": issue_cap: 0.4103, allowed: at least 1.2"});
   auto kernels = recorded_kernels();
@@ -54,7 +54,7 @@ TEST(HeldGates, ThatCanNoLongerBeToldAreBroken) {
             Lines{kName + ": masks: nothing is recognized"});
 }
 
-TEST(HeldGates, OfAMissingKernelAreBrokenUnlessItWasNotAskedFor) {
+TEST(HeldGates, OfMissingKernelsAreBrokenIfAskedFor) {
   const HeldGates held = {{"volta-fp16acc/fwd/d64", {"masks"}}};
   EXPECT_EQ(broken_gates(held, recorded_kernels(), "*"),
             Lines{"volta-fp16acc/fwd/d64: the binary has no such kernel with a main loop"});

@@ -18,8 +18,11 @@ Json optional(const std::optional<T>& value) {
 }
 
 Json to_json(const KernelInstance& instance) {
-  return {{"kernel", instance.kernel},
-          {"pass", instance.pass},
+  return {{"id", instance.id},
+          {"symbol", instance.symbol},
+          {"kernel", instance.kernel()},
+          {"pass", instance.pass()},
+          {"instruction", traits_of(instance.instruction).name},
           {"accumulator", name_of(instance.accumulator)},
           {"head_dim", instance.head_dim},
           {"dropout", instance.has_dropout}};
@@ -32,11 +35,12 @@ Json to_json(const KernelResources& resources) {
           {"static_shared_bytes", resources.shared_bytes}};
 }
 
-Json to_json(const KernelLaunch& launch) {
-  return {{"threads", launch.threads},
-          {"dynamic_shared_bytes", launch.dynamic_shared_bytes},
-          {"block_rows", launch.block_rows},
-          {"step_columns", launch.step_columns}};
+Json launch_json(const std::optional<KernelInstance>& instance) {
+  if (!instance) return nullptr;
+  return {{"threads", instance->threads},
+          {"dynamic_shared_bytes", instance->dynamic_shared_bytes},
+          {"block_rows", instance->block_rows},
+          {"step_columns", instance->step_columns}};
 }
 
 Json to_json(const Occupancy& occupancy) {
@@ -63,7 +67,9 @@ Json mix_json(const LoopMix& mix, auto&& per) {
 }
 
 Json to_json(const LoopInspection& loop) {
-  return {{"first_address", loop.first_address},
+  return {{"begin", loop.first_address},
+          {"end", loop.end_address},
+          {"first_address", loop.first_address},
           {"last_address", loop.last_address},
           {"instructions", loop.instructions},
           {"mma", loop.mix.mma},
@@ -99,11 +105,12 @@ Json array(const std::vector<T>& values) {
 
 Json to_json(const KernelInspection& kernel) {
   return {{"name", kernel.name},
+          {"symbol", kernel.symbol},
           {"function", kernel.function},
           {"sm", kernel.sm},
           {"instance", optional_object(kernel.instance)},
           {"resources", to_json(kernel.resources)},
-          {"launch", optional_object(kernel.launch)},
+          {"launch", launch_json(kernel.instance)},
           {"occupancy", optional_object(kernel.occupancy)},
           {"instructions", kernel.instructions},
           {"local_accesses", kernel.local_accesses},
@@ -118,7 +125,7 @@ Json to_json(const KernelInspection& kernel) {
 std::string format_inspection_json(const std::filesystem::path& binary,
                                    std::span<const KernelInspection> kernels,
                                    std::span<const std::string> broken_gates) {
-  Json document = {{"schema", "sparkbench.inspection 1.0.0"},
+  Json document = {{"schema", "sparkbench.inspection 1.1.0"},
                    {"binary", binary.string()},
                    {"kernels", array(std::vector(kernels.begin(), kernels.end()))},
                    {"broken_gates", std::vector(broken_gates.begin(), broken_gates.end())}};

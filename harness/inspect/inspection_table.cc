@@ -47,9 +47,9 @@ std::string resource_table(Kernels kernels) {
     return column(std::move(title), kernels,
                   [&](const auto& kernel) { return std::to_string(value(kernel)); });
   };
-  const auto launch = [&](std::string title, int KernelLaunch::*member) {
+  const auto launch = [&](std::string title, int KernelInstance::*member) {
     return column(std::move(title), kernels, [member](const auto& kernel) {
-      return cell(kernel.launch, [member](const auto& value) { return value.*member; });
+      return cell(kernel.instance, [member](const auto& value) { return value.*member; });
     });
   };
   const auto occupancy = [&](std::string title, auto Occupancy::*member) {
@@ -65,8 +65,8 @@ std::string resource_table(Kernels kernels) {
        number("local B", [](const auto& k) { return k.resources.local_bytes; }),
        number("LDL+STL", [](const auto& k) { return k.local_accesses; }),
        number("static", [](const auto& k) { return k.resources.shared_bytes; }),
-       launch("dynamic", &KernelLaunch::dynamic_shared_bytes),
-       launch("threads", &KernelLaunch::threads), occupancy("blocks", &Occupancy::blocks),
+       launch("dynamic", &KernelInstance::dynamic_shared_bytes),
+       launch("threads", &KernelInstance::threads), occupancy("blocks", &Occupancy::blocks),
        occupancy("warps", &Occupancy::warps), occupancy("limited by", &Occupancy::limiter),
        number("instructions", [](const auto& k) { return k.instructions; }),
        number("tensor", [](const auto& k) { return k.tensor_instructions; })});

@@ -8,8 +8,8 @@
 
 namespace sparkbench {
 
-/// Tables of resources for all kernels, and of main loops, instruction mixes and gates for those of
-/// sm_70.
+/// Tables of resources for all kernels, and of main loops, instruction mixes and gates for those
+/// whose loops are known.
 std::string format_inspection(std::span<const KernelInspection> kernels);
 
 }  // namespace sparkbench

@@ -1,6 +1,7 @@
 // Which unit of an SM of sm_70 an instruction keeps busy, and for how long. Rates and classes:
 // Jia et al., "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", and the stall
-// counts that ptxas puts between independent instructions of a kind.
+// counts that ptxas puts between independent instructions of a kind. Loops of other architectures
+// are not judged by these.
 #pragma once
 
 #include <string_view>
@@ -8,6 +9,9 @@
 #include "harness/inspect/sass_listing.h"
 
 namespace sparkbench {
+
+/// The architecture whose units these are.
+inline constexpr int kModelledSm = 70;
 
 enum class InstructionClass {
   kTensor,

@@ -3,13 +3,15 @@
 #include <algorithm>
 #include <tuple>
 
+#include "harness/inspect/function_name.h"
 #include "harness/inspect/mask_code.h"
 #include "harness/inspect/tensor_loops.h"
+#include "kernels/registry.h"
 
 namespace sparkbench {
 namespace {
 
-constexpr int kVolta = 70;
+constexpr std::uint32_t kInstructionBytes = 16;
 
 int count(const SassFunction& function, InstructionClass value) {
   return static_cast<int>(std::count_if(
@@ -24,27 +26,30 @@ double scores_of(const TensorLoop& loop, const KernelInstance& instance) {
 
 LoopInspection inspect_loop(const SassFunction& function, const TensorLoop& loop,
                             const KernelInspection& kernel) {
-  LoopInspection inspection{.first_address = function.instructions[loop.first].address,
-                            .last_address = function.instructions[loop.last].address,
-                            .instructions = loop.instructions,
-                            .mix = count_mix(function, loop.path),
-                            .masks = loop.masks};
+  LoopInspection inspection{
+      .first_address = function.instructions[loop.first].address,
+      .last_address = function.instructions[loop.last].address,
+      .end_address = function.instructions[loop.last].address + kInstructionBytes,
+      .instructions = loop.instructions,
+      .mix = count_mix(function, loop.path),
+      .masks = loop.masks};
   inspection.caps = caps_of(inspection.mix);
-  if (kernel.instance) inspection.scores = scores_of(loop, *kernel.instance);
-  if (kernel.launch) {
-    const int warps = kernel.launch->threads / 32;
-    inspection.columns = *inspection.scores * warps / kernel.launch->block_rows;
+  if (kernel.instance && kernel.instance->products > 0) {
+    const int warps = kernel.instance->threads / 32;
+    inspection.scores = scores_of(loop, *kernel.instance);
+    inspection.columns = *inspection.scores * warps / kernel.instance->block_rows;
   }
   return inspection;
 }
 
-void inspect_volta_code(const SassFunction& function, KernelInspection& kernel) {
-  if (kernel.launch) {
-    kernel.occupancy =
-        volta_occupancy(kernel.resources.registers,
-                        kernel.resources.shared_bytes + kernel.launch->dynamic_shared_bytes,
-                        kernel.launch->threads);
-  }
+std::optional<Occupancy> occupancy_of_kernel(const KernelInspection& kernel) {
+  if (!kernel.instance) return std::nullopt;
+  return occupancy_of(kernel.sm, kernel.resources.registers,
+                      kernel.resources.shared_bytes + kernel.instance->dynamic_shared_bytes,
+                      kernel.instance->threads);
+}
+
+void inspect_loops(const SassFunction& function, KernelInspection& kernel) {
   const bool zero_masks = kernel.instance && !kernel.instance->has_dropout;
   const std::vector<bool> is_mask = find_mask_code(function, zero_masks);
   kernel.masks = static_cast<int>(std::count(is_mask.begin(), is_mask.end(), true));
@@ -55,7 +60,7 @@ void inspect_volta_code(const SassFunction& function, KernelInspection& kernel) 
 }
 
 bool is_of_interest(const KernelInspection& kernel) {
-  return kernel.sm != kVolta || kernel.instance || kernel.main_loop() != nullptr;
+  return kernel.sm != kModelledSm || kernel.instance || kernel.main_loop() != nullptr;
 }
 
 }  // namespace
@@ -63,18 +68,19 @@ bool is_of_interest(const KernelInspection& kernel) {
 KernelInspection inspect_kernel(const SassFunction& function, const KernelResources& resources) {
   const std::string name = demangled(function.symbol);
   KernelInspection kernel{.name = short_name(name),
+                          .symbol = function.symbol,
                           .function = name,
                           .sm = function.sm,
-                          .instance = parse_kernel_instance(name),
                           .resources = resources,
                           .instructions = static_cast<int>(function.instructions.size()),
                           .local_accesses = count(function, InstructionClass::kLocal),
                           .tensor_instructions = count(function, InstructionClass::kTensor)};
-  if (kernel.instance) {
-    kernel.name = kernel.instance->name();
-    kernel.launch = launch_of(*kernel.instance);
+  if (const KernelInstance* const instance = find_kernel_instance(function.symbol)) {
+    kernel.name = instance->id;
+    kernel.instance = *instance;
   }
-  if (kernel.sm == kVolta) inspect_volta_code(function, kernel);
+  kernel.occupancy = occupancy_of_kernel(kernel);
+  if (kernel.sm == kModelledSm) inspect_loops(function, kernel);
   return kernel;
 }
 

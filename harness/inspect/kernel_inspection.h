@@ -6,18 +6,18 @@
 #include <vector>
 
 #include "harness/inspect/code_gates.h"
-#include "harness/inspect/kernel_instance.h"
-#include "harness/inspect/kernel_launch.h"
 #include "harness/inspect/kernel_resources.h"
 #include "harness/inspect/loop_mix.h"
 #include "harness/inspect/occupancy.h"
 #include "harness/inspect/sass_listing.h"
+#include "kernels/kernel_instance.h"
 
 namespace sparkbench {
 
 struct LoopInspection {
   std::uint32_t first_address, last_address;
-  int instructions;  // of all paths; mix.instructions is one pass's
+  std::uint32_t end_address;  // behind the last instruction
+  int instructions;           // of all paths; mix.instructions is one pass's
   LoopMix mix;
   LoopCaps caps;
   int masks;                      // mask code in a pass
@@ -26,27 +26,27 @@ struct LoopInspection {
 };
 
 struct KernelInspection {
-  std::string name;      // the instance's, or the function's without namespaces
+  std::string name;      // the instance's id, or the function's name without namespaces
+  std::string symbol;    // as the machine code has it
   std::string function;  // demangled
   int sm;
-  std::optional<KernelInstance> instance;
+  std::optional<KernelInstance> instance;  // absent for a kernel that is not ours
   KernelResources resources;
-  std::optional<KernelLaunch> launch;
-  std::optional<Occupancy> occupancy;  // of sm_70, where the launch is known
+  std::optional<Occupancy> occupancy;  // of an instance
   int instructions;
   int local_accesses;  // loads and stores of local memory
   int tensor_instructions;
   int masks;                          // mask code anywhere in the kernel
-  std::vector<LoopInspection> loops;  // of sm_70, those with tensor instructions, main loop first
-  std::vector<GateResult> gates;      // of sm_70 with such a loop
+  std::vector<LoopInspection> loops;  // those with tensor instructions, main loop first
+  std::vector<GateResult> gates;      // of a kernel with such a loop
 
   const LoopInspection* main_loop() const { return loops.empty() ? nullptr : &loops.front(); }
 };
 
-/// Loops and gates are read from code of sm_70 only; other machine code gets a plain report.
+/// Loops and gates are read from code of kModelledSm only; other machine code gets a plain report.
 KernelInspection inspect_kernel(const SassFunction& function, const KernelResources& resources);
 
-/// Inspects what is of interest in a binary: of sm_70 the attention kernels, which are those
+/// Inspects what is of interest in a binary: of kModelledSm the attention kernels, which are those
 /// that the program knows and any other with a loop of tensor instructions; every kernel of
 /// another sm. Throws std::runtime_error when the two listings are not of one binary.
 std::vector<KernelInspection> inspect_listings(std::string_view sass, std::string_view usage);

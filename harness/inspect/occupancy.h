@@ -1,6 +1,7 @@
-// How many blocks of a kernel an SM of a V100 holds at once.
+// How many blocks of a kernel an SM holds at once.
 #pragma once
 
+#include <optional>
 #include <string_view>
 
 namespace sparkbench {
@@ -11,9 +12,9 @@ struct Occupancy {
   std::string_view limiter;  // "registers", "shared memory", "threads" or "blocks"
 };
 
-/// `registers` and `threads` (a block's) are positive. Limits and granularities of compute
-/// capability 7.0: CUDA C++ programming guide, table of technical specifications, and NVIDIA's
-/// occupancy calculator.
-Occupancy volta_occupancy(int registers, int shared_bytes, int threads);
+/// `registers` and `threads` (a block's) are positive. Nothing for a compute capability `sm` whose
+/// limits are not listed here. Limits and granularities: CUDA C++ programming guide, table of
+/// technical specifications, and NVIDIA's occupancy calculator.
+std::optional<Occupancy> occupancy_of(int sm, int registers, int shared_bytes, int threads);
 
 }  // namespace sparkbench

@@ -9,28 +9,30 @@
 namespace sparkbench {
 namespace {
 
-/// A tile of the last rows sees every key, so count all keys for any.
-double flops_per_row(const Problem& problem) {
-  return 4.0 * static_cast<double>(problem.seqlen_k) * problem.head_dim;
-}
-
-std::int64_t tiles_per_head(const Problem& problem, int rows_per_tile) {
-  return (problem.seqlen_q + rows_per_tile - 1) / rows_per_tile;
+/// FLOPs of a query row, taken as the most that any of `block_rows` rows together costs: they share
+/// the keys that one of them sees.
+double flops_per_row(const Problem& problem, int block_rows) {
+  const KeyMask mask = problem.key_mask();
+  int keys = 0;
+  for (int first = 0; first < problem.seqlen_q; first += block_rows) {
+    const int end = std::min(first + block_rows, problem.seqlen_q);
+    keys = std::max(keys, mask.keys_of_any({first, end}).size());
+  }
+  return 4.0 * std::max(1, keys) * problem.head_dim;
 }
 
 /// Tile `index` of batch x heads x tiles, tiles fastest.
-std::array<int, 3> tile_at(const Problem& problem, int rows_per_tile, std::int64_t index) {
-  const std::int64_t tiles = tiles_per_head(problem, rows_per_tile);
+SampleTile tile_at(const Problem& problem, std::int64_t index) {
+  const std::int64_t tiles = sample_tiles_of(problem.seqlen_q);
   const std::int64_t head_index = index / tiles;
   return {static_cast<int>(index % tiles), static_cast<int>(head_index % problem.heads),
           static_cast<int>(head_index / problem.heads)};
 }
 
 template <class Row>
-void append_rows(int seqlen, int rows_per_tile, const std::array<int, 3>& tile,
-                 std::vector<Row>& rows) {
-  const int first = tile[0] * rows_per_tile;
-  const int last = std::min(first + rows_per_tile, seqlen);
+void append_rows(int seqlen, const SampleTile& tile, std::vector<Row>& rows) {
+  const int first = tile[0] * kSampleRows;
+  const int last = std::min(first + kSampleRows, seqlen);
   for (int row = first; row < last; ++row) rows.push_back({tile[2], tile[1], row});
 }
 
@@ -45,9 +47,9 @@ std::vector<int> spread(int total, int count) {
 }
 
 CheckPlan sample_tiles(const Problem& problem, const CheckBudget& budget) {
-  const std::int64_t total = tiles_per_head(problem, budget.rows_per_tile) * problem.heads *
-                             static_cast<std::int64_t>(problem.batch);
-  const double tile_flops = flops_per_row(problem) * budget.rows_per_tile;
+  const std::int64_t total =
+      static_cast<std::int64_t>(sample_tiles_of(problem.seqlen_q)) * problem.heads * problem.batch;
+  const double tile_flops = flops_per_row(problem, kSampleRows) * kSampleRows;
   const double affordable =
       std::floor(std::min(budget.emulate_flops, budget.oracle_flops) / tile_flops);
   const std::int64_t count =
@@ -55,8 +57,8 @@ CheckPlan sample_tiles(const Problem& problem, const CheckBudget& budget) {
   CheckPlan plan;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = count == 1 ? 0 : i * (total - 1) / (count - 1);
-    plan.tiles.push_back(tile_at(problem, budget.rows_per_tile, index));
-    append_rows(problem.seqlen_q, budget.rows_per_tile, plan.tiles.back(), plan.rows);
+    plan.tiles.push_back(tile_at(problem, index));
+    append_rows(problem.seqlen_q, plan.tiles.back(), plan.rows);
   }
   std::sort(plan.rows.begin(), plan.rows.end());
   return plan;
@@ -70,7 +72,7 @@ CheckPlan make_check_plan(const Problem& problem, const CheckBudget& budget) {
     return {{}, all_rows(problem)};
   }
   if (std::isfinite(budget.emulate_flops)) return sample_tiles(problem, budget);
-  const auto rows = static_cast<std::size_t>(budget.oracle_flops / flops_per_row(problem));
+  const auto rows = static_cast<std::size_t>(budget.oracle_flops / flops_per_row(problem, 1));
   return {{}, sample_rows(problem, std::max<std::size_t>(rows, 16))};
 }
 
@@ -84,7 +86,7 @@ GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budge
   GradientPlan plan;
   for (int row = 0; row < problem.seqlen_q; ++row) plan.forward_rows.push_back({batch, head, row});
   if (!std::isfinite(budget.emulate_flops)) {
-    const double row_flops = 5.0 * flops_per_row(problem);
+    const double row_flops = 5.0 * flops_per_row(problem, 1);
     const auto count = static_cast<int>(std::max(16.0, budget.oracle_flops / row_flops));
     for (const int row : spread(problem.seqlen_q, count))
       plan.rows.dq.push_back({batch, head, row});
@@ -92,14 +94,13 @@ GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budge
       plan.rows.dkv.push_back({batch, head, row});
     return plan;
   }
-  constexpr int kRows = volta::kBackwardSampleRows;
-  for (const int tile : spread((problem.seqlen_q + kRows - 1) / kRows, 2)) {
+  for (const int tile : spread(sample_tiles_of(problem.seqlen_q), 2)) {
     plan.sample.query_tiles.push_back({tile, head, batch});
-    append_rows(problem.seqlen_q, kRows, plan.sample.query_tiles.back(), plan.rows.dq);
+    append_rows(problem.seqlen_q, plan.sample.query_tiles.back(), plan.rows.dq);
   }
-  for (const int tile : spread((problem.seqlen_k + kRows - 1) / kRows, 2)) {
+  for (const int tile : spread(sample_tiles_of(problem.seqlen_k), 2)) {
     plan.sample.key_tiles.push_back({tile, head, batch});
-    append_rows(problem.seqlen_k, kRows, plan.sample.key_tiles.back(), plan.rows.dkv);
+    append_rows(problem.seqlen_k, plan.sample.key_tiles.back(), plan.rows.dkv);
   }
   return plan;
 }

@@ -2,27 +2,25 @@
 // emulated machine and the fp64 oracle are slow, so of a long problem they see a sample.
 #pragma once
 
-#include <array>
 #include <cstddef>
 #include <vector>
 
 #include "kernels/attention.h"
-#include "kernels/volta/backward_emulated.h"
+#include "kernels/sample.h"
 #include "reference/exact/backward_rows.h"
 #include "reference/exact/forward_rows.h"
 
 namespace sparkbench {
 
 struct CheckPlan {
-  std::vector<std::array<int, 3>> tiles;  // {tile, head, batch} to emulate; empty: all of them
-  std::vector<QueryRow> rows;             // to compare, ascending
+  std::vector<SampleTile> tiles;  // to emulate; empty: all of them
+  std::vector<QueryRow> rows;     // to compare, ascending
 
   bool is_sampled(const Problem& problem) const { return rows.size() < problem.lse_elements(); }
 };
 
 /// How a device computes and how much of it is affordable.
 struct CheckBudget {
-  int rows_per_tile;     // query rows in the unit that is emulated
   double emulate_flops;  // of the device's kernels; infinite on a GPU
   double oracle_flops;   // of the fp64 reference
 };
@@ -32,7 +30,7 @@ struct GradientPlan {
   /// The forward pass's part: the sampled queries.
   CheckPlan forward() const { return {sample.query_tiles, rows.dq}; }
 
-  volta::BackwardSample sample;        // to emulate; empty: everything
+  BackwardSample sample;               // to emulate; empty: everything
   GradientRows rows;                   // to compare, ascending
   std::vector<QueryRow> forward_rows;  // whose O and LSE the gradients need, ascending
 

@@ -17,16 +17,16 @@ Problem long_problem() {
 
 TEST(CheckPlan, TakesEverythingWhenItIsAffordable) {
   const Problem problem = long_problem();
-  const CheckPlan plan = make_check_plan(problem, {128, 1e12, 1e12});
+  const CheckPlan plan = make_check_plan(problem, {1e12, 1e12});
   EXPECT_TRUE(plan.tiles.empty());
   EXPECT_EQ(plan.rows.size(), problem.lse_elements());
   EXPECT_FALSE(plan.is_sampled(problem));
 }
 
-TEST(CheckPlan, SamplesWholeTilesFromTheFirstToTheLastWhereKernelsAreEmulated) {
+TEST(CheckPlan, SamplesWholeTilesFromFirstToLast) {
   const Problem problem = long_problem();
   const double tile_flops = 4.0 * 128 * 1000 * 64;
-  const CheckPlan plan = make_check_plan(problem, {128, 5.5 * tile_flops, kUnlimited});
+  const CheckPlan plan = make_check_plan(problem, {5.5 * tile_flops, kUnlimited});
   ASSERT_EQ(plan.tiles.size(), 5u);
   EXPECT_EQ(plan.tiles.front(), (std::array<int, 3>{0, 0, 0}));
   EXPECT_EQ(plan.tiles.back(), (std::array<int, 3>{7, 3, 1}));
@@ -34,9 +34,20 @@ TEST(CheckPlan, SamplesWholeTilesFromTheFirstToTheLastWhereKernelsAreEmulated) {
   EXPECT_TRUE(plan.is_sampled(problem));
 }
 
-TEST(CheckPlan, ChecksExactlyTheRowsOfItsTilesInOrder) {
+TEST(CheckPlan, AffordsMoreTilesWhereRowsSeeFewerKeys) {
+  Problem problem = long_problem();
+  const double tile_flops = 4.0 * 128 * 1000 * 64;
+  const auto tiles = [&](const MaskSpec& mask) {
+    problem.mask = mask;
+    return make_check_plan(problem, {5.5 * tile_flops, kUnlimited}).tiles.size();
+  };
+  EXPECT_EQ(tiles(MaskSpec::causal()), 5u);      // the last tile sees every key
+  EXPECT_EQ(tiles(MaskSpec::window(123)), 22u);  // a tile sees 127 keys more than its last row
+}
+
+TEST(CheckPlan, ChecksExactlyItsTilesRowsInOrder) {
   const Problem problem = long_problem();
-  const CheckPlan plan = make_check_plan(problem, {128, 1.0, kUnlimited});
+  const CheckPlan plan = make_check_plan(problem, {1.0, kUnlimited});
   ASSERT_EQ(plan.tiles.size(), 2u);  // never fewer: two cores work on two blocks
   EXPECT_EQ(plan.rows.size(), 128u + (1000 - 7 * 128));
   EXPECT_TRUE(std::is_sorted(plan.rows.begin(), plan.rows.end()));
@@ -45,15 +56,22 @@ TEST(CheckPlan, ChecksExactlyTheRowsOfItsTilesInOrder) {
 
 TEST(CheckPlan, TakesTheOnlyTileThereIs) {
   const Problem problem{.seqlen_q = 10, .seqlen_k = 100000, .head_dim = 64};
-  const CheckPlan plan = make_check_plan(problem, {128, 1.0, kUnlimited});
+  const CheckPlan plan = make_check_plan(problem, {1.0, kUnlimited});
   EXPECT_EQ(plan.tiles.size(), 1u);
   EXPECT_EQ(plan.rows.size(), 10u);
 }
 
-TEST(CheckPlan, SamplesRowsOnlyForTheOracleWhenTheDeviceComputesEverything) {
+TEST(CheckPlan, AffordsMoreRowsWhereTheySeeFewerKeys) {
+  Problem problem = long_problem();
+  problem.mask = MaskSpec::window(10);
+  const CheckPlan plan = make_check_plan(problem, {kUnlimited, 100.0 * 4 * 10 * 64});
+  EXPECT_EQ(plan.rows.size(), 100u);
+}
+
+TEST(CheckPlan, SamplesRowsWhereTheDeviceComputesEverything) {
   const Problem problem = long_problem();
   const double row_flops = 4.0 * 1000 * 64;
-  const CheckPlan plan = make_check_plan(problem, {1, kUnlimited, 100 * row_flops});
+  const CheckPlan plan = make_check_plan(problem, {kUnlimited, 100 * row_flops});
   EXPECT_TRUE(plan.tiles.empty());
   EXPECT_EQ(plan.rows.size(), 100u);
 }

@@ -36,7 +36,7 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
                               const OwnTensors* tensors) {
   const SweepOptions& options = request.options;
   std::vector<std::string> known;
-  for (const Contender& contender : device.contenders()) known.push_back(contender.name);
+  for (const auto& contender : device.contenders()) known.push_back(contender->name());
   AxisFlags flags = options.axes;
   const bool saves = !options.outputs_file.empty();
   if (saves && !flags.kernel) flags.kernel = kernel_to_save(device);

@@ -6,7 +6,6 @@
 
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/volta/backward.h"
-#include "kernels/volta/backward_dispatch.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_rows.h"
 #include "kernels/volta/backward_workspace.h"
@@ -15,12 +14,12 @@
 namespace sparkbench::volta {
 namespace {
 
-using Tiles = std::vector<std::array<int, 3>>;
+using Tiles = std::vector<SampleTile>;
 
 /// The launches of one backward pass over one workspace, and what they report together.
 class BackwardEmulation {
  public:
-  BackwardEmulation(Accumulator accumulator, const Problem& problem, const BackwardTensors& tensors,
+  BackwardEmulation(const Problem& problem, const BackwardTensors& tensors,
                     const EmulationOptions& options, bool is_deterministic)
       : problem_(problem),
         tensors_(tensors),
@@ -29,17 +28,24 @@ class BackwardEmulation {
         dq_sums_(dq_sums_bytes(problem, is_deterministic) / sizeof(float)),
         params_(backward_params(problem, tensors,
                                 {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
-                                 workspace_rows(problem.seqlen_q)})),
-        name_(accumulator == Accumulator::kFp16 ? "volta-fp16acc/bwd" : "volta-fp32acc/bwd") {}
+                                 workspace_rows(problem.seqlen_q)})) {}
 
-  /// `rows` in all, `rows_per_block` a block; `tiles` of kBackwardSampleRows rows, empty: all.
+  /// What a launch takes besides the problem: `rows` in all, `rows_per_block` a block.
+  struct Shape {
+    const char* id;
+    int rows, rows_per_block, threads;
+    std::size_t shared_bytes;
+  };
+
+  /// `tiles`, empty: all.
   template <class Kernel>
-  void launch(Kernel kernel, int rows, int rows_per_block, int threads, std::size_t shared_bytes,
-              const Tiles& tiles) {
-    LaunchShape shape{.kernel = name_,
-                      .grid = {ceil_divide(rows, rows_per_block), problem_.heads, problem_.batch},
-                      .threads = threads,
-                      .shared_bytes = shared_bytes};
+  void launch(Kernel kernel, const Shape& of_rows, const Tiles& tiles) {
+    const int rows_per_block = of_rows.rows_per_block;
+    LaunchShape shape{
+        .kernel = of_rows.id,
+        .grid = {ceil_divide(of_rows.rows, rows_per_block), problem_.heads, problem_.batch},
+        .threads = of_rows.threads,
+        .shared_bytes = of_rows.shared_bytes};
     for (const auto& tile : tiles) append_blocks(tile, rows_per_block, shape);
     const BackwardParams params = params_;
     EmulationReport launched = emulate(shape, regions(), options_,
@@ -63,10 +69,9 @@ class BackwardEmulation {
   EmulationReport take_report() { return std::move(report_); }
 
  private:
-  static void append_blocks(const std::array<int, 3>& tile, int rows_per_block,
-                            LaunchShape& shape) {
-    const int first = tile[0] * kBackwardSampleRows / rows_per_block;
-    const int end = std::min(first + kBackwardSampleRows / rows_per_block, shape.grid[0]);
+  static void append_blocks(const SampleTile& tile, int rows_per_block, LaunchShape& shape) {
+    const int first = tile[0] * kSampleRows / rows_per_block;
+    const int end = std::min(first + kSampleRows / rows_per_block, shape.grid[0]);
     for (int block = first; block < end; ++block) shape.blocks.push_back({block, tile[1], tile[2]});
   }
 
@@ -102,7 +107,6 @@ class BackwardEmulation {
   std::vector<float> dq_sums_;
   BackwardParams params_;
   bool is_restricted_ = false;
-  std::string name_;
   EmulationReport report_;
 };
 
@@ -112,96 +116,122 @@ Tiles tiles_of_same_heads(const Tiles& tiles, int rows) {
   for (const auto& tile : tiles) heads.insert({tile[1], tile[2]});
   Tiles all;
   for (const auto& head : heads) {
-    for (int t = 0; t < ceil_divide(rows, kBackwardSampleRows); ++t) {
-      all.push_back({t, head[0], head[1]});
-    }
+    for (int t = 0; t < sample_tiles_of(rows); ++t) all.push_back({t, head[0], head[1]});
   }
   return all;
 }
 
-template <Accumulator kAccumulator, int kHeadDim>
-void emulate_statistics(BackwardEmulation& emulation, const Tiles& tiles) {
-  emulation.launch(
-      [](EmulatedMachine& machine, const BackwardParams& params) {
-        prepare_statistics<kAccumulator, kHeadDim>(machine, params);
-      },
-      workspace_rows(emulation.problem().seqlen_q), kRowsPerBlock, kRowThreads, 0, tiles);
-}
-
-template <Accumulator kAccumulator, int kHeadDim>
-void emulate_round_dq(BackwardEmulation& emulation, const Tiles& tiles) {
-  emulation.launch(
-      [](EmulatedMachine& machine, const BackwardParams& params) {
-        round_dq<kAccumulator, kHeadDim>(machine, params);
-      },
-      emulation.problem().seqlen_q, kRowsPerBlock, kRowThreads, sizeof(RoundDqTiles<kHeadDim>),
-      tiles);
-}
-
-template <class Config>
-void emulate_key_gradients(BackwardEmulation& emulation, const Tiles& tiles) {
-  emulation.launch(
-      [](EmulatedMachine& machine, const BackwardParams& params) {
-        attention_backward<Config>(machine, params);
-      },
-      emulation.problem().seqlen_k, Config::kBlockKeys, Config::kThreads,
-      sizeof(BackwardTiles<Config>), tiles);
-}
-
-template <class Config>
-void emulate_dq(BackwardEmulation& emulation, const Tiles& tiles) {
-  emulation.launch(
-      [](EmulatedMachine& machine, const BackwardParams& params) {
-        attention_backward_dq<Config>(machine, params);
-      },
-      emulation.problem().seqlen_q, Config::kBlockM, Config::kThreads,
-      sizeof(BackwardDqTiles<Config>), tiles);
-}
-
-/// A sample of dQ: its queries alone, over all keys of their heads. Before the sampled keys, for
-/// it leaves partial sums in dK and dV.
-template <class Config>
-void emulate_sampled_dq(BackwardEmulation& emulation, const Tiles& query_tiles) {
-  for (const auto& tile : query_tiles) {
-    const int first = tile[0] * kBackwardSampleRows;
-    emulation.restrict_queries(first, first + kBackwardSampleRows);
-    emulate_key_gradients<Config>(emulation,
-                                  tiles_of_same_heads({tile}, emulation.problem().seqlen_k));
+/// The tiles of keys that a row of the query tile sees: none where no row sees any.
+Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries) {
+  const int first = queries[0] * kSampleRows;
+  const Range rows = {first, std::min(first + kSampleRows, problem.seqlen_q)};
+  const Range keys = problem.key_mask().keys_of_any(rows);
+  Tiles tiles;
+  if (keys.is_empty()) return tiles;
+  for (int t = keys.begin / kSampleRows; t * kSampleRows < keys.end; ++t) {
+    tiles.push_back({t, queries[1], queries[2]});
   }
-  emulation.lift_restriction();
-  emulate_round_dq<Config::kAccumulator, Config::kHeadDim>(emulation, query_tiles);
+  return tiles;
 }
+
+/// One backward pass, launch by launch.
+class BackwardPass {
+ public:
+  BackwardPass(Accumulator accumulator, const Wanted& wanted, BackwardEmulation& emulation)
+      : accumulator_(accumulator),
+        wanted_(wanted),
+        problem_(emulation.problem()),
+        emulation_(emulation) {}
+
+  void prepare(const Tiles& tiles) const {
+    visit_statistics(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      emulation_.launch(
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            prepare_statistics<Config::kAccumulator, Config::kHeadDim>(machine, params);
+          },
+          {id, workspace_rows(problem_.seqlen_q), kRowsPerBlock, kRowThreads, 0}, tiles);
+    });
+  }
+
+  void key_gradients(bool computes_dq, const Tiles& tiles) const {
+    visit_backward(accumulator_, computes_dq, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      emulation_.launch(
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            attention_backward<Config>(machine, params);
+          },
+          {id, problem_.seqlen_k, Config::kBlockKeys, Config::kThreads,
+           sizeof(BackwardTiles<Config>)},
+          tiles);
+    });
+  }
+
+  void dq(const Tiles& tiles) const {
+    visit_backward_dq(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      emulation_.launch(
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            attention_backward_dq<Config>(machine, params);
+          },
+          {id, problem_.seqlen_q, Config::kBlockM, Config::kThreads,
+           sizeof(BackwardDqTiles<Config>)},
+          tiles);
+    });
+  }
+
+  void round(const Tiles& tiles) const {
+    visit_round_dq(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      emulation_.launch(
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            round_dq<Config::kAccumulator, Config::kHeadDim>(machine, params);
+          },
+          {id, problem_.seqlen_q, kRowsPerBlock, kRowThreads,
+           sizeof(RoundDqTiles<Config::kHeadDim>)},
+          tiles);
+    });
+  }
+
+  /// A sample of dQ: its queries alone, over all keys that they see. Before the sampled keys, for
+  /// it leaves partial sums in dK and dV.
+  void sampled_dq(const Tiles& query_tiles) const {
+    for (const SampleTile& tile : query_tiles) {
+      const Tiles key_tiles = tiles_of_visible_keys(problem_, tile);
+      if (key_tiles.empty()) continue;  // dQ stays zero; an empty list would mean all
+      const int first = tile[0] * kSampleRows;
+      emulation_.restrict_queries(first, first + kSampleRows);
+      key_gradients(true, key_tiles);
+    }
+    emulation_.lift_restriction();
+    round(query_tiles);
+  }
+
+ private:
+  Accumulator accumulator_;
+  Wanted wanted_;
+  const Problem& problem_;
+  BackwardEmulation& emulation_;
+};
 
 }  // namespace
 
 EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  BackwardEmulation emulation(accumulator, problem, tensors, options, is_deterministic);
+  BackwardEmulation emulation(problem, tensors, options, is_deterministic);
+  const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
   Tiles sampled = sample.query_tiles;
   sampled.insert(sampled.end(), sample.key_tiles.begin(), sample.key_tiles.end());
-  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
-    constexpr int kHeadDim = head_dim.value;
-    emulate_statistics<mma.value, kHeadDim>(emulation,
-                                            tiles_of_same_heads(sampled, problem.seqlen_q));
-    if (is_deterministic) {
-      visit_backward_that_fits<mma.value, kHeadDim, dropout.value, false>(
-          options.shared_bytes_per_block, [&](auto config) {
-            emulate_key_gradients<decltype(config)>(emulation, sample.key_tiles);
-          });
-      visit_backward_dq_that_fits<mma.value, kHeadDim, dropout.value>(
-          options.shared_bytes_per_block,
-          [&](auto config) { emulate_dq<decltype(config)>(emulation, sample.query_tiles); });
-      return;
-    }
-    visit_backward_that_fits<mma.value, kHeadDim, dropout.value, true>(
-        options.shared_bytes_per_block, [&](auto config) {
-          using Config = decltype(config);
-          if (!sample.is_everything()) emulate_sampled_dq<Config>(emulation, sample.query_tiles);
-          emulate_key_gradients<Config>(emulation, sample.key_tiles);
-        });
-    if (sample.is_everything()) emulate_round_dq<mma.value, kHeadDim>(emulation, {});
-  });
+  pass.prepare(tiles_of_same_heads(sampled, problem.seqlen_q));
+  if (is_deterministic) {
+    pass.key_gradients(false, sample.key_tiles);
+    pass.dq(sample.query_tiles);
+  } else {
+    if (!sample.is_everything()) pass.sampled_dq(sample.query_tiles);
+    pass.key_gradients(true, sample.key_tiles);
+    if (sample.is_everything()) pass.round({});
+  }
   return emulation.take_report();
 }
 

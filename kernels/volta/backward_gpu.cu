@@ -1,7 +1,6 @@
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/gpu.cuh"
 #include "kernels/volta/backward.h"
-#include "kernels/volta/backward_dispatch.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_gpu.h"
 #include "kernels/volta/backward_rows.h"
@@ -11,42 +10,74 @@
 namespace sparkbench::volta {
 namespace {
 
-template <Accumulator kAccumulator, int kHeadDim>
-__global__ void __launch_bounds__(kRowThreads)
-    prepare_statistics_kernel(const BackwardParams params) {
-  GpuMachine machine;
-  prepare_statistics<kAccumulator, kHeadDim>(machine, params);
-}
-
+/// The compiled kernel of a row.
 template <class Config>
-__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerSm)
-    attention_backward_kernel(const BackwardParams params) {
-  GpuMachine machine;
-  attention_backward<Config>(machine, params);
-}
+struct KernelOf;
 
-template <class Config>
-__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksPerSm)
-    attention_backward_dq_kernel(const BackwardParams params) {
-  GpuMachine machine;
-  attention_backward_dq<Config>(machine, params);
-}
+}  // namespace
 
-template <Accumulator kAccumulator, int kHeadDim>
-__global__ void __launch_bounds__(kRowThreads) round_dq_kernel(const BackwardParams params) {
-  GpuMachine machine;
-  round_dq<kAccumulator, kHeadDim>(machine, params);
-}
+#define SPARK_KERNEL_OF(symbol)               \
+  template <>                                 \
+  struct KernelOf<symbol##_config> {          \
+    static constexpr auto kFunction = symbol; \
+  };
+
+#define SPARK_ROW(symbol, id, ...)                                            \
+  using symbol##_config = __VA_ARGS__;                                        \
+  extern "C" __global__ void __launch_bounds__(symbol##_config::kThreads,     \
+                                               symbol##_config::kBlocksPerSm) \
+      symbol(const BackwardParams params) {                                   \
+    GpuMachine machine;                                                       \
+    attention_backward<symbol##_config>(machine, params);                     \
+  }                                                                           \
+  SPARK_KERNEL_OF(symbol)
+SPARK_VOLTA_BACKWARD(SPARK_ROW)
+#undef SPARK_ROW
+
+#define SPARK_ROW(symbol, id, ...)                                            \
+  using symbol##_config = __VA_ARGS__;                                        \
+  extern "C" __global__ void __launch_bounds__(symbol##_config::kThreads,     \
+                                               symbol##_config::kBlocksPerSm) \
+      symbol(const BackwardParams params) {                                   \
+    GpuMachine machine;                                                       \
+    attention_backward_dq<symbol##_config>(machine, params);                  \
+  }                                                                           \
+  SPARK_KERNEL_OF(symbol)
+SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
+#undef SPARK_ROW
+
+#define SPARK_ROW(symbol, id, ...)                                                                 \
+  using symbol##_config = __VA_ARGS__;                                                             \
+  extern "C" __global__ void __launch_bounds__(kRowThreads) symbol(const BackwardParams params) {  \
+    GpuMachine machine;                                                                            \
+    prepare_statistics<symbol##_config::kAccumulator, symbol##_config::kHeadDim>(machine, params); \
+  }                                                                                                \
+  SPARK_KERNEL_OF(symbol)
+SPARK_VOLTA_STATISTICS(SPARK_ROW)
+#undef SPARK_ROW
+
+#define SPARK_ROW(symbol, id, ...)                                                                \
+  using symbol##_config = __VA_ARGS__;                                                            \
+  extern "C" __global__ void __launch_bounds__(kRowThreads) symbol(const BackwardParams params) { \
+    GpuMachine machine;                                                                           \
+    round_dq<symbol##_config::kAccumulator, symbol##_config::kHeadDim>(machine, params);          \
+  }                                                                                               \
+  SPARK_KERNEL_OF(symbol)
+SPARK_VOLTA_ROUND_DQ(SPARK_ROW)
+#undef SPARK_ROW
+#undef SPARK_KERNEL_OF
+
+namespace {
 
 /// A launch's place: the problem's heads and batch entries are grid axes y and z.
 struct Launch {
   const Problem& problem;
   const BackwardParams& params;
   CUstream_st* stream;
-  std::size_t shared_bytes_per_block;  // that the device has
 
-  template <class Kernel>
-  void operator()(Kernel kernel, int blocks, int threads, int shared_bytes) const {
+  template <class Config>
+  void operator()(Config /*row*/, int blocks, int threads, int shared_bytes) const {
+    const auto kernel = KernelOf<Config>::kFunction;
     CUDA_CHECK(
         cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, shared_bytes));
     const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(problem.heads),
@@ -56,33 +87,6 @@ struct Launch {
   }
 };
 
-template <class Config>
-void launch_key_gradients(const Launch& launch) {
-  launch(attention_backward_kernel<Config>,
-         ceil_divide(launch.problem.seqlen_k, Config::kBlockKeys), Config::kThreads,
-         sizeof(BackwardTiles<Config>));
-}
-
-template <class Config>
-void launch_dq(const Launch& launch) {
-  launch(attention_backward_dq_kernel<Config>,
-         ceil_divide(launch.problem.seqlen_q, Config::kBlockM), Config::kThreads,
-         sizeof(BackwardDqTiles<Config>));
-}
-
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
-void launch_key_gradients_that_fit(const Launch& launch) {
-  visit_backward_that_fits<kAccumulator, kHeadDim, kHasDropout, kComputesDq>(
-      launch.shared_bytes_per_block,
-      [&](auto config) { launch_key_gradients<decltype(config)>(launch); });
-}
-
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
-void launch_dq_that_fits(const Launch& launch) {
-  visit_backward_dq_that_fits<kAccumulator, kHeadDim, kHasDropout>(
-      launch.shared_bytes_per_block, [&](auto config) { launch_dq<decltype(config)>(launch); });
-}
-
 }  // namespace
 
 void launch_backward(Accumulator accumulator, const Problem& problem,
@@ -90,22 +94,32 @@ void launch_backward(Accumulator accumulator, const Problem& problem,
                      CUstream_st* stream) {
   const BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, is_deterministic));
-  const Launch launch{problem, params, stream, shared_bytes_per_block()};
-  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
-    constexpr int kHeadDim = head_dim.value;
-    launch(prepare_statistics_kernel<mma.value, kHeadDim>,
-           workspace_rows(problem.seqlen_q) / kRowsPerBlock, kRowThreads, 0);
-    if (is_deterministic) {
-      launch_key_gradients_that_fit<mma.value, kHeadDim, dropout.value, false>(launch);
-      launch_dq_that_fits<mma.value, kHeadDim, dropout.value>(launch);
-    } else {
-      CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0,
-                                 dq_sums_bytes(problem, is_deterministic), stream));
-      launch_key_gradients_that_fit<mma.value, kHeadDim, dropout.value, true>(launch);
-      launch(round_dq_kernel<mma.value, kHeadDim>, ceil_divide(problem.seqlen_q, kRowsPerBlock),
-             kRowThreads, sizeof(RoundDqTiles<kHeadDim>));
-    }
+  const Launch launch{problem, params, stream};
+  const Wanted wanted{problem, shared_bytes_per_block()};
+  visit_statistics(accumulator, wanted, [&](auto row, auto /*id*/) {
+    launch(row, workspace_rows(problem.seqlen_q) / kRowsPerBlock, kRowThreads, 0);
   });
+  if (!is_deterministic) {
+    CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0,
+                               dq_sums_bytes(problem, is_deterministic), stream));
+  }
+  visit_backward(accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    launch(row, ceil_divide(problem.seqlen_k, Config::kBlockKeys), Config::kThreads,
+           sizeof(BackwardTiles<Config>));
+  });
+  if (is_deterministic) {
+    visit_backward_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
+      using Config = decltype(row);
+      launch(row, ceil_divide(problem.seqlen_q, Config::kBlockM), Config::kThreads,
+             sizeof(BackwardDqTiles<Config>));
+    });
+  } else {
+    visit_round_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
+      launch(row, ceil_divide(problem.seqlen_q, kRowsPerBlock), kRowThreads,
+             sizeof(RoundDqTiles<decltype(row)::kHeadDim>));
+    });
+  }
 }
 
 }  // namespace sparkbench::volta

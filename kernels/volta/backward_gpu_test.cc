@@ -65,7 +65,8 @@ Outputs run_on_gpu(Accumulator accumulator, const Case& made, bool is_determinis
   const DeviceBuffer dq = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer dk = poisoned(problem.k_elements() * sizeof(Half));
   const DeviceBuffer dv = poisoned(problem.k_elements() * sizeof(Half));
-  const DeviceBuffer workspace(backward.workspace_bytes(problem, is_deterministic));
+  const DeviceBuffer workspace(
+      kernel_of(accumulator).workspace_bytes(problem, Pass::kBackward, is_deterministic));
   backward.launch(problem,
                   {q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
                    lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>()},

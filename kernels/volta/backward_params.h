@@ -1,6 +1,7 @@
 // What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
+#include "kernels/sample.h"
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
@@ -11,7 +12,7 @@ namespace sparkbench::volta {
 
 /// What the rows of a head are rounded up to in the workspace: every kernel's blocks of queries are
 /// whole there.
-inline constexpr int kWorkspaceBlock = 128;
+inline constexpr int kWorkspaceBlock = kSampleRows;
 
 /// Rows of the workspace for each head.
 SPARK_HD int workspace_rows(int seqlen_q) {

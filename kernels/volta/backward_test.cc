@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
@@ -47,7 +48,7 @@ struct RunOptions {
   bool is_deterministic = false;
   std::uint64_t schedule_seed = 0;
   int workers = 0;
-  volta::BackwardSample sample = {};
+  BackwardSample sample = {};
   std::size_t shared_bytes_per_block = EmulationOptions{}.shared_bytes_per_block;
 };
 
@@ -193,8 +194,8 @@ TEST_P(VoltaBackwardBits, OfASampleAreCorrect) {
   problem.seqlen_q = 300;
   problem.seqlen_k = 270;
   const Case made = make_case(problem);
-  const volta::BackwardSample sample{.query_tiles = {{1, 2, 0}, {2, 0, 1}},
-                                     .key_tiles = {{0, 2, 0}, {2, 0, 1}}};
+  const BackwardSample sample{.query_tiles = {{1, 2, 0}, {2, 0, 1}},
+                              .key_tiles = {{0, 2, 0}, {2, 0, 1}}};
   GradientRows rows;
   for (int row = 128; row < 256; ++row) rows.dq.push_back({0, 2, row});
   for (int row = 256; row < 300; ++row) rows.dq.push_back({1, 0, row});

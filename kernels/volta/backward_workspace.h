@@ -2,31 +2,34 @@
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/saturating.h"
 #include "kernels/volta/backward_params.h"
 
 namespace sparkbench::volta {
 
 /// Rows of the workspace, over all heads.
 inline std::size_t all_workspace_rows(const Problem& problem) {
-  return static_cast<std::size_t>(problem.batch) * static_cast<std::size_t>(problem.heads) *
-         static_cast<std::size_t>(workspace_rows(problem.seqlen_q));
+  return saturating_product({static_cast<std::uint64_t>(problem.batch),
+                             static_cast<std::uint64_t>(problem.heads),
+                             static_cast<std::uint64_t>(workspace_rows(problem.seqlen_q))});
 }
 
 /// A multiple of 1 KiB, so that the sums of dQ behind it are aligned like a fresh allocation.
 inline std::size_t statistics_bytes(const Problem& problem) {
-  return all_workspace_rows(problem) * sizeof(RowStatistics);
+  return saturating_product({all_workspace_rows(problem), sizeof(RowStatistics)});
 }
 
 inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) {
-  return is_deterministic ? 0
-                          : all_workspace_rows(problem) *
-                                static_cast<std::size_t>(problem.head_dim) * sizeof(float);
+  return is_deterministic
+             ? 0
+             : saturating_product({all_workspace_rows(problem),
+                                   static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
 }
 
 /// Device bytes of the whole workspace, linear in seqlen_q: the row statistics, and unless
-/// deterministic the FP32 sums of dQ.
+/// deterministic the FP32 sums of dQ. This and its parts saturate at 2^64 - 1.
 inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
-  return statistics_bytes(problem) + dq_sums_bytes(problem, is_deterministic);
+  return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
 }
 
 inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,

@@ -1,40 +1,98 @@
-// From a runtime problem to the compile-time constants of the kernel instance that serves it.
+// From a problem and a device to the row of instances.h that serves them.
 #pragma once
 
+#include <cstddef>
 #include <stdexcept>
-#include <type_traits>
+#include <string>
 
-#include "kernels/attention.h"
+#include "kernels/volta/forward_params.h"
+#include "kernels/volta/instances.h"
 
 namespace sparkbench::volta {
 
-/// Calls visit(accumulator, head_dim, has_dropout), three std::integral_constants. Throws
-/// std::invalid_argument for a head_dim without an instance. A threshold of 0 drops nothing and
-/// takes the instance without dropout.
-template <class Visit>
-void visit_instance(Accumulator accumulator, const Problem& problem, Visit&& visit) {
-  const auto with_head_dim = [&](auto accumulator_constant, auto head_dim) {
-    if (problem.dropout().threshold != 0) {
-      visit(accumulator_constant, head_dim, std::true_type{});
-    } else {
-      visit(accumulator_constant, head_dim, std::false_type{});
-    }
-  };
-  const auto with_accumulator = [&](auto accumulator_constant) {
-    switch (problem.head_dim) {
-      case 64:
-        return with_head_dim(accumulator_constant, std::integral_constant<int, 64>{});
-      case 128:
-        return with_head_dim(accumulator_constant, std::integral_constant<int, 128>{});
-      default:
-        throw std::invalid_argument("the Volta kernels have head_dim 64 and 128 only");
-    }
-  };
-  if (accumulator == Accumulator::kFp16) {
-    with_accumulator(std::integral_constant<Accumulator, Accumulator::kFp16>{});
-  } else {
-    with_accumulator(std::integral_constant<Accumulator, Accumulator::kFp32>{});
+/// What a row has to serve. One that asks a block for more shared memory than the device has is
+/// passed over. A dropout threshold of 0 drops nothing and takes the row without dropout.
+struct Wanted {
+  const Problem& problem;
+  std::size_t shared_bytes_per_block;
+
+  template <class Config>
+  bool is_met_by(std::size_t shared_bytes) const {
+    return Config::kHeadDim == problem.head_dim &&
+           Config::kHasDropout == (problem.dropout().threshold != 0) &&
+           shared_bytes <= shared_bytes_per_block;
   }
+  [[noreturn]] void refuse() const {
+    throw std::invalid_argument("no Volta kernel is for head_dim " +
+                                std::to_string(problem.head_dim) + " and " +
+                                std::to_string(shared_bytes_per_block) + " bytes of shared memory");
+  }
+};
+
+/// Like those below, calls visit(Config{}, id) of the first row that serves. Throws
+/// std::invalid_argument when there is none.
+template <class Visit>
+void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit&& visit) {
+  const auto is_met_by = [&](auto config) {
+    using Config = decltype(config);
+    constexpr ForwardAccumulators kOfRow{Config::kAccumulator, Config::kPv, Config::kOutput};
+    return accumulators == kOfRow &&
+           wanted.template is_met_by<Config>(sizeof(ForwardTiles<Config>));
+  };
+#define SPARK_ROW(symbol, id, ...) \
+  if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
+  SPARK_VOLTA_FORWARD(SPARK_ROW)
+#undef SPARK_ROW
+  wanted.refuse();
+}
+
+/// dK and dV; `computes_dq`: dQ as well, by sums.
+template <class Visit>
+void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wanted,
+                    Visit&& visit) {
+  const auto is_met_by = [&](auto config) {
+    using Config = decltype(config);
+    return Config::kAccumulator == accumulator && Config::kComputesDq == computes_dq &&
+           wanted.template is_met_by<Config>(sizeof(BackwardTiles<Config>));
+  };
+#define SPARK_ROW(symbol, id, ...) \
+  if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
+  SPARK_VOLTA_BACKWARD(SPARK_ROW)
+#undef SPARK_ROW
+  wanted.refuse();
+}
+
+template <class Visit>
+void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
+  const auto is_met_by = [&](auto config) {
+    using Config = decltype(config);
+    return Config::kAccumulator == accumulator &&
+           wanted.template is_met_by<Config>(sizeof(BackwardDqTiles<Config>));
+  };
+#define SPARK_ROW(symbol, id, ...) \
+  if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
+  SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
+#undef SPARK_ROW
+  wanted.refuse();
+}
+
+/// The row-wise kernels: those before the products, and those after them.
+template <class Visit>
+void visit_statistics(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
+#define SPARK_ROW(symbol, id, ...)                        \
+  if (__VA_ARGS__::kAccumulator == accumulator &&         \
+      __VA_ARGS__::kHeadDim == wanted.problem.head_dim) { \
+    return visit(__VA_ARGS__{}, id);                      \
+  }
+  SPARK_VOLTA_STATISTICS(SPARK_ROW)
+  wanted.refuse();
+}
+
+template <class Visit>
+void visit_round_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
+  SPARK_VOLTA_ROUND_DQ(SPARK_ROW)
+#undef SPARK_ROW
+  wanted.refuse();
 }
 
 inline int ceil_divide(int dividend, int divisor) { return (dividend + divisor - 1) / divisor; }

@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "kernels/machine/emulated/machine.h"
+#include "kernels/volta/dispatch.h"
 #include "kernels/volta/schedules.h"
-#include "kernels/volta/forward_dispatch.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -25,47 +25,34 @@ std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& 
 /// The blocks of block_rows that compute these tiles, each once: the inverse of locate_block's
 /// order.
 std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int block_rows,
-                                                std::span<const std::array<int, 3>> tiles) {
+                                                std::span<const SampleTile> tiles) {
   const int last = ceil_divide(problem.seqlen_q, block_rows) - 1;
+  const bool is_reversed = launches_last_tile_first(problem.key_mask());
   std::set<std::array<int, 3>> blocks;
   for (const auto& [tile, head, batch] : tiles) {
-    const int block = tile * kForwardTileRows / block_rows;
-    blocks.insert({launches_last_tile_first(problem.key_mask()) ? last - block : block, head, batch});
+    const int block = tile * kSampleRows / block_rows;
+    blocks.insert({is_reversed ? last - block : block, head, batch});
   }
   return {blocks.begin(), blocks.end()};
-}
-
-std::string launch_name(ForwardAccumulators accumulators) {
-  if (accumulators == kFp32Acc) return "volta-fp32acc/fwd";
-  if (accumulators == kMixedAcc) return "volta-mixedacc/fwd";
-  return accumulators == kFp16Acc ? "volta-fp16acc/fwd" : "volta-fp16acc-o16/fwd";
 }
 
 }  // namespace
 
 EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
-                                std::span<const std::array<int, 3>> tiles) {
+                                std::span<const SampleTile> tiles) {
   const ForwardParams params = forward_params(problem, tensors);
   EmulationReport report;
-  const auto run = [&](auto config) {
-    using Config = decltype(config);
+  visit_forward(accumulators, {problem, options.shared_bytes_per_block}, [&](auto row, auto id) {
+    using Config = decltype(row);
     LaunchShape shape;
-    shape.kernel = launch_name(accumulators);
+    shape.kernel = id;
     shape.grid = {ceil_divide(problem.seqlen_q, Config::kBlockM), problem.heads, problem.batch};
     shape.threads = Config::kThreads;
     shape.shared_bytes = sizeof(ForwardTiles<Config>);
     shape.blocks = blocks_of_tiles(problem, Config::kBlockM, tiles);
     report = emulate(shape, regions(problem, tensors), options,
                      [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
-  };
-  visit_forward_instance(accumulators, problem, [&](auto instance) {
-    using Instance = decltype(instance);
-    if (sizeof(ForwardTiles<typename Instance::Config>) <= options.shared_bytes_per_block) {
-      run(typename Instance::Config{});
-    } else {
-      run(typename Instance::SmallConfig{});
-    }
   });
   return report;
 }

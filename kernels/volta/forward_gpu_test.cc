@@ -7,6 +7,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_gpu.h"
 #include "kernels/volta/test_problems.h"

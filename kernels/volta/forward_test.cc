@@ -6,6 +6,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"

@@ -8,13 +8,12 @@
 #include <string>
 #include <vector>
 
-#include "kernels/registry.h"
 #include "kernels/volta/backward.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_emulated.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/schedules.h"
 #include "kernels/volta/forward_emulated.h"
+#include "kernels/volta/schedules.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench::volta {
@@ -112,17 +111,17 @@ TrafficBytes deterministic_backward_traffic(const Problem& problem) {
 
 TrafficBytes backward_traffic(Accumulator accumulator, const Problem& problem,
                               bool is_deterministic) {
+  const Wanted wanted{problem, EmulationOptions{}.shared_bytes_per_block};
   TrafficBytes traffic;
-  visit_instance(accumulator, problem, [&](auto mma, auto head_dim, auto dropout) {
-    if (is_deterministic) {
-      traffic = deterministic_backward_traffic<
-          BackwardConfig<mma.value, head_dim.value, dropout.value, false>,
-          BackwardDqConfig<mma.value, head_dim.value, dropout.value>>(problem);
-    } else {
-      traffic =
-          atomic_backward_traffic<BackwardConfig<mma.value, head_dim.value, dropout.value, true>>(
-              problem);
+  visit_backward(accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    if (!is_deterministic) {
+      traffic = atomic_backward_traffic<Config>(problem);
+      return;
     }
+    visit_backward_dq(accumulator, wanted, [&](auto dq_row, auto /*id*/) {
+      traffic = deterministic_backward_traffic<Config, decltype(dq_row)>(problem);
+    });
   });
   return traffic;
 }
@@ -173,7 +172,7 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, 
 
 class VoltaForwardTraffic : public TrafficTest<ForwardAccumulators> {
  protected:
-  EmulationReport emulate(std::span<const std::array<int, 3>> tiles = {}) {
+  EmulationReport emulate(std::span<const SampleTile> tiles = {}) {
     return emulate_forward(accumulators(), problem_,
                            contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(),
                                               inputs_.v.data(), o_.data(), lse_.data()),
@@ -201,9 +200,7 @@ TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
 
 /// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
 TEST_P(VoltaForwardTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
-  const int rows_per_tile = attention_kernels().front().rows_per_tile;
-  const std::array<std::array<int, 3>, 2> tiles = {
-      {{0, 0, 0}, {kSeqlen / rows_per_tile - 1, 0, 0}}};
+  const std::array<SampleTile, 2> tiles = {{{0, 0, 0}, {kSeqlen / kSampleRows - 1, 0, 0}}};
   EXPECT_EQ(emulate(tiles).grid_counters, emulate().counters);
 }
 
@@ -216,8 +213,7 @@ TEST_P(VoltaBackwardTraffic, OfTheDeterministicPassIsThatOfItsTiles) {
 }
 
 TEST_P(VoltaBackwardTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
-  const std::vector<std::array<int, 3>> tiles = {{0, 0, 0},
-                                                 {kSeqlen / kBackwardSampleRows - 1, 0, 0}};
+  const std::vector<SampleTile> tiles = {{0, 0, 0}, {kSeqlen / kSampleRows - 1, 0, 0}};
   for (const bool is_deterministic : {false, true}) {
     EXPECT_EQ(emulate(is_deterministic, {tiles, tiles}).grid_counters,
               emulate(is_deterministic).counters)

@@ -7,16 +7,12 @@
 
 #include <optional>
 #include <string>
-#include <string_view>
 
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/tensors.h"
 #include "reference/cudnn/plan.h"
 
 namespace sparkbench {
-
-/// As `--kernel` names it.
-inline constexpr std::string_view kCudnnKernel = "cudnn";
 
 /// "9.19.1", or nothing where the dynamic loader finds no cuDNN.
 std::optional<std::string> cudnn_version();

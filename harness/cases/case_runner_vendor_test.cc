@@ -13,7 +13,8 @@
 namespace sparkbench {
 namespace {
 
-/// What a peer does on a problem: its outcome, of which the rows are exact unless it changes them.
+/// What a vendor's kernel does on a problem: its outcome, of which the rows are exact unless it
+/// changes them.
 using Behaviour = std::function<void(const Problem&, RunOutcome&)>;
 
 /// The dropout of every problem that was run, and of every one that was timed.
@@ -21,9 +22,9 @@ struct Log {
   std::vector<float> run, timed;
 };
 
-class PeerProblem : public LoadedProblem {
+class VendorProblem : public LoadedProblem {
  public:
-  PeerProblem(const ProblemData& data, const Behaviour& behave, Log& log)
+  VendorProblem(const ProblemData& data, const Behaviour& behave, Log& log)
       : data_(data), behave_(behave), log_(log) {}
 
   RunOutcome run(const Contender&, const RunOptions&) override {
@@ -47,26 +48,33 @@ class PeerProblem : public LoadedProblem {
   Log& log_;
 };
 
-/// Has one contender, which draws a mask of its own.
-class PeerDevice : public Device {
+/// A vendor's kernel.
+class VendorKernel : public Contender {
  public:
-  PeerDevice(Behaviour behave, Log& log) : behave_(std::move(behave)), log_(log) {
+  VendorKernel() : Contender({"vendor", "", ContenderKind::kVendorKernel, Accumulator::kFp32}) {}
+  Support supports(const Problem&, Pass) const override { return {}; }
+  std::uint64_t workspace_bytes(const Problem&, Pass, bool) const override { return 0; }
+  const ArithmeticProfile& arithmetic() const override { return arithmetic_profile("hopper"); }
+  bool draws_own_dropout_mask() const override { return true; }
+};
+
+/// Has one contender, which draws a mask of its own.
+class VendorDevice : public Device {
+ public:
+  VendorDevice(Behaviour behave, Log& log) : behave_(std::move(behave)), log_(log) {
     info_.kind = DeviceKind::kGpu;
     info_.sm = 90;
-    contenders_.push_back({"peer", "", Role::kFused, Accumulator::kFp32, nullptr, true});
+    contenders_.push_back(std::make_unique<VendorKernel>());
   }
 
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
-  std::span<const Contender> contenders() const override { return contenders_; }
-  const ArithmeticProfile& arithmetic_of(const Contender&) const override {
-    return arithmetic_profile("hopper");
-  }
+  Contenders contenders() const override { return contenders_; }
   CheckBudget check_budget() const override {
-    return {1, std::numeric_limits<double>::infinity(), 1 << 20};
+    return {std::numeric_limits<double>::infinity(), 1 << 20};
   }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData*) override {
-    return std::make_unique<PeerProblem>(data, behave_, log_);
+    return std::make_unique<VendorProblem>(data, behave_, log_);
   }
 
  private:
@@ -74,15 +82,15 @@ class PeerDevice : public Device {
   Log& log_;
   std::string name_ = "cuda:0";
   DeviceInfo info_;
-  std::vector<Contender> contenders_;
+  OwnedContenders contenders_;
 };
 
 CaseRecord run(Behaviour behave, float dropout_p, Log& log) {
-  PeerDevice device(std::move(behave), log);
+  VendorDevice device(std::move(behave), log);
   Problem problem;
   problem.seqlen_q = problem.seqlen_k = 16;
   problem.dropout_p = dropout_p;
-  return CaseRunner(device, {}).run({"peer", Pass::kForward, problem});
+  return CaseRunner(device, {}).run({"vendor", Pass::kForward, problem});
 }
 
 bool has_warning(const CaseRecord& record, const std::string& code) {
@@ -96,7 +104,7 @@ void forget_o(RunOutcome& outcome) {
   for (Half& element : outcome.rows.o) element = to_half(0.0f);
 }
 
-TEST(CaseRunnerPeer, IsJudgedWithoutDropoutAndTimedWith) {
+TEST(CaseRunnerVendor, IsJudgedWithoutDropoutAndTimedWith) {
   Log log;
   const CaseRecord record = run(
       [](const Problem& problem, RunOutcome& outcome) {
@@ -112,7 +120,7 @@ TEST(CaseRunnerPeer, IsJudgedWithoutDropoutAndTimedWith) {
   EXPECT_TRUE(has_warning(record, "W-OWN-DROPOUT-MASK"));
 }
 
-TEST(CaseRunnerPeer, IsNotTimedWhenItIsIncorrectWithoutDropout) {
+TEST(CaseRunnerVendor, IsNotTimedWhenIncorrectWithoutDropout) {
   Log log;
   const CaseRecord record =
       run([](const Problem&, RunOutcome& outcome) { forget_o(outcome); }, 0.25f, log);
@@ -120,7 +128,7 @@ TEST(CaseRunnerPeer, IsNotTimedWhenItIsIncorrectWithoutDropout) {
   EXPECT_TRUE(log.timed.empty());
 }
 
-TEST(CaseRunnerPeer, IsJudgedByTheProblemItselfWhereNothingIsDropped) {
+TEST(CaseRunnerVendor, IsJudgedDirectlyWhereNothingIsDropped) {
   Log log;
   const CaseRecord record = run([](const Problem&, RunOutcome&) {}, 0.0f, log);
   EXPECT_EQ(record.status, Status::kOk);
@@ -129,7 +137,7 @@ TEST(CaseRunnerPeer, IsJudgedByTheProblemItselfWhereNothingIsDropped) {
   EXPECT_FALSE(has_warning(record, "W-OWN-DROPOUT-MASK"));
 }
 
-TEST(CaseRunnerPeer, IsSkippedWithItsReasonWhereItDeclines) {
+TEST(CaseRunnerVendor, IsSkippedWithItsReasonWhereItDeclines) {
   Log log;
   const CaseRecord record =
       run([](const Problem&,

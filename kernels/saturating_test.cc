@@ -1,4 +1,4 @@
-#include "sweeps/saturating.h"
+#include "kernels/saturating.h"
 
 #include <gtest/gtest.h>
 

@@ -1,0 +1,67 @@
+#include "harness/devices/emulated_pass.h"
+
+#include <limits>
+#include <utility>
+
+namespace sparkbench {
+namespace {
+
+constexpr Half kPoison{0x7e5a};  // a NaN that no kernel computes
+
+EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOptions& options,
+                            const ProblemData& data, PassOutputs& outputs) {
+  const Problem& problem = data.problem();
+  outputs.o.assign(problem.q_elements(), kPoison);
+  outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+  const ForwardInputs inputs = data.inputs();
+  return kernel.forward.emulate(
+      problem,
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         outputs.o.data(), outputs.lse.data()),
+      options, data.plan().tiles);
+}
+
+EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptions& options,
+                             const HostWork& work, PassOutputs& outputs) {
+  const Problem& problem = work.data.problem();
+  outputs.dq.assign(problem.q_elements(), kPoison);
+  outputs.dk.assign(problem.k_elements(), kPoison);
+  outputs.dv.assign(problem.k_elements(), kPoison);
+  BackwardInputs inputs = work.gradients->inputs();
+  if (work.options.keeps_outputs) {
+    inputs.o = outputs.o;
+    inputs.lse = outputs.lse;
+  }
+  return kernel.backward.emulate(
+      problem,
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         inputs.o.data(), inputs.d_o.data(), inputs.lse.data(), outputs.dq.data(),
+                         outputs.dk.data(), outputs.dv.data()),
+      options, work.options.is_deterministic, work.gradients->plan().sample);
+}
+
+}  // namespace
+
+RunOutcome emulate_pass(const AttentionKernel& kernel, const EmulationOptions& options,
+                        const HostWork& work) {
+  const Problem& problem = work.data.problem();
+  const Pass pass = work.options.pass;
+  RunOutcome outcome;
+  EmulationReport& report = outcome.emulation.emplace();
+  PassOutputs outputs;
+  if (pass != Pass::kBackward) {
+    add_report(report, run_forward(kernel, options, work.data, outputs));
+    outcome.rows = gather_rows(problem, outputs.o, outputs.lse, work.data.plan().rows);
+  } else if (work.options.keeps_outputs) {
+    run_forward(kernel, options, work.data, outputs);  // another pass: its report is not ours
+  }
+  if (pass != Pass::kForward) {
+    add_report(report, run_backward(kernel, options, work, outputs));
+    outcome.gradients = gather_gradients(problem, {outputs.dq, outputs.dk, outputs.dv},
+                                         work.gradients->plan().rows);
+  }
+  if (work.options.keeps_outputs) outcome.outputs = std::move(outputs);
+  return outcome;
+}
+
+}  // namespace sparkbench

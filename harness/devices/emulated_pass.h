@@ -1,0 +1,13 @@
+// A pass of a fused kernel on the emulated machine.
+#pragma once
+
+#include "harness/devices/contender.h"
+
+namespace sparkbench {
+
+/// Computes the plan's tiles; other rows are poison. A backward pass starts from the exact O and
+/// LSE, or, when outputs are kept, from the kernel's, which are whole.
+RunOutcome emulate_pass(const AttentionKernel& kernel, const EmulationOptions& options,
+                        const HostWork& work);
+
+}  // namespace sparkbench

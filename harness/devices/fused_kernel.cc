@@ -1,0 +1,80 @@
+#include "harness/devices/fused_kernel.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "harness/devices/chip_arithmetic.h"
+#include "harness/devices/emulated_pass.h"
+
+namespace sparkbench {
+
+FusedKernel::FusedKernel(const AttentionKernel& kernel, const KernelDevice& device)
+    : Contender({kernel.name, kernel.summary, ContenderKind::kKernel, kernel.accumulator}),
+      kernel_(kernel),
+      device_(device) {}
+
+Support FusedKernel::supports(const Problem& problem, Pass pass) const {
+  if (instruction_profile(kernel_.instruction, device_.sm) == nullptr) {
+    return {fmt::format("{} needs {}, which compute capability {}.{} does not have", kernel_.name,
+                        traits_of(kernel_.instruction).name, device_.sm / 10, device_.sm % 10)};
+  }
+  if (const Support support = kernel_.supports(problem, device_); !support) {
+    return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
+  }
+  if (!device_.is_emulated && kernel_.forward.launch == nullptr) {
+    return {fmt::format("{} runs on emulated devices only", kernel_.name)};
+  }
+  if (pass != Pass::kForward && !kernel_.has_backward()) {
+    return {fmt::format("{} has no backward pass", kernel_.name)};
+  }
+  return {};
+}
+
+std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
+                                           bool is_deterministic) const {
+  return kernel_.workspace_bytes(problem, pass, is_deterministic);
+}
+
+const ArithmeticProfile& FusedKernel::arithmetic() const {
+  const ArithmeticProfile* const profile = instruction_profile(kernel_.instruction, device_.sm);
+  if (profile == nullptr) throw std::logic_error(name() + " does not run on this device");
+  return *profile;
+}
+
+std::optional<Warning> FusedKernel::why_time_is_invalid() const {
+  const MmaInstructionTraits traits = traits_of(kernel_.instruction);
+  if (device_.sm <= traits.last_sm) return std::nullopt;
+  const int next_sm = traits.last_sm + 1;
+  return Warning{std::string(traits.warning_code),
+                 fmt::format("{} runs on the CUDA cores from compute capability {}.{} on: this "
+                             "time says nothing about the kernel",
+                             traits.name, next_sm / 10, next_sm % 10),
+                 std::nullopt};
+}
+
+RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
+  return emulate_pass(
+      kernel_, {.profile = &arithmetic(), .shared_bytes_per_block = device_.shared_bytes_per_block},
+      work);
+}
+
+Prepared FusedKernel::prepare(const GpuWork& work) const {
+  Prepared prepared;
+  const AttentionKernel& kernel = kernel_;
+  const Problem& problem = work.problem;
+  prepared.forward = [&kernel, &problem, tensors = work.forward, stream = work.stream] {
+    kernel.forward.launch(problem, tensors, stream);
+  };
+  if (work.options.pass == Pass::kForward) return prepared;
+  const bool is_deterministic = work.options.is_deterministic;
+  prepared.workspace_bytes = kernel.workspace_bytes(problem, work.options.pass, is_deterministic);
+  const std::shared_ptr<void> workspace = work.allocate(prepared.workspace_bytes);
+  prepared.backward = [&kernel, &problem, tensors = work.backward, workspace, is_deterministic,
+                       stream = work.stream] {
+    kernel.backward.launch(problem, tensors, workspace.get(), is_deterministic, stream);
+  };
+  return prepared;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,27 @@
+// A fused kernel of ours on a GPU or on an emulated one.
+#pragma once
+
+#include "harness/devices/contender.h"
+
+namespace sparkbench {
+
+class FusedKernel : public Contender {
+ public:
+  /// `kernel` is the registry's.
+  FusedKernel(const AttentionKernel& kernel, const KernelDevice& device);
+
+  Support supports(const Problem& problem, Pass pass) const override;
+  std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
+                                bool is_deterministic) const override;
+  /// Throws std::logic_error where the device lacks the kernel's instruction.
+  const ArithmeticProfile& arithmetic() const override;
+  std::optional<Warning> why_time_is_invalid() const override;
+  RunOutcome run_on_host(const HostWork& work) const override;
+  Prepared prepare(const GpuWork& work) const override;
+
+ private:
+  const AttentionKernel& kernel_;
+  KernelDevice device_;
+};
+
+}  // namespace sparkbench

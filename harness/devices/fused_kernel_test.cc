@@ -1,0 +1,69 @@
+#include "harness/devices/fused_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include "kernels/registry.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr KernelDevice kV100{70, 96 << 10, true}, kH100{90, 227 << 10, true};
+
+const AttentionKernel& kernel_named(std::string_view name) { return *find_attention_kernel(name); }
+
+/// A kernel for later GPUs.
+AttentionKernel ampere_kernel() {
+  AttentionKernel kernel = kernel_named("volta-fp32acc");
+  kernel.name = "ampere";
+  kernel.instruction = MmaInstruction::kM16n8k16;
+  return kernel;
+}
+
+TEST(FusedKernel, PassesOnWhatItsKernelLacks) {
+  const FusedKernel kernel(kernel_named("volta-mixedacc"), kV100);
+  Problem problem;
+  EXPECT_TRUE(kernel.supports(problem, Pass::kForward));
+  EXPECT_EQ(kernel.supports(problem, Pass::kBackward).why_not,
+            "volta-mixedacc has no backward pass");
+  problem.head_dim = 96;
+  EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
+            "volta-mixedacc does not support head_dim 96 (64 and 128 are supported)");
+}
+
+TEST(FusedKernel, IsDeclinedByADeviceWithoutItsInstruction) {
+  const AttentionKernel ampere = ampere_kernel();
+  EXPECT_EQ(FusedKernel(ampere, kV100).supports({}, Pass::kForward).why_not,
+            "ampere needs m16n8k16, which compute capability 7.0 does not have");
+  EXPECT_TRUE(FusedKernel(ampere, kH100).supports({}, Pass::kForward));
+}
+
+TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {
+  AttentionKernel emulated = kernel_named("volta-fp32acc");
+  emulated.forward.launch = nullptr;
+  EXPECT_EQ(FusedKernel(emulated, {70, 96 << 10, false}).supports({}, Pass::kForward).why_not,
+            "volta-fp32acc runs on emulated devices only");
+}
+
+TEST(FusedKernel, HasTheArithmeticOfItsOwnInstruction) {
+  const AttentionKernel ampere = ampere_kernel();
+  EXPECT_EQ(FusedKernel(ampere, kH100).arithmetic().name, "hopper");
+  EXPECT_EQ(FusedKernel(kernel_named("volta-fp32acc"), kH100).arithmetic().name, "fma884");
+  EXPECT_EQ(FusedKernel(kernel_named("volta-fp32acc"), kV100).arithmetic().name, "volta");
+  EXPECT_THROW(FusedKernel(ampere, kV100).arithmetic(), std::logic_error);
+}
+
+TEST(FusedKernel, HasNoTimeWithoutTensorCores) {
+  const AttentionKernel& volta = kernel_named("volta-fp32acc");
+  EXPECT_FALSE(FusedKernel(volta, kV100).why_time_is_invalid());
+  const auto warning = FusedKernel(volta, kH100).why_time_is_invalid();
+  ASSERT_TRUE(warning);
+  EXPECT_EQ(warning->code, "W-MMA884-EMULATED");
+  EXPECT_EQ(warning->message,
+            "m8n8k4 runs on the CUDA cores from compute capability 8.0 on: this time says nothing "
+            "about the kernel");
+  const AttentionKernel ampere = ampere_kernel();
+  EXPECT_FALSE(FusedKernel(ampere, kH100).why_time_is_invalid());
+}
+
+}  // namespace
+}  // namespace sparkbench

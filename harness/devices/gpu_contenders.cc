@@ -1,0 +1,86 @@
+#include "harness/devices/gpu_contenders.h"
+
+#include <utility>
+
+#include "harness/devices/chip_arithmetic.h"
+#include "harness/devices/known_contenders.h"
+#include "kernels/saturating.h"
+#include "reference/cublas/cublas_unfused.h"
+#include "reference/cudnn/attention.h"
+#include "sweeps/memory.h"
+
+namespace sparkbench {
+namespace {
+
+/// Both are enqueued the same way.
+template <class Attention>
+Prepared enqueue(std::shared_ptr<Attention> attention, const GpuWork& work) {
+  return {[attention, tensors = work.forward, stream = work.stream] {
+            attention->forward(tensors, stream);
+          },
+          [attention, tensors = work.backward, stream = work.stream] {
+            attention->backward(tensors, stream);
+          },
+          attention->workspace_bytes()};
+}
+
+class CublasReference : public Contender {
+ public:
+  CublasReference(const ContenderInfo& info, UnfusedPrecision precision, int sm)
+      : Contender(info), precision_(precision), sm_(sm) {}
+
+  Support supports(const Problem& /*problem*/, Pass /*pass*/) const override { return {}; }
+  std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
+                                bool /*is_deterministic*/) const override {
+    const int score_bytes = precision_ == UnfusedPrecision::kFp32 ? sizeof(float) : sizeof(Half);
+    return saturating_sum(
+        {unfused_workspace_bytes(pass, problem, score_bytes), kCublasWorkspaceBytes});
+  }
+  const ArithmeticProfile& arithmetic() const override { return tensor_core_profile(sm_); }
+  Prepared prepare(const GpuWork& work) const override {
+    const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward;
+    return enqueue(std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas),
+                   work);
+  }
+
+ private:
+  UnfusedPrecision precision_;
+  int sm_;
+};
+
+class CudnnKernel : public Contender {
+ public:
+  explicit CudnnKernel(int sm) : Contender(kCudnn), sm_(sm) {}
+
+  /// What it declines, it declines when its graph is built: prepare().
+  Support supports(const Problem& /*problem*/, Pass /*pass*/) const override { return {}; }
+  /// Not known: cuDNN chooses an engine, and so its workspace, when its graph is built. A run
+  /// tells.
+  std::uint64_t workspace_bytes(const Problem& /*problem*/, Pass /*pass*/,
+                                bool /*is_deterministic*/) const override {
+    return 0;
+  }
+  const ArithmeticProfile& arithmetic() const override { return tensor_core_profile(sm_); }
+  bool draws_own_dropout_mask() const override { return true; }
+  Prepared prepare(const GpuWork& work) const override {
+    return enqueue(std::make_shared<CudnnAttention>(work.problem, work.options.pass,
+                                                    work.options.is_deterministic),
+                   work);
+  }
+
+ private:
+  int sm_;
+};
+
+}  // namespace
+
+void add_gpu_references(int sm, OwnedContenders& contenders) {
+  contenders.push_back(std::make_unique<CublasReference>(kCublasFp16, UnfusedPrecision::kFp16, sm));
+  contenders.push_back(std::make_unique<CublasReference>(kCublasFp32, UnfusedPrecision::kFp32, sm));
+}
+
+void add_vendor_kernels(int sm, OwnedContenders& contenders) {
+  if (has_cudnn_attention(sm)) contenders.push_back(std::make_unique<CudnnKernel>(sm));
+}
+
+}  // namespace sparkbench

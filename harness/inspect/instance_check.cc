@@ -1,0 +1,32 @@
+#include "harness/inspect/instance_check.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+
+#include "kernels/registry.h"
+
+namespace sparkbench {
+
+std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm) {
+  std::vector<std::string> lines;
+  for (const KernelInstance& instance : kernel_instances()) {
+    const MmaInstructionTraits traits = traits_of(instance.instruction);
+    if (sm < traits.first_sm) continue;
+    const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const auto& each) {
+      return each.sm == sm && each.symbol == instance.symbol;
+    });
+    if (kernel == kernels.end()) {
+      lines.push_back(fmt::format("sm_{} has no {}", sm, instance.id));
+      continue;
+    }
+    const bool belongs = instance.products > 0 && is_native(instance.instruction, sm);
+    if (belongs == (kernel->tensor_instructions > 0)) continue;
+    lines.push_back(fmt::format("sm_{}: {} has {} tensor instructions, allowed: {}", sm,
+                                instance.id, kernel->tensor_instructions,
+                                belongs ? "at least 1" : "0"));
+  }
+  return lines;
+}
+
+}  // namespace sparkbench

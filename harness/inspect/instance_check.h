@@ -1,0 +1,18 @@
+// Whether a build has all of the program's kernels, with their products where they belong.
+#pragma once
+
+#include <span>
+#include <string>
+#include <vector>
+
+#include "harness/inspect/kernel_inspection.h"
+
+namespace sparkbench {
+
+/// A line for each instance of the registry that the code for `sm` lacks, that has no tensor
+/// instructions though it has products and `sm` its instruction, or that has some though it should
+/// have none: where `sm` is too new, its products are fused multiply-adds. An `sm` older than the
+/// instruction is not asked for it.
+std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm);
+
+}  // namespace sparkbench

@@ -1,0 +1,81 @@
+// What a fused kernel says of itself, and how it is run on a GPU or on the emulated machine. Knows
+// no generation and no machine.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "kernels/kernel_instance.h"
+#include "kernels/mma_instruction.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+
+struct CUstream_st;
+
+namespace sparkbench {
+
+struct EmulationOptions;  // kernels/machine/emulated/blocks/launch.h
+struct EmulationReport;
+
+/// As much of a device as decides what runs on it.
+struct KernelDevice {
+  int sm;                              // compute capability: 70, 75, ...
+  std::size_t shared_bytes_per_block;  // that a block may ask for
+  bool is_emulated = false;
+};
+
+/// Yes, or why not.
+struct Support {
+  std::string why_not;  // "head_dim 96 (64 and 128 are supported)"
+
+  explicit operator bool() const { return why_not.empty(); }
+};
+
+/// Host tensors for emulate, device tensors and a cudaStream_t for launch, which is null in a build
+/// without CUDA.
+struct ForwardFunctions {
+  /// The query tiles to compute; none means all.
+  EmulationReport (*emulate)(const Problem& problem, const ForwardTensors& tensors,
+                             const EmulationOptions& options, std::span<const SampleTile> tiles);
+  void (*launch)(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream);
+};
+
+struct BackwardFunctions {
+  EmulationReport (*emulate)(const Problem& problem, const BackwardTensors& tensors,
+                             const EmulationOptions& options, bool is_deterministic,
+                             const BackwardSample& sample);
+  /// `workspace` has AttentionKernel::workspace_bytes() and is aligned to 256 bytes.
+  void (*launch)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                 bool is_deterministic, CUstream_st* stream);
+};
+
+/// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
+struct AttentionKernel {
+  std::string_view name;
+  std::string_view summary;
+  Accumulator accumulator;  // of its scores, and of the unfused computation that bounds its error
+  MmaInstruction instruction;  // whose arithmetic its results have
+
+  /// Whether it computes the problem on the device.
+  Support (*supports)(const Problem& problem, const KernelDevice& device);
+
+  /// Device memory that a pass takes besides its tensors: of a training step, that of its backward
+  /// pass. Saturates at 2^64 - 1.
+  std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass, bool is_deterministic);
+
+  ForwardFunctions forward;
+  BackwardFunctions backward;  // all null for a kernel of forward passes alone
+
+  bool has_backward() const { return backward.emulate != nullptr; }
+};
+
+/// A folder of kernels, and what of them is compiled.
+struct KernelFamily {
+  std::span<const AttentionKernel> kernels;
+  std::span<const KernelInstance> instances;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,41 @@
+// A kernel as it is compiled: a row of its folder's table, from which launch, emulation, `inspect`
+// and its gates take names.
+#pragma once
+
+#include <string_view>
+
+#include "kernels/attention.h"
+#include "kernels/mma_instruction.h"
+
+namespace sparkbench {
+
+/// What the main loop of a fast kernel keeps to: the limits of harness/inspect/code_gates.h.
+struct CodeLimits {
+  int barriers = 4;            // at most, while a block goes over barrier_columns
+  int barrier_columns = 0;     // of the score matrix: keys, or queries of a "bwd"
+  double data_shuffles = 2.0;  // at most, for 8 scores of a lane
+  double cap = 1.2;            // at least, of issue and of the load-store unit
+};
+
+struct KernelInstance {
+  std::string_view id;  // "volta-fp32acc/fwd/d64/dropout": kernel, pass, and what tells it apart
+  std::string_view symbol;  // in machine code: an extern "C" name, the same in every build
+  MmaInstruction instruction;
+  Accumulator accumulator;  // of the scores
+  int head_dim;
+  bool has_dropout;
+  int products;              // matrix products over all scores, of equal work; 0: none
+  int threads;               // of a block
+  int dynamic_shared_bytes;  // of a block
+  int block_rows;            // of the score matrix that a block owns: queries, or keys of a "bwd"
+  int step_columns;          // over which it goes at a time: keys, or queries of a "bwd"
+  CodeLimits limits;
+
+  constexpr std::string_view kernel() const { return id.substr(0, id.find('/')); }
+  constexpr std::string_view pass() const {  // "fwd", "bwd", "bwd-dq", ...
+    const std::string_view rest = id.substr(id.find('/') + 1);
+    return rest.substr(0, rest.find('/'));
+  }
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,38 @@
+// The tensor-core instructions that kernels are made of, and which GPUs have them.
+#pragma once
+
+#include <string_view>
+
+namespace sparkbench {
+
+enum class MmaInstruction { kM8n8k4, kM16n8k8, kM16n8k16 };
+
+struct MmaInstructionTraits {
+  std::string_view name;
+  int first_sm, last_sm;  // compute capabilities (70, 75, ...) whose tensor cores have it
+  /// Of the warning that GPUs after last_sm compute it on their CUDA cores.
+  std::string_view warning_code;
+};
+
+/// PTX ISA, section "mma": m8n8k4 in fp16 is for sm_70 and "may have substantially reduced
+/// performance on other target architectures"; what is not yet superseded has no last_sm.
+constexpr MmaInstructionTraits traits_of(MmaInstruction instruction) {
+  constexpr int kNoLast = 1 << 30;
+  switch (instruction) {
+    case MmaInstruction::kM8n8k4:
+      return {"m8n8k4", 70, 79, "W-MMA884-EMULATED"};
+    case MmaInstruction::kM16n8k8:
+      return {"m16n8k8", 75, kNoLast, ""};
+    case MmaInstruction::kM16n8k16:
+      return {"m16n8k16", 80, kNoLast, ""};
+  }
+  return {};
+}
+
+/// Whether the tensor cores of compute capability `sm` have it.
+constexpr bool is_native(MmaInstruction instruction, int sm) {
+  const MmaInstructionTraits traits = traits_of(instruction);
+  return sm >= traits.first_sm && sm <= traits.last_sm;
+}
+
+}  // namespace sparkbench

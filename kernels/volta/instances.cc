@@ -1,0 +1,102 @@
+#include <array>
+
+#include "kernels/volta/backward_rows.h"
+#include "kernels/volta/instance_table.h"
+#include "kernels/volta/instances.h"
+
+namespace sparkbench::volta {
+namespace {
+
+/// P V in FP16 takes a lane's own scores as they are; in FP32 it exchanges pairs.
+constexpr double data_shuffles(Accumulator pv) { return pv == Accumulator::kFp32 ? 2.0 : 0.0; }
+
+/// Random bytes are made by instructions that no product hides.
+constexpr double least_cap(bool has_dropout) { return has_dropout ? 1.0 : 1.2; }
+
+template <class Config>
+constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kM8n8k4,
+          .accumulator = Config::kAccumulator,
+          .head_dim = Config::kHeadDim,
+          .has_dropout = Config::kHasDropout,
+          .products = 2,  // S, P V
+          .threads = Config::kThreads,
+          .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
+          .block_rows = Config::kBlockM,
+          .step_columns = Config::kBlockN,
+          .limits = {2, 64, data_shuffles(Config::kPv), least_cap(Config::kHasDropout)}};
+}
+
+template <class Config>
+constexpr KernelInstance backward(std::string_view symbol, std::string_view id) {
+  constexpr int kColumns = Config::kStep * Config::kTeams;
+  return {
+      .id = id,
+      .symbol = symbol,
+      .instruction = MmaInstruction::kM8n8k4,
+      .accumulator = Config::kAccumulator,
+      .head_dim = Config::kHeadDim,
+      .has_dropout = Config::kHasDropout,
+      .products = Config::kComputesDq ? 5 : 4,  // S, dP, dV, dK; dQ
+      .threads = Config::kThreads,
+      .dynamic_shared_bytes = sizeof(BackwardTiles<Config>),
+      .block_rows = Config::kBlockKeys,
+      .step_columns = kColumns,
+      .limits = {4, kColumns, data_shuffles(Config::kAccumulator), least_cap(Config::kHasDropout)}};
+}
+
+template <class Config>
+constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view id) {
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kM8n8k4,
+          .accumulator = Config::kAccumulator,
+          .head_dim = Config::kHeadDim,
+          .has_dropout = Config::kHasDropout,
+          .products = 3,  // S, dP, dQ
+          .threads = Config::kThreads,
+          .dynamic_shared_bytes = sizeof(BackwardDqTiles<Config>),
+          .block_rows = Config::kBlockM,
+          .step_columns = Config::kBlockN,
+          .limits = {4, Config::kBlockN, data_shuffles(Config::kAccumulator),
+                     least_cap(Config::kHasDropout)}};
+}
+
+template <class Config>
+constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int shared_bytes) {
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kM8n8k4,
+          .accumulator = Config::kAccumulator,
+          .head_dim = Config::kHeadDim,
+          .has_dropout = false,
+          .products = 0,
+          .threads = kRowThreads,
+          .dynamic_shared_bytes = shared_bytes,
+          .block_rows = kRowsPerBlock,
+          .step_columns = 0,
+          .limits = {}};
+}
+
+#define SPARK_FORWARD_ROW(symbol, id, ...) forward<__VA_ARGS__>(#symbol, id),
+#define SPARK_BACKWARD_ROW(symbol, id, ...) backward<__VA_ARGS__>(#symbol, id),
+#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) backward_dq<__VA_ARGS__>(#symbol, id),
+#define SPARK_STATISTICS_ROW(symbol, id, ...) rows<__VA_ARGS__>(#symbol, id, 0),
+#define SPARK_ROUND_DQ_ROW(symbol, id, ...) \
+  rows<__VA_ARGS__>(#symbol, id, sizeof(RoundDqTiles<__VA_ARGS__::kHeadDim>)),
+
+constexpr std::array kInstances = {
+    SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)          //
+    SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)        //
+    SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
+    SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_ROW)    //
+    SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_ROW)        //
+};
+
+}  // namespace
+
+std::span<const KernelInstance> instances() { return kInstances; }
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,125 @@
+// Every kernel of this folder as it is compiled, each a row of one table:
+//   ROW(symbol, id, configuration)
+// Launch, emulation, `sparkbench inspect` and its gates take the names from here. Rows of the same
+// work stand in the order of preference: the first that fits into a block's shared memory is taken.
+// The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
+// forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd".
+#pragma once
+
+#include "kernels/volta/backward_config.h"
+#include "kernels/volta/backward_dq_block.h"
+#include "kernels/volta/forward_config.h"
+
+namespace sparkbench::volta {
+
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+using ForwardFp32Acc = ForwardConfig<Accumulator::kFp32, kHeadDim, kHasDropout, kWarps,
+                                     Accumulator::kFp32, Accumulator::kFp32>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+using ForwardMixedAcc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
+                                      Accumulator::kFp32, Accumulator::kFp32>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+using ForwardFp16Acc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
+                                     Accumulator::kFp16, Accumulator::kFp32>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+using ForwardFp16AccO16 = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
+                                        Accumulator::kFp16, Accumulator::kFp16>;
+
+/// The backward kernel of one team for SMs of 64 KiB.
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
+using SmallBackward = BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
+                                    backward_keys_of_64_kib(kHeadDim), 1>;
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
+using SmallBackwardDq =
+    BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB>;
+
+/// The row-wise kernels around the backward products: prepare_statistics before them, round_dq
+/// after them.
+template <Accumulator kAccumulatorType, int kHeadDimension>
+struct StatisticsConfig {
+  static constexpr Accumulator kAccumulator = kAccumulatorType;
+  static constexpr int kHeadDim = kHeadDimension;
+};
+template <Accumulator kAccumulatorType, int kHeadDimension>
+struct RoundDqConfig {
+  static constexpr Accumulator kAccumulator = kAccumulatorType;
+  static constexpr int kHeadDim = kHeadDimension;
+};
+
+// clang-format off
+#define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                       \
+  ROW(symbol##_fwd_d64,             name "/fwd/d64",             Forward<64, false>)  \
+  ROW(symbol##_fwd_d64_dropout,     name "/fwd/d64/dropout",     Forward<64, true>)   \
+  ROW(symbol##_fwd_d128,            name "/fwd/d128",            Forward<128, false>) \
+  ROW(symbol##_fwd_d128_4,          name "/fwd/d128/4",                               \
+      Forward<128, false, kForwardWarpsOf64KiB>)                                      \
+  ROW(symbol##_fwd_d128_dropout,    name "/fwd/d128/dropout",    Forward<128, true>)  \
+  ROW(symbol##_fwd_d128_dropout_4,  name "/fwd/d128/dropout/4",                       \
+      Forward<128, true, kForwardWarpsOf64KiB>)
+
+#define SPARK_VOLTA_FORWARD(ROW)                                                      \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)         \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)         \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
+
+/// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels.
+#define SPARK_VOLTA_BACKWARD_OF(ROW, symbol, name, small, small_name, mma, head_dim, dropout) \
+  ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true>)     \
+  ROW(symbol##_##small,                 name small_name,                                       \
+      SmallBackward<mma, head_dim, dropout, true>)                                              \
+  ROW(symbol##_deterministic,           name "/deterministic",                                 \
+      BackwardConfig<mma, head_dim, dropout, false>)                                            \
+  ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                      \
+      SmallBackward<mma, head_dim, dropout, false>)
+
+#define SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                             \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64",                               \
+                          128_1, "/128/1", mma, 64, false)                                      \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout",               \
+                          128_1, "/128/1", mma, 64, true)                                       \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
+                          64_1, "/64/1", mma, 128, false)                                       \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
+                          64_1, "/64/1", mma, 128, true)
+
+#define SPARK_VOLTA_BACKWARD(ROW)                                                               \
+  SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
+  SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
+
+#define SPARK_VOLTA_BACKWARD_DQ_OF(ROW, symbol, name, mma)                                      \
+  ROW(symbol##_bwd_dq_d64,             name "/bwd-dq/d64",         BackwardDqConfig<mma, 64, false>)  \
+  ROW(symbol##_bwd_dq_d64_dropout,     name "/bwd-dq/d64/dropout", BackwardDqConfig<mma, 64, true>)   \
+  ROW(symbol##_bwd_dq_d128,            name "/bwd-dq/d128",        BackwardDqConfig<mma, 128, false>) \
+  ROW(symbol##_bwd_dq_d128_64,         name "/bwd-dq/d128/64",     SmallBackwardDq<mma, 128, false>)  \
+  ROW(symbol##_bwd_dq_d128_dropout,    name "/bwd-dq/d128/dropout",                             \
+      BackwardDqConfig<mma, 128, true>)                                                         \
+  ROW(symbol##_bwd_dq_d128_dropout_64, name "/bwd-dq/d128/dropout/64",                          \
+      SmallBackwardDq<mma, 128, true>)
+
+#define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
+  SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
+  SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
+
+#define SPARK_VOLTA_STATISTICS(ROW)                                                             \
+  ROW(volta_fp16acc_bwd_statistics_d64,  "volta-fp16acc/bwd-statistics/d64",                    \
+      StatisticsConfig<Accumulator::kFp16, 64>)                                                 \
+  ROW(volta_fp16acc_bwd_statistics_d128, "volta-fp16acc/bwd-statistics/d128",                   \
+      StatisticsConfig<Accumulator::kFp16, 128>)                                                \
+  ROW(volta_fp32acc_bwd_statistics_d64,  "volta-fp32acc/bwd-statistics/d64",                    \
+      StatisticsConfig<Accumulator::kFp32, 64>)                                                 \
+  ROW(volta_fp32acc_bwd_statistics_d128, "volta-fp32acc/bwd-statistics/d128",                   \
+      StatisticsConfig<Accumulator::kFp32, 128>)
+
+#define SPARK_VOLTA_ROUND_DQ(ROW)                                                               \
+  ROW(volta_fp16acc_bwd_round_dq_d64,  "volta-fp16acc/bwd-round-dq/d64",                        \
+      RoundDqConfig<Accumulator::kFp16, 64>)                                                    \
+  ROW(volta_fp16acc_bwd_round_dq_d128, "volta-fp16acc/bwd-round-dq/d128",                       \
+      RoundDqConfig<Accumulator::kFp16, 128>)                                                   \
+  ROW(volta_fp32acc_bwd_round_dq_d64,  "volta-fp32acc/bwd-round-dq/d64",                        \
+      RoundDqConfig<Accumulator::kFp32, 64>)                                                    \
+  ROW(volta_fp32acc_bwd_round_dq_d128, "volta-fp32acc/bwd-round-dq/d128",                       \
+      RoundDqConfig<Accumulator::kFp32, 128>)
+// clang-format on
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,93 @@
+// The table of what is compiled, against what a GPU can run and what the gates on file name.
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <set>
+#include <string>
+
+#include "kernels/volta/dispatch.h"
+#include "kernels/volta/instance_table.h"
+
+namespace sparkbench::volta {
+namespace {
+
+constexpr std::size_t kVolta = 96 << 10, kTuring = 64 << 10;
+
+std::string forward_id(ForwardAccumulators accumulators, const Problem& problem,
+                       std::size_t shared_bytes) {
+  std::string found;
+  visit_forward(accumulators, {problem, shared_bytes}, [&](auto, auto id) { found = id; });
+  return found;
+}
+
+std::string backward_id(const Problem& problem, bool computes_dq, std::size_t shared_bytes) {
+  std::string found;
+  visit_backward(Accumulator::kFp32, computes_dq, {problem, shared_bytes},
+                 [&](auto, auto id) { found = id; });
+  return found;
+}
+
+TEST(VoltaInstances, FitAnSm) {
+  for (const KernelInstance& instance : instances()) {
+    SCOPED_TRACE(instance.id);
+    EXPECT_EQ(instance.threads % 32, 0);
+    EXPECT_GT(instance.threads, 0);
+    EXPECT_GT(instance.block_rows, 0);
+    EXPECT_LE(instance.dynamic_shared_bytes, static_cast<int>(kVolta));
+    // At least a tile of K or Q.
+    EXPECT_GE(instance.dynamic_shared_bytes, instance.step_columns * instance.head_dim * 2);
+  }
+}
+
+TEST(VoltaInstances, HaveSymbolsThatSayTheirIds) {
+  for (const KernelInstance& instance : instances()) {
+    std::string symbol(instance.id);
+    for (char& letter : symbol) {
+      if (letter == '/' || letter == '-') letter = '_';
+    }
+    EXPECT_EQ(instance.symbol, symbol);
+  }
+}
+
+TEST(VoltaInstances, AreThoseWithGates) {
+  std::ifstream file(SPARKBENCH_VOLTA_GATES);
+  const nlohmann::json held = nlohmann::json::parse(file);
+  std::set<std::string> with_gates, with_products;
+  for (const auto& [id, gates] : held.items()) with_gates.insert(id);
+  for (const KernelInstance& instance : instances()) {
+    if (instance.products > 0) with_products.emplace(instance.id);
+  }
+  EXPECT_EQ(with_products, with_gates);
+}
+
+TEST(VoltaDispatch, TakesTheRowOfTheProblem) {
+  const Problem problem{.head_dim = 64};
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64");
+  EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64");
+  EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d64");
+  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64");
+  EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64");
+  EXPECT_EQ(backward_id(problem, false, kVolta), "volta-fp32acc/bwd/d64/deterministic");
+}
+
+TEST(VoltaDispatch, DropsOnlyFromAThresholdOn) {
+  Problem problem{.head_dim = 128, .dropout_p = 0.1f};
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/dropout");
+  problem.dropout_p = 1e-4f;  // no 256th
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
+}
+
+TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
+  const Problem problem{.head_dim = 128};
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kTuring), "volta-fp32acc/fwd/d128/4");
+  EXPECT_EQ(backward_id(problem, true, kTuring), "volta-fp32acc/bwd/d128/64/1");
+}
+
+TEST(VoltaDispatch, RefusesWhatHasNoRow) {
+  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 96}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 64}, 1 << 10), std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sparkbench::volta

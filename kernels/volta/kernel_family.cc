@@ -1,0 +1,108 @@
+#include "kernels/volta/kernel_family.h"
+
+#include <cstddef>
+#include <string>
+
+#include "kernels/volta/backward_emulated.h"
+#include "kernels/volta/backward_gpu.h"
+#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/forward_emulated.h"
+#include "kernels/volta/forward_gpu.h"
+#include "kernels/volta/instance_table.h"
+
+namespace sparkbench::volta {
+namespace {
+
+constexpr int kMaxGridYZ = 65535;  // CUDA programming guide, technical specifications
+constexpr std::size_t kLeastSharedBytes = std::size_t{64} << 10;  // of a block: instances.h
+
+Support supports(const Problem& problem, const KernelDevice& device) {
+  if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
+    return {"compute capabilities below 7.0"};
+  }
+  if (device.shared_bytes_per_block < kLeastSharedBytes) {
+    return {"blocks of less than 64 KiB of shared memory"};
+  }
+  if (problem.head_dim != 64 && problem.head_dim != 128) {
+    return {"head_dim " + std::to_string(problem.head_dim) + " (64 and 128 are supported)"};
+  }
+  if (problem.heads > kMaxGridYZ || problem.batch > kMaxGridYZ) {
+    return {"more than 65535 heads or batch entries (the grid's limit)"};
+  }
+  return {};
+}
+
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
+  return pass == Pass::kForward ? 0 : backward_workspace_bytes(problem, is_deterministic);
+}
+
+template <ForwardAccumulators kAccumulators>
+EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
+                        const EmulationOptions& options, std::span<const SampleTile> tiles) {
+  return emulate_forward(kAccumulators, problem, tensors, options, tiles);
+}
+
+template <Accumulator kAccumulator>
+EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
+                        const EmulationOptions& options, bool is_deterministic,
+                        const BackwardSample& sample) {
+  return emulate_backward(kAccumulator, problem, tensors, options, is_deterministic, sample);
+}
+
+#ifdef SPARKBENCH_HAS_CUDA
+template <ForwardAccumulators kAccumulators>
+void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
+  launch_forward(kAccumulators, problem, tensors, stream);
+}
+
+template <Accumulator kAccumulator>
+void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+            bool is_deterministic, CUstream_st* stream) {
+  launch_backward(kAccumulator, problem, tensors, workspace, is_deterministic, stream);
+}
+
+template <ForwardAccumulators kAccumulators>
+constexpr ForwardFunctions kForward = {emulate<kAccumulators>, launch<kAccumulators>};
+template <Accumulator kAccumulator>
+constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, launch<kAccumulator>};
+#else
+template <ForwardAccumulators kAccumulators>
+constexpr ForwardFunctions kForward = {emulate<kAccumulators>, nullptr};
+template <Accumulator kAccumulator>
+constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, nullptr};
+#endif
+
+template <ForwardAccumulators kAccumulators>
+constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view summary) {
+  return {.name = name,
+          .summary = summary,
+          .accumulator = kAccumulators.qk,
+          .instruction = MmaInstruction::kM8n8k4,
+          .supports = supports,
+          .workspace_bytes = workspace_bytes,
+          .forward = kForward<kAccumulators>,
+          .backward = {}};
+}
+
+template <ForwardAccumulators kAccumulators>
+constexpr AttentionKernel kernel(std::string_view name, std::string_view summary) {
+  AttentionKernel both = forward_kernel<kAccumulators>(name, summary);
+  both.backward = kBackward<kAccumulators.qk>;
+  return both;
+}
+
+constexpr AttentionKernel kKernels[] = {
+    kernel<kFp16Acc>("volta-fp16acc",
+                     "m8n8k4, FP16 accumulators inside a tile of keys, FP32 across tiles"),
+    kernel<kFp32Acc>("volta-fp32acc", "m8n8k4, FP32 accumulators"),
+    forward_kernel<kMixedAcc>("volta-mixedacc",
+                              "m8n8k4, FP16 accumulators of the scores, FP32 of the output"),
+    forward_kernel<kFp16AccO16>("volta-fp16acc-o16",
+                                "m8n8k4, FP16 accumulators across tiles too, as in the paper"),
+};
+
+}  // namespace
+
+KernelFamily kernel_family() { return {kKernels, instances()}; }
+
+}  // namespace sparkbench::volta
