@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-using Operands = OperandFragment[2];
+using Operands = OperandFragment[2][1];
 
 TEST(Divergence, IsFoundWhenLanesShuffleAtDifferentStatements) {
   int line = 0;
@@ -31,7 +31,7 @@ TEST(Divergence, IsFoundWhenAThreadReturnsBeforeAnMma) {
     AccumulatorFragment<Accumulator::kFp32> c{};
     const Operands a{}, b{};
     line = __LINE__ + 1;
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c, a, b);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({&c}, a, b);
   });
   expect_finding(report, FindingKind::kDivergence, 32, line, __FILE__);
   EXPECT_EQ(report.findings[0].other_thread, 37);
@@ -40,11 +40,12 @@ TEST(Divergence, IsFoundWhenAThreadReturnsBeforeAnMma) {
 TEST(Divergence, IsFoundWhenTemplateArgumentsDiffer) {
   const auto multiply = [](EmulatedMachine& machine, const auto& operands, CallSite site) {
     AccumulatorFragment<Accumulator::kFp32> c{};
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c, operands, operands, site);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({&c}, operands, operands,
+                                                                       site);
   };
   const auto site = CallSite::current();
   const auto report = run({}, [&](EmulatedMachine& machine) {
-    const OperandFragment one[1] = {}, two[2] = {};
+    const OperandFragment one[1][1] = {}, two[2][1] = {};
     if (machine.lane() == 0) {
       multiply(machine, one, site);
     } else {

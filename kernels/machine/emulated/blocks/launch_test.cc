@@ -118,27 +118,42 @@ EmulationReport count_growing_blocks(const std::vector<std::array<int, 3>>& bloc
   const LaunchShape shape{"kernel", {9, 2, 1}, 32, 0, blocks};
   return emulate(shape, {}, {.profile = &arithmetic_profile("volta")},
                  [&](EmulatedMachine& machine) {
-                   for (int i = 0; i <= machine.block(0); ++i) machine.ballot(true);
+                   for (int i = 0; i <= machine.block(0); ++i) machine.shuffle_xor(0, 1);
                  });
 }
 
 TEST(Emulate, CountsTheWholeGridFromASampleOfItsBlocks) {
   const EmulationReport whole = count_growing_blocks({});
   EXPECT_FALSE(whole.is_sample);
-  EXPECT_EQ(whole.counters.ballots, 2u * 45u);
+  EXPECT_EQ(whole.counters.shuffles, 2u * 45u);
   EXPECT_EQ(whole.grid_counters, whole.counters);
   const EmulationReport sampled = count_growing_blocks({{8, 1, 0}, {0, 0, 0}});
   EXPECT_TRUE(sampled.is_sample);
-  EXPECT_EQ(sampled.counters.ballots, 10u);
+  EXPECT_EQ(sampled.counters.shuffles, 10u);
   EXPECT_EQ(sampled.grid_counters, whole.counters);
+}
+
+TEST(Emulate, CountsTheWholeGridByItsBlocksWork) {
+  LaunchShape shape{"kernel", {6, 1, 1}, 32, 0};
+  shape.work = {1, 2, 2, 2, 2, 1};
+  const auto count = [&] {
+    return emulate(shape, {}, {.profile = &arithmetic_profile("volta")},
+                   [&](EmulatedMachine& machine) {
+                     const auto block = static_cast<std::size_t>(machine.block(0));
+                     for (int i = 0; i < shape.work[block]; ++i) machine.shuffle_xor(0, 1);
+                   });
+  };
+  EXPECT_EQ(count().counters.shuffles, 10u);
+  shape.blocks = {{0, 0, 0}, {3, 0, 0}};
+  EXPECT_EQ(count().grid_counters.shuffles, 10u);
 }
 
 TEST(Emulate, AddsUpTheReportsOfLaunches) {
   EmulationReport total = count_growing_blocks({});
   add_report(total, count_growing_blocks({{8, 1, 0}, {0, 0, 0}}));
   EXPECT_TRUE(total.is_sample);
-  EXPECT_EQ(total.counters.ballots, 90u + 10u);
-  EXPECT_EQ(total.grid_counters.ballots, 2u * 90u);
+  EXPECT_EQ(total.counters.shuffles, 90u + 10u);
+  EXPECT_EQ(total.grid_counters.shuffles, 2u * 90u);
 }
 
 TEST(Emulate, RethrowsWhatAKernelThrows) {
@@ -198,6 +213,7 @@ TEST(Emulate, RejectsImpossibleLaunches) {
   EXPECT_THROW(launch({"kernel", {1, 0, 1}, 32, 0}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 32, (96 << 10) + 1}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 32, 0, {{0, 0, 1}}}), std::invalid_argument);
+  EXPECT_THROW(launch({"kernel", {2, 1, 1}, 32, 0, {}, {1.0}}), std::invalid_argument);
   EXPECT_THROW(emulate({"kernel", {1, 1, 1}, 32, 0}, {}, {.profile = nullptr}, nothing),
                std::invalid_argument);
 }

@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "kernels/machine/emulated/test_errors.h"
+#include "kernels/machine/emulated/recorded/test_errors.h"
 
 namespace sparkbench {
 namespace {

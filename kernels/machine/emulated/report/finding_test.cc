@@ -1,4 +1,4 @@
-#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/report/finding.h"
 
 #include <gtest/gtest.h>
 

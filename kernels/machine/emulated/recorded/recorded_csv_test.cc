@@ -1,10 +1,10 @@
-#include "kernels/machine/emulated/recorded_csv.h"
+#include "kernels/machine/emulated/recorded/recorded_csv.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "kernels/machine/emulated/test_errors.h"
+#include "kernels/machine/emulated/recorded/test_errors.h"
 
 namespace sparkbench {
 namespace {
