@@ -33,7 +33,7 @@ TEST(EmulatedMachine, ShufflesLaneByLaneTimeAfterTime) {
   });
 }
 
-TEST(EmulatedMachine, ShufflesAmongTheLanesThatDifferInSomeBits) {
+TEST(EmulatedMachine, ShufflesAmongLanesThatDifferInSomeBits) {
   run({.warps = 2}, [](EmulatedMachine& machine) {
     for (const int index : {0, 2, 4, 6}) {
       EXPECT_EQ(machine.shuffle_among<6>(static_cast<float>(machine.thread()), index),

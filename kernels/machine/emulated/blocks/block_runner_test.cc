@@ -24,7 +24,7 @@ TEST(Divergence, IsFoundWhenLanesShuffleAtDifferentStatements) {
   EXPECT_EQ(report.findings[0].other_thread, 20);
 }
 
-TEST(Divergence, IsFoundWhenAThreadReturnsBeforeAnMma) {
+TEST(Divergence, IsFoundWhenAThreadMissesAnMma) {
   int line = 0;
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     if (machine.thread() == 37) return;
@@ -55,7 +55,7 @@ TEST(Divergence, IsFoundWhenTemplateArgumentsDiffer) {
   expect_finding(report, FindingKind::kDivergence, 0, static_cast<int>(site.line()), __FILE__);
 }
 
-TEST(Divergence, IsFoundWhenSomeLanesOfAWarpAreAtABarrierAndOthersShuffle) {
+TEST(Divergence, IsFoundBetweenABarrierAndAShuffle) {
   const auto report = run({}, [](EmulatedMachine& machine) {
     if (machine.lane() == 9) machine.barrier();
     machine.shuffle_xor(1, 1);
@@ -78,7 +78,7 @@ TEST(MissedBarrier, IsFoundWhenAWarpHasEnded) {
   EXPECT_NE(report.findings[0].message.find("threads 32-63"), std::string::npos);
 }
 
-TEST(MissedBarrier, IsFoundWhenTheLastWarpToEndWasAwaited) {
+TEST(MissedBarrier, IsFoundWhenTheLastWarpEnds) {
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     machine.barrier();
     if (machine.warp() == 0) machine.barrier();
@@ -88,7 +88,7 @@ TEST(MissedBarrier, IsFoundWhenTheLastWarpToEndWasAwaited) {
   EXPECT_EQ(report.findings[0].other_thread, 32);
 }
 
-TEST(MissedBarrier, IsFoundWhenThreadsOfAWarpHaveEnded) {
+TEST(MissedBarrier, IsFoundWhenThreadsOfAWarpEnd) {
   int line = 0;
   const auto report = run({}, [&](EmulatedMachine& machine) {
     if (machine.lane() >= 30) return;
@@ -99,7 +99,7 @@ TEST(MissedBarrier, IsFoundWhenThreadsOfAWarpHaveEnded) {
   EXPECT_EQ(report.findings[0].other_thread, 30);
 }
 
-TEST(BlockRunner, UnwindsTheThreadsOfAnAbandonedBlockAndGoesOnWithTheNext) {
+TEST(BlockRunner, UnwindsAnAbandonedBlockAndRunsTheNext) {
   int alive = 0;
   int completed = 0;
   struct Counted {
@@ -119,7 +119,7 @@ TEST(BlockRunner, UnwindsTheThreadsOfAnAbandonedBlockAndGoesOnWithTheNext) {
   EXPECT_EQ(report.findings_total, 1u);
 }
 
-TEST(MissedBarrier, IsFoundWhenAWarpOfATeamHasEnded) {
+TEST(MissedBarrier, IsFoundWhenAWarpLeavesItsTeam) {
   const auto report = run({.warps = 4}, [&](EmulatedMachine& machine) {
     if (machine.warp() == 3) return;
     machine.team_barrier<2>();
@@ -130,7 +130,7 @@ TEST(MissedBarrier, IsFoundWhenAWarpOfATeamHasEnded) {
   EXPECT_EQ(report.findings[0].other_thread, 96);
 }
 
-TEST(MissedBarrier, IsFoundWhenWarpsOfATeamWaitForTeamsOfOtherSizes) {
+TEST(MissedBarrier, IsFoundWhenTeamSizesDiffer) {
   const auto report = run({.warps = 4}, [&](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
       machine.team_barrier<4>();
@@ -142,7 +142,7 @@ TEST(MissedBarrier, IsFoundWhenWarpsOfATeamWaitForTeamsOfOtherSizes) {
   EXPECT_EQ(report.findings[0].kind, FindingKind::kMissedBarrier);
 }
 
-TEST(BlockRunner, LetsATeamGoOnWhileAnotherWaitsForTheBlock) {
+TEST(BlockRunner, LetsATeamGoOnWhileAnotherWaits) {
   const auto report = run({.warps = 4}, [](EmulatedMachine& machine) {
     if (machine.warp() < 2) {
       machine.team_barrier<2>();
@@ -168,7 +168,7 @@ TEST(BlockRunner, FindsWarpsAtDifferentBarriers) {
   EXPECT_EQ(report.findings[0].other_thread, 32);
 }
 
-TEST(BlockRunner, FindsABarrierOfWarpsThatMeetsABarrierOfTheBlock) {
+TEST(BlockRunner, FindsBarriersOfTwoKindsThatMeet) {
   const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
       machine.barrier_of_warps();
@@ -180,7 +180,7 @@ TEST(BlockRunner, FindsABarrierOfWarpsThatMeetsABarrierOfTheBlock) {
   EXPECT_EQ(report.findings[0].kind, FindingKind::kDivergence);
 }
 
-TEST(BlockRunner, LetsWarpsMeetAtABarrierOfWarpsFromDifferentPlaces) {
+TEST(BlockRunner, LetsWarpsMeetFromDifferentPlaces) {
   const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
       machine.barrier_of_warps();

@@ -26,7 +26,7 @@ std::uint64_t affine_of(const std::vector<int>& sampled, const std::vector<doubl
   return extrapolate_to_grid(sample, {10, 1, 1}, work).shuffles;
 }
 
-TEST(ExtrapolateToGrid, IsExactForCountsThatAreAffineInTheWork) {
+TEST(ExtrapolateToGrid, IsExactForCountsAffineInTheWork) {
   // Key tiles of a sliding window: they grow, stay, and shrink at the end of the keys.
   const std::vector<double> window = {1, 2, 3, 4, 4, 4, 4, 4, 3, 1};
   EXPECT_EQ(affine_of({0, 5}, window), 50u + 3u * 30u);
@@ -46,7 +46,7 @@ TEST(ExtrapolateToGrid, IsTheSumWhereEveryBlockRan) {
       18u);
 }
 
-TEST(ExtrapolateToGrid, IsExactForCountsThatAreAffineInTheBlock) {
+TEST(ExtrapolateToGrid, IsExactForCountsAffineInTheBlock) {
   // 7 + 2x, x = 0..9, of which three ran: 70 + 90 a row.
   EXPECT_EQ(shuffles_of({block(9, 0, 25), block(0, 0, 7), block(4, 0, 15)}, {10, 1, 1}), 160u);
 }

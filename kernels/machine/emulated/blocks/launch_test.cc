@@ -56,7 +56,7 @@ class BlockSumTest : public testing::Test {
   std::vector<float> out_ = std::vector<float>(kBlocks);
 };
 
-TEST_F(BlockSumTest, IsTheSameBitForBitUnderEverySchedule) {
+TEST_F(BlockSumTest, HasTheSameBitsUnderEverySchedule) {
   const EmulationReport natural = sum(0, 1);
   EXPECT_EQ(natural.findings_total, 0u);
   const std::vector<std::uint32_t> expected = out_bits();
@@ -71,7 +71,7 @@ TEST_F(BlockSumTest, IsTheSameBitForBitUnderEverySchedule) {
   }
 }
 
-TEST_F(BlockSumTest, IsTheSameOnOneWorkerAndOnMany) {
+TEST_F(BlockSumTest, IsTheSameOnManyWorkers) {
   const EmulationReport one = sum(0, 1);
   const std::vector<float> expected = out_;
   out_.assign(kBlocks, 0.0f);
@@ -82,7 +82,7 @@ TEST_F(BlockSumTest, IsTheSameOnOneWorkerAndOnMany) {
   EXPECT_EQ(many.counters.barriers, 1u * kBlocks);
 }
 
-TEST(Emulate, FindsAKernelWhoseResultDependsOnTheSchedule) {
+TEST(Emulate, FindsAResultThatDependsOnTheSchedule) {
   const auto last_writer = [](std::uint64_t seed) {
     int seen = -1;
     const auto report = run({.schedule_seed = seed}, [&](EmulatedMachine& machine) {
@@ -122,7 +122,7 @@ EmulationReport count_growing_blocks(const std::vector<std::array<int, 3>>& bloc
                  });
 }
 
-TEST(Emulate, CountsTheWholeGridFromASampleOfItsBlocks) {
+TEST(Emulate, CountsTheGridFromASampleOfBlocks) {
   const EmulationReport whole = count_growing_blocks({});
   EXPECT_FALSE(whole.is_sample);
   EXPECT_EQ(whole.counters.shuffles, 2u * 45u);
@@ -168,7 +168,7 @@ TEST(Emulate, RethrowsWhatAKernelThrows) {
   }
 }
 
-TEST(Emulate, KeepsAtMostTwentyFindingsAndCountsThemAll) {
+TEST(Emulate, KeepsTwentyFindingsAndCountsAll) {
   const auto report = run({.grid = {3, 1, 1}}, [](EmulatedMachine& machine) {
     const int local = 0;
     for (int i = 0; i < 1000; ++i) machine.load_global<int>(&local);

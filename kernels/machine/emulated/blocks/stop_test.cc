@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-TEST(Stop, IsTheSameOnlyForOneStatementWithOneSetOfArguments) {
+TEST(Stop, DependsOnStatementAndArguments) {
   const auto here = CallSite::current();
   const auto there = CallSite::current();
   const Stop stop{Collective::kMmaM8n8k4, 2, here};

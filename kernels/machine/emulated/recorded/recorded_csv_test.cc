@@ -28,7 +28,7 @@ TEST(RecordedCsv, SplitsAtEveryComma) {
   EXPECT_EQ(split_fields(""), std::vector<std::string_view>{""});
 }
 
-TEST(RecordedCsv, NamesThePlaceOfAWrongNumberOfFields) {
+TEST(RecordedCsv, NamesTheLineWithAWrongFieldCount) {
   check_field_count({"1", "2"}, {"a", "b"}, kPlace);
   EXPECT_EQ(error_of([] {
               check_field_count({"1"}, {"a", "b"}, kPlace);
