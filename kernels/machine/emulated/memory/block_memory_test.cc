@@ -107,7 +107,7 @@ TEST(SharedRace, IsNotRuledOutByAShuffle) {
   expect_finding(report, FindingKind::kSharedRace, 0, line, __FILE__);
 }
 
-TEST(SharedMemory, IsNanUntilWrittenAndThenReadable) {
+TEST(SharedMemory, GivesNanAndAFindingUntilWritten) {
   int line = 0;
   const auto report = run({}, [&](EmulatedMachine& machine) {
     auto& words = machine.shared<Words>();
