@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "kernels/accumulator.h"
 #include "kernels/dropout.h"
 #include "kernels/host_device.h"
 #include "kernels/mask/key_mask.h"
@@ -15,9 +16,6 @@ namespace sparkbench {
 
 /// kForwardBackward is a training step's attention, one after the other.
 enum class Pass { kForward, kBackward, kForwardBackward };
-
-/// The type of the C operand of every MMA of a kernel: the paper's FP16-ACC and FP32-ACC.
-enum class Accumulator { kFp16, kFp32 };
 
 /// One attention problem. Every extent is at least 1.
 struct Problem {

@@ -24,7 +24,8 @@ struct TensorView {
     return data + (b * batch_stride + s * seqlen_stride + h * head_stride);
   }
   /// A view of what may be changed is one of what may be read.
-  SPARK_HD operator TensorView<const T>() const {  // NOLINT(google-explicit-constructor)
+  template <class U, class = std::enable_if_t<std::is_same_v<U, const T> && !std::is_const_v<T>>>
+  SPARK_HD operator TensorView<U>() const {  // NOLINT(google-explicit-constructor)
     return {data, batch_stride, seqlen_stride, head_stride};
   }
 };

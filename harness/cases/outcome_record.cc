@@ -22,13 +22,12 @@ Emulation make_emulation(const EmulationReport& report) {
   const Counters& counters = report.counters;
   Emulation emulation;
   emulation.host_seconds = report.host_seconds;
-  emulation.mma = counters.mma_m8n8k4;
+  emulation.mma = counters.mma();
   emulation.mma_fp16acc = counters.mma_fp16acc;
   emulation.mufu = counters.mufu;
   emulation.half_conversions = counters.half_conversions;
   emulation.half_widenings = counters.half_widenings;
   emulation.fma = counters.fma;
-  emulation.ballots = counters.ballots;
   emulation.shuffles = counters.shuffles;
   emulation.barriers = counters.barriers;
   emulation.shared_loads = counters.shared_loads;

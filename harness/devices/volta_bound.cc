@@ -36,9 +36,8 @@ double transfer_ms(std::uint64_t bytes, double gbps) {
 
 std::uint64_t issue_slots(const Counters& c) {
   return kFp32AccIssueSlots * (c.mma_m8n8k4 - c.mma_fp16acc) + kFp16AccIssueSlots * c.mma_fp16acc +
-         c.mufu + c.half_conversions + c.half_widenings + c.fma + c.ballots + c.shuffles +
-         c.barriers + c.shared_loads + c.shared_stores + c.global_loads + c.global_stores +
-         c.global_atomics;
+         c.mufu + c.half_conversions + c.half_widenings + c.fma + c.shuffles + c.barriers +
+         c.shared_loads + c.shared_stores + c.global_loads + c.global_stores + c.global_atomics;
 }
 
 ResourceMs least_times(const Counters& c, std::uint64_t bytes) {

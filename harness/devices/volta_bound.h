@@ -17,7 +17,7 @@
 
 #include <cstdint>
 
-#include "kernels/machine/emulated/blocks/counters.h"
+#include "kernels/machine/emulated/report/counters.h"
 #include "results/record/case_record.h"
 
 namespace sparkbench {

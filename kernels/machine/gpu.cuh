@@ -1,17 +1,20 @@
 // GpuMachine: what a kernel may ask of the hardware (machine.h), answered by a GPU. Each function
-// is one intrinsic or one PTX instruction, named after what it does, so it costs nothing.
+// is one intrinsic or one PTX instruction, named after what it does, so it costs nothing. Its mma
+// instructions: mma/*.cuh; what only persuades the compiler: codegen.cuh.
 #pragma once
 
 #include <cuda_fp16.h>
 
 #include <cstdint>
 
+#include "kernels/machine/codegen.cuh"
 #include "kernels/machine/machine.h"
-#include "kernels/machine/mma/m8n8k4.h"
+#include "kernels/machine/mma/m16n8k16.cuh"
+#include "kernels/machine/mma/m8n8k4.cuh"
 
 namespace sparkbench {
 
-class GpuMachine {
+class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16 {
  public:
   __device__ __forceinline__ int thread() const { return thread_; }
   __device__ __forceinline__ int lane() const { return thread_ & 31; }
@@ -23,20 +26,6 @@ class GpuMachine {
     if (axis == 2) asm volatile("mov.u32 %0, %%ctaid.z;" : "=r"(index));
     return index | zero_;
   }
-  __device__ __forceinline__ void recompute_indices() { asm volatile("" : "+r"(thread_)); }
-  __device__ __forceinline__ void recompute_indices(int multiple_of_32) {
-    asm volatile("and.b32 %0, %1, 31;" : "=r"(zero_) : "r"(multiple_of_32));
-    thread_ |= zero_;
-  }
-  template <class T>
-  __device__ __forceinline__ T opaque(T value) const {
-    if constexpr (sizeof(T) == 8) {
-      asm volatile("" : "+l"(value));
-    } else {
-      asm volatile("" : "+r"(value));
-    }
-    return value;
-  }
 
   template <class Tiles>
   __device__ __forceinline__ Tiles& shared() const {
@@ -47,13 +36,6 @@ class GpuMachine {
   template <class T>
   __device__ __forceinline__ T load_global(const void* address) const {
     return load<T>(address);
-  }
-  __device__ __forceinline__ Bits128 load_opaque_global(const void* address) const {
-    Bits128 bits;
-    asm volatile("ld.global.v4.u32 {%0, %1, %2, %3}, [%4];"
-                 : "=r"(bits.word[0]), "=r"(bits.word[1]), "=r"(bits.word[2]), "=r"(bits.word[3])
-                 : "l"(address));
-    return bits;
   }
   template <class T>
   __device__ __forceinline__ void store_global(void* address, T value) const {
@@ -79,9 +61,6 @@ class GpuMachine {
     asm volatile("bar.sync %0, %1;" ::"r"(1 + warp() / kWarps), "n"(32 * kWarps) : "memory");
   }
   __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
-  __device__ __forceinline__ std::uint32_t ballot(bool value) const {
-    return __ballot_sync(0xffffffffu, value);
-  }
   template <class T>
   __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) const {
     return __shfl_xor_sync(0xffffffffu, value, lane_mask);
@@ -93,29 +72,6 @@ class GpuMachine {
                  : "=f"(result)
                  : "f"(value), "r"(index), "n"((31 & ~kLaneBits) << 8 | 31));
     return result;
-  }
-
-  template <Major kA, Major kB, Accumulator kAccumulator, int kSteps>
-  __device__ __forceinline__ void mma_m8n8k4(AccumulatorFragment<kAccumulator>& c,
-                                             const OperandFragment (&a)[kSteps],
-                                             const OperandFragment (&b)[kSteps]) const {
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) multiply_add<kA, kB>(c, a[step], b[step]);
-  }
-
-  template <Major kA, Major kB, Operand kHeld, Accumulator kAccumulator, int kSteps, int kM, int kN>
-  __device__ __forceinline__ void mma_m8n8k4_outer(
-      AccumulatorFragment<kAccumulator>* const (&c)[kM], const OperandFragment (&a)[kSteps][kM],
-      const OperandFragment (&b)[kSteps][kN]) const {
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-      for (int i = 0; i < kM * kN; ++i) {
-        const int x = kHeld == Operand::kA ? i / kN : i % kM;
-        const int y = kHeld == Operand::kA ? i % kN : i / kM;
-        multiply_add<kA, kB>(c[x][y], a[step][x], b[step][y]);
-      }
-    }
   }
 
   __device__ __forceinline__ float fma(float a, float b, float c) const {
@@ -148,9 +104,6 @@ class GpuMachine {
   }
 
  private:
-  int thread_ = static_cast<int>(threadIdx.x);
-  int zero_ = 0;  // what recompute_indices() makes of its argument
-
   /// The vector type that moves T with one instruction.
   template <int kBytes>
   struct Vector;
@@ -165,68 +118,6 @@ class GpuMachine {
   __device__ __forceinline__ static void store(void* address, const T& value) {
     using Wide = typename Vector<sizeof(T)>::Type;
     *static_cast<Wide*>(address) = reinterpret_cast<const Wide&>(value);
-  }
-
-  template <Major kA, Major kB, class Fragment>
-  __device__ __forceinline__ static void multiply_add(Fragment& c, const OperandFragment& a,
-                                                      const OperandFragment& b) {
-    static_assert(kA == Major::kRow || kB == Major::kRow, "no kernel multiplies A^T by B^T");
-    if constexpr (kA == Major::kColumn) {
-      mma_col_row(c, a, b);
-    } else if constexpr (kB == Major::kRow) {
-      mma_row_row(c, a, b);
-    } else {
-      mma_row_col(c, a, b);
-    }
-  }
-
-  using Fp32Fragment = AccumulatorFragment<Accumulator::kFp32>;
-  using Fp16Fragment = AccumulatorFragment<Accumulator::kFp16>;
-
-  __device__ __forceinline__ static void mma_row_col(Fp32Fragment& c, const OperandFragment& a,
-                                                     const OperandFragment& b) {
-    asm("mma.sync.aligned.m8n8k4.row.col.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};"
-        : "+f"(c.element[0]), "+f"(c.element[1]), "+f"(c.element[2]), "+f"(c.element[3]),
-          "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
-        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
-  }
-  __device__ __forceinline__ static void mma_row_row(Fp32Fragment& c, const OperandFragment& a,
-                                                     const OperandFragment& b) {
-    asm("mma.sync.aligned.m8n8k4.row.row.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};"
-        : "+f"(c.element[0]), "+f"(c.element[1]), "+f"(c.element[2]), "+f"(c.element[3]),
-          "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
-        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
-  }
-  __device__ __forceinline__ static void mma_col_row(Fp32Fragment& c, const OperandFragment& a,
-                                                     const OperandFragment& b) {
-    asm("mma.sync.aligned.m8n8k4.col.row.f32.f16.f16.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, {%8,%9}, "
-        "{%10,%11}, {%0,%1,%2,%3,%4,%5,%6,%7};"
-        : "+f"(c.element[0]), "+f"(c.element[1]), "+f"(c.element[2]), "+f"(c.element[3]),
-          "+f"(c.element[4]), "+f"(c.element[5]), "+f"(c.element[6]), "+f"(c.element[7])
-        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
-  }
-  __device__ __forceinline__ static void mma_row_col(Fp16Fragment& c, const OperandFragment& a,
-                                                     const OperandFragment& b) {
-    asm("mma.sync.aligned.m8n8k4.row.col.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
-        "{%0,%1,%2,%3};"
-        : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
-        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
-  }
-  __device__ __forceinline__ static void mma_row_row(Fp16Fragment& c, const OperandFragment& a,
-                                                     const OperandFragment& b) {
-    asm("mma.sync.aligned.m8n8k4.row.row.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
-        "{%0,%1,%2,%3};"
-        : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
-        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
-  }
-  __device__ __forceinline__ static void mma_col_row(Fp16Fragment& c, const OperandFragment& a,
-                                                     const OperandFragment& b) {
-    asm("mma.sync.aligned.m8n8k4.col.row.f16.f16.f16.f16 {%0,%1,%2,%3}, {%4,%5}, {%6,%7}, "
-        "{%0,%1,%2,%3};"
-        : "+r"(c.pair[0]), "+r"(c.pair[1]), "+r"(c.pair[2]), "+r"(c.pair[3])
-        : "r"(a.pair[0]), "r"(a.pair[1]), "r"(b.pair[0]), "r"(b.pair[1]));
   }
 };
 

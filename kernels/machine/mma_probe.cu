@@ -20,18 +20,18 @@ struct M8n8k4 {
   static constexpr int kTerms = 4;
   static constexpr int kMinSm = 70;
   __device__ static MmaProbeResult run(const MmaProbe& probe, int lane) {
-    OperandFragment a[1] = {}, b[1] = {};
+    OperandFragment a[1][1] = {}, b[1][1] = {};
     AccumulatorFragment<Accumulator::kFp32> c_f32 = {};
     AccumulatorFragment<Accumulator::kFp16> c_f16 = {};
     if (lane == 0) {
-      a[0] = {{pair_at(probe.a, 0), pair_at(probe.a, 2)}};
-      b[0] = {{pair_at(probe.b, 0), pair_at(probe.b, 2)}};
+      a[0][0] = {{pair_at(probe.a, 0), pair_at(probe.a, 2)}};
+      b[0][0] = {{pair_at(probe.b, 0), pair_at(probe.b, 2)}};
       c_f32.element[0] = probe.c_f32;
       c_f16.pair[0] = probe.c_f16.bits;
     }
     GpuMachine machine;
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c_f32, a, b);
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c_f16, a, b);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({&c_f32}, a, b);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({&c_f16}, a, b);
     return {c_f32.element[0], Half{static_cast<std::uint16_t>(c_f16.pair[0])}};
   }
 };
@@ -64,26 +64,22 @@ struct M16n8k16 {
   static constexpr int kTerms = 16;
   static constexpr int kMinSm = 80;
   __device__ static MmaProbeResult run(const MmaProbe& probe, int lane) {
-    MmaProbeResult result = {};
-#if __CUDA_ARCH__ >= 800
-    const bool holds = lane < 4;
-    const std::uint32_t a_low = holds ? pair_at(probe.a, 2 * lane) : 0;
-    const std::uint32_t a_high = holds ? pair_at(probe.a, 2 * lane + 8) : 0;
-    const std::uint32_t b_low = holds ? pair_at(probe.b, 2 * lane) : 0;
-    const std::uint32_t b_high = holds ? pair_at(probe.b, 2 * lane + 8) : 0;
-    float c_f32[4] = {lane == 0 ? probe.c_f32 : 0.0f};
-    std::uint32_t c_f16[2] = {lane == 0 ? probe.c_f16.bits : 0u};
-    asm("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
-        "{%0,%1,%2,%3};"
-        : "+f"(c_f32[0]), "+f"(c_f32[1]), "+f"(c_f32[2]), "+f"(c_f32[3])
-        : "r"(a_low), "r"(0), "r"(a_high), "r"(0), "r"(b_low), "r"(b_high));
-    asm("mma.sync.aligned.m16n8k16.row.col.f16.f16.f16.f16 {%0,%1}, {%2,%3,%4,%5}, {%6,%7}, "
-        "{%0,%1};"
-        : "+r"(c_f16[0]), "+r"(c_f16[1])
-        : "r"(a_low), "r"(0), "r"(a_high), "r"(0), "r"(b_low), "r"(b_high));
-    result = {c_f32[0], Half{static_cast<std::uint16_t>(c_f16[0])}};
-#endif
-    return result;
+    m16n8k16::FragmentA a[1][1] = {};
+    m16n8k16::FragmentB b[1][1] = {};
+    m16n8k16::FragmentC<Accumulator::kFp32> c_f32 = {};
+    m16n8k16::FragmentC<Accumulator::kFp16> c_f16 = {};
+    if (lane < 4) {
+      a[0][0] = {{pair_at(probe.a, 2 * lane), 0, pair_at(probe.a, 2 * lane + 8), 0}};
+      b[0][0] = {{pair_at(probe.b, 2 * lane), pair_at(probe.b, 2 * lane + 8)}};
+    }
+    if (lane == 0) {
+      c_f32.element[0] = probe.c_f32;
+      c_f16.pair[0] = probe.c_f16.bits;
+    }
+    GpuMachine machine;
+    machine.mma_m16n8k16_outer<Operand::kA>({&c_f32}, a, b);
+    machine.mma_m16n8k16_outer<Operand::kA>({&c_f16}, a, b);
+    return {c_f32.element[0], Half{static_cast<std::uint16_t>(c_f16.pair[0])}};
   }
 };
 

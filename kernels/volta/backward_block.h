@@ -51,9 +51,10 @@ SPARK_DEVICE BackwardBlock restore_place(Machine& machine, BackwardTiles<Config>
 template <class Config>
 SPARK_DEVICE Range queries_of_block(const BackwardParams& params, const BackwardBlock& block) {
   // Keys past the last would be seen by rows past the last.
-  const Range seen =
-      params.mask.rows_of_any({block.first_key, block.first_key + Config::kBlockKeys});
-  return {most_of(seen.begin, params.query_begin), least_of(seen.end, params.query_end)};
+  // As mask.rows_of_any(), with query_end, which is no further, in the place of the last row.
+  const int first = params.mask.rows(block.first_key).begin;
+  const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
+  return {most_of(first, params.query_begin), least_of(end, params.query_end)};
 }
 /// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
 template <class Config, class Machine>

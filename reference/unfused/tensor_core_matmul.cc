@@ -6,7 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
-#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+#include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 #include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {

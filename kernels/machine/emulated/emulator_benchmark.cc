@@ -48,18 +48,6 @@ void load_operands(EmulatedMachine& machine, const Bits128& from, OperandFragmen
   operand[1] = {{bits.word[2], bits.word[3]}};
 }
 
-template <Accumulator kAccumulator>
-void mma_with_operand_loads(benchmark::State& state) {
-  measure(state, 2, [](EmulatedMachine& machine, Tiles& tiles) {
-    OperandFragment a[2], b[2];
-    AccumulatorFragment<kAccumulator> c{};
-    load_operands(machine, tiles.a[machine.thread()], a);
-    load_operands(machine, tiles.b[machine.thread()], b);
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c, a, b);
-    benchmark::DoNotOptimize(c);
-  });
-}
-
 /// As the kernels do: two k steps, two fragments of each operand.
 template <Accumulator kAccumulator>
 void mma_outer_with_operand_loads(benchmark::State& state) {
@@ -83,8 +71,6 @@ void detect_and_count(benchmark::internal::Benchmark* benchmark) {
 }
 
 BENCHMARK(rendezvous)->Apply(detect_and_count);
-BENCHMARK_TEMPLATE(mma_with_operand_loads, Accumulator::kFp32)->Apply(detect_and_count);
-BENCHMARK_TEMPLATE(mma_with_operand_loads, Accumulator::kFp16)->Apply(detect_and_count);
 BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp32)->Apply(detect_and_count);
 BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp16)->Apply(detect_and_count);
 

@@ -8,34 +8,28 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
-#include <span>
 
 #include "kernels/half.h"
 #include "kernels/machine/emulated/blocks/block_runner.h"
-#include "kernels/machine/emulated/memory/call_site.h"
+#include "kernels/machine/emulated/codegen.h"
+#include "kernels/machine/emulated/mma/m16n8k16.h"
+#include "kernels/machine/emulated/mma/m8n8k4.h"
+#include "kernels/machine/emulated/report/call_site.h"
 #include "kernels/machine/emulated/special_functions/exp2_approx.h"
 #include "kernels/machine/emulated/special_functions/log2_approx.h"
 #include "kernels/machine/emulated/special_functions/reciprocal.h"
 #include "kernels/machine/machine.h"
-#include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {
 
-class EmulatedMachine {
+class EmulatedMachine : public EmulatedCodegen {
  public:
-  EmulatedMachine(BlockRunner& runner, int thread) : runner_(runner), thread_(thread) {}
+  using EmulatedCodegen::EmulatedCodegen;
 
   int thread() const { return thread_; }
   int lane() const { return thread_ % kWarpLanes; }
   int warp() const { return thread_ / kWarpLanes; }
   int block(int axis) const { return runner_.block()[static_cast<std::size_t>(axis)]; }
-
-  void recompute_indices() const {}
-  void recompute_indices(int /*multiple_of_32*/) const {}
-  template <class T>
-  T opaque(T value) const {
-    return value;
-  }
 
   /// Tiles may be larger than the launch's shared_bytes; what lies beyond is out of bounds.
   template <class Tiles>
@@ -46,9 +40,6 @@ class EmulatedMachine {
   template <class T>
   T load_global(const void* address, CallSite site = CallSite::current()) {
     return runner_.memory().load_global<T>(access<T>(AccessKind::kLoadGlobal, address, site));
-  }
-  Bits128 load_opaque_global(const void* address, CallSite site = CallSite::current()) {
-    return load_global<Bits128>(address, site);
   }
   template <class T>
   void store_global(void* address, T value, CallSite site = CallSite::current()) {
@@ -76,16 +67,6 @@ class EmulatedMachine {
   }
   void sync_warp(CallSite site = CallSite::current()) { meet({Collective::kSyncWarp, 0, site}); }
 
-  std::uint32_t ballot(bool value, CallSite site = CallSite::current()) {
-    auto& exchange = runner_.exchange();
-    exchange[static_cast<std::size_t>(lane())] = value;
-    if (runner_.arrive(thread_, {Collective::kBallot, 0, site})) ++runner_.counted().ballots;
-    runner_.proceed(thread_);
-    std::uint32_t votes = 0;
-    for (int i = 0; i < kWarpLanes; ++i) votes |= exchange[static_cast<std::size_t>(i)] << i;
-    return votes;
-  }
-
   /// A lane_mask that names no lane gives the lane its own value, as the hardware does.
   template <class T>
   T shuffle_xor(T value, int lane_mask, CallSite site = CallSite::current()) {
@@ -96,24 +77,20 @@ class EmulatedMachine {
     return shuffle_from(value, (lane() & ~kLaneBits) | (index & kLaneBits), site);
   }
 
-  template <Major kA, Major kB, Accumulator kAccumulator, int kSteps>
-  void mma_m8n8k4(AccumulatorFragment<kAccumulator>& c, const OperandFragment (&a)[kSteps],
-                  const OperandFragment (&b)[kSteps], CallSite site = CallSite::current()) {
-    AccumulatorFragment<kAccumulator>* const fragment = &c;
-    multiply_add<kA, kB, kAccumulator>(kSteps, {&fragment, 1}, a, b, site);
-  }
-
-  /// The order of the instructions shows in no result.
   template <Major kA, Major kB, Operand /*kHeld*/, Accumulator kAccumulator, int kSteps, int kM,
             int kN>
   void mma_m8n8k4_outer(AccumulatorFragment<kAccumulator>* const (&c)[kM],
                         const OperandFragment (&a)[kSteps][kM],
                         const OperandFragment (&b)[kSteps][kN],
                         CallSite site = CallSite::current()) {
-    static_assert(kM <= kMaxOuterFragments && kN <= kMaxOuterFragments,
-                  "the emulator decodes a step's operands before it multiplies");
-    multiply_add<kA, kB, kAccumulator>(kSteps, c, std::span(&a[0][0], kSteps * kM),
-                                       std::span(&b[0][0], kSteps * kN), site);
+    meet_at_m8n8k4<kA, kB>(runner_, thread_, c, a, b, site);
+  }
+  template <Operand /*kHeld*/, Accumulator kAccumulator, int kSteps, int kM, int kN>
+  void mma_m16n8k16_outer(m16n8k16::FragmentC<kAccumulator>* const (&c)[kM],
+                          const m16n8k16::FragmentA (&a)[kSteps][kM],
+                          const m16n8k16::FragmentB (&b)[kSteps][kN],
+                          CallSite site = CallSite::current()) {
+    meet_at_m16n8k16(runner_, thread_, c, a, b, site);
   }
 
   float fma(float a, float b, float c) const {
@@ -169,54 +146,10 @@ class EmulatedMachine {
     return {kind, sizeof(T), address, thread_, site};
   }
 
-  template <Major kA, Major kB, Accumulator kAccumulator>
-  void multiply_add(std::size_t steps, std::span<AccumulatorFragment<kAccumulator>* const> c,
-                    std::span<const OperandFragment> a, std::span<const OperandFragment> b,
-                    const CallSite& site) {
-    MmaOperands& operands = runner_.mma_operands();
-    const auto deposit = [this](std::span<const OperandFragment> from, auto& to) {
-      for (std::size_t i = 0; i < from.size(); ++i) {
-        std::memcpy(to.at(i).pair[lane()], from[i].pair, sizeof from[i].pair);
-      }
-    };
-    deposit(a, operands.a);
-    deposit(b, operands.b);
-    auto& fragments = accumulators<kAccumulator>(operands);
-    for (std::size_t x = 0; x < c.size(); ++x) {
-      fragments[kWarpLanes * x + static_cast<std::size_t>(lane())] = c[x];
-    }
-    const std::size_t m = c.size(), n = b.size() / steps;
-    const auto shape = static_cast<std::uint32_t>(steps << 10 | m << 6 | n << 3);
-    constexpr auto kKind = static_cast<std::uint32_t>(
-        static_cast<int>(kA) << 2 | static_cast<int>(kB) << 1 | static_cast<int>(kAccumulator));
-    if (runner_.arrive(thread_, {Collective::kMma, shape | kKind, site})) {
-      const std::uint64_t instructions = steps * m * n;
-      runner_.counted().mma_m8n8k4 += instructions;
-      if (kAccumulator == Accumulator::kFp16) runner_.counted().mma_fp16acc += instructions;
-      warp_mma_m8n8k4_outer(
-          runner_.profile(), kA, kB,
-          {std::span(operands.a).first(a.size()), std::span(operands.b).first(b.size()), m, n},
-          fragments.data());
-    }
-    runner_.proceed(thread_);
-  }
-
-  template <Accumulator kAccumulator>
-  static auto& accumulators(MmaOperands& operands) {
-    if constexpr (kAccumulator == Accumulator::kFp32) {
-      return operands.c_fp32;
-    } else {
-      return operands.c_fp16;
-    }
-  }
-
   void meet(const Stop& stop) {
     runner_.arrive(thread_, stop);
     runner_.proceed(thread_);
   }
-
-  BlockRunner& runner_;
-  int thread_;
 };
 
 }  // namespace sparkbench

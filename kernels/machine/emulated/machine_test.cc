@@ -33,59 +33,13 @@ TEST(EmulatedMachine, ShufflesLaneByLaneTimeAfterTime) {
   });
 }
 
-TEST(EmulatedMachine, ShufflesAmongTheLanesThatDifferInSomeBits) {
+TEST(EmulatedMachine, ShufflesAmongLanesThatDifferInSomeBits) {
   run({.warps = 2}, [](EmulatedMachine& machine) {
     for (const int index : {0, 2, 4, 6}) {
       EXPECT_EQ(machine.shuffle_among<6>(static_cast<float>(machine.thread()), index),
                 static_cast<float>((machine.thread() & ~6) | index));
     }
   });
-}
-
-TEST(EmulatedMachine, MultipliesTheFragmentsOfAWarp) {
-  // Row i of A is (i, 0, 0, 0) and (0, i, 0, 0); B is all ones: C[i][j] = 2i + 1.
-  run({}, [](EmulatedMachine& machine) {
-    const std::uint32_t row = to_half(static_cast<float>(owned_row(machine.lane()))).bits;
-    const OperandFragment a[2] = {{{row, 0}}, {{row << 16, 0}}};
-    const OperandFragment b[2] = {{{0x3c003c00u, 0x3c003c00u}}, {{0x3c003c00u, 0x3c003c00u}}};
-    AccumulatorFragment<Accumulator::kFp32> wide;
-    for (float& element : wide.element) element = 1.0f;
-    AccumulatorFragment<Accumulator::kFp16> narrow{{kOneTwo, kOneTwo, kOneTwo, kOneTwo}};
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(wide, a, b);
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(narrow, a, b);
-    for (int i = 0; i < 8; ++i) {
-      EXPECT_EQ(wide.element[i], 1.0f + 2.0f * static_cast<float>(fp32_row(machine.lane(), i)));
-    }
-    const float twice_row = 2.0f * static_cast<float>(owned_row(machine.lane()));
-    for (const std::uint32_t pair : narrow.pair) {
-      EXPECT_EQ(machine.low_half(pair), 1.0f + twice_row);
-      EXPECT_EQ(machine.high_half(pair), 2.0f + twice_row);
-    }
-  });
-}
-
-TEST(EmulatedMachine, MultipliesEveryFragmentOfAWithEveryOneOfB) {
-  // Row i of a[n][x] is (10 n + x, 0, 0, 0) and b[n][y] is all y + 1: c[x][y] is the same
-  // everywhere.
-  const auto half = [](int value) {
-    return static_cast<std::uint32_t>(to_half(static_cast<float>(value)).bits);
-  };
-  const auto report = run({}, [&](EmulatedMachine& machine) {
-    OperandFragment a[2][2], b[2][3];
-    for (int n = 0; n < 2; ++n) {
-      for (int x = 0; x < 2; ++x) a[n][x] = {{half(10 * n + x), 0}};
-      for (int y = 0; y < 3; ++y) b[n][y] = {{half(y + 1) * 0x10001u, half(y + 1) * 0x10001u}};
-    }
-    AccumulatorFragment<Accumulator::kFp32> c[2][3] = {};
-    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({c[0], c[1]}, a, b);
-    for (int x = 0; x < 2; ++x) {
-      for (int y = 0; y < 3; ++y) {
-        const auto sum = static_cast<float>((y + 1) * (10 + 2 * x));
-        for (const float element : c[x][y].element) EXPECT_EQ(element, sum);
-      }
-    }
-  });
-  EXPECT_EQ(report.counters.mma_m8n8k4, 2u * 2u * 3u);
 }
 
 TEST(EmulatedMachine, PacksAndWidensHalves) {
@@ -118,10 +72,10 @@ TEST(EmulatedMachine, CountsInstructionsOnceAWarp) {
     const float other = machine.load_shared<float>(shared + 2 * (thread ^ 32));
     machine.shuffle_xor(machine.pack_halves(other, other), 1);
     AccumulatorFragment<Accumulator::kFp16> c{};
-    const OperandFragment operands[3] = {};
-    machine.mma_m8n8k4<Major::kRow, Major::kRow>(c, operands, operands);
+    const OperandFragment operands[3][1] = {};
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kA>({&c}, operands, operands);
     AccumulatorFragment<Accumulator::kFp32> wide{};
-    machine.mma_m8n8k4<Major::kRow, Major::kRow>(wide, operands, operands);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kA>({&wide}, operands, operands);
     machine.fma(machine.low_half(c.pair[0]), machine.high_half(c.pair[0]), other);
     machine.store_global(&global[64 + 2 * thread], Bits64{});
     machine.add_global(&global[0], 1.0f);

@@ -13,13 +13,13 @@
 
 #include <cstdint>
 
-#include "kernels/attention.h"
+#include "kernels/accumulator.h"
 #include "kernels/host_device.h"
+#include "kernels/machine/mma/operand.h"
 
 namespace sparkbench {
 
 enum class Major { kRow, kColumn };
-enum class Operand { kA, kB };
 
 /// Four halves of A or B, the lower index in the lower half of a pair.
 struct OperandFragment {

@@ -52,6 +52,15 @@ Counters BlockRunner::counters() const {
   return options_.count ? counters : Counters{};
 }
 
+void BlockRunner::report_corrupt_indices(int thread, int number, const CallSite& site) {
+  findings_.add(FindingKind::kCorruptIndices, site, thread, [&] {
+    return FindingDetail{
+        .message = fmt::format("recompute_indices({}) would change thread() and block() on a GPU: "
+                               "the argument must be a multiple of 32",
+                               number)};
+  });
+}
+
 void BlockRunner::thread_main(int thread) {
   for (;;) {
     run_kernel(thread);
@@ -94,9 +103,9 @@ void BlockRunner::end_phase() {
     case Collective::kSyncWarp:
       memory_.sync_warp(warp_);
       return;
-    case Collective::kBallot:
     case Collective::kShuffle:
-    case Collective::kMma:
+    case Collective::kMmaM8n8k4:
+    case Collective::kMmaM16n8k16:
       return;
     case Collective::kBarrier:
     case Collective::kBarrierOfWarps:

@@ -15,25 +15,16 @@
 #include <exception>
 #include <vector>
 
-#include "kernels/machine/emulated/blocks/counters.h"
 #include "kernels/machine/emulated/blocks/fibers.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/blocks/stop.h"
 #include "kernels/machine/emulated/blocks/warp_schedule.h"
-#include "kernels/machine/emulated/finding.h"
 #include "kernels/machine/emulated/memory/block_memory.h"
-#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+#include "kernels/machine/emulated/report/counters.h"
+#include "kernels/machine/emulated/report/finding.h"
+#include "kernels/machine/emulated/tensor_core/mma_exchange.h"
 
 namespace sparkbench {
-
-inline constexpr int kMaxMmaFragments = 64;  // of each operand, all steps together
-
-/// What the lanes of a warp bring to an mma, as OuterOperands has it.
-struct MmaOperands {
-  std::array<WarpOperands, kMaxMmaFragments> a, b;
-  std::array<AccumulatorFragment<Accumulator::kFp32>*, kMaxOuterFragments * kWarpLanes> c_fp32;
-  std::array<AccumulatorFragment<Accumulator::kFp16>*, kMaxOuterFragments * kWarpLanes> c_fp16;
-};
 
 /// Counted a lane at a time.
 struct LaneCalls {
@@ -64,12 +55,14 @@ class BlockRunner {
   BlockMemory& memory() { return memory_; }
   Counters& counted() { return counters_; }
   LaneCalls& lane_calls() { return lane_calls_; }
-  MmaOperands& mma_operands() { return mma_operands_; }
+  MmaExchange& mma_exchange() { return mma_exchange_; }
   /// What the lanes of the running warp exchange at this stop. It keeps until the next but one.
   std::array<std::uint32_t, kWarpLanes>& exchange() {
     Warp& warp = running_warp();
     return warp.exchange[warp.phases % 2];
   }
+  /// The thread has asked for recompute_indices(number), which 32 does not divide.
+  void report_corrupt_indices(int thread, int number, const CallSite& site);
 
   /// The thread has come to a stop. True for the last lane of the warp. Throws (what only the
   /// runner catches) when that shows that the block cannot go on.
@@ -124,7 +117,7 @@ class BlockRunner {
   BlockMemory memory_;
   Counters counters_;
   LaneCalls lane_calls_;
-  MmaOperands mma_operands_;
+  MmaExchange mma_exchange_;
 
   std::array<int, 3> block_{};
   WarpSchedule schedule_;

@@ -6,7 +6,7 @@
 namespace sparkbench {
 namespace {
 
-using Operands = OperandFragment[2];
+using Operands = OperandFragment[2][1];
 
 TEST(Divergence, IsFoundWhenLanesShuffleAtDifferentStatements) {
   int line = 0;
@@ -24,14 +24,14 @@ TEST(Divergence, IsFoundWhenLanesShuffleAtDifferentStatements) {
   EXPECT_EQ(report.findings[0].other_thread, 20);
 }
 
-TEST(Divergence, IsFoundWhenAThreadReturnsBeforeAnMma) {
+TEST(Divergence, IsFoundWhenAThreadMissesAnMma) {
   int line = 0;
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     if (machine.thread() == 37) return;
     AccumulatorFragment<Accumulator::kFp32> c{};
     const Operands a{}, b{};
     line = __LINE__ + 1;
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c, a, b);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({&c}, a, b);
   });
   expect_finding(report, FindingKind::kDivergence, 32, line, __FILE__);
   EXPECT_EQ(report.findings[0].other_thread, 37);
@@ -40,11 +40,12 @@ TEST(Divergence, IsFoundWhenAThreadReturnsBeforeAnMma) {
 TEST(Divergence, IsFoundWhenTemplateArgumentsDiffer) {
   const auto multiply = [](EmulatedMachine& machine, const auto& operands, CallSite site) {
     AccumulatorFragment<Accumulator::kFp32> c{};
-    machine.mma_m8n8k4<Major::kRow, Major::kColumn>(c, operands, operands, site);
+    machine.mma_m8n8k4_outer<Major::kRow, Major::kColumn, Operand::kA>({&c}, operands, operands,
+                                                                       site);
   };
   const auto site = CallSite::current();
   const auto report = run({}, [&](EmulatedMachine& machine) {
-    const OperandFragment one[1] = {}, two[2] = {};
+    const OperandFragment one[1][1] = {}, two[2][1] = {};
     if (machine.lane() == 0) {
       multiply(machine, one, site);
     } else {
@@ -54,7 +55,7 @@ TEST(Divergence, IsFoundWhenTemplateArgumentsDiffer) {
   expect_finding(report, FindingKind::kDivergence, 0, static_cast<int>(site.line()), __FILE__);
 }
 
-TEST(Divergence, IsFoundWhenSomeLanesOfAWarpAreAtABarrierAndOthersShuffle) {
+TEST(Divergence, IsFoundBetweenABarrierAndAShuffle) {
   const auto report = run({}, [](EmulatedMachine& machine) {
     if (machine.lane() == 9) machine.barrier();
     machine.shuffle_xor(1, 1);
@@ -77,7 +78,7 @@ TEST(MissedBarrier, IsFoundWhenAWarpHasEnded) {
   EXPECT_NE(report.findings[0].message.find("threads 32-63"), std::string::npos);
 }
 
-TEST(MissedBarrier, IsFoundWhenTheLastWarpToEndWasAwaited) {
+TEST(MissedBarrier, IsFoundWhenTheLastWarpEnds) {
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     machine.barrier();
     if (machine.warp() == 0) machine.barrier();
@@ -87,7 +88,7 @@ TEST(MissedBarrier, IsFoundWhenTheLastWarpToEndWasAwaited) {
   EXPECT_EQ(report.findings[0].other_thread, 32);
 }
 
-TEST(MissedBarrier, IsFoundWhenThreadsOfAWarpHaveEnded) {
+TEST(MissedBarrier, IsFoundWhenThreadsOfAWarpEnd) {
   int line = 0;
   const auto report = run({}, [&](EmulatedMachine& machine) {
     if (machine.lane() >= 30) return;
@@ -98,7 +99,7 @@ TEST(MissedBarrier, IsFoundWhenThreadsOfAWarpHaveEnded) {
   EXPECT_EQ(report.findings[0].other_thread, 30);
 }
 
-TEST(BlockRunner, UnwindsTheThreadsOfAnAbandonedBlockAndGoesOnWithTheNext) {
+TEST(BlockRunner, UnwindsAnAbandonedBlockAndRunsTheNext) {
   int alive = 0;
   int completed = 0;
   struct Counted {
@@ -118,7 +119,7 @@ TEST(BlockRunner, UnwindsTheThreadsOfAnAbandonedBlockAndGoesOnWithTheNext) {
   EXPECT_EQ(report.findings_total, 1u);
 }
 
-TEST(MissedBarrier, IsFoundWhenAWarpOfATeamHasEnded) {
+TEST(MissedBarrier, IsFoundWhenAWarpLeavesItsTeam) {
   const auto report = run({.warps = 4}, [&](EmulatedMachine& machine) {
     if (machine.warp() == 3) return;
     machine.team_barrier<2>();
@@ -129,7 +130,7 @@ TEST(MissedBarrier, IsFoundWhenAWarpOfATeamHasEnded) {
   EXPECT_EQ(report.findings[0].other_thread, 96);
 }
 
-TEST(MissedBarrier, IsFoundWhenWarpsOfATeamWaitForTeamsOfOtherSizes) {
+TEST(MissedBarrier, IsFoundWhenTeamSizesDiffer) {
   const auto report = run({.warps = 4}, [&](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
       machine.team_barrier<4>();
@@ -141,7 +142,7 @@ TEST(MissedBarrier, IsFoundWhenWarpsOfATeamWaitForTeamsOfOtherSizes) {
   EXPECT_EQ(report.findings[0].kind, FindingKind::kMissedBarrier);
 }
 
-TEST(BlockRunner, LetsATeamGoOnWhileAnotherWaitsForTheBlock) {
+TEST(BlockRunner, LetsATeamGoOnWhileAnotherWaits) {
   const auto report = run({.warps = 4}, [](EmulatedMachine& machine) {
     if (machine.warp() < 2) {
       machine.team_barrier<2>();
@@ -167,7 +168,7 @@ TEST(BlockRunner, FindsWarpsAtDifferentBarriers) {
   EXPECT_EQ(report.findings[0].other_thread, 32);
 }
 
-TEST(BlockRunner, FindsABarrierOfWarpsThatMeetsABarrierOfTheBlock) {
+TEST(BlockRunner, FindsBarriersOfTwoKindsThatMeet) {
   const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
       machine.barrier_of_warps();
@@ -179,7 +180,7 @@ TEST(BlockRunner, FindsABarrierOfWarpsThatMeetsABarrierOfTheBlock) {
   EXPECT_EQ(report.findings[0].kind, FindingKind::kDivergence);
 }
 
-TEST(BlockRunner, LetsWarpsMeetAtABarrierOfWarpsFromDifferentPlaces) {
+TEST(BlockRunner, LetsWarpsMeetFromDifferentPlaces) {
   const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
     if (machine.warp() == 0) {
       machine.barrier_of_warps();

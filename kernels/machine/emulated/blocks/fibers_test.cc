@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-TEST(Fibers, SwitchDirectlyToEachOtherAndBackToTheirMaker) {
+TEST(Fibers, SwitchToEachOtherAndToTheirMaker) {
   std::vector<int> trace;
   Fibers* fibers = nullptr;
   Fibers three(3, [&](int i) {

@@ -4,7 +4,7 @@
 #include <array>
 #include <span>
 
-#include "kernels/machine/emulated/blocks/counters.h"
+#include "kernels/machine/emulated/report/counters.h"
 
 namespace sparkbench {
 
@@ -14,9 +14,11 @@ struct BlockCounters {
 };
 
 /// What all blocks of `grid` count together, from a sample that is not empty. A block's counts are
-/// taken to depend on block(0) alone: the mean of the sampled blocks that share it, on a straight
-/// line between neighbours, constant beyond the first and the last. So the sum is exact where
-/// counts are affine in block(0), as the work of causal tiles is, and both ends are in the sample.
-Counters extrapolate_to_grid(std::span<const BlockCounters> sample, const std::array<int, 3>& grid);
+/// taken to depend on its work alone, work[block(0)], or block(0) itself where `work` is empty: the
+/// mean of the sampled blocks of equal work, on a straight line between neighbours, constant beyond
+/// the least and the most. So the sum is exact where counts are affine in the work, as they are in
+/// the number of key tiles that a block walks, and both extremes are in the sample.
+Counters extrapolate_to_grid(std::span<const BlockCounters> sample, const std::array<int, 3>& grid,
+                             std::span<const double> work = {});
 
 }  // namespace sparkbench

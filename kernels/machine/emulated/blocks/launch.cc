@@ -47,6 +47,10 @@ void validate(const LaunchShape& shape, const EmulationOptions& options) {
       !std::all_of(shape.blocks.begin(), shape.blocks.end(), inside_grid)) {
     throw std::invalid_argument("a grid without blocks, or blocks outside the grid");
   }
+  if (!shape.work.empty() && shape.work.size() != static_cast<std::size_t>(shape.grid[0])) {
+    throw std::invalid_argument(
+        fmt::format("work of {} blocks, in a grid of {}", shape.work.size(), shape.grid[0]));
+  }
   const Block last = {shape.grid[0] - 1, shape.grid[1] - 1, shape.grid[2] - 1};
   if (block_index(last, shape.grid) >= std::numeric_limits<std::uint32_t>::max() / kMaxThreads) {
     throw std::invalid_argument("a grid of more threads than 32 bits number");
@@ -115,7 +119,7 @@ std::vector<SiteCounters> merge_sites(const std::vector<Share>& shares) {
   return sites;
 }
 
-EmulationReport merge(const std::vector<Share>& shares, const Block& grid) {
+EmulationReport merge(const std::vector<Share>& shares, const LaunchShape& shape) {
   EmulationReport report;
   FindingLog findings("");
   std::vector<BlockCounters> blocks;
@@ -125,8 +129,9 @@ EmulationReport merge(const std::vector<Share>& shares, const Block& grid) {
     findings.merge(share.findings);
   }
   for (const BlockCounters& block : blocks) report.counters += block.counters;
-  report.grid_counters = extrapolate_to_grid(blocks, grid);
-  report.is_sample = blocks.size() < block_index({0, 0, grid[2]}, grid);  // one past the last
+  report.grid_counters = extrapolate_to_grid(blocks, shape.grid, shape.work);
+  report.is_sample =
+      blocks.size() < block_index({0, 0, shape.grid[2]}, shape.grid);  // one past the last
   report.sites = merge_sites(shares);
   report.findings = findings.first(kMaxFindings);
   report.findings_total = findings.total();
@@ -170,7 +175,7 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
     workers.reserve(shares.size());
     for (Share& share : shares) workers.emplace_back(work, std::ref(share));
   }
-  EmulationReport report = merge(shares, shape.grid);
+  EmulationReport report = merge(shares, shape);
   report.host_seconds =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return report;

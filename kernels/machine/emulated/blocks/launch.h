@@ -10,9 +10,9 @@
 #include <string>
 #include <vector>
 
-#include "kernels/machine/emulated/blocks/counters.h"
-#include "kernels/machine/emulated/finding.h"
 #include "kernels/machine/emulated/memory/global_memory.h"
+#include "kernels/machine/emulated/report/counters.h"
+#include "kernels/machine/emulated/report/finding.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 
 namespace sparkbench {
@@ -28,6 +28,9 @@ struct LaunchShape {
   int threads;  // of a block: a multiple of 32, at most 1024
   std::size_t shared_bytes;
   std::vector<std::array<int, 3>> blocks = {};  // only these, each once; empty: the whole grid
+  /// Of each block(0), how much its blocks do, in any unit that their counts are affine in (the key
+  /// tiles that they walk): grid_counters go by it. Empty: it grows evenly with block(0).
+  std::vector<double> work = {};
 };
 
 struct EmulationOptions {
@@ -57,8 +60,9 @@ void add_report(EmulationReport& total, const EmulationReport& launch);
 
 /// Runs the kernel for every block. A block whose threads can never meet is abandoned, with a
 /// finding, and the launch goes on. `regions` is all the global memory that exists.
-/// Rethrows what the kernel throws; throws std::invalid_argument for an impossible shape, no
-/// profile, and regions that are misaligned or overlap.
+/// Rethrows what the kernel throws; throws std::invalid_argument for an impossible shape, work of
+/// another length than the grid's first extent, no profile, and regions that are misaligned or
+/// overlap.
 EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> regions,
                         const EmulationOptions& options, const EmulatedKernel& kernel);
 

@@ -56,7 +56,7 @@ class BlockSumTest : public testing::Test {
   std::vector<float> out_ = std::vector<float>(kBlocks);
 };
 
-TEST_F(BlockSumTest, IsTheSameBitForBitUnderEverySchedule) {
+TEST_F(BlockSumTest, HasTheSameBitsUnderEverySchedule) {
   const EmulationReport natural = sum(0, 1);
   EXPECT_EQ(natural.findings_total, 0u);
   const std::vector<std::uint32_t> expected = out_bits();
@@ -71,7 +71,7 @@ TEST_F(BlockSumTest, IsTheSameBitForBitUnderEverySchedule) {
   }
 }
 
-TEST_F(BlockSumTest, IsTheSameOnOneWorkerAndOnMany) {
+TEST_F(BlockSumTest, IsTheSameOnManyWorkers) {
   const EmulationReport one = sum(0, 1);
   const std::vector<float> expected = out_;
   out_.assign(kBlocks, 0.0f);
@@ -82,7 +82,7 @@ TEST_F(BlockSumTest, IsTheSameOnOneWorkerAndOnMany) {
   EXPECT_EQ(many.counters.barriers, 1u * kBlocks);
 }
 
-TEST(Emulate, FindsAKernelWhoseResultDependsOnTheSchedule) {
+TEST(Emulate, FindsAResultThatDependsOnTheSchedule) {
   const auto last_writer = [](std::uint64_t seed) {
     int seen = -1;
     const auto report = run({.schedule_seed = seed}, [&](EmulatedMachine& machine) {
@@ -118,27 +118,42 @@ EmulationReport count_growing_blocks(const std::vector<std::array<int, 3>>& bloc
   const LaunchShape shape{"kernel", {9, 2, 1}, 32, 0, blocks};
   return emulate(shape, {}, {.profile = &arithmetic_profile("volta")},
                  [&](EmulatedMachine& machine) {
-                   for (int i = 0; i <= machine.block(0); ++i) machine.ballot(true);
+                   for (int i = 0; i <= machine.block(0); ++i) machine.shuffle_xor(0, 1);
                  });
 }
 
-TEST(Emulate, CountsTheWholeGridFromASampleOfItsBlocks) {
+TEST(Emulate, CountsTheGridFromASampleOfBlocks) {
   const EmulationReport whole = count_growing_blocks({});
   EXPECT_FALSE(whole.is_sample);
-  EXPECT_EQ(whole.counters.ballots, 2u * 45u);
+  EXPECT_EQ(whole.counters.shuffles, 2u * 45u);
   EXPECT_EQ(whole.grid_counters, whole.counters);
   const EmulationReport sampled = count_growing_blocks({{8, 1, 0}, {0, 0, 0}});
   EXPECT_TRUE(sampled.is_sample);
-  EXPECT_EQ(sampled.counters.ballots, 10u);
+  EXPECT_EQ(sampled.counters.shuffles, 10u);
   EXPECT_EQ(sampled.grid_counters, whole.counters);
+}
+
+TEST(Emulate, CountsTheWholeGridByItsBlocksWork) {
+  LaunchShape shape{"kernel", {6, 1, 1}, 32, 0};
+  shape.work = {1, 2, 2, 2, 2, 1};
+  const auto count = [&] {
+    return emulate(shape, {}, {.profile = &arithmetic_profile("volta")},
+                   [&](EmulatedMachine& machine) {
+                     const auto block = static_cast<std::size_t>(machine.block(0));
+                     for (int i = 0; i < shape.work[block]; ++i) machine.shuffle_xor(0, 1);
+                   });
+  };
+  EXPECT_EQ(count().counters.shuffles, 10u);
+  shape.blocks = {{0, 0, 0}, {3, 0, 0}};
+  EXPECT_EQ(count().grid_counters.shuffles, 10u);
 }
 
 TEST(Emulate, AddsUpTheReportsOfLaunches) {
   EmulationReport total = count_growing_blocks({});
   add_report(total, count_growing_blocks({{8, 1, 0}, {0, 0, 0}}));
   EXPECT_TRUE(total.is_sample);
-  EXPECT_EQ(total.counters.ballots, 90u + 10u);
-  EXPECT_EQ(total.grid_counters.ballots, 2u * 90u);
+  EXPECT_EQ(total.counters.shuffles, 90u + 10u);
+  EXPECT_EQ(total.grid_counters.shuffles, 2u * 90u);
 }
 
 TEST(Emulate, RethrowsWhatAKernelThrows) {
@@ -153,7 +168,7 @@ TEST(Emulate, RethrowsWhatAKernelThrows) {
   }
 }
 
-TEST(Emulate, KeepsAtMostTwentyFindingsAndCountsThemAll) {
+TEST(Emulate, KeepsTwentyFindingsAndCountsAll) {
   const auto report = run({.grid = {3, 1, 1}}, [](EmulatedMachine& machine) {
     const int local = 0;
     for (int i = 0; i < 1000; ++i) machine.load_global<int>(&local);
@@ -198,6 +213,7 @@ TEST(Emulate, RejectsImpossibleLaunches) {
   EXPECT_THROW(launch({"kernel", {1, 0, 1}, 32, 0}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 32, (96 << 10) + 1}), std::invalid_argument);
   EXPECT_THROW(launch({"kernel", {1, 1, 1}, 32, 0, {{0, 0, 1}}}), std::invalid_argument);
+  EXPECT_THROW(launch({"kernel", {2, 1, 1}, 32, 0, {}, {1.0}}), std::invalid_argument);
   EXPECT_THROW(emulate({"kernel", {1, 1, 1}, 32, 0}, {}, {.profile = nullptr}, nothing),
                std::invalid_argument);
 }

@@ -18,12 +18,12 @@ std::string_view name(Collective collective) {
       return "team_barrier";
     case Collective::kSyncWarp:
       return "sync_warp";
-    case Collective::kBallot:
-      return "ballot";
     case Collective::kShuffle:
       return "shuffle_xor";
-    case Collective::kMma:
+    case Collective::kMmaM8n8k4:
       return "mma_m8n8k4";
+    case Collective::kMmaM16n8k16:
+      return "mma_m16n8k16";
     case Collective::kExit:
       return "its end";
   }

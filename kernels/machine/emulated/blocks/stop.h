@@ -5,8 +5,8 @@
 #include <span>
 #include <string>
 
-#include "kernels/machine/emulated/memory/call_site.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/report/call_site.h"
 
 namespace sparkbench {
 
@@ -15,9 +15,9 @@ enum class Collective : std::uint32_t {
   kBarrierOfWarps,
   kTeamBarrier,
   kSyncWarp,
-  kBallot,
   kShuffle,
-  kMma,
+  kMmaM8n8k4,
+  kMmaM16n8k16,
   kExit
 };
 

@@ -7,14 +7,14 @@
 namespace sparkbench {
 namespace {
 
-TEST(Stop, IsTheSameOnlyForOneStatementWithOneSetOfArguments) {
+TEST(Stop, DependsOnStatementAndArguments) {
   const auto here = CallSite::current();
   const auto there = CallSite::current();
-  const Stop stop{Collective::kMma, 2, here};
-  EXPECT_EQ(stop, (Stop{Collective::kMma, 2, here}));
-  EXPECT_NE(stop, (Stop{Collective::kMma, 4, here}));
+  const Stop stop{Collective::kMmaM8n8k4, 2, here};
+  EXPECT_EQ(stop, (Stop{Collective::kMmaM8n8k4, 2, here}));
+  EXPECT_NE(stop, (Stop{Collective::kMmaM8n8k4, 4, here}));
   EXPECT_NE(stop, (Stop{Collective::kShuffle, 2, here}));
-  EXPECT_NE(stop, (Stop{Collective::kMma, 2, there}));
+  EXPECT_NE(stop, (Stop{Collective::kMmaM8n8k4, 2, there}));
 }
 
 TEST(Stop, DescribesThreadsAsRanges) {

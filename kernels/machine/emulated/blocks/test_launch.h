@@ -19,11 +19,12 @@ struct TestLaunch {
   std::uint64_t schedule_seed = 0;
   int workers = 1;
   bool detect = true;
+  const char* profile = "volta";
 };
 
 inline EmulationReport run(const TestLaunch& launch, const EmulatedKernel& kernel) {
   const LaunchShape shape{"kernel", launch.grid, launch.warps * kWarpLanes, launch.shared_bytes};
-  const EmulationOptions options{.profile = &arithmetic_profile("volta"),
+  const EmulationOptions options{.profile = &arithmetic_profile(launch.profile),
                                  .detect = launch.detect,
                                  .schedule_seed = launch.schedule_seed,
                                  .workers = launch.workers};

@@ -9,21 +9,21 @@
 namespace sparkbench {
 namespace {
 
-TEST(WarpSchedule, NaturalOrderKeepsAWarpRunningAndThenTakesTheFirst) {
+TEST(WarpSchedule, NaturalOrderKeepsAWarpRunning) {
   WarpSchedule schedule(0, 7);
   EXPECT_EQ(schedule.lane_mask(), 0);
   EXPECT_EQ(schedule.next_warp(0b1110, 2), 2);
   EXPECT_EQ(schedule.next_warp(0b1010, 2), 1);
 }
 
-TEST(WarpSchedule, TakesEveryReadyWarpAndNoOtherUnderASeed) {
+TEST(WarpSchedule, TakesEveryReadyWarpAndNoOther) {
   WarpSchedule schedule(1, 0);
   std::set<int> taken;
   for (int i = 0; i < 200; ++i) taken.insert(schedule.next_warp(0x80000109u, 0));
   EXPECT_EQ(taken, (std::set<int>{0, 3, 8, 31}));
 }
 
-TEST(WarpSchedule, RepeatsItselfForASeedAndABlockAndDiffersForOthers) {
+TEST(WarpSchedule, RepeatsItselfForASeedAndBlockOnly) {
   const auto masks = [](std::uint64_t seed, std::uint64_t block) {
     WarpSchedule schedule(seed, block);
     std::vector<int> drawn(20);

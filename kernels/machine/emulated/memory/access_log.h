@@ -9,10 +9,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "kernels/machine/emulated/blocks/counters.h"
 #include "kernels/machine/emulated/memory/bank_conflicts.h"
-#include "kernels/machine/emulated/memory/call_site.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/report/call_site.h"
+#include "kernels/machine/emulated/report/counters.h"
 
 namespace sparkbench {
 

@@ -12,7 +12,7 @@ void load_shared(AccessLog& log, int lane, int address, CallSite site) {
              static_cast<std::uintptr_t>(address));
 }
 
-TEST(AccessLog, GroupsTheLanesOfOneStatementIntoOneInstruction) {
+TEST(AccessLog, MakesOneInstructionOfAStatementsLanes) {
   const CallSite site = CallSite::current();
   AccessLog log;
   for (int lane = 0; lane < kWarpLanes; ++lane) {
@@ -25,7 +25,7 @@ TEST(AccessLog, GroupsTheLanesOfOneStatementIntoOneInstruction) {
   EXPECT_EQ(counters.bank_conflicts, 1u);
 }
 
-TEST(AccessLog, TakesTheOccurrencesOfAStatementInALoopApart) {
+TEST(AccessLog, TellsAStatementsOccurrencesInALoopApart) {
   const CallSite site = CallSite::current();
   AccessLog log;
   for (int lane = 0; lane < kWarpLanes; ++lane) {

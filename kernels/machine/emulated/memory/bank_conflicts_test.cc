@@ -28,11 +28,11 @@ TEST(SharedCost, OneWordForAllLanesIsABroadcast) {
   expect_cost(shared_cost(addresses([](auto) { return 64; }), kAll, 4), 1, 1);
 }
 
-TEST(SharedCost, AStrideOfTwoWordsPutsTwoWordsInEveryOtherBank) {
+TEST(SharedCost, AStrideOfTwoWordsConflictsTwofold) {
   expect_cost(shared_cost(addresses([](auto lane) { return 8 * lane; }), kAll, 4), 1, 2);
 }
 
-TEST(SharedCost, AColumnOfARowOf32WordsIsServedOneLaneAtATime) {
+TEST(SharedCost, AColumnIsServedLaneByLane) {
   expect_cost(shared_cost(addresses([](auto lane) { return 128 * lane; }), kAll, 4), 1, 32);
 }
 
@@ -40,7 +40,7 @@ TEST(SharedCost, APaddedRowOf33WordsHasNoConflict) {
   expect_cost(shared_cost(addresses([](auto lane) { return 132 * lane; }), kAll, 4), 1, 1);
 }
 
-TEST(SharedCost, LanesOfOneBankThatShareWordsCountEachWordOnce) {
+TEST(SharedCost, SharedWordsOfOneBankCountOnce) {
   // Lanes 4i..4i+3 read word 32 * i: eight distinct words of bank 0.
   expect_cost(shared_cost(addresses([](auto lane) { return 128 * (lane / 4); }), kAll, 4), 1, 8);
 }
@@ -49,7 +49,7 @@ TEST(SharedCost, EightBytesALaneAreTwoHalfWarps) {
   expect_cost(shared_cost(addresses([](auto lane) { return 8 * lane; }), kAll, 8), 2, 2);
 }
 
-TEST(SharedCost, EightBytesAtAStrideOfSixteenConflictTwofoldInEachHalfWarp) {
+TEST(SharedCost, EightBytesStridedBySixteenConflictTwofold) {
   expect_cost(shared_cost(addresses([](auto lane) { return 16 * lane; }), kAll, 8), 2, 4);
 }
 
@@ -57,7 +57,7 @@ TEST(SharedCost, SixteenBytesALaneAreFourQuarterWarps) {
   expect_cost(shared_cost(addresses([](auto lane) { return 16 * lane; }), kAll, 16), 4, 4);
 }
 
-TEST(RequestCount, IsOfTheGroupsOfLanesThatTakePart) {
+TEST(RequestCount, CountsTheGroupsThatTakePart) {
   EXPECT_EQ(request_count(kAll, 4), 1u);
   EXPECT_EQ(request_count(kAll, 8), 2u);
   EXPECT_EQ(request_count(kAll, 16), 4u);
@@ -66,12 +66,12 @@ TEST(RequestCount, IsOfTheGroupsOfLanesThatTakePart) {
   EXPECT_EQ(request_count(0, 4), 0u);
 }
 
-TEST(SharedCost, RowsOf128BytesReadByAQuarterWarpConflictEightfold) {
+TEST(SharedCost, RowsOf128BytesConflictEightfold) {
   // A fp16 tile with 64 columns without a swizzle: chunk 0 of 32 rows.
   expect_cost(shared_cost(addresses([](auto lane) { return 128 * lane; }), kAll, 16), 4, 32);
 }
 
-TEST(SharedCost, ASwizzleOfTheChunkByTheRowRemovesThem) {
+TEST(SharedCost, SwizzledChunksDoNotConflict) {
   const auto swizzled = [](auto row) { return 128 * row + 16 * (row % 8); };
   expect_cost(shared_cost(addresses(swizzled), kAll, 16), 4, 4);
 }
@@ -98,13 +98,13 @@ TEST(DistinctSectors, TheOrderOfLanesDoesNotMatter) {
   EXPECT_EQ(distinct_sectors(addresses([](auto lane) { return 4 * ((lane * 5) % 32); }), kAll), 4u);
 }
 
-TEST(DistinctSectors, OneAddressIsOneSectorAndNoLaneNone) {
+TEST(DistinctSectors, OneAddressIsOneSector) {
   const LaneAddresses address = addresses([](auto) { return 4096; });
   EXPECT_EQ(distinct_sectors(address, kAll), 1u);
   EXPECT_EQ(distinct_sectors(address, 0), 0u);
 }
 
-TEST(DistinctSectors, AStrideOfARowTouchesOneALane) {
+TEST(DistinctSectors, ARowsStrideTouchesOneALane) {
   EXPECT_EQ(distinct_sectors(addresses([](auto lane) { return 128 * lane; }), kAll), 32u);
   EXPECT_EQ(distinct_sectors(addresses([](auto lane) { return 128 * lane; }), 0xffu), 8u);
 }

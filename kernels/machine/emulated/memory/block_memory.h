@@ -10,12 +10,12 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/machine/emulated/blocks/counters.h"
-#include "kernels/machine/emulated/finding.h"
 #include "kernels/machine/emulated/memory/access_log.h"
 #include "kernels/machine/emulated/memory/global_memory.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
 #include "kernels/machine/emulated/memory/shared_shadow.h"
+#include "kernels/machine/emulated/report/counters.h"
+#include "kernels/machine/emulated/report/finding.h"
 
 namespace sparkbench {
 

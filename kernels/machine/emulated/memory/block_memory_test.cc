@@ -25,7 +25,7 @@ class GlobalAccessTest : public testing::Test {
                                         {"o", o_.data(), kBytes, false}};
 };
 
-TEST(SharedRace, IsFoundWhenAWordIsReadThatAnotherWarpWrote) {
+TEST(SharedRace, IsFoundWhenAWarpReadsAnothersWord) {
   int line = 0;
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     auto& words = machine.shared<Words>();
@@ -57,7 +57,7 @@ TEST(SharedRace, IsFoundWhenTwoThreadsWriteOneWord) {
   EXPECT_EQ(report.findings_total, 16u);
 }
 
-TEST(SharedRace, IsFoundWhenATileIsOverwrittenThatOthersMayStillRead) {
+TEST(SharedRace, IsFoundWhenATileIsOverwrittenEarly) {
   int line = 0;
   const auto report = run({.warps = 2}, [&](EmulatedMachine& machine) {
     auto& words = machine.shared<Words>();
@@ -85,7 +85,7 @@ TEST(SharedRace, IsRuledOutByABarrier) {
   EXPECT_EQ(report.findings_total, 0u);
 }
 
-TEST(SharedRace, IsRuledOutWithinAWarpBySyncWarp) {
+TEST(SharedRace, IsRuledOutWithinAWarpBySync) {
   const auto report = run({.warps = 2}, [](EmulatedMachine& machine) {
     auto& words = machine.shared<Words>();
     machine.store_shared(&words.word[machine.thread()], 1u);
@@ -107,7 +107,7 @@ TEST(SharedRace, IsNotRuledOutByAShuffle) {
   expect_finding(report, FindingKind::kSharedRace, 0, line, __FILE__);
 }
 
-TEST(SharedMemory, IsNanUntilWrittenAndReadingItIsAFinding) {
+TEST(SharedMemory, GivesNanAndAFindingUntilWritten) {
   int line = 0;
   const auto report = run({}, [&](EmulatedMachine& machine) {
     auto& words = machine.shared<Words>();
@@ -161,7 +161,7 @@ TEST(SharedMemory, DoesNotMoveMisalignedVectors) {
   expect_finding(report, FindingKind::kMisaligned, 31, line, __FILE__);
 }
 
-TEST_F(GlobalAccessTest, LoadsBeyondARegionGivePoisonAndAFinding) {
+TEST_F(GlobalAccessTest, LoadsBeyondARegionGivePoison) {
   int line = 0;
   const auto report = run({.regions = regions_}, [&](EmulatedMachine& machine) {
     if (machine.thread() != 1) return;
@@ -222,7 +222,7 @@ TEST_F(GlobalAccessTest, StoresToAnInputAreDroppedAndFound) {
   EXPECT_EQ(q_[0], 1.0f);
 }
 
-TEST_F(GlobalAccessTest, StoresOfTwoBlocksToOneAddressAreARace) {
+TEST_F(GlobalAccessTest, StoresOfTwoBlocksToOneAddressRace) {
   int line = 0;
   const auto report = run({.grid = {2, 1, 1}, .regions = regions_}, [&](EmulatedMachine& machine) {
     if (machine.thread() != 4 + machine.block(0)) return;
@@ -235,7 +235,7 @@ TEST_F(GlobalAccessTest, StoresOfTwoBlocksToOneAddressAreARace) {
   EXPECT_EQ(report.findings[0].address, "global o+0x20");
 }
 
-TEST_F(GlobalAccessTest, AtomicAddsOfManyBlocksAreNoRaceAndLoseNothing) {
+TEST_F(GlobalAccessTest, AtomicAddsNeitherRaceNorLoseAnything) {
   std::fill(o_.begin(), o_.end(), 0.0f);
   regions_[1].written_before = true;
   const auto report = run({.grid = {50, 1, 1}, .regions = regions_, .workers = 4},

@@ -12,7 +12,6 @@ namespace {
 // A word's writer is nobody, atomics, or a thread of the grid counted from 1.
 constexpr std::uint32_t kNobody = 0;
 constexpr std::uint32_t kAtomics = std::numeric_limits<std::uint32_t>::max();
-constexpr std::size_t kWordBytes = 4;
 
 // What cudaMalloc aligns to (CUDA C++ Programming Guide, "Device Memory Accesses").
 constexpr std::size_t kDeviceAlignmentBytes = 256;
@@ -25,16 +24,29 @@ GlobalMemory::Region::Region(const GlobalRegion& region, bool detect)
       bytes_(region.bytes),
       written_before_(region.written_before),
       writable_(region.writable),
-      writers_(detect && region.writable ? (region.bytes + kWordBytes - 1) / kWordBytes : 0) {
-  if (begin_ % kWordBytes != 0) {
+      exists_(region.exists),
+      writers_(detect && region.writable ? (region.bytes + kGlobalWordBytes - 1) / kGlobalWordBytes
+                                         : 0) {
+  if (begin_ % kGlobalWordBytes != 0) {
     throw std::invalid_argument(fmt::format("region {} is not aligned to 4 bytes", name_));
   }
+  if (!exists_.empty() && exists_.size() * kGlobalWordBytes < bytes_) {
+    throw std::invalid_argument(fmt::format("region {} has more words than it tells of", name_));
+  }
+}
+
+bool GlobalMemory::Region::words_exist(std::size_t offset, std::size_t bytes) const {
+  for (std::size_t word = offset / kGlobalWordBytes;
+       word <= (offset + bytes - 1) / kGlobalWordBytes; ++word) {
+    if (!exists_[word]) return false;
+  }
+  return true;
 }
 
 std::uint32_t GlobalMemory::Region::touch(std::uintptr_t address, AccessKind kind,
                                           std::uint32_t self) {
   if (writers_.empty()) return kNobody;
-  std::atomic<std::uint32_t>& writer = writers_[(address - begin_) / kWordBytes];
+  std::atomic<std::uint32_t>& writer = writers_[(address - begin_) / kGlobalWordBytes];
   switch (kind) {
     case AccessKind::kStoreGlobal:
       return writer.exchange(self, std::memory_order_relaxed);
@@ -77,7 +89,7 @@ std::optional<GlobalMemory::Hazard> GlobalMemory::check(Region& region, const Me
       block_index * threads_per_block_ + static_cast<std::uint32_t>(access.thread) + 1;
   const bool needs_writer = !region.written_before_ && access.kind != AccessKind::kStoreGlobal;
   std::optional<Hazard> hazard;
-  for (std::uintptr_t word = 0; word < access.bytes; word += kWordBytes) {
+  for (std::uintptr_t word = 0; word < access.bytes; word += kGlobalWordBytes) {
     const std::uintptr_t address = access.location() + word;
     const std::uint32_t writer = region.touch(address, access.kind, self);
     if (hazard) continue;

@@ -10,12 +10,13 @@
 #include <string>
 #include <vector>
 
-#include "kernels/machine/emulated/finding.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/report/finding.h"
 
 namespace sparkbench {
 
-/// One tensor. `base` is aligned to 4 bytes. An input is written before the launch, an output by
+/// What one tensor, or several that overlap, may touch (tensor_region.h). `base` is aligned to 4
+/// bytes. An input is written before the launch, an output by
 /// it; what the launch adds to, after the host has set it to zero, is both.
 struct GlobalRegion {
   std::string name;
@@ -23,7 +24,10 @@ struct GlobalRegion {
   std::size_t bytes;
   bool written_before;
   bool writable = !written_before;
+  std::vector<bool> exists = {};  // by word of 4 bytes, where not all do; the rest is out of bounds
 };
+
+inline constexpr std::size_t kGlobalWordBytes = 4;
 
 /// A thread of the grid; blocks are counted x fastest.
 struct GridThread {
@@ -78,13 +82,16 @@ class GlobalMemory::Region {
 
   bool contains(const MemoryAccess& access) const {
     const std::uintptr_t offset = access.location() - begin_;
-    return offset < bytes_ && bytes_ - offset >= access.bytes;
+    return offset < bytes_ && bytes_ - offset >= access.bytes &&
+           (exists_.empty() || words_exist(offset, access.bytes));
   }
   bool writable() const { return writable_; }
   const std::string& name() const { return name_; }
 
  private:
   friend class GlobalMemory;
+
+  bool words_exist(std::size_t offset, std::size_t bytes) const;
 
   /// Makes the access of thread `self` the word's last, and returns who wrote the word before.
   std::uint32_t touch(std::uintptr_t address, AccessKind kind, std::uint32_t self);
@@ -95,6 +102,7 @@ class GlobalMemory::Region {
   std::size_t bytes_;
   bool written_before_;
   bool writable_;
+  std::vector<bool> exists_;
   std::vector<std::atomic<std::uint32_t>> writers_;  // by word; 0 nobody, else see global_memory.cc
 };
 

@@ -59,7 +59,7 @@ TEST_F(GlobalMemoryTest, TwoStoresRaceUnlessOneThreadMakesBoth) {
   EXPECT_EQ(hazard->writer->block_index, 0u);
 }
 
-TEST_F(GlobalMemoryTest, AtomicsDoNotRaceWithEachOtherButWithStores) {
+TEST_F(GlobalMemoryTest, AtomicsRaceWithStoresOnly) {
   EXPECT_FALSE(store(2, 5));
   EXPECT_FALSE(add(2, 5));
   EXPECT_FALSE(add(1, 0));
@@ -69,13 +69,13 @@ TEST_F(GlobalMemoryTest, AtomicsDoNotRaceWithEachOtherButWithStores) {
   EXPECT_TRUE(add(2, 0).has_value());
 }
 
-TEST_F(GlobalMemoryTest, ALoadRacesWithAnotherBlocksStoreNotWithItsOwn) {
+TEST_F(GlobalMemoryTest, ALoadRacesWithAnotherBlocksStore) {
   store(3, 2);
   EXPECT_FALSE(load(4, 2));
   EXPECT_TRUE(load(3, 1).has_value());
 }
 
-TEST_F(GlobalMemoryTest, WhatNothingHasWrittenCanNeitherBeReadNorAddedTo) {
+TEST_F(GlobalMemoryTest, FindsReadsOfWhatNothingHasWritten) {
   for (const auto& hazard : {load(0, 0), add(0, 0)}) {
     ASSERT_TRUE(hazard.has_value());
     EXPECT_EQ(hazard->kind, FindingKind::kUninitializedRead);

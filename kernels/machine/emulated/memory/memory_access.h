@@ -3,7 +3,7 @@
 
 #include <cstdint>
 
-#include "kernels/machine/emulated/memory/call_site.h"
+#include "kernels/machine/emulated/report/call_site.h"
 
 namespace sparkbench {
 

@@ -18,9 +18,9 @@
 #include <optional>
 #include <vector>
 
-#include "kernels/machine/emulated/finding.h"
-#include "kernels/machine/emulated/memory/call_site.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/report/call_site.h"
+#include "kernels/machine/emulated/report/finding.h"
 
 namespace sparkbench {
 

@@ -47,7 +47,7 @@ TEST_F(SharedShadowTest, EveryOtherReaderRacesWithAWriter) {
   expect_race(write(2), 40);
 }
 
-TEST_F(SharedShadowTest, ASyncWarpOrdersTheReadersOfItsWarpOnly) {
+TEST_F(SharedShadowTest, ASyncWarpOrdersItsWarpsReadersOnly) {
   write(0);
   shadow_.barrier();
   read(33);
@@ -57,7 +57,7 @@ TEST_F(SharedShadowTest, ASyncWarpOrdersTheReadersOfItsWarpOnly) {
   expect_race(write(2), 33);
 }
 
-TEST_F(SharedShadowTest, ASyncWarpOrdersAWriteAndAReadOfOneWarp) {
+TEST_F(SharedShadowTest, ASyncWarpOrdersItsWarpsAccesses) {
   write(0);
   expect_race(read(1), 0);
   shadow_.sync_warp(1);
@@ -74,7 +74,7 @@ TEST_F(SharedShadowTest, ABarrierOrdersEverything) {
   EXPECT_FALSE(write(2));
 }
 
-TEST_F(SharedShadowTest, ABarrierOfSomeWarpsOrdersNothingForOthers) {
+TEST_F(SharedShadowTest, ABarrierOfSomeWarpsOrdersNoOthers) {
   write(0);
   shadow_.barrier(1, 2);
   expect_race(read(40), 0);
@@ -92,7 +92,7 @@ TEST_F(SharedShadowTest, BarriersLeadFromWarpToWarp) {
   EXPECT_FALSE(shadow.read(0, touch(AccessKind::kLoadShared, 70)));
 }
 
-TEST_F(SharedShadowTest, ANewBlockStartsWithNothingWrittenAndNoReaders) {
+TEST_F(SharedShadowTest, ANewBlockForgetsWritersAndReaders) {
   write(0);
   read(0);
   shadow_.begin_block();
@@ -103,7 +103,7 @@ TEST_F(SharedShadowTest, ANewBlockStartsWithNothingWrittenAndNoReaders) {
   EXPECT_FALSE(write(1));
 }
 
-TEST_F(SharedShadowTest, AWideAccessNamesTheFirstWordThatRaces) {
+TEST_F(SharedShadowTest, AWideAccessNamesItsFirstRacingWord) {
   shadow_.write(8, access(AccessKind::kStoreShared, 0));
   const auto hazard = shadow_.write(0, {AccessKind::kStoreShared, 16, nullptr, 1, site_});
   expect_race(hazard, 0);

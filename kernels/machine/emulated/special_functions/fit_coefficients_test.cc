@@ -42,7 +42,7 @@ TEST(FitCoefficients, FindsTheTableOfLog2InItsResults) {
       kLog2Interpolation);
 }
 
-TEST(FitCoefficients, FindsTheTableOfTheReciprocalInItsResults) {
+TEST(FitCoefficients, FindsTheReciprocalsTableInItsResults) {
   expect_table(fit_coefficients(kReciprocalFunction, kReciprocalInterpolation,
                                 results_of(reciprocal_approx_ftz, 1.0f)),
                kReciprocalInterpolation);

@@ -6,7 +6,7 @@
 #include <iterator>
 #include <stdexcept>
 
-#include "kernels/machine/emulated/recorded_csv.h"
+#include "kernels/machine/emulated/recorded/recorded_csv.h"
 
 namespace sparkbench {
 namespace {

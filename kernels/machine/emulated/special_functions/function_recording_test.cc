@@ -4,7 +4,7 @@
 
 #include <sstream>
 
-#include "kernels/machine/emulated/test_errors.h"
+#include "kernels/machine/emulated/recorded/test_errors.h"
 
 namespace sparkbench {
 namespace {
@@ -19,7 +19,7 @@ std::string error_of_reading(const std::string& text) {
   return error_of([&] { read(text); });
 }
 
-TEST(FunctionRecording, HasAColumnForEachFunctionInAnyOrder) {
+TEST(FunctionRecording, HasColumnsOfFunctionsInAnyOrder) {
   const FunctionRecording recording =
       read("x,rcp_rn,ex2_approx_ftz\r\n3f800000,3f800000,40000000\r\n0,7f800000,3f800000\r\n");
   EXPECT_EQ(recording.inputs, (std::vector<std::uint32_t>{0x3f800000u, 0u}));

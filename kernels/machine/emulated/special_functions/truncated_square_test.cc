@@ -20,13 +20,13 @@ std::uint32_t sum_of_kept_products(std::uint32_t x) {
   return sum;
 }
 
-TEST(TruncatedSquare, AddsUpThePartialProductsOfAtLeastTwoToTheNineteen) {
+TEST(TruncatedSquare, AddsUpTheLargePartialProducts) {
   for (std::uint32_t x = 0; x < 1u << kBits; ++x) {
     ASSERT_EQ(truncated_square(x), sum_of_kept_products(x)) << x;
   }
 }
 
-TEST(TruncatedSquare, IsNeverAboveTheSquareAndAtMostEightAndAHalfBelow) {
+TEST(TruncatedSquare, IsAtMostEightAndAHalfBelow) {
   for (std::uint32_t x = 0; x < 1u << kBits; ++x) {
     const double short_by = static_cast<double>(x) * x / (1u << 19) - truncated_square(x);
     ASSERT_TRUE(short_by >= 0 && short_by < 8.51) << x;

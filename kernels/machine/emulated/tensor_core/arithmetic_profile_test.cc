@@ -15,7 +15,7 @@ TEST(ArithmeticProfile, IsFoundByItsOwnName) {
   }
 }
 
-TEST(ArithmeticProfile, RefusesAnUnknownNameAndNamesTheAllowedOnes) {
+TEST(ArithmeticProfile, RefusesAnUnknownNameNamingTheAllowed) {
   try {
     arithmetic_profile("pascal");
     FAIL() << "expected std::invalid_argument";

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+#include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 
 namespace sparkbench {
 namespace {

@@ -50,7 +50,7 @@ void expect_fp32_step_as_defined(const ArithmeticProfile& profile, Sort sort, fl
   }
 }
 
-TEST(TileMma, HasTheBitsOfTheDefinitionForEveryMagnitudeOfC) {
+TEST(TileMma, HasDefinedBitsForEveryMagnitudeOfC) {
   std::mt19937 generator(21);
   for (const char* profile : {"volta", "turing"}) {
     for (const Sort sort : {Sort::kNormal, Sort::kWide, Sort::kZeros, Sort::kSubnormal}) {
@@ -78,7 +78,7 @@ TEST(TileMma, KnowsWhichAccumulatorsItCanTake) {
   EXPECT_FALSE(taken(std::numeric_limits<float>::quiet_NaN()));
 }
 
-TEST(TileMma, FindsAnInfinityOrANanInAnyOperand) {
+TEST(TileMma, FindsInfinitiesAndNansInAnyOperand) {
   DecodedA a;
   DecodedB b;
   for (const std::uint16_t special : {0x7c00, 0xfc00, 0x7e00, 0xffff}) {

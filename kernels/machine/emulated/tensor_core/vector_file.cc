@@ -4,7 +4,7 @@
 
 #include <stdexcept>
 
-#include "kernels/machine/emulated/recorded_csv.h"
+#include "kernels/machine/emulated/recorded/recorded_csv.h"
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
 
 namespace sparkbench {

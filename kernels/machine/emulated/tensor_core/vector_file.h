@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "kernels/accumulator.h"
 #include "kernels/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 

@@ -5,7 +5,7 @@
 #include <sstream>
 #include <string>
 
-#include "kernels/machine/emulated/test_errors.h"
+#include "kernels/machine/emulated/recorded/test_errors.h"
 
 namespace sparkbench {
 namespace {
@@ -73,7 +73,7 @@ TEST(VectorFile, RefusesAColumnTooMany) {
             "x.csv: line 1, column extra: unknown column");
 }
 
-TEST(VectorFile, NamesTheLineAndColumnOfAWrongField) {
+TEST(VectorFile, NamesAWrongFieldsLineAndColumn) {
   const std::string good = kHeader + kRow;
   EXPECT_EQ(error_of_reading(good + "3c00,4000,xyz,0,3c00,3c00,0,0,3f800000,40800000,3c00,4400\n"),
             "x.csv: line 3, column a2: 'xyz' is not a hexadecimal number");
@@ -87,7 +87,7 @@ TEST(VectorFile, NamesTheLineAndColumnOfAWrongField) {
             "x.csv: line 3, column c_f32: '3f8000000' has more than 8 digits");
 }
 
-TEST(VectorFile, NamesTheLineOfARowTooShortOrTooLong) {
+TEST(VectorFile, NamesTheLineOfARowMisfit) {
   EXPECT_EQ(error_of_reading(kHeader + "3c00,4000,0,0,3c00,3c00,0,0,3f800000,40800000,3c00\n"),
             "x.csv: line 2, column d_f16: missing");
   EXPECT_EQ(error_of_reading(kHeader + kRow.substr(0, kRow.size() - 1) + ",0,0\n"),

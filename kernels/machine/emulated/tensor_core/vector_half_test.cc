@@ -36,7 +36,7 @@ TEST(VectorHalf, RoundsRandomMagnitudesAsTheDefinitionDoes) {
   }
 }
 
-TEST(VectorHalf, RoundsTiesAndTheirNeighboursAsTheDefinitionDoes) {
+TEST(VectorHalf, RoundsTiesAndNeighboursAsDefined) {
   for (std::uint16_t bits = 0; bits < 0x7c00; ++bits) {
     const float lower = to_float(Half{bits});
     const float upper =

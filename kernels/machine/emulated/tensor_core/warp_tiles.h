@@ -2,9 +2,9 @@
 // (kernels/machine/mma/m8n8k4.h), gathered into the four 8x8x4 products of the quad-pairs.
 #pragma once
 
-#include "kernels/attention.h"
+#include "kernels/accumulator.h"
 #include "kernels/half.h"
-#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+#include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 #include "kernels/machine/mma/m8n8k4.h"
 
 namespace sparkbench {

@@ -33,7 +33,7 @@ Place place_of_b(Major major, int lane, int i) {
   return major == Major::kRow ? Place{lane % 4, i + high} : Place{i, lane % 4 + high};
 }
 
-TEST(WarpTiles, PutEveryOperandElementWhereThePtxTablesSay) {
+TEST(WarpTiles, PutOperandElementsWherePtxTablesSay) {
   const WarpOperands lanes = numbered_operands();
   for (const Major major : {Major::kRow, Major::kColumn}) {
     WarpOperandTiles tiles;
@@ -77,7 +77,7 @@ struct Fragments {
   }
 };
 
-TEST(WarpTiles, PutEveryFp32AccumulatorElementWhereThePtxTableSays) {
+TEST(WarpTiles, PutFp32AccumulatorsWherePtxTablesSay) {
   Fragments<Accumulator::kFp32> fragments;
   for (int lane = 0; lane < 32; ++lane) {
     for (int i = 0; i < 8; ++i) fragments.lane[lane].element[i] = static_cast<float>(8 * lane + i);
@@ -97,7 +97,7 @@ TEST(WarpTiles, PutEveryFp32AccumulatorElementWhereThePtxTableSays) {
   for (const int count : seen) EXPECT_EQ(count, 1);
 }
 
-TEST(WarpTiles, PutEveryFp16AccumulatorElementWhereThePtxTableSays) {
+TEST(WarpTiles, PutFp16AccumulatorsWherePtxTablesSay) {
   Fragments<Accumulator::kFp16> fragments;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     for (std::uint32_t i = 0; i < 4; ++i) {

@@ -1,13 +1,12 @@
-// The mma instructions of a whole warp, bit for bit. A lane's registers go in and out exactly as
-// the instruction takes them: fragment maps in kernels/machine/mma/m8n8k4.h (m8n8k4) and below.
-// m8n8k4 is computed with the host's vector instructions, the others from the scalar definition.
+// mma.sync.m8n8k4 of a whole warp, bit for bit, with the host's vector instructions. A lane's
+// registers go in and out exactly as the instruction takes them (kernels/machine/mma/m8n8k4.h).
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <span>
 
-#include "kernels/attention.h"
+#include "kernels/accumulator.h"
 #include "kernels/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/machine/mma/m8n8k4.h"
@@ -47,41 +46,5 @@ void warp_mma_m8n8k4_outer(const ArithmeticProfile& profile, Major a_major, Majo
 void warp_mma_m8n8k4_outer(const ArithmeticProfile& profile, Major a_major, Major b_major,
                            const OuterOperands& operands,
                            AccumulatorFragment<Accumulator::kFp16>* const* c);
-
-/// One lane's A (16 x kK, row-major) and B (kK x 8, column-major) of m16n8k8 and m16n8k16. With
-/// group = lane / 4 and pair = lane % 4 (PTX ISA, "Matrix Fragments for mma.m16n8k8/k16"):
-///   a[r] holds row group + 8 * (r % 2), columns 2 * pair + 8 * (r / 2) and the next
-///   b[r] holds column group, rows 2 * pair + 8 * r and the next
-template <int kK>
-struct M16n8Operands {
-  std::uint32_t a[kK / 4];
-  std::uint32_t b[kK / 8];
-};
-
-/// One lane's C and D of m16n8k8 and m16n8k16: rows group (first half) and group + 8, columns
-/// 2 * pair and the next.
-template <Accumulator kAccumulator>
-struct M16n8Accumulator;
-
-template <>
-struct M16n8Accumulator<Accumulator::kFp32> {
-  float element[4];
-};
-
-template <>
-struct M16n8Accumulator<Accumulator::kFp16> {
-  std::uint32_t pair[2];
-};
-
-/// mma.sync.m16n8k8 and m16n8k16 (A row-major, B column-major), c[lane] updated in place.
-/// Throw std::invalid_argument when the profile lacks the instruction.
-void warp_mma_m16n8k8(const ArithmeticProfile& profile, const M16n8Operands<8> (&operands)[32],
-                      M16n8Accumulator<Accumulator::kFp32>* const (&c)[32]);
-void warp_mma_m16n8k8(const ArithmeticProfile& profile, const M16n8Operands<8> (&operands)[32],
-                      M16n8Accumulator<Accumulator::kFp16>* const (&c)[32]);
-void warp_mma_m16n8k16(const ArithmeticProfile& profile, const M16n8Operands<16> (&operands)[32],
-                       M16n8Accumulator<Accumulator::kFp32>* const (&c)[32]);
-void warp_mma_m16n8k16(const ArithmeticProfile& profile, const M16n8Operands<16> (&operands)[32],
-                       M16n8Accumulator<Accumulator::kFp16>* const (&c)[32]);
 
 }  // namespace sparkbench

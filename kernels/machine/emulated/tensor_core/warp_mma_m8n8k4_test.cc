@@ -1,4 +1,4 @@
-#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+#include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 
 #include <gtest/gtest.h>
 
@@ -102,7 +102,7 @@ class WarpMma : public testing::Test {
 using Accumulators = testing::Types<Fp32, Fp16>;
 TYPED_TEST_SUITE(WarpMma, Accumulators);
 
-TYPED_TEST(WarpMma, HasTheBitsOfTheDefinitionForAllSortsOfNumbersAndMajors) {
+TYPED_TEST(WarpMma, HasDefinedBitsForAllNumbersAndMajors) {
   std::mt19937 generator(11);
   for (const char* profile : {"volta", "turing", "fma884"}) {
     for (const Sort sort : kAllSorts) {
@@ -118,7 +118,7 @@ TYPED_TEST(WarpMma, HasTheBitsOfTheDefinitionForAllSortsOfNumbersAndMajors) {
   }
 }
 
-TYPED_TEST(WarpMma, HasTheBitsOfTheDefinitionOverManyStepsOnOneAccumulator) {
+TYPED_TEST(WarpMma, HasDefinedBitsOverManySteps) {
   std::mt19937 generator(12);
   for (const char* profile : {"volta", "turing", "fma884"}) {
     for (const Sort sort : kAllSorts) {
@@ -136,7 +136,7 @@ TYPED_TEST(WarpMma, LeavesTheAccumulatorAloneWithoutAStep) {
       {arithmetic_profile("volta"), Major::kRow, Major::kRow, Sort::kAnyBits, 0}, generator);
 }
 
-TYPED_TEST(WarpMma, HasTheBitsOfSeparateProductsWhenTheyShareOperands) {
+TYPED_TEST(WarpMma, HasTheBitsOfSeparateProducts) {
   std::mt19937 generator(14);
   constexpr std::size_t kM = 2, kN = 3, kSteps = 2;
   const ArithmeticProfile& profile = arithmetic_profile("volta");
@@ -174,7 +174,7 @@ TYPED_TEST(WarpMma, RefusesMoreFragmentsThanItDecodesAtOnce) {
   EXPECT_THROW(multiply({one, one, 0, 0}), std::invalid_argument);
 }
 
-TYPED_TEST(WarpMma, RefusesAProfileWithoutTheInstructionAndUnequalSteps) {
+TYPED_TEST(WarpMma, RefusesProfilesWithoutItAndUnequalSteps) {
   typename TestFixture::Fragment fragments[32] = {};
   typename TestFixture::Fragment* pointers[32];
   for (int lane = 0; lane < 32; ++lane) pointers[lane] = &fragments[lane];

@@ -1,4 +1,4 @@
-#include "kernels/machine/emulated/tensor_core/warp_mma.h"
+#include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 
 #include <array>
 #include <cstddef>

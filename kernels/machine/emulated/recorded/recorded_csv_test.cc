@@ -1,10 +1,10 @@
-#include "kernels/machine/emulated/recorded_csv.h"
+#include "kernels/machine/emulated/recorded/recorded_csv.h"
 
 #include <gtest/gtest.h>
 
 #include <sstream>
 
-#include "kernels/machine/emulated/test_errors.h"
+#include "kernels/machine/emulated/recorded/test_errors.h"
 
 namespace sparkbench {
 namespace {
@@ -28,7 +28,7 @@ TEST(RecordedCsv, SplitsAtEveryComma) {
   EXPECT_EQ(split_fields(""), std::vector<std::string_view>{""});
 }
 
-TEST(RecordedCsv, NamesThePlaceOfAWrongNumberOfFields) {
+TEST(RecordedCsv, NamesTheLineWithAWrongFieldCount) {
   check_field_count({"1", "2"}, {"a", "b"}, kPlace);
   EXPECT_EQ(error_of([] {
               check_field_count({"1"}, {"a", "b"}, kPlace);

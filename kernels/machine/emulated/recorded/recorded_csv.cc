@@ -1,4 +1,4 @@
-#include "kernels/machine/emulated/recorded_csv.h"
+#include "kernels/machine/emulated/recorded/recorded_csv.h"
 
 #include <fmt/format.h>
 

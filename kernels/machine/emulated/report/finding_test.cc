@@ -1,4 +1,4 @@
-#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/report/finding.h"
 
 #include <gtest/gtest.h>
 
@@ -10,7 +10,7 @@ constexpr auto kThere = CallSite::current();
 
 FindingDetail no_detail() { return {}; }
 
-TEST(FindingLog, KeepsTheFirstThreadOfAKindAtALineAndCountsAll) {
+TEST(FindingLog, KeepsAKindsFirstThreadAtALine) {
   FindingLog log("forward");
   log.begin_block({1, 2, 3}, 9);
   log.add(FindingKind::kSharedRace, kHere, 40, [] { return FindingDetail{7, "shared+0x4", "m"}; });

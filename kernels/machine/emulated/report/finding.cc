@@ -1,4 +1,4 @@
-#include "kernels/machine/emulated/finding.h"
+#include "kernels/machine/emulated/report/finding.h"
 
 #include <algorithm>
 #include <utility>
@@ -23,6 +23,8 @@ std::string_view to_string(FindingKind kind) {
       return "misaligned";
     case FindingKind::kReadOnlyWrite:
       return "read_only_write";
+    case FindingKind::kCorruptIndices:
+      return "corrupt_indices";
   }
   return "unknown";
 }

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/machine/emulated/memory/call_site.h"
+#include "kernels/machine/emulated/report/call_site.h"
 
 namespace sparkbench {
 
@@ -25,6 +25,7 @@ enum class FindingKind {
   kUninitializedRead,  // memory that nothing has written
   kMisaligned,         // an address that is no multiple of the access's size
   kReadOnlyWrite,      // a store to an input
+  kCorruptIndices,     // recompute_indices() of a number that 32 does not divide
 };
 
 /// snake_case, as records and messages spell it: "shared_race".

@@ -5,18 +5,20 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/accumulator.h"
+
 namespace sparkbench {
 
 /// Instructions are counted once a warp, as profilers do; arithmetic that C++ spells itself is not
 /// seen.
 struct Counters {
   std::uint64_t mma_m8n8k4 = 0;
-  std::uint64_t mma_fp16acc = 0;       // of these, with an FP16 accumulator
+  std::uint64_t mma_m16n8k16 = 0;
+  std::uint64_t mma_fp16acc = 0;       // of all mma(), with an FP16 accumulator
   std::uint64_t mufu = 0;              // exp2, log2, reciprocal; lane calls / 32
   std::uint64_t half_conversions = 0;  // float to half, two a pack_halves; lane calls / 32
   std::uint64_t half_widenings = 0;    // half to float; lane calls / 32
   std::uint64_t fma = 0;               // lane calls / 32
-  std::uint64_t ballots = 0;
   std::uint64_t shuffles = 0;
   std::uint64_t barriers = 0;  // once a block, or a team
 
@@ -33,6 +35,13 @@ struct Counters {
   std::uint64_t global_sectors_written = 0;
   std::uint64_t global_sectors_added = 0;  // by atomics
 
+  std::uint64_t mma() const { return mma_m8n8k4 + mma_m16n8k16; }
+  /// Of one of the two instructions.
+  void add_mma(std::uint64_t Counters::*instruction, Accumulator accumulator, std::uint64_t count) {
+    this->*instruction += count;
+    if (accumulator == Accumulator::kFp16) mma_fp16acc += count;
+  }
+
   Counters& operator+=(const Counters& other);
   Counters& operator-=(const Counters& other);
   bool operator==(const Counters&) const = default;
@@ -40,12 +49,12 @@ struct Counters {
 
 inline constexpr std::array<std::uint64_t Counters::*, 20> kCounterFields = {
     &Counters::mma_m8n8k4,
+    &Counters::mma_m16n8k16,
     &Counters::mma_fp16acc,
     &Counters::mufu,
     &Counters::half_conversions,
     &Counters::half_widenings,
     &Counters::fma,
-    &Counters::ballots,
     &Counters::shuffles,
     &Counters::barriers,
     &Counters::shared_loads,

@@ -1,0 +1,19 @@
+// What a kernel may ask of the compiler. None of it changes a result: it only persuades ptxas to
+// compute again what it would keep in registers, or spill, around a loop. Every Machine has these
+// members beside those of machine.h: GpuMachine from GpuCodegen (codegen.cuh), EmulatedMachine from
+// EmulatedCodegen (emulated/codegen.h). They belong into cursors that own addresses, not into the
+// lines of an algorithm.
+//
+//   void recompute_indices()                      what derives from thread(), lane() and warp() is
+//                                                 computed anew from here on
+//   void recompute_indices(int multiple_of_32)    the same for block() too, and even ptxas cannot
+//                                                 undo it. Pass a loop variable that is always a
+//                                                 multiple of 32, because its low five bits, which
+//                                                 only we know to be zero, are added to the
+//                                                 indices. The emulator reports any other number.
+//   T    opaque(T)                                the same pointer or 4-byte integer, but the
+//                                                 compiler no longer knows what it was computed
+//                                                 from, so it computes nothing from it beforehand
+//   Bits128 load_opaque_global(const void*)       load_global<Bits128>() for an opaque address, of
+//                                                 which the compiler cannot tell that it is global
+#pragma once
