@@ -43,20 +43,6 @@ TEST(QueriesNeededBy, AreTheAskedOnesAndAllOfAHeadWithAnAskedKey) {
   EXPECT_EQ(queries_needed_by(kProblem, rows), want);
 }
 
-TEST(FirstQueryOf, IsTheFirstThatTheMaskLetsSeeTheKey) {
-  for (const auto& [seqlen_q, seqlen_k] : {std::pair{5, 5}, {3, 7}, {7, 3}, {1, 9}}) {
-    for (const bool causal : {false, true}) {
-      const Problem problem{1, 1, seqlen_q, seqlen_k, 2, MaskSpec::causal_if(causal)};
-      for (int key = 0; key < seqlen_k; ++key) {
-        const int first = first_query_of(problem, key);
-        for (int query = 0; query < seqlen_q; ++query) {
-          EXPECT_EQ(problem.key_mask().sees(query, key), query >= first);
-        }
-      }
-    }
-  }
-}
-
 TEST(ForEachRun, VisitsEveryRowOfBothKinds) {
   std::atomic<int> queries = 0, keys = 0;
   struct Visit {
