@@ -77,14 +77,12 @@ class PeerDevice : public Device {
   std::vector<Contender> contenders_;
 };
 
-CaseRecord run(Behaviour behave, float dropout_p, Log& log, const MaskSpec& mask = MaskSpec::full(),
-               RunSettings settings = {}) {
+CaseRecord run(Behaviour behave, float dropout_p, Log& log) {
   PeerDevice device(std::move(behave), log);
   Problem problem;
   problem.seqlen_q = problem.seqlen_k = 16;
   problem.dropout_p = dropout_p;
-  problem.mask = mask;
-  return CaseRunner(device, std::move(settings)).run({"peer", Pass::kForward, problem});
+  return CaseRunner(device, {}).run({"peer", Pass::kForward, problem});
 }
 
 bool has_warning(const CaseRecord& record, const std::string& code) {
@@ -129,28 +127,6 @@ TEST(CaseRunnerPeer, IsJudgedByTheProblemItselfWhereNothingIsDropped) {
   EXPECT_EQ(log.run, (std::vector<float>{0.0f}));
   EXPECT_EQ(log.timed, (std::vector<float>{0.0f}));
   EXPECT_FALSE(has_warning(record, "W-OWN-DROPOUT-MASK"));
-}
-
-TEST(CaseRunnerPeer, IsTimedWhereItsWindowIsTheAskedOne) {
-  Log log;
-  const CaseRecord record =
-      run([](const Problem&, RunOutcome&) {}, 0.25f, log, MaskSpec::window(5));
-  EXPECT_EQ(record.status, Status::kOk);
-  EXPECT_EQ(log.timed, (std::vector<float>{0.25f}));
-}
-
-TEST(CaseRunnerPeer, IsIncorrectWhereItsWindowIsInDoubt) {
-  Log log;
-  RunSettings settings;
-  settings.tolerance.floor = 100.0;  // under which every window agrees
-  const CaseRecord record =
-      run([](const Problem&, RunOutcome&) {}, 0.25f, log, MaskSpec::window(5), settings);
-  EXPECT_EQ(record.status, Status::kIncorrect);
-  ASSERT_TRUE(record.reason);
-  EXPECT_EQ(record.reason->message,
-            "the output agrees with window:5 and with window:4: the check cannot tell which it "
-            "has");
-  EXPECT_TRUE(log.timed.empty());
 }
 
 TEST(CaseRunnerPeer, IsSkippedWithItsReasonWhereItDeclines) {

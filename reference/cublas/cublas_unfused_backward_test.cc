@@ -76,7 +76,7 @@ TEST_F(CublasUnfusedBackwardTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
 }
 
 // Only the last rounding, of the gradients to fp16, is left: at most 2^-11 relative.
-TEST_F(CublasUnfusedBackwardTest, Fp32IsExactButForTheRoundingOfGradients) {
+TEST_F(CublasUnfusedBackwardTest, Fp32IsExactButForTheLastRounding) {
   expect_close(UnfusedPrecision::kFp32, 0x1p-11, 1e-5);
 }
 

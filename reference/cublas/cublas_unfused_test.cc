@@ -55,7 +55,7 @@ TEST_F(CublasUnfusedTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
 }
 
 // Only the last rounding, of O to fp16, is left: at most 2^-11 relative.
-TEST_F(CublasUnfusedTest, Fp32IsExactButForTheRoundingOfO) {
+TEST_F(CublasUnfusedTest, Fp32IsExactButForTheLastRounding) {
   for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp32);
     EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
@@ -124,7 +124,7 @@ TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
   }
 }
 
-TEST_F(CublasUnfusedTest, AWorkspaceLargerThanTheDeviceIsAnException) {
+TEST_F(CublasUnfusedTest, AWorkspaceThatDoesNotFitThrows) {
   Problem problem;
   problem.heads = 64;
   problem.seqlen_q = problem.seqlen_k = 1 << 17;  // S alone is 2 TiB

@@ -27,7 +27,7 @@ TEST(CudnnApi, SpellsAVersionAsNvidiaDoes) {
 
 TEST(CudnnApi, LetsSuccessPass) { EXPECT_NO_THROW(check(fake_api(), 0, "cudnnCreate")); }
 
-TEST(CudnnApi, TellsAProblemThatIsNotSupportedFromAFailure) {
+TEST(CudnnApi, TellsWhatIsDeclinedFromAFailure) {
   EXPECT_THROW(check(fake_api(), 3000, "cudnnBackendFinalize"), UnsupportedError);
   EXPECT_THROW(check(fake_api(), 3011, "cudnnBackendFinalize"), UnsupportedError);
   try {

@@ -11,7 +11,7 @@ namespace {
 constexpr Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4,
                            /*head_dim=*/2};
 
-TEST(GradientRows, AreAllQueriesAndAllKeysOrASampleOfEach) {
+TEST(GradientRows, AreAllRowsOrASampleOfThem) {
   const GradientRows all = all_gradient_rows(kProblem);
   EXPECT_EQ(all.dq.size(), 30u);
   EXPECT_EQ(all.dkv.size(), 24u);
@@ -36,7 +36,7 @@ TEST(GatherGradients, TakesRowsOutOfTheInterleavedLayout) {
   EXPECT_THROW(gather_gradients(kProblem, {dk, dk, dv}, {}), std::invalid_argument);
 }
 
-TEST(QueriesNeededBy, AreTheAskedOnesAndAllOfAHeadWithAnAskedKey) {
+TEST(QueriesNeededBy, AreAllOfAHeadWithAnAskedKey) {
   const GradientRows rows = {{{0, 1, 4}, {1, 0, 2}, {1, 2, 0}}, {{1, 0, 0}, {1, 0, 3}}};
   const std::vector<QueryRow> want = {{0, 1, 4}, {1, 0, 0}, {1, 0, 1}, {1, 0, 2},
                                       {1, 0, 3}, {1, 0, 4}, {1, 2, 0}};

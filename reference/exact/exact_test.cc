@@ -70,7 +70,7 @@ TEST(Exact, CausalSquareByHand) {
   expect_near(rows.lse, {std::log(3.0), std::log(4.0)});
 }
 
-TEST(Exact, CausalWithMoreKeysAlignsToTheBottomRight) {
+TEST(Exact, CausalAlignsToTheBottomRight) {
   // Two queries (1 0), (1 0) on three keys (1 0), (0 1), (1 0): weights 3 1 3.
   // Row 0 sees keys 0 and 1: O = (3 * 8 + 1 * 16) / 4 = 10, and 0; LSE = ln 4.
   // Row 1 sees all: O = (3 * 8 + 1 * 16 + 3 * 10) / 7 = 10, and 3 * 7 / 7 = 3; LSE = ln 7.
@@ -82,7 +82,7 @@ TEST(Exact, CausalWithMoreKeysAlignsToTheBottomRight) {
   expect_near(rows.lse, {std::log(4.0), std::log(7.0)});
 }
 
-TEST(Exact, RowsWithoutAKeyAreZeroAndMinusInfinity) {
+TEST(Exact, RowsWithoutAKeyAreEmpty) {
   // Three queries on two keys: row 0 sees none, row 1 key 0, row 2 both.
   Problem problem = weights_of_three(3, 2);
   problem.mask = MaskSpec::causal_if(true);
@@ -224,7 +224,7 @@ TEST(Exact, DropoutTakesWeightsAwayAndScalesTheOthers) {
   expect_near(rows.lse, std::vector<double>(64, std::log(4.0)));
 }
 
-TEST(Exact, AddingAConstantToAllScoresShiftsOnlyLse) {
+TEST(Exact, AConstantInAllScoresShiftsLse) {
   // q = (x 1), k = (y c): s = x y + c.
   Problem problem = weights_of_three(1, 3);
   problem.softmax_scale = 1.0f;
@@ -247,7 +247,7 @@ TEST(Exact, LargeScoresDoNotOverflow) {
   EXPECT_EQ(rows.lse[0], large * large);
 }
 
-TEST(Exact, DefaultScaleIsOneOverTheRootOfHeadDim) {
+TEST(Exact, DefaultScaleIsTheRootOfHeadDim) {
   // head_dim 4, q = k = (1 1 1 1): s = 4 / sqrt(4) = 2, and LSE of one key is its score.
   Problem problem;
   problem.head_dim = 4;
@@ -291,7 +291,7 @@ TEST(Exact, EveryHeadIsAProblemOfItsOwn) {
   }
 }
 
-TEST(RoundedForward, HasTheAskedRowsInPlaceAndZerosElsewhere) {
+TEST(RoundedForward, HasTheAskedRowsInPlace) {
   const Problem problem{.batch = 2, .heads = 2, .seqlen_q = 3, .seqlen_k = 4, .head_dim = 64};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 1);
   const std::vector<QueryRow> rows = {{0, 1, 2}, {1, 0, 0}};

@@ -141,7 +141,7 @@ TEST(DropoutMaskHash, DependsOnSeedProbabilityAndRows) {
   EXPECT_NE(summarize_dropout_mask(problem, rows).hash, hash);
 }
 
-TEST(FillKeepMask, OfAQueryFromAnyKeyIsThatPart) {
+TEST(FillKeepMask, OfAQueryBeginsAtAnyKey) {
   const Problem problem{2, 3, 10, 300, 64, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/5};
   std::vector<std::uint8_t> whole(300);
   fill_keep_mask(problem, QueryRow{1, 2, 7}, 0, whole);
@@ -154,7 +154,7 @@ TEST(FillKeepMask, OfAQueryFromAnyKeyIsThatPart) {
   }
 }
 
-TEST(FillKeepMask, OfAKeyIsTheColumnOfTheQueriesMasks) {
+TEST(FillKeepMask, OfAKeyIsAColumn) {
   Problem problem{2, 3, 100, 90, 64, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/5};
   std::vector<std::uint8_t> row(90), column(80);
   for (const float dropout_p : {0.0f, 0.3f}) {

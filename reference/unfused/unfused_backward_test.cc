@@ -78,7 +78,7 @@ TEST(UnfusedBackward, TwoQueriesOfTwoKeysByHand) {
 
 // A few roundings of 2^-11 relative, of scores up to 8 half a place of which is 2^-9; dS loses to
 // cancellation besides.
-TEST(UnfusedBackward, IsAsCloseToExactAsFp16IntermediatesAllow) {
+TEST(UnfusedBackward, IsAsCloseAsFp16IntermediatesAllow) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}, {1, 70}}) {
     for (const bool causal : {false, true}) {
       for (const float dropout_p : {0.0f, 0.17f}) {
@@ -133,7 +133,7 @@ TEST(UnfusedBackward, AQueryWithoutAKeyMakesNoNan) {
   }
 }
 
-TEST(UnfusedBackward, ARowIsTheSameAloneAndAmongOthers) {
+TEST(UnfusedBackward, ARowAloneIsThatAmongOthers) {
   const Case of({2, 3, 70, 90, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
   for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
     const HalfGradients all =

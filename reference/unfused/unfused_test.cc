@@ -46,7 +46,7 @@ TEST(Unfused, TwoQueriesOfTwoKeysByHand) {
   EXPECT_LE(std::abs(rows.lse[0] - std::log(4.0f)), 4e-4f);
 }
 
-TEST(Unfused, IsAsCloseToExactAsFp16IntermediatesAllow) {
+TEST(Unfused, IsAsCloseAsFp16IntermediatesAllow) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}, {1, 1}}) {
     for (const MaskSpec& mask : kTestMasks) {
       for (const float dropout_p : {0.0f, 0.17f}) {
@@ -105,7 +105,7 @@ TEST(Unfused, FullyMaskedRowsAreZeroAndMinusInfinity) {
   EXPECT_TRUE(std::isfinite(unfused.lse[2]));
 }
 
-TEST(Unfused, ARowIsTheSameAloneAndAmongOthers) {
+TEST(Unfused, ARowAloneIsThatAmongOthers) {
   const Problem problem = problem_of(100, 90, MaskSpec::window(33), 0.1f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const ForwardInputs inputs = owned.view();
