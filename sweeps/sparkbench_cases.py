@@ -1,5 +1,5 @@
-"""The cases of a sweep of peers, read from `sparkbench sweep --dry-run --json -`: whatever its flags
-and presets say, its ids, FLOPs and bytes are sparkbench's own."""
+"""The cases of a sweep of peers, read from `sparkbench sweep --dry-run --json -`: its grid, its
+presets, ids, FLOPs and bytes are sparkbench's own."""
 
 import fnmatch
 import json

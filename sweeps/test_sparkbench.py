@@ -13,7 +13,8 @@ PRODUCTS = {"fwd": 2, "bwd": 5, "fwd+bwd": 7}
 def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     batch, heads = int(flags.batch), int(flags.heads)
     pairs = batch * heads * seqlen * seqlen_k
-    io_bytes = 2 * batch * heads * head_dim * (2 * seqlen + 2 * seqlen_k) + 4 * batch * heads * seqlen
+    tensors = 2 * (2 * seqlen + 2 * seqlen_k) * head_dim
+    io_bytes = batch * heads * (tensors + 4 * seqlen)
     case_id = (
         f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}/{mask}"
         f"/p{dropout_p:g}"
@@ -43,8 +44,8 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
         "memory_bytes": {
             "io": io_bytes, "workspace": 0, "peak": None, "predicted": io_bytes, "unfused": None,
         },
-        "repro": f"sparkbench sweep --device emulated-v100 --kernel unfused-fp16 --pass {direction} "
-        f"--mask {mask} --headdim {head_dim} --seqlen {seqlen} --seed {flags.seed}",
+        "repro": "sparkbench sweep --device emulated-v100 --kernel unfused-fp16 --pass "
+        f"{direction} --mask {mask} --headdim {head_dim} --seqlen {seqlen} --seed {flags.seed}",
     }  # fmt: skip
 
 

@@ -1,5 +1,6 @@
-"""What torch_peers.py does without PyTorch: cases, masks, calls, records, errors. Its cases are those
-of test_sparkbench.py, but in one test, which asks the program that was built.
+"""What torch_peers.py does without PyTorch: cases, masks, calls, records, errors.
+
+Its cases are those of test_sparkbench.py, but in one test, which asks the program that was built.
 
 Records are validated with jsonschema where it is installed, else by their fields' names.
 """
@@ -31,7 +32,8 @@ METRICS = ("max_abs", "mean_abs", "rmse", "rel_l1", "rel_l2", "mean_rel", "max_r
 
 
 def cases_of(*flags):
-    arguments, others = torch_peers.make_parser().parse_known_args(["--sparkbench", STAND_IN, *flags])
+    flags = ["--sparkbench", STAND_IN, *flags]
+    arguments, others = torch_peers.make_parser().parse_known_args(flags)
     return sparkbench_cases.plan_cases(arguments, others, list(peer_attention.BACKENDS))
 
 
@@ -230,17 +232,16 @@ class Calls(unittest.TestCase):
         passes = peer_attention.passes_of(torch, case_of(kernel, mask, *flags), 0.25)
         o = passes.forward([FakeTensor(name) for name in "qkv"])
         self.assertEqual(o.name, "o")
-        self.assertEqual([x.name for x in passes.backward(FakeTensor("do"))], ["o", "lse'", "state'"])
+        gradients = [x.name for x in passes.backward(FakeTensor("do"))]
+        self.assertEqual(gradients, ["o", "lse'", "state'"])
         return torch.calls
 
     def test_flash_counts_offsets(self):
         forward, backward = self.calls_of("torch-flash", "window:5")
         options = {"scale": 0.125, "window_size_left": 4, "window_size_right": 0}
         inputs = ["q'", "k'", "v'"]
-        self.assertEqual(
-            forward,
-            ("_flash_attention_forward", [*inputs, None, None, 64, 64, 0.25, False, False], options),
-        )
+        taken = [*inputs, None, None, 64, 64, 0.25, False, False]
+        self.assertEqual(forward, ("_flash_attention_forward", taken, options))
         saved = ["o'", "lse", None, None, 64, 64, 0.25, False, "state", "unused"]
         self.assertEqual(backward, ("_flash_attention_backward", ["do'", *inputs, *saved], options))
         (_, _, band), _ = self.calls_of("torch-flash", "band:3:1")
@@ -356,7 +357,7 @@ class Records(unittest.TestCase):
         never_settled = 50 * drifting + [2.0] * 900
         self.assertEqual(peer_record.why_stop(never_settled, 9.0, arguments), "samples")
 
-    def test_the_median_s_error_is_a_normal_one_s(self):
+    def test_the_median_s_error_is_a_normal_s(self):
         samples = [1.0, 2.0, 3.0, 4.0, 5.0]  # quartiles 2 and 4
         want = math.sqrt(math.pi / 2) * 2 / 1.3489795 / math.sqrt(5) / 3
         self.assertAlmostEqual(peer_record.relative_median_error(samples), want)

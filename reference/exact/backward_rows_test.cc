@@ -36,7 +36,7 @@ TEST(GatherGradients, TakesRowsOutOfTheInterleavedLayout) {
   EXPECT_THROW(gather_gradients(kProblem, {dk, dk, dv}, {}), std::invalid_argument);
 }
 
-TEST(QueriesNeededBy, AreAllOfAHeadWithAnAskedKey) {
+TEST(QueriesNeededBy, AreAllOfAnAskedKeysHead) {
   const GradientRows rows = {{{0, 1, 4}, {1, 0, 2}, {1, 2, 0}}, {{1, 0, 0}, {1, 0, 3}}};
   const std::vector<QueryRow> want = {{0, 1, 4}, {1, 0, 0}, {1, 0, 1}, {1, 0, 2},
                                       {1, 0, 3}, {1, 0, 4}, {1, 2, 0}};
