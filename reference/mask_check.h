@@ -11,9 +11,9 @@
 #include <vector>
 
 #include "reference/error_metrics.h"
-#include "reference/exact/backward_rows.h"
-#include "reference/exact/forward_rows.h"
 #include "reference/gradient_errors.h"
+#include "reference/tensors/backward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "reference/exact/wide_head.h"
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
-#include "reference/unfused/wide_head.h"
 
 namespace sparkbench {
 namespace {

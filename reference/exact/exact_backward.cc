@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "reference/exact/exact.h"
+#include "reference/exact/wide_head.h"
 #include "reference/inputs/dropout_mask.h"
-#include "reference/unfused/wide_head.h"
 
 namespace sparkbench {
 namespace {

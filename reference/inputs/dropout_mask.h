@@ -5,7 +5,7 @@
 #include <span>
 
 #include "kernels/attention.h"
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 

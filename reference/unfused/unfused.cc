@@ -5,7 +5,7 @@
 
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
-#include "reference/tensors/head_matrix.h"
+#include "reference/unfused/head_matrix.h"
 #include "reference/unfused/unfused_softmax.h"
 
 namespace sparkbench {

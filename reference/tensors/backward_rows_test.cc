@@ -1,4 +1,4 @@
-#include "reference/exact/backward_rows.h"
+#include "reference/tensors/backward_rows.h"
 
 #include <gtest/gtest.h>
 

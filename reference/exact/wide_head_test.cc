@@ -1,4 +1,4 @@
-#include "reference/unfused/wide_head.h"
+#include "reference/exact/wide_head.h"
 
 #include <gtest/gtest.h>
 
