@@ -6,7 +6,7 @@
 #include <string>
 
 #include "reference/exact/exact.h"
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 

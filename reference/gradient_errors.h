@@ -5,7 +5,7 @@
 #include <string>
 
 #include "reference/error_metrics.h"
-#include "reference/exact/backward_rows.h"
+#include "reference/tensors/backward_rows.h"
 
 namespace sparkbench {
 

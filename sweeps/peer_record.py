@@ -5,7 +5,6 @@ import json
 import math
 import os
 import platform
-import shlex
 import statistics
 
 MAX_SAMPLES = 1000
@@ -14,6 +13,10 @@ MAX_SECONDS = 10.0
 BLOCK_SAMPLES = 10  # whose median the stop rule asks to repeat
 LEAST_BLOCKS = 5
 NORMAL_QUARTILE_RANGE = 1.3489795  # third quartile - first, of a standard normal distribution
+FLOP_CONVENTION = (  # sweeps/work.h
+    "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
+    "fwd; fwd+bwd: 3.5 times fwd"
+)
 MASK_WARNING = {
     "code": "W-OWN-DROPOUT-MASK",
     "message": "the kernel draws a dropout mask of its own: its errors are those of the same "
@@ -102,27 +105,17 @@ def finite(value):
     return value if math.isfinite(value) else None
 
 
-def begin_case(case, position, seed, method):
-    """What is known of case `position` of the sweep before it is run."""
+def begin_case(case, position, method):
+    """What is known of case `position` of the sweep before it is run. PyTorch applies dropout_p as
+    it is."""
+    seed = case.problem["seed"]
     return {
         "id": case.id,
         "config_hash": fnv1a(f"{case.id}\nseed={seed}\n{json.dumps(method, sort_keys=True)}"),
         "kernel": case.kernel,
         "role": "reference" if case.kernel == "torch-math" else "fused",
         "accumulator": "fp32",
-        "problem": {
-            "pass": case.direction,
-            "batch": case.batch,
-            "heads": case.heads,
-            "seqlen_q": case.seqlen,
-            "seqlen_k": case.seqlen,
-            "head_dim": case.head_dim,
-            "causal": case.causal,
-            "dropout_p": case.dropout_p,
-            "dropout_p_applied": case.dropout_p,
-            "scale": 1 / math.sqrt(case.head_dim),
-            "seed": seed,
-        },
+        "problem": {**case.problem, "dropout_p_applied": case.problem["dropout_p"]},
         "status": "ok",
         "reason": None,
         "valid": True,
@@ -131,8 +124,8 @@ def begin_case(case, position, seed, method):
         "noise": None,
         "sampling": None,
         "clock_mhz": None,
-        "flops": case.flops,
-        "bytes": case.moved_bytes,
+        "flops": case.planned["flops"],
+        "bytes": case.planned["bytes"],
         "tflops": None,
         "gbps": None,
         "peak_fraction": None,
@@ -142,20 +135,13 @@ def begin_case(case, position, seed, method):
         "emulation": None,
         "bound": None,
         "speedup": None,
-        "repro": repro_line(case, seed),
+        "repro": case.repro,
         "device": "cuda:0",
         "position": position,
         "elapsed_s": None,
-        "input": "normal",
-        "input_scale": 1,
+        "input": case.planned["input"],
+        "input_scale": case.planned["input_scale"],
     }
-
-
-def repro_line(case, seed):
-    words = ["sweeps/torch_peers.py", "--kernel", case.kernel, "--pass", case.direction]
-    words += ["--causal", str(case.causal).lower(), "--dropout", f"{case.dropout_p:g}"]
-    words += ["--seed", str(seed), "--headdim", str(case.head_dim), "--seqlen", str(case.seqlen)]
-    return shlex.join(words + ["--batch", str(case.batch), "--heads", str(case.heads)])
 
 
 def add_accuracy(record, accuracy, why_incorrect):

@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "harness/cases/outcome_record.h"
+#include "reference/mask_check.h"
 
 namespace sparkbench {
 namespace {
@@ -12,6 +13,11 @@ constexpr Tolerance kReferenceTolerance{.ratio = 0.0, .floor = 0x1p-8};
 
 /// A chain of three more products and a softmax gradient, each rounded to fp16.
 constexpr Tolerance kReferenceGradientTolerance{.ratio = 0.0, .floor = 0x1p-7};
+
+/// A vendor's kernel counts a window's keys in its own way.
+bool has_own_mask(const Contender& contender) {
+  return contender.kind() == ContenderKind::kVendorKernel;
+}
 
 }  // namespace
 
@@ -24,9 +30,14 @@ std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutc
   record.accuracy->lse_max_abs = error.lse_max_abs;
   record.accuracy->worst_index = worst_position(data.plan().rows, error, data.problem());
   add_mask_and_repeatability(data.dropout_mask(), outcome, *record.accuracy);
-  return judged.contender.role() == Role::kReference
-             ? why_incorrect(error, ErrorMetrics{}, kReferenceTolerance)
-             : why_incorrect(error, unfused, judged.tolerance);
+  if (judged.contender.role() == Role::kReference) {
+    return why_incorrect(error, ErrorMetrics{}, kReferenceTolerance);
+  }
+  const auto why = [&](const ErrorMetrics& of) {
+    return why_incorrect(of, unfused, judged.tolerance);
+  };
+  if (!has_own_mask(judged.contender) || !why(error).empty()) return why(error);
+  return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, outcome.rows, why);
 }
 
 std::string judge_backward(const Judged& judged, ProblemData& data, GradientData& gradients,
@@ -45,9 +56,14 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
     add_mask_and_repeatability(data.dropout_mask(), outcome, *gradient);
   }
   record.gradient_accuracy = std::move(accuracy);
-  return judged.contender.role() == Role::kReference
-             ? why_incorrect(error, GradientErrors{}, kReferenceGradientTolerance)
-             : why_incorrect(error, unfused, judged.tolerance);
+  if (judged.contender.role() == Role::kReference) {
+    return why_incorrect(error, GradientErrors{}, kReferenceGradientTolerance);
+  }
+  const auto why = [&](const GradientErrors& of) {
+    return why_incorrect(of, unfused, judged.tolerance);
+  };
+  if (!has_own_mask(judged.contender) || !why(error).empty()) return why(error);
+  return why_mask_in_doubt(data.problem(), gradients.inputs(), rows, outcome.gradients, why);
 }
 
 }  // namespace sparkbench

@@ -14,7 +14,8 @@ struct Judged {
 };
 
 /// Puts the errors of O and LSE into the record. Returns why they are too large; empty when they
-/// are not. A reference is measured by itself, a kernel by the unfused computation.
+/// are not. A reference is measured by itself, a kernel by the unfused computation. A vendor's
+/// kernel must besides be told from masks that are a key off (reference/mask_check.h).
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record);
 

@@ -7,8 +7,8 @@
 
 #include "kernels/attention.h"
 #include "kernels/sample.h"
-#include "reference/exact/backward_rows.h"
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/backward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 

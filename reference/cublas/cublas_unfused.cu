@@ -16,8 +16,27 @@ std::size_t round_up(std::size_t value, std::size_t multiple) {
   return (value + multiple - 1) / multiple * multiple;
 }
 
-const __half* halves(const Half* tensor) { return reinterpret_cast<const __half*>(tensor); }
-__half* halves(Half* tensor) { return reinterpret_cast<__half*>(tensor); }
+TensorView<const __half> halves(const TensorView<const Half>& tensor) {
+  return {reinterpret_cast<const __half*>(tensor.data), tensor.batch_stride, tensor.seqlen_stride,
+          tensor.head_stride};
+}
+TensorView<__half> halves(const TensorView<Half>& tensor) {
+  return {reinterpret_cast<__half*>(tensor.data), tensor.batch_stride, tensor.seqlen_stride,
+          tensor.head_stride};
+}
+
+CopyExtents query_extents(const Problem& problem) {
+  return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
+}
+CopyExtents key_extents(const Problem& problem) {
+  return {problem.batch, problem.seqlen_k, problem.heads, problem.head_dim};
+}
+
+/// A contiguous fp32 copy of a tensor, in the workspace.
+TensorView<float> wide_view(const CopyExtents& extents, float* data) {
+  return contiguous_view(data, extents.seqlen, extents.heads, extents.head_dim);
+}
+TensorView<const float> read_only(const TensorView<float>& tensor) { return tensor; }
 
 /// Byte offsets of the parts of the workspace.
 struct Layout {
@@ -110,24 +129,26 @@ const float* CublasUnfused::o_fp32() const {
 
 void CublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t stream) {
   const Layout layout(problem_, precision_, pass_);
-  const UnfusedInputs<__half> inputs = {halves(tensors.q.data), halves(tensors.k.data),
-                                        halves(tensors.v.data)};
+  const UnfusedInputs<__half> inputs = {halves(tensors.q), halves(tensors.k), halves(tensors.v)};
   has_forward_ = true;
   if (precision_ == UnfusedPrecision::kFp16) {
     const auto workspace = workspace_of<__half>(layout, workspace_.get());
     const UnfusedChain<__half> chain(problem_, workspace, handle_on(stream), stream);
-    chain.forward(inputs, halves(tensors.o.data), tensors.lse);
+    chain.forward(inputs, halves(tensors.o), tensors.lse);
     return;
   }
-  float *const q = part<float>(layout.q), *const k = part<float>(layout.k),
-               *const v = part<float>(layout.v), *const o = part<float>(layout.o);
-  copy_precision(inputs.q, q, problem_.q_elements(), stream);
-  copy_precision(inputs.k, k, problem_.k_elements(), stream);
-  copy_precision(inputs.v, v, problem_.k_elements(), stream);
+  const CopyExtents queries = query_extents(problem_), keys = key_extents(problem_);
+  const auto q = wide_view(queries, part<float>(layout.q));
+  const auto k = wide_view(keys, part<float>(layout.k));
+  const auto v = wide_view(keys, part<float>(layout.v));
+  const auto o = wide_view(queries, part<float>(layout.o));
+  copy_precision(inputs.q, q, queries, stream);
+  copy_precision(inputs.k, k, keys, stream);
+  copy_precision(inputs.v, v, keys, stream);
   const auto workspace = workspace_of<float>(layout, workspace_.get());
   const UnfusedChain<float> chain(problem_, workspace, handle_on(stream), stream);
   chain.forward({q, k, v}, o, tensors.lse);
-  copy_precision(o, halves(tensors.o.data), problem_.q_elements(), stream);
+  copy_precision(read_only(o), halves(tensors.o), queries, stream);
 }
 
 void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream) {
@@ -138,22 +159,25 @@ void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream
   if (precision_ == UnfusedPrecision::kFp16) {
     const auto workspace = workspace_of<__half>(layout, workspace_.get());
     const UnfusedChain<__half> chain(problem_, workspace, handle_on(stream), stream);
-    chain.backward({halves(tensors.q.data), halves(tensors.k.data), halves(tensors.v.data)},
-                   halves(tensors.d_o.data),
-                   {halves(tensors.dq.data), halves(tensors.dk.data), halves(tensors.dv.data)});
+    chain.backward({halves(tensors.q), halves(tensors.k), halves(tensors.v)}, halves(tensors.d_o),
+                   {halves(tensors.dq), halves(tensors.dk), halves(tensors.dv)});
     return;
   }
-  const UnfusedInputs<float> inputs = {part<float>(layout.q), part<float>(layout.k),
-                                       part<float>(layout.v)};  // widened by the forward
-  const UnfusedGradients<float> gradients = {part<float>(layout.dq), part<float>(layout.dk),
-                                             part<float>(layout.dv)};
-  copy_precision(halves(tensors.d_o.data), part<float>(layout.d_o), problem_.q_elements(), stream);
+  const CopyExtents queries = query_extents(problem_), keys = key_extents(problem_);
+  const UnfusedInputs<float> inputs = {wide_view(queries, part<float>(layout.q)),
+                                       wide_view(keys, part<float>(layout.k)),
+                                       wide_view(keys, part<float>(layout.v))};  // by the forward
+  const UnfusedGradients<float> gradients = {wide_view(queries, part<float>(layout.dq)),
+                                             wide_view(keys, part<float>(layout.dk)),
+                                             wide_view(keys, part<float>(layout.dv))};
+  const auto d_o = wide_view(queries, part<float>(layout.d_o));
+  copy_precision(halves(tensors.d_o), d_o, queries, stream);
   const auto workspace = workspace_of<float>(layout, workspace_.get());
   const UnfusedChain<float> chain(problem_, workspace, handle_on(stream), stream);
-  chain.backward(inputs, part<float>(layout.d_o), gradients);
-  copy_precision(gradients.dq, halves(tensors.dq.data), problem_.q_elements(), stream);
-  copy_precision(gradients.dk, halves(tensors.dk.data), problem_.k_elements(), stream);
-  copy_precision(gradients.dv, halves(tensors.dv.data), problem_.k_elements(), stream);
+  chain.backward(inputs, d_o, gradients);
+  copy_precision(read_only(gradients.dq), halves(tensors.dq), queries, stream);
+  copy_precision(read_only(gradients.dk), halves(tensors.dk), keys, stream);
+  copy_precision(read_only(gradients.dv), halves(tensors.dv), keys, stream);
 }
 
 }  // namespace sparkbench

@@ -5,8 +5,10 @@
 //   cublas-fp16  S, P, O and gradients in fp16: what frameworks run when they do not fuse. The
 //                timed baseline.
 //   cublas-fp32  q, k, v, d_o widened; all else in fp32 without TF32: a check of high precision.
-// S [batch, heads, seqlen_q, seqlen_k] is overwritten by dropout(P), its rows padded to 16 bytes. A
-// training step also keeps P where dropout changes it, and has a third matrix for dP and dS.
+// Tensors are read and written in place by their strides, of which cublas-fp32 makes contiguous
+// copies. S [batch, heads, seqlen_q, seqlen_k] is overwritten by dropout(P), its rows padded to 16
+// bytes. A training step also keeps P where dropout changes it, and has a third matrix for dP and
+// dS.
 #pragma once
 
 #include <cuda_runtime_api.h>

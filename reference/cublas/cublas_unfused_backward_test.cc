@@ -7,6 +7,7 @@
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_device_tensor.h"
 
 namespace sparkbench {
 namespace {
@@ -70,18 +71,18 @@ class CublasUnfusedBackwardTest : public CublasTest {
 };
 
 // A few roundings of 2^-11 relative; scores up to 8 are half a place, 2^-9, off, and dP more.
-TEST_F(CublasUnfusedBackwardTest, Fp16IsAsCloseToExactAsFp16IntermediatesAllow) {
+TEST_F(CublasUnfusedBackwardTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
   expect_close(UnfusedPrecision::kFp16, 0x1p-8, 1e-6);
 }
 
 // Only the last rounding, of the gradients to fp16, is left: at most 2^-11 relative.
-TEST_F(CublasUnfusedBackwardTest, Fp32IsExactButForTheRoundingOfGradients) {
+TEST_F(CublasUnfusedBackwardTest, Fp32IsExactButForTheLastRounding) {
   expect_close(UnfusedPrecision::kFp32, 0x1p-11, 1e-5);
 }
 
 TEST_F(CublasUnfusedBackwardTest, RepeatedAfterOneForwardGivesTheSameBits) {
   for (const UnfusedPrecision precision : {UnfusedPrecision::kFp16, UnfusedPrecision::kFp32}) {
-    TrainingStep step({2, 3, 127, 200, 64, true, 0.1f, 0.0f, /*seed=*/77}, precision);
+    TrainingStep step({2, 3, 127, 200, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/77}, precision);
     step.forward();
     step.backward();
     const HalfGradients first = step.gradients();
@@ -93,6 +94,40 @@ TEST_F(CublasUnfusedBackwardTest, RepeatedAfterOneForwardGivesTheSameBits) {
     for (std::size_t i = 0; i < first.dk.size(); ++i) {
       ASSERT_EQ(first.dk[i].bits, second.dk[i].bits);
       ASSERT_EQ(first.dv[i].bits, second.dv[i].bits);
+    }
+  }
+}
+
+TEST_F(CublasUnfusedBackwardTest, ReadsAndWritesEveryLayoutInPlace) {
+  const Problem problem{2, 3, 65, 127, 64, MaskSpec::band(20, 5), 0.1f, 0.0f, /*seed=*/77};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const std::vector<Half> d_out = make_gradient_input(problem, Distribution::kNormal, 4);
+  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+  const GradientRows rows = all_gradient_rows(problem);
+  const auto exact = exact_backward(problem, {inputs.q, inputs.k, inputs.v, d_out}, rows);
+  for (const auto precision : {UnfusedPrecision::kFp16, UnfusedPrecision::kFp32}) {
+    for (const TestLayout layout : kTestLayouts) {
+      const DeviceTensor q(LaidOutTensor(inputs.q, queries, layout));
+      const DeviceTensor k(LaidOutTensor(inputs.k, keys, layout));
+      const DeviceTensor v(LaidOutTensor(inputs.v, keys, layout));
+      const DeviceTensor d_o(LaidOutTensor(d_out, queries, layout));
+      const DeviceTensor o(LaidOutTensor(queries, layout)), dq(LaidOutTensor(queries, layout));
+      const DeviceTensor dk(LaidOutTensor(keys, layout)), dv(LaidOutTensor(keys, layout));
+      DeviceVector<float> lse(problem.lse_elements());
+      CublasUnfused unfused(problem, precision, Pass::kBackward);
+      unfused.forward({q.view(), k.view(), v.view(), o.view(), lse.data()}, nullptr);
+      unfused.backward({q.view(), k.view(), v.view(), o.view(), d_o.view(), lse.data(), dq.view(),
+                        dk.view(), dv.view()},
+                       nullptr);
+      CUDA_CHECK(cudaDeviceSynchronize());
+      const LaidOutTensor got_dq = dq.to_host(), got_dk = dk.to_host(), got_dv = dv.to_host();
+      const HalfGradients got =
+          gather_gradients(problem, {got_dq.tensor(), got_dk.tensor(), got_dv.tensor()}, rows);
+      EXPECT_EQ(why_incorrect(gradient_errors(got, exact), {}, {.ratio = 0.0, .floor = 0x1p-8}), "")
+          << name_of(layout);
+      for (const LaidOutTensor* gradient : {&got_dq, &got_dk, &got_dv}) {
+        EXPECT_TRUE(gradient->has_untouched_gaps()) << name_of(layout);
+      }
     }
   }
 }

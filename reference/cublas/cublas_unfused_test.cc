@@ -10,6 +10,7 @@
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_device_tensor.h"
 
 namespace sparkbench {
 namespace {
@@ -44,7 +45,7 @@ class CublasUnfusedTest : public CublasTest {
 };
 
 // Errors allowed: a few roundings of 2^-11 relative; scores up to 8 are half a place, 2^-9, off.
-TEST_F(CublasUnfusedTest, Fp16IsAsCloseToExactAsFp16IntermediatesAllow) {
+TEST_F(CublasUnfusedTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
   for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp16);
     EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
@@ -54,7 +55,7 @@ TEST_F(CublasUnfusedTest, Fp16IsAsCloseToExactAsFp16IntermediatesAllow) {
 }
 
 // Only the last rounding, of O to fp16, is left: at most 2^-11 relative.
-TEST_F(CublasUnfusedTest, Fp32IsExactButForTheRoundingOfO) {
+TEST_F(CublasUnfusedTest, Fp32IsExactButForTheLastRounding) {
   for (const Problem& problem : cublas_grid()) {
     const ErrorMetrics metrics = error_of(problem, UnfusedPrecision::kFp32);
     EXPECT_EQ(metrics.nonfinite, 0u) << name_of(problem);
@@ -84,6 +85,31 @@ TEST_F(CublasUnfusedTest, SecondForwardGivesTheSameBits) {
   }
 }
 
+TEST_F(CublasUnfusedTest, ReadsAndWritesEveryLayoutInPlace) {
+  const Problem problem{2, 3, 65, 127, 64, MaskSpec::window(37), 0.1f, 0.0f, /*seed=*/77};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+  const ExactRows exact = exact_forward(problem, inputs.view(), all_rows(problem));
+  for (const auto precision : {UnfusedPrecision::kFp16, UnfusedPrecision::kFp32}) {
+    for (const TestLayout layout : kTestLayouts) {
+      const DeviceTensor q(LaidOutTensor(inputs.q, queries, layout));
+      const DeviceTensor k(LaidOutTensor(inputs.k, keys, layout));
+      const DeviceTensor v(LaidOutTensor(inputs.v, keys, layout));
+      const DeviceTensor o(LaidOutTensor(queries, layout));
+      DeviceVector<float> lse(problem.lse_elements());
+      CublasUnfused unfused(problem, precision);
+      unfused.forward({q.view(), k.view(), v.view(), o.view(), lse.data()}, nullptr);
+      CUDA_CHECK(cudaDeviceSynchronize());
+      const LaidOutTensor got = o.to_host();
+      const ForwardRows rows = gather_rows(problem, got.tensor(), lse.to_host(), all_rows(problem));
+      const ErrorMetrics metrics = error_metrics(rows, exact);
+      EXPECT_EQ(metrics.nonfinite, 0u) << name_of(layout);
+      EXPECT_LE(metrics.rel_l2, 0x1p-10) << name_of(layout);
+      EXPECT_TRUE(got.has_untouched_gaps()) << name_of(layout);
+    }
+  }
+}
+
 // More than the 65535 blocks that a grid's second and third dimension may have.
 TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
   Problem problem;
@@ -98,7 +124,7 @@ TEST_F(CublasUnfusedTest, TakesAnyNumberOfHeads) {
   }
 }
 
-TEST_F(CublasUnfusedTest, AWorkspaceLargerThanTheDeviceIsAnException) {
+TEST_F(CublasUnfusedTest, AWorkspaceThatDoesNotFitThrows) {
   Problem problem;
   problem.heads = 64;
   problem.seqlen_q = problem.seqlen_k = 1 << 17;  // S alone is 2 TiB
@@ -106,7 +132,7 @@ TEST_F(CublasUnfusedTest, AWorkspaceLargerThanTheDeviceIsAnException) {
   EXPECT_EQ(cudaGetLastError(), cudaSuccess);
 }
 
-TEST(CublasUnfusedWorkspace, IsScoresAndPointersAndCublasAndInFp32TheWidenedTensors) {
+TEST(CublasUnfusedWorkspace, IsScoresPointersCublasAndWidenedTensors) {
   Problem problem;
   problem.heads = 2;
   problem.seqlen_q = 128;
@@ -119,7 +145,7 @@ TEST(CublasUnfusedWorkspace, IsScoresAndPointersAndCublasAndInFp32TheWidenedTens
             2 * 128 * 100 * 4 + pointers + cublas_bytes + (2 * 128 + 2 * 100) * 2 * 64 * 4);
 }
 
-TEST(CublasUnfusedWorkspace, OfATrainingStepHasThreeMatricesOrTwoWithoutDropout) {
+TEST(CublasUnfusedWorkspace, OfTrainingHasAThirdMatrixForDropout) {
   Problem problem;
   problem.heads = 2;
   problem.seqlen_q = 128;

@@ -22,6 +22,8 @@ struct ScoreShape {
   std::size_t row_stride;
   KeyMask mask;
   Dropout dropout;
+
+  __device__ Range all_columns() const { return {0, mask.seqlen_k}; }
 };
 
 __device__ inline float2 load_pair(const __half* p) {
@@ -57,18 +59,21 @@ struct Slice {
   int pair;
 };
 
-/// visit(slice) for this lane's share of a row of `columns` columns.
+/// visit(slice) for this lane's share of the slices that have one of these columns.
 template <class Visit>
-__device__ void for_each_slice(int columns, Visit visit) {
-  const int slices = (columns + 63) / 64 * 4;
-  for (int i = threadIdx.x % kWarpSize; i < slices; i += kWarpSize) visit(Slice{i / 4, i % 4});
+__device__ void for_each_slice(const Range& columns, Visit visit) {
+  const int first = columns.begin / 64 * 4;
+  const int end = columns.is_empty() ? first : (columns.end + 63) / 64 * 4;
+  for (int i = first + threadIdx.x % kWarpSize; i < end; i += kWarpSize) visit(Slice{i / 4, i % 4});
 }
 
-/// visit(column) for the even columns of a slice that are below `columns`.
+/// visit(column) for the even columns of a slice of which one of {column, column + 1} is asked for.
 template <class Visit>
-__device__ void for_each_pair(const Slice& slice, int columns, Visit visit) {
+__device__ void for_each_pair(const Slice& slice, const Range& columns, Visit visit) {
   const int first = 64 * slice.group + 2 * slice.pair;
-  for (int column = first; column < min(columns, first + 64); column += 8) visit(column);
+  for (int column = first; column < min(columns.end, first + 64); column += 8) {
+    if (column + 1 >= columns.begin) visit(column);
+  }
 }
 
 /// The row of this thread's warp.
@@ -82,8 +87,8 @@ class ScoreRow {
   /// In [batch, heads, seqlen_q].
   __device__ std::size_t index() const { return index_; }
   __device__ std::size_t offset() const { return index_ * shape_.row_stride; }
-  __device__ int visible() const {
-    return shape_.mask.keys(static_cast<int>(index_ % shape_.mask.seqlen_q)).end;
+  __device__ Range visible() const {
+    return shape_.mask.keys(static_cast<int>(index_ % shape_.mask.seqlen_q));
   }
 
   /// What decides over the columns of a slice.

@@ -12,15 +12,15 @@ namespace sparkbench {
 /// Line 2, this lane's share.
 template <class T>
 __device__ float partial_delta(const ScoreRow& row, const T* p_row, const T* dp_row) {
-  const int visible = row.visible();
+  const Range visible = row.visible();
   float delta = 0.0f;
   for_each_slice(visible, [&](const Slice& slice) {
     const PhiloxBlock bytes = row.dropout_bytes_of(slice);
     for_each_pair(slice, visible, [&](int column) {
       const float2 p = load_pair(p_row + column);
       const float2 dp = load_pair(dp_row + column);
-      delta += p.x * row.dropped(dp.x, bytes, column);
-      if (column + 1 < visible) delta += p.y * row.dropped(dp.y, bytes, column + 1);
+      if (visible.contains(column)) delta += p.x * row.dropped(dp.x, bytes, column);
+      if (visible.contains(column + 1)) delta += p.y * row.dropped(dp.y, bytes, column + 1);
     });
   });
   return delta;
@@ -32,16 +32,16 @@ __global__ void __launch_bounds__(kScoreRowsThreads)
     masked_softmax_dropout_backward(ScoreShape shape, const T* p, T* dp) {
   const ScoreRow row(shape);
   if (!row.exists()) return;
-  const int visible = row.visible();
+  const Range visible = row.visible();
   const T* const p_row = p + row.offset();
   T* const dp_row = dp + row.offset();
   const float delta = warp_sum(partial_delta(row, p_row, dp_row));
-  for_each_slice(shape.seqlen_k, [&](const Slice& slice) {
+  for_each_slice(shape.all_columns(), [&](const Slice& slice) {
     const PhiloxBlock bytes = row.dropout_bytes_of(slice);
     const auto ds_of = [&](float p_at, float dp_at, int column) {
-      return column < visible ? p_at * (row.dropped(dp_at, bytes, column) - delta) : 0.0f;
+      return visible.contains(column) ? p_at * (row.dropped(dp_at, bytes, column) - delta) : 0.0f;
     };
-    for_each_pair(slice, shape.seqlen_k, [&](int column) {
+    for_each_pair(slice, shape.all_columns(), [&](int column) {
       const float2 p_pair = load_pair(p_row + column);
       const float2 dp_pair = load_pair(dp_row + column);
       store_pair(dp_row + column, make_float2(ds_of(p_pair.x, dp_pair.x, column),

@@ -44,16 +44,18 @@ class DeviceVector {
   T* data_ = nullptr;
 };
 
-/// causal x dropout x equal, cross and odd lengths x head_dim.
+/// mask x dropout x equal, cross and odd lengths x head_dim.
 inline std::vector<Problem> cublas_grid() {
   std::vector<Problem> problems;
   for (const auto& [seqlen_q, seqlen_k] :
        {std::pair{1, 1}, {64, 64}, {65, 63}, {127, 500}, {500, 127}, {1, 77}, {300, 1}}) {
     for (const int head_dim : {64, 128}) {
-      for (const bool causal : {false, true}) {
+      for (const MaskSpec& mask :
+           {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(1), MaskSpec::window(37),
+            MaskSpec::window(128), MaskSpec::band(20, 5), MaskSpec::prefix(9)}) {
         for (const float dropout_p : {0.0f, 0.1f, 0.5f}) {
-          problems.push_back({2, 3, seqlen_q, seqlen_k, head_dim, MaskSpec::causal_if(causal),
-                              dropout_p, 0.0f, /*seed=*/77});
+          problems.push_back(
+              {2, 3, seqlen_q, seqlen_k, head_dim, mask, dropout_p, 0.0f, /*seed=*/77});
         }
       }
     }
@@ -63,8 +65,7 @@ inline std::vector<Problem> cublas_grid() {
 
 inline std::string name_of(const Problem& p) {
   return "sq" + std::to_string(p.seqlen_q) + " sk" + std::to_string(p.seqlen_k) + " d" +
-         std::to_string(p.head_dim) + (p.causal ? " causal" : "") + " p" +
-         std::to_string(p.dropout_p);
+         std::to_string(p.head_dim) + " " + name_of(p.mask) + " p" + std::to_string(p.dropout_p);
 }
 
 class CublasTest : public testing::Test {

@@ -4,6 +4,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
+#include "kernels/tensors.h"
 #include "reference/cublas/cublas_matmul.cuh"
 #include "reference/cublas/head_pointers.cuh"
 #include "reference/cublas/masked_softmax.cuh"
@@ -23,12 +24,12 @@ struct UnfusedWorkspace {
 
 template <class T>
 struct UnfusedInputs {
-  const T *q, *k, *v;
+  TensorView<const T> q, k, v;
 };
 
 template <class T>
 struct UnfusedGradients {
-  T *dq, *dk, *dv;
+  TensorView<T> dq, dk, dv;
 };
 
 template <class T>
@@ -42,7 +43,7 @@ class UnfusedChain {
         stream_(stream) {}
 
   /// S = scale * Q K^T,  P = softmax(S + mask),  O = dropout(P) V
-  void forward(const UnfusedInputs<T>& inputs, T* o, float* lse) const {
+  void forward(const UnfusedInputs<T>& inputs, const TensorView<T>& o, float* lse) const {
     HeadPointers heads(problem_.batch, problem_.heads, workspace_.head_pointers);
     const auto q = queries(heads, inputs.q), k = keys(heads, inputs.k), v = keys(heads, inputs.v);
     const auto dropped_p = scores(heads, workspace_.dropped_p), output = queries(heads, o);
@@ -56,7 +57,7 @@ class UnfusedChain {
   }
 
   /// dV = dropout(P)^T dO,  dP = dO V^T,  dS,  dQ = scale * dS K,  dK = scale * dS^T Q
-  void backward(const UnfusedInputs<T>& inputs, const T* d_output,
+  void backward(const UnfusedInputs<T>& inputs, const TensorView<const T>& d_output,
                 const UnfusedGradients<T>& gradients) const {
     HeadPointers heads(problem_.batch, problem_.heads, workspace_.head_pointers);
     const auto q = queries(heads, inputs.q), k = keys(heads, inputs.k), v = keys(heads, inputs.v);
@@ -79,17 +80,22 @@ class UnfusedChain {
             problem_.dropout()};
   }
 
-  /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim].
-  HeadMatrices<T> heads_of(HeadPointers& heads, const T* tensor, int seqlen) const {
-    const std::size_t head_bytes = static_cast<std::size_t>(problem_.head_dim) * sizeof(T);
-    const std::size_t row_bytes = static_cast<std::size_t>(problem_.heads) * head_bytes;
-    return {heads.add({bytes(tensor), static_cast<std::size_t>(seqlen) * row_bytes, head_bytes}),
-            seqlen, problem_.head_dim, problem_.heads * problem_.head_dim};
+  /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]. The stride of a single row is
+  /// nobody's, and cuBLAS wants it to be no less than the row's length.
+  HeadMatrices<T> heads_of(HeadPointers& heads, const TensorView<const T>& tensor,
+                           int seqlen) const {
+    const auto stride_bytes = [](std::int64_t stride) {
+      return static_cast<std::size_t>(stride) * sizeof(T);
+    };
+    const auto places = heads.add(
+        {bytes(tensor.data), stride_bytes(tensor.batch_stride), stride_bytes(tensor.head_stride)});
+    const int row_stride = seqlen == 1 ? problem_.head_dim : static_cast<int>(tensor.seqlen_stride);
+    return {places, seqlen, problem_.head_dim, row_stride};
   }
-  HeadMatrices<T> queries(HeadPointers& heads, const T* tensor) const {
+  HeadMatrices<T> queries(HeadPointers& heads, const TensorView<const T>& tensor) const {
     return heads_of(heads, tensor, problem_.seqlen_q);
   }
-  HeadMatrices<T> keys(HeadPointers& heads, const T* tensor) const {
+  HeadMatrices<T> keys(HeadPointers& heads, const TensorView<const T>& tensor) const {
     return heads_of(heads, tensor, problem_.seqlen_k);
   }
 

@@ -24,6 +24,7 @@ enum class PointwiseMode : int {
   kExp = 13,
   kLog = 15,
   kIdentity = 21,
+  kGreater = 302,
   kGreaterOrEqual = 303,
   kIndex = 501,  // along an axis
   kSelect = 601  // operands: where true, where false, condition

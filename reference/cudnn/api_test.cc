@@ -27,7 +27,7 @@ TEST(CudnnApi, SpellsAVersionAsNvidiaDoes) {
 
 TEST(CudnnApi, LetsSuccessPass) { EXPECT_NO_THROW(check(fake_api(), 0, "cudnnCreate")); }
 
-TEST(CudnnApi, TellsAProblemThatIsNotSupportedFromAFailure) {
+TEST(CudnnApi, TellsWhatIsDeclinedFromAFailure) {
   EXPECT_THROW(check(fake_api(), 3000, "cudnnBackendFinalize"), UnsupportedError);
   EXPECT_THROW(check(fake_api(), 3011, "cudnnBackendFinalize"), UnsupportedError);
   try {
@@ -61,6 +61,7 @@ TEST(CudnnApi, DeclaresTheModesOfTheInstalledHeader) {
   expect_same(PointwiseMode::kExp, CUDNN_POINTWISE_EXP);
   expect_same(PointwiseMode::kLog, CUDNN_POINTWISE_LOG);
   expect_same(PointwiseMode::kIdentity, CUDNN_POINTWISE_IDENTITY);
+  expect_same(PointwiseMode::kGreater, CUDNN_POINTWISE_CMP_GT);
   expect_same(PointwiseMode::kGreaterOrEqual, CUDNN_POINTWISE_CMP_GE);
   expect_same(PointwiseMode::kIndex, CUDNN_POINTWISE_GEN_INDEX);
   expect_same(PointwiseMode::kSelect, CUDNN_POINTWISE_BINARY_SELECT);

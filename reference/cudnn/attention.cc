@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <array>
 #include <memory>
+#include <stdexcept>
 
 #include "kernels/unsupported_error.h"
-#include "reference/cudnn/attention_graph.h"
 
 namespace sparkbench {
 namespace {
@@ -25,11 +25,20 @@ void* memory(const T* tensor) {
   return const_cast<T*>(tensor);
 }
 
-Problem require_spelling(const Problem& problem) {
-  if (const auto reason = cudnn::why_no_graph(problem)) {
+Problem require_graph(const Problem& problem, std::size_t library_version) {
+  if (const auto reason = cudnn::why_no_graph(problem, library_version)) {
     throw UnsupportedError("cuDNN does not support " + *reason);
   }
   return problem;
+}
+
+template <class T>
+RowStrides strides_of(const TensorView<T>& view) {
+  return {view.batch_stride, view.seqlen_stride, view.head_stride};
+}
+
+void require_strides(bool are_those_planned) {
+  if (!are_those_planned) throw std::invalid_argument("tensors of other strides than planned");
 }
 
 }  // namespace
@@ -41,9 +50,11 @@ std::optional<std::string> cudnn_version() {
 
 bool has_cudnn_attention(int sm) { return sm >= kFirstSm && cudnn::load_api().has_value(); }
 
-CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic)
-    : problem_(require_spelling(problem)),
-      api_(require_api()),
+CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic,
+                               const cudnn::AttentionStrides& strides)
+    : api_(require_api()),
+      problem_(require_graph(problem, api_.version())),
+      strides_(strides),
       handle_(api_),
       forward_(make_forward()),
       backward_(make_backward(pass, is_deterministic)),
@@ -59,14 +70,14 @@ CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_determ
 
 cudnn::Plan CudnnAttention::make_forward() const {
   auto graph = std::make_unique<cudnn::Graph>(api_);
-  add_forward(*graph, problem_, api_.version());
+  add_forward(*graph, {problem_, strides_, api_.version()});
   return cudnn::Plan(api_, handle_, std::move(graph));
 }
 
 std::optional<cudnn::Plan> CudnnAttention::make_backward(Pass pass, bool is_deterministic) const {
   if (pass == Pass::kForward) return std::nullopt;
   auto graph = std::make_unique<cudnn::Graph>(api_);
-  add_backward(*graph, problem_, is_deterministic, api_.version());
+  add_backward(*graph, {problem_, strides_, api_.version()}, is_deterministic);
   return std::optional<cudnn::Plan>(std::in_place, api_, handle_, std::move(graph));
 }
 
@@ -75,6 +86,8 @@ std::size_t CudnnAttention::workspace_bytes() const {
 }
 
 void CudnnAttention::forward(const ForwardTensors& tensors, CUstream_st* stream) const {
+  require_strides(strides_of(tensors.q) == strides_.q && strides_of(tensors.k) == strides_.k &&
+                  strides_of(tensors.v) == strides_.v && strides_of(tensors.o) == strides_.o);
   const cudnn::Binding bindings[] = {{cudnn::kQ, memory(tensors.q.data)},
                                      {cudnn::kK, memory(tensors.k.data)},
                                      {cudnn::kV, memory(tensors.v.data)},
@@ -87,6 +100,10 @@ void CudnnAttention::forward(const ForwardTensors& tensors, CUstream_st* stream)
 }
 
 void CudnnAttention::backward(const BackwardTensors& tensors, CUstream_st* stream) const {
+  require_strides(cudnn::AttentionStrides{
+                      strides_of(tensors.q), strides_of(tensors.k), strides_of(tensors.v),
+                      strides_of(tensors.o), strides_of(tensors.d_o), strides_of(tensors.dq),
+                      strides_of(tensors.dk), strides_of(tensors.dv)} == strides_);
   std::vector<cudnn::Binding> bindings = {
       {cudnn::kQ, memory(tensors.q.data)}, {cudnn::kK, memory(tensors.k.data)},
       {cudnn::kV, memory(tensors.v.data)}, {cudnn::kO, memory(tensors.o.data)},

@@ -10,6 +10,7 @@
 
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/tensors.h"
+#include "reference/cudnn/attention_graph.h"
 #include "reference/cudnn/plan.h"
 
 namespace sparkbench {
@@ -27,7 +28,11 @@ class CudnnAttention {
   /// On the current device; the backward pass too unless `pass` is kForward. Deterministic means
   /// that dQ has the same bits in every run. Throws UnsupportedError for a problem that this cuDNN
   /// cannot compute here.
-  CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic = false);
+  CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic = false)
+      : CudnnAttention(problem, pass, is_deterministic, cudnn::contiguous_strides(problem)) {}
+  /// The same of tensors that are not contiguous.
+  CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic,
+                 const cudnn::AttentionStrides& strides);
 
   CudnnAttention(const CudnnAttention&) = delete;
   CudnnAttention& operator=(const CudnnAttention&) = delete;
@@ -36,6 +41,8 @@ class CudnnAttention {
   std::size_t workspace_bytes() const;
 
   /// Enqueues a forward pass on `stream`. The tensors lie on the device, aligned to 16 bytes.
+  /// Throws std::invalid_argument unless they have the strides that it was made for, as backward()
+  /// does.
   void forward(const ForwardTensors& tensors, CUstream_st* stream) const;
   /// Enqueues a backward pass; o and lse are those of a forward pass.
   void backward(const BackwardTensors& tensors, CUstream_st* stream) const;
@@ -44,8 +51,9 @@ class CudnnAttention {
   cudnn::Plan make_forward() const;
   std::optional<cudnn::Plan> make_backward(Pass pass, bool is_deterministic) const;
 
-  Problem problem_;
   cudnn::Api api_;
+  Problem problem_;
+  cudnn::AttentionStrides strides_;
   cudnn::Handle handle_;
   cudnn::Plan forward_;
   std::optional<cudnn::Plan> backward_;

@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <tuple>
 #include <vector>
 
@@ -12,6 +13,7 @@
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_device_tensor.h"
 #include "reference/unfused/unfused.h"
 #include "reference/unfused/unfused_backward.h"
 
@@ -48,8 +50,8 @@ struct DeviceTensors {
   DeviceBuffer q, k, v, d_o, o, lse, dq, dk, dv;
 };
 
-/// head_dim, seqlen_q, seqlen_k, causal
-class CudnnAttentionGpu : public testing::TestWithParam<std::tuple<int, int, int, bool>> {
+/// head_dim, seqlen_q, seqlen_k, mask
+class CudnnAttentionGpu : public testing::TestWithParam<std::tuple<int, int, int, MaskSpec>> {
  protected:
   void SetUp() override {
     if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
@@ -60,6 +62,10 @@ class CudnnAttentionGpu : public testing::TestWithParam<std::tuple<int, int, int
     }
   }
 };
+
+bool is_declined(const Problem& problem) {
+  return cudnn::why_no_graph(problem, cudnn::load_api()->version()).has_value();
+}
 
 std::string why_forward_is_wrong(const Problem& problem, const OwnedInputs& inputs,
                                  const DeviceTensors& tensors) {
@@ -90,9 +96,9 @@ std::string why_backward_is_wrong(const Problem& problem, const OwnedInputs& inp
 }
 
 TEST_P(CudnnAttentionGpu, MatchesTheDefinitionForwardAndBackward) {
-  const auto [head_dim, seqlen_q, seqlen_k, causal] = GetParam();
-  if (causal && seqlen_q > seqlen_k) return;  // declined, as AttentionGraph tests
-  const Problem problem{2, 3, seqlen_q, seqlen_k, head_dim, MaskSpec::causal_if(causal)};
+  const auto [head_dim, seqlen_q, seqlen_k, mask] = GetParam();
+  const Problem problem{2, 3, seqlen_q, seqlen_k, head_dim, mask};
+  if (is_declined(problem)) return;  // as AttentionGraph tests
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, kSeed);
   const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, kSeed);
   const DeviceTensors tensors(problem, inputs, d_o);
@@ -109,7 +115,61 @@ TEST_P(CudnnAttentionGpu, MatchesTheDefinitionForwardAndBackward) {
 
 INSTANTIATE_TEST_SUITE_P(Grid, CudnnAttentionGpu,
                          testing::Combine(testing::Values(64, 128), testing::Values(64, 200, 333),
-                                          testing::Values(64, 200, 500), testing::Bool()));
+                                          testing::Values(64, 200, 500),
+                                          testing::Values(MaskSpec::full(), MaskSpec::causal(),
+                                                          MaskSpec::window(1), MaskSpec::window(37),
+                                                          MaskSpec::window(128),
+                                                          MaskSpec::band(20, 5))));
+
+using CudnnAttentionLayoutGpu = CudnnAttentionGpu;
+
+TEST_P(CudnnAttentionLayoutGpu, ReadsAndWritesEveryLayoutInPlace) {
+  const auto [head_dim, seqlen_q, seqlen_k, mask] = GetParam();
+  const Problem problem{2, 3, seqlen_q, seqlen_k, head_dim, mask};
+  if (is_declined(problem)) GTEST_SKIP() << "this cuDNN has no graph for it";
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, kSeed);
+  const std::vector<Half> d_out = make_gradient_input(problem, Distribution::kNormal, kSeed);
+  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+  const GradientRows rows = all_gradient_rows(problem);
+  const ExactRows exact = exact_forward(problem, inputs.view(), rows.dq);
+  for (const TestLayout layout : kTestLayouts) {
+    const DeviceTensor q(LaidOutTensor(inputs.q, queries, layout));
+    const DeviceTensor k(LaidOutTensor(inputs.k, keys, layout));
+    const DeviceTensor v(LaidOutTensor(inputs.v, keys, layout));
+    const DeviceTensor d_o(LaidOutTensor(d_out, queries, layout));
+    const DeviceTensor o(LaidOutTensor(queries, layout)), dq(LaidOutTensor(queries, layout));
+    const DeviceTensor dk(LaidOutTensor(keys, layout)), dv(LaidOutTensor(keys, layout));
+    const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
+    const RowStrides of_queries = strides_in(layout, queries), of_keys = strides_in(layout, keys);
+    const CudnnAttention attention(
+        problem, Pass::kForwardBackward, false,
+        {of_queries, of_keys, of_keys, of_queries, of_queries, of_queries, of_keys, of_keys});
+    attention.forward({q.view(), k.view(), v.view(), o.view(), lse.as<float>()}, nullptr);
+    attention.backward({q.view(), k.view(), v.view(), o.view(), d_o.view(), lse.as<float>(),
+                        dq.view(), dk.view(), dv.view()},
+                       nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+    const LaidOutTensor got_o = o.to_host(), got_dq = dq.to_host(), got_dk = dk.to_host(),
+                        got_dv = dv.to_host();
+    const std::vector<float> got_lse = download<float>(lse, problem.lse_elements());
+    const ErrorMetrics error =
+        error_metrics(gather_rows(problem, got_o.tensor(), got_lse, rows.dq), exact);
+    EXPECT_EQ(why_incorrect(error, {}, {.ratio = 0.0, .floor = 0x1p-8}), "") << name_of(layout);
+    const ExactGradients want = exact_backward(
+        problem, {inputs.q, inputs.k, inputs.v, d_out, got_o.tensor(), got_lse}, rows);
+    const HalfGradients got =
+        gather_gradients(problem, {got_dq.tensor(), got_dk.tensor(), got_dv.tensor()}, rows);
+    EXPECT_EQ(why_incorrect(gradient_errors(got, want), {}, {.ratio = 0.0, .floor = 0x1p-7}), "")
+        << name_of(layout);
+    for (const LaidOutTensor* written : {&got_o, &got_dq, &got_dk, &got_dv}) {
+      EXPECT_TRUE(written->has_untouched_gaps()) << name_of(layout);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Layouts, CudnnAttentionLayoutGpu,
+                         testing::Values(std::tuple(64, 200, 200, MaskSpec::causal()),
+                                         std::tuple(128, 200, 333, MaskSpec::window(37))));
 
 }  // namespace
 }  // namespace sparkbench

@@ -1,5 +1,7 @@
 #include "reference/cudnn/attention_graph.h"
 
+#include <algorithm>
+#include <cstdint>
 #include <limits>
 
 namespace sparkbench::cudnn {
@@ -8,41 +10,76 @@ namespace {
 using Mode = PointwiseMode;
 
 constexpr std::size_t kFirstVersionWithInfinity = 91000;
+/// Before it, left bounds are for some devices, lengths and masks only; in one version after it
+/// they are wrong where more than 1024 keys are seen past the diagonal (cudnn-frontend, same node).
+constexpr std::size_t kFirstVersionWithLeftBounds = 91002;
+constexpr std::size_t kVersionWithWrongBands = 91400;
+constexpr int kMostKeysOfWrongVersion = 1024;
 
 /// The layouts of a problem's tensors, in memory and between operations.
 struct Layouts {
-  explicit Layouts(const Problem& problem)
+  Layouts(const Problem& problem, const AttentionStrides& strides)
       : batch(problem.batch),
         heads(problem.heads),
         rows(problem.seqlen_q),
         keys(problem.seqlen_k),
         head_dim(problem.head_dim),
-        q(of_tokens(rows)),
-        k(of_tokens(keys)),
+        q(of_rows(rows, strides.q)),
+        k(of_rows(keys, strides.k)),
+        v(of_rows(keys, strides.v)),
+        o(of_rows(rows, strides.o)),
+        d_o(of_rows(rows, strides.d_o)),
+        dq(of_rows(rows, strides.dq)),
+        dk(of_rows(keys, strides.dk)),
+        dv(of_rows(keys, strides.dv)),
         scores({{batch, heads, rows, keys}, {heads * rows * keys, rows * keys, keys, 1}}),
         row({{batch, heads, rows, 1}, {heads * rows, rows, 1, 1}}) {}
 
   std::int64_t batch, heads, rows, keys, head_dim;
-  Layout q, k;    // also those of o and d_o, of v
+  Layout q, k, v, o, d_o, dq, dk, dv;
   Layout scores;  // [batch, heads, seqlen_q, seqlen_k]
   Layout row;     // [batch, heads, seqlen_q, 1]
 
  private:
-  Layout of_tokens(std::int64_t tokens) const {
-    return {{batch, heads, tokens, head_dim},
-            {tokens * heads * head_dim, head_dim, heads * head_dim, 1}};
+  Layout of_rows(std::int64_t tokens, const RowStrides& strides) const {
+    return {{batch, heads, tokens, head_dim}, {strides.batch, strides.head, strides.seqlen, 1}};
   }
 };
+
+/// A mask as cuDNN counts it, from the key at which a row stands.
+struct DiagonalBounds {
+  std::optional<std::int32_t> keys_before;  // that a row sees, its own included; nothing: all
+  std::int32_t keys_after;                  // that it sees behind its own
+};
+
+/// Nothing where a mask is not bounded by diagonals. Bounds further away than there are keys hide
+/// as much as the nearest of these.
+std::optional<DiagonalBounds> diagonal_bounds(const Problem& problem) {
+  const MaskSpec& mask = problem.mask;
+  const auto clamped = [&](int keys) { return std::min(keys, problem.seqlen_k); };
+  switch (mask.kind) {
+    case MaskKind::kCausal:
+      return DiagonalBounds{std::nullopt, 0};
+    case MaskKind::kWindow:
+      return DiagonalBounds{clamped(mask.first), 0};
+    case MaskKind::kBand:
+      return DiagonalBounds{clamped(mask.first) + 1, clamped(mask.second)};
+    case MaskKind::kFull:
+    case MaskKind::kPrefix:
+      break;
+  }
+  return std::nullopt;
+}
 
 /// A problem's graph in the making.
 class Builder {
  public:
-  Builder(Graph& graph, const Problem& problem, std::size_t library_version)
+  Builder(Graph& graph, const AttentionPlan& plan)
       : graph_(graph),
-        problem_(problem),
-        layouts_(problem),
-        scale_(graph.scalar(problem.scale())),
-        minus_infinity_(library_version < kFirstVersionWithInfinity
+        problem_(plan.problem),
+        layouts_(plan.problem, plan.strides),
+        scale_(graph.scalar(plan.problem.scale())),
+        minus_infinity_(plan.library_version < kFirstVersionWithInfinity
                             ? std::numeric_limits<float>::lowest()
                             : -std::numeric_limits<float>::infinity()) {}
 
@@ -57,6 +94,8 @@ class Builder {
 
   const Tensor& scaled_scores(const Tensor& q, const Tensor& k_transposed);
   const Tensor& masked(const Tensor& scores);
+  const Tensor& cut_right(const Tensor& scores, std::int32_t keys_after);
+  const Tensor& cut_left(const Tensor& scores, std::int32_t keys);
   const Tensor& softmax(const Tensor& scores);
   const Tensor& kept_mask();
   const Tensor& row_dots(const Tensor& d_o, const Tensor& o);
@@ -75,9 +114,16 @@ const Tensor& Builder::scaled_scores(const Tensor& q, const Tensor& k_transposed
   return graph_.pointwise(Mode::kMultiply, {&products, &scale_});
 }
 
-/// Keeps column <= row + seqlen_k - seqlen_q.
+/// One bound after the other, each with indices of its own.
 const Tensor& Builder::masked(const Tensor& scores) {
-  if (problem_.mask == MaskSpec::full()) return scores;
+  const std::optional<DiagonalBounds> bounds = diagonal_bounds(problem_);
+  if (!bounds) return scores;
+  const Tensor& cut = cut_right(scores, bounds->keys_after);
+  return bounds->keys_before ? cut_left(cut, *bounds->keys_before) : cut;
+}
+
+/// Keeps column <= row + seqlen_k - seqlen_q + keys_after.
+const Tensor& Builder::cut_right(const Tensor& scores, std::int32_t keys_after) {
   const Tensor* row = &graph_.index(scores, 2);
   const Tensor& column = graph_.index(scores, 3);
   if (problem_.seqlen_q != problem_.seqlen_k) {
@@ -85,8 +131,21 @@ const Tensor& Builder::masked(const Tensor& scores) {
     row = &graph_.pointwise(Mode::kSubtract, {row, &graph_.scalar(problem_.seqlen_q)},
                             DataType::kInt32);
   }
+  if (keys_after != 0) {
+    row = &graph_.pointwise(Mode::kAdd, {row, &graph_.scalar(keys_after)}, DataType::kInt32);
+  }
   const Tensor& is_visible =
       graph_.pointwise(Mode::kGreaterOrEqual, {row, &column}, DataType::kBoolean);
+  return graph_.pointwise(Mode::kSelect, {&scores, &graph_.scalar(minus_infinity_), &is_visible});
+}
+
+/// Keeps column > row + seqlen_k - seqlen_q - keys. cuDNN wants this bound in fp32.
+const Tensor& Builder::cut_left(const Tensor& scores, std::int32_t keys) {
+  const Tensor& row = graph_.index(scores, 2);
+  const Tensor* column = &graph_.index(scores, 3);
+  const auto offset = static_cast<float>(keys - problem_.seqlen_k + problem_.seqlen_q);
+  column = &graph_.pointwise(Mode::kAdd, {column, &graph_.scalar(offset)});
+  const Tensor& is_visible = graph_.pointwise(Mode::kGreater, {column, &row}, DataType::kBoolean);
   return graph_.pointwise(Mode::kSelect, {&scores, &graph_.scalar(minus_infinity_), &is_visible});
 }
 
@@ -128,7 +187,7 @@ void Builder::forward() {
                      rescaled);
     p = &rescaled;
   }
-  graph_.matmul(*p, half_tensor(kV, layouts_.k), half_tensor(kO, layouts_.q));
+  graph_.matmul(*p, half_tensor(kV, layouts_.v), half_tensor(kO, layouts_.o));
 }
 
 /// D = rowsum(dO * O), times 1 - p where values are dropped: the scale 1 / (1 - p) multiplies the
@@ -155,12 +214,12 @@ const Tensor& Builder::transposed_half(const Tensor& scores) {
 void Builder::backward(bool is_deterministic) {
   const Tensor& q = half_tensor(kQ, layouts_.q);
   const Tensor& k_transposed = half_tensor(kK, transposed(layouts_.k));
-  const Tensor& v_transposed = half_tensor(kV, transposed(layouts_.k));
-  const Tensor& d_o = half_tensor(kDO, layouts_.q);
+  const Tensor& v_transposed = half_tensor(kV, transposed(layouts_.v));
+  const Tensor& d_o = half_tensor(kDO, layouts_.d_o);
   const Tensor& lse = graph_.tensor(kLse, DataType::kFloat, layouts_.row);
   const Tensor* mask = drops() ? &kept_mask() : nullptr;
   const Tensor* keep_scale = drops() ? &graph_.scalar(problem_.dropout().keep_scale()) : nullptr;
-  const Tensor& delta = row_dots(d_o, half_tensor(kO, layouts_.q));
+  const Tensor& delta = row_dots(d_o, half_tensor(kO, layouts_.o));
 
   // P = exp(S - LSE), the mask after the subtraction; dV = dropout(P)^T dO
   const Tensor& s = scaled_scores(q, k_transposed);
@@ -171,7 +230,7 @@ void Builder::backward(bool is_deterministic) {
     dropped_p = &graph_.pointwise(Mode::kMultiply, {dropped_p, mask});
     dropped_p = &graph_.pointwise(Mode::kMultiply, {dropped_p, keep_scale});
   }
-  graph_.matmul(transposed_half(*dropped_p), d_o, half_tensor(kDv, layouts_.k));
+  graph_.matmul(transposed_half(*dropped_p), d_o, half_tensor(kDv, layouts_.dv));
 
   // dS = scale * P * (dropout(dO V^T) - D); dK = dS^T Q
   const Tensor* d_p = &graph_.intermediate(layouts_.scores);
@@ -181,12 +240,12 @@ void Builder::backward(bool is_deterministic) {
   d_s = &graph_.pointwise(Mode::kMultiply, {d_s, &p});
   if (drops()) d_s = &graph_.pointwise(Mode::kMultiply, {d_s, keep_scale});
   d_s = &graph_.pointwise(Mode::kMultiply, {d_s, &scale_});
-  graph_.matmul(transposed_half(*d_s), q, half_tensor(kDk, layouts_.k));
+  graph_.matmul(transposed_half(*d_s), q, half_tensor(kDk, layouts_.dk));
 
   // dQ = dS K: summed in memory, or by one block for each tile of queries
   const Tensor& k = graph_.intermediate(layouts_.k, DataType::kHalf);
   graph_.reshape(k_transposed, k);
-  const Tensor& dq = half_tensor(kDq, layouts_.q);
+  const Tensor& dq = half_tensor(kDq, layouts_.dq);
   if (is_deterministic) return graph_.matmul(*d_s, k, dq);
   const std::int64_t rows = layouts_.rows, head_dim = layouts_.head_dim;
   const Tensor& dq_sum = graph_.tensor(
@@ -198,20 +257,34 @@ void Builder::backward(bool is_deterministic) {
 
 }  // namespace
 
-std::optional<std::string> why_no_graph(const Problem& problem) {
-  if (problem.mask == MaskSpec::full() || problem.seqlen_q == problem.seqlen_k) return std::nullopt;
+std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version) {
+  if (problem.mask == MaskSpec::full()) return std::nullopt;
+  const std::optional<DiagonalBounds> bounds = diagonal_bounds(problem);
+  if (!bounds) return "the mask " + name_of(problem.mask);
+  if (bounds->keys_before) {
+    if (library_version < kFirstVersionWithLeftBounds) {
+      return "windows and bands before version 9.10.2";
+    }
+    if (library_version == kVersionWithWrongBands && bounds->keys_after > 0 &&
+        problem.seqlen_k > kMostKeysOfWrongVersion) {
+      return "bands of more than 1024 keys in version 9.14.0";
+    }
+  }
   if (problem.seqlen_q > problem.seqlen_k) return "rows without a visible key";
-  if (problem.dropout().threshold == 0) return std::nullopt;
-  return "dropout under a causal mask of unequal lengths";
+  if (problem.seqlen_q == problem.seqlen_k || problem.dropout().threshold == 0) return std::nullopt;
+  return "dropout under a mask of unequal lengths";
 }
 
-void add_forward(Graph& graph, const Problem& problem, std::size_t library_version) {
-  Builder(graph, problem, library_version).forward();
+AttentionStrides contiguous_strides(const Problem& problem) {
+  const RowStrides of_queries = contiguous_strides(query_shape(problem));
+  const RowStrides of_keys = contiguous_strides(key_shape(problem));
+  return {of_queries, of_keys, of_keys, of_queries, of_queries, of_queries, of_keys, of_keys};
 }
 
-void add_backward(Graph& graph, const Problem& problem, bool is_deterministic,
-                  std::size_t library_version) {
-  Builder(graph, problem, library_version).backward(is_deterministic);
+void add_forward(Graph& graph, const AttentionPlan& plan) { Builder(graph, plan).forward(); }
+
+void add_backward(Graph& graph, const AttentionPlan& plan, bool is_deterministic) {
+  Builder(graph, plan).backward(is_deterministic);
 }
 
 }  // namespace sparkbench::cudnn

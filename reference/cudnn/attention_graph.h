@@ -10,6 +10,7 @@
 
 #include "kernels/attention.h"
 #include "reference/cudnn/graph.h"
+#include "reference/tensors/host_tensor.h"
 
 namespace sparkbench::cudnn {
 
@@ -31,12 +32,28 @@ enum TensorId : std::int64_t {
 };
 
 /// Why there is no graph of the problem, or nothing when there is one: cuDNN has no rows without a
-/// visible key, and no dropout under a causal mask of unequal lengths.
-std::optional<std::string> why_no_graph(const Problem& problem);
+/// visible key, no dropout under a mask of unequal lengths, and no prefix. `library_version` is
+/// that of Api::version.
+std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version);
 
-/// `library_version` is that of Api::version: older libraries want a finite minus infinity.
-void add_forward(Graph& graph, const Problem& problem, std::size_t library_version);
-void add_backward(Graph& graph, const Problem& problem, bool is_deterministic,
-                  std::size_t library_version);
+/// Where the rows of a problem's tensors lie.
+struct AttentionStrides {
+  RowStrides q, k, v, o, d_o, dq, dk, dv;
+
+  bool operator==(const AttentionStrides&) const = default;
+};
+
+/// All tensors contiguous.
+AttentionStrides contiguous_strides(const Problem& problem);
+
+/// What the graphs compute, and for which library: older ones want a finite minus infinity.
+struct AttentionPlan {
+  const Problem& problem;
+  const AttentionStrides& strides;
+  std::size_t library_version;
+};
+
+void add_forward(Graph& graph, const AttentionPlan& plan);
+void add_backward(Graph& graph, const AttentionPlan& plan, bool is_deterministic);
 
 }  // namespace sparkbench::cudnn

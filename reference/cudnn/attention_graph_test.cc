@@ -16,50 +16,64 @@
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_layouts.h"
+#include "reference/tensors/test_masks.h"
 
 namespace sparkbench::cudnn {
 namespace {
 
 constexpr std::uint64_t kInputSeed = 5;
+constexpr std::size_t kVersion = 91901;
 /// Results are rounded to fp16 once, and to fp32 between.
 constexpr Tolerance kOneRounding{.ratio = 0.0, .floor = 0x1p-10};
 
 /// Memory for every tensor of a problem's graphs.
 struct HostTensors {
-  explicit HostTensors(const Problem& problem)
+  explicit HostTensors(const Problem& problem, TestLayout layout = TestLayout::kContiguous)
       : inputs(make_inputs(problem, Distribution::kUniform, kInputSeed)),
-        d_o(make_gradient_input(problem, Distribution::kUniform, kInputSeed)),
-        o(problem.q_elements()),
-        dq(problem.q_elements()),
-        dk(problem.k_elements()),
-        dv(problem.k_elements()),
+        q(inputs.q, query_shape(problem), layout),
+        k(inputs.k, key_shape(problem), layout),
+        v(inputs.v, key_shape(problem), layout),
+        d_o(make_gradient_input(problem, Distribution::kUniform, kInputSeed), query_shape(problem),
+            layout),
+        o(query_shape(problem), layout),
+        dq(query_shape(problem), layout),
+        dk(key_shape(problem), layout),
+        dv(key_shape(problem), layout),
         lse(problem.lse_elements()),
         delta(problem.lse_elements()),
         dq_sum(problem.q_elements()),
         seed(static_cast<std::int64_t>(problem.seed)) {}
 
   std::vector<Binding> bindings() {
-    return {{kQ, inputs.q.data()},  {kK, inputs.k.data()}, {kV, inputs.v.data()},
-            {kO, o.data()},         {kLse, lse.data()},    {kSeed, &seed},
-            {kOffset, &offset},     {kDO, d_o.data()},     {kDq, dq.data()},
-            {kDk, dk.data()},       {kDv, dv.data()},      {kDelta, delta.data()},
+    return {{kQ, q.view().data},    {kK, k.view().data},    {kV, v.view().data},
+            {kO, o.view().data},    {kLse, lse.data()},     {kSeed, &seed},
+            {kOffset, &offset},     {kDO, d_o.view().data}, {kDq, dq.view().data},
+            {kDk, dk.view().data},  {kDv, dv.view().data},  {kDelta, delta.data()},
             {kDqSum, dq_sum.data()}};
+  }
+  AttentionStrides strides() const {
+    return {q.strides,   k.strides,  v.strides,  o.strides,
+            d_o.strides, dq.strides, dk.strides, dv.strides};
+  }
+  bool have_untouched_gaps() const {
+    return o.has_untouched_gaps() && dq.has_untouched_gaps() && dk.has_untouched_gaps() &&
+           dv.has_untouched_gaps();
   }
 
   OwnedInputs inputs;
-  std::vector<Half> d_o, o, dq, dk, dv;
+  LaidOutTensor q, k, v, d_o, o, dq, dk, dv;
   std::vector<float> lse, delta, dq_sum;
   std::int64_t seed, offset = 0;
 };
 
 std::vector<Problem> problems_with_a_graph() {
   std::vector<Problem> problems;
-  for (const bool causal : {false, true}) {
+  for (const MaskSpec& mask : kTestMasks) {
     for (const float dropout_p : {0.0f, 0.25f}) {
       for (const auto& [seqlen_q, seqlen_k] : {std::pair{1, 1}, {7, 7}, {5, 9}, {9, 5}}) {
-        const Problem problem{2,         3,    seqlen_q, seqlen_k, 8, MaskSpec::causal_if(causal),
-                              dropout_p, 0.0f, 77};
-        if (!why_no_graph(problem)) problems.push_back(problem);
+        const Problem problem{2, 3, seqlen_q, seqlen_k, 8, mask, dropout_p, 0.0f, 77};
+        if (!why_no_graph(problem, kVersion)) problems.push_back(problem);
       }
     }
   }
@@ -80,13 +94,25 @@ void execute(const Api& api, HostTensors& tensors, const AddOperations& add_oper
 }
 
 void run_forward(const Api& api, const Problem& problem, HostTensors& tensors) {
-  execute(api, tensors, [&](Graph& graph) { add_forward(graph, problem, api.version()); });
+  execute(api, tensors, [&](Graph& graph) {
+    add_forward(graph, {problem, tensors.strides(), api.version()});
+  });
 }
 
 void run_backward(const Api& api, const Problem& problem, bool is_deterministic,
                   HostTensors& tensors) {
-  execute(api, tensors,
-          [&](Graph& graph) { add_backward(graph, problem, is_deterministic, api.version()); });
+  execute(api, tensors, [&](Graph& graph) {
+    add_backward(graph, {problem, tensors.strides(), api.version()}, is_deterministic);
+  });
+}
+
+/// Given the forward pass that was run.
+ExactGradients exact_gradients(const Problem& problem, const HostTensors& tensors,
+                               const GradientRows& rows) {
+  return exact_backward(problem,
+                        {tensors.q.tensor(), tensors.k.tensor(), tensors.v.tensor(),
+                         tensors.d_o.tensor(), tensors.o.tensor(), tensors.lse},
+                        rows);
 }
 
 TEST(CudnnAttentionGraph, IsTheDefinitionForward) {
@@ -95,8 +121,9 @@ TEST(CudnnAttentionGraph, IsTheDefinitionForward) {
     HostTensors tensors(problem);
     run_forward(api, problem, tensors);
     const std::vector<QueryRow> rows = all_rows(problem);
-    const ErrorMetrics error = error_metrics(gather_rows(problem, tensors.o, tensors.lse, rows),
-                                             exact_forward(problem, tensors.inputs.view(), rows));
+    const ErrorMetrics error =
+        error_metrics(gather_rows(problem, tensors.o.tensor(), tensors.lse, rows),
+                      exact_forward(problem, tensors.inputs.view(), rows));
     EXPECT_EQ(why_incorrect(error, {}, kOneRounding), "") << name_of(problem);
   }
 }
@@ -107,27 +134,67 @@ TEST(CudnnAttentionGraph, IsTheDefinitionBackwardAndWithFixedSums) {
     HostTensors tensors(problem);
     run_forward(api, problem, tensors);
     const GradientRows rows = all_gradient_rows(problem);
-    const auto& [q, k, v] = tensors.inputs;
-    const ExactGradients want =
-        exact_backward(problem, {q, k, v, tensors.d_o, tensors.o, tensors.lse}, rows);
+    const ExactGradients want = exact_gradients(problem, tensors, rows);
     for (const bool is_deterministic : {false, true}) {
       run_backward(api, problem, is_deterministic, tensors);
-      const HalfGradients got =
-          gather_gradients(problem, {tensors.dq, tensors.dk, tensors.dv}, rows);
+      const HalfGradients got = gather_gradients(
+          problem, {tensors.dq.tensor(), tensors.dk.tensor(), tensors.dv.tensor()}, rows);
       EXPECT_EQ(why_incorrect(gradient_errors(got, want), {}, kOneRounding), "")
           << name_of(problem) << ", deterministic " << is_deterministic;
     }
   }
 }
 
+TEST(CudnnAttentionGraph, ReadsAndWritesEveryLayoutInPlace) {
+  const Api api = fake_api();
+  const Problem problem{2, 3, 5, 9, 8, MaskSpec::window(3)};
+  const GradientRows rows = all_gradient_rows(problem);
+  for (const TestLayout layout : kTestLayouts) {
+    HostTensors tensors(problem, layout);
+    run_forward(api, problem, tensors);
+    const ErrorMetrics error =
+        error_metrics(gather_rows(problem, tensors.o.tensor(), tensors.lse, rows.dq),
+                      exact_forward(problem, tensors.inputs.view(), rows.dq));
+    EXPECT_EQ(why_incorrect(error, {}, kOneRounding), "") << name_of(layout);
+    run_backward(api, problem, false, tensors);
+    const HalfGradients got = gather_gradients(
+        problem, {tensors.dq.tensor(), tensors.dk.tensor(), tensors.dv.tensor()}, rows);
+    EXPECT_EQ(why_incorrect(gradient_errors(got, exact_gradients(problem, tensors, rows)), {},
+                            kOneRounding),
+              "")
+        << name_of(layout);
+    EXPECT_TRUE(tensors.have_untouched_gaps()) << name_of(layout);
+  }
+}
+
+/// Empty where there is a graph.
+std::string why_none(const MaskSpec& mask, int seqlen_q, int seqlen_k, float dropout_p = 0.0f,
+                     std::size_t version = kVersion) {
+  Problem problem{1, 1, seqlen_q, seqlen_k, 64, mask, dropout_p};
+  return why_no_graph(problem, version).value_or("");
+}
+
 TEST(CudnnAttentionGraph, LeavesOutWhatCudnnDoesNotSupport) {
-  EXPECT_TRUE(why_no_graph({.seqlen_q = 9, .seqlen_k = 5, .mask = MaskSpec::causal()}));
-  EXPECT_TRUE(
-      why_no_graph({.seqlen_q = 5, .seqlen_k = 9, .mask = MaskSpec::causal(), .dropout_p = 0.25f}));
-  EXPECT_FALSE(why_no_graph({.seqlen_q = 9, .seqlen_k = 5}));
-  EXPECT_FALSE(why_no_graph({.seqlen_q = 5, .seqlen_k = 9, .mask = MaskSpec::causal()}));
-  EXPECT_FALSE(
-      why_no_graph({.seqlen_q = 9, .seqlen_k = 9, .mask = MaskSpec::causal(), .dropout_p = 0.25f}));
+  const MaskSpec causal = MaskSpec::causal(), window = MaskSpec::window(3);
+  for (const MaskSpec& mask : {causal, window}) {
+    EXPECT_EQ(why_none(mask, 9, 5), "rows without a visible key");
+    EXPECT_EQ(why_none(mask, 5, 9, 0.25f), "dropout under a mask of unequal lengths");
+    EXPECT_EQ(why_none(mask, 5, 9), "");
+    EXPECT_EQ(why_none(mask, 9, 9, 0.25f), "");
+  }
+  EXPECT_EQ(why_none(MaskSpec::full(), 9, 5, 0.25f), "");
+  EXPECT_EQ(why_none(MaskSpec::prefix(3), 9, 9), "the mask prefix:3");
+}
+
+TEST(CudnnAttentionGraph, LeavesOutBandsOfVersionsWithoutThem) {
+  const MaskSpec band = MaskSpec::band(7, 2);
+  EXPECT_EQ(why_none(MaskSpec::causal(), 9, 9, 0.0f, 90100), "");
+  EXPECT_EQ(why_none(MaskSpec::window(3), 9, 9, 0.0f, 91001),
+            "windows and bands before version 9.10.2");
+  EXPECT_EQ(why_none(band, 9, 9, 0.0f, 91002), "");
+  EXPECT_EQ(why_none(band, 2048, 2048, 0.0f, 91400),
+            "bands of more than 1024 keys in version 9.14.0");
+  EXPECT_EQ(why_none(MaskSpec::window(3), 2048, 2048, 0.0f, 91400), "");
 }
 
 constexpr std::size_t kFirstVersionThatDescribesDevices = 91100;
@@ -162,14 +229,29 @@ class InstalledCudnn : public testing::Test {
   std::optional<Api> api_;
 };
 
-TEST_F(InstalledCudnn, HasKernelsForTheGraphsOfEveryHeadDimMaskDropoutAndLength) {
+TEST_F(InstalledCudnn, HasKernelsForEveryLayout) {
+  const Problem problem{2, 3, 128, 128, 64, MaskSpec::window(37)};
+  for (const TestLayout layout : kTestLayouts) {
+    const AttentionStrides strides = HostTensors(problem, layout).strides();
+    const AttentionPlan plan{problem, strides, api_->version()};
+    Graph forward(*api_), backward(*api_);
+    add_forward(forward, plan);
+    add_backward(backward, plan, false);
+    EXPECT_NO_THROW(count_kernels(forward)) << name_of(layout);
+    EXPECT_NO_THROW(count_kernels(backward)) << name_of(layout);
+  }
+}
+
+TEST_F(InstalledCudnn, HasKernelsForEveryGraph) {
   for (Problem problem : problems_with_a_graph()) {
     for (const int head_dim : {64, 128}) {
       problem.head_dim = head_dim;
       Graph forward(*api_), backward(*api_), deterministic(*api_);
-      add_forward(forward, problem, api_->version());
-      add_backward(backward, problem, false, api_->version());
-      add_backward(deterministic, problem, true, api_->version());
+      const AttentionStrides strides = contiguous_strides(problem);
+      const AttentionPlan plan{problem, strides, api_->version()};
+      add_forward(forward, plan);
+      add_backward(backward, plan, false);
+      add_backward(deterministic, plan, true);
       for (const Graph* graph : {&forward, &backward, &deterministic}) {
         EXPECT_NO_THROW(count_kernels(*graph)) << name_of(problem) << ", head_dim " << head_dim;
       }

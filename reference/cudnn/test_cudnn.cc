@@ -124,6 +124,8 @@ double apply(PointwiseMode mode, double x, double b, double t) {
       return std::log(x);
     case PointwiseMode::kIdentity:
       return x;
+    case PointwiseMode::kGreater:
+      return x > b ? 1.0 : 0.0;
     case PointwiseMode::kGreaterOrEqual:
       return x >= b ? 1.0 : 0.0;
     case PointwiseMode::kSelect:

@@ -5,9 +5,9 @@
 #include <cstdint>
 #include <limits>
 
+#include "reference/exact/wide_head.h"
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
-#include "reference/unfused/wide_head.h"
 
 namespace sparkbench {
 namespace {
@@ -36,11 +36,13 @@ double softmax(double scale, std::span<double> scores) {
   return maximum + std::log(sum);
 }
 
-void apply_dropout(const Problem& problem, const QueryRow& r, std::span<double> weights) {
+/// weights[i] is that of key first_key + i.
+void apply_dropout(const Problem& problem, const QueryRow& r, int first_key,
+                   std::span<double> weights) {
   const Dropout dropout = problem.dropout();
   if (dropout.threshold == 0) return;
   std::vector<std::uint8_t> keep(weights.size());
-  fill_keep_mask(problem, r, keep);
+  fill_keep_mask(problem, r, first_key, keep);
   const double keep_scale = 256.0 / (256.0 - dropout.threshold);
   for (std::size_t s = 0; s < weights.size(); ++s) weights[s] *= keep[s] ? keep_scale : 0.0;
 }
@@ -48,13 +50,13 @@ void apply_dropout(const Problem& problem, const QueryRow& r, std::span<double> 
 /// Writes the row's o, which must be 0 before, and returns its lse.
 double attend(const Problem& problem, std::span<const Half> q, const QueryRow& r, const Head& head,
               std::span<double> o) {
-  const int visible = problem.key_mask().keys(r.row).end;
-  if (visible == 0) return -std::numeric_limits<double>::infinity();
-  std::vector<double> weights(static_cast<std::size_t>(visible));
-  head.k.dot_rows(widen(q), 0, weights);
+  const Range keys = visible_to(problem, r);
+  if (keys.is_empty()) return -std::numeric_limits<double>::infinity();
+  std::vector<double> weights(static_cast<std::size_t>(keys.size()));
+  head.k.dot_rows(widen(q), keys.begin, weights);
   const double lse = softmax(problem.scale(), weights);
-  apply_dropout(problem, r, weights);
-  head.v.add_rows(weights, 0, o);
+  apply_dropout(problem, r, keys.begin, weights);
+  head.v.add_rows(weights, keys.begin, o);
   return lse;
 }
 

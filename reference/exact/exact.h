@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 

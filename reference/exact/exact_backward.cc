@@ -8,8 +8,8 @@
 #include <utility>
 
 #include "reference/exact/exact.h"
+#include "reference/exact/wide_head.h"
 #include "reference/inputs/dropout_mask.h"
-#include "reference/unfused/wide_head.h"
 
 namespace sparkbench {
 namespace {
@@ -100,14 +100,14 @@ struct ExactBackward {
     const WideHead k(inputs.k, keys, run.front().batch, run.front().head);
     const WideHead v(inputs.v, keys, run.front().batch, run.front().head);
     for (const QueryRow& r : run) {
-      const int visible = problem.key_mask().keys(r.row).end;
-      ScoreGradients row(static_cast<std::size_t>(visible));
-      k.dot_rows(widen(row_of(inputs.q, queries, r)), 0, row.scores());
-      v.dot_rows(widen(row_of(inputs.d_o, queries, r)), 0, row.dp());
-      fill_keep_mask(problem, r, row.keep());
+      const Range seen = visible_to(problem, r);
+      ScoreGradients row(static_cast<std::size_t>(seen.size()));
+      k.dot_rows(widen(row_of(inputs.q, queries, r)), seen.begin, row.scores());
+      v.dot_rows(widen(row_of(inputs.d_o, queries, r)), seen.begin, row.dp());
+      fill_keep_mask(problem, r, seen.begin, row.keep());
       const QueryStatistics& query = statistics[r.lse_index(problem)];
       row.differentiate(problem, std::vector(row.scores().size(), query));
-      k.add_rows(row.scaled_ds(), 0, row_at(gradients.dq, &r - rows.dq.data(), problem));
+      k.add_rows(row.scaled_ds(), seen.begin, row_at(gradients.dq, &r - rows.dq.data(), problem));
     }
   }
 
@@ -117,8 +117,9 @@ struct ExactBackward {
     const WideHead q(inputs.q, queries, run.front().batch, run.front().head);
     const WideHead d_o(inputs.d_o, queries, run.front().batch, run.front().head);
     for (const KeyRow& r : run) {
-      const int first = first_query_of(problem, r.row);
-      ScoreGradients column(static_cast<std::size_t>(problem.seqlen_q - first));
+      const Range seen_by = visible_to(problem, r);
+      const int first = seen_by.begin;
+      ScoreGradients column(static_cast<std::size_t>(seen_by.size()));
       q.dot_rows(widen(row_of(inputs.k, keys, r)), first, column.scores());
       d_o.dot_rows(widen(row_of(inputs.v, keys, r)), first, column.dp());
       fill_keep_mask(problem, r, first, column.keep());

@@ -7,7 +7,7 @@
 // where dropout(x) = keep * x / (1 - p), of the mask that the forward pass uses.
 #pragma once
 
-#include "reference/exact/backward_rows.h"
+#include "reference/tensors/backward_rows.h"
 
 namespace sparkbench {
 

@@ -10,6 +10,8 @@
 
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_layouts.h"
+#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {
@@ -39,10 +41,10 @@ struct TwoByTwo {
   std::vector<Half> identity = halves({1, 0, 0, 1});
   std::vector<Half> v = halves({1, 2, 3, 4});
 
-  explicit TwoByTwo(bool causal) {
+  explicit TwoByTwo(const MaskSpec& mask) {
     problem.seqlen_q = problem.seqlen_k = problem.head_dim = 2;
     problem.softmax_scale = std::log(3.0f);
-    problem.mask = MaskSpec::causal_if(causal);
+    problem.mask = mask;
   }
   BackwardInputs inputs() const { return {identity, identity, v, identity}; }
 };
@@ -53,7 +55,7 @@ TEST(ExactBackward, TwoQueriesOfTwoKeysByHand) {
   //  dS = 3/4 * (1 - 3/2)   1/4 * (3 - 3/2)  = -3/8 3/8
   //       1/4 * (2 - 7/2)   3/4 * (4 - 7/2)    -3/8 3/8
   //  dQ = ln 3 * dS K = ln 3 * dS,  dK = ln 3 * dS^T Q = ln 3 * dS^T
-  const TwoByTwo two(false);
+  const TwoByTwo two(MaskSpec::full());
   const auto gradients = exact_backward(two.problem, two.inputs(), all_gradient_rows(two.problem));
   const double a = 3.0 / 8.0 * ln3();
   expect_near(gradients.dv, {0.75, 0.25, 0.25, 0.75}, 1e-7);
@@ -65,7 +67,7 @@ TEST(ExactBackward, CausalSquareByHand) {
   //  Row 0 sees key 0 alone, P = 1 and delta = dP = 1, so its dS = 0. Row 1 is as above.
   //  P = 1   0     dV = 1 1/4   dS =  0   0
   //      1/4 3/4        0 3/4       -3/8 3/8
-  const TwoByTwo two(true);
+  const TwoByTwo two(MaskSpec::causal());
   const auto gradients = exact_backward(two.problem, two.inputs(), all_gradient_rows(two.problem));
   const double a = 3.0 / 8.0 * ln3();
   expect_near(gradients.dv, {1.0, 0.25, 0.0, 0.75}, 1e-7);
@@ -73,12 +75,33 @@ TEST(ExactBackward, CausalSquareByHand) {
   expect_near(gradients.dk, {0.0, -a, 0.0, a}, 1e-7);
 }
 
+TEST(ExactBackward, BandByHand) {
+  //  A row sees its key and the one after it: row 0 as in the first case, row 1 key 1 alone.
+  //  P = 3/4 1/4   dV = 3/4 0   dS = -3/8 3/8
+  //      0   1          1/4 1          0   0
+  const TwoByTwo two(MaskSpec::band(0, 1));
+  const auto gradients = exact_backward(two.problem, two.inputs(), all_gradient_rows(two.problem));
+  const double a = 3.0 / 8.0 * ln3();
+  expect_near(gradients.dv, {0.75, 0.0, 0.25, 1.0}, 1e-7);
+  expect_near(gradients.dq, {-a, a, 0.0, 0.0}, 1e-7);
+  expect_near(gradients.dk, {-a, 0.0, a, 0.0}, 1e-7);
+}
+
+TEST(ExactBackward, WindowOfOneKeyByHand) {
+  //  Each row sees its own key, P = 1: dV = dO, and a softmax over one key has no gradient.
+  const TwoByTwo two(MaskSpec::window(1));
+  const auto gradients = exact_backward(two.problem, two.inputs(), all_gradient_rows(two.problem));
+  expect_near(gradients.dv, {1.0, 0.0, 0.0, 1.0}, 1e-7);
+  expect_near(gradients.dq, {0.0, 0.0, 0.0, 0.0}, 1e-7);
+  expect_near(gradients.dk, {0.0, 0.0, 0.0, 0.0}, 1e-7);
+}
+
 TEST(ExactBackward, TakesDeltaAndLseFromAGivenForward) {
   // The forward of the first case, whose O fp16 holds exactly, gives the same gradients.
   // With ln 2 more in row 1's LSE, that row of P is 1/8 3/8, and with O = 0 its delta is 0:
   //  dV = 3/4 1/8   dS =   -3/8       3/8
   //       1/4 3/8        1/8 * 2   3/8 * 4
-  const TwoByTwo two(false);
+  const TwoByTwo two(MaskSpec::full());
   const GradientRows rows = all_gradient_rows(two.problem);
   BackwardInputs inputs = two.inputs();
   const ExactGradients computed = exact_backward(two.problem, inputs, rows);
@@ -171,10 +194,9 @@ constexpr double kDifferenceError = 0x1p-28 / 30.0 * 7.0 * 4.0 / 0.7 / 32.0 * 10
 
 TEST(ExactBackward, IsTheFiniteDifferenceOfTheExactForward) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{5, 5}, {3, 7}, {7, 3}, {1, 1}}) {
-    for (const bool causal : {false, true}) {
+    for (const MaskSpec& mask : kTestMasks) {
       for (const float dropout_p : {0.0f, 0.3f}) {
-        const Problem problem{2,         2,    seqlen_q,  seqlen_k, 4, MaskSpec::causal_if(causal),
-                              dropout_p, 0.0f, /*seed=*/3};
+        const Problem problem{2, 2, seqlen_q, seqlen_k, 4, mask, dropout_p, 0.0f, /*seed=*/3};
         SteppedInputs inputs(problem);
         const auto gradients = exact_backward(problem, {inputs.q, inputs.k, inputs.v, inputs.d_o},
                                               all_gradient_rows(problem));
@@ -185,12 +207,13 @@ TEST(ExactBackward, IsTheFiniteDifferenceOfTheExactForward) {
         expect_near(gradients.dq, dq, kDifferenceError);
         expect_near(gradients.dk, dk, kDifferenceError);
         expect_near(gradients.dv, dv, 1e-11);  // the loss is linear in V
+        ASSERT_FALSE(HasFailure()) << name_of(mask) << ", " << seqlen_q << " x " << seqlen_k;
       }
     }
   }
 }
 
-TEST(ExactBackward, AFullyMaskedQueryHasAndGivesZeroGradients) {
+TEST(ExactBackward, AQueryWithoutAKeyGivesNothing) {
   // Five queries of two keys, causal: the first three see nothing, so the other two alone give the
   // same dK and dV.
   Problem problem{1, 1, 5, 2, 8, MaskSpec::causal()};
@@ -205,6 +228,38 @@ TEST(ExactBackward, AFullyMaskedQueryHasAndGivesZeroGradients) {
       all_gradient_rows(problem));
   EXPECT_EQ(all.dk, seen.dk);
   EXPECT_EQ(all.dv, seen.dv);
+}
+
+TEST(ExactBackward, AKeyThatNobodySeesHasNone) {
+  // Two queries of five keys stand at keys 3 and 4: nobody sees keys 0 to 2.
+  const Problem problem{1, 1, 2, 5, 8, MaskSpec::window(1)};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const auto d_o = make_gradient_input(problem, Distribution::kNormal, 4);
+  const auto gradients =
+      exact_backward(problem, {inputs.q, inputs.k, inputs.v, d_o}, all_gradient_rows(problem));
+  for (std::size_t i = 0; i < 3 * 8; ++i) EXPECT_EQ(gradients.dv[i], 0.0);
+  for (std::size_t i = 0; i < 2 * 8; ++i) EXPECT_EQ(gradients.dv[3 * 8 + i], to_float(d_o[i]));
+}
+
+TEST(ExactBackward, ReadsEveryLayoutInPlace) {
+  const Problem problem{2, 3, 20, 33, 8, MaskSpec::band(7, 2), 0.1f, 0.0f, /*seed=*/6};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  const auto d_out = make_gradient_input(problem, Distribution::kNormal, 4);
+  const RoundedForward forward = rounded_forward(problem, inputs.view(), all_rows(problem));
+  const GradientRows rows = all_gradient_rows(problem);
+  const auto want =
+      exact_backward(problem, {inputs.q, inputs.k, inputs.v, d_out, forward.o, forward.lse}, rows);
+  for (const TestLayout layout : kTestLayouts) {
+    const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+    const LaidOutTensor q(inputs.q, queries, layout), k(inputs.k, keys, layout);
+    const LaidOutTensor v(inputs.v, keys, layout), d_o(d_out, queries, layout);
+    const LaidOutTensor o(forward.o, queries, layout);
+    const auto got = exact_backward(
+        problem, {q.tensor(), k.tensor(), v.tensor(), d_o.tensor(), o.tensor(), forward.lse}, rows);
+    EXPECT_EQ(got.dq, want.dq) << name_of(layout);
+    EXPECT_EQ(got.dk, want.dk) << name_of(layout);
+    EXPECT_EQ(got.dv, want.dv) << name_of(layout);
+  }
 }
 
 TEST(ExactBackward, ADroppedElementGivesNoGradient) {
@@ -226,7 +281,7 @@ TEST(ExactBackward, ADroppedElementGivesNoGradient) {
   EXPECT_LT(kept, 200);
 }
 
-TEST(ExactBackward, ARowIsTheSameAloneAndAmongOthers) {
+TEST(ExactBackward, ARowAloneIsThatAmongOthers) {
   const Problem problem{2, 3, 70, 90, 8, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6};
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const auto d_o = make_gradient_input(problem, Distribution::kNormal, 4);
@@ -242,7 +297,7 @@ TEST(ExactBackward, ARowIsTheSameAloneAndAmongOthers) {
   }
 }
 
-TEST(ExactBackward, ANanInputShowsInEveryGradientThatDependsOnIt) {
+TEST(ExactBackward, ANanShowsWhereItIsFelt) {
   const Problem problem{1, 1, 3, 3, 2};
   OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
   const auto d_o = make_gradient_input(problem, Distribution::kNormal, 4);

@@ -7,8 +7,11 @@
 #include <initializer_list>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_layouts.h"
+#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {
@@ -57,7 +60,7 @@ TEST(Exact, TwoQueriesOfTwoKeysByHand) {
   expect_near(rows.lse, {std::log(4.0), std::log(4.0)});
 }
 
-TEST(Exact, CausalSquareHidesTheSecondKeyFromTheFirstQuery) {
+TEST(Exact, CausalSquareByHand) {
   // As above; row 0 sees key 0 alone: O = V[0], LSE = ln 3.
   Problem problem = weights_of_three(2, 2);
   problem.mask = MaskSpec::causal_if(true);
@@ -67,7 +70,7 @@ TEST(Exact, CausalSquareHidesTheSecondKeyFromTheFirstQuery) {
   expect_near(rows.lse, {std::log(3.0), std::log(4.0)});
 }
 
-TEST(Exact, CausalWithMoreKeysAlignsToTheBottomRight) {
+TEST(Exact, CausalAlignsToTheBottomRight) {
   // Two queries (1 0), (1 0) on three keys (1 0), (0 1), (1 0): weights 3 1 3.
   // Row 0 sees keys 0 and 1: O = (3 * 8 + 1 * 16) / 4 = 10, and 0; LSE = ln 4.
   // Row 1 sees all: O = (3 * 8 + 1 * 16 + 3 * 10) / 7 = 10, and 3 * 7 / 7 = 3; LSE = ln 7.
@@ -79,7 +82,7 @@ TEST(Exact, CausalWithMoreKeysAlignsToTheBottomRight) {
   expect_near(rows.lse, {std::log(4.0), std::log(7.0)});
 }
 
-TEST(Exact, CausalWithMoreQueriesGivesFullyMaskedRowsZeroAndMinusInfinity) {
+TEST(Exact, RowsWithoutAKeyAreEmpty) {
   // Three queries on two keys: row 0 sees none, row 1 key 0, row 2 both.
   Problem problem = weights_of_three(3, 2);
   problem.mask = MaskSpec::causal_if(true);
@@ -89,7 +92,116 @@ TEST(Exact, CausalWithMoreQueriesGivesFullyMaskedRowsZeroAndMinusInfinity) {
   expect_near(rows.lse, {-kInfinity, std::log(3.0), std::log(4.0)});
 }
 
-TEST(Exact, DropoutTakesWeightsAwayAfterTheSoftmaxAndScalesTheOthers) {
+TEST(Exact, WindowOfTwoKeysByHand) {
+  // Three queries (1 0) on keys (1 0), (0 1), (1 0): weights 3 1 3. A row sees its key and the one
+  // before it.
+  // Row 0 sees key 0: O = 8 0, LSE = ln 3.
+  // Row 1 sees keys 0 and 1: O = (3 * 8 + 1 * 16) / 4 = 10, and 0; LSE = ln 4.
+  // Row 2 sees keys 1 and 2: O = (1 * 16 + 3 * 12) / 4 = 13, and 3 * 8 / 4 = 6; LSE = ln 4.
+  Problem problem = weights_of_three(3, 3);
+  problem.mask = MaskSpec::window(2);
+  const ExactRows rows = exact_all(problem, halves({1, 0, 1, 0, 1, 0}), halves({1, 0, 0, 1, 1, 0}),
+                                   halves({8, 0, 16, 0, 12, 8}));
+  expect_near(rows.o, {8.0, 0.0, 10.0, 0.0, 13.0, 6.0});
+  expect_near(rows.lse, {std::log(3.0), std::log(4.0), std::log(4.0)});
+}
+
+TEST(Exact, WindowOfOneKeyIsTheDiagonal) {
+  // Two queries on three keys stand at keys 1 and 2; each O is that V, each LSE that score.
+  Problem problem = weights_of_three(2, 3);
+  problem.mask = MaskSpec::window(1);
+  const ExactRows rows = exact_all(problem, halves({1, 0, 1, 0}), halves({1, 0, 0, 1, 1, 0}),
+                                   halves({8, 0, 16, 1, 12, 8}));
+  expect_near(rows.o, {16.0, 1.0, 12.0, 8.0});
+  expect_near(rows.lse, {0.0, std::log(3.0)});
+}
+
+TEST(Exact, BandByHand) {
+  // As in the window's case, a row sees its key and the one after it.
+  // Row 0: keys 0 and 1, O = 10 0.  Row 1: keys 1 and 2, O = 13 6.  Row 2: key 2, O = 12 8.
+  Problem problem = weights_of_three(3, 3);
+  problem.mask = MaskSpec::band(0, 1);
+  const ExactRows rows = exact_all(problem, halves({1, 0, 1, 0, 1, 0}), halves({1, 0, 0, 1, 1, 0}),
+                                   halves({8, 0, 16, 0, 12, 8}));
+  expect_near(rows.o, {10.0, 0.0, 13.0, 6.0, 12.0, 8.0});
+  expect_near(rows.lse, {std::log(4.0), std::log(4.0), std::log(3.0)});
+}
+
+TEST(Exact, WindowPastTheKeysLeavesRowsEmpty) {
+  // Three queries on one key stand at -2, -1 and 0, so only the last sees it.
+  Problem problem = weights_of_three(3, 1);
+  problem.mask = MaskSpec::window(2);
+  const ExactRows rows =
+      exact_all(problem, halves({1, 0, 1, 0, 1, 0}), halves({1, 0}), halves({5, 7}));
+  expect_near(rows.o, {0.0, 0.0, 0.0, 0.0, 5.0, 7.0});
+  expect_near(rows.lse, {-kInfinity, -kInfinity, std::log(3.0)});
+}
+
+/// O of a row, then its LSE, from a mask that is asked of every pair.
+std::vector<double> attend_densely(const Problem& problem, const OwnedInputs& inputs,
+                                   const QueryRow& r) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  const auto q = row_of(inputs.q, query_shape(problem), r);
+  const double keep_scale = 256.0 / (256.0 - problem.dropout().threshold);
+  std::vector<double> o(head_dim);
+  double sum = 0.0;
+  for (int key = 0; key < problem.seqlen_k; ++key) {
+    if (!sees_by_definition(problem, r.row, key)) continue;
+    const KeyRow kv{r.batch, r.head, key};
+    const auto k = row_of(inputs.k, key_shape(problem), kv);
+    const auto v = row_of(inputs.v, key_shape(problem), kv);
+    double score = 0.0;
+    for (std::size_t d = 0; d < head_dim; ++d) score += double{to_float(q[d])} * to_float(k[d]);
+    const double weight = std::exp(score * problem.scale());
+    sum += weight;
+    if (!dropout_keeps(problem.dropout(),
+                       static_cast<std::uint32_t>(r.batch * problem.heads + r.head),
+                       static_cast<std::uint32_t>(r.row), static_cast<std::uint32_t>(key))) {
+      continue;
+    }
+    for (std::size_t d = 0; d < head_dim; ++d) o[d] += keep_scale * weight * to_float(v[d]);
+  }
+  for (double& element : o) element = sum > 0.0 ? element / sum : 0.0;
+  o.push_back(std::log(sum));
+  return o;
+}
+
+TEST(Exact, IsTheDenselyMaskedSumForEveryMask) {
+  for (const auto& [seqlen_q, seqlen_k] : {std::pair{50, 50}, {33, 129}, {129, 33}, {1, 70}}) {
+    for (const MaskSpec& mask : kTestMasks) {
+      for (const float dropout_p : {0.0f, 0.3f}) {
+        const Problem problem{2, 2, seqlen_q, seqlen_k, 8, mask, dropout_p, 0.0f, /*seed=*/9};
+        const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
+        const auto rows = all_rows(problem);
+        const ExactRows exact = exact_forward(problem, inputs.view(), rows);
+        for (std::size_t i = 0; i < rows.size(); ++i) {
+          std::vector<double> got(exact.o.begin() + static_cast<std::ptrdiff_t>(8 * i),
+                                  exact.o.begin() + static_cast<std::ptrdiff_t>(8 * i + 8));
+          got.push_back(exact.lse[i]);
+          expect_near(got, attend_densely(problem, inputs, rows[i]));
+          ASSERT_FALSE(HasFailure()) << name_of(mask) << ", query " << rows[i].row;
+        }
+      }
+    }
+  }
+}
+
+TEST(Exact, ReadsEveryLayoutInPlace) {
+  const Problem problem{2, 3, 20, 33, 8, MaskSpec::window(9)};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
+  const auto rows = all_rows(problem);
+  const ExactRows want = exact_forward(problem, inputs.view(), rows);
+  for (const TestLayout layout : kTestLayouts) {
+    const LaidOutTensor q(inputs.q, query_shape(problem), layout);
+    const LaidOutTensor k(inputs.k, key_shape(problem), layout);
+    const LaidOutTensor v(inputs.v, key_shape(problem), layout);
+    const ExactRows got = exact_forward(problem, {q.tensor(), k.tensor(), v.tensor()}, rows);
+    EXPECT_EQ(got.o, want.o) << name_of(layout);
+    EXPECT_EQ(got.lse, want.lse) << name_of(layout);
+  }
+}
+
+TEST(Exact, DropoutTakesWeightsAwayAndScalesTheOthers) {
   // Every query is (1 0), so P = 3/4 1/4 in every row, and 3/2 1/2 where kept at p = 1/2.
   // V = identity, so O is the row of P that is left.
   Problem problem = weights_of_three(64, 2);
@@ -112,7 +224,7 @@ TEST(Exact, DropoutTakesWeightsAwayAfterTheSoftmaxAndScalesTheOthers) {
   expect_near(rows.lse, std::vector<double>(64, std::log(4.0)));
 }
 
-TEST(Exact, AddingAConstantToAllScoresShiftsOnlyLse) {
+TEST(Exact, AConstantInAllScoresShiftsLse) {
   // q = (x 1), k = (y c): s = x y + c.
   Problem problem = weights_of_three(1, 3);
   problem.softmax_scale = 1.0f;
@@ -135,7 +247,7 @@ TEST(Exact, LargeScoresDoNotOverflow) {
   EXPECT_EQ(rows.lse[0], large * large);
 }
 
-TEST(Exact, DefaultScaleIsOneOverTheRootOfHeadDim) {
+TEST(Exact, DefaultScaleIsTheRootOfHeadDim) {
   // head_dim 4, q = k = (1 1 1 1): s = 4 / sqrt(4) = 2, and LSE of one key is its score.
   Problem problem;
   problem.head_dim = 4;
@@ -152,7 +264,7 @@ TEST(Exact, InfinityMinusInfinityIsNotANumber) {
   EXPECT_TRUE(std::isnan(rows.o[0]));
 }
 
-TEST(Exact, EveryHeadOfEveryBatchElementIsAProblemOfItsOwn) {
+TEST(Exact, EveryHeadIsAProblemOfItsOwn) {
   Problem problem;
   problem.batch = 2;
   problem.heads = 3;
@@ -179,7 +291,7 @@ TEST(Exact, EveryHeadOfEveryBatchElementIsAProblemOfItsOwn) {
   }
 }
 
-TEST(RoundedForward, HasTheAskedRowsInPlaceAndZerosElsewhere) {
+TEST(RoundedForward, HasTheAskedRowsInPlace) {
   const Problem problem{.batch = 2, .heads = 2, .seqlen_q = 3, .seqlen_k = 4, .head_dim = 64};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 1);
   const std::vector<QueryRow> rows = {{0, 1, 2}, {1, 0, 0}};

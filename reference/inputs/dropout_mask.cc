@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kGroupColumns = 64;
+constexpr std::uint32_t kGroupColumns = 64;
 
 /// The calls of one group of a row, by pair.
 std::array<PhiloxBlock, 4> group_bytes(const Problem& problem, const QueryRow& r,
@@ -29,19 +29,20 @@ struct Fnv1a {
 
 }  // namespace
 
-void fill_keep_mask(const Problem& problem, const QueryRow& row, std::span<std::uint8_t> keep) {
+void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key,
+                    std::span<std::uint8_t> keep) {
   const Dropout dropout = problem.dropout();
   if (dropout.threshold == 0) {
     std::fill(keep.begin(), keep.end(), std::uint8_t{1});
     return;
   }
-  for (std::size_t begin = 0; begin < keep.size(); begin += kGroupColumns) {
-    const auto group = static_cast<std::uint32_t>(begin / kGroupColumns);
-    const std::array<PhiloxBlock, 4> blocks = group_bytes(problem, row, group);
-    const std::size_t columns = std::min(kGroupColumns, keep.size() - begin);
-    for (std::uint32_t column = 0; column < columns; ++column) {
-      const std::uint32_t byte = dropout_byte(blocks[(column >> 1) & 3u], column);
-      keep[begin + column] = byte >= dropout.threshold;
+  const auto begin = static_cast<std::uint32_t>(first_key);
+  const auto end = begin + static_cast<std::uint32_t>(keep.size());
+  for (std::uint32_t column = begin, group_end; column < end; column = group_end) {
+    group_end = std::min(end, (column / kGroupColumns + 1) * kGroupColumns);
+    const std::array<PhiloxBlock, 4> blocks = group_bytes(problem, query, column / kGroupColumns);
+    for (std::uint32_t at = column; at < group_end; ++at) {
+      keep[at - begin] = dropout_byte(blocks[(at >> 1) & 3u], at) >= dropout.threshold;
     }
   }
 }
@@ -66,7 +67,7 @@ DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<cons
   std::size_t kept = 0;
   Fnv1a hash;
   for (const QueryRow& r : rows) {
-    fill_keep_mask(problem, r, std::span(keep).first(columns));
+    fill_keep_mask(problem, r, 0, std::span(keep).first(columns));
     for (std::size_t byte = 0; byte < keep.size(); byte += 8) {
       unsigned bits = 0;
       for (unsigned bit = 0; bit < 8; ++bit) bits |= unsigned{keep[byte + bit]} << bit;

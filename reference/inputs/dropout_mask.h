@@ -5,12 +5,13 @@
 #include <span>
 
 #include "kernels/attention.h"
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 
-/// keep[column] = dropout_keeps(...) of this row, 0 or 1, for the leading keep.size() columns.
-void fill_keep_mask(const Problem& problem, const QueryRow& row, std::span<std::uint8_t> keep);
+/// keep[i] = dropout_keeps(...) of this query and key first_key + i, 0 or 1.
+void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key,
+                    std::span<std::uint8_t> keep);
 
 /// keep[i] = dropout_keeps(...) of query first_query + i and this key, 0 or 1.
 void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
@@ -22,7 +23,7 @@ struct DropoutMaskSummary {
                        // lowest bit, every row filled up to a byte with zeros
 };
 
-/// Of the asked rows, over all seqlen_k columns, those a causal mask hides included.
+/// Of the asked rows, over all seqlen_k columns, those that the mask hides included.
 DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows);
 
 }  // namespace sparkbench

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <vector>
@@ -23,7 +24,7 @@ Mask mask_of_head(float p, std::uint64_t seed, int head) {
   problem.seed = seed;
   Mask mask(kRows * kColumns);
   for (std::size_t row = 0; row < kRows; ++row) {
-    fill_keep_mask(problem, {0, head, static_cast<int>(row)},
+    fill_keep_mask(problem, QueryRow{0, head, static_cast<int>(row)}, 0,
                    std::span(mask).subspan(row * kColumns, kColumns));
   }
   return mask;
@@ -61,7 +62,7 @@ TEST(DropoutMask, FilledRowsAreWhatSingleElementsSay) {
   problem.dropout_p = 0.3f;
   problem.seed = 17;
   Mask keep(77);  // not a whole group of 64
-  fill_keep_mask(problem, {1, 2, 9}, keep);
+  fill_keep_mask(problem, QueryRow{1, 2, 9}, 0, keep);
   for (std::uint32_t column = 0; column < keep.size(); ++column) {
     EXPECT_EQ(keep[column] != 0, dropout_keeps(problem.dropout(), 1 * 3 + 2, 9, column));
   }
@@ -140,14 +141,27 @@ TEST(DropoutMaskHash, DependsOnSeedProbabilityAndRows) {
   EXPECT_NE(summarize_dropout_mask(problem, rows).hash, hash);
 }
 
-TEST(FillKeepMask, OfAKeyIsTheColumnOfTheQueriesMasks) {
+TEST(FillKeepMask, OfAQueryBeginsAtAnyKey) {
+  const Problem problem{2, 3, 10, 300, 64, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/5};
+  std::vector<std::uint8_t> whole(300);
+  fill_keep_mask(problem, QueryRow{1, 2, 7}, 0, whole);
+  for (const std::size_t first : {1u, 63u, 64u, 65u, 130u, 299u}) {
+    for (const std::size_t count : {0u, 1u, 64u, 100u}) {
+      std::vector<std::uint8_t> part(std::min<std::size_t>(count, 300 - first));
+      fill_keep_mask(problem, QueryRow{1, 2, 7}, static_cast<int>(first), part);
+      for (std::size_t i = 0; i < part.size(); ++i) ASSERT_EQ(part[i], whole[first + i]);
+    }
+  }
+}
+
+TEST(FillKeepMask, OfAKeyIsAColumn) {
   Problem problem{2, 3, 100, 90, 64, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/5};
   std::vector<std::uint8_t> row(90), column(80);
   for (const float dropout_p : {0.0f, 0.3f}) {
     problem.dropout_p = dropout_p;
     fill_keep_mask(problem, KeyRow{1, 2, 71}, /*first_query=*/20, column);
     for (int i = 0; i < 80; ++i) {
-      fill_keep_mask(problem, QueryRow{1, 2, 20 + i}, row);
+      fill_keep_mask(problem, QueryRow{1, 2, 20 + i}, 0, row);
       ASSERT_EQ(column[static_cast<std::size_t>(i)], row[71]);
     }
   }

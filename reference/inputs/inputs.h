@@ -9,7 +9,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/half.h"
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 

@@ -22,10 +22,20 @@ bool is_inside(const TensorShape& shape, const Row& r) {
          r.row >= 0 && r.row < shape.seqlen;
 }
 
+Range normalized(const Range& range) { return range.is_empty() ? Range{0, 0} : range; }
+
 const char* kind_of(const QueryRow&) { return "query row "; }
 const char* kind_of(const KeyRow&) { return "key row "; }
 
 }  // namespace
+
+Range visible_to(const Problem& problem, const QueryRow& query) {
+  return normalized(problem.key_mask().keys(query.row));
+}
+
+Range visible_to(const Problem& problem, const KeyRow& key) {
+  return normalized(problem.key_mask().rows(key.row));
+}
 
 template <class Row>
 std::vector<Row> all_rows_of(const TensorShape& shape) {
@@ -50,7 +60,7 @@ std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count) {
 }
 
 template <class Row>
-std::vector<Half> gather_rows_of(std::span<const Half> tensor, const TensorShape& shape,
+std::vector<Half> gather_rows_of(const HostTensor& tensor, const TensorShape& shape,
                                  std::span<const Row> rows) {
   std::vector<Half> gathered;
   gathered.reserve(rows.size() * static_cast<std::size_t>(shape.head_dim));
@@ -97,9 +107,9 @@ template std::vector<QueryRow> all_rows_of(const TensorShape&);
 template std::vector<KeyRow> all_rows_of(const TensorShape&);
 template std::vector<QueryRow> sample_rows_of(const TensorShape&, std::size_t);
 template std::vector<KeyRow> sample_rows_of(const TensorShape&, std::size_t);
-template std::vector<Half> gather_rows_of(std::span<const Half>, const TensorShape&,
+template std::vector<Half> gather_rows_of(const HostTensor&, const TensorShape&,
                                           std::span<const QueryRow>);
-template std::vector<Half> gather_rows_of(std::span<const Half>, const TensorShape&,
+template std::vector<Half> gather_rows_of(const HostTensor&, const TensorShape&,
                                           std::span<const KeyRow>);
 template std::vector<std::span<const QueryRow>> split_by_head(std::span<const QueryRow>,
                                                               std::size_t);

@@ -10,29 +10,9 @@
 
 #include "kernels/attention.h"
 #include "kernels/half.h"
+#include "reference/tensors/host_tensor.h"
 
 namespace sparkbench {
-
-struct TensorShape {
-  int batch;
-  int seqlen;
-  int heads;
-  int head_dim;
-
-  bool operator==(const TensorShape&) const = default;
-
-  std::size_t rows() const {
-    return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
-           static_cast<std::size_t>(seqlen);
-  }
-};
-
-inline TensorShape query_shape(const Problem& problem) {
-  return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
-}
-inline TensorShape key_shape(const Problem& problem) {
-  return {problem.batch, problem.seqlen_k, problem.heads, problem.head_dim};
-}
 
 /// One row of Q, O, dO or dQ: [batch, row, head, :].
 struct QueryRow {
@@ -63,12 +43,15 @@ struct KeyRow {
   }
 };
 
+/// What a row's scores are over: the keys that a query sees, or the queries that see a key; [0, 0)
+/// where there are none.
+Range visible_to(const Problem& problem, const QueryRow& query);
+Range visible_to(const Problem& problem, const KeyRow& key);
+
 /// The head_dim elements of a row.
-template <class Row, class T>
-std::span<const T> row_of(std::span<const T> tensor, const TensorShape& shape, const Row& r) {
-  return tensor.subspan(
-      row_offset(r.batch, r.row, r.head, shape.seqlen, shape.heads, shape.head_dim),
-      static_cast<std::size_t>(shape.head_dim));
+template <class Row>
+std::span<const Half> row_of(const HostTensor& tensor, const TensorShape& shape, const Row& r) {
+  return {tensor.view(shape).row(r.batch, r.row, r.head), static_cast<std::size_t>(shape.head_dim)};
 }
 
 /// Every row, in ascending order of (batch, head, row).
@@ -82,7 +65,7 @@ std::vector<Row> sample_rows_of(const TensorShape& shape, std::size_t count);
 
 /// [rows, head_dim] of a whole tensor.
 template <class Row>
-std::vector<Half> gather_rows_of(std::span<const Half> tensor, const TensorShape& shape,
+std::vector<Half> gather_rows_of(const HostTensor& tensor, const TensorShape& shape,
                                  std::span<const Row> rows);
 
 /// Cuts ascending rows into runs of one (batch, head) and at most `max_rows` rows: units of work

@@ -5,7 +5,7 @@
 
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
-#include "reference/tensors/head_matrix.h"
+#include "reference/unfused/head_matrix.h"
 #include "reference/unfused/unfused_softmax.h"
 
 namespace sparkbench {
@@ -14,12 +14,12 @@ namespace {
 /// One warp instruction's worth of rows: they share one copy of K and V.
 constexpr std::size_t kRowsPerTask = 32;
 
-/// Line 3.
-void apply_dropout(const Problem& problem, const QueryRow& r, std::span<Half> p) {
+/// Line 3: p[i] is that of key first_key + i.
+void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std::span<Half> p) {
   const Dropout dropout = problem.dropout();
   if (dropout.threshold == 0) return;
   std::vector<std::uint8_t> keep(p.size());
-  fill_keep_mask(problem, r, keep);
+  fill_keep_mask(problem, r, first_key, keep);
   for (std::size_t s = 0; s < p.size(); ++s) {
     p[s] = keep[s] ? to_half(dropout.keep_scale() * to_float(p[s])) : Half{0};
   }
@@ -35,12 +35,15 @@ HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs
                      head_matrix(inputs.k, key_shape(problem), run.front()), tensor_cores);
   HalfMatrix p(run.size(), seqlen);
   for (std::size_t i = 0; i < run.size(); ++i) {
-    const auto visible = static_cast<std::size_t>(problem.key_mask().keys(run[i].row).end);
-    const std::span row = std::span(scores).subspan(i * seqlen, visible);
+    const Range keys = visible_to(problem, run[i]);
+    const auto first = static_cast<std::size_t>(keys.begin);
+    const auto visible = static_cast<std::size_t>(keys.size());
+    const std::span row = std::span(scores).subspan(i * seqlen + first, visible);
+    const std::span p_row(p.row(i) + first, visible);
     const SoftmaxStatistics statistics = softmax_statistics(row);
-    std::transform(row.begin(), row.end(), p.row(i), [&](float s) { return statistics.p(s); });
+    std::transform(row.begin(), row.end(), p_row.begin(), [&](float s) { return statistics.p(s); });
     lse[i] = statistics.lse();
-    apply_dropout(problem, run[i], std::span(p.row(i), visible));
+    apply_dropout(problem, run[i], keys.begin, p_row);
   }
   return p;
 }

@@ -11,7 +11,7 @@
 #include <span>
 
 #include "kernels/attention.h"
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 #include "reference/unfused/tensor_core_matmul.h"
 
 namespace sparkbench {

@@ -6,7 +6,7 @@
 
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
-#include "reference/tensors/head_matrix.h"
+#include "reference/unfused/head_matrix.h"
 #include "reference/unfused/unfused_softmax.h"
 
 namespace sparkbench {
@@ -69,19 +69,25 @@ struct UnfusedBackward {
         matmul_dp(rows_matrix(inputs.v, keys, run), head_matrix(inputs.d_o, queries, run.front()))};
   }
 
-  /// 1 or 0 of the keys that a query sees.
-  std::vector<std::uint8_t> keep_of_visible(const QueryRow& r) const {
-    std::vector<std::uint8_t> keep(static_cast<std::size_t>(problem.key_mask().keys(r.row).end));
-    fill_keep_mask(problem, r, keep);
-    return keep;
+  /// Dropout of what a row sees: keep[i] is 1 or 0 of its (first + i)-th element.
+  struct VisibleKeep {
+    std::size_t first;
+    std::vector<std::uint8_t> keep;
+  };
+  template <class Row>
+  VisibleKeep keep_of_visible(const Row& r) const {
+    const Range visible = visible_to(problem, r);
+    std::vector<std::uint8_t> keep(static_cast<std::size_t>(visible.size()));
+    fill_keep_mask(problem, r, visible.begin, keep);
+    return {static_cast<std::size_t>(visible.begin), std::move(keep)};
   }
 
   /// Line 3 and the softmax of line 2 of unfused.h, for all rows of a run.
   void find_statistics(std::span<const QueryRow> run) {
     const ScoreTile tile = score_tile(run);
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const std::vector<std::uint8_t> keep = keep_of_visible(run[i]);
-      const std::size_t begin = i * static_cast<std::size_t>(problem.seqlen_k);
+      const auto [first, keep] = keep_of_visible(run[i]);
+      const std::size_t begin = i * static_cast<std::size_t>(problem.seqlen_k) + first;
       const auto scores = std::span(tile.scores).subspan(begin, keep.size());
       const SoftmaxStatistics softmax = softmax_statistics(scores);
       std::vector<float> products(keep.size());
@@ -123,12 +129,12 @@ struct UnfusedBackward {
     const auto seqlen = static_cast<std::size_t>(problem.seqlen_k);
     HalfMatrix ds_tile(run.size(), seqlen);
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const std::vector<std::uint8_t> keep = keep_of_visible(run[i]);
+      const auto [first, keep] = keep_of_visible(run[i]);
       const QueryStatistics& query = statistics[run[i].lse_index(problem)];
       for (std::size_t j = 0; j < keep.size(); ++j) {
         const Dropped dropped{keep[j] != 0, keep_scale};
-        const std::size_t at = i * seqlen + j;
-        ds_tile.row(i)[j] = ds(query, tile.scores[at], dropped(tile.dp[at]));
+        const std::size_t at = i * seqlen + first + j;
+        ds_tile.row(i)[first + j] = ds(query, tile.scores[at], dropped(tile.dp[at]));
       }
     }
     const HalfMatrix k = transposed_head_matrix(inputs.k, keys, run.front());
@@ -141,23 +147,23 @@ struct UnfusedBackward {
     const ScoreTile tile = score_tile(run);
     const auto seqlen = static_cast<std::size_t>(problem.seqlen_q);
     HalfMatrix ds_tile(run.size(), seqlen), p_tile(run.size(), seqlen);
-    std::vector<std::uint8_t> keep(seqlen);
     for (std::size_t i = 0; i < run.size(); ++i) {
       const auto [batch, head, key] = run[i];
-      const QueryStatistics* query = &statistics[QueryRow{batch, head, 0}.lse_index(problem)];
-      fill_keep_mask(problem, run[i], 0, keep);
-      for (auto j = static_cast<std::size_t>(first_query_of(problem, key)); j < seqlen; ++j) {
+      const auto [first, keep] = keep_of_visible(run[i]);
+      const QueryStatistics* query =
+          &statistics[QueryRow{batch, head, 0}.lse_index(problem) + first];
+      for (std::size_t j = 0; j < keep.size(); ++j) {
         const Dropped dropped{keep[j] != 0, keep_scale};
-        const std::size_t at = i * seqlen + j;
-        p_tile.row(i)[j] = to_half(dropped(to_float(query[j].softmax.p(tile.scores[at]))));
-        ds_tile.row(i)[j] = ds(query[j], tile.scores[at], dropped(tile.dp[at]));
+        const std::size_t at = i * seqlen + first + j;
+        p_tile.row(i)[first + j] = to_half(dropped(to_float(query[j].softmax.p(tile.scores[at]))));
+        ds_tile.row(i)[first + j] = ds(query[j], tile.scores[at], dropped(tile.dp[at]));
       }
     }
-    const std::ptrdiff_t first = run.data() - rows.dkv.data();
+    const std::ptrdiff_t first_row = run.data() - rows.dkv.data();
     const HalfMatrix d_o = transposed_head_matrix(inputs.d_o, queries, run.front());
     const HalfMatrix q = transposed_head_matrix(inputs.q, queries, run.front());
-    store(tensor_core_matmul(tensor_cores, p_tile, d_o), 1.0f, gradients.dv, first);
-    store(tensor_core_matmul(tensor_cores, ds_tile, q), problem.scale(), gradients.dk, first);
+    store(tensor_core_matmul(tensor_cores, p_tile, d_o), 1.0f, gradients.dv, first_row);
+    store(tensor_core_matmul(tensor_cores, ds_tile, q), problem.scale(), gradients.dk, first_row);
   }
 };
 

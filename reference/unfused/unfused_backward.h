@@ -10,7 +10,7 @@
 // Where o and lse are given, P = fp16(exp(S - lse)) and delta = rowsum(dO * O).
 #pragma once
 
-#include "reference/exact/backward_rows.h"
+#include "reference/tensors/backward_rows.h"
 #include "reference/unfused/tensor_core_matmul.h"
 
 namespace sparkbench {

@@ -9,6 +9,8 @@
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_layouts.h"
+#include "reference/tensors/test_masks.h"
 #include "reference/unfused/unfused.h"
 
 namespace sparkbench {
@@ -76,7 +78,7 @@ TEST(UnfusedBackward, TwoQueriesOfTwoKeysByHand) {
 
 // A few roundings of 2^-11 relative, of scores up to 8 half a place of which is 2^-9; dS loses to
 // cancellation besides.
-TEST(UnfusedBackward, IsAsCloseToExactAsFp16IntermediatesAllow) {
+TEST(UnfusedBackward, IsAsCloseAsFp16IntermediatesAllow) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}, {1, 70}}) {
     for (const bool causal : {false, true}) {
       for (const float dropout_p : {0.0f, 0.17f}) {
@@ -94,6 +96,20 @@ TEST(UnfusedBackward, IsAsCloseToExactAsFp16IntermediatesAllow) {
   }
 }
 
+// Relative to the largest gradient: where a query sees one key, dQ and dK are what rounding leaves.
+TEST(UnfusedBackward, IsCloseToExactUnderEveryMask) {
+  for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}}) {
+    for (const MaskSpec& mask : kTestMasks) {
+      const Case of({1, 2, seqlen_q, seqlen_k, 64, mask, 0.17f, 0.0f, /*seed=*/99});
+      for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
+        const Tolerance tolerance{.ratio = 0.0, .floor = 0x1p-8};
+        EXPECT_EQ(why_incorrect(of.errors(inputs, volta()), {}, tolerance), "")
+            << name_of(mask) << ", " << seqlen_q << " x " << seqlen_k;
+      }
+    }
+  }
+}
+
 TEST(UnfusedBackward, DropsTheElementsThatExactDrops) {
   // One query: row j of dV is that of the element (0, j) alone.
   const Case of({1, 1, 1, 64, 8, MaskSpec::full(), /*dropout_p=*/0.3f, 0.0f, /*seed=*/6});
@@ -105,7 +121,7 @@ TEST(UnfusedBackward, DropsTheElementsThatExactDrops) {
   }
 }
 
-TEST(UnfusedBackward, AFullyMaskedQueryHasZeroGradientsAndMakesNoNan) {
+TEST(UnfusedBackward, AQueryWithoutAKeyMakesNoNan) {
   const Case of({1, 2, 5, 3, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
   for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
     const HalfGradients gradients =
@@ -117,7 +133,7 @@ TEST(UnfusedBackward, AFullyMaskedQueryHasZeroGradientsAndMakesNoNan) {
   }
 }
 
-TEST(UnfusedBackward, ARowIsTheSameAloneAndAmongOthers) {
+TEST(UnfusedBackward, ARowAloneIsThatAmongOthers) {
   const Case of({2, 3, 70, 90, 64, MaskSpec::causal(), 0.1f, 0.0f, /*seed=*/6});
   for (const BackwardInputs& inputs : {of.inputs(), of.inputs_with_forward()}) {
     const HalfGradients all =
@@ -127,6 +143,25 @@ TEST(UnfusedBackward, ARowIsTheSameAloneAndAmongOthers) {
     expect_same_bits(alone.dq, &all.dq[(3 * 70 + 69) * 64]);
     expect_same_bits(alone.dk, &all.dk[(2 * 90 + 41) * 64]);
     expect_same_bits(alone.dv, &all.dv[(2 * 90 + 41) * 64]);
+  }
+}
+
+TEST(UnfusedBackward, ReadsEveryLayoutInPlace) {
+  const Case of({2, 3, 40, 50, 64, MaskSpec::window(17), 0.1f, 0.0f, /*seed=*/6});
+  const GradientRows rows = all_gradient_rows(of.problem);
+  const HalfGradients want =
+      unfused_fp16_backward(of.problem, of.inputs_with_forward(), rows, volta());
+  for (const TestLayout layout : kTestLayouts) {
+    const TensorShape queries = query_shape(of.problem), keys = key_shape(of.problem);
+    const LaidOutTensor q(of.owned.q, queries, layout), k(of.owned.k, keys, layout);
+    const LaidOutTensor v(of.owned.v, keys, layout), d_o(of.d_o, queries, layout);
+    const LaidOutTensor o(of.o, queries, layout);
+    const HalfGradients got = unfused_fp16_backward(
+        of.problem, {q.tensor(), k.tensor(), v.tensor(), d_o.tensor(), o.tensor(), of.lse}, rows,
+        volta());
+    expect_same_bits(got.dq, want.dq.data());
+    expect_same_bits(got.dk, want.dk.data());
+    expect_same_bits(got.dv, want.dv.data());
   }
 }
 

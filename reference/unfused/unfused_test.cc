@@ -8,6 +8,8 @@
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
+#include "reference/tensors/test_layouts.h"
+#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {
@@ -16,13 +18,13 @@ TensorCores volta(Accumulator accumulator = Accumulator::kFp32) {
   return {arithmetic_profile("volta"), accumulator};
 }
 
-Problem problem_of(int seqlen_q, int seqlen_k, bool causal, float dropout_p) {
+Problem problem_of(int seqlen_q, int seqlen_k, const MaskSpec& mask, float dropout_p) {
   Problem problem;
   problem.batch = 2;
   problem.heads = 2;
   problem.seqlen_q = seqlen_q;
   problem.seqlen_k = seqlen_k;
-  problem.mask = MaskSpec::causal_if(causal);
+  problem.mask = mask;
   problem.dropout_p = dropout_p;
   problem.seed = 99;
   return problem;
@@ -44,11 +46,11 @@ TEST(Unfused, TwoQueriesOfTwoKeysByHand) {
   EXPECT_LE(std::abs(rows.lse[0] - std::log(4.0f)), 4e-4f);
 }
 
-TEST(Unfused, IsAsCloseToExactAsFp16IntermediatesAllow) {
+TEST(Unfused, IsAsCloseAsFp16IntermediatesAllow) {
   for (const auto& [seqlen_q, seqlen_k] : {std::pair{70, 70}, {33, 129}, {129, 33}, {1, 1}}) {
-    for (const bool causal : {false, true}) {
+    for (const MaskSpec& mask : kTestMasks) {
       for (const float dropout_p : {0.0f, 0.17f}) {
-        const Problem problem = problem_of(seqlen_q, seqlen_k, causal, dropout_p);
+        const Problem problem = problem_of(seqlen_q, seqlen_k, mask, dropout_p);
         const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
         const ForwardInputs inputs = owned.view();
         const auto rows = all_rows(problem);
@@ -65,7 +67,7 @@ TEST(Unfused, IsAsCloseToExactAsFp16IntermediatesAllow) {
 
 TEST(Unfused, DropsTheElementsThatExactDrops) {
   // V = identity, so O is the row of P that dropout leaves.
-  Problem problem = problem_of(48, 64, false, 0.3f);
+  Problem problem = problem_of(48, 64, MaskSpec::full(), 0.3f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kUniform, 4);
   std::vector<Half> v(problem.k_elements(), to_half(0.0f));
   for (int b = 0; b < problem.batch; ++b) {
@@ -93,7 +95,7 @@ TEST(Unfused, DropsTheElementsThatExactDrops) {
 }
 
 TEST(Unfused, FullyMaskedRowsAreZeroAndMinusInfinity) {
-  const Problem problem = problem_of(5, 3, true, 0.0f);
+  const Problem problem = problem_of(5, 3, MaskSpec::causal(), 0.0f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const std::vector<QueryRow> rows = {{1, 1, 0}, {1, 1, 1}, {1, 1, 2}};
   const ForwardRows unfused = unfused_fp16_forward(problem, owned.view(), rows, volta());
@@ -103,8 +105,8 @@ TEST(Unfused, FullyMaskedRowsAreZeroAndMinusInfinity) {
   EXPECT_TRUE(std::isfinite(unfused.lse[2]));
 }
 
-TEST(Unfused, ARowIsTheSameAloneAndAmongOthers) {
-  const Problem problem = problem_of(100, 90, true, 0.1f);
+TEST(Unfused, ARowAloneIsThatAmongOthers) {
+  const Problem problem = problem_of(100, 90, MaskSpec::window(33), 0.1f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const ForwardInputs inputs = owned.view();
   const ForwardRows all = unfused_fp16_forward(problem, inputs, all_rows(problem), volta());
@@ -115,8 +117,24 @@ TEST(Unfused, ARowIsTheSameAloneAndAmongOthers) {
   for (std::size_t d = 0; d < 64; ++d) EXPECT_EQ(alone.o[d].bits, all.o[index * 64 + d].bits);
 }
 
+TEST(Unfused, ReadsEveryLayoutInPlace) {
+  const Problem problem = problem_of(40, 50, MaskSpec::band(20, 5), 0.1f);
+  const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
+  const auto rows = all_rows(problem);
+  const ForwardRows want = unfused_fp16_forward(problem, owned.view(), rows, volta());
+  for (const TestLayout layout : kTestLayouts) {
+    const LaidOutTensor q(owned.q, query_shape(problem), layout);
+    const LaidOutTensor k(owned.k, key_shape(problem), layout);
+    const LaidOutTensor v(owned.v, key_shape(problem), layout);
+    const ForwardRows got =
+        unfused_fp16_forward(problem, {q.tensor(), k.tensor(), v.tensor()}, rows, volta());
+    EXPECT_EQ(got.lse, want.lse) << name_of(layout);
+    for (std::size_t i = 0; i < want.o.size(); ++i) ASSERT_EQ(got.o[i].bits, want.o[i].bits);
+  }
+}
+
 TEST(Unfused, Fp16AccumulatorsAreLessExactThanFp32Ones) {
-  const Problem problem = problem_of(64, 256, false, 0.0f);
+  const Problem problem = problem_of(64, 256, MaskSpec::full(), 0.0f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const ForwardInputs inputs = owned.view();
   const auto rows = all_rows(problem);

@@ -1,4 +1,4 @@
-#include "reference/unfused/wide_head.h"
+#include "reference/exact/wide_head.h"
 
 #include <algorithm>
 
@@ -16,14 +16,13 @@ std::vector<double> widen(std::span<const Half> row) {
   return wide;
 }
 
-WideHead::WideHead(std::span<const Half> tensor, const TensorShape& shape, int batch, int head)
+WideHead::WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head)
     : seqlen_(static_cast<std::size_t>(shape.seqlen)),
       head_dim_(static_cast<std::size_t>(shape.head_dim)),
       rows_(seqlen_ * head_dim_),
       columns_(seqlen_ * head_dim_) {
   for (std::size_t s = 0; s < seqlen_; ++s) {
-    const auto halves = &tensor[row_offset(batch, static_cast<int>(s), head, shape.seqlen,
-                                           shape.heads, shape.head_dim)];
+    const Half* const halves = tensor.view(shape).row(batch, static_cast<int>(s), head);
     for (std::size_t d = 0; d < head_dim_; ++d) {
       rows_[s * head_dim_ + d] = columns_[d * seqlen_ + s] = to_float(halves[d]);
     }

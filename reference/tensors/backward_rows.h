@@ -13,7 +13,7 @@
 
 namespace sparkbench {
 
-/// Host tensors in the layout of BackwardTensors.
+/// Host tensors, contiguous or strided.
 ///
 /// `o` and `lse`, given together or not at all, are those of a forward pass, and then define what
 /// the backward takes from it: P = exp(scale * S - lse) and delta = rowsum(d_o * o), as they do for
@@ -21,11 +21,11 @@ namespace sparkbench {
 /// and a row of dK and dV costs no more than a row of dQ. Absent, a reference computes what it
 /// needs of all queries of a head for the first row of dK and dV in it.
 struct BackwardInputs {
-  std::span<const Half> q;          // [batch, seqlen_q, heads, head_dim]
-  std::span<const Half> k;          // [batch, seqlen_k, heads, head_dim]
-  std::span<const Half> v;          // [batch, seqlen_k, heads, head_dim]
-  std::span<const Half> d_o;        // [batch, seqlen_q, heads, head_dim]
-  std::span<const Half> o = {};     // [batch, seqlen_q, heads, head_dim]
+  HostTensor q;                     // [batch, seqlen_q, heads, head_dim]
+  HostTensor k;                     // [batch, seqlen_k, heads, head_dim]
+  HostTensor v;                     // [batch, seqlen_k, heads, head_dim]
+  HostTensor d_o;                   // [batch, seqlen_q, heads, head_dim]
+  HostTensor o = {};                // [batch, seqlen_q, heads, head_dim]
   std::span<const float> lse = {};  // [batch, heads, seqlen_q]
 
   bool has_forward() const { return !lse.empty(); }
@@ -51,9 +51,9 @@ struct Gradients {
 using HalfGradients = Gradients<Half>;
 using ExactGradients = Gradients<double>;
 
-/// The asked rows of whole tensors in the layout of BackwardTensors.
+/// The asked rows of whole tensors, contiguous or strided.
 struct GradientTensors {
-  std::span<const Half> dq, dk, dv;
+  HostTensor dq, dk, dv;
 };
 HalfGradients gather_gradients(const Problem& problem, const GradientTensors& tensors,
                                const GradientRows& rows);
@@ -69,9 +69,6 @@ Gradients<T> zero_gradients(const Problem& problem, const GradientRows& rows) {
 /// The queries whose lse and delta the asked rows depend on, ascending: those of dQ, and all of a
 /// head in which a row of dK and dV is asked for.
 std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRows& rows);
-
-/// The first query that sees key `key`; so do all after it, and there is always one: the last.
-int first_query_of(const Problem& problem, int key);
 
 /// body(run) for every run of dQ's rows and of dK's and dV's (split_by_head), on all cores.
 template <class Body>

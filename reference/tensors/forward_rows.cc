@@ -1,4 +1,4 @@
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 namespace sparkbench {
 
@@ -10,9 +10,9 @@ std::vector<QueryRow> sample_rows(const Problem& problem, std::size_t count) {
   return sample_rows_of<QueryRow>(query_shape(problem), count);
 }
 
-ForwardRows gather_rows(const Problem& problem, std::span<const Half> o, std::span<const float> lse,
+ForwardRows gather_rows(const Problem& problem, const HostTensor& o, std::span<const float> lse,
                         std::span<const QueryRow> rows) {
-  check_size("o", o.size(), problem.q_elements());
+  o.check("o", query_shape(problem));
   check_size("lse", lse.size(), problem.lse_elements());
   ForwardRows gathered{gather_rows_of(o, query_shape(problem), rows), {}};
   gathered.lse.reserve(rows.size());
@@ -29,9 +29,9 @@ std::array<int, 4> element_position(const Problem& problem, std::span<const Quer
 
 void check_forward(const Problem& problem, const ForwardInputs& inputs,
                    std::span<const QueryRow> rows) {
-  check_size("q", inputs.q.size(), problem.q_elements());
-  check_size("k", inputs.k.size(), problem.k_elements());
-  check_size("v", inputs.v.size(), problem.k_elements());
+  inputs.q.check("q", query_shape(problem));
+  inputs.k.check("k", key_shape(problem));
+  inputs.v.check("v", key_shape(problem));
   check_rows(query_shape(problem), rows);
 }
 

@@ -1,4 +1,4 @@
-#include "reference/exact/backward_rows.h"
+#include "reference/tensors/backward_rows.h"
 
 #include <gtest/gtest.h>
 
@@ -11,7 +11,7 @@ namespace {
 constexpr Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4,
                            /*head_dim=*/2};
 
-TEST(GradientRows, AreAllQueriesAndAllKeysOrASampleOfEach) {
+TEST(GradientRows, AreAllRowsOrASampleOfThem) {
   const GradientRows all = all_gradient_rows(kProblem);
   EXPECT_EQ(all.dq.size(), 30u);
   EXPECT_EQ(all.dkv.size(), 24u);
@@ -36,25 +36,11 @@ TEST(GatherGradients, TakesRowsOutOfTheInterleavedLayout) {
   EXPECT_THROW(gather_gradients(kProblem, {dk, dk, dv}, {}), std::invalid_argument);
 }
 
-TEST(QueriesNeededBy, AreTheAskedOnesAndAllOfAHeadWithAnAskedKey) {
+TEST(QueriesNeededBy, AreAllOfAnAskedKeysHead) {
   const GradientRows rows = {{{0, 1, 4}, {1, 0, 2}, {1, 2, 0}}, {{1, 0, 0}, {1, 0, 3}}};
   const std::vector<QueryRow> want = {{0, 1, 4}, {1, 0, 0}, {1, 0, 1}, {1, 0, 2},
                                       {1, 0, 3}, {1, 0, 4}, {1, 2, 0}};
   EXPECT_EQ(queries_needed_by(kProblem, rows), want);
-}
-
-TEST(FirstQueryOf, IsTheFirstThatTheMaskLetsSeeTheKey) {
-  for (const auto& [seqlen_q, seqlen_k] : {std::pair{5, 5}, {3, 7}, {7, 3}, {1, 9}}) {
-    for (const bool causal : {false, true}) {
-      const Problem problem{1, 1, seqlen_q, seqlen_k, 2, MaskSpec::causal_if(causal)};
-      for (int key = 0; key < seqlen_k; ++key) {
-        const int first = first_query_of(problem, key);
-        for (int query = 0; query < seqlen_q; ++query) {
-          EXPECT_EQ(problem.key_mask().sees(query, key), query >= first);
-        }
-      }
-    }
-  }
 }
 
 TEST(ForEachRun, VisitsEveryRowOfBothKinds) {

@@ -17,7 +17,7 @@ std::vector<double> widen(std::span<const Half> row);
 /// innermost loop of either product runs over contiguous memory.
 class WideHead {
  public:
-  WideHead(std::span<const Half> tensor, const TensorShape& shape, int batch, int head);
+  WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head);
 
   /// dots[i] = x . M[first + i]
   void dot_rows(std::span<const double> x, int first, std::span<double> dots) const;

@@ -1,4 +1,4 @@
-#include "reference/exact/backward_rows.h"
+#include "reference/tensors/backward_rows.h"
 
 #include <algorithm>
 #include <iterator>
@@ -19,9 +19,9 @@ GradientRows sample_gradient_rows(const Problem& problem, std::size_t count) {
 
 HalfGradients gather_gradients(const Problem& problem, const GradientTensors& tensors,
                                const GradientRows& rows) {
-  check_size("dq", tensors.dq.size(), problem.q_elements());
-  check_size("dk", tensors.dk.size(), problem.k_elements());
-  check_size("dv", tensors.dv.size(), problem.k_elements());
+  tensors.dq.check("dq", query_shape(problem));
+  tensors.dk.check("dk", key_shape(problem));
+  tensors.dv.check("dv", key_shape(problem));
   const TensorShape keys = key_shape(problem);
   return {gather_rows_of<QueryRow>(tensors.dq, query_shape(problem), rows.dq),
           gather_rows_of<KeyRow>(tensors.dk, keys, rows.dkv),
@@ -44,23 +44,17 @@ std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRo
   return queries;
 }
 
-int first_query_of(const Problem& problem, int key) {
-  int query = 0;
-  while (problem.key_mask().keys(query).end <= key) ++query;
-  return query;
-}
-
 void check_backward(const Problem& problem, const BackwardInputs& inputs,
                     const GradientRows& rows) {
-  check_size("q", inputs.q.size(), problem.q_elements());
-  check_size("k", inputs.k.size(), problem.k_elements());
-  check_size("v", inputs.v.size(), problem.k_elements());
-  check_size("d_o", inputs.d_o.size(), problem.q_elements());
+  inputs.q.check("q", query_shape(problem));
+  inputs.k.check("k", key_shape(problem));
+  inputs.v.check("v", key_shape(problem));
+  inputs.d_o.check("d_o", query_shape(problem));
   if (inputs.o.empty() != inputs.lse.empty()) {
     throw std::invalid_argument("o and lse of a forward pass come together");
   }
   if (inputs.has_forward()) {
-    check_size("o", inputs.o.size(), problem.q_elements());
+    inputs.o.check("o", query_shape(problem));
     check_size("lse", inputs.lse.size(), problem.lse_elements());
   }
   check_rows<QueryRow>(query_shape(problem), rows.dq);

@@ -13,11 +13,11 @@
 
 namespace sparkbench {
 
-/// Host tensors in the layout of ForwardTensors.
+/// Host tensors, contiguous or strided.
 struct ForwardInputs {
-  std::span<const Half> q;  // [batch, seqlen_q, heads, head_dim]
-  std::span<const Half> k;  // [batch, seqlen_k, heads, head_dim]
-  std::span<const Half> v;  // [batch, seqlen_k, heads, head_dim]
+  HostTensor q;  // [batch, seqlen_q, heads, head_dim]
+  HostTensor k;  // [batch, seqlen_k, heads, head_dim]
+  HostTensor v;  // [batch, seqlen_k, heads, head_dim]
 };
 
 /// Rows as a kernel leaves them: fp16 O, fp32 LSE.
@@ -33,7 +33,7 @@ std::vector<QueryRow> all_rows(const Problem& problem);
 std::vector<QueryRow> sample_rows(const Problem& problem, std::size_t count);
 
 /// The asked rows of a whole O [batch, seqlen_q, heads, head_dim] and LSE [batch, heads, seqlen_q].
-ForwardRows gather_rows(const Problem& problem, std::span<const Half> o, std::span<const float> lse,
+ForwardRows gather_rows(const Problem& problem, const HostTensor& o, std::span<const float> lse,
                         std::span<const QueryRow> rows);
 
 /// Where element `index` of [rows, head_dim] lies in O: {batch, row, head, dim}.

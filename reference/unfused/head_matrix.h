@@ -12,7 +12,7 @@ namespace sparkbench {
 
 /// The asked rows, [rows, head_dim].
 template <class Row>
-HalfMatrix rows_matrix(std::span<const Half> tensor, const TensorShape& shape,
+HalfMatrix rows_matrix(const HostTensor& tensor, const TensorShape& shape,
                        std::span<const Row> rows) {
   HalfMatrix matrix(rows.size(), static_cast<std::size_t>(shape.head_dim));
   for (std::size_t i = 0; i < rows.size(); ++i) {
@@ -23,7 +23,7 @@ HalfMatrix rows_matrix(std::span<const Half> tensor, const TensorShape& shape,
 
 /// All rows of the head that `of` belongs to, [seqlen, head_dim].
 template <class Row>
-HalfMatrix head_matrix(std::span<const Half> tensor, const TensorShape& shape, Row of) {
+HalfMatrix head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of) {
   HalfMatrix matrix(static_cast<std::size_t>(shape.seqlen),
                     static_cast<std::size_t>(shape.head_dim));
   for (of.row = 0; of.row < shape.seqlen; ++of.row) {
@@ -34,7 +34,7 @@ HalfMatrix head_matrix(std::span<const Half> tensor, const TensorShape& shape, R
 
 /// The same, transposed: [head_dim, seqlen].
 template <class Row>
-HalfMatrix transposed_head_matrix(std::span<const Half> tensor, const TensorShape& shape, Row of) {
+HalfMatrix transposed_head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of) {
   HalfMatrix matrix(static_cast<std::size_t>(shape.head_dim),
                     static_cast<std::size_t>(shape.seqlen));
   for (of.row = 0; of.row < shape.seqlen; ++of.row) {

@@ -1,4 +1,4 @@
-#include "reference/exact/forward_rows.h"
+#include "reference/tensors/forward_rows.h"
 
 #include <gtest/gtest.h>
 

@@ -1,4 +1,4 @@
-#include "reference/unfused/wide_head.h"
+#include "reference/exact/wide_head.h"
 
 #include <gtest/gtest.h>
 
@@ -16,7 +16,7 @@ std::vector<Half> tensor_of(const TensorShape& shape) {
   return tensor;
 }
 
-TEST(WideHead, MultipliesByTheRowsOfItsHeadFromTheFirstAskedOne) {
+TEST(WideHead, MultipliesByRowsFromTheFirstAskedOne) {
   const TensorShape shape{2, 3, 2, 2};
   const WideHead head(tensor_of(shape), shape, 1, 1);
   const std::vector<double> x = {10.0, 1.0};

@@ -1,0 +1,110 @@
+#include "reference/mask_check.h"
+
+#include <fmt/format.h>
+
+#include "reference/exact/exact.h"
+#include "reference/exact/exact_backward.h"
+
+namespace sparkbench {
+namespace {
+
+Problem with_mask(Problem problem, const MaskSpec& mask) {
+  problem.mask = mask;
+  return problem;
+}
+
+/// Positions of the rows that see, or are seen by, others than under the problem's mask.
+template <class Row>
+std::vector<std::size_t> changed_rows(const Problem& problem, const Problem& near_miss,
+                                      std::span<const Row> rows) {
+  std::vector<std::size_t> changed;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const Range before = visible_to(problem, rows[i]), after = visible_to(near_miss, rows[i]);
+    if (before.begin != after.begin || before.end != after.end) changed.push_back(i);
+  }
+  return changed;
+}
+
+template <class T>
+std::vector<T> pick(std::span<const T> values, const std::vector<std::size_t>& positions,
+                    std::size_t length = 1) {
+  std::vector<T> picked;
+  for (const std::size_t position : positions) {
+    const auto row = values.subspan(position * length, length);
+    picked.insert(picked.end(), row.begin(), row.end());
+  }
+  return picked;
+}
+
+std::string no_row_tells(const Problem& problem, const MaskSpec& miss) {
+  return fmt::format("no checked row tells {} from {}", name_of(problem.mask), name_of(miss));
+}
+
+std::string agrees_with_both(const Problem& problem, const MaskSpec& miss) {
+  return fmt::format("the output agrees with {} and with {}: the check cannot tell which it has",
+                     name_of(problem.mask), name_of(miss));
+}
+
+}  // namespace
+
+std::vector<MaskSpec> near_misses(const Problem& problem) {
+  const MaskSpec& mask = problem.mask;
+  std::vector<MaskSpec> candidates;
+  const auto add = [&](int first, int second) {
+    const int least = mask.kind == MaskKind::kWindow ? 1 : 0;
+    if (first >= least && second >= 0) candidates.push_back({mask.kind, first, second});
+  };
+  if (mask.kind == MaskKind::kFull || mask.kind == MaskKind::kCausal) return {};
+  // A number above the count of keys hides nothing, and neither does one more.
+  const bool may_grow_first = mask.first <= problem.seqlen_k;
+  const bool may_grow_second = mask.kind == MaskKind::kBand && mask.second <= problem.seqlen_k;
+  add(mask.first - 1, mask.second);
+  if (may_grow_first) add(mask.first + 1, mask.second);
+  if (mask.kind == MaskKind::kBand) add(mask.first, mask.second - 1);
+  if (may_grow_second) add(mask.first, mask.second + 1);
+  std::erase_if(candidates, [&](const MaskSpec& candidate) {
+    return visible_pairs(with_mask(problem, candidate).key_mask()) ==
+           visible_pairs(problem.key_mask());
+  });
+  return candidates;
+}
+
+std::string why_mask_in_doubt(
+    const Problem& problem, const ForwardInputs& inputs, std::span<const QueryRow> rows,
+    const ForwardRows& got, const std::function<std::string(const ErrorMetrics&)>& why_incorrect) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  for (const MaskSpec& miss : near_misses(problem)) {
+    const Problem other = with_mask(problem, miss);
+    const std::vector<std::size_t> changed = changed_rows(problem, other, rows);
+    if (changed.empty()) return no_row_tells(problem, miss);
+    const ForwardRows some{pick<Half>(got.o, changed, head_dim), pick<float>(got.lse, changed)};
+    const ExactRows exact = exact_forward(other, inputs, pick<QueryRow>(rows, changed));
+    if (why_incorrect(error_metrics(some, exact)).empty()) return agrees_with_both(problem, miss);
+  }
+  return "";
+}
+
+std::string why_mask_in_doubt(
+    const Problem& problem, const BackwardInputs& inputs, const GradientRows& rows,
+    const HalfGradients& got,
+    const std::function<std::string(const GradientErrors&)>& why_incorrect) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  const BackwardInputs without_forward{inputs.q, inputs.k, inputs.v, inputs.d_o};
+  for (const MaskSpec& miss : near_misses(problem)) {
+    const Problem other = with_mask(problem, miss);
+    const auto queries = changed_rows<QueryRow>(problem, other, rows.dq);
+    const auto keys = changed_rows<KeyRow>(problem, other, rows.dkv);
+    if (queries.empty() && keys.empty()) return no_row_tells(problem, miss);
+    const HalfGradients some{pick<Half>(got.dq, queries, head_dim),
+                             pick<Half>(got.dk, keys, head_dim),
+                             pick<Half>(got.dv, keys, head_dim)};
+    const ExactGradients exact = exact_backward(
+        other, without_forward, {pick<QueryRow>(rows.dq, queries), pick<KeyRow>(rows.dkv, keys)});
+    if (why_incorrect(gradient_errors(some, exact)).empty()) {
+      return agrees_with_both(problem, miss);
+    }
+  }
+  return "";
+}
+
+}  // namespace sparkbench

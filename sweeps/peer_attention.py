@@ -1,0 +1,150 @@
+"""A problem's tensors, and PyTorch's passes over them.
+
+Inputs are normal, fp16, [batch, seqlen, heads, head_dim] in memory, seen as [batch, heads, seqlen,
+head_dim], and require gradients, as in a training step.
+"""
+
+BACKENDS = {
+    "torch-math": "MATH",
+    "torch-efficient": "EFFICIENT_ATTENTION",
+    "torch-flash": "FLASH_ATTENTION",
+    "torch-cudnn": "CUDNN_ATTENTION",
+}
+GRADIENTS = ("dq", "dk", "dv")
+CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
+
+
+class Sdpa:
+    """One back end of scaled_dot_product_attention, differentiated by autograd. A mask that it does
+    not spell is a tensor of booleans."""
+
+    def __init__(self, torch, case, dropout_p):
+        self.torch, self.case, self.dropout_p = torch, case, dropout_p
+        self.hidden = {"is_causal": case.mask.kind == "causal"}
+        if not case.mask.is_sdpa_s():
+            self.hidden = {"attn_mask": case.mask.dense(torch)}
+
+    def forward(self, inputs):
+        self.inputs = inputs
+        attention = self.torch.nn.attention
+        backend = getattr(attention.SDPBackend, BACKENDS[self.case.kernel])
+        with attention.sdpa_kernel(backend):
+            self.o = self.torch.nn.functional.scaled_dot_product_attention(
+                *inputs,
+                dropout_p=self.dropout_p,
+                scale=self.case.problem["scale"],
+                **self.hidden,
+            )
+        return self.o
+
+    def backward(self, d_o):
+        return self.torch.autograd.grad(self.o, self.inputs, d_o, retain_graph=True)
+
+
+class Aten:
+    """A kernel of PyTorch's that has more masks than scaled_dot_product_attention gives it. It
+    takes [batch, seqlen, heads, head_dim]."""
+
+    def __init__(self, torch, case, dropout_p):
+        self.aten, self.case, self.dropout_p = torch.ops.aten, case, dropout_p
+        self.lengths = (case.problem["seqlen_q"], case.problem["seqlen_k"])
+
+    def forward(self, inputs):
+        self.inputs = [x.detach().transpose(1, 2) for x in inputs]
+        self.saved = self.run_forward()
+        return self.saved[0].transpose(1, 2)
+
+    def backward(self, d_o):
+        gradients = self.run_backward(d_o.transpose(1, 2))
+        return [gradient.transpose(1, 2) for gradient in gradients[:3]]
+
+
+class Flash(Aten):
+    """Counts the offsets of the first and the last key, so a window of W keys is W - 1 and 0."""
+
+    def options(self):
+        before, after = self.case.mask.offsets
+        return {
+            "scale": self.case.problem["scale"],
+            "window_size_left": -1 if before is None else before,
+            "window_size_right": -1 if after is None else after,
+        }
+
+    def run_forward(self):
+        return self.aten._flash_attention_forward(
+            *self.inputs, None, None, *self.lengths, self.dropout_p, False, False, **self.options()
+        )
+
+    def run_backward(self, d_o):
+        o, lse, rng_state, unused = self.saved[:4]
+        return self.aten._flash_attention_backward(
+            d_o, *self.inputs, o, lse, None, None, *self.lengths, self.dropout_p, False,
+            rng_state, unused, **self.options(),
+        )  # fmt: skip
+
+
+class Efficient(Aten):
+    """Counts the keys of a window, under a causal mask that is aligned to the bottom right."""
+
+    def options(self):
+        mask = self.case.mask
+        return {
+            "scale": self.case.problem["scale"],
+            "window_size": mask.numbers[0] if mask.kind == "window" else None,
+        }
+
+    def run_forward(self):
+        return self.aten._efficient_attention_forward(
+            *self.inputs, None, None, None, *self.lengths, self.dropout_p,
+            CAUSAL_FROM_BOTTOM_RIGHT, True, **self.options(),
+        )  # fmt: skip
+
+    def run_backward(self, d_o):
+        o, lse, philox_seed, philox_offset = self.saved[:4]
+        return self.aten._efficient_attention_backward(
+            d_o, *self.inputs, None, o, None, None, *self.lengths, lse, self.dropout_p,
+            philox_seed, philox_offset, CAUSAL_FROM_BOTTOM_RIGHT, False, **self.options(),
+        )  # fmt: skip
+
+
+def passes_of(torch, case, dropout_p):
+    with_windows = {"torch-flash": Flash, "torch-efficient": Efficient}
+    is_sdpa = case.mask.is_sdpa_s() or case.kernel not in with_windows
+    return (Sdpa if is_sdpa else with_windows[case.kernel])(torch, case, dropout_p)
+
+
+class Attention:
+    """A case's tensors, ready to run."""
+
+    def __init__(self, torch, case, seed, dropout_p):
+        self.case, self.passes = case, passes_of(torch, case, dropout_p)
+        generator = torch.Generator("cuda").manual_seed(seed)
+
+        def draw(shape):
+            tensor = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float16)
+            return tensor.transpose(1, 2)  # a view: [batch, heads, seqlen, head_dim]
+
+        shapes = (case.query_shape, case.key_shape, case.key_shape)
+        self.inputs = [draw(shape).requires_grad_() for shape in shapes]
+        self.d_o = draw(case.query_shape)
+        self.o = None
+
+    def forward(self):
+        self.o = self.passes.forward(self.inputs)
+
+    def backward(self):
+        return self.passes.backward(self.d_o)
+
+    def launch(self):
+        """Enqueues the case's pass; a backward pass starts from the last forward's O."""
+        if self.case.direction != "bwd":
+            self.forward()
+        if self.case.direction != "fwd":
+            self.backward()
+
+    def outputs(self):
+        """{"o": ...}, or the three gradients."""
+        self.forward()
+        if self.case.direction == "fwd":
+            return {"o": self.o.detach()}
+        return dict(zip(GRADIENTS, self.backward()))

@@ -1,0 +1,171 @@
+"""How wrong a peer is against fp64, and whether its mask is the one that was asked for."""
+
+import peer_record
+from peer_attention import GRADIENTS, Attention
+
+TOLERANCE_FLOOR = 2.0**-11  # half a unit in the last place of fp16
+REL_FLOOR = 1e-3
+CHECKED_HEADS = 4  # of the first to the last, evenly spread
+
+
+def unfused(torch, attention, head, dtype, mask):
+    """O, or gradients, of one (batch, head): matmul, masked softmax, matmul, in `dtype`."""
+    case = attention.case
+    q, k, v = (x.detach()[head].to(dtype).requires_grad_() for x in attention.inputs)
+    scores = (q @ k.T) * case.problem["scale"]
+    if mask.kind != "full":
+        visible = mask.dense(torch)
+        # A row without a visible key is a softmax of zeros, of which nothing is left.
+        sees_any = visible.any(1, keepdim=True)
+        scores = scores.masked_fill(~visible & sees_any, float("-inf"))
+        p = torch.softmax(scores, -1) * sees_any
+    else:
+        p = torch.softmax(scores, -1)
+    o = p @ v
+    if case.direction == "fwd":
+        return {"o": o.detach()}
+    return dict(zip(GRADIENTS, torch.autograd.grad(o, (q, k, v), attention.d_o[head].to(dtype))))
+
+
+def errors_of(got, want):
+    """Metrics of reference/error_metrics.h, of fp64 tensors of equal shape."""
+    is_wrong = got.isfinite() != want.isfinite()
+    both = got.isfinite() & want.isfinite()
+    g, w = got[both], want[both]
+    error = (g - w).abs()
+    position = (got - want).abs().nan_to_num(float("inf")).argmax()
+    squares = (g * g + w * w).sum().item()
+    return {
+        "checked_elements": want.numel(),
+        "max_abs": error.max().item(),
+        "mean_abs": error.mean().item(),
+        "rmse": error.square().mean().sqrt().item(),
+        "rel_l1": (error.sum() / w.abs().sum()).item(),
+        "rel_l2": (error.square().sum() / w.square().sum()).sqrt().item(),
+        "mean_rel": (error / w.abs().clamp(min=REL_FLOOR)).mean().item(),
+        "max_rel": (error / w.abs().clamp(min=REL_FLOOR)).max().item(),
+        "rel_floor": REL_FLOOR,
+        "cosine_diff": 1 - 2 * (g * w).sum().item() / squares,
+        "mismatches": (error > 1e-5 + 1e-3 * w.abs()).sum().item() + is_wrong.sum().item(),
+        "nonfinite": is_wrong.sum().item(),
+        "worst_index": position.item(),
+        "worst_got": got.flatten()[position].item(),
+        "worst_want": want.flatten()[position].item(),
+        "want_max_abs": w.abs().max().item(),
+        "want_rms": w.square().mean().sqrt().item(),
+    }
+
+
+def checked_heads(case):
+    """(batch, head) pairs."""
+    batch, _, heads, _ = case.query_shape
+    pairs = batch * heads
+    count = min(CHECKED_HEADS, pairs)
+    chosen = sorted({round(i * (pairs - 1) / max(1, count - 1)) for i in range(count)})
+    return [divmod(pair, heads) for pair in chosen]
+
+
+def why_wrong(error, of_unfused, ratio):
+    """Empty when it is acceptable; written so that NaN is not."""
+    if error["nonfinite"]:
+        return f"{error['nonfinite']} elements are not finite where the exact result is"
+    for name, floor in (("rel_l2", 1.0), ("max_abs", error["want_max_abs"])):
+        if not error[name] <= ratio * of_unfused[name] + TOLERANCE_FLOOR * floor:
+            return f"{name} {error[name]:.3g} exceeds {ratio:g} x {of_unfused[name]:.3g} (unfused)"
+    return ""
+
+
+def why_gradients_wrong(errors, of_unfused, ratio):
+    """The same of the three gradients, as reference/gradient_errors.h has it: dQ and dK may cancel,
+    wholly where a query sees one key, so the largest gradient measures all."""
+    for name, error in errors.items():
+        if error["nonfinite"]:
+            return f"{name}: {error['nonfinite']} elements are not finite where the exact result is"
+        for metric, of_want in (("rmse", "want_rms"), ("max_abs", "want_max_abs")):
+            floor = TOLERANCE_FLOOR * max(e[of_want] for e in errors.values())
+            limit = ratio * of_unfused[name][metric] + floor
+            if not error[metric] <= limit:
+                return f"{name}: {metric} {error[metric]:.3g} exceeds {limit:.3g}"
+    return ""
+
+
+def why_in_doubt(mask, agrees_with):
+    """Empty where no mask that is a key off agrees with the output too: exactly one does, since the
+    mask itself has been found to. Vendors count a window's keys, or its last one's offset."""
+    for miss in mask.near_misses():
+        if agrees_with(miss):
+            return f"the output agrees with {mask.name} and with {miss.name}: nobody can tell which"
+    return ""
+
+
+def position_of(flat, heads, shape):
+    """(batch, row, head, dim) of an element of the checked heads, stacked."""
+    rows, head_dim = shape
+    which, inside = divmod(flat, rows * head_dim)
+    batch, head = heads[which]
+    return [batch, inside // head_dim, head, inside % head_dim]
+
+
+class Check:
+    """One run of a case without dropout, of which a sample of the heads is compared."""
+
+    def __init__(self, torch, case, arguments):
+        self.torch, self.case, self.ratio = torch, case, arguments.tolerance_ratio
+        self.attention = Attention(torch, case, arguments.seed, 0.0)
+        self.outputs, self.again = self.attention.outputs(), self.attention.outputs()
+        self.heads = checked_heads(case)
+        self.got = {
+            name: torch.stack([output[head] for head in self.heads]).double()
+            for name, output in self.outputs.items()
+        }
+        self.want = self.computed(torch.float64, case.mask)
+        rounded = self.computed(torch.float16, case.mask)
+        self.of_unfused = {
+            name: errors_of(rounded[name].double(), want) for name, want in self.want.items()
+        }
+
+    def computed(self, dtype, mask):
+        """{name: [heads, rows, head_dim]}"""
+        of_heads = [unfused(self.torch, self.attention, head, dtype, mask) for head in self.heads]
+        return {name: self.torch.stack([one[name] for one in of_heads]) for name in self.got}
+
+    def why_wrong(self, errors):
+        if "o" in errors:
+            why = why_wrong(errors["o"], self.of_unfused["o"], self.ratio)
+            return why and f"o: {why}"
+        return why_gradients_wrong(errors, self.of_unfused, self.ratio)
+
+    def agrees_with(self, miss):
+        """Whether it has the oracle's rows under another mask, of those that differ."""
+        differs = miss.dense(self.torch) != self.case.mask.dense(self.torch)
+        queries, keys = differs.any(1), differs.any(0)
+        errors = {}
+        for name, want in self.computed(self.torch.float64, miss).items():
+            rows = keys if name in ("dk", "dv") else queries
+            errors[name] = errors_of(self.got[name][:, rows], want[:, rows])
+        return self.why_wrong(errors) == ""
+
+    def verify(self):
+        """(accuracy, why it is incorrect)"""
+        errors = {name: errors_of(self.got[name], want) for name, want in self.want.items()}
+        why = self.why_wrong(errors) or why_in_doubt(self.case.mask, self.agrees_with)
+        accuracy = {name: self.accuracy_of(name, error) for name, error in errors.items()}
+        return accuracy.get("o", accuracy), why
+
+    def accuracy_of(self, name, error):
+        error = dict(error)
+        of_unfused = self.of_unfused[name]["rel_l2"]
+        position = position_of(error.pop("worst_index"), self.heads, self.want[name].shape[1:])
+        del error["want_max_abs"], error["want_rms"]
+        return {
+            "output": name,
+            "oracle": "exact-fp64",
+            **{key: peer_record.finite(value) for key, value in error.items()},
+            "worst_index": position,
+            "error_ratio": peer_record.finite(error["rel_l2"] / of_unfused if of_unfused else 0.0),
+            "lse_max_abs": None,
+            "dropout_kept_fraction": None,
+            "mask_hash": None,
+            "bitwise_repeatable": self.torch.equal(self.outputs[name], self.again[name]),
+            "output_hash": None,
+        }

@@ -1,0 +1,101 @@
+"""Masks as sparkbench names them (kernels/mask/mask_spec.h), in the terms of PyTorch's kernels."""
+
+from dataclasses import dataclass
+
+# What each back end can hide. PyTorch gives its cuDNN no left bound.
+MASKS = {
+    "torch-math": ("full", "causal", "window", "band", "prefix"),
+    "torch-efficient": ("full", "causal", "window"),
+    "torch-flash": ("full", "causal", "window", "band"),
+    "torch-cudnn": ("full", "causal"),
+}
+
+
+@dataclass(frozen=True)
+class Mask:
+    """Over sequences of these lengths; row q stands at key q + seqlen_k - seqlen_q."""
+
+    name: str
+    seqlen_q: int
+    seqlen_k: int
+
+    @property
+    def kind(self):
+        return self.name.split(":")[0]
+
+    @property
+    def numbers(self):
+        return [int(number) for number in self.name.split(":")[1:]]
+
+    @property
+    def offsets(self):
+        """(keys before its own, keys after it) that a row sees; None: all of them. Not of a
+        prefix."""
+        if self.kind == "band":
+            return tuple(self.numbers)
+        if self.kind == "window":
+            return (self.numbers[0] - 1, 0)
+        return {"full": (None, None), "causal": (None, 0)}[self.kind]
+
+    def sees(self, row, key):
+        """Of numbers, or of PyTorch's tensors of them."""
+        own = row + self.seqlen_k - self.seqlen_q
+        if self.kind == "prefix":
+            return (key <= own) | (key < self.numbers[0])
+        before, after = self.offsets
+        visible = (row == row) & (key == key)
+        if before is not None:
+            visible = visible & (own - key <= before)
+        if after is not None:
+            visible = visible & (key - own <= after)
+        return visible
+
+    def dense(self, torch):
+        """[seqlen_q, seqlen_k] of booleans, on the GPU."""
+        rows = torch.arange(self.seqlen_q, device="cuda")[:, None]
+        return self.sees(rows, torch.arange(self.seqlen_k, device="cuda")[None])
+
+    def is_sdpa_s(self):
+        """Whether scaled_dot_product_attention spells it without a tensor: its causal mask is
+        aligned to the top left."""
+        return self.kind == "full" or (self.kind == "causal" and self.seqlen_q == self.seqlen_k)
+
+    def near_misses(self):
+        """The masks that a kernel might have instead: each number off by one, up and down, where
+        that shows or hides a pair. window:4 and window:6 of window:5."""
+        misses = []
+        for position, number in enumerate(self.numbers):
+            least = 1 if self.kind == "window" else 0
+            for other in (number - 1, number + 1):
+                numbers = [*self.numbers]
+                numbers[position] = other
+                miss = Mask(":".join([self.kind, *map(str, numbers)]), self.seqlen_q, self.seqlen_k)
+                if other >= least and miss.visible_pairs() != self.visible_pairs():
+                    misses.append(miss)
+        return misses
+
+    def visible_pairs(self):
+        return sum(self.visible_keys(row) for row in range(self.seqlen_q))
+
+    def visible_keys(self, row):
+        own = row + self.seqlen_k - self.seqlen_q
+        if self.kind == "prefix":
+            return min(self.seqlen_k, max(self.numbers[0], own + 1))
+        before, after = self.offsets
+        begin = 0 if before is None else max(0, own - before)
+        end = self.seqlen_k if after is None else min(self.seqlen_k, own + after + 1)
+        return max(0, end - begin)
+
+
+def why_unsupported(case):
+    """Empty where the peer computes the problem."""
+    kernel, mask = case.kernel, case.mask
+    if mask.kind not in MASKS[kernel]:
+        return f"{kernel} has no mask {mask.name}; it has {', '.join(MASKS[kernel])}"
+    if kernel == "torch-cudnn" and not mask.is_sdpa_s():
+        return "torch-cudnn aligns a causal mask to the top left: lengths must be equal"
+    if kernel == "torch-efficient" and mask.kind != "full" and mask.seqlen_q > mask.seqlen_k:
+        return "torch-efficient has no rows without a visible key"
+    if (case.planned["input"], case.planned["input_scale"]) != ("normal", 1):
+        return "the peers' inputs are normal, of scale 1"
+    return ""

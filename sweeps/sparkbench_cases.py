@@ -1,0 +1,124 @@
+"""The cases of a sweep of peers, read from `sparkbench sweep --dry-run --json -`: its grid, its
+presets, ids, FLOPs and bytes are sparkbench's own."""
+
+import fnmatch
+import json
+import pathlib
+import shlex
+import shutil
+import subprocess
+from dataclasses import dataclass
+
+import peer_masks
+
+BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "sparkbench"
+# The reference that every machine has, and that declines no problem, stands for the peers.
+STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
+OF_STAND_IN = ("--device", "--kernel")
+
+
+class CasesError(Exception):
+    """What kept the cases from being read, in a line, and the exit code that says so."""
+
+    def __init__(self, message, exit_code=2):
+        super().__init__(message)
+        self.exit_code = exit_code
+
+
+@dataclass(frozen=True)
+class Case:
+    """A peer on a problem that sparkbench planned for its reference."""
+
+    kernel: str
+    planned: dict
+
+    @property
+    def id(self):
+        return self.kernel + self.planned["id"].removeprefix(self.planned["kernel"])
+
+    @property
+    def problem(self):
+        return self.planned["problem"]
+
+    @property
+    def direction(self):
+        return self.problem["pass"]
+
+    @property
+    def query_shape(self):
+        """(batch, seqlen, heads, head_dim)"""
+        return self.shape_of(self.problem["seqlen_q"])
+
+    @property
+    def key_shape(self):
+        return self.shape_of(self.problem["seqlen_k"])
+
+    def shape_of(self, seqlen):
+        return (self.problem["batch"], seqlen, self.problem["heads"], self.problem["head_dim"])
+
+    @property
+    def mask(self):
+        return peer_masks.Mask(
+            self.problem["mask"], self.problem["seqlen_q"], self.problem["seqlen_k"]
+        )
+
+    @property
+    def io_bytes(self):
+        """Of the tensors."""
+        return self.planned["memory_bytes"]["io"]
+
+    @property
+    def repro(self):
+        """The flags that repeat it, for the peers."""
+        words = shlex.split(self.planned["repro"])[2:]  # without "sparkbench sweep"
+        kept, skips = [], False
+        for word in words:
+            if not skips and word not in OF_STAND_IN:
+                kept.append(word)
+            skips = not skips and word in OF_STAND_IN
+        return shlex.join(["sweeps/torch_peers.py", "--kernel", self.kernel, *kept])
+
+
+def find_sparkbench(path):
+    """The program of that path; else the one built beside the sources, else that of PATH."""
+    candidates = [path] if path else [str(BUILT), "sparkbench"]
+    for candidate in candidates:
+        if found := shutil.which(candidate):
+            return found
+    where = path or f"{BUILT}, nor on the PATH"
+    raise CasesError(f"--sparkbench: no program {where}; build it, or say where it is")
+
+
+def read_plan(sparkbench, flags):
+    """The cases of the stand-in, as sparkbench writes them."""
+    command = [sparkbench, "sweep", "--dry-run", "--json", "-", *STANDS_FOR_PEERS, *flags]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    if result.returncode != 0:
+        reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
+        raise CasesError(reason, result.returncode if result.returncode > 0 else 4)
+    try:
+        cases = json.loads(result.stdout)["cases"]
+        if all("mask" in case["problem"] for case in cases):
+            return cases
+    except (ValueError, KeyError, TypeError):
+        pass
+    raise CasesError(f"--sparkbench: {sparkbench} is of another version; build it anew")
+
+
+def select_kernels(globs, known):
+    """In the order of `known`; a glob that selects nothing is an error."""
+    chosen = set()
+    for glob in globs.split(","):
+        matches = fnmatch.filter(known, glob)
+        if not matches:
+            raise CasesError(f"--kernel: unknown '{glob}'; allowed: {', '.join(known)}")
+        chosen.update(matches)
+    return [name for name in known if name in chosen]
+
+
+def plan_cases(arguments, flags, kernels):
+    """Cases of one problem are neighbours. `flags` go to sparkbench. Raises CasesError."""
+    names = select_kernels(arguments.kernel, kernels)
+    flags = ["--preset", arguments.preset, "--seed", str(arguments.seed), *flags]
+    plan = read_plan(find_sparkbench(arguments.sparkbench), flags)
+    return [Case(name, planned) for planned in plan for name in names]

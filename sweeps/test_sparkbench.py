@@ -1,0 +1,79 @@
+#!/usr/bin/env python3
+"""Stands for `sparkbench sweep --dry-run --json -` in tests: plans the cases of its own small grid,
+as the program writes them, whatever the preset."""
+
+import argparse
+import itertools
+import json
+import sys
+
+PRODUCTS = {"fwd": 2, "bwd": 5, "fwd+bwd": 7}
+
+
+def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
+    batch, heads = int(flags.batch), int(flags.heads)
+    pairs = batch * heads * seqlen * seqlen_k
+    tensors = 2 * (2 * seqlen + 2 * seqlen_k) * head_dim
+    io_bytes = batch * heads * (tensors + 4 * seqlen)
+    case_id = (
+        f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}/{mask}"
+        f"/p{dropout_p:g}"
+    )
+    return {
+        "id": case_id,
+        "config_hash": "0123456789abcdef",
+        "kernel": "unfused-fp16",
+        "problem": {
+            "pass": direction,
+            "batch": batch,
+            "heads": heads,
+            "seqlen_q": seqlen,
+            "seqlen_k": seqlen_k,
+            "head_dim": head_dim,
+            "causal": mask == "causal",
+            "mask": mask,
+            "dropout_p": dropout_p,
+            "dropout_p_applied": round(dropout_p * 256) / 256,
+            "scale": head_dim**-0.5,
+            "seed": int(flags.seed),
+        },
+        "input": flags.input,
+        "input_scale": 1,
+        "flops": PRODUCTS[direction] * pairs * head_dim * (1 if mask == "causal" else 2),
+        "bytes": io_bytes,
+        "memory_bytes": {
+            "io": io_bytes, "workspace": 0, "peak": None, "predicted": io_bytes, "unfused": None,
+        },
+        "repro": "sparkbench sweep --device emulated-v100 --kernel unfused-fp16 --pass "
+        f"{direction} --mask {mask} --headdim {head_dim} --seqlen {seqlen} --seed {flags.seed}",
+    }  # fmt: skip
+
+
+def main(argv):
+    if argv[1:6] != ["sweep", "--dry-run", "--json", "-", "--device"]:
+        sys.exit(f"sparkbench: these are not the flags of the peers: {argv[1:]}")
+    parser = argparse.ArgumentParser(prog="sparkbench: sweep", usage="", allow_abbrev=False)
+    defaults = {"pass": "fwd", "headdim": "64,128", "seqlen": "512,1024", "mask": "full,causal"}
+    defaults |= {"dropout": "0,0.1", "batch": "1", "heads": "2", "seed": "0", "input": "normal"}
+    defaults |= {"device": None, "kernel": None, "preset": None, "seqlen-k": None}
+    for flag, default in defaults.items():
+        parser.add_argument("--" + flag, default=default)
+    flags = parser.parse_args(argv[5:])
+    lists = [getattr(flags, name).split(",") for name in ("pass", "headdim", "seqlen", "mask")]
+    cases = []
+    for direction, head_dim, seqlen, mask, dropout in itertools.product(
+        *lists, flags.dropout.split(",")
+    ):
+        if not seqlen.isdigit():
+            sys.stderr.write(f"sparkbench: --seqlen: cannot read '{seqlen}'\n")
+            return 2
+        seqlen_k = int(flags.seqlen_k or seqlen)
+        cases.append(
+            plan(direction, int(head_dim), int(seqlen), seqlen_k, mask, float(dropout), flags)
+        )
+    json.dump({"cases": cases}, sys.stdout)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv))
