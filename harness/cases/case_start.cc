@@ -7,7 +7,6 @@
 
 #include "harness/options/shell_word.h"
 #include "results/record/case_id.h"
-#include "results/record/enum_names.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
@@ -16,8 +15,8 @@ namespace {
 
 MemoryPrediction predict_memory(const Contender& contender, const SweepCase& sweep_case,
                                 bool is_deterministic) {
-  const Pass pass = sweep_case.pass;
-  const Problem& problem = sweep_case.problem;
+  const CaseProblem& problem = sweep_case.problem;
+  const Pass pass = problem.pass;
   if (contender.role == Role::kFused) return predict_fused_memory(pass, problem, is_deterministic);
   MemoryPrediction memory =
       predict_unfused_memory(pass, problem, sweep_case.kernel == "cublas-fp32" ? 4 : 2);
@@ -27,22 +26,12 @@ MemoryPrediction predict_memory(const Contender& contender, const SweepCase& swe
 
 std::string repro_line(const SweepCase& sweep_case, const Device& device,
                        const RunSettings& settings) {
-  const Problem& problem = sweep_case.problem;
   const OwnTensors* own = settings.input.own.get();
-  const std::string inputs =
-      own != nullptr
-          ? "--tensors " + shell_word(own->path)
-          : fmt::format("--headdim {} --seqlen {} --seqlen-k {} --batch {} --heads {} --input {}{}",
-                        problem.head_dim, problem.seqlen_q, problem.seqlen_k, problem.batch,
-                        problem.heads, sweep_case.input,
-                        sweep_case.input_scale == 1
-                            ? ""
-                            : fmt::format(" --input-scale {}", sweep_case.input_scale));
-  return fmt::format(
-      "sparkbench {} --device {} --kernel {} --pass {}{} --causal {} --dropout {} --seed {} {}",
-      own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel, name_of(sweep_case.pass),
-      settings.is_deterministic ? " --deterministic" : "", problem.mask == MaskSpec::causal(),
-      problem.dropout_p, problem.seed, inputs);
+  return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}",
+                     own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel,
+                     settings.is_deterministic ? " --deterministic" : "",
+                     flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
+                     own != nullptr ? " --tensors " + shell_word(own->path) : "");
 }
 
 void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {
@@ -62,9 +51,8 @@ void add_device_warnings(const Contender& contender, const DeviceInfo& device, C
 
 std::optional<Reason> why_skipped(const Contender& contender, const Device& device,
                                   const CaseRecord& record) {
-  const Problem problem = make_problem(record.problem);
   if (contender.kernel != nullptr) {
-    if (const auto reason = contender.kernel->unsupported(problem)) {
+    if (const auto reason = contender.kernel->unsupported(record.problem)) {
       return Reason{"E-UNSUPPORTED", contender.name + " does not support " + *reason};
     }
     if (record.problem.pass != Pass::kForward && !contender.kernel->has_backward()) {
@@ -88,21 +76,14 @@ std::optional<Reason> why_skipped(const Contender& contender, const Device& devi
 
 }  // namespace
 
-ProblemRecord problem_record(const SweepCase& sweep_case) {
-  ProblemRecord record = make_problem_record(sweep_case.pass, sweep_case.problem);
-  record.input = sweep_case.input;
-  record.input_scale = sweep_case.input_scale;
-  return record;
-}
-
 CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
                         const Device& device, const RunSettings& settings) {
-  const Problem& problem = sweep_case.problem;
+  const CaseProblem& problem = sweep_case.problem;
   CaseRecord record;
-  record.problem = problem_record(sweep_case);
+  record.problem = problem;
   Method method = settings.method;
   if (settings.input.own == nullptr) {
-    method.input = sweep_case.input;
+    method.input = problem.input.value();
   } else {
     record.problem.input = method.input;
     record.problem.input_scale.reset();
@@ -112,13 +93,13 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
   record.kernel = sweep_case.kernel;
   record.role = contender.role;
   record.accumulator = contender.accumulator;
-  record.flops = useful_flops(sweep_case.pass, problem);
-  record.bytes = compulsory_bytes(sweep_case.pass, problem);
+  record.flops = useful_flops(problem.pass, problem);
+  record.bytes = compulsory_bytes(problem.pass, problem);
   const MemoryPrediction memory =
       predict_memory(contender, sweep_case, settings.method.deterministic.value_or(false));
   record.memory_bytes =
       MemoryBytes{memory.io_bytes, memory.workspace_bytes, std::nullopt, memory.peak_bytes(),
-                  predict_unfused_memory(sweep_case.pass, problem, sizeof(Half)).peak_bytes()};
+                  predict_unfused_memory(problem.pass, problem, sizeof(Half)).peak_bytes()};
   record.repro = repro_line(sweep_case, device, settings);
   add_device_warnings(contender, device.info(), record);
   if (settings.input.own != nullptr) {

@@ -28,7 +28,6 @@ Emulation make_emulation(const EmulationReport& report) {
   emulation.half_conversions = counters.half_conversions;
   emulation.half_widenings = counters.half_widenings;
   emulation.fma = counters.fma;
-  emulation.ballots = counters.ballots;
   emulation.shuffles = counters.shuffles;
   emulation.barriers = counters.barriers;
   emulation.shared_loads = counters.shared_loads;

@@ -6,6 +6,7 @@
 
 #include "harness/commands/commands.h"
 #include "harness/devices/emulated_device.h"
+#include "sweeps/axes.h"
 #include "sweeps/preset.h"
 
 namespace sparkbench {
@@ -15,6 +16,19 @@ void list_contenders(const Device& device, Role role, std::ostream& out) {
   for (const Contender& contender : device.contenders()) {
     if (contender.role == role)
       out << fmt::format("  {:<16} {}\n", contender.name, contender.summary);
+  }
+}
+
+void list_axes(std::ostream& out) {
+  const auto line = [&](const char* flag, const char* help, const std::string& allowed) {
+    out << fmt::format("  {:<16} {}: {}\n", flag, help, allowed);
+  };
+  out << "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; a preset's, or else the "
+         "value in brackets)\n";
+  for (const Axis& axis : axes()) {
+    line(axis.flag, axis.help, fmt::format("{} [{}]", axis.allowed, axis.initial));
+    const AxisShorthand& shorthand = axis.shorthand;
+    if (shorthand.flag != nullptr) line(shorthand.flag, shorthand.help, shorthand.allowed);
   }
 }
 
@@ -37,9 +51,7 @@ ExitCode run_list_command(const Streams& streams) {
   for (const Preset& preset : presets()) {
     out << fmt::format("  {:<16} {}\n", preset.name, preset.summary);
   }
-  out << "Axes\n"
-         "  --kernel --pass --headdim --seqlen --seqlen-k --causal --dropout --batch --heads\n"
-         "  --total-tokens --hidden; lists 64,128; k = 1024; ranges 512:16k:*2, 64:256:+64\n";
+  list_axes(out);
   return ExitCode::kOk;
 }
 

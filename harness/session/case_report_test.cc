@@ -165,10 +165,11 @@ TEST(RunHead, TellsTheProblemTheInputAndTheDevice) {
   run.run.seed = 7;
   run.cases = {measured_case()};
   run.cases[0].problem.seqlen_q = 65;
-  run.cases[0].problem.causal = true;
+  run.cases[0].problem.mask = MaskSpec::causal();
   const std::string head = format_run_head(run);
-  EXPECT_EQ(value_of(head, "seqlen_q, seqlen_k"), "65, 1");
-  EXPECT_EQ(value_of(head, "causal"), "true");
+  EXPECT_EQ(value_of(head, "seqlen_q"), "65");
+  EXPECT_EQ(value_of(head, "seqlen_k"), "1");
+  EXPECT_EQ(value_of(head, "mask"), "causal");
   EXPECT_EQ(value_of(head, "input"), "normal, seed 7");
   EXPECT_EQ(value_of(head, "device"), "V100 (emulated), arithmetic volta");
 }

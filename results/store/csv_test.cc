@@ -23,7 +23,8 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
   EXPECT_EQ(
       cases_to_csv(run),
       "id,config_hash,kernel,role,accumulator,pass,batch,heads,seqlen_q,seqlen_k,head_dim,causal,"
-      "dropout_p,dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,warnings,"
+      "mask,dropout_p,dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,"
+      "warnings,"
       "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
       "noise,sampling_count,sampling_stop_reason,sampling_median_error,sampling_flagged,"
       "sampling_held,clock_mhz_median,clock_mhz_min,"
@@ -42,7 +43,7 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
       "emulation_host_seconds,"
       "emulation_tiles_run,emulation_tiles_total,emulation_mma,emulation_mma_fp16acc,"
       "emulation_mufu,emulation_half_conversions,emulation_half_widenings,emulation_fma,"
-      "emulation_ballots,emulation_shuffles,emulation_barriers,"
+      "emulation_shuffles,emulation_barriers,"
       "emulation_shared_loads,"
       "emulation_shared_stores,emulation_shared_wavefronts,emulation_bank_conflicts,"
       "emulation_global_loads,emulation_global_stores,emulation_global_atomics,"
@@ -96,7 +97,7 @@ TEST(Csv, HasEachGradientOfABackwardCaseAndTheOutputOfAForwardOne) {
   EXPECT_EQ(column_of(run, "dv_rel_l1"), std::vector<std::string>({"2e-04", ""}));
   EXPECT_EQ(column_of(run, "dv_output_hash"),
             std::vector<std::string>({gradients.dv.output_hash.value(), ""}));
-  EXPECT_EQ(column_of(run, "emulation_ballots"), std::vector<std::string>({"", "7"}));
+  EXPECT_EQ(column_of(run, "emulation_shuffles"), std::vector<std::string>({"", "7"}));
   EXPECT_EQ(column_of(run, "bound_tflops"), std::vector<std::string>({"", "98.5"}));
   EXPECT_EQ(column_of(run, "bound_binding"), std::vector<std::string>({"", "tensor"}));
   EXPECT_EQ(column_of(run, "bound_least_ms_issue"), std::vector<std::string>({"", "0.375"}));
