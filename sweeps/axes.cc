@@ -68,7 +68,9 @@ constexpr AxisAccess kMaskAccess = {
 template <auto kParse>
 Values list_of(std::string_view flag, std::string_view text) {
   const auto parsed = kParse(flag, text);
-  return Values(parsed.begin(), parsed.end());
+  Values values;
+  for (const auto& value : parsed) values.push_back(to_value(value));
+  return values;
 }
 
 template <auto kParse>

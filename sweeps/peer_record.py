@@ -118,6 +118,7 @@ def begin_case(case, position, seed, method):
             "seqlen_k": case.seqlen,
             "head_dim": case.head_dim,
             "causal": case.causal,
+            "mask": "causal" if case.causal else "full",
             "dropout_p": case.dropout_p,
             "dropout_p_applied": case.dropout_p,
             "scale": 1 / math.sqrt(case.head_dim),

@@ -28,11 +28,11 @@ TEST(AccuracyAxes, SortNumbersAsNumbers) {
     run.cases.back().accuracy->rel_l1 *= 3.0;
   }
   const std::string table = format_accuracy_axes(run, TableStyle::kTerminal);
-  const std::size_t shorter = table.find("seqlen_q    200    0.0400    0.0100        0.0200\n");
-  const std::size_t longer = table.find("seqlen_q   1024     0.320    0.0800         0.160\n");
+  const std::size_t shorter = table.find("seqlen_q     200    0.0400    0.0100        0.0200\n");
+  const std::size_t longer = table.find("seqlen_q    1024     0.320    0.0800         0.160\n");
   ASSERT_NE(longer, std::string::npos) << table;
   EXPECT_LT(shorter, longer) << table;
-  EXPECT_NE(table.find("dropout       0     0.480     0.120         0.240\n"), std::string::npos)
+  EXPECT_NE(table.find("dropout        0     0.480     0.120         0.240\n"), std::string::npos)
       << table;
 }
 
