@@ -23,7 +23,7 @@ TEST(Grid, IsTheProductOfItsAxes) {
   EXPECT_EQ(cases.size(), 2u * 2 * 2 * 3 * 3 * 2);
 }
 
-TEST(Grid, KeepsKernelsOfAProblemTogetherAndAxesOrdered) {
+TEST(Grid, KeepsKernelsTogetherAndAxesOrdered) {
   const auto cases = cases_of({{"--headdim", "128,64"}, {"--causal", "both"}}, 9);
   ASSERT_EQ(cases.size(), 8u);
   for (std::size_t i = 0; i < cases.size(); ++i) {
@@ -59,7 +59,7 @@ TEST(Grid, GivesSequencesTheirOwnLengthOfKeys) {
   }
 }
 
-TEST(Grid, FillsTheTokensAndTheHiddenSizeWhenAutomatic) {
+TEST(Grid, FillsTokensAndHiddenSizeWhenAutomatic) {
   const auto cases = cases_of({{"--seqlen", "512,3000,32768"}});
   EXPECT_EQ(cases[0].problem.batch, 32);
   EXPECT_EQ(cases[0].problem.heads, 32);
@@ -74,7 +74,7 @@ TEST(Grid, TakesExplicitBatchAndHeads) {
   EXPECT_EQ(problem.heads, 5);
 }
 
-TEST(Grid, RefusesAHeadDimNotDividingTheHiddenSize) {
+TEST(Grid, RefusesAHeadDimNotDividingHidden) {
   try {
     cases_of({{"--headdim", "96"}});
     FAIL() << "no error";

@@ -55,7 +55,7 @@ TEST(Preset, PaperBackwardIsTheSameGridBackward) {
   }
 }
 
-TEST(Preset, PaperAccuracyIsForwardUnlessAnotherPassIsAsked) {
+TEST(Preset, PaperAccuracyIsForwardUnlessAsked) {
   const std::vector<SweepCase> forward = cases_of("paper-accuracy");
   const std::vector<SweepCase> backward = cases_of("paper-accuracy", {{"--pass", "bwd"}});
   ASSERT_EQ(forward.size(), backward.size());

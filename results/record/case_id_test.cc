@@ -24,7 +24,7 @@ TEST(CaseId, NamesTheKernelAndTheProblem) {
   EXPECT_EQ(make_case_id("a", CaseProblem(Pass::kBackward, {})), "a/bwd/b1/h1/sq1/sk1/d64/full/p0");
 }
 
-TEST(CaseId, NamesOnlyAScaleThatIsNotTheDefault) {
+TEST(CaseId, NamesAScaleThatIsUnusual) {
   CaseProblem problem;
   problem.softmax_scale = 0.125f;  // 1 / sqrt(64)
   EXPECT_EQ(make_case_id("a", problem), "a/fwd/b1/h1/sq1/sk1/d64/full/p0");

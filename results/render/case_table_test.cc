@@ -17,7 +17,7 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(CaseTable, ShowsWhatVariesAndPutsConstantsAtItsHead) {
+TEST(CaseTable, ShowsWhatVariesBelowTheConstants) {
   EXPECT_EQ(
       terminal_table(sample_run()),
       "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_k = seqlen_q, dropout 0.1, "
@@ -57,7 +57,7 @@ TEST(CaseTable, ShowsTimesAndMarksThoseThatAreInvalid) {
   EXPECT_TRUE(contains(table, "kernel volta-fp32acc, pass fwd")) << table;
 }
 
-TEST(CaseTable, ShowsABoundAndSaysThatItIsOne) {
+TEST(CaseTable, ShowsABoundAsABound) {
   RunRecord run = sample_run();
   run.cases = {sample_emulated_case(), sample_run().cases[2]};
   const std::string table = terminal_table(run);
@@ -83,7 +83,7 @@ TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernels) {
   EXPECT_TRUE(contains(table, "129 KiB               -  ")) << table;
 }
 
-TEST(CaseTable, ShowsKeysWhereTheyAreNotAsManyAsQueries) {
+TEST(CaseTable, ShowsKeysUnlessAsManyAsQueries) {
   RunRecord run = sample_run();
   for (CaseRecord& record : run.cases) record.problem.seqlen_k = 131;
   EXPECT_TRUE(contains(terminal_table(run), ", seqlen_k 131,"));

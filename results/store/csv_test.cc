@@ -107,7 +107,7 @@ std::vector<std::string> column_of(const RunRecord& run, const std::string& name
   return column;
 }
 
-TEST(Csv, HasEachGradientOfABackwardCaseAndTheOutputOfAForwardOne) {
+TEST(Csv, HasEachGradientOrTheOutput) {
   RunRecord run = sample_backward_run();
   run.cases = {run.cases[0], sample_emulated_case()};
   const GradientAccuracy& gradients = *run.cases[0].gradient_accuracy;

@@ -96,7 +96,7 @@ TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
   EXPECT_FALSE(case_from_json(case_to_json(sample_timed_case())).bound.has_value());
 }
 
-TEST(Json, WritesTheAccuracyOfTheGradientsInPlaceOfTheOutputs) {
+TEST(Json, WritesGradientsInPlaceOfTheOutput) {
   const CaseRecord record = sample_backward_run().cases.at(0);
   const Json json = Json::parse(case_to_json(record));
   EXPECT_EQ(json["accuracy"].size(), 3u);
@@ -128,7 +128,7 @@ TEST(Json, MatchesTheSchema) {
   EXPECT_EQ(schema_violations(schema_text(), run_to_json(RunRecord())), std::vector<std::string>());
 }
 
-TEST(Json, BreaksTheSchemaWhenAFieldIsGoneOrWrong) {
+TEST(Json, BreaksTheSchemaWhenDamaged) {
   const Json good = Json::parse(run_to_json(complete_run()));
   const std::vector<std::function<void(Json&)>> damages = {
       [](Json& run) { run.erase("method"); },
@@ -157,7 +157,7 @@ TEST(Json, BreaksTheSchemaWhenAFieldIsGoneOrWrong) {
   }
 }
 
-TEST(Json, WritesNullForWhatIsNotKnownAndWhatIsNotFinite) {
+TEST(Json, WritesNullForUnknownAndNotFinite) {
   RunRecord run = sample_run();
   const Json json = Json::parse(run_to_json(run));
   EXPECT_TRUE(json["run"]["finished_at"].is_null());
@@ -174,7 +174,7 @@ TEST(Json, WritesNumbersAsTheyWereTyped) {
   EXPECT_EQ(json["run"]["seed"].dump(), "18364758544493064720");
 }
 
-TEST(Json, IsPrettyInFilesAndSurvivesTextThatIsNotUtf8) {
+TEST(Json, IsPrettyAndSurvivesForeignText) {
   RunRecord run = sample_run();
   run.run.argv = {"\xff"};
   const std::string text = run_to_json(run);
@@ -215,7 +215,7 @@ TEST(Json, IgnoresFieldsOfALaterVersion) {
   EXPECT_EQ(error_of(json), "no error");
 }
 
-TEST(Json, TakesWhatAnEarlierVersionDidNotWriteForNotKnown) {
+TEST(Json, TakesWhatWasNotWrittenForUnknown) {
   Json json = Json::parse(case_to_json(sample_timed_case()));
   json.erase("position");
   EXPECT_FALSE(case_from_json(json.dump()).position.has_value());
