@@ -108,7 +108,7 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"AccuracyUnverified", "accuracy --no-verify", 2, "--no-verify", "verify"},
         Refusal{"RunOfManyProblems", "run --device emulated-v100 --seqlen 64,128 --causal both", 2,
                 "run takes one problem, the flags describe 4",
-                "--seqlen (64, 128), --mask (causal, full)"}),
+                "--seqlen (64, 128), --mask (full, causal)"}),
     name_of_refusal);
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,62 +1,64 @@
 #include "sweeps/axis_flags.h"
 
-#include <algorithm>
-#include <array>
+#include <fmt/core.h>
 
-#include "sweeps/list_flag.h"
+#include <algorithm>
+#include <optional>
+
 #include "sweeps/names.h"
+#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
-std::vector<Pass> parse_passes(const std::string& text) {
-  static const std::array<std::string, 3> names = {"fwd", "bwd", "fwd+bwd"};
-  constexpr std::array<Pass, 3> kPasses = {Pass::kForward, Pass::kBackward, Pass::kForwardBackward};
-  std::vector<Pass> passes;
-  for (const std::string& name : select_names("--pass", text, names)) {
-    passes.push_back(kPasses.at(std::find(names.begin(), names.end(), name) - names.begin()));
+/// What the axis' own flag is, or what its shorthand stands for.
+std::optional<std::string> text_given(const AxisFlags& flags, const Axis& axis) {
+  const auto own = flags.find(axis.flag);
+  const AxisShorthand& shorthand = axis.shorthand;
+  const auto short_one = shorthand.flag == nullptr ? flags.end() : flags.find(shorthand.flag);
+  if (own != flags.end() && short_one != flags.end()) {
+    throw UsageError(fmt::format("{} and {}: the second is a shorthand of the first; give one",
+                                 axis.flag, shorthand.flag));
   }
-  return passes;
+  if (short_one != flags.end()) return shorthand.expand(shorthand.flag, short_one->second);
+  return own != flags.end() ? std::optional(own->second) : std::nullopt;
 }
 
-std::vector<std::string> parse_inputs(const std::string& text) {
-  static const std::array<std::string, 3> names = {"normal", "uniform", "outliers"};
-  return select_names("--input", text, names);
+/// Whether a total is given that the preset's value of the axis would leave without effect.
+bool is_total_given(const AxisFlags& given, const Axis& axis) {
+  return std::any_of(axes().begin(), axes().end(), [&](const Axis& total) {
+    return total.of != nullptr && std::string_view(total.of) == axis.name &&
+           are_given(given, total);
+  });
 }
 
-void apply_shape_flags(GridAxes& axes, const AxisFlags& flags) {
-  if (flags.total_tokens) {
-    axes.total_tokens = parse_extent("--total-tokens", *flags.total_tokens);
-    axes.batch.reset();
-  }
-  if (flags.hidden) {
-    axes.hidden = parse_extent("--hidden", *flags.hidden);
-    axes.heads.reset();
-  }
-  if (flags.batch) axes.batch = parse_extent_or_auto("--batch", *flags.batch);
-  if (flags.heads) axes.heads = parse_extent_or_auto("--heads", *flags.heads);
+std::string text_of_axis(const AxisFlags& preset, const AxisFlags& given, const Axis& axis) {
+  if (auto text = text_given(given, axis)) return *text;
+  const auto text = text_given(preset, axis);
+  return text && !is_total_given(given, axis) ? *text : axis.initial;
 }
 
 }  // namespace
 
-GridAxes apply_axis_flags(GridAxes preset, const AxisFlags& flags,
-                          std::span<const std::string> known_kernels) {
-  GridAxes axes = std::move(preset);
-  if (flags.kernel) {
-    axes.kernels = select_names("--kernel", *flags.kernel, known_kernels);
-  } else if (axes.kernels.empty()) {
-    axes.kernels.assign(known_kernels.begin(), known_kernels.end());
+bool are_given(const AxisFlags& flags, const Axis& axis) {
+  return text_given(flags, axis).has_value();
+}
+
+GridAxes make_grid_axes(const AxisFlags& preset, const AxisFlags& given,
+                        std::span<const std::string> known_kernels) {
+  GridAxes grid;
+  for (const Axis& axis : axes()) {
+    const std::string text = text_of_axis(preset, given, axis);
+    if (axis.parse == nullptr) {
+      grid.kernels.assign(known_kernels.begin(), known_kernels.end());
+      if (text != axis.initial) grid.kernels = select_names(axis.flag, text, known_kernels);
+    } else if (axis.total != nullptr) {
+      grid.totals.*axis.total = std::get<int>(axis.parse(axis.flag, text).front());
+    } else {
+      grid.values[axis.name] = axis.parse(axis.flag, text);
+    }
   }
-  if (flags.pass) axes.passes = parse_passes(*flags.pass);
-  if (flags.head_dim) axes.head_dims = parse_extents("--headdim", *flags.head_dim);
-  if (flags.seqlen) axes.seqlens_q = parse_extents("--seqlen", *flags.seqlen);
-  if (flags.seqlen_k) axes.seqlens_k = parse_extents("--seqlen-k", *flags.seqlen_k);
-  if (flags.causal) axes.causal = parse_booleans("--causal", *flags.causal);
-  if (flags.dropout) axes.dropout_p = parse_probabilities("--dropout", *flags.dropout);
-  if (flags.input) axes.inputs = parse_inputs(*flags.input);
-  if (flags.input_scale) axes.input_scales = parse_extents("--input-scale", *flags.input_scale);
-  apply_shape_flags(axes, flags);
-  return axes;
+  return grid;
 }
 
 }  // namespace sparkbench

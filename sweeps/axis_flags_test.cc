@@ -8,10 +8,12 @@
 namespace sparkbench {
 namespace {
 
+using Values = std::vector<AxisValue>;
+
 const std::vector<std::string> known_kernels = {"volta-fp32acc", "volta-fp16acc", "unfused-fp16"};
 
 GridAxes quick_with(const AxisFlags& flags) {
-  return apply_axis_flags(find_preset("quick").axes, flags, known_kernels);
+  return make_grid_axes(find_preset("quick").flags, flags, known_kernels);
 }
 
 std::string error_of(const AxisFlags& flags) {
@@ -23,87 +25,95 @@ std::string error_of(const AxisFlags& flags) {
   return "no error";
 }
 
-TEST(AxisFlags, LeaveThePresetAsItIsAndTakeEveryKernelWhenNoneIsGiven) {
-  const GridAxes& preset = find_preset("quick").axes;
-  const GridAxes axes = quick_with({});
-  EXPECT_EQ(axes.kernels, known_kernels);
-  EXPECT_EQ(axes.passes, preset.passes);
-  EXPECT_EQ(axes.head_dims, preset.head_dims);
-  EXPECT_EQ(axes.seqlens_q, preset.seqlens_q);
-  EXPECT_EQ(axes.seqlens_k, preset.seqlens_k);
-  EXPECT_EQ(axes.causal, preset.causal);
-  EXPECT_EQ(axes.dropout_p, preset.dropout_p);
-  EXPECT_EQ(axes.batch, preset.batch);
-  EXPECT_EQ(axes.heads, preset.heads);
+TEST(AxisFlags, LeaveThePresetWhenNoneIsGiven) {
+  const GridAxes grid = quick_with({});
+  EXPECT_EQ(grid.kernels, known_kernels);
+  EXPECT_EQ(grid.values.at("pass"), Values({"fwd"}));
+  EXPECT_EQ(grid.values.at("head_dim"), Values({64, 128}));
+  EXPECT_EQ(grid.values.at("seqlen_q"), Values({128, 200}));
+  EXPECT_EQ(grid.values.at("seqlen_k"), Values({AxisValue()}));
+  EXPECT_EQ(grid.values.at("mask"), Values({"full", "causal"}));
+  EXPECT_EQ(grid.values.at("dropout_p"), Values({0.0f, 0.1f}));
+  EXPECT_EQ(grid.values.at("input"), Values({"normal"}));
+  EXPECT_EQ(grid.values.at("input_scale"), Values({1}));
+  EXPECT_EQ(grid.values.at("batch"), Values({1}));
+  EXPECT_EQ(grid.values.at("heads"), Values({2}));
+}
+
+TEST(AxisFlags, GiveEveryAxisAValue) {
+  const GridAxes grid = make_grid_axes({}, {}, known_kernels);
+  for (const Axis* axis : problem_axes()) EXPECT_EQ(grid.values.at(axis->name).size(), 1u);
+  EXPECT_EQ(grid.totals.tokens, GridTotals().tokens);
+  EXPECT_EQ(grid.totals.hidden, GridTotals().hidden);
 }
 
 TEST(AxisFlags, ReplaceWhatTheyName) {
-  AxisFlags flags;
-  flags.kernel = "volta-*";
-  flags.pass = "fwd,bwd,fwd+bwd";
-  flags.head_dim = "64,128";
-  flags.seqlen = "77,193";
-  flags.seqlen_k = "131";
-  flags.causal = "both";
-  flags.dropout = "0,0.17";
-  flags.batch = "3";
-  flags.heads = "auto";
-  const GridAxes axes = quick_with(flags);
-  EXPECT_EQ(axes.kernels, std::vector<std::string>({"volta-fp32acc", "volta-fp16acc"}));
-  EXPECT_EQ(axes.passes,
-            std::vector<Pass>({Pass::kForward, Pass::kBackward, Pass::kForwardBackward}));
-  EXPECT_EQ(axes.head_dims, std::vector<int>({64, 128}));
-  EXPECT_EQ(axes.seqlens_q, std::vector<int>({77, 193}));
-  EXPECT_EQ(axes.seqlens_k, std::vector<int>({131}));
-  EXPECT_EQ(axes.causal, std::vector<bool>({false, true}));
-  EXPECT_EQ(axes.dropout_p, std::vector<float>({0.0f, 0.17f}));
-  EXPECT_EQ(axes.batch, 3);
-  EXPECT_EQ(axes.heads, std::nullopt);
+  const GridAxes grid = quick_with({{"--kernel", "volta-*"},
+                                    {"--pass", "fwd,bwd,fwd+bwd"},
+                                    {"--headdim", "64,128"},
+                                    {"--seqlen", "77,193"},
+                                    {"--seqlen-k", "131"},
+                                    {"--mask", "window:3,full"},
+                                    {"--dropout", "0,0.17"},
+                                    {"--batch", "3"},
+                                    {"--heads", "auto"}});
+  EXPECT_EQ(grid.kernels, std::vector<std::string>({"volta-fp32acc", "volta-fp16acc"}));
+  EXPECT_EQ(grid.values.at("pass"), Values({"fwd", "bwd", "fwd+bwd"}));
+  EXPECT_EQ(grid.values.at("seqlen_q"), Values({77, 193}));
+  EXPECT_EQ(grid.values.at("seqlen_k"), Values({131}));
+  EXPECT_EQ(grid.values.at("mask"), Values({"window:3", "full"}));
+  EXPECT_EQ(grid.values.at("dropout_p"), Values({0.0f, 0.17f}));
+  EXPECT_EQ(grid.values.at("batch"), Values({3}));
+  EXPECT_EQ(grid.values.at("heads"), Values({AxisValue()}));
 }
 
-TEST(AxisFlags, TakeTheInputsThatTheyNameAndScalesAsExtents) {
-  AxisFlags flags;
-  flags.input = "outliers,normal";
-  flags.input_scale = "1:16:*4";
-  const GridAxes axes = quick_with(flags);
-  EXPECT_EQ(axes.inputs, std::vector<std::string>({"normal", "outliers"}));
-  EXPECT_EQ(axes.input_scales, std::vector<int>({1, 4, 16}));
-  flags.input = "gauss";
-  EXPECT_NE(error_of(flags).find("--input: unknown 'gauss'"), std::string::npos) << error_of(flags);
-  flags.input = "normal";
-  flags.input_scale = "0";
-  EXPECT_NE(error_of(flags).find("--input-scale: '0' is below 1"), std::string::npos)
-      << error_of(flags);
+TEST(AxisFlags, TakeAShorthandOverThePresetsFlag) {
+  EXPECT_EQ(quick_with({{"--causal", "true"}}).values.at("mask"), Values({"causal"}));
+  const GridAxes grid = make_grid_axes({{"--mask", "full"}}, {{"--causal", "both"}}, {});
+  EXPECT_EQ(grid.values.at("mask"), Values({"full", "causal"}));
 }
 
-TEST(AxisFlags, MakeBatchAndHeadsAutomaticWhenTheirTotalIsGiven) {
-  AxisFlags flags;
-  flags.total_tokens = "1k";
-  flags.hidden = "256";
-  GridAxes axes = quick_with(flags);
-  EXPECT_EQ(axes.total_tokens, 1024);
-  EXPECT_EQ(axes.batch, std::nullopt);
-  EXPECT_EQ(axes.hidden, 256);
-  EXPECT_EQ(axes.heads, std::nullopt);
+TEST(AxisFlags, RefuseAFlagBesideItsShorthand) {
+  EXPECT_EQ(error_of({{"--mask", "full"}, {"--causal", "true"}}),
+            "--mask and --causal: the second is a shorthand of the first; give one");
+}
 
-  flags.batch = "2";
-  flags.heads = "4";
-  axes = quick_with(flags);
-  EXPECT_EQ(axes.batch, 2);
-  EXPECT_EQ(axes.heads, 4);
+TEST(AxisFlags, TakeKnownInputsAndScalesAsExtents) {
+  const GridAxes grid = quick_with({{"--input", "outliers,normal"}, {"--input-scale", "1:16:*4"}});
+  EXPECT_EQ(grid.values.at("input"), Values({"normal", "outliers"}));
+  EXPECT_EQ(grid.values.at("input_scale"), Values({1, 4, 16}));
+  const std::string unknown = error_of({{"--input", "gauss"}});
+  EXPECT_NE(unknown.find("--input: unknown 'gauss'"), std::string::npos) << unknown;
+  const std::string zero = error_of({{"--input-scale", "0"}});
+  EXPECT_NE(zero.find("--input-scale: '0' is below 1"), std::string::npos) << zero;
+}
+
+TEST(AxisFlags, MakeExtentsAutomaticWhoseTotalIsGiven) {
+  GridAxes grid = quick_with({{"--total-tokens", "1k"}, {"--hidden", "256"}});
+  EXPECT_EQ(grid.totals.tokens, 1024);
+  EXPECT_EQ(grid.values.at("batch"), Values({AxisValue()}));
+  EXPECT_EQ(grid.totals.hidden, 256);
+  EXPECT_EQ(grid.values.at("heads"), Values({AxisValue()}));
+
+  grid = quick_with(
+      {{"--total-tokens", "1k"}, {"--hidden", "256"}, {"--batch", "2"}, {"--heads", "4"}});
+  EXPECT_EQ(grid.values.at("batch"), Values({2}));
+  EXPECT_EQ(grid.values.at("heads"), Values({4}));
 }
 
 TEST(AxisFlags, NameTheFlagThatIsWrong) {
-  AxisFlags flags;
-  flags.pass = "forward";
-  EXPECT_EQ(error_of(flags), "--pass: unknown 'forward'; allowed: fwd, bwd, fwd+bwd");
-  flags = {};
-  flags.seqlen_k = "0";
-  EXPECT_EQ(error_of(flags).substr(0, 27), "--seqlen-k: '0' is below 1;");
-  flags = {};
-  flags.hidden = "64,128";
-  EXPECT_EQ(error_of(flags),
+  EXPECT_EQ(error_of({{"--pass", "forward"}}),
+            "--pass: unknown 'forward'; allowed: fwd, bwd, fwd+bwd");
+  EXPECT_EQ(error_of({{"--seqlen-k", "0"}}).substr(0, 27), "--seqlen-k: '0' is below 1;");
+  EXPECT_EQ(error_of({{"--hidden", "64,128"}}),
             "--hidden: '64,128' is a list; allowed: one whole number from 1 to 16m");
+}
+
+TEST(AreGiven, SeesAFlagAndItsShorthand) {
+  const Axis& mask = find_axis("mask");
+  EXPECT_FALSE(are_given({{"--seqlen", "5"}}, mask));
+  EXPECT_TRUE(are_given({{"--mask", "full"}}, mask));
+  EXPECT_TRUE(are_given({{"--causal", "true"}}, mask));
 }
 
 }  // namespace

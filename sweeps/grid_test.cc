@@ -2,80 +2,65 @@
 
 #include <gtest/gtest.h>
 
+#include "sweeps/axis_flags.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
-GridAxes small_axes() {
-  GridAxes axes;
-  axes.kernels = {"a", "b"};
-  axes.head_dims = {64};
-  axes.seqlens_q = {128};
-  axes.causal = {false};
-  axes.dropout_p = {0.0f};
-  return axes;
-}
-
-std::string error_of(const GridAxes& axes) {
-  try {
-    expand_grid(axes, 0);
-  } catch (const UsageError& error) {
-    return error.what();
-  }
-  return "no error";
+/// Of two kernels; what is not given: one problem of 128 rows, batch and heads automatic.
+std::vector<SweepCase> cases_of(const AxisFlags& flags, std::uint64_t seed = 0) {
+  const std::vector<std::string> kernels = {"a", "b"};
+  return expand_grid(make_grid_axes({{"--seqlen", "128"}}, flags, kernels), seed);
 }
 
 TEST(Grid, IsTheProductOfItsAxes) {
-  GridAxes axes = small_axes();
-  axes.head_dims = {64, 128};
-  axes.seqlens_q = {77, 193};
-  axes.seqlens_k = {131, 500, 7};
-  axes.causal = {false, true};
-  axes.dropout_p = {0.0f, 0.17f};
-  EXPECT_EQ(expand_grid(axes, 0).size(), 2u * 2 * 2 * 3 * 2 * 2);
+  const auto cases = cases_of({{"--headdim", "64,128"},
+                               {"--seqlen", "77,193"},
+                               {"--seqlen-k", "131,500,7"},
+                               {"--mask", "full,causal,window:3"},
+                               {"--dropout", "0,0.17"}});
+  EXPECT_EQ(cases.size(), 2u * 2 * 2 * 3 * 3 * 2);
 }
 
-TEST(Grid, KeepsTheKernelsOfAProblemTogetherAndTheOrderOfTheAxes) {
-  GridAxes axes = small_axes();
-  axes.head_dims = {128, 64};
-  axes.causal = {false, true};
-  const std::vector<SweepCase> cases = expand_grid(axes, 9);
+TEST(Grid, KeepsKernelsTogetherAndAxesOrdered) {
+  const auto cases = cases_of({{"--headdim", "128,64"}, {"--causal", "both"}}, 9);
   ASSERT_EQ(cases.size(), 8u);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(cases[i].kernel, i % 2 == 0 ? "a" : "b");
     EXPECT_EQ(cases[i].problem.mask, MaskSpec::causal_if(i / 2 % 2 == 1));
     EXPECT_EQ(cases[i].problem.head_dim, i < 4 ? 128 : 64);
     EXPECT_EQ(cases[i].problem.seed, 9u);
-    EXPECT_EQ(cases[i].pass, Pass::kForward);
+    EXPECT_EQ(cases[i].problem.pass, Pass::kForward);
   }
 }
 
 TEST(Grid, RepeatsTheProblemsForEachInputAndScale) {
-  GridAxes axes = small_axes();
-  axes.inputs = {"uniform", "outliers"};
-  axes.input_scales = {1, 16};
-  const std::vector<SweepCase> cases = expand_grid(axes, 0);
+  const auto cases = cases_of({{"--input", "uniform,outliers"}, {"--input-scale", "1,16"}});
   ASSERT_EQ(cases.size(), 8u);
   for (std::size_t i = 0; i < cases.size(); ++i) {
     EXPECT_EQ(cases[i].kernel, i % 2 == 0 ? "a" : "b");
-    EXPECT_EQ(cases[i].input_scale, i / 2 % 2 == 0 ? 1 : 16);
-    EXPECT_EQ(cases[i].input, i < 4 ? "uniform" : "outliers");
+    EXPECT_EQ(cases[i].problem.input_scale, i / 2 % 2 == 0 ? 1 : 16);
+    EXPECT_EQ(cases[i].problem.input, i < 4 ? "uniform" : "outliers");
   }
 }
 
-TEST(Grid, GivesEachSequenceItsOwnLengthOfKeysByDefault) {
-  GridAxes axes = small_axes();
-  axes.seqlens_q = {77, 193};
-  for (const SweepCase& sweep_case : expand_grid(axes, 0)) {
+TEST(Grid, HasEveryMaskInTheOrderTyped) {
+  const auto cases = cases_of({{"--kernel", "a"}, {"--mask", "window:256,full,band:20:5"}});
+  ASSERT_EQ(cases.size(), 3u);
+  EXPECT_EQ(cases[0].problem.mask, MaskSpec::window(256));
+  EXPECT_EQ(cases[1].problem.mask, MaskSpec::full());
+  EXPECT_EQ(cases[2].problem.mask, MaskSpec::band(20, 5));
+}
+
+TEST(Grid, GivesSequencesTheirOwnLengthOfKeys) {
+  for (const SweepCase& sweep_case : cases_of({{"--seqlen", "77,193"}})) {
     EXPECT_EQ(sweep_case.problem.seqlen_k, sweep_case.problem.seqlen_q);
   }
 }
 
-TEST(Grid, FillsTheTokensAndTheHiddenSizeWhenAutomatic) {
-  GridAxes axes = small_axes();
-  axes.seqlens_q = {512, 3000, 32768};
-  const std::vector<SweepCase> cases = expand_grid(axes, 0);
+TEST(Grid, FillsTokensAndHiddenSizeWhenAutomatic) {
+  const auto cases = cases_of({{"--seqlen", "512,3000,32768"}});
   EXPECT_EQ(cases[0].problem.batch, 32);
   EXPECT_EQ(cases[0].problem.heads, 32);
   EXPECT_EQ(cases[2].problem.batch, 5);
@@ -83,30 +68,21 @@ TEST(Grid, FillsTheTokensAndTheHiddenSizeWhenAutomatic) {
 }
 
 TEST(Grid, TakesExplicitBatchAndHeads) {
-  GridAxes axes = small_axes();
-  axes.batch = 3;
-  axes.heads = 5;
-  axes.hidden = 1;
-  const Problem problem = expand_grid(axes, 0).front().problem;
+  const Problem problem =
+      cases_of({{"--batch", "3"}, {"--heads", "5"}, {"--hidden", "1"}}).front().problem;
   EXPECT_EQ(problem.batch, 3);
   EXPECT_EQ(problem.heads, 5);
 }
 
-TEST(Grid, RefusesAHeadDimThatDoesNotDivideTheHiddenSize) {
-  GridAxes axes = small_axes();
-  axes.head_dims = {96};
-  EXPECT_EQ(error_of(axes),
-            "--headdim: 96 does not divide the hidden size 2048; allowed: its divisors, another "
-            "--hidden, or an explicit --heads");
-}
-
-TEST(Grid, RefusesAnEmptyAxis) {
-  GridAxes axes = small_axes();
-  axes.kernels = {};
-  EXPECT_EQ(error_of(axes), "--kernel: no value; at least one is needed");
-  axes = small_axes();
-  axes.seqlens_q = {};
-  EXPECT_EQ(error_of(axes), "--seqlen: no value; at least one is needed");
+TEST(Grid, RefusesAHeadDimNotDividingHidden) {
+  try {
+    cases_of({{"--headdim", "96"}});
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--headdim: 96 does not divide the hidden size 2048; allowed: its divisors, "
+                 "another --hidden, or an explicit --heads");
+  }
 }
 
 }  // namespace

@@ -1,18 +1,18 @@
-// Named grids. A preset is the values of all axes but the kernel; explicit flags override them.
+// Named grids. A preset is flags of axes; those that the user gives override them.
 #pragma once
 
 #include <span>
 #include <string>
 #include <string_view>
 
-#include "sweeps/grid.h"
+#include "sweeps/axis_flags.h"
 
 namespace sparkbench {
 
 struct Preset {
   std::string name;
   std::string summary;
-  GridAxes axes;  // no kernels: every kernel there is, unless --kernel chooses
+  AxisFlags flags;  // no kernels: every kernel there is, unless --kernel chooses
 };
 
 /// In the order in which they are listed.

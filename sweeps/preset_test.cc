@@ -2,8 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
-
 #include "sweeps/axis_flags.h"
 #include "sweeps/usage_error.h"
 #include "sweeps/work.h"
@@ -11,26 +9,25 @@
 namespace sparkbench {
 namespace {
 
-std::vector<SweepCase> cases_of(std::string_view preset) {
-  GridAxes axes = find_preset(preset).axes;
-  axes.kernels = {"kernel"};
-  return expand_grid(axes, 0);
+std::vector<SweepCase> cases_of(std::string_view preset, const AxisFlags& given = {}) {
+  const std::vector<std::string> kernels = {"kernel"};
+  return expand_grid(make_grid_axes(find_preset(preset).flags, given, kernels), 0);
 }
 
 TEST(Preset, ExpandsWithoutErrorAndLeavesTheKernelsOpen) {
   for (const Preset& preset : presets()) {
-    EXPECT_TRUE(preset.axes.kernels.empty()) << preset.name;
+    EXPECT_FALSE(preset.flags.contains("--kernel")) << preset.name;
     EXPECT_FALSE(preset.summary.empty()) << preset.name;
     EXPECT_FALSE(cases_of(preset.name).empty()) << preset.name;
   }
 }
 
-TEST(Preset, QuickCoversBothHeadDimsMasksAndDropoutsWithLittleWork) {
+TEST(Preset, QuickCoversEveryPairWithLittleWork) {
   const std::vector<SweepCase> cases = cases_of("quick");
   EXPECT_EQ(cases.size(), 16u);
   std::uint64_t flops = 0;
   for (const SweepCase& sweep_case : cases) {
-    flops += useful_flops(sweep_case.pass, sweep_case.problem);
+    flops += useful_flops(sweep_case.problem.pass, sweep_case.problem);
   }
   // The emulator computes one head of 512 x 512 x 64, 67 MFLOP, in about 0.15 s on two cores.
   EXPECT_LT(flops, 100 * 67'000'000ull);
@@ -50,7 +47,7 @@ TEST(Preset, PaperBackwardIsTheSameGridBackward) {
   const std::vector<SweepCase> backward = cases_of("paper-backward");
   ASSERT_EQ(backward.size(), forward.size());
   for (std::size_t i = 0; i < backward.size(); ++i) {
-    EXPECT_EQ(backward[i].pass, Pass::kBackward);
+    EXPECT_EQ(backward[i].problem.pass, Pass::kBackward);
     EXPECT_EQ(backward[i].problem.seqlen_q, forward[i].problem.seqlen_q);
     EXPECT_EQ(backward[i].problem.batch, forward[i].problem.batch);
     EXPECT_EQ(backward[i].problem.heads, forward[i].problem.heads);
@@ -58,24 +55,24 @@ TEST(Preset, PaperBackwardIsTheSameGridBackward) {
   }
 }
 
-TEST(Preset, PaperAccuracyIsOfTheForwardPassUnlessAnotherIsAsked) {
-  const GridAxes& preset = find_preset("paper-accuracy").axes;
-  EXPECT_EQ(preset.passes, std::vector<Pass>({Pass::kForward}));
-  AxisFlags flags;
-  flags.pass = "bwd";
-  const GridAxes axes = apply_axis_flags(preset, flags, std::vector<std::string>({"kernel"}));
-  const std::vector<SweepCase> cases = expand_grid(axes, 0);
-  EXPECT_EQ(cases.size(), cases_of("paper-accuracy").size());
-  for (const SweepCase& sweep_case : cases) EXPECT_EQ(sweep_case.pass, Pass::kBackward);
+TEST(Preset, PaperAccuracyIsForwardUnlessAsked) {
+  const std::vector<SweepCase> forward = cases_of("paper-accuracy");
+  const std::vector<SweepCase> backward = cases_of("paper-accuracy", {{"--pass", "bwd"}});
+  ASSERT_EQ(forward.size(), backward.size());
+  for (std::size_t i = 0; i < forward.size(); ++i) {
+    EXPECT_EQ(forward[i].problem.pass, Pass::kForward);
+    EXPECT_EQ(backward[i].problem.pass, Pass::kBackward);
+  }
 }
 
-TEST(Preset, AccuracyInputsGrowsEveryDistributionFromOneOnByPowersOfTwo) {
-  const GridAxes& axes = find_preset("accuracy-inputs").axes;
-  EXPECT_EQ(axes.inputs, std::vector<std::string>({"normal", "uniform", "outliers"}));
-  EXPECT_EQ(axes.input_scales.front(), 1);
-  EXPECT_EQ(axes.input_scales.back(), 65536);  // more than fp16 holds
-  for (std::size_t i = 1; i < axes.input_scales.size(); ++i) {
-    EXPECT_EQ(axes.input_scales[i], 2 * axes.input_scales[i - 1]);
+TEST(Preset, AccuracyInputsGrowsDistributionsByPowersOfTwo) {
+  const GridAxes grid = make_grid_axes(find_preset("accuracy-inputs").flags, {}, {});
+  EXPECT_EQ(grid.values.at("input"), std::vector<AxisValue>({"normal", "uniform", "outliers"}));
+  const std::vector<AxisValue>& scales = grid.values.at("input_scale");
+  EXPECT_EQ(scales.front(), AxisValue(1));
+  EXPECT_EQ(scales.back(), AxisValue(65536));  // more than fp16 holds
+  for (std::size_t i = 1; i < scales.size(); ++i) {
+    EXPECT_EQ(std::get<int>(scales[i]), 2 * std::get<int>(scales[i - 1]));
   }
 }
 

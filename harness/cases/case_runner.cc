@@ -85,22 +85,21 @@ CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {
   return start_record(sweep_case, find_contender(sweep_case.kernel), device_, settings_);
 }
 
-void CaseRunner::prepare_problem(const ProblemRecord& record) {
-  const std::string id = make_problem_key(record);
+void CaseRunner::prepare_problem(const CaseProblem& problem) {
+  const std::string id = make_problem_key(problem);
   if (id == problem_id_) return;
   problem_id_.clear();
   baseline_ = nullptr;
   loaded_.reset();
   gradients_.reset();
-  const Problem problem = make_problem(record);
   InputSpec input = settings_.input;
   if (input.own == nullptr) {
-    input.distribution = distribution_of(record.input.value());
-    input.scale = static_cast<float>(record.input_scale.value());
+    input.distribution = distribution_of(problem.input.value());
+    input.scale = static_cast<float>(problem.input_scale.value());
   }
   CheckBudget budget = device_.check_budget();
   if (settings_.keeps_outputs) budget.emulate_flops = std::numeric_limits<double>::infinity();
-  if (record.pass == Pass::kForward) {
+  if (problem.pass == Pass::kForward) {
     data_ = std::make_unique<ProblemData>(problem, input, make_check_plan(problem, budget));
   } else {
     GradientPlan plan = make_gradient_plan(problem, budget);

@@ -31,7 +31,7 @@ class CaseRunner {
  private:
   const Contender& find_contender(const std::string& name) const;
   void fail(Reason reason, CaseRecord& record);
-  void prepare_problem(const ProblemRecord& record);
+  void prepare_problem(const CaseProblem& problem);
   bool inputs_overflow() const;
   RunOptions run_options(const CaseRecord& record) const;
   void measure(const Contender& contender, CaseRecord& record);

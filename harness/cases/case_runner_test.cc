@@ -83,7 +83,7 @@ SweepCase case_of(const std::string& kernel, int seqlen = 64, int heads = 1) {
   Problem problem;
   problem.heads = heads;
   problem.seqlen_q = problem.seqlen_k = seqlen;
-  return {kernel, Pass::kForward, problem};
+  return {kernel, {Pass::kForward, problem}};
 }
 
 class CaseRunnerTest : public testing::Test {

@@ -90,7 +90,7 @@ CaseRecord run(Behaviour behave, float dropout_p, Log& log) {
   Problem problem;
   problem.seqlen_q = problem.seqlen_k = 16;
   problem.dropout_p = dropout_p;
-  return CaseRunner(device, {}).run({"vendor", Pass::kForward, problem});
+  return CaseRunner(device, {}).run({"vendor", {Pass::kForward, problem}});
 }
 
 bool has_warning(const CaseRecord& record, const std::string& code) {

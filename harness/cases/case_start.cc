@@ -9,7 +9,6 @@
 #include "harness/options/shell_word.h"
 #include "kernels/saturating.h"
 #include "results/record/case_id.h"
-#include "results/record/enum_names.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
@@ -18,8 +17,8 @@ namespace {
 
 MemoryBytes predict_memory(const Contender& contender, const SweepCase& sweep_case,
                            bool is_deterministic) {
-  const Pass pass = sweep_case.pass;
-  const Problem& problem = sweep_case.problem;
+  const CaseProblem& problem = sweep_case.problem;
+  const Pass pass = problem.pass;
   const std::uint64_t io = tensor_bytes(pass, problem);
   const std::uint64_t workspace = contender.workspace_bytes(problem, pass, is_deterministic);
   const std::uint64_t unfused = unfused_workspace_bytes(pass, problem, sizeof(Half));
@@ -29,22 +28,12 @@ MemoryBytes predict_memory(const Contender& contender, const SweepCase& sweep_ca
 
 std::string repro_line(const SweepCase& sweep_case, const Device& device,
                        const RunSettings& settings) {
-  const Problem& problem = sweep_case.problem;
   const OwnTensors* own = settings.input.own.get();
-  const std::string inputs =
-      own != nullptr
-          ? "--tensors " + shell_word(own->path)
-          : fmt::format("--headdim {} --seqlen {} --seqlen-k {} --batch {} --heads {} --input {}{}",
-                        problem.head_dim, problem.seqlen_q, problem.seqlen_k, problem.batch,
-                        problem.heads, sweep_case.input,
-                        sweep_case.input_scale == 1
-                            ? ""
-                            : fmt::format(" --input-scale {}", sweep_case.input_scale));
-  return fmt::format(
-      "sparkbench {} --device {} --kernel {} --pass {}{} --causal {} --dropout {} --seed {} {}",
-      own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel, name_of(sweep_case.pass),
-      settings.is_deterministic ? " --deterministic" : "", problem.mask == MaskSpec::causal(),
-      problem.dropout_p, problem.seed, inputs);
+  return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}",
+                     own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel,
+                     settings.is_deterministic ? " --deterministic" : "",
+                     flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
+                     own != nullptr ? " --tensors " + shell_word(own->path) : "");
 }
 
 void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {
@@ -60,7 +49,7 @@ void add_device_warnings(const Contender& contender, const DeviceInfo& device, C
 
 std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& sweep_case,
                                   const Device& device, const CaseRecord& record) {
-  if (const Support support = contender.supports(sweep_case.problem, sweep_case.pass); !support) {
+  if (const Support support = contender.supports(sweep_case.problem, sweep_case.problem.pass); !support) {
     return Reason{"E-UNSUPPORTED", support.why_not};
   }
   const DeviceInfo& info = device.info();
@@ -80,21 +69,14 @@ std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& s
 
 }  // namespace
 
-ProblemRecord problem_record(const SweepCase& sweep_case) {
-  ProblemRecord record = make_problem_record(sweep_case.pass, sweep_case.problem);
-  record.input = sweep_case.input;
-  record.input_scale = sweep_case.input_scale;
-  return record;
-}
-
 CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
                         const Device& device, const RunSettings& settings) {
-  const Problem& problem = sweep_case.problem;
+  const CaseProblem& problem = sweep_case.problem;
   CaseRecord record;
-  record.problem = problem_record(sweep_case);
+  record.problem = problem;
   Method method = settings.method;
   if (settings.input.own == nullptr) {
-    method.input = sweep_case.input;
+    method.input = problem.input.value();
   } else {
     record.problem.input = method.input;
     record.problem.input_scale.reset();
@@ -104,8 +86,8 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
   record.kernel = sweep_case.kernel;
   record.role = contender.role();
   record.accumulator = contender.accumulator();
-  record.flops = useful_flops(sweep_case.pass, problem);
-  record.bytes = compulsory_bytes(sweep_case.pass, problem);
+  record.flops = useful_flops(problem.pass, problem);
+  record.bytes = compulsory_bytes(problem.pass, problem);
   record.memory_bytes =
       predict_memory(contender, sweep_case, settings.method.deterministic.value_or(false));
   record.repro = repro_line(sweep_case, device, settings);

@@ -14,16 +14,15 @@ namespace {
 
 bool has_backward(const std::vector<SweepCase>& cases) {
   return std::any_of(cases.begin(), cases.end(),
-                     [](const SweepCase& each) { return each.pass != Pass::kForward; });
+                     [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
 }
 
 /// "normal,uniform": each once.
 std::string inputs_of(const std::vector<SweepCase>& cases) {
   std::vector<std::string> inputs;
   for (const SweepCase& each : cases) {
-    if (std::find(inputs.begin(), inputs.end(), each.input) == inputs.end()) {
-      inputs.push_back(each.input);
-    }
+    const std::string& input = each.problem.input.value();
+    if (std::find(inputs.begin(), inputs.end(), input) == inputs.end()) inputs.push_back(input);
   }
   return fmt::format("{}", fmt::join(inputs, ","));
 }

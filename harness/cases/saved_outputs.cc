@@ -14,7 +14,7 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-std::vector<std::uint64_t> shape_of(const ProblemRecord& problem, int seqlen) {
+std::vector<std::uint64_t> shape_of(const CaseProblem& problem, int seqlen) {
   std::vector<std::uint64_t> shape;
   for (const int extent : {problem.batch, seqlen, problem.heads, problem.head_dim}) {
     shape.push_back(static_cast<std::uint64_t>(extent));
@@ -52,7 +52,8 @@ void check_savable(const std::vector<SweepCase>& cases, const Device& device) {
 }
 
 std::string cost_of_saving(const SweepCase& sweep_case, const Device& device) {
-  const double flops = static_cast<double>(useful_flops(sweep_case.pass, sweep_case.problem));
+  const CaseProblem& problem = sweep_case.problem;
+  const double flops = static_cast<double>(useful_flops(problem.pass, problem));
   const double usual_flops = device.check_budget().emulate_flops;
   if (flops <= usual_flops) return {};
   return fmt::format(
@@ -63,7 +64,7 @@ std::string cost_of_saving(const SweepCase& sweep_case, const Device& device) {
 
 std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord& record,
                                    const RunRecord& run) {
-  const ProblemRecord& problem = record.problem;
+  const CaseProblem& problem = record.problem;
   const auto queries = shape_of(problem, problem.seqlen_q);
   const auto keys = shape_of(problem, problem.seqlen_k);
   const std::vector<std::uint64_t> statistics = {queries[0], queries[2], queries[1]};

@@ -10,6 +10,7 @@
 #include "harness/devices/device.h"
 #include "harness/devices/known_contenders.h"
 #include "kernels/registry.h"
+#include "sweeps/axes.h"
 #include "sweeps/preset.h"
 
 namespace sparkbench {
@@ -21,6 +22,19 @@ void list_entry(std::string_view name, std::string_view summary, std::ostream& o
 
 void list_contenders(std::span<const ContenderInfo> contenders, std::ostream& out) {
   for (const ContenderInfo& info : contenders) list_entry(info.name, info.summary, out);
+}
+
+void list_axes(std::ostream& out) {
+  const auto line = [&](const char* flag, const char* help, const std::string& allowed) {
+    out << fmt::format("  {:<16} {}: {}\n", flag, help, allowed);
+  };
+  out << "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; a preset's, or else the "
+         "value in brackets)\n";
+  for (const Axis& axis : axes()) {
+    line(axis.flag, axis.help, fmt::format("{} [{}]", axis.allowed, axis.initial));
+    const AxisShorthand& shorthand = axis.shorthand;
+    if (shorthand.flag != nullptr) line(shorthand.flag, shorthand.help, shorthand.allowed);
+  }
 }
 
 ExitCode run_list_command(const Streams& streams) {
@@ -41,9 +55,7 @@ ExitCode run_list_command(const Streams& streams) {
   for (const Preset& preset : presets()) {
     out << fmt::format("  {:<16} {}\n", preset.name, preset.summary);
   }
-  out << "Axes\n"
-         "  --kernel --pass --headdim --seqlen --seqlen-k --causal --dropout --batch --heads\n"
-         "  --total-tokens --hidden; lists 64,128; k = 1024; ranges 512:16k:*2, 64:256:+64\n";
+  list_axes(out);
   return ExitCode::kOk;
 }
 

@@ -56,7 +56,7 @@ ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest&
                     sweep.device().name()));
   }
   if (request.options.is_dry_run) {
-    print_dry_run(sweep, request, streams.out);
+    report_dry_run(sweep, request, streams);
     return ExitCode::kOk;
   }
   tell_cost_of_saving(sweep, request.options, streams.err);

@@ -1,14 +1,14 @@
 // sparkbench run: one problem, every chosen kernel, all that is known of each.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <ostream>
 #include <set>
 
-#include "harness/cases/case_start.h"
 #include "harness/commands/measuring_command.h"
 #include "harness/session/case_report.h"
 #include "results/record/case_id.h"
-#include "results/record/enum_names.h"
+#include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -17,39 +17,34 @@ namespace {
 /// Without a preset the axes that are lists in "quick" come down to one value each.
 void choose_one_problem(SweepOptions& options) {
   if (!options.preset.empty()) return;
-  AxisFlags& axes = options.axes;
-  if (!axes.head_dim) axes.head_dim = "64";
-  if (!axes.seqlen) axes.seqlen = "256";
-  if (!axes.causal) axes.causal = "false";
-  if (!axes.dropout) axes.dropout = "0";
+  const GridAxes quick = make_grid_axes(find_preset("quick").flags, {}, {});
+  for (const Axis* axis : problem_axes()) {
+    if (quick.values.at(axis->name).size() == 1 || are_given(options.axes, *axis)) continue;
+    options.axes[axis->flag] = axis->initial;
+  }
 }
 
-/// "--seqlen (256, 512), --causal (false, true)": the axes on which the cases differ.
+/// "--seqlen (256, 512), --mask (full, causal)": the axes on which the cases differ.
 std::string varying_axes(const std::vector<SweepCase>& cases, const AxisFlags& flags) {
-  std::vector<std::string> axes;
-  const auto add = [&](const char* flag, auto value_of) {
-    std::set<decltype(value_of(cases.front()))> values;
-    for (const SweepCase& sweep_case : cases) values.insert(value_of(sweep_case));
-    if (values.size() > 1) axes.push_back(fmt::format("{} ({})", flag, fmt::join(values, ", ")));
-  };
-  add("--pass", [](const SweepCase& each) { return name_of(each.pass); });
-  add("--headdim", [](const SweepCase& each) { return each.problem.head_dim; });
-  add("--seqlen", [](const SweepCase& each) { return each.problem.seqlen_q; });
-  if (flags.seqlen_k)
-    add("--seqlen-k", [](const SweepCase& each) { return each.problem.seqlen_k; });
-  add("--mask", [](const SweepCase& each) { return name_of(each.problem.mask); });
-  add("--dropout", [](const SweepCase& each) { return each.problem.dropout_p; });
-  add("--input", [](const SweepCase& each) { return each.input; });
-  add("--input-scale", [](const SweepCase& each) { return each.input_scale; });
-  return fmt::format("{}", fmt::join(axes, ", "));
+  std::vector<std::string> varying;
+  for (const Axis* axis : problem_axes()) {
+    // What is derived from another axis differs as that does.
+    if (axis->derive != nullptr && !are_given(flags, *axis)) continue;
+    std::vector<std::string> values;
+    for (const SweepCase& sweep_case : cases) {
+      const std::string value = text_of_value(axis->access.get(sweep_case.problem));
+      if (std::find(values.begin(), values.end(), value) == values.end()) values.push_back(value);
+    }
+    if (values.size() < 2) continue;
+    varying.push_back(fmt::format("{} ({})", axis->flag, fmt::join(values, ", ")));
+  }
+  return fmt::format("{}", fmt::join(varying, ", "));
 }
 
 /// Throws UsageError unless all cases are of one problem.
 void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions& options) {
   std::set<std::string> problems;
-  for (const SweepCase& sweep_case : cases) {
-    problems.insert(make_problem_key(problem_record(sweep_case)));
-  }
+  for (const SweepCase& sweep_case : cases) problems.insert(make_problem_key(sweep_case.problem));
   if (problems.size() > 1) {
     throw UsageError(
         fmt::format("run takes one problem, the flags describe {}: give one value of {}",

@@ -28,26 +28,21 @@ std::string not_negative(const std::string& text) {
   return text.starts_with('-') ? fmt::format("'{}' is negative; allowed: 0 to 2^64 - 1", text) : "";
 }
 
-void add_axis_flags(CLI::App& command, AxisFlags& axes) {
+void add_axis_flags(CLI::App& command, AxisFlags& flags) {
   const char* const group = "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64)";
-  const auto add = [&](const char* flag, std::optional<std::string>& value, const char* help) {
-    command.add_option(flag, value, help)->group(group)->type_name("");
+  const auto add = [&](const char* flag, const char* help, const std::string& allowed) {
+    command
+        .add_option_function<std::string>(
+            flag, [&flags, flag](const std::string& text) { flags[flag] = text; },
+            fmt::format("{}: {}", help, allowed))
+        ->group(group)
+        ->type_name("");
   };
-  add("--kernel", axes.kernel, "names or globs: 'volta-*',unfused-fp16; all by default");
-  add("--pass", axes.pass, "fwd, bwd, or fwd+bwd (a training step's attention)");
-  add("--headdim", axes.head_dim, "head dimensions");
-  add("--seqlen", axes.seqlen, "query sequence lengths");
-  add("--seqlen-k", axes.seqlen_k, "key sequence lengths; the query's own by default");
-  add("--causal", axes.causal, "true, false or both");
-  add("--dropout", axes.dropout, "dropout probabilities in [0, 1)");
-  add("--input", axes.input, "normal, uniform, outliers: what the inputs are drawn from");
-  add("--input-scale", axes.input_scale,
-      "whole factors of q, k and v; a case whose inputs then "
-      "overflow fp16 is skipped");
-  add("--batch", axes.batch, "a number, or auto: total tokens / seqlen");
-  add("--heads", axes.heads, "a number, or auto: hidden / head dimension");
-  add("--total-tokens", axes.total_tokens, "tokens of an automatic batch");
-  add("--hidden", axes.hidden, "hidden size of automatic heads");
+  for (const Axis& axis : axes()) {
+    add(axis.flag, axis.help, axis.allowed);
+    const AxisShorthand& shorthand = axis.shorthand;
+    if (shorthand.flag != nullptr) add(shorthand.flag, shorthand.help, shorthand.allowed);
+  }
 }
 
 void add_method_flags(CLI::App& command, SweepOptions& options) {
@@ -115,7 +110,9 @@ void add_execution_flags(CLI::App& command, SweepOptions& options) {
                 "launch each kernel once and nothing else, marked for ncu and nsys")
       ->group(group);
   command
-      .add_flag("--dry-run", options.is_dry_run, "list the cases, their memory and time, and stop")
+      .add_flag("--dry-run", options.is_dry_run,
+                "list the cases, their memory and time, and stop; of the files only --json "
+                "is written, with the cases")
       ->group(group);
   command.add_option("--worker", options.worker_device)->group("");  // worker_pool.h
 }
@@ -186,11 +183,10 @@ void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
 
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
   if (options.tensors_file.empty()) return;
-  for (const char* const flag : {"--headdim", "--seqlen", "--seqlen-k", "--batch", "--heads",
-                                 "--total-tokens", "--hidden", "--input", "--input-scale"}) {
-    if (command.count(flag) == 0) continue;
+  for (const Axis& axis : axes()) {
+    if (!axis.is_of_tensors || command.count(axis.flag) == 0) continue;
     throw UsageError(
-        fmt::format("{}: the tensors of --tensors say that already; leave it out", flag));
+        fmt::format("{}: the tensors of --tensors say that already; leave it out", axis.flag));
   }
 }
 

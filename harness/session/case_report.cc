@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "results/record/enum_names.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 namespace {
@@ -198,14 +199,13 @@ std::string format_run_head(const RunRecord& run) {
   const DeviceInfo& device = run.environment.device;
   report.title("Problem");
   if (!run.cases.empty()) {
-    const ProblemRecord& problem = run.cases.front().problem;
-    report.line("pass", "{}", name_of(problem.pass));
-    report.line("batch, heads", "{}, {}", problem.batch, problem.heads);
-    report.line("seqlen_q, seqlen_k", "{}, {}", problem.seqlen_q, problem.seqlen_k);
-    report.line("head_dim", "{}", problem.head_dim);
-    report.line("causal", "{}", problem.causal);
-    report.line("dropout_p", "{}, applied {}", problem.dropout_p, problem.dropout_p_applied);
-    report.line("softmax_scale", "{:.6g}", problem.scale);
+    const CaseProblem& problem = run.cases.front().problem;
+    for (const Axis* axis : problem_axes()) {
+      if (axis->is_of_case) continue;  // of the method's input, below
+      report.line(axis->name, "{}", text_of_value(axis->access.get(problem)));
+    }
+    report.line("dropout_p applied", "{}", problem.applied_dropout_p());
+    report.line("softmax_scale", "{:.6g}", problem.scale());
   }
   const Method& method = run.method;
   report.line("input", "{}{}, seed {}", method.input,

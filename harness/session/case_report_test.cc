@@ -41,7 +41,7 @@ std::string value_of(const std::string& report, const std::string& label) {
   return report.substr(value, report.find('\n', value) - value);
 }
 
-TEST(CaseReport, BeginsWithTheKernelAndEndsWithHowToRepeatIt) {
+TEST(CaseReport, EndsWithHowToRepeatIt) {
   const std::string report = format_case_report(measured_case());
   EXPECT_EQ(report.substr(0, report.find('\n')), "volta-fp32acc");
   EXPECT_EQ(value_of(report, "repeat"), "sparkbench sweep --kernel volta-fp32acc");
@@ -62,7 +62,7 @@ TEST(CaseReport, SaysWhyAnEmulatedCaseHasNoTime) {
   EXPECT_EQ(value_of(format_case_report(emulated_case()), "time"), "none: there is no clock");
 }
 
-TEST(CaseReport, GivesMedianSpreadAndSamplesOfATimedCase) {
+TEST(CaseReport, GivesMedianSpreadAndSamples) {
   CaseRecord record = measured_case();
   record.time_ms = TimeMs{0.824, 0.83, 0.81, 0.9, 0.01, 0.82, 0.84, {0.81, 0.824, 0.9}};
   record.noise = 0.012;
@@ -79,7 +79,7 @@ TEST(CaseReport, GivesMedianSpreadAndSamplesOfATimedCase) {
   EXPECT_EQ(value_of(report, "throughput"), "83.5 TFLOP/s, 66.8 % of the peak");
 }
 
-TEST(CaseReport, MarksATimeThatSaysNothingAboutTheKernel) {
+TEST(CaseReport, MarksATimeThatSaysNothing) {
   CaseRecord record = measured_case();
   record.time_ms = TimeMs{0.824, 0.83, 0.81, 0.9, 0.01, 0.82, 0.84, {0.81, 0.824, 0.9}};
   record.valid = false;
@@ -100,7 +100,7 @@ TEST(CaseReport, RelatesTheCountsOfAnEmulatedRun) {
             "300 read, 60 written, 40 added to, 2 times the least bytes");
 }
 
-TEST(CaseReport, DoesNotSetTheCountsOfASampleAgainstTheWholeProblem) {
+TEST(CaseReport, RelatesNoSampledCountsToTheWhole) {
   CaseRecord record = emulated_case();
   record.emulation->tiles_run = 2;
   const std::string report = format_case_report(record);
@@ -135,7 +135,7 @@ TEST(CaseReport, DividesByNothingThatIsZero) {
   EXPECT_EQ(report.find("nan"), std::string::npos);
 }
 
-TEST(CaseReport, GivesEveryErrorAndWhereTheWorstOneIs) {
+TEST(CaseReport, GivesEveryErrorAndTheWorstPlace) {
   CaseRecord record = measured_case();
   Accuracy accuracy;
   accuracy.oracle = "exact-fp64";
@@ -165,10 +165,11 @@ TEST(RunHead, TellsTheProblemTheInputAndTheDevice) {
   run.run.seed = 7;
   run.cases = {measured_case()};
   run.cases[0].problem.seqlen_q = 65;
-  run.cases[0].problem.causal = true;
+  run.cases[0].problem.mask = MaskSpec::causal();
   const std::string head = format_run_head(run);
-  EXPECT_EQ(value_of(head, "seqlen_q, seqlen_k"), "65, 1");
-  EXPECT_EQ(value_of(head, "causal"), "true");
+  EXPECT_EQ(value_of(head, "seqlen_q"), "65");
+  EXPECT_EQ(value_of(head, "seqlen_k"), "1");
+  EXPECT_EQ(value_of(head, "mask"), "causal");
   EXPECT_EQ(value_of(head, "input"), "normal, seed 7");
   EXPECT_EQ(value_of(head, "device"), "V100 (emulated), arithmetic volta");
 }

@@ -11,6 +11,8 @@
 #include "harness/session/shard.h"
 #include "harness/session/stored_runs.h"
 #include "results/render/number_format.h"
+#include "results/store/json.h"
+#include "results/store/output_file.h"
 #include "results/store/stored_run.h"
 
 namespace sparkbench {
@@ -41,17 +43,8 @@ std::string describe(const CaseRecord& record, const CaseCost& cost) {
   return fmt::format("~{}", format_estimate(cost.seconds(record)));
 }
 
-}  // namespace
-
-void print_dry_run(const PlannedSweep& sweep, const SweepRequest& request, std::ostream& out) {
-  const SweepOptions& options = request.options;
-  std::vector<CaseRecord> stored;
-  if (!options.resume_folder.empty()) stored = load_run(options.resume_folder).cases;
-  TimingOptions timing;
-  timing.is_wanted = request.is_timed;
-  timing.min_samples = options.min_samples;
-  const CaseCost cost(sweep.device(), timing, stored);
-  const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
+void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, const Device& device,
+                 std::ostream& out) {
   std::size_t width = 0;
   for (const CaseRecord& record : cases) width = std::max(width, record.id.size());
   double seconds = 0;
@@ -65,8 +58,29 @@ void print_dry_run(const PlannedSweep& sweep, const SweepRequest& request, std::
   }
   out << fmt::format(
       "\n{} cases, at most {} at a time, about {} on {} (an estimate from {})\n", cases.size(),
-      format_memory(most_bytes), format_estimate(seconds), sweep.device().name(),
+      format_memory(most_bytes), format_estimate(seconds), device.name(),
       cost.is_corrected() ? "what the cases in the folder took" : "FLOPs, bytes and assumed rates");
+}
+
+}  // namespace
+
+void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
+                    const Streams& streams) {
+  const SweepOptions& options = request.options;
+  if (!options.json_file.empty()) check_writable("--json", options.json_file);
+  std::vector<CaseRecord> stored;
+  if (!options.resume_folder.empty()) stored = load_run(options.resume_folder).cases;
+  const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
+  if (!is_standard_output(options.json_file)) {
+    TimingOptions timing;
+    timing.is_wanted = request.is_timed;
+    timing.min_samples = options.min_samples;
+    const CaseCost cost(sweep.device(), timing, stored);
+    print_cases(cases, cost, sweep.device(), streams.out);
+  }
+  if (!options.json_file.empty()) {
+    write_output(options.json_file, planned_to_json(cases), streams.out);
+  }
 }
 
 }  // namespace sparkbench

@@ -19,17 +19,17 @@ const std::string& preset_name(const SweepRequest& request) {
   return request.options.preset.empty() ? request.default_preset : request.options.preset;
 }
 
-void use_extents(const Problem& extents, GridAxes& axes) {
-  axes.head_dims = {extents.head_dim};
-  axes.seqlens_q = {extents.seqlen_q};
-  axes.seqlens_k = {extents.seqlen_k};
-  axes.batch = extents.batch;
-  axes.heads = extents.heads;
+/// What the tensors say of the problem, as flags.
+void use_extents(const Problem& extents, AxisFlags& flags) {
+  const CaseProblem problem(Pass::kForward, extents);
+  for (const Axis* axis : problem_axes()) {
+    if (axis->is_of_tensors) flags[axis->flag] = text_of_value(axis->access.get(problem));
+  }
 }
 
 bool has_backward(const std::vector<SweepCase>& cases) {
   return std::any_of(cases.begin(), cases.end(),
-                     [](const SweepCase& each) { return each.pass != Pass::kForward; });
+                     [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
 }
 
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
@@ -39,10 +39,10 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   for (const auto& contender : device.contenders()) known.push_back(contender->name());
   AxisFlags flags = options.axes;
   const bool saves = !options.outputs_file.empty();
-  if (saves && !flags.kernel) flags.kernel = kernel_to_save(device);
-  GridAxes axes = apply_axis_flags(find_preset(preset_name(request)).axes, flags, known);
-  if (tensors != nullptr) use_extents(tensors->extents, axes);
-  std::vector<SweepCase> cases = expand_grid(axes, options.seed);
+  if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
+  if (tensors != nullptr) use_extents(tensors->extents, flags);
+  std::vector<SweepCase> cases = expand_grid(
+      make_grid_axes(find_preset(preset_name(request)).flags, flags, known), options.seed);
   if (tensors != nullptr && tensors->d_o.empty() && has_backward(cases)) {
     throw UsageError(fmt::format("--tensors: '{}' has no tensor 'd_o', which a backward pass needs",
                                  tensors->path));

@@ -2,9 +2,10 @@
 
 #include <fmt/core.h>
 
-#include "results/record/enum_names.h"
+#include <algorithm>
+
 #include "results/record/record_fields.h"
-#include "results/store/shortest.h"
+#include "sweeps/shortest.h"
 
 namespace sparkbench {
 namespace {
@@ -21,28 +22,31 @@ std::string text_of(const std::optional<T>& value) {
   return value ? text_of(*value) : "null";
 }
 
-}  // namespace
-
-std::string make_case_id(std::string_view kernel, Pass pass, const Problem& problem) {
+/// "/scale0.25"; "" of the default.
+std::string scale_part(const Problem& problem) {
   Problem unscaled = problem;
   unscaled.softmax_scale = 0.0f;
-  const std::string scale = problem.scale() == unscaled.scale()
-                                ? std::string()
-                                : fmt::format("/scale{}", shortest(problem.scale()));
-  return fmt::format("{}/{}/b{}/h{}/sq{}/sk{}/d{}/{}/p{}{}", kernel, name_of(pass), problem.batch,
-                     problem.heads, problem.seqlen_q, problem.seqlen_k, problem.head_dim,
-                     name_of(problem.mask), shortest(problem.dropout_p), scale);
+  if (problem.scale() == unscaled.scale()) return "";
+  return "/scale" + shortest(problem.scale());
 }
 
-std::string make_case_id(std::string_view kernel, const ProblemRecord& problem) {
-  std::string id = make_case_id(kernel, problem.pass, make_problem(problem));
-  const std::string input = problem.input.value_or("tensors");
-  if (input != "normal" && input != "tensors") id += "/" + input;
-  if (problem.input_scale.value_or(1) != 1) id += fmt::format("/x{}", *problem.input_scale);
-  return id;
+}  // namespace
+
+std::string make_case_id(std::string_view kernel, const CaseProblem& problem) {
+  std::string id(kernel), unusual;
+  for (const Axis* axis : recorded_axes()) {
+    const AxisValue value = axis->access.get(problem);
+    const AxisInId& in_id = axis->id;
+    const bool is_usual =
+        std::find(in_id.usual.begin(), in_id.usual.end(), value) != in_id.usual.end();
+    if (is_none(value) || is_usual) continue;
+    const std::string part = fmt::format("/{}{}", in_id.prefix, text_of_value(value));
+    (in_id.place > 0 ? id : unusual) += part;
+  }
+  return id + scale_part(problem) + unusual;
 }
 
-std::string make_problem_key(const ProblemRecord& problem) { return make_case_id("", problem); }
+std::string make_problem_key(const CaseProblem& problem) { return make_case_id("", problem); }
 
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash) {
   for (const char byte : bytes) {

@@ -9,15 +9,12 @@
 
 namespace sparkbench {
 
-/// "volta-fp32acc/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1"; "full" when not causal; a scale that
-/// is not 1 / sqrt(head_dim) follows as "/scale0.25".
-std::string make_case_id(std::string_view kernel, Pass pass, const Problem& problem);
-
-/// The same; inputs that are not normal ones at scale 1 follow as "/uniform/x16".
-std::string make_case_id(std::string_view kernel, const ProblemRecord& problem);
+/// "volta-fp32acc/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1": the axes by sweeps/axes.h. A scale
+/// that is not 1 / sqrt(head_dim) follows as "/scale0.25", then what is unusual: "/uniform/x16".
+std::string make_case_id(std::string_view kernel, const CaseProblem& problem);
 
 /// Equal for two cases of the same problem, whatever the kernel: the id without the kernel.
-std::string make_problem_key(const ProblemRecord& problem);
+std::string make_problem_key(const CaseProblem& problem);
 
 /// FNV-1a, 64 bits. `hash` is that of the bytes in front of these, when they are not the first.
 std::uint64_t fnv1a(std::string_view bytes, std::uint64_t hash = 0xcbf29ce484222325u);

@@ -7,8 +7,8 @@
 namespace sparkbench {
 namespace {
 
-Problem paper_problem() {
-  Problem problem;
+CaseProblem paper_problem() {
+  CaseProblem problem;
   problem.batch = 4;
   problem.heads = 16;
   problem.seqlen_q = problem.seqlen_k = 4096;
@@ -19,45 +19,50 @@ Problem paper_problem() {
 }
 
 TEST(CaseId, NamesTheKernelAndTheProblem) {
-  EXPECT_EQ(make_case_id("volta-fp32acc", Pass::kForward, paper_problem()),
+  EXPECT_EQ(make_case_id("volta-fp32acc", paper_problem()),
             "volta-fp32acc/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
-  EXPECT_EQ(make_case_id("a", Pass::kBackward, Problem{}), "a/bwd/b1/h1/sq1/sk1/d64/full/p0");
+  EXPECT_EQ(make_case_id("a", CaseProblem(Pass::kBackward, {})), "a/bwd/b1/h1/sq1/sk1/d64/full/p0");
 }
 
-TEST(CaseId, NamesOnlyAScaleThatIsNotTheDefault) {
-  Problem problem;
+TEST(CaseId, NamesAScaleThatIsUnusual) {
+  CaseProblem problem;
   problem.softmax_scale = 0.125f;  // 1 / sqrt(64)
-  EXPECT_EQ(make_case_id("a", Pass::kForward, problem), "a/fwd/b1/h1/sq1/sk1/d64/full/p0");
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b1/h1/sq1/sk1/d64/full/p0");
   problem.softmax_scale = 0.25f;
-  EXPECT_EQ(make_case_id("a", Pass::kForward, problem),
-            "a/fwd/b1/h1/sq1/sk1/d64/full/p0/scale0.25");
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b1/h1/sq1/sk1/d64/full/p0/scale0.25");
 }
 
-TEST(CaseId, IsTheSameForAProblemReadBackFromItsRecord) {
-  const Problem problem = make_problem(make_problem_record(Pass::kForward, paper_problem()));
-  EXPECT_EQ(make_case_id("a", Pass::kForward, problem),
-            make_case_id("a", Pass::kForward, paper_problem()));
+TEST(CaseId, NamesAnyMask) {
+  CaseProblem problem;
+  problem.mask = MaskSpec::window(256);
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b1/h1/sq1/sk1/d64/window:256/p0");
+  problem.mask = MaskSpec::band(20, 5);
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b1/h1/sq1/sk1/d64/band:20:5/p0");
 }
 
 TEST(ProblemKey, IsOfTheProblemAlone) {
-  const ProblemRecord problem = make_problem_record(Pass::kForward, paper_problem());
-  EXPECT_EQ(make_problem_key(problem), "/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
+  EXPECT_EQ(make_problem_key(paper_problem()), "/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
 }
 
-TEST(CaseId, NamesInputsThatAreNotNormalOnesAtScaleOne) {
-  ProblemRecord problem = make_problem_record(Pass::kForward, paper_problem());
-  const std::string plain = make_case_id("a", Pass::kForward, paper_problem());
-  EXPECT_EQ(make_case_id("a", problem), plain);
-  problem.input = "normal";
-  problem.input_scale = 1;
+TEST(CaseId, NamesUnusualInputs) {
+  CaseProblem problem = paper_problem();
+  const std::string plain = "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1";
   EXPECT_EQ(make_case_id("a", problem), plain);
   problem.input_scale = 16;
   EXPECT_EQ(make_case_id("a", problem), plain + "/x16");
   problem.input = "uniform";
   EXPECT_EQ(make_case_id("a", problem), plain + "/uniform/x16");
+  problem.softmax_scale = 0.25f;
+  EXPECT_EQ(make_case_id("a", problem), plain + "/scale0.25/uniform/x16");
+}
+
+TEST(CaseId, IsWithoutInputsThatAreUsersOrUnknown) {
+  CaseProblem problem = paper_problem();
   problem.input = "tensors";
   problem.input_scale.reset();
-  EXPECT_EQ(make_case_id("a", problem), plain);
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
+  problem.input.reset();
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
 }
 
 TEST(Fnv1a, GivesThePublishedValues) {
@@ -71,7 +76,7 @@ TEST(Hex, HasSixteenDigits) {
   EXPECT_EQ(to_hex(0xAF63DC4C8601EC8Cu), "af63dc4c8601ec8c");
 }
 
-TEST(ConfigHash, ChangesWithTheIdTheSeedAndEveryFieldOfTheMethod) {
+TEST(ConfigHash, ChangesWithIdSeedAndMethod) {
   std::set<std::string> hashes;
   hashes.insert(make_config_hash("a", 0, {}));
   hashes.insert(make_config_hash("b", 0, {}));

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/attention.h"
+#include "sweeps/case_problem.h"
 
 namespace sparkbench {
 
@@ -31,28 +31,6 @@ struct Warning {
   std::string message;
   std::optional<double> value;
 };
-
-struct ProblemRecord {
-  Pass pass = Pass::kForward;
-  int batch = 1;
-  int heads = 1;
-  int seqlen_q = 1;
-  int seqlen_k = 1;
-  int head_dim = 64;
-  bool causal = false;
-  float dropout_p = 0.0f;          // as asked
-  float dropout_p_applied = 0.0f;  // in 256ths (kernels/dropout.h)
-  float scale = 0.125f;            // as applied
-  std::uint64_t seed = 0;          // of the dropout mask
-  // Fields of the case in JSON and CSV. None in records of before there was a choice.
-  std::optional<std::string> input;  // "normal", "uniform", "outliers", or "tensors": the user's
-  std::optional<int> input_scale;    // of q, k and v; none of the user's
-};
-
-ProblemRecord make_problem_record(Pass pass, const Problem& problem);
-
-/// The problem that was recorded.
-Problem make_problem(const ProblemRecord& record);
 
 struct TimeMs {
   double median = 0, mean = 0, min = 0, max = 0, stdev = 0, q1 = 0, q3 = 0;
@@ -112,7 +90,7 @@ struct Emulation {
   std::uint64_t tiles_run = 0, tiles_total = 0;
   std::uint64_t mma = 0, mma_fp16acc = 0;  // the second is part of the first
   std::uint64_t mufu = 0, half_conversions = 0, half_widenings = 0, fma = 0;
-  std::uint64_t ballots = 0, shuffles = 0, barriers = 0;
+  std::uint64_t shuffles = 0, barriers = 0;
   std::uint64_t shared_loads = 0, shared_stores = 0, shared_wavefronts = 0, bank_conflicts = 0;
   std::uint64_t global_loads = 0, global_stores = 0, global_atomics = 0, global_wavefronts = 0;
   std::uint64_t global_sectors_read = 0, global_sectors_written = 0, global_sectors_added = 0;
@@ -149,7 +127,7 @@ struct CaseRecord {
   std::string kernel;
   Role role = Role::kFused;
   std::optional<Accumulator> accumulator;  // none for a reference without tensor cores
-  ProblemRecord problem;
+  CaseProblem problem;
   Status status = Status::kOk;
   std::optional<Reason> reason;  // of any status but ok
   bool valid = true;             // whether the times say something about the kernel

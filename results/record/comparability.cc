@@ -4,7 +4,7 @@
 
 #include "results/record/enum_names.h"
 #include "results/record/record_fields.h"
-#include "results/store/shortest.h"
+#include "sweeps/shortest.h"
 
 namespace sparkbench {
 namespace {

@@ -9,7 +9,6 @@ namespace sparkbench {
 namespace {
 
 /// Names in the order of the enumerators.
-constexpr std::array<std::string_view, 3> kPasses = {"fwd", "bwd", "fwd+bwd"};
 constexpr std::array<std::string_view, 2> kAccumulators = {"fp16", "fp32"};
 constexpr std::array<std::string_view, 6> kResources = {"tensor", "issue", "lsu",
                                                         "xu",     "l2",    "hbm"};
@@ -29,7 +28,6 @@ void parse(std::string_view name, const std::array<std::string_view, kCount>& na
 
 }  // namespace
 
-std::string_view name_of(Pass value) { return kPasses.at(static_cast<std::size_t>(value)); }
 std::string_view name_of(Accumulator value) {
   return kAccumulators.at(static_cast<std::size_t>(value));
 }
@@ -40,7 +38,6 @@ std::string_view name_of(DeviceKind value) {
   return kDeviceKinds.at(static_cast<std::size_t>(value));
 }
 
-void parse_name(std::string_view name, Pass& value) { parse(name, kPasses, value); }
 void parse_name(std::string_view name, Accumulator& value) { parse(name, kAccumulators, value); }
 void parse_name(std::string_view name, Resource& value) { parse(name, kResources, value); }
 void parse_name(std::string_view name, Role& value) { parse(name, kRoles, value); }

@@ -1,4 +1,4 @@
-// How enumerations are spelled in files, tables and flags.
+// How enumerations are spelled in files, tables and flags. Pass: sweeps/case_problem.h.
 #pragma once
 
 #include <string_view>
@@ -7,7 +7,6 @@
 
 namespace sparkbench {
 
-std::string_view name_of(Pass value);         // "fwd", "bwd", "fwd+bwd"
 std::string_view name_of(Accumulator value);  // "fp16", "fp32"
 std::string_view name_of(Resource value);     // "tensor", "issue", "lsu", "xu", "l2", "hbm"
 std::string_view name_of(Role value);         // "fused", "reference"
@@ -15,7 +14,6 @@ std::string_view name_of(Status value);       // "ok", "incorrect", "skipped", "
 std::string_view name_of(DeviceKind value);   // "gpu", "emulated"
 
 /// The value of that name. Throws std::invalid_argument when there is none.
-void parse_name(std::string_view name, Pass& value);
 void parse_name(std::string_view name, Accumulator& value);
 void parse_name(std::string_view name, Resource& value);
 void parse_name(std::string_view name, Role& value);

@@ -16,9 +16,6 @@ void expect_name(Enum value, std::string_view name) {
 }
 
 TEST(EnumNames, AreReadBack) {
-  expect_name(Pass::kForward, "fwd");
-  expect_name(Pass::kBackward, "bwd");
-  expect_name(Pass::kForwardBackward, "fwd+bwd");
   expect_name(Accumulator::kFp16, "fp16");
   expect_name(Accumulator::kFp32, "fp32");
   expect_name(Resource::kTensor, "tensor");

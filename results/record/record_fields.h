@@ -7,6 +7,7 @@
 #include <type_traits>
 
 #include "results/record/run_record.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 
@@ -25,18 +26,47 @@ void visit_fields(AnyConst<Warning> auto& w, auto&& visit) {
   visit("value", w.value);
 }
 
-void visit_fields(AnyConst<ProblemRecord> auto& p, auto&& visit) {
-  visit("pass", p.pass);
-  visit("batch", p.batch);
-  visit("heads", p.heads);
-  visit("seqlen_q", p.seqlen_q);
-  visit("seqlen_k", p.seqlen_k);
-  visit("head_dim", p.head_dim);
-  visit("causal", p.causal);
-  visit("dropout_p", p.dropout_p);
-  visit("dropout_p_applied", p.dropout_p_applied);
-  visit("scale", p.scale);
+/// The field of a record that is an axis (sweeps/axes.h). `P` is CaseProblem, const or not.
+template <class P>
+struct AxisField {
+  const Axis& axis;
+  P& problem;
+
+  AxisValue value() const { return axis.access.get(problem); }
+  /// Throws std::invalid_argument for a text that is no value of the axis.
+  void assign(const AxisValue& value) { axis.access.set(problem, value); }
+};
+
+template <class T>
+struct IsAxisField : std::false_type {};
+template <class P>
+struct IsAxisField<AxisField<P>> : std::true_type {};
+
+/// `causal` says of a mask what it can; it alone does in records of before there were others.
+void visit_causal(AnyConst<CaseProblem> auto& p, auto&& visit) {
+  bool causal = p.mask == MaskSpec::causal();
+  visit("causal", causal);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(p)>>) {
+    p.mask = MaskSpec::causal_if(causal);
+  }
+}
+
+/// What was asked, and then what it comes to.
+void visit_fields(AnyConst<CaseProblem> auto& p, auto&& visit) {
+  for (const Axis* axis : recorded_axes()) {
+    if (axis->is_of_case) continue;
+    if (axis == &find_axis("mask")) visit_causal(p, visit);
+    AxisField field{*axis, p};
+    visit(axis->name, field);
+  }
+  float dropout_p_applied = p.applied_dropout_p(), scale = p.scale();
+  visit("dropout_p_applied", dropout_p_applied);
+  visit("scale", scale);
   visit("seed", p.seed);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(p)>>) {
+    p.own_dropout_p = dropout_p_applied;
+    p.softmax_scale = scale;
+  }
 }
 
 void visit_fields(AnyConst<TimeMs> auto& t, auto&& visit) {
@@ -115,7 +145,6 @@ void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
   visit("half_conversions", e.half_conversions);
   visit("half_widenings", e.half_widenings);
   visit("fma", e.fma);
-  visit("ballots", e.ballots);
   visit("shuffles", e.shuffles);
   visit("barriers", e.barriers);
   visit("shared_loads", e.shared_loads);
@@ -191,8 +220,11 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("device", c.device);
   visit("position", c.position);
   visit("elapsed_s", c.elapsed_s);
-  visit("input", c.problem.input);
-  visit("input_scale", c.problem.input_scale);
+  for (const Axis* axis : recorded_axes()) {
+    if (!axis->is_of_case) continue;
+    AxisField field{*axis, c.problem};
+    visit(axis->name, field);
+  }
 }
 
 void visit_fields(AnyConst<SchemaVersion> auto& s, auto&& visit) {

@@ -22,10 +22,12 @@ Problem problem_of(int seqlen, bool causal) {
 
 CaseRecord case_of(const std::string& kernel, const Problem& problem) {
   CaseRecord record;
-  record.id = make_case_id(kernel, Pass::kForward, problem);
+  record.problem = CaseProblem(Pass::kForward, problem);
+  record.problem.input.reset();  // as in records of before there was a choice
+  record.problem.input_scale.reset();
+  record.id = make_case_id(kernel, record.problem);
   record.config_hash = make_config_hash(record.id, problem.seed, {});
   record.kernel = kernel;
-  record.problem = make_problem_record(Pass::kForward, problem);
   record.flops = useful_flops(Pass::kForward, problem);
   record.bytes = compulsory_bytes(Pass::kForward, problem);
   record.memory_bytes = {record.bytes, 0, std::nullopt, record.bytes, std::nullopt};
@@ -72,12 +74,11 @@ Accuracy gradient_of(const std::string& output, double rel_l1, double error_rati
 }
 
 void turn_backward(CaseRecord& record) {
-  const Problem problem = make_problem(record.problem);
   const double rel_l1 = record.accuracy->rel_l1, error_ratio = *record.accuracy->error_ratio;
-  record.id = make_case_id(record.kernel, Pass::kBackward, problem);
   record.problem.pass = Pass::kBackward;
-  record.flops = useful_flops(Pass::kBackward, problem);
-  record.bytes = compulsory_bytes(Pass::kBackward, problem);
+  record.id = make_case_id(record.kernel, record.problem);
+  record.flops = useful_flops(Pass::kBackward, record.problem);
+  record.bytes = compulsory_bytes(Pass::kBackward, record.problem);
   record.accuracy.reset();
   record.gradient_accuracy = GradientAccuracy{gradient_of("dq", rel_l1, error_ratio),
                                               gradient_of("dk", 2 * rel_l1, error_ratio),
@@ -111,7 +112,7 @@ CaseRecord sample_emulated_case() {
   record.emulation = Emulation{};
   record.emulation->host_seconds = 0.25;
   record.emulation->mma = 4096;
-  record.emulation->ballots = 7;
+  record.emulation->shuffles = 7;
   record.bound = Bound{.chip = "V100-SXM2",
                        .sm_count = 80,
                        .clock_mhz = 1530,

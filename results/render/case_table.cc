@@ -8,8 +8,8 @@
 
 #include "results/record/enum_names.h"
 #include "results/render/number_format.h"
-#include "results/store/shortest.h"
 #include "results/study/kernel_statistics.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 namespace {
@@ -18,7 +18,8 @@ using CellOf = std::function<std::string(const CaseRecord&)>;
 
 struct ColumnRule {
   std::string_view title;
-  CellOf cell;  // "" where the case has no value
+  CellOf cell;                 // "" where the case has no value
+  const Axis* axis = nullptr;  // whose value it is
 };
 
 constexpr std::string_view kNoValue = "-";
@@ -26,10 +27,6 @@ constexpr std::string_view kNoValue = "-";
 template <class T>
 std::string digits_of(const std::optional<T>& value, int digits) {
   return value ? significant(*value, digits) : "";
-}
-
-CellOf problem_cell(int ProblemRecord::*extent) {
-  return [extent](const CaseRecord& record) { return std::to_string(record.problem.*extent); };
 }
 
 /// rel_l1 of one output in percent.
@@ -47,12 +44,6 @@ CellOf worst_error_cell(double Accuracy::*metric) {
     const std::optional<double> worst = largest(errors);
     return worst ? scientific(*worst, 3) : "";
   };
-}
-
-/// "normal", "outliers x16".
-std::string input_cell(const CaseRecord& record) {
-  const int scale = record.problem.input_scale.value_or(1);
-  return record.problem.input.value_or("") + (scale != 1 ? fmt::format(" x{}", scale) : "");
 }
 
 std::string worst_error_ratio_cell(const CaseRecord& record) {
@@ -79,19 +70,14 @@ std::string unfused_memory_cell(const CaseRecord& record) {
 }
 
 /// What was asked. Leads the table where it varies, and its head where it does not.
-std::vector<ColumnRule> problem_rules() {
-  return {
-      {"kernel", [](const CaseRecord& c) { return c.kernel; }},
-      {"pass", [](const CaseRecord& c) { return std::string(name_of(c.problem.pass)); }},
-      {"head_dim", problem_cell(&ProblemRecord::head_dim)},
-      {"seqlen_q", problem_cell(&ProblemRecord::seqlen_q)},
-      {"seqlen_k", problem_cell(&ProblemRecord::seqlen_k)},
-      {"causal", [](const CaseRecord& c) { return c.problem.causal ? "true" : "false"; }},
-      {"dropout", [](const CaseRecord& c) { return shortest(c.problem.dropout_p); }},
-      {"batch", problem_cell(&ProblemRecord::batch)},
-      {"heads", problem_cell(&ProblemRecord::heads)},
-      {"input", input_cell},
-  };
+std::vector<ColumnRule> axis_rules() {
+  std::vector<ColumnRule> rules = {{"kernel", [](const CaseRecord& c) { return c.kernel; }}};
+  for (const Axis* axis : problem_axes()) {
+    rules.push_back(
+        {axis->heading,
+         [axis](const CaseRecord& c) { return text_of_value(axis->access.get(c.problem)); }, axis});
+  }
+  return rules;
 }
 
 /// What came out. Always in the table, unless no case has a value.
@@ -137,10 +123,15 @@ bool has_no_value(const TextColumn& column) {
                      [](const std::string& cell) { return cell.empty(); });
 }
 
-bool is_self_attention(const std::vector<CaseRecord>& cases) {
-  return std::all_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
-    return record.problem.seqlen_q == record.problem.seqlen_k;
-  });
+bool all_equal_twin(const Axis& axis, const std::vector<CaseRecord>& cases) {
+  return std::all_of(cases.begin(), cases.end(),
+                     [&](const CaseRecord& record) { return equals_twin(axis, record.problem); });
+}
+
+/// Whether the value, which all cases share, goes without saying: an id leaves it out too.
+bool is_usual(const Axis& axis, const CaseRecord& record) {
+  const std::vector<AxisValue>& usual = axis.id.usual;
+  return std::find(usual.begin(), usual.end(), axis.access.get(record.problem)) != usual.end();
 }
 
 /// Of the columns that do not explain themselves.
@@ -183,15 +174,14 @@ std::string head_of(const RunRecord& run, const std::vector<std::string>& consta
 std::string format_case_table(const RunRecord& run, TableStyle style) {
   std::vector<std::string> constants;
   std::vector<TextColumn> columns;
-  const bool is_self = is_self_attention(run.cases);
-  for (const ColumnRule& rule : problem_rules()) {
+  for (const ColumnRule& rule : axis_rules()) {
     TextColumn column = make_column(rule, run.cases);
     if (has_no_value(column)) continue;
-    if (rule.title == "seqlen_k" && is_self) {
-      constants.push_back("seqlen_k = seqlen_q");
+    if (rule.axis != nullptr && all_equal_twin(*rule.axis, run.cases)) {
+      constants.push_back(fmt::format("{} = {}", rule.title, find_axis(rule.axis->twin).heading));
     } else if (!is_constant(column)) {
       columns.push_back(std::move(column));
-    } else {
+    } else if (rule.axis == nullptr || !is_usual(*rule.axis, run.cases.front())) {
       constants.push_back(fmt::format("{} {}", rule.title, column.cells.front()));
     }
   }

@@ -17,32 +17,32 @@ bool contains(const std::string& text, std::string_view part) {
   return text.find(part) != std::string::npos;
 }
 
-TEST(CaseTable, ShowsWhatVariesAndPutsConstantsAtItsHead) {
+TEST(CaseTable, ShowsWhatVariesBelowTheConstants) {
   EXPECT_EQ(
       terminal_table(sample_run()),
       "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_k = seqlen_q, dropout 0.1, "
       "batch 1, heads 2\n"
       "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
       "\n"
-      "kernel         seqlen_q  causal    memory  rel_l1 %    rel_l2   max_abs  error_ratio  "
+      "kernel         seqlen_q    mask    memory  rel_l1 %    rel_l2   max_abs  error_ratio  "
       "status\n"
       "-------------  --------  ------  --------  --------  --------  --------  -----------  "
       "---------\n"
-      "volta-fp32acc       128   false   129 KiB    0.0400  5.00e-04  2.00e-04        0.500  ok\n"
-      "volta-fp16acc       128   false   129 KiB     0.160  2.00e-03  8.00e-04        0.900  ok\n"
-      "unfused-fp16        128   false   129 KiB    0.0800  1.00e-03  4.00e-04         1.00  ok\n"
-      "volta-fp32acc       200    true   202 KiB    0.0100  1.25e-04  5.00e-05        0.500  ok\n"
-      "volta-fp16acc       200    true   202 KiB    0.0400  5.00e-04  2.00e-04        0.900  ok\n"
-      "unfused-fp16        200    true   202 KiB    0.0200  2.50e-04  1.00e-04         1.00  ok\n"
-      "volta-fp16acc     16384   false  16.1 MiB         -         -         -            -  "
+      "volta-fp32acc       128    full   129 KiB    0.0400  5.00e-04  2.00e-04        0.500  ok\n"
+      "volta-fp16acc       128    full   129 KiB     0.160  2.00e-03  8.00e-04        0.900  ok\n"
+      "unfused-fp16        128    full   129 KiB    0.0800  1.00e-03  4.00e-04         1.00  ok\n"
+      "volta-fp32acc       200  causal   202 KiB    0.0100  1.25e-04  5.00e-05        0.500  ok\n"
+      "volta-fp16acc       200  causal   202 KiB    0.0400  5.00e-04  2.00e-04        0.900  ok\n"
+      "unfused-fp16        200  causal   202 KiB    0.0200  2.50e-04  1.00e-04         1.00  ok\n"
+      "volta-fp16acc     16384    full  16.1 MiB         -         -         -            -  "
       "skipped\n"
-      "volta-fp16acc       256   false   258 KiB         -         -         -            -  "
+      "volta-fp16acc       256    full   258 KiB         -         -         -            -  "
       "failed\n"
-      "volta-fp16acc        64   false  64.5 KiB       nan       nan       nan            -  "
+      "volta-fp16acc        64    full  64.5 KiB       nan       nan       nan            -  "
       "incorrect\n");
 }
 
-TEST(CaseTable, ShowsTimesWhereThereAreAnyAndMarksThoseThatAreInvalid) {
+TEST(CaseTable, ShowsTimesAndMarksThoseThatAreInvalid) {
   RunRecord run = sample_run();
   run.cases = {sample_timed_case(), sample_timed_case()};
   run.cases[1].valid = false;
@@ -57,7 +57,7 @@ TEST(CaseTable, ShowsTimesWhereThereAreAnyAndMarksThoseThatAreInvalid) {
   EXPECT_TRUE(contains(table, "kernel volta-fp32acc, pass fwd")) << table;
 }
 
-TEST(CaseTable, ShowsTheBoundOfAnEmulatedDeviceAndSaysThatItIsOne) {
+TEST(CaseTable, ShowsABoundAsABound) {
   RunRecord run = sample_run();
   run.cases = {sample_emulated_case(), sample_run().cases[2]};
   const std::string table = terminal_table(run);
@@ -70,7 +70,7 @@ TEST(CaseTable, ShowsTheBoundOfAnEmulatedDeviceAndSaysThatItIsOne) {
   EXPECT_TRUE(contains(table, "           -  -         129 KiB  ")) << table;
 }
 
-TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernelsAndSaysWhatItIs) {
+TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernels) {
   RunRecord run = sample_run();
   run.cases = {sample_emulated_case(), sample_emulated_case()};
   EXPECT_FALSE(contains(terminal_table(run), "unfused_memory"));
@@ -83,12 +83,22 @@ TEST(CaseTable, SetsTheUnfusedMemoryBesideEveryKernelsAndSaysWhatItIs) {
   EXPECT_TRUE(contains(table, "129 KiB               -  ")) << table;
 }
 
-TEST(CaseTable, ShowsTheKeysWhereTheirNumberDiffersFromTheQueries) {
+TEST(CaseTable, ShowsKeysUnlessAsManyAsQueries) {
   RunRecord run = sample_run();
   for (CaseRecord& record : run.cases) record.problem.seqlen_k = 131;
   EXPECT_TRUE(contains(terminal_table(run), ", seqlen_k 131,"));
   run.cases[0].problem.seqlen_k = 132;
-  EXPECT_TRUE(contains(terminal_table(run), "seqlen_q  seqlen_k  causal"));
+  EXPECT_TRUE(contains(terminal_table(run), "seqlen_q  seqlen_k    mask"));
+}
+
+TEST(CaseTable, LeavesUsualInputsOutOfItsHead) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) record.problem.input = "normal";
+  EXPECT_FALSE(contains(terminal_table(run), "input"));
+  for (CaseRecord& record : run.cases) record.problem.input_scale = 16;
+  EXPECT_TRUE(contains(terminal_table(run), "input_scale 16, head_dim 64"));
+  run.cases[0].problem.input = "uniform";
+  EXPECT_TRUE(contains(terminal_table(run), "kernel         input    seqlen_q"));
 }
 
 TEST(CaseTable, HasOnlyAHeadWithoutCases) {
@@ -105,12 +115,12 @@ TEST(CaseTable, NamesAGpuByItsNameAlone) {
   EXPECT_EQ(terminal_table(run), "Tesla V100-SXM2-16GB\n\n");
 }
 
-TEST(CaseTable, ShowsTheErrorOfEachGradientAndTheLargestOfOtherMetrics) {
+TEST(CaseTable, ShowsEachGradientsErrorAndTheLargestOthers) {
   RunRecord run = sample_backward_run();
   run.cases.resize(2);
   EXPECT_EQ(terminal_table(run),
             "V100 (emulated, volta arithmetic), pass bwd, head_dim 64, seqlen_q 128, "
-            "seqlen_k = seqlen_q, causal false, dropout 0.1, batch 1, heads 2\n"
+            "seqlen_k = seqlen_q, mask full, dropout 0.1, batch 1, heads 2\n"
             "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
             "rel_l2, max_abs and error_ratio of a backward pass are the largest of its "
             "gradients'\n"
@@ -138,7 +148,7 @@ TEST(CaseTable, ShowsForwardAndBackwardCasesSideBySide) {
 
 TEST(CaseTable, IsMarkdownOnRequest) {
   const std::string table = format_case_table(sample_run(), TableStyle::kMarkdown);
-  EXPECT_TRUE(contains(table, "\n| kernel        | seqlen_q | causal |")) << table;
+  EXPECT_TRUE(contains(table, "\n| kernel        | seqlen_q |   mask |")) << table;
   EXPECT_TRUE(contains(table, "\n| ------------- | -------: | -----: |")) << table;
 }
 

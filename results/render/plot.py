@@ -3,8 +3,8 @@
 
     results/render/plot.py RUN [-o FILE]
 
-RUN is a run.json or a cases.csv. One panel per metric, pass and head_dim, one line per kernel. The
-points of a line at one seqlen_q (batch, mask, dropout, ...) are averaged, their range shaded. The
+RUN is a run.json or a cases.csv. One panel per metric, pass, head_dim and mask, one line per kernel.
+The points of a line at one seqlen_q (batch, dropout, ...) are averaged, their range shaded. The
 error of a backward pass is that of its worst gradient.
 """
 
@@ -38,6 +38,8 @@ def read_json(path):
                 "kernel": case["kernel"],
                 "pass": problem["pass"],
                 "head_dim": problem["head_dim"],
+                "causal": str(problem["causal"]).lower(),
+                "mask": problem.get("mask"),
                 "seqlen_q": problem["seqlen_q"],
                 "rel_l1": accuracy.get("rel_l1"),
                 **{f"{name}_rel_l1": accuracy.get(name, {}).get("rel_l1") for name in GRADIENTS},
@@ -62,6 +64,11 @@ def to_number(value):
     return number if math.isfinite(number) else None
 
 
+def mask_of(row):
+    """Records of before there were other masks have no name of theirs."""
+    return row.get("mask") or ("causal" if row["causal"] == "true" else "full")
+
+
 def value_of(row, metric):
     """None where the row does not have the metric, or one of its gradients does not."""
     if metric != "rel_l1" or row["pass"] == "fwd":
@@ -71,13 +78,13 @@ def value_of(row, metric):
 
 
 def collect(rows, metric):
-    """{(pass, head_dim): {kernel: {seqlen_q: [values]}}} of the rows that have the metric."""
+    """{(pass, head_dim, mask): {kernel: {seqlen_q: [values]}}} of the rows that have the metric."""
     factor = METRICS[metric][1]
     panels = defaultdict(lambda: defaultdict(lambda: defaultdict(list)))
     for row in rows:
         value = value_of(row, metric)
         if value is not None:
-            panel = (row["pass"], int(row["head_dim"]))
+            panel = (row["pass"], int(row["head_dim"]), mask_of(row))
             panels[panel][row["kernel"]][int(row["seqlen_q"])].append(factor * value)
     return panels
 
@@ -95,7 +102,7 @@ def draw_panel(axes, metric, panel, kernels):
     axes.set_xscale("log", base=2)
     axes.set_xticks(seqlens, labels=seqlens)
     axes.set_ylim(bottom=0)
-    axes.set_title("{}, head_dim {}".format(*panel))
+    axes.set_title("{}, head_dim {}, {}".format(*panel))
     axes.set_xlabel("seqlen_q")
     axes.set_ylabel(METRICS[metric][0])
     axes.legend()

@@ -10,7 +10,7 @@
 
 #include "results/record/enum_names.h"
 #include "results/record/record_fields.h"
-#include "results/store/shortest.h"
+#include "sweeps/shortest.h"
 
 namespace sparkbench {
 namespace {
@@ -29,6 +29,11 @@ std::string text_of(std::floating_point auto value) { return shortest(value); }
 
 template <class T>
 requires std::is_enum_v<T> std::string text_of(T value) { return std::string(name_of(value)); }
+
+template <class P>
+std::string text_of(const AxisField<P>& field) {
+  return text_of_value(field.value());
+}
 
 template <class T>
 std::string text_of(const std::optional<T>& value) {

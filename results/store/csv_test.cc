@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "results/record/test_run.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 namespace {
@@ -17,43 +18,63 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
+/// The axes that stand in `problem`, or beside it, in the order of sweeps/axes_test.cc.
+std::string axis_columns(bool is_of_case) {
+  std::string columns;
+  for (const Axis* axis : recorded_axes()) {
+    if (axis->is_of_case != is_of_case) continue;
+    if (axis == &find_axis("mask")) columns += "causal,";
+    columns += std::string(axis->name) + ",";
+  }
+  return columns;
+}
+
 TEST(Csv, HasTheseColumnsInThisOrder) {
   RunRecord run;
   run.run.tags = {{"host", "a"}, {"card", "b"}};
   EXPECT_EQ(
       cases_to_csv(run),
-      "id,config_hash,kernel,role,accumulator,pass,batch,heads,seqlen_q,seqlen_k,head_dim,causal,"
-      "dropout_p,dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,warnings,"
-      "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
-      "noise,sampling_count,sampling_stop_reason,sampling_median_error,sampling_flagged,"
-      "sampling_held,clock_mhz_median,clock_mhz_min,"
-      "clock_mhz_max,flops,bytes,tflops,gbps,peak_fraction,bandwidth_fraction,memory_bytes_io,"
-      "memory_bytes_workspace,memory_bytes_peak,memory_bytes_predicted,memory_bytes_unfused,output,"
-      "oracle,"
-      "checked_elements,max_abs,mean_abs,rmse,rel_l1,rel_l2,mean_rel,max_rel,rel_floor,"
-      "cosine_diff,mismatches,nonfinite,worst_index,worst_got,worst_want,error_ratio,lse_max_abs,"
-      "dropout_kept_fraction,mask_hash,bitwise_repeatable,output_hash,dq_max_abs,dq_mean_abs,dq_"
-      "rel_l1,"
-      "dq_rel_l2,dq_max_rel,dq_cosine_diff,dq_nonfinite,dq_error_ratio,dq_mask_hash,"
-      "dq_bitwise_repeatable,dq_output_hash,dk_max_abs,dk_mean_abs,dk_rel_l1,dk_rel_l2,"
-      "dk_max_rel,dk_cosine_diff,dk_nonfinite,dk_error_ratio,dk_mask_hash,dk_bitwise_repeatable,"
-      "dk_output_hash,dv_max_abs,dv_mean_abs,dv_rel_l1,dv_rel_l2,dv_max_rel,dv_cosine_diff,"
-      "dv_nonfinite,dv_error_ratio,dv_mask_hash,dv_bitwise_repeatable,dv_output_hash,"
-      "emulation_host_seconds,"
-      "emulation_tiles_run,emulation_tiles_total,emulation_mma,emulation_mma_fp16acc,"
-      "emulation_mufu,emulation_half_conversions,emulation_half_widenings,emulation_fma,"
-      "emulation_ballots,emulation_shuffles,emulation_barriers,"
-      "emulation_shared_loads,"
-      "emulation_shared_stores,emulation_shared_wavefronts,emulation_bank_conflicts,"
-      "emulation_global_loads,emulation_global_stores,emulation_global_atomics,"
-      "emulation_global_wavefronts,emulation_global_sectors_read,"
-      "emulation_global_sectors_written,emulation_global_sectors_added,emulation_races,"
-      "emulation_findings,bound_chip,bound_sm_count,bound_clock_mhz,bound_least_ms_tensor,"
-      "bound_least_ms_issue,bound_least_ms_lsu,bound_least_ms_xu,bound_least_ms_l2,"
-      "bound_least_ms_hbm,bound_binding,bound_tflops,bound_scaled_from_sample,speedup_over,speedup_"
-      "ratio,speedup_ratio_stdev,speedup_over_median_ms,speedup_interleaved,repro,device,position,"
-      "elapsed_s,input,input_scale,tag_card,"
-      "tag_host\n");
+      "id,config_hash,kernel,role,accumulator," + axis_columns(false) +
+          "dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,"
+          "warnings,"
+          "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
+          "noise,sampling_count,sampling_stop_reason,sampling_median_error,sampling_flagged,"
+          "sampling_held,clock_mhz_median,clock_mhz_min,"
+          "clock_mhz_max,flops,bytes,tflops,gbps,peak_fraction,bandwidth_fraction,memory_bytes_io,"
+          "memory_bytes_workspace,memory_bytes_peak,memory_bytes_predicted,memory_bytes_unfused,"
+          "output,"
+          "oracle,"
+          "checked_elements,max_abs,mean_abs,rmse,rel_l1,rel_l2,mean_rel,max_rel,rel_floor,"
+          "cosine_diff,mismatches,nonfinite,worst_index,worst_got,worst_want,error_ratio,lse_max_"
+          "abs,"
+          "dropout_kept_fraction,mask_hash,bitwise_repeatable,output_hash,dq_max_abs,dq_mean_abs,"
+          "dq_"
+          "rel_l1,"
+          "dq_rel_l2,dq_max_rel,dq_cosine_diff,dq_nonfinite,dq_error_ratio,dq_mask_hash,"
+          "dq_bitwise_repeatable,dq_output_hash,dk_max_abs,dk_mean_abs,dk_rel_l1,dk_rel_l2,"
+          "dk_max_rel,dk_cosine_diff,dk_nonfinite,dk_error_ratio,dk_mask_hash,dk_bitwise_"
+          "repeatable,"
+          "dk_output_hash,dv_max_abs,dv_mean_abs,dv_rel_l1,dv_rel_l2,dv_max_rel,dv_cosine_diff,"
+          "dv_nonfinite,dv_error_ratio,dv_mask_hash,dv_bitwise_repeatable,dv_output_hash,"
+          "emulation_host_seconds,"
+          "emulation_tiles_run,emulation_tiles_total,emulation_mma,emulation_mma_fp16acc,"
+          "emulation_mufu,emulation_half_conversions,emulation_half_widenings,emulation_fma,"
+          "emulation_shuffles,emulation_barriers,"
+          "emulation_shared_loads,"
+          "emulation_shared_stores,emulation_shared_wavefronts,emulation_bank_conflicts,"
+          "emulation_global_loads,emulation_global_stores,emulation_global_atomics,"
+          "emulation_global_wavefronts,emulation_global_sectors_read,"
+          "emulation_global_sectors_written,emulation_global_sectors_added,emulation_races,"
+          "emulation_findings,bound_chip,bound_sm_count,bound_clock_mhz,bound_least_ms_tensor,"
+          "bound_least_ms_issue,bound_least_ms_lsu,bound_least_ms_xu,bound_least_ms_l2,"
+          "bound_least_ms_hbm,bound_binding,bound_tflops,bound_scaled_from_sample,speedup_over,"
+          "speedup_"
+          "ratio,speedup_ratio_stdev,speedup_over_median_ms,speedup_interleaved,repro,device,"
+          "position,"
+          "elapsed_s," +
+          axis_columns(true) +
+          "tag_card,"
+          "tag_host\n");
 }
 
 TEST(Csv, HasARowPerCaseWithNullsEmpty) {
@@ -62,9 +83,10 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
   EXPECT_EQ(lines[1].substr(0, lines[1].find("fp32,fwd")),
             "volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/full/p0.1," +
                 sample_run().cases[0].config_hash + ",volta-fp32acc,fused,");
-  EXPECT_NE(lines[1].find("fwd,1,2,128,128,64,false,0.1,0.1015625,0.125,18364758544493064720,ok,,,"
-                          "true,W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"),
-            std::string::npos)
+  EXPECT_NE(
+      lines[1].find("fwd,1,2,128,128,64,false,full,0.1,0.1015625,0.125,18364758544493064720,ok,,,"
+                    "true,W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"),
+      std::string::npos)
       << lines[1];
 }
 
@@ -85,7 +107,7 @@ std::vector<std::string> column_of(const RunRecord& run, const std::string& name
   return column;
 }
 
-TEST(Csv, HasEachGradientOfABackwardCaseAndTheOutputOfAForwardOne) {
+TEST(Csv, HasEachGradientOrTheOutput) {
   RunRecord run = sample_backward_run();
   run.cases = {run.cases[0], sample_emulated_case()};
   const GradientAccuracy& gradients = *run.cases[0].gradient_accuracy;
@@ -96,7 +118,7 @@ TEST(Csv, HasEachGradientOfABackwardCaseAndTheOutputOfAForwardOne) {
   EXPECT_EQ(column_of(run, "dv_rel_l1"), std::vector<std::string>({"2e-04", ""}));
   EXPECT_EQ(column_of(run, "dv_output_hash"),
             std::vector<std::string>({gradients.dv.output_hash.value(), ""}));
-  EXPECT_EQ(column_of(run, "emulation_ballots"), std::vector<std::string>({"", "7"}));
+  EXPECT_EQ(column_of(run, "emulation_shuffles"), std::vector<std::string>({"", "7"}));
   EXPECT_EQ(column_of(run, "bound_tflops"), std::vector<std::string>({"", "98.5"}));
   EXPECT_EQ(column_of(run, "bound_binding"), std::vector<std::string>({"", "tensor"}));
   EXPECT_EQ(column_of(run, "bound_least_ms_issue"), std::vector<std::string>({"", "0.375"}));

@@ -2,6 +2,8 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <array>
 #include <cmath>
 #include <limits>
 #include <nlohmann/json.hpp>
@@ -9,7 +11,7 @@
 
 #include "results/record/enum_names.h"
 #include "results/record/record_fields.h"
-#include "results/store/shortest.h"
+#include "sweeps/shortest.h"
 
 namespace sparkbench {
 namespace {
@@ -32,6 +34,10 @@ Json to_json(const T& value) {
       if (member.is_null()) member = to_json(field);
     });
     return object;
+  } else if constexpr (IsAxisField<T>::value) {
+    return std::visit([](const auto& held) { return to_json(held); }, value.value());
+  } else if constexpr (std::is_same_v<T, std::monostate>) {
+    return nullptr;
   } else if constexpr (std::is_enum_v<T>) {
     return name_of(value);
   } else if constexpr (std::is_floating_point_v<T>) {
@@ -41,6 +47,25 @@ Json to_json(const T& value) {
   } else {
     return value;
   }
+}
+
+/// Of CaseRecord, beside its axes.
+constexpr std::array<std::string_view, 12> kKnownBefore = {
+    "id",    "config_hash", "kernel",       "role",  "accumulator", "problem",
+    "flops", "bytes",       "memory_bytes", "repro", "device",      "position"};
+constexpr std::array<std::string_view, 2> kOfSkipped = {"status", "reason"};
+
+Json known_before(const CaseRecord& record) {
+  const auto is_in = [](const auto& names, const char* name) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  };
+  Json object = Json::object();
+  visit_fields(record, [&](const char* name, const auto& field) {
+    const bool is_axis = IsAxisField<std::remove_cvref_t<decltype(field)>>::value;
+    const bool is_reason = record.status == Status::kSkipped && is_in(kOfSkipped, name);
+    if (is_axis || is_reason || is_in(kKnownBefore, name)) object[name] = to_json(field);
+  });
+  return object;
 }
 
 [[noreturn]] void reject(const std::string& path, std::string_view wrong) {
@@ -103,6 +128,23 @@ void read(const Json& json, const std::string& path, T& value) {
   }
 }
 
+void read(const Json& /*json*/, const std::string& /*path*/, std::monostate& /*none*/) {}
+
+/// Of the type that the axis' value has in any problem.
+void read(const Json& json, const std::string& path, AxisField<CaseProblem>& field) {
+  AxisValue value = field.axis.access.get(CaseProblem());
+  if (json.is_null() && field.axis.access.may_be_none) {
+    value = AxisValue();
+  } else {
+    std::visit([&](auto& held) { read(json, path, held); }, value);
+  }
+  try {
+    field.assign(value);
+  } catch (const std::invalid_argument& error) {
+    reject(path, error.what());
+  }
+}
+
 template <class T>
 void read(const Json& json, const std::string& path, std::optional<T>& value);
 template <class T>
@@ -117,7 +159,12 @@ void read(const Json& json, const std::string& path, T& value) {
     if (found != json.end()) return read(*found, field_path, field);
     // What an earlier minor version did not write is not known.
     using Field = std::remove_cvref_t<decltype(field)>;
-    if constexpr (!IsOptional<Field>::value) reject(field_path, "is missing");
+    if constexpr (IsAxisField<Field>::value) {
+      if (field.axis.is_in_every_record) reject(field_path, "is missing");
+      if (field.axis.access.may_be_none) field.assign(AxisValue());
+    } else if constexpr (!IsOptional<Field>::value) {
+      reject(field_path, "is missing");
+    }
   });
 }
 
@@ -165,6 +212,12 @@ std::string dump(const Json& json, int indent) {
 std::string run_to_json(const RunRecord& run) { return dump(to_json(run), 2) + "\n"; }
 
 std::string case_to_json(const CaseRecord& record) { return dump(to_json(record), -1); }
+
+std::string planned_to_json(const std::vector<CaseRecord>& cases) {
+  Json array = Json::array();
+  for (const CaseRecord& record : cases) array.push_back(known_before(record));
+  return dump({{"cases", std::move(array)}}, 2) + "\n";
+}
 
 RunRecord run_from_json(std::string_view text) { return read_text<RunRecord>(text); }
 

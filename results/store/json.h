@@ -14,6 +14,10 @@ std::string run_to_json(const RunRecord& run);
 /// One line without a newline: a line of cases.jsonl.
 std::string case_to_json(const CaseRecord& record);
 
+/// {"cases": [...]}, as run.json is: of each case the fields of its record that are known before it
+/// is run, and why it will be skipped, if it will be.
+std::string planned_to_json(const std::vector<CaseRecord>& cases);
+
 /// Throws std::invalid_argument, naming the field, when the text is not JSON, a field is missing,
 /// or has another type. Fields that are not known are ignored: a later minor version wrote them.
 RunRecord run_from_json(std::string_view text);

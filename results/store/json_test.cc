@@ -12,6 +12,7 @@
 
 #include "results/record/test_run.h"
 #include "results/store/schema_check.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 namespace {
@@ -64,7 +65,7 @@ TEST(Json, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(copy.id, record.id);
   EXPECT_EQ(copy.problem.seed, 0xFEDCBA9876543210u);
   EXPECT_EQ(copy.problem.dropout_p, 0.1f);
-  EXPECT_EQ(copy.problem.causal, true);
+  EXPECT_EQ(copy.problem.mask, MaskSpec::causal());
   EXPECT_EQ(copy.accumulator, Accumulator::kFp32);
   EXPECT_EQ(copy.time_ms.value().samples, record.time_ms->samples);
   EXPECT_EQ(copy.accuracy.value().worst_index, record.accuracy->worst_index);
@@ -79,7 +80,7 @@ TEST(Json, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(copy.device, "cuda:3");
   EXPECT_EQ(copy.position, 17u);
   EXPECT_EQ(copy.elapsed_s, 1.5);
-  EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().ballots, 7u);
+  EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().shuffles, 7u);
 }
 
 TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
@@ -95,7 +96,7 @@ TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
   EXPECT_FALSE(case_from_json(case_to_json(sample_timed_case())).bound.has_value());
 }
 
-TEST(Json, WritesTheAccuracyOfTheGradientsInPlaceOfTheOutputs) {
+TEST(Json, WritesGradientsInPlaceOfTheOutput) {
   const CaseRecord record = sample_backward_run().cases.at(0);
   const Json json = Json::parse(case_to_json(record));
   EXPECT_EQ(json["accuracy"].size(), 3u);
@@ -127,7 +128,7 @@ TEST(Json, MatchesTheSchema) {
   EXPECT_EQ(schema_violations(schema_text(), run_to_json(RunRecord())), std::vector<std::string>());
 }
 
-TEST(Json, DoesNotMatchTheSchemaWhenAFieldIsGoneAddedOrWrong) {
+TEST(Json, BreaksTheSchemaWhenDamaged) {
   const Json good = Json::parse(run_to_json(complete_run()));
   const std::vector<std::function<void(Json&)>> damages = {
       [](Json& run) { run.erase("method"); },
@@ -135,6 +136,7 @@ TEST(Json, DoesNotMatchTheSchemaWhenAFieldIsGoneAddedOrWrong) {
       [](Json& run) { run["cases"][0]["extra"] = 1; },
       [](Json& run) { run["cases"][0]["status"] = "fine"; },
       [](Json& run) { run["cases"][0]["problem"]["batch"] = 0; },
+      [](Json& run) { run["cases"][0]["problem"].erase("mask"); },
       [](Json& run) { run["cases"][0]["accuracy"]["max_abs"] = "small"; },
       [](Json& run) { run["cases"][0]["time_ms"] = 0; },
       [](Json& run) { run["cases"][0].erase("bound"); },
@@ -155,7 +157,7 @@ TEST(Json, DoesNotMatchTheSchemaWhenAFieldIsGoneAddedOrWrong) {
   }
 }
 
-TEST(Json, WritesNullForWhatIsNotKnownAndWhatIsNotFinite) {
+TEST(Json, WritesNullForUnknownAndNotFinite) {
   RunRecord run = sample_run();
   const Json json = Json::parse(run_to_json(run));
   EXPECT_TRUE(json["run"]["finished_at"].is_null());
@@ -172,7 +174,7 @@ TEST(Json, WritesNumbersAsTheyWereTyped) {
   EXPECT_EQ(json["run"]["seed"].dump(), "18364758544493064720");
 }
 
-TEST(Json, IsPrettyInFilesAndSurvivesTextThatIsNotUtf8) {
+TEST(Json, IsPrettyAndSurvivesForeignText) {
   RunRecord run = sample_run();
   run.run.argv = {"\xff"};
   const std::string text = run_to_json(run);
@@ -213,10 +215,80 @@ TEST(Json, IgnoresFieldsOfALaterVersion) {
   EXPECT_EQ(error_of(json), "no error");
 }
 
-TEST(Json, TakesWhatAnEarlierVersionDidNotWriteForNotKnown) {
+TEST(Json, TakesWhatWasNotWrittenForUnknown) {
   Json json = Json::parse(case_to_json(sample_timed_case()));
   json.erase("position");
   EXPECT_FALSE(case_from_json(json.dump()).position.has_value());
+}
+
+TEST(Json, NamesTheMaskAndWhetherItIsCausal) {
+  CaseRecord record = sample_timed_case();
+  Json problem = Json::parse(case_to_json(record))["problem"];
+  EXPECT_EQ(problem["mask"], "causal");
+  EXPECT_EQ(problem["causal"], true);
+  record.problem.mask = MaskSpec::window(256);
+  problem = Json::parse(case_to_json(record))["problem"];
+  EXPECT_EQ(problem["mask"], "window:256");
+  EXPECT_EQ(problem["causal"], false);
+  EXPECT_EQ(case_from_json(case_to_json(record)).problem.mask, MaskSpec::window(256));
+}
+
+TEST(Json, TakesAMaskNotWrittenFromCausal) {
+  Json json = Json::parse(case_to_json(sample_timed_case()));
+  json["problem"].erase("mask");
+  EXPECT_EQ(case_from_json(json.dump()).problem.mask, MaskSpec::causal());
+  json["problem"]["causal"] = false;
+  EXPECT_EQ(case_from_json(json.dump()).problem.mask, MaskSpec::full());
+}
+
+TEST(Json, RefusesAMaskThatIsNone) {
+  Json json = Json::parse(run_to_json(sample_run()));
+  json["cases"][0]["problem"]["mask"] = "windows:3";
+  EXPECT_EQ(error_of(json).substr(0, 49), "cases[0].problem.mask: 'windows:3' is no mask; al");
+  json["cases"][0]["problem"]["mask"] = nullptr;
+  EXPECT_EQ(error_of(json), "cases[0].problem.mask: expected a string, found null");
+}
+
+TEST(Json, KeepsTheDropoutAndScaleThatWereApplied) {
+  Json json = Json::parse(case_to_json(sample_timed_case()));
+  json["problem"]["dropout_p_applied"] = 0.1;  // by a contender with a dropout of its own
+  json["problem"]["scale"] = 0.25;
+  const CaseRecord record = case_from_json(json.dump());
+  EXPECT_EQ(record.problem.scale(), 0.25f);
+  EXPECT_EQ(Json::parse(case_to_json(record)), json);
+}
+
+TEST(Json, HasEveryAxisInTheSchema) {
+  const Json definitions = Json::parse(schema_text())["$defs"];
+  for (const Axis* axis : recorded_axes()) {
+    const Json& holder = definitions[axis->is_of_case ? "case" : "problem"];
+    EXPECT_TRUE(holder["properties"].contains(axis->name)) << axis->name;
+    const Json& required = holder["required"];
+    EXPECT_NE(std::find(required.begin(), required.end(), axis->name), required.end())
+        << axis->name;
+  }
+}
+
+TEST(PlannedJson, HasWhatIsKnownBeforeACaseRuns) {
+  const CaseRecord record = sample_timed_case();
+  const Json planned = Json::parse(planned_to_json({record}))["cases"][0];
+  const Json whole = Json::parse(case_to_json(record));
+  for (const char* name : {"id", "config_hash", "kernel", "problem", "flops", "bytes",
+                           "memory_bytes", "repro", "input", "input_scale"}) {
+    EXPECT_EQ(planned.at(name), whole.at(name)) << name;
+  }
+  for (const char* name : {"time_ms", "accuracy", "status", "reason", "valid", "elapsed_s"}) {
+    EXPECT_FALSE(planned.contains(name)) << name;
+  }
+}
+
+TEST(PlannedJson, SaysWhyACaseWillBeSkipped) {
+  CaseRecord record = sample_emulated_case();
+  record.status = Status::kSkipped;
+  record.reason = Reason{"E-UNSUPPORTED", "no such head_dim"};
+  const Json planned = Json::parse(planned_to_json({record}))["cases"][0];
+  EXPECT_EQ(planned["status"], "skipped");
+  EXPECT_EQ(planned["reason"]["code"], "E-UNSUPPORTED");
 }
 
 TEST(Json, RefusesTextThatIsNotJson) {

@@ -2,75 +2,60 @@
 
 #include <fmt/core.h>
 
-#include <functional>
-#include <map>
-#include <string_view>
-#include <utility>
+#include <algorithm>
+#include <vector>
 
 #include "results/record/enum_names.h"
 #include "results/render/number_format.h"
-#include "results/store/shortest.h"
 #include "results/study/accuracy_study.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 namespace {
 
-/// A value that sorts, and as it is written.
-using AxisValue = std::pair<double, std::string>;
-
-struct Axis {
-  std::string_view title;
-  std::function<AxisValue(const ProblemRecord&)> value;
-};
-
-std::vector<Axis> axes() {
-  const auto extent = [](int ProblemRecord::*member) {
-    return [member](const ProblemRecord& p) {
-      return AxisValue(p.*member, std::to_string(p.*member));
-    };
-  };
-  return {
-      {"seqlen_q", extent(&ProblemRecord::seqlen_q)},
-      {"seqlen_k", extent(&ProblemRecord::seqlen_k)},
-      {"causal",
-       [](const ProblemRecord& p) { return AxisValue(p.causal, p.causal ? "true" : "false"); }},
-      {"dropout",
-       [](const ProblemRecord& p) { return AxisValue(p.dropout_p, shortest(p.dropout_p)); }},
-  };
-}
-
 struct Mean {
+  AxisValue value;
   double sum = 0.0;
   int count = 0;
 };
 
-/// By value of the axis.
-std::map<AxisValue, Mean> mean_errors(const StudiedKernel& kernel, const Axis& axis) {
-  std::map<AxisValue, Mean> means;
+Mean& mean_of(std::vector<Mean>& means, const AxisValue& value) {
+  const auto found = std::find_if(means.begin(), means.end(),
+                                  [&](const Mean& mean) { return mean.value == value; });
+  if (found != means.end()) return *found;
+  means.push_back({value});
+  return means.back();
+}
+
+/// By value of the axis: numbers sorted, names in the order in which they were asked for.
+std::vector<Mean> mean_errors(const StudiedKernel& kernel, const Axis& axis) {
+  std::vector<Mean> means;
   for (const CaseRecord& record : kernel.cases) {
-    Mean& mean = means[axis.value(record.problem)];
+    Mean& mean = mean_of(means, axis.access.get(record.problem));
     mean.sum += record.accuracy->rel_l1;
     ++mean.count;
   }
+  std::stable_sort(means.begin(), means.end(), [](const Mean& a, const Mean& b) {
+    return !std::holds_alternative<std::string>(a.value) && a.value < b.value;
+  });
   return means;
 }
 
-bool is_self_attention(const AccuracyStudy& study) {
-  for (const CaseRecord& record : study.kernels.front().cases) {
-    if (record.problem.seqlen_q != record.problem.seqlen_k) return false;
-  }
-  return true;
+bool all_equal_twin(const AccuracyStudy& study, const Axis& axis) {
+  const std::vector<CaseRecord>& cases = study.kernels.front().cases;
+  return std::all_of(cases.begin(), cases.end(),
+                     [&](const CaseRecord& record) { return equals_twin(axis, record.problem); });
 }
 
 void append_axis(const AccuracyStudy& study, const Axis& axis, std::vector<TextColumn>& columns) {
-  const std::map<AxisValue, Mean> values = mean_errors(study.kernels.front(), axis);
+  const std::vector<Mean> values = mean_errors(study.kernels.front(), axis);
   if (values.size() < 2) return;
-  for (const auto& [value, unused] : values) {
-    columns[0].cells.emplace_back(axis.title);
-    columns[1].cells.push_back(value.second);
+  for (const Mean& mean : values) {
+    columns[0].cells.emplace_back(axis.heading);
+    columns[1].cells.push_back(text_of_value(mean.value));
   }
   for (std::size_t i = 0; i < study.kernels.size(); ++i) {
-    for (const auto& [value, mean] : mean_errors(study.kernels[i], axis)) {
+    for (const Mean& mean : mean_errors(study.kernels[i], axis)) {
       columns[2 + i].cells.push_back(significant(100.0 * mean.sum / mean.count, 3));
     }
   }
@@ -79,9 +64,8 @@ void append_axis(const AccuracyStudy& study, const Axis& axis, std::vector<TextC
 std::string format_study(const AccuracyStudy& study, TableStyle style) {
   std::vector<TextColumn> columns = {{"axis", {}, false}, {"value", {}, true}};
   for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
-  for (const Axis& axis : axes()) {
-    if (axis.title == "seqlen_k" && is_self_attention(study)) continue;
-    append_axis(study, axis, columns);
+  for (const Axis* axis : problem_axes()) {
+    if (axis->is_studied && !all_equal_twin(study, *axis)) append_axis(study, *axis, columns);
   }
   if (columns[0].cells.empty()) return "";
   return fmt::format("rel_l1 % of {} along each axis, pass {}{}: the mean over the others\n\n{}",

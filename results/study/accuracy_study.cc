@@ -105,7 +105,7 @@ std::vector<std::pair<std::optional<std::string>, int>> inputs_of(const RunRecor
 
 }  // namespace
 
-bool is_of_study(const AccuracyStudy& study, const ProblemRecord& problem) {
+bool is_of_study(const AccuracyStudy& study, const CaseProblem& problem) {
   return problem.pass == study.pass && problem.input == study.input &&
          problem.input_scale.value_or(1) == study.input_scale;
 }

@@ -21,7 +21,7 @@ struct StudiedKernel {
 struct AccuracyStudy {
   Pass pass = Pass::kForward;
   std::string output;                // "o", "dq", "dk" or "dv"
-  std::optional<std::string> input;  // as ProblemRecord has it
+  std::optional<std::string> input;  // as CaseProblem has it
   int input_scale = 1;               // the smallest of that input in the run
 
   /// Fused kernels first, FP16-ACC before FP32-ACC, then the references; each with its cases of the
@@ -31,7 +31,7 @@ struct AccuracyStudy {
 };
 
 /// Whether a case of this problem belongs to the study.
-bool is_of_study(const AccuracyStudy& study, const ProblemRecord& problem);
+bool is_of_study(const AccuracyStudy& study, const CaseProblem& problem);
 
 /// A study per pass, output and input that any kernel was verified on, in that order. At what
 /// larger scale a kernel breaks is another question (accuracy_breaks.h).

@@ -1,4 +1,4 @@
-#include "results/store/shortest.h"
+#include "sweeps/shortest.h"
 
 #include <array>
 #include <charconv>

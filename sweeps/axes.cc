@@ -1,0 +1,280 @@
+#include "sweeps/axes.h"
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <array>
+#include <optional>
+#include <stdexcept>
+#include <type_traits>
+
+#include "sweeps/list_flag.h"
+#include "sweeps/names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Values = std::vector<AxisValue>;
+
+template <class T>
+AxisValue to_value(const T& value) {
+  return value;
+}
+template <class T>
+AxisValue to_value(const std::optional<T>& value) {
+  return value ? AxisValue(*value) : AxisValue();
+}
+
+template <class T>
+void assign(T& member, const AxisValue& value) {
+  member = std::get<T>(value);
+}
+template <class T>
+void assign(std::optional<T>& member, const AxisValue& value) {
+  member.reset();
+  if (!is_none(value)) member = std::get<T>(value);
+}
+
+template <class T>
+constexpr bool can_be_none(const T& /*member*/) {
+  return false;
+}
+template <class T>
+constexpr bool can_be_none(const std::optional<T>& /*member*/) {
+  return true;
+}
+
+/// The axis is this member of the problem.
+template <auto kMember>
+AxisAccess member() {
+  return {[](const CaseProblem& problem) { return to_value(problem.*kMember); },
+          [](CaseProblem& problem, const AxisValue& value) { assign(problem.*kMember, value); },
+          can_be_none(CaseProblem().*kMember)};
+}
+
+constexpr AxisAccess kPassAccess = {
+    [](const CaseProblem& problem) { return AxisValue(std::string(name_of(problem.pass))); },
+    [](CaseProblem& problem, const AxisValue& value) {
+      parse_name(std::get<std::string>(value), problem.pass);
+    }};
+
+constexpr AxisAccess kMaskAccess = {
+    [](const CaseProblem& problem) { return AxisValue(name_of(problem.mask)); },
+    [](CaseProblem& problem, const AxisValue& value) {
+      problem.mask = parse_mask(std::get<std::string>(value));
+    }};
+
+template <auto kParse>
+Values list_of(std::string_view flag, std::string_view text) {
+  const auto parsed = kParse(flag, text);
+  Values values;
+  for (const auto& value : parsed) values.push_back(to_value(value));
+  return values;
+}
+
+template <auto kParse>
+Values list_or_auto(std::string_view flag, std::string_view text) {
+  if (text == "auto") return {AxisValue()};
+  return list_of<kParse>(flag, text);
+}
+
+Values one_extent(std::string_view flag, std::string_view text) {
+  return {parse_extent(flag, text)};
+}
+
+Values one_extent_or_auto(std::string_view flag, std::string_view text) {
+  return {to_value(parse_extent_or_auto(flag, text))};
+}
+
+std::vector<std::string> parse_passes(std::string_view flag, std::string_view text) {
+  static const std::array<std::string, 3> names = {"fwd", "bwd", "fwd+bwd"};
+  return select_names(flag, text, names);
+}
+
+std::vector<std::string> parse_inputs(std::string_view flag, std::string_view text) {
+  static const std::array<std::string, 3> names = {"normal", "uniform", "outliers"};
+  return select_names(flag, text, names);
+}
+
+std::vector<std::string> parse_masks(std::string_view flag, std::string_view text) {
+  std::vector<std::string> masks;
+  for (const std::string_view item : split_list(flag, text)) {
+    try {
+      const std::string name = name_of(parse_mask(item));
+      if (std::find(masks.begin(), masks.end(), name) == masks.end()) masks.push_back(name);
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(fmt::format("{}: {}", flag, error.what()));
+    }
+  }
+  return masks;
+}
+
+std::string expand_causal(std::string_view flag, std::string_view text) {
+  std::string masks;
+  for (const bool is_causal : parse_booleans(flag, text)) {
+    if (!masks.empty()) masks += ',';
+    masks += name_of(MaskSpec::causal_if(is_causal));
+  }
+  return masks;
+}
+
+void derive_heads(CaseProblem& problem, const GridTotals& totals) {
+  if (totals.hidden % problem.head_dim != 0) {
+    throw UsageError(
+        fmt::format("--headdim: {} does not divide the hidden size {}; allowed: its divisors, "
+                    "another --hidden, or an explicit --heads",
+                    problem.head_dim, totals.hidden));
+  }
+  problem.heads = totals.hidden / problem.head_dim;
+}
+
+std::vector<Axis> make_rows() {
+  const char* const extents = "numbers from 1 to 16m";
+  return {
+      {.name = "kernel",
+       .flag = "--kernel",
+       .help = "what computes the cases",
+       .allowed = "names or globs: 'volta-*',unfused-fp16",
+       .initial = "*"},
+      {.name = "pass",
+       .flag = "--pass",
+       .help = "fwd+bwd is a training step's attention",
+       .allowed = "fwd, bwd, fwd+bwd",
+       .initial = "fwd",
+       .parse = list_of<parse_passes>,
+       .access = kPassAccess,
+       .id = {.place = 1},
+       .is_in_every_record = true,
+       .is_studied = false},
+      {.name = "input",
+       .flag = "--input",
+       .help = "what the inputs are drawn from",
+       .allowed = "normal, uniform, outliers",
+       .initial = "normal",
+       .parse = list_of<parse_inputs>,
+       .access = member<&CaseProblem::input>(),
+       .id = {.usual = {"normal", "tensors"}},
+       .is_of_tensors = true,
+       .is_of_case = true,
+       .is_studied = false},
+      {.name = "input_scale",
+       .flag = "--input-scale",
+       .help = "factors of q, k and v; a case whose inputs then overflow fp16 is skipped",
+       .allowed = extents,
+       .initial = "1",
+       .parse = list_of<parse_extents>,
+       .access = member<&CaseProblem::input_scale>(),
+       .id = {.prefix = "x", .usual = {1}},
+       .is_of_tensors = true,
+       .is_of_case = true,
+       .is_studied = false},
+      {.name = "head_dim",
+       .flag = "--headdim",
+       .help = "head dimensions",
+       .allowed = extents,
+       .initial = "64",
+       .parse = list_of<parse_extents>,
+       .access = member<&Problem::head_dim>(),
+       .id = {.place = 6, .prefix = "d"},
+       .is_of_tensors = true,
+       .is_in_every_record = true,
+       .is_studied = false},
+      {.name = "seqlen_q",
+       .flag = "--seqlen",
+       .help = "query sequence lengths",
+       .allowed = extents,
+       .initial = "256",
+       .parse = list_of<parse_extents>,
+       .access = member<&Problem::seqlen_q>(),
+       .id = {.place = 4, .prefix = "sq"},
+       .is_of_tensors = true,
+       .is_in_every_record = true},
+      {.name = "seqlen_k",
+       .flag = "--seqlen-k",
+       .help = "key sequence lengths; auto: the query's own",
+       .allowed = fmt::format("{}, or auto", extents),
+       .initial = "auto",
+       .parse = list_or_auto<parse_extents>,
+       .access = member<&Problem::seqlen_k>(),
+       .derive = [](CaseProblem& p, const GridTotals& /*totals*/) { p.seqlen_k = p.seqlen_q; },
+       .id = {.place = 5, .prefix = "sk"},
+       .twin = "seqlen_q",
+       .is_of_tensors = true,
+       .is_in_every_record = true},
+      {.name = "mask",
+       .flag = "--mask",
+       .help = "which keys a row sees",
+       .allowed = std::string(mask_forms()),
+       .initial = "full",
+       .parse = list_of<parse_masks>,
+       .access = kMaskAccess,
+       .id = {.place = 7},
+       .shorthand = {.flag = "--causal",
+                     .help = "for --mask causal, full, or full,causal",
+                     .allowed = "true, false, both",
+                     .expand = expand_causal}},
+      {.name = "dropout_p",
+       .flag = "--dropout",
+       .help = "dropout probabilities",
+       .allowed = "numbers p with 0 <= p < 1",
+       .initial = "0",
+       .parse = list_of<parse_probabilities>,
+       .access = member<&Problem::dropout_p>(),
+       .id = {.place = 8, .prefix = "p"},
+       .heading = "dropout",
+       .is_in_every_record = true},
+      {.name = "batch",
+       .flag = "--batch",
+       .help = "sequences; auto: total tokens / seqlen",
+       .allowed = "a number, or auto",
+       .initial = "auto",
+       .parse = one_extent_or_auto,
+       .access = member<&Problem::batch>(),
+       .derive = [](CaseProblem& p,
+                    const GridTotals& t) { p.batch = std::max(1, t.tokens / p.seqlen_q); },
+       .id = {.place = 2, .prefix = "b"},
+       .is_of_tensors = true,
+       .is_in_every_record = true,
+       .is_studied = false},
+      {.name = "heads",
+       .flag = "--heads",
+       .help = "heads; auto: hidden / head dimension",
+       .allowed = "a number, or auto",
+       .initial = "auto",
+       .parse = one_extent_or_auto,
+       .access = member<&Problem::heads>(),
+       .derive = derive_heads,
+       .id = {.place = 3, .prefix = "h"},
+       .is_of_tensors = true,
+       .is_in_every_record = true,
+       .is_studied = false},
+      {.name = "total_tokens",
+       .flag = "--total-tokens",
+       .help = "tokens of an automatic batch",
+       .allowed = "a number",
+       .initial = "16k",
+       .parse = one_extent,
+       .total = &GridTotals::tokens,
+       .of = "batch",
+       .is_of_tensors = true},
+      {.name = "hidden",
+       .flag = "--hidden",
+       .help = "hidden size of automatic heads",
+       .allowed = "a number",
+       .initial = "2048",
+       .parse = one_extent,
+       .total = &GridTotals::hidden,
+       .of = "heads",
+       .is_of_tensors = true},
+  };
+}
+
+}  // namespace
+
+std::span<const Axis> axes() {
+  static const std::vector<Axis> rows = make_rows();
+  return rows;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,116 @@
+#include "sweeps/axes.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <stdexcept>
+
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+std::string error_of(const char* axis, const std::string& text) {
+  const Axis& row = find_axis(axis);
+  try {
+    row.parse(row.flag, text);
+  } catch (const UsageError& error) {
+    return error.what();
+  }
+  return "no error";
+}
+
+TEST(Axes, HaveNamesAndFlagsOfTheirOwn) {
+  std::set<std::string> names, flags;
+  for (const Axis& axis : axes()) {
+    EXPECT_TRUE(names.insert(axis.name).second) << axis.name;
+    EXPECT_TRUE(flags.insert(axis.flag).second) << axis.flag;
+    const char* const shorthand = axis.shorthand.flag;
+    EXPECT_TRUE(shorthand == nullptr || flags.insert(shorthand).second) << axis.name;
+    EXPECT_STRNE(axis.help, "") << axis.name;
+    EXPECT_NE(axis.allowed, "") << axis.name;
+  }
+}
+
+TEST(Axes, TakeTheirInitialValues) {
+  for (const Axis* axis : problem_axes()) {
+    const std::vector<AxisValue> values = axis->parse(axis->flag, axis->initial);
+    ASSERT_EQ(values.size(), 1u) << axis->name;
+    // Where there is no value to take, the others decide.
+    EXPECT_EQ(is_none(values[0]), axis->derive != nullptr) << axis->name;
+  }
+}
+
+TEST(Axes, GiveBackWhatWasSet) {
+  for (const Axis* axis : problem_axes()) {
+    CaseProblem problem;
+    const AxisValue value = axis->derive != nullptr ? axis->parse(axis->flag, "7").front()
+                                                    : axis->parse(axis->flag, axis->initial)[0];
+    axis->access.set(problem, value);
+    EXPECT_EQ(axis->access.get(problem), value) << axis->name;
+  }
+}
+
+TEST(Axes, AreRecordedInTheOrderOfIds) {
+  std::vector<std::string> names;
+  for (const Axis* axis : recorded_axes()) names.emplace_back(axis->name);
+  ASSERT_EQ(names.size(), problem_axes().size());
+  names.resize(10);  // those of before; others follow
+  EXPECT_EQ(names,
+            std::vector<std::string>({"pass", "batch", "heads", "seqlen_q", "seqlen_k", "head_dim",
+                                      "mask", "dropout_p", "input", "input_scale"}));
+}
+
+TEST(MaskAxis, KeepsTheOrderTypedAndEachOnce) {
+  const Axis& mask = find_axis("mask");
+  EXPECT_EQ(mask.parse("--mask", "window:256,full,band:20:5,prefix:9,causal,full"),
+            std::vector<AxisValue>({"window:256", "full", "band:20:5", "prefix:9", "causal"}));
+}
+
+TEST(MaskAxis, RefusesWhatIsNoMask) {
+  EXPECT_EQ(error_of("mask", "full,windows:3"),
+            "--mask: 'windows:3' is no mask; allowed: " + std::string(mask_forms()));
+  EXPECT_EQ(error_of("mask", "window:0").substr(0, 40), "--mask: 'window:0' has a number below 1;");
+  EXPECT_EQ(error_of("mask", "full,,causal").substr(0, 40),
+            "--mask: 'full,,causal' has an empty item");
+}
+
+TEST(MaskAxis, HasAShorthandForTheCausalMask) {
+  const AxisShorthand& causal = find_axis("mask").shorthand;
+  EXPECT_EQ(causal.expand(causal.flag, "false"), "full");
+  EXPECT_EQ(causal.expand(causal.flag, "true"), "causal");
+  EXPECT_EQ(causal.expand(causal.flag, "both"), "full,causal");
+  EXPECT_THROW(causal.expand(causal.flag, "maybe"), UsageError);
+}
+
+TEST(KeysAxis, EqualsItsTwinUnlessGiven) {
+  const Axis& seqlen_k = find_axis("seqlen_k");
+  CaseProblem problem;
+  problem.seqlen_q = 5;
+  EXPECT_FALSE(equals_twin(seqlen_k, problem));
+  seqlen_k.derive(problem, {});
+  EXPECT_EQ(problem.seqlen_k, 5);
+  EXPECT_TRUE(equals_twin(seqlen_k, problem));
+  EXPECT_FALSE(equals_twin(find_axis("mask"), problem));
+}
+
+TEST(FindAxis, RefusesAnotherName) { EXPECT_THROW(find_axis("colour"), std::invalid_argument); }
+
+TEST(FlagsOfProblem, NameEveryAxis) {
+  CaseProblem problem;
+  problem.mask = MaskSpec::window(3);
+  problem.dropout_p = 0.1f;
+  const std::string flags = flags_of_problem(problem, false) + " ";
+  for (const Axis* axis : problem_axes()) {
+    EXPECT_NE(flags.find(std::string(axis->flag) + " "), std::string::npos) << flags;
+  }
+  EXPECT_NE(flags.find("--seqlen 1 --seqlen-k 1 --mask window:3 --dropout 0.1 "), std::string::npos)
+      << flags;
+}
+
+TEST(FlagsOfProblem, LeaveOutWhatTensorsSay) {
+  EXPECT_TRUE(flags_of_problem({}, true).starts_with("--pass fwd --mask full --dropout 0"));
+}
+
+}  // namespace
+}  // namespace sparkbench

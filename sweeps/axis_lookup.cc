@@ -1,0 +1,63 @@
+// What is asked of the rows in axes.cc.
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "sweeps/axes.h"
+
+namespace sparkbench {
+namespace {
+
+std::vector<const Axis*> rows_of_problem() {
+  std::vector<const Axis*> rows;
+  for (const Axis& axis : axes()) {
+    if (axis.access.get != nullptr) rows.push_back(&axis);
+  }
+  return rows;
+}
+
+std::vector<const Axis*> rows_in_id_order() {
+  std::vector<const Axis*> rows = rows_of_problem();
+  const auto place = [](const Axis* axis) { return axis->id.place == 0 ? 1000 : axis->id.place; };
+  std::stable_sort(rows.begin(), rows.end(),
+                   [&](const Axis* a, const Axis* b) { return place(a) < place(b); });
+  return rows;
+}
+
+}  // namespace
+
+std::span<const Axis* const> problem_axes() {
+  static const std::vector<const Axis*> rows = rows_of_problem();
+  return rows;
+}
+
+std::span<const Axis* const> recorded_axes() {
+  static const std::vector<const Axis*> rows = rows_in_id_order();
+  return rows;
+}
+
+const Axis& find_axis(std::string_view name) {
+  for (const Axis& axis : axes()) {
+    if (axis.name == name) return axis;
+  }
+  throw std::invalid_argument(fmt::format("no axis is called '{}'", name));
+}
+
+bool equals_twin(const Axis& axis, const CaseProblem& problem) {
+  return axis.twin != nullptr &&
+         axis.access.get(problem) == find_axis(axis.twin).access.get(problem);
+}
+
+std::string flags_of_problem(const CaseProblem& problem, bool has_own_tensors) {
+  std::string flags;
+  for (const Axis* axis : problem_axes()) {
+    if (has_own_tensors && axis->is_of_tensors) continue;
+    const AxisValue value = axis->access.get(problem);
+    if (is_none(value)) continue;
+    flags += fmt::format("{}{} {}", flags.empty() ? "" : " ", axis->flag, text_of_value(value));
+  }
+  return flags;
+}
+
+}  // namespace sparkbench
