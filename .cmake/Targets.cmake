@@ -43,7 +43,7 @@ function(sparkbench_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   sparkbench_flags(${name})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} ${SPARKBENCH_GTEST})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_REGULAR_EXPRESSION
                                           "\\[  SKIPPED \\].*no CUDA device")
