@@ -23,17 +23,21 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# sparkbench_compile_quickly(target FOLDER...): the target's sources in these folders, or all of them,
-# at -O1. For parsers of flags and writers of text: templates of CLI11 and nlohmann_json, on which a
-# build at -O3 spends half of its time, and for which nobody waits when they run.
-function(sparkbench_compile_quickly target)
+# sparkbench_unite(target FOLDER...): where tests are not built, compiles the target's sources in each
+# of these folders as one unit. Headers such as CLI11's are half of the work: a sweep's build, which
+# somebody waits for, then takes three quarters of the time.
+function(sparkbench_unite target)
+  if(SPARKBENCH_TESTS)
+    return()
+  endif()
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
-    if(NOT ARGN OR folder IN_LIST ARGN)
-      set_property(SOURCE ${source} APPEND PROPERTY COMPILE_OPTIONS -O1)
+    if(folder IN_LIST ARGN)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
     endif()
   endforeach()
 endfunction()
