@@ -23,9 +23,9 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# sparkbench_unite(target FOLDER...): where tests are not built, compiles the target's sources in each
-# of these folders as one unit. Headers such as CLI11's are half of the work: a sweep's build, which
-# somebody waits for, then takes three quarters of the time.
+# sparkbench_unite(target FOLDER...): where tests are not built, compiles the target's sources of
+# each of these folders as one unit. Headers such as CLI11's are half of the work, and somebody
+# waits for a sweep's build.
 function(sparkbench_unite target)
   if(SPARKBENCH_TESTS)
     return()
