@@ -23,13 +23,14 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# sparkbench_unite(target FOLDER...): where tests are not built, compiles the target's sources of
-# each of these folders as one unit. Headers such as CLI11's are half of the work, and somebody
-# waits for a sweep's build.
-function(sparkbench_unite target)
+# sparkbench_build_quickly(target FOLDER...): where tests are not built, compiles the target's
+# sources of each of these folders as one unit, and all of them at -O1. Headers such as CLI11's are
+# half of the work, and somebody waits for a sweep's build. Not for what kernels and oracles run in.
+function(sparkbench_build_quickly target)
   if(SPARKBENCH_TESTS)
     return()
   endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
   set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
   get_target_property(sources ${target} SOURCES)
   foreach(source ${sources})
