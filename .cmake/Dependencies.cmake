@@ -25,20 +25,25 @@ if(NOT CLI11_FOUND)
   FetchContent_MakeAvailable(CLI11)
 endif()
 
-find_package(GTest 1.11 QUIET)
-if(NOT GTest_FOUND)
-  set(INSTALL_GTEST OFF)
-  FetchContent_Declare(
-    googletest URL https://github.com/google/googletest/archive/refs/tags/release-1.12.1.tar.gz)
-  FetchContent_MakeAvailable(googletest)
-endif()
+# Without them test targets are still declared, and not to be built.
+if(SPARKBENCH_TESTS)
+  find_package(GTest 1.11 QUIET)
+  if(NOT GTest_FOUND)
+    set(INSTALL_GTEST OFF)
+    FetchContent_Declare(
+      googletest URL https://github.com/google/googletest/archive/refs/tags/release-1.12.1.tar.gz)
+    FetchContent_MakeAvailable(googletest)
+  endif()
+  set(SPARKBENCH_GTEST GTest::gtest_main)
 
-find_package(benchmark 1.6 QUIET)
-if(NOT benchmark_FOUND)
-  set(BENCHMARK_ENABLE_TESTING OFF)
-  FetchContent_Declare(
-    benchmark URL https://github.com/google/benchmark/archive/refs/tags/v1.7.1.tar.gz)
-  FetchContent_MakeAvailable(benchmark)
+  find_package(benchmark 1.6 QUIET)
+  if(NOT benchmark_FOUND)
+    set(BENCHMARK_ENABLE_TESTING OFF)
+    FetchContent_Declare(
+      benchmark URL https://github.com/google/benchmark/archive/refs/tags/v1.7.1.tar.gz)
+    FetchContent_MakeAvailable(benchmark)
+  endif()
+  set(SPARKBENCH_GOOGLE_BENCHMARK benchmark::benchmark)
 endif()
 
 find_package(Boost 1.74 QUIET COMPONENTS context)

@@ -23,6 +23,26 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
+# sparkbench_build_quickly(target FOLDER...): where tests are not built, compiles the target's
+# sources of each of these folders as one unit, and all of them at -O1. Headers such as CLI11's are
+# half of the work, and somebody waits for a sweep's build. Not for what kernels and oracles run in.
+function(sparkbench_build_quickly target)
+  if(SPARKBENCH_TESTS)
+    return()
+  endif()
+  target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  set_target_properties(${target} PROPERTIES UNITY_BUILD ON UNITY_BUILD_MODE GROUP)
+  get_target_property(sources ${target} SOURCES)
+  foreach(source ${sources})
+    cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
+    cmake_path(GET source PARENT_PATH folder)
+    cmake_path(GET folder FILENAME folder)
+    if(folder IN_LIST ARGN)
+      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
+    endif()
+  endforeach()
+endfunction()
+
 # sparkbench_tests([FOLDER f] TESTS x ... [LINK lib ...] [LABEL cpu|gpu]): x_test of f/x_test.cc
 function(sparkbench_tests)
   cmake_parse_arguments(ARG "" "FOLDER;LABEL" "TESTS;LINK" ${ARGN})
@@ -43,7 +63,7 @@ function(sparkbench_test name)
   endif()
   add_executable(${name} ${ARG_SOURCES})
   sparkbench_flags(${name})
-  target_link_libraries(${name} PRIVATE ${ARG_LINK} GTest::gtest_main)
+  target_link_libraries(${name} PRIVATE ${ARG_LINK} ${SPARKBENCH_GTEST})
   add_test(NAME ${name} COMMAND ${name})
   set_tests_properties(${name} PROPERTIES LABELS ${ARG_LABEL} SKIP_REGULAR_EXPRESSION
                                           "\\[  SKIPPED \\].*no CUDA device")

@@ -61,8 +61,8 @@ SPARK_DEVICE void add_step(Machine& machine, const BackwardParams& params, int f
   typename Config::StagedQueries next_q, next_d_o;
   const int next_query = first_query + Config::kTeams * Config::kStep;
   const int query_end = queries_of_block<Config>(params, locate_backward<Config>(machine)).end;
-  load_queries<Config>(machine, params, params.q, next_query, query_end, next_q);  // line 9
-  load_queries<Config>(machine, params, params.d_o, next_query, query_end, next_d_o);
+  load_queries<Config>(machine, params.q, next_query, query_end, next_q);  // line 9
+  load_queries<Config>(machine, params.d_o, next_query, query_end, next_d_o);
   team_barrier<Config>(machine);
 
   machine.recompute_indices(first_query);

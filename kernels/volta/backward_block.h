@@ -56,11 +56,12 @@ SPARK_DEVICE Range queries_of_block(const BackwardParams& params, const Backward
   const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
   return {most_of(first, params.query_begin), least_of(end, params.query_end)};
 }
+
 /// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
 template <class Config, class Machine>
-SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
-                               const ChunkedView<const Half>& tensor, int first_query,
-                               int query_end, typename Config::StagedQueries& staged) {
+SPARK_DEVICE void load_queries(Machine& machine, const ChunkedView<const Half>& tensor,
+                               int first_query, int query_end,
+                               typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
   const BackwardBlock block = locate_backward<Config>(machine);
   const int row = first_query + Staged::first_row(machine);
@@ -85,8 +86,8 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   k.load(machine, rows(params.k));
   v.load(machine, rows(params.v));
   const int query_end = queries_of_block<Config>(params, block).end;
-  load_queries<Config>(machine, params, params.q, first_query, query_end, q);
-  load_queries<Config>(machine, params, params.d_o, first_query, query_end, d_o);
+  load_queries<Config>(machine, params.q, first_query, query_end, q);
+  load_queries<Config>(machine, params.d_o, first_query, query_end, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.v);
   q.store(machine, tiles.team[team].q);

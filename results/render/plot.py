@@ -1,11 +1,12 @@
 #!/usr/bin/env python3
 """Plots a run of sparkbench: error, and throughput where there is any, over seqlen_q.
 
-    results/render/plot.py RUN [-o FILE]
+    results/render/plot.py RUN [-o FILE] [--kernel volta-fp32acc,unfused-fp16]
 
-RUN is a run.json or a cases.csv. One panel per metric, pass, head_dim and mask, one line per kernel.
-The points of a line at one seqlen_q (batch, dropout, ...) are averaged, their range shaded. The
-error of a backward pass is that of its worst gradient.
+RUN is a run.json or a cases.csv. One panel per metric, pass, head_dim and mask, one line per kernel,
+in the order of --kernel. The points of a line at one seqlen_q (batch, dropout, ...) are averaged,
+their range shaded. The error of a backward pass is that of its worst gradient. An SVG has the same
+bytes whenever it is drawn from the same run by the same matplotlib.
 """
 
 import argparse
@@ -89,6 +90,16 @@ def collect(rows, metric):
     return panels
 
 
+def select(rows, kernels):
+    """The rows of these kernels, in their order. Throws ValueError where one has none."""
+    of_kernel = {kernel: [row for row in rows if row["kernel"] == kernel] for kernel in kernels}
+    for kernel, own in of_kernel.items():
+        if not own:
+            has = ", ".join(sorted({row["kernel"] for row in rows}))
+            raise ValueError(f"--kernel: no case of '{kernel}'; the run has {has}")
+    return [row for own in of_kernel.values() for row in own]
+
+
 def draw_panel(axes, metric, panel, kernels):
     for kernel, values_at in kernels.items():
         points = sorted(values_at.items())
@@ -135,6 +146,7 @@ def load_pyplot():
     except ImportError:
         sys.exit("plot.py: matplotlib is missing; install it (apt install python3-matplotlib)")
     matplotlib.use("Agg")
+    matplotlib.rcParams["svg.hashsalt"] = "sparkbench"  # else ids differ from run to run
     from matplotlib import pyplot
 
     return pyplot
@@ -144,11 +156,15 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("run", type=pathlib.Path, help="run.json or cases.csv")
     parser.add_argument("-o", "--output", type=pathlib.Path, help="default: RUN as .png")
+    parser.add_argument("--kernel", help="names, separated by commas; default: all")
     arguments = parser.parse_args()
     output = arguments.output or arguments.run.with_suffix(".png")
     try:
         rows = read_rows(arguments.run)
-        draw(rows, load_pyplot()).savefig(output)
+        if arguments.kernel:
+            rows = select(rows, arguments.kernel.split(","))
+        metadata = {"Date": None} if output.suffix == ".svg" else None
+        draw(rows, load_pyplot()).savefig(output, metadata=metadata)
     except (OSError, ValueError, KeyError) as error:
         sys.exit(f"plot.py: {arguments.run}: {error}")
     print(output)
