@@ -6,6 +6,7 @@
 #include <CLI/CLI.hpp>
 #include <exception>
 #include <iostream>
+#include <string>
 
 #include "harness/environment_error.h"
 #include "harness/exit_code.h"
@@ -30,13 +31,14 @@ int fail(const std::exception& error, ExitCode code) {
 int parse_and_run(int argc, char** argv) {
   CLI::App program("Kernels and host code under Google Benchmark; see --benchmark_filter");
   SweepOptions options;
-  options.axes.pass = "fwd,bwd";
+  std::string pass = "fwd,bwd";
   program.add_option("--device", options.device, "auto, cuda:N, or an emulated device");
   program.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
-  program.add_option("--pass", options.axes.pass, "fwd, bwd or fwd+bwd; fwd,bwd by default");
+  program.add_option("--pass", pass, "fwd, bwd or fwd+bwd; fwd,bwd by default");
   program.add_option("--min-samples", options.min_samples, "samples of a case on a GPU");
   try {
     program.parse(argc, argv);
+    options.axes["--pass"] = pass;
     run_benchmarks(options);
     return static_cast<int>(ExitCode::kOk);
   } catch (const CLI::ParseError& error) {

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/machine/emulated/machine.h"
+#include "kernels/tensor_regions.h"
 #include "kernels/volta/backward.h"
 #include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_rows.h"
@@ -35,6 +36,7 @@ class BackwardEmulation {
     const char* id;
     int rows, rows_per_block, threads;
     std::size_t shared_bytes;
+    std::vector<double> work = {};  // of each block of rows; empty: equal
   };
 
   /// `tiles`, empty: all.
@@ -45,7 +47,8 @@ class BackwardEmulation {
         .kernel = of_rows.id,
         .grid = {ceil_divide(of_rows.rows, rows_per_block), problem_.heads, problem_.batch},
         .threads = of_rows.threads,
-        .shared_bytes = of_rows.shared_bytes};
+        .shared_bytes = of_rows.shared_bytes,
+        .work = of_rows.work};
     for (const auto& tile : tiles) append_blocks(tile, rows_per_block, shape);
     const BackwardParams params = params_;
     EmulationReport launched = emulate(shape, regions(), options_,
@@ -78,22 +81,15 @@ class BackwardEmulation {
   /// Each launch is a kernel of its own: what earlier ones wrote is there for it.
   std::vector<GlobalRegion> regions() {
     const BackwardTensors& t = tensors_;
-    const std::size_t q_bytes = problem_.q_elements() * sizeof(Half);
-    const std::size_t k_bytes = problem_.k_elements() * sizeof(Half);
-    const auto input = [](std::string name, const void* base, std::size_t bytes) {
-      return GlobalRegion{std::move(name), const_cast<void*>(base), bytes, true, false};
-    };
-    std::vector<GlobalRegion> all = {
-        input("q", t.q.data, q_bytes),
-        input("k", t.k.data, k_bytes),
-        input("v", t.v.data, k_bytes),
-        input("o", t.o.data, q_bytes),
-        input("d_o", t.d_o.data, q_bytes),
-        input("lse", t.lse, problem_.lse_elements() * sizeof(float)),
-        {"dq", t.dq.data, q_bytes, false, true},
-        {"dk", t.dk.data, k_bytes, false, true},
-        {"dv", t.dv.data, k_bytes, false, true},
-        {"statistics", statistics_.data(), statistics_bytes(problem_), true, true}};
+    const TensorShape queries = query_shape(problem_), keys = key_shape(problem_);
+    std::vector<GlobalRegion> all = regions_of(
+        std::array{input_region("q", t.q, queries), input_region("k", t.k, keys),
+                   input_region("v", t.v, keys), input_region("o", t.o, queries),
+                   input_region("d_o", t.d_o, queries), output_region("dq", t.dq, queries),
+                   output_region("dk", t.dk, keys), output_region("dv", t.dv, keys)});
+    all.push_back(
+        {"lse", const_cast<float*>(t.lse), problem_.lse_elements() * sizeof(float), true, false});
+    all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
@@ -134,6 +130,32 @@ Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries) {
   return tiles;
 }
 
+/// Of each block of keys, the steps of queries that it walks; of each block of rows, the tiles of
+/// keys: their counts are affine in them.
+template <class Config>
+std::vector<double> steps_of_blocks(const Problem& problem) {
+  const KeyMask mask = problem.key_mask();
+  std::vector<double> work;
+  for (int key = 0; key < problem.seqlen_k; key += Config::kBlockKeys) {
+    const int end = std::min(key + Config::kBlockKeys, problem.seqlen_k);
+    const Range rows = mask.rows_of_any({key, end});
+    const int first = first_tile<Config::kStep>(rows);
+    work.push_back(rows.is_empty() ? 0.0 : ceil_divide(rows.end - first, Config::kStep));
+  }
+  return work;
+}
+template <class Config>
+std::vector<double> tiles_of_blocks(const Problem& problem) {
+  const KeyMask mask = problem.key_mask();
+  std::vector<double> work;
+  for (int row = 0; row < problem.seqlen_q; row += Config::kBlockM) {
+    const Range keys = mask.keys_of_any({row, row + Config::kBlockM});
+    const int first = first_tile<Config::kBlockN>(keys);
+    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, Config::kBlockN));
+  }
+  return work;
+}
+
 /// One backward pass, launch by launch.
 class BackwardPass {
  public:
@@ -162,7 +184,7 @@ class BackwardPass {
             attention_backward<Config>(machine, params);
           },
           {id, problem_.seqlen_k, Config::kBlockKeys, Config::kThreads,
-           sizeof(BackwardTiles<Config>)},
+           sizeof(BackwardTiles<Config>), steps_of_blocks<Config>(problem_)},
           tiles);
     });
   }
@@ -175,7 +197,7 @@ class BackwardPass {
             attention_backward_dq<Config>(machine, params);
           },
           {id, problem_.seqlen_q, Config::kBlockM, Config::kThreads,
-           sizeof(BackwardDqTiles<Config>)},
+           sizeof(BackwardDqTiles<Config>), tiles_of_blocks<Config>(problem_)},
           tiles);
     });
   }

@@ -13,20 +13,21 @@ struct Lengths {
   int seqlen_q, seqlen_k;
 };
 
-/// Calls check(problem) for two heads, causal and not, with every dropout.
+/// Calls check(problem) for two heads, every kind of mask and every dropout.
 template <class Check>
 void for_every_mask_and_dropout(int head_dim, Lengths lengths,
                                 std::initializer_list<float> dropouts, Check check) {
-  for (const bool causal : {false, true}) {
+  for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(37),
+                               MaskSpec::band(20, 5), MaskSpec::prefix(9)}) {
     for (const float dropout_p : dropouts) {
-      SCOPED_TRACE(testing::Message() << "seqlen_k " << lengths.seqlen_k << ", causal " << causal
+      SCOPED_TRACE(testing::Message() << "seqlen_k " << lengths.seqlen_k << ", " << name_of(mask)
                                       << ", dropout " << dropout_p);
       check(Problem{.batch = 1,
                     .heads = 2,
                     .seqlen_q = lengths.seqlen_q,
                     .seqlen_k = lengths.seqlen_k,
                     .head_dim = head_dim,
-                    .mask = MaskSpec::causal_if(causal),
+                    .mask = mask,
                     .dropout_p = dropout_p,
                     .seed = 11});
     }

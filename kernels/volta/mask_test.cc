@@ -1,0 +1,131 @@
+// What masks cost the Volta kernels on the emulated V100: tiles that no row sees are neither loaded
+// nor multiplied. That their results are right: forward_test.cc, backward_test.cc.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string_view>
+#include <vector>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/registry.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/inputs.h"
+
+namespace sparkbench {
+namespace {
+
+struct Outputs {
+  std::vector<Half> o, dq, dk, dv;
+  std::vector<float> lse;
+  Counters forward, backward;
+};
+
+Outputs run(std::string_view name, const Problem& problem, bool is_deterministic = true) {
+  const auto* kernel = find_attention_kernel(name);
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const std::vector<Half> d_o = make_gradient_input(problem, Distribution::kNormal, 3);
+  const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+  Outputs outputs{std::vector<Half>(problem.q_elements()),
+                  std::vector<Half>(problem.q_elements()),
+                  std::vector<Half>(problem.k_elements()),
+                  std::vector<Half>(problem.k_elements()),
+                  std::vector<float>(problem.lse_elements()),
+                  {},
+                  {}};
+  const auto forward = kernel->forward.emulate(
+      problem,
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         outputs.o.data(), outputs.lse.data()),
+      options, {});
+  const auto backward = kernel->backward.emulate(
+      problem,
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         outputs.o.data(), d_o.data(), outputs.lse.data(), outputs.dq.data(),
+                         outputs.dk.data(), outputs.dv.data()),
+      options, is_deterministic, {});
+  EXPECT_EQ(forward.findings_total, 0u);
+  EXPECT_EQ(backward.findings_total, 0u);
+  outputs.forward = forward.counters;
+  outputs.backward = backward.counters;
+  return outputs;
+}
+
+bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
+  return std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
+}
+
+Problem problem_of(const MaskSpec& mask, int seqlen, int head_dim) {
+  return {.seqlen_q = seqlen,
+          .seqlen_k = seqlen,
+          .head_dim = head_dim,
+          .mask = mask,
+          .dropout_p = 0.17f,
+          .seed = 4};
+}
+
+class VoltaMask : public testing::TestWithParam<int> {};
+
+TEST_P(VoltaMask, AsWideAsTheSequenceIsCausal) {
+  for (const std::string_view kernel : {"volta-fp16acc", "volta-fp32acc"}) {
+    const Outputs causal = run(kernel, problem_of(MaskSpec::causal(), 200, GetParam()));
+    for (const MaskSpec& mask :
+         {MaskSpec::window(200), MaskSpec::window(1000), MaskSpec::band(199, 0),
+          MaskSpec::prefix(0), MaskSpec::prefix(1)}) {
+      SCOPED_TRACE(name_of(mask));
+      const Outputs same = run(kernel, problem_of(mask, 200, GetParam()));
+      EXPECT_TRUE(same_bits(causal.o, same.o));
+      EXPECT_TRUE(same_bits(causal.dq, same.dq));
+      EXPECT_TRUE(same_bits(causal.dk, same.dk));
+      EXPECT_TRUE(same_bits(causal.dv, same.dv));
+      EXPECT_EQ(causal.forward.mma(), same.forward.mma());
+      EXPECT_EQ(causal.backward.mma(), same.backward.mma());
+    }
+  }
+}
+
+TEST_P(VoltaMask, LoadsOnlyTilesThatARowSees) {
+  // 16 blocks of 128 rows see 128 keys before each row: 256 keys, of which a block's first sees
+  // 128.
+  const Problem full = problem_of(MaskSpec::full(), 2048, GetParam());
+  const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
+  const Counters of_full = run("volta-fp32acc", full).forward;
+  const Counters of_window = run("volta-fp32acc", window).forward;
+  const int rows = GetParam() == 64 ? 128 : 256;  // of a block
+  const std::uint64_t row_sectors = static_cast<std::uint64_t>(GetParam()) / 16;
+  const std::uint64_t queries = 2048 * row_sectors;
+  EXPECT_EQ(of_full.global_sectors_read, queries + 2u * 2048 * (2048 / rows) * row_sectors);
+  const std::uint64_t keys = static_cast<std::uint64_t>(2048 / rows) * (rows + 128) - 128;
+  EXPECT_EQ(of_window.global_sectors_read, queries + 2u * keys * row_sectors);
+}
+
+TEST_P(VoltaMask, MultipliesOnlyTilesThatAWarpSees) {
+  // 32 rows see 159 keys: three tiles of 64 where they stand in the first half of one, else four,
+  // less what lies before the first key.
+  const Problem window = problem_of(MaskSpec::window(128), 512, GetParam());
+  int tiles = 0;
+  for (int row = 0; row < 512; row += 32) {
+    const int first = row < 127 ? 0 : row - 127;
+    tiles += (row + 31) / 64 - first / 64 + 1;
+  }
+  const Counters counters = run("volta-fp32acc", window).forward;
+  EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(tiles) * 4 * 32 * 64 * GetParam() / 2048);
+}
+
+TEST_P(VoltaMask, SkipsStepsThatSeeNoKeyOfABlock) {
+  // Of 16 blocks of 128 keys, each is seen by the queries of its own and of 127 more.
+  const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
+  for (const bool is_deterministic : {false, true}) {
+    const Counters counters = run("volta-fp32acc", window, is_deterministic).backward;
+    const std::uint64_t steps = 15 * (256 / 32) + 128 / 32;
+    const std::uint64_t product = 2u * 32 * 128 * GetParam() / 2048;
+    // The dQ kernel walks tiles of 32 keys by 128 rows, three products each.
+    const std::uint64_t of_dq = 3 * (2u * 128 * 32 * GetParam() / 2048) * (15 * (256 / 32) + 4);
+    EXPECT_EQ(counters.mma(), is_deterministic ? 4 * product * steps + of_dq : 5 * product * steps);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaMask, testing::Values(64, 128));
+
+}  // namespace
+}  // namespace sparkbench
