@@ -14,7 +14,7 @@ const std::string kTinySweep =
     "sweep --device emulated-v100 --kernel volta-fp??acc,unfused-fp16 --headdim 64 --seqlen 9 "
     "--causal true --dropout 0.1 --heads 1 --batch 1 ";
 
-TEST(OutputPath, InAMissingFolderIsRefusedBeforeAnythingIsWritten) {
+TEST(OutputPath, InAMissingFolderIsRefusedAtOnce) {
   const TemporaryFolder folder;
   for (const std::string flag : {"--json", "--csv", "--md"}) {
     const std::string path = path_in(folder, "missing/result");
@@ -25,7 +25,7 @@ TEST(OutputPath, InAMissingFolderIsRefusedBeforeAnythingIsWritten) {
   }
 }
 
-TEST(OutputPath, BelowAFileOrAtAFolderIsRefused) {
+TEST(OutputPath, BelowAFileOrAtFoldersIsRefused) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "file") << "kept";
   expect_refused(run_sparkbench(kTinySweep + "--json " + path_in(folder, "file/result.json")), 5,
@@ -42,7 +42,7 @@ TEST(OutputFolder, ThatHoldsSomethingIsRefusedAndKept) {
   EXPECT_EQ(text_of_file(folder.path() / "cases.jsonl"), "kept");
 }
 
-TEST(OutputFolder, IsNotMadeForACommandLineThatCannotBeCarriedOut) {
+TEST(OutputFolder, IsNotMadeForABadCommandLine) {
   const TemporaryFolder folder;
   const std::string out = "--out " + path_in(folder, "run");
   for (const std::string bad : {"--kernel none", "--tag night", "--input gaussian", "--seqlen 0"}) {
@@ -63,7 +63,7 @@ std::vector<std::string> lines_of(const std::string& text) {
   return lines;
 }
 
-TEST(Json, OnStandardOutputIsTheWholeOfItAndKeepsToTheSchema) {
+TEST(Json, OnStandardOutputIsAloneAndKeepsSchema) {
   const ProgramResult result = run_sparkbench(kTinySweep + "--json - --tag night=1");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::string schema = text_of_file(SPARKBENCH_RUN_SCHEMA);
@@ -76,7 +76,7 @@ TEST(Json, OnStandardOutputIsTheWholeOfItAndKeepsToTheSchema) {
   EXPECT_TRUE(contains(result.err, "3 ok")) << result.err;
 }
 
-TEST(Json, HasTheErrorsOfEveryCaseAndNoTimeOfAnEmulatedDevice) {
+TEST(Json, HasErrorsAndNoTimeOfEmulatedDevices) {
   const auto run = nlohmann::json::parse(run_sparkbench(kTinySweep + "-q --json -").out);
   const auto& cases = run["cases"];
   ASSERT_EQ(cases.size(), 3u);
@@ -99,7 +99,7 @@ TEST(Json, HasTheErrorsOfEveryCaseAndNoTimeOfAnEmulatedDevice) {
   EXPECT_GT(cases[1]["bound"]["tflops"], 0.0);
 }
 
-TEST(Json, BoundsAPassOfWhichOnlyASampleWasEmulated) {
+TEST(Json, BoundsAPassOfASampleAlone) {
   const auto run = nlohmann::json::parse(
       run_sparkbench("sweep --device emulated-v100 --kernel volta-fp16acc --headdim 64 --seqlen "
                      "4096 --causal true --dropout 0 --heads 4 --batch 2 --no-verify -q --json -")
@@ -112,7 +112,7 @@ TEST(Json, BoundsAPassOfWhichOnlyASampleWasEmulated) {
   EXPECT_GT(record["bound"]["least_ms"]["tensor"], record["flops"].get<double>() / 125.4e9);
 }
 
-TEST(Csv, OnStandardOutputHasALinePerCaseOfTheHeadersWidth) {
+TEST(Csv, OnStandardOutputHasALinePerCase) {
   const ProgramResult result = run_sparkbench(kTinySweep + "--csv - --tag night=1");
   ASSERT_EQ(result.exit_code, 0) << result.err;
   const std::vector<std::string> lines = lines_of(result.out);
@@ -129,7 +129,7 @@ TEST(Markdown, OnStandardOutputIsATable) {
   EXPECT_TRUE(contains(result.out, "3 ok")) << result.out;
 }
 
-TEST(OutputFolder, HoldsTheJournalAndWhatIsDerivedFromIt) {
+TEST(OutputFolder, HoldsTheJournalAndWhatFollowsFromIt) {
   const TemporaryFolder folder;
   const ProgramResult result = run_sparkbench(kTinySweep + "--out " + path_in(folder, "deep/run"));
   ASSERT_EQ(result.exit_code, 0) << result.err;
@@ -142,7 +142,7 @@ TEST(OutputFolder, HoldsTheJournalAndWhatIsDerivedFromIt) {
   EXPECT_EQ(record["run"]["exit_code"], 0);
 }
 
-TEST(OutputFile, IsWrittenBesideTheTableAndNothingElseIsLeft) {
+TEST(OutputFile, IsWrittenBesideTheTableAndAlone) {
   const TemporaryFolder folder;
   const ProgramResult result = run_sparkbench(kTinySweep + "--json " + path_in(folder, "run.json"));
   ASSERT_EQ(result.exit_code, 0) << result.err;

@@ -135,7 +135,7 @@ TEST_F(OwnTensorsProgram, SavesTheWholeForwardOutputs) {
   }
 }
 
-TEST_F(OwnTensorsProgram, SavesTheWholeGradientsAndTheForwardTheyStartFrom) {
+TEST_F(OwnTensorsProgram, SavesWholeGradientsAndTheirForward) {
   record_of("--kernel volta-fp32acc --tensors " + path_ + " --save-outputs " + saved_path_);
   const std::string forward = saved("o", "F16", {2, 65, 2, 64});
   const GradientRows rows = all_gradient_rows(problem_);
@@ -206,7 +206,7 @@ TEST_F(OwnTensorsProgram, NeverWritesOverItsInput) {
   }
 }
 
-TEST_F(OwnTensorsProgram, LeavesNoFileWhenTheKernelDidNotRun) {
+TEST_F(OwnTensorsProgram, LeavesNoFileWhenNoKernelRan) {
   const std::vector<Half> zeros(80);
   write_tensors(path_,
                 {f16_tensor("q", {1, 1, 1, 80}, zeros), f16_tensor("k", {1, 1, 1, 80}, zeros),

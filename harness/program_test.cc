@@ -81,7 +81,7 @@ TEST(Sweep, GivesTheSameErrorsForTheSameSeed) {
   EXPECT_EQ(first[0]["accuracy"]["mask_hash"], first[1]["accuracy"]["mask_hash"]);
 }
 
-TEST(Sweep, GivesOtherErrorsAndAnotherMaskForAnotherSeed) {
+TEST(Sweep, GivesOtherErrorsForAnotherSeed) {
   const std::string sweep = "sweep" + kDevice + "--kernel volta-fp32acc " + kProblem;
   const nlohmann::json first = cases_of(sweep + "--seed 3")[0]["accuracy"];
   const nlohmann::json second = cases_of(sweep + "--seed 4")[0]["accuracy"];
@@ -89,7 +89,7 @@ TEST(Sweep, GivesOtherErrorsAndAnotherMaskForAnotherSeed) {
   EXPECT_NE(first["rel_l1"], second["rel_l1"]);
 }
 
-TEST(Sweep, SkipsAHeadDimThatNoKernelSupportsAndSaysSo) {
+TEST(Sweep, SkipsAHeadDimThatNoKernelSupports) {
   const std::string sweep =
       "sweep" + kDevice +
       "--kernel volta-fp??acc --headdim 80 --seqlen 9 --causal false --dropout 0 ";
@@ -116,7 +116,7 @@ TEST(Sweep, SkipsAProblemLargerThanTheMemory) {
   }
 }
 
-TEST(Sweep, EndsInOneWhenAResultIsIncorrectAndTellsHowToRepeatIt) {
+TEST(Sweep, EndsInOneWhenAResultIsIncorrect) {
   const ProgramResult result =
       run_sparkbench("sweep" + kDevice +
                      "--kernel volta-fp16acc --tolerance-ratio 0.001 --headdim 64 "
@@ -143,7 +143,7 @@ TEST(AccuracyCommand, ComparesTheAccumulatorsWithTheUnfusedComputation) {
   }
 }
 
-TEST(AccuracyCommand, SaysAtWhichScaleOfTheInputsEachAccumulatorBreaks) {
+TEST(AccuracyCommand, SaysAtWhichScaleEachAccumulatorBreaks) {
   const ProgramResult result = run_sparkbench(
       "accuracy" + kDevice +
       "--headdim 64 --seqlen 65 --causal false --dropout 0 --heads 1 --kernel volta-fp??acc "
@@ -168,7 +168,7 @@ TEST(AccuracyCommand, RecordsWhatTheInputsOfACaseWere) {
   EXPECT_NE(cases[0]["accuracy"]["rel_l1"], cases[1]["accuracy"]["rel_l1"]);
 }
 
-TEST(Sweep, SkipsTheBackwardPassOfAKernelWithoutOne) {
+TEST(Sweep, SkipsTheBackwardPassThatAKernelLacks) {
   const auto cases =
       cases_of("sweep" + kDevice + kProblem + "--pass bwd --kernel volta-fp16acc-o16");
   ASSERT_EQ(cases.size(), 1u);

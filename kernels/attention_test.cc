@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-TEST(Problem, ScalesByTheRootOfTheHeadDimUnlessGiven) {
+TEST(Problem, ScalesByTheHeadDimsRootUnlessGiven) {
   Problem problem;
   problem.head_dim = 64;
   EXPECT_EQ(problem.scale(), 0.125f);
@@ -22,7 +22,7 @@ TEST(Problem, CountsElementsBeyond32Bits) {
   EXPECT_EQ(problem.lse_elements(), std::size_t{1} << 26);
 }
 
-TEST(Dropout, AppliesPIn256thsAndAlwaysKeepsSomething) {
+TEST(Dropout, AppliesPIn256thsAndKeepsSomething) {
   EXPECT_EQ(make_dropout(0.0f, 1).threshold, 0u);
   EXPECT_EQ(make_dropout(0.1f, 1).threshold, 26u);
   EXPECT_EQ(make_dropout(0.5f, 1).threshold, 128u);
@@ -30,7 +30,7 @@ TEST(Dropout, AppliesPIn256thsAndAlwaysKeepsSomething) {
   EXPECT_EQ(make_dropout(0.5f, 1).keep_scale(), 2.0f);
 }
 
-TEST(Dropout, GivesEachElementOfA64ColumnGroupItsOwnByte) {
+TEST(Dropout, GivesEachElementOf64ColumnsItsByte) {
   std::array<int, 64> uses{};
   for (std::uint32_t column = 0; column < 64; ++column) {
     const std::uint32_t byte = 2 * ((column >> 3) & 7) + (column & 1);

@@ -48,7 +48,7 @@ TEST(Half, RoundsToNearestTiesToEven) {
   }
 }
 
-TEST(Half, OverflowsToInfinityFromTheMiddleOfTheLastStepOn) {
+TEST(Half, OverflowsFromTheMiddleOfTheLastStep) {
   EXPECT_EQ(to_half(65519.996f).bits, 0x7bff);
   EXPECT_EQ(to_half(65520.0f).bits, 0x7c00);
   EXPECT_EQ(to_half(-1e30f).bits, 0xfc00);

@@ -38,12 +38,12 @@ TEST(ErrorMetrics, OfFourElementsByHand) {
   EXPECT_EQ(metrics.want_max_abs, 4.0);
 }
 
-TEST(ErrorMetrics, RelativeErrorsAreTakenAgainstTheFloorNearZero) {
+TEST(ErrorMetrics, RelativeErrorsHaveAFloorNearZero) {
   const ErrorMetrics metrics = metrics_of({0.001f}, {0.0});
   EXPECT_NEAR(metrics.max_rel, 0.001 / metrics.rel_floor, 1e-6);
 }
 
-TEST(ErrorMetrics, AnAllZeroReferenceHasNoErrorWhenMatchedAndInfiniteOnesWhenNot) {
+TEST(ErrorMetrics, AreNoneOrInfiniteBesideAZeroReference) {
   const ErrorMetrics matched = metrics_of({0.0f, 0.0f}, {0.0, 0.0});
   EXPECT_EQ(matched.rel_l1, 0.0);
   EXPECT_EQ(matched.rel_l2, 0.0);
@@ -54,7 +54,7 @@ TEST(ErrorMetrics, AnAllZeroReferenceHasNoErrorWhenMatchedAndInfiniteOnesWhenNot
   EXPECT_EQ(missed.max_abs, 0.5);
 }
 
-TEST(ErrorMetrics, NonfiniteElementsAreCountedAndLeftOutOfTheSums) {
+TEST(ErrorMetrics, CountNonfiniteElementsAndLeaveThemOut) {
   const ErrorMetrics metrics = metrics_of({9.0f, kNan, kInfinity}, {1.0, 2.0, 3.0});
   EXPECT_EQ(metrics.nonfinite, 2u);
   EXPECT_EQ(metrics.mismatches, 3u);
@@ -71,7 +71,7 @@ TEST(ErrorMetrics, NonfiniteElementsAgreeOnlyInKindAndSign) {
   EXPECT_EQ(metrics_of({1.0f}, {kInfinity}).nonfinite, 1u);
 }
 
-TEST(ErrorMetrics, LseOfAFullyMaskedRowIsEqualToItself) {
+TEST(ErrorMetrics, LseOfAMaskedRowEqualsItself) {
   const ExactRows want = {{0.0, 1.0}, {-kInfinity, 2.0}};
   const ErrorMetrics metrics = error_metrics({{to_half(0), to_half(1)}, {-kInfinity, 2.5f}}, want);
   EXPECT_EQ(metrics.nonfinite, 0u);
@@ -94,7 +94,7 @@ ErrorMetrics with_errors(double rel_l2, double max_abs, double lse_max_abs) {
   return metrics;
 }
 
-TEST(WhyIncorrect, AllowsRatioTimesTheErrorOfUnfusedPlusTheFloor) {
+TEST(WhyIncorrect, AllowsARatioOfUnfusedPlusAFloor) {
   const Tolerance tolerance = {2.0, 0.25};
   const ErrorMetrics unfused = with_errors(1.0, 2.0, 3.0);
   EXPECT_EQ(why_incorrect(with_errors(2.25, 4.25, 6.25), unfused, tolerance), "");
@@ -116,7 +116,7 @@ TEST(WhyIncorrect, FindsNanInfinityAndMisplacedFiniteElements) {
   EXPECT_NE(why_incorrect(metrics_of({1.0f}, {kNan}), unfused, {}), "");
 }
 
-TEST(WhyIncorrect, FindsTheOneWrongElementOfALargeTensor) {
+TEST(WhyIncorrect, FindsOneWrongElementOfALargeTensor) {
   const std::vector<float> unfused(1'000'000, 0.125f);
   const std::vector<double> want(unfused.begin(), unfused.end());
   std::vector<float> got = unfused;

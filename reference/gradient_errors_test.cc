@@ -40,7 +40,7 @@ TEST(WhyIncorrectOfGradients, NamesTheGradientThatIsWrong) {
   EXPECT_NE(why(halves(2.0f, 4.0f, std::numeric_limits<float>::quiet_NaN())), "");
 }
 
-TEST(WhyIncorrectOfGradients, MeasuresAGradientThatCancelsByTheLargestOfThem) {
+TEST(WhyIncorrectOfGradients, MeasuresACancellingGradientByTheLargest) {
   const ExactGradients one_key{{0.0}, {0.0}, {-8.0}};
   const GradientErrors unfused =
       gradient_errors({{to_half(0.0f)}, {to_half(0.0f)}, {to_half(-8.0f)}}, one_key);

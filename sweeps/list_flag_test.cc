@@ -38,7 +38,7 @@ TEST(Extents, ReadsGeometricAndArithmeticRanges) {
   EXPECT_EQ(parse_extents("--seqlen", "64:256:+64"), Ints({64, 128, 192, 256}));
 }
 
-TEST(Extents, EndsARangeAtTheLastValueThatFits) {
+TEST(Extents, EndsARangeAtTheLastFit) {
   EXPECT_EQ(parse_extents("--seqlen", "3:20:*3"), Ints({3, 9}));
   EXPECT_EQ(parse_extents("--seqlen", "1:6:+2"), Ints({1, 3, 5}));
   EXPECT_EQ(parse_extents("--seqlen", "7:7:*2"), Ints({7}));
@@ -48,12 +48,12 @@ TEST(Extents, MixesListsAndRangesAndDropsDuplicates) {
   EXPECT_EQ(parse_extents("--seqlen", "128,64:256:*2,500,128"), Ints({128, 64, 256, 500}));
 }
 
-TEST(Extents, DoesNotOverflowAtTheEndOfARange) {
+TEST(Extents, DoesNotOverflowAtARangesEnd) {
   EXPECT_EQ(parse_extents("--seqlen", "16m:16m:*16m"), Ints({1 << 24}));
   EXPECT_EQ(parse_extents("--seqlen", "8m:16m:+16m"), Ints({1 << 23}));
 }
 
-TEST(Extents, SaysInOneLineWhatIsWrongAndWhatIsAllowed) {
+TEST(Extents, SaysWhatIsWrongAndWhatIsAllowed) {
   EXPECT_EQ(extents_error("12x"),
             "--seqlen: '12x' is not a whole number; allowed: whole numbers from 1 to 16m (suffix k "
             "= 1024, m = 1024k), ranges first:last:*factor or first:last:+step, and comma lists of "

@@ -28,7 +28,7 @@ TEST(Glob, MatchesTheWholeName) {
   EXPECT_FALSE(glob_matches("", "volta"));
 }
 
-TEST(Glob, StarStandsForAnyCharactersAndQuestionMarkForOne) {
+TEST(Glob, StarIsAnyCharactersQuestionMarkOne) {
   EXPECT_TRUE(glob_matches("*", ""));
   EXPECT_TRUE(glob_matches("volta-*", "volta-"));
   EXPECT_TRUE(glob_matches("volta-*", "volta-fp32acc"));

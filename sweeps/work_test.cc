@@ -37,7 +37,7 @@ TEST(Flops, SaturateInsteadOfOverflowing) {
   EXPECT_EQ(useful_flops(Pass::kForward, problem), std::numeric_limits<std::uint64_t>::max());
 }
 
-TEST(Flops, OfTheBackwardPassAreTwoAndAHalfTimesTheForwards) {
+TEST(Flops, OfBackwardAreTwoAndAHalfForwards) {
   for (const bool causal : {false, true}) {
     for (const Problem& problem : {problem_of(10, 10, causal), problem_of(7, 9, causal)}) {
       const std::uint64_t forward = useful_flops(Pass::kForward, problem);
@@ -53,7 +53,7 @@ TEST(Bytes, AreTheInputsAndOutputsOnce) {
             2 * rows_q * 64 * 2 + 2 * rows_k * 64 * 2 + rows_q * 4);
 }
 
-TEST(Bytes, OfTheBackwardPassAreTheForwardsTensorsAndTheirGradients) {
+TEST(Bytes, OfTheBackwardAreTensorsAndTheirGradients) {
   const std::uint64_t rows_q = 2 * 10 * 3, rows_k = 2 * 20 * 3;
   const Problem problem = problem_of(10, 20, false);
   // q, o, d_o, dq; k, v, dk, dv; lse

@@ -42,7 +42,7 @@ std::vector<VectorRow> telling_rows(std::size_t terms) {
 
 class AskGpu : public testing::TestWithParam<std::size_t> {};
 
-TEST_P(AskGpu, GivesTheBitsOfTheModelOfItsArchitecture) {
+TEST_P(AskGpu, GivesTheBitsOfItsArchitecturesModel) {
   if (gpu_count() == 0) GTEST_SKIP() << "no CUDA device";
   const std::unique_ptr<Device> device = open_gpu(0);
   const ArithmeticProfile* profile = nullptr;
@@ -58,7 +58,7 @@ TEST_P(AskGpu, GivesTheBitsOfTheModelOfItsArchitecture) {
 
 INSTANTIATE_TEST_SUITE_P(Terms, AskGpu, testing::Values(4, 8, 16));
 
-TEST(SpecialFunctions, HaveTheBitsOfTheModelOverTheWholeRange) {
+TEST(SpecialFunctions, HaveTheBitsOfTheModelEverywhere) {
   if (gpu_count() == 0) GTEST_SKIP() << "no CUDA device";
   std::ostringstream out;
   EXPECT_EQ(check_special_functions({}, "cuda:0", out), ExitCode::kOk) << out.str();

@@ -44,7 +44,7 @@ TEST(FindProfile, SuggestsTheNearestName) {
             "allowed: volta, turing, ampere, hopper, fma884, sfu");
 }
 
-TEST(NativeProfile, IsTheTensorCoreThatTheInstructionRunsOn) {
+TEST(NativeProfile, IsTheTensorCoreOfTheInstruction) {
   EXPECT_EQ(native_profile(70, 4).name, "volta");
   EXPECT_EQ(native_profile(75, 4).name, "turing");
   EXPECT_EQ(native_profile(75, 8).name, "turing");
@@ -53,7 +53,7 @@ TEST(NativeProfile, IsTheTensorCoreThatTheInstructionRunsOn) {
   EXPECT_EQ(native_profile(90, 16).name, "hopper");
 }
 
-TEST(NativeProfile, OfM8n8k4IsAnFmaChainFromSm80On) {
+TEST(NativeProfile, OfM8n8k4IsAnFmaChainFromSm80) {
   EXPECT_EQ(native_profile(80, 4).name, "fma884");
   EXPECT_EQ(native_profile(90, 4).name, "fma884");
 }
@@ -86,7 +86,7 @@ TEST(LoadVectorFile, RefusesADirectory) {
             "--vectors: / is a directory; allowed: CSV files");
 }
 
-TEST(LoadVectorFile, NamesFileLineAndColumnOfWhatItCannotRead) {
+TEST(LoadVectorFile, NamesThePlaceOfWhatItCannotRead) {
   const TemporaryFolder folder;
   const std::string file = write_vectors(folder, std::string(kHeader) + kRow + "sum,3c00,xyz\n");
   EXPECT_EQ(message_of<UsageError>([&] { load_vector_file(file); }),
@@ -102,7 +102,7 @@ TEST(LoadFunctionRecording, ReadsFunctionsThatReplayReproduces) {
   EXPECT_EQ(results[0].reproduced, 1u);
 }
 
-TEST(LoadFunctionRecording, NamesFileLineAndColumnOfWhatItCannotRead) {
+TEST(LoadFunctionRecording, NamesThePlaceOfWhatItCannotRead) {
   const TemporaryFolder folder;
   const std::string file = write_vectors(folder, "x,ex2_approx_ftz\n3f800000\n");
   EXPECT_EQ(message_of<UsageError>([&] { load_function_recording(file); }),

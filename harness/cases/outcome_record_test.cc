@@ -37,7 +37,7 @@ TEST(RecordOutcome, KeepsTheCountsOfWhatWasEmulated) {
   EXPECT_EQ(record.emulation->global_sectors_added, 7u);
 }
 
-TEST(RecordOutcome, BoundsAV100ByTheCountsOfTheWholeGrid) {
+TEST(RecordOutcome, BoundsAV100ByTheWholeGridsCounts) {
   RunOutcome outcome = emulated_outcome();
   const CaseRecord record = record_of(outcome, emulated_chip(70));
   EXPECT_NEAR(record.bound.value().tflops, 125.3, 0.1);

@@ -46,7 +46,7 @@ TEST(MachineCheck, DoubtsABusyMachineAndModifiedSources) {
   EXPECT_EQ(worst(dirty, good_state()), Level::kDoubtful);
 }
 
-TEST(MachineCheck, RefusesADebugBuildAndAMachineWithoutMemory) {
+TEST(MachineCheck, RefusesADebugBuildAndTooLittleMemory) {
   BuildInfo debug = good_build();
   debug.build_type = "Debug";
   EXPECT_EQ(worst(debug, good_state()), Level::kUnfit);

@@ -30,7 +30,7 @@ TEST(BasicBlocks, OfNoInstructionsAreNone) {
   EXPECT_TRUE(natural_loops({}).empty());
 }
 
-TEST(NaturalLoops, OfARecordedKernelAreItsOneLoopAndNotTheTrapBehindIt) {
+TEST(NaturalLoops, OfARecordedKernelAreItsOneLoop) {
   const auto function = parse_sass_listing(recorded_listing("sass"))[0];
   const auto blocks = basic_blocks(function);
   const auto loops = natural_loops(blocks);

@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-TEST(KernelResources, AreReadFromARecordedListingOfACubin) {
+TEST(KernelResources, AreReadFromARecordedListing) {
   const auto usages = parse_resource_usage(recorded_listing("usage"));
   ASSERT_EQ(usages.size(), 1u);
   EXPECT_FALSE(usages[0].sm);

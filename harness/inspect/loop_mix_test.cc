@@ -17,7 +17,7 @@ LoopMix mix_of(const std::vector<std::string>& instructions) {
 }
 
 // Counted by hand in testdata/small_forward.sass, 0xf0 to 0x400 without 0x210 to 0x2b0.
-TEST(LoopMix, OfARecordedLoopIsWhatAPersonCounts) {
+TEST(LoopMix, OfARecordedLoopIsAPersonsCount) {
   const auto function = parse_sass_listing(recorded_listing("sass"))[0];
   const auto loops = find_tensor_loops(function, find_mask_code(function, true));
   const LoopMix mix = count_mix(function, loops.front().path);
@@ -46,7 +46,7 @@ TEST(LoopMix, OfARecordedLoopIsWhatAPersonCounts) {
   EXPECT_DOUBLE_EQ(caps.tensor_port, 1.0);
 }
 
-TEST(LoopMix, CountsTwoStepsAnMmaWithFp16Accumulators) {
+TEST(LoopMix, CountsTwoStepsAnMmaInFp16) {
   const LoopMix mix = mix_of({"HMMA.884.F16.F16.STEP0 R2, R4.ROW, R6.COL, R2",
                               "HMMA.884.F16.F16.STEP1 R2, R4.ROW, R6.COL, R2",
                               "HADD2.F32 R8, -RZ, R2.H0_H0", "HFMA2 R3, R3, R3, R3"});
@@ -66,7 +66,7 @@ TEST(LoopMix, CountsWavefrontsByWidth) {
   EXPECT_EQ(mix.narrow_shared_accesses, 3);
 }
 
-TEST(LoopMix, CountsWhatIsNeverExecutedAsAnIssueSlot) {
+TEST(LoopMix, CountsTheNeverExecutedAsIssueSlots) {
   const LoopMix mix = mix_of({"@!PT SHFL.IDX PT, RZ, RZ, RZ, RZ", "S2R R3, SR_TID.X"});
   EXPECT_EQ(mix.instructions, 2);
   EXPECT_EQ(mix.count(InstructionClass::kControl), 1);
@@ -74,7 +74,7 @@ TEST(LoopMix, CountsWhatIsNeverExecutedAsAnIssueSlot) {
   EXPECT_EQ(mix.data_shuffles, 0);
 }
 
-TEST(LoopMix, TellsShufflesOfARowsMaximumFromThoseOfData) {
+TEST(LoopMix, TellsShufflesOfMaximaFromThoseOfData) {
   const std::string shuffle = "SHFL.BFLY PT, R1, R2, 0x2, 0x1f";
   EXPECT_EQ(mix_of({shuffle, "FMNMX R3, R2, R1, !PT"}).data_shuffles, 0);
   EXPECT_EQ(mix_of({"FMNMX R3, R2, R1, !PT", shuffle}).data_shuffles, 0);  // of the next pass

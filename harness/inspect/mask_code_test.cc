@@ -11,20 +11,20 @@ namespace {
 
 using Flags = std::vector<bool>;
 
-TEST(MaskCode, OfARecordedKernelIsTheFourSelectsOfMinusInfinity) {
+TEST(MaskCode, OfRecordingsIsFourSelectsOfMinusInfinity) {
   const auto masks = find_mask_code(parse_sass_listing(recorded_listing("sass"))[0], true);
   EXPECT_EQ(std::count(masks.begin(), masks.end(), true), 4);
   for (int i = 0x280 / 16; i <= 0x2b0 / 16; ++i) EXPECT_TRUE(masks[i]) << i;
 }
 
-TEST(MaskCode, IsAMoveOfMinusInfinityUnderAPredicateOnly) {
+TEST(MaskCode, IsAPredicatedMoveOfMinusInfinity) {
   const auto function =
       function_of({"IMAD.MOV.U32 R2, RZ, RZ, -0x800000", "@P0 IMAD.MOV.U32 R2, RZ, RZ, -0x800000",
                    "@!P1 MOV R3, 0xfc00fc00", "@!PT MOV R3, 0x1"});
   EXPECT_EQ(find_mask_code(function, false), (Flags{false, true, true, false}));
 }
 
-TEST(MaskCode, IsASelectOfZeroByWholeNumbersIfAskedFor) {
+TEST(MaskCode, IsASelectOfZeroIfAskedFor) {
   const auto function = function_of({"ISETP.GE.AND P0, PT, R1, R2, PT", "FSEL R3, R3, RZ, P0",
                                      "FSETP.NEU.AND P0, PT, R1, -INF, PT", "FSEL R3, R3, RZ, !P0",
                                      "FSEL R3, R4, R5, P0"});

@@ -12,7 +12,7 @@ std::vector<TensorLoop> loops_of(const SassFunction& function) {
   return find_tensor_loops(function, find_mask_code(function, true));
 }
 
-TEST(TensorLoops, OfARecordedKernelLeaveTheMaskOutOfThePass) {
+TEST(TensorLoops, OfARecordingLeaveTheMaskOut) {
   const auto function = parse_sass_listing(recorded_listing("sass"))[0];
   const auto loops = loops_of(function);
   ASSERT_EQ(loops.size(), 1u);
@@ -24,7 +24,7 @@ TEST(TensorLoops, OfARecordedKernelLeaveTheMaskOutOfThePass) {
   EXPECT_EQ(loops[0].masks, 0);
 }
 
-TEST(TensorLoops, HaveMasksInThePassThatNoBranchLeavesOut) {
+TEST(TensorLoops, HaveMasksWhereNoBranchLeavesThemOut) {
   const auto loops =
       loops_of(function_of(joined({mma_fp32(), {"FSEL R8, R8, -INF, P1", "@P0 BRA 0x0", "EXIT"}})));
   ASSERT_EQ(loops.size(), 1u);
@@ -32,7 +32,7 @@ TEST(TensorLoops, HaveMasksInThePassThatNoBranchLeavesOut) {
   EXPECT_EQ(loops[0].path.size(), 6u);
 }
 
-TEST(TensorLoops, KeepOptionalCodeInLineAndLeaveOutCodeThatWasMovedAway) {
+TEST(TensorLoops, KeepOptionalCodeInLineAlone) {
   const auto loops = loops_of(function_of(joined({mma_fp32(),
                                                   {"@P1 BRA 0x60",  // 0x40
                                                    "LDG.E.128.SYS R4, [R2]",
@@ -53,7 +53,7 @@ TEST(TensorLoops, PreferThePassThatDoesTheProducts) {
   EXPECT_EQ(loops[0].path.size(), 6u);
 }
 
-TEST(TensorLoops, AreTheInnermostAndTheMainOneHasNoMask) {
+TEST(TensorLoops, AreInnermostAndTheMainHasNoMask) {
   const auto function = function_of(
       joined({{"NOP"},
               mma_fp32(),  // 0x10: masked copy

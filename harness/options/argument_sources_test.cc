@@ -32,7 +32,7 @@ const std::string kConfig =
     "[accuracy]\n"
     "seqlen = 7\n";
 
-TEST(Config, GivesFlagsAtItsTopAndInTheTableOfTheCommand) {
+TEST(Config, GivesFlagsAtTopAndInCommandsTables) {
   const TemporaryFolder folder;
   write(folder, kConfig);
   const ProgramResult result = dry_run(folder);

@@ -61,7 +61,7 @@ TEST_F(TensorFileTest, GivesEveryDtypeAsFp16) {
   EXPECT_FALSE(file.has("d_o"));
 }
 
-TEST_F(TensorFileTest, CountsAndLocatesValuesThatFp16DoesNotHave) {
+TEST_F(TensorFileTest, CountsAndLocatesValuesBeyondFp16) {
   const Shape shape = {1, 2, 1, 2};
   EXPECT_EQ(reason_of(f32_tensor("q", shape, {0.0f, 1.0f, 65520.0f, -1e30f}), "q"),
             "tensor 'q': 2 of 4 values are not finite in fp16, whose largest number is 65504; the "

@@ -15,7 +15,7 @@ CaseRecord finished_case() {
   return record;
 }
 
-TEST(Progress, WritesAPlainLinePerCaseWhereThereIsNoTerminal) {
+TEST(Progress, WritesALinePerCaseWithoutATerminal) {
   std::ostringstream stream;
   {
     Progress progress(stream, 2, true, false);
@@ -25,7 +25,7 @@ TEST(Progress, WritesAPlainLinePerCaseWhereThereIsNoTerminal) {
   EXPECT_EQ(stream.str(), "[1/2] volta-fp32acc/fwd  ok, error 0.02 %\n");
 }
 
-TEST(Progress, RewritesOneLineOnATerminalAndLeavesItEmpty) {
+TEST(Progress, RewritesOneLineOnATerminal) {
   std::ostringstream stream;
   {
     Progress progress(stream, 2, true, true);

@@ -77,7 +77,7 @@ TEST(ReportCommand, PrintsAStoredRunAndWritesItsFiles) {
   expect_refused(run_sparkbench("report " + path_in(folder, "none")), 2, "cannot be read");
 }
 
-TEST(DiffCommand, EndsInOneForWhatItIsToFailOn) {
+TEST(DiffCommand, EndsInOneForWhatFailsIt) {
   const TemporaryFolder folder;
   RunRecord first = sample_run();
   first.cases = {sample_timed_case()};

@@ -61,7 +61,7 @@ TEST(SampleInTurns, GivesEveryContenderABlockAfterTheOther) {
   EXPECT_EQ(timings[1].stop_reason, "noise");
 }
 
-TEST(SampleInTurns, GoesOnWithTheQuietOneUntilTheNoisyOneMayStop) {
+TEST(SampleInTurns, GoesOnUntilTheNoisyOneMayStop) {
   Scene scene;
   const auto timings =
       scene.sample({scene.contender('k', {1}), scene.contender('r', {5, 6, 8, 9})}, small_blocks());
@@ -70,7 +70,7 @@ TEST(SampleInTurns, GoesOnWithTheQuietOneUntilTheNoisyOneMayStop) {
   EXPECT_EQ(timings[1].stop_reason, "samples");
 }
 
-TEST(SampleInTurns, StopsWithinABlockWhenTheTimeIsUpButNotBeforeEveryoneHadATurn) {
+TEST(SampleInTurns, StopsWithinBlocksOnceEveryoneHadATurn) {
   Scene scene;
   TimingOptions options = small_blocks();
   options.max_seconds = 2.5;
@@ -82,7 +82,7 @@ TEST(SampleInTurns, StopsWithinABlockWhenTheTimeIsUpButNotBeforeEveryoneHadATurn
   EXPECT_EQ(timings[1].stop_reason, "time");
 }
 
-TEST(SampleInTurns, RestsAfterEverySampleToKeepTheDutyCycle) {
+TEST(SampleInTurns, RestsAfterSamplesToKeepTheDutyCycle) {
   Scene scene;
   TimingOptions options = small_blocks();
   options.duty_cycle = 0.25;

@@ -11,12 +11,12 @@ TEST(GpuPeaks, AreKnownForTheCardsOfTheTable) {
   EXPECT_EQ(gpu_peaks("NVIDIA H200")->gbps, 4800);
 }
 
-TEST(GpuPeaks, AreUnknownForACardThatNobodyLookedUp) {
+TEST(GpuPeaks, AreUnknownForACardNobodyLookedUp) {
   EXPECT_FALSE(gpu_peaks("NVIDIA GeForce GTX 1660").has_value());
   EXPECT_FALSE(gpu_peaks("").has_value());
 }
 
-TEST(TensorFlopsPerClock, GivesTheRatesOfTheDataSheetsAtTheirBoostClocks) {
+TEST(TensorFlopsPerClock, GivesTheDataSheetsRatesAtBoostClocks) {
   const auto tflops = [](int sm, int sm_count, double boost_mhz) {
     return tensor_flops_per_clock(sm).value() * sm_count * boost_mhz * 1e-6;
   };
@@ -26,7 +26,7 @@ TEST(TensorFlopsPerClock, GivesTheRatesOfTheDataSheetsAtTheirBoostClocks) {
   EXPECT_NEAR(tflops(90, 132, 1830), gpu_peaks("NVIDIA H200")->tflops, 1);
 }
 
-TEST(TensorFlopsPerClock, IsUnknownForAnArchitectureThatNobodyLookedUp) {
+TEST(TensorFlopsPerClock, IsUnknownForAnArchitectureNobodyLookedUp) {
   EXPECT_FALSE(tensor_flops_per_clock(60).has_value());
 }
 

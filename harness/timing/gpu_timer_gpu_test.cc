@@ -68,7 +68,7 @@ TEST_F(GpuTimerTest, MeasuresAKernelOfAKnownDuration) {
   EXPECT_TRUE(timings[0].is_held);
 }
 
-TEST_F(GpuTimerTest, KeepsLaunchingOutOfTheTimeByHoldingTheStream) {
+TEST_F(GpuTimerTest, KeepsLaunchingOutOfTheTime) {
   const auto slow_launch = [this] {
     enqueue_empty_kernel(stream().get());
     std::this_thread::sleep_for(milliseconds(2));
@@ -97,7 +97,7 @@ TEST_F(GpuTimerTest, TellsWhatAKernelThatDoesNothingTakes) {
   EXPECT_LT(timing.least_ms.value(), 0.1);
 }
 
-TEST_F(GpuTimerTest, TimesWithoutAHoldWhatWaitsForTheStream) {
+TEST_F(GpuTimerTest, TimesWithoutAHoldWhatWaits) {
   const auto start = std::chrono::steady_clock::now();
   const auto waits = [this] {
     enqueue_empty_kernel(stream().get());
@@ -123,7 +123,7 @@ TEST_F(GpuTimerTest, ReleasesTheStreamWhenALaunchThrows) {
   stream().synchronize();
 }
 
-TEST_F(GpuTimerTest, HoldEndsByItselfOnTheGpuWhenNobodyReleasesIt) {
+TEST_F(GpuTimerTest, HoldEndsByItselfWhenNobodyReleasesIt) {
   const auto start = std::chrono::steady_clock::now();
   const GpuHold hold(stream(), *flag_, {hours(1), milliseconds(50)});
   stream().synchronize();
@@ -132,7 +132,7 @@ TEST_F(GpuTimerTest, HoldEndsByItselfOnTheGpuWhenNobodyReleasesIt) {
   EXPECT_FALSE(hold.was_kept());
 }
 
-TEST_F(GpuTimerTest, HoldIsEndedByTheHostWhenItWaitsForTheStreamThatItHolds) {
+TEST_F(GpuTimerTest, HoldIsEndedByAHostThatWaits) {
   const auto start = std::chrono::steady_clock::now();
   const GpuHold hold(stream(), *flag_, {milliseconds(50), hours(1)});
   stream().synchronize();

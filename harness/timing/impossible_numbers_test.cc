@@ -32,24 +32,24 @@ std::vector<std::string> codes_of(CaseRecord record, const DeviceInfo& device,
 
 using Codes = std::vector<std::string>;
 
-TEST(ImpossibleNumbers, ArePastWhatTheTensorCoresDoAtTheHighestClock) {
+TEST(ImpossibleNumbers, ArePastTheTensorCoresAtHighestClock) {
   EXPECT_EQ(codes_of(record_of(1.0, 125.0, 10), v100()), Codes());
   EXPECT_EQ(codes_of(record_of(1.0, 126.0, 10), v100()), Codes({"W-ABOVE-PEAK-RATE"}));
 }
 
-TEST(ImpossibleNumbers, AllowForACardThatClocksHigherThanItSays) {
+TEST(ImpossibleNumbers, AllowForACardThatClocksHigher) {
   CaseRecord record = record_of(1.0, 126.0, 10);
   record.clock_mhz = ClockMhz{1590, 1590, 1590, {}};
   EXPECT_EQ(codes_of(record, v100()), Codes());
 }
 
-TEST(ImpossibleNumbers, ArePastWhatTheMemoryDoesBeyondTheCache) {
+TEST(ImpossibleNumbers, ArePastTheMemorysRateBeyondTheCache) {
   EXPECT_EQ(codes_of(record_of(1.0, 10, 912), v100()), Codes());
   EXPECT_EQ(codes_of(record_of(1.0, 10, 913), v100()), Codes({"W-ABOVE-PEAK-BANDWIDTH"}));
   EXPECT_EQ(codes_of(record_of(0.005, 1, 2000), v100()), Codes());
 }
 
-TEST(ImpossibleNumbers, AreNoLongerThanAKernelThatDoesNothing) {
+TEST(ImpossibleNumbers, AreNoLongerThanAnEmptyKernel) {
   EXPECT_EQ(codes_of(record_of(0.002, 1, 1), v100()), Codes({"W-BELOW-EMPTY-KERNEL"}));
   EXPECT_EQ(codes_of(record_of(0.0021, 1, 1), v100()), Codes());
 }

@@ -37,7 +37,7 @@ TEST(Statistics, RefuseAnEmptySeries) {
   EXPECT_THROW(summarize_samples({}), std::invalid_argument);
 }
 
-TEST(Statistics, TakeTheMedianOfAnySeriesThatHasOne) {
+TEST(Statistics, TakeTheMedianWhereThereIsOne) {
   EXPECT_EQ(median_of(std::vector<double>{3, 1, 2}), 2);
   EXPECT_THROW(median_of({}), std::invalid_argument);
 }
@@ -55,7 +55,7 @@ TEST(Statistics, DoubtTheMedianLessWithMoreSamples) {
   EXPECT_GT(relative_median_error(four), 1.9 * relative_median_error(sixteen));
 }
 
-TEST(Statistics, MeasureADriftByTheMediansOfTheHalves) {
+TEST(Statistics, MeasureADriftByTheHalvesMedians) {
   EXPECT_DOUBLE_EQ(relative_drift(std::vector<double>{1, 1, 1, 2, 2, 2}), 1 / 1.5);
   EXPECT_DOUBLE_EQ(relative_drift(std::vector<double>{4, 3, 2}), 2.0 / 3);
   EXPECT_EQ(relative_drift(std::vector<double>{5, 7, 7, 5}), 0);

@@ -47,7 +47,7 @@ std::vector<double> repeated(const std::vector<double>& pattern, std::size_t cou
   return samples;
 }
 
-TEST(WhyStop, IsNoReasonBeforeFiveBlocksTheLeastNumberOfSamplesAndTheLeastTime) {
+TEST(WhyStop, NeedsTheLeastBlocksSamplesAndTime) {
   TimingOptions many;
   many.min_samples = 100;
   EXPECT_FALSE(why_stop(repeated({1.0}, 49), 0.3, {}).has_value());
@@ -56,7 +56,7 @@ TEST(WhyStop, IsNoReasonBeforeFiveBlocksTheLeastNumberOfSamplesAndTheLeastTime) 
   EXPECT_EQ(why_stop(repeated({1.0}, 50), 0.3, {}), "noise");
 }
 
-TEST(WhyStop, IsTheNoiseOfTheLargestNumberOfSamplesHoweverSoonTheyAreTaken) {
+TEST(WhyStop, IsTheNoiseOfMostSamplesHoweverSoon) {
   EXPECT_EQ(why_stop(repeated({1.0}, 1000), 0.1, {}), "noise");
 }
 
@@ -65,33 +65,33 @@ TEST(WhyStop, IsTheTimeHoweverFewTheSamples) {
   EXPECT_EQ(why_stop(repeated({1.0}, 50), 10.0, {}), "noise");
 }
 
-TEST(WhyStop, IsTheNumberOfSamplesWhenTheyDoNotSettle) {
+TEST(WhyStop, IsTheirNumberWhenSamplesDoNotSettle) {
   const std::vector<double> pattern = {0.5, 1.5};
   EXPECT_FALSE(why_stop(repeated(pattern, 999), 1.0, {}).has_value());
   EXPECT_EQ(why_stop(repeated(pattern, 1000), 1.0, {}), "samples");
 }
 
-TEST(IsSettled, HoldsOfARecordedQuietSeriesWhateverIsAsked) {
+TEST(IsSettled, HoldsOfAQuietSeriesWhateverIsAsked) {
   const std::vector<double> samples = repeated(kQuiet, 60);
   EXPECT_TRUE(is_settled(samples, to_noise(0.005)));
   EXPECT_TRUE(is_settled(samples, to_noise(0.0005)));
   EXPECT_EQ(why_stop(samples, 0.4, {}), "noise");
 }
 
-TEST(IsSettled, AsksMoreSamplesOfARecordedSeriesOfTwoKindsThanOfAQuietOne) {
+TEST(IsSettled, AsksMoreSamplesOfSeriesOfTwoKinds) {
   EXPECT_TRUE(is_settled(repeated(kOfTwoKinds, 60), to_noise(0.005)));
   EXPECT_FALSE(is_settled(repeated(kOfTwoKinds, 60), to_noise(0.0015)));
   EXPECT_TRUE(is_settled(repeated(kOfTwoKinds, 400), to_noise(0.0015)));
 }
 
-TEST(IsSettled, SeesTheDriftOfARecordedSeriesThatIsQuietOtherwise) {
+TEST(IsSettled, SeesTheDriftOfAnOtherwiseQuietSeries) {
   std::vector<double> samples = repeated(kDrifting, 40);
   for (const double sample : kDrifting) samples.push_back(1.02 * sample);
   EXPECT_LE(relative_median_error_of_blocks(samples, 10), 0.006);
   EXPECT_FALSE(is_settled(samples, to_noise(0.006)));
 }
 
-TEST(IsSettled, SeesThatTheBlocksOfARecordedSeriesDifferWhereItsSamplesSeemToAgree) {
+TEST(IsSettled, SeesBlocksDifferWhereSamplesSeemToAgree) {
   EXPECT_LE(relative_median_error(std::span(kSwinging).first(20)), 0.005);
   EXPECT_GT(relative_median_error_of_blocks(kSwinging, 10), 0.02);
   EXPECT_FALSE(is_settled(kSwinging, to_noise(0.02)));
@@ -110,7 +110,7 @@ TEST(IsSettled, DoesNotTakeASteadyFallForQuiet) {
   EXPECT_FALSE(is_settled(samples, to_noise(0.005)));
 }
 
-TEST(IsSettled, IsFalseForWhatIsNotANumberAndForNothing) {
+TEST(IsSettled, IsFalseForNanAndForNothing) {
   EXPECT_FALSE(
       is_settled(repeated({std::numeric_limits<double>::quiet_NaN()}, 60), to_noise(0.005)));
   EXPECT_FALSE(is_settled({}, to_noise(0.005)));

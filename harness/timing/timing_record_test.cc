@@ -27,7 +27,7 @@ std::vector<std::string> codes_of(const CaseRecord& record) {
 
 using Codes = std::vector<std::string>;
 
-TEST(RecordTiming, KeepsEverySampleWithItsClockAndDerivesTheRates) {
+TEST(RecordTiming, KeepsEverySampleAndDerivesTheRates) {
   CaseRecord record = case_of_one_ms();
   record_timing(quiet_timing(), v100(), record);
   EXPECT_EQ(record.time_ms.value().samples, quiet_timing().samples_ms);
@@ -90,7 +90,7 @@ TEST(RecordTiming, GivesAnImpossibleTimeNoRates) {
   EXPECT_TRUE(record.time_ms.has_value());
 }
 
-TEST(RecordTiming, DoesNotJudgeATimeThatSaysNothingAboutTheKernel) {
+TEST(RecordTiming, DoesNotJudgeATimeThatSaysNothing) {
   CaseRecord record = case_of_one_ms();
   record.valid = false;
   record.flops *= 2;

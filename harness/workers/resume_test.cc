@@ -23,7 +23,7 @@ std::string lasting_part(const RunRecord& run) {
 
 std::string err_of(const TemporaryFolder& folder) { return text_of_file(folder.path() / "err"); }
 
-TEST(Resume, FinishesARunThatIsKilledAgainAndAgain) {
+TEST(Resume, FinishesARunKilledAgainAndAgain) {
   const TemporaryFolder folder;
   const std::string flags = kSmallSweep + "--seqlen 33,65,97,129 --headdim 64,128 ";
   ASSERT_EQ(run_to_end(folder, flags + "--out whole"), 0);
@@ -72,7 +72,7 @@ TEST(Resume, RunsNothingTwice) {
 
 class Interruption : public testing::TestWithParam<int> {};
 
-TEST_P(Interruption, SavesWhatIsDoneAndSaysHowToFinish) {
+TEST_P(Interruption, SavesTheDoneAndSaysHowToFinish) {
   const TemporaryFolder folder;
   TestProcess process(folder, kSmallSweep + "--out run", "hang:volta-fp16acc/*sq65*");
   const pid_t worker = wait_for_case(folder, "volta-fp16acc/fwd/b1/h1/sq65").pid;
@@ -104,7 +104,7 @@ TEST(RunFolderInUse, IsRefusedToAnotherRun) {
   EXPECT_EQ(run_to_end(other, "sweep --resume " + run), 0);
 }
 
-TEST(FullDisk, EndsInFiveWithAValidJournalThatIsResumed) {
+TEST(FullDisk, EndsInFiveWithAJournalToResume) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "limited.sh")
       << "ulimit -f 16; exec '" SPARKBENCH_FAULTY "' " + kSmallSweep + "--out run > out 2> err";
@@ -131,7 +131,7 @@ TEST(FullDisk, OfTheStandardOutputEndsInFive) {
   }
 }
 
-TEST(FullDisk, OfOneOutputDoesNotKeepTheOthersFromBeingWritten) {
+TEST(FullDisk, OfOneOutputLeavesTheOthersWritten) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_to_end(folder, kSmallSweep + "--json /dev/full --csv cases.csv"), 5);
   EXPECT_GT(std::filesystem::file_size(folder.path() / "cases.csv"), 1000u);
@@ -175,7 +175,7 @@ TEST(Resume, MayWaitLongerForACase) {
   EXPECT_EQ(run_to_end(folder, "sweep --resume run --retry-failed --timeout 60"), 0);
 }
 
-TEST(Resume, RefusesWhatIsNoRunAndFlagsThatExcludeEachOther) {
+TEST(Resume, RefusesWhatIsNoRunAndConflictingFlags) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_to_end(folder, "sweep --resume nowhere"), 2);
   EXPECT_EQ(run_to_end(folder, "sweep --retry-failed"), 2);

@@ -53,7 +53,7 @@ TEST(WorkerChannel, DoesNotWaitUnlessTold) {
   EXPECT_FALSE(reader.next().has_value());
 }
 
-TEST(WorkerChannel, KeepsATornMessageBackAndTellsOfTheEnd) {
+TEST(WorkerChannel, KeepsTornMessagesBackAndTellsTheEnd) {
   MessageReader reader;
   const Channel channel;
   ASSERT_EQ(send(channel.a.get(), "R\x05\0\0\0\0\0\0\0ab", 11, 0), 11);

@@ -21,7 +21,7 @@ class BrokenContext : public testing::Test {
   }
 };
 
-TEST_F(BrokenContext, CostsItsRowAloneWithTheErrorOfCuda) {
+TEST_F(BrokenContext, CostsItsRowAloneWithCudasError) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_to_end(folder, kSweep, "break-context:cublas-fp16/fwd/b1/h1/sq33*"), 4);
   const RunRecord run = stored_run(folder);

@@ -98,7 +98,7 @@ TEST(Worker, ComputesWhatThisProcessWould) {
   }
 }
 
-TEST(Worker, SharesTheOutputsOfItsErrorStreamWhenAllIsWell) {
+TEST(Worker, SharesItsErrorStreamWhenAllIsWell) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_to_end(folder, kSmallSweep + "-q", "chatter:*sq33*"), 0);
   EXPECT_TRUE(contains(text_of_file(folder.path() / "err"), "about to chatter"));

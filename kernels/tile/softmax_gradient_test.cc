@@ -36,12 +36,12 @@ TEST(SoftmaxGradient, IsPAndDsAsDefined) {
   expect_gradient<Accumulator::kFp16>(0.5f, 1.0f);
 }
 
-TEST(SoftmaxGradient, LeavesTheScaleOfKeptValuesToTheSums) {
+TEST(SoftmaxGradient, LeavesKeptValuesScaleToTheSums) {
   expect_gradient<Accumulator::kFp32>(-1.5f, 256.0f / 230.0f);
   expect_gradient<Accumulator::kFp16>(-1.5f, 256.0f / 230.0f);
 }
 
-TEST(SoftmaxGradient, IsZeroInARowThatSeesNoKey) {
+TEST(SoftmaxGradient, IsZeroInARowWithoutAKey) {
   run({}, [](EmulatedMachine& machine) {
     const RowStatistics row[1] = {
         row_statistics<ProbabilityScale<Accumulator::kFp16>>(-INFINITY, 0.0f, 1.0f)};

@@ -97,7 +97,7 @@ void expect_correct(Accumulator accumulator, const Problem& problem) {
   }
 }
 
-TEST_P(VoltaBackwardGpu, MatchesTheDefinitionForEveryKeyLengthMaskAndDropout) {
+TEST_P(VoltaBackwardGpu, MatchesTheDefinitionForEveryLengthAndMask) {
   const auto [accumulator, head_dim, seqlen_q] = GetParam();
   for (const int seqlen_k : {1, 63, 64, 65, 127, 500, 1024}) {
     for_every_mask_and_dropout(head_dim, {seqlen_q, seqlen_k}, {0.0f, 0.1f, 0.5f},

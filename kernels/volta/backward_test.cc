@@ -100,7 +100,7 @@ void expect_correct(Accumulator accumulator, const Case& made, const GradientRow
 
 class VoltaBackward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {};
 
-TEST_P(VoltaBackward, MatchesTheDefinitionForEveryMaskDropoutAndMode) {
+TEST_P(VoltaBackward, MatchesTheDefinitionForMasksDropoutsAndModes) {
   const auto [accumulator, head_dim, lengths] = GetParam();
   const auto check = [accumulator = accumulator](const Problem& problem) {
     const Case made = make_case(problem);
@@ -122,7 +122,7 @@ INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,
                                                           Lengths{2, 193}, Lengths{193, 5})));
 
 /// The instances for Turing.
-TEST_P(VoltaBackward, MatchesTheDefinitionWith64KiBOfSharedMemory) {
+TEST_P(VoltaBackward, MatchesTheDefinitionIn64KiB) {
   const auto [accumulator, head_dim, lengths] = GetParam();
   const auto check = [accumulator = accumulator](const Problem& problem) {
     const Case made = make_case(problem);
@@ -164,7 +164,7 @@ TEST_P(VoltaBackwardBits, DoNotDependOnTheScheduleWhenDeterministic) {
   }
 }
 
-TEST_P(VoltaBackwardBits, OfKeysDoNotDependOnTheScheduleInEitherMode) {
+TEST_P(VoltaBackwardBits, OfKeysDoNotDependOnTheSchedule) {
   const Case made = make_case(small_problem());
   const Outputs atomic = run_emulated(GetParam(), made, {.schedule_seed = 9});
   const Outputs deterministic = run_emulated(GetParam(), made, {.is_deterministic = true});
@@ -211,7 +211,7 @@ TEST_P(VoltaBackwardBits, OfASampleAreCorrect) {
 INSTANTIATE_TEST_SUITE_P(Accumulators, VoltaBackwardBits,
                          testing::Values(Accumulator::kFp16, Accumulator::kFp32));
 
-TEST(VoltaBackwardCounts, AreTheInstructionsOfFiveProductsAndSevenWhenDeterministic) {
+TEST(VoltaBackwardCounts, AreOfFiveProductsSevenWhenDeterministic) {
   const Case made = make_case({.seqlen_q = 128, .seqlen_k = 128, .head_dim = 64});
   constexpr std::uint64_t kProduct = 2u * 128 * 128 * 64 / 2048;
   const auto mma = [&](bool is_deterministic) {

@@ -55,7 +55,7 @@ void expect_correct(std::string_view kernel, const Problem& problem) {
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "");
 }
 
-TEST_P(VoltaForwardGpu, MatchesTheDefinitionForEveryKeyLengthMaskAndDropout) {
+TEST_P(VoltaForwardGpu, MatchesTheDefinitionForEveryLengthAndMask) {
   const auto [kernel, head_dim, seqlen_q] = GetParam();
   for (const int seqlen_k : {1, 63, 64, 65, 127, 500, 1024}) {
     for_every_mask_and_dropout(

@@ -70,7 +70,7 @@ TEST_P(VoltaForward, MatchesTheDefinitionForEveryMaskAndDropout) {
 }
 
 /// The instances for Turing.
-TEST_P(VoltaForward, MatchesTheDefinitionWith64KiBOfSharedMemory) {
+TEST_P(VoltaForward, MatchesTheDefinitionIn64KiB) {
   const auto [kernel, head_dim, lengths] = GetParam();
   for_every_mask_and_dropout(head_dim, lengths, {0.17f}, [kernel = kernel](const Problem& problem) {
     expect_correct(kernel, problem, {.shared_bytes_per_block = 64 << 10});
@@ -138,7 +138,7 @@ TEST_P(VoltaForwardBits, LeaveRowsOfOtherTilesUntouched) {
   }
 }
 
-TEST_P(VoltaForwardBits, AreZeroAndMinusInfinityForFullyMaskedRows) {
+TEST_P(VoltaForwardBits, AreZeroAndMinusInfinityWithoutAKey) {
   const Problem problem = small_problem();
   const Outputs outputs =
       run_emulated(GetParam(), problem, make_inputs(problem, Distribution::kNormal, 3));
@@ -152,7 +152,7 @@ TEST_P(VoltaForwardBits, AreZeroAndMinusInfinityForFullyMaskedRows) {
   }
 }
 
-TEST_P(VoltaForwardBits, ShowANaNInTheRowsThatSeeIt) {
+TEST_P(VoltaForwardBits, ShowANanWhereItIsSeen) {
   Problem problem = small_problem();
   problem.dropout_p = 0.0f;
   OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
@@ -178,7 +178,7 @@ double rel_l1_of(std::string_view kernel, int seqlen_k) {
       .rel_l1;
 }
 
-TEST(VoltaForwardOutputAccumulator, InFp16LosesMoreTheMoreKeysThereAreAndInFp32DoesNot) {
+TEST(VoltaForwardOutputAccumulator, InFp16LosesMoreWithMoreKeys) {
   const double short_o16 = rel_l1_of("volta-fp16acc-o16", 512);
   const double long_o16 = rel_l1_of("volta-fp16acc-o16", 4096);
   EXPECT_GE(long_o16, 1.5 * short_o16);
@@ -189,7 +189,7 @@ TEST(VoltaForwardOutputAccumulator, InFp16LosesMoreTheMoreKeysThereAreAndInFp32D
   EXPECT_GE(long_o16, 2.0 * long_fp16);
 }
 
-TEST(VoltaForwardMixedAccumulators, LoseLessThanFp16OnesAndMoreThanFp32Ones) {
+TEST(VoltaForwardMixedAccumulators, LoseLessThanFp16AndMoreThanFp32) {
   const double mixed = rel_l1_of("volta-mixedacc", 1024);
   EXPECT_LT(mixed, rel_l1_of("volta-fp16acc", 1024));
   EXPECT_GT(mixed, rel_l1_of("volta-fp32acc", 1024));
@@ -219,7 +219,7 @@ TEST(VoltaForwardCounts, AreTheInstructionsOfTheAlgorithm) {
   EXPECT_EQ(counters.global_sectors_written, 128u * 128 / 32 + 128 * 4 / 32);
 }
 
-TEST(VoltaForwardCounts, OfOneBufferAreTheInstructionsOfItsAlgorithm) {
+TEST(VoltaForwardCounts, OfOneBufferAreItsAlgorithmsInstructions) {
   const Problem problem{.seqlen_q = 256, .seqlen_k = 128, .head_dim = 128};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   const Counters counters = run_emulated("volta-fp32acc", problem, inputs).report.counters;
@@ -247,12 +247,12 @@ double causal_part(int seqlen, int head_dim) {
   return mmas(true) / mmas(false);
 }
 
-TEST(VoltaForwardHeldQueries, LetAWarpSkipTilesThatItDoesNotSee) {
+TEST(VoltaForwardHeldQueries, LetAWarpSkipTilesItCannotSee) {
   // Of two tiles, two warps see one and two two.
   EXPECT_EQ(causal_part(128, 64), 6.0 / 8);
 }
 
-TEST(VoltaForwardOneBuffer, LetsAWarpSkipTilesThatItDoesNotSee) {
+TEST(VoltaForwardOneBuffer, LetsAWarpSkipTilesItCannotSee) {
   // Of four tiles, two warps see one, two two, two three and two four.
   EXPECT_EQ(causal_part(256, 128), 20.0 / 32);
 }

@@ -112,7 +112,7 @@ TEST_P(VoltaMask, MultipliesOnlyTilesThatAWarpSees) {
   EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(tiles) * 4 * 32 * 64 * GetParam() / 2048);
 }
 
-TEST_P(VoltaMask, SkipsStepsThatSeeNoKeyOfABlock) {
+TEST_P(VoltaMask, SkipsStepsThatSeeNoKey) {
   // Of 16 blocks of 128 keys, each is seen by the queries of its own and of 127 more.
   const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
   for (const bool is_deterministic : {false, true}) {

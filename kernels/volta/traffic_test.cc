@@ -199,7 +199,7 @@ TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
 }
 
 /// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
-TEST_P(VoltaForwardTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
+TEST_P(VoltaForwardTraffic, OfTheGridFollowsFromItsEndTiles) {
   const std::array<SampleTile, 2> tiles = {{{0, 0, 0}, {kSeqlen / kSampleRows - 1, 0, 0}}};
   EXPECT_EQ(emulate(tiles).grid_counters, emulate().counters);
 }
@@ -208,11 +208,11 @@ TEST_P(VoltaBackwardTraffic, IsThatOfItsTiles) {
   expect_traffic(emulate(false), backward_traffic(accumulators(), problem_, false));
 }
 
-TEST_P(VoltaBackwardTraffic, OfTheDeterministicPassIsThatOfItsTiles) {
+TEST_P(VoltaBackwardTraffic, OfTheDeterministicPassIsItsTiles) {
   expect_traffic(emulate(true), backward_traffic(accumulators(), problem_, true));
 }
 
-TEST_P(VoltaBackwardTraffic, OfTheWholeGridIsToldByItsFirstAndLastTiles) {
+TEST_P(VoltaBackwardTraffic, OfTheGridFollowsFromItsEndTiles) {
   const std::vector<SampleTile> tiles = {{0, 0, 0}, {kSeqlen / kSampleRows - 1, 0, 0}};
   for (const bool is_deterministic : {false, true}) {
     EXPECT_EQ(emulate(is_deterministic, {tiles, tiles}).grid_counters,

@@ -36,7 +36,7 @@ bool equal(const std::vector<Half>& a, const std::vector<Half>& b) {
 
 // Of n normal numbers the mean has standard deviation n^-1/2, the variance (2/n)^1/2, the kurtosis
 // (24/n)^1/2.
-TEST(Inputs, NormalOnesHaveTheMomentsOfANormalDistribution) {
+TEST(Inputs, NormalOnesHaveANormalDistributionsMoments) {
   const auto tensor = make_input({Distribution::kNormal, 1, InputTensor::kQ}, kShape);
   const double root = std::sqrt(static_cast<double>(tensor.size()));
   const Moments m = moments_of(tensor);
@@ -56,7 +56,7 @@ TEST(Inputs, UniformOnesFillMinusOneToOne) {
   EXPECT_GE(m.max_abs, 0.999);
 }
 
-TEST(Inputs, OutliersAreTheNormalOnesWithTwoOfSixtyFourChannelsScaled) {
+TEST(Inputs, OutliersAreNormalWithTwoChannelsScaled) {
   const auto normal = make_input({Distribution::kNormal, 1, InputTensor::kK}, kShape);
   const auto outliers = make_input({Distribution::kOutliers, 1, InputTensor::kK}, kShape);
   std::set<std::size_t> scaled;  // head * head_dim + channel
@@ -87,7 +87,7 @@ TEST(Inputs, GrowWithTheirScaleUntilTheyOverflow) {
   }
 }
 
-TEST(Inputs, RepeatForEqualStreamsAndDifferBetweenTensorsAndSeeds) {
+TEST(Inputs, RepeatForEqualStreamsAndOnlyThese) {
   const InputStream stream = {Distribution::kNormal, 7, InputTensor::kQ};
   const auto tensor = make_input(stream, kShape);
   EXPECT_TRUE(equal(tensor, make_input(stream, kShape)));
@@ -95,7 +95,7 @@ TEST(Inputs, RepeatForEqualStreamsAndDifferBetweenTensorsAndSeeds) {
   EXPECT_FALSE(equal(tensor, make_input({Distribution::kNormal, 8, InputTensor::kQ}, kShape)));
 }
 
-TEST(Inputs, TensorsOfOneSeedAreUncorrelatedWithinFiveSigma) {
+TEST(Inputs, TensorsOfOneSeedAreUncorrelated) {
   const auto q = make_input({Distribution::kNormal, 7, InputTensor::kQ}, kShape);
   const auto k = make_input({Distribution::kNormal, 7, InputTensor::kK}, kShape);
   double sum = 0.0;
@@ -103,7 +103,7 @@ TEST(Inputs, TensorsOfOneSeedAreUncorrelatedWithinFiveSigma) {
   EXPECT_LE(std::abs(sum), 5.0 * std::sqrt(static_cast<double>(q.size())));
 }
 
-TEST(Inputs, AHeadAloneIsThatHeadOfTheWhole) {
+TEST(Inputs, AHeadAloneIsThatOfTheWhole) {
   for (const auto distribution :
        {Distribution::kNormal, Distribution::kUniform, Distribution::kOutliers}) {
     const InputStream stream = {distribution, 3, InputTensor::kV};
@@ -138,7 +138,7 @@ TEST(Inputs, OfAProblemHaveItsSizes) {
   EXPECT_EQ(inputs.v.size(), problem.k_elements());
 }
 
-TEST(Inputs, OfTheBackwardAreAsLargeAsTheQueriesAndOfAStreamOfTheirOwn) {
+TEST(Inputs, OfTheBackwardHaveTheirOwnStream) {
   const Problem problem{1, 2, 3, 5, 8};
   const auto d_o = make_gradient_input(problem, Distribution::kNormal, 1);
   EXPECT_EQ(d_o.size(), problem.q_elements());

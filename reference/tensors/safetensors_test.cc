@@ -43,7 +43,7 @@ std::string reason_of_entry(const std::string& fields, std::size_t data_bytes) {
 
 const std::string kQ = R"("dtype":"F16","shape":[2,3],"data_offsets":[0,12])";
 
-TEST(SafetensorsHeader, SaysWhatTheTensorsAreAndWhereTheyLie) {
+TEST(SafetensorsHeader, SaysWhatTensorsAreAndWhereTheyLie) {
   const std::string header =
       R"({"__metadata__":{"format":"pt"},"b":{"dtype":"F32","shape":[1],"data_offsets":[12,16]},)"
       R"("q":{)" +
@@ -103,7 +103,7 @@ TEST(SafetensorsHeader, MustHaveTheFormatsStructure) {
             "tensor 'q': 3 data_offsets, needs 2");
 }
 
-TEST(SafetensorsHeader, NestedDeeplyIsRefusedAtTheFirstLevelTooMany) {
+TEST(SafetensorsHeader, NestedTooDeeplyIsRefused) {
   const std::string deep(1'000'000, '[');
   EXPECT_EQ(reason_of_entry("\"shape\":" + deep, 0), "tensor 'q', shape: an array is out of place");
   std::string shape = "1";

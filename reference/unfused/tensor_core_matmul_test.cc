@@ -32,7 +32,7 @@ float dot(const TensorCores& tensor_cores, const Half* a, const Half* b, std::si
 }
 
 /// Many rows of A and few, which are computed transposed.
-TEST(TensorCoreMatmul, GivesTheBitsOfTheDefinitionForEveryProfile) {
+TEST(TensorCoreMatmul, GivesTheDefinitionsBitsForEveryProfile) {
   const HalfMatrix b = random_matrix(19, 72, 2);
   for (const std::size_t rows : {37u, 3u}) {
     const HalfMatrix a = random_matrix(rows, 72, 1);
@@ -50,7 +50,7 @@ TEST(TensorCoreMatmul, GivesTheBitsOfTheDefinitionForEveryProfile) {
   }
 }
 
-TEST(TensorCoreMatmul, RowsOfAnyLengthArePaddedWithoutChangingTheSum) {
+TEST(TensorCoreMatmul, RowsArePaddedWithoutChangingTheSum) {
   const HalfMatrix a = random_matrix(5, 6, 1), b = random_matrix(3, 6, 2);
   for (const ArithmeticProfile& profile : arithmetic_profiles()) {
     const std::vector<float> c = tensor_core_matmul({profile}, a, b);
@@ -66,7 +66,7 @@ TEST(TensorCoreMatmul, RowsOfAnyLengthArePaddedWithoutChangingTheSum) {
   }
 }
 
-TEST(TensorCoreMatmul, RoundsToFp16EveryBlockWithFp16Accumulators) {
+TEST(TensorCoreMatmul, RoundsEveryBlockInFp16Accumulators) {
   // 2048 + 1 + 1 + 1 + 1, the ones in blocks of their own: fp16 counts in twos above 2048, and each
   // tie goes to even.
   HalfMatrix a(1, 20), b(1, 20);

@@ -165,7 +165,7 @@ TEST(UnfusedBackward, ReadsEveryLayoutInPlace) {
   }
 }
 
-TEST(UnfusedBackward, Fp16AccumulatorsAreLessExactThanFp32Ones) {
+TEST(UnfusedBackward, Fp16AccumulatorsAreLessExactThanFp32) {
   const Case of({1, 2, 256, 256, 64});
   const GradientErrors narrow = of.errors(of.inputs(), volta(Accumulator::kFp16));
   const GradientErrors wide = of.errors(of.inputs(), volta());

@@ -19,7 +19,7 @@ TEST(SoftmaxStatistics, OfThreeScoresByHand) {
   EXPECT_EQ(statistics.p(ln3).bits, to_half(0.6f).bits);
 }
 
-TEST(SoftmaxStatistics, OfNoScoresHaveAnLseOfMinusInfinity) {
+TEST(SoftmaxStatistics, OfNoScoresHaveMinusInfinityForLse) {
   EXPECT_EQ(softmax_statistics({}).lse(), -std::numeric_limits<float>::infinity());
 }
 

@@ -133,7 +133,7 @@ TEST(Unfused, ReadsEveryLayoutInPlace) {
   }
 }
 
-TEST(Unfused, Fp16AccumulatorsAreLessExactThanFp32Ones) {
+TEST(Unfused, Fp16AccumulatorsAreLessExactThanFp32) {
   const Problem problem = problem_of(64, 256, MaskSpec::full(), 0.0f);
   const OwnedInputs owned = make_inputs(problem, Distribution::kNormal, 4);
   const ForwardInputs inputs = owned.view();

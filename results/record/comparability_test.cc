@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-TEST(Comparability, IsNotTouchedByTimesHostsAndWhenToGiveUp) {
+TEST(Comparability, IsNotTouchedByTimesHostsAndTimeouts) {
   RunRecord other = sample_run();
   other.run.id = "another";
   other.run.started_at = "2030-01-01T00:00:00Z";

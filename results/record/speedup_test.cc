@@ -33,7 +33,7 @@ TEST(Speedup, IsOverTheBaselineOfTheSameProblem) {
   EXPECT_NEAR(kernel.speedup->ratio_stdev.value(), 4.0 * 0.03 * std::sqrt(2.0), 1e-12);
 }
 
-TEST(Speedup, IsNotOverAnotherProblemAnotherDeviceOrWhatIsNoBaseline) {
+TEST(Speedup, IsNotOverAnotherProblemOrDevice) {
   for (int i = 0; i < 5; ++i) {
     TimedReferences references;
     CaseRecord baseline = timed("cublas-fp16", Role::kReference, 8.0);

@@ -58,7 +58,7 @@ TEST(ClosingSentence, IsTheCountsWhenNothingElseIsKnown) {
   EXPECT_EQ(format_closing_sentence(RunRecord()), "0 ok, 0 incorrect, 0 skipped, 0 failed");
 }
 
-TEST(Summary, ListsWarningsOnceSkipsAndHowToRepeatEachFailure) {
+TEST(Summary, ListsWarningsOnceSkipsAndRepeatableFailures) {
   EXPECT_EQ(format_summary(sample_run(), TableStyle::kTerminal),
             format_closing_sentence(sample_run()) +
                 ".\n"
@@ -73,14 +73,14 @@ TEST(Summary, ListsWarningsOnceSkipsAndHowToRepeatEachFailure) {
                 "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 64\n");
 }
 
-TEST(Summary, HasNothingButItsSentenceWhenAllIsWell) {
+TEST(Summary, HasOnlyItsSentenceWhenAllIsWell) {
   RunRecord run;
   run.cases = {sample_emulated_case()};
   run.cases[0].warnings.clear();
   EXPECT_EQ(format_summary(run, TableStyle::kTerminal), format_closing_sentence(run) + ".\n");
 }
 
-TEST(Summary, IsAListInMarkdownBelowTitleAndTable) {
+TEST(Summary, IsAListInMarkdownBelowItsTable) {
   const std::string markdown = format_summary_markdown(sample_run());
   EXPECT_EQ(markdown, "# sparkbench 2025-01-31T12:00:00Z\n\n" +
                           format_case_table(sample_run(), TableStyle::kMarkdown) + "\n" +
@@ -89,7 +89,7 @@ TEST(Summary, IsAListInMarkdownBelowTitleAndTable) {
   EXPECT_NE(markdown.find("\n  repeat: `sparkbench run"), std::string::npos);
 }
 
-TEST(Summary, ListsTenFailuresOnATerminalAndAllInMarkdown) {
+TEST(Summary, ListsTenFailuresAndAllInMarkdown) {
   RunRecord run = sample_run();
   const CaseRecord incorrect =
       *std::find_if(run.cases.begin(), run.cases.end(),

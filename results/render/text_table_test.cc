@@ -31,7 +31,7 @@ TEST(TextTable, EscapesBarsInMarkdownOnly) {
   EXPECT_EQ(format_columns(columns, TableStyle::kTerminal), "|x|\n---\n  1\n");
 }
 
-TEST(TextTable, IsEmptyWithoutColumnsAndHasAHeadWithoutRows) {
+TEST(TextTable, IsEmptyWithoutColumnsNotWithoutRows) {
   EXPECT_EQ(format_columns({}, TableStyle::kTerminal), "");
   EXPECT_EQ(format_columns({{"x", {}}}, TableStyle::kTerminal), "x\n-\n");
 }

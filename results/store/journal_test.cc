@@ -91,7 +91,7 @@ class FileSizeLimit {
   void (*old_handler_)(int);
 };
 
-TEST(Journal, EndsWithAWholeLineWhenTheDiskIsFull) {
+TEST(Journal, EndsWithAWholeLineOnFullDisks) {
   const TemporaryFolder folder;
   const std::filesystem::path path = folder.path() / "cases.jsonl";
   Journal journal(path);

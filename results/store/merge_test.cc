@@ -34,7 +34,7 @@ std::string error_of(const std::vector<RunRecord>& runs) {
   return "no error";
 }
 
-TEST(Merge, OfShardsIsTheWholeSweepInItsOrder) {
+TEST(Merge, OfShardsIsTheWholeSweepInOrder) {
   const RunRecord merged = merge_runs({shard(2), shard(1)}, {});
   const std::vector<CaseRecord> all = sample_run().cases;
   ASSERT_EQ(merged.cases.size(), all.size());
@@ -47,14 +47,14 @@ TEST(Merge, OfShardsIsTheWholeSweepInItsOrder) {
   EXPECT_EQ(merged.run.merged_from.value(), std::vector<std::string>({"run 2", "run 1"}));
 }
 
-TEST(Merge, IsIncompleteWithoutAShardOrWithAnIncompleteOne) {
+TEST(Merge, IsIncompleteWithAMissingOrIncompleteShard) {
   EXPECT_FALSE(merge_runs({shard(1)}, {}).run.complete);
   RunRecord incomplete = shard(2);
   incomplete.run.complete = false;
   EXPECT_FALSE(merge_runs({shard(1), incomplete}, {}).run.complete);
 }
 
-TEST(Merge, PutsRunsThatAreNoShardsOneAfterTheOther) {
+TEST(Merge, PutsRunsWithoutShardsBehindEachOther) {
   RunRecord second = shard(1), first = shard(2);
   second.run.resolved.erase("shard");
   first.run.resolved.erase("shard");

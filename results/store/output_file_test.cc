@@ -85,7 +85,7 @@ TEST(WriteOutput, TakesADashForTheStandardOutput) {
   EXPECT_THROW(write_output("-", "text", standard_output), OutputError);
 }
 
-TEST(StandardOutput, IsADashOrTheNameOfWhatItGoesTo) {
+TEST(StandardOutput, IsADashOrItsTargetsName) {
   EXPECT_TRUE(is_standard_output("-"));
   EXPECT_EQ(is_standard_output("/dev/stdout"), !fs::is_character_file("/dev/stdout"));
   EXPECT_FALSE(is_standard_output("/dev/null"));
@@ -103,13 +103,13 @@ TEST(SameOutput, SeesThroughSpellingsAndLinks) {
   EXPECT_TRUE(is_same_output(file, folder.path() / "b.json"));
 }
 
-TEST(SameOutput, IsTheStandardOutputTwiceAndNeverADevice) {
+TEST(SameOutput, IsStandardOutputTwiceAndNeverADevice) {
   EXPECT_TRUE(is_same_output("-", "-"));
   EXPECT_FALSE(is_same_output("-", "a.json"));
   EXPECT_FALSE(is_same_output("/dev/null", "/dev/null"));
 }
 
-TEST(CheckWritable, AcceptsAFileThatCanBeWrittenAndLeavesNoTrace) {
+TEST(CheckWritable, AcceptsAWritableFileAndLeavesNoTrace) {
   const TemporaryFolder folder;
   EXPECT_EQ(writable_error(folder.path() / "new.json"), "no error");
   EXPECT_EQ(folder.entries(), 0);

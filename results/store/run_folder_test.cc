@@ -51,7 +51,7 @@ TEST(RunFolder, IsRefusedWhenItHoldsSomething) {
   EXPECT_EQ(temporary.entries(), 1);
 }
 
-TEST(RunFolder, ForgivesWhatARunKilledBeforeItsFirstCaseLeft) {
+TEST(RunFolder, ForgivesARunKilledBeforeItsFirstCase) {
   const TemporaryFolder temporary;
   write_file(temporary.path() / "cases.jsonl", "");
   write_file(temporary.path() / "run.json.17.tmp", "{");
@@ -90,7 +90,7 @@ TEST(RunFolder, IsNotContinuedWhereNothingWasBegun) {
   EXPECT_EQ(temporary.entries(), 0);
 }
 
-TEST(RunFolder, IsRefusedWhenItIsAFileOrCannotBeMade) {
+TEST(RunFolder, IsRefusedWhenAFileOrUnmakeable) {
   const TemporaryFolder temporary;
   const fs::path file = temporary.path() / "file";
   write_file(file, "data");

@@ -37,7 +37,7 @@ TEST(StoredRun, IsReadFromAFileThatJsonWrote) {
   EXPECT_EQ(run_to_json(read_stored_run(folder.path() / "run.json")), text);
 }
 
-TEST(StoredRun, TakesTheJournalOfAFolderForTheTruthInTheOrderOfTheSweep) {
+TEST(StoredRun, TakesAFoldersJournalForTheTruth) {
   const TemporaryFolder temporary;
   RunFolder folder(temporary.path() / "run");
   RunRecord head = sample_run();

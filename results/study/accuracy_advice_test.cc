@@ -14,7 +14,7 @@ RunRecord clean_run() {
   return run;
 }
 
-TEST(AccuracyAdvice, RecommendsTheMoreAccurateKernelAndSaysWhatTheOtherCosts) {
+TEST(AccuracyAdvice, RecommendsTheMoreAccurateAndPricesTheOther) {
   EXPECT_EQ(format_accuracy_advice(clean_run()),
             "The error of volta-fp32acc is 0.50x, that of volta-fp16acc 2.0x that of unfused-fp16 "
             "(rel_l1, geometric mean of 2 problems). Use volta-fp32acc: it is at least as accurate "
@@ -29,7 +29,7 @@ TEST(AccuracyAdvice, FollowsTheNumbersAndNotTheNames) {
             "The error of volta-fp16acc is 0.50x, that of volta-fp32acc 2.");
 }
 
-TEST(AccuracyAdvice, LeavesTheChoiceToSpeedWhenBothAreAccurate) {
+TEST(AccuracyAdvice, LeavesTheChoiceBetweenAccurateToSpeed) {
   RunRecord run = clean_run();
   for (std::size_t i : {1, 4}) run.cases[i].accuracy->rel_l1 /= 3.0;
   EXPECT_NE(format_accuracy_advice(run).find(
@@ -37,7 +37,7 @@ TEST(AccuracyAdvice, LeavesTheChoiceToSpeedWhenBothAreAccurate) {
             std::string::npos);
 }
 
-TEST(AccuracyAdvice, SaysWhenNoKernelIsAsAccurateAsTheReference) {
+TEST(AccuracyAdvice, SaysWhenNoKernelEqualsTheReference) {
   RunRecord run = clean_run();
   for (std::size_t i : {0, 3}) run.cases[i].accuracy->rel_l1 *= 3.0;
   EXPECT_NE(format_accuracy_advice(run).find("Use volta-fp32acc: no fused kernel is as accurate as "
@@ -62,7 +62,7 @@ TEST(AccuracyAdvice, HasALinePerGradient) {
   EXPECT_NE(advice.find("\ndv, pass bwd: "), std::string::npos);
 }
 
-TEST(AccuracyAdvice, RefusesAKernelOnlyInThePassThatIsIncorrect) {
+TEST(AccuracyAdvice, RefusesAKernelInItsIncorrectPassOnly) {
   RunRecord run = sample_run();
   for (const CaseRecord& record : sample_backward_run().cases) run.cases.push_back(record);
   const std::string advice = format_accuracy_advice(run);

@@ -40,7 +40,7 @@ RunRecord growing_run() {
   return run;
 }
 
-TEST(AccuracyBreaks, AreTheFirstScalesAboveTheLimitAndNotFinite) {
+TEST(AccuracyBreaks, AreTheFirstScalesBeyondEachLimit) {
   EXPECT_EQ(format_accuracy_breaks(growing_run(), TableStyle::kTerminal),
             "Where o breaks, pass fwd, input normal: the first input_scale, of 5 from 1 to 16; '-' "
             "is none\n"
@@ -51,7 +51,7 @@ TEST(AccuracyBreaks, AreTheFirstScalesAboveTheLimitAndNotFinite) {
             "      64  not finite             8         -             -               16\n");
 }
 
-TEST(AccuracyBreaks, CountAnErrorThatIsNotANumberAsAboveTheLimit) {
+TEST(AccuracyBreaks, CountANanAsAboveTheLimit) {
   RunRecord run = growing_run();
   const AccuracyStudy study = study_accuracy(run).at(0);
   const std::string kernel = run.cases[0].kernel;

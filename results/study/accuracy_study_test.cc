@@ -30,7 +30,7 @@ TEST(AccuracyStudy, OrdersTheKernelsByAccumulatorAndReferencesLast) {
   EXPECT_EQ(kernels.at(2).role, Role::kReference);
 }
 
-TEST(AccuracyStudy, KeepsOnlyProblemsThatAllWereVerifiedOnInOneOrder) {
+TEST(AccuracyStudy, KeepsProblemsVerifiedByAllInOneOrder) {
   RunRecord run = sample_run();
   std::swap(run.cases[0], run.cases[3]);
   const std::vector<StudiedKernel> kernels = forward_study(run);

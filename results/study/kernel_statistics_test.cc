@@ -21,7 +21,7 @@ TEST(GeometricMean, IsTheRootOfTheProduct) {
   EXPECT_NEAR(geometric_mean({3.0}).value(), 3.0, 1e-12);
 }
 
-TEST(GeometricMean, DoesNotExistForNothingNorForWhatIsNotPositive) {
+TEST(GeometricMean, DoesNotExistForNothingOrTheNonpositive) {
   EXPECT_FALSE(geometric_mean({}).has_value());
   EXPECT_FALSE(geometric_mean({1.0, 0.0}).has_value());
   EXPECT_FALSE(geometric_mean({1.0, -1.0}).has_value());

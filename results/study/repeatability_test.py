@@ -54,7 +54,7 @@ class Program(unittest.TestCase):
             command, capture_output=True, text=True, cwd=self.folder, check=False
         )
 
-    def test_kernels_have_a_row_each_and_cases_come_worst_first(self):
+    def test_kernels_have_rows_and_cases_come_worst_first(self):
         self.store("1.json", run_of({"x/sq1": 1.0, "x/sq2": 2.0, "y/sq1": 5.0, "y/sq2": None}))
         (self.folder / "two").mkdir()
         self.store("two/run.json", run_of({"x/sq1": 1.0, "x/sq2": 2.02, "y/sq1": 5.5, "y/sq2": 1.0}))

@@ -51,7 +51,7 @@ TEST(RunDiff, TellsFastFromSlowBeyondTheDoubt) {
   EXPECT_EQ(verdict_of(timed_run(1.0, 0.3), timed_run(1.02, 0.3)), Verdict::kAmbiguous);
 }
 
-TEST(RunDiff, GivesTheRatioOfTheMediansWithItsInterval) {
+TEST(RunDiff, GivesTheMediansRatioWithItsInterval) {
   const CaseDiff diff = diff_runs(timed_run(2.0, 0.01), timed_run(3.0, 0.01), 0.01).at(0);
   EXPECT_EQ(diff.ratio.value(), 1.5);
   EXPECT_LT(diff.ratio_interval.value().low, 1.5);
@@ -74,14 +74,14 @@ TEST(RunDiff, FindsWhatIsIncorrectMissingAndNew) {
   EXPECT_EQ(verdict_of(bad, good), Verdict::kNew);
 }
 
-TEST(RunDiff, WithoutTimesIsTheSameAndWithOneAmbiguous) {
+TEST(RunDiff, WithoutTimesIsSameWithOneAmbiguous) {
   RunRecord untimed = timed_run(1.0, 0.01);
   untimed.cases[0].time_ms.reset();
   EXPECT_EQ(verdict_of(untimed, untimed), Verdict::kSame);
   EXPECT_EQ(verdict_of(untimed, timed_run(1.0, 0.01)), Verdict::kAmbiguous);
 }
 
-TEST(RunDiff, ShowsWhatIsNotTheSameAndHowTheRunsDiffer) {
+TEST(RunDiff, ShowsWhatDiffersAndHowTheRunsDo) {
   const RunRecord first = timed_run(1.0, 0.001);
   RunRecord second = timed_run(2.0, 0.001);
   second.build.git_sha = "abc";

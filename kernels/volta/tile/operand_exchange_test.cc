@@ -37,15 +37,15 @@ void expect_whole_rows() {
   }
 }
 
-TEST(OperandExchange, GivesEveryLaneItsWholeRowFromFp32Fragments) {
+TEST(OperandExchange, GivesEachLaneItsRowFromFp32Fragments) {
   expect_whole_rows<Accumulator::kFp32>();
 }
 
-TEST(OperandExchange, GivesEveryLaneItsWholeRowFromFp16Fragments) {
+TEST(OperandExchange, GivesEachLaneItsRowFromFp16Fragments) {
   expect_whole_rows<Accumulator::kFp16>();
 }
 
-TEST(OperandExchange, ShufflesTwicePerTileInFp32AndNeverInFp16) {
+TEST(OperandExchange, ShufflesTwiceInFp32AndNeverInFp16) {
   const auto shuffles = [](auto accumulator) {
     const LaunchShape shape{.kernel = "exchange", .grid = {1, 1, 1}, .threads = 32};
     const auto report = emulate(shape, {}, volta_options(), [&](EmulatedMachine& machine) {

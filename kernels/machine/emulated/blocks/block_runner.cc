@@ -7,8 +7,6 @@
 #include <cstddef>
 #include <utility>
 
-#include "kernels/machine/emulated/machine.h"
-
 namespace sparkbench {
 
 BlockRunner::BlockRunner(const LaunchShape& shape, const EmulationOptions& options,
@@ -72,8 +70,7 @@ void BlockRunner::thread_main(int thread) {
 void BlockRunner::run_kernel(int thread) {
   if (abandoned_) return;
   try {
-    EmulatedMachine machine(*this, thread);
-    kernel_(machine);
+    run_as_thread(kernel_, *this, thread);
     arrive(thread, {Collective::kExit, 0, {}});
   } catch (const BlockAbandoned&) {
   } catch (...) {

@@ -34,6 +34,12 @@ struct LaneCalls {
   std::uint64_t fma = 0;
 };
 
+class BlockRunner;
+
+/// Runs the kernel as a thread of the runner's block, which it sees as an EmulatedMachine: the one
+/// place that knows both (machine.cc).
+void run_as_thread(const EmulatedKernel& kernel, BlockRunner& runner, int thread);
+
 class BlockRunner {
  public:
   /// All references must outlive the runner. Stays on the host thread that made it.
