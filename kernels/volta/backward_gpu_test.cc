@@ -5,6 +5,7 @@
 #include <iostream>
 #include <vector>
 
+#include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_gpu.h"
 #include "kernels/volta/test_problems.h"
@@ -43,7 +44,8 @@ Case make_case(Accumulator accumulator, const Problem& problem) {
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
   kernel_of(accumulator)
       .forward.launch(problem,
-                      {q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), lse.as<float>()},
+                      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
+                                         o.as<Half>(), lse.as<float>()),
                       nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   made.o = download<Half>(o, problem.q_elements());
@@ -68,8 +70,9 @@ Outputs run_on_gpu(Accumulator accumulator, const Case& made, bool is_determinis
   const DeviceBuffer workspace(
       kernel_of(accumulator).workspace_bytes(problem, Pass::kBackward, is_deterministic));
   backward.launch(problem,
-                  {q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
-                   lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>()},
+                  contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
+                                     o.as<Half>(), d_o.as<Half>(), lse.as<float>(), dq.as<Half>(),
+                                     dk.as<Half>(), dv.as<Half>()),
                   workspace.as<void>(), is_deterministic, nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(dq, problem.q_elements()), download<Half>(dk, problem.k_elements()),
@@ -114,13 +117,13 @@ INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpu,
 
 class VoltaBackwardGpuBits : public VoltaBackwardGpu {
  protected:
-  Problem problem() const {
+  Problem problem(const MaskSpec& mask = MaskSpec::causal()) const {
     const auto [accumulator, head_dim, seqlen] = GetParam();
     return {.heads = 20,
             .seqlen_q = seqlen,
             .seqlen_k = seqlen,
             .head_dim = head_dim,
-            .mask = MaskSpec::causal(),
+            .mask = mask,
             .dropout_p = 0.1f,
             .seed = 3};
   }
@@ -144,11 +147,8 @@ TEST_P(VoltaBackwardGpuBits, AreTheSameInThreeDeterministicRuns) {
   }
 }
 
-/// Every instruction that the kernels execute is modelled bit for bit. Over the instances these are
-/// more than ten million elements.
-TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
-  const Accumulator accumulator = std::get<0>(GetParam());
-  const Case made = make_case(accumulator, problem());
+void expect_emulated_bits(Accumulator accumulator, const Problem& problem) {
+  const Case made = make_case(accumulator, problem);
   const Outputs gpu = run_on_gpu(accumulator, made, true);
   Outputs emulated{std::vector<Half>(gpu.dq.size()), std::vector<Half>(gpu.dk.size()),
                    std::vector<Half>(gpu.dv.size())};
@@ -164,7 +164,16 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
                                 count_different(gpu.dv, emulated.dv);
   const std::size_t total = 3 * gpu.dq.size();
   EXPECT_EQ(different, 0u) << "of " << total << " elements of dQ, dK and dV";
-  std::cout << total << " elements of gradients compared\n";
+  std::cout << total << " elements of gradients compared, " << name_of(problem.mask) << "\n";
+}
+
+/// Every instruction that the kernels execute is modelled bit for bit. Over the instances these are
+/// more than ten million elements.
+TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
+  for (const MaskSpec& mask :
+       {MaskSpec::causal(), MaskSpec::window(100), MaskSpec::band(130, 20)}) {
+    expect_emulated_bits(std::get<0>(GetParam()), problem(mask));
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpuBits,

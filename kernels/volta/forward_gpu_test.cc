@@ -32,7 +32,10 @@ Outputs run_on_gpu(std::string_view kernel, const Problem& problem, const OwnedI
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
   find_attention_kernel(kernel)->forward.launch(
-      problem, {q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), lse.as<float>()}, nullptr);
+      problem,
+      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
+                         lse.as<float>()),
+      nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
 }
@@ -70,18 +73,7 @@ INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpu,
 
 class VoltaForwardGpuBits : public VoltaForwardGpu {};
 
-/// Every instruction that the kernel executes is modelled bit for bit, the special functions too.
-/// Over the instances these are more than ten million elements.
-TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
-  const auto [kernel, head_dim, seqlen] = GetParam();
-  const Problem problem{.batch = 4,
-                        .heads = 16,
-                        .seqlen_q = seqlen,
-                        .seqlen_k = seqlen,
-                        .head_dim = head_dim,
-                        .mask = MaskSpec::causal(),
-                        .dropout_p = 0.1f,
-                        .seed = 3};
+void expect_emulated_bits(std::string_view kernel, const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
   const Outputs gpu = run_on_gpu(kernel, problem, inputs);
   Outputs emulated{std::vector<Half>(problem.q_elements()),
@@ -95,7 +87,24 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
   for (std::size_t i = 0; i < gpu.o.size(); ++i) different += gpu.o[i].bits != emulated.o[i].bits;
   EXPECT_EQ(different, 0u) << "of " << gpu.o.size() << " elements of O";
   EXPECT_EQ(std::memcmp(gpu.lse.data(), emulated.lse.data(), gpu.lse.size() * sizeof(float)), 0);
-  std::cout << gpu.o.size() << " elements of O compared\n";
+  std::cout << gpu.o.size() << " elements of O compared, " << name_of(problem.mask) << "\n";
+}
+
+/// Every instruction that the kernel executes is modelled bit for bit, the special functions too.
+/// Over the instances these are more than ten million elements.
+TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
+  const auto [kernel, head_dim, seqlen] = GetParam();
+  for (const MaskSpec& mask :
+       {MaskSpec::causal(), MaskSpec::window(100), MaskSpec::band(130, 20)}) {
+    expect_emulated_bits(kernel, {.batch = 4,
+                                  .heads = 16,
+                                  .seqlen_q = seqlen,
+                                  .seqlen_k = seqlen,
+                                  .head_dim = head_dim,
+                                  .mask = mask,
+                                  .dropout_p = 0.1f,
+                                  .seed = 3});
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpuBits,
