@@ -39,11 +39,11 @@ SPARK_DEVICE void attend_two_buffers(ForwardWarp<Config, Machine>& warp, int fir
   typename Config::StagedKeys next_k, next_v;
   ScoreTile<Config> tile;
   warp.recompute();
-  warp.load_k(next_key, next_k);  // line 10
-  warp.scores(first_key, tile);   // line 3
-  warp.mask(first_key, tile);     // line 4
+  warp.load_k(next_key, next_k);         // line 10
+  warp.scores(first_key, tile);          // line 3
+  warp.mask(first_key, tile);            // line 4
+  auto softmax = warp.row_maxima(tile);  // line 5
   warp.draw_dropout(first_key, tile);
-  auto softmax = warp.row_maxima(tile);                     // line 5
   warp.probabilities(0, Config::kKeySteps, softmax, tile);  // line 6
   warp.add_sums(softmax);
   warp.store_pass(first_key, 0, tile);  // line 7
