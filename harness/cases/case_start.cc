@@ -49,7 +49,8 @@ void add_device_warnings(const Contender& contender, const DeviceInfo& device, C
 
 std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& sweep_case,
                                   const Device& device, const CaseRecord& record) {
-  if (const Support support = contender.supports(sweep_case.problem, sweep_case.problem.pass); !support) {
+  if (const Support support = contender.supports(sweep_case.problem, sweep_case.problem.pass);
+      !support) {
     return Reason{"E-UNSUPPORTED", support.why_not};
   }
   const DeviceInfo& info = device.info();

@@ -13,9 +13,10 @@ bool has_operand(const SassInstruction& instruction, std::initializer_list<std::
                      });
 }
 
-/// As a float, as its bits, and as a pair of halves.
+/// As a float, as its bits, as a pair of halves and as one of them.
 bool names_minus_infinity(const SassInstruction& instruction) {
-  return has_operand(instruction, {"-INF", "-0x800000", "0xff800000", "0xfc00fc00", "0xfc00"});
+  return has_operand(instruction,
+                     {"-INF", "-0x800000", "0xff800000", "0xfc00fc00", "0xfc00", "0xfc000000"});
 }
 
 bool is_select(const SassInstruction& instruction) {
@@ -26,6 +27,9 @@ bool is_move(const SassInstruction& instruction) {
   return instruction.opcode == "MOV" || instruction.opcode == "MOV32I" ||
          (instruction.opcode == "IMAD" && instruction.has_modifier("MOV"));
 }
+
+/// What puts one half into a pair.
+bool is_merge(const SassInstruction& instruction) { return instruction.opcode == "LOP3"; }
 
 bool is_predicate(std::string_view operand) {
   return operand.size() == 2 && operand[0] == 'P' && operand[1] != 'T';
@@ -62,7 +66,8 @@ std::vector<bool> find_mask_code(const SassFunction& function, bool zero_masks) 
   PredicateWriters writers;
   for (const SassInstruction& instruction : function.instructions) {
     const bool chooses =
-        is_select(instruction) || (is_move(instruction) && instruction.is_conditional());
+        is_select(instruction) ||
+        ((is_move(instruction) || is_merge(instruction)) && instruction.is_conditional());
     const bool hides_by_infinity =
         chooses && names_minus_infinity(instruction) && !writers.is_choice_of("FSETP", instruction);
     const bool hides_by_zero = zero_masks && instruction.opcode == "FSEL" &&

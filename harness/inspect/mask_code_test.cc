@@ -24,6 +24,14 @@ TEST(MaskCode, IsAPredicatedMoveOfMinusInfinity) {
   EXPECT_EQ(find_mask_code(function, false), (Flags{false, true, true, false}));
 }
 
+TEST(MaskCode, IsAPredicatedMergeOfHalfAPair) {
+  const auto function = function_of({"LOP3.LUT R145, R206, 0xffff0000, RZ, 0xc0, !PT",
+                                     "@!P5 LOP3.LUT R206, R145, 0xfc00, RZ, 0xfc, !PT",
+                                     "@!P6 LOP3.LUT R206, R139, 0xfc000000, RZ, 0xfc, !PT",
+                                     "LOP3.LUT R206, R139, 0xfc000000, RZ, 0xfc, !PT"});
+  EXPECT_EQ(find_mask_code(function, false), (Flags{false, true, true, false}));
+}
+
 TEST(MaskCode, IsASelectOfZeroIfAskedFor) {
   const auto function = function_of({"ISETP.GE.AND P0, PT, R1, R2, PT", "FSEL R3, R3, RZ, P0",
                                      "FSETP.NEU.AND P0, PT, R1, -INF, PT", "FSEL R3, R3, RZ, !P0",
