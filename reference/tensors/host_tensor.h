@@ -48,8 +48,9 @@ class HostTensor : public std::span<const Half> {
   HostTensor() = default;
   /// Contiguous. A span, a vector and an array all are one.
   template <class Memory>
+  // NOLINTNEXTLINE(google-explicit-constructor)
   requires std::convertible_to<const Memory&, std::span<const Half>> HostTensor(
-      const Memory& contiguous)  // NOLINT(google-explicit-constructor)
+      const Memory& contiguous)
       : std::span<const Half>(contiguous) {}
   HostTensor(std::span<const Half> memory, const RowStrides& strides)
       : std::span<const Half>(memory), strides_(strides) {}
