@@ -46,12 +46,13 @@ RowStrides contiguous_strides(const TensorShape& shape);
 class HostTensor : public std::span<const Half> {
  public:
   HostTensor() = default;
-  /// Contiguous. A span, a vector and an array all are one.
+  // NOLINTBEGIN(google-explicit-constructor): a tensor is wanted, and these are one.
+  /// Contiguous: a span, a vector or an array.
   template <class Memory>
-  // NOLINTNEXTLINE(google-explicit-constructor)
   requires std::convertible_to<const Memory&, std::span<const Half>> HostTensor(
       const Memory& contiguous)
       : std::span<const Half>(contiguous) {}
+  // NOLINTEND(google-explicit-constructor)
   HostTensor(std::span<const Half> memory, const RowStrides& strides)
       : std::span<const Half>(memory), strides_(strides) {}
 

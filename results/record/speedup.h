@@ -17,7 +17,7 @@ class TimedReferences {
  public:
   /// Remembers a correct, validly timed reference with tensor cores, and gives such a kernel its
   /// speedup over the latest one of its problem and device, unless it has one already. An fp32
-  /// computation is a check, not a rival: the baseline has the kernels' dtype.
+  /// computation is a check, no baseline: that has the kernels' dtype.
   void compare(CaseRecord& record);
 
  private:

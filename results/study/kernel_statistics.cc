@@ -76,29 +76,29 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
 
 std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
                                     const std::string& kernel) {
-  const auto is_rival = [](const CaseRecord& record) {
+  const auto is_baseline = [](const CaseRecord& record) {
     return record.role == Role::kReference && record.accumulator && worst_rel_l1(record);
   };
-  const auto rival = std::find_if(cases.begin(), cases.end(), is_rival);
-  if (rival == cases.end()) return std::nullopt;
-  std::map<std::string, double> rival_error;
+  const auto baseline = std::find_if(cases.begin(), cases.end(), is_baseline);
+  if (baseline == cases.end()) return std::nullopt;
+  std::map<std::string, double> baseline_error;
   for (const CaseRecord& record : cases) {
     const std::optional<double> error = worst_rel_l1(record);
-    if (record.kernel == rival->kernel && error) {
-      rival_error[make_problem_key(record.problem)] = *error;
+    if (record.kernel == baseline->kernel && error) {
+      baseline_error[make_problem_key(record.problem)] = *error;
     }
   }
   std::vector<double> ratios;
   for (const CaseRecord& record : cases) {
     if (!is_verified(record, kernel)) continue;
-    const auto found = rival_error.find(make_problem_key(record.problem));
+    const auto found = baseline_error.find(make_problem_key(record.problem));
     // One key gives an exact O on both sides: 0 / 0 says nothing.
-    if (found == rival_error.end() || found->second == 0.0) continue;
+    if (found == baseline_error.end() || found->second == 0.0) continue;
     ratios.push_back(*worst_rel_l1(record) / found->second);
   }
   const std::optional<double> ratio = geometric_mean(ratios);
   if (!ratio) return std::nullopt;
-  return ErrorMean{rival->kernel, *ratio, static_cast<int>(ratios.size())};
+  return ErrorMean{baseline->kernel, *ratio, static_cast<int>(ratios.size())};
 }
 
 std::optional<double> mean_error_ratio(const std::vector<CaseRecord>& cases,
