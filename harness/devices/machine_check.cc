@@ -70,7 +70,7 @@ void check_kernels(const Device& device, std::vector<MachineFinding>& findings) 
     }
   }
   for (const auto& [why, kernels] : kernels_of) {
-    findings.push_back({Level::kDoubtful, kernels + ": " + why});
+    findings.push_back({Level::kDoubtful, std::string(kernels).append(": ").append(why)});
   }
 }
 
