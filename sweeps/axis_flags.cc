@@ -15,12 +15,14 @@ namespace {
 std::optional<std::string> text_given(const AxisFlags& flags, const Axis& axis) {
   const auto own = flags.find(axis.flag);
   const AxisShorthand& shorthand = axis.shorthand;
-  const auto short_one = shorthand.flag == nullptr ? flags.end() : flags.find(shorthand.flag);
-  if (own != flags.end() && short_one != flags.end()) {
-    throw UsageError(fmt::format("{} and {}: the second is a shorthand of the first; give one",
-                                 axis.flag, shorthand.flag));
+  if (shorthand.flag != nullptr) {
+    const auto short_one = flags.find(shorthand.flag);
+    if (short_one != flags.end() && own != flags.end()) {
+      throw UsageError(fmt::format("{} and {}: the second is a shorthand of the first; give one",
+                                   axis.flag, shorthand.flag));
+    }
+    if (short_one != flags.end()) return shorthand.expand(shorthand.flag, short_one->second);
   }
-  if (short_one != flags.end()) return shorthand.expand(shorthand.flag, short_one->second);
   return own != flags.end() ? std::optional(own->second) : std::nullopt;
 }
 

@@ -68,7 +68,7 @@ MaskSpec parse_mask(std::string_view text) {
   const std::vector<std::string_view> parts = split(text);
   for (const Form& form : kForms) {
     if (form.name != parts[0]) continue;
-    if (parts.size() != static_cast<std::size_t>(1 + form.parameters)) {
+    if (parts.size() != 1 + static_cast<std::size_t>(form.parameters)) {
       refuse(text, "has " + std::to_string(parts.size() - 1) + " numbers, not " +
                        std::to_string(form.parameters));
     }

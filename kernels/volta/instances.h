@@ -46,6 +46,7 @@ struct RoundDqConfig {
   static constexpr int kHeadDim = kHeadDimension;
 };
 
+// NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
 #define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                       \
   ROW(symbol##_fwd_d64,             name "/fwd/d64",             Forward<64, false>)  \
@@ -121,5 +122,6 @@ struct RoundDqConfig {
   ROW(volta_fp32acc_bwd_round_dq_d128, "volta-fp32acc/bwd-round-dq/d128",                       \
       RoundDqConfig<Accumulator::kFp32, 128>)
 // clang-format on
+// NOLINTEND(bugprone-macro-parentheses)
 
 }  // namespace sparkbench::volta
