@@ -36,6 +36,8 @@ struct AxisField {
   /// Throws std::invalid_argument for a text that is no value of the axis.
   void assign(const AxisValue& value) { axis.access.set(problem, value); }
 };
+template <class P>
+AxisField(const Axis& axis, P& problem) -> AxisField<P>;
 
 template <class T>
 struct IsAxisField : std::false_type {};
