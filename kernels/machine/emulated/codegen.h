@@ -21,6 +21,7 @@ class EmulatedCodegen {
   }
   template <class T>
   T opaque(T value) const {
+    // NOLINTNEXTLINE(bugprone-sizeof-expression): a pointer is as wide as the hint takes it.
     static_assert(sizeof(T) == 4 || sizeof(T) == 8, "one register, or a pair");
     return value;
   }
