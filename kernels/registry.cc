@@ -33,8 +33,8 @@ const T* find(std::span<const T> all, std::string_view T::*name, std::string_vie
 }  // namespace
 
 std::span<const AttentionKernel> attention_kernels() {
-  static const std::vector<AttentionKernel> kKernels = of_all_families(&KernelFamily::kernels);
-  return kKernels;
+  static const std::vector<AttentionKernel> all = of_all_families(&KernelFamily::kernels);
+  return all;
 }
 
 const AttentionKernel* find_attention_kernel(std::string_view name) {
@@ -42,8 +42,8 @@ const AttentionKernel* find_attention_kernel(std::string_view name) {
 }
 
 std::span<const KernelInstance> kernel_instances() {
-  static const std::vector<KernelInstance> kInstances = of_all_families(&KernelFamily::instances);
-  return kInstances;
+  static const std::vector<KernelInstance> all = of_all_families(&KernelFamily::instances);
+  return all;
 }
 
 const KernelInstance* find_kernel_instance(std::string_view symbol) {
