@@ -23,9 +23,10 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# sparkbench_build_quickly(target FOLDER...): where tests are not built, compiles the target's
-# sources of each of these folders as one unit, and all of them at -O1. Headers such as CLI11's are
-# half of the work, and somebody waits for a sweep's build. Not for what kernels and oracles run in.
+# sparkbench_build_quickly(target): where tests are not built, compiles the target's sources of each
+# folder as one unit, at -O1. Headers such as CLI11's are half of the work, and somebody waits for a
+# sweep's build. Not for what kernels and oracles run in. clang-tidy reads such units (.ci/tidy),
+# so names in a folder's anonymous namespaces differ.
 function(sparkbench_build_quickly target)
   if(SPARKBENCH_TESTS)
     return()
@@ -37,9 +38,8 @@ function(sparkbench_build_quickly target)
     cmake_path(ABSOLUTE_PATH source BASE_DIRECTORY ${CMAKE_CURRENT_SOURCE_DIR})
     cmake_path(GET source PARENT_PATH folder)
     cmake_path(GET folder FILENAME folder)
-    if(folder IN_LIST ARGN)
-      set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${folder})
-    endif()
+    set_source_files_properties(${source} TARGET_DIRECTORY ${target}
+                                PROPERTIES UNITY_GROUP ${folder})
   endforeach()
 endfunction()
 

@@ -13,7 +13,7 @@ struct Gradient {
   ErrorMetrics GradientErrors::*errors;
 };
 
-struct Condition {
+struct GradientCondition {
   const char* name;
   double kernel;
   double unfused;
@@ -42,7 +42,7 @@ std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& un
       return fmt::format("{}: {} elements are not finite where the exact result is, or the reverse",
                          name, of_kernel.nonfinite);
     }
-    const Condition conditions[] = {
+    const GradientCondition conditions[] = {
         {"rmse", of_kernel.rmse, of_unfused.rmse, tolerance.floor * want_rms},
         {"max_abs", of_kernel.max_abs, of_unfused.max_abs, tolerance.floor * want_max_abs}};
     for (const auto& [metric, error, unfused_error, floor] : conditions) {

@@ -7,7 +7,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::array<std::string_view, 8> kNames = {
+constexpr std::array<std::string_view, 8> kGateNames = {
     "stack_bytes", "local_accesses", "narrow_shared_accesses",
     "barriers",    "data_shuffles",  "issue_cap",
     "lsu_cap",     "masks"};
@@ -58,7 +58,7 @@ std::optional<bool> GateResult::holds() const {
   return is_minimum ? *value >= limit : *value <= limit;
 }
 
-std::span<const std::string_view> gate_names() { return kNames; }
+std::span<const std::string_view> gate_names() { return kGateNames; }
 
 std::vector<GateResult> judge(const KernelInspection& kernel) {
   const LoopInspection& loop = *kernel.main_loop();

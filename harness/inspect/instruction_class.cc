@@ -33,13 +33,15 @@ constexpr ClassOpcodes kOpcodes[] = {
      "KILL BPT ERRBAR RTT PMTRIG CCTL CCTLL "},
 };
 
-constexpr std::array<std::string_view, kInstructionClasses> kNames = {
+constexpr std::array<std::string_view, kInstructionClasses> kClassNames = {
     "tensor", "fp32", "alu", "fp16",  "fp64",    "xu",      "lds",  "sts",
     "shfl",   "ldg",  "stg", "local", "barrier", "control", "other"};
 
 }  // namespace
 
-std::string_view name_of(InstructionClass value) { return kNames[static_cast<std::size_t>(value)]; }
+std::string_view name_of(InstructionClass value) {
+  return kClassNames[static_cast<std::size_t>(value)];
+}
 
 InstructionClass classify(const SassInstruction& instruction) {
   if (instruction.is_never_executed()) return InstructionClass::kControl;

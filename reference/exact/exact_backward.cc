@@ -15,7 +15,7 @@ namespace sparkbench {
 namespace {
 
 /// Rows of one head that share widened copies of its other side, which they pay back many times.
-constexpr std::size_t kRowsPerTask = 32;
+constexpr std::size_t kBackwardRowsPerTask = 32;
 
 /// What the backward takes of one query from the forward.
 struct QueryStatistics {
@@ -139,7 +139,7 @@ ExactGradients exact_backward(const Problem& problem, const BackwardInputs& inpu
   check_backward(problem, inputs, rows);
   ExactBackward backward{problem, inputs, rows, query_statistics(problem, inputs, rows),
                          zero_gradients<double>(problem, rows)};
-  for_each_run(rows, kRowsPerTask, [&](auto run) { backward.differentiate(run); });
+  for_each_run(rows, kBackwardRowsPerTask, [&](auto run) { backward.differentiate(run); });
   return std::move(backward.gradients);
 }
 

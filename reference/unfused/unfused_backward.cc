@@ -13,7 +13,7 @@ namespace sparkbench {
 namespace {
 
 /// One warp instruction's worth of rows: they share one copy of the head's other side.
-constexpr std::size_t kRowsPerTask = 32;
+constexpr std::size_t kBackwardRowsPerTask = 32;
 
 /// What the backward takes of one query from the forward.
 struct QueryStatistics {
@@ -176,7 +176,7 @@ HalfGradients unfused_fp16_backward(const Problem& problem, const BackwardInputs
                            zero_gradients<Half>(problem, rows)};
   backward.statistics.resize(problem.lse_elements());
   const std::vector<QueryRow> needed = queries_needed_by(problem, rows);
-  const auto needed_runs = split_by_head<QueryRow>(needed, kRowsPerTask);
+  const auto needed_runs = split_by_head<QueryRow>(needed, kBackwardRowsPerTask);
   parallel_for(needed_runs.size(), [&](std::size_t run) {
     if (inputs.has_forward()) {
       backward.take_statistics(needed_runs[run]);
@@ -184,7 +184,7 @@ HalfGradients unfused_fp16_backward(const Problem& problem, const BackwardInputs
       backward.find_statistics(needed_runs[run]);
     }
   });
-  for_each_run(rows, kRowsPerTask, [&](auto run) { backward.differentiate(run); });
+  for_each_run(rows, kBackwardRowsPerTask, [&](auto run) { backward.differentiate(run); });
   return std::move(backward.gradients);
 }
 

@@ -5,12 +5,12 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kWordBytes = 4;
+constexpr std::size_t kShadowedBytes = 4;  // by each word of the shadow
 
 }  // namespace
 
 SharedShadow::SharedShadow(std::size_t bytes, int warps)
-    : words_((bytes + kWordBytes - 1) / kWordBytes),
+    : words_((bytes + kShadowedBytes - 1) / kShadowedBytes),
       clocks_(static_cast<std::size_t>(warps)),
       known_(clocks_.size() * clocks_.size(), 1) {}
 
@@ -35,8 +35,8 @@ std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
                                                        const MemoryAccess& access) {
   const Touch now = touch(access);
   std::optional<Hazard> hazard;
-  for (std::size_t at = offset; at < offset + access.bytes; at += kWordBytes) {
-    Word& word = words_[at / kWordBytes];
+  for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
+    Word& word = words_[at / kShadowedBytes];
     const Touch& writer = word.writer;
     if (writer.time < clocks_[writer.warp()].block_start) [[unlikely]] {
       if (!hazard) hazard = {FindingKind::kUninitializedRead, at, {}, {}, false};
@@ -52,8 +52,8 @@ std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
                                                         const MemoryAccess& access) {
   const Touch now = touch(access);
   std::optional<Hazard> hazard;
-  for (std::size_t at = offset; at < offset + access.bytes; at += kWordBytes) {
-    Word& word = words_[at / kWordBytes];
+  for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
+    Word& word = words_[at / kShadowedBytes];
     for (const Touch* earlier : {&word.writer, &word.last_reader, &word.other_reader}) {
       if (!races(*earlier, now)) [[likely]]
         continue;
