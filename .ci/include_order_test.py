@@ -11,14 +11,14 @@ import sys
 
 # A file belongs to the layer that has the longest beginning of its path.
 LAYERS = [
-    [f"kernels/{name}.h" for name in ("accumulator", "half", "host_device", "mma_instruction",
-                                      "philox", "sample", "saturating")],
+    [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "half", "host_device",
+                                      "mma_instruction", "philox", "sample", "saturating")],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
                                       "kernel_instance", "tensors")],
     ["kernels/machine/"],
-    ["kernels/tensor_regions.h"],
     ["kernels/tile/"],
+    ["kernels/forward_launch.", "kernels/tensor_regions.h"],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],
     ["reference/"],
