@@ -4,6 +4,8 @@
 #include <array>
 #include <vector>
 
+#include "kernels/ceil_divide.h"
+
 namespace sparkbench {
 
 /// Rows of a tile, the unit in which is sampled: whole blocks of every kernel, or whole parts of
@@ -13,7 +15,7 @@ inline constexpr int kSampleRows = 128;
 /// {tile, head, batch}: rows kSampleRows * tile and on.
 using SampleTile = std::array<int, 3>;
 
-inline int sample_tiles_of(int seqlen) { return (seqlen + kSampleRows - 1) / kSampleRows; }
+inline int sample_tiles_of(int seqlen) { return ceil_divide(seqlen, kSampleRows); }
 
 /// Of a backward pass. Both empty: everything.
 struct BackwardSample {

@@ -48,25 +48,11 @@ std::string agrees_with_both(const Problem& problem, const MaskSpec& miss) {
 }  // namespace
 
 std::vector<MaskSpec> near_misses(const Problem& problem) {
-  const MaskSpec& mask = problem.mask;
-  std::vector<MaskSpec> candidates;
-  const auto add = [&](int first, int second) {
-    const int least = mask.kind == MaskKind::kWindow ? 1 : 0;
-    if (first >= least && second >= 0) candidates.push_back({mask.kind, first, second});
-  };
-  if (mask.kind == MaskKind::kFull || mask.kind == MaskKind::kCausal) return {};
-  // A number above the count of keys hides nothing, and neither does one more.
-  const bool may_grow_first = mask.first <= problem.seqlen_k;
-  const bool may_grow_second = mask.kind == MaskKind::kBand && mask.second <= problem.seqlen_k;
-  add(mask.first - 1, mask.second);
-  if (may_grow_first) add(mask.first + 1, mask.second);
-  if (mask.kind == MaskKind::kBand) add(mask.first, mask.second - 1);
-  if (may_grow_second) add(mask.first, mask.second + 1);
-  std::erase_if(candidates, [&](const MaskSpec& candidate) {
-    return visible_pairs(with_mask(problem, candidate).key_mask()) ==
-           visible_pairs(problem.key_mask());
+  std::vector<MaskSpec> masks = masks_one_off(problem.mask);
+  std::erase_if(masks, [&](const MaskSpec& mask) {
+    return visible_pairs(with_mask(problem, mask).key_mask()) == visible_pairs(problem.key_mask());
   });
-  return candidates;
+  return masks;
 }
 
 std::string why_mask_in_doubt(

@@ -15,6 +15,9 @@ BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "
 # The reference that every machine has, and that declines no problem, stands for the peers.
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
+# Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
+# where it is not as usual.
+KNOWN_PARTS = 9
 
 
 class CasesError(Exception):
@@ -35,6 +38,11 @@ class Case:
     @property
     def id(self):
         return self.kernel + self.planned["id"].removeprefix(self.planned["kernel"])
+
+    @property
+    def unknown_parts(self):
+        """Of the id: what would be another problem than the peers compute."""
+        return self.id.split("/")[KNOWN_PARTS:]
 
     @property
     def problem(self):

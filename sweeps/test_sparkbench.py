@@ -17,7 +17,7 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     io_bytes = batch * heads * (tensors + 4 * seqlen)
     case_id = (
         f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}/{mask}"
-        f"/p{dropout_p:g}"
+        f"/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}"
     )
     return {
         "id": case_id,

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "kernels/mask/mask_table.h"
+
 namespace sparkbench {
 namespace {
 
@@ -26,30 +28,10 @@ KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k) {
   const std::int64_t to_p = std::int64_t{seqlen_k} - seqlen_q;
   // Beyond these no bound moves a row's keys, nor those of a tile's rows past the last.
   const std::int64_t lowest = -(std::int64_t{1} << 30), highest = std::int64_t{seqlen_k};
-  std::int64_t begin = lowest, end = highest;
-  int prefix = 0;
-  switch (mask.kind) {
-    case MaskKind::kFull:
-      prefix = seqlen_k;
-      break;
-    case MaskKind::kCausal:
-      end = to_p + 1;
-      break;
-    case MaskKind::kWindow:
-      begin = to_p - mask.first + 1;
-      end = to_p + 1;
-      break;
-    case MaskKind::kBand:
-      begin = to_p - mask.first;
-      end = to_p + mask.second + 1;
-      break;
-    case MaskKind::kPrefix:
-      end = to_p + 1;
-      prefix = std::min(mask.first, seqlen_k);
-      break;
-  }
-  return {seqlen_q, seqlen_k, static_cast<int>(std::clamp(begin, lowest, highest)),
-          static_cast<int>(std::clamp(end, lowest, highest)), prefix};
+  const MaskBounds bounds = row_of(mask.kind).bounds(mask.first, mask.second);
+  return {seqlen_q, seqlen_k, static_cast<int>(std::clamp(to_p + bounds.begin, lowest, highest)),
+          static_cast<int>(std::clamp(to_p + bounds.end, lowest, highest)),
+          static_cast<int>(std::min(bounds.prefix, highest))};
 }
 
 std::uint64_t visible_pairs(const KeyMask& mask) {

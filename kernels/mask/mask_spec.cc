@@ -1,25 +1,15 @@
 #include "kernels/mask/mask_spec.h"
 
-#include <array>
 #include <charconv>
+#include <limits>
+#include <span>
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/mask/mask_table.h"
+
 namespace sparkbench {
 namespace {
-
-struct Form {
-  MaskKind kind;
-  std::string_view name;
-  int parameters;
-  int least;  // that each may be
-};
-
-constexpr std::array kForms = {
-    Form{MaskKind::kFull, "full", 0, 0},     Form{MaskKind::kCausal, "causal", 0, 0},
-    Form{MaskKind::kWindow, "window", 1, 1}, Form{MaskKind::kBand, "band", 2, 0},
-    Form{MaskKind::kPrefix, "prefix", 1, 0},
-};
 
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw std::invalid_argument("'" + std::string(text) + "' " + std::string(why) +
@@ -50,31 +40,48 @@ int parse_parameter(std::string_view text, std::string_view part, int least) {
 }  // namespace
 
 std::string_view mask_forms() {
-  return "full, causal, window:W (W >= 1), band:L:R and prefix:P (L, R, P >= 0)";
+  static const std::string forms = [] {
+    std::string all;
+    for (const MaskRow& row : mask_rows()) all.append(all.empty() ? "" : ", ").append(row.form);
+    return all;
+  }();
+  return forms;
 }
 
 std::string name_of(const MaskSpec& mask) {
-  for (const Form& form : kForms) {
-    if (form.kind != mask.kind) continue;
-    std::string name(form.name);
-    if (form.parameters > 0) name.append(":").append(std::to_string(mask.first));
-    if (form.parameters > 1) name.append(":").append(std::to_string(mask.second));
-    return name;
+  const MaskRow& row = row_of(mask.kind);
+  std::string name(row.name);
+  if (row.parameters > 0) name.append(":").append(std::to_string(mask.first));
+  if (row.parameters > 1) name.append(":").append(std::to_string(mask.second));
+  return name;
+}
+
+std::vector<MaskSpec> masks_one_off(const MaskSpec& mask) {
+  const MaskRow& row = row_of(mask.kind);
+  std::vector<MaskSpec> masks;
+  constexpr int MaskSpec::*kNumbers[] = {&MaskSpec::first, &MaskSpec::second};
+  for (const auto number : std::span(kNumbers).first(static_cast<std::size_t>(row.parameters))) {
+    for (const int by : {-1, 1}) {
+      const std::int64_t value = std::int64_t{mask.*number} + by;
+      if (value < row.least || value > std::numeric_limits<int>::max()) continue;
+      masks.push_back(mask);
+      masks.back().*number = static_cast<int>(value);
+    }
   }
-  throw std::invalid_argument("a mask of no known kind");
+  return masks;
 }
 
 MaskSpec parse_mask(std::string_view text) {
   const std::vector<std::string_view> parts = split(text);
-  for (const Form& form : kForms) {
-    if (form.name != parts[0]) continue;
-    if (parts.size() != 1 + static_cast<std::size_t>(form.parameters)) {
+  for (const MaskRow& row : mask_rows()) {
+    if (row.name != parts[0]) continue;
+    if (parts.size() != 1 + static_cast<std::size_t>(row.parameters)) {
       refuse(text, "has " + std::to_string(parts.size() - 1) + " numbers, not " +
-                       std::to_string(form.parameters));
+                       std::to_string(row.parameters));
     }
-    MaskSpec mask{form.kind, 0, 0};
-    if (form.parameters > 0) mask.first = parse_parameter(text, parts[1], form.least);
-    if (form.parameters > 1) mask.second = parse_parameter(text, parts[2], form.least);
+    MaskSpec mask{row.kind, 0, 0};
+    if (row.parameters > 0) mask.first = parse_parameter(text, parts[1], row.least);
+    if (row.parameters > 1) mask.second = parse_parameter(text, parts[2], row.least);
     return mask;
   }
   refuse(text, "is no mask");

@@ -1,8 +1,10 @@
-// Which mask a problem has, before anyone knows how long its sequences are. key_mask.h applies it.
+// Which mask a problem has, before anyone knows how long its sequences are. mask_table.h has a row
+// for each, key_mask.h applies it.
 #pragma once
 
 #include <string>
 #include <string_view>
+#include <vector>
 
 namespace sparkbench {
 
@@ -40,7 +42,10 @@ std::string name_of(const MaskSpec& mask);
 /// Throws std::invalid_argument, which says what was wrong and what is allowed.
 MaskSpec parse_mask(std::string_view text);
 
-/// "full, causal, window:W, ...": every form that parse_mask() takes.
+/// The mask with one of its numbers off by one, down and up, as far as it may be.
+std::vector<MaskSpec> masks_one_off(const MaskSpec& mask);
+
+/// "full, causal, window:W (W >= 1), ...": every form that parse_mask() takes.
 std::string_view mask_forms();
 
 }  // namespace sparkbench

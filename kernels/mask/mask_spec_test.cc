@@ -16,6 +16,15 @@ TEST(MaskSpec, IsReadAsItIsWritten) {
   EXPECT_EQ(parse_mask("band:20:5"), MaskSpec::band(20, 5));
 }
 
+TEST(MaskSpec, IsOneOffInEachNumber) {
+  using Masks = std::vector<MaskSpec>;
+  EXPECT_EQ(masks_one_off(MaskSpec::full()), Masks());
+  EXPECT_EQ(masks_one_off(MaskSpec::window(1)), Masks({MaskSpec::window(2)}));
+  EXPECT_EQ(masks_one_off(MaskSpec::prefix(2147483647)), Masks({MaskSpec::prefix(2147483646)}));
+  EXPECT_EQ(masks_one_off(MaskSpec::band(0, 5)),
+            Masks({MaskSpec::band(1, 5), MaskSpec::band(0, 4), MaskSpec::band(0, 6)}));
+}
+
 std::string why_refused(const char* text) {
   try {
     parse_mask(text);
@@ -25,9 +34,12 @@ std::string why_refused(const char* text) {
   return "";
 }
 
+TEST(MaskSpec, HasAFormOfEachMask) {
+  EXPECT_EQ(mask_forms().substr(0, 53), "full, causal, window:W (W >= 1), band:L:R (L, R >= 0)");
+}
+
 TEST(MaskSpec, SaysWhyATextIsRefused) {
-  const std::string allowed =
-      "; allowed: full, causal, window:W (W >= 1), band:L:R and prefix:P (L, R, P >= 0)";
+  const std::string allowed = "; allowed: " + std::string(mask_forms());
   EXPECT_EQ(why_refused("windows:3"), "'windows:3' is no mask" + allowed);
   EXPECT_EQ(why_refused(""), "'' is no mask" + allowed);
   EXPECT_EQ(why_refused("window"), "'window' has 0 numbers, not 1" + allowed);

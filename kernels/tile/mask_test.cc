@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "kernels/machine/emulated/blocks/test_launch.h"
+#include "kernels/mask/test_masks.h"
 #include "kernels/tile/test_layout.h"
 #include "kernels/volta/tile/quad_grid.h"
 
@@ -37,8 +38,7 @@ void expect_hidden(const MaskSpec& spec) {
 }
 
 TEST(TileMask, HidesWhatARowDoesNotSee) {
-  for (const MaskSpec& spec : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(37),
-                               MaskSpec::band(3, 70), MaskSpec::prefix(40)}) {
+  for (const MaskSpec& spec : kTestMasks) {
     SCOPED_TRACE(name_of(spec));
     expect_hidden<GridLayout<Accumulator::kFp16>, 64>(spec);
     expect_hidden<GridLayout<Accumulator::kFp32>, 64>(spec);

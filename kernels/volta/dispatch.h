@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/ceil_divide.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/instances.h"
 
@@ -94,7 +95,5 @@ void visit_round_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit
 #undef SPARK_ROW
   wanted.refuse();
 }
-
-inline int ceil_divide(int dividend, int divisor) { return (dividend + divisor - 1) / divisor; }
 
 }  // namespace sparkbench::volta

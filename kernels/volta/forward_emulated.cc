@@ -1,56 +1,11 @@
 #include "kernels/volta/forward_emulated.h"
 
-#include <set>
-#include <string>
-#include <vector>
-
+#include "kernels/forward_launch.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/tensor_regions.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/schedules.h"
 
 namespace sparkbench::volta {
-namespace {
-
-std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& tensors) {
-  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
-  std::vector<GlobalRegion> all = regions_of(
-      std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
-                 input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
-  all.push_back({"lse", tensors.lse, problem.lse_elements() * sizeof(float), false});
-  return all;
-}
-
-/// Of each block of rows, the tiles of keys that it walks: its counts are affine in them.
-template <class Config>
-std::vector<double> tiles_of_blocks(const Problem& problem) {
-  const KeyMask mask = problem.key_mask();
-  const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
-  std::vector<double> work;
-  for (int block = 0; block < blocks; ++block) {
-    const int tile = launches_last_tile_first(mask) ? blocks - 1 - block : block;
-    const Range keys = mask.keys_of_any({tile * Config::kBlockM, (tile + 1) * Config::kBlockM});
-    const int first = first_tile<Config::kBlockN>(keys);
-    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, Config::kBlockN));
-  }
-  return work;
-}
-
-/// The blocks of block_rows that compute these tiles, each once: the inverse of locate_block's
-/// order.
-std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int block_rows,
-                                                std::span<const SampleTile> tiles) {
-  const int last = ceil_divide(problem.seqlen_q, block_rows) - 1;
-  const bool is_reversed = launches_last_tile_first(problem.key_mask());
-  std::set<std::array<int, 3>> blocks;
-  for (const auto& [tile, head, batch] : tiles) {
-    const int block = tile * kSampleRows / block_rows;
-    blocks.insert({is_reversed ? last - block : block, head, batch});
-  }
-  return {blocks.begin(), blocks.end()};
-}
-
-}  // namespace
 
 EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem& problem,
                                 const ForwardTensors& tensors, const EmulationOptions& options,
@@ -59,15 +14,11 @@ EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem&
   EmulationReport report;
   visit_forward(accumulators, {problem, options.shared_bytes_per_block}, [&](auto row, auto id) {
     using Config = decltype(row);
-    LaunchShape shape;
-    shape.kernel = id;
-    shape.grid = {ceil_divide(problem.seqlen_q, Config::kBlockM), problem.heads, problem.batch};
-    shape.threads = Config::kThreads;
-    shape.shared_bytes = sizeof(ForwardTiles<Config>);
-    shape.blocks = blocks_of_tiles(problem, Config::kBlockM, tiles);
-    shape.work = tiles_of_blocks<Config>(problem);
-    report = emulate(shape, regions(problem, tensors), options,
-                     [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
+    const ForwardGrid grid{id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM,
+                           Config::kBlockN};
+    report =
+        emulate(forward_shape(problem, grid, tiles), forward_regions(problem, tensors), options,
+                [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
   });
   return report;
 }

@@ -185,7 +185,7 @@ class ForwardWarp {
 
   /// Keys that some row of the block, of the warp, sees.
   SPARK_DEVICE Range keys_of_block() const {
-    return volta::keys_of_block<Config>(machine_, params_);
+    return sparkbench::keys_of_block<Config>(machine_, params_);
   }
   SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
 

@@ -6,6 +6,7 @@
 #include <initializer_list>
 
 #include "kernels/attention.h"
+#include "kernels/mask/test_masks.h"
 
 namespace sparkbench {
 
@@ -17,8 +18,7 @@ struct Lengths {
 template <class Check>
 void for_every_mask_and_dropout(int head_dim, Lengths lengths,
                                 std::initializer_list<float> dropouts, Check check) {
-  for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(37),
-                               MaskSpec::band(20, 5), MaskSpec::prefix(9)}) {
+  for (const MaskSpec& mask : kMaskOfEachKind) {
     for (const float dropout_p : dropouts) {
       SCOPED_TRACE(testing::Message() << "seqlen_k " << lengths.seqlen_k << ", " << name_of(mask)
                                       << ", dropout " << dropout_p);

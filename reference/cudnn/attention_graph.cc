@@ -46,29 +46,26 @@ struct Layouts {
   }
 };
 
+bool hides_nothing(const KeyMask& mask) {
+  return mask.all_see({0, mask.seqlen_q}, {0, mask.seqlen_k});
+}
+
 /// A mask as cuDNN counts it, from the key at which a row stands.
 struct DiagonalBounds {
   std::optional<std::int32_t> keys_before;  // that a row sees, its own included; nothing: all
   std::int32_t keys_after;                  // that it sees behind its own
 };
 
-/// Nothing where a mask is not bounded by diagonals. Bounds further away than there are keys hide
-/// as much as the nearest of these.
+/// Nothing where a mask is not bounded by diagonals, and where it hides no key. Bounds further away
+/// than there are keys hide as much as the nearest of these.
 std::optional<DiagonalBounds> diagonal_bounds(const Problem& problem) {
-  const MaskSpec& mask = problem.mask;
-  const auto clamped = [&](int keys) { return std::min(keys, problem.seqlen_k); };
-  switch (mask.kind) {
-    case MaskKind::kCausal:
-      return DiagonalBounds{std::nullopt, 0};
-    case MaskKind::kWindow:
-      return DiagonalBounds{clamped(mask.first), 0};
-    case MaskKind::kBand:
-      return DiagonalBounds{clamped(mask.first) + 1, clamped(mask.second)};
-    case MaskKind::kFull:
-    case MaskKind::kPrefix:
-      break;
-  }
-  return std::nullopt;
+  const KeyMask mask = problem.key_mask();
+  if (hides_nothing(mask) || mask.prefix > 0) return std::nullopt;
+  const int to_p = problem.seqlen_k - problem.seqlen_q;
+  DiagonalBounds bounds{std::nullopt, std::min(mask.end_offset - to_p - 1, problem.seqlen_k)};
+  const bool hides_on_the_left = mask.keys(problem.seqlen_q - 1).begin > 0;
+  if (hides_on_the_left) bounds.keys_before = to_p - mask.begin_offset + 1;
+  return bounds;
 }
 
 /// A problem's graph in the making.
@@ -258,7 +255,7 @@ void Builder::backward(bool is_deterministic) {
 }  // namespace
 
 std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version) {
-  if (problem.mask == MaskSpec::full()) return std::nullopt;
+  if (hides_nothing(problem.key_mask())) return std::nullopt;
   const std::optional<DiagonalBounds> bounds = diagonal_bounds(problem);
   if (!bounds) return "the mask " + name_of(problem.mask);
   if (bounds->keys_before) {

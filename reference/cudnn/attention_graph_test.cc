@@ -9,6 +9,7 @@
 #include <string>
 #include <vector>
 
+#include "kernels/mask/test_masks.h"
 #include "reference/cudnn/plan.h"
 #include "reference/cudnn/test_cudnn.h"
 #include "reference/error_metrics.h"
@@ -17,7 +18,6 @@
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
-#include "reference/tensors/test_masks.h"
 
 namespace sparkbench::cudnn {
 namespace {

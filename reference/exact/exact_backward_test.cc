@@ -8,10 +8,10 @@
 #include <initializer_list>
 #include <stdexcept>
 
+#include "kernels/mask/test_masks.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
-#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {

@@ -9,9 +9,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/mask/test_masks.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
-#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {
@@ -146,7 +146,7 @@ std::vector<double> attend_densely(const Problem& problem, const OwnedInputs& in
   std::vector<double> o(head_dim);
   double sum = 0.0;
   for (int key = 0; key < problem.seqlen_k; ++key) {
-    if (!sees_by_definition(problem, r.row, key)) continue;
+    if (!sees_by_definition(problem.mask, problem.seqlen_q, problem.seqlen_k, r.row, key)) continue;
     const KeyRow kv{r.batch, r.head, key};
     const auto k = row_of(inputs.k, key_shape(problem), kv);
     const auto v = row_of(inputs.v, key_shape(problem), kv);

@@ -4,8 +4,8 @@
 
 #include <stdexcept>
 
+#include "kernels/mask/test_masks.h"
 #include "reference/tensors/test_layouts.h"
-#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {
@@ -45,7 +45,8 @@ TEST(VisibleTo, IsWhatTheMaskSaysBothWays) {
       const Problem problem{1, 1, seqlen_q, seqlen_k, 2, mask};
       for (int q = 0; q < seqlen_q; ++q) {
         for (int k = 0; k < seqlen_k; ++k) {
-          const bool sees = sees_by_definition(problem, q, k);
+          const bool sees =
+              sees_by_definition(problem.mask, problem.seqlen_q, problem.seqlen_k, q, k);
           ASSERT_EQ(visible_to(problem, QueryRow{0, 0, q}).contains(k), sees) << name_of(mask);
           ASSERT_EQ(visible_to(problem, KeyRow{0, 0, k}).contains(q), sees) << name_of(mask);
         }

@@ -6,11 +6,11 @@
 #include <initializer_list>
 #include <utility>
 
+#include "kernels/mask/test_masks.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
-#include "reference/tensors/test_masks.h"
 #include "reference/unfused/unfused.h"
 
 namespace sparkbench {

@@ -5,11 +5,11 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/mask/test_masks.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
 #include "reference/tensors/test_layouts.h"
-#include "reference/tensors/test_masks.h"
 
 namespace sparkbench {
 namespace {

@@ -44,6 +44,8 @@ Texts device_texts(const RunRecord& run) {
   add_texts("environment", run.environment, texts);
   texts.erase("environment.os");
   texts.erase("environment.cpu");
+  // What others leave of it changes from one moment to the next.
+  texts.erase("environment.device.memory_available_bytes");
   // An emulated device's memory is the host's.
   if (run.environment.device.kind == DeviceKind::kEmulated) {
     texts.erase("environment.device.memory_bytes");

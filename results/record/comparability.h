@@ -19,7 +19,8 @@ struct Difference {
 };
 
 /// Where two runs differ in their build, their device (with its driver and libraries; an emulated
-/// one's host does not count) or their method (with the seed; when it gives up does not count).
+/// one's host does not count, nor what is free of a GPU's memory) or their method (with the seed;
+/// when it gives up does not count).
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second);
 
 }  // namespace sparkbench

@@ -46,5 +46,14 @@ TEST(Comparability, CountsTheMemoryOfAGpu) {
   EXPECT_EQ(find_differences(first, second).size(), 1u);
 }
 
+TEST(Comparability, IsNotTouchedByWhatOthersTakeOfAGpu) {
+  RunRecord first = sample_run();
+  first.environment.device.kind = DeviceKind::kGpu;
+  first.environment.device.memory_available_bytes = std::uint64_t{15} << 30;
+  RunRecord second = first;
+  second.environment.device.memory_available_bytes = std::uint64_t{3} << 30;
+  EXPECT_TRUE(find_differences(first, second).empty());
+}
+
 }  // namespace
 }  // namespace sparkbench

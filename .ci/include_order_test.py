@@ -1,0 +1,104 @@
+#!/usr/bin/env python3
+"""The order of includes: of rooms as README.md has it, inside kernels/ as kernels/README.md does.
+
+A file includes from its own layer and from those above it in LAYERS. Files include each other in no
+ring. Tests and benchmarks include what they like, and nothing else includes theirs.
+"""
+
+import pathlib
+import re
+import sys
+
+# A file belongs to the layer that has the longest beginning of its path.
+LAYERS = [
+    [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "half", "host_device",
+                                      "mma_instruction", "philox", "sample", "saturating")],
+    ["kernels/mask/"],
+    [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
+                                      "kernel_instance", "tensors")],
+    ["kernels/machine/"],
+    ["kernels/tile/"],
+    ["kernels/forward_launch.", "kernels/tensor_regions.h"],
+    ["kernels/"],  # the folders of kernels, which do not know each other
+    ["kernels/registry."],
+    ["reference/"],
+    ["sweeps/"],
+    ["results/"],
+    ["harness/"],
+]  # fmt: skip
+SOURCES = ("*.h", "*.cc", "*.cu", "*.cuh")
+INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
+
+
+def is_test(path):
+    name = pathlib.PurePath(path).name
+    return name.startswith("test_") or re.search(r"_(test|benchmark)\.\w+$", name) is not None
+
+
+def layer_of(path):
+    """None of what a build writes."""
+    found = [(len(start), i) for i, layer in enumerate(LAYERS) for start in layer
+             if path.startswith(start)]  # fmt: skip
+    return max(found)[1] if found else None
+
+
+def why_wrong(path, included):
+    """Empty where the arrow goes up the table."""
+    here, there = layer_of(path), layer_of(included)
+    if is_test(path) or there is None:
+        return ""
+    if is_test(included):
+        return "is of tests"
+    if there > here:
+        return "is further down"
+    is_of_kernels = here == there == LAYERS.index(["kernels/"])
+    if is_of_kernels and path.split("/")[1] != included.split("/")[1]:
+        return "is another folder's"
+    return ""
+
+
+def find_ring(includes):
+    """Files that include each other, the first one again at the end; empty where there is none."""
+    done, path = set(), []
+
+    def visit(file):
+        if file in path:
+            return [*path[path.index(file) :], file]
+        if file in done:
+            return []
+        path.append(file)
+        ring = next(filter(None, map(visit, includes.get(file, ()))), [])
+        path.pop()
+        done.add(file)
+        return ring
+
+    return next(filter(None, map(visit, includes)), [])
+
+
+def self_check():
+    """That it would see what it looks for."""
+    assert why_wrong("kernels/tile/mask.h", "kernels/volta/tile/quad_grid.h")
+    assert why_wrong("kernels/volta/steps.h", "kernels/ampere/steps.h")
+    assert why_wrong("kernels/mask/key_mask.h", "kernels/attention.h")
+    assert why_wrong("kernels/registry.h", "kernels/mask/test_masks.h")
+    assert not why_wrong("kernels/volta/mask_test.cc", "reference/exact/exact.h")
+    assert find_ring({"a": ["b"], "b": ["c"], "c": ["b"]}) == ["b", "c", "b"]
+    assert not find_ring({"a": ["b", "c"], "b": ["c"]})
+
+
+def main():
+    self_check()
+    root = pathlib.Path(__file__).resolve().parent.parent
+    files = [path.relative_to(root).as_posix() for room in ("kernels", "reference", "sweeps",
+             "results", "harness") for pattern in SOURCES for path in (root / room).rglob(pattern)]
+    includes = {file: INCLUDE.findall((root / file).read_text("utf-8")) for file in files}
+    wrong = [f"{file}: {other} {why}" for file, others in includes.items() for other in others
+             if (why := why_wrong(file, other))]  # fmt: skip
+    if ring := find_ring(includes):
+        wrong.append("a ring: " + " -> ".join(ring))
+    print("\n".join(wrong) or f"{sum(map(len, includes.values()))} includes of {len(files)} files")
+    return 1 if wrong or len(files) < 100 else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,67 @@
+#include "kernels/forward_launch.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+
+#include "kernels/ceil_divide.h"
+#include "kernels/tensor_regions.h"
+#include "kernels/tile/forward_params.h"
+
+namespace sparkbench {
+namespace {
+
+/// Of each block of rows, the tiles of keys that it walks: its counts are affine in them.
+std::vector<double> tiles_of_blocks(const Problem& problem, const ForwardGrid& grid) {
+  const KeyMask mask = problem.key_mask();
+  const int blocks = ceil_divide(problem.seqlen_q, grid.block_rows);
+  std::vector<double> work;
+  for (int block = 0; block < blocks; ++block) {
+    const int tile = launches_last_tile_first(mask) ? blocks - 1 - block : block;
+    const Range keys = mask.keys_of_any({tile * grid.block_rows, (tile + 1) * grid.block_rows});
+    const int first = keys.begin / grid.tile_keys * grid.tile_keys;
+    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, grid.tile_keys));
+  }
+  return work;
+}
+
+/// The blocks that compute these tiles, each once: the inverse of locate_block's order.
+std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int block_rows,
+                                                std::span<const SampleTile> tiles) {
+  const int blocks_of_head = ceil_divide(problem.seqlen_q, block_rows);
+  const bool is_reversed = launches_last_tile_first(problem.key_mask());
+  std::set<std::array<int, 3>> blocks;
+  for (const auto& [tile, head, batch] : tiles) {
+    const int first = tile * kSampleRows / block_rows;
+    const int end = std::min(ceil_divide((tile + 1) * kSampleRows, block_rows), blocks_of_head);
+    for (int block = first; block < end; ++block) {
+      blocks.insert({is_reversed ? blocks_of_head - 1 - block : block, head, batch});
+    }
+  }
+  return {blocks.begin(), blocks.end()};
+}
+
+}  // namespace
+
+LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
+                          std::span<const SampleTile> tiles) {
+  LaunchShape shape;
+  shape.kernel = grid.id;
+  shape.grid = {ceil_divide(problem.seqlen_q, grid.block_rows), problem.heads, problem.batch};
+  shape.threads = grid.threads;
+  shape.shared_bytes = grid.shared_bytes;
+  shape.blocks = blocks_of_tiles(problem, grid.block_rows, tiles);
+  shape.work = tiles_of_blocks(problem, grid);
+  return shape;
+}
+
+std::vector<GlobalRegion> forward_regions(const Problem& problem, const ForwardTensors& tensors) {
+  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
+  std::vector<GlobalRegion> all = regions_of(
+      std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
+                 input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
+  all.push_back({"lse", tensors.lse, problem.lse_elements() * sizeof(float), false});
+  return all;
+}
+
+}  // namespace sparkbench

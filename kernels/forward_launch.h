@@ -1,0 +1,28 @@
+// A forward kernel's launch on the emulated machine: blocks of some query rows of one head, in the
+// order of tile/forward_block.h, each of which walks the tiles of keys that a row of it sees.
+#pragma once
+
+#include <span>
+#include <vector>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench {
+
+struct ForwardGrid {
+  const char* id;  // of the instance
+  int threads;     // of a block
+  std::size_t shared_bytes;
+  int block_rows, tile_keys;
+};
+
+/// `tiles` are the query tiles to compute; none means all. Rows of the blocks that hold these are
+/// computed too.
+LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
+                          std::span<const SampleTile> tiles);
+
+std::vector<GlobalRegion> forward_regions(const Problem& problem, const ForwardTensors& tensors);
+
+}  // namespace sparkbench

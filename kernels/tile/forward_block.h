@@ -1,0 +1,56 @@
+// Where a block of a forward kernel stands, and what its rows are divided by at the end. A Config
+// has kBlockM, the query rows of a block, and for the latter a Layout, a Scale and kHasDropout.
+#pragma once
+
+#include "kernels/tile/forward_params.h"
+#include "kernels/tile/softmax.h"
+
+namespace sparkbench {
+
+/// Which query rows of which head a block computes.
+struct ForwardBlock {
+  int batch, head, first_row;
+
+  SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
+    return static_cast<std::uint32_t>(batch * params.heads + head);
+  }
+};
+
+/// Cheap enough to be called anew where its results are wanted: what is kept through the key loop
+/// takes registers that the loop lacks.
+template <class Config, class Machine>
+SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
+  const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
+  const int tile = params.is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0);
+  return {machine.block(2), machine.block(1), tile * Config::kBlockM};
+}
+
+/// The rows of the block; some may be past the last.
+template <class Config, class Machine>
+SPARK_DEVICE Range rows_of_block(const Machine& machine, const ForwardParams& params) {
+  const int first_row = locate_block<Config>(machine, params).first_row;
+  return {first_row, first_row + Config::kBlockM};
+}
+
+/// The keys that some row of the block sees.
+template <class Config, class Machine>
+SPARK_DEVICE Range keys_of_block(const Machine& machine, const ForwardParams& params) {
+  return params.mask.keys_of_any(rows_of_block<Config>(machine, params));
+}
+
+/// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
+/// where values were dropped. A row that saw no key has l = 0 and gets O = 0; a NaN stays.
+template <class Config, class Machine>
+SPARK_DEVICE void normalization(
+    Machine& machine, const ForwardParams& params,
+    const FinishedRows<typename Config::Layout, typename Config::Scale>& rows,
+    float (&l)[Config::Layout::kRowsPerLane], float (&factor)[Config::Layout::kRowsPerLane]) {
+#pragma unroll
+  for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
+    l[slot] = rows.row_sum(slot);
+    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * Config::Scale::kOfHalves);
+    if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale();
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,45 @@
+// What a forward kernel is launched with: the same on a GPU and on the emulated machine.
+#pragma once
+
+#include "kernels/tensors.h"
+#include "kernels/tile/chunked_view.h"
+#include "kernels/tile/log2e.h"
+
+namespace sparkbench {
+
+/// Blocks of rows that see more keys start first where the last rows are these, so that short ones
+/// fill the last wave: block b of a head then has the b-th of its tiles of rows from the end.
+inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
+
+struct ForwardParams {
+  ChunkedView<const Half> q, k, v;
+  ChunkedView<Half> o;
+  float* lse;
+  int heads;
+  bool is_last_tile_first;
+  KeyMask mask;
+  float scale;       // of the scores
+  float scale_log2;  // scale * log2(e), so that exp(scale * s) = exp2(scale_log2 * s)
+  Dropout dropout;
+};
+
+/// Throws std::invalid_argument as chunked_view() does.
+inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
+  const auto view = [&](const char* name, const auto& tensor, int seqlen) {
+    return chunked_view(name, tensor, problem.batch, seqlen, problem.heads, problem.head_dim);
+  };
+  const KeyMask mask = problem.key_mask();
+  return {view("q", tensors.q, problem.seqlen_q),
+          view("k", tensors.k, problem.seqlen_k),
+          view("v", tensors.v, problem.seqlen_k),
+          view("o", tensors.o, problem.seqlen_q),
+          tensors.lse,
+          problem.heads,
+          launches_last_tile_first(mask),
+          mask,
+          problem.scale(),
+          problem.scale() * kLog2E,
+          problem.dropout()};
+}
+
+}  // namespace sparkbench

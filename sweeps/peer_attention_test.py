@@ -1,0 +1,89 @@
+"""What PyTorch's kernels are called with."""
+
+import unittest
+
+import peer_attention
+from test_peers import case_of
+
+
+class FakeTensor:
+    """Notes how it was turned."""
+
+    def __init__(self, name):
+        self.name = name
+
+    def detach(self):
+        return self
+
+    def transpose(self, *_axes):
+        return FakeTensor(self.name[:-1] if self.name.endswith("'") else self.name + "'")
+
+
+class FakeTorch:
+    """Notes the calls of torch.ops.aten."""
+
+    def __init__(self):
+        self.calls = []
+        self.ops = self.aten = self
+
+    def __getattr__(self, name):
+        def call(*arguments, **options):
+            names = [x.name if isinstance(x, FakeTensor) else x for x in arguments]
+            self.calls.append((name, names, options))
+            return [FakeTensor(x) for x in ("o'", "lse", "state", "unused", "more", "more")]
+
+        return call
+
+
+class Calls(unittest.TestCase):
+    """Of kernels that scaled_dot_product_attention gives no window."""
+
+    def calls_of(self, kernel, mask, *flags):
+        torch = FakeTorch()
+        passes = peer_attention.passes_of(torch, case_of(kernel, mask, *flags), 0.25)
+        o = passes.forward([FakeTensor(name) for name in "qkv"])
+        self.assertEqual(o.name, "o")
+        gradients = [x.name for x in passes.backward(FakeTensor("do"))]
+        self.assertEqual(gradients, ["o", "lse'", "state'"])
+        return torch.calls
+
+    def test_flash_counts_offsets(self):
+        forward, backward = self.calls_of("torch-flash", "window:5")
+        options = {"scale": 0.125, "window_size_left": 4, "window_size_right": 0}
+        inputs = ["q'", "k'", "v'"]
+        taken = [*inputs, None, None, 64, 64, 0.25, False, False]
+        self.assertEqual(forward, ("_flash_attention_forward", taken, options))
+        saved = ["o'", "lse", None, None, 64, 64, 0.25, False, "state", "unused"]
+        self.assertEqual(backward, ("_flash_attention_backward", ["do'", *inputs, *saved], options))
+        (_, _, band), _ = self.calls_of("torch-flash", "band:3:1")
+        self.assertEqual((band["window_size_left"], band["window_size_right"]), (3, 1))
+        (_, _, causal), _ = self.calls_of("torch-flash", "causal", "--seqlen-k", "80")
+        self.assertEqual((causal["window_size_left"], causal["window_size_right"]), (-1, 0))
+
+    def test_efficient_counts_keys(self):
+        forward, backward = self.calls_of("torch-efficient", "window:5", "--seqlen-k", "80")
+        options = {"scale": 0.125, "window_size": 5}
+        inputs = ["q'", "k'", "v'"]
+        self.assertEqual(
+            forward,
+            (
+                "_efficient_attention_forward",
+                [*inputs, None, None, None, 64, 80, 0.25, 2, True],
+                options,
+            ),
+        )
+        saved = [None, "o'", None, None, 64, 80, "lse", 0.25, "state", "unused", 2, False]
+        self.assertEqual(
+            backward, ("_efficient_attention_backward", ["do'", *inputs, *saved], options)
+        )
+
+    def test_what_sdpa_spells_is_sdpa_s(self):
+        for kernel in peer_attention.BACKENDS:
+            for mask in ("full", "causal"):
+                passes = peer_attention.passes_of(FakeTorch(), case_of(kernel, mask), 0.0)
+                self.assertIsInstance(passes, peer_attention.Sdpa)
+                self.assertEqual(passes.hidden, {"is_causal": mask == "causal"})
+
+
+if __name__ == "__main__":
+    unittest.main()
