@@ -30,9 +30,10 @@ std::string speed_clause(const SpeedupMean& mean) {
 std::string error_clause(const std::vector<CaseRecord>& cases, const std::string& kernel) {
   const auto error = mean_error_over_unfused(cases, kernel);
   if (!error) return "";
-  return fmt::format(
-      "error {}x of the unfused computation's{}", significant(error->ratio, 2),
-      error->without == 0 ? "" : fmt::format(", which is not finite in {} more", error->without));
+  const std::string doubt =
+      error->without == 0 ? "" : fmt::format(", unknown in {}", plural(error->without, "case"));
+  return fmt::format("error {}x of the unfused computation's{}", significant(error->ratio, 2),
+                     doubt);
 }
 
 /// What cases say of one kernel, called `name`; "" when it has neither speed nor error. Of a

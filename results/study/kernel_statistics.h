@@ -36,7 +36,8 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
 struct ErrorMean {
   double ratio = 0.0;  // geometric mean
   int count = 0;       // cases
-  int without = 0;     // correct cases that have no ratio: the unfused computation is not finite
+  int without = 0;     // correct cases without a ratio: the unfused computation is not finite, or
+                       // they were stored by a version that had none for their accumulator
 };
 
 /// Of worst_error_over_unfused(), over the correct cases of `kernel`; none when no such case has
