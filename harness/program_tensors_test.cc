@@ -198,10 +198,11 @@ TEST_F(OwnTensorsProgram, NeverFindTheirBaselineIncorrect) {
 }
 
 TEST_F(OwnTensorsProgram, OverflowToNullAndNotToZero) {
-  const std::vector<std::uint64_t> shape = {1, 64, 1, 64};
-  const std::vector<Half> large(64 * 64, to_half(300.0f));  // scores of 64 * 300^2 = 5.8e6
-  write_tensors(path_, {f16_tensor("q", shape, large), f16_tensor("k", shape, large),
-                        f16_tensor("v", shape, large)});
+  const Problem problem{1, 2, 128, 128, 64, MaskSpec::full()};
+  const OwnedInputs large = make_inputs(problem, Distribution::kNormal, kSeed, 200.0f);
+  const std::vector<std::uint64_t> shape = {1, 128, 2, 64};
+  write_tensors(path_, {f16_tensor("q", shape, large.q), f16_tensor("k", shape, large.k),
+                        f16_tensor("v", shape, large.v)});
   const ProgramResult result = run_sparkbench(
       "accuracy --device emulated-v100 --no-progress --causal false --dropout 0 --json " +
       saved_path_ + " --tensors " + path_);
