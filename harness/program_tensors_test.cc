@@ -168,6 +168,57 @@ TEST_F(OwnTensorsProgram, AreStudiedByAccuracy) {
       run_sparkbench("accuracy --device emulated-v100 --no-progress --tensors " + path_);
   EXPECT_EQ(result.exit_code, 0) << result.err;
   EXPECT_TRUE(contains(result.out, "on 4 problems")) << result.out;
+  EXPECT_TRUE(
+      result.out.starts_with("Tensors of in.safetensors: q [2, 65, 2, 64], k and v "
+                             "[2, 40, 2, 64], read as [batch, seqlen, heads, head_dim]\n"))
+      << result.out;
+  const std::size_t last = result.out.rfind('\n', result.out.size() - 2) + 1;
+  EXPECT_TRUE(result.out.substr(last).starts_with("Use volta-fp32acc: 0.")) << result.out;
+  EXPECT_TRUE(result.out.ends_with("; overflows in none of its 4 cases.\n")) << result.out;
+}
+
+TEST_F(OwnTensorsProgram, NeverFindTheirBaselineIncorrect) {
+  const Problem problem{1, 2, 128, 128, 64, MaskSpec::full()};
+  const OwnedInputs hard = make_inputs(problem, Distribution::kOutliers, kSeed, 8.0f);
+  const std::vector<std::uint64_t> shape = {1, 128, 2, 64};
+  write_tensors(path_, {f16_tensor("q", shape, hard.q), f16_tensor("k", shape, hard.k),
+                        f16_tensor("v", shape, hard.v)});
+  const ProgramResult result = run_sparkbench(
+      "accuracy --device emulated-v100 --no-progress --causal false --dropout 0 --json " +
+      saved_path_ + " --tensors " + path_);
+  const Json run = Json::parse(text_of_file(saved_path_));
+  bool is_hard = false;
+  for (const Json& record : run["cases"]) {
+    if (record["role"] != "reference" || record["accuracy"]["nonfinite"] != 0) continue;
+    EXPECT_EQ(record["status"], "ok") << record["reason"];
+    is_hard = is_hard || record["accuracy"]["rel_l2"] > 0x1p-8;
+  }
+  EXPECT_TRUE(is_hard) << result.out;
+  EXPECT_TRUE(contains(result.out, "warning W-REFERENCE-INACCURATE")) << result.out;
+}
+
+TEST_F(OwnTensorsProgram, OverflowToNullAndNotToZero) {
+  const Problem problem{1, 2, 128, 128, 64, MaskSpec::full()};
+  const OwnedInputs large = make_inputs(problem, Distribution::kNormal, kSeed, 200.0f);
+  const std::vector<std::uint64_t> shape = {1, 128, 2, 64};
+  write_tensors(path_, {f16_tensor("q", shape, large.q), f16_tensor("k", shape, large.k),
+                        f16_tensor("v", shape, large.v)});
+  const ProgramResult result = run_sparkbench(
+      "accuracy --device emulated-v100 --no-progress --causal false --dropout 0 --json " +
+      saved_path_ + " --tensors " + path_);
+  EXPECT_EQ(result.exit_code, 1);
+  int not_finite = 0;
+  for (const Json& record : Json::parse(text_of_file(saved_path_))["cases"]) {
+    if (record["accuracy"]["nonfinite"] == 0) continue;
+    ++not_finite;
+    EXPECT_EQ(record["status"], "incorrect");
+    for (const char* metric : {"rel_l1", "rel_l2", "max_abs", "error_over_unfused"}) {
+      EXPECT_TRUE(record["accuracy"][metric].is_null()) << metric << record["accuracy"];
+    }
+  }
+  EXPECT_GE(not_finite, 2);
+  EXPECT_FALSE(contains(result.out, "nan")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\nUse volta-fp32acc: ")) << result.out;
 }
 
 TEST_F(OwnTensorsProgram, RefusesFlagsThatTheTensorsAnswer) {

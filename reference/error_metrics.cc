@@ -27,6 +27,15 @@ struct Sums {
   double want_abs = 0.0, want_squares = 0.0, got_squares = 0.0;
 };
 
+void void_metrics(ErrorMetrics& metrics) {
+  for (double ErrorMetrics::*metric :
+       {&ErrorMetrics::max_abs, &ErrorMetrics::mean_abs, &ErrorMetrics::rmse, &ErrorMetrics::rel_l1,
+        &ErrorMetrics::rel_l2, &ErrorMetrics::mean_rel, &ErrorMetrics::max_rel,
+        &ErrorMetrics::cosine_diff, &ErrorMetrics::lse_max_abs}) {
+    metrics.*metric = std::numeric_limits<double>::quiet_NaN();
+  }
+}
+
 void add_nonfinite(ErrorMetrics& metrics, std::size_t index, double got, double want) {
   if (same_nonfinite(got, want)) return;
   ++metrics.mismatches;
@@ -70,6 +79,7 @@ void finish(ErrorMetrics& metrics, const Sums& sums) {
   metrics.rel_l2 = std::sqrt(ratio_of(sums.squares, sums.want_squares));
   // 1 - 2 got.want / (got^2 + want^2), written so that nothing cancels.
   metrics.cosine_diff = ratio_of(sums.squares, sums.got_squares + sums.want_squares);
+  if (metrics.nonfinite != 0 || sums.count == 0.0) void_metrics(metrics);
 }
 
 template <class Got>
@@ -121,6 +131,7 @@ ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want) {
   }
   ErrorMetrics metrics = error_metrics(std::span<const Half>(got.o), want.o);
   for (std::size_t i = 0; i < want.lse.size(); ++i) add_lse(metrics, got.lse[i], want.lse[i]);
+  if (metrics.nonfinite != 0) void_metrics(metrics);
   return metrics;
 }
 
@@ -140,6 +151,7 @@ std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfuse
   };
   for (const auto& [name, error, unfused_error, floor] : conditions) {
     if (error <= tolerance.ratio * unfused_error + floor) continue;
+    if (tolerance.ratio == 0.0) return fmt::format("{} {:.3g} exceeds {:.3g}", name, error, floor);
     return fmt::format("{} {:.3g} exceeds {:g} x {:.3g} (unfused) + {:.3g}", name, error,
                        tolerance.ratio, unfused_error, floor);
   }

@@ -10,8 +10,11 @@
 
 namespace sparkbench {
 
-/// Errors of `got` against `want`, over the elements that are finite in both. A ratio of nothing to
-/// nothing is 0, of something to nothing +inf.
+/// Errors of `got` against `want`. A ratio of nothing to nothing is 0, of something to nothing
+/// +inf. Every metric of `got` is NaN when `nonfinite` is not 0, or no element is finite: what the
+/// finite rest errs by would flatter an output that is of no use. Elements that are not finite in
+/// both, in the same way, are left out. The counts, the worst element and what is said of `want`
+/// remain.
 struct ErrorMetrics {
   std::size_t checked_elements = 0;  // of the tensor, finite or not
   double max_abs = 0.0;
@@ -55,7 +58,7 @@ struct Tolerance {
 std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,
                           const Tolerance& tolerance);
 
-/// err(kernel) / err(unfused) in rel_l2.
+/// err(kernel) / err(unfused) in rel_l2; NaN where either is not finite.
 double error_ratio(const ErrorMetrics& kernel, const ErrorMetrics& unfused);
 
 }  // namespace sparkbench

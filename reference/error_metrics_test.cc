@@ -54,11 +54,39 @@ TEST(ErrorMetrics, AreNoneOrInfiniteBesideAZeroReference) {
   EXPECT_EQ(missed.max_abs, 0.5);
 }
 
-TEST(ErrorMetrics, CountNonfiniteElementsAndLeaveThemOut) {
+std::vector<double> values_of(const ErrorMetrics& metrics) {
+  return {metrics.max_abs, metrics.mean_abs, metrics.rmse,    metrics.rel_l1,
+          metrics.rel_l2,  metrics.mean_rel, metrics.max_rel, metrics.cosine_diff};
+}
+
+TEST(ErrorMetrics, AreNoneOfWhatIsNotFinite) {
+  for (const ErrorMetrics& metrics :
+       {metrics_of({kNan, kNan}, {1.0, 2.0}), metrics_of({1.0f, kInfinity}, {1.0, 2.0}),
+        metrics_of({1.0f, 2.0f}, {1.0, kNan}), metrics_of({kNan}, {kNan})}) {
+    for (const double value : values_of(metrics)) EXPECT_TRUE(std::isnan(value)) << value;
+    EXPECT_TRUE(std::isnan(error_ratio(metrics, metrics_of({1.5f}, {1.0}))));
+    EXPECT_TRUE(std::isnan(error_ratio(metrics_of({1.5f}, {1.0}), metrics)));
+  }
+}
+
+TEST(ErrorMetrics, AreNoneWhereTheLseIsNotFinite) {
+  const ErrorMetrics metrics =
+      error_metrics({{to_half(1), to_half(1)}, {kNan, 2.0f}}, {{1.0, 1.0}, {2.0, 2.0}});
+  EXPECT_EQ(metrics.nonfinite, 1u);
+  EXPECT_TRUE(std::isnan(metrics.lse_max_abs));
+  for (const double value : values_of(metrics)) EXPECT_TRUE(std::isnan(value)) << value;
+}
+
+TEST(ErrorMetrics, LeaveOutWhatIsNotFiniteInBoth) {
+  const ErrorMetrics metrics = metrics_of({1.5f, kInfinity}, {1.0, kInfinity});
+  EXPECT_EQ(metrics.nonfinite, 0u);
+  EXPECT_EQ(metrics.rel_l1, 0.5);
+}
+
+TEST(ErrorMetrics, CountNonfiniteElementsAndNameTheFirst) {
   const ErrorMetrics metrics = metrics_of({9.0f, kNan, kInfinity}, {1.0, 2.0, 3.0});
   EXPECT_EQ(metrics.nonfinite, 2u);
   EXPECT_EQ(metrics.mismatches, 3u);
-  EXPECT_EQ(metrics.max_abs, 8.0);
   EXPECT_EQ(metrics.worst_index, 1u);
   EXPECT_TRUE(std::isnan(metrics.worst_got));
   EXPECT_EQ(metrics.worst_want, 2.0);
@@ -104,6 +132,10 @@ TEST(WhyIncorrect, AllowsARatioOfUnfusedPlusAFloor) {
             "max_abs 4.26 exceeds 2 x 2 (unfused) + 0.25");
   EXPECT_EQ(why_incorrect(with_errors(0.0, 0.0, 6.26), unfused, tolerance),
             "lse_max_abs 6.26 exceeds 2 x 3 (unfused) + 0.25");
+}
+
+TEST(WhyIncorrect, NamesNoUnfusedErrorThatItDoesNotUse) {
+  EXPECT_EQ(why_incorrect(with_errors(0.5, 0.0, 0.0), {}, {0.0, 0.25}), "rel_l2 0.5 exceeds 0.25");
 }
 
 TEST(WhyIncorrect, FindsNanInfinityAndMisplacedFiniteElements) {

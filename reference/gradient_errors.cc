@@ -47,6 +47,9 @@ std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& un
         {"max_abs", of_kernel.max_abs, of_unfused.max_abs, tolerance.floor * want_max_abs}};
     for (const auto& [metric, error, unfused_error, floor] : conditions) {
       if (error <= tolerance.ratio * unfused_error + floor) continue;
+      if (tolerance.ratio == 0.0) {
+        return fmt::format("{}: {} {:.3g} exceeds {:.3g}", name, metric, error, floor);
+      }
       return fmt::format("{}: {} {:.3g} exceeds {:g} x {:.3g} (unfused) + {:.3g}", name, metric,
                          error, tolerance.ratio, unfused_error, floor);
     }

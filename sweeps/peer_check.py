@@ -1,10 +1,13 @@
 """How wrong a peer is against fp64, and whether its mask is the one that was asked for."""
 
+import math
+
 import peer_record
 from peer_attention import GRADIENTS, Attention
 
 TOLERANCE_FLOOR = 2.0**-11  # half a unit in the last place of fp16
 REL_FLOOR = 1e-3
+METRICS = "max_abs mean_abs rmse rel_l1 rel_l2 mean_rel max_rel cosine_diff".split()
 CHECKED_HEADS = 4  # of the first to the last, evenly spread
 
 
@@ -27,16 +30,18 @@ def unfused(torch, attention, head, dtype, mask):
     return dict(zip(GRADIENTS, torch.autograd.grad(o, (q, k, v), attention.d_o[head].to(dtype))))
 
 
-def errors_of(got, want):
-    """Metrics of reference/error_metrics.h, of fp64 tensors of equal shape."""
-    is_wrong = got.isfinite() != want.isfinite()
-    both = got.isfinite() & want.isfinite()
-    g, w = got[both], want[both]
+def ratio_of(numerator, denominator):
+    """Of nothing to nothing 0, of something to nothing infinite."""
+    if denominator:
+        return numerator / denominator
+    return 0.0 if numerator == 0 else math.inf
+
+
+def metrics_of(g, w):
+    """Of what is finite in both, one element at least."""
     error = (g - w).abs()
-    position = (got - want).abs().nan_to_num(float("inf")).argmax()
     squares = (g * g + w * w).sum().item()
     return {
-        "checked_elements": want.numel(),
         "max_abs": error.max().item(),
         "mean_abs": error.mean().item(),
         "rmse": error.square().mean().sqrt().item(),
@@ -44,15 +49,30 @@ def errors_of(got, want):
         "rel_l2": (error.square().sum() / w.square().sum()).sqrt().item(),
         "mean_rel": (error / w.abs().clamp(min=REL_FLOOR)).mean().item(),
         "max_rel": (error / w.abs().clamp(min=REL_FLOOR)).max().item(),
-        "rel_floor": REL_FLOOR,
         "cosine_diff": 1 - 2 * (g * w).sum().item() / squares,
+    }
+
+
+def errors_of(got, want):
+    """Metrics of reference/error_metrics.h, of fp64 tensors of equal shape. Every one is NaN where an
+    element of `got` is not finite and ought to be."""
+    is_wrong = got.isfinite() != want.isfinite()
+    both = got.isfinite() & want.isfinite()
+    g, w = got[both], want[both]
+    error = (g - w).abs()
+    position = (got - want).abs().nan_to_num(float("inf")).argmax()
+    is_measurable = error.numel() > 0 and not is_wrong.any().item()
+    return {
+        "checked_elements": want.numel(),
+        **(metrics_of(g, w) if is_measurable else dict.fromkeys(METRICS, math.nan)),
+        "rel_floor": REL_FLOOR,
         "mismatches": (error > 1e-5 + 1e-3 * w.abs()).sum().item() + is_wrong.sum().item(),
         "nonfinite": is_wrong.sum().item(),
         "worst_index": position.item(),
         "worst_got": got.flatten()[position].item(),
         "worst_want": want.flatten()[position].item(),
-        "want_max_abs": w.abs().max().item(),
-        "want_rms": w.square().mean().sqrt().item(),
+        "want_max_abs": want[want.isfinite()].abs().max().item(),
+        "want_rms": want[want.isfinite()].square().mean().sqrt().item(),
     }
 
 
@@ -162,7 +182,7 @@ class Check:
             "oracle": "exact-fp64",
             **{key: peer_record.finite(value) for key, value in error.items()},
             "worst_index": position,
-            "error_ratio": peer_record.finite(error["rel_l2"] / of_unfused if of_unfused else 0.0),
+            "error_ratio": peer_record.finite(ratio_of(error["rel_l2"], of_unfused)),
             "lse_max_abs": None,
             "dropout_kept_fraction": None,
             "mask_hash": None,

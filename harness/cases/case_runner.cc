@@ -158,6 +158,10 @@ void CaseRunner::judge_without_dropout(const SweepCase& sweep_case, CaseRecord& 
   record.reason = std::move(judged.reason);
   record.accuracy = std::move(judged.accuracy);
   record.gradient_accuracy = std::move(judged.gradient_accuracy);
+  for (Warning& warning : judged.warnings) {
+    if (find_warning(record, warning.code) == nullptr)
+      record.warnings.push_back(std::move(warning));
+  }
   record.warnings.push_back({"W-OWN-DROPOUT-MASK",
                              "the kernel draws a dropout mask of its own: its errors are those of "
                              "the same problem without dropout",

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <cmath>
 #include <filesystem>
 
 #include "harness/devices/volta_bound.h"
@@ -59,6 +60,10 @@ void record_bound(const EmulationReport& report, const DeviceInfo& device, CaseR
   record.bound->scaled_from_sample = report.is_sample;
 }
 
+std::optional<double> finite(double value) {
+  return std::isfinite(value) ? std::optional(value) : std::nullopt;
+}
+
 }  // namespace
 
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record) {
@@ -72,7 +77,7 @@ void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRec
   }
 }
 
-Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const ErrorMetrics& unfused,
+Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const UnfusedError& unfused,
                        std::span<const Half> values) {
   Accuracy accuracy;
   accuracy.output = output;
@@ -91,7 +96,8 @@ Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const Erro
   accuracy.nonfinite = error.nonfinite;
   accuracy.worst_got = error.worst_got;
   accuracy.worst_want = error.worst_want;
-  accuracy.error_ratio = error_ratio(error, unfused);
+  accuracy.error_ratio = finite(error_ratio(error, unfused.same_accumulator));
+  accuracy.error_over_unfused = finite(error_ratio(error, unfused.fp32));
   const auto* bytes = reinterpret_cast<const char*>(values.data());
   accuracy.output_hash = to_hex(fnv1a({bytes, values.size_bytes()}));
   return accuracy;

@@ -13,9 +13,15 @@ namespace sparkbench {
 /// Memory, counts and bound of `outcome`. Needs the record's flops and bytes.
 void record_outcome(const RunOutcome& outcome, const DeviceInfo& device, CaseRecord& record);
 
-/// Errors of tensor `output` against the exact result, their ratio to the unfused computation's,
+/// The errors of the unfused computation in fp16 on the same problem.
+struct UnfusedError {
+  const ErrorMetrics& same_accumulator;
+  const ErrorMetrics& fp32;
+};
+
+/// Errors of tensor `output` against the exact result, their ratios to the unfused computation's,
 /// and a hash of the checked values. worst_index is left empty.
-Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const ErrorMetrics& unfused,
+Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const UnfusedError& unfused,
                        std::span<const Half> values);
 
 /// {batch, row, head, dim} of the worst element of [rows, head_dim].

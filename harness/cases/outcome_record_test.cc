@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 namespace sparkbench {
 namespace {
 
@@ -61,6 +63,26 @@ TEST(RecordOutcome, NeitherBoundsNorWarnsWhereNothingWasEmulated) {
   EXPECT_FALSE(record.bound.has_value());
   EXPECT_FALSE(record.emulation.has_value());
   EXPECT_TRUE(record.warnings.empty());
+}
+
+ErrorMetrics of_rel_l2(double rel_l2) {
+  ErrorMetrics metrics;
+  metrics.rel_l2 = rel_l2;
+  return metrics;
+}
+
+TEST(MakeAccuracy, ComparesWithBothUnfusedComputations) {
+  const ErrorMetrics error = of_rel_l2(3.0), same = of_rel_l2(6.0), fp32 = of_rel_l2(1.0);
+  const Accuracy accuracy = make_accuracy("o", error, {same, fp32}, {});
+  EXPECT_EQ(accuracy.error_ratio, 0.5);
+  EXPECT_EQ(accuracy.error_over_unfused, 3.0);
+}
+
+TEST(MakeAccuracy, HasNoRatioThatIsNotFinite) {
+  const ErrorMetrics error = of_rel_l2(3.0), none = of_rel_l2(std::nan("")), zero = of_rel_l2(0.0);
+  const Accuracy accuracy = make_accuracy("o", error, {none, zero}, {});
+  EXPECT_FALSE(accuracy.error_ratio.has_value());
+  EXPECT_FALSE(accuracy.error_over_unfused.has_value());
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "harness/commands/measuring_command.h"
 #include "results/render/accuracy_table.h"
 #include "results/render/summary.h"
+#include "results/render/tensors_read.h"
 #include "results/study/accuracy_advice.h"
 #include "results/study/accuracy_axes.h"
 #include "results/study/accuracy_breaks.h"
@@ -18,12 +19,15 @@ void add_accuracy_command(CLI::App& program, const Invocation& invocation, Actio
     throw UsageError("--no-verify: accuracy has nothing else to do than to verify");
   };
   const auto report = [](const RunRecord& run, std::ostream& out) {
+    if (const std::string line = tensors_line(run); !line.empty()) out << line << '\n';
     for (const auto& format :
          {format_accuracy_table, format_accuracy_axes, format_accuracy_breaks}) {
       const std::string block = format(run, TableStyle::kTerminal);
       if (!block.empty()) out << block << '\n';
     }
-    out << format_accuracy_advice(run) << "\n\n" << format_summary(run, TableStyle::kTerminal);
+    out << format_accuracy_advice(run) << "\n\n"
+        << format_summary(run, TableStyle::kTerminal) << '\n'
+        << format_recommendation(run) << '\n';
   };
   add_measuring_command(program, invocation, action,
                         {.name = "accuracy",

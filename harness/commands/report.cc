@@ -1,21 +1,43 @@
 // sparkbench report: the table and the closing sentence of a run that is stored, and its files.
+#include <fmt/format.h>
+
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
+#include <stdexcept>
 
 #include "harness/commands/commands.h"
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
+#include "results/record/speedup.h"
 #include "results/render/case_table.h"
 #include "results/render/summary.h"
+#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
-ExitCode run_report_command(const SweepOptions& options, const std::string& path,
-                            const Streams& streams) {
-  const RunRecord run = load_run(path);
+struct ReportOptions {
+  std::string path;
+  std::string reference;  // that speed-ups are over; empty: as stored
+  SweepOptions outputs;
+};
+
+RunRecord load_compared(const ReportOptions& options) {
+  RunRecord run = load_run(options.path);
+  if (options.reference.empty()) return run;
+  try {
+    compare_with_reference(options.reference, run);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--reference: {}", error.what()));
+  }
+  return run;
+}
+
+ExitCode run_report_command(const ReportOptions& report, const Streams& streams) {
+  const SweepOptions& options = report.outputs;
+  const RunRecord run = load_compared(report);
   check_outputs(options);
   report_stream(options, streams) << format_case_table(run, TableStyle::kTerminal) << '\n'
                                   << format_summary(run, TableStyle::kTerminal);
@@ -27,14 +49,20 @@ ExitCode run_report_command(const SweepOptions& options, const std::string& path
 
 void add_report_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand("report", "Print a stored run, and write its files");
-  const auto options = std::make_shared<SweepOptions>();
-  const auto path = std::make_shared<std::string>();
-  command->add_option("run", *path, "a run's folder, or a file that --json wrote")->required();
-  add_file_flags(*command, *options);
-  command->callback([options, path, &invocation, &action] {
-    action = [options, path, &invocation] {
-      return run_report_command(*options, *path, invocation.streams);
-    };
+  const auto options = std::make_shared<ReportOptions>();
+  command->add_option("run", options->path, "a run's folder, or a file that --json wrote")
+      ->required();
+  command
+      ->add_option("--reference", options->reference,
+                   "the kernel of the run that speed-ups are over, as cublas-fp16 or "
+                   "torch-unfused; default: as stored")
+      ->type_name("KERNEL")
+      ->check([](const std::string& name) {
+        return name.empty() ? std::string("is empty; give a kernel of the run") : std::string();
+      });
+  add_file_flags(*command, options->outputs);
+  command->callback([options, &invocation, &action] {
+    action = [options, &invocation] { return run_report_command(*options, invocation.streams); };
   });
 }
 

@@ -2,9 +2,12 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
+#include <utility>
 
 #include "harness/problems/tensor_file.h"
+#include "harness/problems/tensor_warnings.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -30,9 +33,11 @@ void require_like(const char* name, const TensorShape& shape, const char* other_
 Problem extents_of(const TensorFile& file) {
   const TensorShape q = file.shape_of("q"), k = file.shape_of("k");
   if (k.heads != q.heads) {
-    reject(
-        "tensor 'k' has {} heads, 'q' has {}; kernels take equal numbers: repeat those of k and v",
-        k.heads, q.heads);
+    const bool looks_transposed = q.seqlen == k.seqlen && q.seqlen < std::min(q.heads, k.heads);
+    reject("tensor 'k' has {} heads, 'q' has {}; kernels take equal numbers: {}", k.heads, q.heads,
+           looks_transposed
+               ? "are these [batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)"
+               : "repeat those of k and v");
   }
   if (k.batch != q.batch || k.head_dim != q.head_dim) {
     reject("tensor 'k' is {}, 'q' is {}; they may differ in the length alone", text_of(k),
@@ -49,6 +54,20 @@ Problem extents_of(const TensorFile& file) {
   return problem;
 }
 
+std::vector<Warning> warnings_of(const OwnTensors& tensors, const TensorFile& file) {
+  const OwnedInputs& inputs = tensors.inputs;
+  std::vector<SmallValues> small;
+  for (const auto& [name, values] :
+       {std::pair{"q", &inputs.q}, {"k", &inputs.k}, {"v", &inputs.v}, {"d_o", &tensors.d_o}}) {
+    if (!values->empty()) small.push_back(count_small_values(name, *values, file.vanished(name)));
+  }
+  std::vector<Warning> warnings = warn_of_small_values(small);
+  if (auto transposed = warn_of_transposed(tensors.extents)) {
+    warnings.insert(warnings.begin(), std::move(*transposed));
+  }
+  return warnings;
+}
+
 }  // namespace
 
 OwnTensors read_own_tensors(const std::string& path) {
@@ -60,7 +79,7 @@ OwnTensors read_own_tensors(const std::string& path) {
     tensors.inputs = {file.read("q"), file.read("k"), file.read("v")};
     if (file.has("d_o")) tensors.d_o = file.read("d_o");
     tensors.hash = file.hash();
-    tensors.warnings = file.warnings();
+    tensors.warnings = warnings_of(tensors, file);
     return tensors;
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--tensors: '{}': {}", path, error.what()));

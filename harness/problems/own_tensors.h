@@ -24,8 +24,8 @@ struct OwnTensors {
 /// batch, heads and head_dim. Other tensors of the file are left alone.
 ///
 /// Values are rounded to fp16, and errors are measured from the rounded ones; see
-/// TensorFile::read() for those that are refused or warned of. Throws UsageError, one line, for
-/// these and for a file that cannot be read.
+/// TensorFile::read() for those that are refused, tensor_warnings.h for what is warned of. Throws
+/// UsageError, one line, for these and for a file that cannot be read.
 OwnTensors read_own_tensors(const std::string& path);
 
 }  // namespace sparkbench

@@ -13,9 +13,9 @@ namespace {
 
 using Shape = std::vector<std::uint64_t>;
 
-TestTensor zeros(const std::string& name, const Shape& shape) {
+TestTensor ones(const std::string& name, const Shape& shape) {
   const std::uint64_t elements = shape[0] * shape[1] * shape[2] * shape[3];
-  return f16_tensor(name, shape, std::vector<Half>(elements));
+  return f16_tensor(name, shape, std::vector<Half>(elements, to_half(1.0f)));
 }
 
 class OwnTensorsTest : public testing::Test {
@@ -39,16 +39,16 @@ class OwnTensorsTest : public testing::Test {
 };
 
 TEST_F(OwnTensorsTest, MakeAProblemOfTheirShape) {
-  const OwnTensors own = read({zeros("q", {2, 3, 5, 8}),
-                               zeros("k", {2, 4, 5, 8}),
-                               zeros("v", {2, 4, 5, 8}),
-                               zeros("d_o", {2, 3, 5, 8}),
+  const OwnTensors own = read({ones("q", {2, 3, 2, 8}),
+                               ones("k", {2, 4, 2, 8}),
+                               ones("v", {2, 4, 2, 8}),
+                               ones("d_o", {2, 3, 2, 8}),
                                {"mask", "BOOL", {3}, "abc"}});
   EXPECT_EQ(own.path, path_);
   EXPECT_EQ(own.extents.batch, 2);
   EXPECT_EQ(own.extents.seqlen_q, 3);
   EXPECT_EQ(own.extents.seqlen_k, 4);
-  EXPECT_EQ(own.extents.heads, 5);
+  EXPECT_EQ(own.extents.heads, 2);
   EXPECT_EQ(own.extents.head_dim, 8);
   EXPECT_EQ(own.inputs.q.size(), own.extents.q_elements());
   EXPECT_EQ(own.inputs.k.size(), own.extents.k_elements());
@@ -59,25 +59,39 @@ TEST_F(OwnTensorsTest, MakeAProblemOfTheirShape) {
 }
 
 TEST_F(OwnTensorsTest, MayLackTheGradient) {
-  EXPECT_TRUE(read({zeros("q", {1, 1, 1, 8}), zeros("k", {1, 1, 1, 8}), zeros("v", {1, 1, 1, 8})})
+  EXPECT_TRUE(read({ones("q", {1, 1, 1, 8}), ones("k", {1, 1, 1, 8}), ones("v", {1, 1, 1, 8})})
                   .d_o.empty());
 }
 
+TEST_F(OwnTensorsTest, AreWarnedOf) {
+  const Shape shape = {1, 2, 3, 1};
+  const OwnTensors own = read({f32_tensor("q", shape, {1, 1, 1, 1, 1, 0x1p-30f}),
+                               f32_tensor("k", shape, {1, 1, 1, 1, 1, 0x1p-20f}), ones("v", shape),
+                               f16_tensor("d_o", shape, std::vector<Half>(6))});
+  std::vector<std::string> codes;
+  for (const Warning& warning : own.warnings) codes.push_back(warning.code);
+  EXPECT_EQ(codes, std::vector<std::string>(
+                       {"W-TRANSPOSED", "W-INPUT-UNDERFLOW", "W-INPUT-SUBNORMAL", "W-INPUT-ZERO"}));
+}
+
 TEST_F(OwnTensorsTest, MustAgree) {
-  const TestTensor q = zeros("q", {2, 3, 4, 8}), k = zeros("k", {2, 5, 4, 8}),
-                   v = zeros("v", {2, 5, 4, 8});
-  expect_refused({q, zeros("k", {2, 5, 2, 8}), zeros("v", {2, 5, 2, 8})},
+  const TestTensor q = ones("q", {2, 3, 4, 8}), k = ones("k", {2, 5, 4, 8}),
+                   v = ones("v", {2, 5, 4, 8});
+  expect_refused({q, ones("k", {2, 5, 2, 8}), ones("v", {2, 5, 2, 8})},
                  "tensor 'k' has 2 heads, 'q' has 4; kernels take equal numbers: repeat those of k "
                  "and v");
-  expect_refused({q, zeros("k", {1, 5, 4, 8}), v},
+  expect_refused({ones("q", {2, 2, 65, 8}), ones("k", {2, 2, 40, 8}), v},
+                 "tensor 'k' has 40 heads, 'q' has 65; kernels take equal numbers: are these "
+                 "[batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)");
+  expect_refused({q, ones("k", {1, 5, 4, 8}), v},
                  "tensor 'k' is [1, 5, 4, 8], 'q' is [2, 3, 4, 8]; they may differ in the length "
                  "alone");
-  expect_refused({q, zeros("k", {2, 5, 4, 16}), v},
+  expect_refused({q, ones("k", {2, 5, 4, 16}), v},
                  "tensor 'k' is [2, 5, 4, 16], 'q' is [2, 3, 4, 8]; they may differ in the length "
                  "alone");
-  expect_refused({q, k, zeros("v", {2, 5, 4, 16})},
+  expect_refused({q, k, ones("v", {2, 5, 4, 16})},
                  "tensor 'v' is [2, 5, 4, 16], 'k' is [2, 5, 4, 8]; their shapes must be equal");
-  expect_refused({q, k, v, zeros("d_o", {2, 5, 4, 8})},
+  expect_refused({q, k, v, ones("d_o", {2, 5, 4, 8})},
                  "tensor 'd_o' is [2, 5, 4, 8], 'q' is [2, 3, 4, 8]; their shapes must be equal");
   expect_refused({q, k}, "has no tensor 'v'; it has 'k', 'q'");
 }

@@ -123,12 +123,7 @@ std::vector<Half> TensorFile::narrow(const std::string& name, const std::vector<
         name, refused, values.size(), values[first_refused],
         position_text(find(name).shape, first_refused));
   }
-  if (vanished > 0) {
-    warnings_.push_back({"W-INPUT-UNDERFLOW",
-                         fmt::format("{} of {} values of '{}' are too small for fp16 and became 0",
-                                     vanished, values.size(), name),
-                         static_cast<double>(vanished)});
-  }
+  vanished_[name] = vanished;
   return halves;
 }
 

@@ -2,13 +2,13 @@
 #pragma once
 
 #include <fstream>
+#include <map>
 #include <string>
 #include <vector>
 
 #include "kernels/half.h"
 #include "reference/tensors/safetensors.h"
 #include "reference/tensors/tensor_rows.h"
-#include "results/record/case_record.h"
 
 namespace sparkbench {
 
@@ -24,11 +24,11 @@ class TensorFile {
   TensorShape shape_of(const std::string& name) const;
 
   /// The elements, rounded to nearest even. Refuses values that fp16 has no number for: those of
-  /// 65520 and more, infinity and NaN. Warns of others that become 0.
+  /// 65520 and more, infinity and NaN. Counts others that become 0.
   std::vector<Half> read(const std::string& name);
 
-  /// Of what was read so far.
-  const std::vector<Warning>& warnings() const { return warnings_; }
+  /// How many elements of a tensor that was read became 0.
+  std::size_t vanished(const std::string& name) const { return vanished_.at(name); }
 
   /// FNV-1a of the file's bytes, 16 hexadecimal digits.
   std::string hash();
@@ -39,7 +39,7 @@ class TensorFile {
 
   std::ifstream file_;
   StoredTensors tensors_;
-  std::vector<Warning> warnings_;
+  std::map<std::string, std::size_t> vanished_;
 };
 
 }  // namespace sparkbench

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "results/record/enum_names.h"
+#include "results/render/tensors_read.h"
 #include "sweeps/axes.h"
 
 namespace sparkbench {
@@ -108,9 +109,7 @@ void add_dropout(const Accuracy& accuracy, Report& report) {
   }
 }
 
-void add_accuracy(const Accuracy& accuracy, Report& report) {
-  report.line("errors of", "{}, {} elements against {}", accuracy.output, accuracy.checked_elements,
-              accuracy.oracle);
+void add_metrics(const Accuracy& accuracy, Report& report) {
   report.line("rel_l1", "{:.4g} %", 100 * accuracy.rel_l1);
   report.line("rel_l2", "{:.4g} %", 100 * accuracy.rel_l2);
   report.line("rmse", "{:.4g}", accuracy.rmse);
@@ -118,18 +117,27 @@ void add_accuracy(const Accuracy& accuracy, Report& report) {
   report.line("mean_rel, max_rel", "{:.4g}, {:.4g} (where |want| > {:.2g})", accuracy.mean_rel,
               accuracy.max_rel, accuracy.rel_floor);
   report.line("cosine_diff", "{:.4g}", accuracy.cosine_diff);
+  if (accuracy.lse_max_abs) report.line("lse max_abs", "{:.4g}", *accuracy.lse_max_abs);
+  if (accuracy.error_over_unfused) {
+    report.line("error_over_unfused",
+                "{:.3g} times the error of the unfused computation with FP32 accumulators",
+                *accuracy.error_over_unfused);
+  }
+}
+
+void add_accuracy(const Accuracy& accuracy, Report& report) {
+  report.line("errors of", "{}, {} elements against {}", accuracy.output, accuracy.checked_elements,
+              accuracy.oracle);
+  if (accuracy.nonfinite == 0) {
+    add_metrics(accuracy, report);
+  } else {
+    report.line("metrics", "none: the output is not finite");
+  }
   report.line("mismatches", "{}, of which {} not finite", accuracy.mismatches, accuracy.nonfinite);
   if (accuracy.worst_index.size() == 4) {
     const auto& at = accuracy.worst_index;
     report.line("worst element", "got {:.6g}, want {:.6g} at batch {}, row {}, head {}, dim {}",
                 accuracy.worst_got, accuracy.worst_want, at[0], at[1], at[2], at[3]);
-  }
-  if (accuracy.lse_max_abs) report.line("lse max_abs", "{:.4g}", *accuracy.lse_max_abs);
-  if (accuracy.error_ratio) {
-    report.line("error_ratio",
-                "{:.3g} times the error of the unfused computation with the same "
-                "accumulator",
-                *accuracy.error_ratio);
   }
   add_dropout(accuracy, report);
 }
@@ -213,6 +221,9 @@ std::string format_run_head(const RunRecord& run) {
                                               method.input_hash.value_or("unknown"))
                                 : "",
               run.run.seed);
+  if (const std::string shapes = shapes_read(run); !shapes.empty()) {
+    report.line("tensors", "{}", shapes);
+  }
   report.line("device", "{}, arithmetic {}", device.name, device.arithmetic);
   return report.text();
 }

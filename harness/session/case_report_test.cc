@@ -144,7 +144,7 @@ TEST(CaseReport, GivesEveryErrorAndTheWorstPlace) {
   accuracy.worst_index = {0, 7, 1, 63};
   accuracy.worst_got = 0.5;
   accuracy.worst_want = 0.25;
-  accuracy.error_ratio = 0.5;
+  accuracy.error_over_unfused = 0.5;
   accuracy.mask_hash = "af63dc4c8601ec8c";
   record.accuracy = accuracy;
   const std::string report = format_case_report(record);
@@ -152,9 +152,28 @@ TEST(CaseReport, GivesEveryErrorAndTheWorstPlace) {
   EXPECT_EQ(value_of(report, "rel_l1"), "0.025 %");
   EXPECT_EQ(value_of(report, "worst element"),
             "got 0.5, want 0.25 at batch 0, row 7, head 1, dim 63");
-  EXPECT_EQ(value_of(report, "error_ratio"),
-            "0.5 times the error of the unfused computation with the same accumulator");
+  EXPECT_EQ(value_of(report, "error_over_unfused"),
+            "0.5 times the error of the unfused computation with FP32 accumulators");
   EXPECT_EQ(value_of(report, "mask hash"), "af63dc4c8601ec8c");
+}
+
+TEST(CaseReport, HasNoMetricsOfWhatIsNotFinite) {
+  CaseRecord record = measured_case();
+  record.accuracy.emplace();
+  record.accuracy->mismatches = record.accuracy->nonfinite = 3;
+  const std::string report = format_case_report(record);
+  EXPECT_EQ(value_of(report, "metrics"), "none: the output is not finite");
+  EXPECT_EQ(value_of(report, "mismatches"), "3, of which 3 not finite");
+  EXPECT_EQ(value_of(report, "rel_l1"), "no such line");
+}
+
+TEST(RunHead, TellsTheShapesOfTensors) {
+  RunRecord run;
+  run.method.input = "tensors";
+  run.method.input_file = "layer7.safetensors";
+  run.cases = {measured_case()};
+  EXPECT_EQ(value_of(format_run_head(run), "tensors"),
+            "q [1, 1, 1, 64], k and v [1, 1, 1, 64], read as [batch, seqlen, heads, head_dim]");
 }
 
 TEST(RunHead, TellsTheProblemTheInputAndTheDevice) {

@@ -60,8 +60,9 @@ std::string format_duration(double seconds) {
 
 std::string format_outcome(const CaseRecord& record) {
   std::string text(name_of(record.status));
-  if (const auto error = worst_rel_l1(record))
+  if (const auto error = worst_rel_l1(record); error && std::isfinite(*error)) {
     text += fmt::format(", error {:.3g} %", 100 * *error);
+  }
   if (record.time_ms) text += fmt::format(", {:.4g} ms", record.time_ms->median);
   if (record.reason) text += ": " + record.reason->message;
   return text;

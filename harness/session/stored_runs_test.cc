@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "harness/test_program.h"
+#include "results/record/case_id.h"
 #include "results/record/test_run.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
@@ -75,6 +76,72 @@ TEST(ReportCommand, PrintsAStoredRunAndWritesItsFiles) {
   const ProgramResult csv = run_sparkbench("report --csv - " + run);
   EXPECT_EQ(csv.out, text_of_file(folder.path() / "run/cases.csv"));
   expect_refused(run_sparkbench("report " + path_in(folder, "none")), 2, "cannot be read");
+}
+
+/// A kernel that is twice as fast as one reference, and four times as fast as the other.
+RunRecord timed_run() {
+  RunRecord run = sample_run();
+  run.cases.assign(3, sample_timed_case());
+  const std::vector<std::string> names = {"cublas-fp16", "torch-unfused", "volta-fp32acc"};
+  const std::vector<double> medians = {4.0, 2.0, 1.0};
+  for (std::size_t i = 0; i < run.cases.size(); ++i) {
+    CaseRecord& record = run.cases[i];
+    record.kernel = names[i];
+    record.id = make_case_id(record.kernel, record.problem);
+    record.role = i < 2 ? Role::kReference : Role::kFused;
+    record.time_ms->median = medians[i];
+    record.reason.reset();
+    record.speedup.reset();
+    record.position = i;
+  }
+  return run;
+}
+
+TEST(ReportCommand, ComparesWithTheReferenceThatIsAsked) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.json", run_to_json(timed_run()));
+  const std::string run = path_in(folder, "a.json");
+  const ProgramResult report = run_sparkbench("report --reference torch-unfused " + run);
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  EXPECT_TRUE(contains(report.out, "\nspeedup is over torch-unfused\n")) << report.out;
+  EXPECT_TRUE(contains(report.out, "\ncublas-fp16 ran 2.00 ")) << report.out;
+  EXPECT_TRUE(contains(report.out, "times slower than torch-unfused")) << report.out;
+  const ProgramResult json = run_sparkbench("report --reference cublas-fp16 --json - " + run);
+  const RunRecord compared = run_from_json(json.out);
+  EXPECT_EQ(compared.cases[2].speedup.value().over, "cublas-fp16");
+  EXPECT_EQ(compared.cases[2].speedup->ratio, 4.0);
+  EXPECT_EQ(compared.cases[1].speedup.value().ratio, 2.0);
+  EXPECT_FALSE(compared.cases[0].speedup.has_value());
+}
+
+TEST(ReportCommand, RefusesAReferenceThatItCannotUse) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.json", run_to_json(timed_run()));
+  const std::string run = path_in(folder, "a.json");
+  expect_refused(run_sparkbench("report --reference cudnn " + run), 2,
+                 "--reference: no case of 'cudnn' in the run; it has cublas-fp16, torch-unfused, "
+                 "volta-fp32acc");
+  write_file(folder.path() / "untimed.json", run_to_json(sample_run()));
+  expect_refused(
+      run_sparkbench("report --reference unfused-fp16 " + path_in(folder, "untimed.json")), 2,
+      "--reference: 'unfused-fp16' can be compared with none of the run's 9 cases: nothing else "
+      "was timed");
+}
+
+TEST(ReportCommand, ComparesPublishedKernelsWithPyTorchs) {
+  const TemporaryFolder folder;
+  const std::string published = std::string(SPARKBENCH_PUBLISHED) + "/h200/";
+  const std::string both = path_in(folder, "both.json");
+  ASSERT_EQ(run_sparkbench("merge --allow build,device,method " + published + "paper-forward " +
+                           published + "torch-forward.json -o " + both)
+                .exit_code,
+            0);
+  const ProgramResult report = run_sparkbench("report --reference torch-math " + both);
+  EXPECT_EQ(report.exit_code, 0) << report.err;
+  for (const char* kernel : {"\ncudnn ran ", "\ntorch-flash ran ", "\ncublas-fp16 ran "}) {
+    EXPECT_TRUE(contains(report.out, kernel)) << kernel << report.out;
+  }
+  EXPECT_TRUE(contains(report.out, "times faster than torch-math")) << report.out;
 }
 
 TEST(DiffCommand, EndsInOneForWhatFailsIt) {

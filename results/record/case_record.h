@@ -58,8 +58,9 @@ struct MemoryBytes {
   std::optional<std::uint64_t> unfused;  // predicted peak of the unfused computation in fp16
 };
 
-/// Errors of one output tensor against an oracle (reference/error_metrics.h). A metric that is not
-/// finite is null in JSON, and NaN when read back; `nonfinite` counts such elements.
+/// Errors of one output tensor against an oracle (reference/error_metrics.h). `nonfinite` counts
+/// the elements that are not finite where the exact ones are, or the reverse: unless there are
+/// none, every metric is NaN, and null in JSON.
 struct Accuracy {
   std::string output = "o";
   std::string oracle;  // "exact-fp64", ...
@@ -71,8 +72,11 @@ struct Accuracy {
   std::uint64_t nonfinite = 0;
   std::vector<std::int64_t> worst_index;  // (batch, row, head, dim)
   double worst_got = 0, worst_want = 0;
-  std::optional<double> error_ratio;  // kErrorRatioMeaning
-  std::optional<double> lse_max_abs;  // none for the outputs of a backward pass
+  /// rel_l2 over the unfused computation's with the same accumulator: what the verdict goes by.
+  /// None where it is not finite.
+  std::optional<double> error_ratio;
+  std::optional<double> error_over_unfused;  // kErrorOverUnfusedMeaning; none likewise
+  std::optional<double> lse_max_abs;         // none for the outputs of a backward pass
   std::optional<double> dropout_kept_fraction;
   std::optional<std::string> mask_hash;  // 16 hexadecimal digits
   std::optional<bool> bitwise_repeatable;
@@ -151,12 +155,28 @@ struct CaseRecord {
   std::optional<double> elapsed_s;        // all that the case took: inputs, oracle, measuring
 };
 
-/// What Accuracy::error_ratio is, for the legend of a table.
-inline constexpr std::string_view kErrorRatioMeaning =
-    "rel_l2 over the unfused computation's with the same accumulator";
+/// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.
+inline constexpr std::string_view kErrorOverUnfusedMeaning =
+    "rel_l2 over that of the unfused computation with FP32 accumulators";
+
+/// Of a case that is ok, whose error is yet too large beside that computation; its value is
+/// error_over_unfused.
+inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 
 /// What was checked: o, or dq, dk and dv; empty when not verified. Points into `record`.
 std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);
+
+/// The error_over_unfused of the output, of a backward pass the largest of its gradients'; none
+/// when one of them has none.
+std::optional<double> worst_error_over_unfused(const CaseRecord& record);
+
+/// The warning with that code; null when there is none.
+const Warning* find_warning(const CaseRecord& record, std::string_view code);
+
+/// Gives what was stored by an earlier version the meaning that its fields have now: metrics of an
+/// output that is not finite are NaN, and error_over_unfused is error_ratio where the accumulators
+/// are FP32.
+void bring_up_to_date(CaseRecord& record);
 
 /// The accuracy of "o", "dq", "dk" or "dv"; null when that was not checked.
 const Accuracy* find_accuracy(const CaseRecord& record, std::string_view output);

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cmath>
+
 #include "results/record/test_run.h"
 
 namespace sparkbench {
@@ -24,6 +26,49 @@ TEST(FindAccuracy, IsByTheNameOfTheOutput) {
   EXPECT_EQ(find_accuracy(record, "dk"), &record.gradient_accuracy->dk);
   EXPECT_EQ(find_accuracy(record, "o"), nullptr);
   EXPECT_EQ(find_accuracy(CaseRecord(), "dk"), nullptr);
+}
+
+TEST(WorstErrorOverUnfused, IsThatOfTheWorstGradientIfAllHaveOne) {
+  CaseRecord record = sample_backward_run().cases.at(0);
+  record.gradient_accuracy->dv.error_over_unfused = 3.0;
+  EXPECT_EQ(worst_error_over_unfused(record), 3.0);
+  record.gradient_accuracy->dk.error_over_unfused.reset();
+  EXPECT_EQ(worst_error_over_unfused(record), std::nullopt);
+  EXPECT_EQ(worst_error_over_unfused(CaseRecord()), std::nullopt);
+  EXPECT_EQ(worst_error_over_unfused(sample_emulated_case()), 0.54);
+}
+
+TEST(FindWarning, IsByItsCode) {
+  const CaseRecord record = sample_timed_case();
+  EXPECT_EQ(find_warning(record, "W-THROTTLED"), &record.warnings[0]);
+  EXPECT_EQ(find_warning(record, "W-NOISY"), nullptr);
+}
+
+TEST(BringUpToDate, TakesMetricsFromOutputsThatAreNotFinite) {
+  CaseRecord record = sample_emulated_case();
+  record.accuracy->rel_l1 = record.accuracy->rel_l2 = 0.0;  // as once of an output of NaN alone
+  record.accuracy->nonfinite = 16384;
+  bring_up_to_date(record);
+  EXPECT_TRUE(std::isnan(record.accuracy->rel_l1));
+  EXPECT_TRUE(std::isnan(record.accuracy->cosine_diff));
+  EXPECT_FALSE(record.accuracy->error_ratio.has_value());
+  EXPECT_FALSE(record.accuracy->lse_max_abs.has_value());
+  CaseRecord backward = sample_backward_run().cases.at(0);
+  backward.gradient_accuracy->dk.nonfinite = 1;
+  bring_up_to_date(backward);
+  EXPECT_TRUE(std::isnan(backward.gradient_accuracy->dk.max_abs));
+  EXPECT_FALSE(std::isnan(backward.gradient_accuracy->dq.max_abs));
+}
+
+TEST(BringUpToDate, TakesTheRatioOfEqualAccumulatorsOnly) {
+  for (const Accumulator accumulator : {Accumulator::kFp32, Accumulator::kFp16}) {
+    CaseRecord record = sample_emulated_case();
+    record.accumulator = accumulator;
+    record.accuracy->error_over_unfused.reset();
+    bring_up_to_date(record);
+    EXPECT_EQ(record.accuracy->error_over_unfused.has_value(), accumulator == Accumulator::kFp32);
+    EXPECT_EQ(record.accuracy->error_ratio, 0.54);
+  }
 }
 
 }  // namespace

@@ -124,6 +124,7 @@ void visit_fields(AnyConst<Accuracy> auto& a, auto&& visit) {
   visit("worst_got", a.worst_got);
   visit("worst_want", a.worst_want);
   visit("error_ratio", a.error_ratio);
+  visit("error_over_unfused", a.error_over_unfused);
   visit("lse_max_abs", a.lse_max_abs);
   visit("dropout_kept_fraction", a.dropout_kept_fraction);
   visit("mask_hash", a.mask_hash);

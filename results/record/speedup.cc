@@ -1,10 +1,65 @@
 #include "results/record/speedup.h"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <cmath>
+#include <set>
+#include <stdexcept>
+#include <vector>
 
 #include "results/record/case_id.h"
 
 namespace sparkbench {
+namespace {
+
+constexpr std::string_view kNoSpeedup = "W-NO-SPEEDUP";
+
+/// What two cases must share to be compared: times do not depend on the seed.
+std::string comparison_key(const CaseRecord& record) {
+  return make_problem_key(record.problem) + " on " + record.device.value_or("");
+}
+
+/// "" of a case whose time says something.
+std::string why_not_timed(const CaseRecord& record) {
+  if (record.status == Status::kFailed) return "failed";
+  if (record.status == Status::kSkipped) return "was skipped";
+  if (record.status == Status::kIncorrect) return "is incorrect";
+  if (!record.time_ms) return "was not timed";
+  return record.valid ? "" : "has no valid time";
+}
+
+std::map<std::string, const CaseRecord*> cases_of(const std::string& kernel,
+                                                  const std::vector<CaseRecord>& cases) {
+  std::map<std::string, const CaseRecord*> of_problem;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel == kernel) of_problem.insert_or_assign(comparison_key(record), &record);
+  }
+  return of_problem;
+}
+
+[[noreturn]] void reject_unknown(const std::string& reference,
+                                 const std::vector<CaseRecord>& cases) {
+  std::set<std::string> names;
+  for (const CaseRecord& record : cases) names.insert(record.kernel);
+  throw std::invalid_argument(
+      fmt::format("no case of '{}' in the run; it has {}", reference,
+                  names.empty() ? "no cases" : fmt::format("{}", fmt::join(names, ", "))));
+}
+
+/// The speedup of a timed case, or why it has none.
+std::string compare(const std::string& reference, const CaseRecord* theirs, CaseRecord& record) {
+  if (theirs == nullptr) return "has no case of this problem and device";
+  if (std::string why = why_not_timed(*theirs); !why.empty()) return why + " on this problem";
+  const bool is_measured_so =
+      record.speedup && record.speedup->interleaved && record.speedup->over == reference;
+  if (!is_measured_so) {
+    record.speedup = speedup_over(reference, *theirs->time_ms, *record.time_ms, false);
+  }
+  return "";
+}
+
+}  // namespace
 
 Speedup speedup_over(const std::string& over, const TimeMs& theirs, const TimeMs& ours,
                      bool is_interleaved) {
@@ -13,9 +68,38 @@ Speedup speedup_over(const std::string& over, const TimeMs& theirs, const TimeMs
   return {over, ratio, ratio * doubt, theirs.median, is_interleaved};
 }
 
+void compare_with_reference(const std::string& reference, RunRecord& run) {
+  const auto references = cases_of(reference, run.cases);
+  if (references.empty()) reject_unknown(reference, run.cases);
+  int compared = 0;
+  std::string why_none = "nothing else was timed";
+  for (CaseRecord& record : run.cases) {
+    std::erase_if(record.warnings, [](const Warning& each) { return each.code == kNoSpeedup; });
+    if (record.kernel == reference || !why_not_timed(record).empty()) {
+      record.speedup.reset();
+      continue;
+    }
+    const auto found = references.find(comparison_key(record));
+    const std::string why =
+        compare(reference, found == references.end() ? nullptr : found->second, record);
+    if (why.empty()) {
+      ++compared;
+      continue;
+    }
+    record.speedup.reset();
+    why_none = fmt::format("{} {}", reference, why);
+    record.warnings.push_back({std::string(kNoSpeedup), why_none, std::nullopt});
+  }
+  if (compared == 0) {
+    throw std::invalid_argument(
+        fmt::format("'{}' can be compared with none of the run's {} cases: {}", reference,
+                    run.cases.size(), why_none));
+  }
+}
+
 void TimedReferences::compare(CaseRecord& record) {
   if (!record.time_ms || !record.valid || record.status != Status::kOk) return;
-  const std::string key = make_problem_key(record.problem) + " on " + record.device.value_or("");
+  const std::string key = comparison_key(record);
   if (record.role == Role::kReference) {
     if (record.accumulator) references_.insert_or_assign(key, record);
     return;

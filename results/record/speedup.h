@@ -1,10 +1,11 @@
-// How much faster a kernel is than the unfused baseline that was timed on the same problem.
+// How much faster a kernel is than a reference that was timed on the same problem: the unfused
+// baseline as a sweep goes on, any kernel of a run that is stored.
 #pragma once
 
 #include <map>
 #include <string>
 
-#include "results/record/case_record.h"
+#include "results/record/run_record.h"
 
 namespace sparkbench {
 
@@ -23,5 +24,12 @@ class TimedReferences {
  private:
   std::map<std::string, CaseRecord> references_;
 };
+
+/// Gives each correct, validly timed case of the run its speedup over the kernel called `reference`
+/// on the same problem and device, and takes away any other. One that was measured in turns with it
+/// stays. Where that kernel has no valid time the speedup is none, and a warning says why
+/// (W-NO-SPEEDUP). Throws std::invalid_argument, one line, when the run has no kernel of that name,
+/// or none of its cases can be compared with.
+void compare_with_reference(const std::string& reference, RunRecord& run);
 
 }  // namespace sparkbench

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <stdexcept>
 
 #include "results/record/test_run.h"
 
@@ -57,6 +58,89 @@ TEST(Speedup, ThatWasMeasuredOtherwiseStays) {
   references.compare(baseline);
   references.compare(kernel);
   EXPECT_EQ(kernel.speedup->ratio, 3.5);
+}
+
+/// cublas-fp16 in 8 ms, torch-unfused in 6 ms, a kernel in 2 ms, compared with the first in turns.
+RunRecord timed_run() {
+  RunRecord run;
+  run.cases = {timed("cublas-fp16", Role::kReference, 8.0),
+               timed("torch-unfused", Role::kReference, 6.0),
+               timed("volta-fp32acc", Role::kFused, 2.0)};
+  run.cases[2].speedup = Speedup{"cublas-fp16", 3.5, 0.1, 7.0, true};
+  return run;
+}
+
+std::string refusal_of(const std::string& reference, RunRecord run) {
+  try {
+    compare_with_reference(reference, run);
+  } catch (const std::invalid_argument& error) {
+    return error.what();
+  }
+  return "none";
+}
+
+TEST(CompareWithReference, GivesEveryOtherKernelItsSpeedup) {
+  RunRecord run = timed_run();
+  compare_with_reference("torch-unfused", run);
+  EXPECT_EQ(run.cases[0].speedup.value().ratio, 0.75);
+  EXPECT_FALSE(run.cases[1].speedup.has_value());
+  EXPECT_EQ(run.cases[2].speedup.value().over, "torch-unfused");
+  EXPECT_EQ(run.cases[2].speedup->ratio, 3.0);
+  EXPECT_FALSE(run.cases[2].speedup->interleaved);
+  EXPECT_EQ(run.cases[2].speedup->over_median_ms, 6.0);
+}
+
+TEST(CompareWithReference, KeepsWhatWasMeasuredInTurns) {
+  RunRecord run = timed_run();
+  compare_with_reference("cublas-fp16", run);
+  EXPECT_EQ(run.cases[2].speedup.value().ratio, 3.5);
+  EXPECT_TRUE(run.cases[2].speedup->interleaved);
+  EXPECT_FALSE(run.cases[0].speedup.has_value());
+}
+
+TEST(CompareWithReference, SaysWhyACaseHasNoSpeedup) {
+  RunRecord run = timed_run();
+  run.cases.push_back(timed("volta-fp32acc", Role::kFused, 4.0));
+  run.cases[3].problem.seqlen_q *= 2;
+  run.cases[3].speedup = Speedup{"cublas-fp16", 2.0, 0.1, 8.0, true};
+  for (int i = 0; i < 2; ++i) {  // not twice
+    compare_with_reference("torch-unfused", run);
+    EXPECT_FALSE(run.cases[3].speedup.has_value());
+    ASSERT_EQ(run.cases[3].warnings.size(), 2u);
+    EXPECT_EQ(run.cases[3].warnings[1].code, "W-NO-SPEEDUP");
+    EXPECT_EQ(run.cases[3].warnings[1].message,
+              "torch-unfused has no case of this problem and device");
+  }
+  run.cases.push_back(run.cases[1]);
+  run.cases[4].problem = run.cases[3].problem;
+  run.cases[4].valid = false;
+  compare_with_reference("torch-unfused", run);
+  EXPECT_EQ(run.cases[3].warnings[1].message, "torch-unfused has no valid time on this problem");
+}
+
+TEST(CompareWithReference, LeavesOutWhatIsIncorrectOrUntimed) {
+  RunRecord run = timed_run();
+  run.cases[0].status = Status::kIncorrect;
+  run.cases[2].time_ms.reset();
+  run.cases.push_back(timed("volta-fp16acc", Role::kFused, 3.0));
+  compare_with_reference("torch-unfused", run);
+  EXPECT_FALSE(run.cases[0].speedup.has_value());
+  EXPECT_FALSE(run.cases[2].speedup.has_value());
+  EXPECT_EQ(run.cases[3].speedup.value().ratio, 2.0);
+}
+
+TEST(CompareWithReference, RefusesWhatTheRunCannotBeComparedWith) {
+  EXPECT_EQ(refusal_of("cudnn", timed_run()),
+            "no case of 'cudnn' in the run; it has cublas-fp16, torch-unfused, volta-fp32acc");
+  EXPECT_EQ(refusal_of("cudnn", RunRecord()), "no case of 'cudnn' in the run; it has no cases");
+  RunRecord skipped = timed_run();
+  skipped.cases[1].status = Status::kSkipped;
+  EXPECT_EQ(refusal_of("torch-unfused", skipped),
+            "'torch-unfused' can be compared with none of the run's 3 cases: torch-unfused was "
+            "skipped on this problem");
+  EXPECT_EQ(refusal_of("unfused-fp16", sample_run()),
+            "'unfused-fp16' can be compared with none of the run's 9 cases: nothing else was "
+            "timed");
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Accuracy accuracy_of(double rel_l1, double error_ratio) {
   accuracy.worst_index = {0, 7, 1, 63};
   accuracy.worst_got = 0.5;
   accuracy.worst_want = 0.5 + rel_l1 / 2;
-  accuracy.error_ratio = error_ratio;
+  accuracy.error_ratio = accuracy.error_over_unfused = error_ratio;
   accuracy.lse_max_abs = 1e-6;
   return accuracy;
 }
@@ -75,6 +75,7 @@ Accuracy gradient_of(const std::string& output, double rel_l1, double error_rati
 
 void turn_backward(CaseRecord& record) {
   const double rel_l1 = record.accuracy->rel_l1, error_ratio = *record.accuracy->error_ratio;
+  const std::optional<double> over_unfused = record.accuracy->error_over_unfused;
   record.problem.pass = Pass::kBackward;
   record.id = make_case_id(record.kernel, record.problem);
   record.flops = useful_flops(Pass::kBackward, record.problem);
@@ -83,6 +84,10 @@ void turn_backward(CaseRecord& record) {
   record.gradient_accuracy = GradientAccuracy{gradient_of("dq", rel_l1, error_ratio),
                                               gradient_of("dk", 2 * rel_l1, error_ratio),
                                               gradient_of("dv", 0.5 * rel_l1, error_ratio)};
+  for (Accuracy GradientAccuracy::*gradient :
+       {&GradientAccuracy::dq, &GradientAccuracy::dk, &GradientAccuracy::dv}) {
+    ((*record.gradient_accuracy).*gradient).error_over_unfused = over_unfused;
+  }
 }
 
 void append_problem(RunRecord& run, const Problem& problem, double unfused_error) {
@@ -90,6 +95,7 @@ void append_problem(RunRecord& run, const Problem& problem, double unfused_error
   fp32.accumulator = Accumulator::kFp32;
   CaseRecord fp16 = emulated_case("volta-fp16acc", problem, 2 * unfused_error, 0.9);
   fp16.accumulator = Accumulator::kFp16;
+  fp16.accuracy->error_over_unfused = 2.0;  // 0.9 of that with FP16 accumulators
   CaseRecord unfused = emulated_case("unfused-fp16", problem, unfused_error, 1.0);
   unfused.role = Role::kReference;
   unfused.accumulator = Accumulator::kFp32;
@@ -177,7 +183,10 @@ RunRecord sample_run() {
   CaseRecord incorrect = unfinished_case(Status::kIncorrect, 64, "3 elements are not finite");
   incorrect.reason->code = "E-INCORRECT";
   incorrect.accuracy = accuracy_of(std::numeric_limits<double>::quiet_NaN(), 1.0);
+  incorrect.accuracy->cosine_diff = std::numeric_limits<double>::quiet_NaN();
   incorrect.accuracy->error_ratio.reset();
+  incorrect.accuracy->error_over_unfused.reset();
+  incorrect.accuracy->lse_max_abs.reset();
   incorrect.accuracy->nonfinite = 3;
   run.cases.push_back(incorrect);
   return run;

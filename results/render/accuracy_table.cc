@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <functional>
+#include <cmath>
 #include <numeric>
 #include <optional>
 #include <set>
@@ -23,7 +23,7 @@ using Format = std::string (*)(double value, int digits);
 
 struct MetricRule {
   std::string_view title;
-  std::function<std::optional<double>(const Accuracy&)> value;
+  double (*value)(const Accuracy&);  // NaN where there is none
   Average average;
   Format format;
 };
@@ -33,8 +33,11 @@ std::optional<double> arithmetic_mean(const Values& values) {
   return std::accumulate(values.begin(), values.end(), 0.0) / static_cast<double>(values.size());
 }
 
-std::vector<MetricRule> metric_rules() {
-  return {
+double or_nan(const std::optional<double>& value) { return value.value_or(std::nan("")); }
+
+/// A gradient has no LSE.
+std::vector<MetricRule> metric_rules(bool has_lse) {
+  std::vector<MetricRule> rules = {
       {"rel_l1 %", [](const Accuracy& a) { return 100.0 * a.rel_l1; }, arithmetic_mean,
        significant},
       {"rel_l2", [](const Accuracy& a) { return a.rel_l2; }, arithmetic_mean, scientific},
@@ -42,17 +45,18 @@ std::vector<MetricRule> metric_rules() {
        significant},
       {"mean_abs", [](const Accuracy& a) { return a.mean_abs; }, arithmetic_mean, scientific},
       {"max_abs", [](const Accuracy& a) { return a.max_abs; }, largest, scientific},
-      {"lse_max_abs", [](const Accuracy& a) { return a.lse_max_abs; }, largest, scientific},
-      {"error_ratio", [](const Accuracy& a) { return a.error_ratio; }, geometric_mean, significant},
+      {"lse_max_abs", [](const Accuracy& a) { return or_nan(a.lse_max_abs); }, largest, scientific},
+      {"error_over_unfused", [](const Accuracy& a) { return or_nan(a.error_over_unfused); },
+       geometric_mean, significant},
   };
+  if (!has_lse) std::erase_if(rules, [](const auto& rule) { return rule.title == "lse_max_abs"; });
+  return rules;
 }
 
 Values values_of(const StudiedKernel& kernel, const MetricRule& metric, int head_dim) {
   Values values;
   for (const CaseRecord& record : kernel.cases) {
-    if (record.problem.head_dim != head_dim) continue;
-    const std::optional<double> value = metric.value(*record.accuracy);
-    if (value) values.push_back(*value);
+    if (record.problem.head_dim == head_dim) values.push_back(metric.value(*record.accuracy));
   }
   return values;
 }
@@ -65,6 +69,11 @@ std::set<int> head_dims_of(const std::vector<StudiedKernel>& kernels) {
   return head_dims;
 }
 
+bool has_nonfinite_output(const StudiedKernel& kernel) {
+  return std::any_of(kernel.cases.begin(), kernel.cases.end(),
+                     [](const CaseRecord& record) { return record.accuracy->nonfinite != 0; });
+}
+
 std::string legend(const AccuracyStudy& study) {
   const std::vector<StudiedKernel>& kernels = study.kernels;
   std::string text =
@@ -73,16 +82,20 @@ std::string legend(const AccuracyStudy& study) {
   for (const StudiedKernel& kernel : kernels) {
     if (kernel.title != kernel.name) text += fmt::format(", {} is {}", kernel.title, kernel.name);
   }
-  return text + fmt::format(";\nerror_ratio is {}\n\n", kErrorRatioMeaning);
+  text += fmt::format(";\nerror_over_unfused is {}\n", kErrorOverUnfusedMeaning);
+  if (std::any_of(kernels.begin(), kernels.end(), has_nonfinite_output)) {
+    text += "a mean over outputs of which one is not finite is none: -\n";
+  }
+  return text + "\n";
 }
 
-/// One cell per kernel; "" where it has no value.
+/// One cell per kernel; "-" where it has no value.
 std::vector<std::string> cells_of(const AccuracyStudy& study, const MetricRule& metric,
                                   int head_dim) {
   std::vector<std::string> cells;
   for (const StudiedKernel& kernel : study.kernels) {
     const auto average = metric.average(values_of(kernel, metric, head_dim));
-    cells.push_back(average ? metric.format(*average, 3) : "");
+    cells.push_back(average ? metric.format(*average, 3) : "-");
   }
   return cells;
 }
@@ -90,16 +103,12 @@ std::vector<std::string> cells_of(const AccuracyStudy& study, const MetricRule& 
 std::string format_study(const AccuracyStudy& study, TableStyle style) {
   std::vector<TextColumn> columns = {{"metric", {}, false}, {"head_dim", {}, true}};
   for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
-  for (const MetricRule& metric : metric_rules()) {
+  for (const MetricRule& metric : metric_rules(study.output == "o")) {
     for (const int head_dim : head_dims_of(study.kernels)) {
       const std::vector<std::string> cells = cells_of(study, metric, head_dim);
-      // A gradient has no LSE.
-      if (std::all_of(cells.begin(), cells.end(), std::mem_fn(&std::string::empty))) continue;
       columns[0].cells.emplace_back(metric.title);
       columns[1].cells.push_back(std::to_string(head_dim));
-      for (std::size_t i = 0; i < cells.size(); ++i) {
-        columns[2 + i].cells.push_back(cells[i].empty() ? "-" : cells[i]);
-      }
+      for (std::size_t i = 0; i < cells.size(); ++i) columns[2 + i].cells.push_back(cells[i]);
     }
   }
   return legend(study) + format_columns(columns, style);

@@ -1,13 +1,15 @@
 #include "results/render/case_table.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <functional>
+#include <set>
 #include <string_view>
 
 #include "results/record/enum_names.h"
 #include "results/render/number_format.h"
+#include "results/render/tensors_read.h"
 #include "results/study/kernel_statistics.h"
 #include "sweeps/axes.h"
 
@@ -46,12 +48,12 @@ CellOf worst_error_cell(double Accuracy::*metric) {
   };
 }
 
-std::string worst_error_ratio_cell(const CaseRecord& record) {
-  std::vector<double> ratios;
-  for (const Accuracy* accuracy : accuracies_of(record)) {
-    if (accuracy->error_ratio) ratios.push_back(*accuracy->error_ratio);
-  }
-  return digits_of(largest(ratios), 3);
+/// "ok (2.2x)" of what is ok beside the unfused computation with its own accumulator alone.
+std::string status_cell(const CaseRecord& record) {
+  std::string status(name_of(record.status));
+  const Warning* over = find_warning(record, kOverUnfusedWarning);
+  if (record.status != Status::kOk || over == nullptr || !over->value) return status;
+  return fmt::format("{} ({}x)", status, significant(*over->value, 2));
 }
 
 std::string time_cell(const CaseRecord& record) {
@@ -99,8 +101,9 @@ std::vector<ColumnRule> result_rules() {
       {"dv_rel_l1 %", rel_l1_percent_cell("dv")},
       {"rel_l2", worst_error_cell(&Accuracy::rel_l2)},
       {"max_abs", worst_error_cell(&Accuracy::max_abs)},
-      {"error_ratio", worst_error_ratio_cell},
-      {"status", [](const CaseRecord& c) { return std::string(name_of(c.status)); }},
+      {"error_over_unfused",
+       [](const CaseRecord& c) { return digits_of(worst_error_over_unfused(c), 3); }},
+      {"status", status_cell},
   };
 }
 
@@ -134,6 +137,26 @@ bool is_usual(const Axis& axis, const CaseRecord& record) {
   return std::find(usual.begin(), usual.end(), axis.access.get(record.problem)) != usual.end();
 }
 
+bool is_over_unfused(const CaseRecord& record) {
+  return record.status == Status::kOk && find_warning(record, kOverUnfusedWarning) != nullptr;
+}
+
+bool is_not_finite(const CaseRecord& record) {
+  const std::vector<const Accuracy*> accuracies = accuracies_of(record);
+  return std::any_of(accuracies.begin(), accuracies.end(),
+                     [](const Accuracy* accuracy) { return accuracy->nonfinite != 0; });
+}
+
+/// "speedup is over cublas-fp16"; "" without any.
+std::string speedup_legend(const std::vector<CaseRecord>& cases) {
+  std::set<std::string> names;
+  for (const CaseRecord& record : cases) {
+    if (record.speedup) names.insert(record.speedup->over);
+  }
+  if (names.empty()) return "";
+  return fmt::format("speedup is over {}\n", fmt::join(names, " or "));
+}
+
 /// Of the columns that do not explain themselves.
 std::string legend_of(const std::vector<CaseRecord>& cases) {
   const auto any = [&](auto holds) { return std::any_of(cases.begin(), cases.end(), holds); };
@@ -149,13 +172,21 @@ std::string legend_of(const std::vector<CaseRecord>& cases) {
   if (any([](const CaseRecord& c) { return c.memory_bytes && c.memory_bytes->unfused; })) {
     legend += "unfused_memory is predicted, of the unfused computation in fp16\n";
   }
-  if (any([](const CaseRecord& c) { return !accuracies_of(c).empty(); })) {
-    legend += fmt::format("error_ratio is {}\n", kErrorRatioMeaning);
+  legend += speedup_legend(cases);
+  if (any([](const CaseRecord& c) { return worst_error_over_unfused(c).has_value(); })) {
+    legend += fmt::format("error_over_unfused is {}\n", kErrorOverUnfusedMeaning);
   }
   if (any([](const CaseRecord& c) { return c.gradient_accuracy.has_value(); })) {
     legend +=
-        "rel_l2, max_abs and error_ratio of a backward pass are the largest of its gradients'\n";
+        "rel_l2, max_abs and error_over_unfused of a backward pass are the largest of its "
+        "gradients'\n";
   }
+  if (any(is_over_unfused)) {
+    legend +=
+        "ok (Nx) is ok beside the unfused computation with the same accumulator, but N times the "
+        "error of that with FP32 accumulators\n";
+  }
+  if (any(is_not_finite)) legend += "an output that is not finite has no error: -\n";
   return legend;
 }
 
@@ -166,7 +197,7 @@ std::string head_of(const RunRecord& run, const std::vector<std::string>& consta
     head += fmt::format(" (emulated, {} arithmetic)", device.arithmetic);
   }
   for (const std::string& constant : constants) head += ", " + constant;
-  return head + "\n" + legend_of(run.cases) + "\n";
+  return head + "\n" + tensors_line(run) + legend_of(run.cases) + "\n";
 }
 
 }  // namespace

@@ -22,24 +22,60 @@ TEST(CaseTable, ShowsWhatVariesBelowTheConstants) {
       terminal_table(sample_run()),
       "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_k = seqlen_q, dropout 0.1, "
       "batch 1, heads 2\n"
-      "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
+      "error_over_unfused is rel_l2 over that of the unfused computation with FP32 accumulators\n"
+      "an output that is not finite has no error: -\n"
       "\n"
-      "kernel         seqlen_q    mask    memory  rel_l1 %    rel_l2   max_abs  error_ratio  "
-      "status\n"
-      "-------------  --------  ------  --------  --------  --------  --------  -----------  "
-      "---------\n"
-      "volta-fp32acc       128    full   129 KiB    0.0400  5.00e-04  2.00e-04        0.500  ok\n"
-      "volta-fp16acc       128    full   129 KiB     0.160  2.00e-03  8.00e-04        0.900  ok\n"
-      "unfused-fp16        128    full   129 KiB    0.0800  1.00e-03  4.00e-04         1.00  ok\n"
-      "volta-fp32acc       200  causal   202 KiB    0.0100  1.25e-04  5.00e-05        0.500  ok\n"
-      "volta-fp16acc       200  causal   202 KiB    0.0400  5.00e-04  2.00e-04        0.900  ok\n"
-      "unfused-fp16        200  causal   202 KiB    0.0200  2.50e-04  1.00e-04         1.00  ok\n"
-      "volta-fp16acc     16384    full  16.1 MiB         -         -         -            -  "
-      "skipped\n"
-      "volta-fp16acc       256    full   258 KiB         -         -         -            -  "
-      "failed\n"
-      "volta-fp16acc        64    full  64.5 KiB       nan       nan       nan            -  "
-      "incorrect\n");
+      "kernel         seqlen_q    mask    memory  rel_l1 %    rel_l2   max_abs  "
+      "error_over_unfused  status\n"
+      "-------------  --------  ------  --------  --------  --------  --------  "
+      "------------------  ---------\n"
+      "volta-fp32acc       128    full   129 KiB    0.0400  5.00e-04  2.00e-04  "
+      "             0.500  ok\n"
+      "volta-fp16acc       128    full   129 KiB     0.160  2.00e-03  8.00e-04  "
+      "              2.00  ok\n"
+      "unfused-fp16        128    full   129 KiB    0.0800  1.00e-03  4.00e-04  "
+      "              1.00  ok\n"
+      "volta-fp32acc       200  causal   202 KiB    0.0100  1.25e-04  5.00e-05  "
+      "             0.500  ok\n"
+      "volta-fp16acc       200  causal   202 KiB    0.0400  5.00e-04  2.00e-04  "
+      "              2.00  ok\n"
+      "unfused-fp16        200  causal   202 KiB    0.0200  2.50e-04  1.00e-04  "
+      "              1.00  ok\n"
+      "volta-fp16acc     16384    full  16.1 MiB         -         -         -  "
+      "                 -  skipped\n"
+      "volta-fp16acc       256    full   258 KiB         -         -         -  "
+      "                 -  failed\n"
+      "volta-fp16acc        64    full  64.5 KiB         -         -         -  "
+      "                 -  incorrect\n");
+}
+
+TEST(CaseTable, MarksWhatIsOkForItsAccumulatorAlone) {
+  RunRecord run = sample_run();
+  run.cases.resize(3);
+  run.cases[1].warnings.push_back({std::string(kOverUnfusedWarning), "", 2.96});
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table, "              2.00  ok (3.0x)\n")) << table;
+  EXPECT_TRUE(contains(table,
+                       "\nok (Nx) is ok beside the unfused computation with the same accumulator, "
+                       "but N times the error of that with FP32 accumulators\n"))
+      << table;
+  run.cases[1].status = Status::kIncorrect;
+  EXPECT_FALSE(contains(terminal_table(run), "x)"));
+}
+
+TEST(CaseTable, NamesWhatSpeedupsAreOver) {
+  RunRecord run = sample_run();
+  run.cases = {sample_timed_case(), sample_timed_case()};
+  EXPECT_TRUE(contains(terminal_table(run), "\nspeedup is over cublas-fp16\n"));
+  run.cases[1].speedup->over = "torch-unfused";
+  EXPECT_TRUE(contains(terminal_table(run), "\nspeedup is over cublas-fp16 or torch-unfused\n"));
+}
+
+TEST(CaseTable, TellsTheShapesThatWereRead) {
+  RunRecord run = sample_run();
+  EXPECT_FALSE(contains(terminal_table(run), "Tensors of"));
+  run.method.input_file = "layer7.safetensors";
+  EXPECT_TRUE(contains(terminal_table(run), "\nTensors of layer7.safetensors: q [1, 128, 2, 64],"));
 }
 
 TEST(CaseTable, ShowsTimesAndMarksThoseThatAreInvalid) {
@@ -63,7 +99,7 @@ TEST(CaseTable, ShowsABoundAsABound) {
   const std::string table = terminal_table(run);
   EXPECT_TRUE(contains(table,
                        "\nbound_tflops is what the counts allow a V100-SXM2 at most, bound_by what "
-                       "it runs out of; neither is measured\nerror_ratio is "))
+                       "it runs out of; neither is measured\nerror_over_unfused is "))
       << table;
   EXPECT_TRUE(contains(table, "bound_tflops  bound_by   memory  ")) << table;
   EXPECT_TRUE(contains(table, "       98.50  tensor    129 KiB  ")) << table;
@@ -118,21 +154,22 @@ TEST(CaseTable, NamesAGpuByItsNameAlone) {
 TEST(CaseTable, ShowsEachGradientsErrorAndTheLargestOthers) {
   RunRecord run = sample_backward_run();
   run.cases.resize(2);
-  EXPECT_EQ(terminal_table(run),
-            "V100 (emulated, volta arithmetic), pass bwd, head_dim 64, seqlen_q 128, "
-            "seqlen_k = seqlen_q, mask full, dropout 0.1, batch 1, heads 2\n"
-            "error_ratio is rel_l2 over the unfused computation's with the same accumulator\n"
-            "rel_l2, max_abs and error_ratio of a backward pass are the largest of its "
-            "gradients'\n"
-            "\n"
-            "kernel          memory  dq_rel_l1 %  dk_rel_l1 %  dv_rel_l1 %    rel_l2   max_abs  "
-            "error_ratio  status\n"
-            "-------------  -------  -----------  -----------  -----------  --------  --------  "
-            "-----------  ------\n"
-            "volta-fp32acc  129 KiB       0.0400       0.0800       0.0200  1.00e-03  4.00e-04  "
-            "      0.500  ok\n"
-            "volta-fp16acc  129 KiB        0.160        0.320       0.0800  4.00e-03  1.60e-03  "
-            "      0.900  ok\n");
+  EXPECT_EQ(
+      terminal_table(run),
+      "V100 (emulated, volta arithmetic), pass bwd, head_dim 64, seqlen_q 128, "
+      "seqlen_k = seqlen_q, mask full, dropout 0.1, batch 1, heads 2\n"
+      "error_over_unfused is rel_l2 over that of the unfused computation with FP32 accumulators\n"
+      "rel_l2, max_abs and error_over_unfused of a backward pass are the largest of its "
+      "gradients'\n"
+      "\n"
+      "kernel          memory  dq_rel_l1 %  dk_rel_l1 %  dv_rel_l1 %    rel_l2   max_abs  "
+      "error_over_unfused  status\n"
+      "-------------  -------  -----------  -----------  -----------  --------  --------  "
+      "------------------  ------\n"
+      "volta-fp32acc  129 KiB       0.0400       0.0800       0.0200  1.00e-03  4.00e-04  "
+      "             0.500  ok\n"
+      "volta-fp16acc  129 KiB        0.160        0.320       0.0800  4.00e-03  1.60e-03  "
+      "              2.00  ok\n");
 }
 
 TEST(CaseTable, ShowsForwardAndBackwardCasesSideBySide) {
@@ -143,7 +180,7 @@ TEST(CaseTable, ShowsForwardAndBackwardCasesSideBySide) {
   EXPECT_TRUE(contains(table, "pass   memory  rel_l1 %  dq_rel_l1 %  dk_rel_l1 %")) << table;
   EXPECT_TRUE(contains(table, "fwd  129 KiB    0.0400            -            -")) << table;
   EXPECT_TRUE(contains(table, "bwd  129 KiB         -       0.0400       0.0800")) << table;
-  EXPECT_TRUE(contains(table, "1.00e-03       nan")) << table;
+  EXPECT_TRUE(contains(table, "1.00e-03         -")) << table;
 }
 
 TEST(CaseTable, IsMarkdownOnRequest) {

@@ -9,7 +9,8 @@
 namespace sparkbench {
 
 std::string significant(double value, int digits) {
-  if (!std::isfinite(value) || value == 0.0) return fmt::format("{:.0f}", value + 0.0);
+  if (!std::isfinite(value)) return "-";
+  if (value == 0.0) return "0";
   if (std::abs(value) < 1e-4) return fmt::format("{:.{}e}", value, digits - 1);
   // Rounding may carry into another place (9.996 to 10.0), so the place is read after rounding.
   const std::string rounded = fmt::format("{:.{}e}", value, digits - 1);

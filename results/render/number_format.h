@@ -7,7 +7,7 @@
 namespace sparkbench {
 
 /// `value` with that many significant digits: "0.0351", "83.5", "1024"; in exponent form below
-/// 1e-4, "3.5e-07". "nan", "inf" and "-inf" as they are.
+/// 1e-4, "3.5e-07". "-" for what is not finite, which is null in files.
 std::string significant(double value, int digits);
 
 /// `value` in exponent form with that many significant digits: "3.5e-07"; zero and what is not

@@ -5,8 +5,9 @@
 
 RUN is a run.json or a cases.csv. One panel per metric, pass, head_dim and mask, one line per kernel,
 in the order of --kernel. The points of a line at one seqlen_q (batch, dropout, ...) are averaged,
-their range shaded. The error of a backward pass is that of its worst gradient. An SVG has the same
-bytes whenever it is drawn from the same run by the same matplotlib.
+their range shaded. The error of a backward pass is that of its worst gradient. Where an output is
+not finite there is no error and no mean: the line has a gap, and the legend says so. An SVG has the
+same bytes whenever it is drawn from the same run by the same matplotlib.
 """
 
 import argparse
@@ -43,7 +44,12 @@ def read_json(path):
                 "mask": problem.get("mask"),
                 "seqlen_q": problem["seqlen_q"],
                 "rel_l1": accuracy.get("rel_l1"),
-                **{f"{name}_rel_l1": accuracy.get(name, {}).get("rel_l1") for name in GRADIENTS},
+                "nonfinite": accuracy.get("nonfinite"),
+                **{
+                    f"{name}_{field}": accuracy.get(name, {}).get(field)
+                    for name in GRADIENTS
+                    for field in ("rel_l1", "nonfinite")
+                },
                 "tflops": case["tflops"],
             }
         )
@@ -70,8 +76,17 @@ def mask_of(row):
     return row.get("mask") or ("causal" if row["causal"] == "true" else "full")
 
 
+def is_not_finite(row):
+    """Whether an element of the output is not finite. Early records have metrics of the others."""
+    fields = ["nonfinite"] if row["pass"] == "fwd" else [f"{name}_nonfinite" for name in GRADIENTS]
+    return any(to_number(row.get(field)) for field in fields)
+
+
 def value_of(row, metric):
-    """None where the row does not have the metric, or one of its gradients does not."""
+    """None where the row does not have the metric, or one of its gradients does not. NaN for the
+    error of an output that is not finite."""
+    if metric == "rel_l1" and is_not_finite(row):
+        return math.nan
     if metric != "rel_l1" or row["pass"] == "fwd":
         return to_number(row[metric])
     errors = [to_number(row[f"{name}_rel_l1"]) for name in GRADIENTS]
@@ -100,14 +115,20 @@ def select(rows, kernels):
     return [row for own in of_kernel.values() for row in own]
 
 
+def label_of(kernel, points):
+    gaps = [str(seqlen) for seqlen, values in points if any(map(math.isnan, values))]
+    return f"{kernel} (not finite at {', '.join(gaps)})" if gaps else kernel
+
+
 def draw_panel(axes, metric, panel, kernels):
     for kernel, values_at in kernels.items():
         points = sorted(values_at.items())
         x = [seqlen for seqlen, _ in points]
         means = [sum(values) / len(values) for _, values in points]
-        (line,) = axes.plot(x, means, marker="o", label=kernel)
-        low = [min(values) for _, values in points]
-        high = [max(values) for _, values in points]
+        (line,) = axes.plot(x, means, marker="o", label=label_of(kernel, points))
+        # NaN has no order: where there is one, the mean is NaN too.
+        low = [mean if math.isnan(mean) else min(v) for mean, (_, v) in zip(means, points)]
+        high = [mean if math.isnan(mean) else max(v) for mean, (_, v) in zip(means, points)]
         axes.fill_between(x, low, high, alpha=0.15, color=line.get_color())
     seqlens = sorted({seqlen for values_at in kernels.values() for seqlen in values_at})
     axes.set_xscale("log", base=2)

@@ -26,24 +26,22 @@ std::string speed_clause(const SpeedupMean& mean) {
                      doubt, is_faster ? "faster" : "slower", mean.over, plural(mean.count, "case"));
 }
 
-/// Against the run's reference, or where it has none, against the measure that a case was judged
-/// by.
+/// By the measure of the table's error_over_unfused.
 std::string error_clause(const std::vector<CaseRecord>& cases, const std::string& kernel) {
-  if (const auto error = mean_error(cases, kernel)) {
-    return fmt::format("error {}x of {}'s", significant(error->ratio, 2), error->over);
-  }
-  if (const auto ratio = mean_error_ratio(cases, kernel)) {
-    return fmt::format("error {}x of the unfused computation's with the same accumulator",
-                       significant(*ratio, 2));
-  }
-  return "";
+  const auto error = mean_error_over_unfused(cases, kernel);
+  if (!error) return "";
+  const std::string doubt =
+      error->without == 0 ? "" : fmt::format(", unknown in {}", plural(error->without, "case"));
+  return fmt::format("error {}x of the unfused computation's{}", significant(error->ratio, 2),
+                     doubt);
 }
 
-/// What cases say of one fused kernel, called `name`; "" when it has neither speed nor error.
+/// What cases say of one kernel, called `name`; "" when it has neither speed nor error. Of a
+/// reference the speed alone: errors are measured by it.
 std::string kernel_sentence(const std::vector<CaseRecord>& cases, const std::string& kernel,
-                            const std::string& name) {
+                            Role role, const std::string& name) {
   const auto speedup = mean_speedup(cases, kernel);
-  const std::string error = error_clause(cases, kernel);
+  const std::string error = role == Role::kFused ? error_clause(cases, kernel) : "";
   if (!speedup) return error.empty() ? "" : fmt::format("{}: {};\n", name, error);
   return fmt::format("{} {}{}{};\n", name, speed_clause(*speedup), error.empty() ? "" : ", ",
                      error);
@@ -144,9 +142,11 @@ std::string format_closing_sentence(const RunRecord& run) {
   const std::vector<std::vector<CaseRecord>> groups = group_by_pass(run.cases);
   for (const std::vector<CaseRecord>& cases : groups) {
     const std::string_view pass = name_of(cases.front().problem.pass);
-    for (const std::string& kernel : kernels_of(cases, Role::kFused)) {
-      const std::string name = groups.size() > 1 ? fmt::format("{} {}", kernel, pass) : kernel;
-      text += kernel_sentence(cases, kernel, name);
+    for (const Role role : {Role::kFused, Role::kReference}) {
+      for (const std::string& kernel : kernels_of(cases, role)) {
+        const std::string name = groups.size() > 1 ? fmt::format("{} {}", kernel, pass) : kernel;
+        text += kernel_sentence(cases, kernel, role, name);
+      }
     }
   }
   return text + format_counts(run.cases);

@@ -11,10 +11,10 @@ namespace sparkbench {
 /// "45 ok, 0 incorrect, 2 skipped, 1 failed"
 std::string format_counts(const std::vector<CaseRecord>& cases);
 
-/// A line per fused kernel, and pass when there are several: "A ran 7.92 +- 0.03 times faster than
-/// B (geometric mean of 24 cases), error 0.58x of B's;", the speed only where there are valid
-/// times, errors in geometric mean of rel_l1, of a backward pass its worst gradient's; then
-/// format_counts(), without a newline.
+/// A line per kernel, and pass when there are several: "A ran 7.92 +- 0.03 times faster than B
+/// (geometric mean of 24 cases), error 0.58x of the unfused computation's;", the speed only where
+/// there are valid times, the error of fused kernels only, the geometric mean of the table's
+/// error_over_unfused; then format_counts(), without a newline.
 std::string format_closing_sentence(const RunRecord& run);
 
 /// The closing sentence; each warning once, with how many cases have it; and for each case that is

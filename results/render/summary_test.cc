@@ -17,8 +17,8 @@ TEST(Counts, NameEveryStatus) {
 
 TEST(ClosingSentence, TellsTheErrorWhereThereIsNoTime) {
   EXPECT_EQ(format_closing_sentence(sample_run()),
-            "volta-fp32acc: error 0.50x of unfused-fp16's;\n"
-            "volta-fp16acc: error 2.0x of unfused-fp16's;\n"
+            "volta-fp32acc: error 0.50x of the unfused computation's;\n"
+            "volta-fp16acc: error 2.0x of the unfused computation's;\n"
             "6 ok, 1 incorrect, 1 skipped, 1 failed");
 }
 
@@ -27,7 +27,7 @@ TEST(ClosingSentence, TellsSpeedAndErrorWhereThereAreTimes) {
   run.cases = {sample_timed_case(), sample_timed_case()};
   EXPECT_EQ(format_closing_sentence(run),
             "volta-fp32acc ran 7.92 +- 0.02 times faster than cublas-fp16 (geometric mean of 2 "
-            "cases), error 0.54x of the unfused computation's with the same accumulator;\n"
+            "cases), error 0.54x of the unfused computation's;\n"
             "2 ok, 0 incorrect, 0 skipped, 0 failed");
 }
 
@@ -35,13 +35,31 @@ TEST(ClosingSentence, TellsThePassesOfAMixedRunApart) {
   RunRecord run = sample_run();
   run.cases.resize(6);
   for (const CaseRecord& record : sample_backward_run().cases) run.cases.push_back(record);
-  for (std::size_t i : {7, 10}) run.cases[i].gradient_accuracy->dk.rel_l1 *= 3.0;
+  for (std::size_t i : {7, 10}) run.cases[i].gradient_accuracy->dk.error_over_unfused = 6.0;
   EXPECT_EQ(format_closing_sentence(run),
-            "volta-fp32acc fwd: error 0.50x of unfused-fp16's;\n"
-            "volta-fp16acc fwd: error 2.0x of unfused-fp16's;\n"
-            "volta-fp32acc bwd: error 0.50x of unfused-fp16's;\n"
-            "volta-fp16acc bwd: error 6.0x of unfused-fp16's;\n"
+            "volta-fp32acc fwd: error 0.50x of the unfused computation's;\n"
+            "volta-fp16acc fwd: error 2.0x of the unfused computation's;\n"
+            "volta-fp32acc bwd: error 0.50x of the unfused computation's;\n"
+            "volta-fp16acc bwd: error 6.0x of the unfused computation's;\n"
             "12 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(ClosingSentence, CountsCasesWhoseErrorCannotBeCompared) {
+  RunRecord run = sample_run();
+  run.cases.resize(6);
+  run.cases[0].accuracy->error_over_unfused.reset();
+  EXPECT_EQ(format_closing_sentence(run).substr(0, 76),
+            "volta-fp32acc: error 0.50x of the unfused computation's, unknown in 1 case;\n");
+}
+
+TEST(ClosingSentence, TellsTheSpeedOfAReferenceToo) {
+  RunRecord run;
+  run.cases = {sample_timed_case()};
+  run.cases[0].role = Role::kReference;
+  run.cases[0].speedup = Speedup{"torch-unfused", 0.5, std::nullopt};
+  EXPECT_EQ(format_closing_sentence(run),
+            "volta-fp32acc ran 2.00 times slower than torch-unfused (geometric mean of 1 case);\n"
+            "1 ok, 0 incorrect, 0 skipped, 0 failed");
 }
 
 TEST(ClosingSentence, SaysSlowerForASpeedupBelowOne) {

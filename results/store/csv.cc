@@ -54,10 +54,18 @@ bool names_its_leaves_alone(std::string_view group) {
   return group == "problem" || group == "accuracy";
 }
 
-constexpr std::array<std::string_view, 11> kGradientColumns = {
-    "max_abs",   "mean_abs",           "rel_l1",     "rel_l2",
-    "max_rel",   "cosine_diff",        "nonfinite",  "error_ratio",
-    "mask_hash", "bitwise_repeatable", "output_hash"};
+constexpr std::array<std::string_view, 12> kGradientColumns = {"max_abs",
+                                                               "mean_abs",
+                                                               "rel_l1",
+                                                               "rel_l2",
+                                                               "max_rel",
+                                                               "cosine_diff",
+                                                               "nonfinite",
+                                                               "error_ratio",
+                                                               "error_over_unfused",
+                                                               "mask_hash",
+                                                               "bitwise_repeatable",
+                                                               "output_hash"};
 
 /// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
 bool is_left_out(std::string_view group, std::string_view leaf) {

@@ -45,17 +45,21 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "output,"
           "oracle,"
           "checked_elements,max_abs,mean_abs,rmse,rel_l1,rel_l2,mean_rel,max_rel,rel_floor,"
-          "cosine_diff,mismatches,nonfinite,worst_index,worst_got,worst_want,error_ratio,lse_max_"
-          "abs,"
+          "cosine_diff,mismatches,nonfinite,worst_index,worst_got,worst_want,error_ratio,error_"
+          "over_unfused,"
+          "lse_max_abs,"
           "dropout_kept_fraction,mask_hash,bitwise_repeatable,output_hash,dq_max_abs,dq_mean_abs,"
           "dq_"
           "rel_l1,"
-          "dq_rel_l2,dq_max_rel,dq_cosine_diff,dq_nonfinite,dq_error_ratio,dq_mask_hash,"
+          "dq_rel_l2,dq_max_rel,dq_cosine_diff,dq_nonfinite,dq_error_ratio,dq_error_over_unfused,"
+          "dq_mask_hash,"
           "dq_bitwise_repeatable,dq_output_hash,dk_max_abs,dk_mean_abs,dk_rel_l1,dk_rel_l2,"
-          "dk_max_rel,dk_cosine_diff,dk_nonfinite,dk_error_ratio,dk_mask_hash,dk_bitwise_"
+          "dk_max_rel,dk_cosine_diff,dk_nonfinite,dk_error_ratio,dk_error_over_unfused,dk_mask_"
+          "hash,dk_bitwise_"
           "repeatable,"
           "dk_output_hash,dv_max_abs,dv_mean_abs,dv_rel_l1,dv_rel_l2,dv_max_rel,dv_cosine_diff,"
-          "dv_nonfinite,dv_error_ratio,dv_mask_hash,dv_bitwise_repeatable,dv_output_hash,"
+          "dv_nonfinite,dv_error_ratio,dv_error_over_unfused,dv_mask_hash,dv_bitwise_repeatable,dv_"
+          "output_hash,"
           "emulation_host_seconds,"
           "emulation_tiles_run,emulation_tiles_total,emulation_mma,emulation_mma_fp16acc,"
           "emulation_mufu,emulation_half_conversions,emulation_half_widenings,emulation_fma,"
@@ -122,6 +126,15 @@ TEST(Csv, HasEachGradientOrTheOutput) {
   EXPECT_EQ(column_of(run, "bound_tflops"), std::vector<std::string>({"", "98.5"}));
   EXPECT_EQ(column_of(run, "bound_binding"), std::vector<std::string>({"", "tensor"}));
   EXPECT_EQ(column_of(run, "bound_least_ms_issue"), std::vector<std::string>({"", "0.375"}));
+}
+
+TEST(Csv, HasNoMetricOfAnOutputThatIsNotFinite) {
+  RunRecord run = sample_run();
+  run.cases = {run.cases.back()};
+  for (const char* metric : {"rel_l1", "rel_l2", "max_abs", "cosine_diff", "error_over_unfused"}) {
+    EXPECT_EQ(column_of(run, metric), std::vector<std::string>({""})) << metric;
+  }
+  EXPECT_EQ(column_of(run, "nonfinite"), std::vector<std::string>({"3"}));
 }
 
 TEST(Csv, QuotesCommasQuotesAndLineBreaks) {

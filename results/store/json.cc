@@ -166,6 +166,7 @@ void read(const Json& json, const std::string& path, T& value) {
       reject(field_path, "is missing");
     }
   });
+  if constexpr (std::is_same_v<T, CaseRecord>) bring_up_to_date(value);
 }
 
 /// Whether `json` may be a T; false when it is what an alternative to T looks like.

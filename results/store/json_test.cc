@@ -168,6 +168,16 @@ TEST(Json, WritesNullForUnknownAndNotFinite) {
   EXPECT_TRUE(std::isnan(run_from_json(run_to_json(run)).cases.back().accuracy.value().max_abs));
 }
 
+TEST(Json, ReadsMetricsOfWhatIsNotFiniteAsNone) {
+  Json json = Json::parse(case_to_json(sample_emulated_case()));
+  json["accuracy"]["rel_l1"] = 0;
+  json["accuracy"]["nonfinite"] = 16384;
+  json["accuracy"].erase("error_over_unfused");  // as in records of before there was one
+  const CaseRecord record = case_from_json(json.dump());
+  EXPECT_TRUE(std::isnan(record.accuracy.value().rel_l1));
+  EXPECT_TRUE(Json::parse(case_to_json(record))["accuracy"]["rel_l1"].is_null());
+}
+
 TEST(Json, WritesNumbersAsTheyWereTyped) {
   const Json json = Json::parse(run_to_json(sample_run()));
   EXPECT_EQ(json["cases"][0]["problem"]["dropout_p"].dump(), "0.1");

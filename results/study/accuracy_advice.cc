@@ -1,120 +1,196 @@
 #include "results/study/accuracy_advice.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "results/record/enum_names.h"
 #include "results/render/number_format.h"
+#include "results/study/accuracy_breaks.h"
 #include "results/study/accuracy_study.h"
 #include "results/study/kernel_statistics.h"
 
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kNothingToCompare =
-    "Nothing to compare with: no reference was verified.";
+constexpr std::string_view kNothingToCompare = "Nothing to compare: no fused kernel was verified.";
 
-/// A fused kernel's error as a multiple of the reference's.
-struct Verdict {
-  std::string kernel;
-  double ratio = 0.0;         // geometric mean of rel_l1 / the reference's rel_l1
-  double worst_rel_l1 = 0.0;  // of any problem
-  std::size_t problems = 0;
+/// Beyond this no kernel is recommended without a word: the most that a chain of roundings to fp16
+/// costs a gradient.
+constexpr double kDoubtfulRelL1 = 0x1p-7;
+
+constexpr int kNever = std::numeric_limits<int>::max();
+
+bool is_fused(const StudiedKernel& kernel) { return kernel.role == Role::kFused; }
+
+const StudiedKernel* find_kernel(const AccuracyStudy& study, const std::string& name) {
+  const auto found = std::find_if(study.kernels.begin(), study.kernels.end(),
+                                  [&](const StudiedKernel& kernel) { return kernel.name == name; });
+  return found == study.kernels.end() ? nullptr : &*found;
+}
+
+std::vector<double> rel_l1_of(const StudiedKernel& kernel) {
+  std::vector<double> errors;
+  for (const CaseRecord& record : kernel.cases) errors.push_back(record.accuracy->rel_l1);
+  return errors;
+}
+
+void append_ratios(const StudiedKernel& kernel, std::vector<double>& ratios) {
+  for (const CaseRecord& record : kernel.cases) {
+    // One key gives an exact output on both sides: 0 / 0 says nothing.
+    const double ratio = record.accuracy->error_over_unfused.value_or(0.0);
+    if (ratio != 0.0) ratios.push_back(ratio);
+  }
+}
+
+std::string percent(double rel_l1) { return significant(100.0 * rel_l1, 2) + " %"; }
+
+/// How many of a kernel's verified cases in the study are incorrect.
+struct Refusal {
+  int incorrect = 0, verified = 0;
 };
 
-/// None when the two share no problem, or an error is not a number.
-std::optional<Verdict> judge(const StudiedKernel& kernel, const StudiedKernel& reference) {
-  Verdict verdict;
-  verdict.kernel = kernel.name;
-  verdict.problems = kernel.cases.size();
-  std::vector<double> ratios;
-  for (std::size_t i = 0; i < kernel.cases.size(); ++i) {
-    const double rel_l1 = kernel.cases[i].accuracy->rel_l1;
-    const double reference_rel_l1 = reference.cases[i].accuracy->rel_l1;
-    verdict.worst_rel_l1 = std::max(verdict.worst_rel_l1, rel_l1);
-    // One key gives an exact output on both sides: 0 / 0 says nothing.
-    if (rel_l1 != 0.0 || reference_rel_l1 != 0.0) ratios.push_back(rel_l1 / reference_rel_l1);
-  }
-  const std::optional<double> mean = geometric_mean(ratios);
-  if (!mean) return std::nullopt;
-  verdict.ratio = *mean;
-  return verdict;
-}
-
-/// "" when every verified case of `kernel` in the study is correct.
-std::string refusal(const RunRecord& run, const AccuracyStudy& study, const std::string& kernel) {
-  int verified = 0, incorrect = 0;
+Refusal refusal_of(const RunRecord& run, const AccuracyStudy& study, const std::string& kernel) {
+  Refusal refusal;
   for (const CaseRecord& record : run.cases) {
     if (record.kernel != kernel || !is_of_study(study, record.problem)) continue;
-    incorrect += record.status == Status::kIncorrect;
-    verified += record.status == Status::kIncorrect || worst_rel_l1(record).has_value();
+    refusal.incorrect += record.status == Status::kIncorrect;
+    refusal.verified += record.status == Status::kIncorrect || !accuracies_of(record).empty();
   }
-  if (incorrect == 0) return "";
-  return fmt::format("Do not use {}: {} of its {} verified cases are incorrect. ", kernel,
-                     incorrect, verified);
+  return refusal;
 }
 
-std::string comparison(const std::vector<Verdict>& verdicts, const std::string& reference) {
+/// A fused kernel's error beside that of the unfused computation with FP32 accumulators.
+struct Comparison {
+  std::string kernel;
+  double ratio = 0.0;
+};
+
+std::string compare(const std::vector<Comparison>& comparisons, std::size_t problems) {
   std::string text;
-  for (const Verdict& verdict : verdicts) {
-    text += text.empty() ? fmt::format("The error of {} is ", verdict.kernel)
-                         : fmt::format(", that of {} ", verdict.kernel);
-    text += fmt::format("{}x", significant(verdict.ratio, 2));
+  for (const Comparison& each : comparisons) {
+    text += text.empty() ? fmt::format("The error of {} is ", each.kernel)
+                         : fmt::format(", that of {} ", each.kernel);
+    text += fmt::format("{}x", significant(each.ratio, 2));
   }
-  return text + fmt::format(" that of {} (rel_l1, geometric mean of {} problems). ", reference,
-                            verdicts.front().problems);
-}
-
-std::string recommendation(const std::vector<Verdict>& verdicts, const std::string& reference) {
-  const Verdict& best = verdicts.front();
-  std::string text = fmt::format("Use {}: ", best.kernel);
-  text +=
-      best.ratio <= 1.0
-          ? fmt::format("it is at least as accurate as {}, which it replaces.", reference)
-          : fmt::format("no fused kernel is as accurate as {}, and it comes nearest.", reference);
-  for (std::size_t i = 1; i < verdicts.size(); ++i) {
-    const Verdict& other = verdicts[i];
-    text += other.ratio <= 1.0
-                ? fmt::format(" {} is no worse than {} either: take the faster.", other.kernel,
-                              reference)
-                : fmt::format(
-                      " Take {} only where it is faster and an error of up to {} % of the "
-                      "output's size (its largest rel_l1) does no harm.",
-                      other.kernel, significant(100.0 * other.worst_rel_l1, 2));
-  }
-  return text;
+  return text + fmt::format(
+                    " that of the unfused computation (rel_l2, FP32 accumulators, geometric mean "
+                    "of {} problem{}).",
+                    problems, problems == 1 ? "" : "s");
 }
 
 std::string advise(const RunRecord& run, const AccuracyStudy& study) {
-  const std::vector<StudiedKernel>& kernels = study.kernels;
-  const auto reference =
-      std::find_if(kernels.begin(), kernels.end(),
-                   [](const StudiedKernel& kernel) { return kernel.role == Role::kReference; });
-  if (reference == kernels.end()) return std::string(kNothingToCompare);
   std::string refusals;
-  std::vector<Verdict> verdicts;
-  for (auto kernel = kernels.begin(); kernel != reference; ++kernel) {
-    const std::string refused = refusal(run, study, kernel->name);
-    refusals += refused;
-    auto verdict = judge(*kernel, *reference);
-    if (refused.empty() && verdict) verdicts.push_back(std::move(*verdict));
+  std::vector<Comparison> comparisons;
+  for (const StudiedKernel& kernel : study.kernels) {
+    if (!is_fused(kernel)) continue;
+    if (const Refusal refusal = refusal_of(run, study, kernel.name); refusal.incorrect > 0) {
+      refusals += fmt::format("Do not use {}: {} of its {} verified cases are incorrect. ",
+                              kernel.name, refusal.incorrect, refusal.verified);
+      continue;
+    }
+    std::vector<double> ratios;
+    append_ratios(kernel, ratios);
+    if (const auto mean = geometric_mean(ratios)) comparisons.push_back({kernel.name, *mean});
   }
-  if (verdicts.empty()) return refusals + "No fused kernel can be recommended from these cases.";
-  std::stable_sort(verdicts.begin(), verdicts.end(),
-                   [](const Verdict& a, const Verdict& b) { return a.ratio < b.ratio; });
-  return refusals + comparison(verdicts, reference->name) +
-         recommendation(verdicts, reference->name);
+  if (comparisons.empty()) return refusals + "No kernel's error can be compared in these cases.";
+  std::stable_sort(comparisons.begin(), comparisons.end(),
+                   [](const auto& a, const auto& b) { return a.ratio < b.ratio; });
+  return refusals + compare(comparisons, study.kernels.front().cases.size());
+}
+
+/// A kernel that is correct wherever the run studies errors.
+struct Candidate {
+  std::string kernel;
+  double mean_rel_l1 = 0.0, most_rel_l1 = 0.0;
+  std::optional<double> ratio;           // geometric mean of error_over_unfused
+  std::vector<std::string> largest;      // rel_l1 of each output
+  std::optional<int> overflows_at;       // the least input_scale, of those that the run tried
+  std::optional<std::string> overflows;  // input of that
+};
+
+void add_study(const RunRecord& run, const AccuracyStudy& study, const StudiedKernel& kernel,
+               const std::string& label, std::vector<double>& errors, std::vector<double>& ratios,
+               Candidate& candidate) {
+  const std::vector<double> rel_l1 = rel_l1_of(kernel);
+  errors.insert(errors.end(), rel_l1.begin(), rel_l1.end());
+  append_ratios(kernel, ratios);
+  const double most = largest(rel_l1).value_or(0.0);
+  candidate.most_rel_l1 = std::max(candidate.most_rel_l1, most);
+  candidate.largest.push_back(fmt::format("{} ({})", percent(most), label));
+  for (const CaseRecord& record : kernel.cases) {
+    const AccuracyBreak broken = find_break(run, study, kernel.name, record.problem.head_dim);
+    if (!broken.not_finite || broken.not_finite >= candidate.overflows_at.value_or(kNever))
+      continue;
+    candidate.overflows_at = broken.not_finite;
+    candidate.overflows = study.input;
+  }
+}
+
+/// "dq", and the input where there are several.
+std::string label_of(const AccuracyStudy& study, const std::vector<AccuracyStudy>& studies) {
+  const bool are_alike =
+      std::all_of(studies.begin(), studies.end(),
+                  [&](const AccuracyStudy& other) { return other.input == study.input; });
+  return are_alike ? study.output : fmt::format("{}, {}", study.output, study.input.value_or(""));
+}
+
+/// None for a kernel that some study lacks, or finds incorrect.
+std::optional<Candidate> candidate_of(const RunRecord& run,
+                                      const std::vector<AccuracyStudy>& studies,
+                                      const std::string& kernel) {
+  Candidate candidate{.kernel = kernel};
+  std::vector<double> errors, ratios;
+  for (const AccuracyStudy& study : studies) {
+    const StudiedKernel* studied = find_kernel(study, kernel);
+    if (studied == nullptr || studied->cases.empty()) return std::nullopt;
+    if (refusal_of(run, study, kernel).incorrect > 0) return std::nullopt;
+    add_study(run, study, *studied, label_of(study, studies), errors, ratios, candidate);
+  }
+  for (const double error : errors) candidate.mean_rel_l1 += error;
+  candidate.mean_rel_l1 /= static_cast<double>(errors.size());
+  candidate.ratio = geometric_mean(ratios);
+  return candidate;
+}
+
+int verified_cases(const RunRecord& run, const std::string& kernel) {
+  return static_cast<int>(
+      std::count_if(run.cases.begin(), run.cases.end(), [&](const CaseRecord& record) {
+        return record.kernel == kernel && !accuracies_of(record).empty();
+      }));
+}
+
+std::string overflow_text(const RunRecord& run, const Candidate& best) {
+  if (best.overflows_at) {
+    return fmt::format("overflows from input_scale {} on{}", *best.overflows_at,
+                       best.overflows ? fmt::format(" ({})", *best.overflows) : "");
+  }
+  const int cases = verified_cases(run, best.kernel);
+  return cases == 1 ? "does not overflow" : fmt::format("overflows in none of its {} cases", cases);
+}
+
+std::string text_of(const RunRecord& run, const Candidate& best) {
+  const std::string beside =
+      best.ratio ? fmt::format("{}x the unfused computation's error", significant(*best.ratio, 2))
+                 : "the unfused computation gives no measure here";
+  const std::string doubt =
+      best.most_rel_l1 > kDoubtfulRelL1 ? ", if any, for these inputs do not suit fp16" : "";
+  return fmt::format("Use {}{}: {}, rel_l1 at most {}; {}.", best.kernel, doubt, beside,
+                     fmt::join(best.largest, ", "), overflow_text(run, best));
 }
 
 }  // namespace
 
 std::string format_accuracy_advice(const RunRecord& run) {
   const std::vector<AccuracyStudy> studies = study_accuracy(run);
-  if (studies.empty()) return std::string(kNothingToCompare);
+  if (kernels_of(run.cases, Role::kFused).empty() || studies.empty()) {
+    return std::string(kNothingToCompare);
+  }
   if (studies.size() == 1) return advise(run, studies.front());
   std::string text;
   for (const AccuracyStudy& study : studies) {
@@ -123,6 +199,26 @@ std::string format_accuracy_advice(const RunRecord& run) {
                         advise(run, study));
   }
   return text;
+}
+
+std::string format_recommendation(const RunRecord& run) {
+  const std::vector<AccuracyStudy> studies = study_accuracy(run);
+  const std::vector<std::string> kernels = kernels_of(run.cases, Role::kFused);
+  if (studies.empty() || kernels.empty()) return "Use none: no fused kernel was verified.";
+  std::vector<Candidate> candidates;
+  for (const std::string& kernel : kernels) {
+    if (auto candidate = candidate_of(run, studies, kernel)) {
+      candidates.push_back(std::move(*candidate));
+    }
+  }
+  if (candidates.empty()) {
+    return fmt::format("Use none of {}: none was verified and found correct in every study.",
+                       fmt::join(kernels, ", "));
+  }
+  return text_of(run, *std::min_element(candidates.begin(), candidates.end(),
+                                        [](const Candidate& a, const Candidate& b) {
+                                          return a.mean_rel_l1 < b.mean_rel_l1;
+                                        }));
 }
 
 }  // namespace sparkbench

@@ -7,9 +7,14 @@
 
 namespace sparkbench {
 
-/// From the run's own numbers: "The error of volta-fp32acc is 0.41x, that of volta-fp16acc 2.1x
-/// that of unfused-fp16 (...). Use volta-fp32acc: ...". Says so when there is nothing to compare. A
-/// line per pass and output when there are several: "dq, pass bwd: The error of ...".
+/// How the fused kernels compare, a line per pass, output and input: "The error of volta-fp32acc is
+/// 0.41x, that of volta-fp16acc 2.1x that of the unfused computation (...)". Says so when there is
+/// nothing to compare, and which kernels are incorrect.
 std::string format_accuracy_advice(const RunRecord& run);
+
+/// The last word, one line: "Use volta-fp32acc: ...", with its error and where it overflows. Of the
+/// fused kernels that are correct in every study of the run (results/study/accuracy_study.h) it is
+/// the one with the smallest mean rel_l1. "Use none of ..." where there is no such kernel.
+std::string format_recommendation(const RunRecord& run);
 
 }  // namespace sparkbench

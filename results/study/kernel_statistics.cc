@@ -2,18 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <map>
-
-#include "results/record/case_id.h"
 
 namespace sparkbench {
-namespace {
-
-bool is_verified(const CaseRecord& record, const std::string& kernel) {
-  return record.kernel == kernel && record.status == Status::kOk && worst_rel_l1(record);
-}
-
-}  // namespace
 
 std::optional<double> geometric_mean(const std::vector<double>& values) {
   double log_sum = 0.0;
@@ -58,6 +48,7 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
   for (const CaseRecord& record : cases) {
     if (record.kernel != kernel || record.status != Status::kOk || !record.valid) continue;
     if (!record.speedup) continue;
+    if (!ratios.empty() && mean.over != record.speedup->over) return std::nullopt;
     mean.over = record.speedup->over;
     ratios.push_back(record.speedup->ratio);
     has_stdev = has_stdev && record.speedup->ratio_stdev.has_value();
@@ -74,44 +65,23 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
   return mean;
 }
 
-std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
-                                    const std::string& kernel) {
-  const auto is_baseline = [](const CaseRecord& record) {
-    return record.role == Role::kReference && record.accumulator && worst_rel_l1(record);
-  };
-  const auto baseline = std::find_if(cases.begin(), cases.end(), is_baseline);
-  if (baseline == cases.end()) return std::nullopt;
-  std::map<std::string, double> baseline_error;
-  for (const CaseRecord& record : cases) {
-    const std::optional<double> error = worst_rel_l1(record);
-    if (record.kernel == baseline->kernel && error) {
-      baseline_error[make_problem_key(record.problem)] = *error;
-    }
-  }
+std::optional<ErrorMean> mean_error_over_unfused(const std::vector<CaseRecord>& cases,
+                                                 const std::string& kernel) {
+  ErrorMean mean;
   std::vector<double> ratios;
   for (const CaseRecord& record : cases) {
-    if (!is_verified(record, kernel)) continue;
-    const auto found = baseline_error.find(make_problem_key(record.problem));
-    // One key gives an exact O on both sides: 0 / 0 says nothing.
-    if (found == baseline_error.end() || found->second == 0.0) continue;
-    ratios.push_back(*worst_rel_l1(record) / found->second);
+    if (record.kernel != kernel || record.status != Status::kOk) continue;
+    if (accuracies_of(record).empty()) continue;
+    const std::optional<double> ratio = worst_error_over_unfused(record);
+    if (!ratio) ++mean.without;
+    // One key gives an exact O: no error says nothing.
+    if (ratio && *ratio != 0.0) ratios.push_back(*ratio);
   }
   const std::optional<double> ratio = geometric_mean(ratios);
   if (!ratio) return std::nullopt;
-  return ErrorMean{baseline->kernel, *ratio, static_cast<int>(ratios.size())};
-}
-
-std::optional<double> mean_error_ratio(const std::vector<CaseRecord>& cases,
-                                       const std::string& kernel) {
-  std::vector<double> ratios;
-  for (const CaseRecord& record : cases) {
-    if (!is_verified(record, kernel)) continue;
-    for (const Accuracy* accuracy : accuracies_of(record)) {
-      const double ratio = accuracy->error_ratio.value_or(0.0);
-      if (ratio != 0.0) ratios.push_back(ratio);
-    }
-  }
-  return geometric_mean(ratios);
+  mean.ratio = *ratio;
+  mean.count = static_cast<int>(ratios.size());
+  return mean;
 }
 
 }  // namespace sparkbench

@@ -28,24 +28,21 @@ struct SpeedupMean {
   int count = 0;                // cases
 };
 
-/// Over the correct and validly timed cases of `kernel`; none when there is no such case.
+/// Over the correct and validly timed cases of `kernel`; none when there is no such case, or they
+/// were compared with several references: of that there is no mean.
 std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
                                         const std::string& kernel);
 
 struct ErrorMean {
-  std::string over;    // the reference compared with
-  double ratio = 0.0;  // geometric mean of worst_rel_l1() over the reference's on the same problem
+  double ratio = 0.0;  // geometric mean
   int count = 0;       // cases
+  int without = 0;     // correct cases without a ratio: the unfused computation is not finite, or
+                       // they were stored by a version that had none for their accumulator
 };
 
-/// Over the correct cases of `kernel` whose problem the run's reference of the kernels' dtype (the
-/// first with tensor cores) was verified on; none when there is no such case.
-std::optional<ErrorMean> mean_error(const std::vector<CaseRecord>& cases,
-                                    const std::string& kernel);
-
-/// Geometric mean of error_ratio over every output of the correct cases of `kernel`: needs no
-/// reference in the run, and compares with the unfused computation of the kernel's own accumulator.
-std::optional<double> mean_error_ratio(const std::vector<CaseRecord>& cases,
-                                       const std::string& kernel);
+/// Of worst_error_over_unfused(), over the correct cases of `kernel`; none when no such case has
+/// one. A case without any error is left out.
+std::optional<ErrorMean> mean_error_over_unfused(const std::vector<CaseRecord>& cases,
+                                                 const std::string& kernel);
 
 }  // namespace sparkbench

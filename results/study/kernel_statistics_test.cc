@@ -75,47 +75,41 @@ TEST(MeanSpeedup, LeavesOutInvalidTimesAndIncorrectCases) {
   EXPECT_FALSE(mean_speedup({timed(2.0, 0.0)}, "another").has_value());
 }
 
-TEST(MeanError, ComparesWithTheReferenceOnTheSameProblems) {
-  const ErrorMean mean = mean_error(sample_run().cases, "volta-fp16acc").value();
-  EXPECT_EQ(mean.over, "unfused-fp16");
+TEST(MeanSpeedup, IsNoneOverSeveralReferences) {
+  CaseRecord other = timed(8.0, 0.0);
+  other.speedup->over = "torch-unfused";
+  EXPECT_FALSE(mean_speedup({timed(2.0, 0.0), other}, "volta-fp32acc").has_value());
+}
+
+TEST(MeanErrorOverUnfused, IsOfTheCorrectCases) {
+  const ErrorMean mean = mean_error_over_unfused(sample_run().cases, "volta-fp16acc").value();
   EXPECT_NEAR(mean.ratio, 2.0, 1e-12);
   EXPECT_EQ(mean.count, 2);
-  EXPECT_FALSE(mean_error(sample_run().cases, "another").has_value());
+  EXPECT_EQ(mean.without, 0);
+  EXPECT_FALSE(mean_error_over_unfused(sample_run().cases, "another").has_value());
 }
 
-TEST(MeanError, ComparesTheWorstGradients) {
+TEST(MeanErrorOverUnfused, IsThatOfTheWorstGradients) {
   std::vector<CaseRecord> cases = sample_backward_run().cases;
-  for (std::size_t i : {1, 4}) cases[i].gradient_accuracy->dv.rel_l1 *= 100.0;
-  // dv of the kernel, 2 * 100 / 2 times the reference's dq, over the reference's dk, 2 times its
-  // dq.
-  EXPECT_NEAR(mean_error(cases, "volta-fp16acc").value().ratio, 50.0, 1e-9);
-  EXPECT_NEAR(mean_error_ratio(cases, "volta-fp16acc").value(), 0.9, 1e-12);
+  for (std::size_t i : {1, 4}) cases[i].gradient_accuracy->dv.error_over_unfused = 50.0;
+  EXPECT_NEAR(mean_error_over_unfused(cases, "volta-fp16acc").value().ratio, 50.0, 1e-9);
 }
 
-TEST(MeanError, TakesNoReferenceThatOnlyChecks) {
+TEST(MeanErrorOverUnfused, CountsCasesWithoutAny) {
   std::vector<CaseRecord> cases = sample_run().cases;
-  cases[2].accumulator.reset();
-  cases[5].accumulator.reset();
-  EXPECT_FALSE(mean_error(cases, "volta-fp16acc").has_value());
+  cases[1].accuracy->error_over_unfused.reset();
+  const ErrorMean mean = mean_error_over_unfused(cases, "volta-fp16acc").value();
+  EXPECT_EQ(mean.count, 1);
+  EXPECT_EQ(mean.without, 1);
 }
 
-TEST(MeanError, LeavesOutProblemsWithoutAnyError) {
-  std::vector<CaseRecord> cases = sample_run().cases;
-  cases[1].accuracy->rel_l1 = cases[2].accuracy->rel_l1 = 0.0;
-  EXPECT_EQ(mean_error(cases, "volta-fp16acc").value().count, 1);
-}
-
-TEST(MeanErrorRatio, IsOfTheCorrectCases) {
-  EXPECT_NEAR(mean_error_ratio(sample_run().cases, "volta-fp16acc").value(), 0.9, 1e-12);
-  EXPECT_FALSE(mean_error_ratio(sample_run().cases, "another").has_value());
-}
-
-TEST(MeanErrorRatio, LeavesOutCasesWithoutAnyError) {
+TEST(MeanErrorOverUnfused, LeavesOutCasesWithoutAnyError) {
   CaseRecord exact = sample_emulated_case();
-  exact.accuracy->error_ratio = 0.0;
-  EXPECT_FALSE(mean_error_ratio({exact}, "volta-fp32acc").has_value());
-  EXPECT_NEAR(mean_error_ratio({exact, sample_emulated_case()}, "volta-fp32acc").value(), 0.54,
-              1e-12);
+  exact.accuracy->error_over_unfused = 0.0;
+  EXPECT_FALSE(mean_error_over_unfused({exact}, "volta-fp32acc").has_value());
+  EXPECT_NEAR(
+      mean_error_over_unfused({exact, sample_emulated_case()}, "volta-fp32acc").value().ratio, 0.54,
+      1e-12);
 }
 
 }  // namespace
