@@ -8,27 +8,86 @@
 
 #include "harness/commands/commands.h"
 #include "harness/session/stored_runs.h"
-#include "results/study/run_diff.h"
+#include "results/store/output_file.h"
+#include "results/study/diff_json.h"
+#include "results/study/diff_text.h"
+#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
 struct DiffOptions {
   std::string first, second;
-  double threshold = 0.01;
-  std::vector<std::string> fails_on = {"slow", "incorrect"};
+  DiffRules rules;
+  std::vector<std::string> fails_on = {"failed", "incorrect", "missing", "worse", "memory", "slow"};
+  std::vector<std::string> allowed;
+  std::string json_file;
   bool shows_all = false;
 };
 
-ExitCode run_diff_command(const DiffOptions& options, const Streams& streams) {
-  const RunRecord first = load_run(options.first), second = load_run(options.second);
-  const std::vector<CaseDiff> diffs = diff_runs(first, second, options.threshold);
-  streams.out << format_diff(first, second, diffs, options.shows_all);
-  const bool has_finding = std::any_of(diffs.begin(), diffs.end(), [&](const CaseDiff& diff) {
-    const auto& names = options.fails_on;
-    return std::find(names.begin(), names.end(), name_of(diff.verdict)) != names.end();
+bool has(const std::vector<std::string>& names, std::string_view name) {
+  return std::find(names.begin(), names.end(), name) != names.end();
+}
+
+/// Another build is what a diff is for.
+void require_alike(const DiffOptions& options, const RunDiff& diff) {
+  for (const Difference& each : diff.differences) {
+    if (each.of == kBuild || has(options.allowed, each.of)) continue;
+    throw UsageError(fmt::format(
+        "diff: '{}' and '{}' have another {}: {} is {} and {}; to compare them all the "
+        "same, --allow {}",
+        options.first, options.second, each.of, each.field, each.first, each.second, each.of));
+  }
+  if (diff.cases.empty()) {
+    throw UsageError(fmt::format("diff: '{}' and '{}' have no cases; nothing was compared",
+                                 options.first, options.second));
+  }
+}
+
+/// What the second run lacks is missing, even if the first lacks it too.
+bool has_finding(const std::vector<std::string>& names, const RunDiff& diff) {
+  if (!diff.is_second_complete && has(names, name_of(Verdict::kMissing))) return true;
+  const std::vector<Verdict> verdicts = all_verdicts();
+  return std::any_of(verdicts.begin(), verdicts.end(), [&](Verdict verdict) {
+    return has(names, name_of(verdict)) && count_of(diff.cases, verdict) > 0;
   });
-  return has_finding ? ExitCode::kFinding : ExitCode::kOk;
+}
+
+ExitCode run_diff_command(const DiffOptions& options, const Streams& streams) {
+  if (!options.json_file.empty()) check_writable("--json", options.json_file);
+  const RunRecord first = load_run(options.first), second = load_run(options.second);
+  const RunDiff diff = diff_of(first, second, options.rules);
+  require_alike(options, diff);
+  const ExitCode code = has_finding(options.fails_on, diff) ? ExitCode::kFinding : ExitCode::kOk;
+  const bool is_stdout_taken = is_standard_output(options.json_file);
+  (is_stdout_taken ? streams.err : streams.out) << format_diff(diff, options.shows_all);
+  if (!options.json_file.empty()) {
+    write_output(options.json_file,
+                 diff_to_json(first, second, diff, options.fails_on, static_cast<int>(code)),
+                 streams.out);
+  }
+  return code;
+}
+
+void add_gate_flags(CLI::App& command, DiffOptions& options) {
+  std::vector<std::string> names;
+  for (const Verdict verdict : all_verdicts()) names.emplace_back(name_of(verdict));
+  names.emplace_back("nothing");
+  command
+      .add_option("--fail-on", options.fails_on,
+                  fmt::format("end with 1 when there is one of: {}", fmt::join(names, ", ")))
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember(names))
+      ->type_name("")
+      ->default_str(fmt::format("{}", fmt::join(options.fails_on, ",")));
+  command
+      .add_option("--allow", options.allowed,
+                  "device, libraries, method: may differ; else diff refuses, with 2")
+      ->delimiter(',')
+      ->allow_extra_args(false)
+      ->check(CLI::IsMember({std::string(kDevice), std::string("libraries"), std::string(kMethod)}))
+      ->type_name("");
 }
 
 }  // namespace
@@ -40,20 +99,14 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
       ->required();
   command->add_option("second", options->second, "another")->required();
   command
-      ->add_option("--threshold", options->threshold,
-                   "relative difference of medians that means nothing")
+      ->add_option("--threshold", options->rules.threshold,
+                   "relative difference of medians, in time and in cycles, that means nothing")
       ->check(CLI::Range(0.0, 10.0))
       ->capture_default_str();
-  std::vector<std::string> names = verdict_names();
-  names.emplace_back("nothing");
-  command
-      ->add_option("--fail-on", options->fails_on,
-                   fmt::format("end with 1 when there is one of: {}", fmt::join(names, ", ")))
-      ->delimiter(',')
-      ->allow_extra_args(false)
-      ->check(CLI::IsMember(names))
-      ->type_name("")
-      ->default_str("slow,incorrect");
+  command->add_flag("--time-only", options->rules.by_time_alone,
+                    "judge by time, not by cycles too: the clocks were locked, or not read");
+  add_gate_flags(*command, *options);
+  command->add_option("--json", options->json_file, "write what was found here; - is stdout");
   command->add_flag("--all", options->shows_all, "show what is the same too");
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] { return run_diff_command(*options, invocation.streams); };

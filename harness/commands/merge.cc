@@ -2,12 +2,14 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <filesystem>
 #include <memory>
 #include <ostream>
 #include <stdexcept>
 #include <utility>
 
 #include "harness/commands/commands.h"
+#include "harness/options/shell_word.h"
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
@@ -26,11 +28,44 @@ struct MergeOptions {
   SweepOptions outputs;
 };
 
-RunRecord merge_stored_runs(const MergeOptions& options) {
+/// How to have the rest of a run that was stopped.
+std::string remedy_of(const std::string& path, const RunRecord& run) {
+  if (run.run.merged_from) return "merge the runs that it was made of, with the rest, in one go";
+  if (!std::filesystem::is_directory(path)) return "it was stopped; run it again";
+  const bool is_study = run.run.argv.size() > 1 && run.run.argv[1] == "accuracy";
+  return fmt::format("sparkbench {} --resume {}", is_study ? "accuracy" : "sweep",
+                     shell_word(path));
+}
+
+/// What the merged run lacks, and how it is had, a line each.
+std::string describe_gaps(const std::vector<std::string>& paths,
+                          const std::vector<RunRecord>& runs) {
+  std::string text;
+  for (const std::string& shard : missing_shards(runs)) {
+    text +=
+        fmt::format("shard {0} is missing: run it as the others were, with --shard {0}\n", shard);
+  }
+  for (std::size_t i = 0; i < runs.size(); ++i) {
+    if (runs[i].run.complete) continue;
+    text += fmt::format("'{}' is not complete: {}\n", paths[i], remedy_of(paths[i], runs[i]));
+  }
+  return text;
+}
+
+struct Merged {
+  RunRecord run;
+  std::string gaps;
+};
+
+Merged merge_stored_runs(const MergeOptions& options) {
   try {
-    RunRecord run = merge_runs(load_runs(options.paths), options.allowed);
-    run.run.exit_code = static_cast<int>(exit_code_of(run));
-    return run;
+    const std::vector<RunRecord> runs = load_runs(options.paths);
+    Merged merged{merge_runs(runs, options.allowed), describe_gaps(options.paths, runs)};
+    RunInfo& info = merged.run.run;
+    ExitCode code = exit_code_of(merged.run);
+    if (code == ExitCode::kOk && !info.complete) code = ExitCode::kIncomplete;
+    info.exit_code = static_cast<int>(code);
+    return merged;
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }
@@ -48,14 +83,13 @@ ExitCode run_merge_command(MergeOptions options, const Streams& streams) {
   if (outputs.out_folder.ends_with(".json") && outputs.json_file.empty()) {
     outputs.json_file = std::exchange(outputs.out_folder, "");
   }
-  const RunRecord run = merge_stored_runs(options);
+  const auto [run, gaps] = merge_stored_runs(options);
   check_outputs(outputs);
   if (!outputs.out_folder.empty()) write_folder(outputs.out_folder, run);
   write_outputs(outputs, run, streams);
-  streams.err << fmt::format("{} runs{}: {}\n", options.paths.size(),
-                             run.run.complete ? "" : ", not all there or not complete",
-                             format_counts(run.cases));
-  return ExitCode::kOk;
+  streams.err << fmt::format("{} runs: {}\n", options.paths.size(), format_counts(run.cases))
+              << gaps;
+  return run.run.complete ? ExitCode::kOk : ExitCode::kIncomplete;
 }
 
 }  // namespace

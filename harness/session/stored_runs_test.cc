@@ -66,6 +66,35 @@ TEST(MergeCommand, TakesFilesAndWritesOne) {
             0);
 }
 
+TEST(MergeCommand, NamesTheShardThatIsMissing) {
+  const TemporaryFolder folder;
+  const std::string part = path_in(folder, "part1"), whole = path_in(folder, "whole");
+  ASSERT_EQ(run_sparkbench(kSweep + "--shard 1/3 --out " + part).exit_code, 0);
+  const ProgramResult merged = run_sparkbench("merge " + part + " -o " + whole);
+  EXPECT_EQ(merged.exit_code, 4);
+  EXPECT_TRUE(contains(merged.err,
+                       "shard 2/3 is missing: run it as the others were, with --shard "
+                       "2/3\nshard 3/3 is missing"))
+      << merged.err;
+  EXPECT_FALSE(load_run(whole).run.complete);
+  EXPECT_EQ(load_run(whole).run.exit_code, 4);
+  EXPECT_EQ(run_sparkbench("diff " + part + " " + whole).exit_code, 1);
+}
+
+TEST(MergeCommand, SaysHowToFinishAStoppedRun) {
+  const TemporaryFolder folder;
+  const std::string part = path_in(folder, "part");
+  ASSERT_EQ(run_sparkbench(kSweep + "--out " + part).exit_code, 0);
+  RunRecord stopped = load_run(part);
+  stopped.run.complete = false;
+  write_file(folder.path() / "part/run.json", run_to_json(stopped));
+  const ProgramResult merged =
+      run_sparkbench("merge " + part + " -o " + path_in(folder, "whole.json"));
+  EXPECT_EQ(merged.exit_code, 4);
+  EXPECT_TRUE(contains(merged.err, "is not complete: sparkbench sweep --resume '" + part + "'\n"))
+      << merged.err;
+}
+
 TEST(ReportCommand, PrintsAStoredRunAndWritesItsFiles) {
   const TemporaryFolder folder;
   const std::string run = path_in(folder, "run");
@@ -79,7 +108,7 @@ TEST(ReportCommand, PrintsAStoredRunAndWritesItsFiles) {
 }
 
 /// A kernel that is twice as fast as one reference, and four times as fast as the other.
-RunRecord timed_run() {
+RunRecord run_of_three_kernels() {
   RunRecord run = sample_run();
   run.cases.assign(3, sample_timed_case());
   const std::vector<std::string> names = {"cublas-fp16", "torch-unfused", "volta-fp32acc"};
@@ -99,7 +128,7 @@ RunRecord timed_run() {
 
 TEST(ReportCommand, ComparesWithTheReferenceThatIsAsked) {
   const TemporaryFolder folder;
-  write_file(folder.path() / "a.json", run_to_json(timed_run()));
+  write_file(folder.path() / "a.json", run_to_json(run_of_three_kernels()));
   const std::string run = path_in(folder, "a.json");
   const ProgramResult report = run_sparkbench("report --reference torch-unfused " + run);
   EXPECT_EQ(report.exit_code, 0) << report.err;
@@ -116,7 +145,7 @@ TEST(ReportCommand, ComparesWithTheReferenceThatIsAsked) {
 
 TEST(ReportCommand, RefusesAReferenceThatItCannotUse) {
   const TemporaryFolder folder;
-  write_file(folder.path() / "a.json", run_to_json(timed_run()));
+  write_file(folder.path() / "a.json", run_to_json(run_of_three_kernels()));
   const std::string run = path_in(folder, "a.json");
   expect_refused(run_sparkbench("report --reference cudnn " + run), 2,
                  "--reference: no case of 'cudnn' in the run; it has cublas-fp16, torch-unfused, "
@@ -144,27 +173,87 @@ TEST(ReportCommand, ComparesPublishedKernelsWithPyTorchs) {
   EXPECT_TRUE(contains(report.out, "times faster than torch-math")) << report.out;
 }
 
-TEST(DiffCommand, EndsInOneForWhatFailsIt) {
+/// A complete run of one timed case, its samples all `ms` long at 1500 MHz.
+RunRecord timed_run(double ms) {
+  RunRecord run = sample_run();
+  run.run.complete = true;
+  run.cases = {sample_timed_case()};
+  CaseRecord& record = run.cases[0];
+  record.status = Status::kOk;
+  record.time_ms->median = ms;
+  record.time_ms->samples = {ms, ms, ms};
+  record.clock_mhz->samples = {1500, 1500, 1500};
+  return run;
+}
+
+/// `sparkbench diff` of the two, with more arguments.
+ProgramResult diff_stored(const RunRecord& first, const RunRecord& second,
+                          const std::string& arguments = "") {
   const TemporaryFolder folder;
-  RunRecord first = sample_run();
-  first.cases = {sample_timed_case()};
-  first.cases[0].time_ms->samples = {0.823, 0.824, 0.825};
-  RunRecord second = first;
-  for (double& sample : second.cases[0].time_ms->samples) sample *= 3;
-  second.cases[0].time_ms->median *= 3;
   write_file(folder.path() / "a.json", run_to_json(first));
   write_file(folder.path() / "b.json", run_to_json(second));
-  const std::string a = path_in(folder, "a.json"), b = path_in(folder, "b.json");
-  const ProgramResult slower = run_sparkbench("diff " + a + " " + b);
+  return run_sparkbench("diff " + path_in(folder, "a.json") + " " + path_in(folder, "b.json") +
+                        " " + arguments);
+}
+
+TEST(DiffCommand, EndsInOneForWhatFailsIt) {
+  const RunRecord first = timed_run(1), second = timed_run(3);
+  const ProgramResult slower = diff_stored(first, second);
   EXPECT_EQ(slower.exit_code, 1);
   EXPECT_TRUE(contains(slower.out, "1 slow; the second run takes 3.000 times as long"))
       << slower.out;
-  EXPECT_EQ(run_sparkbench("diff " + b + " " + a).exit_code, 0);
-  EXPECT_EQ(run_sparkbench("diff --fail-on fast " + b + " " + a).exit_code, 1);
-  EXPECT_EQ(run_sparkbench("diff --fail-on nothing " + a + " " + b).exit_code, 0);
-  EXPECT_EQ(run_sparkbench("diff " + a + " " + a).out,
-            "1 same; the second run takes 1.000 times as long (geometric mean).\n");
-  EXPECT_EQ(run_sparkbench("diff --fail-on bad " + a + " " + b).exit_code, 2);
+  EXPECT_EQ(diff_stored(second, first).exit_code, 0);
+  EXPECT_EQ(diff_stored(second, first, "--fail-on fast").exit_code, 1);
+  EXPECT_EQ(diff_stored(first, second, "--fail-on nothing").exit_code, 0);
+  EXPECT_EQ(diff_stored(first, first).exit_code, 0);
+  EXPECT_EQ(diff_stored(first, second, "--fail-on bad").exit_code, 2);
+}
+
+TEST(DiffCommand, FailsOnLostCasesByDefault) {
+  RunRecord second = timed_run(1);
+  second.cases[0].status = Status::kFailed;
+  EXPECT_EQ(diff_stored(timed_run(1), second).exit_code, 1);
+  second.cases.clear();
+  const ProgramResult missing = diff_stored(timed_run(1), second);
+  EXPECT_EQ(missing.exit_code, 1);
+  EXPECT_TRUE(contains(missing.out, "missing (there is no such case)")) << missing.out;
+  second = timed_run(1);
+  second.run.complete = false;
+  EXPECT_EQ(diff_stored(timed_run(1), second).exit_code, 1);
+  EXPECT_EQ(diff_stored(timed_run(1), second, "--fail-on slow").exit_code, 0);
+}
+
+TEST(DiffCommand, RefusesWhatIsUnlikeUnlessAllowed) {
+  RunRecord other = timed_run(1);
+  other.environment.device.name = "H100";
+  expect_refused(diff_stored(timed_run(1), other), 2,
+                 "to compare them all the same, --allow device");
+  EXPECT_EQ(diff_stored(timed_run(1), other, "--allow device").exit_code, 0);
+  other = timed_run(1);
+  other.method.tolerance_ratio = 3;
+  expect_refused(diff_stored(timed_run(1), other), 2, "--allow method");
+  other = timed_run(1);
+  other.build.git_sha = "abc";
+  EXPECT_EQ(diff_stored(timed_run(1), other).exit_code, 0);
+  other.cases.clear();
+  expect_refused(diff_stored(other, other), 2, "have no cases; nothing was compared");
+}
+
+TEST(DiffCommand, WritesJsonBesideItsTable) {
+  const ProgramResult result = diff_stored(timed_run(1), timed_run(3), "--json -");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.out.rfind("{\n  \"schema\"", 0), 0u) << result.out;
+  EXPECT_TRUE(contains(result.out, "\"exit_code\": 1")) << result.out;
+  EXPECT_TRUE(contains(result.err, "1 slow;")) << result.err;
+  EXPECT_EQ(diff_stored(timed_run(1), timed_run(3), "--json /nowhere/diff.json").exit_code, 5);
+}
+
+TEST(DiffCommand, TakesTimeAloneWhereNoClockWasRead) {
+  RunRecord first = timed_run(1), second = timed_run(3);
+  first.cases[0].clock_mhz.reset();
+  second.cases[0].clock_mhz.reset();
+  EXPECT_TRUE(contains(diff_stored(first, second).out, "1 ambiguous"));
+  EXPECT_EQ(diff_stored(first, second, "--time-only").exit_code, 1);
 }
 
 TEST(Profile, IsRefusedWhereNoProfilerSees) {

@@ -63,11 +63,9 @@ std::size_t shard_count(const std::vector<RunRecord>& runs) {
 }
 
 bool is_complete(const std::vector<RunRecord>& runs) {
-  std::set<std::string> shards;
-  for (const RunRecord& run : runs) shards.insert(shard_of(run));
-  const bool has_all_shards = shard_count(runs) == 0 || shards.size() == shard_count(runs);
-  return has_all_shards && std::all_of(runs.begin(), runs.end(),
-                                       [](const RunRecord& run) { return run.run.complete; });
+  return missing_shards(runs).empty() &&
+         std::all_of(runs.begin(), runs.end(),
+                     [](const RunRecord& run) { return run.run.complete; });
 }
 
 void keep_common(Texts& texts, const Texts& others) {
@@ -86,7 +84,29 @@ void put_in_order(std::vector<CaseRecord>& cases, bool are_of_shards) {
   for (std::size_t i = 0; i < cases.size(); ++i) cases[i].position = i;
 }
 
+constexpr std::size_t kMostNamed = 64;
+
 }  // namespace
+
+std::vector<std::string> missing_shards(const std::vector<RunRecord>& runs) {
+  std::set<std::string> there, counts;
+  for (const RunRecord& run : runs) {
+    const std::string shard = shard_of(run);
+    there.insert(shard);
+    if (!shard.empty()) counts.insert(shard.substr(shard.find('/') + 1));
+  }
+  std::vector<std::string> missing;
+  for (const std::string& count : counts) {
+    // A number that a file claims may be any, so it is compared as a text.
+    std::string index;
+    for (std::size_t i = 1; index != count && missing.size() < kMostNamed; ++i) {
+      index = std::to_string(i);
+      std::string shard = fmt::format("{}/{}", index, count);
+      if (!there.contains(shard)) missing.push_back(std::move(shard));
+    }
+  }
+  return missing;
+}
 
 RunRecord merge_runs(const std::vector<RunRecord>& runs, const std::vector<std::string>& allowed) {
   if (runs.empty()) throw std::invalid_argument("there is no run to merge");

@@ -21,4 +21,8 @@ inline constexpr std::string_view kDuplicates = "duplicates";
 /// run.
 RunRecord merge_runs(const std::vector<RunRecord>& runs, const std::vector<std::string>& allowed);
 
+/// Where some of the runs are shards I/N of a sweep, those of the N that are not there, as --shard
+/// takes them: "2/8". Of more than 64 the first 64.
+std::vector<std::string> missing_shards(const std::vector<RunRecord>& runs);
+
 }  // namespace sparkbench

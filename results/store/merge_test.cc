@@ -54,6 +54,19 @@ TEST(Merge, IsIncompleteWithAMissingOrIncompleteShard) {
   EXPECT_FALSE(merge_runs({shard(1), incomplete}, {}).run.complete);
 }
 
+TEST(Merge, NamesTheShardsThatAreMissing) {
+  EXPECT_EQ(missing_shards({shard(1)}), std::vector<std::string>({"2/2"}));
+  EXPECT_EQ(missing_shards({shard(2), shard(1)}), std::vector<std::string>());
+  RunRecord other = shard(2);
+  other.run.resolved["shard"] = "2/3";
+  EXPECT_EQ(missing_shards({shard(1), shard(2), other}), std::vector<std::string>({"1/3", "3/3"}));
+  RunRecord unsharded = shard(1);
+  unsharded.run.resolved.erase("shard");
+  EXPECT_EQ(missing_shards({unsharded, shard(1)}), std::vector<std::string>({"2/2"}));
+  other.run.resolved["shard"] = "1/99999999999999999999";
+  EXPECT_EQ(missing_shards({other}).size(), 64u);
+}
+
 TEST(Merge, PutsRunsWithoutShardsBehindEachOther) {
   RunRecord second = shard(1), first = shard(2);
   second.run.resolved.erase("shard");

@@ -1,0 +1,108 @@
+#include "results/study/diff_text.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+
+#include "results/render/number_format.h"
+#include "results/render/text_table.h"
+
+namespace sparkbench {
+namespace {
+
+std::string ms_or_dash(const std::optional<double>& ms) { return ms ? significant(*ms, 4) : "-"; }
+
+std::string change_or_dash(const std::optional<MedianRatio>& ratio) {
+  return ratio ? fmt::format("{:+.2f}", 100 * (ratio->value - 1)) : "-";
+}
+
+/// The larger of the two, as the smaller change that would have been seen.
+std::string doubt_or_dash(const CaseDiff& diff) {
+  if (!diff.time) return "-";
+  const double doubt = std::max(diff.time->doubt, diff.cycles ? diff.cycles->doubt : 0);
+  return fmt::format("{:.2f}", 100 * doubt);
+}
+
+std::string shortened(const std::string& text) {
+  constexpr std::size_t kLongest = 80;
+  return text.size() <= kLongest ? text : text.substr(0, kLongest) + "...";
+}
+
+std::string verdicts_of(const CaseDiff& diff) {
+  std::vector<std::string> texts;
+  for (const CaseFinding& finding : diff.findings) {
+    texts.push_back(std::string(name_of(finding.verdict)) +
+                    (finding.why.empty() ? "" : " (" + shortened(finding.why) + ")"));
+  }
+  return fmt::format("{}", fmt::join(texts, ", "));
+}
+
+std::string format_cases(const std::vector<CaseDiff>& diffs, bool shows_all) {
+  std::vector<TextColumn> columns = {{"case", {}, false}, {"first ms", {}}, {"second ms", {}},
+                                     {"time %", {}},      {"cycles %", {}}, {"doubt %", {}},
+                                     {"", {}, false}};
+  for (const CaseDiff& diff : diffs) {
+    if (!shows_all && diff.has(Verdict::kSame)) continue;
+    const std::array<std::string, 7> cells = {diff.id,
+                                              ms_or_dash(diff.first_ms),
+                                              ms_or_dash(diff.second_ms),
+                                              change_or_dash(diff.time),
+                                              change_or_dash(diff.cycles),
+                                              doubt_or_dash(diff),
+                                              verdicts_of(diff)};
+    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
+  }
+  if (columns.front().cells.empty()) return "";
+  return format_columns(columns, TableStyle::kTerminal) + "\n";
+}
+
+std::string format_counts_of(const std::vector<CaseDiff>& diffs) {
+  std::vector<std::string> counts;
+  for (const Verdict verdict : all_verdicts()) {
+    const std::size_t count = count_of(diffs, verdict);
+    if (count > 0) counts.push_back(fmt::format("{} {}", count, name_of(verdict)));
+  }
+  return counts.empty() ? "no cases" : fmt::format("{}", fmt::join(counts, ", "));
+}
+
+std::string format_means(const std::vector<CaseDiff>& diffs) {
+  const MeanRatios means = mean_ratios(diffs);
+  if (!means.time) return "";
+  const std::string cycles =
+      means.cycles ? fmt::format(" and {} times the cycles", significant(*means.cycles, 4)) : "";
+  return fmt::format("; the second run takes {} times as long{} (geometric mean)",
+                     significant(*means.time, 4), cycles);
+}
+
+std::string format_steps(const std::vector<CaseDiff>& diffs) {
+  std::string text;
+  for (const Verdict verdict : all_verdicts()) {
+    const CaseDiff* const worst = worst_of(diffs, verdict);
+    if (worst == nullptr || verdict == Verdict::kSame) continue;
+    text += fmt::format("{}: {}\n", name_of(verdict), next_step(verdict));
+    if (!worst->repro.empty()) text += fmt::format("  {}\n", worst->repro);
+  }
+  return text;
+}
+
+}  // namespace
+
+RunDiff diff_of(const RunRecord& first, const RunRecord& second, const DiffRules& rules) {
+  return {rules, find_differences(first, second), diff_runs(first, second, rules),
+          first.run.complete, second.run.complete};
+}
+
+std::string format_diff(const RunDiff& diff, bool shows_all) {
+  std::string text;
+  for (const Difference& each : diff.differences) {
+    text += fmt::format("{} is {} and {}\n", each.field, each.first, each.second);
+  }
+  if (!diff.is_first_complete) text += "the first run is not complete\n";
+  if (!diff.is_second_complete) text += "the second run is not complete\n";
+  if (!text.empty()) text += '\n';
+  return text + format_cases(diff.cases, shows_all) + format_counts_of(diff.cases) +
+         format_means(diff.cases) + ".\n" + format_steps(diff.cases);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,59 @@
+#include "results/study/diff_text.h"
+
+#include <gtest/gtest.h>
+
+#include "results/record/test_run.h"
+
+namespace sparkbench {
+namespace {
+
+RunRecord timed_run(double ms) {
+  RunRecord run = sample_run();
+  run.run.complete = true;
+  run.cases = {sample_timed_case()};
+  run.cases[0].status = Status::kOk;
+  run.cases[0].time_ms->median = ms;
+  run.cases[0].time_ms->samples = {ms, ms, ms};
+  run.cases[0].clock_mhz->samples = {1500, 1500, 1500};
+  return run;
+}
+
+std::string text_of_diff(const RunRecord& first, const RunRecord& second) {
+  return format_diff(diff_of(first, second, {}), false);
+}
+
+TEST(DiffText, ShowsWhatDiffersAndWhatToDo) {
+  RunRecord second = timed_run(2);
+  second.build.git_sha = "abc";
+  second.run.complete = false;
+  const std::string text = text_of_diff(timed_run(1), second);
+  for (const char* const part :
+       {"build.git_sha is null and abc\n", "the second run is not complete\n", "+100.00", "1 slow;",
+        "takes 2.000 times as long and 2.000 times the cycles", "\nslow: run it again on both",
+        "\n  sparkbench run --kernel volta-fp32acc"}) {
+    EXPECT_NE(text.find(part), std::string::npos) << part << "\nis not in\n" << text;
+  }
+}
+
+TEST(DiffText, OfEqualRunsIsOneLine) {
+  EXPECT_EQ(text_of_diff(timed_run(1), timed_run(1)),
+            "1 same; the second run takes 1.000 times as long and 1.000 times the cycles "
+            "(geometric mean).\n");
+}
+
+TEST(DiffText, NamesTheCaseThatFailedWithItsReason) {
+  RunRecord second = timed_run(1);
+  second.cases[0].status = Status::kFailed;
+  second.cases[0].reason = Reason{"E-LAUNCH", "misaligned address"};
+  const std::string text = text_of_diff(timed_run(1), second);
+  EXPECT_NE(text.find("failed (E-LAUNCH: misaligned address)"), std::string::npos) << text;
+  EXPECT_NE(text.find("\n1 failed.\nfailed: run it alone"), std::string::npos) << text;
+}
+
+TEST(DiffText, ShowsAllWhenAsked) {
+  const RunDiff diff = diff_of(timed_run(1), timed_run(1), {});
+  EXPECT_NE(format_diff(diff, true).find("+0.00"), std::string::npos);
+}
+
+}  // namespace
+}  // namespace sparkbench

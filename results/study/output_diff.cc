@@ -1,0 +1,109 @@
+#include "results/study/output_diff.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/render/number_format.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr double kErrorGrowth = 1.05, kLseGrowth = 2;
+constexpr double kLseRounding = 9.6e-7;  // a last place of a float of 8 to 16
+constexpr double kMemoryGrowth = 1.01;
+constexpr double kPageBytes = 2 << 20;  // in which a GPU's driver hands out memory
+
+std::string grew(const Accuracy& accuracy, const char* metric, double first, double second) {
+  return fmt::format("{} of {} is {}, was {}", metric, accuracy.output, significant(second, 3),
+                     significant(first, 3));
+}
+
+/// What has grown; "" when nothing has.
+std::string find_growth(const Accuracy& first, const Accuracy& second) {
+  if (second.nonfinite > first.nonfinite) {
+    return fmt::format("{} elements of {} are not finite, {} were", second.nonfinite, second.output,
+                       first.nonfinite);
+  }
+  // So that NaN, of an output that is not finite, is no growth of its own.
+  if (second.rel_l2 > kErrorGrowth * first.rel_l2) {
+    return grew(second, "rel_l2", first.rel_l2, second.rel_l2);
+  }
+  if (first.lse_max_abs && second.lse_max_abs &&
+      *second.lse_max_abs > kLseGrowth * *first.lse_max_abs + kLseRounding) {
+    return grew(second, "the largest error of lse", *first.lse_max_abs, *second.lse_max_abs);
+  }
+  return "";
+}
+
+bool has_grown(double first, double second, double least_bytes) {
+  return second > kMemoryGrowth * first && second - first > least_bytes;
+}
+
+std::string memory_grew(const char* what, std::uint64_t first, std::uint64_t second) {
+  return fmt::format("{} {}, was {}", what, format_memory(second), format_memory(first));
+}
+
+double ratio_of_bytes(std::uint64_t first, std::uint64_t second) {
+  return static_cast<double>(second) / static_cast<double>(first);
+}
+
+bool may_repeat(const Accuracy& accuracy) { return accuracy.bitwise_repeatable.value_or(true); }
+
+/// Of one output; nothing where it cannot be known.
+std::optional<bool> has_same_bits(const Accuracy& first, const Accuracy& second) {
+  if (first.checked_elements != second.checked_elements) return std::nullopt;
+  if (!first.output_hash || !second.output_hash) return std::nullopt;
+  if (!may_repeat(first) || !may_repeat(second)) return std::nullopt;
+  return first.output_hash == second.output_hash;
+}
+
+}  // namespace
+
+void compare_errors(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff) {
+  for (const Accuracy* accuracy : accuracies_of(second)) {
+    const Accuracy* const before = find_accuracy(first, accuracy->output);
+    if (before == nullptr) continue;
+    const double ratio = accuracy->rel_l2 / before->rel_l2;
+    if (std::isfinite(ratio)) diff.error_ratio = std::max(diff.error_ratio.value_or(0), ratio);
+    if (std::string growth = find_growth(*before, *accuracy); !growth.empty()) {
+      diff.findings.push_back({Verdict::kWorse, std::move(growth)});
+    }
+  }
+}
+
+void compare_memory(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff) {
+  if (!first.memory_bytes || !second.memory_bytes) return;
+  const MemoryBytes &a = *first.memory_bytes, &b = *second.memory_bytes;
+  const bool has_peaks = a.peak && b.peak;
+  const std::uint64_t before = has_peaks ? *a.peak : a.workspace;
+  const std::uint64_t after = has_peaks ? *b.peak : b.workspace;
+  if (before > 0) diff.memory_ratio = ratio_of_bytes(before, after);
+  const auto bytes = [](std::uint64_t value) { return static_cast<double>(value); };
+  if (has_peaks && has_grown(bytes(before), bytes(after), 2 * kPageBytes)) {
+    diff.findings.push_back({Verdict::kMemory, memory_grew("peak", before, after)});
+  } else if (has_grown(bytes(a.workspace), bytes(b.workspace), 0)) {
+    diff.findings.push_back({Verdict::kMemory, memory_grew("workspace", a.workspace, b.workspace)});
+  }
+}
+
+void compare_bits(const CaseRecord& first, const CaseRecord& second, CaseDiff& diff) {
+  std::vector<std::string> others;
+  for (const Accuracy* accuracy : accuracies_of(second)) {
+    const Accuracy* const before = find_accuracy(first, accuracy->output);
+    if (before == nullptr) continue;
+    if (before->mask_hash && accuracy->mask_hash && before->mask_hash != accuracy->mask_hash) {
+      others.push_back("the dropout mask of " + accuracy->output);
+    }
+    const std::optional<bool> is_same = has_same_bits(*before, *accuracy);
+    if (!is_same) continue;
+    diff.has_same_bits = diff.has_same_bits.value_or(true) && *is_same;
+    if (!*is_same) others.push_back(accuracy->output);
+  }
+  if (!others.empty()) {
+    diff.findings.push_back({Verdict::kBits, fmt::format("{}", fmt::join(others, ", "))});
+  }
+}
+
+}  // namespace sparkbench
