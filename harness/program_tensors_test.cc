@@ -207,8 +207,9 @@ TEST_F(OwnTensorsProgram, OverflowToNullAndNotToZero) {
       "accuracy --device emulated-v100 --no-progress --causal false --dropout 0 --json " +
       saved_path_ + " --tensors " + path_);
   EXPECT_EQ(result.exit_code, 1);
+  const Json run = Json::parse(text_of_file(saved_path_));
   int not_finite = 0;
-  for (const Json& record : Json::parse(text_of_file(saved_path_))["cases"]) {
+  for (const Json& record : run["cases"]) {
     if (record["accuracy"]["nonfinite"] == 0) continue;
     ++not_finite;
     EXPECT_EQ(record["status"], "incorrect");
