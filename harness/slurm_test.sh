@@ -60,7 +60,10 @@ wait_until() {
 
 free_port() {
   local port
-  while port=$((20000 + RANDOM % 20000)); (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; do :; done
+  while
+    port=$((20000 + RANDOM % 20000))
+    (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null
+  do :; done
   echo "$port"
 }
 
@@ -152,7 +155,8 @@ job=$(sbatch --parsable --array="$array" sweep.sbatch)
 wait_until 120 has_begun "$killed"
 scancel --signal=KILL "${job}_$killed"
 wait_until 240 queue_is_empty
-grep -q '"complete": false' "part-$killed/run.json" || fail "shard $killed ended before it was killed"
+grep -q '"complete": false' "part-$killed/run.json" \
+  || fail "shard $killed ended before it was killed"
 rows=$(wc -l <"part-$killed/cases.jsonl")
 expect_merge 4 "shard $left_out/8 is missing" "--shard $left_out/8" \
   "'part-$killed' is not complete: sparkbench sweep --resume 'part-$killed'"
@@ -162,7 +166,8 @@ echo "The two again: one goes on behind its $rows rows, one begins"
 cp "part-$killed/cases.jsonl" before.jsonl
 sbatch --parsable --array="$killed,$left_out" sweep.sbatch >/dev/null
 wait_until 240 queue_is_empty
-head -n "$rows" "part-$killed/cases.jsonl" | cmp - before.jsonl || fail "rows were lost or run again"
+head -n "$rows" "part-$killed/cases.jsonl" | cmp - before.jsonl \
+  || fail "rows were lost or run again"
 expect_merge 0 "8 runs: 80 ok, 0 incorrect, 0 skipped, 0 failed"
 
 echo "The same cases, with the same bits, as in one piece"

@@ -56,7 +56,7 @@ bool has_finding(const std::vector<std::string>& names, const RunDiff& diff) {
 ExitCode run_diff_command(const DiffOptions& options, const Streams& streams) {
   if (!options.json_file.empty()) check_writable("--json", options.json_file);
   const RunRecord first = load_run(options.first), second = load_run(options.second);
-  const RunDiff diff = diff_of(first, second, options.rules);
+  const RunDiff diff = diff_runs(first, second, options.rules);
   require_alike(options, diff);
   const ExitCode code = has_finding(options.fails_on, diff) ? ExitCode::kFinding : ExitCode::kOk;
   const bool is_stdout_taken = is_standard_output(options.json_file);

@@ -4,7 +4,7 @@
 #include <string>
 #include <vector>
 
-#include "results/study/diff_text.h"
+#include "results/study/run_diff.h"
 
 namespace sparkbench {
 

@@ -11,7 +11,7 @@ namespace sparkbench {
 namespace {
 
 std::string json_of_diff(const RunRecord& first, const RunRecord& second) {
-  return diff_to_json(first, second, diff_of(first, second, {}), {"slow"}, 1);
+  return diff_to_json(first, second, diff_runs(first, second, {}), {"slow"}, 1);
 }
 
 TEST(DiffJson, FollowsItsSchema) {

@@ -88,11 +88,6 @@ std::string format_steps(const std::vector<CaseDiff>& diffs) {
 
 }  // namespace
 
-RunDiff diff_of(const RunRecord& first, const RunRecord& second, const DiffRules& rules) {
-  return {rules, find_differences(first, second), diff_runs(first, second, rules),
-          first.run.complete, second.run.complete};
-}
-
 std::string format_diff(const RunDiff& diff, bool shows_all) {
   std::string text;
   for (const Difference& each : diff.differences) {

@@ -19,7 +19,7 @@ RunRecord timed_run(double ms) {
 }
 
 std::string text_of_diff(const RunRecord& first, const RunRecord& second) {
-  return format_diff(diff_of(first, second, {}), false);
+  return format_diff(diff_runs(first, second, {}), false);
 }
 
 TEST(DiffText, ShowsWhatDiffersAndWhatToDo) {
@@ -51,7 +51,7 @@ TEST(DiffText, NamesTheCaseThatFailedWithItsReason) {
 }
 
 TEST(DiffText, ShowsAllWhenAsked) {
-  const RunDiff diff = diff_of(timed_run(1), timed_run(1), {});
+  const RunDiff diff = diff_runs(timed_run(1), timed_run(1), {});
   EXPECT_NE(format_diff(diff, true).find("+0.00"), std::string::npos);
 }
 

@@ -11,10 +11,8 @@ namespace {
 
 double slowness_of(const CaseDiff& diff) { return diff.time ? diff.time->value : 0; }
 
-}  // namespace
-
-std::vector<CaseDiff> diff_runs(const RunRecord& first, const RunRecord& second,
-                                const DiffRules& rules) {
+std::vector<CaseDiff> diff_cases(const RunRecord& first, const RunRecord& second,
+                                 const DiffRules& rules) {
   std::map<std::string, const CaseRecord*> seconds;
   for (const CaseRecord& record : second.cases) seconds.emplace(case_key(record), &record);
   const auto side_of = [](const RunRecord& run, const CaseRecord* record) {
@@ -32,6 +30,13 @@ std::vector<CaseDiff> diff_runs(const RunRecord& first, const RunRecord& second,
     diffs.push_back(diff_case(side_of(first, nullptr), side_of(second, &record), rules));
   }
   return diffs;
+}
+
+}  // namespace
+
+RunDiff diff_runs(const RunRecord& first, const RunRecord& second, const DiffRules& rules) {
+  return {rules, find_differences(first, second), diff_cases(first, second, rules),
+          first.run.complete, second.run.complete};
 }
 
 std::size_t count_of(const std::vector<CaseDiff>& diffs, Verdict verdict) {

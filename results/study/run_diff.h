@@ -5,14 +5,20 @@
 #include <string>
 #include <vector>
 
+#include "results/record/comparability.h"
 #include "results/record/run_record.h"
 #include "results/study/case_diff.h"
 
 namespace sparkbench {
 
-/// In the order of the first run, then what is new.
-std::vector<CaseDiff> diff_runs(const RunRecord& first, const RunRecord& second,
-                                const DiffRules& rules);
+struct RunDiff {
+  DiffRules rules;
+  std::vector<Difference> differences;  // of the runs themselves
+  std::vector<CaseDiff> cases;          // in the order of the first run, then what is new
+  bool is_first_complete = true, is_second_complete = true;
+};
+
+RunDiff diff_runs(const RunRecord& first, const RunRecord& second, const DiffRules& rules);
 
 /// How many cases have that verdict.
 std::size_t count_of(const std::vector<CaseDiff>& diffs, Verdict verdict);

@@ -21,22 +21,22 @@ RunRecord timed_run(double ms, double clock_mhz = 1500) {
 TEST(RunDiff, PairsCasesByIdAndSeed) {
   const RunRecord first = timed_run(1);
   RunRecord second = first;
-  EXPECT_EQ(count_of(diff_runs(first, second, {}), Verdict::kSame), 1u);
+  EXPECT_EQ(count_of(diff_runs(first, second, {}).cases, Verdict::kSame), 1u);
   second.cases[0].problem.seed = 1;
-  const std::vector<CaseDiff> diffs = diff_runs(first, second, {});
+  const std::vector<CaseDiff> diffs = diff_runs(first, second, {}).cases;
   ASSERT_EQ(diffs.size(), 2u);
   EXPECT_TRUE(diffs[0].has(Verdict::kMissing));
   EXPECT_TRUE(diffs[1].has(Verdict::kNew));
 }
 
 TEST(RunDiff, AveragesTimesAndCycles) {
-  const MeanRatios means = mean_ratios(diff_runs(timed_run(2, 1500), timed_run(3, 1000), {}));
+  const MeanRatios means = mean_ratios(diff_runs(timed_run(2, 1500), timed_run(3, 1000), {}).cases);
   EXPECT_DOUBLE_EQ(means.time.value(), 1.5);
   EXPECT_DOUBLE_EQ(means.cycles.value(), 1);
   EXPECT_FALSE(mean_ratios({}).time.has_value());
   RunRecord without_clock = timed_run(3);
   without_clock.cases[0].clock_mhz.reset();
-  EXPECT_FALSE(mean_ratios(diff_runs(timed_run(2), without_clock, {})).cycles.has_value());
+  EXPECT_FALSE(mean_ratios(diff_runs(timed_run(2), without_clock, {}).cases).cycles.has_value());
 }
 
 TEST(RunDiff, HasANextStepForEveryVerdict) {

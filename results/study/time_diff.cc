@@ -14,6 +14,9 @@ namespace {
 /// Of an unchanged pair one ratio in about 400 is out of it by chance; both ratios must be.
 constexpr double kStandardErrors = 3;
 constexpr double kLargestDoubt = 2;  // in thresholds
+/// What samples of one run do not show. The 960 pairs behind kDiffThreshold are 0.25 % apart (root
+/// mean square), with the doubt of their samples.
+constexpr double kRunToRun = 0.003;
 
 bool has_times(const CaseRecord& record) {
   return record.valid && record.time_ms && !record.time_ms->samples.empty() &&
@@ -41,7 +44,7 @@ MedianRatio ratio_of(const std::vector<double>& first, const CaseSide& first_sid
                      const std::vector<double>& second, const CaseSide& second_side) {
   return {median_of(second) / median_of(first),
           kStandardErrors * std::hypot(error_of(first, first_side.block_samples),
-                                       error_of(second, second_side.block_samples))};
+                                       error_of(second, second_side.block_samples), kRunToRun)};
 }
 
 enum class Change { kNone, kLonger, kShorter };
