@@ -18,7 +18,9 @@ HERE = pathlib.Path(__file__).parent
 sys.path.insert(0, str(HERE))
 import peer_attention
 import peer_check
+import peer_libraries
 import peer_masks
+import peer_nvml
 import peer_record
 import peer_timer
 import sparkbench_cases
@@ -365,6 +367,111 @@ class Records(unittest.TestCase):
     def test_hashes_are_fnv1a_of_64_bits(self):
         self.assertEqual(peer_record.fnv1a(""), "cbf29ce484222325")
         self.assertEqual(peer_record.fnv1a("a"), "af63dc4c8601ec8c")
+
+
+    def test_a_kernel_that_never_ran_is_no_success(self):
+        cases = cases_of("--kernel", "torch-math,torch-cudnn", "--mask", "window:5")
+        run = self.run_of(cases)
+        run["run"]["resolved"]["kernel"] = "torch-math,torch-cud*"
+        for record in run["cases"]:
+            if record["kernel"] == "torch-cudnn":
+                peer_record.end_without_result(record, "skipped", "E-UNSUPPORTED", "declined")
+        (why,) = peer_record.why_nothing_ran(run)
+        self.assertRegex(why, r"--kernel: 'torch-cud\*': none of its \d+ cases ran: declined")
+        self.assertEqual(peer_record.exit_code_of(run), 2)
+        run["run"]["resolved"]["kernel"] = "torch-*"
+        self.assertEqual(peer_record.exit_code_of(run), 0)
+
+    def test_records_say_where_they_are_from(self):
+        run = self.run_of(cases_of("--seqlen", "1024", "--headdim", "64"))
+        run["environment"]["device"]["uuid"] = "GPU-0123"
+        run["environment"]["driver_version"] = "580.95.05"
+        for record in run["cases"]:
+            record["provenance"] = peer_record.provenance_of(run)
+            record["libraries"] = {"torch": "2.9.0"}
+            record["device_state"] = dict.fromkeys(peer_nvml.STATE)
+        check_schema(json.loads(json.dumps(run)))
+        provenance = run["cases"][0]["provenance"]
+        self.assertEqual(provenance["run_id"], run["run"]["id"])
+        self.assertEqual(provenance["device_uuid"], "GPU-0123")
+        self.assertEqual(provenance["driver_version"], "580.95.05")
+
+
+class Libraries(unittest.TestCase):
+    def test_each_peer_names_what_it_calls(self):
+        class Torch:
+            __version__ = "2.9.1"
+            version = type("version", (), {"cuda": "0.0"})  # of which there is no cuBLAS
+            backends = type("backends", (), {"cudnn": type("c", (), {"version": lambda: 91002})})
+
+        of = peer_libraries.libraries_of
+        self.assertEqual(of(Torch, "torch-flash", "held"), {"torch": "2.9.1"})
+        self.assertEqual(of(Torch, "torch-cudnn", "held"), {"torch": "2.9.1", "cudnn": "9.10.2"})
+        self.assertEqual(of(Torch, "torch-math", "held"), {"torch": "2.9.1", "cublas": "unknown"})
+        self.assertIn("triton", of(Torch, "torch-flash", "do_bench"))
+
+
+class Management(unittest.TestCase):
+    """NVML, by the library that stands for it (harness/devices/test_nvml.cc)."""
+
+    def setUp(self):
+        self.addCleanup(os.environ.pop, "FAKE_NVML", None)
+
+    def fake(self, name="SPARKBENCH_FAKE_NVML"):
+        if name not in os.environ:
+            self.skipTest(f"{name} does not say where it is")
+        return os.environ[name]
+
+    def test_says_what_the_driver_knows(self):
+        nvml = peer_nvml.Nvml("GPU-0123", self.fake())
+        self.assertEqual(nvml.driver_version, "580.95.05")
+        self.assertEqual(
+            nvml.describe(),
+            {
+                "uuid": "GPU-0123", "power_limit_w": 700.0, "ecc": True, "persistence_mode": False,
+                "state": {
+                    "temperature_c": 54, "power_draw_w": 612.5,
+                    "throttle_reasons": ["sw_power_cap", "hw_thermal_slowdown", "bit_12"],
+                },
+                "why_unknown": {},
+            },
+        )  # fmt: skip
+
+    def test_lacks_functions_of_an_old_driver(self):
+        described = peer_nvml.Nvml("GPU-0123", self.fake("SPARKBENCH_FAKE_OLD_NVML")).describe()
+        self.assertIsNone(described["persistence_mode"])
+        self.assertEqual(len(described["state"]["throttle_reasons"]), 3)
+        self.assertIn("has no nvmlDeviceGetPersistenceMode", described["why_unknown"].popitem()[1])
+        self.assertEqual(described["why_unknown"], {})
+
+    def test_says_why_a_call_failed(self):
+        os.environ["FAKE_NVML"] = "fails=nvmlDeviceGetPowerUsage"
+        nvml = peer_nvml.Nvml("GPU-0123", self.fake())
+        described = nvml.describe()
+        self.assertIsNone(described["state"]["power_draw_w"])
+        self.assertEqual(
+            described["why_unknown"], {"power_draw_w": "nvmlDeviceGetPowerUsage: Not Supported"}
+        )
+        self.assertIsNone(nvml.state()["power_draw_w"])
+
+    def test_knows_nothing_of_another_or_an_unnamed_card(self):
+        for uuid, why in (("GPU-9", "nvmlDeviceGetHandleByUUID: "), (None, "does not tell the UUID")):
+            nvml = peer_nvml.Nvml(uuid, self.fake())
+            self.assertEqual(nvml.driver_version, "580.95.05")
+            self.assertIn(why, nvml.describe()["why_unknown"]["uuid"])
+
+    def test_is_absent_without_fuss(self):
+        nvml = peer_nvml.Nvml("GPU-0123", "libnvidia-ml-that-is-not-there.so.1")
+        described = nvml.describe()
+        self.assertIsNone(nvml.driver_version)
+        self.assertEqual(len(described["why_unknown"]), 8)
+        self.assertIn("that-is-not-there", described["why_unknown"]["driver_version"])
+
+    def test_spells_the_uuid_as_nvml_does(self):
+        of = peer_nvml.uuid_of
+        self.assertEqual(of(type("P", (), {"uuid": "0123-4"})), "GPU-0123-4")
+        self.assertEqual(of(type("P", (), {"uuid": "MIG-0123"})), "MIG-0123")
+        self.assertIsNone(of(type("P", (), {})))
 
 
 class Sampling(unittest.TestCase):
