@@ -100,6 +100,13 @@ int gpu_count() {
   return count;
 }
 
+std::string why_no_gpu() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  return std::string("this machine has no usable CUDA device") +
+         (status == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(status) + ")");
+}
+
 std::unique_ptr<Device> open_gpu(int index) {
   CUDA_CHECK(cudaSetDevice(index));
   cudaDeviceProp properties;
