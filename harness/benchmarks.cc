@@ -1,7 +1,10 @@
-// Every kernel and the host's hot paths under Google Benchmark:
+// Every kernel, on a GPU, and the host's hot paths under Google Benchmark:
 //   sparkbench_benchmarks --benchmark_filter=volta-fp32acc/fwd
 //   sparkbench_benchmarks --device cuda:0 --preset paper-forward --benchmark_out=today.json
+// A kernel's Time is the GPU's; the column CPU, which Google Benchmark always prints, is the
+// host's.
 #include <benchmark/benchmark.h>
+#include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
 #include <exception>
@@ -18,7 +21,16 @@ namespace {
 
 void run_benchmarks(const SweepOptions& options) {
   PlannedSweep sweep({.options = options, .default_preset = "quick"}, options.device);
-  register_kernel_benchmarks(sweep, options.min_samples);
+  if (!register_kernel_benchmarks(sweep, options.min_samples)) {
+    const std::string why =
+        fmt::format("{} has no clock, and the time of its emulation is the host's, not a kernel's",
+                    sweep.device().name());
+    if (options.device != "auto") {
+      throw UsageError(fmt::format("--device: {}; allowed: cuda:N, or auto", why));
+    }
+    std::cerr << fmt::format("sparkbench_benchmarks: no kernels: {}; the host's own code follows\n",
+                             why);
+  }
   benchmark::RunSpecifiedBenchmarks();
   benchmark::ClearRegisteredBenchmarks();  // they refer to the sweep
 }
@@ -32,7 +44,7 @@ int parse_and_run(int argc, char** argv) {
   CLI::App program("Kernels and host code under Google Benchmark; see --benchmark_filter");
   SweepOptions options;
   std::string pass = "fwd,bwd";
-  program.add_option("--device", options.device, "auto, cuda:N, or an emulated device");
+  program.add_option("--device", options.device, "cuda:N; auto: cuda:0, or no kernels at all");
   program.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
   program.add_option("--pass", pass, "fwd, bwd or fwd+bwd; fwd,bwd by default");
   program.add_option("--min-samples", options.min_samples, "samples of a case on a GPU");

@@ -79,14 +79,36 @@ known_architectures() {
 
 toolkit_version() { "$nvcc" --version | sed -n 's/.*release \([0-9.]*\).*/\1/p'; }
 
+# Which CUDA compiles for an architecture: harness/devices/gpu_code.cc.
+cuda_for() { # ARCHITECTURE
+  case ${1%[a-z]} in
+    70 | 72) echo "CUDA 12.9 or older" ;;
+    75 | 80 | 86 | 87 | 89 | 90) echo "CUDA 11.8 or newer" ;;
+    100 | 120) echo "CUDA 12.8 or newer" ;;
+    103 | 121) echo "CUDA 12.9 or newer" ;;
+    *) echo "another CUDA" ;;
+  esac
+}
+
+# Says which GPUs of this machine the program will refuse: those older than all that it is built for.
+# A newer one runs an older one's code, translated by its driver where it must be.
+tell_left_out() { # ARCHITECTURES that are built for, as "70;90"
+  local architecture oldest
+  oldest=$(tr ';' '\n' <<<"${1//[a-z]/}" | sort -n | sed -n 1p)
+  for architecture in $(present_architectures | tr ';' ' '); do
+    ((architecture >= oldest)) ||
+      say "this machine has a GPU of sm_$architecture, which the program will refuse: nothing is" \
+        "built for it; take $(cuda_for "$architecture") (CUDACXX) and --arch $architecture"
+  done
+}
+
 require_known() { # ARCHITECTURES, as "70;90"
   local known architecture cure
   command -v "$nvcc" >/dev/null || fail $environment_error "CUDACXX=$nvcc is no compiler"
   known=$(known_architectures)
   for architecture in ${1//;/ }; do
     [[ " $known " == *" $architecture "* ]] && continue
-    cure="another CUDA"
-    [[ $architecture =~ ^7[02]$ ]] && cure="CUDA 12.9 or older"
+    cure=$(cuda_for "$architecture")
     fail $environment_error "CUDA $(toolkit_version) ($nvcc) does not know sm_$architecture, only" \
       "sm_${known// /, sm_}; set CUDACXX to the nvcc of $cure, or name other GPUs by --arch"
   done
@@ -123,8 +145,10 @@ choose_cuda() { # COMMAND ARCH_LIST
     [[ -n $nvcc ]] || fail $environment_error "--arch $2 needs nvcc: none on PATH, and no CUDACXX"
     require_known "$architectures"
     cuda_options+=("-DCMAKE_CUDA_ARCHITECTURES=$architectures")
+    tell_left_out "$architectures"
   else
     cuda_options+=(-UCMAKE_CUDA_ARCHITECTURES)
+    [[ -z $nvcc ]] || tell_left_out "$(known_architectures | tr ' ' ';')"
   fi
   if [[ -n $nvcc ]]; then
     # nvcc finds ptxas through PATH: its own toolkit's must come first.

@@ -121,7 +121,18 @@ names_the_toolkit_that_is_too_new() {
   run sweep; expect 3 "CUDA 13.0" "does not know sm_70, only sm_75, sm_80, sm_90" \
     "CUDA 12.9 or older" "!cmake"
   run sweep --arch 70; expect 3 "does not know sm_70"
-  run sweep --arch 90,103; expect 3 "does not know sm_103" "another CUDA"
+  run sweep --arch 90,103; expect 3 "does not know sm_103" "CUDA 12.9 or newer"
+  run sweep --arch 90,140; expect 3 "does not know sm_140" "another CUDA"
+}
+
+says_which_gpu_is_left_out() {
+  machine 13.0 "75 80 90" "7.0"
+  run test; expect 0 "a GPU of sm_70, which the program will refuse" "CUDA 12.9 or older" \
+    "--arch 70" "-DSPARKBENCH_CUDA=ON"
+  machine 12.4 "70 75 80 90" "7.0 9.0"
+  run sweep --arch 90; expect 0 "a GPU of sm_70, which the program will refuse" "!of sm_90"
+  run sweep; expect 0 "!will refuse"
+  run test; expect 0 "!will refuse"
 }
 
 wants_a_toolkit_for_named_architectures() {
@@ -154,7 +165,8 @@ for test_name in refuses_what_it_does_not_know builds_the_program_alone_for_a_sw
   leaves_cuda_out_without_a_gpu builds_for_the_gpus_that_are_there \
   says_that_a_gpu_lacks_a_toolkit ignores_gpus_without_tensor_cores \
   takes_architectures_for_a_login_node refuses_architectures_that_are_none \
-  names_the_toolkit_that_is_too_new wants_a_toolkit_for_named_architectures \
+  names_the_toolkit_that_is_too_new says_which_gpu_is_left_out \
+  wants_a_toolkit_for_named_architectures \
   tests_all_that_the_toolkit_knows gives_each_option_each_time names_the_tool_that_is_missing; do
   "$test_name"
 done

@@ -8,8 +8,8 @@
 namespace sparkbench {
 namespace {
 
+/// Of a GPU, measured; an emulated device has none.
 std::vector<double> seconds_of(const CaseRecord& record) {
-  if (record.emulation) return {record.emulation->host_seconds};
   std::vector<double> seconds;
   if (record.time_ms) {
     for (const double sample_ms : record.time_ms->samples) seconds.push_back(sample_ms * 1e-3);
@@ -29,7 +29,12 @@ void report(const CaseRecord& record, benchmark::State& state) {
     state.counters["FLOP/s"] = benchmark::Counter(static_cast<double>(record.flops),
                                                   benchmark::Counter::kIsIterationInvariantRate);
   }
-  if (record.time_ms) state.counters["median_ms"] = record.time_ms->median;
+  state.counters["median_ms"] = record.time_ms->median;
+  std::string label;
+  for (const Warning& warning : record.warnings) {
+    label += (label.empty() ? "" : " ") + warning.code;
+  }
+  state.SetLabel(label);
 }
 
 void run_case(benchmark::State& state, PlannedSweep* sweep, std::size_t position) {
@@ -38,18 +43,18 @@ void run_case(benchmark::State& state, PlannedSweep* sweep, std::size_t position
 
 }  // namespace
 
-void register_kernel_benchmarks(PlannedSweep& sweep, int min_samples) {
+bool register_kernel_benchmarks(PlannedSweep& sweep, int min_samples) {
   const Device& device = sweep.device();
-  const bool is_gpu = device.info().kind == DeviceKind::kGpu;
+  if (device.info().kind != DeviceKind::kGpu) return false;
   const std::vector<CaseRecord>& cases = sweep.plan().cases;
   for (std::size_t position = 0; position < cases.size(); ++position) {
-    if (!is_gpu && cases[position].role == Role::kReference) continue;
     const std::string name = device.name() + "/" + cases[position].id;
     benchmark::RegisterBenchmark(name.c_str(), run_case, &sweep, position)
         ->UseManualTime()
         ->Unit(benchmark::kMillisecond)
-        ->Iterations(is_gpu ? min_samples : 1);
+        ->Iterations(min_samples);
   }
+  return true;
 }
 
 }  // namespace sparkbench

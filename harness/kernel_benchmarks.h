@@ -6,10 +6,12 @@
 
 namespace sparkbench {
 
-/// One benchmark a case, named by the device and its id. A GPU's case reports its samples' time, of
-/// which it has `min_samples`, one an iteration; an emulated kernel's reports what the emulation
-/// took the host. What is skipped, fails or is incorrect reports why instead. References of an
-/// emulated device have no time and are left out. `sweep` must outlive the benchmarks.
-void register_kernel_benchmarks(PlannedSweep& sweep, int min_samples);
+/// One benchmark a case, named by the device and its id. Its time is that of the GPU's samples, of
+/// which it has `min_samples`, one an iteration; its label is the warnings of the measurement. What
+/// is skipped, fails or is incorrect reports why instead. `sweep` must outlive the benchmarks.
+///
+/// An emulated device has no time, and the host's is no kernel's: registers nothing there, and says
+/// so by false.
+bool register_kernel_benchmarks(PlannedSweep& sweep, int min_samples);
 
 }  // namespace sparkbench

@@ -112,6 +112,20 @@ TEST(Json, BoundsAPassOfASampleAlone) {
   EXPECT_GT(record["bound"]["least_ms"]["tensor"], record["flops"].get<double>() / 125.4e9);
 }
 
+TEST(Json, SaysOfEveryCaseWhatItCalledAndWhereItIsFrom) {
+  const auto run = nlohmann::json::parse(run_sparkbench(kTinySweep + "-q --json -").out);
+  EXPECT_EQ(run["schema"]["version"], "1.1.0");
+  EXPECT_EQ(run["run"]["resolved"]["kernel"], "volta-fp\?\?acc,unfused-fp16");
+  for (const auto& record : run["cases"]) {
+    EXPECT_EQ(record["libraries"], nlohmann::json::object());  // an emulator calls none
+    EXPECT_TRUE(record["device_state"].is_null());
+    EXPECT_EQ(record["provenance"]["run_id"], run["run"]["id"]);
+    EXPECT_EQ(record["provenance"]["device_name"], "V100");
+    EXPECT_EQ(record["provenance"]["device_kind"], "emulated");
+    EXPECT_EQ(record["provenance"]["git_sha"], run["build"]["git_sha"]);
+  }
+}
+
 TEST(Csv, OnStandardOutputHasALinePerCase) {
   const ProgramResult result = run_sparkbench(kTinySweep + "--csv - --tag night=1");
   ASSERT_EQ(result.exit_code, 0) << result.err;

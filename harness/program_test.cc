@@ -12,9 +12,9 @@ namespace {
 const std::string kDevice = " --device emulated-v100 ";
 const std::string kProblem = "--headdim 64 --seqlen 65 --causal true --dropout 0.1 --heads 1 ";
 
-nlohmann::json cases_of(const std::string& arguments) {
+nlohmann::json cases_of(const std::string& arguments, int exit_code = 0) {
   const ProgramResult result = run_sparkbench(arguments + " --quiet --json -");
-  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_EQ(result.exit_code, exit_code) << result.err;
   return nlohmann::json::parse(result.out)["cases"];
 }
 
@@ -42,6 +42,65 @@ TEST(List, NamesKernelsReferencesDevicesAndPresets) {
                            "emulated-v100", "quick", "paper-forward", "paper-accuracy"}) {
     EXPECT_TRUE(contains(result.out, name)) << name << " is not in\n" << result.out;
   }
+}
+
+TEST(Sweep, EndsInTwoForANameThatNeverRan) {
+  const std::string sweep = "sweep" + kDevice + kProblem + "--pass bwd ";
+  const ProgramResult named = run_sparkbench(sweep + "--kernel volta-fp32acc,volta-fp16acc-o16 -q");
+  EXPECT_EQ(named.exit_code, 2);
+  EXPECT_EQ(named.err,
+            "sparkbench: --kernel: 'volta-fp16acc-o16': its one case did not run: "
+            "volta-fp16acc-o16 has no backward pass\n");
+  EXPECT_EQ(run_sparkbench(sweep + "--kernel volta-fp*").exit_code, 0) << "a glob is one name";
+  EXPECT_EQ(run_sparkbench(sweep + "--kernel volta-fp16acc-o16 --shard 1/1").exit_code, 0);
+}
+
+TEST(Sweep, SaysWhereAKernelOfOtherDevicesRuns) {
+  const ProgramResult result = run_sparkbench("sweep" + kDevice + "--kernel cudnn");
+  expect_refused(result, 2, "--kernel: 'cudnn': cudnn does not run on emulated-v100 here (cuDNN's");
+}
+
+TEST(List, IsOneJsonDocumentWithTheseKeys) {
+  const auto list = nlohmann::ordered_json::parse(run_sparkbench("list --json").out);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : list.items()) keys.push_back(key);
+  EXPECT_EQ(keys, std::vector<std::string>({"schema", "kernels", "references_on_emulated_devices",
+                                            "references_on_gpus", "vendor_kernels_on_gpus",
+                                            "devices", "presets", "axes"}));
+  EXPECT_EQ(list["schema"]["name"], "sparkbench.list");
+  const auto& kernel = list["kernels"][0];
+  for (const char* key : {"name", "summary", "accumulator", "has_backward"}) {
+    EXPECT_TRUE(kernel.contains(key)) << kernel;
+  }
+  EXPECT_EQ(list["vendor_kernels_on_gpus"][0]["name"], "cudnn");
+  EXPECT_EQ(list["references_on_emulated_devices"][0]["accumulator"], "fp32");
+  EXPECT_TRUE(list["references_on_gpus"][1]["accumulator"].is_null());  // cublas-fp32
+  EXPECT_TRUE(list["presets"][0]["flags"].is_object());
+  for (const char* key : {"name", "flag", "help", "allowed", "initial", "shorthand"}) {
+    EXPECT_TRUE(list["axes"][0].contains(key)) << list["axes"][0];
+  }
+}
+
+TEST(Info, IsOneJsonDocumentWithTheseKeys) {
+  const ProgramResult result = run_sparkbench("info --json --check" + kDevice);
+  const auto info = nlohmann::ordered_json::parse(result.out);
+  std::vector<std::string> keys;
+  for (const auto& [key, value] : info.items()) keys.push_back(key);
+  EXPECT_EQ(keys, std::vector<std::string>(
+                      {"schema", "device", "build", "environment", "cudnn_version", "check"}));
+  EXPECT_EQ(info["schema"]["name"], "sparkbench.info");
+  EXPECT_EQ(info["device"], "emulated-v100");
+  EXPECT_EQ(info["environment"]["device"]["kind"], "emulated");
+  for (const char* key :
+       {"uuid", "power_limit_w", "ecc", "persistence_mode", "state", "why_unknown"}) {
+    EXPECT_TRUE(info["environment"]["device"].contains(key)) << key;
+  }
+  EXPECT_TRUE(info["environment"].contains("driver_version"));
+  EXPECT_TRUE(info["build"].contains("git_sha"));
+  EXPECT_FALSE(info["check"].empty());
+  EXPECT_TRUE(info["check"][0].contains("level"));
+  EXPECT_TRUE(
+      nlohmann::json::parse(run_sparkbench("info --json" + kDevice).out)["check"].is_null());
 }
 
 TEST(Info, DescribesTheDevice) {
@@ -94,10 +153,14 @@ TEST(Sweep, SkipsAHeadDimThatNoKernelSupports) {
       "sweep" + kDevice +
       "--kernel volta-fp??acc --headdim 80 --seqlen 9 --causal false --dropout 0 ";
   const ProgramResult result = run_sparkbench(sweep);
-  EXPECT_EQ(result.exit_code, 0);
+  EXPECT_EQ(result.exit_code, 2);
   EXPECT_TRUE(contains(result.out, "0 ok, 0 incorrect, 2 skipped, 0 failed")) << result.out;
   EXPECT_TRUE(contains(result.out, "skipped")) << result.out;
-  for (const auto& record : cases_of(sweep)) {
+  EXPECT_TRUE(contains(result.err,
+                       "sparkbench: --kernel: 'volta-fp\?\?acc': none of its 2 cases "
+                       "ran: volta-fp16acc does not support head_dim 80"))
+      << result.err;
+  for (const auto& record : cases_of(sweep, 2)) {
     EXPECT_EQ(record["status"], "skipped");
     EXPECT_EQ(record["reason"]["code"], "E-UNSUPPORTED");
     EXPECT_TRUE(contains(record["reason"]["message"], "head_dim")) << record["reason"];
@@ -170,7 +233,7 @@ TEST(AccuracyCommand, RecordsWhatTheInputsOfACaseWere) {
 
 TEST(Sweep, SkipsTheBackwardPassThatAKernelLacks) {
   const auto cases =
-      cases_of("sweep" + kDevice + kProblem + "--pass bwd --kernel volta-fp16acc-o16");
+      cases_of("sweep" + kDevice + kProblem + "--pass bwd --kernel volta-fp16acc-o16", 2);
   ASSERT_EQ(cases.size(), 1u);
   EXPECT_EQ(cases[0]["status"], "skipped");
   EXPECT_EQ(cases[0]["reason"]["message"], "volta-fp16acc-o16 has no backward pass");

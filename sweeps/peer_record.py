@@ -1,6 +1,7 @@
 """Records of peers, as results/sparkbench.run.schema.json describes them."""
 
 import datetime
+import fnmatch
 import json
 import math
 import os
@@ -139,6 +140,9 @@ def begin_case(case, position, method):
         "device": "cuda:0",
         "position": position,
         "elapsed_s": None,
+        "libraries": None,
+        "device_state": None,
+        "provenance": None,
         "input": case.planned["input"],
         "input_scale": case.planned["input_scale"],
     }
@@ -240,7 +244,7 @@ def make_method(arguments, flop_convention, l2_bytes, has_backward):
 def begin_run(argv, arguments, build, device, method):
     started_at = utc_now()
     return {
-        "schema": {"name": "sparkbench.run", "version": "1.0.0"},
+        "schema": {"name": "sparkbench.run", "version": "1.1.0"},
         "run": {
             "id": fnv1a(f"{started_at}{argv}{os.getpid()}"),
             "started_at": started_at,
@@ -261,6 +265,7 @@ def begin_run(argv, arguments, build, device, method):
             "os": platform.platform(),
             "cpu": cpu_name(),
             "driver_version": None,
+            "cuda_driver": None,
             "cuda_runtime": build["cuda_toolkit"],
             "cublas_version": None,
             "device": device,
@@ -270,9 +275,37 @@ def begin_run(argv, arguments, build, device, method):
     }
 
 
+def provenance_of(run):
+    """Of the cases that the run measures: results/record/provenance.h."""
+    build, environment = run["build"], run["environment"]
+    return {
+        "run_id": run["run"]["id"],
+        "version": build["version"],
+        "git_sha": build["git_sha"],
+        "git_dirty": build["git_dirty"],
+        "device_name": environment["device"]["name"],
+        "device_kind": environment["device"]["kind"],
+        "device_uuid": environment["device"].get("uuid"),
+        "driver_version": environment["driver_version"],
+    }
+
+
+def why_nothing_ran(run):
+    """A line for each name or glob of --kernel of which no case ran: harness/session/nothing_ran.h."""
+    whys = []
+    for glob in run["run"]["resolved"]["kernel"].split(","):
+        cases = [case for case in run["cases"] if fnmatch.fnmatchcase(case["kernel"], glob)]
+        if cases and all(case["status"] == "skipped" for case in cases):
+            reason = cases[0]["reason"]["message"]
+            whys.append(f"--kernel: '{glob}': none of its {len(cases)} cases ran: {reason}")
+    return whys
+
+
 def exit_code_of(run):
-    """1 a finding, 4 a case that failed, 130 interrupted."""
+    """1 a finding, 4 a case that failed, 2 a kernel that never ran, 130 interrupted."""
     statuses = {case["status"] for case in run["cases"]}
     if not run["run"]["complete"]:
         return 130
-    return 1 if "incorrect" in statuses else 4 if "failed" in statuses else 0
+    if "incorrect" in statuses or "failed" in statuses:
+        return 1 if "incorrect" in statuses else 4
+    return 2 if why_nothing_ran(run) else 0

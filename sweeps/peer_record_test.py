@@ -5,6 +5,7 @@ import math
 import unittest
 
 import peer_attention
+import peer_nvml
 import peer_record
 import torch_peers
 from test_peers import HERE, cases_of
@@ -134,6 +135,33 @@ class Records(unittest.TestCase):
     def test_hashes_are_fnv1a_of_64_bits(self):
         self.assertEqual(peer_record.fnv1a(""), "cbf29ce484222325")
         self.assertEqual(peer_record.fnv1a("a"), "af63dc4c8601ec8c")
+
+    def test_a_kernel_that_never_ran_is_no_success(self):
+        cases = cases_of("--kernel", "torch-math,torch-cudnn", "--mask", "window:5")
+        run = self.run_of(cases)
+        run["run"]["resolved"]["kernel"] = "torch-math,torch-cud*"
+        for record in run["cases"]:
+            if record["kernel"] == "torch-cudnn":
+                peer_record.end_without_result(record, "skipped", "E-UNSUPPORTED", "declined")
+        (why,) = peer_record.why_nothing_ran(run)
+        self.assertRegex(why, r"--kernel: 'torch-cud\*': none of its \d+ cases ran: declined")
+        self.assertEqual(peer_record.exit_code_of(run), 2)
+        run["run"]["resolved"]["kernel"] = "torch-*"
+        self.assertEqual(peer_record.exit_code_of(run), 0)
+
+    def test_records_say_where_they_are_from(self):
+        run = self.run_of(cases_of("--seqlen", "1024", "--headdim", "64"))
+        run["environment"]["device"]["uuid"] = "GPU-0123"
+        run["environment"]["driver_version"] = "580.95.05"
+        for record in run["cases"]:
+            record["provenance"] = peer_record.provenance_of(run)
+            record["libraries"] = {"torch": "2.9.0"}
+            record["device_state"] = dict.fromkeys(peer_nvml.STATE)
+        check_schema(json.loads(json.dumps(run)))
+        provenance = run["cases"][0]["provenance"]
+        self.assertEqual(provenance["run_id"], run["run"]["id"])
+        self.assertEqual(provenance["device_uuid"], "GPU-0123")
+        self.assertEqual(provenance["driver_version"], "580.95.05")
 
 
 if __name__ == "__main__":

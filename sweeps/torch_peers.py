@@ -16,7 +16,9 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import peer_libraries
 import peer_masks
+import peer_nvml
 import peer_record
 import peer_timer
 import sparkbench_cases
@@ -24,7 +26,7 @@ from peer_attention import BACKENDS, Attention
 from peer_check import Check
 
 
-def run_case(torch, timer, case, record, arguments):
+def run_case(torch, timer, case, record, arguments, nvml):
     """Completes the record, whatever happens."""
     begin = time.perf_counter()
     if why := peer_masks.why_unsupported(case):
@@ -41,6 +43,7 @@ def run_case(torch, timer, case, record, arguments):
         attention = Attention(torch, case, arguments.seed, case.problem["dropout_p"])
         attention.forward()
         samples, stop_reason = timer.time(attention.launch)
+        record["device_state"] = nvml.state()
         peer_record.add_timing(record, samples, stop_reason, arguments.timer == "held")
         peer_record.add_memory(record, case, torch.cuda.max_memory_allocated() - before)
     except torch.cuda.OutOfMemoryError as error:
@@ -67,7 +70,7 @@ def describe_build(torch):
     }
 
 
-def describe_device(torch):
+def describe_device(torch, nvml):
     properties = torch.cuda.get_device_properties(0)
     return {
         "name": properties.name,
@@ -79,10 +82,10 @@ def describe_device(torch):
         "memory_bytes": properties.total_memory,
         "memory_available_bytes": torch.cuda.mem_get_info()[0],
         "sm_clock_max_mhz": None,
-        "power_limit_w": None,
         "peak_tflops": None,
         "peak_gbps": None,
         "peak_source": None,
+        **nvml.describe(),
     }
 
 
@@ -168,12 +171,16 @@ def sweep(torch, cases, arguments, argv):
     method = peer_record.make_method(
         arguments, peer_record.FLOP_CONVENTION, l2_bytes, has_backward
     )
-    build, device = describe_build(torch), describe_device(torch)
+    nvml = peer_nvml.Nvml(peer_nvml.uuid_of(torch.cuda.get_device_properties(0)))
+    build, device = describe_build(torch), describe_device(torch, nvml)
     run = peer_record.begin_run(argv, arguments, build, device, method)
+    run["environment"]["driver_version"] = nvml.driver_version
     with contextlib.suppress(KeyboardInterrupt):
         for position, case in enumerate(cases):
             record = peer_record.begin_case(case, position, method)
-            run_case(torch, timer, case, record, arguments)
+            record["libraries"] = peer_libraries.libraries_of(torch, case.kernel, arguments.timer)
+            record["provenance"] = peer_record.provenance_of(run)
+            run_case(torch, timer, case, record, arguments, nvml)
             run["cases"].append(record)
             print(line_of(record), file=sys.stderr, flush=True)
         run["run"]["complete"] = True
@@ -193,6 +200,9 @@ def main(argv):
         print("\n".join(case.id for case in cases))
         return 0
     run = sweep(load_torch(), cases, arguments, argv)
+    if run["run"]["complete"]:
+        for why in peer_record.why_nothing_ran(run):
+            print(f"torch_peers.py: {why}", file=sys.stderr)
     if arguments.json:
         write_run(run, arguments.json)
     return run["run"]["exit_code"]

@@ -190,6 +190,7 @@ void CaseRunner::time(const Contender& contender, CaseRecord& record) {
   if (!is_reference && record.valid && baseline_ != nullptr) contenders.push_back(baseline_);
   const std::vector<Timing> timings = loaded_->time(contenders, run_options(record));
   if (timings.empty()) return;
+  record.device_state = device_.read_state();
   record_timing(timings.front(), device_.info(), record);
   if (!record.valid || record.status != Status::kOk) return;
   // An fp32 computation is a check: a baseline has the kernels' dtype.

@@ -87,6 +87,7 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
   record.kernel = sweep_case.kernel;
   record.role = contender.role();
   record.accumulator = contender.accumulator();
+  record.libraries = contender.libraries();
   record.flops = useful_flops(problem.pass, problem);
   record.bytes = compulsory_bytes(problem.pass, problem);
   record.memory_bytes =

@@ -2,15 +2,20 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
+#include <map>
 #include <memory>
+#include <nlohmann/json.hpp>
 #include <optional>
 #include <ostream>
+#include <vector>
 
 #include "harness/commands/commands.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/gpu_libraries.h"
 #include "harness/devices/machine_check.h"
 #include "results/record/enum_names.h"
+#include "results/store/json.h"
 
 namespace sparkbench {
 namespace {
@@ -20,8 +25,33 @@ std::string or_unknown(const std::optional<T>& value, const char* unit = "") {
   return value ? fmt::format("{}{}", *value, unit) : "unknown";
 }
 
+using Whys = std::map<std::string, std::string>;
+
 std::string gibibytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.1f} GiB", static_cast<double>(*bytes) / (1 << 30)) : "unknown";
+}
+
+/// What NVML says, or why it does not.
+void print_management(const DeviceInfo& info, std::ostream& out) {
+  const auto line = [&](const char* name, const char* field, const std::string& value) {
+    const auto why = info.why_unknown ? info.why_unknown->find(field) : Whys::const_iterator();
+    const bool is_unknown = info.why_unknown && why != info.why_unknown->end();
+    out << fmt::format("  {:<18} {}\n", name, is_unknown ? "unknown: " + why->second : value);
+  };
+  const auto on_or_off = [](const std::optional<bool>& mode) {
+    return mode ? (*mode ? "on" : "off") : "unknown";
+  };
+  const DeviceState state = info.state.value_or(DeviceState());
+  line("UUID", "uuid", or_unknown(info.uuid));
+  line("power limit", "power_limit_w", or_unknown(info.power_limit_w, " W"));
+  line("power draw", "power_draw_w", or_unknown(state.power_draw_w, " W"));
+  line("temperature", "temperature_c", or_unknown(state.temperature_c, " C"));
+  line("ECC", "ecc", on_or_off(info.ecc));
+  line("persistence mode", "persistence_mode", on_or_off(info.persistence_mode));
+  const std::vector<std::string> reasons =
+      state.throttle_reasons.value_or(std::vector<std::string>());
+  line("clocks held by", "throttle_reasons",
+       reasons.empty() ? "nothing" : fmt::format("{}", fmt::join(reasons, ", ")));
 }
 
 void print_device(const Device& device, std::ostream& out) {
@@ -40,32 +70,68 @@ void print_device(const Device& device, std::ostream& out) {
   line("maximum SM clock", or_unknown(info.sm_clock_max_mhz, " MHz"));
   line("peak", or_unknown(info.peak_tflops, " TFLOP/s"));
   line("bandwidth", or_unknown(info.peak_gbps, " GB/s"));
+  if (info.kind == DeviceKind::kGpu) print_management(info, out);
 }
 
-/// Ends in kEnvironment when something makes the machine unfit.
-ExitCode print_check(const Device& device, const BuildInfo& build, std::ostream& out) {
-  using Level = MachineFinding::Level;
-  bool is_fit = true;
-  out << "Fit to measure\n";
-  for (const MachineFinding& finding : check_machine(device, build, read_machine_state())) {
-    const char* const verdict = finding.level == Level::kGood       ? "good"
-                                : finding.level == Level::kDoubtful ? "doubtful"
-                                                                    : "unfit";
-    out << fmt::format("  {:<18} {}\n", verdict, finding.what);
-    is_fit = is_fit && finding.level != Level::kUnfit;
+using Level = MachineFinding::Level;
+using Findings = std::vector<MachineFinding>;
+
+const char* verdict_of(const MachineFinding& finding) {
+  switch (finding.level) {
+    case Level::kGood:
+      return "good";
+    case Level::kDoubtful:
+      return "doubtful";
+    case Level::kUnfit:
+      return "unfit";
   }
-  return is_fit ? ExitCode::kOk : ExitCode::kEnvironment;
+  return "";
 }
 
-ExitCode run_info_command(const std::string& device_name, bool is_checked, const Streams& streams) {
-  const auto device = open_device(device_name);
-  const BuildInfo build = describe_build();
-  const Environment environment = describe_environment(*device);
-  print_device(*device, streams.out);
-  const auto line = [&](const char* name, const std::string& value) {
-    streams.out << fmt::format("  {:<18} {}\n", name, value);
+bool is_fit(const Findings& findings) {
+  return std::none_of(findings.begin(), findings.end(),
+                      [](const MachineFinding& finding) { return finding.level == Level::kUnfit; });
+}
+
+struct Info {
+  std::string device;  // as --device spells it
+  BuildInfo build;
+  Environment environment;
+  std::optional<std::string> cudnn;  // of the one that the dynamic loader finds
+  std::optional<Findings> findings;  // where they were asked for
+};
+
+/// Build and environment as in a run's record. Keys are added within a major version, never renamed
+/// or removed.
+void print_json(const Info& info, std::ostream& out) {
+  using Json = nlohmann::ordered_json;
+  RunRecord run;
+  run.build = info.build;
+  run.environment = info.environment;
+  const Json record = Json::parse(run_to_json(run));
+  Json check;
+  if (info.findings) {
+    check = Json::array();
+    for (const MachineFinding& finding : *info.findings) {
+      check.push_back({{"level", verdict_of(finding)}, {"what", finding.what}});
+    }
+  }
+  const Json document = {{"schema", {{"name", "sparkbench.info"}, {"version", "1.0.0"}}},
+                         {"device", info.device},
+                         {"build", record["build"]},
+                         {"environment", record["environment"]},
+                         {"cudnn_version", info.cudnn ? Json(*info.cudnn) : Json()},
+                         {"check", check}};
+  out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
+}
+
+void print_text(const Device& device, const Info& info, std::ostream& out) {
+  const auto& [name, build, environment, cudnn, findings] = info;
+  print_device(device, out);
+  const auto line = [&](const char* label, const std::string& value) {
+    out << fmt::format("  {:<18} {}\n", label, value);
   };
-  streams.out << "Build\n";
+  out << "Build\n";
   line("version", build.version);
   line("commit", or_unknown(build.git_sha) + (build.git_dirty.value_or(false) ? ", modified" : ""));
   line("build type", build.build_type);
@@ -74,29 +140,55 @@ ExitCode run_info_command(const std::string& device_name, bool is_checked, const
   if (!build.cuda_archs.empty()) {
     line("architectures", fmt::format("{}", fmt::join(build.cuda_archs, ", ")));
   }
-  streams.out << "Machine\n";
+  out << "Machine\n";
   line("system", environment.os);
   line("processor", environment.cpu);
   line("driver", or_unknown(environment.driver_version));
+  line("CUDA of driver", or_unknown(environment.cuda_driver));
   line("CUDA runtime", or_unknown(environment.cuda_runtime));
   line("cuBLAS", or_unknown(environment.cublas_version));
-  line("cuDNN", or_unknown(gpu_libraries().cudnn_version));
-  return is_checked ? print_check(*device, build, streams.out) : ExitCode::kOk;
+  line("cuDNN", or_unknown(cudnn));
+  if (!findings) return;
+  out << "Fit to measure\n";
+  for (const MachineFinding& finding : *findings) line(verdict_of(finding), finding.what);
+}
+
+struct InfoOptions {
+  std::string device = "auto";
+  bool is_checked = false, is_json = false;
+};
+
+/// Ends in kEnvironment when something makes the machine unfit.
+ExitCode run_info_command(const InfoOptions& options, const Streams& streams) {
+  const auto device = open_device(options.device);
+  Info info{device->name(), describe_build(), describe_environment(*device),
+            gpu_libraries().cudnn_version, std::nullopt};
+  if (options.is_checked) {
+    info.findings = check_machine(*device, info.build, read_machine_state());
+  }
+  if (options.is_json) {
+    print_json(info, streams.out);
+  } else {
+    print_text(*device, info, streams.out);
+  }
+  return !info.findings || is_fit(*info.findings) ? ExitCode::kOk : ExitCode::kEnvironment;
 }
 
 }  // namespace
 
 void add_info_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand("info", "Tell about the device, build and libraries");
-  const auto device = std::make_shared<std::string>("auto");
-  command->add_option("--device", *device, "auto, cuda:N, or an emulated device")
+  const auto options = std::make_shared<InfoOptions>();
+  command
+      ->add_option("--device", options->device,
+                   "auto (cuda:0, or else emulated-v100), cuda:N, emulated-v100, emulated-t4, "
+                   "emulated-a100, emulated-h100")
       ->capture_default_str();
-  const auto is_checked = std::make_shared<bool>(false);
-  command->add_flag("--check", *is_checked, "say whether the machine is fit to measure on, now");
-  command->callback([device, is_checked, &invocation, &action] {
-    action = [device, is_checked, &invocation] {
-      return run_info_command(*device, *is_checked, invocation.streams);
-    };
+  command->add_flag("--check", options->is_checked,
+                    "say whether the machine is fit to measure on, now");
+  command->add_flag("--json", options->is_json, "one JSON document instead of text");
+  command->callback([options, &invocation, &action] {
+    action = [options, &invocation] { return run_info_command(*options, invocation.streams); };
   });
 }
 

@@ -2,6 +2,9 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <memory>
+#include <nlohmann/json.hpp>
+#include <optional>
 #include <ostream>
 #include <span>
 #include <string_view>
@@ -10,6 +13,7 @@
 #include "harness/devices/device.h"
 #include "harness/devices/known_contenders.h"
 #include "kernels/registry.h"
+#include "results/record/enum_names.h"
 #include "sweeps/axes.h"
 #include "sweeps/preset.h"
 
@@ -37,8 +41,76 @@ void list_axes(std::ostream& out) {
   }
 }
 
-ExitCode run_list_command(const Streams& streams) {
+using Json = nlohmann::ordered_json;
+
+Json or_null(const char* text) { return text == nullptr ? Json() : Json(text); }
+
+Json accumulator_json(const std::optional<Accumulator>& accumulator) {
+  return accumulator ? Json(name_of(*accumulator)) : Json();
+}
+
+Json contenders_json(std::span<const ContenderInfo> contenders) {
+  Json array = Json::array();
+  for (const ContenderInfo& info : contenders) {
+    array.push_back({{"name", info.name},
+                     {"summary", info.summary},
+                     {"accumulator", accumulator_json(info.accumulator)}});
+  }
+  return array;
+}
+
+Json kernels_json() {
+  Json array = Json::array();
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    array.push_back({{"name", kernel.name},
+                     {"summary", kernel.summary},
+                     {"accumulator", accumulator_json(kernel.accumulator)},
+                     {"has_backward", kernel.has_backward()}});
+  }
+  return array;
+}
+
+Json presets_json() {
+  Json array = Json::array();
+  for (const Preset& preset : presets()) {
+    array.push_back({{"name", preset.name}, {"summary", preset.summary}, {"flags", preset.flags}});
+  }
+  return array;
+}
+
+Json axes_json() {
+  Json array = Json::array();
+  for (const Axis& axis : axes()) {
+    const AxisShorthand& shorthand = axis.shorthand;
+    array.push_back({{"name", axis.name},
+                     {"flag", axis.flag},
+                     {"help", axis.help},
+                     {"allowed", axis.allowed},
+                     {"initial", axis.initial},
+                     {"shorthand", or_null(shorthand.flag)}});
+  }
+  return array;
+}
+
+/// Keys are added within a major version, never renamed or removed.
+void list_as_json(std::ostream& out) {
+  const Json document = {{"schema", {{"name", "sparkbench.list"}, {"version", "1.0.0"}}},
+                         {"kernels", kernels_json()},
+                         {"references_on_emulated_devices", contenders_json(kHostReferences)},
+                         {"references_on_gpus", contenders_json(kGpuReferences)},
+                         {"vendor_kernels_on_gpus", contenders_json(kVendorKernels)},
+                         {"devices", device_names()},
+                         {"presets", presets_json()},
+                         {"axes", axes_json()}};
+  out << document.dump(2) << '\n';
+}
+
+ExitCode run_list_command(bool is_json, const Streams& streams) {
   std::ostream& out = streams.out;
+  if (is_json) {
+    list_as_json(out);
+    return ExitCode::kOk;
+  }
   out << "Kernels\n";
   for (const AttentionKernel& kernel : attention_kernels()) {
     list_entry(kernel.name, kernel.summary, out);
@@ -62,10 +134,13 @@ ExitCode run_list_command(const Streams& streams) {
 }  // namespace
 
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  program.add_subcommand("list", "List kernels, references, devices, presets and axes")
-      ->callback([&invocation, &action] {
-        action = [&invocation] { return run_list_command(invocation.streams); };
-      });
+  CLI::App* command =
+      program.add_subcommand("list", "List kernels, references, devices, presets and axes");
+  const auto is_json = std::make_shared<bool>(false);
+  command->add_flag("--json", *is_json, "one JSON document instead of text");
+  command->callback([is_json, &invocation, &action] {
+    action = [is_json, &invocation] { return run_list_command(*is_json, invocation.streams); };
+  });
 }
 
 }  // namespace sparkbench

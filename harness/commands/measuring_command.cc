@@ -11,6 +11,7 @@
 #include "harness/devices/device_list.h"
 #include "harness/session/dry_run.h"
 #include "harness/session/local_cases.h"
+#include "harness/session/nothing_ran.h"
 #include "harness/session/sweep_session.h"
 #include "harness/workers/worker.h"
 #include "harness/workers/worker_pool.h"
@@ -41,6 +42,9 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   const SweepResult result = run_sweep(request, executor, streams);
   if (!options.is_quiet) command.report(result.run, report_stream(options, streams));
   tell_where_it_stopped(result, request, streams.err);
+  for (const std::string& why : why_nothing_ran(result.run)) {
+    streams.err << "sparkbench: " << why << '\n';
+  }
   write_outputs(options, result.run, streams);
   save_outputs(options, result, streams);
   return exit_code_of(result.run);

@@ -76,6 +76,8 @@ class Contender {
   virtual const ArithmeticProfile& arithmetic() const = 0;
   /// Why its times on its device say nothing about it; nothing where they do.
   virtual std::optional<Warning> why_time_is_invalid() const { return std::nullopt; }
+  /// What it calls besides this program, and its version.
+  virtual Libraries libraries() const { return {}; }
   /// Whether its dropout mask is not that of kernels/dropout.h: it is verified without dropout.
   virtual bool draws_own_dropout_mask() const { return false; }
 

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -39,6 +40,8 @@ class Device {
   virtual ~Device() = default;
   virtual const std::string& name() const = 0;  // as --device spells it
   virtual const DeviceInfo& info() const = 0;
+  /// What it does now; nothing of one that is emulated.
+  virtual std::optional<DeviceState> read_state() const { return std::nullopt; }
   /// The references first: kernels are compared with what was timed before them.
   virtual Contenders contenders() const = 0;
   virtual CheckBudget check_budget() const = 0;

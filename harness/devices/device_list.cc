@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/devices/device.h"
+#include "harness/devices/gpu_device.h"
 #include "harness/environment_error.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/usage_error.h"
@@ -16,8 +17,7 @@ std::vector<std::string> all_gpus() {
   std::vector<std::string> names = device_names();
   std::erase_if(names, [](const std::string& name) { return !is_gpu(name); });
   if (names.empty()) {
-    throw EnvironmentError(
-        "--device: all: this machine has no usable CUDA device, or the build has no GPU path");
+    throw EnvironmentError("--device: all: " + why_no_gpu());
   }
   return names;
 }

@@ -62,6 +62,7 @@ Environment describe_environment(const Device& device) {
   environment.cpu = read_field("/proc/cpuinfo", "model name", ':');
   const GpuLibraries libraries = gpu_libraries();
   environment.driver_version = libraries.driver_version;
+  environment.cuda_driver = libraries.cuda_driver;
   environment.cuda_runtime = libraries.cuda_runtime;
   environment.cublas_version = libraries.cublas_version;
   environment.device = device.info();

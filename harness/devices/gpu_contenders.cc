@@ -3,6 +3,7 @@
 #include <utility>
 
 #include "harness/devices/chip_arithmetic.h"
+#include "harness/devices/gpu_libraries.h"
 #include "harness/devices/known_contenders.h"
 #include "kernels/saturating.h"
 #include "reference/cublas/cublas_unfused.h"
@@ -37,6 +38,7 @@ class CublasReference : public Contender {
         {unfused_workspace_bytes(pass, problem, score_bytes), kCublasWorkspaceBytes});
   }
   const ArithmeticProfile& arithmetic() const override { return tensor_core_profile(sm_); }
+  Libraries libraries() const override { return {{"cublas", cublas_version()}}; }
   Prepared prepare(const GpuWork& work) const override {
     const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward;
     return enqueue(std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas),
@@ -62,6 +64,7 @@ class CudnnKernel : public Contender {
   }
   const ArithmeticProfile& arithmetic() const override { return tensor_core_profile(sm_); }
   bool draws_own_dropout_mask() const override { return true; }
+  Libraries libraries() const override { return {{"cudnn", cudnn_version().value()}}; }
   Prepared prepare(const GpuWork& work) const override {
     return enqueue(std::make_shared<CudnnAttention>(work.problem, work.options.pass,
                                                     work.options.is_deterministic),

@@ -1,15 +1,20 @@
 #include "harness/devices/gpu_device.h"
 
+#include <array>
 #include <limits>
 #include <string>
 #include <utility>
 
+#include "harness/devices/environment.h"
 #include "harness/devices/fused_kernel.h"
+#include "harness/devices/gpu_code.h"
 #include "harness/devices/gpu_contenders.h"
 #include "harness/devices/gpu_problem.h"
+#include "harness/devices/nvml.h"
 #include "harness/environment_error.h"
 #include "harness/timing/gpu_peaks.h"
 #include "harness/timing/gpu_timer.h"
+#include "harness/timing/gpu_timing_kernels.h"
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/registry.h"
 #include "reference/cublas/cublas_unfused.h"
@@ -41,13 +46,24 @@ DeviceInfo describe_gpu(int index) {
   return info;
 }
 
+std::string pci_bus_id(int index) {
+  std::array<char, 32> text{};
+  CUDA_CHECK(cudaDeviceGetPCIBusId(text.data(), static_cast<int>(text.size()), index));
+  return text.data();
+}
+
 class GpuDevice : public Device {
  public:
   explicit GpuDevice(int index)
       : name_("cuda:" + std::to_string(index)),
+        pci_bus_id_(pci_bus_id(index)),
         info_(describe_gpu(index)),
         timer_(static_cast<std::size_t>(*info_.l2_bytes), *info_.sm_count) {
     info_.memory_available_bytes = free_device_bytes();
+    record_reading(nvml_.read(pci_bus_id_), info_);
+    if (!nvml_.driver_version()) {
+      info_.why_unknown->emplace("driver_version", nvml_.why_no_driver_version());
+    }
     const KernelDevice device{*info_.sm, shared_bytes_per_block()};
     add_gpu_references(device.sm, contenders_);
     for (const AttentionKernel& kernel : attention_kernels()) {
@@ -58,6 +74,7 @@ class GpuDevice : public Device {
 
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
+  std::optional<DeviceState> read_state() const override { return nvml_.read_state(pci_bus_id_); }
   Contenders contenders() const override { return contenders_; }
   CheckBudget check_budget() const override {
     return {std::numeric_limits<double>::infinity(), kOracleFlops};
@@ -67,7 +84,8 @@ class GpuDevice : public Device {
   }
 
  private:
-  std::string name_;
+  std::string name_, pci_bus_id_;
+  Nvml nvml_;
   DeviceInfo info_;
   GpuTimer timer_;
   std::shared_ptr<cublasContext> cublas_ = make_cublas_handle();
@@ -82,6 +100,13 @@ int gpu_count() {
   return count;
 }
 
+std::string why_no_gpu() {
+  int count = 0;
+  const cudaError_t status = cudaGetDeviceCount(&count);
+  return std::string("this machine has no usable CUDA device") +
+         (status == cudaSuccess ? "" : std::string(" (") + cudaGetErrorString(status) + ")");
+}
+
 std::unique_ptr<Device> open_gpu(int index) {
   CUDA_CHECK(cudaSetDevice(index));
   cudaDeviceProp properties;
@@ -89,6 +114,10 @@ std::unique_ptr<Device> open_gpu(int index) {
   if (properties.major < 7) {
     throw EnvironmentError(std::string(properties.name) +
                            " has no tensor cores: compute capability 7.0 or later is needed");
+  }
+  if (!has_code_for_current_gpu()) {
+    throw EnvironmentError(why_no_code("cuda:" + std::to_string(index), properties.name,
+                                       10 * properties.major + properties.minor, describe_build()));
   }
   return std::make_unique<GpuDevice>(index);
 }

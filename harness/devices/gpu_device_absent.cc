@@ -6,8 +6,11 @@ namespace sparkbench {
 
 int gpu_count() { return 0; }
 
-std::unique_ptr<Device> open_gpu(int /*index*/) {
-  throw EnvironmentError("this build has no GPU path: CMake found no CUDA toolkit");
+std::string why_no_gpu() {
+  return "this build has no GPU path, since CMake found no CUDA toolkit or was told to do without; "
+         "with nvcc on PATH, or in CUDACXX: bash harness/bootstrap.sh sweep";
 }
+
+std::unique_ptr<Device> open_gpu(int /*index*/) { throw EnvironmentError(why_no_gpu()); }
 
 }  // namespace sparkbench

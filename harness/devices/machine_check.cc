@@ -74,6 +74,21 @@ void check_kernels(const Device& device, std::vector<MachineFinding>& findings) 
   }
 }
 
+/// What NVML says against measuring now.
+void check_card(const DeviceInfo& device, std::vector<MachineFinding>& findings) {
+  if (device.persistence_mode == false) {
+    findings.push_back(
+        {Level::kDoubtful,
+         "persistence mode is off: the driver starts anew with every run, and clocks "
+         "with it; nvidia-smi -pm 1"});
+  }
+  if (!device.state || !device.state->throttle_reasons) return;
+  for (const std::string& reason : *device.state->throttle_reasons) {
+    if (reason.find("slowdown") == std::string::npos) continue;
+    findings.push_back({Level::kDoubtful, "the clocks are held back now: " + reason});
+  }
+}
+
 void check_peaks(const DeviceInfo& device, std::vector<MachineFinding>& findings) {
   if (!device.peak_tflops) {
     findings.push_back({Level::kDoubtful, "no peak of the " + device.name +
@@ -104,6 +119,7 @@ std::vector<MachineFinding> check_machine(const Device& device, const BuildInfo&
     findings.push_back({Level::kDoubtful, "the processor saves power: launches come late"});
   }
   check_peaks(device.info(), findings);
+  check_card(device.info(), findings);
   check_kernels(device, findings);
   return findings;
 }

@@ -55,6 +55,52 @@ TEST(MachineCheck, RefusesADebugBuildAndTooLittleMemory) {
   EXPECT_EQ(worst(good_build(), small), Level::kUnfit);
 }
 
+/// A GPU as NVML describes it, without contenders.
+class DescribedGpu : public Device {
+ public:
+  DescribedGpu() {
+    info_.kind = DeviceKind::kGpu;
+    info_.peak_tflops = 989;
+    info_.persistence_mode = true;
+    info_.state = DeviceState{40, 100, {{"gpu_idle"}}};
+  }
+  const std::string& name() const override { return name_; }
+  const DeviceInfo& info() const override { return info_; }
+  Contenders contenders() const override { return {}; }
+  CheckBudget check_budget() const override { return {}; }
+  std::unique_ptr<LoadedProblem> load(const ProblemData& /*data*/,
+                                      GradientData* /*gradients*/) override {
+    return nullptr;
+  }
+
+  DeviceInfo info_;
+
+ private:
+  std::string name_ = "cuda:0";
+};
+
+std::string doubts_of(const Device& device) {
+  std::string doubts;
+  for (const MachineFinding& finding : check_machine(device, good_build(), good_state())) {
+    if (finding.level == Level::kDoubtful) doubts += finding.what + "\n";
+  }
+  return doubts;
+}
+
+TEST(MachineCheck, DoubtsACardThatIsHeldBack) {
+  DescribedGpu device;
+  EXPECT_EQ(doubts_of(device), "");
+  device.info_.persistence_mode = false;
+  device.info_.state->throttle_reasons = {{"sw_power_cap", "hw_thermal_slowdown"}};
+  const std::string doubts = doubts_of(device);
+  EXPECT_NE(doubts.find("persistence mode is off"), std::string::npos) << doubts;
+  EXPECT_NE(doubts.find("held back now: hw_thermal_slowdown"), std::string::npos) << doubts;
+  EXPECT_EQ(doubts.find("sw_power_cap"), std::string::npos) << doubts;
+  device.info_.persistence_mode.reset();  // without NVML nothing is said
+  device.info_.state.reset();
+  EXPECT_EQ(doubts_of(device), "");
+}
+
 TEST(MachineCheck, ReadsTheStateOfThisMachine) {
   const MachineState state = read_machine_state();
   EXPECT_GE(state.processors, 1);

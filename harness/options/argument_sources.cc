@@ -51,6 +51,9 @@ Arguments resume(const std::string& folder, const Arguments& arguments) {
   }
   for (const char* const flag : {"--out", "--resume", "--allow"}) take_value(begun, flag);
   std::erase(begun, "--retry-failed");
+  std::erase_if(begun, [](const std::string& word) {
+    return word == "-q" || word == "--quiet" || word.starts_with("--quiet=");
+  });
   begun.insert(begun.end(), arguments.begin() + 2, arguments.end());
   return begun;
 }

@@ -11,6 +11,10 @@
 namespace sparkbench {
 namespace {
 
+constexpr const char* kDeviceHelp =
+    "auto (cuda:0, or else emulated-v100), cuda:N, emulated-v100, emulated-t4, emulated-a100, "
+    "emulated-h100, a list of these (cuda:0,cuda:1), or all (GPUs)";
+
 /// Unlike CLI::Range, refuses NaN.
 CLI::Validator within(double least, double most) {
   return CLI::Validator(
@@ -47,10 +51,7 @@ void add_axis_flags(CLI::App& command, AxisFlags& flags) {
 
 void add_method_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = "Method";
-  command
-      .add_option("--device", options.device, "auto, cuda:N, several of these, all, or emulated")
-      ->group(group)
-      ->capture_default_str();
+  command.add_option("--device", options.device, kDeviceHelp)->group(group)->capture_default_str();
   command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
       ->group(group)
       ->check(not_negative)
@@ -144,12 +145,13 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
       ->group(group);
   command
       .add_option("--allow", options.allowed,
-                  "with --resume: build, device, method: may be another than the run's")
+                  "with --resume: build, device, libraries, method: may be another than the run's")
       ->group(group)
       ->take_all()
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({std::string(kBuild), std::string(kDevice), std::string(kMethod)}));
+      ->check(CLI::IsMember({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
+                             std::string(kMethod)}));
   command.add_option("--tag", options.tags, "K=V, kept in the record")->group(group)->take_all();
   command.add_flag("-q,--quiet", options.is_quiet, "no table, no progress")->group(group);
   command.add_flag("--no-progress", options.hides_progress, "no progress")->group(group);

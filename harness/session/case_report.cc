@@ -82,6 +82,22 @@ std::string of_peak(const std::optional<double>& fraction) {
   return fraction ? fmt::format(", {:.1f} % of the peak", 100 * *fraction) : "";
 }
 
+void add_libraries(const CaseRecord& record, Report& report) {
+  if (!record.libraries) return;
+  for (const auto& [name, version] : *record.libraries) {
+    report.line("library", "{} {}", name, version);
+  }
+}
+
+void add_device_state(const DeviceState& state, Report& report) {
+  if (state.temperature_c && state.power_draw_w) {
+    report.line("card afterwards", "{:.0f} C, {:.0f} W", *state.temperature_c, *state.power_draw_w);
+  }
+  if (state.throttle_reasons && !state.throttle_reasons->empty()) {
+    report.line("clocks held by", "{}", fmt::join(*state.throttle_reasons, ", "));
+  }
+}
+
 void add_work(const CaseRecord& record, Report& report) {
   report.line("useful work", "{:.4g} GFLOP, {} moved at least",
               static_cast<double>(record.flops) * 1e-9, format_bytes(record.bytes));
@@ -225,6 +241,10 @@ std::string format_run_head(const RunRecord& run) {
     report.line("tensors", "{}", shapes);
   }
   report.line("device", "{}, arithmetic {}", device.name, device.arithmetic);
+  if (device.uuid) report.line("", "{}", *device.uuid);
+  if (run.environment.driver_version) {
+    report.line("driver", "{}", *run.environment.driver_version);
+  }
   return report.text();
 }
 
@@ -235,9 +255,11 @@ std::string format_case_report(const CaseRecord& record) {
   report.line(
       "role", "{}{}", name_of(record.role),
       record.accumulator ? fmt::format(", {} accumulators", name_of(*record.accumulator)) : "");
+  add_libraries(record, report);
   report.line("status", "{}", name_of(record.status));
   if (record.reason) report.line("reason", "{}: {}", record.reason->code, record.reason->message);
   add_times(record, report);
+  if (record.device_state) add_device_state(*record.device_state, report);
   add_work(record, report);
   for (const Accuracy* accuracy : accuracies_of(record)) add_accuracy(*accuracy, report);
   if (record.emulation) {

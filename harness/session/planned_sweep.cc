@@ -3,10 +3,15 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <span>
 #include <utility>
 
 #include "harness/cases/saved_outputs.h"
 #include "harness/devices/environment.h"
+#include "harness/devices/known_contenders.h"
+#include "results/record/provenance.h"
+#include "sweeps/list_flag.h"
+#include "sweeps/names.h"
 #include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
 
@@ -32,6 +37,30 @@ bool has_backward(const std::vector<SweepCase>& cases) {
                      [](const SweepCase& each) { return each.problem.pass != Pass::kForward; });
 }
 
+/// Throws UsageError for a name that is known, but not on this device or machine.
+void check_are_here(const AxisFlags& flags, const std::vector<std::string>& known,
+                    const Device& device) {
+  const auto globs = flags.find("--kernel");
+  if (globs == flags.end()) return;
+  const auto refuse = [&](std::string_view glob, std::span<const ContenderInfo> contenders) {
+    for (const ContenderInfo& info : contenders) {
+      if (!glob_matches(glob, info.name)) continue;
+      throw UsageError(fmt::format("--kernel: '{}': {} does not run on {} here ({}); allowed: {}",
+                                   glob, info.name, device.name(), info.summary,
+                                   fmt::join(known, ", ")));
+    }
+  };
+  for (const std::string_view glob : split_list("--kernel", globs->second)) {
+    if (std::any_of(known.begin(), known.end(),
+                    [&](const std::string& name) { return glob_matches(glob, name); })) {
+      continue;
+    }
+    refuse(glob, kHostReferences);
+    refuse(glob, kGpuReferences);
+    refuse(glob, kVendorKernels);
+  }
+}
+
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
                               const OwnTensors* tensors) {
   const SweepOptions& options = request.options;
@@ -40,6 +69,7 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   AxisFlags flags = options.axes;
   const bool saves = !options.outputs_file.empty();
   if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
+  check_are_here(flags, known, device);
   if (tensors != nullptr) use_extents(tensors->extents, flags);
   std::vector<SweepCase> cases = expand_grid(
       make_grid_axes(find_preset(preset_name(request)).flags, flags, known), options.seed);
@@ -52,11 +82,19 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   return cases;
 }
 
+/// As --kernel spells it; presets choose none.
+std::string kernels_asked_for(const SweepOptions& options, const Device& device) {
+  const auto given = options.axes.find("--kernel");
+  if (given != options.axes.end()) return given->second;
+  return options.outputs_file.empty() ? "*" : kernel_to_save(device);
+}
+
 std::map<std::string, std::string> resolve(const SweepRequest& request, const Device& device,
                                            const Method& method) {
   const SweepOptions& options = request.options;
   std::map<std::string, std::string> resolved = {
       {"preset", preset_name(request)},
+      {"kernel", kernels_asked_for(options, device)},
       {"device", device.name()},
       {"seed", std::to_string(options.seed)},
       {"input", method.input},
@@ -98,12 +136,14 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   for (const SweepCase& sweep_case : cases_) {
     plan_.cases.push_back(runner_->begin(sweep_case));
     plan_.cases.back().position = plan_.cases.size() - 1;
+    plan_.cases.back().provenance = provenance_of(plan_);
   }
 }
 
 CaseRecord PlannedSweep::run(std::size_t position) {
   CaseRecord record = runner_->run(cases_.at(position));
   record.position = position;
+  record.provenance = provenance_of(plan_);
   return record;
 }
 

@@ -2,6 +2,7 @@
 
 #include <stdexcept>
 
+#include "results/record/provenance.h"
 #include "results/store/stored_run.h"
 #include "sweeps/usage_error.h"
 
@@ -18,7 +19,10 @@ RunRecord load_run(const std::string& path) {
 std::vector<RunRecord> load_runs(const std::vector<std::string>& paths) {
   std::vector<RunRecord> runs;
   runs.reserve(paths.size());
-  for (const std::string& path : paths) runs.push_back(load_run(path));
+  for (const std::string& path : paths) {
+    runs.push_back(load_run(path));
+    stamp_provenance(runs.back());  // before they are put together
+  }
   return runs;
 }
 

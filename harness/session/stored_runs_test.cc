@@ -3,12 +3,15 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "harness/test_program.h"
 #include "results/record/case_id.h"
 #include "results/record/test_run.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
 #include "results/store/schema_check.h"
+#include "results/store/stored_run.h"
 
 namespace sparkbench {
 namespace {
@@ -22,6 +25,7 @@ std::string lasting_part(RunRecord run) {
   run.run = RunInfo{.resolved = run.run.resolved, .seed = run.run.seed};
   for (CaseRecord& record : run.cases) {
     record.elapsed_s.reset();
+    record.provenance.reset();
     if (record.emulation) record.emulation->host_seconds = 0;
   }
   return run_to_json(run);
@@ -105,6 +109,27 @@ TEST(ReportCommand, PrintsAStoredRunAndWritesItsFiles) {
   const ProgramResult csv = run_sparkbench("report --csv - " + run);
   EXPECT_EQ(csv.out, text_of_file(folder.path() / "run/cases.csv"));
   expect_refused(run_sparkbench("report " + path_in(folder, "none")), 2, "cannot be read");
+}
+
+TEST(MergeCommand, KeepsWhichRunMeasuredEachCase) {
+  const TemporaryFolder folder;
+  std::vector<std::string> ids;
+  for (const std::string shard : {"1/2", "2/2"}) {
+    const std::string path = path_in(folder, "part" + shard.substr(0, 1) + ".json");
+    ASSERT_EQ(run_sparkbench(kSweep + "-q --shard " + shard + " --json " + path).exit_code, 0);
+    ids.push_back(read_stored_run(path).run.id);
+  }
+  const std::string whole = path_in(folder, "whole.json");
+  ASSERT_EQ(run_sparkbench("merge " + path_in(folder, "part1.json") + " " +
+                           path_in(folder, "part2.json") + " -o " + whole)
+                .exit_code,
+            0);
+  std::vector<std::string> found;
+  for (const CaseRecord& record : read_stored_run(whole).cases) {
+    const std::string& id = record.provenance.value().run_id;
+    if (std::find(found.begin(), found.end(), id) == found.end()) found.push_back(id);
+  }
+  EXPECT_EQ(found, ids);
 }
 
 /// A kernel that is twice as fast as one reference, and four times as fast as the other.

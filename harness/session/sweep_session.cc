@@ -12,10 +12,12 @@
 #include "harness/environment_error.h"
 #include "harness/options/shell_word.h"
 #include "harness/session/interrupt.h"
+#include "harness/session/nothing_ran.h"
 #include "harness/session/progress.h"
 #include "harness/session/shard.h"
 #include "results/record/case_id.h"
 #include "results/record/comparability.h"
+#include "results/record/provenance.h"
 #include "results/record/speedup.h"
 #include "results/render/summary.h"
 #include "results/store/output_error.h"
@@ -43,7 +45,7 @@ bool is_bad(const CaseRecord& record) {
 
 /// Throws UsageError unless `now` continues what `then` measured.
 void require_same_run(const SweepOptions& options, const RunRecord& then, const RunRecord& now) {
-  for (const Difference& difference : find_differences(then, now)) {
+  for (const Difference& difference : find_changes(then, now)) {
     const auto& allowed = options.allowed;
     if (std::find(allowed.begin(), allowed.end(), difference.of) != allowed.end()) continue;
     throw UsageError(fmt::format(
@@ -85,6 +87,8 @@ class Session : public CaseEvents {
 
   void ended(CaseRecord record) override {
     references_.compare(record);
+    if (!record.provenance) record.provenance = provenance_of(run_);
+    record.provenance->run_id = run_.run.id;
     if (folder_) folder_->append(record);
     progress_->end_case(record);
     has_stopped_ = options_.stops_at_first_failure && is_bad(record);
@@ -111,7 +115,9 @@ class Session : public CaseEvents {
  private:
   /// What `stored` has of the plan is done; its other cases stay too.
   void take_up(RunRecord stored) {
-    require_same_run(options_, stored, run_);
+    require_same_run(options_, stored, plan_);
+    tell_doubts(stored);
+    stamp_provenance(stored);
     run_.run.resumed_from = stored.run.id;
     std::map<std::string, std::size_t> position_of;
     for (const CaseRecord& planned : plan_.cases) {
@@ -126,6 +132,14 @@ class Session : public CaseEvents {
         record.position = position->second;
         done_.emplace(position->second, std::move(record));
       }
+    }
+  }
+
+  void tell_doubts(const RunRecord& stored) {
+    if (options_.is_quiet) return;
+    for (const Difference& doubt : find_doubts(stored, plan_)) {
+      err_ << fmt::format("--resume: '{}': its {} is {}, now it is {}\n", options_.resume_folder,
+                          doubt.field, doubt.first, doubt.second);
     }
   }
 
@@ -179,6 +193,7 @@ ExitCode exit_code_of(const RunRecord& run) {
   };
   if (any(Status::kIncorrect)) return ExitCode::kFinding;
   if (any(Status::kFailed)) return ExitCode::kIncomplete;
+  if (!why_nothing_ran(run).empty()) return ExitCode::kUsage;
   return ExitCode::kOk;
 }
 

@@ -15,7 +15,8 @@ namespace sparkbench {
 /// be written and EnvironmentError when no device is left, never for what a case does.
 SweepResult run_sweep(const SweepRequest& request, CaseExecutor& executor, const Streams& streams);
 
-/// Of a finished run: incorrect before incomplete before ok; interrupted when it says so.
+/// Of a finished run: incorrect before incomplete before usage, when nothing ran of what was named
+/// (nothing_ran.h), before ok; interrupted when it says so.
 ExitCode exit_code_of(const RunRecord& run);
 
 /// "sparkbench sweep --resume runs/today", to be printed; empty without a folder.

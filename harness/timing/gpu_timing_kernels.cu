@@ -73,6 +73,18 @@ void enqueue_timer_step(cudaStream_t stream, std::uint64_t* ns) {
   CUDA_CHECK(cudaGetLastError());
 }
 
+bool has_code_for_current_gpu() {
+  cudaFuncAttributes attributes;
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, empty_kernel);
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||
+      status == cudaErrorUnsupportedPtxVersion) {
+    cudaGetLastError();  // it is dealt with
+    return false;
+  }
+  CUDA_CHECK(status);
+  return true;
+}
+
 void enqueue_empty_kernel(cudaStream_t stream) {
   empty_kernel<<<1, 1, 0, stream>>>();
   CUDA_CHECK(cudaGetLastError());

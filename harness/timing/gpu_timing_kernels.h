@@ -32,6 +32,9 @@ void enqueue_clock_stamps(cudaStream_t stream, ClockStamp* stamps, int sm_count)
 /// The smallest step seen of %globaltimer, in *ns. Takes some hundred of them.
 void enqueue_timer_step(cudaStream_t stream, std::uint64_t* ns);
 
+/// Whether this build has machine code for the current GPU, or code that its driver can translate.
+bool has_code_for_current_gpu();
+
 /// A kernel that does nothing.
 void enqueue_empty_kernel(cudaStream_t stream);
 

@@ -15,6 +15,7 @@ std::string lasting_part(const RunRecord& run) {
   std::string text;
   for (CaseRecord record : run.cases) {
     record.elapsed_s.reset();
+    record.provenance->run_id.clear();
     if (record.emulation) record.emulation->host_seconds = 0;
     text += case_to_json(record) + "\n";
   }
@@ -136,6 +137,30 @@ TEST(FullDisk, OfOneOutputLeavesTheOthersWritten) {
   EXPECT_EQ(run_to_end(folder, kSmallSweep + "--json /dev/full --csv cases.csv"), 5);
   EXPECT_GT(std::filesystem::file_size(folder.path() / "cases.csv"), 1000u);
   EXPECT_TRUE(contains(text_of_file(folder.path() / "out"), "6 ok"));
+}
+
+TEST(Resume, KeepsWhichRunMeasuredEachCase) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--seqlen 33 --out run"), 0);
+  const std::string first = stored_run(folder).run.id;
+  ASSERT_EQ(run_to_end(folder, "sweep --resume run --seqlen 33,65"), 0);
+  const RunRecord run = stored_run(folder);
+  ASSERT_EQ(run.cases.size(), 6u);
+  EXPECT_NE(run.run.id, first);
+  EXPECT_EQ(run.cases.front().provenance.value().run_id, first);
+  EXPECT_EQ(run.cases.back().provenance.value().run_id, run.run.id);
+}
+
+TEST(Resume, IsQuietOnlyWhenToldAgain) {
+  const TemporaryFolder folder;
+  for (const std::string quiet : {"-q", "--quiet"}) {
+    ASSERT_EQ(run_to_end(folder, kSmallSweep + quiet + " --out run" + quiet), 0);
+    EXPECT_EQ(text_of_file(folder.path() / "out"), "");
+    ASSERT_EQ(run_to_end(folder, "sweep --resume run" + quiet), 0);
+    EXPECT_TRUE(contains(text_of_file(folder.path() / "out"), "6 ok")) << quiet;
+    ASSERT_EQ(run_to_end(folder, "sweep -q --resume run" + quiet), 0);
+    EXPECT_EQ(text_of_file(folder.path() / "out"), "") << quiet;
+  }
 }
 
 TEST(RetryFailed, RunsFailedCasesAgainAndNoOthers) {

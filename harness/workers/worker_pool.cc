@@ -11,6 +11,7 @@
 #include "harness/exit_code.h"
 #include "results/record/case_id.h"
 #include "results/record/comparability.h"
+#include "results/record/provenance.h"
 #include "results/store/json.h"
 #include "sweeps/usage_error.h"
 
@@ -50,6 +51,16 @@ void require_same_model(const RunRecord& first, const RunRecord& second) {
   }
 }
 
+/// What is one card's is not the sweep's of several.
+void forget_one_card(DeviceInfo& device) {
+  if (device.kind != DeviceKind::kGpu) return;
+  device.uuid.reset();
+  device.state.reset();
+  std::map<std::string, std::string>& whys = device.why_unknown.emplace();
+  whys["uuid"] = "several cards: the provenance of each case has its own";
+  whys["state"] = "several cards: each case has its own, if it is timed";
+}
+
 bool has_same_cases(const RunRecord& first, const RunRecord& second) {
   return std::equal(
       first.cases.begin(), first.cases.end(), second.cases.begin(), second.cases.end(),
@@ -73,6 +84,7 @@ WorkerPool::WorkerPool(WorkerPoolOptions options) : options_(std::move(options))
   std::vector<std::string> names;
   for (const Lane& lane : lanes_) names.push_back(lane.device);
   plan_.run.resolved["device"] = fmt::format("{}", fmt::join(names, ","));
+  if (lanes_.size() > 1) forget_one_card(plan_.environment.device);
 }
 
 void WorkerPool::start(Lane& lane) const {
@@ -167,6 +179,7 @@ void WorkerPool::take(Lane& lane, const Message& message, CaseEvents* events) {
 void WorkerPool::take_plan(Lane& lane, const std::string& text) {
   RunRecord plan = run_from_json(text);
   lane.device = plan.run.resolved.at("device");  // what "auto" stood for
+  lane.provenance = provenance_of(plan);
   if (plan_.cases.empty()) {
     plan_ = std::move(plan);
   } else {
@@ -205,6 +218,7 @@ void WorkerPool::fail_case(Lane& lane, Reason reason, CaseEvents& events) {
   record.status = Status::kFailed;
   record.reason = std::move(reason);
   record.device = lane.device;
+  record.provenance = lane.provenance;
   record.elapsed_s = seconds_since_start(lane);
   events.ended(std::move(record));
   start(lane);

@@ -47,7 +47,8 @@ class WorkerPool : public CaseExecutor {
     bool is_ready = false;
     std::optional<std::size_t> case_in_flight = std::nullopt;
     Clock::time_point started = {};
-    Group group = {};  // what it does next
+    std::optional<Provenance> provenance = std::nullopt;  // of its cases, once it is ready
+    Group group = {};                                     // what it does next
   };
 
   void start(Lane& lane) const;

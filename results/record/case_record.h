@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -125,6 +126,28 @@ struct Speedup {
   bool interleaved = false;              // the two took turns
 };
 
+/// Versions of what computed a case besides this program, by name: "cublas", "cudnn", "torch".
+using Libraries = std::map<std::string, std::string>;
+
+/// What NVML says of a GPU at a moment. Null what it does not know: DeviceInfo::why_unknown.
+struct DeviceState {
+  std::optional<double> temperature_c;
+  std::optional<double> power_draw_w;                        // NVML's own mean, over up to a second
+  std::optional<std::vector<std::string>> throttle_reasons;  // "sw_power_cap", ...; none: empty
+};
+
+/// By whom, on what and of what sources a case was measured, so that it can leave its run: in a row
+/// of CSV, and in a run that was resumed or merged.
+struct Provenance {
+  std::string run_id;
+  std::string version;  // of the program
+  std::optional<std::string> git_sha;
+  std::optional<bool> git_dirty;
+  std::string device_name;
+  std::string device_kind;  // name_of(DeviceKind)
+  std::optional<std::string> device_uuid, driver_version;
+};
+
 struct CaseRecord {
   std::string id;           // make_case_id()
   std::string config_hash;  // make_config_hash()
@@ -149,10 +172,13 @@ struct CaseRecord {
   std::optional<Emulation> emulation;
   std::optional<Bound> bound;  // of an emulated V100
   std::optional<Speedup> speedup;
-  std::string repro;                      // a shell line that repeats this case
-  std::optional<std::string> device;      // as --device spells it: "cuda:3"
-  std::optional<std::uint64_t> position;  // in the whole sweep, of all its shards, from 0
-  std::optional<double> elapsed_s;        // all that the case took: inputs, oracle, measuring
+  std::string repro;                        // a shell line that repeats this case
+  std::optional<std::string> device;        // as --device spells it: "cuda:3"
+  std::optional<std::uint64_t> position;    // in the whole sweep, of all its shards, from 0
+  std::optional<double> elapsed_s;          // all that the case took: inputs, oracle, measuring
+  std::optional<Libraries> libraries;       // that the kernel calls; none in records of before 1.1
+  std::optional<DeviceState> device_state;  // after the last sample
+  std::optional<Provenance> provenance;     // none in records of before 1.1
 };
 
 /// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.

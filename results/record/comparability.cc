@@ -1,6 +1,8 @@
 #include "results/record/comparability.h"
 
 #include <map>
+#include <set>
+#include <utility>
 
 #include "results/record/enum_names.h"
 #include "results/record/record_fields.h"
@@ -9,7 +11,11 @@
 namespace sparkbench {
 namespace {
 
-using Texts = std::map<std::string, std::string>;
+using Texts = std::map<std::string, std::string>;  // by field
+
+constexpr const char* kUnknown = "null";
+/// What the field of the driver's version held before NVML was asked.
+constexpr std::string_view kOldSpelling = "supports CUDA ";
 
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
@@ -21,7 +27,7 @@ template <class T>
 void add_texts(const std::string& name, const T& value, Texts& texts) {
   if constexpr (IsOptional<T>::value) {
     if (value) return add_texts(name, *value, texts);
-    texts[name] = "null";
+    texts[name] = kUnknown;
   } else if constexpr (IsVector<T>::value) {
     for (const auto& item : value) texts[name] += text_of(item) + " ";
   } else if constexpr (Record<T>) {
@@ -39,17 +45,27 @@ Texts build_texts(const RunRecord& run) {
   return texts;
 }
 
+bool is_emulated(const RunRecord& run) {
+  return run.environment.device.kind == DeviceKind::kEmulated;
+}
+
 Texts device_texts(const RunRecord& run) {
   Texts texts;
-  add_texts("environment", run.environment, texts);
-  texts.erase("environment.os");
-  texts.erase("environment.cpu");
-  // What others leave of it changes from one moment to the next.
-  texts.erase("environment.device.memory_available_bytes");
-  // An emulated device's memory is the host's.
-  if (run.environment.device.kind == DeviceKind::kEmulated) {
-    texts.erase("environment.device.memory_bytes");
-  }
+  const auto add = [&](const char* field, const auto& value) {
+    add_texts(std::string("environment.device.") + field, value, texts);
+  };
+  const DeviceInfo& device = run.environment.device;
+  add("name", device.name);
+  add("kind", device.kind);
+  add("arithmetic", device.arithmetic);
+  add("sm", device.sm);
+  add("sm_count", device.sm_count);
+  add("l2_bytes", device.l2_bytes);
+  if (is_emulated(run)) return texts;  // its memory is the host's
+  add("memory_bytes", device.memory_bytes);
+  add("sm_clock_max_mhz", device.sm_clock_max_mhz);
+  add("power_limit_w", device.power_limit_w);
+  add("ecc", device.ecc);
   return texts;
 }
 
@@ -61,22 +77,126 @@ Texts method_texts(const RunRecord& run) {
   return texts;
 }
 
-void add_differences(std::string_view of, Texts first, Texts second,
-                     std::vector<Difference>& differences) {
-  for (const auto& [field, ignored] : Texts(second)) first.try_emplace(field);
-  for (const auto& [field, text] : first) {
-    if (text != second[field]) differences.push_back({of, field, text, second[field]});
+std::optional<std::string> driver_of(const RunRecord& run) {
+  const auto& version = run.environment.driver_version;
+  return version && version->starts_with(kOldSpelling) ? std::nullopt : version;
+}
+
+/// What a case is known to have called; of a record from before this was written, what its kernel's
+/// name and its run say.
+std::optional<Libraries> libraries_of(const CaseRecord& record, const RunRecord& run) {
+  if (record.libraries) return record.libraries;
+  const auto& cublas = run.environment.cublas_version;
+  if (record.kernel.starts_with("cublas-") && cublas) return Libraries{{"cublas", *cublas}};
+  return std::nullopt;
+}
+
+/// By kernel and library; of a run that was put together of several, every version.
+std::map<std::string, std::map<std::string, std::set<std::string>>> versions_of(
+    const RunRecord& run) {
+  std::map<std::string, std::map<std::string, std::set<std::string>>> versions;
+  for (const CaseRecord& record : run.cases) {
+    const auto libraries = libraries_of(record, run);
+    if (!libraries) continue;
+    for (const auto& [name, version] : *libraries) versions[record.kernel][name].insert(version);
   }
+  return versions;
+}
+
+std::string joined(const std::set<std::string>& texts) {
+  std::string text;
+  for (const std::string& each : texts) text += (text.empty() ? "" : " and ") + each;
+  return text.empty() ? kUnknown : text;
+}
+
+/// Of the kernels that both runs have cases of: {first's, second's}.
+std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& second) {
+  std::pair<Texts, Texts> texts;
+  if (is_emulated(first) || is_emulated(second)) return texts;
+  add_texts("environment.driver_version", driver_of(first), texts.first);
+  add_texts("environment.driver_version", driver_of(second), texts.second);
+  std::set<std::string> of_second;
+  for (const CaseRecord& record : second.cases) of_second.insert(record.kernel);
+  auto versions = versions_of(first), other_versions = versions_of(second);
+  for (const CaseRecord& record : first.cases) {
+    if (!of_second.contains(record.kernel)) continue;
+    std::set<std::string> names;
+    for (const auto& [name, ignored] : versions[record.kernel]) names.insert(name);
+    for (const auto& [name, ignored] : other_versions[record.kernel]) names.insert(name);
+    for (const std::string& name : names) {
+      const std::string field = "libraries of " + record.kernel + ": " + name;
+      texts.first[field] = joined(versions[record.kernel][name]);
+      texts.second[field] = joined(other_versions[record.kernel][name]);
+    }
+  }
+  return texts;
+}
+
+/// What is told of a GPU's run.
+Texts doubtful_texts(const RunRecord& run) {
+  Texts texts;
+  const Environment& environment = run.environment;
+  add_texts("environment.device.uuid", environment.device.uuid, texts);
+  add_texts("environment.device.persistence_mode", environment.device.persistence_mode, texts);
+  add_texts("environment.cuda_runtime", environment.cuda_runtime, texts);
+  add_texts("environment.cublas_version", environment.cublas_version, texts);
+  add_texts("environment.os", environment.os, texts);
+  add_texts("environment.cpu", environment.cpu, texts);
+  return texts;
+}
+
+/// What one run does not know is no difference of `kDevice` and `kLibraries`, but a doubt: a record
+/// cannot know what was added to records after it. The build and the method were always known.
+enum class Unknown { kDiffers, kIsNoDifference, kAloneIsTaken };
+
+void add_differences(std::string_view of, Texts first, Texts second, Unknown unknown,
+                     std::vector<Difference>& differences) {
+  for (const auto& [field, ignored] : Texts(second)) first.try_emplace(field, kUnknown);
+  for (const auto& [field, ignored] : first) second.try_emplace(field, kUnknown);
+  for (const auto& [field, text] : first) {
+    if (text == second[field]) continue;
+    const bool is_unknown = text == kUnknown || second[field] == kUnknown;
+    if (unknown == Unknown::kIsNoDifference && is_unknown) continue;
+    if (unknown == Unknown::kAloneIsTaken && !is_unknown) continue;
+    differences.push_back({of, field, text, second[field]});
+  }
+}
+
+void add_of_machine(const RunRecord& first, const RunRecord& second, Unknown unknown,
+                    std::vector<Difference>& differences) {
+  add_differences(kDevice, device_texts(first), device_texts(second), unknown, differences);
+  auto [libraries, other_libraries] = library_texts(first, second);
+  add_differences(kLibraries, std::move(libraries), std::move(other_libraries), unknown,
+                  differences);
 }
 
 }  // namespace
 
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second) {
   std::vector<Difference> differences;
-  add_differences(kBuild, build_texts(first), build_texts(second), differences);
-  add_differences(kDevice, device_texts(first), device_texts(second), differences);
-  add_differences(kMethod, method_texts(first), method_texts(second), differences);
+  add_differences(kBuild, build_texts(first), build_texts(second), Unknown::kDiffers, differences);
+  add_of_machine(first, second, Unknown::kIsNoDifference, differences);
+  add_differences(kMethod, method_texts(first), method_texts(second), Unknown::kDiffers,
+                  differences);
   return differences;
+}
+
+std::vector<Difference> find_changes(const RunRecord& then, const RunRecord& now) {
+  std::vector<Difference> changes = find_differences(then, now);
+  const auto &before = then.environment.device.uuid, &after = now.environment.device.uuid;
+  if (before && after && *before != *after) {
+    changes.push_back({kDevice, "environment.device.uuid", *before, *after});
+  }
+  return changes;
+}
+
+std::vector<Difference> find_doubts(const RunRecord& first, const RunRecord& second) {
+  std::vector<Difference> doubts;
+  if (is_emulated(first) && is_emulated(second)) return doubts;
+  add_of_machine(first, second, Unknown::kAloneIsTaken, doubts);
+  add_differences(kDevice, doubtful_texts(first), doubtful_texts(second), Unknown::kDiffers,
+                  doubts);
+  return doubts;
 }
 
 }  // namespace sparkbench

@@ -19,28 +19,119 @@ TEST(Comparability, IsNotTouchedByTimesHostsAndTimeouts) {
   EXPECT_TRUE(find_differences(sample_run(), other).empty());
 }
 
+RunRecord gpu_run() {
+  RunRecord run = sample_run();
+  Environment& environment = run.environment;
+  environment.driver_version = "580.95.05";
+  environment.cublas_version = "13.1.0";
+  DeviceInfo& device = environment.device;
+  device.kind = DeviceKind::kGpu;
+  device.name = "NVIDIA H200";
+  device.uuid = "GPU-1";
+  device.power_limit_w = 700;
+  device.ecc = true;
+  device.persistence_mode = true;
+  device.memory_available_bytes = 1;
+  device.state = DeviceState{40, 120, {{"gpu_idle"}}};
+  run.cases.resize(2);
+  run.cases[0].kernel = "cudnn";
+  run.cases[0].libraries = Libraries{{"cudnn", "9.14.0"}};
+  run.cases[1].kernel = "cublas-fp16";
+  run.cases[1].libraries = Libraries{{"cublas", "13.1.0"}};
+  return run;
+}
+
+std::vector<std::string> spelled(const std::vector<Difference>& differences) {
+  std::vector<std::string> lines;
+  for (const Difference& each : differences) {
+    lines.push_back(std::string(each.of) + " " + each.field + " " + each.first + " " + each.second);
+  }
+  return lines;
+}
+
+using Lines = std::vector<std::string>;
+
+TEST(Comparability, IsOfTheLibrariesThatEachKernelCalls) {
+  RunRecord other = gpu_run();
+  other.cases[0].libraries = Libraries{{"cudnn", "9.19.1"}};
+  EXPECT_EQ(spelled(find_differences(gpu_run(), other)),
+            Lines({"libraries libraries of cudnn: cudnn 9.14.0 9.19.1"}));
+  other.cases.erase(other.cases.begin());
+  EXPECT_EQ(spelled(find_differences(gpu_run(), other)), Lines());
+}
+
+TEST(Comparability, IsOfDriverPowerLimitAndEcc) {
+  RunRecord other = gpu_run();
+  other.environment.driver_version = "570.1";
+  other.environment.device.power_limit_w = 500;
+  other.environment.device.ecc = false;
+  EXPECT_EQ(spelled(find_differences(gpu_run(), other)),
+            Lines({"device environment.device.ecc true false",
+                   "device environment.device.power_limit_w 700 500",
+                   "libraries environment.driver_version 580.95.05 570.1"}));
+}
+
+TEST(Comparability, IsNotOfAMomentsState) {
+  RunRecord other = gpu_run();
+  other.environment.device.state = DeviceState{80, 700, {{"hw_thermal_slowdown"}}};
+  other.environment.device.memory_available_bytes = 2;
+  EXPECT_EQ(spelled(find_differences(gpu_run(), other)), Lines());
+  EXPECT_EQ(spelled(find_doubts(gpu_run(), other)), Lines());
+}
+
+TEST(Comparability, OfARunToResumeIsOfTheCard) {
+  RunRecord other = gpu_run();
+  other.environment.device.uuid = "GPU-2";
+  EXPECT_EQ(spelled(find_differences(gpu_run(), other)), Lines());
+  EXPECT_EQ(spelled(find_changes(gpu_run(), other)),
+            Lines({"device environment.device.uuid GPU-1 GPU-2"}));
+  EXPECT_EQ(spelled(find_doubts(gpu_run(), other)),
+            Lines({"device environment.device.uuid GPU-1 GPU-2"}));
+  other.environment.device.uuid.reset();
+  EXPECT_EQ(spelled(find_changes(gpu_run(), other)), Lines());
+}
+
+TEST(Comparability, DoubtsWhatOneRunDoesNotKnow) {
+  RunRecord old = gpu_run();
+  old.environment.driver_version = "supports CUDA 13.0";
+  old.environment.device.ecc.reset();
+  for (CaseRecord& record : old.cases) record.libraries.reset();
+  EXPECT_EQ(spelled(find_differences(old, gpu_run())), Lines());
+  EXPECT_EQ(spelled(find_doubts(old, gpu_run())),
+            Lines({"device environment.device.ecc null true",
+                   "libraries environment.driver_version null 580.95.05",
+                   "libraries libraries of cudnn: cudnn null 9.14.0"}));
+  old.environment.cublas_version = "12.9.1";  // which cublas-fp16 is known to call
+  EXPECT_EQ(spelled(find_differences(old, gpu_run())),
+            Lines({"libraries libraries of cublas-fp16: cublas 12.9.1 13.1.0"}));
+}
+
+TEST(Comparability, DoubtsAnotherHostUnlessItEmulates) {
+  RunRecord other = gpu_run();
+  other.environment.os = "another";
+  EXPECT_EQ(spelled(find_doubts(gpu_run(), other)), Lines({"device environment.os Linux another"}));
+  RunRecord emulated = sample_run();
+  emulated.environment.os = "another";
+  emulated.environment.driver_version = "570.1";
+  EXPECT_EQ(spelled(find_differences(sample_run(), emulated)), Lines());
+  EXPECT_EQ(spelled(find_doubts(sample_run(), emulated)), Lines());
+}
+
 TEST(Comparability, NamesWhatDiffers) {
   RunRecord other = sample_run();
   other.build.git_sha = "abc";
   other.environment.device.name = "H100";
-  other.environment.driver_version = "570.1";
   other.method.tolerance_ratio = 3.0;
   other.run.seed = 1;
-  std::vector<std::string> found;
-  for (const Difference& difference : find_differences(sample_run(), other)) {
-    found.push_back(std::string(difference.of) + " " + difference.field + " " + difference.first +
-                    " " + difference.second);
-  }
-  EXPECT_EQ(found,
-            std::vector<std::string>(
-                {"build build.git_sha null abc", "device environment.device.name V100 H100",
-                 "device environment.driver_version null 570.1",
-                 "method method.tolerance_ratio 2 3", "method run.seed 18364758544493064720 1"}));
+  EXPECT_EQ(spelled(find_differences(sample_run(), other)),
+            Lines({"build build.git_sha null abc", "device environment.device.name V100 H100",
+                   "method method.tolerance_ratio 2 3", "method run.seed 18364758544493064720 1"}));
 }
 
 TEST(Comparability, CountsTheMemoryOfAGpu) {
   RunRecord first = sample_run();
   first.environment.device.kind = DeviceKind::kGpu;
+  first.environment.device.memory_bytes = 2;
   RunRecord second = first;
   second.environment.device.memory_bytes = 1;
   EXPECT_EQ(find_differences(first, second).size(), 1u);

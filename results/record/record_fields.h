@@ -192,6 +192,23 @@ void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
   visit("interleaved", s.interleaved);
 }
 
+void visit_fields(AnyConst<DeviceState> auto& d, auto&& visit) {
+  visit("temperature_c", d.temperature_c);
+  visit("power_draw_w", d.power_draw_w);
+  visit("throttle_reasons", d.throttle_reasons);
+}
+
+void visit_fields(AnyConst<Provenance> auto& p, auto&& visit) {
+  visit("run_id", p.run_id);
+  visit("version", p.version);
+  visit("git_sha", p.git_sha);
+  visit("git_dirty", p.git_dirty);
+  visit("device_name", p.device_name);
+  visit("device_kind", p.device_kind);
+  visit("device_uuid", p.device_uuid);
+  visit("driver_version", p.driver_version);
+}
+
 void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("id", c.id);
   visit("config_hash", c.config_hash);
@@ -223,6 +240,9 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("device", c.device);
   visit("position", c.position);
   visit("elapsed_s", c.elapsed_s);
+  visit("libraries", c.libraries);
+  visit("device_state", c.device_state);
+  visit("provenance", c.provenance);
   for (const Axis* axis : recorded_axes()) {
     if (!axis->is_of_case) continue;
     AxisField field{*axis, c.problem};
@@ -273,12 +293,18 @@ void visit_fields(AnyConst<DeviceInfo> auto& d, auto&& visit) {
   visit("peak_tflops", d.peak_tflops);
   visit("peak_gbps", d.peak_gbps);
   visit("peak_source", d.peak_source);
+  visit("uuid", d.uuid);
+  visit("ecc", d.ecc);
+  visit("persistence_mode", d.persistence_mode);
+  visit("state", d.state);
+  visit("why_unknown", d.why_unknown);
 }
 
 void visit_fields(AnyConst<Environment> auto& e, auto&& visit) {
   visit("os", e.os);
   visit("cpu", e.cpu);
   visit("driver_version", e.driver_version);
+  visit("cuda_driver", e.cuda_driver);
   visit("cuda_runtime", e.cuda_runtime);
   visit("cublas_version", e.cublas_version);
   visit("device", e.device);

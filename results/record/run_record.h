@@ -14,7 +14,7 @@ namespace sparkbench {
 /// Of the files; a field may be added within a major version, never renamed or removed.
 struct SchemaVersion {
   std::string name = "sparkbench.run";
-  std::string version = "1.0.0";
+  std::string version = "1.1.0";
 };
 
 struct RunInfo {
@@ -53,12 +53,20 @@ struct DeviceInfo {
   std::optional<std::uint64_t> memory_available_bytes;  // when the run began
   std::optional<double> sm_clock_max_mhz, power_limit_w, peak_tflops, peak_gbps;
   std::optional<std::string> peak_source;  // "spec" or "measured"
+  // Of a GPU, from NVML, as is its power_limit_w.
+  std::optional<std::string> uuid;
+  std::optional<bool> ecc, persistence_mode;
+  std::optional<DeviceState> state;  // when the run began
+  /// Of each of these that is null, and of the driver's version; none of an emulated device.
+  std::optional<std::map<std::string, std::string>> why_unknown;
 };
 
 struct Environment {
   std::string os;
   std::string cpu;
-  std::optional<std::string> driver_version, cuda_runtime, cublas_version;
+  std::optional<std::string> driver_version;  // NVIDIA's: "580.95.05"
+  std::optional<std::string> cuda_driver;     // the newest CUDA that the driver supports: "13.0"
+  std::optional<std::string> cuda_runtime, cublas_version;
   DeviceInfo device;
 };
 

@@ -155,6 +155,10 @@ CaseRecord sample_timed_case() {
   record.device = "cuda:3";
   record.position = 17;
   record.elapsed_s = 1.5;
+  record.libraries = Libraries{{"cublas", "13.1.0"}, {"cudnn", "9.14.0"}};
+  record.device_state = DeviceState{54, 612.5, {{"sw_power_cap", "hw_slowdown"}}};
+  record.provenance = Provenance{
+      "2025-01-31T12-00-00Z-2", "0.1.0", "abc", true, "NVIDIA H200", "gpu", "GPU-1", "580.95.05"};
   return record;
 }
 

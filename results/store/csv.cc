@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "results/record/enum_names.h"
+#include "results/record/provenance.h"
 #include "results/record/record_fields.h"
 #include "sweeps/shortest.h"
 
@@ -23,6 +24,14 @@ using Row = std::vector<Cell>;
 
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(const Warning& warning) { return warning.code; }
+/// "cublas=13.1.0;cudnn=9.14.0"
+std::string text_of(const Libraries& libraries) {
+  std::string text;
+  for (const auto& [name, version] : libraries) {
+    text += (text.empty() ? "" : ";") + name + "=" + version;
+  }
+  return text;
+}
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(std::integral auto value) { return std::to_string(value); }
 std::string text_of(std::floating_point auto value) { return shortest(value); }
@@ -51,7 +60,7 @@ std::string text_of(const std::vector<T>& values) {
 }
 
 bool names_its_leaves_alone(std::string_view group) {
-  return group == "problem" || group == "accuracy";
+  return group == "problem" || group == "accuracy" || group == "provenance";
 }
 
 constexpr std::array<std::string_view, 12> kGradientColumns = {"max_abs",
@@ -93,10 +102,10 @@ void append_cells(const std::string& name, const T* value, Row& row) {
   }
 }
 
-Row row_of(const CaseRecord& record, const RunInfo& run) {
+Row row_of(const CaseRecord& record, const RunRecord& run) {
   Row row;
   append_cells("", &record, row);
-  for (const auto& [key, value] : run.tags) row.push_back({"tag_" + key, value});
+  for (const auto& [key, value] : run.run.tags) row.push_back({"tag_" + key, value});
   return row;
 }
 
@@ -123,8 +132,11 @@ std::string line_of(const Row& row, std::string Cell::*part) {
 }  // namespace
 
 std::string cases_to_csv(const RunRecord& run) {
-  std::string csv = line_of(row_of({}, run.run), &Cell::column);
-  for (const CaseRecord& record : run.cases) csv += line_of(row_of(record, run.run), &Cell::text);
+  std::string csv = line_of(row_of({}, run), &Cell::column);
+  for (CaseRecord record : run.cases) {
+    if (!record.provenance) record.provenance = provenance_of(run);
+    csv += line_of(row_of(record, run), &Cell::text);
+  }
   return csv;
 }
 

@@ -1,6 +1,8 @@
 // Cases as CSV (RFC 4180, newline "\n"): a row per case, the columns in the order of
-// record_fields.h, then a column "tag_<key>" per tag of the run.
-//   A leaf is named after its group, "time_ms_median"; `problem` and `accuracy` leave theirs out.
+// record_fields.h, then a column "tag_<key>" per tag of the run. Every row tells of itself which
+// run, device and commit it is of, so that rows of two machines may stand in one file.
+//   A leaf is named after its group, "time_ms_median"; `problem`, `accuracy` and `provenance` leave
+//   theirs out.
 //   Null is empty; floats are the shortest text that reads back equal; lists are joined by ';'
 //   (warnings by their codes). Of a gradient there are the columns that compare cases, "dq_rel_l1";
 //   the rest and the samples are in the JSON only.

@@ -75,7 +75,9 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "speedup_"
           "ratio,speedup_ratio_stdev,speedup_over_median_ms,speedup_interleaved,repro,device,"
           "position,"
-          "elapsed_s," +
+          "elapsed_s,libraries,device_state_temperature_c,device_state_power_draw_w,"
+          "device_state_throttle_reasons,run_id,version,git_sha,git_dirty,device_name,device_kind,"
+          "device_uuid,driver_version," +
           axis_columns(true) +
           "tag_card,"
           "tag_host\n");
@@ -135,6 +137,34 @@ TEST(Csv, HasNoMetricOfAnOutputThatIsNotFinite) {
     EXPECT_EQ(column_of(run, metric), std::vector<std::string>({""})) << metric;
   }
   EXPECT_EQ(column_of(run, "nonfinite"), std::vector<std::string>({"3"}));
+}
+
+TEST(Csv, TellsInEveryRowWhereItIsFrom) {
+  RunRecord run = sample_run();
+  run.build.git_sha = "def";
+  run.cases = {sample_emulated_case(), sample_timed_case()};  // the second is another run's
+  run.cases[1].warnings.clear();
+  run.cases[1].reason.reset();
+  EXPECT_EQ(column_of(run, "run_id"),
+            std::vector<std::string>({"2025-01-31T12-00-00Z-1", "2025-01-31T12-00-00Z-2"}));
+  EXPECT_EQ(column_of(run, "device_name"), std::vector<std::string>({"V100", "NVIDIA H200"}));
+  EXPECT_EQ(column_of(run, "device_uuid"), std::vector<std::string>({"", "GPU-1"}));
+  EXPECT_EQ(column_of(run, "git_sha"), std::vector<std::string>({"def", "abc"}));
+  EXPECT_EQ(column_of(run, "driver_version"), std::vector<std::string>({"", "580.95.05"}));
+  EXPECT_EQ(column_of(run, "libraries"),
+            std::vector<std::string>({"", "cublas=13.1.0;cudnn=9.14.0"}));
+  EXPECT_EQ(column_of(run, "device_state_throttle_reasons"),
+            std::vector<std::string>({"", "sw_power_cap;hw_slowdown"}));
+}
+
+TEST(Csv, OfTwoMachinesIsOneTable) {
+  RunRecord first = sample_run(), second = sample_backward_run();
+  first.cases = {sample_timed_case()};
+  second.environment.device.name = "NVIDIA H200";
+  second.environment.device.uuid = "GPU-2";
+  const std::vector<std::string> one = lines_of(cases_to_csv(first));
+  const std::vector<std::string> other = lines_of(cases_to_csv(second));
+  EXPECT_EQ(one.front(), other.front());
 }
 
 TEST(Csv, QuotesCommasQuotesAndLineBreaks) {

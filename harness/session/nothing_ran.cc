@@ -1,0 +1,72 @@
+#include "harness/session/nothing_ran.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <optional>
+
+#include "sweeps/list_flag.h"
+#include "sweeps/names.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr std::size_t kMostReasons = 3;  // in a line
+
+/// Whether a case ran, or would have with more memory.
+bool could_run(const CaseRecord& record) {
+  return record.status != Status::kSkipped ||
+         (record.reason && record.reason->code == "E-OOM-PREDICTED");
+}
+
+/// "volta-x has no backward pass (4 cases); ...", the most frequent first.
+std::string reasons_of(const std::vector<const CaseRecord*>& cases) {
+  std::map<std::string, std::size_t> counts;
+  for (const CaseRecord* record : cases) {
+    ++counts[record->reason ? record->reason->message : "it was skipped"];
+  }
+  std::vector<std::pair<std::string, std::size_t>> reasons(counts.begin(), counts.end());
+  std::stable_sort(reasons.begin(), reasons.end(),
+                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  std::string text;
+  for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
+    const auto& [reason, count] = reasons[i];
+    text += fmt::format("{}{}{}", i == 0 ? "" : "; ", reason,
+                        reasons.size() == 1 ? "" : fmt::format(" ({} cases)", count));
+  }
+  if (reasons.size() > kMostReasons) {
+    text += fmt::format("; and {} reasons more", reasons.size() - kMostReasons);
+  }
+  return text;
+}
+
+std::optional<std::string> find_resolved(const RunRecord& run, const std::string& option) {
+  const auto found = run.run.resolved.find(option);
+  return found == run.run.resolved.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace
+
+std::vector<std::string> why_nothing_ran(const RunRecord& run) {
+  const auto globs = find_resolved(run, "kernel");
+  if (!globs || !run.run.complete || find_resolved(run, "shard")) return {};
+  std::vector<std::string> whys;
+  for (const std::string_view glob : split_list("--kernel", *globs)) {
+    std::vector<const CaseRecord*> cases;
+    for (const CaseRecord& record : run.cases) {
+      if (glob_matches(glob, record.kernel)) cases.push_back(&record);
+    }
+    const bool any_could = std::any_of(cases.begin(), cases.end(),
+                                       [](const CaseRecord* record) { return could_run(*record); });
+    if (any_could || cases.empty()) continue;
+    whys.push_back(fmt::format("--kernel: '{}': {}: {}", glob,
+                               cases.size() == 1
+                                   ? std::string("its one case did not run")
+                                   : fmt::format("none of its {} cases ran", cases.size()),
+                               reasons_of(cases)));
+  }
+  return whys;
+}
+
+}  // namespace sparkbench

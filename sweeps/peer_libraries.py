@@ -1,0 +1,46 @@
+"""Versions of what a peer calls: results/sparkbench.run.schema.json, `libraries` of a case."""
+
+import ctypes
+
+CALLS = {"torch-math": "cublas", "torch-unfused": "cublas", "torch-cudnn": "cudnn"}
+UNKNOWN = "unknown"
+
+
+def spell_cudnn(version):
+    """91002 -> "9.10.2" """
+    return f"{version // 10000}.{version // 100 % 100}.{version % 100}"
+
+
+def cublas_version(cuda_version):
+    """Of the library that PyTorch has loaded, which is found again by its name."""
+    try:
+        library = ctypes.CDLL(f"libcublas.so.{cuda_version.split('.')[0]}")
+        parts = []
+        for which in range(3):  # major, minor, patch level
+            part = ctypes.c_int()
+            if library.cublasGetProperty(which, ctypes.byref(part)) != 0:
+                return UNKNOWN
+            parts.append(str(part.value))
+        return ".".join(parts)
+    except (OSError, AttributeError):
+        return UNKNOWN
+
+
+def triton_version():
+    try:
+        import triton
+    except ImportError:
+        return UNKNOWN
+    return triton.__version__
+
+
+def libraries_of(torch, kernel, timer):
+    """{name: version} for a case of `kernel`; Triton's where its do_bench takes the time."""
+    libraries = {"torch": torch.__version__}
+    if CALLS.get(kernel) == "cublas":
+        libraries["cublas"] = cublas_version(torch.version.cuda)
+    if CALLS.get(kernel) == "cudnn":
+        libraries["cudnn"] = spell_cudnn(torch.backends.cudnn.version())
+    if timer == "do_bench":
+        libraries["triton"] = triton_version()
+    return libraries

@@ -1,0 +1,23 @@
+"""What libraries a peer of PyTorch names."""
+
+import unittest
+
+import peer_libraries
+
+
+class Libraries(unittest.TestCase):
+    def test_each_peer_names_what_it_calls(self):
+        class Torch:
+            __version__ = "2.9.1"
+            version = type("version", (), {"cuda": "0.0"})  # of which there is no cuBLAS
+            backends = type("backends", (), {"cudnn": type("c", (), {"version": lambda: 91002})})
+
+        of = peer_libraries.libraries_of
+        self.assertEqual(of(Torch, "torch-flash", "held"), {"torch": "2.9.1"})
+        self.assertEqual(of(Torch, "torch-cudnn", "held"), {"torch": "2.9.1", "cudnn": "9.10.2"})
+        self.assertEqual(of(Torch, "torch-math", "held"), {"torch": "2.9.1", "cublas": "unknown"})
+        self.assertIn("triton", of(Torch, "torch-flash", "do_bench"))
+
+
+if __name__ == "__main__":
+    unittest.main()
