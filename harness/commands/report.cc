@@ -7,6 +7,7 @@
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
+#include "results/record/safe_text.h"
 #include "results/render/case_table.h"
 #include "results/render/summary.h"
 
@@ -15,10 +16,12 @@ namespace {
 
 ExitCode run_report_command(const SweepOptions& options, const std::string& path,
                             const Streams& streams) {
-  const RunRecord run = load_run(path);
-  check_outputs(options);
-  report_stream(options, streams) << format_case_table(run, TableStyle::kTerminal) << '\n'
-                                  << format_summary(run, TableStyle::kTerminal);
+  const RunRecord run = options.salvages ? salvage_run(path, streams.err) : load_run(path);
+  check_outputs(options, {{path}, true});
+  // Another's run may hold what a terminal obeys.
+  report_stream(options, streams) << printable(format_case_table(run, TableStyle::kTerminal))
+                                  << '\n'
+                                  << printable(format_summary(run, TableStyle::kTerminal));
   write_outputs(options, run, streams);
   return ExitCode::kOk;
 }
@@ -31,6 +34,8 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
   const auto path = std::make_shared<std::string>();
   command->add_option("run", *path, "a run's folder, or a file that --json wrote")->required();
   add_file_flags(*command, *options);
+  add_salvage_flag(*command, *options,
+                   "leave out what is damaged in the run's journal, and say what that is");
   command->callback([options, path, &invocation, &action] {
     action = [options, path, &invocation] {
       return run_report_command(*options, *path, invocation.streams);

@@ -1,7 +1,10 @@
 #include "harness/session/stored_runs.h"
 
+#include <ostream>
 #include <stdexcept>
+#include <utility>
 
+#include "results/record/safe_text.h"
 #include "results/store/stored_run.h"
 #include "sweeps/usage_error.h"
 
@@ -10,6 +13,16 @@ namespace sparkbench {
 RunRecord load_run(const std::string& path) {
   try {
     return read_stored_run(path);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+RunRecord salvage_run(const std::string& path, std::ostream& err) {
+  try {
+    SalvagedRun salvaged = salvage_stored_run(path);
+    for (const std::string& line : salvaged.damage) err << "left out: " << printable(line) << '\n';
+    return std::move(salvaged.run);
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

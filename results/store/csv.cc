@@ -10,6 +10,7 @@
 
 #include "results/record/enum_names.h"
 #include "results/record/record_fields.h"
+#include "results/record/safe_text.h"
 #include "sweeps/shortest.h"
 
 namespace sparkbench {
@@ -21,7 +22,7 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
-std::string text_of(const std::string& value) { return value; }
+std::string text_of(const std::string& value) { return repaired_utf8(value); }
 std::string text_of(const Warning& warning) { return warning.code; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(std::integral auto value) { return std::to_string(value); }
@@ -88,7 +89,7 @@ void append_cells(const std::string& name, const T* value, Row& row) {
 Row row_of(const CaseRecord& record, const RunInfo& run) {
   Row row;
   append_cells("", &record, row);
-  for (const auto& [key, value] : run.tags) row.push_back({"tag_" + key, value});
+  for (const auto& [key, value] : run.tags) row.push_back({repaired_utf8("tag_" + key), repaired_utf8(value)});
   return row;
 }
 

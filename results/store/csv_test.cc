@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "results/record/test_run.h"
+#include "results/record/safe_text.h"
 #include "sweeps/axes.h"
 
 namespace sparkbench {
@@ -145,6 +146,13 @@ TEST(Csv, JoinsListsAndLeavesOutTheSamples) {
       std::string::npos)
       << csv;
   EXPECT_NE(csv.find(",0;7;1;63,"), std::string::npos) << csv;
+}
+
+TEST(Csv, IsUtf8WhateverTheRecordHolds) {
+  RunRecord run = sample_run();
+  run.run.tags = {{"night\xff", "a\xff"}};
+  run.cases[0].repro = "x\xff";
+  EXPECT_TRUE(is_utf8(cases_to_csv(run)));
 }
 
 }  // namespace
