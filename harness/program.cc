@@ -50,9 +50,9 @@ void refuse_empty_values(const std::vector<std::string>& argv) {
     const bool is_flag = word.starts_with("--") && word.find('=') + 1 == word.size();
     if (!word.empty() && !is_flag) continue;
     const std::string& before = argv[i - 1];
-    const std::string flag = is_flag ? word.substr(0, word.size() - 1)
+    const std::string flag = is_flag                            ? word.substr(0, word.size() - 1)
                              : before.starts_with('-') && i > 1 ? before
-                                                               : std::string("an argument");
+                                                                : std::string("an argument");
     throw UsageError(flag + ": '' is empty; give a value, or leave it out");
   }
 }
@@ -67,12 +67,12 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error, st
   }
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  err << "sparkbench: " << printable(message) << "; see sparkbench --help\n";
+  err << "sparkbench: " << one_line(message) << "; see sparkbench --help\n";
   return static_cast<int>(ExitCode::kUsage);
 }
 
 int fail(std::ostream& err, const std::exception& error, ExitCode code) {
-  err << "sparkbench: " << printable(error.what()) << '\n';
+  err << "sparkbench: " << one_line(error.what()) << '\n';
   return static_cast<int>(code);
 }
 
@@ -124,7 +124,8 @@ int run_program(const std::vector<std::string>& argv, std::ostream& out, std::os
   } catch (const OutputError& error) {
     return fail(err, error, ExitCode::kOutput);
   } catch (const std::bad_alloc&) {
-    return fail(err, EnvironmentError("out of memory: this machine has too little for what was asked"),
+    return fail(err,
+                EnvironmentError("out of memory: this machine has too little for what was asked"),
                 ExitCode::kEnvironment);
   } catch (const std::exception& error) {
     return fail(err, error, ExitCode::kIncomplete);

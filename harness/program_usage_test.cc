@@ -105,8 +105,10 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"SeedWithLeadingZero", "sweep --seed 010", 2, "--seed", "in decimal digits"},
         Refusal{"SeedHexadecimal", "sweep --seed 0x10", 2, "--seed", "in decimal digits"},
         Refusal{"SamplesOctal", "sweep --min-samples 010", 2, "--min-samples", "decimal digits"},
-        Refusal{"TooManyCases", "sweep --device emulated-v100 --seqlen 1:1024:+1 --seqlen-k "
-                "1:1024:+1", 2, "1024 --seqlen, 1024 --seqlen-k", "allowed: at most 32768"},
+        Refusal{"TooManyCases",
+                "sweep --device emulated-v100 --seqlen 1:1024:+1 --seqlen-k "
+                "1:1024:+1",
+                2, "1024 --seqlen, 1024 --seqlen-k", "allowed: at most 32768"},
         Refusal{"Worker", "sweep --worker emulated-v100", 2, "--worker", "starts its workers"},
         Refusal{"SalvageOfNothing", "sweep --salvage", 2, "--salvage", "without --resume"},
         Refusal{"TagInDryRun", "sweep --dry-run --tag night", 2, "--tag: 'night'", "KEY=VALUE"},

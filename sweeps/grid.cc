@@ -32,9 +32,10 @@ void require_possible(const GridAxes& grid) {
     if (values > 1) factors += fmt::format(", {} {}", values, axis->flag);
   }
   if (cases <= kMaxCases) return;
-  throw UsageError(fmt::format("the flags describe {:.0f} cases ({}); allowed: at most {}; give "
-                               "fewer values, or sweep them one after the other",
-                               cases, factors, kMaxCases));
+  throw UsageError(
+      fmt::format("the flags describe {:.0f} cases ({}); allowed: at most {}; give "
+                  "fewer values, or sweep them one after the other",
+                  cases, factors, kMaxCases));
 }
 
 }  // namespace

@@ -62,9 +62,8 @@ std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& s
     return Reason{"E-UNSUPPORTED", support.why_not};
   }
   const DeviceInfo& info = device.info();
-  const std::uint64_t needed = info.kind == DeviceKind::kEmulated
-                                   ? host_bytes_needed(record)
-                                   : record.memory_bytes->predicted;
+  const std::uint64_t needed = info.kind == DeviceKind::kEmulated ? host_bytes_needed(record)
+                                                                  : record.memory_bytes->predicted;
   const std::optional<std::uint64_t> there_is =
       info.memory_available_bytes ? info.memory_available_bytes : info.memory_bytes;
   if (there_is && needed > *there_is) {

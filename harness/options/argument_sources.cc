@@ -57,7 +57,8 @@ Arguments resume(const std::string& folder, const Arguments& arguments) {
   for (const char* const flag : {"--out", "--resume", "--allow"}) take_value(begun, flag);
   for (const char* const flag : {"--retry-failed", "--salvage"}) std::erase(begun, flag);
   if (take_value(begun, "--worker") || take_value(begun, "--config")) {
-    throw UsageError(fmt::format("--resume: '{}' has flags in its run.json that no run has", folder));
+    throw UsageError(
+        fmt::format("--resume: '{}' has flags in its run.json that no run has", folder));
   }
   begun.insert(begun.end(), arguments.begin() + 2, arguments.end());
   return begun;
@@ -176,9 +177,10 @@ Arguments flags_of(const CLI::ConfigItem& item, const CLI::App& command, const s
 void require_utf8(const Arguments& arguments) {
   for (const std::string& word : arguments) {
     if (is_utf8(word)) continue;
-    throw UsageError(fmt::format("'{}': is not UTF-8, which a record cannot hold; allowed: text and "
-                                 "paths in UTF-8",
-                                 printable(word)));
+    throw UsageError(
+        fmt::format("'{}': is not UTF-8, which a record cannot hold; allowed: text and "
+                    "paths in UTF-8",
+                    printable(word)));
   }
 }
 

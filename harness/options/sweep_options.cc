@@ -103,7 +103,9 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
 
 void add_execution_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = "Execution";
-  command.add_option("--timeout", options.timeout_s, "seconds after which a case is given up; a worker has at least 60 to start")
+  command
+      .add_option("--timeout", options.timeout_s,
+                  "seconds after which a case is given up; a worker has at least 60 to start")
       ->group(group)
       ->check(within(1e-3, 1e9))
       ->capture_default_str();

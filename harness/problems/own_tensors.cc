@@ -65,9 +65,10 @@ void require_memory(const TensorFile& file, std::uint64_t there_is) {
     passing = std::max(passing, file.stored_bytes(name) + elements * sizeof(float));
   }
   if (kept + passing <= there_is) return;
-  reject("reading its tensors takes {:.1f} GiB of memory, there is {:.1f} GiB; give fewer heads, "
-         "batches or rows",
-         static_cast<double>(kept + passing) / (1 << 30), static_cast<double>(there_is) / (1 << 30));
+  reject(
+      "reading its tensors takes {:.1f} GiB of memory, there is {:.1f} GiB; give fewer heads, "
+      "batches or rows",
+      static_cast<double>(kept + passing) / (1 << 30), static_cast<double>(there_is) / (1 << 30));
 }
 
 }  // namespace

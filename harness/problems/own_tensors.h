@@ -29,8 +29,7 @@ struct OwnTensors {
 /// TensorFile::read() for those that are refused or warned of. Throws UsageError, one line, for
 /// these, for a file that cannot be read, and before it reads tensors that take more memory than
 /// `most_memory_bytes`.
-OwnTensors read_own_tensors(
-    const std::string& path,
-    std::uint64_t most_memory_bytes = std::numeric_limits<std::uint64_t>::max());
+OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes =
+                                                         std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace sparkbench

@@ -1,4 +1,5 @@
-// Ctrl-C, or a terminal that is closed, ends a sweep between two cases, with everything so far saved.
+// Ctrl-C, or a terminal that is closed, ends a sweep between two cases, with everything so far
+// saved.
 #pragma once
 
 namespace sparkbench {

@@ -82,7 +82,8 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   const SweepOptions& options = request.options;
   Tensors tensors;
   if (!options.tensors_file.empty()) {
-    tensors = std::make_shared<const OwnTensors>(read_own_tensors(options.tensors_file, host_memory_bytes()));
+    tensors = std::make_shared<const OwnTensors>(
+        read_own_tensors(options.tensors_file, host_memory_bytes()));
   }
   device_ = open_device(device_name);
   cases_ = expand(request, *device_, tensors.get());

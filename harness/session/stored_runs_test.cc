@@ -116,8 +116,8 @@ TEST(MergeCommand, CutShortSaysThatItIsNotComplete) {
   const TemporaryFolder folder;
   const std::string part = path_in(folder, "part"), whole = path_in(folder, "whole");
   ASSERT_EQ(run_sparkbench(kSweep + "--out " + part).exit_code, 0);
-  const std::string limited = "ulimit -f 16; '" SPARKBENCH_PROGRAM "' merge " + part + " -o " +
-                              whole + " 2> /dev/null";
+  const std::string limited =
+      "ulimit -f 16; '" SPARKBENCH_PROGRAM "' merge " + part + " -o " + whole + " 2> /dev/null";
   EXPECT_EQ(WEXITSTATUS(std::system(("sh -c \"" + limited + "\"").c_str())), 5);
   const RunRecord cut = load_run(whole);
   EXPECT_FALSE(cut.run.complete);

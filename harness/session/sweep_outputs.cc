@@ -25,11 +25,10 @@ using OutputFile = std::pair<const char*, std::string>;  // its flag, its path
 
 /// The files that were asked for.
 std::vector<OutputFile> output_files(const SweepOptions& options) {
-  std::vector<OutputFile> files = {
-      {"--json", options.json_file},
-      {"--csv", options.csv_file},
-      {"--md", options.markdown_file},
-      {"--save-outputs", options.outputs_file}};
+  std::vector<OutputFile> files = {{"--json", options.json_file},
+                                   {"--csv", options.csv_file},
+                                   {"--md", options.markdown_file},
+                                   {"--save-outputs", options.outputs_file}};
   std::erase_if(files, [](const auto& file) { return file.second.empty(); });
   return files;
 }

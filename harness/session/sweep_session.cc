@@ -129,6 +129,8 @@ class Session : public CaseEvents {
   /// Of the folder that is resumed.
   RunRecord stored_run() const {
     try {
+      // What the journal lost stands in run.json until that is written anew.
+      if (options_.salvages) return salvage_stored_run(options_.resume_folder).run;
       return read_stored_run(options_.resume_folder);
     } catch (const std::invalid_argument& error) {
       throw UsageError(fmt::format("--resume: {}", error.what()));

@@ -202,7 +202,8 @@ TEST(Resume, RefusesRowsThatWereMeasuredOtherwise) {
   const TemporaryFolder folder;
   ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run"), 0);
   ASSERT_EQ(run_to_end(folder, kSmallSweep + "--tolerance-ratio 0.01 --out strict"), 1);
-  std::filesystem::copy_file(folder.path() / "run/cases.jsonl", folder.path() / "strict/cases.jsonl",
+  std::filesystem::copy_file(folder.path() / "run/cases.jsonl",
+                             folder.path() / "strict/cases.jsonl",
                              std::filesystem::copy_options::overwrite_existing);
   EXPECT_EQ(run_to_end(folder, "sweep --resume strict"), 2);
   EXPECT_TRUE(contains(err_of(folder), "was measured otherwise than its run.json says"))

@@ -4,8 +4,8 @@
 #include <ostream>
 #include <set>
 
-#include "harness/workers/test_process.h"
 #include "harness/environment_error.h"
+#include "harness/workers/test_process.h"
 #include "harness/workers/worker_pool.h"
 
 namespace sparkbench {

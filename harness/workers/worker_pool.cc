@@ -20,8 +20,8 @@ namespace {
 /// How soon a deadline or an interruption is noticed.
 constexpr int kPollMs = 50;
 
-/// When the workers were not looked at for so long, this process was stopped (Ctrl-Z) or the machine
-/// asleep, and so perhaps the cases: that time does not count.
+/// When the workers were not looked at for so long, this process was stopped (Ctrl-Z) or the
+/// machine asleep, and so perhaps the cases: that time does not count.
 constexpr auto kLongestLook = std::chrono::milliseconds(10 * kPollMs);
 
 /// In one line, for a table and a log.

@@ -101,8 +101,8 @@ std::string format_notes(std::string_view title, const std::vector<Note>& notes,
                          std::string_view bullet) {
   std::string text;
   for (const Note& note : notes) {
-    text += fmt::format("{}{} {} ({}): {}\n", bullet, title, one_line(note.code), plural(note.count, "case"),
-                        one_line(note.message));
+    text += fmt::format("{}{} {} ({}): {}\n", bullet, title, one_line(note.code),
+                        plural(note.count, "case"), one_line(note.message));
   }
   return text;
 }
@@ -167,8 +167,7 @@ std::string format_summary(const RunRecord& run, TableStyle style) {
   const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
                             format_notes("skipped", collect_skips(run.cases), bullet) +
                             format_failures(run.cases, style);
-  const std::string end =
-      run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
+  const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
   return format_closing_sentence(run) + ".\n" + end + (notes.empty() ? "" : "\n") + notes;
 }
 

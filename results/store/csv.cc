@@ -89,7 +89,8 @@ void append_cells(const std::string& name, const T* value, Row& row) {
 Row row_of(const CaseRecord& record, const RunInfo& run) {
   Row row;
   append_cells("", &record, row);
-  for (const auto& [key, value] : run.tags) row.push_back({repaired_utf8("tag_" + key), repaired_utf8(value)});
+  for (const auto& [key, value] : run.tags)
+    row.push_back({repaired_utf8("tag_" + key), repaired_utf8(value)});
   return row;
 }
 

@@ -5,8 +5,8 @@
 #include <algorithm>
 #include <sstream>
 
-#include "results/record/test_run.h"
 #include "results/record/safe_text.h"
+#include "results/record/test_run.h"
 #include "sweeps/axes.h"
 
 namespace sparkbench {

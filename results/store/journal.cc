@@ -40,7 +40,8 @@ CaseRecord read_row(std::string_view row, bool must_be_sealed) {
     const std::string json = std::string(row.substr(0, row.size() - kSealBytes)) + "}";
     const std::string_view hash = row.substr(row.size() - kHashDigits - 2, kHashDigits);
     if (hash != to_hex(fnv1a(json))) {
-      throw std::invalid_argument("row_hash does not fit: the row was changed since it was written");
+      throw std::invalid_argument(
+          "row_hash does not fit: the row was changed since it was written");
     }
   } else if (must_be_sealed) {
     throw std::invalid_argument("row_hash is missing, which the rows before have");
@@ -74,8 +75,8 @@ std::string read_text(const std::filesystem::path& path) {
 
 /// Neither through a link, which may lead out of the folder, nor waiting for a pipe's reader.
 int open_to_append(const std::filesystem::path& path) {
-  const int file = open(path.c_str(),
-                        O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
+  const int file =
+      open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK, 0644);
   if (file < 0 && errno == ELOOP) fail(path, "is a link; a run's journal is a file of its own");
   if (file < 0) fail(path);
   return file;

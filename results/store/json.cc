@@ -210,8 +210,7 @@ void require_known_schema(const SchemaVersion& schema) {
   }
   const std::string major = known.version.substr(0, known.version.find('.') + 1);
   if (!schema.version.starts_with(major)) {
-    reject("schema.version",
-           fmt::format("is '{}'; this program reads {}x", schema.version, major));
+    reject("schema.version", fmt::format("is '{}'; this program reads {}x", schema.version, major));
   }
 }
 

@@ -134,7 +134,8 @@ TEST(StoredRun, IsNotOverwrittenByAnOutputOfAnotherKind) {
   EXPECT_FALSE(would_damage_run(run / "cases.csv", run, "cases.csv"));
   EXPECT_FALSE(would_damage_run(run / "mine.csv", run, "cases.csv"));
   write_file(folder.path() / "run.json", "{}");
-  EXPECT_TRUE(would_damage_run(folder.path() / "run.json", folder.path() / "run.json", "cases.csv"));
+  EXPECT_TRUE(
+      would_damage_run(folder.path() / "run.json", folder.path() / "run.json", "cases.csv"));
   EXPECT_FALSE(would_damage_run(folder.path() / "x.csv", folder.path() / "run.json", "cases.csv"));
 }
 
