@@ -150,7 +150,7 @@ TEST(Probabilities, RefusesWhatIsOutsideOrNotANumber) {
 
 TEST(Extents, AreAtMostAThousand) {
   std::string text = "1";
-  for (int i = 2; i <= 1024; ++i) text += "," + std::to_string(i);
+  for (int i = 2; i <= 1024; ++i) text.append(",").append(std::to_string(i));
   EXPECT_EQ(parse_extents("--seqlen", text).size(), 1024u);
   try {
     parse_extents("--seqlen", text + ",1025");

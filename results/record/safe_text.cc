@@ -88,15 +88,16 @@ std::string one_line(std::string_view text) {
 
 bool is_plain_command(std::string_view text) {
   if (one_line(text) != text) return false;
+  constexpr std::string_view kObeyed = ";|&<>`$()#!\"\\";
   bool is_quoted = false;
-  for (const char character : text) {
-    if (character == '\'') {
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] == '\'') {
       is_quoted = !is_quoted;
-      continue;
+    } else if (!is_quoted && text.substr(i).starts_with("\\'")) {
+      ++i;  // a quote within a word, as shell_word() writes it
+    } else if (!is_quoted && kObeyed.find(text[i]) != std::string_view::npos) {
+      return false;
     }
-    // The words of our own commands: \' between two quotes, and globs.
-    constexpr std::string_view kObeyed = ";|&<>`$()#!\"";
-    if (!is_quoted && kObeyed.find(character) != std::string_view::npos) return false;
   }
   return !is_quoted;
 }

@@ -38,7 +38,7 @@ TEST(TextTable, IsEmptyWithoutColumnsNotWithoutRows) {
 
 TEST(TextTable, LetsNoCellEndItsRowOrRuleTheTerminal) {
   EXPECT_EQ(format_columns({{"x", {"a\nb\x1b[2J"}}}, TableStyle::kTerminal),
-            "x\n-------\na b?[2J\n");
+            "      x\n-------\na b?[2J\n");
 }
 
 }  // namespace

@@ -91,9 +91,10 @@ class DamagedFolder : public testing::Test {
 
 TEST_F(DamagedFolder, IsRefusedWithTheLineAndARemedy) {
   damage_line_2();
-  EXPECT_EQ(error_of(path_).find("'" + journal_.string() + "' line 2: row_hash does not fit"), 0u)
-      << error_of(path_);
-  EXPECT_NE(error_of(path_).find("report --salvage"), std::string::npos);
+  const std::string error = error_of(path_);
+  EXPECT_NE(error.find(journal_.string()), std::string::npos) << error;
+  EXPECT_NE(error.find("line 2: row_hash does not fit"), std::string::npos) << error;
+  EXPECT_NE(error.find("report --salvage"), std::string::npos) << error;
 }
 
 TEST_F(DamagedFolder, IsSalvagedWithoutTheLine) {
