@@ -3,8 +3,10 @@
 #include <vector>
 
 #include "harness/program.h"
+#include "harness/standard_streams.h"
 
 int main(int argc, char** argv) {
+  sparkbench::open_missing_standard_streams();
   // The running program itself, even when its file has been replaced meanwhile.
   return sparkbench::run_program(std::vector<std::string>(argv, argv + argc), std::cout, std::cerr,
                                  {.worker_executable = "/proc/self/exe", .before_case = {}});

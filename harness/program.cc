@@ -2,14 +2,16 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <csignal>
 #include <exception>
+#include <new>
 #include <ostream>
 
 #include "harness/build_info.h"
 #include "harness/commands/commands.h"
 #include "harness/environment_error.h"
 #include "harness/options/argument_sources.h"
+#include "harness/standard_streams.h"
+#include "results/record/safe_text.h"
 #include "results/store/output_error.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -36,18 +38,41 @@ void check_command_name(const CLI::App& program, const std::vector<std::string>&
   throw UsageError(unknown_name_message(command.get_name(), command.remaining().front(), known));
 }
 
+void require_written(std::ostream& out) {
+  if (!out.flush()) throw OutputError("standard output: could not be written");
+}
+
+/// An empty value is a shell's variable that is not set: to take it for no value would quietly do
+/// something else. CLI11 takes the next word for the value of "--flag=".
+void refuse_empty_values(const std::vector<std::string>& argv) {
+  for (std::size_t i = 1; i < argv.size(); ++i) {
+    const std::string& word = argv[i];
+    const bool is_flag = word.starts_with("--") && word.find('=') + 1 == word.size();
+    if (!word.empty() && !is_flag) continue;
+    const std::string& before = argv[i - 1];
+    const std::string flag = is_flag                            ? word.substr(0, word.size() - 1)
+                             : before.starts_with('-') && i > 1 ? before
+                                                                : std::string("an argument");
+    throw UsageError(flag + ": '' is empty; give a value, or leave it out");
+  }
+}
+
 /// CLI11's codes for --help and --version are 0; its errors are ours to print, in one line.
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
                        std::ostream& err) {
-  if (error.get_exit_code() == 0) return program.exit(error, out, err);
+  if (error.get_exit_code() == 0) {
+    const int code = program.exit(error, out, err);
+    require_written(out);
+    return code;
+  }
   std::string message = error.what();
   std::replace(message.begin(), message.end(), '\n', ' ');
-  err << "sparkbench: " << message << "; see sparkbench --help\n";
+  err << "sparkbench: " << one_line(message) << "; see sparkbench --help\n";
   return static_cast<int>(ExitCode::kUsage);
 }
 
 int fail(std::ostream& err, const std::exception& error, ExitCode code) {
-  err << "sparkbench: " << error.what() << '\n';
+  err << "sparkbench: " << one_line(error.what()) << '\n';
   return static_cast<int>(code);
 }
 
@@ -69,7 +94,9 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_inspect_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);
   check_command_name(program, typed);
+  refuse_empty_values(typed);
   const std::vector<std::string>& argv = invocation.argv = write_out_arguments(program, typed);
+  refuse_empty_values(argv);
   try {
     std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);
     program.parse(std::move(reversed));
@@ -79,7 +106,7 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
     return report_parse_error(program, error, streams.out, streams.err);
   }
   const ExitCode code = action();
-  if (!streams.out.flush()) throw OutputError("standard output: could not be written");
+  require_written(streams.out);
   return static_cast<int>(code);
 }
 
@@ -87,7 +114,7 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
 
 int run_program(const std::vector<std::string>& argv, std::ostream& out, std::ostream& err,
                 const ProgramSettings& settings) {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is an error of write()
+  reset_signals();
   try {
     return parse_and_run(argv, {out, err}, settings);
   } catch (const UsageError& error) {
@@ -96,6 +123,10 @@ int run_program(const std::vector<std::string>& argv, std::ostream& out, std::os
     return fail(err, error, ExitCode::kEnvironment);
   } catch (const OutputError& error) {
     return fail(err, error, ExitCode::kOutput);
+  } catch (const std::bad_alloc&) {
+    return fail(err,
+                EnvironmentError("out of memory: this machine has too little for what was asked"),
+                ExitCode::kEnvironment);
   } catch (const std::exception& error) {
     return fail(err, error, ExitCode::kIncomplete);
   }

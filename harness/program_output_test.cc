@@ -172,5 +172,33 @@ TEST(Quiet, LeavesOnlyWhatWasAskedFor) {
   EXPECT_EQ(result.err, "");
 }
 
+TEST(OutputFile, IsNeverAFileOfTheRunItself) {
+  const TemporaryFolder folder;
+  const std::string run = path_in(folder, "run");
+  ASSERT_EQ(run_sparkbench(kTinySweep + "-q --out " + run).exit_code, 0);
+  const std::string journal = text_of_file(folder.path() / "run/cases.jsonl");
+  const std::string says = "is a file of the run '" + run + "'";
+  for (const std::string file : {"--csv /cases.jsonl", "--json /cases.jsonl", "--csv /run.json"}) {
+    const std::size_t space = file.find(' ');
+    const std::string flag = file.substr(0, space + 1) + run + file.substr(space + 1);
+    expect_refused(run_sparkbench("report " + run + " " + flag), 2, says);
+    expect_refused(run_sparkbench("sweep --resume " + run + " " + flag), 2, says);
+  }
+  expect_refused(run_sparkbench("merge " + run + " -o " + run + "/run.json"), 2, says);
+  EXPECT_EQ(text_of_file(folder.path() / "run/cases.jsonl"), journal);
+  EXPECT_EQ(run_sparkbench("report " + run + " --csv " + run + "/cases.csv").exit_code, 0);
+}
+
+TEST(DryRun, ChecksWhereTheRunWouldWrite) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "file") << "kept";
+  expect_refused(run_sparkbench(kTinySweep + "--dry-run --out " + folder.path().string()), 5,
+                 "not empty");
+  expect_refused(run_sparkbench(kTinySweep + "--dry-run --csv " + path_in(folder, "no/x.csv")), 5,
+                 "--csv");
+  EXPECT_EQ(run_sparkbench(kTinySweep + "--dry-run --out " + path_in(folder, "new")).exit_code, 0);
+  EXPECT_EQ(folder.entries(), 1);
+}
+
 }  // namespace
 }  // namespace sparkbench

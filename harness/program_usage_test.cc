@@ -99,7 +99,19 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"DropoutInfinite", "sweep --dropout inf", 2, "'inf' is outside [0, 1)",
                 "0 <= p < 1"},
         Refusal{"DropoutWord", "sweep --dropout half", 2, "'half' is not a number", "0 <= p < 1"},
-        Refusal{"SeedNegative", "sweep --seed -1", 2, "--seed", "'-1' is negative"},
+        Refusal{"SeedNegative", "sweep --seed -1", 2, "--seed", "'-1' is not a whole number"},
+        Refusal{"SeedTooLarge", "sweep --seed 18446744073709551616", 2, "--seed",
+                "from 0 to 18446744073709551615"},
+        Refusal{"SeedWithLeadingZero", "sweep --seed 010", 2, "--seed", "in decimal digits"},
+        Refusal{"SeedHexadecimal", "sweep --seed 0x10", 2, "--seed", "in decimal digits"},
+        Refusal{"SamplesOctal", "sweep --min-samples 010", 2, "--min-samples", "decimal digits"},
+        Refusal{"TooManyCases",
+                "sweep --device emulated-v100 --seqlen 1:1024:+1 --seqlen-k "
+                "1:1024:+1",
+                2, "1024 --seqlen, 1024 --seqlen-k", "allowed: at most 32768"},
+        Refusal{"Worker", "sweep --worker emulated-v100", 2, "--worker", "starts its workers"},
+        Refusal{"SalvageOfNothing", "sweep --salvage", 2, "--salvage", "without --resume"},
+        Refusal{"TagInDryRun", "sweep --dry-run --tag night", 2, "--tag: 'night'", "KEY=VALUE"},
         Refusal{"OneSample", "sweep --min-samples 1", 2, "--min-samples", "2"},
         Refusal{"NoiseNan", "sweep --max-noise nan", 2, "--max-noise", "nan"},
         Refusal{"DutyCycleZero", "sweep --duty-cycle 0", 2, "--duty-cycle", "0.01"},
@@ -121,6 +133,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NoVectors", "check-arithmetic --profile volta", 2, "--vectors", "required"},
         Refusal{"MissingFile", "check-arithmetic --profile volta --vectors /nowhere/v.csv", 2,
                 "/nowhere/v.csv cannot be read", "No such file or directory"},
+        Refusal{"DeviceFile", "check-arithmetic --profile volta --vectors /dev/zero", 2,
+                "/dev/zero is a device", "allowed: CSV files"},
         Refusal{"Directory", "check-arithmetic --profile volta --vectors /", 2, "/ is a directory",
                 "allowed: CSV files"},
         Refusal{"EmulatedDevice", "check-arithmetic --device emulated-v100 --vectors v.csv", 2,
@@ -134,6 +148,27 @@ TEST(BadVectors, AreRefusedWithFileLineAndColumn) {
   expect_refused(
       run_sparkbench("check-arithmetic --profile volta --vectors " + path_in(folder, "v.csv")), 2,
       path_in(folder, "v.csv") + ": line 2, column a3");
+}
+
+ProgramResult run_words(const std::vector<std::string>& argv) {
+  std::ostringstream out, err;
+  const int exit_code = run_program(argv, out, err);
+  return {exit_code, out.str(), err.str()};
+}
+
+TEST(EmptyValue, IsRefusedForEveryFlag) {
+  for (const std::string flag : {"--out", "--json", "--csv", "--md", "--save-outputs", "--tensors",
+                                 "--seqlen", "--tag", "--config", "--resume", "--device"}) {
+    const std::string says = flag + ": '' is empty; give a value, or leave it out";
+    expect_refused(run_words({"sparkbench", "run", flag, ""}), 2, says);
+    expect_refused(run_words({"sparkbench", "run", flag + "=", "-q"}), 2, says);
+  }
+  expect_refused(run_words({"sparkbench", "report", ""}), 2, "an argument: '' is empty");
+}
+
+TEST(Arguments, ThatNoRecordCanHoldAreRefused) {
+  expect_refused(run_words({"sparkbench", "sweep", "--json", "n\xff.json"}), 2, "is not UTF-8");
+  expect_refused(run_words({"sparkbench", "sweep", "--tag", "a=\xff"}), 2, "is not UTF-8");
 }
 
 }  // namespace

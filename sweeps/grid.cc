@@ -1,5 +1,9 @@
 #include "sweeps/grid.h"
 
+#include <fmt/core.h>
+
+#include "sweeps/usage_error.h"
+
 namespace sparkbench {
 namespace {
 
@@ -18,9 +22,26 @@ void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, Ca
   }
 }
 
+/// Throws UsageError when no machine is meant to plan so much: every case has a record.
+void require_possible(const GridAxes& grid) {
+  double cases = static_cast<double>(grid.kernels.size());
+  std::string factors = fmt::format("{} kernels", grid.kernels.size());
+  for (const Axis* axis : problem_axes()) {
+    const std::size_t values = grid.values.at(axis->name).size();
+    cases *= static_cast<double>(values);
+    if (values > 1) factors += fmt::format(", {} {}", values, axis->flag);
+  }
+  if (cases <= kMaxCases) return;
+  throw UsageError(
+      fmt::format("the flags describe {:.0f} cases ({}); allowed: at most {}; give "
+                  "fewer values, or sweep them one after the other",
+                  cases, factors, kMaxCases));
+}
+
 }  // namespace
 
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed) {
+  require_possible(grid);
   CaseProblem problem;
   problem.seed = seed;
   std::vector<CaseProblem> problems;

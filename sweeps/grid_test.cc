@@ -74,6 +74,18 @@ TEST(Grid, TakesExplicitBatchAndHeads) {
   EXPECT_EQ(problem.heads, 5);
 }
 
+TEST(Grid, RefusesMoreCasesThanAnybodyMeans) {
+  try {
+    cases_of({{"--seqlen", "1:1024:+1"}, {"--seqlen-k", "1:1024:+1"}});
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "the flags describe 2097152 cases (2 kernels, 1024 --seqlen, 1024 --seqlen-k); "
+                 "allowed: at most 32768; give fewer values, or sweep them one after the other");
+  }
+  EXPECT_EQ(cases_of({{"--seqlen", "1:1024:+1"}, {"--seqlen-k", "1:16:+1"}}).size(), 32768u);
+}
+
 TEST(Grid, RefusesAHeadDimNotDividingHidden) {
   try {
     cases_of({{"--headdim", "96"}});

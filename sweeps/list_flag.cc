@@ -82,6 +82,10 @@ std::vector<std::string_view> split_list(std::string_view flag, std::string_view
   for (std::size_t begin = 0; begin <= text.size();) {
     const std::size_t end = std::min(text.find(',', begin), text.size());
     if (begin == end) reject(flag, text, "has an empty item", "values separated by single commas");
+    if (items.size() == kMaxValues) {
+      throw UsageError(
+          fmt::format("{}: the list has too many values; allowed: {}", flag, kAllowedCounts));
+    }
     items.push_back(text.substr(begin, end - begin));
     begin = end + 1;
   }

@@ -16,7 +16,7 @@ namespace sparkbench {
 /// The largest extent any axis takes.
 inline constexpr int kMaxExtent = 1 << 24;
 
-/// Items between commas, as typed. An empty list and an empty item are errors.
+/// Items between commas, as typed, at most 1,024. An empty list and an empty item are errors.
 std::vector<std::string_view> split_list(std::string_view flag, std::string_view text);
 
 /// Integers of 1 to kMaxExtent.

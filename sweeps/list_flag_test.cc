@@ -148,5 +148,18 @@ TEST(Probabilities, RefusesWhatIsOutsideOrNotANumber) {
                           "--dropout: '0.1,' has an empty item;"));
 }
 
+TEST(Extents, AreAtMostAThousand) {
+  std::string text = "1";
+  for (int i = 2; i <= 1024; ++i) text.append(",").append(std::to_string(i));
+  EXPECT_EQ(parse_extents("--seqlen", text).size(), 1024u);
+  try {
+    parse_extents("--seqlen", text + ",1025");
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(),
+                 "--seqlen: the list has too many values; allowed: at most 1024 values an axis");
+  }
+}
+
 }  // namespace
 }  // namespace sparkbench

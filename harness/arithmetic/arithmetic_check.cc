@@ -25,6 +25,9 @@ auto load_file(const std::string& path, Read read) {
   if (std::filesystem::is_directory(path)) {
     throw UsageError(fmt::format("--vectors: {} is a directory; allowed: CSV files", path));
   }
+  if (std::filesystem::is_character_file(path) || std::filesystem::is_block_file(path)) {
+    throw UsageError(fmt::format("--vectors: {} is a device; allowed: CSV files", path));
+  }
   std::ifstream in(path);
   if (!in) {
     throw UsageError(fmt::format("--vectors: {} cannot be read: {}", path, std::strerror(errno)));

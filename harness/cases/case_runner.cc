@@ -3,6 +3,7 @@
 #include <chrono>
 #include <exception>
 #include <limits>
+#include <new>
 #include <stdexcept>
 #include <utility>
 
@@ -67,6 +68,8 @@ CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
     record.reason = Reason{"E-UNSUPPORTED", error.what()};
   } catch (const OutOfDeviceMemory& error) {
     fail({"E-OUT-OF-MEMORY", error.what()}, record);
+  } catch (const std::bad_alloc&) {
+    fail({"E-OUT-OF-MEMORY", "this machine's memory is too small for the case"}, record);
   } catch (const std::exception& error) {
     fail({"E-RUN", error.what()}, record);
   }

@@ -71,9 +71,14 @@ Merged merge_stored_runs(const MergeOptions& options) {
   }
 }
 
+/// Cut short, by a full disk say, the folder says that it is not complete.
 void write_folder(const std::string& path, const RunRecord& run) {
   RunFolder folder(path);
-  folder.write_head(run);
+  RunRecord head = run;
+  head.cases.clear();
+  head.run.complete = false;
+  head.run.exit_code.reset();
+  folder.write_head(head);
   for (const CaseRecord& record : run.cases) folder.append(record);
   folder.write_derived(run, format_summary_markdown(run));
 }
@@ -84,7 +89,7 @@ ExitCode run_merge_command(MergeOptions options, const Streams& streams) {
     outputs.json_file = std::exchange(outputs.out_folder, "");
   }
   const auto [run, gaps] = merge_stored_runs(options);
-  check_outputs(outputs);
+  check_outputs(outputs, {options.paths});
   if (!outputs.out_folder.empty()) write_folder(outputs.out_folder, run);
   write_outputs(outputs, run, streams);
   streams.err << fmt::format("{} runs: {}\n", options.paths.size(), format_counts(run.cases))

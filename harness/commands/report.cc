@@ -10,6 +10,7 @@
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
+#include "results/record/safe_text.h"
 #include "results/record/speedup.h"
 #include "results/render/case_table.h"
 #include "results/render/summary.h"
@@ -24,8 +25,9 @@ struct ReportOptions {
   SweepOptions outputs;
 };
 
-RunRecord load_compared(const ReportOptions& options) {
-  RunRecord run = load_run(options.path);
+RunRecord load_compared(const ReportOptions& options, std::ostream& err) {
+  RunRecord run =
+      options.outputs.salvages ? salvage_run(options.path, err) : load_run(options.path);
   if (options.reference.empty()) return run;
   try {
     compare_with_reference(options.reference, run);
@@ -37,10 +39,12 @@ RunRecord load_compared(const ReportOptions& options) {
 
 ExitCode run_report_command(const ReportOptions& report, const Streams& streams) {
   const SweepOptions& options = report.outputs;
-  const RunRecord run = load_compared(report);
-  check_outputs(options);
-  report_stream(options, streams) << format_case_table(run, TableStyle::kTerminal) << '\n'
-                                  << format_summary(run, TableStyle::kTerminal);
+  const RunRecord run = load_compared(report, streams.err);
+  check_outputs(options, {{report.path}, true});
+  // Another's run may hold what a terminal obeys.
+  report_stream(options, streams) << printable(format_case_table(run, TableStyle::kTerminal))
+                                  << '\n'
+                                  << printable(format_summary(run, TableStyle::kTerminal));
   write_outputs(options, run, streams);
   return ExitCode::kOk;
 }
@@ -61,6 +65,8 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
         return name.empty() ? std::string("is empty; give a kernel of the run") : std::string();
       });
   add_file_flags(*command, options->outputs);
+  add_salvage_flag(*command, options->outputs,
+                   "leave out what is damaged in the run's journal, and say what that is");
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] { return run_report_command(*options, invocation.streams); };
   });

@@ -1,11 +1,10 @@
 #include "harness/devices/emulated_device.h"
 
-#include <unistd.h>
-
 #include <stdexcept>
 
 #include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/fused_kernel.h"
+#include "harness/devices/host_memory.h"
 #include "harness/devices/host_reference.h"
 #include "kernels/registry.h"
 
@@ -35,11 +34,6 @@ constexpr EmulatedChip kChips[] = {
 /// FLOPs of one case, so that a preset of a hundred cases ends in minutes on two cores.
 constexpr double kEmulateFlops = 1 << 29;
 constexpr double kOracleFlops = 1 << 30;
-
-std::uint64_t host_memory_bytes() {
-  return static_cast<std::uint64_t>(sysconf(_SC_PHYS_PAGES)) *
-         static_cast<std::uint64_t>(sysconf(_SC_PAGE_SIZE));
-}
 
 /// The arithmetic of the kernels' instructions: "volta", or several.
 std::string arithmetic_of_kernels(int sm) {

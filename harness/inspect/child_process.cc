@@ -106,6 +106,8 @@ ChildOutput run_child(const std::filesystem::path& program,
 std::filesystem::path find_on_path(const std::string& name) {
   const char* const path = std::getenv("PATH");
   for (const std::string& folder : split(path != nullptr ? path : "", ':')) {
+    // A shell takes an empty element for the current folder, which may be anybody's.
+    if (folder.empty()) continue;
     std::filesystem::path candidate = std::filesystem::path(folder) / name;
     if (!std::filesystem::is_directory(candidate) && access(candidate.c_str(), X_OK) == 0) {
       return candidate;

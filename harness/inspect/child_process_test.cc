@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <cstdlib>
+
 #include <system_error>
 
 #include "results/store/test_folder.h"
@@ -44,6 +46,21 @@ TEST(ChildProcess, FindsToolsThatLieBesideIt) {
 TEST(FindOnPath, FindsTheShellAndNothingElse) {
   EXPECT_EQ(find_on_path("sh").filename(), "sh");
   EXPECT_TRUE(find_on_path("no-such-tool-anywhere").empty());
+}
+
+TEST(FindOnPath, TakesNoProgramOfTheCurrentFolderUnasked) {
+  const TemporaryFolder folder;
+  std::ofstream(folder.path() / "planted") << "#!/bin/sh\n";
+  std::filesystem::permissions(folder.path() / "planted", std::filesystem::perms::owner_all);
+  const std::string path = std::getenv("PATH");
+  const auto old_folder = std::filesystem::current_path();
+  std::filesystem::current_path(folder.path());
+  setenv("PATH", (":" + path).c_str(), 1);
+  EXPECT_TRUE(find_on_path("planted").empty());
+  setenv("PATH", (folder.path().string() + ":" + path).c_str(), 1);
+  EXPECT_FALSE(find_on_path("planted").empty());
+  setenv("PATH", path.c_str(), 1);
+  std::filesystem::current_path(old_folder);
 }
 
 }  // namespace

@@ -4,10 +4,15 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
-#include <fstream>
+#include <cstdint>
 #include <optional>
+#include <set>
+#include <sstream>
 #include <stdexcept>
+#include <string_view>
 
+#include "results/record/safe_text.h"
+#include "results/store/input_file.h"
 #include "results/store/stored_run.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -36,7 +41,7 @@ std::optional<std::string> take_value(Arguments& arguments, const std::string& f
 
 RunRecord read_run_to_resume(const std::string& folder) {
   try {
-    return read_stored_run(folder);
+    return read_run_head(folder);
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--resume: {}", error.what()));
   }
@@ -50,7 +55,11 @@ Arguments resume(const std::string& folder, const Arguments& arguments) {
                                  begun.size() < 2 ? "?" : begun[1]));
   }
   for (const char* const flag : {"--out", "--resume", "--allow"}) take_value(begun, flag);
-  std::erase(begun, "--retry-failed");
+  for (const char* const flag : {"--retry-failed", "--salvage"}) std::erase(begun, flag);
+  if (take_value(begun, "--worker") || take_value(begun, "--config")) {
+    throw UsageError(
+        fmt::format("--resume: '{}' has flags in its run.json that no run has", folder));
+  }
   std::erase_if(begun, [](const std::string& word) {
     return word == "-q" || word == "--quiet" || word.starts_with("--quiet=");
   });
@@ -58,10 +67,63 @@ Arguments resume(const std::string& folder, const Arguments& arguments) {
   return begun;
 }
 
+/// How many brackets `line` leaves open, outside of quotes and comments.
+int open_brackets(std::string_view line) {
+  int open = 0;
+  char quote = 0;
+  for (const char character : line) {
+    if (quote != 0) {
+      if (character == quote) quote = 0;
+    } else if (character == '"' || character == '\'') {
+      quote = character;
+    } else if (character == '#') {
+      break;
+    } else {
+      open += character == '[' ? 1 : character == ']' ? -1 : 0;
+    }
+  }
+  return open;
+}
+
+std::string_view trimmed_key(std::string_view text) {
+  const std::size_t begin = text.find_first_not_of(" \t\r\"'");
+  if (begin == std::string_view::npos) return {};
+  return text.substr(begin, text.find_last_not_of(" \t\r\"'") - begin + 1);
+}
+
+/// Throws std::invalid_argument for a key that a table has twice: CLI11 would join the values or
+/// take the last, TOML has neither.
+void require_single_keys(const std::string& text) {
+  std::set<std::string> keys;
+  std::string table;
+  std::istringstream lines(text);
+  int depth = 0;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_inside_array = depth > 0;
+    const std::string_view content = trimmed_key(line);
+    depth += open_brackets(line);
+    if (is_inside_array || content.empty() || content.front() == '#') continue;
+    if (content.front() == '[') {
+      table = content.substr(0, content.find(']') + 1);
+      continue;
+    }
+    const std::string key(trimmed_key(content.substr(0, content.find('='))));
+    if (!keys.insert(table + key).second) {
+      throw std::invalid_argument(fmt::format("has the key '{}' twice; give it once", key));
+    }
+  }
+}
+
 std::vector<CLI::ConfigItem> read_config(const std::string& path) {
-  std::ifstream file(path);
-  if (!file) throw UsageError(fmt::format("--config: '{}' cannot be read", path));
-  return CLI::ConfigTOML().from_config(file);
+  constexpr std::uint64_t kMostBytes = 1 << 20;
+  try {
+    const std::string text = read_file(path, Pipes::kRead, kMostBytes);
+    require_single_keys(text);
+    std::istringstream stream(text);
+    return CLI::ConfigTOML().from_config(stream);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--config: '{}' {}", path, error.what()));
+  }
 }
 
 /// The names a key may have.
@@ -70,7 +132,9 @@ std::vector<std::string> keys_of(const CLI::App& command) {
   for (const CLI::Option* option : command.get_options()) {
     const bool is_hidden = option->get_group().empty();
     for (const std::string& name : option->get_lnames()) {
-      if (!is_hidden && name != "help" && name != "config") keys.push_back(name);
+      if (!is_hidden && name != "help" && name != "config" && name != "resume") {
+        keys.push_back(name);
+      }
     }
   }
   return keys;
@@ -93,6 +157,10 @@ bool concerns(const CLI::ConfigItem& item, const CLI::App& program, const CLI::A
 }
 
 Arguments flags_of(const CLI::ConfigItem& item, const CLI::App& command, const std::string& path) {
+  if (item.name == "resume") {
+    throw UsageError(fmt::format(
+        "--config {}: key: 'resume' is a flag of the command line alone; leave it out", path));
+  }
   const std::vector<std::string> keys = keys_of(command);
   if (std::find(keys.begin(), keys.end(), item.name) == keys.end()) {
     throw UsageError(unknown_name_message(fmt::format("--config {}: key", path), item.name, keys));
@@ -107,6 +175,18 @@ Arguments flags_of(const CLI::ConfigItem& item, const CLI::App& command, const s
   return flags;
 }
 
+/// The arguments are part of the record, which is JSON: there they could not be what they are, and
+/// a resumed run would write to a file of another name.
+void require_utf8(const Arguments& arguments) {
+  for (const std::string& word : arguments) {
+    if (is_utf8(word)) continue;
+    throw UsageError(
+        fmt::format("'{}': is not UTF-8, which a record cannot hold; allowed: text and "
+                    "paths in UTF-8",
+                    printable(word)));
+  }
+}
+
 }  // namespace
 
 std::vector<std::string> write_out_arguments(const CLI::App& program, const Arguments& typed) {
@@ -117,6 +197,7 @@ std::vector<std::string> write_out_arguments(const CLI::App& program, const Argu
   if (commands.empty() || is_worker) return typed;
   const CLI::App& command = *commands.front();
   if (command.get_option_no_throw("--config") == nullptr) return typed;
+  require_utf8(typed);
   Arguments arguments = typed;
   Arguments copy = typed;
   if (const auto folder = take_value(copy, "--resume")) arguments = resume(*folder, arguments);

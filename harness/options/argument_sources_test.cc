@@ -85,7 +85,7 @@ TEST(Config, NamesTheTableOfNoCommand) {
 
 TEST(Config, NamesTheFileThatCannotBeRead) {
   const TemporaryFolder folder;
-  expect_refused(dry_run(folder), 2, "sweep.toml' cannot be read");
+  expect_refused(dry_run(folder), 2, "sweep.toml' cannot be read (No such file");
 }
 
 TEST(DeviceList, RefusesOneDeviceTwice) {
@@ -98,6 +98,35 @@ TEST(Config, IsCheckedAsTheCommandLineIs) {
   const TemporaryFolder folder;
   write(folder, "seqlen = \"long\"\ndevice = \"emulated-v100\"\n");
   expect_refused(dry_run(folder), 2, "--seqlen: 'long' is not a whole number");
+}
+
+TEST(Config, SaysNothingOfWhatToResume) {
+  const TemporaryFolder folder;
+  write(folder, "resume = \"run\"\n");
+  expect_refused(dry_run(folder), 2, "key: 'resume' is a flag of the command line alone");
+}
+
+TEST(Config, IsAFileAndNotEndless) {
+  const TemporaryFolder folder;
+  expect_refused(run_sparkbench("sweep --dry-run --config " + folder.path().string()), 2,
+                 "is a folder");
+  expect_refused(run_sparkbench("sweep --dry-run --config /dev/zero"), 2, "is no regular file");
+}
+
+TEST(Config, HasAKeyOnceInATable) {
+  const TemporaryFolder folder;
+  write(folder, "seqlen = 5\nheads = 1\nseqlen = 6\n");
+  expect_refused(dry_run(folder), 2, "has the key 'seqlen' twice");
+  write(folder, kConfig + "seqlen = 9\n");
+  expect_refused(dry_run(folder), 2, "has the key 'seqlen' twice");
+  write(folder, kConfig + "[sweep]\ntag = [\"seqlen=1\", # seqlen = 2\n\"b=[2\"]\n");
+  EXPECT_EQ(dry_run(folder).exit_code, 0) << dry_run(folder).err;
+}
+
+TEST(Config, GivesNoEmptyValue) {
+  const TemporaryFolder folder;
+  write(folder, "out = \"\"\n");
+  expect_refused(dry_run(folder), 2, "--out: '' is empty");
 }
 
 }  // namespace

@@ -4,6 +4,8 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <charconv>
+#include <limits>
 
 #include "results/record/comparability.h"
 #include "sweeps/usage_error.h"
@@ -27,9 +29,21 @@ CLI::Validator within(double least, double most) {
       "");
 }
 
-/// CLI11 wraps a negative number around where an unsigned one is wanted.
-std::string not_negative(const std::string& text) {
-  return text.starts_with('-') ? fmt::format("'{}' is negative; allowed: 0 to 2^64 - 1", text) : "";
+/// Decimal digits and nothing else. CLI11 would read 010 as 8, 1'000 as 1000, and 2^64 as 2^64 - 1.
+CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
+  return CLI::Validator(
+      [=](const std::string& text) {
+        std::uint64_t value = 0;
+        const char* const end = text.data() + text.size();
+        const auto [stop, error] = std::from_chars(text.data(), end, value);
+        const bool has_leading_zero = text.size() > 1 && text.front() == '0';
+        const bool is_taken = error == std::errc() && stop == end && !has_leading_zero &&
+                              value >= least && value <= most;
+        return is_taken ? std::string()
+                        : fmt::format("'{}' is not a whole number from {} to {}, in decimal digits",
+                                      text, least, most);
+      },
+      "");
 }
 
 void add_axis_flags(CLI::App& command, AxisFlags& flags) {
@@ -54,7 +68,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
   command.add_option("--device", options.device, kDeviceHelp)->group(group)->capture_default_str();
   command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
       ->group(group)
-      ->check(not_negative)
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
       ->capture_default_str();
   command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
       ->group(group)
@@ -62,7 +76,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->capture_default_str();
   command.add_option("--min-samples", options.min_samples, "samples of a timed case")
       ->group(group)
-      ->check(CLI::Range(2, 1000000))
+      ->check(whole_number(2, 1000000))
       ->capture_default_str();
   command.add_option("--max-noise", options.max_noise, "relative error of the median to stop at")
       ->group(group)
@@ -90,7 +104,9 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
 
 void add_execution_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = "Execution";
-  command.add_option("--timeout", options.timeout_s, "seconds after which a case is given up")
+  command
+      .add_option("--timeout", options.timeout_s,
+                  "seconds after which a case is given up; a worker has at least 60 to start")
       ->group(group)
       ->check(within(1e-3, 1e9))
       ->capture_default_str();
@@ -140,6 +156,7 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
       .add_option("--resume", options.resume_folder,
                   "finish the run of a folder, by the flags that began it and those given now")
       ->group(group);
+  add_salvage_flag(command, options, "with --resume: run again what is damaged in the journal");
   command
       .add_flag("--retry-failed", options.retries_failed, "with --resume: run failed cases again")
       ->group(group);
@@ -167,6 +184,10 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options) {
   add_method_flags(command, options);
   add_execution_flags(command, options);
   add_output_flags(command, options);
+}
+
+void add_salvage_flag(CLI::App& command, SweepOptions& options, const char* help) {
+  command.add_flag("--salvage", options.salvages, help)->group(kOutputGroup);
 }
 
 void add_tensors_flag(CLI::App& command, SweepOptions& options) {
@@ -201,10 +222,13 @@ void check_sweep_flags(const SweepOptions& options) {
           "--resume and --out: a resumed run stays in its folder; leave --out away");
   exclude(!is_resumed && options.retries_failed,
           "--retry-failed: there is nothing to retry without --resume");
+  exclude(!is_resumed && options.salvages,
+          "--salvage: there is nothing to salvage without --resume");
   exclude(!is_resumed && !options.allowed.empty(),
           "--allow: there is nothing to compare with without --resume");
   exclude(options.is_profiled && !options.outputs_file.empty(),
           "--profile and --save-outputs: a profiled kernel's outputs are not looked at");
+  parse_tags(options.tags);
 }
 
 std::map<std::string, std::string> parse_tags(const std::vector<std::string>& tags) {

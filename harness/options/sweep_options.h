@@ -32,6 +32,7 @@ struct SweepOptions {
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
   std::string out_folder, resume_folder;           // at most one of them
   bool retries_failed = false;
+  bool salvages = false;             // what is damaged in the journal is run again
   std::vector<std::string> allowed;  // differences from the run that is resumed
   std::string shard;                 // "I/N"; empty: all
   std::vector<std::string> tags;     // K=V
@@ -50,6 +51,9 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options);
 /// Adds --json, --csv and --md.
 void add_file_flags(CLI::App& command, SweepOptions& options);
 
+/// Adds --salvage.
+void add_salvage_flag(CLI::App& command, SweepOptions& options, const char* help);
+
 /// Adds --tensors.
 void add_tensors_flag(CLI::App& command, SweepOptions& options);
 
@@ -59,7 +63,7 @@ void add_save_outputs_flag(CLI::App& command, SweepOptions& options);
 /// Throws UsageError when --tensors stands beside a flag for what the tensors themselves say.
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options);
 
-/// Throws UsageError for flags that exclude each other.
+/// Throws UsageError for flags that exclude each other, and for a tag that is not K=V.
 void check_sweep_flags(const SweepOptions& options);
 
 /// Throws UsageError when a tag is not K=V.

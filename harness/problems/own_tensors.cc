@@ -68,14 +68,36 @@ std::vector<Warning> warnings_of(const OwnTensors& tensors, const TensorFile& fi
   return warnings;
 }
 
+/// Throws std::invalid_argument when reading the tensors would take more memory than there is. They
+/// stay as fp16; while one is read, so do its bytes and its values in fp32.
+void require_memory(const TensorFile& file, std::uint64_t there_is) {
+  std::uint64_t kept = 0, passing = 0;
+  for (const char* const name : {"q", "k", "v", "d_o"}) {
+    if (!file.has(name)) continue;
+    const TensorShape shape = file.shape_of(name);
+    std::uint64_t elements = 1;
+    for (const int extent : {shape.batch, shape.seqlen, shape.heads, shape.head_dim}) {
+      elements *= static_cast<std::uint64_t>(extent);
+    }
+    kept += elements * sizeof(Half);
+    passing = std::max(passing, file.stored_bytes(name) + elements * sizeof(float));
+  }
+  if (kept + passing <= there_is) return;
+  reject(
+      "reading its tensors takes {:.1f} GiB of memory, there is {:.1f} GiB; give fewer heads, "
+      "batches or rows",
+      static_cast<double>(kept + passing) / (1 << 30), static_cast<double>(there_is) / (1 << 30));
+}
+
 }  // namespace
 
-OwnTensors read_own_tensors(const std::string& path) {
+OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes) {
   try {
     TensorFile file(path);
     OwnTensors tensors;
     tensors.path = path;
     tensors.extents = extents_of(file);
+    require_memory(file, most_memory_bytes);
     tensors.inputs = {file.read("q"), file.read("k"), file.read("v")};
     if (file.has("d_o")) tensors.d_o = file.read("d_o");
     tensors.hash = file.hash();

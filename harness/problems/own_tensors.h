@@ -1,6 +1,8 @@
 // Inputs that the user brings: a model's own q, k, v and, for a backward pass, d_o.
 #pragma once
 
+#include <cstdint>
+#include <limits>
 #include <string>
 #include <vector>
 
@@ -25,7 +27,9 @@ struct OwnTensors {
 ///
 /// Values are rounded to fp16, and errors are measured from the rounded ones; see
 /// TensorFile::read() for those that are refused, tensor_warnings.h for what is warned of. Throws
-/// UsageError, one line, for these and for a file that cannot be read.
-OwnTensors read_own_tensors(const std::string& path);
+/// UsageError, one line, for these, for a file that cannot be read, and before it reads tensors
+/// that take more memory than `most_memory_bytes`.
+OwnTensors read_own_tensors(const std::string& path, std::uint64_t most_memory_bytes =
+                                                         std::numeric_limits<std::uint64_t>::max());
 
 }  // namespace sparkbench

@@ -101,5 +101,21 @@ TEST_F(OwnTensorsTest, OfAFileThatLiesAreRefused) {
   EXPECT_THROW(read_own_tensors(path_), UsageError);
 }
 
+TEST_F(OwnTensorsTest, AreNotReadWhenMemoryIsTooSmall) {
+  write_tensors(path_,
+                {zeros("q", {1, 64, 2, 8}), zeros("k", {1, 64, 2, 8}), zeros("v", {1, 64, 2, 8})});
+  const std::uint64_t elements = 1 * 64 * 2 * 8;
+  const std::uint64_t needed = 3 * 2 * elements + (2 + 4) * elements;
+  EXPECT_EQ(read_own_tensors(path_, needed).extents.seqlen_q, 64);
+  try {
+    read_own_tensors(path_, needed - 1);
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_NE(std::string(error.what()).find("reading its tensors takes 0.0 GiB of memory"),
+              std::string::npos)
+        << error.what();
+  }
+}
+
 }  // namespace
 }  // namespace sparkbench

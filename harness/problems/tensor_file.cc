@@ -97,6 +97,11 @@ TensorShape TensorFile::shape_of(const std::string& name) const {
           static_cast<int>(shape[3])};
 }
 
+std::uint64_t TensorFile::stored_bytes(const std::string& name) const {
+  const StoredTensor& tensor = find(name);
+  return tensor.end - tensor.begin;
+}
+
 std::vector<Half> TensorFile::read(const std::string& name) {
   const StoredTensor& tensor = find(name);
   std::string bytes(tensor.end - tensor.begin, '\0');

@@ -23,6 +23,9 @@ class TensorFile {
   /// The tensor must be F16, BF16 or F32, and have four extents of 1 to kMaxExtent.
   TensorShape shape_of(const std::string& name) const;
 
+  /// Of the tensor's elements in the file.
+  std::uint64_t stored_bytes(const std::string& name) const;
+
   /// The elements, rounded to nearest even. Refuses values that fp16 has no number for: those of
   /// 65520 and more, infinity and NaN. Counts others that become 0.
   std::vector<Half> read(const std::string& name);

@@ -13,6 +13,7 @@
 #include "results/render/number_format.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
+#include "results/store/run_folder.h"
 #include "results/store/stored_run.h"
 
 namespace sparkbench {
@@ -67,9 +68,14 @@ void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, con
 void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
                     const Streams& streams) {
   const SweepOptions& options = request.options;
-  if (!options.json_file.empty()) check_writable("--json", options.json_file);
+  check_outputs(options);
+  if (!options.out_folder.empty()) RunFolder::check_new(options.out_folder);
   std::vector<CaseRecord> stored;
-  if (!options.resume_folder.empty()) stored = load_run(options.resume_folder).cases;
+  if (!options.resume_folder.empty()) {
+    stored = (options.salvages ? salvage_run(options.resume_folder, streams.err)
+                               : load_run(options.resume_folder))
+                 .cases;
+  }
   const std::vector<CaseRecord> cases = cases_left(sweep, options, stored);
   if (!is_standard_output(options.json_file)) {
     TimingOptions timing;

@@ -1,10 +1,11 @@
-// Ctrl-C ends a sweep between two cases, with everything so far saved.
+// Ctrl-C, or a terminal that is closed, ends a sweep between two cases, with everything so far
+// saved.
 #pragma once
 
 namespace sparkbench {
 
-/// While it lives, SIGINT and SIGTERM are noted instead of ending the program. A second one ends it
-/// at once. Only one may live at a time.
+/// While it lives, SIGINT, SIGTERM and, unless nohup has it ignored, SIGHUP are noted instead of
+/// ending the program. A second one ends it at once. Only one may live at a time.
 class InterruptGuard {
  public:
   InterruptGuard();
@@ -17,6 +18,7 @@ class InterruptGuard {
  private:
   void (*old_interrupt_)(int);
   void (*old_terminate_)(int);
+  void (*old_hangup_)(int);
 };
 
 }  // namespace sparkbench

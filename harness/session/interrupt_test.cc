@@ -34,5 +34,18 @@ TEST(InterruptGuardDeathTest, DiesOfTheSecondSignal) {
       testing::KilledBySignal(SIGINT), "");
 }
 
+TEST(InterruptGuard, NotesAClosedTerminalUnlessToldNotTo) {
+  {
+    const InterruptGuard guard;
+    std::raise(SIGHUP);
+    EXPECT_TRUE(guard.is_interrupted());
+  }
+  std::signal(SIGHUP, SIG_IGN);
+  const InterruptGuard guard;
+  std::raise(SIGHUP);
+  EXPECT_FALSE(guard.is_interrupted());
+  std::signal(SIGHUP, SIG_DFL);
+}
+
 }  // namespace
 }  // namespace sparkbench

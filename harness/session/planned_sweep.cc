@@ -8,6 +8,7 @@
 
 #include "harness/cases/saved_outputs.h"
 #include "harness/devices/environment.h"
+#include "harness/devices/host_memory.h"
 #include "harness/devices/known_contenders.h"
 #include "results/record/provenance.h"
 #include "sweeps/list_flag.h"
@@ -119,7 +120,8 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   const SweepOptions& options = request.options;
   Tensors tensors;
   if (!options.tensors_file.empty()) {
-    tensors = std::make_shared<const OwnTensors>(read_own_tensors(options.tensors_file));
+    tensors = std::make_shared<const OwnTensors>(
+        read_own_tensors(options.tensors_file, host_memory_bytes()));
   }
   device_ = open_device(device_name);
   cases_ = expand(request, *device_, tensors.get());

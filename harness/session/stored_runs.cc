@@ -1,8 +1,11 @@
 #include "harness/session/stored_runs.h"
 
+#include <ostream>
 #include <stdexcept>
+#include <utility>
 
 #include "results/record/provenance.h"
+#include "results/record/safe_text.h"
 #include "results/store/stored_run.h"
 #include "sweeps/usage_error.h"
 
@@ -11,6 +14,16 @@ namespace sparkbench {
 RunRecord load_run(const std::string& path) {
   try {
     return read_stored_run(path);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(error.what());
+  }
+}
+
+RunRecord salvage_run(const std::string& path, std::ostream& err) {
+  try {
+    SalvagedRun salvaged = salvage_stored_run(path);
+    for (const std::string& line : salvaged.damage) err << "left out: " << printable(line) << '\n';
+    return std::move(salvaged.run);
   } catch (const std::invalid_argument& error) {
     throw UsageError(error.what());
   }

@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdlib>
 
 #include "harness/test_program.h"
 #include "results/record/case_id.h"
@@ -289,6 +290,44 @@ TEST(InfoCheck, SaysWhetherTheMachineIsFit) {
   const ProgramResult result = run_sparkbench("info --check --device emulated-v100");
   EXPECT_TRUE(contains(result.out, "Fit to measure")) << result.out;
   EXPECT_TRUE(contains(result.out, "of memory free")) << result.out;
+}
+
+TEST(MergeCommand, CutShortSaysThatItIsNotComplete) {
+  const TemporaryFolder folder;
+  const std::string part = path_in(folder, "part"), whole = path_in(folder, "whole");
+  ASSERT_EQ(run_sparkbench(kSweep + "--out " + part).exit_code, 0);
+  const std::string limited =
+      "ulimit -f 16; '" SPARKBENCH_PROGRAM "' merge " + part + " -o " + whole + " 2> /dev/null";
+  EXPECT_EQ(WEXITSTATUS(std::system(("sh -c \"" + limited + "\"").c_str())), 5);
+  const RunRecord cut = load_run(whole);
+  EXPECT_FALSE(cut.run.complete);
+  EXPECT_LT(cut.cases.size(), 12u);
+  EXPECT_TRUE(contains(run_sparkbench("report " + whole).out, "Not complete"));
+}
+
+TEST(ReportCommand, SalvagesADamagedRunAndSaysWhat) {
+  const TemporaryFolder folder;
+  const std::string run = path_in(folder, "run");
+  ASSERT_EQ(run_sparkbench(kSweep + "--out " + run).exit_code, 0);
+  const std::string journal = text_of_file(folder.path() / "run/cases.jsonl");
+  write_file(folder.path() / "run/cases.jsonl", "garbled\x1b[8m" + journal.substr(9));
+  expect_refused(run_sparkbench("report " + run), 2, "line 1: ");
+  const ProgramResult report = run_sparkbench("report --salvage " + run);
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_TRUE(contains(report.out, "11 ok")) << report.out;
+  EXPECT_TRUE(contains(report.out, "Not complete")) << report.out;
+  EXPECT_TRUE(contains(report.err, "left out: '" + run + "/cases.jsonl' line 1: ")) << report.err;
+  EXPECT_FALSE(contains(report.err, "\x1b"));
+}
+
+TEST(ReportCommand, PrintsNothingThatATerminalObeys) {
+  const TemporaryFolder folder;
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) record.kernel += "\x1b]0;title\x07";
+  write_file(folder.path() / "run.json", run_to_json(run));
+  const ProgramResult report = run_sparkbench("report " + path_in(folder, "run.json"));
+  EXPECT_EQ(report.exit_code, 0);
+  EXPECT_EQ(report.out.find_first_of("\x1b\x07"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <exception>
 #include <ostream>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -14,25 +15,40 @@
 #include "results/store/json.h"
 #include "results/store/output_error.h"
 #include "results/store/output_file.h"
+#include "results/store/stored_run.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
 
-/// The files that were asked for, each with its flag.
-std::vector<std::pair<const char*, std::string>> output_files(const SweepOptions& options) {
-  std::vector<std::pair<const char*, std::string>> files = {
-      {"--json", options.json_file},
-      {"--csv", options.csv_file},
-      {"--md", options.markdown_file},
-      {"--save-outputs", options.outputs_file}};
+using OutputFile = std::pair<const char*, std::string>;  // its flag, its path
+
+/// The files that were asked for.
+std::vector<OutputFile> output_files(const SweepOptions& options) {
+  std::vector<OutputFile> files = {{"--json", options.json_file},
+                                   {"--csv", options.csv_file},
+                                   {"--md", options.markdown_file},
+                                   {"--save-outputs", options.outputs_file}};
   std::erase_if(files, [](const auto& file) { return file.second.empty(); });
   return files;
 }
 
+/// The file of a run's folder that is what the flag writes.
+std::string_view derived_file(std::string_view flag) {
+  if (flag == "--json") return "run.json";
+  if (flag == "--csv") return "cases.csv";
+  return flag == "--md" ? "summary.md" : "";
+}
+
+void require_harmless(const OutputFile& file, const std::string& run, std::string_view own) {
+  if (run.empty() || !would_damage_run(file.second, run, own)) return;
+  throw UsageError(fmt::format("{}: '{}' is a file of the run '{}'; give another file", file.first,
+                               file.second, run));
+}
+
 }  // namespace
 
-void check_outputs(const SweepOptions& options) {
+void check_outputs(const SweepOptions& options, const RunsRead& runs) {
   const auto files = output_files(options);
   for (std::size_t i = 0; i < files.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
@@ -43,6 +59,12 @@ void check_outputs(const SweepOptions& options) {
     if (!options.tensors_file.empty() && is_same_output(files[i].second, options.tensors_file)) {
       throw UsageError(fmt::format("{}: '{}' is what --tensors reads; give another file",
                                    files[i].first, files[i].second));
+    }
+    const std::string_view derived = derived_file(files[i].first);
+    require_harmless(files[i], options.out_folder, derived);
+    require_harmless(files[i], options.resume_folder, derived);
+    for (const std::string& run : runs.paths) {
+      require_harmless(files[i], run, runs.may_be_derived_anew ? derived : "");
     }
     check_writable(files[i].first, files[i].second);
   }

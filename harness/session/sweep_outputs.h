@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <iosfwd>
 #include <optional>
+#include <string>
+#include <vector>
 
 #include "harness/session/planned_sweep.h"
 
@@ -21,8 +23,15 @@ struct SweepResult {
   std::optional<PassOutputs> outputs;  // to be saved, if the case to save ran to its end
 };
 
-/// Throws UsageError and OutputError when an output could not be written, before the first case.
-void check_outputs(const SweepOptions& options);
+/// Stored runs that a command reads.
+struct RunsRead {
+  std::vector<std::string> paths;
+  bool may_be_derived_anew = false;  // --json to a run's own run.json, --csv to its cases.csv
+};
+
+/// Throws UsageError and OutputError when an output could not be written, or would overwrite what
+/// is read or a file of the run that is made, before the first case.
+void check_outputs(const SweepOptions& options, const RunsRead& runs = {});
 
 /// Where to print for people: the error stream when an output has taken the standard one.
 std::ostream& report_stream(const SweepOptions& options, const Streams& streams);

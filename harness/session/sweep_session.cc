@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <map>
 #include <ostream>
+#include <stdexcept>
 #include <utility>
 
 #include "harness/devices/environment.h"
@@ -55,6 +56,21 @@ void require_same_run(const SweepOptions& options, const RunRecord& then, const 
   }
 }
 
+/// Throws UsageError unless the row was measured as the run's own would be: rows of another run
+/// have the same ids.
+void require_same_config(const SweepOptions& options, const CaseRecord& stored,
+                         const CaseRecord& planned) {
+  const auto& allowed = options.allowed;
+  if (stored.config_hash == planned.config_hash ||
+      std::find(allowed.begin(), allowed.end(), kMethod) != allowed.end()) {
+    return;
+  }
+  throw UsageError(fmt::format(
+      "--resume: '{}' has a row of {} that was measured otherwise than its run.json says "
+      "(config_hash {}, not {}); is the journal another run's? To keep such rows, --allow {}",
+      options.resume_folder, stored.id, stored.config_hash, planned.config_hash, kMethod));
+}
+
 /// The run while it goes on: what is done, in the folder and in memory.
 class Session : public CaseEvents {
  public:
@@ -62,8 +78,9 @@ class Session : public CaseEvents {
       : options_(request.options), plan_(plan), err_(streams.err), run_(begin_run(request, plan)) {
     positions_ = positions_of_shard(plan.cases, options_.shard);
     if (!options_.resume_folder.empty()) {
-      folder_.emplace(options_.resume_folder, RunFolder::Opening::kResumed);
-      take_up(read_stored_run(options_.resume_folder));
+      folder_.emplace(options_.resume_folder, options_.salvages ? RunFolder::Opening::kSalvaged
+                                                                : RunFolder::Opening::kResumed);
+      take_up(stored_run());
     } else if (!options_.out_folder.empty()) {
       folder_.emplace(options_.out_folder);
     }
@@ -113,6 +130,17 @@ class Session : public CaseEvents {
   }
 
  private:
+  /// Of the folder that is resumed.
+  RunRecord stored_run() const {
+    try {
+      // What the journal lost stands in run.json until that is written anew.
+      if (options_.salvages) return salvage_stored_run(options_.resume_folder).run;
+      return read_stored_run(options_.resume_folder);
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(fmt::format("--resume: {}", error.what()));
+    }
+  }
+
   /// What `stored` has of the plan is done; its other cases stay too.
   void take_up(RunRecord stored) {
     require_same_run(options_, stored, plan_);
@@ -128,6 +156,7 @@ class Session : public CaseEvents {
       if (position == position_of.end()) {
         others_.push_back(std::move(record));
       } else if (record.status != Status::kFailed || !options_.retries_failed) {
+        require_same_config(options_, record, plan_.cases[position->second]);
         references_.compare(record);
         record.position = position->second;
         done_.emplace(position->second, std::move(record));

@@ -4,6 +4,7 @@
 #include <random>
 
 #include "harness/workers/test_process.h"
+#include "results/store/journal.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
 
@@ -91,7 +92,7 @@ TEST_P(Interruption, SavesTheDoneAndSaysHowToFinish) {
   EXPECT_EQ(count(stored_run(folder), Status::kOk), 6);
 }
 
-INSTANTIATE_TEST_SUITE_P(Signals, Interruption, testing::Values(SIGINT, SIGTERM));
+INSTANTIATE_TEST_SUITE_P(Signals, Interruption, testing::Values(SIGINT, SIGTERM, SIGHUP));
 
 TEST(RunFolderInUse, IsRefusedToAnotherRun) {
   const TemporaryFolder folder, other;
@@ -209,6 +210,72 @@ TEST(Resume, RefusesWhatIsNoRunAndConflictingFlags) {
   EXPECT_EQ(run_to_end(folder, "sweep --resume run --out other"), 2);
   EXPECT_EQ(run_to_end(folder, "accuracy --resume run"), 2);
   EXPECT_TRUE(contains(err_of(folder), "was made by `sparkbench sweep`")) << err_of(folder);
+}
+
+TEST(Resume, LosesNothingWhenTheJournalIsGone) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run"), 0);
+  const std::string before = lasting_part(stored_run(folder));
+  std::filesystem::remove(folder.path() / "run/cases.jsonl");
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_EQ(begun_cases(folder).size(), 6u);
+  EXPECT_EQ(lasting_part(stored_run(folder)), before);
+  EXPECT_EQ(read_journal(folder.path() / "run/cases.jsonl").size(), 6u);
+}
+
+TEST(Resume, RefusesRowsThatWereMeasuredOtherwise) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run"), 0);
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--tolerance-ratio 0.01 --out strict"), 1);
+  std::filesystem::copy_file(folder.path() / "run/cases.jsonl",
+                             folder.path() / "strict/cases.jsonl",
+                             std::filesystem::copy_options::overwrite_existing);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume strict"), 2);
+  EXPECT_TRUE(contains(err_of(folder), "was measured otherwise than its run.json says"))
+      << err_of(folder);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume strict --allow method"), 0);
+}
+
+TEST(Resume, SalvagesADamagedJournalAndRunsTheRest) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run"), 0);
+  const std::filesystem::path journal = folder.path() / "run/cases.jsonl";
+  const std::string before = lasting_part(stored_run(folder)), text = text_of_file(journal);
+  write_file(journal, "garbled\n\n" + text.substr(text.find('\n') + 1));
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 2);
+  EXPECT_TRUE(contains(err_of(folder), "line 1: ")) << err_of(folder);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run --salvage"), 0);
+  EXPECT_EQ(begun_cases(folder).size(), 7u);
+  EXPECT_EQ(lasting_part(stored_run(folder)), before);
+  EXPECT_TRUE(text_of_file(folder.path() / "run/cases.damaged").starts_with("garbled\n\n"));
+}
+
+TEST(Resume, TellsWhatItWritesElsewhere) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run --json else.json"), 0);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_TRUE(contains(err_of(folder), "--resume: will also write 'else.json'")) << err_of(folder);
+}
+
+TEST(Resume, NamesAFolderThatHoldsNoRun) {
+  const TemporaryFolder folder;
+  std::filesystem::create_directory(folder.path() / "run");
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 2);
+  EXPECT_TRUE(contains(err_of(folder), "'run': holds no run.json")) << err_of(folder);
+}
+
+TEST(FullDisk, OfTheHelpEndsInFive) {
+  EXPECT_EQ(WEXITSTATUS(std::system("'" SPARKBENCH_FAULTY "' sweep --help > /dev/full 2>&1")), 5);
+}
+
+TEST(RunFolder, RemovedMeanwhileIsNoticedAtTheNextCase) {
+  const TemporaryFolder folder;
+  TestProcess process(folder, kSmallSweep + "--out run", "pause:*");
+  wait_for_case(folder, "volta-fp16acc");
+  std::filesystem::remove_all(folder.path() / "run");
+  EXPECT_EQ(process.wait(), 5);
+  EXPECT_TRUE(contains(process.err(), "was removed while the run went on")) << process.err();
+  EXPECT_LT(begun_cases(folder).size(), 6u);
 }
 
 }  // namespace

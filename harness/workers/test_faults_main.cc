@@ -9,11 +9,13 @@
 #include <cstdlib>
 #include <fstream>
 #include <iostream>
+#include <new>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
 #include "harness/program.h"
+#include "harness/standard_streams.h"
 #include "harness/workers/test_broken_context.h"
 #include "harness/workers/worker_channel.h"
 #include "sweeps/names.h"
@@ -32,6 +34,8 @@ void go_wrong(const std::string& kind) {
   if (kind == "exit") std::exit(7);
   if (kind == "throw") throw std::runtime_error("cudaErrorIllegalAddress: for a test");
   while (kind == "hang") pause();
+  if (kind == "pause") sleep(1);
+  if (kind == "exhaust") throw std::bad_alloc();
   if (kind == "break-context") sparkbench::break_cuda_context();
   if (kind == "tear") {  // dies in the middle of what it sends
     send(sparkbench::kWorkerSocket, "R\xff\x00\x00", 4, 0);
@@ -51,6 +55,7 @@ void before_case(const std::string& case_id) {
 }  // namespace
 
 int main(int argc, char** argv) {
+  sparkbench::open_missing_standard_streams();
   return sparkbench::run_program(std::vector<std::string>(argv, argv + argc), std::cout, std::cerr,
                                  {"/proc/self/exe", before_case});
 }

@@ -3,10 +3,12 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 
 #include <charconv>
 #include <csignal>
 #include <exception>
+#include <new>
 #include <string_view>
 
 #include "harness/environment_error.h"
@@ -23,12 +25,20 @@ void belong_to_parent() {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
   std::signal(SIGINT, SIG_IGN);
   std::signal(SIGTERM, SIG_IGN);
+  std::signal(SIGHUP, SIG_IGN);
   fcntl(kWorkerSocket, F_SETFD, FD_CLOEXEC);
 }
 
-void refuse(ExitCode code, const std::exception& error) {
+void refuse(ExitCode code, std::string_view why) {
   send_message(kWorkerSocket, MessageKind::kRefuse,
-               fmt::format("{}\n{}", static_cast<int>(code), error.what()));
+               fmt::format("{}\n{}", static_cast<int>(code), why));
+}
+
+/// Throws UsageError unless a parent has started this process as its worker.
+void require_parent() {
+  struct stat status = {};
+  if (fstat(kWorkerSocket, &status) == 0 && S_ISSOCK(status.st_mode)) return;
+  throw UsageError("--worker: sparkbench starts its workers itself; leave it out");
 }
 
 std::optional<std::size_t> next_position(MessageReader& reader) {
@@ -54,14 +64,17 @@ void serve(PlannedSweep& sweep) {
 }  // namespace
 
 ExitCode serve_cases(const SweepRequest& request) {
+  require_parent();
   belong_to_parent();
   std::optional<PlannedSweep> sweep;
   try {
     sweep.emplace(request, request.options.worker_device);
   } catch (const UsageError& error) {
-    refuse(ExitCode::kUsage, error);
+    refuse(ExitCode::kUsage, error.what());
+  } catch (const std::bad_alloc&) {
+    refuse(ExitCode::kEnvironment, "out of memory: this machine has too little for what was asked");
   } catch (const std::exception& error) {
-    refuse(ExitCode::kEnvironment, error);
+    refuse(ExitCode::kEnvironment, error.what());
   }
   if (!sweep) return ExitCode::kEnvironment;
   serve(*sweep);

@@ -4,7 +4,9 @@
 #include <ostream>
 #include <set>
 
+#include "harness/environment_error.h"
 #include "harness/workers/test_process.h"
+#include "harness/workers/worker_pool.h"
 
 namespace sparkbench {
 namespace {
@@ -152,6 +154,72 @@ TEST(SeveralDevices, AreOfOneModel) {
   EXPECT_TRUE(contains(text_of_file(folder.path() / "err"), "of one model"));
   EXPECT_FALSE(std::filesystem::exists(folder.path() / "run"));
 }
+
+TEST(Worker, ThatStartsNotInTimeIsGivenUp) {
+  const TemporaryFolder folder;
+  const std::string script = path_in(folder, "sleeper");
+  std::ofstream(script) << "#!/bin/sh\nexec sleep 100\n";
+  std::filesystem::permissions(script, std::filesystem::perms::owner_all);
+  WorkerPoolOptions options{script, {"sparkbench", "sweep"}, {"emulated-v100"}, 2, 0.3};
+  EXPECT_THROW(WorkerPool{options}, EnvironmentError);
+  EXPECT_EQ(default_start_limit_s(2), 60);
+  EXPECT_EQ(default_start_limit_s(100), 100);
+  EXPECT_EQ(default_start_limit_s(1e9), 300);
+}
+
+TEST(Worker, OfALauncherThatIgnoresChildrenIsMournedRight) {
+  const TemporaryFolder folder;
+  std::signal(SIGCHLD, SIG_IGN);  // kept by fork and exec; the test waits all the same
+  pid_t pid = fork();
+  if (pid == 0) {
+    const std::string command = "cd '" + folder.path().string() +
+                                "'; SPARKBENCH_TEST_FAULT='segv:" + kVictim + "*' exec '" +
+                                SPARKBENCH_FAULTY "' " + kSmallSweep + "--out run > out 2> err";
+    execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
+    _exit(127);
+  }
+  while (kill(pid, 0) == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));
+  std::signal(SIGCHLD, SIG_DFL);
+  EXPECT_TRUE(contains(find_case(stored_run(folder), kVictim).reason.value().message, "SIGSEGV"));
+}
+
+TEST(Worker, StoppedWithItsParentIsNotTimedOut) {
+  const TemporaryFolder folder;
+  TestProcess process(folder, kSmallSweep + "--out run --timeout 2", "pause:" + kVictim + "*");
+  const pid_t worker = wait_for_case(folder, kVictim).pid;
+  kill(process.pid(), SIGSTOP);
+  kill(worker, SIGSTOP);
+  std::this_thread::sleep_for(std::chrono::seconds(3));
+  kill(worker, SIGCONT);
+  kill(process.pid(), SIGCONT);
+  EXPECT_EQ(process.wait(), 0) << process.err();
+}
+
+TEST(Worker, OutOfMemoryCostsItsRowAndSaysSo) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run", "exhaust:" + kVictim + "*"), 4);
+  const Reason reason = find_case(stored_run(folder), kVictim).reason.value();
+  EXPECT_EQ(reason.code, "E-OUT-OF-MEMORY");
+  EXPECT_TRUE(contains(reason.message, "memory is too small")) << reason.message;
+}
+
+class ClosedStreams : public testing::TestWithParam<const char*> {};
+
+TEST_P(ClosedStreams, LeaveTheJournalAlone) {
+  for (const std::string mode : {"--timeout 60", "--in-process"}) {
+    const TemporaryFolder folder;
+    const std::string command = "cd '" + folder.path().string() + "' && '" SPARKBENCH_FAULTY "' " +
+                                kSmallSweep + mode + " --out run " + GetParam();
+    const int status = WEXITSTATUS(std::system(command.c_str()));
+    EXPECT_TRUE(status == 0 || status == 5) << status;
+    EXPECT_EQ(count(stored_run(folder), Status::kOk), 6) << mode;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Sets, ClosedStreams,
+                         testing::Values("0<&- > /dev/null 2> /dev/null", "> /dev/null 2>&-",
+                                         "1>&- 2>&-", "0<&- > /dev/null 2>&-",
+                                         "0<&- 1>&- 2> /dev/null", "0<&- 1>&- 2>&-"));
 
 }  // namespace
 }  // namespace sparkbench

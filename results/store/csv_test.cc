@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <sstream>
 
+#include "results/record/safe_text.h"
 #include "results/record/test_run.h"
 #include "sweeps/axes.h"
 
@@ -188,6 +189,13 @@ TEST(Csv, JoinsListsAndLeavesOutTheSamples) {
       std::string::npos)
       << csv;
   EXPECT_NE(csv.find(",0;7;1;63,"), std::string::npos) << csv;
+}
+
+TEST(Csv, IsUtf8WhateverTheRecordHolds) {
+  RunRecord run = sample_run();
+  run.run.tags = {{"night\xff", "a\xff"}};
+  run.cases[0].repro = "x\xff";
+  EXPECT_TRUE(is_utf8(cases_to_csv(run)));
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 
 #include <csignal>
 #include <fstream>
@@ -61,7 +62,8 @@ TEST(Journal, NamesADamagedLineInTheMiddle) {
     read_journal(path);
     FAIL() << "no error";
   } catch (const std::invalid_argument& error) {
-    EXPECT_EQ(std::string(error.what()), "'" + path.string() + "' line 2: id: is missing");
+    EXPECT_EQ(std::string(error.what()),
+              "'" + path.string() + "' line 2: row_hash is missing, which the rows before have");
   }
 }
 
@@ -108,7 +110,71 @@ TEST(Journal, EndsWithAWholeLineOnFullDisks) {
 
 TEST(Journal, SaysWhenItCannotBeOpened) {
   EXPECT_THROW(Journal("/no/such/folder/cases.jsonl"), OutputError);
-  EXPECT_THROW(read_journal("/no/such/folder/cases.jsonl"), OutputError);
+  EXPECT_THROW(read_journal("/no/such/folder/cases.jsonl"), std::invalid_argument);
+}
+
+TEST(JournalRow, IsNotBelievedOnceAnyByteChanged) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "cases.jsonl";
+  const std::string first = journal_row(sample_emulated_case()) + "\n";
+  const std::string second = journal_row(sample_timed_case());
+  for (std::size_t i = 0; i < second.size(); ++i) {
+    std::string changed = second;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    std::ofstream(path) << first << changed << "\n" << first;
+    const JournalRows rows = scan_journal(path);
+    ASSERT_EQ(rows.damaged.size(), 1u) << changed[i] << " at " << i;
+    EXPECT_EQ(rows.damaged[0].line, 2u);
+    EXPECT_EQ(rows.damaged[0].text, changed);
+    EXPECT_EQ(rows.cases.size(), 2u);
+  }
+}
+
+TEST(JournalRow, NeedsNoHashWhereNoneHasIt) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "cases.jsonl";
+  append_text(path, case_to_json(sample_emulated_case()) + "\n");
+  Journal(path).append(sample_timed_case());
+  EXPECT_EQ(read_journal(path).size(), 2u);
+}
+
+TEST(Journal, NamesABlankLine) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "cases.jsonl";
+  append_text(path, "\n");
+  Journal(path).append(sample_timed_case());
+  const JournalRows rows = scan_journal(path);
+  ASSERT_EQ(rows.damaged.size(), 1u);
+  EXPECT_EQ(rows.damaged[0].why, "is blank");
+  EXPECT_EQ(rows.cases.size(), 1u);
+}
+
+TEST(Journal, KeepsAWholeLastRowWithoutItsNewline) {
+  const TemporaryFolder folder;
+  const std::filesystem::path path = folder.path() / "cases.jsonl";
+  append_text(path, journal_row(sample_emulated_case()));
+  EXPECT_EQ(read_journal(path).size(), 1u);
+  Journal(path).append(sample_timed_case());
+  EXPECT_EQ(read_journal(path).size(), 2u);
+}
+
+TEST(Journal, IsNeitherALinkNorAPipe) {
+  const TemporaryFolder folder;
+  append_text(folder.path() / "victim", "no newline");
+  std::filesystem::create_symlink("victim", folder.path() / "link");
+  EXPECT_THROW(Journal(folder.path() / "link"), OutputError);
+  EXPECT_EQ(text_of_file(folder.path() / "victim"), "no newline");
+  ASSERT_EQ(mkfifo((folder.path() / "pipe").c_str(), 0600), 0);
+  EXPECT_THROW(Journal(folder.path() / "pipe"), OutputError);
+  EXPECT_THROW(read_journal(folder.path() / "pipe"), std::invalid_argument);
+}
+
+TEST(Journal, SaysThatItWasRemoved) {
+  const TemporaryFolder folder;
+  Journal journal(folder.path() / "cases.jsonl");
+  journal.append(sample_emulated_case());
+  std::filesystem::remove(folder.path() / "cases.jsonl");
+  EXPECT_THROW(journal.append(sample_timed_case()), OutputError);
 }
 
 }  // namespace

@@ -203,6 +203,18 @@ T read_text(std::string_view text) {
   return record;
 }
 
+/// A minor version adds fields only; another major one may mean something else by the same names.
+void require_known_schema(const SchemaVersion& schema) {
+  const SchemaVersion known;
+  if (schema.name != known.name) {
+    reject("schema.name", fmt::format("is '{}'; allowed: {}", schema.name, known.name));
+  }
+  const std::string major = known.version.substr(0, known.version.find('.') + 1);
+  if (!schema.version.starts_with(major)) {
+    reject("schema.version", fmt::format("is '{}'; this program reads {}x", schema.version, major));
+  }
+}
+
 std::string dump(const Json& json, int indent) {
   // A message may quote a path that is not UTF-8; a record is not lost over it.
   return json.dump(indent, ' ', false, Json::error_handler_t::replace);
@@ -220,7 +232,11 @@ std::string planned_to_json(const std::vector<CaseRecord>& cases) {
   return dump({{"cases", std::move(array)}}, 2) + "\n";
 }
 
-RunRecord run_from_json(std::string_view text) { return read_text<RunRecord>(text); }
+RunRecord run_from_json(std::string_view text) {
+  RunRecord run = read_text<RunRecord>(text);
+  require_known_schema(run.schema);
+  return run;
+}
 
 CaseRecord case_from_json(std::string_view text) { return read_text<CaseRecord>(text); }
 

@@ -19,7 +19,8 @@ std::string case_to_json(const CaseRecord& record);
 std::string planned_to_json(const std::vector<CaseRecord>& cases);
 
 /// Throws std::invalid_argument, naming the field, when the text is not JSON, a field is missing,
-/// or has another type. Fields that are not known are ignored: a later minor version wrote them.
+/// or has another type, and when the schema is another or of another major version. Fields that are
+/// not known are ignored: a later minor version wrote them.
 RunRecord run_from_json(std::string_view text);
 CaseRecord case_from_json(std::string_view text);
 

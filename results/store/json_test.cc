@@ -306,5 +306,23 @@ TEST(Json, RefusesTextThatIsNotJson) {
   EXPECT_THROW(case_from_json(""), std::invalid_argument);
 }
 
+TEST(Json, IsReadOfThisSchemaAndMajorVersionAlone) {
+  const auto error_of = [](const std::string& name, const std::string& version) {
+    RunRecord run = sample_run();
+    run.schema = {name, version};
+    try {
+      run_from_json(run_to_json(run));
+    } catch (const std::invalid_argument& error) {
+      return std::string(error.what());
+    }
+    return std::string("no error");
+  };
+  EXPECT_EQ(error_of("sparkbench.run", "1.99.0"), "no error");
+  EXPECT_EQ(error_of("other", "1.0.0"), "schema.name: is 'other'; allowed: sparkbench.run");
+  EXPECT_EQ(error_of("sparkbench.run", "2.0.0"),
+            "schema.version: is '2.0.0'; this program reads 1.x");
+  EXPECT_NE(error_of("sparkbench.run", ""), "no error");
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <charconv>
 #include <map>
 #include <set>
 #include <stdexcept>
@@ -46,10 +47,27 @@ void require_no_duplicates(const std::vector<RunRecord>& runs) {
   }
 }
 
-/// "3/8", or "" of a run that is no shard.
+/// A whole number from 1 on, as --shard takes it; 0 of any other text.
+std::size_t number_of(std::string_view text) {
+  std::size_t number = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, number);
+  return error == std::errc() && stop == end ? number : 0;
+}
+
+/// "3/8", or "" of a run that is no shard. Throws std::invalid_argument for what --shard refuses.
 std::string shard_of(const RunRecord& run) {
-  const auto shard = run.run.resolved.find(kShard);
-  return shard == run.run.resolved.end() ? "" : shard->second;
+  const auto found = run.run.resolved.find(kShard);
+  if (found == run.run.resolved.end()) return "";
+  const std::string_view shard = found->second;
+  const std::size_t slash = std::min(shard.find('/'), shard.size());
+  const std::size_t index = number_of(shard.substr(0, slash));
+  const std::size_t count = slash < shard.size() ? number_of(shard.substr(slash + 1)) : 0;
+  if (index < 1 || index > count) {
+    throw std::invalid_argument(fmt::format(
+        "the run {} says that it is shard '{}'; allowed: I/N with 1 <= I <= N", run.run.id, shard));
+  }
+  return found->second;
 }
 
 /// N when the runs are shards I/N of one N, else 0.
@@ -59,7 +77,7 @@ std::size_t shard_count(const std::vector<RunRecord>& runs) {
     const std::string shard = shard_of(run);
     counts.insert(shard.empty() ? "0" : shard.substr(shard.find('/') + 1));
   }
-  return counts.size() == 1 ? std::stoul(*counts.begin()) : 0;
+  return counts.size() == 1 ? number_of(*counts.begin()) : 0;
 }
 
 bool is_complete(const std::vector<RunRecord>& runs) {

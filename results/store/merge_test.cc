@@ -122,5 +122,16 @@ TEST(Merge, RefusesAnotherBuildDeviceOrMethodUnlessTold) {
 
 TEST(Merge, NeedsARun) { EXPECT_EQ(error_of({}), "there is no run to merge"); }
 
+TEST(Merge, RefusesAShardThatNoFlagTakes) {
+  for (const char* const wrong : {"1/0", "1/-3", "x/y", "3/2", "1/", "/2", "1", "0/2", "1/2/3",
+                                  "1/99999999999999999999999"}) {
+    RunRecord forged = shard(1);
+    forged.run.resolved["shard"] = wrong;
+    EXPECT_NE(error_of({forged}).find("says that it is shard '" + std::string(wrong) + "'"),
+              std::string::npos)
+        << wrong;
+  }
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -6,6 +6,7 @@
 #include <unistd.h>
 
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <ostream>
 #include <string>
@@ -44,17 +45,26 @@ void write_special(const fs::path& path, std::string_view text) {
   if (!file.is_open() || !file.write_durably(text)) fail(path);
 }
 
-/// A file beside `target` that is gone with this object unless it was renamed.
+/// The permissions that a file has, or a new one gets.
+mode_t mode_of(const fs::path& target) {
+  struct stat status = {};
+  if (lstat(target.c_str(), &status) == 0 && S_ISREG(status.st_mode)) return status.st_mode & 0777;
+  const mode_t mask = umask(0);
+  umask(mask);
+  return 0644 & ~mask;
+}
+
+/// A file beside `target` that is gone with this object unless it was renamed. Nobody can have put
+/// a link where it is made: its name is drawn, and taken only if it is free.
 class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target)
-      : path_(target.string() + fmt::format(".{}.tmp", getpid())),
-        file_(open(path_.c_str(), O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644)) {
+      : path_(target.string() + ".XXXXXX.tmp"), file_(mkostemps(path_.data(), 4, O_CLOEXEC)) {
     if (!file_.is_open()) fail(target);
+    fchmod(file_.get(), mode_of(target));
   }
   ~TemporaryFile() {
-    std::error_code ignored;
-    fs::remove(path_, ignored);
+    if (file_.is_open()) unlink(path_.c_str());
   }
   TemporaryFile(const TemporaryFile&) = delete;
   TemporaryFile& operator=(const TemporaryFile&) = delete;
@@ -65,14 +75,20 @@ class TemporaryFile {
 
   void rename_to(const fs::path& target) {
     std::error_code error;
-    fs::rename(path_, target, error);
+    fs::rename(path_.c_str(), target, error);
     if (error) throw OutputError(fmt::format("'{}': {}", target.string(), error.message()));
   }
 
  private:
-  fs::path path_;
+  std::string path_;
   FileDescriptor file_;
 };
+
+void replace(const fs::path& target, std::string_view text) {
+  TemporaryFile file(target);
+  file.write(text);
+  file.rename_to(target);
+}
 
 /// Throws OutputError when write_file() would, for a reason that is known before. A pipe is not
 /// opened: its reader would take that for its end.
@@ -105,11 +121,10 @@ bool is_same_output(const fs::path& a, const fs::path& b) {
 
 void write_file(const fs::path& path, std::string_view text) {
   if (is_special(path)) return write_special(path, text);
-  const fs::path target = resolve(path);
-  TemporaryFile file(target);
-  file.write(text);
-  file.rename_to(target);
+  replace(resolve(path), text);
 }
+
+void replace_file(const fs::path& path, std::string_view text) { replace(path, text); }
 
 void write_output(const fs::path& path, std::string_view text, std::ostream& standard_output) {
   if (!is_standard_output(path)) return write_file(path, text);

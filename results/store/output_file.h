@@ -16,9 +16,14 @@ bool is_standard_output(const std::filesystem::path& path);
 bool is_same_output(const std::filesystem::path& a, const std::filesystem::path& b);
 
 /// Writes a file beside `path` and renames it to `path`. Throws OutputError, and then leaves
-/// nothing behind and an older `path` as it was. What is no regular file (a device, a pipe) is
-/// written directly; a symbolic link stays, and its target is written.
+/// nothing behind and an older `path` as it was, whose permissions a new one gets. What is no
+/// regular file (a device, a pipe) is written directly; a symbolic link stays, and its target is
+/// written.
 void write_file(const std::filesystem::path& path, std::string_view text);
+
+/// As write_file(), but whatever `path` is, a link or a device, the file takes its place. For
+/// folders that somebody else may have filled.
+void replace_file(const std::filesystem::path& path, std::string_view text);
 
 /// write_file(), or `standard_output` when is_standard_output(path).
 void write_output(const std::filesystem::path& path, std::string_view text,

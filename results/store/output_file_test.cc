@@ -134,5 +134,39 @@ TEST(CheckWritable, FindsAFolderThatCannotBeWritten) {
             expected_error(path, "cannot be written (No such file or directory)"));
 }
 
+mode_t mode_of_file(const fs::path& path) {
+  struct stat status = {};
+  stat(path.c_str(), &status);
+  return status.st_mode & 0777;
+}
+
+TEST(WriteFile, KeepsThePermissionsOfAnOlderFile) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "run.json", "old");
+  chmod((folder.path() / "run.json").c_str(), 0600);
+  write_file(folder.path() / "run.json", "new");
+  EXPECT_EQ(mode_of_file(folder.path() / "run.json"), 0600u);
+}
+
+TEST(WriteFile, FollowsNoLinkPlantedBesideIt) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "victim", "precious");
+  for (int pid = getpid(); pid < getpid() + 3; ++pid) {
+    fs::create_symlink("victim", folder.path() / ("run.json." + std::to_string(pid) + ".tmp"));
+  }
+  write_file(folder.path() / "run.json", "new");
+  EXPECT_EQ(text_of_file(folder.path() / "victim"), "precious");
+}
+
+TEST(ReplaceFile, TakesThePlaceOfALink) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "victim", "precious");
+  fs::create_symlink("victim", folder.path() / "cases.csv");
+  replace_file(folder.path() / "cases.csv", "new");
+  EXPECT_EQ(text_of_file(folder.path() / "victim"), "precious");
+  EXPECT_EQ(text_of_file(folder.path() / "cases.csv"), "new");
+  EXPECT_FALSE(fs::is_symlink(folder.path() / "cases.csv"));
+}
+
 }  // namespace
 }  // namespace sparkbench

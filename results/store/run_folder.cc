@@ -8,13 +8,17 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <stdexcept>
+#include <string>
 #include <system_error>
 #include <utility>
+#include <vector>
 
 #include "results/store/csv.h"
 #include "results/store/json.h"
 #include "results/store/output_error.h"
 #include "results/store/output_file.h"
+#include "results/store/stored_run.h"
 
 namespace sparkbench {
 namespace {
@@ -23,9 +27,31 @@ namespace fs = std::filesystem;
 
 constexpr const char* kHead = "run.json";
 constexpr const char* kJournal = "cases.jsonl";
+constexpr const char* kDamaged = "cases.damaged";
 
 [[noreturn]] void reject(const fs::path& path, std::string_view wrong) {
   throw OutputError(fmt::format("--out: '{}' {}; give another folder", path.string(), wrong));
+}
+
+/// Of a file that was not renamed yet (write_file()).
+bool is_half_written(const std::string& name) {
+  const auto begins = [&](const char* file) { return name.starts_with(file + std::string(".")); };
+  return name.ends_with(".tmp") && (begins(kHead) || begins(kJournal) || begins(kDamaged) ||
+                                    begins("cases.csv") || begins("summary.md"));
+}
+
+/// What a run leaves behind that is killed before its head is written: nothing of worth.
+bool is_worthless(const fs::directory_entry& entry) {
+  if (fs::symlink_status(entry.path()).type() != fs::file_type::regular) return false;
+  const std::string name = entry.path().filename().string();
+  return is_half_written(name) || (name == kJournal && entry.file_size() == 0);
+}
+
+void require_nothing_in(const fs::path& path) {
+  const fs::directory_iterator entries(path);
+  if (!std::all_of(begin(entries), end(entries), is_worthless)) {
+    reject(path, "exists and is not empty");
+  }
 }
 
 fs::path make_folder(fs::path path) {
@@ -56,19 +82,60 @@ int lock_folder(const fs::path& path) {
   return folder;
 }
 
-/// What a run leaves behind that is killed before its head is written: nothing of worth.
-bool is_worthless(const fs::directory_entry& entry) {
-  const std::string name = entry.path().filename().string();
-  const bool is_half_a_head = name.starts_with(kHead) && name.ends_with(".tmp");
-  return is_half_a_head || (name == kJournal && entry.is_regular_file() && entry.file_size() == 0);
+/// What a run leaves behind that is killed while it writes.
+void remove_half_written(const fs::path& path) {
+  for (const auto& entry : fs::directory_iterator(path)) {
+    std::error_code ignored;
+    if (is_half_written(entry.path().filename().string())) fs::remove(entry.path(), ignored);
+  }
+}
+
+std::string rows_of(const std::vector<CaseRecord>& cases) {
+  std::string text;
+  for (const CaseRecord& record : cases) text += journal_row(record) + "\n";
+  return text;
+}
+
+/// Moves what cannot be believed out of the journal.
+void salvage(const fs::path& path, const JournalRows& rows, const RunRecord& head) {
+  const std::vector<CaseRecord> lost = cases_lost(head, rows.cases);
+  if (rows.damaged.empty() && lost.empty()) return;
+  std::string damaged, kept;
+  for (const DamagedRow& row : rows.damaged) damaged += row.text + "\n";
+  for (const std::string& line : rows.lines) kept += line + "\n";
+  FileDescriptor file(open((path / kDamaged).c_str(),
+                           O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
+  if (!file.is_open() || !file.write_durably(damaged + rows_of(lost))) {
+    throw OutputError(fmt::format("'{}': {}", (path / kDamaged).string(), std::strerror(errno)));
+  }
+  replace_file(path / kJournal, kept);
+}
+
+/// Makes the journal hold every case that can be believed, before run.json is written anew.
+void make_journal_whole(const fs::path& path, RunFolder::Opening opening) {
+  const fs::path journal = path / kJournal;
+  const fs::file_status status = fs::symlink_status(journal);
+  if (fs::exists(status) && status.type() != fs::file_type::regular) return;  // Journal refuses it
+  const RunRecord head = read_run_head(path);
+  const JournalRows rows = fs::exists(status) ? scan_journal(journal) : JournalRows();
+  if (rows.cases.empty() && rows.damaged.empty()) {
+    if (!head.cases.empty()) replace_file(journal, rows_of(head.cases));
+  } else if (opening == RunFolder::Opening::kSalvaged) {
+    salvage(path, rows, head);
+  }
 }
 
 /// The journal of `path`, once the folder is known to be free.
 fs::path journal_of(const fs::path& path, RunFolder::Opening opening) {
-  const fs::directory_iterator entries(path);
-  if (opening == RunFolder::Opening::kNew &&
-      !std::all_of(begin(entries), end(entries), is_worthless)) {
-    reject(path, "exists and is not empty");
+  if (opening == RunFolder::Opening::kNew) {
+    require_nothing_in(path);
+    return path / kJournal;
+  }
+  remove_half_written(path);
+  try {
+    make_journal_whole(path, opening);
+  } catch (const std::invalid_argument& error) {
+    throw OutputError(fmt::format("--resume: {}", error.what()));
   }
   return path / kJournal;
 }
@@ -80,14 +147,31 @@ RunFolder::RunFolder(fs::path path, Opening opening)
       lock_(lock_folder(path_)),
       journal_(journal_of(path_, opening)) {}
 
+void RunFolder::check_new(const fs::path& path) {
+  std::error_code error;
+  if (path.empty()) reject(path, "is no name");
+  if (fs::is_directory(path, error)) return require_nothing_in(path);
+  if (fs::exists(path, error)) reject(path, "is not a folder");
+  fs::path parent = fs::absolute(path, error).parent_path();
+  while (!parent.empty() && !fs::exists(parent, error) && parent != parent.root_path()) {
+    parent = parent.parent_path();
+  }
+  if (!fs::is_directory(parent, error)) {
+    reject(path, fmt::format("cannot be made ({})", std::strerror(ENOTDIR)));
+  }
+  if (access(parent.c_str(), W_OK | X_OK) != 0) {
+    reject(path, fmt::format("cannot be made ({})", std::strerror(errno)));
+  }
+}
+
 void RunFolder::write_head(const RunRecord& run) const {
-  write_file(path_ / kHead, run_to_json(run));
+  replace_file(path_ / kHead, run_to_json(run));
 }
 
 void RunFolder::write_derived(const RunRecord& run, std::string_view summary_markdown) const {
   write_head(run);
-  write_file(path_ / "cases.csv", cases_to_csv(run));
-  write_file(path_ / "summary.md", summary_markdown);
+  replace_file(path_ / "cases.csv", cases_to_csv(run));
+  replace_file(path_ / "summary.md", summary_markdown);
 }
 
 }  // namespace sparkbench

@@ -1,5 +1,6 @@
 // A run's folder: cases.jsonl (the truth), run.json (who, where, how, and as of its last writing
 // the cases), and derived from them cases.csv and summary.md. Whoever has it open has it alone.
+// Somebody else may have filled it: no link in it is followed to be written.
 #pragma once
 
 #include <filesystem>
@@ -13,12 +14,17 @@ namespace sparkbench {
 
 class RunFolder {
  public:
-  enum class Opening { kNew, kResumed };
+  enum class Opening { kNew, kResumed, kSalvaged };
 
   /// kNew makes `path`, parents included. Throws OutputError when it cannot be made, is a file, or
-  /// is not empty. kResumed throws OutputError when it holds no run. Both throw OutputError when
-  /// another process has the folder open.
+  /// is not empty. kResumed throws OutputError when it holds no run; a journal that is not there or
+  /// empty gets the cases of run.json, which would otherwise be lost. kSalvaged does so too, after
+  /// it moved what is damaged in the journal, and what is lost from it, to cases.damaged. All throw
+  /// OutputError when another process has the folder open.
   explicit RunFolder(std::filesystem::path path, Opening opening = Opening::kNew);
+
+  /// Throws OutputError when kNew would, as far as that is known without making the folder.
+  static void check_new(const std::filesystem::path& path);
 
   const std::filesystem::path& path() const { return path_; }
 

@@ -101,5 +101,78 @@ TEST(RunFolder, IsRefusedWhenAFileOrUnmakeable) {
   EXPECT_EQ(error_of(""), "--out: '' is no name; give another folder");
 }
 
+class StoredFolder : public testing::Test {
+ protected:
+  StoredFolder() {
+    RunFolder folder(path_);
+    RunRecord run = sample_run();
+    run.cases = {sample_emulated_case()};
+    folder.append(run.cases[0]);
+    folder.write_head(run);
+  }
+
+  TemporaryFolder temporary_;
+  fs::path path_ = temporary_.path() / "run", journal_ = path_ / "cases.jsonl";
+};
+
+TEST_F(StoredFolder, GivesAnAbsentOrEmptyJournalItsCases) {
+  const std::string text = text_of_file(journal_);
+  fs::remove(journal_);
+  { const RunFolder resumed(path_, RunFolder::Opening::kResumed); }
+  EXPECT_EQ(text_of_file(journal_), text);
+  write_file(journal_, "");
+  { const RunFolder resumed(path_, RunFolder::Opening::kResumed); }
+  EXPECT_EQ(text_of_file(journal_), text);
+}
+
+TEST_F(StoredFolder, SalvagesWhatIsWholeAndKeepsTheRest) {
+  const std::string text = text_of_file(journal_);
+  write_file(journal_, "garbled\n" + text + "\n");
+  { const RunFolder resumed(path_, RunFolder::Opening::kSalvaged); }
+  EXPECT_EQ(text_of_file(journal_), text);
+  EXPECT_EQ(text_of_file(path_ / "cases.damaged"), "garbled\n\n");
+}
+
+TEST_F(StoredFolder, IsRidOfWhatAKilledRunLeft) {
+  write_file(path_ / "run.json.17.tmp", "{");
+  write_file(path_ / "cases.csv.a9Zx0q.tmp", "{");
+  write_file(path_ / "mine.tmp", "kept");
+  { const RunFolder resumed(path_, RunFolder::Opening::kResumed); }
+  EXPECT_FALSE(fs::exists(path_ / "run.json.17.tmp"));
+  EXPECT_FALSE(fs::exists(path_ / "cases.csv.a9Zx0q.tmp"));
+  EXPECT_TRUE(fs::exists(path_ / "mine.tmp"));
+}
+
+TEST_F(StoredFolder, FollowsNoLinkToWrite) {
+  const fs::path victim = temporary_.path() / "victim";
+  write_file(victim, "precious");
+  fs::create_symlink(victim, path_ / "cases.csv");
+  RunFolder(path_, RunFolder::Opening::kResumed).write_derived(sample_run(), "# Summary\n");
+  EXPECT_EQ(text_of_file(victim), "precious");
+  EXPECT_FALSE(fs::is_symlink(path_ / "cases.csv"));
+  fs::remove(journal_);
+  fs::create_symlink(victim, journal_);
+  EXPECT_THROW(RunFolder(path_, RunFolder::Opening::kResumed), OutputError);
+  EXPECT_EQ(text_of_file(victim), "precious");
+}
+
+TEST(RunFolder, IsRefusedWhenNewWithALinkForJournal) {
+  const TemporaryFolder temporary;
+  write_file(temporary.path() / "victim", "");
+  fs::create_directory(temporary.path() / "run");
+  fs::create_symlink(temporary.path() / "victim", temporary.path() / "run/cases.jsonl");
+  EXPECT_NE(error_of(temporary.path() / "run").find("is not empty"), std::string::npos);
+}
+
+TEST(RunFolder, IsCheckedWithoutBeingMade) {
+  const TemporaryFolder temporary;
+  RunFolder::check_new(temporary.path() / "a/b");
+  EXPECT_EQ(temporary.entries(), 0);
+  write_file(temporary.path() / "file", "data");
+  EXPECT_THROW(RunFolder::check_new(temporary.path()), OutputError);
+  EXPECT_THROW(RunFolder::check_new(temporary.path() / "file"), OutputError);
+  EXPECT_THROW(RunFolder::check_new(temporary.path() / "file/below"), OutputError);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -68,5 +68,77 @@ TEST(StoredRun, IsRefusedWhenItIsMissingOrDamaged) {
   EXPECT_NE(error_of(folder.path() / "none"), "no error");
 }
 
+class DamagedFolder : public testing::Test {
+ protected:
+  DamagedFolder() {
+    RunFolder folder(path_);
+    RunRecord run = sample_run();
+    run.cases = {case_at(0), case_at(1), case_at(2)};
+    for (const CaseRecord& record : run.cases) folder.append(record);
+    folder.write_head(run);
+  }
+
+  /// "case 1" is no longer what was written.
+  void damage_line_2() {
+    std::string text = text_of_file(journal_);
+    text[text.find("case 1")] = 'b';
+    write_file(journal_, text);
+  }
+
+  TemporaryFolder temporary_;
+  std::filesystem::path path_ = temporary_.path() / "run", journal_ = path_ / "cases.jsonl";
+};
+
+TEST_F(DamagedFolder, IsRefusedWithTheLineAndARemedy) {
+  damage_line_2();
+  const std::string error = error_of(path_);
+  EXPECT_NE(error.find(journal_.string()), std::string::npos) << error;
+  EXPECT_NE(error.find("line 2: row_hash does not fit"), std::string::npos) << error;
+  EXPECT_NE(error.find("report --salvage"), std::string::npos) << error;
+}
+
+TEST_F(DamagedFolder, IsSalvagedWithoutTheLine) {
+  damage_line_2();
+  const SalvagedRun salvaged = salvage_stored_run(path_);
+  ASSERT_EQ(salvaged.run.cases.size(), 2u);
+  EXPECT_EQ(salvaged.run.cases[1].id, "case 2");
+  EXPECT_EQ(salvaged.damage.size(), 1u);
+  EXPECT_FALSE(salvaged.run.run.complete);
+}
+
+TEST_F(DamagedFolder, LosesNoCaseOfRunJsonSilently) {
+  const std::string text = text_of_file(journal_);
+  write_file(journal_, text.substr(0, text.find('\n') + 1));
+  EXPECT_NE(error_of(path_).find("lacks 2 of the cases of run.json"), std::string::npos);
+  EXPECT_EQ(salvage_stored_run(path_).run.cases.size(), 1u);
+}
+
+TEST_F(DamagedFolder, WithoutRowsHasThoseOfRunJson) {
+  write_file(journal_, "");
+  EXPECT_EQ(read_stored_run(path_).cases.size(), 3u);
+  std::filesystem::remove(journal_);
+  EXPECT_EQ(read_stored_run(path_).cases.size(), 3u);
+}
+
+TEST(StoredRun, SaysThatAFolderHoldsNone) {
+  const TemporaryFolder folder;
+  EXPECT_NE(error_of(folder.path()).find("holds no run.json"), std::string::npos);
+}
+
+TEST(StoredRun, IsNotOverwrittenByAnOutputOfAnotherKind) {
+  const TemporaryFolder folder;
+  const auto run = folder.path() / "run";
+  for (const char* const file : {"run.json", "cases.jsonl", "cases.csv", "summary.md"}) {
+    EXPECT_TRUE(would_damage_run(run / file, run, "")) << file;
+    EXPECT_TRUE(would_damage_run(run / "." / file, run, "other")) << file;
+  }
+  EXPECT_FALSE(would_damage_run(run / "cases.csv", run, "cases.csv"));
+  EXPECT_FALSE(would_damage_run(run / "mine.csv", run, "cases.csv"));
+  write_file(folder.path() / "run.json", "{}");
+  EXPECT_TRUE(
+      would_damage_run(folder.path() / "run.json", folder.path() / "run.json", "cases.csv"));
+  EXPECT_FALSE(would_damage_run(folder.path() / "x.csv", folder.path() / "run.json", "cases.csv"));
+}
+
 }  // namespace
 }  // namespace sparkbench

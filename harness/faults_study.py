@@ -1,0 +1,449 @@
+#!/usr/bin/env python3
+"""What breaks: kills, full disks, hostile files, absurd flags, tried on the program by the hundred.
+
+    faults_study.py build/harness/sparkbench                     # a small share, as in CTest
+    faults_study.py build/harness/sparkbench --kills 1000 --mutants 2000 --seed 7
+
+Prints a line per area: what was tried, how often, what broke. Ends with 1 if anything did. Full
+disks are small tmpfs, which only root can mount; else a limit on the size of files stands for them.
+"""
+
+import argparse
+import json
+import os
+import random
+import re
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+
+EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
+GRID = ["--device", "emulated-v100", "--headdim", "64", "--causal", "false", "--dropout", "0",
+        "--batch", "1", "--heads", "1", "--kernel", "volta-fp32acc,volta-fp16acc,unfused-fp16"]
+SMALL = ["sweep", *GRID, "--seqlen", "32"]
+MANY = ["sweep", *GRID, "--seqlen", "16:79:+1"]  # 192 cases
+
+
+class Study:
+    def __init__(self, program, folder, seed):
+        self.program, self.folder = str(Path(program).resolve()), Path(folder)
+        self.random = random.Random(seed)
+        self.rows, self.broken = [], []
+        self.area, self.tried = "", 0
+
+    def begin(self, area):
+        self.end()
+        self.area, self.tried, self.broken_before = area, 0, len(self.broken)
+
+    def end(self):
+        if self.area:
+            broke = len(self.broken) - self.broken_before
+            self.rows.append((self.area, self.tried, broke))
+            print(f"| {self.area} | {self.tried} | {broke} |", flush=True)
+        self.area = ""
+
+    def check(self, holds, what):
+        if not holds:
+            self.broken.append((self.area, what))
+            print(f"BROKEN: {self.area}: {what}", file=sys.stderr, flush=True)
+
+    def run(self, arguments, timeout=120, limit=None, **options):
+        """Runs the program to its end; a hang, a signal or an unknown exit status is a break."""
+        self.tried += 1
+        try:
+            done = subprocess.run([self.program, *arguments], capture_output=True, timeout=timeout,
+                                  cwd=self.folder, stdin=subprocess.DEVNULL, preexec_fn=limit,
+                                  check=False, **options)
+        except subprocess.TimeoutExpired:
+            self.check(False, f"hangs: {arguments}")
+            return subprocess.CompletedProcess(arguments, -1, b"", b"")
+        said = done.stderr.decode(errors="replace")
+        self.check(done.returncode in EXIT_CODES, f"rc {done.returncode}: {arguments}: {said[-300:]}")
+        for word in ("std::", "bad_alloc", "stoul", "terminate called", "vector::"):
+            self.check(word not in said, f"says {word}: {arguments}: {said[-300:]}")
+        return done
+
+    def refuse(self, arguments, codes=(2,), **options):
+        """Runs what is to be refused, in one line that names the program."""
+        done = self.run(arguments, **options)
+        said = done.stderr.decode(errors="replace")
+        self.check(done.returncode in codes, f"rc {done.returncode}, not {codes}: {arguments}: {said}")
+        self.check(said.count("\n") == 1 and said.startswith("sparkbench: "),
+                   f"not one line: {arguments}: {said[-300:]}")
+        return said
+
+
+def journal_rows(folder):
+    """The rows of a journal by id, without what differs from run to run; a torn tail is left out."""
+    path = folder / "cases.jsonl"
+    rows = []
+    if not path.exists():
+        return rows
+    for line in path.read_bytes().split(b"\n")[:-1]:
+        row = json.loads(line)
+        row.pop("row_hash", None)
+        row.pop("elapsed_s")
+        if row.get("emulation"):
+            row["emulation"].pop("host_seconds")
+        rows.append(row)
+    return rows
+
+
+def workers_of(pid):
+    try:
+        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+    except OSError:
+        return []
+
+
+def kill(victim, process):
+    pids = workers_of(process.pid) if victim in ("worker", "both") else []
+    pids += [process.pid] if victim in ("parent", "both") else []
+    for pid in pids:
+        try:
+            os.kill(pid, signal.SIGKILL)
+        except ProcessLookupError:
+            pass
+    return bool(pids)
+
+
+def study_kills(study, kills, deadline):
+    """Sweeps killed at random moments and resumed to the end, against one that was not."""
+    whole = study.folder / "whole"
+    study.begin("sweeps not killed, to compare with")
+    started = time.monotonic()
+    study.check(study.run([*MANY, "--out", str(whole)]).returncode == 0, "the whole sweep fails")
+    seconds = time.monotonic() - started
+    want = {row["id"]: row for row in journal_rows(whole)}
+    study.begin("kill -9 at random moments, resumed to the end")
+    counts = {"parent": 0, "worker": 0, "both": 0}
+    sweeps = 0
+    while sum(counts.values()) < kills and time.monotonic() < deadline:
+        sweeps += 1
+        run = study.folder / f"killed-{sweeps}"
+        seen = 0
+        for _ in range(30):  # then it may end
+            is_begun = (run / "run.json").exists()
+            retry = ["--retry-failed"] if is_begun else []
+            command = ["sweep", "--resume", str(run), *retry] if is_begun else [*MANY, "--out", str(run)]
+            process = subprocess.Popen([study.program, *command, "--no-progress"],
+                                       stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+            time.sleep(study.random.uniform(0, seconds / 3))
+            victim = study.random.choice(sorted(counts))
+            if process.poll() is None and kill(victim, process):
+                counts[victim] += 1
+                study.tried += 1
+            if victim == "worker" and process.poll() is None:
+                time.sleep(study.random.uniform(0, seconds / 6))  # then the parent goes too, or ends
+                process.kill()
+            code = process.wait()
+            now = len({row["id"] for row in journal_rows(run)})
+            study.check(now >= seen, f"{run}: {seen} cases were in the journal, now {now}")
+            seen = now
+            if code == 0 or sum(counts.values()) >= kills:
+                break
+        study.tried -= 1  # the run that ends it is no kill
+        if (run / "run.json").exists():
+            done = study.run(["sweep", "--resume", str(run), "--retry-failed", "-q"])
+        else:
+            done = study.run([*MANY, "--out", str(run), "-q"])
+        study.check(done.returncode == 0, f"{run}: the last resume ends in {done.returncode}")
+        compare(study, run, want)
+        shutil.rmtree(run)
+    study.end()
+    print(f"  kills: {counts}, of {sweeps} sweeps of {len(want)} cases", flush=True)
+
+
+def compare(study, run, want):
+    rows = journal_rows(run)
+    good = [row for row in rows if row["status"] != "failed"]
+    ids = [row["id"] for row in good]
+    study.check(len(set(ids)) == len(ids), f"{run}: cases were run twice")
+    study.check(set(ids) == set(want), f"{run}: {len(set(want) - set(ids))} cases lost")
+    for row in good:
+        study.check(row == want.get(row["id"]), f"{run}: {row['id']} changed")
+    leftovers = [path.name for path in run.iterdir() if path.name.endswith(".tmp")]
+    study.check(not leftovers, f"{run}: left over {leftovers}")
+
+
+class Disk:
+    """A folder that holds `kib`; without root a limit on every file's size."""
+
+    def __init__(self, folder, kib):
+        self.path, self.kib = folder / "disk", kib
+        self.path.mkdir(exist_ok=True)
+        command = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(self.path)]
+        self.is_mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
+
+    def limit(self):
+        if not self.is_mounted:
+            resource.setrlimit(resource.RLIMIT_FSIZE, (self.kib * 1024, resource.RLIM_INFINITY))
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        if self.is_mounted:
+            subprocess.run(["umount", "-l", str(self.path)], check=True)
+        shutil.rmtree(self.path, ignore_errors=True)
+
+
+def study_disks(study, sizes):
+    """Every output of every command on disks that are too small, and on one that is not."""
+    whole = study.folder / "for-disks"
+    study.begin("the runs whose outputs meet full disks")
+    study.run([*MANY, "--seqlen", "16:31:+1", "--out", str(whole), "-q"])
+    for shard in ("1", "2"):
+        study.run([*MANY, "--seqlen", "16:31:+1", "--shard", f"{shard}/2", "--out",
+                   str(study.folder / f"shard-{shard}"), "-q"])
+    shards = [str(study.folder / f"shard-{shard}") for shard in ("1", "2")]
+    sweep = [*MANY, "--seqlen", "16:31:+1", "-q"]
+    outputs = {
+        "--out": lambda at: [*sweep, "--out", f"{at}/run"],
+        "--json": lambda at: [*sweep, "--json", f"{at}/x.json"],
+        "--csv": lambda at: [*sweep, "--csv", f"{at}/x.csv"],
+        "--md": lambda at: [*sweep, "--md", f"{at}/x.md"],
+        "--save-outputs": lambda at: ["run", *GRID[:-2], "--kernel", "volta-fp32acc", "--seqlen",
+                                      "512", "-q", "--save-outputs", f"{at}/x.safetensors"],
+        "accuracy --out": lambda at: ["accuracy", *GRID, "--seqlen", "16:31:+1", "-q", "--out",
+                                      f"{at}/run"],
+        "merge -o": lambda at: ["merge", *shards, "-o", f"{at}/run"],
+        "merge -o x.json": lambda at: ["merge", *shards, "-o", f"{at}/x.json"],
+        "report --json --csv --md": lambda at: ["report", str(whole), "--json", f"{at}/x.json",
+                                                "--csv", f"{at}/x.csv", "--md", f"{at}/x.md"],
+        "dry run --json": lambda at: [*sweep, "--dry-run", "--json", f"{at}/x.json"],
+    }
+    study.begin("full disks, every output")
+    for name, command in outputs.items():
+        for kib in sizes:
+            with Disk(study.folder, kib) as disk:
+                done = study.run(command(disk.path), limit=disk.limit)
+                study.check(done.returncode in (0, 5), f"{name} on {kib} KiB: rc {done.returncode}")
+                check_disk(study, disk.path, done.returncode, f"{name} on {kib} KiB")
+
+
+def check_disk(study, path, code, what):
+    for file in path.glob("*.json"):
+        try:
+            json.loads(file.read_text())
+        except ValueError:
+            study.check(False, f"{what}: half of {file.name}")
+    for file in path.glob("x.csv"):
+        study.check(file.read_text().endswith("\n"), f"{what}: half of {file.name}")
+    study.check(not list(path.glob("**/*.tmp")), f"{what}: left a temporary file")
+    run = path / "run"
+    if not (run / "run.json").exists():
+        return
+    head = json.loads((run / "run.json").read_text())["run"]
+    study.check(head["complete"] == (code == 0), f"{what}: complete is {head['complete']}, rc {code}")
+    done = study.run(["report", str(run)])
+    study.check(done.returncode == 0, f"{what}: cannot be read again")
+    if code != 0:
+        study.check(b"Not complete" in done.stdout, f"{what}: report does not say that it is cut")
+
+
+def mutate(data, rng):
+    """Cut, flipped, doubled, exchanged, filled."""
+    data = bytearray(data)
+    kind = rng.randrange(6)
+    at = rng.randrange(len(data))
+    end = min(len(data), at + rng.randrange(1, 64))
+    if kind == 0:
+        del data[at:]
+    elif kind == 1:
+        data[at] ^= 1 << rng.randrange(8)
+    elif kind == 2:
+        data[at:at] = data[at:end]
+    elif kind == 3:
+        del data[at:end]
+    elif kind == 4:
+        data[at:end] = bytes(rng.randrange(256) for _ in range(end - at))
+    else:
+        data[at:end] = rng.choice([b"\n", b"\n\n", b"null", b"-1", b"1e999", b"{}", b"[]", b'"'])
+    return bytes(data)
+
+
+def damaged(study, source, name, target):
+    """A copy of the run `source` whose file `name` is mutated; whether it differs."""
+    shutil.rmtree(target, ignore_errors=True)
+    shutil.copytree(source, target)
+    data = (source / name).read_bytes()
+    (target / name).write_bytes(mutate(data, study.random))
+    return (target / name).read_bytes() != data
+
+
+def study_journals(study, mutants):
+    """A changed row is refused and named, or what is read is what was written."""
+    source, target = study.folder / "for-mutants", study.folder / "mutant"
+    study.begin("the run whose files are damaged")
+    study.run([*SMALL, "--seqlen", "32,33", "--out", str(source), "-q"])
+    want = {row["id"]: row for row in journal_rows(source)}
+    complete = json.loads((source / "run.json").read_text())
+    undamaged = {case["id"]: case for case in complete["cases"]}
+    study.begin("journals cut, flipped, forged: read")
+    for i in range(mutants):
+        if not damaged(study, source, "cases.jsonl", target):
+            continue
+        done = study.run(["report", str(target), "--json", "-"])
+        if done.returncode == 0:
+            for case in json.loads(done.stdout)["cases"]:
+                study.check(case == undamaged.get(case["id"]), f"mutant {i}: believed a changed row")
+        else:
+            said = done.stderr.decode(errors="replace")
+            study.check(done.returncode == 2 and "--salvage" in said, f"mutant {i}: {said[-200:]}")
+            left = study.run(["report", str(target), "--salvage", "--json", "-"])
+            study.check(left.returncode == 0 and b"left out" in left.stderr, f"mutant {i}: no salvage")
+            for case in json.loads(left.stdout)["cases"]:
+                study.check(case == undamaged.get(case["id"]), f"mutant {i}: salvaged a changed row")
+    study.begin("journals cut, flipped, forged: salvaged by --resume")
+    for i in range(mutants // 10):
+        if not damaged(study, source, "cases.jsonl", target):
+            continue
+        done = study.run(["sweep", "--resume", str(target), "--salvage", "-q"])
+        study.check(done.returncode == 0, f"mutant {i}: {done.stderr[-200:]}")
+        rows = {row["id"]: row for row in journal_rows(target)}
+        study.check(rows == want, f"mutant {i}: the resumed run differs")
+
+
+def study_heads(study, mutants):
+    source, target = study.folder / "for-mutants", study.folder / "mutant"
+    study.begin("run.json cut, flipped, forged: report, resume, merge")
+    for _ in range(mutants):
+        damaged(study, source, "run.json", target)
+        study.run(["report", str(target)])
+        study.run(["sweep", "--resume", str(target), "--dry-run"])
+        study.run(["merge", str(target), str(source), "--allow", "duplicates", "--json", "-"])
+    study.begin("forged fields of run.json")
+    head = json.loads((source / "run.json").read_text())
+    for field, value in [("shard", "x/y"), ("shard", "1/0"), ("shard", "1/-3"), ("shard", "3/2"),
+                         ("shard", "1/99999999999999999999999"), ("shard", "")]:
+        forged = json.loads(json.dumps(head))
+        forged["run"]["resolved"][field] = value
+        (study.folder / "forged.json").write_text(json.dumps(forged))
+        study.refuse(["merge", "forged.json", "--json", "-"])
+    for name, version in [("other", "1.0.0"), ("sparkbench.run", "2.0.0"), ("sparkbench.run", "")]:
+        forged = dict(head, schema={"name": name, "version": version})
+        (study.folder / "forged.json").write_text(json.dumps(forged))
+        study.refuse(["report", "forged.json"])
+
+
+def study_tensors(study, mutants):
+    tensor = b"\0\x3c" * 1 * 16 * 1 * 64
+    header, end = {}, 0
+    for name in "qkv":
+        header[name] = {"dtype": "F16", "shape": [1, 16, 1, 64], "data_offsets": [end, end + len(tensor)]}
+        end += len(tensor)
+    text = json.dumps(header).encode()
+    data = len(text).to_bytes(8, "little") + text + 3 * tensor
+    path = study.folder / "x.safetensors"
+    study.begin("tensor files cut, flipped, forged")
+    command = ["run", "--device", "emulated-v100", "--kernel", "volta-fp32acc", "--tensors", str(path),
+               "-q", "--in-process"]
+    path.write_bytes(data)
+    study.check(study.run(command).returncode == 0, "good tensors are refused")
+    for _ in range(mutants):
+        changed = bytearray(mutate(data[: 8 + len(text)], study.random))
+        path.write_bytes(bytes(changed) + 3 * tensor)
+        study.run(command)
+    study.begin("tensors larger than the memory, sparse")
+    for gib in (64, 1024):
+        elements = gib * 2**30 // 2 // 4
+        shape = [elements // (2**20 * 64), 2**20, 1, 64]
+        size = shape[0] * 2**20 * 64 * 2
+        header = {name: {"dtype": "F16", "shape": shape, "data_offsets": [i * size, (i + 1) * size]}
+                  for i, name in enumerate("qkv")}
+        text = json.dumps(header).encode()
+        with open(path, "wb") as file:
+            file.write(len(text).to_bytes(8, "little") + text)
+            file.truncate(8 + len(text) + 3 * size)
+        said = study.refuse([*command, "--dry-run"])
+        study.check("GiB" in said, f"does not say how much: {said}")
+    path.unlink()
+
+
+def study_configs(study, mutants):
+    path = study.folder / "sweep.toml"
+    text = ('device = "emulated-v100"\nkernel = "volta-fp32acc"\nheads = 1\nbatch = 1\n[sweep]\n'
+            'seqlen = [33, 65]\ncausal = true\nheaddim = 64\ntag = ["a=b"]\n')
+    study.begin("TOML cut, flipped, forged")
+    for _ in range(mutants):
+        path.write_bytes(mutate(text.encode(), study.random))
+        study.run(["sweep", "--config", str(path), "--dry-run"])
+    study.begin("TOML that is none, or says too much")
+    for wrong in ['resume = "x"', "seqlen = 5\nseqlen = 6", "seqlen = [" + ",".join(
+            str(i) for i in range(1, 200000)) + "]", 'out = ""', 'worker = "x"', "x" * (2 << 20)]:
+        path.write_text(wrong)
+        study.refuse(["sweep", "--config", str(path), "--dry-run"])
+    for wrong in [str(study.folder), "/dev/zero", "/dev/null/x", str(study.folder / "none")]:
+        study.refuse(["sweep", "--config", wrong, "--dry-run"])
+
+
+def study_flags(study):
+    study.begin("flags: empty, absurd, out of range, not UTF-8")
+    small = [*SMALL, "--dry-run"]
+    numbers = ["", "-1", "0x10", "010", "1e3", "18446744073709551616", "9" * 30, "nan", "inf", " 1", "1 ",
+               "1,2", "٣", "1'000", "--", "$(id)"]
+    for flag in ("--seed", "--min-samples"):
+        for value in numbers:
+            study.refuse([*small, flag, value])
+    for flag in ("--timeout", "--max-noise", "--duty-cycle", "--tolerance-ratio"):
+        for value in ("", "-1", "nan", "inf", "1e400", "x", "0"):
+            study.refuse([*small, flag, value])
+    for flag in ("--seqlen", "--seqlen-k", "--headdim", "--batch", "--heads", "--input-scale", "--hidden"):
+        for value in ("", "0", "-1", "9" * 30, "1:2", "1:9:*1", ",", "1,,2", "x", "\n", "1" + ",1" * 2000):
+            study.refuse([*small, flag, value])
+    for flag in ("--out", "--json", "--csv", "--md", "--tensors", "--save-outputs", "--config", "--device",
+                 "--kernel", "--preset", "--shard", "--tag", "--mask", "--input", "--pass", "--resume"):
+        command = ["run", *GRID, "--seqlen", "32"]
+        study.refuse([*command, flag, ""])
+        study.refuse([*command, flag + "="])
+        study.refuse([*command, flag, b"n\xff"], codes=(2,))
+    study.refuse([*small, "--seqlen", "1:1024:+1", "--seqlen-k", "1:1024:+1"])
+    study.refuse([*small, "--seqlen", "1:1024:+1", "--seqlen-k", "1:1024:+1"],
+                 limit=lambda: resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30)))
+    study.refuse(["sweep", "--worker", "emulated-v100"])
+    study.refuse(["report", ""])
+    study.refuse(["report", str(study.folder / "none")])
+    for value in ("1/0", "0/1", "3/2", "-1/2", "1", "/", "1/2/3", "x/y"):
+        study.refuse([*small, "--shard", value])
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser.add_argument("program")
+    parser.add_argument("--kills", type=int, default=6)
+    parser.add_argument("--mutants", type=int, default=20)
+    parser.add_argument("--disks", default="64", help="their sizes in KiB")
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seconds", type=float, default=3600, help="for the kills, at most")
+    parser.add_argument("--only", default="", help="regular expression of areas: kills, disks, ...")
+    arguments = parser.parse_args()
+    sizes = [int(size) for size in arguments.disks.split(",")]
+    with tempfile.TemporaryDirectory(prefix="sparkbench_faults_") as folder:
+        study = Study(arguments.program, folder, arguments.seed)
+        areas = {
+            "flags": lambda: study_flags(study),
+            "configs": lambda: study_configs(study, arguments.mutants),
+            "journals": lambda: study_journals(study, arguments.mutants),
+            "heads": lambda: study_heads(study, arguments.mutants // 2),
+            "tensors": lambda: study_tensors(study, arguments.mutants),
+            "disks": lambda: study_disks(study, sizes),
+            "kills": lambda: study_kills(study, arguments.kills,
+                                         time.monotonic() + arguments.seconds),
+        }
+        print("| area | tried | broke |\n|---|---|---|")
+        for name, area in areas.items():
+            if re.search(arguments.only, name) or (name == "journals" and "heads" in arguments.only):
+                area()
+                study.end()
+        print(f"{sum(row[1] for row in study.rows)} tried, {len(study.broken)} broke")
+        return 1 if study.broken else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
