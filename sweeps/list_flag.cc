@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "kernels/split_text.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -78,12 +79,9 @@ void append_range(std::string_view flag, std::string_view item, std::vector<int>
 }  // namespace
 
 std::vector<std::string_view> split_list(std::string_view flag, std::string_view text) {
-  std::vector<std::string_view> items;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (begin == end) reject(flag, text, "has an empty item", "values separated by single commas");
-    items.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  std::vector<std::string_view> items = split_text(text, ',');
+  for (const std::string_view item : items) {
+    if (item.empty()) reject(flag, text, "has an empty item", "values separated by single commas");
   }
   return items;
 }
