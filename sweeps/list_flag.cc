@@ -6,6 +6,7 @@
 #include <charconv>
 #include <cstdint>
 
+#include "kernels/split_text.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -78,16 +79,13 @@ void append_range(std::string_view flag, std::string_view item, std::vector<int>
 }  // namespace
 
 std::vector<std::string_view> split_list(std::string_view flag, std::string_view text) {
-  std::vector<std::string_view> items;
-  for (std::size_t begin = 0; begin <= text.size();) {
-    const std::size_t end = std::min(text.find(',', begin), text.size());
-    if (begin == end) reject(flag, text, "has an empty item", "values separated by single commas");
-    if (items.size() == kMaxValues) {
-      throw UsageError(
-          fmt::format("{}: the list has too many values; allowed: {}", flag, kAllowedCounts));
-    }
-    items.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
+  std::vector<std::string_view> items = split_text(text, ',');
+  if (items.size() > kMaxValues) {
+    throw UsageError(
+        fmt::format("{}: the list has too many values; allowed: {}", flag, kAllowedCounts));
+  }
+  for (const std::string_view item : items) {
+    if (item.empty()) reject(flag, text, "has an empty item", "values separated by single commas");
   }
   return items;
 }

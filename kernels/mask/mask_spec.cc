@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/mask/mask_table.h"
+#include "kernels/split_text.h"
 
 namespace sparkbench {
 namespace {
@@ -14,17 +15,6 @@ namespace {
 [[noreturn]] void refuse(std::string_view text, std::string_view why) {
   throw std::invalid_argument("'" + std::string(text) + "' " + std::string(why) +
                               "; allowed: " + std::string(mask_forms()));
-}
-
-std::vector<std::string_view> split(std::string_view text) {
-  std::vector<std::string_view> parts;
-  for (std::size_t colon = text.find(':'); colon != std::string_view::npos;
-       colon = text.find(':')) {
-    parts.push_back(text.substr(0, colon));
-    text.remove_prefix(colon + 1);
-  }
-  parts.push_back(text);
-  return parts;
 }
 
 int parse_parameter(std::string_view text, std::string_view part, int least) {
@@ -72,7 +62,7 @@ std::vector<MaskSpec> masks_one_off(const MaskSpec& mask) {
 }
 
 MaskSpec parse_mask(std::string_view text) {
-  const std::vector<std::string_view> parts = split(text);
+  const std::vector<std::string_view> parts = split_text(text, ':');
   for (const MaskRow& row : mask_rows()) {
     if (row.name != parts[0]) continue;
     if (parts.size() != 1 + static_cast<std::size_t>(row.parameters)) {

@@ -24,7 +24,7 @@ struct TensorRows {
 
 /// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together: those of the
 /// block, or of each of its kTeams teams. A Tile has kRows rows of kChunksPerRow chunks of 16
-/// bytes, at(row, chunk) and lane_place(row, chunk).
+/// bytes and at(row, chunk); for places of a lane also lane_place(row, chunk).
 template <class Tile, int kWarps, int kTeams = 1>
 class StagedRows {
  public:
@@ -69,9 +69,8 @@ class StagedRows {
   }
 
   /// The same from lane_place(), or as far from it as another tile is from this one.
-  template <class Machine>
-  SPARK_DEVICE void store(Machine& machine, Tile& tile,
-                          const typename Tile::LanePlace& place) const {
+  template <class Machine, class LanePlace>
+  SPARK_DEVICE void store(Machine& machine, Tile& tile, const LanePlace& place) const {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       machine.store_shared(tile.at(place, kRowsAtOnce * i, 0), chunk_[i]);
@@ -79,7 +78,7 @@ class StagedRows {
   }
 
   template <class Machine>
-  SPARK_DEVICE static typename Tile::LanePlace lane_place(Machine& machine) {
+  SPARK_DEVICE static auto lane_place(Machine& machine) {
     return Tile::lane_place(first_row(machine), column_chunk(machine));
   }
 

@@ -90,11 +90,12 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
   EXPECT_EQ(lines[1].substr(0, lines[1].find("fp32,fwd")),
             "volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/full/p0.1," +
                 sample_run().cases[0].config_hash + ",volta-fp32acc,fused,");
-  EXPECT_NE(
-      lines[1].find("fwd,1,2,128,128,64,false,full,0.1,0.1015625,0.125,18364758544493064720,ok,,,"
-                    "true,W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"),
-      std::string::npos)
-      << lines[1];
+  // Axes that are yet to come stand between these two.
+  for (const char* const cells : {",fwd,1,2,128,128,64,false,full,0.1,",
+                                  ",0.1015625,0.125,18364758544493064720,ok,,,true,"
+                                  "W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"}) {
+    EXPECT_NE(lines[1].find(cells), std::string::npos) << lines[1];
+  }
 }
 
 /// The cells of one column, header excluded; none of the cells before it is quoted.

@@ -5,6 +5,8 @@
 #include <charconv>
 #include <stdexcept>
 
+#include "kernels/split_text.h"
+
 namespace sparkbench {
 
 void fail_at(const CsvPlace& place, std::string_view what) {
@@ -18,16 +20,7 @@ bool read_line(std::istream& in, std::string& line) {
   return true;
 }
 
-std::vector<std::string_view> split_fields(std::string_view line) {
-  std::vector<std::string_view> fields;
-  for (std::size_t comma = line.find(','); comma != std::string_view::npos;
-       comma = line.find(',')) {
-    fields.push_back(line.substr(0, comma));
-    line.remove_prefix(comma + 1);
-  }
-  fields.push_back(line);
-  return fields;
-}
+std::vector<std::string_view> split_fields(std::string_view line) { return split_text(line, ','); }
 
 void check_field_count(const std::vector<std::string_view>& fields,
                        const std::vector<std::string>& columns, const CsvPlace& row) {

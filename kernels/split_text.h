@@ -1,0 +1,21 @@
+// Text that has parts.
+#pragma once
+
+#include <string_view>
+#include <vector>
+
+namespace sparkbench {
+
+/// The parts between separators, as they are: one more than there are separators.
+inline std::vector<std::string_view> split_text(std::string_view text, char separator) {
+  std::vector<std::string_view> parts;
+  for (std::size_t end = text.find(separator); end != std::string_view::npos;
+       end = text.find(separator)) {
+    parts.push_back(text.substr(0, end));
+    text.remove_prefix(end + 1);
+  }
+  parts.push_back(text);
+  return parts;
+}
+
+}  // namespace sparkbench
