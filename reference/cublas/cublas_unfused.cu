@@ -52,8 +52,8 @@ struct Layout {
     p = is_training && problem.dropout().threshold != 0 ? place(score_bytes) : dropped_p;
     dp = place(is_training ? score_bytes : 0);
     forward_heads = place(head_pointer_bytes(problem.batch, problem.heads, kForwardTensors));
-    backward_heads = place(
-        is_training ? head_pointer_bytes(problem.batch, problem.heads, kMostHeadTensors) : 0);
+    backward_heads =
+        place(is_training ? head_pointer_bytes(problem.batch, problem.heads, kMostHeadTensors) : 0);
     cublas = place(kCublasWorkspaceBytes);
     const std::size_t q_bytes = is_wide ? problem.q_elements() * sizeof(float) : 0;
     const std::size_t k_bytes = is_wide ? problem.k_elements() * sizeof(float) : 0;
@@ -79,7 +79,6 @@ struct Layout {
     return offset;
   }
 };
-
 
 }  // namespace
 

@@ -1,8 +1,8 @@
 // Which columns of a row dropout keeps, for lanes that have 8 consecutive columns each.
 //
-// One Philox call decides over 16 columns, two of each eighth of 64 (kernels/dropout.h), so a lane's
-// 8 columns hang on four calls, of which seven other lanes want their share. Two chunks of eight
-// lanes hang on eight calls: each lane makes one, and they exchange a bit a column.
+// One Philox call decides over 16 columns, two of each eighth of 64 (kernels/dropout.h), so a
+// lane's 8 columns hang on four calls, of which seven other lanes want their share. Two chunks of
+// eight lanes hang on eight calls: each lane makes one, and they exchange a bit a column.
 #pragma once
 
 #include "kernels/machine/permute.cuh"
@@ -33,6 +33,9 @@ class KeptColumns {
  public:
   KeptColumns() = default;
   __device__ __forceinline__ explicit KeptColumns(std::uint32_t bits) : bits_(bits) {}
+
+  /// Without those that mean nothing.
+  __device__ __forceinline__ std::uint32_t bits() const { return bits_ & 0x88888888u; }
 
   /// A pair with zeros where it is dropped.
   __device__ __forceinline__ __half2 dropped(__half2 value, int pair) const {
@@ -69,9 +72,9 @@ __device__ __forceinline__ KeptChunks kept_columns(const TeamRow<kLanes>& row, i
   const PhiloxBlock bytes = dropout_bytes(
       row.dropout(), static_cast<std::uint32_t>(row.head()), static_cast<std::uint32_t>(row.row()),
       static_cast<std::uint32_t>(column / 64), static_cast<std::uint32_t>(place % 4));
-  // A lane wants byte pair `place` of each call: bits 4 + place / 2 of bytes 2 * (place % 2) and the
-  // next. Two calls share a word, the even one in the upper bits of its bytes; two words then share
-  // one, for the partner at 2 wants the same bytes; and the partner at 4 does too.
+  // A lane wants byte pair `place` of each call: bits 4 + place / 2 of bytes 2 * (place % 2) and
+  // the next. Two calls share a word, the even one in the upper bits of its bytes; two words then
+  // share one, for the partner at 2 wants the same bytes; and the partner at 4 does too.
   const std::uint32_t own = kept_bits(bytes, row.dropout().threshold) >> (place % 2 * 4);
   const std::uint32_t of_two = own | __shfl_xor_sync(kAll, own, 1);
   const unsigned bytes_of_two = (place & 2) == 0 ? 0x5410u : 0x1054u;
@@ -82,5 +85,33 @@ __device__ __forceinline__ KeptChunks kept_columns(const TeamRow<kLanes>& row, i
   return {{KeptColumns((place < 4 ? of_four : others) << shift),
            KeptColumns((place < 4 ? others : of_four) << shift)}};
 }
+
+/// Of this lane's chunks of a segment, four in a word. To be drawn while the row is being loaded.
+template <int kChunks, bool kDrops>
+class KeptRow {
+ public:
+  template <int kLanes>
+  __device__ __forceinline__ void draw(const TeamRow<kLanes>& row, int segment) {
+    if constexpr (kDrops) {
+      for (std::uint32_t& word : four_) word = 0;
+#pragma unroll
+      for (int c = 0; c < kChunks; c += 2) {
+        const int first = row.template first_column<kChunks>(segment, c);
+        const int second = row.template first_column<kChunks>(segment, c + 1);
+        if (!__any_sync(0xffffffffu, row.reaches(first) || row.reaches(second))) continue;
+        const KeptChunks kept = kept_columns(row, first, second);
+        four_[c / 4] |= kept.of[0].bits() >> (c % 4) | kept.of[1].bits() >> (c % 4 + 1);
+      }
+    }
+  }
+
+  __device__ __forceinline__ KeptColumns of(int chunk) const {
+    return KeptColumns(four_[chunk / 4] << (chunk % 4));
+  }
+
+ private:
+  static_assert(kChunks % 4 == 0, "as many as a word holds");
+  std::uint32_t four_[kDrops ? kChunks / 4 : 1];
+};
 
 }  // namespace sparkbench

@@ -25,8 +25,8 @@ struct HeadPlacesOfTensors {
   HeadPlaces of[kMostHeadTensors];
 };
 
-/// What the arrays of head_pointers.cuh hold, and on which stream they were written: a pass over the
-/// tensors of the last need not write them again.
+/// What the arrays of head_pointers.cuh hold, and on which stream they were written: a pass over
+/// the tensors of the last need not write them again.
 struct WrittenHeadPlaces {
   HeadPlacesOfTensors places = {};
   int tensors = 0;

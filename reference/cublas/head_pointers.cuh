@@ -1,6 +1,6 @@
 // The places of heads as cuBLAS wants them for batched products: arrays of pointers in GPU memory.
-// With them one call takes every head of every batch element, which no single stride between [batch,
-// seqlen, heads, head_dim] matrices could, and is as fast as one with a stride.
+// With them one call takes every head of every batch element, which no single stride between
+// [batch, seqlen, heads, head_dim] matrices could, and is as fast as one with a stride.
 #pragma once
 
 #include <cstddef>

@@ -73,84 +73,86 @@ __device__ __forceinline__ SoftmaxSums sums_of_team(const TeamRow<kLanes>& row,
   return {m, sum_of_lanes<kLanes>(sums.l * ExpOf(m)(sums.m))};
 }
 
-/// Where lines 2 and 3 write a row. `kept_p` is null where nobody wants line 2's.
-template <class T>
-struct ProbabilityRows {
-  T *kept_p, *dropped_p;
+/// What a thread has of line 2's and 3's factors.
+struct ProbabilityFactors {
+  __device__ __forceinline__ explicit ProbabilityFactors(const SoftmaxSums& sums, float of_kept)
+      : exp_of(sums.m), per_l(1.0f / sums.l), keep_scale(of_kept) {}
+
+  /// Line 2.
+  template <class T>
+  __device__ __forceinline__ ScoreChunk<T> probabilities(const ScoreChunk<T>& s) const {
+    ScoreChunk<T> p;
+    for (int j = 0; j < p.kPairs; ++j) {
+      const float2 wide = widened(s.pair[j]);
+      p.pair[j] = narrowed<T>(make_float2(exp_of(wide.x) * per_l, exp_of(wide.y) * per_l));
+    }
+    return p;
+  }
+  /// Line 3.
+  template <class T>
+  __device__ __forceinline__ ScoreChunk<T> dropped(ScoreChunk<T> p, const KeptColumns& kept) const {
+    for (int j = 0; j < p.kPairs; ++j) {
+      const float2 wide = widened(p.pair[j]);
+      p.pair[j] =
+          kept.dropped(narrowed<T>(make_float2(keep_scale * wide.x, keep_scale * wide.y)), j);
+    }
+    return p;
+  }
+
+  ExpOf exp_of;
+  float per_l, keep_scale;
 };
 
-/// Lines 2 and 3 of a segment.
-template <bool kDrops, class T, int kLanes, int kChunks>
-__device__ __forceinline__ void write_probabilities(const TeamRow<kLanes>& row,
-                                                    const RowChunks<T, kChunks>& s, int segment,
-                                                    const SoftmaxSums& sums,
-                                                    const ProbabilityRows<T>& rows) {
-  const ExpOf exp_of(sums.m);
-  const float per_l = 1.0f / sums.l, keep_scale = row.dropout().keep_scale();
-#pragma unroll
-  for (int c = 0; c < kChunks; ++c) {
-    const int first = row.template first_column<kChunks>(segment, c);
-    KeptChunks kept;  // of an even chunk and the next
-    if constexpr (kDrops) {
-      const int second = row.template first_column<kChunks>(segment, c | 1);
-      if (c % 2 == 0 && __any_sync(0xffffffffu, row.reaches(first) || row.reaches(second))) {
-        kept = kept_columns(row, first, second);
-      }
-    }
-    const int column = row.lane_column(first);
-    if (!row.has(column)) continue;
-    ScoreChunk<T> p;
-    p.fill(0.0f);
-    const TileCover cover = row.cover(column);
-    if (cover != TileCover::kEmpty) {
-      for (int j = 0; j < p.kPairs; ++j) {
-        const float2 wide = widened(s.chunk[c].pair[j]);
-        p.pair[j] = narrowed<T>(make_float2(exp_of(wide.x) * per_l, exp_of(wide.y) * per_l));
-      }
-      if (cover == TileCover::kCut) p.hide(row.visible(column), 0.0f);
-    }
-    if constexpr (kDrops) {
-      if (rows.kept_p != nullptr) p.store(rows.kept_p, column, row.row_stride());
-      for (int j = 0; j < p.kPairs; ++j) {
-        const float2 wide = widened(p.pair[j]);
-        p.pair[j] = kept.of[c % 2].dropped(
-            narrowed<T>(make_float2(keep_scale * wide.x, keep_scale * wide.y)), j);
-      }
-    }
-    p.store(rows.dropped_p, column, row.row_stride());
-  }
-}
+/// Registers for 32 warps of a multiprocessor, or 24 where they draw masks too.
+template <class T, class Shape, bool kDrops>
+inline constexpr int kSoftmaxBlocks = sizeof(T) > sizeof(__half)
+                                          ? 1
+                                          : (kDrops ? 768 : 1024) / Shape::kThreads;
 
 /// scores [heads, seqlen_q, row_stride] becomes the P of line 3; `kept_p`, unless null, takes that
 /// of line 2 where line 3 drops, as a training step keeps it. lse [heads, seqlen_q].
-template <class T, int kLanes, int kChunks, bool kDrops>
-__global__ void __launch_bounds__(kWarpLanes* kMostTeamWarps, 2)
+template <class T, class Shape, bool kDrops>
+__global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDrops>)
     masked_softmax_dropout(ScoreShape shape, RowTeams teams, T* scores, T* kept_p, float* lse) {
-  const TeamRow<kLanes> row(shape, teams);
+  using Chunks = RowChunks<T, Shape::kChunks>;
+  const TeamRow<Shape::kLanes> row(shape, teams);
   T* const s_row = scores + row.offset();
-  const ProbabilityRows<T> p_rows = {kept_p == nullptr ? nullptr : kept_p + row.offset(), s_row};
-  RowChunks<T, kChunks> s;
-  s.load(row, s_row, 0, -INFINITY);
+  Chunks s;
+  KeptRow<Shape::kChunks, kDrops> kept;
+  const auto load = [&](int segment) {
+    s.load(row, s_row, segment, -INFINITY);
+    kept.draw(row, segment);
+    s.hide(row, segment, -INFINITY);
+  };
+  load(0);
   SoftmaxSums own = sums_of_warp(row, s, 0);
   for (int segment = 1; segment < row.segments(); ++segment) {
-    s.load(row, s_row, segment, -INFINITY);
+    load(segment);
     own = merged(own, sums_of_warp(row, s, segment));
   }
   const SoftmaxSums sums = sums_of_team(row, own);  // line 1
   if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
+  const ProbabilityFactors factors(sums, row.dropout().keep_scale());
   for (int segment = row.segments() - 1; segment >= 0; --segment) {
-    if (segment + 1 < row.segments()) s.load(row, s_row, segment, -INFINITY);
-    write_probabilities<kDrops>(row, s, segment, sums, p_rows);  // lines 2, 3
+    if (segment + 1 < row.segments()) load(segment);
+    const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
+    Chunks::store(row, segment, probabilities, [&](int c, int column, ScoreChunk<T> p) {
+      if constexpr (kDrops) {
+        if (kept_p != nullptr) p.store(kept_p + row.offset(), column, row.row_stride());
+        p = factors.dropped(p, kept.of(c));
+      }
+      p.store(s_row, column, row.row_stride());
+    });
   }
 }
 
 template <class T>
 void enqueue_masked_softmax(const ScoreShape& shape, T* scores, T* kept_p, float* lse,
                             cudaStream_t stream) {
-  with_row_teams<T>(shape, [&](auto lanes, auto chunks, auto drops, const RowTeams& teams) {
-    const unsigned blocks = static_cast<unsigned>(shape.heads) *
-                            static_cast<unsigned>(teams.blocks_per_head);
-    masked_softmax_dropout<T, lanes(), chunks(), drops()>
+  with_row_teams<T>(shape, [&](auto teams_shape, auto drops, const RowTeams& teams) {
+    const unsigned blocks =
+        static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
+    masked_softmax_dropout<T, decltype(teams_shape), drops()>
         <<<blocks, teams.threads, 0, stream>>>(shape, teams, scores, kept_p, lse);
     CUDA_CHECK(cudaGetLastError());
   });

@@ -1,5 +1,5 @@
-// Eight consecutive columns of a row of S, P or dP: what a lane loads and stores at once, in accesses
-// of 16 bytes, and keeps packed, as memory has them.
+// Eight consecutive columns of a row of S, P or dP: what a lane loads and stores at once, in
+// accesses of 16 bytes, and keeps packed, as memory has them.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -50,7 +50,8 @@ struct alignas(16) ScoreChunk {
     for (auto& one : pair) one = narrowed<T>(make_float2(value, value));
   }
 
-  /// From a row's column on. Of a row padded to 16 bytes the last chunk of floats may have one half.
+  /// From a row's column on. Of a row padded to 16 bytes the last chunk of floats may have one
+  /// half.
   __device__ __forceinline__ void load(const T* row, int column, int row_stride) {
     for (int i = 0; i < kWords; ++i) {
       if (i > 0 && column + i * kColumnsPerWord >= row_stride) continue;

@@ -16,7 +16,6 @@ namespace sparkbench {
 
 inline constexpr int kWarpLanes = 32;
 inline constexpr int kMostTeamWarps = 16;
-inline constexpr int kThreadsOfSmallTeams = 128;  // of a block, where a warp has a row or two
 
 /// Of [heads of all batch elements, seqlen_q, row_stride], of which seqlen_k columns are in use.
 /// A row is aligned to 16 bytes.
@@ -36,20 +35,33 @@ struct RowTeams {
   unsigned threads;
 };
 
-/// Teams whose lanes have kChunks chunks each. With kLanes = 16 a warp has two rows.
-template <int kLanes, int kChunks>
+/// How many lanes of a warp have one row, how many chunks each has, and the most threads of a
+/// block.
+template <int kLanesOfRow, int kChunksOfLane, int kMostThreads>
+struct TeamShape {
+  static constexpr int kLanes = kLanesOfRow;
+  static constexpr int kChunks = kChunksOfLane;
+  static constexpr int kThreads = kMostThreads;
+  static constexpr int kColumnsOfWarp = kLanes * kChunkColumns * kChunks;
+  /// Of a row that is kept whole.
+  static constexpr int kColumns =
+      kLanes < kWarpLanes ? kColumnsOfWarp : kThreads / kWarpLanes * kColumnsOfWarp;
+};
+
+template <class Shape>
 RowTeams make_row_teams(const ScoreShape& shape) {
+  constexpr int kThreadsOfSmallTeams = 128;  // of a block, where a warp has a row or two
   const auto divide_up = [](int value, int divisor) { return (value + divisor - 1) / divisor; };
-  constexpr int kColumnsOfWarp = kLanes * kChunkColumns * kChunks;
   int warps = 1;
-  while (kLanes == kWarpLanes && warps < kMostTeamWarps &&
-         warps * kColumnsOfWarp < shape.mask.seqlen_k) {
+  while (Shape::kLanes == kWarpLanes && warps * kWarpLanes < Shape::kThreads &&
+         warps * Shape::kColumnsOfWarp < shape.mask.seqlen_k) {
     warps *= 2;
   }
   const int threads = warps == 1 ? kThreadsOfSmallTeams : warps * kWarpLanes;
-  const int rows_per_block = threads / (kLanes * warps);
+  const int rows_per_block = threads / (Shape::kLanes * warps);
   return {warps, rows_per_block, divide_up(shape.mask.seqlen_q, rows_per_block),
-          divide_up(shape.mask.seqlen_k, warps * kColumnsOfWarp), static_cast<unsigned>(threads)};
+          divide_up(shape.mask.seqlen_k, warps * Shape::kColumnsOfWarp),
+          static_cast<unsigned>(threads)};
 }
 
 /// Over this lane's neighbours, kLanes of them.
@@ -126,6 +138,10 @@ class TeamRow {
     return visible_.begin <= column && end <= visible_.end ? TileCover::kFull : TileCover::kCut;
   }
   __device__ std::uint32_t visible(int column) const { return range_word(visible_, column); }
+  /// Whether each of these lanes sees all of its chunk.
+  __device__ bool sees_all(int first_column) const {
+    return visible_.begin <= first_column && first_column + kLanes * kChunkColumns <= visible_.end;
+  }
   /// Whether any of these lanes sees any of its chunk.
   __device__ bool reaches(int first_column) const {
     return first_column < visible_.end && visible_.begin < first_column + kLanes * kChunkColumns;
@@ -148,42 +164,75 @@ struct RowChunks {
                                        float hidden) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      const int column = row.lane_column(row.template first_column<kChunks>(segment, c));
-      chunk[c].fill(hidden);
-      if (row.cover(column) != TileCover::kEmpty) {
+      const int first = row.template first_column<kChunks>(segment, c);
+      const int column = row.lane_column(first);
+      if (!row.sees_all(first)) chunk[c].fill(hidden);
+      if (row.sees_all(first) || row.cover(column) != TileCover::kEmpty) {
         chunk[c].load(columns, column, row.row_stride());
       }
     }
+  }
+
+  /// Behind a load(), as late as it may be: this waits for what was loaded.
+  template <int kLanes>
+  __device__ __forceinline__ void hide(const TeamRow<kLanes>& row, int segment, float hidden) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      const int column = row.lane_column(row.template first_column<kChunks>(segment, c));
+      const int first = row.template first_column<kChunks>(segment, c);
+      if (row.sees_all(first)) continue;
+      const int column = row.lane_column(first);
       if (row.cover(column) == TileCover::kCut) chunk[c].hide(row.visible(column), hidden);
+    }
+  }
+
+  /// store(c, column, make(c)) for each chunk of the row, with zeros where it is hidden.
+  template <int kLanes, class Make, class Store>
+  static __device__ __forceinline__ void store(const TeamRow<kLanes>& row, int segment, Make make,
+                                               Store store) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int first = row.template first_column<kChunks>(segment, c);
+      const int column = row.lane_column(first);
+      if (row.sees_all(first)) {
+        store(c, column, make(c));
+      } else if (row.has(column)) {
+        ScoreChunk<T> made;
+        made.fill(0.0f);
+        const TileCover cover = row.cover(column);
+        if (cover != TileCover::kEmpty) made = make(c);
+        if (cover == TileCover::kCut) made.hide(row.visible(column), 0.0f);
+        store(c, column, made);
+      }
     }
   }
 };
 
-/// Calls launch(lanes, chunks, drops, teams) with the first three as constants: as many rows to a
+/// Calls launch(shape of teams, whether it drops, teams), the first two as types: as many rows to a
 /// warp, or as few warps to a row, as registers allow.
 template <class T, class Launch>
 void with_row_teams(const ScoreShape& shape, Launch launch) {
-  const auto with_team = [&](auto lanes, auto chunks) {
-    const RowTeams teams = make_row_teams<lanes(), chunks()>(shape);
+  const auto with_shape = [&](auto teams_shape) {
+    const RowTeams teams = make_row_teams<decltype(teams_shape)>(shape);
     if (shape.dropout.threshold != 0) {
-      launch(lanes, chunks, std::true_type(), teams);
+      launch(teams_shape, std::true_type(), teams);
     } else {
-      launch(lanes, chunks, std::false_type(), teams);
+      launch(teams_shape, std::false_type(), teams);
     }
   };
-  using Half = std::integral_constant<int, kWarpLanes / 2>;
-  using Warp = std::integral_constant<int, kWarpLanes>;
-  using Four = std::integral_constant<int, 4>;
-  using Most = std::integral_constant<int, sizeof(T) == sizeof(__half) ? 8 : 4>;
-  if (shape.mask.seqlen_k <= Half() * Four() * kChunkColumns) {
-    with_team(Half(), Four());
-  } else if (shape.mask.seqlen_k <= Warp() * Four() * kChunkColumns) {
-    with_team(Warp(), Four());
+  constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
+  using HalfWarps = TeamShape<kWarpLanes / 2, 4, 128>;
+  using FewWarps = TeamShape<kWarpLanes, 4, 128>;
+  using ManyWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps / 2 * kWarpLanes>;
+  using MostWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps * kWarpLanes>;
+  const int columns = shape.mask.seqlen_k;
+  if (columns <= HalfWarps::kColumns) {
+    with_shape(HalfWarps());
+  } else if (columns <= FewWarps::kColumnsOfWarp) {
+    with_shape(FewWarps());
+  } else if (columns <= ManyWarps::kColumns) {
+    with_shape(ManyWarps());
   } else {
-    with_team(Warp(), Most());
+    with_shape(MostWarps());
   }
 }
 

@@ -18,19 +18,15 @@ class GradientChunks {
                                        int segment) {
     p_.load(row, p, segment, 0.0f);
     dp_.load(row, dp, segment, 0.0f);
+    KeptRow<kChunks, kDrops> kept;
+    kept.draw(row, segment);
+    p_.hide(row, segment, 0.0f);
+    dp_.hide(row, segment, 0.0f);
     if constexpr (kDrops) {
 #pragma unroll
-      for (int c = 0; c < kChunks; c += 2) {
-        const int first = row.template first_column<kChunks>(segment, c);
-        const int second = row.template first_column<kChunks>(segment, c + 1);
-        if (!__any_sync(0xffffffffu, row.reaches(first) || row.reaches(second))) continue;
-        const KeptChunks kept = kept_columns(row, first, second);
-        for (int i = 0; i < 2; ++i) {
-          auto& pairs = dp_.chunk[c + i].pair;
-          for (int j = 0; j < ScoreChunk<T>::kPairs; ++j) {
-            pairs[j] = kept.of[i].dropped(pairs[j], j);
-          }
-        }
+      for (int c = 0; c < kChunks; ++c) {
+        auto& pairs = dp_.chunk[c].pair;
+        for (int j = 0; j < ScoreChunk<T>::kPairs; ++j) pairs[j] = kept.of(c).dropped(pairs[j], j);
       }
     }
   }
@@ -50,25 +46,20 @@ class GradientChunks {
 
   /// Line 3.
   template <int kLanes>
-  __device__ __forceinline__ void write_ds(const TeamRow<kLanes>& row, int segment, float delta,
+  __device__ __forceinline__ void store_ds(const TeamRow<kLanes>& row, int segment, float delta,
                                            T* ds_row) const {
     const float keep_scale = row.dropout().keep_scale();
-#pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      const int column = row.lane_column(row.template first_column<kChunks>(segment, c));
-      if (!row.has(column)) continue;
+    const auto make = [&](int c) {
       ScoreChunk<T> ds;
-      ds.fill(0.0f);
-      const TileCover cover = row.cover(column);
-      if (cover != TileCover::kEmpty) {
-        for (int j = 0; j < ds.kPairs; ++j) {
-          const float2 p = widened(p_.chunk[c].pair[j]), dp = scaled(c, j, keep_scale);
-          ds.pair[j] = narrowed<T>(make_float2(p.x * (dp.x - delta), p.y * (dp.y - delta)));
-        }
-        if (cover == TileCover::kCut) ds.hide(row.visible(column), 0.0f);
+      for (int j = 0; j < ds.kPairs; ++j) {
+        const float2 p = widened(p_.chunk[c].pair[j]), dp = scaled(c, j, keep_scale);
+        ds.pair[j] = narrowed<T>(make_float2(p.x * (dp.x - delta), p.y * (dp.y - delta)));
       }
+      return ds;
+    };
+    RowChunks<T, kChunks>::store(row, segment, make, [&](int, int column, const ScoreChunk<T>& ds) {
       ds.store(ds_row, column, row.row_stride());
-    }
+    });
   }
 
  private:
@@ -93,14 +84,14 @@ __device__ __forceinline__ float sum_of_team(const TeamRow<kLanes>& row, float o
 }
 
 /// p [heads, seqlen_q, row_stride], before dropout. dp, of the same shape, becomes dS.
-template <class T, int kLanes, int kChunks, bool kDrops>
-__global__ void __launch_bounds__(kWarpLanes* kMostTeamWarps)
+template <class T, class Shape, bool kDrops>
+__global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / Shape::kThreads)
     masked_softmax_dropout_backward(ScoreShape shape, RowTeams teams, const T* p, T* dp) {
-  const TeamRow<kLanes> row(shape, teams);
+  const TeamRow<Shape::kLanes> row(shape, teams);
   const T* const p_row = p + row.offset();
   T* const dp_row = dp + row.offset();
   const float keep_scale = row.dropout().keep_scale();
-  GradientChunks<T, kChunks, kDrops> chunks;
+  GradientChunks<T, Shape::kChunks, kDrops> chunks;
   float own = 0.0f;
   for (int segment = 0; segment < row.segments(); ++segment) {
     chunks.load(row, p_row, dp_row, segment);
@@ -109,17 +100,17 @@ __global__ void __launch_bounds__(kWarpLanes* kMostTeamWarps)
   const float delta = sum_of_team(row, own);
   for (int segment = row.segments() - 1; segment >= 0; --segment) {
     if (segment + 1 < row.segments()) chunks.load(row, p_row, dp_row, segment);
-    chunks.write_ds(row, segment, delta, dp_row);
+    chunks.store_ds(row, segment, delta, dp_row);
   }
 }
 
 template <class T>
 void enqueue_masked_softmax_backward(const ScoreShape& shape, const T* p, T* dp,
                                      cudaStream_t stream) {
-  with_row_teams<T>(shape, [&](auto lanes, auto chunks, auto drops, const RowTeams& teams) {
-    const unsigned blocks = static_cast<unsigned>(shape.heads) *
-                            static_cast<unsigned>(teams.blocks_per_head);
-    masked_softmax_dropout_backward<T, lanes(), chunks(), drops()>
+  with_row_teams<T>(shape, [&](auto teams_shape, auto drops, const RowTeams& teams) {
+    const unsigned blocks =
+        static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
+    masked_softmax_dropout_backward<T, decltype(teams_shape), drops()>
         <<<blocks, teams.threads, 0, stream>>>(shape, teams, p, dp);
     CUDA_CHECK(cudaGetLastError());
   });
