@@ -121,6 +121,23 @@ struct Speedup {
   bool interleaved = false;              // the two took turns
 };
 
+/// A step of an unfused pass, timed by itself: a matrix product, or the softmax between two.
+struct PassPart {
+  std::string name;
+  double ms = 0;                          // median
+  std::uint64_t bytes = 0;                // read and written, each once
+  std::uint64_t flops = 0;                // of a matrix product, masked ones too; else 0
+  std::optional<double> copy_fraction;    // of the copy's bandwidth
+  std::optional<double> peak_fraction;    // of the device's peak, of a matrix product
+};
+
+/// Of passes outside of the samples of time_ms.
+struct PassParts {
+  int passes = 0;
+  std::optional<double> copy_gbps;  // read and written by a copy, measured beside them
+  std::vector<PassPart> of;
+};
+
 struct CaseRecord {
   std::string id;           // make_case_id()
   std::string config_hash;  // make_config_hash()
@@ -149,6 +166,7 @@ struct CaseRecord {
   std::optional<std::string> device;      // as --device spells it: "cuda:3"
   std::optional<std::uint64_t> position;  // in the whole sweep, of all its shards, from 0
   std::optional<double> elapsed_s;        // all that the case took: inputs, oracle, measuring
+  std::optional<PassParts> parts;         // of a reference, when asked for (`sparkbench run`)
 };
 
 /// What Accuracy::error_ratio is, for the legend of a table.

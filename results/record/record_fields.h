@@ -191,6 +191,21 @@ void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
   visit("interleaved", s.interleaved);
 }
 
+void visit_fields(AnyConst<PassPart> auto& p, auto&& visit) {
+  visit("name", p.name);
+  visit("ms", p.ms);
+  visit("bytes", p.bytes);
+  visit("flops", p.flops);
+  visit("copy_fraction", p.copy_fraction);
+  visit("peak_fraction", p.peak_fraction);
+}
+
+void visit_fields(AnyConst<PassParts> auto& p, auto&& visit) {
+  visit("passes", p.passes);
+  visit("copy_gbps", p.copy_gbps);
+  visit("of", p.of);
+}
+
 void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("id", c.id);
   visit("config_hash", c.config_hash);
@@ -222,6 +237,7 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("device", c.device);
   visit("position", c.position);
   visit("elapsed_s", c.elapsed_s);
+  visit("parts", c.parts);
   for (const Axis* axis : recorded_axes()) {
     if (!axis->is_of_case) continue;
     AxisField field{*axis, c.problem};

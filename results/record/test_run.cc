@@ -149,6 +149,7 @@ CaseRecord sample_timed_case() {
   record.device = "cuda:3";
   record.position = 17;
   record.elapsed_s = 1.5;
+  record.parts = PassParts{11, 4270.5, {{"P = softmax S", 0.25, 1 << 30, 0, 0.95, std::nullopt}}};
   return record;
 }
 

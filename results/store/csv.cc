@@ -23,6 +23,7 @@ using Row = std::vector<Cell>;
 
 std::string text_of(const std::string& value) { return value; }
 std::string text_of(const Warning& warning) { return warning.code; }
+std::string text_of(const PassPart& part) { return part.name; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(std::integral auto value) { return std::to_string(value); }
 std::string text_of(std::floating_point auto value) { return shortest(value); }
@@ -61,6 +62,7 @@ constexpr std::array<std::string_view, 11> kGradientColumns = {
 
 /// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
 bool is_left_out(std::string_view group, std::string_view leaf) {
+  if (group.empty() && leaf == "parts") return true;
   if (group != "dq" && group != "dk" && group != "dv") return leaf == "samples";
   return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
          kGradientColumns.end();
