@@ -1,7 +1,8 @@
 """A problem's tensors, and PyTorch's passes over them.
 
 Inputs are normal, fp16, [batch, seqlen, heads, head_dim] in memory, seen as [batch, heads, seqlen,
-head_dim], and require gradients, as in a training step.
+head_dim], and require gradients, as in a training step. The unfused chain has them heads before
+rows in memory too: the layout that its products take without a copy.
 """
 
 BACKENDS = {
@@ -10,6 +11,8 @@ BACKENDS = {
     "torch-flash": "FLASH_ATTENTION",
     "torch-cudnn": "CUDNN_ATTENTION",
 }
+UNFUSED = "torch-unfused"
+PEERS = (UNFUSED, *BACKENDS)
 GRADIENTS = ("dq", "dk", "dv")
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
 
@@ -35,6 +38,38 @@ class Sdpa:
                 scale=self.case.problem["scale"],
                 **self.hidden,
             )
+        return self.o
+
+    def backward(self, d_o):
+        return self.torch.autograd.grad(self.o, self.inputs, d_o, retain_graph=True)
+
+
+class Unfused:
+    """What a user writes who fuses nothing: baddbmm with the scale folded in, masked_fill, softmax,
+    dropout, bmm, differentiated by autograd."""
+
+    def __init__(self, torch, case, dropout_p):
+        self.torch, self.dropout_p = torch, dropout_p
+        self.scale = case.problem["scale"]
+        self.hidden = self.sees_none = None
+        if case.mask.kind != "full":
+            self.hidden = ~case.mask.dense(torch)
+            if case.mask.has_blind_rows():
+                self.sees_none = self.hidden.all(1, keepdim=True)
+
+    def forward(self, inputs):
+        self.inputs = inputs
+        torch, (q, k, v) = self.torch, (x.flatten(0, 1) for x in inputs)
+        unread = q.new_empty(1, 1, 1)  # beta is 0
+        p = torch.baddbmm(unread, q, k.transpose(1, 2), beta=0, alpha=self.scale)
+        if self.hidden is not None:
+            p = p.masked_fill_(self.hidden, float("-inf"))
+        p = torch.softmax(p, -1)
+        if self.sees_none is not None:
+            p = p.masked_fill(self.sees_none, 0.0)
+        if self.dropout_p > 0:
+            p = torch.nn.functional.dropout(p, self.dropout_p)
+        self.o = torch.bmm(p, v).unflatten(0, inputs[0].shape[:2])
         return self.o
 
     def backward(self, d_o):
@@ -108,6 +143,8 @@ class Efficient(Aten):
 
 
 def passes_of(torch, case, dropout_p):
+    if case.kernel == UNFUSED:
+        return Unfused(torch, case, dropout_p)
     with_windows = {"torch-flash": Flash, "torch-efficient": Efficient}
     is_sdpa = case.mask.is_sdpa_s() or case.kernel not in with_windows
     return (Sdpa if is_sdpa else with_windows[case.kernel])(torch, case, dropout_p)
@@ -122,7 +159,8 @@ class Attention:
 
         def draw(shape):
             tensor = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float16)
-            return tensor.transpose(1, 2)  # a view: [batch, heads, seqlen, head_dim]
+            heads_first = tensor.transpose(1, 2)  # a view: [batch, heads, seqlen, head_dim]
+            return heads_first.contiguous() if case.kernel == UNFUSED else heads_first
 
         shapes = (case.query_shape, case.key_shape, case.key_shape)
         self.inputs = [draw(shape).requires_grad_() for shape in shapes]

@@ -1,8 +1,10 @@
 """What PyTorch's kernels are called with."""
 
 import unittest
+import unittest.mock
 
 import peer_attention
+import peer_masks
 from test_peers import case_of
 
 
@@ -83,6 +85,91 @@ class Calls(unittest.TestCase):
                 passes = peer_attention.passes_of(FakeTorch(), case_of(kernel, mask), 0.0)
                 self.assertIsInstance(passes, peer_attention.Sdpa)
                 self.assertEqual(passes.hidden, {"is_causal": mask == "causal"})
+
+
+class FakeScores:
+    """Notes what is done to it, in the order."""
+
+    def __init__(self, steps=(), shape=(2, 3, 64, 64)):
+        self.steps, self.shape = steps, shape
+
+    def then(self, *step):
+        return FakeScores((*self.steps, step), self.shape)
+
+    def flatten(self, *_axes):
+        return self
+
+    def transpose(self, *_axes):
+        return self
+
+    def new_empty(self, *_shape):
+        return FakeScores()
+
+    def unflatten(self, axis, sizes):
+        return self.then("unflatten", axis, sizes)
+
+    def masked_fill_(self, mask, value):
+        return self.then("hide", mask, value)
+
+    def masked_fill(self, mask, value):
+        return self.then("fill", mask, value)
+
+
+class FakeFunctions:
+    """PyTorch's functions that the unfused chain calls."""
+
+    def __init__(self):
+        self.nn = self.functional = self
+
+    def baddbmm(self, _unread, q, _k, beta, alpha):
+        return q.then("scores", beta, alpha)
+
+    def softmax(self, scores, axis):
+        return scores.then("softmax", axis)
+
+    def dropout(self, p, dropout_p):
+        return p.then("dropout", dropout_p)
+
+    def bmm(self, p, _v):
+        return p.then("product")
+
+
+class FakeHidden:
+    """Of a mask, what it hides."""
+
+    def __invert__(self):
+        return self
+
+    def all(self, _axis, keepdim):
+        return "sees none"
+
+
+class UnfusedChain(unittest.TestCase):
+    def steps_of(self, mask, dropout_p, *flags):
+        case = case_of("torch-unfused", mask, *flags)
+        hidden = FakeHidden()
+        with unittest.mock.patch.object(peer_masks.Mask, "dense", lambda *_: hidden):
+            passes = peer_attention.passes_of(FakeFunctions(), case, dropout_p)
+        o = passes.forward([FakeScores() for _ in "qkv"])
+        return [tuple("hidden" if x is hidden else x for x in step) for step in o.steps]
+
+    def test_a_full_mask_is_three_calls(self):
+        heads = ("unflatten", 0, (2, 3))
+        self.assertEqual(
+            self.steps_of("full", 0.0),
+            [("scores", 0, 0.125), ("softmax", -1), ("product",), heads],
+        )
+
+    def test_masks_and_dropout_are_a_call_each(self):
+        names = [step[0] for step in self.steps_of("window:5", 0.25)]
+        self.assertEqual(names, ["scores", "hide", "softmax", "dropout", "product", "unflatten"])
+        steps = self.steps_of("causal", 0.25)
+        self.assertEqual(steps[1], ("hide", "hidden", float("-inf")))
+        self.assertEqual(steps[3], ("dropout", 0.25))
+
+    def test_rows_without_a_key_become_zeros(self):
+        steps = self.steps_of("causal", 0.0, "--seqlen-k", "8")
+        self.assertEqual(steps[2:4], [("softmax", -1), ("fill", "sees none", 0.0)])
 
 
 if __name__ == "__main__":

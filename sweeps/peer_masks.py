@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 # What each back end can hide. PyTorch gives its cuDNN no left bound.
 MASKS = {
+    "torch-unfused": ("full", "causal", "window", "band", "prefix"),
     "torch-math": ("full", "causal", "window", "band", "prefix"),
     "torch-efficient": ("full", "causal", "window"),
     "torch-flash": ("full", "causal", "window", "band"),
@@ -73,6 +74,10 @@ class Mask:
                 if other >= least and miss.visible_pairs() != self.visible_pairs():
                     misses.append(miss)
         return misses
+
+    def has_blind_rows(self):
+        """Whether a row sees no key."""
+        return any(self.visible_keys(row) == 0 for row in range(self.seqlen_q))
 
     def visible_pairs(self):
         return sum(self.visible_keys(row) for row in range(self.seqlen_q))

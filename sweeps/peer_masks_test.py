@@ -31,6 +31,11 @@ class Masks(unittest.TestCase):
                 with self.subTest(mask):
                     self.assertEqual(mask.visible_pairs(), "".join(self.rows(mask)).count("x"))
 
+    def test_blind_rows_are_found(self):
+        self.assertTrue(mask_of("causal", 9, 3).has_blind_rows())
+        self.assertFalse(mask_of("causal", 3, 9).has_blind_rows())
+        self.assertFalse(mask_of("prefix:1", 9, 3).has_blind_rows())
+
     def test_near_misses_are_a_key_off(self):
         def names(name):
             return [miss.name for miss in mask_of(name).near_misses()]
@@ -54,6 +59,7 @@ class Masks(unittest.TestCase):
         self.assertIn("no mask window:5; it has full, causal", why("torch-cudnn", "window:5"))
         self.assertIn("top left", why("torch-cudnn", "causal", "--seqlen-k", "80"))
         self.assertIn("without a visible key", why("torch-efficient", "causal", "--seqlen-k", "8"))
+        self.assertEqual(why("torch-unfused", "causal", "--seqlen-k", "8"), "")
         self.assertIn("not know the uniform of", why("torch-math", "full", "--input", "uniform"))
 
 

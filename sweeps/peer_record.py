@@ -14,6 +14,7 @@ MAX_SECONDS = 10.0
 BLOCK_SAMPLES = 10  # whose median the stop rule asks to repeat
 LEAST_BLOCKS = 5
 NORMAL_QUARTILE_RANGE = 1.3489795  # third quartile - first, of a standard normal distribution
+REFERENCES = ("torch-unfused", "torch-math")
 FLOP_CONVENTION = (  # sweeps/work.h
     "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
     "fwd; fwd+bwd: 3.5 times fwd"
@@ -114,7 +115,7 @@ def begin_case(case, position, method):
         "id": case.id,
         "config_hash": fnv1a(f"{case.id}\nseed={seed}\n{json.dumps(method, sort_keys=True)}"),
         "kernel": case.kernel,
-        "role": "reference" if case.kernel == "torch-math" else "fused",
+        "role": "reference" if case.kernel in REFERENCES else "fused",
         "accumulator": "fp32",
         "problem": {**case.problem, "dropout_p_applied": case.problem["dropout_p"]},
         "status": "ok",

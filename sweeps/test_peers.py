@@ -14,7 +14,7 @@ STAND_IN = str(HERE / "test_sparkbench.py")
 def cases_of(*flags):
     flags = ["--sparkbench", STAND_IN, *flags]
     arguments, others = torch_peers.make_parser().parse_known_args(flags)
-    return sparkbench_cases.plan_cases(arguments, others, list(peer_attention.BACKENDS))
+    return sparkbench_cases.plan_cases(arguments, others, list(peer_attention.PEERS))
 
 
 def case_of(kernel, mask, *flags):

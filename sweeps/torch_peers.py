@@ -3,9 +3,10 @@
 
     sweeps/torch_peers.py [--preset paper-forward] [--kernel 'torch-*'] [--json FILE]
 
-The back ends of torch.nn.functional.scaled_dot_product_attention, each by itself, on the cases and
-by the method of `sparkbench sweep`, whose records and exit codes it gives. Flags that are not its
-own go to `sparkbench sweep --dry-run`, which says what the cases are.
+The back ends of torch.nn.functional.scaled_dot_product_attention, each by itself, and torch-unfused,
+the chain that they replace, on the cases and by the method of `sparkbench sweep`, whose records and
+exit codes it gives. Flags that are not its own go to `sparkbench sweep --dry-run`, which says what
+the cases are.
 """
 
 import argparse
@@ -22,7 +23,7 @@ import peer_nvml
 import peer_record
 import peer_timer
 import sparkbench_cases
-from peer_attention import BACKENDS, Attention
+from peer_attention import PEERS, Attention
 from peer_check import Check
 
 
@@ -126,7 +127,7 @@ def make_parser():
         epilog="Further flags, --headdim and --mask and all other axes, are `sparkbench sweep`'s.",
         allow_abbrev=False,
     )
-    names = "names or globs of " + ", ".join(BACKENDS)
+    names = "names or globs of " + ", ".join(PEERS)
     parser.add_argument("--preset", default="paper-forward", help="see `sparkbench list`")
     parser.add_argument("--kernel", default="*", help=names)
     parser.add_argument("--sparkbench", help="the program, unless it is in build/ or on the PATH")
@@ -192,7 +193,7 @@ def sweep(torch, cases, arguments, argv):
 def main(argv):
     arguments, flags = make_parser().parse_known_args(argv[1:])
     try:
-        cases = sparkbench_cases.plan_cases(arguments, flags, list(BACKENDS))
+        cases = sparkbench_cases.plan_cases(arguments, flags, list(PEERS))
     except sparkbench_cases.CasesError as error:
         print(f"torch_peers.py: {error}", file=sys.stderr)
         return error.exit_code

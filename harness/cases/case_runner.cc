@@ -140,6 +140,7 @@ void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
     record.reason = Reason{"E-FINDING", describe(outcome.emulation->findings.front())};
   }
   if (settings_.timing.is_wanted) time(contender, record);
+  if (settings_.timing.is_wanted && settings_.times_parts) time_parts(contender, record);
   outputs_ = std::move(outcome.outputs);
 }
 
@@ -185,6 +186,16 @@ void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, C
   if (why.empty()) return;
   record.status = Status::kIncorrect;
   record.reason = Reason{"E-INCORRECT", why};
+}
+
+void CaseRunner::time_parts(const Contender& contender, CaseRecord& record) {
+  record.parts = loaded_->time_parts(contender, run_options(record));
+  const std::optional<double> peak_tflops = device_.info().peak_tflops;
+  if (!record.parts || !peak_tflops || !record.accumulator) return;  // fp32 uses no tensor cores
+  for (PassPart& part : record.parts->of) {
+    if (part.flops == 0) continue;
+    part.peak_fraction = static_cast<double>(part.flops) / part.ms * 1e-9 / *peak_tflops;
+  }
 }
 
 void CaseRunner::time(const Contender& contender, CaseRecord& record) {

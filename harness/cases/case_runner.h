@@ -40,6 +40,7 @@ class CaseRunner {
   void judge_without_dropout(const SweepCase& sweep_case, CaseRecord& record);
   void verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record);
   void time(const Contender& contender, CaseRecord& record);
+  void time_parts(const Contender& contender, CaseRecord& record);
 
   Device& device_;
   RunSettings settings_;

@@ -23,6 +23,7 @@ struct RunSettings {
   bool is_deterministic = false;  // of the backward pass
   bool is_verified = true;
   bool keeps_outputs = false;  // of every case, for CaseRunner::outputs()
+  bool times_parts = false;    // of contenders that have any
   bool is_profiled = false;    // each contender is launched once, and nothing else is done
   Tolerance tolerance;
   Method method;         // as it is recorded

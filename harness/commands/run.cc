@@ -63,6 +63,7 @@ void add_run_command(CLI::App& program, const Invocation& invocation, Action& ac
                         {.name = "run",
                          .help = "Measure one problem and tell everything",
                          .is_timed = true,
+                         .times_parts = true,
                          .takes_tensors = true,
                          .saves_outputs = true,
                          .complete_options = choose_one_problem,

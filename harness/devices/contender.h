@@ -12,6 +12,7 @@
 #include "harness/devices/run_outcome.h"
 #include "kernels/attention_kernel.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "reference/cublas/unfused_part.h"
 #include "results/record/case_record.h"
 
 struct cublasContext;
@@ -50,6 +51,8 @@ struct GpuWork {
 struct Prepared {
   std::function<void()> forward, backward;
   std::uint64_t workspace_bytes = 0;
+  /// The pass, telling of each part when it has been enqueued; empty where there are none.
+  std::function<void(const AfterPart&)> in_parts = {};
 };
 
 class Contender {

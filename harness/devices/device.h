@@ -27,6 +27,12 @@ class LoadedProblem {
                                    const RunOptions& /*options*/) {
     return {};
   }
+  /// Times each part of the contender's pass. Nothing for a contender without parts, or on a device
+  /// without a clock.
+  virtual std::optional<PassParts> time_parts(const Contender& /*contender*/,
+                                              const RunOptions& /*options*/) {
+    return std::nullopt;
+  }
   /// Launches the contender once, its kernels marked for a profiler that is attached and has been
   /// told to wait for them. Not on a device that no profiler sees.
   virtual void profile(const Contender& /*contender*/, const RunOptions& /*options*/) {}

@@ -13,6 +13,20 @@
 namespace sparkbench {
 namespace {
 
+/// What of it a contender still needs when it runs.
+struct TensorsOfWork {
+  explicit TensorsOfWork(const GpuWork& work)
+      : pass(work.options.pass),
+        forward(work.forward),
+        backward(work.backward),
+        stream(work.stream) {}
+
+  Pass pass;
+  ForwardTensors forward;
+  BackwardTensors backward;
+  CUstream_st* stream;
+};
+
 /// Both are enqueued the same way.
 template <class Attention>
 Prepared enqueue(std::shared_ptr<Attention> attention, const GpuWork& work) {
@@ -41,8 +55,14 @@ class CublasReference : public Contender {
   Libraries libraries() const override { return {{"cublas", cublas_version()}}; }
   Prepared prepare(const GpuWork& work) const override {
     const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward;
-    return enqueue(std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas),
-                   work);
+    const auto unfused =
+        std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas);
+    Prepared prepared = enqueue(unfused, work);
+    prepared.in_parts = [unfused, work = TensorsOfWork(work)](const AfterPart& after_part) {
+      if (work.pass != Pass::kBackward) unfused->forward(work.forward, work.stream, after_part);
+      if (work.pass != Pass::kForward) unfused->backward(work.backward, work.stream, after_part);
+    };
+    return prepared;
   }
 
  private:

@@ -121,6 +121,14 @@ class GpuProblem : public LoadedProblem {
     return timer_.time(launches, options.timing);
   }
 
+  std::optional<PassParts> time_parts(const Contender& contender,
+                                      const RunOptions& options) override {
+    const Prepared prepared = prepare(contender, options);
+    if (!prepared.in_parts) return std::nullopt;
+    run_what_precedes(prepared, options.pass);
+    return timer_.time_parts(prepared.in_parts, options.timing);
+  }
+
   void profile(const Contender& contender, const RunOptions& options) override {
     const Prepared prepared = prepare(contender, options);
     run_what_precedes(prepared, options.pass);

@@ -98,6 +98,29 @@ void add_device_state(const DeviceState& state, Report& report) {
   }
 }
 
+/// Of a reference; a fused kernel has none.
+void add_parts(const CaseRecord& record, Report& report) {
+  if (record.role != Role::kReference) return;
+  if (!record.parts) {
+    report.line("parts", "none: {}", why_untimed(record));
+    return;
+  }
+  const PassParts& parts = *record.parts;
+  report.line("parts", "{} passes by themselves, medians{}", parts.passes,
+              parts.copy_gbps ? fmt::format("; a copy moves {:.0f} GB/s", *parts.copy_gbps) : "");
+  for (const PassPart& part : parts.of) {
+    const std::string of_copy =
+        part.copy_fraction ? fmt::format(" ({:.1f} % of the copy)", 100 * *part.copy_fraction) : "";
+    const std::string product =
+        part.flops == 0
+            ? ""
+            : fmt::format(", {:.4g} TFLOP/s{}", static_cast<double>(part.flops) / part.ms * 1e-9,
+                          of_peak(part.peak_fraction));
+    report.line("  " + part.name, "{:.4g} ms, {:.0f} GB/s{}{}", part.ms,
+                static_cast<double>(part.bytes) / part.ms * 1e-6, of_copy, product);
+  }
+}
+
 void add_work(const CaseRecord& record, Report& report) {
   report.line("useful work", "{:.4g} GFLOP, {} moved at least",
               static_cast<double>(record.flops) * 1e-9, format_bytes(record.bytes));
@@ -260,6 +283,7 @@ std::string format_case_report(const CaseRecord& record) {
   if (record.reason) report.line("reason", "{}: {}", record.reason->code, record.reason->message);
   add_times(record, report);
   if (record.device_state) add_device_state(*record.device_state, report);
+  add_parts(record, report);
   add_work(record, report);
   for (const Accuracy* accuracy : accuracies_of(record)) add_accuracy(*accuracy, report);
   if (record.emulation) {

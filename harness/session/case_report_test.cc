@@ -62,6 +62,29 @@ TEST(CaseReport, SaysWhyAnEmulatedCaseHasNoTime) {
   EXPECT_EQ(value_of(format_case_report(emulated_case()), "time"), "none: there is no clock");
 }
 
+TEST(CaseReport, SaysWhyAReferenceHasNoParts) {
+  CaseRecord record = emulated_case();
+  EXPECT_EQ(value_of(format_case_report(record), "parts"), "no such line");
+  record.role = Role::kReference;
+  EXPECT_EQ(value_of(format_case_report(record), "parts"), "none: there is no clock");
+}
+
+TEST(CaseReport, GivesThePartsOfAReference) {
+  CaseRecord record = measured_case();
+  record.role = Role::kReference;
+  record.parts = PassParts{11, 4000.0, {}};
+  record.parts->of = {{"S = scale Q K^T", 0.5, 1000000000, 200000000000, 0.5, 0.25},
+                      {"P = softmax S", 0.25, 900000000, 0, 0.9, std::nullopt}};
+  const std::string report = format_case_report(record);
+  EXPECT_EQ(value_of(report, "parts"), "11 passes by themselves, medians; a copy moves 4000 GB/s");
+  EXPECT_EQ(value_of(report, "  S = scale Q K^T"),
+            "0.5 ms, 2000 GB/s (50.0 % of the copy), 400 TFLOP/s, 25.0 % of the peak");
+  EXPECT_EQ(value_of(report, "  P = softmax S"), "0.25 ms, 3600 GB/s (90.0 % of the copy)");
+  record.parts->copy_gbps.reset();
+  record.parts->of[1].copy_fraction.reset();
+  EXPECT_EQ(value_of(format_case_report(record), "  P = softmax S"), "0.25 ms, 3600 GB/s");
+}
+
 TEST(CaseReport, GivesMedianSpreadAndSamples) {
   CaseRecord record = measured_case();
   record.time_ms = TimeMs{0.824, 0.83, 0.81, 0.9, 0.01, 0.82, 0.84, {0.81, 0.824, 0.9}};

@@ -21,6 +21,7 @@ struct SweepRequest {
   std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
   std::vector<std::string> argv;
   CaseHook before_case;  // for tests; may be empty
+  bool times_parts = false;  // of references, one by one
 };
 
 class PlannedSweep {

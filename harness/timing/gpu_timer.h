@@ -20,11 +20,16 @@
 #include "harness/timing/gpu_clock.h"
 #include "harness/timing/gpu_hold.h"
 #include "harness/timing/timing.h"
+#include "reference/cublas/unfused_part.h"
+#include "results/record/case_record.h"
 
 namespace sparkbench {
 
 /// Enqueues the work to time.
 using Launch = std::function<void()>;
+
+/// Enqueues a pass, and tells of each part when that has been enqueued.
+using LaunchInParts = std::function<void(const AfterPart&)>;
 
 class GpuTimer {
  public:
@@ -36,6 +41,10 @@ class GpuTimer {
 
   /// Warms each launch up, then samples them in turns (alternation.h).
   std::vector<Timing> time(std::span<const Launch> launches, const TimingOptions& options);
+
+  /// The median time of each part of a pass, between events, over several passes; and the bandwidth
+  /// of a copy, where there is memory for one. Shares of the device's peak are left to the caller.
+  PassParts time_parts(const LaunchInParts& launch, const TimingOptions& options);
 
  private:
   struct Timed {
@@ -49,6 +58,7 @@ class GpuTimer {
   /// What cannot be held, in several attempts, is sampled without, from then on.
   TimedSample sample(Timed& timed, bool flushes_l2);
   double time_empty_kernel(const TimingOptions& options);
+  std::optional<double> measure_copy_gbps();
 
   CudaStream stream_;
   DeviceBuffer flush_;

@@ -9,6 +9,8 @@
 namespace sparkbench {
 namespace {
 
+constexpr int kForwardTensors = 5;  // q k v P O
+
 /// What NVIDIA recommends on Hopper, more than cuBLAS takes elsewhere. Ours, so that it is counted.
 constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
 
@@ -49,7 +51,9 @@ struct Layout {
     dropped_p = place(score_bytes);
     p = is_training && problem.dropout().threshold != 0 ? place(score_bytes) : dropped_p;
     dp = place(is_training ? score_bytes : 0);
-    head_pointers = place(head_pointer_bytes(problem.batch, problem.heads));
+    forward_heads = place(head_pointer_bytes(problem.batch, problem.heads, kForwardTensors));
+    backward_heads =
+        place(is_training ? head_pointer_bytes(problem.batch, problem.heads, kMostHeadTensors) : 0);
     cublas = place(kCublasWorkspaceBytes);
     const std::size_t q_bytes = is_wide ? problem.q_elements() * sizeof(float) : 0;
     const std::size_t k_bytes = is_wide ? problem.k_elements() * sizeof(float) : 0;
@@ -64,7 +68,7 @@ struct Layout {
   }
 
   std::size_t row_stride;  // elements
-  std::size_t dropped_p, p, dp, head_pointers, cublas;
+  std::size_t dropped_p, p, dp, forward_heads, backward_heads, cublas;
   std::size_t q, k, v, o, d_o, dq, dk, dv;  // fp32 copies
   std::size_t total = 0;
 
@@ -75,13 +79,6 @@ struct Layout {
     return offset;
   }
 };
-
-template <class T>
-UnfusedWorkspace<T> workspace_of(const Layout& layout, std::byte* base) {
-  const auto part = [base](std::size_t offset) { return reinterpret_cast<T*>(base + offset); };
-  return {layout.row_stride, part(layout.dropped_p), part(layout.p), part(layout.dp),
-          reinterpret_cast<std::byte**>(base + layout.head_pointers)};
-}
 
 }  // namespace
 
@@ -127,13 +124,25 @@ const float* CublasUnfused::o_fp32() const {
   return part<float>(Layout(problem_, precision_, pass_).o);
 }
 
-void CublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t stream) {
+template <class T>
+UnfusedWorkspace<T> CublasUnfused::workspace() {
   const Layout layout(problem_, precision_, pass_);
+  return {layout.row_stride,
+          part<T>(layout.dropped_p),
+          part<T>(layout.p),
+          part<T>(layout.dp),
+          {part<std::byte*>(layout.forward_heads), &forward_heads_},
+          {part<std::byte*>(layout.backward_heads), &backward_heads_}};
+}
+
+void CublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t stream,
+                            const AfterPart& after_part) {
+  const Layout layout(problem_, precision_, pass_);
+  const ChainQueue queue{handle_on(stream), stream, after_part};
   const UnfusedInputs<__half> inputs = {halves(tensors.q), halves(tensors.k), halves(tensors.v)};
   has_forward_ = true;
   if (precision_ == UnfusedPrecision::kFp16) {
-    const auto workspace = workspace_of<__half>(layout, workspace_.get());
-    const UnfusedChain<__half> chain(problem_, workspace, handle_on(stream), stream);
+    const UnfusedChain<__half> chain(problem_, workspace<__half>(), queue);
     chain.forward(inputs, halves(tensors.o), tensors.lse);
     return;
   }
@@ -145,20 +154,20 @@ void CublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t stream) 
   copy_precision(inputs.q, q, queries, stream);
   copy_precision(inputs.k, k, keys, stream);
   copy_precision(inputs.v, v, keys, stream);
-  const auto workspace = workspace_of<float>(layout, workspace_.get());
-  const UnfusedChain<float> chain(problem_, workspace, handle_on(stream), stream);
+  const UnfusedChain<float> chain(problem_, workspace<float>(), queue);
   chain.forward({q, k, v}, o, tensors.lse);
   copy_precision(read_only(o), halves(tensors.o), queries, stream);
 }
 
-void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream) {
+void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream,
+                             const AfterPart& after_part) {
   if (pass_ != Pass::kBackward) throw std::logic_error("made for forward passes: P is not kept");
   if (!has_forward_)
     throw std::logic_error("a backward pass takes P from a forward pass before it");
   const Layout layout(problem_, precision_, pass_);
+  const ChainQueue queue{handle_on(stream), stream, after_part};
   if (precision_ == UnfusedPrecision::kFp16) {
-    const auto workspace = workspace_of<__half>(layout, workspace_.get());
-    const UnfusedChain<__half> chain(problem_, workspace, handle_on(stream), stream);
+    const UnfusedChain<__half> chain(problem_, workspace<__half>(), queue);
     chain.backward({halves(tensors.q), halves(tensors.k), halves(tensors.v)}, halves(tensors.d_o),
                    {halves(tensors.dq), halves(tensors.dk), halves(tensors.dv)});
     return;
@@ -172,8 +181,7 @@ void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream
                                              wide_view(keys, part<float>(layout.dv))};
   const auto d_o = wide_view(queries, part<float>(layout.d_o));
   copy_precision(halves(tensors.d_o), d_o, queries, stream);
-  const auto workspace = workspace_of<float>(layout, workspace_.get());
-  const UnfusedChain<float> chain(problem_, workspace, handle_on(stream), stream);
+  const UnfusedChain<float> chain(problem_, workspace<float>(), queue);
   chain.backward(inputs, d_o, gradients);
   copy_precision(read_only(gradients.dq), halves(tensors.dq), queries, stream);
   copy_precision(read_only(gradients.dk), halves(tensors.dk), keys, stream);

@@ -17,12 +17,17 @@
 #include <memory>
 
 #include "kernels/tensors.h"
+#include "reference/cublas/head_places.h"
+#include "reference/cublas/unfused_part.h"
 
 struct cublasContext;
 
 namespace sparkbench {
 
 enum class UnfusedPrecision { kFp16, kFp32 };
+
+template <class T>
+struct UnfusedWorkspace;
 
 /// Device bytes that CublasUnfused allocates for `problem`, cuBLAS' own workspace included.
 std::size_t cublas_unfused_workspace_bytes(const Problem& problem, UnfusedPrecision precision,
@@ -44,13 +49,16 @@ class CublasUnfused {
     return cublas_unfused_workspace_bytes(problem_, precision_, pass_);
   }
 
-  /// Enqueues a forward pass on `stream`. The tensors lie on the device.
-  void forward(const ForwardTensors& tensors, cudaStream_t stream);
+  /// Enqueues a forward pass on `stream`. The tensors lie on the device. `after_part` hears of each
+  /// GEMM and softmax; cublas-fp32's copies count to the part behind them.
+  void forward(const ForwardTensors& tensors, cudaStream_t stream,
+               const AfterPart& after_part = {});
 
   /// Enqueues the backward pass of the last forward, whose q, k and v `tensors` must repeat, and
   /// whose P it takes; o and lse are not read: delta = rowsum(P * dropout(dP)). May be repeated.
   /// Throws std::logic_error when made for forward passes, or before the first.
-  void backward(const BackwardTensors& tensors, cudaStream_t stream);
+  void backward(const BackwardTensors& tensors, cudaStream_t stream,
+                const AfterPart& after_part = {});
 
   /// O of the last forward before its rounding to fp16, [batch, seqlen_q, heads, head_dim] on the
   /// device; null for cublas-fp16.
@@ -62,6 +70,8 @@ class CublasUnfused {
   };
 
   cublasContext* handle_on(cudaStream_t stream) const;
+  template <class T>
+  UnfusedWorkspace<T> workspace();
   /// The part of the workspace at a byte offset.
   template <class T>
   T* part(std::size_t offset) const {
@@ -74,6 +84,7 @@ class CublasUnfused {
   bool has_forward_ = false;
   std::shared_ptr<cublasContext> handle_;
   std::unique_ptr<std::byte, DeviceDeleter> workspace_;
+  WrittenHeadPlaces forward_heads_, backward_heads_;
 };
 
 }  // namespace sparkbench

@@ -56,8 +56,9 @@ class CublasUnfusedBackwardTest : public CublasTest {
  protected:
   /// |got - want| <= relative * max |want| + absolute, of every gradient of every problem. With a
   /// single visible key dQ and dK vanish, and `absolute` is what is left to compare with.
-  static void expect_close(UnfusedPrecision precision, double relative, double absolute) {
-    for (const Problem& problem : cublas_grid()) {
+  static void expect_close(UnfusedPrecision precision, double relative, double absolute,
+                           const std::vector<Problem>& problems = cublas_grid()) {
+    for (const Problem& problem : problems) {
       TrainingStep step(problem, precision);
       step.forward();
       step.backward();
@@ -78,6 +79,12 @@ TEST_F(CublasUnfusedBackwardTest, Fp16IsAsCloseAsItsIntermediatesAllow) {
 // Only the last rounding, of the gradients to fp16, is left: at most 2^-11 relative.
 TEST_F(CublasUnfusedBackwardTest, Fp32IsExactButForTheLastRounding) {
   expect_close(UnfusedPrecision::kFp32, 0x1p-11, 1e-5);
+}
+
+// Many small p * (dp - delta), each rounded, make up dQ: one place more than above.
+TEST_F(CublasUnfusedBackwardTest, RowsOfEveryLengthAreRight) {
+  expect_close(UnfusedPrecision::kFp16, 0x1p-7, 1e-6, long_row_problems());
+  expect_close(UnfusedPrecision::kFp32, 0x1p-11, 1e-5, long_row_problems());
 }
 
 TEST_F(CublasUnfusedBackwardTest, RepeatedAfterOneForwardGivesTheSameBits) {

@@ -64,6 +64,55 @@ TEST_F(CublasUnfusedTest, Fp32IsExactButForTheLastRounding) {
   }
 }
 
+// O is the mean of many random v, so small beside the roundings of P: one place more than above.
+TEST_F(CublasUnfusedTest, RowsOfEveryLengthAreRight) {
+  for (const Problem& problem : long_row_problems()) {
+    const ErrorMetrics fp16 = error_of(problem, UnfusedPrecision::kFp16);
+    EXPECT_EQ(fp16.nonfinite, 0u) << name_of(problem);
+    EXPECT_LE(fp16.rel_l2, 0x1p-9) << name_of(problem);
+    const ErrorMetrics fp32 = error_of(problem, UnfusedPrecision::kFp32);
+    EXPECT_EQ(fp32.nonfinite, 0u) << name_of(problem);
+    EXPECT_LE(fp32.rel_l2, 0x1p-11) << name_of(problem);
+    EXPECT_LE(fp32.lse_max_abs, 1e-5) << name_of(problem);
+  }
+}
+
+TEST_F(CublasUnfusedTest, OtherTensorsGetTheirOwnResult) {
+  const Problem problem{2, 3, 65, 127, 64, MaskSpec::full(), 0.0f, 0.0f, /*seed=*/77};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
+  DeviceVector<Half> q(inputs.q), k(inputs.k), v(inputs.v);
+  DeviceVector<Half> first(problem.q_elements()), second(problem.q_elements());
+  DeviceVector<float> lse(problem.lse_elements());
+  CublasUnfused unfused(problem, UnfusedPrecision::kFp16);
+  for (DeviceVector<Half>* o : {&first, &first, &second}) {
+    unfused.forward(
+        contiguous_tensors(problem, q.data(), k.data(), v.data(), o->data(), lse.data()), nullptr);
+  }
+  CUDA_CHECK(cudaDeviceSynchronize());
+  const std::vector<Half> want = first.to_host(), got = second.to_host();
+  for (std::size_t i = 0; i < want.size(); ++i) ASSERT_EQ(got[i].bits, want[i].bits);
+}
+
+TEST_F(CublasUnfusedTest, TellsOfEachPartInOrder) {
+  const Problem problem{2, 3, 64, 128, 64, MaskSpec::full(), 0.0f, 0.0f, /*seed=*/77};
+  DeviceVector<Half> q(problem.q_elements()), k(problem.k_elements()), v(problem.k_elements());
+  DeviceVector<Half> o(problem.q_elements());
+  DeviceVector<float> lse(problem.lse_elements());
+  CublasUnfused unfused(problem, UnfusedPrecision::kFp16);
+  std::vector<UnfusedPart> parts;
+  unfused.forward(contiguous_tensors(problem, q.data(), k.data(), v.data(), o.data(), lse.data()),
+                  nullptr, [&](const UnfusedPart& part) { parts.push_back(part); });
+  CUDA_CHECK(cudaDeviceSynchronize());
+  ASSERT_EQ(parts.size(), 3u);
+  EXPECT_EQ(parts[0].name, "S = scale Q K^T");
+  EXPECT_EQ(parts[0].flops, 6u * 2 * 64 * 128 * 64);
+  EXPECT_EQ(parts[0].bytes, 6u * 2 * (64 * 64 + 128 * 64 + 64 * 128));
+  EXPECT_EQ(parts[1].name, "P = softmax S");
+  EXPECT_EQ(parts[1].flops, 0u);
+  EXPECT_EQ(parts[1].bytes, 6u * 2 * 2 * 64 * 128);
+  EXPECT_EQ(parts[2].name, "O = P V");
+}
+
 TEST_F(CublasUnfusedTest, Fp32LeavesAnUnroundedO) {
   Problem problem;
   problem.seqlen_q = problem.seqlen_k = 200;  // one head, so O is in the order of its rows
@@ -137,7 +186,7 @@ TEST(CublasUnfusedWorkspace, IsScoresPointersCublasAndWidenedTensors) {
   problem.heads = 2;
   problem.seqlen_q = 128;
   problem.seqlen_k = 100;            // rows of S padded to 104 halves, 100 floats
-  const std::size_t pointers = 256;  // 9 arrays of 2, rounded up
+  const std::size_t pointers = 256;  // 5 arrays of 2, rounded up
   const std::size_t cublas_bytes = std::size_t{32} << 20;
   EXPECT_EQ(cublas_unfused_workspace_bytes(problem, UnfusedPrecision::kFp16),
             2 * 128 * 104 * 2 + pointers + cublas_bytes);
@@ -150,7 +199,7 @@ TEST(CublasUnfusedWorkspace, OfTrainingHasAThirdMatrixForDropout) {
   problem.heads = 2;
   problem.seqlen_q = 128;
   problem.seqlen_k = 100;
-  const std::size_t pointers = 256;  // 9 arrays of 2, rounded up
+  const std::size_t pointers = 256 + 256;  // 5 and 9 arrays of 2, each rounded up
   const std::size_t matrix = 2 * 128 * 104 * 2, cublas_bytes = std::size_t{32} << 20;
   const auto bytes = [&](UnfusedPrecision precision) {
     return cublas_unfused_workspace_bytes(problem, precision, Pass::kBackward);

@@ -5,52 +5,156 @@
 // All arithmetic in fp32. A row without a visible key: p = 0, lse = -inf.
 #pragma once
 
-#include <cmath>
-
-#include "reference/cublas/score_rows.cuh"
+#include "kernels/machine/gpu.cuh"
+#include "kernels/tile/log2e.h"
+#include "reference/cublas/dropout_bits.cuh"
 
 namespace sparkbench {
 
-/// Reduces combine(start, s) over this lane's visible scores.
-template <class T, class Combine>
-__device__ float fold_scores(const T* row, const Range& visible, float start, Combine combine) {
-  float folded = start;
-  for_each_slice(visible, [&](const Slice& slice) {
-    for_each_pair(slice, visible, [&](int column) {
-      const float2 s = load_pair(row + column);
-      if (visible.contains(column)) folded = combine(folded, s.x);
-      if (visible.contains(column + 1)) folded = combine(folded, s.y);
-    });
-  });
-  return folded;
+/// exp(s - m). A maximum of -inf counts as 0: no exponential of a score of -inf is then NaN.
+class ExpOf {
+ public:
+  __device__ __forceinline__ explicit ExpOf(float m)
+      : minus_base_(m == -INFINITY ? 0.0f : -kLog2E * m) {}
+  __device__ __forceinline__ float operator()(float s) const {
+    return GpuMachine().exp2(__fmaf_rn(s, kLog2E, minus_base_));
+  }
+
+ private:
+  float minus_base_;
+};
+
+/// Line 1 of some columns.
+struct SoftmaxSums {
+  float m = -INFINITY, l = 0.0f;
+};
+
+__device__ __forceinline__ SoftmaxSums merged(const SoftmaxSums& a, const SoftmaxSums& b) {
+  const float m = fmaxf(a.m, b.m);
+  const ExpOf exp_of(m);
+  return {m, a.l * exp_of(a.m) + b.l * exp_of(b.m)};
 }
 
-/// scores [rows, row_stride] becomes the P of line 3; `kept_p`, unless null, takes that of line 2,
-/// as a training step keeps it. lse [rows]. Grid: score_rows_blocks.
-template <class T>
-__global__ void __launch_bounds__(kScoreRowsThreads)
-    masked_softmax_dropout(ScoreShape shape, T* scores, T* kept_p, float* lse) {
-  const ScoreRow row(shape);
-  if (!row.exists()) return;
-  const Range visible = row.visible();
+/// Of a warp's columns of a segment.
+template <class T, int kLanes, int kChunks>
+__device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
+                                                    const RowChunks<T, kChunks>& s, int segment) {
+  auto most = s.chunk[0].pair[0];
+#pragma unroll
+  for (const auto& chunk : s.chunk) {
+    for (const auto& pair : chunk.pair) most = max_of(most, pair);
+  }
+  const float2 of_lane = widened(most);
+  const float m = max_of_lanes<kLanes>(fmaxf(of_lane.x, of_lane.y));
+  const ExpOf exp_of(m);
+  float l = 0.0f;
+#pragma unroll
+  for (int c = 0; c < kChunks; ++c) {
+    if (!row.reaches(row.template first_column<kChunks>(segment, c))) continue;
+    for (const auto& pair : s.chunk[c].pair) {
+      const float2 wide = widened(pair);
+      l += exp_of(wide.x) + exp_of(wide.y);
+    }
+  }
+  return {m, sum_of_lanes<kLanes>(l)};
+}
+
+/// Of a row, of the sums of its team's warps.
+template <int kLanes>
+__device__ __forceinline__ SoftmaxSums sums_of_team(const TeamRow<kLanes>& row,
+                                                    const SoftmaxSums& own) {
+  if (kLanes < kWarpLanes || row.team_warps() == 1) return own;
+  __shared__ SoftmaxSums of_warp[kMostTeamWarps];
+  if (row.lane() == 0) of_warp[row.warp()] = own;
+  __syncthreads();
+  SoftmaxSums sums;
+  if (row.lane() < row.team_warps()) sums = of_warp[row.lane()];
+  const float m = max_of_lanes<kLanes>(sums.m);
+  return {m, sum_of_lanes<kLanes>(sums.l * ExpOf(m)(sums.m))};
+}
+
+/// What a thread has of line 2's and 3's factors.
+struct ProbabilityFactors {
+  __device__ __forceinline__ explicit ProbabilityFactors(const SoftmaxSums& sums, float of_kept)
+      : exp_of(sums.m), per_l(1.0f / sums.l), keep_scale(of_kept) {}
+
+  /// Line 2.
+  template <class T>
+  __device__ __forceinline__ ScoreChunk<T> probabilities(const ScoreChunk<T>& s) const {
+    ScoreChunk<T> p;
+    for (int j = 0; j < p.kPairs; ++j) {
+      const float2 wide = widened(s.pair[j]);
+      p.pair[j] = narrowed<T>(make_float2(exp_of(wide.x) * per_l, exp_of(wide.y) * per_l));
+    }
+    return p;
+  }
+  /// Line 3.
+  template <class T>
+  __device__ __forceinline__ ScoreChunk<T> dropped(ScoreChunk<T> p, const KeptColumns& kept) const {
+    for (int j = 0; j < p.kPairs; ++j) {
+      const float2 wide = widened(p.pair[j]);
+      p.pair[j] =
+          kept.dropped(narrowed<T>(make_float2(keep_scale * wide.x, keep_scale * wide.y)), j);
+    }
+    return p;
+  }
+
+  ExpOf exp_of;
+  float per_l, keep_scale;
+};
+
+/// Registers for 32 warps of a multiprocessor, or 24 where they draw masks too.
+template <class T, class Shape, bool kDrops>
+inline constexpr int kSoftmaxBlocks = sizeof(T) > sizeof(__half)
+                                          ? 1
+                                          : (kDrops ? 768 : 1024) / Shape::kThreads;
+
+/// scores [heads, seqlen_q, row_stride] becomes the P of line 3; `kept_p`, unless null, takes that
+/// of line 2 where line 3 drops, as a training step keeps it. lse [heads, seqlen_q].
+template <class T, class Shape, bool kDrops>
+__global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDrops>)
+    masked_softmax_dropout(ScoreShape shape, RowTeams teams, T* scores, T* kept_p, float* lse) {
+  using Chunks = RowChunks<T, Shape::kChunks>;
+  const TeamRow<Shape::kLanes> row(shape, teams);
   T* const s_row = scores + row.offset();
-  const float m = warp_max(
-      fold_scores(s_row, visible, -INFINITY, [](float max, float s) { return fmaxf(max, s); }));
-  const float l = warp_sum(
-      fold_scores(s_row, visible, 0.0f, [m](float sum, float s) { return sum + expf(s - m); }));
-  if (threadIdx.x % kWarpSize == 0) lse[row.index()] = visible.is_empty() ? -INFINITY : m + logf(l);
-  const auto p_of = [&](float s, int column) {
-    return visible.contains(column) ? rounded_to<T>(expf(s - m) / l) : 0.0f;
+  Chunks s;
+  KeptRow<Shape::kChunks, kDrops> kept;
+  const auto load = [&](int segment) {
+    s.load(row, s_row, segment, -INFINITY);
+    kept.draw(row, segment);
+    s.hide(row, segment, -INFINITY);
   };
-  for_each_slice(shape.all_columns(), [&](const Slice& slice) {
-    const PhiloxBlock bytes = row.dropout_bytes_of(slice);
-    for_each_pair(slice, shape.all_columns(), [&](int column) {
-      const float2 s = load_pair(s_row + column);
-      const float2 p = make_float2(p_of(s.x, column), p_of(s.y, column + 1));
-      if (kept_p != nullptr) store_pair(kept_p + row.offset() + column, p);
-      store_pair(s_row + column,
-                 make_float2(row.dropped(p.x, bytes, column), row.dropped(p.y, bytes, column + 1)));
+  load(0);
+  SoftmaxSums own = sums_of_warp(row, s, 0);
+  for (int segment = 1; segment < row.segments(); ++segment) {
+    load(segment);
+    own = merged(own, sums_of_warp(row, s, segment));
+  }
+  const SoftmaxSums sums = sums_of_team(row, own);  // line 1
+  if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
+  const ProbabilityFactors factors(sums, row.dropout().keep_scale());
+  for (int segment = row.segments() - 1; segment >= 0; --segment) {
+    if (segment + 1 < row.segments()) load(segment);
+    const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
+    Chunks::store(row, segment, probabilities, [&](int c, int column, ScoreChunk<T> p) {
+      if constexpr (kDrops) {
+        if (kept_p != nullptr) p.store(kept_p + row.offset(), column, row.row_stride());
+        p = factors.dropped(p, kept.of(c));
+      }
+      p.store(s_row, column, row.row_stride());
     });
+  }
+}
+
+template <class T>
+void enqueue_masked_softmax(const ScoreShape& shape, T* scores, T* kept_p, float* lse,
+                            cudaStream_t stream) {
+  with_row_teams<T>(shape, [&](auto teams_shape, auto drops, const RowTeams& teams) {
+    const unsigned blocks =
+        static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
+    masked_softmax_dropout<T, decltype(teams_shape), drops()>
+        <<<blocks, teams.threads, 0, stream>>>(shape, teams, scores, kept_p, lse);
+    CUDA_CHECK(cudaGetLastError());
   });
 }
 

@@ -1,120 +1,239 @@
-// Rows of S, P or dP in GPU memory and how a warp walks over one, for the kernels between the
-// GEMMs of the unfused computation. One warp a row; a lane takes 16 columns of a 64-column group at
-// a time, those of one dropout_bytes call.
+// Rows of S, P or dP in GPU memory and the lanes that walk over them, for the kernels between the
+// GEMMs of the unfused computation. A team has a row: half a warp, or 1 to 16 warps. It keeps a
+// segment of the row in registers, which is all of it, unless it is longer than 32768 halves or
+// 16384 floats. So a row is read once and written once.
 #pragma once
 
-#include <cuda_fp16.h>
-
+#include <cmath>
 #include <cstddef>
+#include <type_traits>
 
 #include "kernels/attention.h"
+#include "kernels/machine/cuda_check.h"
+#include "reference/cublas/score_chunk.cuh"
 
 namespace sparkbench {
 
-inline constexpr unsigned kWarpSize = 32;
-inline constexpr unsigned kScoreRowsThreads = 128;
-inline constexpr unsigned kScoreRowsPerBlock = kScoreRowsThreads / kWarpSize;
+inline constexpr int kWarpLanes = 32;
+inline constexpr int kMostTeamWarps = 16;
 
-/// Of [rows, row_stride] with rows = batch * heads * seqlen_q, of which seqlen_k columns are in
-/// use. row_stride is even; a column of padding may be read, is ignored, and is overwritten.
+/// Of [heads of all batch elements, seqlen_q, row_stride], of which seqlen_k columns are in use.
+/// A row is aligned to 16 bytes.
 struct ScoreShape {
-  std::size_t rows;
-  std::size_t row_stride;
+  int heads;
+  int row_stride;
   KeyMask mask;
   Dropout dropout;
-
-  __device__ Range all_columns() const { return {0, mask.seqlen_k}; }
 };
 
-__device__ inline float2 load_pair(const __half* p) {
-  return __half22float2(*reinterpret_cast<const __half2*>(p));
-}
-__device__ inline float2 load_pair(const float* p) { return *reinterpret_cast<const float2*>(p); }
-__device__ inline void store_pair(__half* p, float2 pair) {
-  *reinterpret_cast<__half2*>(p) = __float22half2_rn(pair);
-}
-__device__ inline void store_pair(float* p, float2 pair) { *reinterpret_cast<float2*>(p) = pair; }
+/// Which threads have which rows: the grid of a launch.
+struct RowTeams {
+  int warps;  // of a team
+  int rows_per_block;
+  int blocks_per_head;
+  int segments;  // of a row
+  unsigned threads;
+};
 
-/// `value` as memory of type T would hold it.
-template <class T>
-__device__ float rounded_to(float value) {
-  return static_cast<float>(static_cast<T>(value));
+/// How many lanes of a warp have one row, how many chunks each has, and the most threads of a
+/// block.
+template <int kLanesOfRow, int kChunksOfLane, int kMostThreads>
+struct TeamShape {
+  static constexpr int kLanes = kLanesOfRow;
+  static constexpr int kChunks = kChunksOfLane;
+  static constexpr int kThreads = kMostThreads;
+  static constexpr int kColumnsOfWarp = kLanes * kChunkColumns * kChunks;
+  /// Of a row that is kept whole.
+  static constexpr int kColumns =
+      kLanes < kWarpLanes ? kColumnsOfWarp : kThreads / kWarpLanes * kColumnsOfWarp;
+};
+
+template <class Shape>
+RowTeams make_row_teams(const ScoreShape& shape) {
+  constexpr int kThreadsOfSmallTeams = 128;  // of a block, where a warp has a row or two
+  const auto divide_up = [](int value, int divisor) { return (value + divisor - 1) / divisor; };
+  int warps = 1;
+  while (Shape::kLanes == kWarpLanes && warps * kWarpLanes < Shape::kThreads &&
+         warps * Shape::kColumnsOfWarp < shape.mask.seqlen_k) {
+    warps *= 2;
+  }
+  const int threads = warps == 1 ? kThreadsOfSmallTeams : warps * kWarpLanes;
+  const int rows_per_block = threads / (Shape::kLanes * warps);
+  return {warps, rows_per_block, divide_up(shape.mask.seqlen_q, rows_per_block),
+          divide_up(shape.mask.seqlen_k, warps * Shape::kColumnsOfWarp),
+          static_cast<unsigned>(threads)};
 }
 
-__device__ inline float warp_max(float value) {
-  for (int mask = 16; mask > 0; mask /= 2) {
+/// Over this lane's neighbours, kLanes of them.
+template <int kLanes>
+__device__ __forceinline__ float max_of_lanes(float value) {
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
     value = fmaxf(value, __shfl_xor_sync(0xffffffffu, value, mask));
   }
   return value;
 }
-
-__device__ inline float warp_sum(float value) {
-  for (int mask = 16; mask > 0; mask /= 2) value += __shfl_xor_sync(0xffffffffu, value, mask);
+template <int kLanes>
+__device__ __forceinline__ float sum_of_lanes(float value) {
+  for (int mask = kLanes / 2; mask > 0; mask /= 2) {
+    value += __shfl_xor_sync(0xffffffffu, value, mask);
+  }
   return value;
 }
 
-/// The 16 columns of one dropout_bytes call: 2 * pair + {0, 1} of each 8 columns of a group of 64.
-struct Slice {
-  int group;
-  int pair;
-};
-
-/// visit(slice) for this lane's share of the slices that have one of these columns.
-template <class Visit>
-__device__ void for_each_slice(const Range& columns, Visit visit) {
-  const int first = columns.begin / 64 * 4;
-  const int end = columns.is_empty() ? first : (columns.end + 63) / 64 * 4;
-  for (int i = first + threadIdx.x % kWarpSize; i < end; i += kWarpSize) visit(Slice{i / 4, i % 4});
-}
-
-/// visit(column) for the even columns of a slice of which one of {column, column + 1} is asked for.
-template <class Visit>
-__device__ void for_each_pair(const Slice& slice, const Range& columns, Visit visit) {
-  const int first = 64 * slice.group + 2 * slice.pair;
-  for (int column = first; column < min(columns.end, first + 64); column += 8) {
-    if (column + 1 >= columns.begin) visit(column);
-  }
-}
-
-/// The row of this thread's warp.
-class ScoreRow {
+/// The row of this thread's team. The last heads' rows come first: they are what the GEMM before
+/// wrote last, so the L2 cache still has them, and what it has of the first heads when this is done
+/// is what the GEMM behind reads first. A team behind a head's last row has a row without columns.
+template <int kLanes>
+class TeamRow {
  public:
-  __device__ explicit ScoreRow(const ScoreShape& shape)
-      : shape_(shape),
-        index_(std::size_t{blockIdx.x} * kScoreRowsPerBlock + threadIdx.x / kWarpSize) {}
-
-  __device__ bool exists() const { return index_ < shape_.rows; }
-  /// In [batch, heads, seqlen_q].
-  __device__ std::size_t index() const { return index_; }
-  __device__ std::size_t offset() const { return index_ * shape_.row_stride; }
-  __device__ Range visible() const {
-    return shape_.mask.keys(static_cast<int>(index_ % shape_.mask.seqlen_q));
+  __device__ __forceinline__ TeamRow(const ScoreShape& shape, const RowTeams& teams)
+      : shape_(shape), teams_(teams) {
+    const unsigned block = gridDim.x - 1 - blockIdx.x;
+    const auto blocks_per_head = static_cast<unsigned>(teams.blocks_per_head);
+    const int team = teams.warps == 1 ? static_cast<int>(threadIdx.x) / kLanes : 0;
+    head_ = static_cast<int>(block / blocks_per_head);
+    row_ = static_cast<int>(block % blocks_per_head) * teams.rows_per_block + team;
+    warp_ = teams.warps == 1 ? 0 : static_cast<int>(threadIdx.x) / kWarpLanes;
+    columns_ = row_ < shape.mask.seqlen_q ? shape.mask.seqlen_k : 0;
+    visible_ = columns_ > 0 ? shape.mask.keys(row_) : Range{0, 0};
   }
 
-  /// What decides over the columns of a slice.
-  __device__ PhiloxBlock dropout_bytes_of(const Slice& slice) const {
-    if (shape_.dropout.threshold == 0) return PhiloxBlock{};
-    return dropout_bytes(shape_.dropout, static_cast<std::uint32_t>(index_ / shape_.mask.seqlen_q),
-                         static_cast<std::uint32_t>(index_ % shape_.mask.seqlen_q),
-                         static_cast<std::uint32_t>(slice.group),
-                         static_cast<std::uint32_t>(slice.pair));
+  __device__ int head() const { return head_; }
+  __device__ int row() const { return row_; }
+  __device__ const Dropout& dropout() const { return shape_.dropout; }
+  __device__ int segments() const { return teams_.segments; }
+  __device__ int team_warps() const { return teams_.warps; }
+  __device__ int row_stride() const { return shape_.row_stride; }
+  __device__ bool sees_any() const { return !visible_.is_empty(); }
+
+  /// In [heads, seqlen_q].
+  __device__ std::size_t index() const {
+    return static_cast<std::size_t>(head_) * static_cast<std::size_t>(shape_.mask.seqlen_q) +
+           static_cast<std::size_t>(row_);
+  }
+  __device__ std::size_t offset() const {
+    return index() * static_cast<std::size_t>(shape_.row_stride);
   }
 
-  /// keep_scale * value, or 0 where dropped.
-  __device__ float dropped(float value, const PhiloxBlock& bytes, int column) const {
-    const bool keeps =
-        dropout_byte(bytes, static_cast<std::uint32_t>(column)) >= shape_.dropout.threshold;
-    return keeps ? value * shape_.dropout.keep_scale() : 0.0f;
+  static __device__ int lane() { return static_cast<int>(threadIdx.x) % kLanes; }
+  /// Of this thread in its team.
+  __device__ int warp() const { return warp_; }
+  /// Whether this is the thread that writes what a row has one of.
+  __device__ bool leads() const { return columns_ > 0 && warp_ == 0 && lane() == 0; }
+
+  /// The first of the columns of a chunk of all these lanes.
+  template <int kChunks>
+  __device__ int first_column(int segment, int chunk) const {
+    return ((segment * kChunks + chunk) * teams_.warps + warp_) * (kLanes * kChunkColumns);
+  }
+  static __device__ int lane_column(int first_column) {
+    return first_column + lane() * kChunkColumns;
+  }
+  /// Whether the row has the columns of a chunk, or some, which then are the first.
+  __device__ bool has(int column) const { return column < columns_; }
+  /// How much of a chunk is visible; which of its columns are, as bits.
+  __device__ __forceinline__ TileCover cover(int column) const {
+    const int end = column + kChunkColumns;
+    if (visible_.end <= column || end <= visible_.begin) return TileCover::kEmpty;
+    return visible_.begin <= column && end <= visible_.end ? TileCover::kFull : TileCover::kCut;
+  }
+  __device__ std::uint32_t visible(int column) const { return range_word(visible_, column); }
+  /// Whether each of these lanes sees all of its chunk.
+  __device__ bool sees_all(int first_column) const {
+    return visible_.begin <= first_column && first_column + kLanes * kChunkColumns <= visible_.end;
+  }
+  /// Whether any of these lanes sees any of its chunk.
+  __device__ bool reaches(int first_column) const {
+    return first_column < visible_.end && visible_.begin < first_column + kLanes * kChunkColumns;
   }
 
  private:
   const ScoreShape& shape_;
-  std::size_t index_;
+  const RowTeams& teams_;
+  int head_, row_, warp_, columns_;
+  Range visible_;
 };
 
-/// Blocks of kScoreRowsThreads threads that give every row a warp.
-inline unsigned score_rows_blocks(const ScoreShape& shape) {
-  return static_cast<unsigned>((shape.rows + kScoreRowsPerBlock - 1) / kScoreRowsPerBlock);
+/// This lane's chunks of a segment. Hidden columns have a value of their own.
+template <class T, int kChunks>
+struct RowChunks {
+  ScoreChunk<T> chunk[kChunks];
+
+  template <int kLanes>
+  __device__ __forceinline__ void load(const TeamRow<kLanes>& row, const T* columns, int segment,
+                                       float hidden) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int first = row.template first_column<kChunks>(segment, c);
+      const int column = row.lane_column(first);
+      if (!row.sees_all(first)) chunk[c].fill(hidden);
+      if (row.sees_all(first) || row.cover(column) != TileCover::kEmpty) {
+        chunk[c].load(columns, column, row.row_stride());
+      }
+    }
+  }
+
+  /// Behind a load(), as late as it may be: this waits for what was loaded.
+  template <int kLanes>
+  __device__ __forceinline__ void hide(const TeamRow<kLanes>& row, int segment, float hidden) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int first = row.template first_column<kChunks>(segment, c);
+      if (row.sees_all(first)) continue;
+      const int column = row.lane_column(first);
+      if (row.cover(column) == TileCover::kCut) chunk[c].hide(row.visible(column), hidden);
+    }
+  }
+
+  /// store(c, column, make(c)) for each chunk of the row, with zeros where it is hidden.
+  template <int kLanes, class Make, class Store>
+  static __device__ __forceinline__ void store(const TeamRow<kLanes>& row, int segment, Make make,
+                                               Store store) {
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      const int first = row.template first_column<kChunks>(segment, c);
+      const int column = row.lane_column(first);
+      if (row.sees_all(first)) {
+        store(c, column, make(c));
+      } else if (row.has(column)) {
+        ScoreChunk<T> made;
+        made.fill(0.0f);
+        const TileCover cover = row.cover(column);
+        if (cover != TileCover::kEmpty) made = make(c);
+        if (cover == TileCover::kCut) made.hide(row.visible(column), 0.0f);
+        store(c, column, made);
+      }
+    }
+  }
+};
+
+/// Calls launch(shape of teams, whether it drops, teams), the first two as types: as many rows to a
+/// warp, or as few warps to a row, as registers allow.
+template <class T, class Launch>
+void with_row_teams(const ScoreShape& shape, Launch launch) {
+  const auto with_shape = [&](auto teams_shape) {
+    const RowTeams teams = make_row_teams<decltype(teams_shape)>(shape);
+    if (shape.dropout.threshold != 0) {
+      launch(teams_shape, std::true_type(), teams);
+    } else {
+      launch(teams_shape, std::false_type(), teams);
+    }
+  };
+  constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
+  using HalfWarps = TeamShape<kWarpLanes / 2, 4, 128>;
+  using FewWarps = TeamShape<kWarpLanes, 4, 128>;
+  using ManyWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps / 2 * kWarpLanes>;
+  using MostWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps * kWarpLanes>;
+  const int columns = shape.mask.seqlen_k;
+  if (columns <= HalfWarps::kColumns) {
+    with_shape(HalfWarps());
+  } else if (columns <= FewWarps::kColumnsOfWarp) {
+    with_shape(FewWarps());
+  } else if (columns <= ManyWarps::kColumns) {
+    with_shape(ManyWarps());
+  } else {
+    with_shape(MostWarps());
+  }
 }
 
 }  // namespace sparkbench

@@ -5,48 +5,114 @@
 // All arithmetic in fp32. The mask is drawn again rather than read: it costs less than its bytes.
 #pragma once
 
-#include "reference/cublas/score_rows.cuh"
+#include "reference/cublas/dropout_bits.cuh"
 
 namespace sparkbench {
 
-/// Line 2, this lane's share.
-template <class T>
-__device__ float partial_delta(const ScoreRow& row, const T* p_row, const T* dp_row) {
-  const Range visible = row.visible();
-  float delta = 0.0f;
-  for_each_slice(visible, [&](const Slice& slice) {
-    const PhiloxBlock bytes = row.dropout_bytes_of(slice);
-    for_each_pair(slice, visible, [&](int column) {
-      const float2 p = load_pair(p_row + column);
-      const float2 dp = load_pair(dp_row + column);
-      if (visible.contains(column)) delta += p.x * row.dropped(dp.x, bytes, column);
-      if (visible.contains(column + 1)) delta += p.y * row.dropped(dp.y, bytes, column + 1);
+/// This lane's P and dP of a segment, dP's dropped ones being 0 already.
+template <class T, int kChunks, bool kDrops>
+class GradientChunks {
+ public:
+  template <int kLanes>
+  __device__ __forceinline__ void load(const TeamRow<kLanes>& row, const T* p, const T* dp,
+                                       int segment) {
+    p_.load(row, p, segment, 0.0f);
+    dp_.load(row, dp, segment, 0.0f);
+    KeptRow<kChunks, kDrops> kept;
+    kept.draw(row, segment);
+    p_.hide(row, segment, 0.0f);
+    dp_.hide(row, segment, 0.0f);
+    if constexpr (kDrops) {
+#pragma unroll
+      for (int c = 0; c < kChunks; ++c) {
+        auto& pairs = dp_.chunk[c].pair;
+        for (int j = 0; j < ScoreChunk<T>::kPairs; ++j) pairs[j] = kept.of(c).dropped(pairs[j], j);
+      }
+    }
+  }
+
+  /// Line 2, this lane's share.
+  __device__ __forceinline__ float partial_delta(float keep_scale) const {
+    float delta = 0.0f;
+#pragma unroll
+    for (int c = 0; c < kChunks; ++c) {
+      for (int j = 0; j < ScoreChunk<T>::kPairs; ++j) {
+        const float2 p = widened(p_.chunk[c].pair[j]), dp = scaled(c, j, keep_scale);
+        delta += p.x * dp.x + p.y * dp.y;
+      }
+    }
+    return delta;
+  }
+
+  /// Line 3.
+  template <int kLanes>
+  __device__ __forceinline__ void store_ds(const TeamRow<kLanes>& row, int segment, float delta,
+                                           T* ds_row) const {
+    const float keep_scale = row.dropout().keep_scale();
+    const auto make = [&](int c) {
+      ScoreChunk<T> ds;
+      for (int j = 0; j < ds.kPairs; ++j) {
+        const float2 p = widened(p_.chunk[c].pair[j]), dp = scaled(c, j, keep_scale);
+        ds.pair[j] = narrowed<T>(make_float2(p.x * (dp.x - delta), p.y * (dp.y - delta)));
+      }
+      return ds;
+    };
+    RowChunks<T, kChunks>::store(row, segment, make, [&](int, int column, const ScoreChunk<T>& ds) {
+      ds.store(ds_row, column, row.row_stride());
     });
-  });
-  return delta;
+  }
+
+ private:
+  /// Line 1.
+  __device__ __forceinline__ float2 scaled(int c, int pair, float keep_scale) const {
+    const float2 dp = widened(dp_.chunk[c].pair[pair]);
+    return kDrops ? make_float2(keep_scale * dp.x, keep_scale * dp.y) : dp;
+  }
+
+  RowChunks<T, kChunks> p_, dp_;
+};
+
+/// Of a row, of the shares of its team's lanes.
+template <int kLanes>
+__device__ __forceinline__ float sum_of_team(const TeamRow<kLanes>& row, float of_lane) {
+  const float own = sum_of_lanes<kLanes>(of_lane);
+  if (kLanes < kWarpLanes || row.team_warps() == 1) return own;
+  __shared__ float of_warp[kMostTeamWarps];
+  if (row.lane() == 0) of_warp[row.warp()] = own;
+  __syncthreads();
+  return sum_of_lanes<kLanes>(row.lane() < row.team_warps() ? of_warp[row.lane()] : 0.0f);
 }
 
-/// p [rows, row_stride], before dropout. dp [rows, row_stride] becomes dS. Grid: score_rows_blocks.
-template <class T>
-__global__ void __launch_bounds__(kScoreRowsThreads)
-    masked_softmax_dropout_backward(ScoreShape shape, const T* p, T* dp) {
-  const ScoreRow row(shape);
-  if (!row.exists()) return;
-  const Range visible = row.visible();
+/// p [heads, seqlen_q, row_stride], before dropout. dp, of the same shape, becomes dS.
+template <class T, class Shape, bool kDrops>
+__global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / Shape::kThreads)
+    masked_softmax_dropout_backward(ScoreShape shape, RowTeams teams, const T* p, T* dp) {
+  const TeamRow<Shape::kLanes> row(shape, teams);
   const T* const p_row = p + row.offset();
   T* const dp_row = dp + row.offset();
-  const float delta = warp_sum(partial_delta(row, p_row, dp_row));
-  for_each_slice(shape.all_columns(), [&](const Slice& slice) {
-    const PhiloxBlock bytes = row.dropout_bytes_of(slice);
-    const auto ds_of = [&](float p_at, float dp_at, int column) {
-      return visible.contains(column) ? p_at * (row.dropped(dp_at, bytes, column) - delta) : 0.0f;
-    };
-    for_each_pair(slice, shape.all_columns(), [&](int column) {
-      const float2 p_pair = load_pair(p_row + column);
-      const float2 dp_pair = load_pair(dp_row + column);
-      store_pair(dp_row + column, make_float2(ds_of(p_pair.x, dp_pair.x, column),
-                                              ds_of(p_pair.y, dp_pair.y, column + 1)));
-    });
+  const float keep_scale = row.dropout().keep_scale();
+  GradientChunks<T, Shape::kChunks, kDrops> chunks;
+  float own = 0.0f;
+  for (int segment = 0; segment < row.segments(); ++segment) {
+    chunks.load(row, p_row, dp_row, segment);
+    own += chunks.partial_delta(keep_scale);
+  }
+  const float delta = sum_of_team(row, own);
+  for (int segment = row.segments() - 1; segment >= 0; --segment) {
+    if (segment + 1 < row.segments()) chunks.load(row, p_row, dp_row, segment);
+    chunks.store_ds(row, segment, delta, dp_row);
+  }
+}
+
+template <class T>
+void enqueue_masked_softmax_backward(const ScoreShape& shape, const T* p, T* dp,
+                                     cudaStream_t stream) {
+  with_row_teams<T>(shape, [&](auto teams_shape, auto drops, const RowTeams& teams) {
+    const unsigned blocks =
+        static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
+    masked_softmax_dropout_backward<T, decltype(teams_shape), drops()>
+        <<<blocks, teams.threads, 0, stream>>>(shape, teams, p, dp);
+    CUDA_CHECK(cudaGetLastError());
   });
 }
 

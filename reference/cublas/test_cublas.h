@@ -63,6 +63,19 @@ inline std::vector<Problem> cublas_grid() {
   return problems;
 }
 
+/// Rows for half a warp, a warp, several, and of several segments; some end inside of 16 bytes.
+inline std::vector<Problem> long_row_problems() {
+  std::vector<Problem> problems;
+  for (const int seqlen_k : {512, 601, 1024, 1025, 2051, 5000, 16384, 33001, 70000}) {
+    for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::window(300)}) {
+      for (const float dropout_p : {0.0f, 0.1f}) {
+        problems.push_back({1, 2, 5, seqlen_k, 64, mask, dropout_p, 0.0f, /*seed=*/77});
+      }
+    }
+  }
+  return problems;
+}
+
 inline std::string name_of(const Problem& p) {
   return "sq" + std::to_string(p.seqlen_q) + " sk" + std::to_string(p.seqlen_k) + " d" +
          std::to_string(p.head_dim) + " " + name_of(p.mask) + " p" + std::to_string(p.dropout_p);

@@ -9,17 +9,18 @@
 #include "reference/cublas/head_pointers.cuh"
 #include "reference/cublas/masked_softmax.cuh"
 #include "reference/cublas/softmax_backward.cuh"
+#include "reference/cublas/unfused_part.h"
 
 namespace sparkbench {
 
 /// Matrices [batch, heads, seqlen_q, row_stride].
 template <class T>
 struct UnfusedWorkspace {
-  std::size_t row_stride;     // even, and a multiple of 16 bytes
-  T* dropped_p;               // S, then dropout(P)
-  T* p;                       // P; where dropout keeps all or no backward will follow, dropped_p
-  T* dp;                      // dP, then dS; null when no backward will follow
-  std::byte** head_pointers;  // head_pointer_bytes()
+  std::size_t row_stride;  // a multiple of 16 bytes
+  T* dropped_p;            // S, then dropout(P)
+  T* p;                    // P; where dropout keeps all or no backward will follow, dropped_p
+  T* dp;                   // dP, then dS; null when no backward will follow
+  HeadPointerMemory forward_heads, backward_heads;
 };
 
 template <class T>
@@ -32,51 +33,84 @@ struct UnfusedGradients {
   TensorView<T> dq, dk, dv;
 };
 
+/// Where a chain is enqueued, and who hears of its parts; nobody if null.
+struct ChainQueue {
+  cublasHandle_t cublas;
+  cudaStream_t stream;
+  const AfterPart& after_part;
+};
+
 template <class T>
 class UnfusedChain {
  public:
-  UnfusedChain(const Problem& problem, const UnfusedWorkspace<T>& workspace, cublasHandle_t handle,
-               cudaStream_t stream)
+  UnfusedChain(const Problem& problem, const UnfusedWorkspace<T>& workspace,
+               const ChainQueue& queue)
       : problem_(problem),
         workspace_(workspace),
-        matmul_{handle, problem.batch * problem.heads},
-        stream_(stream) {}
+        matmul_{queue.cublas, problem.batch * problem.heads},
+        queue_(queue) {}
 
   /// S = scale * Q K^T,  P = softmax(S + mask),  O = dropout(P) V
   void forward(const UnfusedInputs<T>& inputs, const TensorView<T>& o, float* lse) const {
-    HeadPointers heads(problem_.batch, problem_.heads, workspace_.head_pointers);
+    HeadPointers heads(problem_.batch, problem_.heads, workspace_.forward_heads);
     const auto q = queries(heads, inputs.q), k = keys(heads, inputs.k), v = keys(heads, inputs.v);
     const auto dropped_p = scores(heads, workspace_.dropped_p), output = queries(heads, o);
-    heads.write(stream_);
-    matmul_(problem_.scale(), q, transposed(k), dropped_p);
-    T* const kept_p = workspace_.p == workspace_.dropped_p ? nullptr : workspace_.p;
-    masked_softmax_dropout<<<score_rows_blocks(shape()), kScoreRowsThreads, 0, stream_>>>(
-        shape(), workspace_.dropped_p, kept_p, lse);
-    CUDA_CHECK(cudaGetLastError());
-    matmul_(1.0f, dropped_p, v, output);
+    heads.write(queue_.stream);
+    product("S = scale Q K^T", problem_.scale(), q, transposed(k), dropped_p);
+    softmax(lse);
+    product("O = P V", 1.0f, dropped_p, v, output);
   }
 
   /// dV = dropout(P)^T dO,  dP = dO V^T,  dS,  dQ = scale * dS K,  dK = scale * dS^T Q
   void backward(const UnfusedInputs<T>& inputs, const TensorView<const T>& d_output,
                 const UnfusedGradients<T>& gradients) const {
-    HeadPointers heads(problem_.batch, problem_.heads, workspace_.head_pointers);
+    HeadPointers heads(problem_.batch, problem_.heads, workspace_.backward_heads);
     const auto q = queries(heads, inputs.q), k = keys(heads, inputs.k), v = keys(heads, inputs.v);
     const auto d_o = queries(heads, d_output), dropped_p = scores(heads, workspace_.dropped_p);
     const auto ds = scores(heads, workspace_.dp), dq = queries(heads, gradients.dq);
     const auto dk = keys(heads, gradients.dk), dv = keys(heads, gradients.dv);
-    heads.write(stream_);
-    matmul_(1.0f, transposed(dropped_p), d_o, dv);
-    matmul_(1.0f, d_o, transposed(v), ds);
-    masked_softmax_dropout_backward<<<score_rows_blocks(shape()), kScoreRowsThreads, 0, stream_>>>(
-        shape(), static_cast<const T*>(workspace_.p), workspace_.dp);
-    CUDA_CHECK(cudaGetLastError());
-    matmul_(problem_.scale(), ds, k, dq);
-    matmul_(problem_.scale(), transposed(ds), q, dk);
+    heads.write(queue_.stream);
+    product("dV = P^T dO", 1.0f, transposed(dropped_p), d_o, dv);
+    product("dP = dO V^T", 1.0f, d_o, transposed(v), ds);
+    softmax_backward();
+    product("dQ = scale dS K", problem_.scale(), ds, k, dq);
+    product("dK = scale dS^T Q", problem_.scale(), transposed(ds), q, dk);
   }
 
  private:
+  void product(std::string_view name, float alpha, const HeadMatrices<T>& a,
+               const HeadMatrices<T>& b, const HeadMatrices<T>& c) const {
+    matmul_(alpha, a, b, c);
+    if (!queue_.after_part) return;
+    const auto elements = [](const HeadMatrices<T>& m) { return product_of(m.rows, m.columns); };
+    const auto heads = static_cast<std::uint64_t>(matmul_.count);
+    queue_.after_part({name, heads * (elements(a) + elements(b) + elements(c)) * sizeof(T),
+                       2 * heads * elements(c) * static_cast<std::uint64_t>(a.columns)});
+  }
+
+  void softmax(float* lse) const {
+    T* const kept_p = workspace_.p == workspace_.dropped_p ? nullptr : workspace_.p;
+    enqueue_masked_softmax(shape(), workspace_.dropped_p, kept_p, lse, queue_.stream);
+    if (queue_.after_part) queue_.after_part({"P = softmax S", row_bytes(1, kept_p ? 2 : 1), 0});
+  }
+  void softmax_backward() const {
+    enqueue_masked_softmax_backward(shape(), static_cast<const T*>(workspace_.p), workspace_.dp,
+                                    queue_.stream);
+    if (queue_.after_part) queue_.after_part({"dS of P and dP", row_bytes(2, 1), 0});
+  }
+
+  static std::uint64_t product_of(int a, int b) {
+    return static_cast<std::uint64_t>(a) * static_cast<std::uint64_t>(b);
+  }
+  /// Of matrices of scores, of which visible elements are read, and all written.
+  std::uint64_t row_bytes(std::uint64_t read, std::uint64_t written) const {
+    const std::uint64_t all = product_of(problem_.seqlen_q, problem_.seqlen_k);
+    const std::uint64_t of_head = read * visible_pairs(problem_.key_mask()) + written * all;
+    return static_cast<std::uint64_t>(matmul_.count) * of_head * sizeof(T);
+  }
+
   ScoreShape shape() const {
-    return {problem_.lse_elements(), workspace_.row_stride, problem_.key_mask(),
+    return {matmul_.count, static_cast<int>(workspace_.row_stride), problem_.key_mask(),
             problem_.dropout()};
   }
 
@@ -116,7 +150,7 @@ class UnfusedChain {
   Problem problem_;
   UnfusedWorkspace<T> workspace_;
   HeadMatmul matmul_;
-  cudaStream_t stream_;
+  ChainQueue queue_;
 };
 
 }  // namespace sparkbench

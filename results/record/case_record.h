@@ -148,6 +148,23 @@ struct Provenance {
   std::optional<std::string> device_uuid, driver_version;
 };
 
+/// A step of an unfused pass, timed by itself: a matrix product, or the softmax between two.
+struct PassPart {
+  std::string name;
+  double ms = 0;                        // median
+  std::uint64_t bytes = 0;              // read and written, each once
+  std::uint64_t flops = 0;              // of a matrix product, masked ones too; else 0
+  std::optional<double> copy_fraction;  // of the copy's bandwidth
+  std::optional<double> peak_fraction;  // of the device's peak, of a matrix product
+};
+
+/// Of passes outside of the samples of time_ms.
+struct PassParts {
+  int passes = 0;
+  std::optional<double> copy_gbps;  // read and written by a copy, measured beside them
+  std::vector<PassPart> of;
+};
+
 struct CaseRecord {
   std::string id;           // make_case_id()
   std::string config_hash;  // make_config_hash()
@@ -179,6 +196,7 @@ struct CaseRecord {
   std::optional<Libraries> libraries;       // that the kernel calls; none in records of before 1.1
   std::optional<DeviceState> device_state;  // after the last sample
   std::optional<Provenance> provenance;     // none in records of before 1.1
+  std::optional<PassParts> parts;           // of a reference, when asked for (`sparkbench run`)
 };
 
 /// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.

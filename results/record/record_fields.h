@@ -209,6 +209,21 @@ void visit_fields(AnyConst<Provenance> auto& p, auto&& visit) {
   visit("driver_version", p.driver_version);
 }
 
+void visit_fields(AnyConst<PassPart> auto& p, auto&& visit) {
+  visit("name", p.name);
+  visit("ms", p.ms);
+  visit("bytes", p.bytes);
+  visit("flops", p.flops);
+  visit("copy_fraction", p.copy_fraction);
+  visit("peak_fraction", p.peak_fraction);
+}
+
+void visit_fields(AnyConst<PassParts> auto& p, auto&& visit) {
+  visit("passes", p.passes);
+  visit("copy_gbps", p.copy_gbps);
+  visit("of", p.of);
+}
+
 void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("id", c.id);
   visit("config_hash", c.config_hash);
@@ -243,6 +258,7 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("libraries", c.libraries);
   visit("device_state", c.device_state);
   visit("provenance", c.provenance);
+  visit("parts", c.parts);
   for (const Axis* axis : recorded_axes()) {
     if (!axis->is_of_case) continue;
     AxisField field{*axis, c.problem};

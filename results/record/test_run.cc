@@ -159,6 +159,7 @@ CaseRecord sample_timed_case() {
   record.device_state = DeviceState{54, 612.5, {{"sw_power_cap", "hw_slowdown"}}};
   record.provenance = Provenance{
       "2025-01-31T12-00-00Z-2", "0.1.0", "abc", true, "NVIDIA H200", "gpu", "GPU-1", "580.95.05"};
+  record.parts = PassParts{11, 4270.5, {{"P = softmax S", 0.25, 1 << 30, 0, 0.95, std::nullopt}}};
   return record;
 }
 

@@ -80,6 +80,9 @@ TEST(Json, KeepsEveryFieldOfARecord) {
   EXPECT_EQ(copy.device, "cuda:3");
   EXPECT_EQ(copy.position, 17u);
   EXPECT_EQ(copy.elapsed_s, 1.5);
+  EXPECT_EQ(copy.parts.value().copy_gbps, 4270.5);
+  EXPECT_EQ(copy.parts->of.at(0).name, "P = softmax S");
+  EXPECT_EQ(copy.parts->of[0].copy_fraction, 0.95);
   EXPECT_EQ(case_from_json(case_to_json(sample_emulated_case())).emulation.value().shuffles, 7u);
 }
 

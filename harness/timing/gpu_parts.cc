@@ -1,0 +1,88 @@
+// The parts of a pass, timed one by one. Events between them cost a microsecond or two each, so their
+// sum is more than the pass takes; time_ms is the pass.
+#include <algorithm>
+#include <deque>
+
+#include "harness/timing/gpu_timer.h"
+#include "harness/timing/statistics.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kPasses = 11;
+constexpr std::size_t kMostCopyBytes = std::size_t{1} << 30;
+constexpr std::size_t kLeastCopyBytes = std::size_t{64} << 20;  // more than a cache takes
+
+/// Milliseconds between events that were recorded one after the other.
+class Stopwatch {
+ public:
+  explicit Stopwatch(const CudaStream& stream) : stream_(stream) { lap(); }
+
+  void lap() { events_.emplace_back().record(stream_); }
+
+  std::vector<double> laps_ms() const {
+    std::vector<double> laps;
+    for (std::size_t i = 1; i < events_.size(); ++i) {
+      float ms = 0;
+      CUDA_CHECK(cudaEventElapsedTime(&ms, events_[i - 1].get(), events_[i].get()));
+      laps.push_back(ms);
+    }
+    return laps;
+  }
+
+ private:
+  const CudaStream& stream_;
+  std::deque<CudaEvent> events_;
+};
+
+}  // namespace
+
+std::optional<double> GpuTimer::measure_copy_gbps() {
+  const std::size_t bytes = std::min(kMostCopyBytes, free_device_bytes() / 4);
+  if (bytes < kLeastCopyBytes) return std::nullopt;
+  const DeviceBuffer from(bytes), to(bytes);
+  std::vector<double> samples_ms;
+  for (int pass = 0; pass <= kPasses; ++pass) {
+    Stopwatch stopwatch(stream_);
+    CUDA_CHECK(cudaMemcpyAsync(to.as<void>(), from.as<void>(), bytes, cudaMemcpyDeviceToDevice,
+                               stream_.get()));
+    stopwatch.lap();
+    stream_.synchronize();
+    if (pass > 0) samples_ms.push_back(stopwatch.laps_ms().front());
+  }
+  return 2.0 * static_cast<double>(bytes) / median_of(samples_ms) * 1e-6;
+}
+
+PassParts GpuTimer::time_parts(const LaunchInParts& launch, const TimingOptions& options) {
+  PassParts parts;
+  std::vector<std::vector<double>> samples_ms;  // of each part
+  launch([&](const UnfusedPart& part) {
+    parts.of.push_back({std::string(part.name), 0.0, part.bytes, part.flops, {}, {}});
+  });
+  stream_.synchronize();
+  samples_ms.resize(parts.of.size());
+  for (parts.passes = 0; parts.passes < kPasses; ++parts.passes) {
+    if (options.flushes_l2) {
+      CUDA_CHECK(cudaMemsetAsync(flush_.as<void>(), 0, flush_.bytes(), stream_.get()));
+    }
+    std::optional<GpuHold> hold;
+    if (options.holds_stream) hold.emplace(stream_, hold_flag_);
+    Stopwatch stopwatch(stream_);
+    launch([&](const UnfusedPart& /*part*/) { stopwatch.lap(); });
+    if (hold) hold->release();
+    stream_.synchronize();
+    const std::vector<double> laps = stopwatch.laps_ms();
+    for (std::size_t i = 0; i < laps.size(); ++i) samples_ms.at(i).push_back(laps[i]);
+  }
+  parts.copy_gbps = measure_copy_gbps();
+  for (std::size_t i = 0; i < parts.of.size(); ++i) {
+    PassPart& part = parts.of[i];
+    part.ms = median_of(samples_ms[i]);
+    if (parts.copy_gbps) {
+      part.copy_fraction = static_cast<double>(part.bytes) / part.ms * 1e-6 / *parts.copy_gbps;
+    }
+  }
+  return parts;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,44 @@
+// Where the matrices of each head of some tensors lie.
+#pragma once
+
+#include <cstddef>
+
+struct CUstream_st;
+
+namespace sparkbench {
+
+/// Byte address of head h of batch element b: first + b * batch_bytes + h * head_bytes.
+struct HeadPlaces {
+  std::byte* first;
+  std::size_t batch_bytes, head_bytes;
+
+  bool operator==(const HeadPlaces& other) const {
+    return first == other.first && batch_bytes == other.batch_bytes &&
+           head_bytes == other.head_bytes;
+  }
+};
+
+inline constexpr int kMostHeadTensors = 9;  // a backward pass: q k v dO P dP dQ dK dV
+
+/// As a kernel takes them.
+struct HeadPlacesOfTensors {
+  HeadPlaces of[kMostHeadTensors];
+};
+
+/// What the arrays of head_pointers.cuh hold, and on which stream they were written: a pass over
+/// the tensors of the last need not write them again.
+struct WrittenHeadPlaces {
+  HeadPlacesOfTensors places = {};
+  int tensors = 0;
+  CUstream_st* stream = nullptr;
+
+  bool hold(const HeadPlacesOfTensors& asked, int asked_tensors, CUstream_st* asked_stream) const {
+    if (tensors != asked_tensors || stream != asked_stream) return false;
+    for (int i = 0; i < tensors; ++i) {
+      if (!(places.of[i] == asked.of[i])) return false;
+    }
+    return true;
+  }
+};
+
+}  // namespace sparkbench
