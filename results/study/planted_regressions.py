@@ -4,15 +4,16 @@
     results/study/planted_regressions.py [--pairs 1000] [--seed 1] [--sparkbench PATH] [RUN ...]
 
 A RUN is a stored run whose clocks were read; by default those in results/published/h200/paper-*.
-As often as --pairs says, of each in turn, two runs are made and given to the program:
+As often as --pairs says, of each in turn, a second run is made, and the program compares it with the
+stored one:
 
 - Samples. Each case draws its samples anew from its stored ones, with their clock readings. A block
   of samples keeps its place, since the first one often has another clock than the rest.
-- Run to run. The second run's times are multiplied by how far two real sweeps of that case lay
-  apart (repeatability.csv), or of a case of that kernel and pass, or of any. All of it is put on
-  the kernel (its cycles), although part of it is the clock's.
-- Clock. The second run's clock is off by a factor, per case, uniform in +- 2 % (or 0.5 %). The time
-  follows it wholly, not at all, or in part ("sm", "memory", "mixed").
+- Run to run. The times are multiplied by how far two real sweeps of that case lay apart
+  (repeatability.csv), or of a case of that kernel and pass, or of any. All of it is put on the
+  kernel (its cycles), although part of it is the clock's.
+- Clock. The clock is off by a factor, per case, uniform in +- 2 % (or 0.5 %). The time follows it
+  wholly, not at all, or in part ("sm", "memory", "mixed").
 - Slowdown. 0; or, in a tenth as many pairs, 4 % or 2 % in every case.
 
 A line for each of these: the pairs of runs, their cases, what part of them is slow, fast, clock,
@@ -46,7 +47,7 @@ LEAST_FOUND = 0.95
 class Plan:
     sparkbench: str
     seed: int
-    runs: list
+    runs: list  # of (path, run)
     ratios: dict
     slowdown: float = 0.0
     clock: float = 0.0
@@ -90,40 +91,35 @@ def time_exponent(draw, follows):
     return {"sm": 1.0, "memory": 0.0}.get(follows, draw.random())
 
 
-def replant(draw, case, block, time_factor=1.0, clock_factor=1.0):
+def replant(draw, case, block, time_factor, clock_factor):
     """A copy of the case with samples drawn anew, and times and clocks multiplied."""
     times, clocks = case["time_ms"]["samples"], case["clock_mhz"]["samples"]
     indices = redraw(draw, len(times), block)
-    copy = dict(case)
     samples = [times[i] * time_factor for i in indices]
-    copy["time_ms"] = dict(case["time_ms"], samples=samples, median=statistics.median(samples))
-    copy["clock_mhz"] = dict(
-        case["clock_mhz"], samples=[clocks[i] and clocks[i] * clock_factor for i in indices]
-    )
-    return copy
+    mhz = [clocks[i] and clocks[i] * clock_factor for i in indices]
+    return case | {
+        "time_ms": case["time_ms"] | {"samples": samples, "median": statistics.median(samples)},
+        "clock_mhz": case["clock_mhz"] | {"samples": mhz},
+    }
 
 
-def make_pair(draw, run, ratios, slowdown, clock, follows):
-    """{"first": run, "second": run}"""
-    block = run["method"]["block_samples"]
-    firsts, seconds = [], []
+def make_second(draw, run, plan):
+    """The run as it could come out another night, with what is planted."""
+    cases = []
     for case in run["cases"]:
-        off = 1 + draw.uniform(-clock, clock)
-        between = draw.choice(run_ratios_of(ratios, case["id"]))
-        factor = (1 + slowdown) * between * off ** -time_exponent(draw, follows)
-        firsts.append(replant(draw, case, block))
-        seconds.append(replant(draw, case, block, factor, off))
-    return {"first": dict(run, cases=firsts), "second": dict(run, cases=seconds)}
+        off = 1 + draw.uniform(-plan.clock, plan.clock)
+        between = draw.choice(run_ratios_of(plan.ratios, case["id"]))
+        factor = (1 + plan.slowdown) * between * off ** -time_exponent(draw, plan.follows)
+        cases.append(replant(draw, case, run["method"]["block_samples"], factor, off))
+    return run | {"cases": cases}
 
 
-def verdicts_of(sparkbench, pair):
-    """Of each case what the program says of its time."""
+def verdicts_of(sparkbench, path, other):
+    """Of each case what the program says of its time, in the run at `path` and then in `other`."""
     with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        for file, run in pair.items():
-            (folder / file).write_text(json.dumps(run), encoding="utf-8")
-        first, second, found = (folder / file for file in ("first", "second", "diff"))
-        command = [sparkbench, "diff", first, second, "--json", found]
+        second, found = (pathlib.Path(name) / file for file in ("second", "diff"))
+        second.write_text(json.dumps(other), encoding="utf-8")
+        command = [sparkbench, "diff", path, second, "--json", found]
         result = subprocess.run(command, capture_output=True, text=True, check=False)
         if result.returncode not in (0, 1):
             raise RuntimeError(result.stderr)
@@ -138,9 +134,8 @@ def verdicts_of(sparkbench, pair):
 def diff_pair(plan, number):
     """The verdicts of that pair of the plan; the same for a number, whoever computes it."""
     draw = random.Random(f"{plan.seed} {plan.slowdown} {plan.clock} {plan.follows} {number}")
-    run = plan.runs[number % len(plan.runs)]
-    pair = make_pair(draw, run, plan.ratios, plan.slowdown, plan.clock, plan.follows)
-    return verdicts_of(plan.sparkbench, pair)
+    path, run = plan.runs[number % len(plan.runs)]
+    return verdicts_of(plan.sparkbench, path, make_second(draw, run, plan))
 
 
 class Tally:
@@ -188,8 +183,9 @@ def main(argv):
     parser.add_argument("--clock", choices=WHAT_FOLLOWS, help="one of the three alone")
     parser.add_argument("--jobs", type=int, default=1, help="processes")
     arguments = parser.parse_args(argv[1:])
-    runs = [read_run(path) for path in arguments.runs or sorted(PUBLISHED.glob("paper-*"))]
-    if not runs or not all(has_timed_clocks(run) for run in runs):
+    paths = arguments.runs or sorted(PUBLISHED.glob("paper-*"))
+    runs = [(path, read_run(path)) for path in paths]
+    if not runs or not all(has_timed_clocks(run) for path, run in runs):
         parser.error("RUN: every case needs a time and its clock readings")
     plan = Plan(arguments.sparkbench, arguments.seed, runs,
                 read_run_ratios(PUBLISHED / "repeatability.csv"))
