@@ -11,7 +11,6 @@ disks are small tmpfs, which only root can mount; else a limit on the size of fi
 import argparse
 import json
 import os
-import random
 import re
 import resource
 import shutil
@@ -22,81 +21,18 @@ import tempfile
 import time
 from pathlib import Path
 
-EXIT_CODES = {0, 1, 2, 3, 4, 5, 130}
+from faults_tools import Disk, Study, journal_rows, mutate
+
 GRID = ["--device", "emulated-v100", "--headdim", "64", "--causal", "false", "--dropout", "0",
         "--batch", "1", "--heads", "1", "--kernel", "volta-fp32acc,volta-fp16acc,unfused-fp16"]
 SMALL = ["sweep", *GRID, "--seqlen", "32"]
 MANY = ["sweep", *GRID, "--seqlen", "16:79:+1"]  # 192 cases
 
 
-class Study:
-    def __init__(self, program, folder, seed):
-        self.program, self.folder = str(Path(program).resolve()), Path(folder)
-        self.random = random.Random(seed)
-        self.rows, self.broken = [], []
-        self.area, self.tried = "", 0
-
-    def begin(self, area):
-        self.end()
-        self.area, self.tried, self.broken_before = area, 0, len(self.broken)
-
-    def end(self):
-        if self.area:
-            broke = len(self.broken) - self.broken_before
-            self.rows.append((self.area, self.tried, broke))
-            print(f"| {self.area} | {self.tried} | {broke} |", flush=True)
-        self.area = ""
-
-    def check(self, holds, what):
-        if not holds:
-            self.broken.append((self.area, what))
-            print(f"BROKEN: {self.area}: {what}", file=sys.stderr, flush=True)
-
-    def run(self, arguments, timeout=120, limit=None, **options):
-        """Runs the program to its end; a hang, a signal or an unknown exit status is a break."""
-        self.tried += 1
-        try:
-            done = subprocess.run([self.program, *arguments], capture_output=True, timeout=timeout,
-                                  cwd=self.folder, stdin=subprocess.DEVNULL, preexec_fn=limit,
-                                  check=False, **options)
-        except subprocess.TimeoutExpired:
-            self.check(False, f"hangs: {arguments}")
-            return subprocess.CompletedProcess(arguments, -1, b"", b"")
-        said = done.stderr.decode(errors="replace")
-        self.check(done.returncode in EXIT_CODES, f"rc {done.returncode}: {arguments}: {said[-300:]}")
-        for word in ("std::", "bad_alloc", "stoul", "terminate called", "vector::"):
-            self.check(word not in said, f"says {word}: {arguments}: {said[-300:]}")
-        return done
-
-    def refuse(self, arguments, codes=(2,), **options):
-        """Runs what is to be refused, in one line that names the program."""
-        done = self.run(arguments, **options)
-        said = done.stderr.decode(errors="replace")
-        self.check(done.returncode in codes, f"rc {done.returncode}, not {codes}: {arguments}: {said}")
-        self.check(said.count("\n") == 1 and said.startswith("sparkbench: "),
-                   f"not one line: {arguments}: {said[-300:]}")
-        return said
-
-
-def journal_rows(folder):
-    """The rows of a journal by id, without what differs from run to run; a torn tail is left out."""
-    path = folder / "cases.jsonl"
-    rows = []
-    if not path.exists():
-        return rows
-    for line in path.read_bytes().split(b"\n")[:-1]:
-        row = json.loads(line)
-        row.pop("row_hash", None)
-        row.pop("elapsed_s")
-        if row.get("emulation"):
-            row["emulation"].pop("host_seconds")
-        rows.append(row)
-    return rows
-
-
 def workers_of(pid):
     try:
-        return [int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()]
+        children = Path(f"/proc/{pid}/task/{pid}/children").read_text()
+        return [int(child) for child in children.split()]
     except OSError:
         return []
 
@@ -130,7 +66,8 @@ def study_kills(study, kills, deadline):
         for _ in range(30):  # then it may end
             is_begun = (run / "run.json").exists()
             retry = ["--retry-failed"] if is_begun else []
-            command = ["sweep", "--resume", str(run), *retry] if is_begun else [*MANY, "--out", str(run)]
+            resume = ["sweep", "--resume", str(run), *retry]
+            command = resume if is_begun else [*MANY, "--out", str(run)]
             process = subprocess.Popen([study.program, *command, "--no-progress"],
                                        stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
             time.sleep(study.random.uniform(0, seconds / 3))
@@ -139,7 +76,8 @@ def study_kills(study, kills, deadline):
                 counts[victim] += 1
                 study.tried += 1
             if victim == "worker" and process.poll() is None:
-                time.sleep(study.random.uniform(0, seconds / 6))  # then the parent goes too, or ends
+                # then the parent goes too, or ends
+                time.sleep(study.random.uniform(0, seconds / 6))
                 process.kill()
             code = process.wait()
             now = len({row["id"] for row in journal_rows(run)})
@@ -169,28 +107,6 @@ def compare(study, run, want):
         study.check(row == want.get(row["id"]), f"{run}: {row['id']} changed")
     leftovers = [path.name for path in run.iterdir() if path.name.endswith(".tmp")]
     study.check(not leftovers, f"{run}: left over {leftovers}")
-
-
-class Disk:
-    """A folder that holds `kib`; without root a limit on every file's size."""
-
-    def __init__(self, folder, kib):
-        self.path, self.kib = folder / "disk", kib
-        self.path.mkdir(exist_ok=True)
-        command = ["mount", "-t", "tmpfs", "-o", f"size={kib}k", "tmpfs", str(self.path)]
-        self.is_mounted = subprocess.run(command, capture_output=True, check=False).returncode == 0
-
-    def limit(self):
-        if not self.is_mounted:
-            resource.setrlimit(resource.RLIMIT_FSIZE, (self.kib * 1024, resource.RLIM_INFINITY))
-
-    def __enter__(self):
-        return self
-
-    def __exit__(self, *_):
-        if self.is_mounted:
-            subprocess.run(["umount", "-l", str(self.path)], check=True)
-        shutil.rmtree(self.path, ignore_errors=True)
 
 
 def study_disks(study, sizes):
@@ -240,32 +156,12 @@ def check_disk(study, path, code, what):
     if not (run / "run.json").exists():
         return
     head = json.loads((run / "run.json").read_text())["run"]
-    study.check(head["complete"] == (code == 0), f"{what}: complete is {head['complete']}, rc {code}")
+    is_complete = head["complete"]
+    study.check(is_complete == (code == 0), f"{what}: complete is {is_complete}, rc {code}")
     done = study.run(["report", str(run)])
     study.check(done.returncode == 0, f"{what}: cannot be read again")
     if code != 0:
         study.check(b"Not complete" in done.stdout, f"{what}: report does not say that it is cut")
-
-
-def mutate(data, rng):
-    """Cut, flipped, doubled, exchanged, filled."""
-    data = bytearray(data)
-    kind = rng.randrange(6)
-    at = rng.randrange(len(data))
-    end = min(len(data), at + rng.randrange(1, 64))
-    if kind == 0:
-        del data[at:]
-    elif kind == 1:
-        data[at] ^= 1 << rng.randrange(8)
-    elif kind == 2:
-        data[at:at] = data[at:end]
-    elif kind == 3:
-        del data[at:end]
-    elif kind == 4:
-        data[at:end] = bytes(rng.randrange(256) for _ in range(end - at))
-    else:
-        data[at:end] = rng.choice([b"\n", b"\n\n", b"null", b"-1", b"1e999", b"{}", b"[]", b'"'])
-    return bytes(data)
 
 
 def damaged(study, source, name, target):
@@ -292,14 +188,15 @@ def study_journals(study, mutants):
         done = study.run(["report", str(target), "--json", "-"])
         if done.returncode == 0:
             for case in json.loads(done.stdout)["cases"]:
-                study.check(case == undamaged.get(case["id"]), f"mutant {i}: believed a changed row")
+                study.check(case == undamaged.get(case["id"]), f"mutant {i}: believed a change")
         else:
             said = done.stderr.decode(errors="replace")
             study.check(done.returncode == 2 and "--salvage" in said, f"mutant {i}: {said[-200:]}")
             left = study.run(["report", str(target), "--salvage", "--json", "-"])
-            study.check(left.returncode == 0 and b"left out" in left.stderr, f"mutant {i}: no salvage")
+            is_told = left.returncode == 0 and b"left out" in left.stderr
+            study.check(is_told, f"mutant {i}: no salvage")
             for case in json.loads(left.stdout)["cases"]:
-                study.check(case == undamaged.get(case["id"]), f"mutant {i}: salvaged a changed row")
+                study.check(case == undamaged.get(case["id"]), f"mutant {i}: salvaged a change")
     study.begin("journals cut, flipped, forged: salvaged by --resume")
     for i in range(mutants // 10):
         if not damaged(study, source, "cases.jsonl", target):
@@ -336,14 +233,15 @@ def study_tensors(study, mutants):
     tensor = b"\0\x3c" * 1 * 16 * 1 * 64
     header, end = {}, 0
     for name in "qkv":
-        header[name] = {"dtype": "F16", "shape": [1, 16, 1, 64], "data_offsets": [end, end + len(tensor)]}
+        header[name] = {"dtype": "F16", "shape": [1, 16, 1, 64],
+                        "data_offsets": [end, end + len(tensor)]}
         end += len(tensor)
     text = json.dumps(header).encode()
     data = len(text).to_bytes(8, "little") + text + 3 * tensor
     path = study.folder / "x.safetensors"
     study.begin("tensor files cut, flipped, forged")
-    command = ["run", "--device", "emulated-v100", "--kernel", "volta-fp32acc", "--tensors", str(path),
-               "-q", "--in-process"]
+    command = ["run", "--device", "emulated-v100", "--kernel", "volta-fp32acc",
+               "--tensors", str(path), "-q", "--in-process"]
     path.write_bytes(data)
     study.check(study.run(command).returncode == 0, "good tensors are refused")
     for _ in range(mutants):
@@ -386,19 +284,22 @@ def study_configs(study, mutants):
 def study_flags(study):
     study.begin("flags: empty, absurd, out of range, not UTF-8")
     small = [*SMALL, "--dry-run"]
-    numbers = ["", "-1", "0x10", "010", "1e3", "18446744073709551616", "9" * 30, "nan", "inf", " 1", "1 ",
-               "1,2", "٣", "1'000", "--", "$(id)"]
+    numbers = ["", "-1", "0x10", "010", "1e3", "18446744073709551616", "9" * 30, "nan", "inf",
+               " 1", "1 ", "1,2", "٣", "1'000", "--", "$(id)"]
     for flag in ("--seed", "--min-samples"):
         for value in numbers:
             study.refuse([*small, flag, value])
     for flag in ("--timeout", "--max-noise", "--duty-cycle", "--tolerance-ratio"):
         for value in ("", "-1", "nan", "inf", "1e400", "x", "0"):
             study.refuse([*small, flag, value])
-    for flag in ("--seqlen", "--seqlen-k", "--headdim", "--batch", "--heads", "--input-scale", "--hidden"):
-        for value in ("", "0", "-1", "9" * 30, "1:2", "1:9:*1", ",", "1,,2", "x", "\n", "1" + ",1" * 2000):
+    for flag in ("--seqlen", "--seqlen-k", "--headdim", "--batch", "--heads", "--input-scale",
+                 "--hidden"):
+        for value in ("", "0", "-1", "9" * 30, "1:2", "1:9:*1", ",", "1,,2", "x", "\n",
+                      "1" + ",1" * 2000):
             study.refuse([*small, flag, value])
-    for flag in ("--out", "--json", "--csv", "--md", "--tensors", "--save-outputs", "--config", "--device",
-                 "--kernel", "--preset", "--shard", "--tag", "--mask", "--input", "--pass", "--resume"):
+    for flag in ("--out", "--json", "--csv", "--md", "--tensors", "--save-outputs", "--config",
+                 "--device", "--kernel", "--preset", "--shard", "--tag", "--mask", "--input",
+                 "--pass", "--resume"):
         command = ["run", *GRID, "--seqlen", "32"]
         study.refuse([*command, flag, ""])
         study.refuse([*command, flag + "="])
@@ -414,7 +315,8 @@ def study_flags(study):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawTextHelpFormatter)
+    parser = argparse.ArgumentParser(description=__doc__,
+                                     formatter_class=argparse.RawTextHelpFormatter)
     parser.add_argument("program")
     parser.add_argument("--kills", type=int, default=6)
     parser.add_argument("--mutants", type=int, default=20)
@@ -438,7 +340,8 @@ def main():
         }
         print("| area | tried | broke |\n|---|---|---|")
         for name, area in areas.items():
-            if re.search(arguments.only, name) or (name == "journals" and "heads" in arguments.only):
+            is_needed = name == "journals" and "heads" in arguments.only  # whose run they damage
+            if re.search(arguments.only, name) or is_needed:
                 area()
                 study.end()
         print(f"{sum(row[1] for row in study.rows)} tried, {len(study.broken)} broke")

@@ -1,5 +1,6 @@
 // The commands from argument to answer, on the emulated V100.
 #include <gtest/gtest.h>
+#include <sys/resource.h>
 
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -177,6 +178,21 @@ TEST(Sweep, SkipsAProblemLargerThanTheMemory) {
     EXPECT_EQ(record["status"], "skipped");
     EXPECT_EQ(record["reason"]["code"], "E-OOM-PREDICTED");
   }
+}
+
+TEST(Sweep, SkipsWhatTheEmulatorsOwnMemoryWouldNotHold) {
+  const std::string backward = "sweep" + kDevice +
+                               "--kernel volta-fp32acc --pass bwd --headdim 64 --seqlen 4096 "
+                               "--batch 8 --heads 16 --causal false --dropout 0 --dry-run";
+  EXPECT_FALSE(contains(run_sparkbench(backward).out, "skipped"));
+  rlimit old{};
+  getrlimit(RLIMIT_AS, &old);
+  const rlimit tensors_and_workspace{std::uint64_t{1000} << 20, old.rlim_max};  // 646 MiB, and more
+  setrlimit(RLIMIT_AS, &tensors_and_workspace);
+  const ProgramResult result = run_sparkbench(backward);
+  setrlimit(RLIMIT_AS, &old);
+  EXPECT_TRUE(contains(result.out, "skipped: needs 1.1 GiB, emulated-v100 has 1.0 GiB"))
+      << result.out << result.err;
 }
 
 TEST(Sweep, EndsInOneWhenAResultIsIncorrect) {
