@@ -6,6 +6,7 @@
 
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/tensor_regions.h"
+#include "kernels/volta/block_work.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/schedules.h"
 
@@ -19,21 +20,6 @@ std::vector<GlobalRegion> regions(const Problem& problem, const ForwardTensors& 
                  input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
   all.push_back({"lse", tensors.lse, problem.lse_elements() * sizeof(float), false});
   return all;
-}
-
-/// Of each block of rows, the tiles of keys that it walks: its counts are affine in them.
-template <class Config>
-std::vector<double> tiles_of_blocks(const Problem& problem) {
-  const KeyMask mask = problem.key_mask();
-  const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
-  std::vector<double> work;
-  for (int block = 0; block < blocks; ++block) {
-    const int tile = launches_last_tile_first(mask) ? blocks - 1 - block : block;
-    const Range keys = mask.keys_of_any({tile * Config::kBlockM, (tile + 1) * Config::kBlockM});
-    const int first = first_tile<Config::kBlockN>(keys);
-    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, Config::kBlockN));
-  }
-  return work;
 }
 
 /// The blocks of block_rows that compute these tiles, each once: the inverse of locate_block's
@@ -65,7 +51,7 @@ EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem&
     shape.threads = Config::kThreads;
     shape.shared_bytes = sizeof(ForwardTiles<Config>);
     shape.blocks = blocks_of_tiles(problem, Config::kBlockM, tiles);
-    shape.work = tiles_of_blocks<Config>(problem);
+    shape.work = tiles_of_blocks<Config>(problem, launches_last_tile_first(problem.key_mask()));
     report = emulate(shape, regions(problem, tensors), options,
                      [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
   });
