@@ -210,7 +210,7 @@ struct BackwardRowsShape {
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlocksPerSm = 1;
+  static constexpr int kBlocksPerSm = 6;  // that the registers of a row of dQ allow
 };
 
 /// A block's shared memory where dQ is rounded.
