@@ -11,20 +11,6 @@
 namespace sparkbench {
 namespace {
 
-/// Of each block of rows, the tiles of keys that it walks: its counts are affine in them.
-std::vector<double> tiles_of_blocks(const Problem& problem, const ForwardGrid& grid) {
-  const KeyMask mask = problem.key_mask();
-  const int blocks = ceil_divide(problem.seqlen_q, grid.block_rows);
-  std::vector<double> work;
-  for (int block = 0; block < blocks; ++block) {
-    const int tile = launches_last_tile_first(mask) ? blocks - 1 - block : block;
-    const Range keys = mask.keys_of_any({tile * grid.block_rows, (tile + 1) * grid.block_rows});
-    const int first = keys.begin / grid.tile_keys * grid.tile_keys;
-    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, grid.tile_keys));
-  }
-  return work;
-}
-
 /// The blocks that compute these tiles, each once: the inverse of locate_block's order.
 std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int block_rows,
                                                 std::span<const SampleTile> tiles) {
@@ -43,6 +29,20 @@ std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int bloc
 
 }  // namespace
 
+std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, int tile_keys,
+                                    bool is_last_tile_first) {
+  const KeyMask mask = problem.key_mask();
+  const int blocks = ceil_divide(problem.seqlen_q, block_rows);
+  std::vector<double> work;
+  for (int block = 0; block < blocks; ++block) {
+    const int tile = is_last_tile_first ? blocks - 1 - block : block;
+    const Range keys = mask.keys_of_any({tile * block_rows, (tile + 1) * block_rows});
+    const int first = keys.begin / tile_keys * tile_keys;
+    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, tile_keys));
+  }
+  return work;
+}
+
 LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
                           std::span<const SampleTile> tiles) {
   LaunchShape shape;
@@ -51,7 +51,8 @@ LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
   shape.threads = grid.threads;
   shape.shared_bytes = grid.shared_bytes;
   shape.blocks = blocks_of_tiles(problem, grid.block_rows, tiles);
-  shape.work = tiles_of_blocks(problem, grid);
+  shape.work = tiles_of_blocks(problem, grid.block_rows, grid.tile_keys,
+                               launches_last_tile_first(problem.key_mask()));
   return shape;
 }
 

@@ -23,6 +23,11 @@ struct ForwardGrid {
 LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
                           std::span<const SampleTile> tiles);
 
+/// Of each block of `block_rows` query rows, the tiles of `tile_keys` keys that it walks: its
+/// counts are affine in them.
+std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, int tile_keys,
+                                    bool is_last_tile_first);
+
 std::vector<GlobalRegion> forward_regions(const Problem& problem, const ForwardTensors& tensors);
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-// A block of the backward kernel (backward.h): its place in the problem, and what it loads.
+// A block of the kernel of dK and dV: its place in the problem, and what it loads.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -71,7 +71,7 @@ SPARK_DEVICE void load_queries(Machine& machine, const ChunkedView<const Half>& 
                          query_end);
 }
 
-/// Line 1. Each warp fills its own rows of every tile.
+/// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int first_query,
                                    BackwardTiles<Config>& tiles) {
@@ -94,6 +94,16 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   d_o.store(machine, tiles.team[team].d_o);
   keep_place(machine, tiles);
   machine.barrier();
+}
+
+/// The warps of a team meet.
+template <class Config, class Machine>
+SPARK_DEVICE void team_barrier(Machine& machine) {
+  if constexpr (Config::kTeams == 1) {
+    machine.barrier();
+  } else {
+    machine.template team_barrier<Config::kTeamWarps>();
+  }
 }
 
 }  // namespace sparkbench::volta

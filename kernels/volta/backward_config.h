@@ -1,4 +1,5 @@
-// The backward kernel's tile sizes, and the shared memory that they ask for.
+// The backward kernels' tile sizes, and the shared memory that they ask for: of the kernel of dK
+// and dV first, then of the kernel of dQ alone.
 #pragma once
 
 #include <type_traits>
@@ -41,6 +42,9 @@ struct BackwardShape {
   static constexpr int kScoreWarps = kTeamWarps * kScoreKeys / kBlockKeys;  // that share scores
   /// Where a warp has both S and dP, no register is left for its block's place.
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
+  /// Whether what derives from a lane's place is computed anew at a step's end, not at its
+  /// beginning: without spills only so, or faster by the cycle model.
+  static constexpr bool kEndsAnew = kHasDropout && !kComputesDq;
   using Layout = GridLayout<kAccumulator>;
   using KeyTile = SwizzledTile<kBlockKeys, kHeadDim>;
   using QueryTile = SwizzledTile<kStep, kHeadDim>;
@@ -103,13 +107,116 @@ struct TeamMember {
         member(Config::kTeams == 1 ? warp : warp % Config::kTeamWarps) {}
 };
 
-template <class Config, class Machine>
-SPARK_DEVICE void team_barrier(Machine& machine) {
-  if constexpr (Config::kTeams == 1) {
-    machine.barrier();
-  } else {
-    machine.template team_barrier<Config::kTeamWarps>();
+/// A team member's 32 keys of S and dP, and which of the kScoreWarps warps that have them it is.
+template <class Config>
+struct ScoreShare {
+  int key_quarter, part;
+
+  SPARK_DEVICE explicit ScoreShare(int member)
+      : key_quarter(member / Config::kScoreWarps), part(member % Config::kScoreWarps) {}
+  SPARK_DEVICE int key_tile() const { return key_quarter >> 1; }
+  SPARK_DEVICE int first_step() const { return Config::kScoreSteps * (key_quarter & 1); }
+};
+
+/// A team member's share of dV and dK: which of them, which keys and which columns. 64 keys and 64
+/// columns of one of them ask shared memory for less than 32 keys of both.
+template <class Config>
+struct KeyGradientShare {
+  bool is_dk;
+  int key_tile, column_block;  // of 64 keys, of 64 columns
+
+  SPARK_DEVICE explicit KeyGradientShare(int member)
+      : is_dk((member & 1) != 0),
+        key_tile((member >> 1) % Config::kKeyTiles),
+        column_block((member >> 1) / Config::kKeyTiles) {}
+};
+
+/// Two tiles on their way to shared memory: of Q and dO, or of K and V.
+template <class StagedRows>
+struct StagedTiles {
+  StagedRows first, second;
+};
+
+template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows>
+struct BackwardDqShape {
+  static constexpr Accumulator kAccumulator = kAccumulatorType;
+  static constexpr int kHeadDim = kHeadDimension;
+  static constexpr bool kHasDropout = kDropout;
+  static constexpr int kBlockM = kRows;
+  static constexpr int kBlockN = 32;
+  static constexpr int kColumnWarps = kHeadDim / 64;  // warps that share 32 rows
+  static constexpr int kWarps = kBlockM / kWarpRows * kColumnWarps;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kKeySteps = kBlockN / kGridColumns;
+  static constexpr int kScoreGroups = kBlockM / kGridRows / kWarps;  // of a warp, lines 3 to 5
+  /// That 255 registers a thread and 96 KiB of shared memory allow.
+  static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
+  using Layout = GridLayout<kAccumulator>;
+  using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
+  using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
+  using StagedQueries = StagedRows<QueryTile, kWarps>;
+  using StagedKeys = StagedRows<KeyTile, kWarps>;
+};
+
+/// Where an SM has 96 KiB of shared memory.
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
+struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, 128> {};
+
+/// Rows of a block at head_dim 128 where an SM has 64 KiB (Turing).
+inline constexpr int kBackwardDqRowsOf64KiB = 64;
+
+/// dQ of a warp: 32 rows and 64 columns, in the order of matmul_probabilities.
+using DqOfWarp = AccumulatorFragment<Accumulator::kFp32>[kRowGroups][4];
+
+/// Which 16-row groups and which 64 columns of dQ a warp has.
+template <class Config>
+struct DqShare {
+  int first_group, column_block;
+
+  SPARK_DEVICE explicit DqShare(int warp)
+      : first_group(kRowGroups * (warp / Config::kColumnWarps)),
+        column_block(warp % Config::kColumnWarps) {}
+};
+
+/// All of a block's shared memory. While a block works on one pair of K and V tiles, the place of
+/// the other has dS.
+template <class Config>
+struct BackwardDqTiles {
+  typename Config::QueryTile q, d_o;
+  typename Config::KeyTile k[2], v[2];
+
+  /// dS of a 16-row group of the block, in the place of the tiles of `buffer`.
+  SPARK_DEVICE ProbabilityTile<Config::kBlockN>* gradients(int buffer, int group) {
+    using Tile = ProbabilityTile<Config::kBlockN>;
+    constexpr int kInKeys = sizeof(typename Config::KeyTile) / sizeof(Tile);
+    static_assert(2 * kInKeys >= Config::kBlockM / kGridRows, "K and V make room for dS");
+    return group < kInKeys ? reinterpret_cast<Tile*>(&k[buffer]) + group
+                           : reinterpret_cast<Tile*>(&v[buffer]) + (group - kInKeys);
   }
-}
+
+  /// dQ of 16 rows and 64 columns of a warp, in the place of Q.
+  SPARK_DEVICE OutputTile<64>* output(int warp, int g) {
+    static_assert(Config::kWarps * kRowGroups * sizeof(OutputTile<64>) <= sizeof q,
+                  "Q makes room for dQ");
+    return reinterpret_cast<OutputTile<64>*>(&q) + kRowGroups * warp + g;
+  }
+};
+
+/// The row-wise kernels (backward_rows.h): rows of a block, all of one head. A warp has 16 of them.
+template <Accumulator kAccumulatorType, int kHeadDimension>
+struct BackwardRowsShape {
+  static constexpr Accumulator kAccumulator = kAccumulatorType;
+  static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kBlockM = 64;
+  static constexpr int kWarps = kBlockM / kGridRows;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kBlocksPerSm = 6;  // that the registers of a row of dQ allow
+};
+
+/// A block's shared memory where dQ is rounded.
+template <class Config>
+struct RoundDqTiles {
+  OutputTile<Config::kHeadDim> of_warp[Config::kWarps];
+};
 
 }  // namespace sparkbench::volta

@@ -4,11 +4,11 @@
 #include <set>
 #include <string>
 
+#include "kernels/forward_launch.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/tensor_regions.h"
-#include "kernels/volta/backward.h"
-#include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_rows.h"
+#include "kernels/volta/backward_schedules.h"
 #include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/dispatch.h"
 
@@ -16,6 +16,20 @@ namespace sparkbench::volta {
 namespace {
 
 using Tiles = std::vector<SampleTile>;
+
+/// Of each block of keys, the steps of queries that it walks: its counts are affine in them.
+template <class Config>
+std::vector<double> steps_of_blocks(const Problem& problem) {
+  const KeyMask mask = problem.key_mask();
+  std::vector<double> work;
+  for (int key = 0; key < problem.seqlen_k; key += Config::kBlockKeys) {
+    const int end = std::min(key + Config::kBlockKeys, problem.seqlen_k);
+    const Range rows = mask.rows_of_any({key, end});
+    const int first = first_tile<Config::kStep>(rows);
+    work.push_back(rows.is_empty() ? 0.0 : ceil_divide(rows.end - first, Config::kStep));
+  }
+  return work;
+}
 
 /// The launches of one backward pass over one workspace, and what they report together.
 class BackwardEmulation {
@@ -130,32 +144,6 @@ Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries) {
   return tiles;
 }
 
-/// Of each block of keys, the steps of queries that it walks; of each block of rows, the tiles of
-/// keys: their counts are affine in them.
-template <class Config>
-std::vector<double> steps_of_blocks(const Problem& problem) {
-  const KeyMask mask = problem.key_mask();
-  std::vector<double> work;
-  for (int key = 0; key < problem.seqlen_k; key += Config::kBlockKeys) {
-    const int end = std::min(key + Config::kBlockKeys, problem.seqlen_k);
-    const Range rows = mask.rows_of_any({key, end});
-    const int first = first_tile<Config::kStep>(rows);
-    work.push_back(rows.is_empty() ? 0.0 : ceil_divide(rows.end - first, Config::kStep));
-  }
-  return work;
-}
-template <class Config>
-std::vector<double> tiles_of_blocks(const Problem& problem) {
-  const KeyMask mask = problem.key_mask();
-  std::vector<double> work;
-  for (int row = 0; row < problem.seqlen_q; row += Config::kBlockM) {
-    const Range keys = mask.keys_of_any({row, row + Config::kBlockM});
-    const int first = first_tile<Config::kBlockN>(keys);
-    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, Config::kBlockN));
-  }
-  return work;
-}
-
 /// One backward pass, launch by launch.
 class BackwardPass {
  public:
@@ -170,9 +158,9 @@ class BackwardPass {
       using Config = decltype(row);
       emulation_.launch(
           [](EmulatedMachine& machine, const BackwardParams& params) {
-            prepare_statistics<Config::kAccumulator, Config::kHeadDim>(machine, params);
+            prepare_statistics<Config>(machine, params);
           },
-          {id, workspace_rows(problem_.seqlen_q), kRowsPerBlock, kRowThreads, 0}, tiles);
+          {id, workspace_rows(problem_.seqlen_q), Config::kBlockM, Config::kThreads, 0}, tiles);
     });
   }
 
@@ -197,7 +185,8 @@ class BackwardPass {
             attention_backward_dq<Config>(machine, params);
           },
           {id, problem_.seqlen_q, Config::kBlockM, Config::kThreads,
-           sizeof(BackwardDqTiles<Config>), tiles_of_blocks<Config>(problem_)},
+           sizeof(BackwardDqTiles<Config>),
+           tiles_of_blocks(problem_, Config::kBlockM, Config::kBlockN, false)},
           tiles);
     });
   }
@@ -207,10 +196,9 @@ class BackwardPass {
       using Config = decltype(row);
       emulation_.launch(
           [](EmulatedMachine& machine, const BackwardParams& params) {
-            round_dq<Config::kAccumulator, Config::kHeadDim>(machine, params);
+            round_dq<Config>(machine, params);
           },
-          {id, problem_.seqlen_q, kRowsPerBlock, kRowThreads,
-           sizeof(RoundDqTiles<Config::kHeadDim>)},
+          {id, problem_.seqlen_q, Config::kBlockM, Config::kThreads, sizeof(RoundDqTiles<Config>)},
           tiles);
     });
   }

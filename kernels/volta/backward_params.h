@@ -6,7 +6,7 @@
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/forward_params.h"
-#include "kernels/volta/query_gradient_sums.h"
+#include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench::volta {
 
@@ -19,11 +19,27 @@ SPARK_HD int workspace_rows(int seqlen_q) {
   return (seqlen_q + kWorkspaceBlock - 1) / kWorkspaceBlock * kWorkspaceBlock;
 }
 
+// The sums of dQ lie in the workspace as the accumulators of the blocks that add to them, so that
+// an atomic instruction adds to 128 consecutive bytes. Queries are rounded up to whole steps.
+//   [batch * heads][query / 16][column / 32][element 0..15][lane]
+// Element 8f + i is element i of column group f (matmul_probabilities) of 16 queries, 32 columns.
+
+/// Of 16 queries and 32 columns.
+inline constexpr int kSumElements = 16;
+inline constexpr int kSumBlock = 32 * kSumElements;
+
+/// First sum of a block of 16 queries and 32 columns.
+SPARK_HD std::size_t sum_block_offset(std::uint32_t query_group, int head_dim, int column_block) {
+  const std::uint32_t block = query_group * static_cast<std::uint32_t>(head_dim / 32) +
+                              static_cast<std::uint32_t>(column_block);
+  return static_cast<std::size_t>(block) * kSumBlock;
+}
+
 /// Memory that the backward pass needs besides its tensors, linear in seqlen_q.
 struct BackwardWorkspace {
   RowStatistics*
       statistics;     // [batch * heads, workspace_rows], 16 rows in statistics_place's order
-  float* dq_sums;     // query_gradient_sums.h; zeros at launch, null when deterministic
+  float* dq_sums;     // as above; zeros at launch, null when deterministic
   int rows_per_head;  // workspace_rows()
 
   /// Of the rows from `query` of a head on. So many rows as 32 bits do not count fill no memory.

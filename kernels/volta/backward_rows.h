@@ -3,15 +3,10 @@
 #pragma once
 
 #include "kernels/tile/row_statistics.h"
-#include "kernels/volta/backward_params.h"
-#include "kernels/volta/tile/output_tile.h"
+#include "kernels/volta/backward_config.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
-
-/// Of both kernels: rows of a block, all of one head. A warp has 16 of them.
-inline constexpr int kRowsPerBlock = 64;
-inline constexpr int kRowThreads = 32 * kRowsPerBlock / kGridRows;
 
 /// sum + a . b over eight halves each, in ascending order.
 template <class Machine>
@@ -42,11 +37,11 @@ SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, boo
 }
 
 /// The statistics of every row of the workspace; those past the end keep P at zero.
-template <Accumulator kAccumulator, int kHeadDim, class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
   const int seqlen_q = params.mask.seqlen_q;
   const int head = machine.block(1), batch = machine.block(2);
-  const int first_row = kRowsPerBlock * machine.block(0) + kGridRows * machine.warp();
+  const int first_row = Config::kBlockM * machine.block(0) + kGridRows * machine.warp();
   RowStatistics* const statistics =
       params.workspace.statistics_of(batch * params.heads + head, first_row);
 #pragma unroll
@@ -54,11 +49,11 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
     const int row_of_group = first + machine.lane() / 8;
     const int row = first_row + row_of_group;
     const bool is_inside = row < seqlen_q;
-    const float delta = row_dot<kHeadDim>(machine, params.o.at(batch, row, head),
-                                          params.d_o.at(batch, row, head), is_inside);
+    const float delta = row_dot<Config::kHeadDim>(machine, params.o.at(batch, row, head),
+                                                  params.d_o.at(batch, row, head), is_inside);
     if (machine.lane() % 8 != 0) continue;
     const float* const lse = params.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
-    const RowStatistics of_row = is_inside ? row_statistics<ProbabilityScale<kAccumulator>>(
+    const RowStatistics of_row = is_inside ? row_statistics<ProbabilityScale<Config::kAccumulator>>(
                                                  machine.template load_global<float>(lse), delta,
                                                  params.dropout.keep_scale())
                                            : RowStatistics{-INFINITY, 0.0f};
@@ -68,18 +63,13 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
   }
 }
 
-/// A block's shared memory in round_dq.
-template <int kHeadDim>
-struct RoundDqTiles {
-  OutputTile<kHeadDim> of_warp[kRowThreads / 32];
-};
-
 /// dq = fp16(scale * dq_sums / (1 - dropout_p)).
-template <Accumulator kAccumulator, int kHeadDim, class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
+  constexpr int kHeadDim = Config::kHeadDim;
   const int seqlen_q = params.mask.seqlen_q;
   const int head = machine.block(1), batch = machine.block(2);
-  const int first_row = kRowsPerBlock * machine.block(0) + kGridRows * machine.warp();
+  const int first_row = Config::kBlockM * machine.block(0) + kGridRows * machine.warp();
   const float* const sums =
       params.workspace.dq_sums_of(batch * params.heads + head, first_row, kHeadDim, 0) +
       machine.lane();
@@ -91,12 +81,12 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
       dq[group].element[i] = machine.template load_global<float>(sums + 32 * (8 * group + i));
     }
   }
-  float factor[GridLayout<kAccumulator>::kRowsPerLane];
+  float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
 #pragma unroll
   for (float& value : factor) value = params.scale * params.dropout.keep_scale();
   OutputTile<kHeadDim>& tile =
-      machine.template shared<RoundDqTiles<kHeadDim>>().of_warp[machine.warp()];
-  store_output<kAccumulator>(machine, tile, factor, dq);
+      machine.template shared<RoundDqTiles<Config>>().of_warp[machine.warp()];
+  store_output<Config::kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
   write_rows(machine, tile,
              {params.dq.at(batch, first_row, head), params.dq.row_stride(), seqlen_q - first_row});

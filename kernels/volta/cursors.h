@@ -6,7 +6,9 @@
 
 namespace sparkbench::volta {
 
-/// Everything computed anew wherever it is asked for: no register goes around the loop.
+/// Everything computed anew wherever it is asked for: no register goes around the loop. With two
+/// buffers once a tile is enough; with one it is computed anew in each step, too, for then there
+/// are fewer registers.
 template <class Config>
 class AnewCursor {
  public:
@@ -18,8 +20,13 @@ class AnewCursor {
   SPARK_DEVICE void start(Machine& /*machine*/, const ForwardParams& /*params*/, Tiles& /*tiles*/,
                           int /*first_key*/) {}
   template <class Machine>
-  SPARK_DEVICE void recompute(Machine& machine) {
+  SPARK_DEVICE void begin_tile(Machine& machine) {
     machine.recompute_indices();
+  }
+  /// Before a tile is loaded or stored.
+  template <class Machine>
+  SPARK_DEVICE void begin_copy(Machine& machine) {
+    if constexpr (kBuffers == 1) machine.recompute_indices();
   }
   SPARK_DEVICE void advance(const ForwardParams& /*params*/) {}
   /// Of K and V, for the tile from first_key on.
@@ -100,7 +107,7 @@ class HeldCursor {
   }
   /// Keeps the compiler from computing addresses before the loop.
   template <class Machine>
-  SPARK_DEVICE void recompute(Machine& machine) {
+  SPARK_DEVICE void begin_tile(Machine& machine) {
     k_.offset_bytes = machine.opaque(k_.offset_bytes);
     v_.offset_bytes = machine.opaque(v_.offset_bytes);
     staged_.offset_bytes = machine.opaque(staged_.offset_bytes);
@@ -109,6 +116,8 @@ class HeldCursor {
     k_chunk_ = machine.opaque(k_chunk_);
     v_chunk_ = machine.opaque(v_chunk_);
   }
+  template <class Machine>
+  SPARK_DEVICE void begin_copy(Machine& /*machine*/) {}
   /// From one tile to the next.
   SPARK_DEVICE void advance(const ForwardParams& params) {
     constexpr int kOtherBuffer = sizeof(KeyTile);

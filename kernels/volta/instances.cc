@@ -1,6 +1,5 @@
 #include <array>
 
-#include "kernels/volta/backward_rows.h"
 #include "kernels/volta/instance_table.h"
 #include "kernels/volta/instances.h"
 
@@ -73,9 +72,9 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
           .head_dim = Config::kHeadDim,
           .has_dropout = false,
           .products = 0,
-          .threads = kRowThreads,
+          .threads = Config::kThreads,
           .dynamic_shared_bytes = shared_bytes,
-          .block_rows = kRowsPerBlock,
+          .block_rows = Config::kBlockM,
           .step_columns = 0,
           .limits = {}};
 }
@@ -85,7 +84,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
 #define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) backward_dq<__VA_ARGS__>(#symbol, id),
 #define SPARK_STATISTICS_ROW(symbol, id, ...) rows<__VA_ARGS__>(#symbol, id, 0),
 #define SPARK_ROUND_DQ_ROW(symbol, id, ...) \
-  rows<__VA_ARGS__>(#symbol, id, sizeof(RoundDqTiles<__VA_ARGS__::kHeadDim>)),
+  rows<__VA_ARGS__>(#symbol, id, sizeof(RoundDqTiles<__VA_ARGS__>)),
 
 constexpr std::array kInstances = {
     SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)          //

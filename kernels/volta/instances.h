@@ -7,7 +7,6 @@
 #pragma once
 
 #include "kernels/volta/backward_config.h"
-#include "kernels/volta/backward_dq_block.h"
 #include "kernels/volta/forward_config.h"
 
 namespace sparkbench::volta {
@@ -33,18 +32,11 @@ template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
 using SmallBackwardDq =
     BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB>;
 
-/// The row-wise kernels around the backward products: prepare_statistics before them, round_dq
-/// after them.
-template <Accumulator kAccumulatorType, int kHeadDimension>
-struct StatisticsConfig {
-  static constexpr Accumulator kAccumulator = kAccumulatorType;
-  static constexpr int kHeadDim = kHeadDimension;
-};
-template <Accumulator kAccumulatorType, int kHeadDimension>
-struct RoundDqConfig {
-  static constexpr Accumulator kAccumulator = kAccumulatorType;
-  static constexpr int kHeadDim = kHeadDimension;
-};
+/// The row-wise kernels around the backward products (backward_rows.h).
+template <Accumulator kAccumulator, int kHeadDim>
+struct StatisticsConfig : BackwardRowsShape<kAccumulator, kHeadDim> {};
+template <Accumulator kAccumulator, int kHeadDim>
+struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim> {};
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off

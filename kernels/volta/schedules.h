@@ -38,7 +38,7 @@ SPARK_DEVICE void attend_two_buffers(ForwardWarp<Config, Machine>& warp, int fir
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys next_k, next_v;
   ScoreTile<Config> tile;
-  warp.recompute();
+  warp.begin_tile();
   warp.load_k(next_key, next_k);         // line 10
   warp.scores(first_key, tile);          // line 3
   warp.mask(first_key, tile);            // line 4
@@ -61,8 +61,7 @@ SPARK_DEVICE void attend_two_buffers(ForwardWarp<Config, Machine>& warp, int fir
   }
   warp.store_k(next_key, next_k);
   warp.store_v(next_key, next_v);
-  warp.advance();
-  warp.machine().barrier_of_warps();
+  warp.end_tile();
 }
 
 /// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
@@ -72,22 +71,17 @@ SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int firs
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
-  warp.recompute();
-  warp.scores(first_key, tile);  // line 3
-  warp.machine().sync_warp();    // or the compiler moves the loads up, where it has no registers
-  warp.recompute();
-  warp.load_v(first_key, staged);        // line 10, this tile's V
-  warp.mask(first_key, tile);            // line 4
+  warp.begin_tile();
+  warp.scores(first_key, tile);    // line 3
+  warp.machine().sync_warp();      // or the compiler moves the loads up, where it has no registers
+  warp.load_v(first_key, staged);  // line 10, this tile's V
+  warp.mask(first_key, tile);      // line 4
   auto softmax = warp.row_maxima(tile);  // line 5
   warp.draw_dropout(first_key, tile);
   warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
-  warp.recompute();
   warp.store_v(first_key, staged);
   warp.machine().barrier_of_warps();
-  warp.recompute();
-  // Past the last tile what is stored below is nobody's. The branch also keeps the compiler from
-  // moving line 6 down here, where the sums would hold all scores in registers.
-  if (next_key < warp.keys_of_block().end) warp.load_k(next_key, staged);
+  warp.load_k(next_key, staged);
   warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
   const auto store = [&](int pass) {
     warp.store_pass(first_key, pass, tile);  // line 7
@@ -112,9 +106,8 @@ SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int firs
     }
   }
   warp.add_sums(softmax);
-  warp.recompute();
   warp.store_k(next_key, staged);
-  warp.machine().barrier_of_warps();
+  warp.end_tile();
 }
 
 /// head_dim 64: a warp's 32 rows of Q fit in registers, are read from shared memory once, and P has
@@ -124,7 +117,7 @@ SPARK_DEVICE void attend_held_queries(ForwardWarp<Config, Machine>& warp, int fi
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
-  warp.recompute();
+  warp.begin_tile();
   warp.scores(first_key, tile);   // line 3
   warp.load_k(next_key, staged);  // line 10
   warp.mask(first_key, tile);     // line 4
@@ -143,31 +136,7 @@ SPARK_DEVICE void attend_held_queries(ForwardWarp<Config, Machine>& warp, int fi
   warp.machine().sync_warp();
   warp.multiply_pass(first_key, 1);  // line 9
   warp.store_v(next_key, staged);
-  warp.advance();
-  warp.machine().barrier_of_warps();
-}
-
-/// Line 10 of a tile that no row of the warp sees: its rows of K and V, for the others.
-template <class Config, class Machine>
-SPARK_DEVICE void stage_for_others(ForwardWarp<Config, Machine>& warp, int first_key) {
-  constexpr bool kIsOneBuffer = Config::kLoop == KeyLoop::kOneBuffer;
-  const int next_key = first_key + Config::kBlockN;
-  typename Config::StagedKeys staged;
-  warp.recompute();
-  if constexpr (kIsOneBuffer) {
-    warp.load_v(first_key, staged);
-    warp.store_v(first_key, staged);
-    warp.machine().barrier_of_warps();
-    warp.load_k(next_key, staged);
-    warp.store_k(next_key, staged);
-  } else {
-    warp.load_k(next_key, staged);
-    warp.store_k(next_key, staged);
-    warp.load_v(next_key, staged);
-    warp.store_v(next_key, staged);
-  }
-  warp.advance();
-  warp.machine().barrier_of_warps();
+  warp.end_tile();
 }
 
 template <class Config, class Machine>
@@ -193,7 +162,7 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
 #pragma unroll 1
   while (first_key < first_tile<kKeys>(warp.keys_of_warp()) &&
          first_key < warp.keys_of_block().end) {
-    stage_for_others(warp, first_key);
+    warp.stage_for_others(first_key);  // line 10
     first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
   }
 #pragma unroll 1
@@ -203,7 +172,7 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
   }
 #pragma unroll 1
   while (first_key < warp.keys_of_block().end) {
-    stage_for_others(warp, first_key);
+    warp.stage_for_others(first_key);  // line 10
     first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
   }
   warp.write();  // line 11

@@ -52,18 +52,46 @@ class ForwardWarp {
     all_seen_ = params_.mask.keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
 
-  /// K or V of a tile from global memory to registers, and from there to shared memory.
+  /// K or V of a tile from global memory to registers, and from there to shared memory. Where there
+  /// is one buffer, K past the last tile is not loaded: what is stored then is nobody's, and the
+  /// branch keeps the compiler from moving exponentials behind it, where their sums would hold all
+  /// scores in registers.
   SPARK_DEVICE void load_k(int first_key, Staged& staged) {
-    at_.load_k(machine_, params_, first_key, staged);
+    at_.begin_copy(machine_);
+    if (Config::kLoop != KeyLoop::kOneBuffer || first_key < keys_of_block().end) {
+      at_.load_k(machine_, params_, first_key, staged);
+    }
   }
   SPARK_DEVICE void load_v(int first_key, Staged& staged) {
+    at_.begin_copy(machine_);
     at_.load_v(machine_, params_, first_key, staged);
   }
   SPARK_DEVICE void store_k(int first_key, const Staged& staged) {
+    at_.begin_copy(machine_);
     at_.store(machine_, staged, tiles_.k[at_.buffer(first_key)]);
   }
   SPARK_DEVICE void store_v(int first_key, const Staged& staged) {
+    at_.begin_copy(machine_);
     at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
+  }
+  /// All that a tile which no row of the warp sees asks of it: its rows of K and V, for the others.
+  SPARK_DEVICE void stage_for_others(int first_key) {
+    const int next_key = first_key + Config::kBlockN;
+    Staged staged;
+    begin_tile();
+    if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+      at_.load_v(machine_, params_, first_key, staged);
+      at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
+      machine_.barrier_of_warps();
+      at_.load_k(machine_, params_, next_key, staged);
+      at_.store(machine_, staged, tiles_.k[at_.buffer(next_key)]);
+    } else {
+      at_.load_k(machine_, params_, next_key, staged);
+      at_.store(machine_, staged, tiles_.k[at_.buffer(next_key)]);
+      at_.load_v(machine_, params_, next_key, staged);
+      at_.store(machine_, staged, tiles_.v[at_.buffer(next_key)]);
+    }
+    end_tile();
   }
 
   /// S = Q K^T.
@@ -178,9 +206,12 @@ class ForwardWarp {
     }
   }
 
-  /// What derives from the lane's place is computed anew from here on.
-  SPARK_DEVICE void recompute() { at_.recompute(machine_); }
-  SPARK_DEVICE void advance() { at_.advance(params_); }
+  /// A tile begins and ends. What derives from the lane's place is computed anew in between.
+  SPARK_DEVICE void begin_tile() { at_.begin_tile(machine_); }
+  SPARK_DEVICE void end_tile() {
+    at_.advance(params_);
+    machine_.barrier_of_warps();
+  }
   SPARK_DEVICE Machine& machine() { return machine_; }
 
   /// Keys that some row of the block, of the warp, sees.

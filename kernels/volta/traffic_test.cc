@@ -8,9 +8,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/volta/backward.h"
-#include "kernels/volta/backward_dq.h"
 #include "kernels/volta/backward_emulated.h"
+#include "kernels/volta/backward_schedules.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/forward_emulated.h"
 #include "kernels/volta/schedules.h"

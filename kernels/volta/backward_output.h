@@ -1,6 +1,4 @@
-// dV and dK of the backward kernel (backward.h, lines 11, 13 and 14). Half of a team's warps have
-// dV, the others dK: 64 keys and 64 columns of one of them ask shared memory for less than 32 keys
-// of both.
+// How the kernel of dK and dV ends: what its teams have is added up and written.
 #pragma once
 
 #include "kernels/volta/backward_block.h"
@@ -8,33 +6,10 @@
 
 namespace sparkbench::volta {
 
-/// A team member's share: which of dV and dK, which keys and which columns of it.
-template <class Config>
-struct KeyGradientShare {
-  bool is_dk;
-  int key_tile, column_block;  // of 64 keys, of 64 columns
-
-  SPARK_DEVICE explicit KeyGradientShare(int member)
-      : is_dk((member & 1) != 0),
-        key_tile((member >> 1) % Config::kKeyTiles),
-        column_block((member >> 1) / Config::kKeyTiles) {}
-};
-
-/// Line 11: gradient += P^T dO, or dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16
-/// would take registers besides these, and widening them the tensor cores' time.
-template <class Config, class Machine>
-SPARK_DEVICE void add_key_gradient(Machine& machine, TeamTiles<Config>& tiles, int member,
-                                   KeyGradient& gradient) {
-  const KeyGradientShare<Config> share(member);
-  auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
-  auto& rows = share.is_dk ? tiles.q : tiles.d_o;
-  matmul_transposed_probabilities(machine, p, rows, 2 * share.column_block, gradient);
-}
-
 /// 32 keys of a KeyGradient.
 using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][kKeyGradientGroups];
 
-/// Line 13: adds up what two teams have of the same keys and columns. Each finishes 32 keys. Where
+/// Adds up what two teams have of the same keys and columns. Each finishes 32 keys. Where
 /// one team took a step more than the other, compute-sanitizer's racecheck (2025.3) sees hazards
 /// across the second barrier: it loses count of warps that have met unequally often before.
 template <class Config, class Machine>
@@ -88,7 +63,7 @@ SPARK_DEVICE void write_key_rows(Machine& machine, OutputTile<64>& tile, int g,
   }
 }
 
-/// Line 14 for groups first_group.. of a warp's keys: scale * dS^T Q, or P^T dO, both over
+/// Groups first_group.. of a warp's keys: scale * dS^T Q, or P^T dO, both over
 /// 1 - dropout_p, rounded to fp16.
 template <class Config, class Machine, int kGroups>
 SPARK_DEVICE void write_groups(
@@ -114,7 +89,7 @@ SPARK_DEVICE void write_groups(
   }
 }
 
-/// Lines 13 and 14.
+/// dV or dK of all teams to global memory.
 template <class Config, class Machine>
 SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
                                      BackwardTiles<Config>& in_loop, const KeyGradient& gradient) {

@@ -1,0 +1,223 @@
+// The steps of the kernel of dQ alone, each once. backward_schedules.h puts them in order. It costs
+// two products more than adding dQ up beside dK and dV (S and dP are computed twice), and needs no
+// workspace for dQ.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/tile/mask.h"
+#include "kernels/tile/softmax_gradient.h"
+#include "kernels/volta/backward_config.h"
+#include "kernels/volta/tile/statistics_rows.h"
+#include "kernels/volta/tile/tile_accumulator.h"
+
+namespace sparkbench::volta {
+
+/// S and dP of a warp and a tile of keys.
+template <class Config>
+struct KeyTileScores {
+  AccumulatorFragment<Config::kAccumulator> s[Config::kScoreGroups][Config::kKeySteps] = {};
+  AccumulatorFragment<Config::kAccumulator> dp[Config::kScoreGroups][Config::kKeySteps] = {};
+};
+
+/// 16 rows of them in FP32.
+template <class Config>
+struct KeyGroupScores {
+  float p[Config::kKeySteps][8];   // S, then P
+  float ds[Config::kKeySteps][8];  // dP, then dS
+};
+
+/// What a warp carries from one tile of keys to the next: the statistics of the rows whose dS it
+/// forms, and dQ. Beside the warp, as BackwardWarp has it.
+template <class Config>
+struct DqRows {
+  RowStatistics statistics[Config::kScoreGroups][Config::Layout::kRowsPerLane];
+  DqOfWarp dq = {};
+};
+
+/// A warp of the kernel of dQ alone: where its block stands, and what it can do with a tile.
+template <class Config, class Machine>
+class BackwardDqWarp {
+ public:
+  using Tile = KeyTileScores<Config>;
+  using Group = KeyGroupScores<Config>;
+  using Rows = DqRows<Config>;
+  using Staged = StagedTiles<typename Config::StagedKeys>;
+
+  SPARK_DEVICE BackwardDqWarp(Machine& machine, const BackwardParams& params)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<BackwardDqTiles<Config>>()),
+        batch_(machine.block(2)),
+        head_(machine.block(1)),
+        first_row_(machine.block(0) * Config::kBlockM) {
+    const Range rows{first_row_, first_row_ + Config::kBlockM};
+    keys_ = params.mask.keys_of_any(rows);
+    all_seen_ = params.mask.keys_of_all(rows);
+    batch_head_ = static_cast<std::uint32_t>(batch_ * params.heads + head_);
+  }
+
+  /// Log-sum-exp and D of the lane's rows.
+  SPARK_DEVICE void load_statistics(Rows& rows) {
+#pragma unroll
+    for (int g = 0; g < Config::kScoreGroups; ++g) {
+      sparkbench::load_statistics<Config::kAccumulator>(
+          machine_, params_.workspace.statistics_of(batch_head_, row_of_group(g)),
+          rows.statistics[g]);
+    }
+  }
+
+  /// Q and dO, and K and V from first_key on. Each warp fills its own rows of every tile.
+  SPARK_DEVICE void stage_first_tiles(int first_key) {
+    const auto rows = [&](const ChunkedView<const Half>& tensor) {
+      return TensorRows{tensor.at(batch_, first_row_, head_), tensor.row_stride(),
+                        params_.mask.seqlen_q - first_row_};
+    };
+    StagedTiles<typename Config::StagedQueries> queries;
+    queries.first.load(machine_, rows(params_.q));
+    queries.first.store(machine_, tiles_.q);
+    queries.second.load(machine_, rows(params_.d_o));
+    queries.second.store(machine_, tiles_.d_o);
+    Staged keys;
+    load_keys(first_key, keys);
+    store_keys(buffer(first_key), keys);
+    machine_.barrier();
+  }
+
+  /// S = Q K^T.
+  SPARK_DEVICE void scores(int first_key, Tile& tile) {
+    machine_.recompute_indices();
+    matmul_scores<Config::kAccumulator, Operand::kB>(machine_, tiles_.q, kGridRows * first_group(),
+                                                     tiles_.k[buffer(first_key)], tile.s);
+  }
+  /// dP = dO V^T.
+  SPARK_DEVICE void gradients(int first_key, Tile& tile) {
+    matmul_scores<Config::kAccumulator, Operand::kB>(
+        machine_, tiles_.d_o, kGridRows * first_group(), tiles_.v[buffer(first_key)], tile.dp);
+  }
+  /// S and dP of 16 rows in FP32. What follows is for 16 rows, too.
+  SPARK_DEVICE void widen(int g, const Tile& tile, Group& group) {
+#pragma unroll
+    for (int step = 0; step < Config::kKeySteps; ++step) {
+      sparkbench::widen(machine_, tile.s[g][step], group.p[step]);
+      sparkbench::widen(machine_, tile.dp[g][step], group.ds[step]);
+    }
+  }
+
+  /// S = -inf where the mask hides a key.
+  SPARK_DEVICE void mask(int first_key, int g, Group& group) {
+    mask_scores<Layout>(group.p, params_.mask, machine_.lane(), row_of_group(g), first_key);
+  }
+  /// dP = 0 where dropped.
+  SPARK_DEVICE void drop(int first_key, int g, Group& group) {
+    if constexpr (Config::kHasDropout) {
+      TileDropout<Layout, Config::kBlockN> dropout;
+      dropout.draw(params_.dropout, machine_.lane(), batch_head_, row_of_group(g), first_key);
+      dropout.apply(params_.dropout, 0, Config::kKeySteps, group.ds);
+    }
+  }
+  /// P = exp(scale S - lse).
+  SPARK_DEVICE void probabilities(int g, const Rows& rows, Group& group) {
+    recompute_probabilities<Layout>(machine_, params_.scale_log2, rows.statistics[g], group.p);
+  }
+  /// dS = P (dP - D).
+  SPARK_DEVICE void score_gradients(int g, const Rows& rows, Group& group) {
+    sparkbench::score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(
+        machine_, rows.statistics[g], group.p, group.ds);
+  }
+  /// dS as fp16 to the place of the next K and V.
+  SPARK_DEVICE void store_score_gradients(int first_key, int g, const Group& group) {
+    store_gradients<Config::kAccumulator>(
+        machine_, group.ds, *tiles_.gradients(buffer(first_key) ^ 1, first_group() + g));
+  }
+
+  /// K and V of the tile after this one, to registers and to shared memory.
+  SPARK_DEVICE void load_next(int first_key, Staged& next) {
+    load_keys(next_tile<Config::kBlockN>(keys_, first_key), next);
+  }
+  SPARK_DEVICE void store_next(int first_key, const Staged& next) {
+    store_keys(buffer(first_key) ^ 1, next);
+  }
+
+  /// dQ += dS K. FP16-ACC sums one tile of keys in FP16.
+  SPARK_DEVICE void add_dq(int first_key, Rows& rows) {
+    const DqShare<Config> share(machine_.warp());
+    const int buffer_of_gradients = buffer(first_key) ^ 1;
+    ProbabilityTile<Config::kBlockN>* const ds[kRowGroups] = {
+        tiles_.gradients(buffer_of_gradients, share.first_group),
+        tiles_.gradients(buffer_of_gradients, share.first_group + 1)};
+    auto& k = tiles_.k[buffer(first_key)];
+    const int first_block = 2 * share.column_block;
+    if constexpr (Config::kAccumulator == Accumulator::kFp32) {
+      matmul_probabilities<Accumulator::kFp32>(machine_, ds, k, first_block, rows.dq);
+    } else {
+      AccumulatorFragment<Accumulator::kFp16> of_tile[kRowGroups][4] = {};
+      matmul_probabilities<Accumulator::kFp16>(machine_, ds, k, first_block, of_tile);
+#pragma unroll
+      for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+        for (int group = 0; group < 4; ++group) {
+          add_tile(machine_, of_tile[g][group], 1.0f, rows.dq[g][group]);
+        }
+      }
+    }
+  }
+
+  /// scale * dQ to global memory.
+  SPARK_DEVICE void write(const Rows& rows) {
+    const DqShare<Config> share(machine_.warp());
+    float factor[Layout::kRowsPerLane];
+#pragma unroll
+    for (float& value : factor) value = params_.scale * params_.dropout.keep_scale();
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      const int first_row = first_row_ + kGridRows * (share.first_group + g);
+      OutputTile<64>& tile = *tiles_.output(machine_.warp(), g);
+      store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
+      machine_.sync_warp();
+      Half* const first = params_.dq.at(batch_, first_row, head_) + 64 * share.column_block;
+      write_rows(machine_, tile,
+                 {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row});
+    }
+  }
+
+  /// Keys that some row of the block sees.
+  SPARK_DEVICE const Range& keys() const { return keys_; }
+  /// Whether every row of the block sees every key of a tile.
+  SPARK_DEVICE bool sees_all(int first_key) const {
+    return all_seen_.contains(Range{first_key, first_key + Config::kBlockN});
+  }
+  SPARK_DEVICE Machine& machine() { return machine_; }
+
+ private:
+  using Layout = typename Config::Layout;
+
+  SPARK_DEVICE static int buffer(int first_key) { return (first_key / Config::kBlockN) & 1; }
+  /// Of the 16-row groups whose dS the warp forms.
+  SPARK_DEVICE int first_group() const { return Config::kScoreGroups * machine_.warp(); }
+  SPARK_DEVICE int row_of_group(int g) const {
+    return first_row_ + kGridRows * (first_group() + g);
+  }
+
+  /// Those that the block sees.
+  SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
+    const auto rows = [&](const ChunkedView<const Half>& tensor) {
+      return TensorRows{tensor.at(batch_, first_key, head_), tensor.row_stride(),
+                        keys_.end - first_key};
+    };
+    staged.first.load(machine_, rows(params_.k));
+    staged.second.load(machine_, rows(params_.v));
+  }
+  SPARK_DEVICE void store_keys(int buffer, const Staged& staged) {
+    staged.first.store(machine_, tiles_.k[buffer]);
+    staged.second.store(machine_, tiles_.v[buffer]);
+  }
+
+  Machine& machine_;
+  const BackwardParams& params_;
+  BackwardDqTiles<Config>& tiles_;
+  int batch_, head_, first_row_;
+  Range keys_, all_seen_;  // that some row of the block sees, that every row sees
+  std::uint32_t batch_head_;
+};
+
+}  // namespace sparkbench::volta

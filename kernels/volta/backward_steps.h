@@ -1,0 +1,352 @@
+// The steps of the kernel of dK and dV, each once. backward_schedules.h puts them in order.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/tile/mask.h"
+#include "kernels/tile/softmax_gradient.h"
+#include "kernels/volta/backward_output.h"
+#include "kernels/volta/tile/statistics_rows.h"
+
+namespace sparkbench::volta {
+
+template <class Config>
+using ScoreFragments = AccumulatorFragment<Config::kAccumulator>[Config::kScoreSteps];
+
+/// Scores of a warp and a step, and what they become: of the 16-row groups that this warp finishes,
+/// both, or that of its part of a pair.
+template <class Config>
+struct StepScores {
+  static constexpr int kGroups = kRowGroups / Config::kScoreWarps;
+
+  RowStatistics row[kGroups][Config::Layout::kRowsPerLane];
+  StrandDropout<32> dropout[kGroups][kQuartets];
+  float p[kGroups][Config::kScoreSteps][8];  // S, then P, its sign turned where it is dropped
+  ScoreFragments<Config> dp[kGroups];
+  std::uint32_t packed[kQuartets][2];  // P of a step as fp16
+  ProbabilityPlaces places;
+};
+
+/// P^T dO or dS^T Q.
+template <class Config, class Machine>
+SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& tiles, int member,
+                                         KeyGradient& gradient) {
+  const KeyGradientShare<Config> share(member);
+  auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
+  auto& rows = share.is_dk ? tiles.q : tiles.d_o;
+  matmul_transposed_probabilities(machine, p, rows, 2 * share.column_block, gradient);
+}
+
+/// A warp of the kernel of dK and dV: what it can do with a step. It carries 64 x 64 of dV or dK
+/// from one step to the next, which lies beside this object: with an array in it, the compiler
+/// keeps all of it in memory until loops are unrolled, too late for much that it does. The block is
+/// located anew in each verb, and what derives from the lane's place in each step: there is no
+/// register to keep it in.
+template <class Config, class Machine>
+class BackwardWarp {
+ public:
+  using Step = StepScores<Config>;
+  using Staged = StagedTiles<typename Config::StagedQueries>;
+  /// Of the exponentials of a group: half of each quartet of a step each.
+  static constexpr int kPieces = 2 * Config::kScoreSteps;
+
+  SPARK_DEVICE BackwardWarp(Machine& machine, const BackwardParams& params)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<BackwardTiles<Config>>()) {}
+
+  /// K and V, and Q and dO of the team's first step.
+  SPARK_DEVICE void stage_first_tiles(int first_query) {
+    load_first_tiles(machine_, params_, first_query, tiles_);
+  }
+
+  /// Log-sum-exp and D of the lane's rows.
+  SPARK_DEVICE void load_statistics(int first_query, Step& step) {
+    if constexpr (!Config::kEndsAnew) machine_.recompute_indices(first_query);
+    const std::uint32_t batch_head = block().batch_head(params_);
+#pragma unroll
+    for (int g = 0; g < Step::kGroups; ++g) {
+      sparkbench::load_statistics<Config::kAccumulator>(
+          machine_, params_.workspace.statistics_of(batch_head, row_of_group(first_query, g)),
+          step.row[g]);
+    }
+  }
+
+  /// S = Q K^T, beside other work (matmul_scores_beside).
+  template <class Beside>
+  SPARK_DEVICE void scores(Step& step, Beside beside) {
+    ScoreFragments<Config> s[kRowGroups] = {};
+    multiply(team().q, 0, tiles_.k, s, beside);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) widen(s[g], step.p[g]);
+  }
+  /// dP = dO V^T, beside other work.
+  template <class Beside>
+  SPARK_DEVICE void gradients(Step& step, Beside beside) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) clear(step.dp[g]);
+    multiply(team().d_o, 0, tiles_.v, step.dp, beside);
+  }
+  /// Both, for a pair of warps: one has S of all queries and one dP. Then each gets the other's for
+  /// its own group.
+  template <class Beside>
+  SPARK_DEVICE void scores_and_gradients(Step& step, Beside beside) {
+    const int part = share().part;
+    const bool has_s = part == 0;
+    ScoreFragments<Config> product[kRowGroups] = {};  // of this warp's group, of its partner's
+    TeamTiles<Config>& tiles = team();
+    multiply(has_s ? tiles.q : tiles.d_o, part, has_s ? tiles_.k : tiles_.v, product, beside);
+    exchange(product[1]);
+    ScoreFragments<Config> s;
+#pragma unroll
+    for (int i = 0; i < Config::kScoreSteps; ++i) {
+      s[i] = select(has_s, product[0][i], product[1][i]);
+      step.dp[0][i] = select(has_s, product[1][i], product[0][i]);
+    }
+    widen(s, step.p[0]);
+  }
+
+  /// S = -inf where the mask hides a key of a step that it cuts.
+  SPARK_DEVICE void mask(int first_query, Step& step) {
+    const int first_key = block().first_key;
+    if (params_.mask.all_see({first_query, first_query + Config::kStep},
+                             {first_key, first_key + Config::kBlockKeys})) {
+      return;
+    }
+#pragma unroll
+    for (int g = 0; g < Step::kGroups; ++g) {
+      mask_scores<Layout>(step.p[g], params_.mask, machine_.lane(), row_of_group(first_query, g),
+                          first_score_key());
+    }
+  }
+
+  /// The random bytes of one quartet of a group.
+  SPARK_DEVICE void draw_dropout(int first_query, int g, int quartet, Step& step) {
+    if constexpr (Config::kHasDropout) {
+      const int lane = machine_.lane();
+      step.dropout[g][quartet] = StrandDropout<32>::template draw<Layout>(
+          params_.dropout, lane, block().batch_head(params_),
+          row_of_group(first_query, g) + Layout::row(lane, Layout::slot(quartet)),
+          first_score_key(), quartet);
+    }
+  }
+
+  /// P = exp(scale S - lse), and 0 where dropped as fp16 to shared memory, a piece of a group. The
+  /// second piece of a step stores both.
+  SPARK_DEVICE void store_probabilities(int g, int piece, Step& step) {
+    using Scale = ProbabilityScale<Config::kAccumulator>;
+    if (g == 0 && piece == 0) step.places = quartet_places();
+    const int at = piece / 2, h = piece % 2;
+#pragma unroll
+    for (int q = 0; q < kQuartets; ++q) {
+      float kept[2];
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        float& p = step.p[g][at][quartet_element(q, h, e)];
+        p = recompute_probability(machine_, params_.scale_log2, step.row[g][Layout::slot(q)], p);
+        kept[e] = p;
+        if constexpr (Config::kHasDropout) {
+          p = drop_and_mark<Layout>(kept[e], params_.dropout, step.dropout[g][q], at, 2 * h + e);
+        }
+      }
+      step.packed[q][h] =
+          pack_scaled_halves(machine_, Scale::packable(kept[0]), Scale::packable(kept[1]));
+    }
+    if (h == 0) return;
+    step.places.store_bytes = machine_.opaque(step.places.store_bytes);
+    store_quartets<Config::kAccumulator>(machine_, tiles_.team[0].p[0][group(g)], step.places, at,
+                                         step.packed);
+  }
+
+  /// dS = P (dP - D), dP 0 where dropped, as fp16 to shared memory.
+  SPARK_DEVICE void store_score_gradients(int g, Step& step) {
+    float ds[Config::kScoreSteps][8];
+    widen(step.dp[g], ds);
+    if constexpr (Config::kHasDropout) drop_marked(step.p[g], ds);
+    score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(machine_, step.row[g],
+                                                                    step.p[g], ds);
+    step.places.store_bytes = machine_.opaque(step.places.store_bytes);
+    store_gradients<Config::kAccumulator>(machine_, ds, tiles_.team[0].ds[0][group(g)],
+                                          step.places);
+  }
+
+  /// Q and dO of the team's next step, to registers and to shared memory.
+  SPARK_DEVICE void load_next(int first_query, Staged& staged) {
+    const int next_query = next(first_query);
+    machine_.recompute_indices(Config::kEndsAnew ? next_query : first_query);
+    const int query_end = queries().end;
+    load_queries<Config>(machine_, params_.q, next_query, query_end, staged.first);
+    load_queries<Config>(machine_, params_.d_o, next_query, query_end, staged.second);
+  }
+  SPARK_DEVICE void store_next(const Staged& next) {
+    next.first.store(machine_, team().q);
+    next.second.store(machine_, team().d_o);
+  }
+
+  /// The team's warps meet, in a step and at its end. Within it what derives from a lane's place is
+  /// computed anew from here on.
+  SPARK_DEVICE void meet(int first_query) {
+    team_barrier<Config>(machine_);
+    machine_.recompute_indices(first_query);
+  }
+  SPARK_DEVICE void end_step(int first_query) {
+    team_barrier<Config>(machine_);
+    if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(first_query));
+  }
+
+  /// dQ += dS K for the step's queries, 32 columns and 64 keys, added up in global memory.
+  SPARK_DEVICE void add_dq(int first_query) {
+    if constexpr (Config::kComputesDq) {
+      constexpr int kColumnBlocks = Config::kHeadDim / 32;
+      const int member = this->member().member;
+      const int column_block = member % kColumnBlocks;
+      const int key_tile = member / kColumnBlocks;
+      auto& tiles = team().ds[key_tile];
+      ProbabilityTile<kTransposedKeys>* const ds[kRowGroups] = {&tiles[0], &tiles[1]};
+      AccumulatorFragment<Config::kAccumulator> dq[kRowGroups][2] = {};
+      matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, column_block, dq,
+                                                 kTransposedKeys / kGridColumns * key_tile);
+      add_to_sums(first_query, column_block, dq);
+    }
+  }
+
+  /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16 would
+  /// take registers besides these, and widening them the tensor cores' time.
+  SPARK_DEVICE void add_key_gradient(KeyGradient& gradient) {
+    add_transposed_product<Config>(machine_, team(), member().member, gradient);
+  }
+
+  /// What the teams have, added up, to global memory.
+  SPARK_DEVICE void write(int end_query, const KeyGradient& gradient) {
+    if constexpr (!Config::kEndsAnew) machine_.recompute_indices(end_query);
+    write_key_gradient(machine_, params_, tiles_, gradient);
+  }
+
+  /// The queries that see a key of the block; of them the team's steps begin with first_query().
+  SPARK_DEVICE Range queries() const { return queries_of_block<Config>(params_, block()); }
+  SPARK_DEVICE int first_query() const {
+    return first_tile<Config::kStep>(queries()) + Config::kStep * member().team;
+  }
+  SPARK_DEVICE static int next(int first_query) {
+    return first_query + Config::kTeams * Config::kStep;
+  }
+
+ private:
+  using Layout = typename Config::Layout;
+
+  SPARK_DEVICE BackwardBlock block() const { return locate_backward<Config>(machine_); }
+  SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }
+  SPARK_DEVICE ScoreShare<Config> share() const { return ScoreShare<Config>(member().member); }
+  SPARK_DEVICE TeamTiles<Config>& team() { return tiles_.team[member().team]; }
+  /// Which of the step's 16-row groups is group g of this warp's.
+  SPARK_DEVICE int group(int g) const { return Config::kScoreWarps == 1 ? g : share().part; }
+  SPARK_DEVICE int row_of_group(int first_query, int g) const {
+    return first_query + kGridRows * group(g);
+  }
+  SPARK_DEVICE int first_score_key() const {
+    return block().first_key + Config::kScoreKeys * share().key_quarter;
+  }
+
+  SPARK_DEVICE static void clear(ScoreFragments<Config>& fragments) {
+#pragma unroll
+    for (auto& fragment : fragments) fragment = {};
+  }
+  SPARK_DEVICE void widen(const ScoreFragments<Config>& fragments,
+                          float (&value)[Config::kScoreSteps][8]) {
+#pragma unroll
+    for (int i = 0; i < Config::kScoreSteps; ++i) {
+      sparkbench::widen(machine_, fragments[i], value[i]);
+    }
+  }
+
+  /// C = A B^T for all of A's rows, `first_group` of them in c[0], and for the warp's keys.
+  template <class Beside>
+  SPARK_DEVICE void multiply(typename Config::QueryTile& a, int first_group,
+                             typename Config::KeyTile& b, ScoreFragments<Config> (&c)[kRowGroups],
+                             Beside beside) {
+    using ATile = typename Config::QueryTile;
+    using BTile = typename Config::KeyTile;
+    constexpr int kGroupBytes = 16 * kGridRows * ATile::kChunksPerRow;
+    static_assert(sizeof(ATile) == 2 * kGroupBytes, "one bit tells a tile's groups");
+    const int first_key = Config::kScoreKeys * share().key_quarter;
+    const int lane = machine_.lane();
+    auto a_place = ATile::lane_place(kGridRows * first_group + grid_operand_row(lane), 0);
+    auto b_place = BTile::lane_place(first_key + grid_operand_key(lane), 0);
+    a_place.offset_bytes = machine_.opaque(a_place.offset_bytes);
+    b_place.offset_bytes = machine_.opaque(b_place.offset_bytes);
+    matmul_scores_beside<Config::kAccumulator>(
+        machine_,
+        [&](int g, int chunk) {
+          return machine_.template load_shared<Bits128>(
+              Config::kScoreWarps == 1
+                  ? a.at(a_place, kGridRows * g, chunk)
+                  : a.at({a_place.offset_bytes ^ (kGroupBytes * g)}, 0, chunk));
+        },
+        b, b_place, c, beside);
+  }
+
+  /// Gives the partner what this warp has of the partner's group, and gets the same of its own.
+  SPARK_DEVICE void exchange(ScoreFragments<Config>& fragments) {
+    constexpr std::size_t kBytes = sizeof fragments;
+    constexpr int kChunks = kBytes / sizeof(Bits128);
+    const int own = share().part;
+    Bits128 bits[kChunks];
+    memcpy(bits, fragments, sizeof fragments);
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      machine_.store_shared(exchanged_chunk(own ^ 1, i), bits[i]);
+    }
+    machine_.template team_barrier<Config::kScoreWarps>();
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      bits[i] = machine_.template load_shared<Bits128>(exchanged_chunk(own, i));
+    }
+    machine_.sync_warp();
+    memcpy(fragments, bits, sizeof fragments);
+  }
+  /// Where a warp's partner leaves a lane 16 rows of the warp's keys of S or dP, the lane's chunk
+  /// `index` of them: on what the warp then fills with P and dS.
+  SPARK_DEVICE Bits128* exchanged_chunk(int group, int index) {
+    const int lane = machine_.lane();
+    TeamTiles<Config>& tiles = team();
+    auto& tile = (index < 2 ? tiles.p : tiles.ds)[share().key_tile()][group];
+    return tile.at(8 * (index & 1) + lane / 4, 2 * share().first_step() + lane % 4);
+  }
+
+  /// Where a lane stores its quartets, in bytes from those of the first step, keys and team.
+  SPARK_DEVICE ProbabilityPlaces quartet_places() const {
+    using Tiles = TeamTiles<Config>;
+    ProbabilityPlaces places =
+        probability_places<Config::kAccumulator, kTransposedKeys>(machine_.lane());
+    places.store_bytes = (places.store_bytes ^ (32 * share().first_step())) +
+                         static_cast<int>(sizeof(Tiles)) * member().team +
+                         static_cast<int>(sizeof(Tiles::p[0])) * share().key_tile();
+    return places;
+  }
+
+  SPARK_DEVICE void add_to_sums(
+      int first_query, int column_block,
+      const AccumulatorFragment<Config::kAccumulator> (&dq)[kRowGroups][2]) {
+    const std::uint32_t batch_head = block().batch_head(params_);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      // Opaque, or each sum has an address of its own.
+      float* const at =
+          machine_.opaque(params_.workspace.dq_sums_of(batch_head, first_query + kGridRows * g,
+                                                       Config::kHeadDim, column_block) +
+                          machine_.lane());
+#pragma unroll
+      for (int f = 0; f < 2; ++f) {
+        float value[8];
+        sparkbench::widen(machine_, dq[g][f], value);
+#pragma unroll
+        for (int i = 0; i < 8; ++i) machine_.add_global(at + 32 * (8 * f + i), value[i]);
+      }
+    }
+  }
+
+  Machine& machine_;
+  const BackwardParams& params_;
+  BackwardTiles<Config>& tiles_;
+};
+
+}  // namespace sparkbench::volta

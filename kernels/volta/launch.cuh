@@ -1,0 +1,40 @@
+// From a row of instances.h to a compiled kernel, and to its launch.
+#pragma once
+
+#include "kernels/machine/cuda_resources.h"
+#include "kernels/machine/gpu.cuh"
+#include "kernels/volta/instances.h"
+
+namespace sparkbench::volta {
+
+/// The compiled kernel of a row's configuration.
+template <class Config>
+struct KernelOf;
+
+/// Compiles body<Config>(machine, params) as `symbol`. At namespace scope.
+#define SPARK_VOLTA_KERNEL(body, Params, symbol, ...)                                         \
+  using symbol##_config = __VA_ARGS__;                                                        \
+  extern "C" __global__ void __launch_bounds__(                                               \
+      symbol##_config::kThreads, symbol##_config::kBlocksPerSm) symbol(const Params params) { \
+    GpuMachine machine;                                                                       \
+    body<symbol##_config>(machine, params);                                                   \
+  }                                                                                           \
+  template <>                                                                                 \
+  struct KernelOf<symbol##_config> {                                                          \
+    static constexpr auto kFunction = symbol;                                                 \
+  };
+
+/// Launches a row's kernel. The problem's heads and batch entries are grid axes y and z.
+template <class Config, class Params>
+void launch(const Problem& problem, const Params& params, int blocks, std::size_t shared_bytes,
+            CUstream_st* stream) {
+  const auto kernel = KernelOf<Config>::kFunction;
+  CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                                  static_cast<int>(shared_bytes)));
+  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(problem.heads),
+                  static_cast<unsigned>(problem.batch));
+  kernel<<<grid, Config::kThreads, shared_bytes, stream>>>(params);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace sparkbench::volta
