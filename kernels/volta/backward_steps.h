@@ -307,9 +307,11 @@ class BackwardWarp {
   /// `index` of them: on what the warp then fills with P and dS.
   SPARK_DEVICE Bits128* exchanged_chunk(int group, int index) {
     const int lane = machine_.lane();
+    const ScoreShare<Config> share = this->share();
     TeamTiles<Config>& tiles = team();
-    auto& tile = (index < 2 ? tiles.p : tiles.ds)[share().key_tile()][group];
-    return tile.at(8 * (index & 1) + lane / 4, 2 * share().first_step() + lane % 4);
+    // A call in the brackets g++ 12 makes for tiles.p alone.
+    auto& tile = (index < 2 ? tiles.p : tiles.ds)[share.key_tile()][group];
+    return tile.at(8 * (index & 1) + lane / 4, 2 * share.first_step() + lane % 4);
   }
 
   /// Where a lane stores its quartets, in bytes from those of the first step, keys and team.
