@@ -144,7 +144,8 @@ std::string label_of(const AccuracyStudy& study, const std::vector<AccuracyStudy
 std::optional<Candidate> candidate_of(const RunRecord& run,
                                       const std::vector<AccuracyStudy>& studies,
                                       const std::string& kernel) {
-  Candidate candidate{.kernel = kernel};
+  Candidate candidate;
+  candidate.kernel = kernel;
   std::vector<double> errors, ratios;
   for (const AccuracyStudy& study : studies) {
     const StudiedKernel* studied = find_kernel(study, kernel);
