@@ -90,8 +90,8 @@ cuda_for() { # ARCHITECTURE
   esac
 }
 
-# Says which GPUs of this machine the program will refuse: those older than all that it is built for.
-# A newer one runs an older one's code, translated by its driver where it must be.
+# Says which GPUs of this machine the program will refuse: those older than all that it is built
+# for. A newer one runs an older one's code, translated by its driver where it must be.
 tell_left_out() { # ARCHITECTURES that are built for, as "70;90"
   local architecture oldest
   oldest=$(tr ';' '\n' <<<"${1//[a-z]/}" | sort -n | sed -n 1p)

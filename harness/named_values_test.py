@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Tries what the program's help and the READMEs name: every value, and every line that is to be typed.
+"""Tries what the program's help and the READMEs name: every value, and every line to be typed.
 
     named_values_test.py PROGRAM
 
@@ -79,8 +79,9 @@ def write_tensors(path):
     count = 64 * 2 * 64
     header, offset = {}, 0
     for name in names:
-        header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [offset, offset + 2 * count]}
-        offset += 2 * count
+        end = offset + 2 * count
+        header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [offset, end]}
+        offset = end
     text = json.dumps(header).encode()
     data = struct.pack("<e", 0.5) * (count * len(names))
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
@@ -97,11 +98,12 @@ class Help(unittest.TestCase):
             for flag, values in AXIS_VALUES.items():
                 for value in values:
                     named = KINDS.get(value, value)
-                    if not re.fullmatch(r"[\d.]+", value) and "," not in value and ":" not in named:
+                    is_number = re.fullmatch(r"[\d.]+", value)
+                    if not is_number and "," not in value and ":" not in named:
                         self.assertIn(named, flags[flag], f"{command} {flag} names no {value}")
                     result = self.dry_run(command, flag, value)
                     takes_one = command == "run" and "give one value of" in result.stderr
-                    is_derived = "does not divide" in result.stderr  # --headdim, and automatic heads
+                    is_derived = "does not divide" in result.stderr  # automatic heads
                     if not takes_one and not is_derived:
                         self.assertEqual(result.returncode, 0, f"{flag} {value}: {result.stderr}")
 
@@ -117,9 +119,8 @@ class Help(unittest.TestCase):
             self.assertEqual(len(set(names)), 4, text)
             for name in (*names, "auto"):
                 flags = ["--device", name]
-                result = (
-                    sparkbench("info", *flags) if command == "info" else self.dry_run(command, *flags)
-                )
+                try_it = self.dry_run if command != "info" else sparkbench
+                result = try_it(command, *flags)
                 self.assertEqual(result.returncode, 0, f"{command} {name}: {result.stderr}")
         devices = json.loads(sparkbench("list", "--json").stdout)["devices"]
         self.assertLessEqual(set(re.findall(r"emulated-\w+", text)), set(devices))
@@ -170,7 +171,8 @@ def lines_to_type(text):
     for block in re.findall(r"^```\w*\n(.*?)^```", text, re.M | re.S):
         for line in block.replace("\\\n", " ").splitlines():
             line = re.sub(r"\s#\s.*| {2,}#.*", "", line.strip()).removeprefix("$ ")
-            if re.match(r"(sparkbench|srun sparkbench|ncu .*sparkbench|(python3 )?sweeps/torch_peers.py)\b", line):
+            programs = r"((srun |ncu .*)?sparkbench|(python3 )?sweeps/torch_peers.py)"
+            if re.match(programs + r"\b", line):
                 lines.append(line)
     return lines
 

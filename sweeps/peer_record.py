@@ -292,7 +292,7 @@ def provenance_of(run):
 
 
 def why_nothing_ran(run):
-    """A line for each name or glob of --kernel of which no case ran: harness/session/nothing_ran.h."""
+    """A line for each name or glob of --kernel of which no case ran: session/nothing_ran.h."""
     whys = []
     for glob in run["run"]["resolved"]["kernel"].split(","):
         cases = [case for case in run["cases"] if fnmatch.fnmatchcase(case["kernel"], glob)]

@@ -17,8 +17,7 @@ std::unique_ptr<Device> open_gpu_named(std::string_view name) {
     if (name == std::string(kGpuPrefix) + std::to_string(index)) return open_gpu(index);
   }
   const std::string there =
-      count == 0 ? why_no_gpu()
-                 : "this machine has cuda:0 to cuda:" + std::to_string(count - 1);
+      count == 0 ? why_no_gpu() : "this machine has cuda:0 to cuda:" + std::to_string(count - 1);
   throw EnvironmentError("--device: no " + std::string(name) + "; " + there);
 }
 

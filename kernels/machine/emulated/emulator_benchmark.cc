@@ -71,8 +71,12 @@ void detect_and_count(benchmark::internal::Benchmark* benchmark) {
 }
 
 BENCHMARK(rendezvous)->Apply(detect_and_count);
-BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp32)->Apply(detect_and_count);
-BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp16)->Apply(detect_and_count);
+BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp32)
+    ->Name("emulate_mma_outer_with_operand_loads/fp32")
+    ->Apply(detect_and_count);
+BENCHMARK_TEMPLATE(mma_outer_with_operand_loads, Accumulator::kFp16)
+    ->Name("emulate_mma_outer_with_operand_loads/fp16")
+    ->Apply(detect_and_count);
 
 }  // namespace
 }  // namespace sparkbench

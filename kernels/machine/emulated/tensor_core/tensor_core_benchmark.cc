@@ -47,7 +47,7 @@ void warp_mma(benchmark::State& state, const ArithmeticProfile& profile) {
 const bool kRegistered = [] {
   for (const ArithmeticProfile& profile : arithmetic_profiles()) {
     if (!profile.has_m8n8k4) continue;
-    const std::string name = "m8n8k4/" + std::string(profile.name);
+    const std::string name = "emulate_m8n8k4/" + std::string(profile.name);
     benchmark::RegisterBenchmark((name + "/fp32").c_str(), warp_mma<Accumulator::kFp32>, profile)
         ->Arg(1)
         ->Arg(2)
