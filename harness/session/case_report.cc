@@ -95,10 +95,10 @@ void add_parts(const CaseRecord& record, Report& report) {
     const std::string of_copy =
         part.copy_fraction ? fmt::format(" ({:.1f} % of the copy)", 100 * *part.copy_fraction) : "";
     const std::string product =
-        part.flops == 0 ? ""
-                        : fmt::format(", {:.4g} TFLOP/s{}",
-                                      static_cast<double>(part.flops) / part.ms * 1e-9,
-                                      of_peak(part.peak_fraction));
+        part.flops == 0
+            ? ""
+            : fmt::format(", {:.4g} TFLOP/s{}", static_cast<double>(part.flops) / part.ms * 1e-9,
+                          of_peak(part.peak_fraction));
     report.line("  " + part.name, "{:.4g} ms, {:.0f} GB/s{}{}", part.ms,
                 static_cast<double>(part.bytes) / part.ms * 1e-6, of_copy, product);
   }

@@ -124,11 +124,11 @@ struct Speedup {
 /// A step of an unfused pass, timed by itself: a matrix product, or the softmax between two.
 struct PassPart {
   std::string name;
-  double ms = 0;                          // median
-  std::uint64_t bytes = 0;                // read and written, each once
-  std::uint64_t flops = 0;                // of a matrix product, masked ones too; else 0
-  std::optional<double> copy_fraction;    // of the copy's bandwidth
-  std::optional<double> peak_fraction;    // of the device's peak, of a matrix product
+  double ms = 0;                        // median
+  std::uint64_t bytes = 0;              // read and written, each once
+  std::uint64_t flops = 0;              // of a matrix product, masked ones too; else 0
+  std::optional<double> copy_fraction;  // of the copy's bandwidth
+  std::optional<double> peak_fraction;  // of the device's peak, of a matrix product
 };
 
 /// Of passes outside of the samples of time_ms.
