@@ -20,7 +20,7 @@ struct SweepRequest {
   /// Throws UsageError for cases that the command does not take. May be empty.
   std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
   std::vector<std::string> argv;
-  CaseHook before_case;  // for tests; may be empty
+  CaseHook before_case;      // for tests; may be empty
   bool times_parts = false;  // of references, one by one
 };
 

@@ -1,5 +1,5 @@
-// The parts of a pass, timed one by one. Events between them cost a microsecond or two each, so their
-// sum is more than the pass takes; time_ms is the pass.
+// The parts of a pass, timed one by one. Events between them cost a microsecond or two each, so
+// their sum is more than the pass takes; time_ms is the pass.
 #include <algorithm>
 #include <deque>
 

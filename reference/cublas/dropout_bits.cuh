@@ -90,7 +90,7 @@ __device__ __forceinline__ KeptChunks kept_columns(const TeamRow<kLanes>& row, i
 template <int kChunks, bool kDrops>
 class KeptRow {
  public:
-  template <int kLanes>
+  template <bool kIsWhole, int kLanes>
   __device__ __forceinline__ void draw(const TeamRow<kLanes>& row, int segment) {
     if constexpr (kDrops) {
       for (std::uint32_t& word : four_) word = 0;
@@ -98,7 +98,9 @@ class KeptRow {
       for (int c = 0; c < kChunks; c += 2) {
         const int first = row.template first_column<kChunks>(segment, c);
         const int second = row.template first_column<kChunks>(segment, c + 1);
-        if (!__any_sync(0xffffffffu, row.reaches(first) || row.reaches(second))) continue;
+        if (!kIsWhole && !__any_sync(0xffffffffu, row.reaches(first) || row.reaches(second))) {
+          continue;
+        }
         const KeptChunks kept = kept_columns(row, first, second);
         four_[c / 4] |= kept.of[0].bits() >> (c % 4) | kept.of[1].bits() >> (c % 4 + 1);
       }

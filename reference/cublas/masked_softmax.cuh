@@ -19,6 +19,8 @@ class ExpOf {
   __device__ __forceinline__ float operator()(float s) const {
     return GpuMachine().exp2(__fmaf_rn(s, kLog2E, minus_base_));
   }
+  /// exp(s - m) / l from then on.
+  __device__ __forceinline__ void divide_by(float l) { minus_base_ -= log2f(l); }
 
  private:
   float minus_base_;
@@ -36,7 +38,7 @@ __device__ __forceinline__ SoftmaxSums merged(const SoftmaxSums& a, const Softma
 }
 
 /// Of a warp's columns of a segment.
-template <class T, int kLanes, int kChunks>
+template <bool kIsWhole, class T, int kLanes, int kChunks>
 __device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
                                                     const RowChunks<T, kChunks>& s, int segment) {
   auto most = s.chunk[0].pair[0];
@@ -50,7 +52,7 @@ __device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
   float l = 0.0f;
 #pragma unroll
   for (int c = 0; c < kChunks; ++c) {
-    if (!row.reaches(row.template first_column<kChunks>(segment, c))) continue;
+    if (!kIsWhole && !row.reaches(row.template first_column<kChunks>(segment, c))) continue;
     for (const auto& pair : s.chunk[c].pair) {
       const float2 wide = widened(pair);
       l += exp_of(wide.x) + exp_of(wide.y);
@@ -73,34 +75,44 @@ __device__ __forceinline__ SoftmaxSums sums_of_team(const TeamRow<kLanes>& row,
   return {m, sum_of_lanes<kLanes>(sums.l * ExpOf(m)(sums.m))};
 }
 
-/// What a thread has of line 2's and 3's factors.
-struct ProbabilityFactors {
-  __device__ __forceinline__ explicit ProbabilityFactors(const SoftmaxSums& sums, float of_kept)
-      : exp_of(sums.m), per_l(1.0f / sums.l), keep_scale(of_kept) {}
+/// What a thread has of the factors of lines 2 and 3.
+template <class T>
+class ProbabilityFactors {
+ public:
+  __device__ __forceinline__ ProbabilityFactors(const SoftmaxSums& sums, float keep_scale)
+      : exp_of_(sums.m), per_l_(1.0f / sums.l), keep_scale_(keep_scale) {
+    if (kDividesInExponent) exp_of_.divide_by(sums.l);
+  }
 
   /// Line 2.
-  template <class T>
   __device__ __forceinline__ ScoreChunk<T> probabilities(const ScoreChunk<T>& s) const {
     ScoreChunk<T> p;
     for (int j = 0; j < p.kPairs; ++j) {
       const float2 wide = widened(s.pair[j]);
-      p.pair[j] = narrowed<T>(make_float2(exp_of(wide.x) * per_l, exp_of(wide.y) * per_l));
+      p.pair[j] = narrowed<T>(make_float2(probability(wide.x), probability(wide.y)));
     }
     return p;
   }
   /// Line 3.
-  template <class T>
   __device__ __forceinline__ ScoreChunk<T> dropped(ScoreChunk<T> p, const KeptColumns& kept) const {
     for (int j = 0; j < p.kPairs; ++j) {
       const float2 wide = widened(p.pair[j]);
       p.pair[j] =
-          kept.dropped(narrowed<T>(make_float2(keep_scale * wide.x, keep_scale * wide.y)), j);
+          kept.dropped(narrowed<T>(make_float2(keep_scale_ * wide.x, keep_scale_ * wide.y)), j);
     }
     return p;
   }
 
-  ExpOf exp_of;
-  float per_l, keep_scale;
+ private:
+  /// It saves a product, and costs an error of 2^-24 of m + log(l): far below fp16's of s itself.
+  static constexpr bool kDividesInExponent = sizeof(T) == sizeof(__half);
+
+  __device__ __forceinline__ float probability(float s) const {
+    return kDividesInExponent ? exp_of_(s) : exp_of_(s) * per_l_;
+  }
+
+  ExpOf exp_of_;
+  float per_l_, keep_scale_;
 };
 
 /// Registers for 32 warps of a multiprocessor, or 24 where they draw masks too.
@@ -119,29 +131,39 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
   T* const s_row = scores + row.offset();
   Chunks s;
   KeptRow<Shape::kChunks, kDrops> kept;
-  const auto load = [&](int segment) {
-    s.load(row, s_row, segment, -INFINITY);
-    kept.draw(row, segment);
-    s.hide(row, segment, -INFINITY);
+  const auto load = [&](auto is_whole, int segment) {
+    s.template load<decltype(is_whole)::value>(row, s_row, segment, -INFINITY);
+    kept.template draw<decltype(is_whole)::value>(row, segment);
+    s.template hide<decltype(is_whole)::value>(row, segment, -INFINITY);
   };
-  load(0);
-  SoftmaxSums own = sums_of_warp(row, s, 0);
+  const auto load_and_sum = [&](int segment) {
+    SoftmaxSums sums;
+    with_cover<kDrops, Shape::kChunks>(row, segment, [&](auto is_whole) {
+      load(is_whole, segment);
+      sums = sums_of_warp<decltype(is_whole)::value>(row, s, segment);
+    });
+    return sums;
+  };
+  SoftmaxSums own = load_and_sum(0);
   for (int segment = 1; segment < row.segments(); ++segment) {
-    load(segment);
-    own = merged(own, sums_of_warp(row, s, segment));
+    own = merged(own, load_and_sum(segment));
   }
   const SoftmaxSums sums = sums_of_team(row, own);  // line 1
   if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
-  const ProbabilityFactors factors(sums, row.dropout().keep_scale());
+  const ProbabilityFactors<T> factors(sums, row.dropout().keep_scale());
+  const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
+  const auto store = [&](int c, int column, ScoreChunk<T> p) {
+    if constexpr (kDrops) {
+      if (kept_p != nullptr) p.store(kept_p + row.offset(), column, row.row_stride());
+      p = factors.dropped(p, kept.of(c));
+    }
+    p.store(s_row, column, row.row_stride());
+  };
   for (int segment = row.segments() - 1; segment >= 0; --segment) {
-    if (segment + 1 < row.segments()) load(segment);
-    const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
-    Chunks::store(row, segment, probabilities, [&](int c, int column, ScoreChunk<T> p) {
-      if constexpr (kDrops) {
-        if (kept_p != nullptr) p.store(kept_p + row.offset(), column, row.row_stride());
-        p = factors.dropped(p, kept.of(c));
-      }
-      p.store(s_row, column, row.row_stride());
+    if (segment + 1 < row.segments()) load(std::false_type(), segment);
+    with_cover<kDrops, Shape::kChunks>(row, segment, [&](auto is_whole) {
+      Chunks::template store<decltype(is_whole)::value>(row, segment, probabilities,
+                                                        store);  // lines 2, 3
     });
   }
 }

@@ -138,9 +138,12 @@ class TeamRow {
     return visible_.begin <= column && end <= visible_.end ? TileCover::kFull : TileCover::kCut;
   }
   __device__ std::uint32_t visible(int column) const { return range_word(visible_, column); }
-  /// Whether each of these lanes sees all of its chunk.
-  __device__ bool sees_all(int first_column) const {
-    return visible_.begin <= first_column && first_column + kLanes * kChunkColumns <= visible_.end;
+  /// Whether each of these lanes sees all of its chunks of a segment. Then nothing is to be asked
+  /// of any of them, which is a third of the instructions.
+  template <int kChunks>
+  __device__ bool sees_all(int segment) const {
+    return visible_.begin <= first_column<kChunks>(segment, 0) &&
+           first_column<kChunks>(segment, kChunks - 1) + kLanes * kChunkColumns <= visible_.end;
   }
   /// Whether any of these lanes sees any of its chunk.
   __device__ bool reaches(int first_column) const {
@@ -159,41 +162,40 @@ template <class T, int kChunks>
 struct RowChunks {
   ScoreChunk<T> chunk[kChunks];
 
-  template <int kLanes>
+  template <bool kIsWhole, int kLanes>
   __device__ __forceinline__ void load(const TeamRow<kLanes>& row, const T* columns, int segment,
                                        float hidden) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      const int first = row.template first_column<kChunks>(segment, c);
-      const int column = row.lane_column(first);
-      if (!row.sees_all(first)) chunk[c].fill(hidden);
-      if (row.sees_all(first) || row.cover(column) != TileCover::kEmpty) {
-        chunk[c].load(columns, column, row.row_stride());
+      const int column = row.lane_column(row.template first_column<kChunks>(segment, c));
+      if constexpr (!kIsWhole) {
+        chunk[c].fill(hidden);
+        if (row.cover(column) == TileCover::kEmpty) continue;
       }
+      chunk[c].load(columns, column, row.row_stride());
     }
   }
 
   /// Behind a load(), as late as it may be: this waits for what was loaded.
-  template <int kLanes>
+  template <bool kIsWhole, int kLanes>
   __device__ __forceinline__ void hide(const TeamRow<kLanes>& row, int segment, float hidden) {
+    if constexpr (!kIsWhole) {
 #pragma unroll
-    for (int c = 0; c < kChunks; ++c) {
-      const int first = row.template first_column<kChunks>(segment, c);
-      if (row.sees_all(first)) continue;
-      const int column = row.lane_column(first);
-      if (row.cover(column) == TileCover::kCut) chunk[c].hide(row.visible(column), hidden);
+      for (int c = 0; c < kChunks; ++c) {
+        const int column = row.lane_column(row.template first_column<kChunks>(segment, c));
+        if (row.cover(column) == TileCover::kCut) chunk[c].hide(row.visible(column), hidden);
+      }
     }
   }
 
   /// store(c, column, make(c)) for each chunk of the row, with zeros where it is hidden.
-  template <int kLanes, class Make, class Store>
+  template <bool kIsWhole, int kLanes, class Make, class Store>
   static __device__ __forceinline__ void store(const TeamRow<kLanes>& row, int segment, Make make,
                                                Store store) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
-      const int first = row.template first_column<kChunks>(segment, c);
-      const int column = row.lane_column(first);
-      if (row.sees_all(first)) {
+      const int column = row.lane_column(row.template first_column<kChunks>(segment, c));
+      if constexpr (kIsWhole) {
         store(c, column, make(c));
       } else if (row.has(column)) {
         ScoreChunk<T> made;
@@ -206,6 +208,17 @@ struct RowChunks {
     }
   }
 };
+
+/// Calls visit(whether all lanes see all of their chunks of the segment), as a constant; with false
+/// unless kAsks. It is worth its registers where instructions are what a kernel runs out of.
+template <bool kAsks, int kChunks, int kLanes, class Visit>
+__device__ __forceinline__ void with_cover(const TeamRow<kLanes>& row, int segment, Visit visit) {
+  if (kAsks && __all_sync(0xffffffffu, row.template sees_all<kChunks>(segment))) {
+    visit(std::true_type());
+  } else {
+    visit(std::false_type());
+  }
+}
 
 /// Calls launch(shape of teams, whether it drops, teams), the first two as types: as many rows to a
 /// warp, or as few warps to a row, as registers allow.

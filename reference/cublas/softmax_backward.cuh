@@ -13,15 +13,15 @@ namespace sparkbench {
 template <class T, int kChunks, bool kDrops>
 class GradientChunks {
  public:
-  template <int kLanes>
+  template <bool kIsWhole, int kLanes>
   __device__ __forceinline__ void load(const TeamRow<kLanes>& row, const T* p, const T* dp,
                                        int segment) {
-    p_.load(row, p, segment, 0.0f);
-    dp_.load(row, dp, segment, 0.0f);
+    p_.template load<kIsWhole>(row, p, segment, 0.0f);
+    dp_.template load<kIsWhole>(row, dp, segment, 0.0f);
     KeptRow<kChunks, kDrops> kept;
-    kept.draw(row, segment);
-    p_.hide(row, segment, 0.0f);
-    dp_.hide(row, segment, 0.0f);
+    kept.template draw<kIsWhole>(row, segment);
+    p_.template hide<kIsWhole>(row, segment, 0.0f);
+    dp_.template hide<kIsWhole>(row, segment, 0.0f);
     if constexpr (kDrops) {
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
@@ -45,7 +45,7 @@ class GradientChunks {
   }
 
   /// Line 3.
-  template <int kLanes>
+  template <bool kIsWhole, int kLanes>
   __device__ __forceinline__ void store_ds(const TeamRow<kLanes>& row, int segment, float delta,
                                            T* ds_row) const {
     const float keep_scale = row.dropout().keep_scale();
@@ -57,9 +57,10 @@ class GradientChunks {
       }
       return ds;
     };
-    RowChunks<T, kChunks>::store(row, segment, make, [&](int, int column, const ScoreChunk<T>& ds) {
-      ds.store(ds_row, column, row.row_stride());
-    });
+    RowChunks<T, kChunks>::template store<kIsWhole>(row, segment, make,
+                                                    [&](int, int column, const ScoreChunk<T>& ds) {
+                                                      ds.store(ds_row, column, row.row_stride());
+                                                    });
   }
 
  private:
@@ -92,15 +93,24 @@ __global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / 
   T* const dp_row = dp + row.offset();
   const float keep_scale = row.dropout().keep_scale();
   GradientChunks<T, Shape::kChunks, kDrops> chunks;
+  const auto with_segment = [&](int segment, auto visit) {
+    with_cover<kDrops, Shape::kChunks>(row, segment, visit);
+  };
   float own = 0.0f;
   for (int segment = 0; segment < row.segments(); ++segment) {
-    chunks.load(row, p_row, dp_row, segment);
-    own += chunks.partial_delta(keep_scale);
+    with_segment(segment, [&](auto is_whole) {
+      chunks.template load<decltype(is_whole)::value>(row, p_row, dp_row, segment);
+      own += chunks.partial_delta(keep_scale);
+    });
   }
   const float delta = sum_of_team(row, own);
   for (int segment = row.segments() - 1; segment >= 0; --segment) {
-    if (segment + 1 < row.segments()) chunks.load(row, p_row, dp_row, segment);
-    chunks.store_ds(row, segment, delta, dp_row);
+    if (segment + 1 < row.segments()) {
+      chunks.template load<false>(row, p_row, dp_row, segment);
+    }
+    with_segment(segment, [&](auto is_whole) {
+      chunks.template store_ds<decltype(is_whole)::value>(row, segment, delta, dp_row);
+    });
   }
 }
 
