@@ -8,7 +8,9 @@
 
 #include "harness/commands/commands.h"
 #include "harness/session/stored_runs.h"
+#include "results/record/safe_text.h"
 #include "results/store/output_file.h"
+#include "results/store/stored_run.h"
 #include "results/study/diff_json.h"
 #include "results/study/diff_text.h"
 #include "sweeps/usage_error.h"
@@ -53,14 +55,24 @@ bool has_finding(const std::vector<std::string>& names, const RunDiff& diff) {
   });
 }
 
+void check_json_file(const DiffOptions& options) {
+  if (options.json_file.empty()) return;
+  for (const std::string& run : {options.first, options.second}) {
+    if (!would_damage_run(options.json_file, run, "")) continue;
+    throw UsageError(fmt::format("--json: '{}' is a file of the run '{}'; give another file",
+                                 options.json_file, run));
+  }
+  check_writable("--json", options.json_file);
+}
+
 ExitCode run_diff_command(const DiffOptions& options, const Streams& streams) {
-  if (!options.json_file.empty()) check_writable("--json", options.json_file);
+  check_json_file(options);
   const RunRecord first = load_run(options.first), second = load_run(options.second);
   const RunDiff diff = diff_runs(first, second, options.rules);
   require_alike(options, diff);
   const ExitCode code = has_finding(options.fails_on, diff) ? ExitCode::kFinding : ExitCode::kOk;
   const bool is_stdout_taken = is_standard_output(options.json_file);
-  (is_stdout_taken ? streams.err : streams.out) << format_diff(diff, options.shows_all);
+  (is_stdout_taken ? streams.err : streams.out) << printable(format_diff(diff, options.shows_all));
   if (!options.json_file.empty()) {
     write_output(options.json_file,
                  diff_to_json(first, second, diff, options.fails_on, static_cast<int>(code)),
@@ -86,7 +98,7 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
                   "device, libraries, method: may differ; else diff refuses, with 2")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({std::string(kDevice), std::string("libraries"), std::string(kMethod)}))
+      ->check(CLI::IsMember({std::string(kDevice), std::string(kLibraries), std::string(kMethod)}))
       ->type_name("");
 }
 

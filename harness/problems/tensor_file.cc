@@ -15,17 +15,17 @@ namespace sparkbench {
 namespace {
 
 template <class... Values>
-[[noreturn]] void reject(fmt::format_string<Values...> format, Values&&... values) {
+[[noreturn]] void reject_file(fmt::format_string<Values...> format, Values&&... values) {
   throw std::invalid_argument(fmt::format(format, std::forward<Values>(values)...));
 }
 
 std::ifstream open_file(const std::string& path) {
   std::error_code ignored;
   if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    reject("not a regular file");
+    reject_file("not a regular file");
   }
   std::ifstream file(path, std::ios::binary);
-  if (!file) reject("cannot be read: {}", std::strerror(errno));
+  if (!file) reject_file("cannot be read: {}", std::strerror(errno));
   return file;
 }
 
@@ -80,18 +80,18 @@ TensorFile::TensorFile(const std::string& path) : file_(open_file(path)) {
 
 const StoredTensor& TensorFile::find(const std::string& name) const {
   if (const auto found = tensors_.find(name); found != tensors_.end()) return found->second;
-  reject("has no tensor '{}'; it has {}", name, names_text(tensors_));
+  reject_file("has no tensor '{}'; it has {}", name, names_text(tensors_));
 }
 
 TensorShape TensorFile::shape_of(const std::string& name) const {
   const auto& [dtype, shape, begin, end] = find(name);
   if (dtype != "F16" && dtype != "BF16" && dtype != "F32") {
-    reject("tensor '{}' is {}; F16, BF16 and F32 are taken", name, dtype);
+    reject_file("tensor '{}' is {}; F16, BF16 and F32 are taken", name, dtype);
   }
   const auto is_taken = [](std::uint64_t extent) { return extent >= 1 && extent <= kMaxExtent; };
   if (shape.size() != 4 || !std::all_of(shape.begin(), shape.end(), is_taken)) {
-    reject("tensor '{}' is [{}]; needs [batch, seqlen, heads, head_dim], each from 1 to {}", name,
-           fmt::join(shape, ", "), kMaxExtent);
+    reject_file("tensor '{}' is [{}]; needs [batch, seqlen, heads, head_dim], each from 1 to {}",
+                name, fmt::join(shape, ", "), kMaxExtent);
   }
   return {static_cast<int>(shape[0]), static_cast<int>(shape[1]), static_cast<int>(shape[2]),
           static_cast<int>(shape[3])};
@@ -108,7 +108,7 @@ std::vector<Half> TensorFile::read(const std::string& name) {
   file_.clear();
   file_.seekg(static_cast<std::streamoff>(tensor.begin));
   if (!file_.read(bytes.data(), static_cast<std::streamsize>(bytes.size()))) {
-    reject("tensor '{}' cannot be read", name);
+    reject_file("tensor '{}' cannot be read", name);
   }
   return narrow(name, widen(tensor.dtype, bytes));
 }
@@ -122,7 +122,7 @@ std::vector<Half> TensorFile::narrow(const std::string& name, const std::vector<
     vanished += is_zero(halves[i]) && values[i] != 0.0f;
   }
   if (refused > 0) {
-    reject(
+    reject_file(
         "tensor '{}': {} of {} values are not finite in fp16, whose largest number is 65504; "
         "the first is {} at {}",
         name, refused, values.size(), values[first_refused],

@@ -274,6 +274,14 @@ TEST(DiffCommand, WritesJsonBesideItsTable) {
   EXPECT_EQ(diff_stored(timed_run(1), timed_run(3), "--json /nowhere/diff.json").exit_code, 5);
 }
 
+TEST(DiffCommand, WritesOverNoFileOfARun) {
+  const TemporaryFolder folder;
+  write_file(folder.path() / "a.json", run_to_json(timed_run(1)));
+  const std::string run = path_in(folder, "a.json");
+  expect_refused(run_sparkbench("diff " + run + " " + run + " --json " + run), 2,
+                 "--json: '" + run + "' is a file of the run");
+}
+
 TEST(DiffCommand, TakesTimeAloneWhereNoClockWasRead) {
   RunRecord first = timed_run(1), second = timed_run(3);
   first.cases[0].clock_mhz.reset();

@@ -17,11 +17,11 @@ constexpr const char* kUnknown = "null";
 /// What the field of the driver's version held before NVML was asked.
 constexpr std::string_view kOldSpelling = "supports CUDA ";
 
-std::string text_of(const std::string& value) { return value; }
-std::string text_of(bool value) { return value ? "true" : "false"; }
-std::string text_of(std::integral auto value) { return std::to_string(value); }
-std::string text_of(std::floating_point auto value) { return shortest(value); }
-std::string text_of(DeviceKind value) { return std::string(name_of(value)); }
+std::string plain_text(const std::string& value) { return value; }
+std::string plain_text(bool value) { return value ? "true" : "false"; }
+std::string plain_text(std::integral auto value) { return std::to_string(value); }
+std::string plain_text(std::floating_point auto value) { return shortest(value); }
+std::string plain_text(DeviceKind value) { return std::string(name_of(value)); }
 
 template <class T>
 void add_texts(const std::string& name, const T& value, Texts& texts) {
@@ -29,13 +29,13 @@ void add_texts(const std::string& name, const T& value, Texts& texts) {
     if (value) return add_texts(name, *value, texts);
     texts[name] = kUnknown;
   } else if constexpr (IsVector<T>::value) {
-    for (const auto& item : value) texts[name] += text_of(item) + " ";
+    for (const auto& item : value) texts[name] += plain_text(item) + " ";
   } else if constexpr (Record<T>) {
     visit_fields(value, [&](const char* leaf, const auto& field) {
       add_texts(name + "." + leaf, field, texts);
     });
   } else {
-    texts[name] = text_of(value);
+    texts[name] = plain_text(value);
   }
 }
 
@@ -73,7 +73,7 @@ Texts method_texts(const RunRecord& run) {
   Texts texts;
   add_texts("method", run.method, texts);
   texts.erase("method.timeout_s");
-  texts["run.seed"] = text_of(run.run.seed);
+  texts["run.seed"] = plain_text(run.run.seed);
   return texts;
 }
 

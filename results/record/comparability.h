@@ -3,8 +3,7 @@
 // What decides, and must be equal (find_differences):
 //   build      every field: another commit or compiler is another kernel
 //   device     model, architecture, units, caches, memory and highest clock; the power limit and
-//   ECC,
-//              which change how fast the same card is
+//              ECC, which change how fast the same card is
 //   libraries  the driver, and of every kernel that both runs have the libraries that it calls: two
 //              versions of cuDNN differ by more than what is looked for
 //   method     every field and the seed, but not when a case is given up

@@ -22,7 +22,7 @@ namespace fs = std::filesystem;
 
 std::string system_message() { return std::strerror(errno); }
 
-[[noreturn]] void fail(const fs::path& path) {
+[[noreturn]] void fail_to_write(const fs::path& path) {
   throw OutputError(fmt::format("'{}': {}", path.string(), system_message()));
 }
 
@@ -42,7 +42,7 @@ fs::path resolve(const fs::path& path) {
 
 void write_special(const fs::path& path, std::string_view text) {
   FileDescriptor file(open(path.c_str(), O_WRONLY | O_CLOEXEC));
-  if (!file.is_open() || !file.write_durably(text)) fail(path);
+  if (!file.is_open() || !file.write_durably(text)) fail_to_write(path);
 }
 
 /// The permissions that a file has, or a new one gets.
@@ -60,7 +60,7 @@ class TemporaryFile {
  public:
   explicit TemporaryFile(const fs::path& target)
       : path_(target.string() + ".XXXXXX.tmp"), file_(mkostemps(path_.data(), 4, O_CLOEXEC)) {
-    if (!file_.is_open()) fail(target);
+    if (!file_.is_open()) fail_to_write(target);
     fchmod(file_.get(), mode_of(target));
   }
   ~TemporaryFile() {
@@ -70,7 +70,7 @@ class TemporaryFile {
   TemporaryFile& operator=(const TemporaryFile&) = delete;
 
   void write(std::string_view text) {
-    if (!file_.write_durably(text)) fail(path_);
+    if (!file_.write_durably(text)) fail_to_write(path_);
   }
 
   void rename_to(const fs::path& target) {
@@ -96,7 +96,7 @@ void probe(const fs::path& path) {
   if (!is_special(path)) {
     const TemporaryFile file(resolve(path));
   } else if (access(path.c_str(), W_OK) != 0) {
-    fail(path);
+    fail_to_write(path);
   }
 }
 

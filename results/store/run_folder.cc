@@ -25,8 +25,6 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHead = "run.json";
-constexpr const char* kJournal = "cases.jsonl";
 constexpr const char* kDamaged = "cases.damaged";
 
 [[noreturn]] void reject(const fs::path& path, std::string_view wrong) {
@@ -36,7 +34,7 @@ constexpr const char* kDamaged = "cases.damaged";
 /// Of a file that was not renamed yet (write_file()).
 bool is_half_written(const std::string& name) {
   const auto begins = [&](const char* file) { return name.starts_with(file + std::string(".")); };
-  return name.ends_with(".tmp") && (begins(kHead) || begins(kJournal) || begins(kDamaged) ||
+  return name.ends_with(".tmp") && (begins(kHeadFile) || begins(kJournalFile) || begins(kDamaged) ||
                                     begins("cases.csv") || begins("summary.md"));
 }
 
@@ -44,7 +42,7 @@ bool is_half_written(const std::string& name) {
 bool is_worthless(const fs::directory_entry& entry) {
   if (fs::symlink_status(entry.path()).type() != fs::file_type::regular) return false;
   const std::string name = entry.path().filename().string();
-  return is_half_written(name) || (name == kJournal && entry.file_size() == 0);
+  return is_half_written(name) || (name == kJournalFile && entry.file_size() == 0);
 }
 
 void require_nothing_in(const fs::path& path) {
@@ -65,9 +63,9 @@ fs::path make_folder(fs::path path) {
 
 fs::path require_run(fs::path path) {
   std::error_code ignored;
-  if (fs::is_regular_file(path / kHead, ignored)) return path;
+  if (fs::is_regular_file(path / kHeadFile, ignored)) return path;
   throw OutputError(
-      fmt::format("--resume: '{}' holds no {}: no case was begun there", path.string(), kHead));
+      fmt::format("--resume: '{}' holds no {}: no case was begun there", path.string(), kHeadFile));
 }
 
 /// A descriptor that holds the folder's lock until it is closed, however the process ends.
@@ -108,12 +106,12 @@ void salvage(const fs::path& path, const JournalRows& rows, const RunRecord& hea
   if (!file.is_open() || !file.write_durably(damaged + rows_of(lost))) {
     throw OutputError(fmt::format("'{}': {}", (path / kDamaged).string(), std::strerror(errno)));
   }
-  replace_file(path / kJournal, kept);
+  replace_file(path / kJournalFile, kept);
 }
 
 /// Makes the journal hold every case that can be believed, before run.json is written anew.
 void make_journal_whole(const fs::path& path, RunFolder::Opening opening) {
-  const fs::path journal = path / kJournal;
+  const fs::path journal = path / kJournalFile;
   const fs::file_status status = fs::symlink_status(journal);
   if (fs::exists(status) && status.type() != fs::file_type::regular) return;  // Journal refuses it
   const RunRecord head = read_run_head(path);
@@ -129,7 +127,7 @@ void make_journal_whole(const fs::path& path, RunFolder::Opening opening) {
 fs::path journal_of(const fs::path& path, RunFolder::Opening opening) {
   if (opening == RunFolder::Opening::kNew) {
     require_nothing_in(path);
-    return path / kJournal;
+    return path / kJournalFile;
   }
   remove_half_written(path);
   try {
@@ -137,7 +135,7 @@ fs::path journal_of(const fs::path& path, RunFolder::Opening opening) {
   } catch (const std::invalid_argument& error) {
     throw OutputError(fmt::format("--resume: {}", error.what()));
   }
-  return path / kJournal;
+  return path / kJournalFile;
 }
 
 }  // namespace
@@ -165,7 +163,7 @@ void RunFolder::check_new(const fs::path& path) {
 }
 
 void RunFolder::write_head(const RunRecord& run) const {
-  replace_file(path_ / kHead, run_to_json(run));
+  replace_file(path_ / kHeadFile, run_to_json(run));
 }
 
 void RunFolder::write_derived(const RunRecord& run, std::string_view summary_markdown) const {

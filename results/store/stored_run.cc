@@ -20,9 +20,8 @@ namespace {
 
 namespace fs = std::filesystem;
 
-constexpr const char* kHead = "run.json";
-constexpr const char* kJournal = "cases.jsonl";
-constexpr std::array<std::string_view, 4> kRunFiles = {kHead, kJournal, "cases.csv", "summary.md"};
+constexpr std::array<std::string_view, 4> kRunFiles = {kHeadFile, kJournalFile, "cases.csv",
+                                                       "summary.md"};
 
 void sort_by_position(std::vector<CaseRecord>& cases) {
   const auto position = [](const CaseRecord& record) {
@@ -40,14 +39,14 @@ struct DamagedJournal : std::invalid_argument {
 
 RunRecord read_head(const fs::path& folder) {
   std::error_code ignored;
-  if (!fs::exists(folder / kHead, ignored)) {
+  if (!fs::exists(folder / kHeadFile, ignored)) {
     throw std::invalid_argument(fs::is_directory(folder, ignored) ? "holds no run.json"
                                                                   : "is no folder");
   }
   try {
-    return run_from_json(read_file(folder / kHead));
+    return run_from_json(read_file(folder / kHeadFile));
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument(fmt::format("{}: {}", kHead, error.what()));
+    throw std::invalid_argument(fmt::format("{}: {}", kHeadFile, error.what()));
   }
 }
 
@@ -56,7 +55,7 @@ SalvagedRun read_all(const fs::path& path) {
   if (!fs::is_directory(path, ignored)) return {run_from_json(read_file(path)), {}};
   SalvagedRun salvaged{read_head(path), {}};
   RunRecord& run = salvaged.run;
-  const fs::path journal = path / kJournal;
+  const fs::path journal = path / kJournalFile;
   if (!fs::exists(fs::symlink_status(journal, ignored))) return salvaged;
   const JournalRows rows = scan_journal(journal);
   for (const DamagedRow& row : rows.damaged) {
@@ -67,7 +66,8 @@ SalvagedRun read_all(const fs::path& path) {
   // What a damaged line was may well be one of these.
   if (lost.size() > rows.damaged.size()) {
     salvaged.damage.push_back(fmt::format("'{}' lacks {} of the cases of {}, {} for one",
-                                          journal.string(), lost.size(), kHead, lost.front().id));
+                                          journal.string(), lost.size(), kHeadFile,
+                                          lost.front().id));
   }
   run.cases = keep_latest(rows.cases);
   sort_by_position(run.cases);
@@ -140,7 +140,7 @@ RunRecord read_stored_run(const fs::path& path) {
 
 bool would_damage_run(const fs::path& output, const fs::path& run, std::string_view own) {
   std::error_code ignored;
-  if (fs::is_regular_file(run, ignored)) return own != kHead && is_same_output(output, run);
+  if (fs::is_regular_file(run, ignored)) return own != kHeadFile && is_same_output(output, run);
   const auto& names = kRunFiles;
   return std::any_of(names.begin(), names.end(), [&](std::string_view name) {
     return name != own && is_same_output(output, run / name);

@@ -10,6 +10,9 @@
 
 namespace sparkbench {
 
+/// Of a run's folder: the run with all its cases, and a line for each case as it ended.
+inline constexpr const char *kHeadFile = "run.json", *kJournalFile = "cases.jsonl";
+
 /// Two cases with equal keys measure the same thing: the id and the seed.
 std::string case_key(const CaseRecord& record);
 

@@ -43,6 +43,15 @@ Json json_of(const CaseDiff& diff) {
           {"repro", diff.repro}};
 }
 
+Json json_of(const std::vector<Difference>& differences) {
+  Json all = Json::array();
+  for (const Difference& each : differences) {
+    all.push_back(
+        {{"of", each.of}, {"field", each.field}, {"first", each.first}, {"second", each.second}});
+  }
+  return all;
+}
+
 Json counts_of(const std::vector<CaseDiff>& diffs) {
   Json counts = Json::array();
   for (const Verdict verdict : all_verdicts()) {
@@ -59,17 +68,14 @@ Json counts_of(const std::vector<CaseDiff>& diffs) {
 std::string diff_to_json(const RunRecord& first, const RunRecord& second, const RunDiff& diff,
                          const std::vector<std::string>& fails_on, int exit_code) {
   const MeanRatios means = mean_ratios(diff.cases);
-  Json differences = Json::array(), cases = Json::array();
-  for (const Difference& each : diff.differences) {
-    differences.push_back(
-        {{"of", each.of}, {"field", each.field}, {"first", each.first}, {"second", each.second}});
-  }
+  Json cases = Json::array();
   for (const CaseDiff& each : diff.cases) cases.push_back(json_of(each));
   const Json document = {
       {"schema", {{"name", "sparkbench.diff"}, {"version", "1.0.0"}}},
       {"first", json_of(first)},
       {"second", json_of(second)},
-      {"differences", std::move(differences)},
+      {"differences", json_of(diff.differences)},
+      {"doubts", json_of(diff.doubts)},
       {"threshold", diff.rules.threshold},
       {"time_only", diff.rules.by_time_alone},
       {"fail_on", fails_on},

@@ -93,6 +93,9 @@ std::string format_diff(const RunDiff& diff, bool shows_all) {
   for (const Difference& each : diff.differences) {
     text += fmt::format("{} is {} and {}\n", each.field, each.first, each.second);
   }
+  for (const Difference& doubt : diff.doubts) {
+    text += fmt::format("in doubt: {} is {} and {}\n", doubt.field, doubt.first, doubt.second);
+  }
   if (!diff.is_first_complete) text += "the first run is not complete\n";
   if (!diff.is_second_complete) text += "the second run is not complete\n";
   if (!text.empty()) text += '\n';

@@ -41,6 +41,15 @@ TEST(DiffText, OfEqualRunsIsOneLine) {
             "(geometric mean).\n");
 }
 
+TEST(DiffText, TellsWhatIsInDoubt) {
+  RunRecord first = timed_run(1), second = timed_run(1);
+  first.environment.device.uuid = "GPU-1";
+  second.environment.device.uuid = "GPU-2";
+  const std::string text = text_of_diff(first, second);
+  EXPECT_NE(text.find("in doubt: environment.device.uuid is GPU-1 and GPU-2\n"), std::string::npos)
+      << text;
+}
+
 TEST(DiffText, NamesTheCaseThatFailedWithItsReason) {
   RunRecord second = timed_run(1);
   second.cases[0].status = Status::kFailed;

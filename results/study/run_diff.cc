@@ -35,8 +35,12 @@ std::vector<CaseDiff> diff_cases(const RunRecord& first, const RunRecord& second
 }  // namespace
 
 RunDiff diff_runs(const RunRecord& first, const RunRecord& second, const DiffRules& rules) {
-  return {rules, find_differences(first, second), diff_cases(first, second, rules),
-          first.run.complete, second.run.complete};
+  return {rules,
+          find_differences(first, second),
+          find_doubts(first, second),
+          diff_cases(first, second, rules),
+          first.run.complete,
+          second.run.complete};
 }
 
 std::size_t count_of(const std::vector<CaseDiff>& diffs, Verdict verdict) {

@@ -14,6 +14,7 @@ namespace sparkbench {
 struct RunDiff {
   DiffRules rules;
   std::vector<Difference> differences;  // of the runs themselves
+  std::vector<Difference> doubts;       // what else is unlike, or unknown of one: told alone
   std::vector<CaseDiff> cases;          // in the order of the first run, then what is new
   bool is_first_complete = true, is_second_complete = true;
 };
