@@ -72,6 +72,8 @@ def journal_rows(folder):
         row = json.loads(line)
         row.pop("row_hash", None)
         row.pop("elapsed_s")
+        if row.get("provenance"):
+            row["provenance"].pop("run_id")
         if row.get("emulation"):
             row["emulation"].pop("host_seconds")
         rows.append(row)

@@ -103,7 +103,7 @@ TEST_F(OwnTensorsTest, OfAFileThatLiesAreRefused) {
 
 TEST_F(OwnTensorsTest, AreNotReadWhenMemoryIsTooSmall) {
   write_tensors(path_,
-                {zeros("q", {1, 64, 2, 8}), zeros("k", {1, 64, 2, 8}), zeros("v", {1, 64, 2, 8})});
+                {ones("q", {1, 64, 2, 8}), ones("k", {1, 64, 2, 8}), ones("v", {1, 64, 2, 8})});
   const std::uint64_t elements = 1 * 64 * 2 * 8;
   const std::uint64_t needed = 3 * 2 * elements + (2 + 4) * elements;
   EXPECT_EQ(read_own_tensors(path_, needed).extents.seqlen_q, 64);

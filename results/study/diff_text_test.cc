@@ -43,6 +43,7 @@ TEST(DiffText, OfEqualRunsIsOneLine) {
 
 TEST(DiffText, TellsWhatIsInDoubt) {
   RunRecord first = timed_run(1), second = timed_run(1);
+  for (RunRecord* run : {&first, &second}) run->environment.device.kind = DeviceKind::kGpu;
   first.environment.device.uuid = "GPU-1";
   second.environment.device.uuid = "GPU-2";
   const std::string text = text_of_diff(first, second);
