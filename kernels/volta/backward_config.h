@@ -44,7 +44,8 @@ struct BackwardShape {
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
   /// Whether what derives from a lane's place is computed anew at a step's end, not at its
   /// beginning: without spills only so, or faster by the cycle model.
-  static constexpr bool kEndsAnew = kHasDropout && !kComputesDq;
+  static constexpr bool kEndsAnew =
+      kHasDropout && (!kComputesDq || (kTeams == 1 && kScoreWarps == 1));
   using Layout = GridLayout<kAccumulator>;
   using KeyTile = SwizzledTile<kBlockKeys, kHeadDim>;
   using QueryTile = SwizzledTile<kStep, kHeadDim>;
