@@ -31,9 +31,7 @@ constexpr EmulatedChip kChips[] = {
     {"emulated-h100", "H100", 90, 132, 50 * kMiB, 227 * kKiB},
 };
 
-/// FLOPs of one case, so that a preset of a hundred cases ends in minutes on two cores.
-constexpr double kEmulateFlops = 1 << 29;
-constexpr double kOracleFlops = 1 << 30;
+constexpr double kEmulateFlops = kOracleFlops / 2;
 
 /// The arithmetic of the kernels' instructions: "volta", or several.
 std::string arithmetic_of_kernels(int sm) {

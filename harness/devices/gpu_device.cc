@@ -22,8 +22,6 @@
 namespace sparkbench {
 namespace {
 
-constexpr double kOracleFlops = 1 << 30;  // of the fp64 reference, on the host
-
 DeviceInfo describe_gpu(int index) {
   cudaDeviceProp properties;
   CUDA_CHECK(cudaGetDeviceProperties(&properties, index));

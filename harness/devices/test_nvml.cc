@@ -19,6 +19,7 @@ int status_of(const char* function) {
 
 }  // namespace
 
+// NOLINTBEGIN(readability-identifier-naming): the names are NVML's.
 extern "C" {
 
 int nvmlInit_v2() {
@@ -95,3 +96,4 @@ int nvmlDeviceGetCurrentClocksEventReasons(void* /*device*/, unsigned long long*
 }
 
 }  // extern "C"
+// NOLINTEND(readability-identifier-naming)

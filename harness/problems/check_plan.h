@@ -25,6 +25,9 @@ struct CheckBudget {
   double oracle_flops;   // of the fp64 reference
 };
 
+/// FLOPs of one case on the host, so that a preset of a hundred cases ends in minutes on two cores.
+inline constexpr double kOracleFlops = 1 << 30;
+
 /// The same for a backward pass.
 struct GradientPlan {
   /// The forward pass's part: the sampled queries.

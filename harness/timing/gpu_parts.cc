@@ -14,9 +14,9 @@ constexpr std::size_t kMostCopyBytes = std::size_t{1} << 30;
 constexpr std::size_t kLeastCopyBytes = std::size_t{64} << 20;  // more than a cache takes
 
 /// Milliseconds between events that were recorded one after the other.
-class Stopwatch {
+class EventLaps {
  public:
-  explicit Stopwatch(const CudaStream& stream) : stream_(stream) { lap(); }
+  explicit EventLaps(const CudaStream& stream) : stream_(stream) { lap(); }
 
   void lap() { events_.emplace_back().record(stream_); }
 
@@ -43,12 +43,12 @@ std::optional<double> GpuTimer::measure_copy_gbps() {
   const DeviceBuffer from(bytes), to(bytes);
   std::vector<double> samples_ms;
   for (int pass = 0; pass <= kPasses; ++pass) {
-    Stopwatch stopwatch(stream_);
+    EventLaps marks(stream_);
     CUDA_CHECK(cudaMemcpyAsync(to.as<void>(), from.as<void>(), bytes, cudaMemcpyDeviceToDevice,
                                stream_.get()));
-    stopwatch.lap();
+    marks.lap();
     stream_.synchronize();
-    if (pass > 0) samples_ms.push_back(stopwatch.laps_ms().front());
+    if (pass > 0) samples_ms.push_back(marks.laps_ms().front());
   }
   return 2.0 * static_cast<double>(bytes) / median_of(samples_ms) * 1e-6;
 }
@@ -67,11 +67,11 @@ PassParts GpuTimer::time_parts(const LaunchInParts& launch, const TimingOptions&
     }
     std::optional<GpuHold> hold;
     if (options.holds_stream) hold.emplace(stream_, hold_flag_);
-    Stopwatch stopwatch(stream_);
-    launch([&](const UnfusedPart& /*part*/) { stopwatch.lap(); });
+    EventLaps marks(stream_);
+    launch([&](const UnfusedPart& /*part*/) { marks.lap(); });
     if (hold) hold->release();
     stream_.synchronize();
-    const std::vector<double> laps = stopwatch.laps_ms();
+    const std::vector<double> laps = marks.laps_ms();
     for (std::size_t i = 0; i < laps.size(); ++i) samples_ms.at(i).push_back(laps[i]);
   }
   parts.copy_gbps = measure_copy_gbps();

@@ -29,7 +29,7 @@ std::string text_of(const Warning& warning) { return warning.code; }
 std::string text_of(const Libraries& libraries) {
   std::string text;
   for (const auto& [name, version] : libraries) {
-    text += (text.empty() ? "" : ";") + name + "=" + version;
+    text.append(text.empty() ? "" : ";").append(name).append("=").append(version);
   }
   return text;
 }

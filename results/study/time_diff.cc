@@ -95,7 +95,7 @@ CaseFinding compare_times(const CaseSide& first, const CaseSide& second, const D
       ratio_of(first.record->time_ms->samples, first, second.record->time_ms->samples, second);
   const std::vector<double> a = cycles_of(*first.record), b = cycles_of(*second.record);
   if (!a.empty() && !b.empty()) diff.cycles = ratio_of(a, first, b, second);
-  const CaseFinding by_time = judge_one(*diff.time, rules);
+  CaseFinding by_time = judge_one(*diff.time, rules);
   if (rules.by_time_alone) return by_time;
   if (diff.cycles) return judge_both(by_time, judge_one(*diff.cycles, rules));
   if (by_time.verdict == Verdict::kSame) return by_time;
