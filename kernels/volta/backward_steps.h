@@ -182,11 +182,10 @@ class BackwardWarp {
     next.second.store(machine_, team().d_o);
   }
 
-  /// The team's warps meet, in a step and at its end. Within it what derives from a lane's place is
-  /// computed anew from here on.
+  /// The team's warps meet, within a step and at its end.
   SPARK_DEVICE void meet(int first_query) {
     team_barrier<Config>(machine_);
-    machine_.recompute_indices(first_query);
+    if constexpr (Config::kMeetsAnew) machine_.recompute_indices(first_query);
   }
   SPARK_DEVICE void end_step(int first_query) {
     team_barrier<Config>(machine_);
