@@ -46,8 +46,8 @@ struct BackwardShape {
   /// beginning: without spills only so, or faster by the cycle model.
   static constexpr bool kEndsAnew =
       kHasDropout && (!kComputesDq || (kTeams == 1 && kScoreWarps == 1));
-  /// Whether also where the team's warps meet within a step. Faster without by the cycle model where
-  /// FP32 scores and no random bytes are held.
+  /// Whether also where the team's warps meet within a step. Faster without by the cycle model
+  /// where FP32 scores and no random bytes are held.
   static constexpr bool kMeetsAnew = kHasDropout || kAccumulator == Accumulator::kFp16;
   using Layout = GridLayout<kAccumulator>;
   using KeyTile = SwizzledTile<kBlockKeys, kHeadDim>;
