@@ -112,7 +112,7 @@ TEST(Json, BoundsAPassOfASampleAlone) {
   EXPECT_GT(record["bound"]["least_ms"]["tensor"], record["flops"].get<double>() / 125.4e9);
 }
 
-TEST(Json, SaysOfEveryCaseWhatItCalledAndWhereItIsFrom) {
+TEST(Json, NamesLibrariesAndOriginOfEveryCase) {
   const auto run = nlohmann::json::parse(run_sparkbench(kTinySweep + "-q --json -").out);
   EXPECT_EQ(run["schema"]["version"], "1.1.0");
   EXPECT_EQ(run["run"]["resolved"]["kernel"], "volta-fp\?\?acc,unfused-fp16");

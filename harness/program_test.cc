@@ -45,7 +45,7 @@ TEST(List, NamesKernelsReferencesDevicesAndPresets) {
   }
 }
 
-TEST(Sweep, EndsInTwoForANameThatNeverRan) {
+TEST(Sweep, EndsInTwoForNamesNeverRun) {
   const std::string sweep = "sweep" + kDevice + kProblem + "--pass bwd ";
   const ProgramResult named = run_sparkbench(sweep + "--kernel volta-fp32acc,volta-fp16acc-o16 -q");
   EXPECT_EQ(named.exit_code, 2);
@@ -180,7 +180,7 @@ TEST(Sweep, SkipsAProblemLargerThanTheMemory) {
   }
 }
 
-TEST(Sweep, SkipsWhatTheEmulatorsOwnMemoryWouldNotHold) {
+TEST(Sweep, SkipsWhatTheEmulatorHasNoMemoryFor) {
   const std::string backward = "sweep" + kDevice +
                                "--kernel volta-fp32acc --pass bwd --headdim 64 --seqlen 4096 "
                                "--batch 8 --heads 16 --causal false --dropout 0 --dry-run";

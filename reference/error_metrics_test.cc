@@ -134,7 +134,7 @@ TEST(WhyIncorrect, AllowsARatioOfUnfusedPlusAFloor) {
             "lse_max_abs 6.26 exceeds 2 x 3 (unfused) + 0.25");
 }
 
-TEST(WhyIncorrect, NamesNoUnfusedErrorThatItDoesNotUse) {
+TEST(WhyIncorrect, NamesOnlyUnfusedErrorsThatItUses) {
   EXPECT_EQ(why_incorrect(with_errors(0.5, 0.0, 0.0), {}, {0.0, 0.25}), "rel_l2 0.5 exceeds 0.25");
 }
 

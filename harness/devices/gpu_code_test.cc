@@ -20,14 +20,14 @@ TEST(GpuCode, OfAV100IsByCuda12) {
       "built this, does not know sm_70: bash harness/bootstrap.sh sweep --arch 70");
 }
 
-TEST(GpuCode, IsByTheSameCudaThatKnowsTheGpu) {
+TEST(GpuCode, IsBuiltByACudaThatKnowsIt) {
   const std::string why = why_no_code("cuda:1", "Tesla V100", 70, build_by("12.4.131", {"90"}));
   EXPECT_EQ(why,
             "cuda:1 is a Tesla V100 (sm_70), and this build has code for sm_90 alone: build anew "
             "for it: bash harness/bootstrap.sh sweep --arch 70");
 }
 
-TEST(GpuCode, OfANewerGpuIsByANewerCuda) {
+TEST(GpuCode, OfANewerGpuNeedsNewerCuda) {
   EXPECT_NE(why_no_code("cuda:0", "B200", 100, build_by("11.8.89", {"70-real"}))
                 .find("with CUDA 12.8 or newer, since CUDA 11.8.89"),
             std::string::npos);

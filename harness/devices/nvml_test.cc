@@ -118,7 +118,7 @@ TEST(Nvml, MayNotKnowTheDriverOrTheGpu) {
             "nvmlDeviceGetHandleByPciBusId_v2: Unknown Error");
 }
 
-TEST(Nvml, IsShutDownAsOftenAsItIsStarted) {
+TEST(Nvml, IsShutDownAsOftenAsStarted) {
   void* const library = dlopen(SPARKBENCH_FAKE_NVML, RTLD_NOW | RTLD_LOCAL);
   ASSERT_NE(library, nullptr);
   const auto starts = reinterpret_cast<int (*)()>(dlsym(library, "fake_nvml_starts"));

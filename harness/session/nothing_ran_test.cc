@@ -55,7 +55,7 @@ TEST(NothingRan, IsNoFaultOfTooLittleMemory) {
   EXPECT_EQ(exit_code_of(run), ExitCode::kOk);
 }
 
-TEST(NothingRan, IsNotSaidOfAShardOrHalfARun) {
+TEST(NothingRan, IsNotSaidOfPartsOfRuns) {
   RunRecord run = run_of("a", {skipped("a", "no")});
   run.run.resolved["shard"] = "1/8";
   EXPECT_EQ(why_nothing_ran(run), Lines());

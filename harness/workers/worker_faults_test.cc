@@ -167,7 +167,7 @@ TEST(Worker, ThatStartsNotInTimeIsGivenUp) {
   EXPECT_EQ(default_start_limit_s(1e9), 300);
 }
 
-TEST(Worker, OfALauncherThatIgnoresChildrenIsMournedRight) {
+TEST(Worker, AreToldUnderLaunchersThatIgnoreChildren) {
   const TemporaryFolder folder;
   std::signal(SIGCHLD, SIG_IGN);  // kept by fork and exec; the test waits all the same
   pid_t pid = fork();
@@ -195,7 +195,7 @@ TEST(Worker, StoppedWithItsParentIsNotTimedOut) {
   EXPECT_EQ(process.wait(), 0) << process.err();
 }
 
-TEST(Worker, OutOfMemoryCostsItsRowAndSaysSo) {
+TEST(Worker, OutOfMemoryCostsItsRowAlone) {
   const TemporaryFolder folder;
   EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run", "exhaust:" + kVictim + "*"), 4);
   const Reason reason = find_case(stored_run(folder), kVictim).reason.value();

@@ -28,7 +28,7 @@ TEST(FindAccuracy, IsByTheNameOfTheOutput) {
   EXPECT_EQ(find_accuracy(CaseRecord(), "dk"), nullptr);
 }
 
-TEST(WorstErrorOverUnfused, IsThatOfTheWorstGradientIfAllHaveOne) {
+TEST(WorstErrorOverUnfused, IsOfTheWorstGradientIfAllKnown) {
   CaseRecord record = sample_backward_run().cases.at(0);
   record.gradient_accuracy->dv.error_over_unfused = 3.0;
   EXPECT_EQ(worst_error_over_unfused(record), 3.0);

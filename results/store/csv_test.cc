@@ -132,7 +132,7 @@ TEST(Csv, HasEachGradientOrTheOutput) {
   EXPECT_EQ(column_of(run, "bound_least_ms_issue"), std::vector<std::string>({"", "0.375"}));
 }
 
-TEST(Csv, HasNoMetricOfAnOutputThatIsNotFinite) {
+TEST(Csv, HasNoMetricOfNonfiniteOutputs) {
   RunRecord run = sample_run();
   run.cases = {run.cases.back()};
   for (const char* metric : {"rel_l1", "rel_l2", "max_abs", "cosine_diff", "error_over_unfused"}) {

@@ -171,7 +171,7 @@ TEST(Json, WritesNullForUnknownAndNotFinite) {
   EXPECT_TRUE(std::isnan(run_from_json(run_to_json(run)).cases.back().accuracy.value().max_abs));
 }
 
-TEST(Json, ReadsMetricsOfWhatIsNotFiniteAsNone) {
+TEST(Json, ReadsMetricsOfNonfiniteOutputsAsNone) {
   Json json = Json::parse(case_to_json(sample_emulated_case()));
   json["accuracy"]["rel_l1"] = 0;
   json["accuracy"]["nonfinite"] = 16384;
@@ -309,7 +309,7 @@ TEST(Json, RefusesTextThatIsNotJson) {
   EXPECT_THROW(case_from_json(""), std::invalid_argument);
 }
 
-TEST(Json, IsReadOfThisSchemaAndMajorVersionAlone) {
+TEST(Json, IsReadOfThisMajorVersionAlone) {
   const auto error_of = [](const std::string& name, const std::string& version) {
     RunRecord run = sample_run();
     run.schema = {name, version};

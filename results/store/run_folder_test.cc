@@ -156,7 +156,7 @@ TEST_F(StoredFolder, FollowsNoLinkToWrite) {
   EXPECT_EQ(text_of_file(victim), "precious");
 }
 
-TEST(RunFolder, IsRefusedWhenNewWithALinkForJournal) {
+TEST(RunFolder, IsRefusedWithALinkForJournal) {
   const TemporaryFolder temporary;
   write_file(temporary.path() / "victim", "");
   fs::create_directory(temporary.path() / "run");

@@ -126,7 +126,7 @@ TEST(StoredRun, SaysThatAFolderHoldsNone) {
   EXPECT_NE(error_of(folder.path()).find("holds no run.json"), std::string::npos);
 }
 
-TEST(StoredRun, IsNotOverwrittenByAnOutputOfAnotherKind) {
+TEST(StoredRun, IsNotOverwrittenByOtherOutputs) {
   const TemporaryFolder folder;
   const auto run = folder.path() / "run";
   for (const char* const file : {"run.json", "cases.jsonl", "cases.csv", "summary.md"}) {

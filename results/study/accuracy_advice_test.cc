@@ -88,7 +88,7 @@ TEST(Recommendation, NamesTheScaleFromWhichTheKernelOverflows) {
             "overflows from input_scale 16 on (outliers).");
 }
 
-TEST(Recommendation, IsOfTheKernelThatIsBestInEveryPass) {
+TEST(Recommendation, IsOfTheBestInEveryPass) {
   EXPECT_EQ(format_recommendation(mixed_run()),
             "Use volta-fp32acc: 0.50x the unfused computation's error, rel_l1 at most 0.040 % (o), "
             "0.040 % (dq), 0.080 % (dk), 0.020 % (dv); overflows in none of its 4 cases.");
