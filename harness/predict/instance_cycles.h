@@ -1,0 +1,46 @@
+// What the cycle model says of every Volta kernel as it is compiled: kernels/volta/cycles.json,
+// which is part of the program, so that a machine without a GPU or a disassembler can predict.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sparkbench {
+
+/// What is not known of the chip, from the fastest assumption to the slowest; each holds all that
+/// the ones before it hold. (A) is measured on a V100; nobody has published the others.
+enum class ChipAssumption {
+  kForwarded,  // (A) an HMMA's accumulator is forwarded to the next one
+  kNoReuse,    // and an HMMA with neither operand in the reuse cache takes one cycle more
+  kSupply16,   // and instructions beyond the L0 cache arrive at 16 bytes a clock and scheduler
+  kSupply8,    // at 8 bytes
+};
+inline constexpr int kChipAssumptions = 4;
+
+/// "forwarded", "no-reuse", "supply-16", "supply-8"
+std::string_view name_of(ChipAssumption assumption);
+
+/// Cycles of an SM that holds a number of blocks of one kernel, all at the same stage: a tile's is
+/// the time in which each of these blocks does one tile (the mean over the blocks' start offsets).
+struct StageCycles {
+  double prologue;   // from a block's start to its first tile
+  double full_tile;  // a step of the main loop
+  double cut_tile;   // a step in which the mask hides a part of the tile
+  double epilogue;   // from the last tile to the block's end
+};
+
+struct InstanceCycles {
+  std::string id;         // of the KernelInstance
+  std::string code_hash;  // of the machine code that was read, 16 hexadecimal digits
+  int threads;
+  int blocks_per_sm;
+  int loop_bytes;       // of code that one step of the main loop executes
+  std::string binding;  // what takes longest in the main loop: "tensor", "issue", "lsu", ...
+  /// [assumption][resident blocks - 1]
+  std::array<std::vector<StageCycles>, kChipAssumptions> stages;
+};
+
+}  // namespace sparkbench
