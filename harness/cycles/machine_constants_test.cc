@@ -28,7 +28,8 @@ TEST(MachineConstants, AreEachNamedOnceAndAllowed) {
     const auto doubt = info.doubt.value_or(std::pair{0.0, 1.0});
     EXPECT_LT(doubt.first, doubt.second) << info.name;
   }
-  EXPECT_EQ(sizeof(SmConstants), sizeof(int) * (names.size() - 1) + sizeof(double));
+  const std::size_t bytes = sizeof(int) * (names.size() - 1) + sizeof(double);
+  EXPECT_LT(sizeof(SmConstants) - bytes, sizeof(double)) << "a constant has no name";
 }
 
 TEST(MachineConstants, AreSetByName) {
