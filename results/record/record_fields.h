@@ -192,6 +192,30 @@ void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
   visit("interleaved", s.interleaved);
 }
 
+void visit_fields(AnyConst<TimeBand> auto& t, auto&& visit) {
+  visit("low", t.low);
+  visit("likely", t.likely);
+  visit("high", t.high);
+}
+
+void visit_fields(AnyConst<PredictedSpeedup> auto& s, auto&& visit) {
+  visit("over", s.over);
+  visit("low", s.low);
+  visit("likely", s.likely);
+  visit("high", s.high);
+}
+
+void visit_fields(AnyConst<Prediction> auto& p, auto&& visit) {
+  visit("chip", p.chip);
+  visit("basis", p.basis);
+  visit("time_ms", p.time_ms);
+  visit("tflops", p.tflops);
+  visit("clock_mhz", p.clock_mhz);
+  visit("low_clock_mhz", p.low_clock_mhz);
+  visit("binding", p.binding);
+  visit("speedup", p.speedup);
+}
+
 void visit_fields(AnyConst<DeviceState> auto& d, auto&& visit) {
   visit("temperature_c", d.temperature_c);
   visit("power_draw_w", d.power_draw_w);
@@ -259,6 +283,8 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("device_state", c.device_state);
   visit("provenance", c.provenance);
   visit("parts", c.parts);
+  visit("predicted", c.predicted);
+  visit("predicted_reason", c.predicted_reason);
   for (const Axis* axis : recorded_axes()) {
     if (!axis->is_of_case) continue;
     AxisField field{*axis, c.problem};
