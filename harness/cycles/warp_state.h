@@ -9,7 +9,7 @@
 
 #include "harness/cycles/timed_code.h"
 #include "harness/cycles/wait_reason.h"
-#include "harness/cycles/warp_path.h"
+#include "harness/paths/warp_path.h"
 
 namespace sparkbench {
 

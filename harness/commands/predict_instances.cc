@@ -1,0 +1,114 @@
+#include "harness/commands/predict_instances.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+
+#include "harness/build_info.h"
+#include "harness/inspect/cuobjdump.h"
+#include "harness/predict/cycles_table.h"
+#include "harness/predict/measured_cycles.h"
+#include "results/store/input_file.h"
+#include "results/store/output_file.h"
+#include "sweeps/names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Instances = std::vector<const KernelInstance*>;
+
+/// Throws UsageError when the glob selects none.
+Instances selected_instances(const std::string& glob) {
+  Instances selected = v100_instances();
+  std::vector<std::string> known;
+  known.reserve(selected.size());
+  for (const KernelInstance* instance : selected) known.emplace_back(instance->id);
+  std::erase_if(selected, [&](const KernelInstance* instance) {
+    return !glob_matches(glob, std::string(instance->id)) &&
+           !glob_matches(glob, std::string(instance->kernel()));
+  });
+  if (selected.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+  return selected;
+}
+
+/// Throws UsageError where the program's own toolkit is not the code's and none is named.
+std::string toolkit_of(const InstancePredictionOptions& options, const std::string& binary) {
+  if (!options.toolkit.empty()) return options.toolkit;
+  const std::string own = kCudaToolkit;
+  if (binary.empty() && !own.empty()) return own;
+  throw UsageError(
+      "--toolkit: is to be named, since the code is not this program's; allowed: the version of "
+      "CUDA that made it (11.8)");
+}
+
+CyclesFile held_cycles(const std::string& path) {
+  try {
+    return cycles_from_json(read_file(path));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--check: {}: {}", path, error.what()));
+  }
+}
+
+CyclesFile measure(const Instances& instances, const std::string& binary,
+                   const std::string& cuobjdump, const std::string& toolkit) {
+  const std::filesystem::path path =
+      binary.empty() ? running_executable() : std::filesystem::path(binary);
+  return measure_cycles(read_code(find_cuobjdump(cuobjdump), path), instances, toolkit);
+}
+
+std::vector<std::string> ids_in(const CyclesFile& file, const Instances& instances) {
+  std::vector<std::string> ids;
+  for (const KernelInstance* instance : instances) {
+    if (file.find(instance->id) != nullptr) ids.emplace_back(instance->id);
+  }
+  return ids;
+}
+
+ExitCode report_differences(const std::vector<std::string>& differences, const std::string& path,
+                            const Streams& streams) {
+  for (const std::string& line : differences) {
+    streams.err << fmt::format("sparkbench: {} is not true of this code: {}\n", path, line);
+  }
+  if (differences.empty()) return ExitCode::kOk;
+  streams.err << fmt::format("sparkbench: write it anew with: sparkbench predict --write {}\n",
+                             path);
+  return ExitCode::kFinding;
+}
+
+}  // namespace
+
+void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
+  command.add_option("--kernel", options.kernel,
+                     "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
+  command.add_option("--check", options.check_file,
+                     "measure the machine code anew: fail where this file of cycles differs");
+  command.add_option("--write", options.new_file, "measure the machine code anew: to this file");
+  command.add_option("--toolkit", options.toolkit,
+                     "with --write: the version of CUDA that made the code; default: this "
+                     "program's");
+}
+
+ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
+                           const std::string& cuobjdump, bool is_json, const Streams& streams) {
+  const Instances instances = selected_instances(options.kernel);
+  const bool is_written = !options.new_file.empty();
+  if (is_written && options.kernel != "*") {
+    throw UsageError("--write: writes the cycles of all kernels; allowed: without --kernel");
+  }
+  if (is_written) check_writable("--write", options.new_file);
+  const CyclesFile held =
+      options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
+  const bool is_measured = is_written || !options.check_file.empty();
+  const std::string toolkit = is_written ? toolkit_of(options, binary) : held.toolkit;
+  const CyclesFile file =
+      is_measured ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
+  const std::vector<std::string> ids = ids_in(file, instances);
+  streams.out << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
+  if (is_written) write_file(options.new_file, cycles_to_json(file));
+  if (options.check_file.empty()) return ExitCode::kOk;
+  return report_differences(cycles_that_differ(held, file, instances), options.check_file, streams);
+}
+
+}  // namespace sparkbench

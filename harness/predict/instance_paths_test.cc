@@ -1,0 +1,217 @@
+// The paths of the kernels as they are compiled, against the emulated machine: what the code of
+// every warp does over a whole grid is what the source does. Machine code for sm_70 is no part of
+// most builds, so it is asked for: SPARKBENCH_SM70_CODE names a binary, or what cuobjdump -sass
+// printed of one ("....sass").
+#include "harness/predict/instance_paths.h"
+
+#include <fmt/format.h>
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+
+#include "harness/inspect/cuobjdump.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/registry.h"
+#include "reference/inputs/inputs.h"
+#include "results/store/test_folder.h"
+
+namespace sparkbench {
+namespace {
+
+std::vector<SassFunction> functions_of_code() {
+  const char* const path = std::getenv("SPARKBENCH_SM70_CODE");
+  if (path == nullptr) return {};
+  const std::filesystem::path code = path;
+  return parse_sass_listing(code.extension() == ".sass" ? text_of_file(code)
+                                                        : read_code(find_cuobjdump({}), code).sass);
+}
+
+const KernelInstance& instance_of(const std::string& id) {
+  for (const KernelInstance& instance : kernel_instances()) {
+    if (instance.id == id) return instance;
+  }
+  throw std::invalid_argument(id);
+}
+
+/// Warp instructions over a grid.
+struct PathCounts {
+  std::uint64_t mma = 0, mma_fp16acc = 0, shared_loads = 0, shared_stores = 0, global_atomics = 0;
+  double barriers = 0.0;  // a block's, or a team's
+  SharedAccesses shared;
+  std::vector<PathNote> notes;
+};
+
+void add_step(const SassInstruction& instruction, const PathStep& step, int warps,
+              PathCounts& counts) {
+  if (!step.is_executed) return;
+  if (instruction.opcode == "HMMA" && instruction.has_modifier("STEP0")) {
+    ++counts.mma;
+    if (!instruction.has_modifier("F32")) ++counts.mma_fp16acc;
+  }
+  if (instruction.opcode == "LDS") ++counts.shared_loads;
+  if (instruction.opcode == "STS") ++counts.shared_stores;
+  if (instruction.opcode == "RED") ++counts.global_atomics;
+  if (instruction.opcode == "BAR") {
+    counts.barriers += 1.0 / (step.barrier_warps != 0 ? step.barrier_warps : warps);
+  }
+}
+
+class InstancePaths : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (functions().empty()) GTEST_SKIP() << "SPARKBENCH_SM70_CODE names no code for sm_70";
+  }
+
+  static const std::vector<SassFunction>& functions() {
+    static const auto all = functions_of_code();
+    return all;
+  }
+  static const SassFunction& function_of_instance(const KernelInstance& instance) {
+    for (const SassFunction& function : functions()) {
+      if (function.symbol == instance.symbol && function.sm == 70) return function;
+    }
+    throw std::runtime_error("no code of " + std::string(instance.id));
+  }
+
+  /// Adds what the instance does for the problem.
+  static void add_paths(const std::string& id, const Problem& problem, PathCounts& counts) {
+    const KernelInstance& instance = instance_of(id);
+    const SassFunction& function = function_of_instance(instance);
+    const LaunchPaths paths = paths_of(function, instance, problem);
+    const Extents grid = kernel_launch_of(instance, problem).grid;
+    for (int z = 0; z < grid[2]; ++z) {
+      for (int y = 0; y < grid[1]; ++y) {
+        for (int x = 0; x < grid[0]; ++x) add_block(function, paths.of_block({x, y, z}), counts);
+      }
+    }
+  }
+
+ private:
+  static void add_block(const SassFunction& function, const FollowedBlock& block,
+                        PathCounts& counts) {
+    for (const WarpPath& path : block.paths) {
+      for (const PathStep& step : path) {
+        add_step(function.instructions[step.instruction], step,
+                 static_cast<int>(block.paths.size()), counts);
+      }
+    }
+    counts.shared += block.shared_accesses;
+    counts.notes.insert(counts.notes.end(), block.notes.begin(), block.notes.end());
+  }
+};
+
+EmulationOptions options() { return {.profile = &arithmetic_profile("volta"), .detect = false}; }
+
+Counters emulated_forward(const std::string& kernel, const Problem& problem) {
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  std::vector<Half> o(problem.q_elements());
+  std::vector<float> lse(problem.lse_elements());
+  const auto tensors = contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
+                                          inputs.v.data(), o.data(), lse.data());
+  return find_attention_kernel(kernel)->forward.emulate(problem, tensors, options(), {}).counters;
+}
+
+Counters emulated_backward(const std::string& kernel, const Problem& problem,
+                           bool is_deterministic) {
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  std::vector<Half> o(problem.q_elements()), d_o = o, dq = o, dk(problem.k_elements()), dv = dk;
+  const std::vector<float> lse(problem.lse_elements(), 1.0f);
+  const auto tensors =
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(),
+                         d_o.data(), lse.data(), dq.data(), dk.data(), dv.data());
+  return find_attention_kernel(kernel)
+      ->backward.emulate(problem, tensors, options(), is_deterministic, {})
+      .counters;
+}
+
+void expect_same(const PathCounts& path, const Counters& emulated) {
+  EXPECT_EQ(path.mma, emulated.mma_m8n8k4);
+  EXPECT_EQ(path.mma_fp16acc, emulated.mma_fp16acc);
+  EXPECT_EQ(path.shared_loads, emulated.shared_loads);
+  EXPECT_EQ(path.shared_stores, emulated.shared_stores);
+  EXPECT_EQ(path.global_atomics, emulated.global_atomics);
+  EXPECT_NEAR(path.barriers, static_cast<double>(emulated.barriers), 1e-6);
+  EXPECT_EQ(path.shared.unknown, 0u);
+  EXPECT_EQ(path.shared.wavefronts, emulated.shared_wavefronts);
+  EXPECT_EQ(path.shared.conflicts, emulated.bank_conflicts);
+}
+
+struct Lengths {
+  int seqlen_q, seqlen_k;
+};
+
+constexpr Lengths kLengths[] = {{256, 256}, {300, 300}, {130, 321}, {321, 70}};
+constexpr MaskSpec kMasks[] = {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(100),
+                               MaskSpec::band(20, 5), MaskSpec::prefix(150)};
+
+/// Calls check(problem, name) for each mask, length and dropout.
+template <class Check>
+void for_each_problem(int head_dim, Check check) {
+  for (const Lengths& lengths : kLengths) {
+    for (const MaskSpec& mask : kMasks) {
+      for (const float dropout_p : {0.0f, 0.1f}) {
+        SCOPED_TRACE(testing::Message()
+                     << "seqlen " << lengths.seqlen_q << " x " << lengths.seqlen_k << ", "
+                     << name_of(mask) << ", dropout " << dropout_p);
+        check(Problem{.batch = 1,
+                      .heads = 2,
+                      .seqlen_q = lengths.seqlen_q,
+                      .seqlen_k = lengths.seqlen_k,
+                      .head_dim = head_dim,
+                      .mask = mask,
+                      .dropout_p = dropout_p,
+                      .seed = 11},
+              dropout_p > 0 ? "/dropout" : "");
+      }
+    }
+  }
+}
+
+TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
+  for (const std::string kernel :
+       {"volta-fp32acc", "volta-mixedacc", "volta-fp16acc", "volta-fp16acc-o16"}) {
+    for (const int head_dim : {64, 128}) {
+      SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
+      for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
+        PathCounts path;
+        add_paths(fmt::format("{}/fwd/d{}{}", kernel, head_dim, dropout), problem, path);
+        expect_same(path, emulated_forward(kernel, problem));
+      });
+    }
+  }
+}
+
+TEST_F(InstancePaths, OfBackwardKernelsDoWhatTheSourceDoes) {
+  for (const std::string kernel : {"volta-fp32acc", "volta-fp16acc"}) {
+    for (const int head_dim : {64, 128}) {
+      SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
+      for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
+        const std::string bwd = fmt::format("{}/bwd/d{}{}", kernel, head_dim, dropout);
+        PathCounts path;
+        add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
+        add_paths(bwd, problem, path);
+        add_paths(fmt::format("{}/bwd-round-dq/d{}", kernel, head_dim), problem, path);
+        expect_same(path, emulated_backward(kernel, problem, false));
+      });
+    }
+  }
+}
+
+TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
+  for (const std::string kernel : {"volta-fp32acc", "volta-fp16acc"}) {
+    for (const int head_dim : {64, 128}) {
+      SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
+      for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
+        PathCounts path;
+        add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
+        add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, dropout), problem,
+                  path);
+        add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, dropout), problem, path);
+        expect_same(path, emulated_backward(kernel, problem, true));
+      });
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench
