@@ -100,10 +100,9 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
   if (is_written) check_writable("--write", options.new_file);
   const CyclesFile held =
       options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
-  const bool is_measured = is_written || !options.check_file.empty();
   const std::string toolkit = is_written ? toolkit_of(options, binary) : held.toolkit;
   const CyclesFile file =
-      is_measured ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
+      options.is_measured() ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
   streams.out << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
   if (is_written) write_file(options.new_file, cycles_to_json(file));

@@ -12,6 +12,8 @@ struct InstancePredictionOptions {
   std::string kernel = "*";
   std::string check_file, new_file;  // empty: not compared; not written
   std::string toolkit;               // of what is written; empty: this program's
+
+  bool is_measured() const { return !check_file.empty() || !new_file.empty(); }
 };
 
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options);

@@ -4,14 +4,6 @@
 #include <limits>
 
 namespace sparkbench {
-namespace {
-
-bool goes_to_l2(TimingClass value) {
-  return value == TimingClass::kLdg || value == TimingClass::kStg || value == TimingClass::kAtomg;
-}
-
-}  // namespace
-
 MemoryUnit::MemoryUnit(const SmConstants& constants) : constants_(constants) {
   for (Queue& queue : queues_) queue.ring.resize(constants.mio_queue);
 }

@@ -101,6 +101,10 @@ bool uses_data_path(TimingClass value) {
   return value >= TimingClass::kShfl && value <= TimingClass::kLdl;
 }
 
+bool goes_to_l2(TimingClass value) {
+  return value == TimingClass::kLdg || value == TimingClass::kStg || value == TimingClass::kAtomg;
+}
+
 int latency_of(TimingClass value, const SmConstants& c) {
   const std::array<int, kTimingClasses> latencies = {
       c.hmma_f32_latency, c.hmma_f16_latency, c.fp16_latency,    c.fp64_latency,

@@ -52,7 +52,10 @@ bool goes_to_mio(TimingClass value);
 /// Whether it occupies the data path of 128 bytes a clock, too.
 bool uses_data_path(TimingClass value);
 
-/// Of a control instruction, where there is one, too.
+/// Whether it takes a part of the SM's share of L2's bandwidth.
+bool goes_to_l2(TimingClass value);
+
+/// From issue to the release of its write scoreboard.
 int latency_of(TimingClass value, const SmConstants& constants);
 
 /// For how long it holds its port; 1 where it has none.
