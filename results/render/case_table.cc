@@ -215,8 +215,8 @@ std::string prediction_legend(const std::vector<CaseRecord>& cases) {
     if (record.predicted->speedup) baselines.insert(record.predicted->speedup->over);
   }
   std::string legend = fmt::format(
-      "predicted_ms is what a model of the {} makes likely (between the ends of its band): no time "
-      "was measured\n",
+      "predicted_ms is what a model of the {} makes likely (between the ends of its band), not "
+      "measured\n",
       fmt::join(chips, " or "));
   if (!baselines.empty()) {
     legend +=

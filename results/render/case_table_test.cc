@@ -68,17 +68,22 @@ TEST(CaseTable, ShowsPredictionsBesideNoTime) {
   for (CaseRecord& record : run.cases) record.accuracy.reset();
   EXPECT_EQ(
       terminal_table(run),
-      "V100 (emulated, volta arithmetic), pass fwd, seqlen_q 128, head_dim 64, "
-      "seqlen_k = seqlen_q, dropout 0.1, batch 1, heads 2\n"
-      "predicted_ms is what a model of the V100-SXM2 makes likely (between the ends of its band): "
-      "no time was measured\n"
+      "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_q 128, "
+      "seqlen_k = seqlen_q, mask full, dropout 0.1, batch 1, heads 2\n"
+      "predicted_ms is what a model of the V100-SXM2 makes likely (between the ends of its band), "
+      "not measured\n"
       "predicted_speedup is over unfused-fp16, whose own prediction goes by published rates\n"
       "\n"
-      "kernel           predicted_ms  predicted_tflops  predicted_by  predicted_speedup   memory  "
-      "status\n"
-      "-------------  --------------  ----------------  ------------  -----------------  -------  "
-      "------\n"
-      "volta-fp32acc  0.800 (0.700-1.00)  ok\n");
+      "kernel               predicted_ms  predicted_tflops  predicted_by  predicted_speedup   "
+      "memory  status\n"
+      "-------------  ------------------  ----------------  ------------  -----------------  "
+      "-------  ------\n"
+      "volta-fp32acc  0.800 (0.700-1.00)              86.0  tensor           7.2x (5.5-9.5)  "
+      "129 KiB  ok\n"
+      "volta-fp16acc                   -                 -  -                             -  "
+      "129 KiB  ok\n"
+      "unfused-fp16     5.80 (5.50-6.65)              12.0  hbm                           -  "
+      "129 KiB  ok\n");
 }
 
 TEST(CaseTable, PredictsNoBaselineAlone) {

@@ -53,7 +53,7 @@ TEST(PredictionSummary, TellsTheBasesApart) {
   EXPECT_DOUBLE_EQ(summaries[1].mean, 2);
   EXPECT_EQ(describe(summaries[0]),
             "measured over predicted (cycle model): 0.750 (geometric mean of 2 cases, 0.500 to "
-            "1.13), 1 within the band; furthest off is a (0.500)");
+            "1.12), 1 within the band; furthest off is a (0.500)");
 }
 
 TEST(PredictionSummary, OfNothingMeasuredIsEmpty) {
