@@ -23,6 +23,7 @@ struct Invocation {
   Streams streams;
   std::filesystem::path worker_executable;  // empty: cases run in this process
   CaseHook before_case;                     // for tests
+  const CyclesFile* cycles;                 // by which times are predicted
 };
 
 /// Set by the chosen subcommand while the command line is parsed; run after it.

@@ -2,6 +2,8 @@
 
 #include <fmt/format.h>
 
+#include <utility>
+
 #include "harness/predict/problem_time.h"
 #include "harness/predict/unfused_time.h"
 #include "kernels/registry.h"
@@ -28,18 +30,23 @@ std::uint64_t unfused_bytes(const CaseProblem& problem) {
                          unfused_workspace_bytes(problem.pass, problem, sizeof(Half))});
 }
 
-PassTime time_of_case(const CaseRecord& record, bool is_deterministic, const PredictedCard& card,
-                      const CyclesFile& cycles) {
+struct TimeOrReason {
+  std::optional<PassTime> time;
+  std::optional<Reason> why_not;
+};
+
+TimeOrReason time_of_case(const CaseRecord& record, bool is_deterministic,
+                          const PredictedCard& card, const CyclesFile& cycles) {
   const CaseProblem& problem = record.problem;
-  if (record.kernel == card.baseline) return time_of_unfused(problem, problem.pass);
+  if (record.kernel == card.baseline) return {time_of_unfused(problem, problem.pass), {}};
   const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
   if (kernel == nullptr || kernel->instruction != MmaInstruction::kM8n8k4) {
-    PassTime none;
-    none.why_not = fmt::format("there is no model of {}", record.kernel);
-    return none;
+    return {{}, Reason{"P-NO-MODEL", fmt::format("there is no model of {}", record.kernel)}};
   }
-  return time_of_launches(launches_of_pass(*kernel, problem, problem.pass, is_deterministic),
-                          cycles, card.sms);
+  PassTime time = time_of_launches(
+      launches_of_pass(*kernel, problem, problem.pass, is_deterministic), cycles, card.sms);
+  if (!time.why_not.empty()) return {{}, Reason{"P-NO-CYCLES", std::move(time.why_not)}};
+  return {std::move(time), {}};
 }
 
 std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, const ThreeWays& ms,
@@ -66,9 +73,12 @@ std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std:
 CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
                             const PredictedCard& card, const CyclesFile& cycles) {
   const std::uint64_t bytes = record.memory_bytes ? record.memory_bytes->predicted : 0;
-  if (std::string why = why_too_large(bytes, card); !why.empty()) return {std::nullopt, why};
-  const PassTime time = time_of_case(record, is_deterministic, card, cycles);
-  if (!time.why_not.empty()) return {std::nullopt, time.why_not};
+  if (std::string why = why_too_large(bytes, card); !why.empty()) {
+    return {std::nullopt, Reason{"P-TOO-LARGE", std::move(why)}};
+  }
+  TimeOrReason found = time_of_case(record, is_deterministic, card, cycles);
+  if (!found.time) return {std::nullopt, std::move(found.why_not)};
+  const PassTime& time = *found.time;
   const bool is_baseline = record.kernel == card.baseline;
   Prediction predicted;
   predicted.chip = kPredictedChip;

@@ -24,7 +24,9 @@ std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std:
 
 struct CasePrediction {
   std::optional<Prediction> predicted;
-  std::optional<std::string> why_not;  // where there is none: one line
+  /// Where there is none: "P-NO-CYCLES", of an instance that the file lacks; "P-NO-MODEL", of
+  /// another kernel or reference; "P-TOO-LARGE", for the card's memory.
+  std::optional<Reason> why_not;
 };
 
 /// Of a kernel of ours, or of the baseline; a speed-up where both can be predicted and run: its

@@ -225,7 +225,7 @@ struct CaseRecord {
   std::optional<Provenance> provenance;     // none in records of before 1.1
   std::optional<PassParts> parts;           // of a reference, when asked for (`sparkbench run`)
   std::optional<Prediction> predicted;      // of a V100, emulated or not
-  std::optional<std::string> predicted_reason;  // why there is none there
+  std::optional<Reason> predicted_reason;   // why there is none there
 };
 
 /// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.

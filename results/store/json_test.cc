@@ -43,6 +43,9 @@ RunRecord complete_run() {
   RunRecord run = sample_run();
   run.cases.push_back(sample_emulated_case());
   run.cases.push_back(sample_timed_case());
+  run.cases.push_back(sample_predicted_case());
+  run.cases.push_back(sample_emulated_case());
+  run.cases.back().predicted_reason = Reason{"P-NO-CYCLES", "no cycles of it"};
   const RunRecord backward = sample_backward_run();
   run.cases.insert(run.cases.end(), backward.cases.begin(), backward.cases.end());
   run.method.deterministic = backward.method.deterministic;
