@@ -19,13 +19,6 @@ std::string_view reason_of(PathDoubt doubt) {
   return "";
 }
 
-std::string text_of(const SassInstruction& instruction) {
-  std::string text = instruction.predicate.empty() ? "" : "@" + instruction.predicate + " ";
-  text += instruction.opcode;
-  for (const std::string& modifier : instruction.modifiers) text += "." + modifier;
-  return fmt::format("{} {}", text, fmt::join(instruction.operands, ", "));
-}
-
 }  // namespace
 
 std::string text_of(const PathNote& note, const SassFunction& function) {

@@ -45,8 +45,7 @@ std::array<double, 3> band_of(const Row& row) {
   const ThreeWays of_model = share_of_model(row.instance, row.cycles);
   const double share = share_of(row, ChipAssumption::kForwarded);
   const double slowest = share_of(row, ChipAssumption::kSupply8);
-  return {std::min(share * of_model.slow, slowest), share * of_model.likely,
-          share * of_model.fast};
+  return {std::min(share * of_model.slow, slowest), share * of_model.likely, share * of_model.fast};
 }
 
 template <class Text>
@@ -131,7 +130,8 @@ std::string format_cycles(const CyclesFile& file, std::span<const std::string> i
   return fmt::format(
       "Predicted cycles of an SM of a V100 that holds as many blocks as fit, each at this stage\n"
       "(sm_70 code of CUDA {}; accumulators forwarded)\n\n{}\n"
-      "Share of tensor peak in the main loop, per cent, under each assumption of the chip, and what "
+      "Share of tensor peak in the main loop, per cent, under each assumption of the chip, and "
+      "what "
       "is\nlikely, with its band\n\n{}",
       file.toolkit, stage_table(rows), share_table(rows));
 }

@@ -6,9 +6,9 @@
 #include <array>
 #include <span>
 
-#include "harness/paths/block_paths.h"
 #include "harness/cycles/cycle_bounds.h"
 #include "harness/cycles/sm_simulator.h"
+#include "harness/paths/block_paths.h"
 #include "harness/predict/specimen.h"
 
 namespace sparkbench {
@@ -121,11 +121,8 @@ void add_text(std::uint64_t& hash, std::string_view text) {
 std::string code_hash(const SassFunction& function) {
   std::uint64_t hash = 0xcbf29ce484222325;
   for (const SassInstruction& instruction : function.instructions) {
-    add_text(hash, instruction.predicate);
-    add_text(hash, instruction.opcode);
-    for (const std::string& modifier : instruction.modifiers) add_text(hash, modifier);
-    for (const std::string& operand : instruction.operands) add_text(hash, operand);
-    add_text(hash, fmt::format("{:x}", instruction.control));
+    add_text(hash, text_of(instruction));
+    add_text(hash, fmt::format("{:x}", instruction.control.value_or(0)));
   }
   return fmt::format("{:016x}", hash);
 }
@@ -133,18 +130,18 @@ std::string code_hash(const SassFunction& function) {
 InstanceCycles measure_instance(const SassFunction& function, const KernelInstance& instance,
                                 int blocks_per_sm) {
   const Specimens specimens = specimens_of(function, instance);
-  const auto tiles = static_cast<int>(specimens.many.work.full_tiles -
-                                      specimens.few.work.full_tiles);
+  const auto tiles =
+      static_cast<int>(specimens.many.work.full_tiles - specimens.few.work.full_tiles);
   InstanceCycles cycles{.id = std::string(instance.id),
                         .code_hash = code_hash(function),
                         .threads = instance.threads,
                         .blocks_per_sm = blocks_per_sm};
-  cycles.loop_bytes = kInstructionBytes *
-                      (steps_of(specimens.many.paths) - steps_of(specimens.few.paths)) / tiles;
+  cycles.loop_bytes =
+      kInstructionBytes * (steps_of(specimens.many.paths) - steps_of(specimens.few.paths)) / tiles;
   cycles.binding = binding_of(time_code(function, SmConstants{}), specimens);
   for (int assumption = 0; assumption < kChipAssumptions; ++assumption) {
-    const TimedCode code =
-        time_code(function, with_assumption(SmConstants{}, static_cast<ChipAssumption>(assumption)));
+    const TimedCode code = time_code(
+        function, with_assumption(SmConstants{}, static_cast<ChipAssumption>(assumption)));
     for (int resident = 1; resident <= blocks_per_sm; ++resident) {
       cycles.stages[assumption].push_back(measure_stages(code, specimens, resident));
     }

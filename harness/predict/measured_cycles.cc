@@ -31,9 +31,10 @@ const SassFunction& function_of(std::span<const SassFunction> functions,
   for (const SassFunction& function : functions) {
     if (function.sm == kModelledSm && function.symbol == instance.symbol) return function;
   }
-  throw UsageError(fmt::format("--binary: no code of {} for sm_{}; allowed: a build with "
-                               "CMAKE_CUDA_ARCHITECTURES={}",
-                               instance.id, kModelledSm, kModelledSm));
+  throw UsageError(
+      fmt::format("--binary: no code of {} for sm_{}; allowed: a build with "
+                  "CMAKE_CUDA_ARCHITECTURES={}",
+                  instance.id, kModelledSm, kModelledSm));
 }
 
 int blocks_per_sm(const KernelInstance& instance, const KernelResources& resources) {
@@ -41,9 +42,10 @@ int blocks_per_sm(const KernelInstance& instance, const KernelResources& resourc
       occupancy_of(kModelledSm, resources.registers,
                    resources.shared_bytes + instance.dynamic_shared_bytes, instance.threads);
   if (!occupancy || occupancy->blocks == 0) {
-    throw UsageError(fmt::format("--binary: a block of {} does not fit an SM of sm_{}; allowed: "
-                                 "code with fewer registers",
-                                 instance.id, kModelledSm));
+    throw UsageError(
+        fmt::format("--binary: a block of {} does not fit an SM of sm_{}; allowed: "
+                    "code with fewer registers",
+                    instance.id, kModelledSm));
   }
   return occupancy->blocks;
 }
@@ -60,8 +62,8 @@ std::string difference_of(const InstanceCycles& held, const InstanceCycles& meas
                                &StageCycles::cut_tile, &StageCycles::epilogue}) {
         if (std::abs(a.*stage - b.*stage) <= kRounding) continue;
         return fmt::format("{}, {} resident: {:.2f} cycles, where the file has {:.2f}",
-                           name_of(static_cast<ChipAssumption>(assumption)), resident + 1,
-                           b.*stage, a.*stage);
+                           name_of(static_cast<ChipAssumption>(assumption)), resident + 1, b.*stage,
+                           a.*stage);
       }
     }
   }
@@ -73,12 +75,10 @@ std::string difference_of(const InstanceCycles& held, const InstanceCycles& meas
 std::vector<const KernelInstance*> v100_instances() {
   std::vector<const KernelInstance*> chosen;
   for (const KernelInstance& instance : kernel_instances()) {
-    const bool fits =
-        static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
-    const bool is_first =
-        std::none_of(chosen.begin(), chosen.end(), [&](const KernelInstance* earlier) {
-          return does_the_same(*earlier, instance);
-        });
+    const bool fits = static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
+    const bool is_first = std::none_of(
+        chosen.begin(), chosen.end(),
+        [&](const KernelInstance* earlier) { return does_the_same(*earlier, instance); });
     if (fits && is_first && has_tiles(instance)) chosen.push_back(&instance);
   }
   return chosen;
@@ -93,8 +93,7 @@ CyclesFile measure_cycles(const CodeListings& code, std::span<const KernelInstan
     const KernelInstance& instance = *wanted[i];
     const SassFunction& function = function_of(functions, instance);
     const KernelResources& resources = resources_of(usages, function.symbol, function.sm);
-    file.instances[i] =
-        measure_instance(function, instance, blocks_per_sm(instance, resources));
+    file.instances[i] = measure_instance(function, instance, blocks_per_sm(instance, resources));
   });
   return file;
 }

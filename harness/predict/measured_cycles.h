@@ -7,6 +7,7 @@
 
 #include "harness/inspect/cuobjdump.h"
 #include "harness/predict/cycles_file.h"
+#include "kernels/kernel_instance.h"
 
 namespace sparkbench {
 

@@ -40,8 +40,7 @@ Problem causal_problem(const KernelInstance& instance) {
   Problem problem = problem_of(instance);
   problem.mask = MaskSpec::causal();
   const int columns = kTilesBeforeDiagonal * instance.step_columns;
-  problem.seqlen_k =
-      instance.block_rows * (1 + ceil_divide(columns, instance.block_rows));
+  problem.seqlen_k = instance.block_rows * (1 + ceil_divide(columns, instance.block_rows));
   problem.seqlen_q = owns_keys(instance) ? problem.seqlen_k : instance.block_rows;
   return problem;
 }

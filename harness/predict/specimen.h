@@ -2,8 +2,8 @@
 // cycles are measured on.
 #pragma once
 
-#include "harness/paths/warp_path.h"
 #include "harness/inspect/sass_listing.h"
+#include "harness/paths/warp_path.h"
 #include "harness/predict/block_schedule.h"
 #include "kernels/kernel_instance.h"
 
