@@ -112,6 +112,7 @@ TEST(CommandPredictCode, RefusesUnknownFunctionsAndPlaces) {
                  "--skip: gemm has no instruction at 0x99990; allowed: 0x0 to ");
   expect_refused(predict(kGemm + "--taken 0x670"), 2,
                  "at 0x670 decides nothing; allowed: branches");
+  expect_refused(predict(kGemm + "--taken 0x2a40"), 2, "at 0x2a40 decides nothing");
   expect_refused(predict(kGemm + "--trips 0x670=0"), 2, "--trips: '0' is no number of turns");
   expect_refused(predict(kGemm + "--trips 0x670"), 2, "--trips: '0x670' gives nothing a value");
 }
@@ -130,8 +131,9 @@ TEST(CommandPredictCode, RefusesBadValues) {
   expect_refused(predict(kGemm + "--set ldg=2"), 2, "--set: unknown 'ldg'");
   expect_refused(predict(kGemm + "--assume supply-4"), 2, "--assume: unknown 'supply-4'");
   expect_refused(predict(kGemm + "--iterations 0"), 2, "--iterations");
+  expect_refused(predict(kGemm + "--warm 2000000000"), 2, "--warm");
   expect_refused(predict(kGemm + "--annotate --json"), 2, "--json");
-  expect_refused(predict(kGemm + "--whole --default-trip 90000000"), 2, "--trips: the way through");
+  expect_refused(predict(kGemm + "--whole --default-trip 900000"), 2, "--trips: the way through");
 }
 
 TEST(CommandPredictCode, RefusesFilesWithoutCode) {

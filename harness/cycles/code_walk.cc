@@ -230,9 +230,9 @@ BlockPaths block_of(const WarpPath& path, const TimedCode& code, int warps) {
       const auto& barrier = code.instructions[step.instruction].barrier;
       if (!barrier) continue;
       const int meeting = barrier->threads / 32;
+      const int team = kNumberedBarriers + (meeting == 0 ? 0 : warp / meeting);
       step.barrier_warps = static_cast<std::int16_t>(meeting);
-      step.barrier =
-          static_cast<std::int16_t>(barrier->id.value_or(meeting == 0 ? 0 : warp / meeting));
+      step.barrier = static_cast<std::int16_t>(barrier->id.value_or(team));
     }
   }
   return block;

@@ -115,7 +115,7 @@ TEST(CodeWalk, MakesTeamsOfBarriersInRegisters) {
   const BlockPaths block = block_of(straight_path(function), time_code(function, {}), 4);
   ASSERT_EQ(block.size(), 4u);
   for (int warp = 0; warp < 4; ++warp) {
-    EXPECT_EQ(block[warp][0].barrier, warp / 2);
+    EXPECT_EQ(block[warp][0].barrier, kNumberedBarriers + warp / 2);
     EXPECT_EQ(block[warp][0].barrier_warps, 2);
     EXPECT_EQ(block[warp][1].barrier_warps, 0);
     EXPECT_EQ(block[warp][2].barrier, 2);

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/cycles/timed_code.h"
-#include "harness/cycles/warp_path.h"
+#include "harness/paths/warp_path.h"
 #include "harness/inspect/sass_listing.h"
 #include "results/store/test_folder.h"
 

@@ -32,6 +32,11 @@ ControlBits decode_control(std::uint32_t control);
 /// "B01---- R- W2 Y S04": waits for 0 and 1, writes under 2, prefers another warp, stalls for 4.
 std::string format_control(const ControlBits& control);
 
+/// A block has 16, by number. Those behind stand for the teams of a barrier whose number is not
+/// known.
+inline constexpr int kNumberedBarriers = 16;
+inline constexpr int kBarriers = kNumberedBarriers + 32;
+
 /// Of a BAR: a number, or a register's value.
 struct BarrierUse {
   bool waits;             // false: only arrives (BAR.ARV)

@@ -50,7 +50,6 @@ struct BarrierState {
   std::uint32_t waiting = 0;  // warps, a bit each
   bool is_of_block = false;   // all of its warps that still run meet here
 };
-inline constexpr int kBarriers = 16;
 
 /// What is due at a time: a scoreboard's release, or that of the warps at a barrier.
 struct Event {

@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-void run_opaque(WarpState& state, const OperationOperands& operands, const ActiveLanes& lanes) {
+void run_opaque(WarpValues& state, const OperationOperands& operands, const ActiveLanes& lanes) {
   forget_results(state, operands, lanes);
 }
 
@@ -31,7 +31,6 @@ constexpr Operation kOpaque[] = {
     {"IDP", run_opaque},
     {"LD", run_opaque},
     {"LDG", run_opaque},
-    {"ATOMS", run_opaque},
     {"ATOM", run_opaque, true, 1},
     {"ATOMG", run_opaque, true, 1},
     {"B2R", run_opaque, true, 1},

@@ -6,6 +6,7 @@
 #include <cmath>
 #include <map>
 
+#include "harness/inspect/instruction_class.h"
 #include "harness/inspect/kernel_resources.h"
 #include "harness/inspect/occupancy.h"
 #include "harness/predict/instance_measurement.h"
