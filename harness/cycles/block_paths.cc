@@ -30,10 +30,11 @@ FollowedBlock LaunchPaths::of_block(const Extents& block) const {
   }
   FollowedBlock followed;
   PathNotes notes;
+  SharedWords shared;
   std::uint64_t steps_left = kMaxBlockSteps;
   const int warps = (launch_.threads() + kLanes - 1) / kLanes;
   for (int warp = 0; warp < warps; ++warp) {
-    WarpWalk walk(program_, launch_, block, warp);
+    WarpWalk walk(program_, launch_, block, warp, shared);
     followed.paths.push_back(walk.walk(steps_left));
     steps_left -= followed.paths.back().size();
     notes.add(walk.notes());

@@ -154,13 +154,43 @@ int shared_bytes(const Operands& operands) {
                              : 4 * access_words(operands);
 }
 
+LaneWords behind(LaneWords address, int words) {
+  for (std::uint32_t& place : address.value) place += static_cast<std::uint32_t>(4 * words);
+  return address;
+}
+
 void run_lds(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
-  state.shared_accesses().add(state.address(operands.sources[0]), lanes, shared_bytes(operands));
-  forget_results(state, operands, lanes);
+  const LaneWords address = state.address(operands.sources[0]);
+  state.shared_accesses().add(address, lanes, shared_bytes(operands));
+  const auto [first, count] = operands.destination;
+  if (is_narrow(operands) || !state.shared_memory().may_know(address, count)) {
+    return forget_results(state, operands, lanes);
+  }
+  for (int i = 0; i < count && first + i < kRegisterZero; ++i) {
+    state.write(static_cast<std::uint8_t>(first + i),
+                state.shared_memory().load(behind(address, i), lanes.certain), lanes);
+  }
 }
 
 void run_sts(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
-  state.shared_accesses().add(state.address(operands.sources[0]), lanes, shared_bytes(operands));
+  const LaneWords address = state.address(operands.sources[0]);
+  state.shared_accesses().add(address, lanes, shared_bytes(operands));
+  LaneWords scratch;
+  Operand source = operands.sources[1];
+  for (int i = 0; i < access_words(operands); ++i) {
+    const LaneWords& words = is_narrow(operands) ? scratch : state.read(source, scratch);
+    state.shared_memory().store(behind(address, i), words, lanes);
+    if (source.index != kRegisterZero) ++source.index;
+  }
+}
+
+/// An atomic operation leaves what nobody knows.
+void run_atoms(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+  const LaneWords address = state.address(operands.sources[0]);
+  for (int i = 0; i < access_words(operands); ++i) {
+    state.shared_memory().store(behind(address, i), LaneWords{}, lanes);
+  }
+  forget_results(state, operands, lanes);
 }
 
 /// BMOV R, B or BMOV B, R: whom a lane meets at a convergence barrier, kept for later.
@@ -191,6 +221,7 @@ constexpr Operation kData[] = {
     {"LDS", run_lds},
     {"STS", run_sts, false},
     {"BMOV", run_bmov},
+    {"ATOMS", run_atoms},
     {"BSSY", run_bssy, false},
 };
 

@@ -31,7 +31,6 @@ constexpr Operation kOpaque[] = {
     {"IDP", run_opaque},
     {"LD", run_opaque},
     {"LDG", run_opaque},
-    {"ATOMS", run_opaque},
     {"ATOM", run_opaque, true, 1},
     {"ATOMG", run_opaque, true, 1},
     {"B2R", run_opaque, true, 1},

@@ -18,11 +18,13 @@ LaneMask lanes_of_warp(int threads, int first_thread) {
 
 }  // namespace
 
-WarpState::WarpState(const KernelLaunch& launch, const Extents& block, int warp)
+WarpState::WarpState(const KernelLaunch& launch, const Extents& block, int warp,
+                     SharedWords& shared)
     : launch_(launch),
       block_(block),
       first_thread_(warp * kLanes),
-      lanes_(lanes_of_warp(launch.threads(), first_thread_)) {
+      lanes_(lanes_of_warp(launch.threads(), first_thread_)),
+      shared_memory_(shared) {
   registers_[kRegisterZero] = LaneWords::all(0);
   predicates_[kPredicateTrue] = LaneTruth::all(true);
 }

@@ -10,13 +10,14 @@
 #include "harness/cycles/lane_words.h"
 #include "harness/cycles/operand.h"
 #include "harness/cycles/shared_accesses.h"
+#include "harness/cycles/shared_words.h"
 
 namespace sparkbench {
 
 class WarpState {
  public:
-  /// Warp `warp` of block `block`. `constants` outlive it.
-  WarpState(const KernelLaunch& launch, const Extents& block, int warp);
+  /// Warp `warp` of block `block`. `launch` and the block's `shared` memory outlive it.
+  WarpState(const KernelLaunch& launch, const Extents& block, int warp, SharedWords& shared);
 
   /// The warp's threads: fewer than 32 in the last warp of a ragged block.
   LaneMask lanes() const { return lanes_; }
@@ -47,6 +48,7 @@ class WarpState {
 
   const ConstantBank& constants() const { return launch_.constants; }
   std::unordered_map<std::uint32_t, LaneWords>& local_memory() { return local_memory_; }
+  SharedWords& shared_memory() { return shared_memory_; }
   SharedAccesses& shared_accesses() { return shared_accesses_; }
 
  private:
@@ -61,6 +63,7 @@ class WarpState {
   std::array<LaneTruth, 8> predicates_;   // the last is PT
   std::array<LaneWords, 16> convergence_{};
   std::unordered_map<std::uint32_t, LaneWords> local_memory_;  // by address
+  SharedWords& shared_memory_;
   SharedAccesses shared_accesses_;
 };
 

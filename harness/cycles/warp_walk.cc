@@ -15,8 +15,8 @@ constexpr std::uint32_t kInstructionBytes = 16;
 }  // namespace
 
 WarpWalk::WarpWalk(const Program& program, const KernelLaunch& launch, const Extents& block,
-                   int warp)
-    : program_(program), state_(launch, block, warp), groups_(state_.lanes(), 0) {}
+                   int warp, SharedWords& shared)
+    : program_(program), state_(launch, block, warp, shared), groups_(state_.lanes(), 0) {}
 
 void WarpWalk::refuse(const char* why) {
   const std::int32_t last = path_.empty() ? 0 : path_.back().instruction;

@@ -17,7 +17,9 @@ inline constexpr std::uint64_t kMaxBlockSteps = 20'000'000;
 
 class WarpWalk {
  public:
-  WarpWalk(const Program& program, const KernelLaunch& launch, const Extents& block, int warp);
+  /// `shared` is what earlier warps of the block have left.
+  WarpWalk(const Program& program, const KernelLaunch& launch, const Extents& block, int warp,
+           SharedWords& shared);
 
   /// From the entry to the end of the last thread. Groups of threads that a branch has parted come
   /// one after the other: a step then follows another without a jump between. Throws
