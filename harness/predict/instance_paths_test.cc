@@ -12,6 +12,7 @@
 #include "harness/inspect/cuobjdump.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/sample.h"
 #include "reference/inputs/inputs.h"
 #include "results/store/test_folder.h"
 
@@ -38,7 +39,6 @@ struct PathCounts {
   std::uint64_t mma = 0, mma_fp16acc = 0, shared_loads = 0, shared_stores = 0, global_atomics = 0;
   double barriers = 0.0;  // a block's, or a team's
   SharedAccesses shared;
-  std::vector<PathNote> notes;
 };
 
 void add_step(const SassInstruction& instruction, const PathStep& step, int warps,
@@ -96,7 +96,6 @@ class InstancePaths : public testing::Test {
       }
     }
     counts.shared += block.shared_accesses;
-    counts.notes.insert(counts.notes.end(), block.notes.begin(), block.notes.end());
   }
 };
 
@@ -124,16 +123,29 @@ Counters emulated_backward(const std::string& kernel, const Problem& problem,
       .counters;
 }
 
-void expect_same(const PathCounts& path, const Counters& emulated) {
+/// Loads of rows past the last are the compiler's to leave out, where a branch around their stores
+/// takes them along; of whole blocks there are none.
+void expect_same_loads(const PathCounts& path, const Counters& emulated, const Problem& problem) {
+  const bool is_ragged = problem.seqlen_q % kSampleRows != 0 || problem.seqlen_k % kSampleRows != 0;
+  if (!is_ragged) {
+    EXPECT_EQ(path.shared_loads, emulated.shared_loads);
+    EXPECT_EQ(path.shared.wavefronts, emulated.shared_wavefronts);
+  } else {
+    EXPECT_LE(path.shared_loads, emulated.shared_loads);
+    EXPECT_GE(path.shared_loads, 0.9 * emulated.shared_loads);
+    EXPECT_LE(path.shared.wavefronts, emulated.shared_wavefronts);
+  }
+}
+
+void expect_same(const PathCounts& path, const Counters& emulated, const Problem& problem) {
   EXPECT_EQ(path.mma, emulated.mma_m8n8k4);
   EXPECT_EQ(path.mma_fp16acc, emulated.mma_fp16acc);
-  EXPECT_EQ(path.shared_loads, emulated.shared_loads);
   EXPECT_EQ(path.shared_stores, emulated.shared_stores);
   EXPECT_EQ(path.global_atomics, emulated.global_atomics);
   EXPECT_NEAR(path.barriers, static_cast<double>(emulated.barriers), 1e-6);
   EXPECT_EQ(path.shared.unknown, 0u);
-  EXPECT_EQ(path.shared.wavefronts, emulated.shared_wavefronts);
   EXPECT_EQ(path.shared.conflicts, emulated.bank_conflicts);
+  expect_same_loads(path, emulated, problem);
 }
 
 struct Lengths {
@@ -154,7 +166,7 @@ void for_each_problem(int head_dim, Check check) {
                      << "seqlen " << lengths.seqlen_q << " x " << lengths.seqlen_k << ", "
                      << name_of(mask) << ", dropout " << dropout_p);
         check(Problem{.batch = 1,
-                      .heads = 2,
+                      .heads = 1,
                       .seqlen_q = lengths.seqlen_q,
                       .seqlen_k = lengths.seqlen_k,
                       .head_dim = head_dim,
@@ -175,7 +187,7 @@ TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
         PathCounts path;
         add_paths(fmt::format("{}/fwd/d{}{}", kernel, head_dim, dropout), problem, path);
-        expect_same(path, emulated_forward(kernel, problem));
+        expect_same(path, emulated_forward(kernel, problem), problem);
       });
     }
   }
@@ -191,7 +203,7 @@ TEST_F(InstancePaths, OfBackwardKernelsDoWhatTheSourceDoes) {
         add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
         add_paths(bwd, problem, path);
         add_paths(fmt::format("{}/bwd-round-dq/d{}", kernel, head_dim), problem, path);
-        expect_same(path, emulated_backward(kernel, problem, false));
+        expect_same(path, emulated_backward(kernel, problem, false), problem);
       });
     }
   }
@@ -207,8 +219,25 @@ TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
         add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, dropout), problem,
                   path);
         add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, dropout), problem, path);
-        expect_same(path, emulated_backward(kernel, problem, true));
+        expect_same(path, emulated_backward(kernel, problem, true), problem);
       });
+    }
+  }
+}
+
+/// What data decide lies behind the loops: it is met once in a path, or once for each row.
+TEST_F(InstancePaths, OfNoLoopDependOnData) {
+  for (const KernelInstance& instance : kernel_instances()) {
+    SCOPED_TRACE(instance.id);
+    const Problem problem{.seqlen_q = 1024,
+                          .seqlen_k = 1024,
+                          .head_dim = instance.head_dim,
+                          .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
+    const SassFunction& function = function_of_instance(instance);
+    const FollowedBlock block = paths_of(function, instance, problem).of_block({0, 0, 0});
+    for (const PathNote& note : block.notes) {
+      EXPECT_EQ(note.doubt, PathDoubt::kUnknownBranch) << text_of(note, function);
+      EXPECT_LE(note.times, block.paths.size()) << text_of(note, function);
     }
   }
 }
