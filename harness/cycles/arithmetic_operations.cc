@@ -13,7 +13,7 @@ std::uint64_t bit_of(const LaneTruth& truth, int lane) { return truth.value >> l
 
 /// What .X adds: the carries of lower words.
 struct CarriesIn {
-  CarriesIn(const WarpState& state, const Operands& operands) : known(kAllLanes) {
+  CarriesIn(const WarpValues& state, const Operands& operands) : known(kAllLanes) {
     if (!operands.has(Modifier::kX)) return;
     for (int i = 0; i < operands.condition_count && i < 2; ++i) {
       truths[i] = state.read_truth(operands.conditions[i]);
@@ -36,7 +36,8 @@ struct Sum {
     carries[1].value |= LaneMask{carry >= 2} << lane;
   }
 
-  void write(WarpState& state, const Operands& operands, LaneMask known, const ActiveLanes& lanes) {
+  void write(WarpValues& state, const Operands& operands, LaneMask known,
+             const ActiveLanes& lanes) {
     words.known = known;
     state.write(operands.destination.first, words, lanes);
     for (int i = 0; i < 2; ++i) {
@@ -55,7 +56,7 @@ Operand without_sign(Operand operand) {
   return operand;
 }
 
-void run_iadd3(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_iadd3(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   std::array<LaneWords, 3> scratch;
   const CarriesIn carries(state, operands);
   LaneMask known = carries.known;
@@ -82,7 +83,7 @@ std::uint64_t product_of(std::uint32_t a, std::uint32_t b, bool is_signed) {
 }
 
 struct Factors {
-  Factors(const WarpState& state, const Operands& operands)
+  Factors(const WarpValues& state, const Operands& operands)
       : a(state.read(operands.sources[0], scratch[0])),
         b(state.read(operands.sources[1], scratch[1])),
         c(state.read(operands.sources[2], scratch[2])),
@@ -93,7 +94,7 @@ struct Factors {
   LaneMask known;
 };
 
-void run_imad_low(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_imad_low(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const Factors of(state, operands);
   const CarriesIn carries(state, operands);
   LaneWords result;
@@ -106,7 +107,7 @@ void run_imad_low(WarpState& state, const Operands& operands, const ActiveLanes&
 }
 
 /// a * b + c, where c is a pair of registers: both words of the sum, or with .HI the upper one.
-void run_imad_wide(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_imad_wide(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const Factors of(state, operands);
   const CarriesIn carries(state, operands);
   LaneWords scratch, low, high;
@@ -133,13 +134,13 @@ void run_imad_wide(WarpState& state, const Operands& operands, const ActiveLanes
 }
 
 /// IMAD.MOV, .SHL and .IADD are this too: a product with 0, a power of two or 1.
-void run_imad(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_imad(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const bool is_wide = operands.has(Modifier::kWide) || operands.has(Modifier::kHi);
   (is_wide ? run_imad_wide : run_imad_low)(state, operands, lanes);
 }
 
 /// What LEA adds its second operand to: a shifted, or with .HI the upper word of a pair shifted.
-LaneWords shifted_address(const WarpState& state, const Operands& operands) {
+LaneWords shifted_address(const WarpValues& state, const Operands& operands) {
   std::array<LaneWords, 3> scratch;
   const bool is_high = operands.has(Modifier::kHi), extends = operands.has(Modifier::kSx32);
   const LaneWords& a = state.read(operands.sources[0], scratch[0]);
@@ -159,7 +160,7 @@ LaneWords shifted_address(const WarpState& state, const Operands& operands) {
   return result;
 }
 
-void run_lea(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_lea(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
   const LaneWords shifted = shifted_address(state, operands);
   const Operand& added = operands.sources[1];
@@ -174,7 +175,7 @@ void run_lea(WarpState& state, const Operands& operands, const ActiveLanes& lane
   sum.write(state, operands, shifted.known & b.known & carries.known, lanes);
 }
 
-void run_iabs(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_iabs(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
   LaneWords words = state.read(operands.sources[0], scratch);
   for (std::uint32_t& word : words.value) word = word >> 31 != 0 ? 0u - word : word;
@@ -182,7 +183,7 @@ void run_iabs(WarpState& state, const Operands& operands, const ActiveLanes& lan
 }
 
 /// The lesser where the predicate is true, the greater where it is false.
-void run_imnmx(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_imnmx(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords a_scratch, b_scratch, result;
   const LaneWords& a = state.read(operands.sources[0], a_scratch);
   const LaneWords& b = state.read(operands.sources[1], b_scratch);

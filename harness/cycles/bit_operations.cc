@@ -29,7 +29,7 @@ bool depends_on(std::uint32_t table, int bit) {
   return false;
 }
 
-void run_lop3(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_lop3(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   std::array<LaneWords, 3> scratch;
   const std::uint32_t table = operands.sources[3].value;
   const LaneWords& a = state.read(operands.sources[0], scratch[0]);
@@ -66,7 +66,7 @@ LaneTruth looked_up(std::uint32_t table, const std::array<LaneTruth, 3>& inputs)
   return result;
 }
 
-void run_plop3(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_plop3(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   std::array<LaneTruth, 3> inputs;
   for (int i = 0; i < 3; ++i) inputs[i] = state.read_truth(operands.conditions[i]);
   for (int i = 0; i < 2; ++i) {
@@ -93,7 +93,7 @@ std::uint32_t funnel(const Operands& operands, std::uint32_t a, std::uint32_t sh
   return static_cast<std::uint32_t>(operands.has(Modifier::kHi) ? shifted >> 32 : shifted);
 }
 
-void run_shf(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_shf(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   std::array<LaneWords, 3> scratch;
   const LaneWords& a = state.read(operands.sources[0], scratch[0]);
   const LaneWords& shift = state.read(operands.sources[1], scratch[1]);
@@ -117,7 +117,7 @@ std::uint32_t permuted(std::uint32_t a, std::uint32_t selector, std::uint32_t c)
   return result;
 }
 
-void run_prmt(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_prmt(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   std::array<LaneWords, 3> scratch;
   const LaneWords& a = state.read(operands.sources[0], scratch[0]);
   const LaneWords& selector = state.read(operands.sources[1], scratch[1]);
@@ -129,7 +129,7 @@ void run_prmt(WarpState& state, const Operands& operands, const ActiveLanes& lan
 
 /// Writes function(a, b) of two operands.
 template <class Function>
-void write_of_two(WarpState& state, const Operands& operands, const ActiveLanes& lanes,
+void write_of_two(WarpValues& state, const Operands& operands, const ActiveLanes& lanes,
                   Function function) {
   LaneWords a_scratch, b_scratch;
   const LaneWords& a = state.read(operands.sources[0], a_scratch);
@@ -143,7 +143,7 @@ void write_of_two(WarpState& state, const Operands& operands, const ActiveLanes&
 std::uint32_t low_bits(std::uint32_t count) { return count >= 32 ? ~0u : (1u << count) - 1u; }
 
 /// `b` bits from bit `a` on.
-void run_bmsk(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_bmsk(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const std::uint32_t wrap = operands.has(Modifier::kW) ? 31u : ~0u;
   write_of_two(state, operands, lanes, [wrap](std::uint32_t a, std::uint32_t b) {
     const std::uint32_t first = a & wrap;
@@ -152,7 +152,7 @@ void run_bmsk(WarpState& state, const Operands& operands, const ActiveLanes& lan
 }
 
 /// The low `b` bits of a, and copies of the last of them, or zeros, above.
-void run_sgxt(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_sgxt(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const std::uint32_t wrap = operands.has(Modifier::kW) ? 31u : ~0u;
   const bool is_signed = !operands.has(Modifier::kU32);
   write_of_two(state, operands, lanes, [=](std::uint32_t a, std::uint32_t b) {
@@ -162,7 +162,7 @@ void run_sgxt(WarpState& state, const Operands& operands, const ActiveLanes& lan
   });
 }
 
-void run_popc(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_popc(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   write_of_two(state, operands, lanes, [](std::uint32_t a, std::uint32_t) {
     return static_cast<std::uint32_t>(std::popcount(a));
   });
@@ -170,7 +170,7 @@ void run_popc(WarpState& state, const Operands& operands, const ActiveLanes& lan
 
 /// The place of the highest bit that is no sign, or with .SH how far it is from the top; all ones
 /// where there is none.
-void run_flo(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_flo(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const bool is_signed = !operands.has(Modifier::kU32), is_shift = operands.has(Modifier::kSh);
   write_of_two(state, operands, lanes, [=](std::uint32_t a, std::uint32_t) {
     const std::uint32_t bits = is_signed && a >> 31 != 0 ? ~a : a;
@@ -180,7 +180,7 @@ void run_flo(WarpState& state, const Operands& operands, const ActiveLanes& lane
   });
 }
 
-void run_brev(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_brev(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   write_of_two(state, operands, lanes, [](std::uint32_t a, std::uint32_t) {
     std::uint32_t reversed = 0;
     for (int i = 0; i < 32; ++i) reversed |= (a >> i & 1u) << (31 - i);

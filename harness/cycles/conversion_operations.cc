@@ -29,7 +29,7 @@ float rounded_to_float(const Operands& operands, double exact) {
   return nearest;
 }
 
-void run_i2f(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_i2f(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   if (has_any(operands, {Modifier::kU64, Modifier::kS64, Modifier::kF64, Modifier::kF16,
                          Modifier::kU8, Modifier::kS8, Modifier::kU16, Modifier::kS16})) {
     return forget_results(state, operands, lanes);
@@ -60,7 +60,7 @@ std::uint32_t saturated(double value, bool is_signed) {
   return static_cast<std::uint32_t>(std::clamp(value, 0.0, 4294967295.0));
 }
 
-void run_f2i(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_f2i(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   if (has_any(operands, {Modifier::kU64, Modifier::kS64, Modifier::kF64, Modifier::kF16,
                          Modifier::kU8, Modifier::kS8, Modifier::kU16, Modifier::kS16})) {
     return forget_results(state, operands, lanes);
@@ -75,7 +75,7 @@ void run_f2i(WarpState& state, const Operands& operands, const ActiveLanes& lane
 }
 
 /// Others than the reciprocal decide no branch of an integer.
-void run_mufu(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_mufu(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   if (!operands.has(Modifier::kRcp)) return forget_results(state, operands, lanes);
   LaneWords scratch;
   LaneWords words = state.read(operands.sources[0], scratch);

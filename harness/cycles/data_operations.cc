@@ -11,14 +11,14 @@ namespace {
 using Operands = OperationOperands;
 using Kind = Operand::Kind;
 
-void run_mov(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_mov(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
   const LaneWords words = state.read(operands.sources[0], scratch);
   state.write(operands.destination.first, words, lanes);
 }
 
 /// A special register, or two of them: zeros, or what is not known.
-void run_cs2r(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_cs2r(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   run_mov(state, operands, lanes);
   if (operands.destination.count < 2) return;
   Operands upper = operands;
@@ -44,7 +44,7 @@ std::uint32_t constant_bytes(const Operands& operands) {
 }
 
 /// Word `i` of what LDC loads, without its sign.
-LaneWords constant_word(const WarpState& state, const Operands& operands, int i) {
+LaneWords constant_word(const WarpValues& state, const Operands& operands, int i) {
   const Operand& source = operands.sources[0];
   const std::uint32_t bytes = constant_bytes(operands);
   if (source.is(Kind::kIndexedConstant)) {
@@ -57,7 +57,7 @@ LaneWords constant_word(const WarpState& state, const Operands& operands, int i)
   return words;
 }
 
-void run_ldc(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_ldc(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const bool is_signed = operands.has(Modifier::kS8) || operands.has(Modifier::kS16);
   const std::uint32_t sign = is_signed ? 1u << (8 * constant_bytes(operands) - 1) : 0u;
   const auto [first, count] = operands.destination;
@@ -86,7 +86,7 @@ ShuffleSource shuffle_source(const Operands& operands, int lane, std::uint32_t b
   return {source, source <= last};
 }
 
-void run_shfl(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_shfl(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   std::array<LaneWords, 3> scratch;
   const LaneWords& a = state.read(operands.sources[0], scratch[0]);
   const LaneWords& b = state.read(operands.sources[1], scratch[1]);
@@ -126,7 +126,7 @@ int access_words(const Operands& operands) {
 bool is_narrow(const Operands& operands) { return constant_bytes(operands) < 4; }
 
 /// Registers that are spilled come back as they were.
-void run_stl(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_stl(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const auto address = common_address(state.address(operands.sources[0]), lanes.any());
   if (!address || is_narrow(operands)) return state.local_memory().clear();
   LaneWords scratch;
@@ -138,7 +138,7 @@ void run_stl(WarpState& state, const Operands& operands, const ActiveLanes& lane
   }
 }
 
-void run_ldl(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_ldl(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const auto address = common_address(state.address(operands.sources[0]), lanes.any());
   if (!address || is_narrow(operands)) return forget_results(state, operands, lanes);
   const std::uint8_t first = operands.destination.first;
@@ -159,7 +159,7 @@ LaneWords behind(LaneWords address, int words) {
   return address;
 }
 
-void run_lds(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_lds(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const LaneWords address = state.address(operands.sources[0]);
   state.shared_accesses().add(address, lanes, shared_bytes(operands));
   const auto [first, count] = operands.destination;
@@ -172,7 +172,7 @@ void run_lds(WarpState& state, const Operands& operands, const ActiveLanes& lane
   }
 }
 
-void run_sts(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_sts(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const LaneWords address = state.address(operands.sources[0]);
   state.shared_accesses().add(address, lanes, shared_bytes(operands));
   LaneWords scratch;
@@ -185,7 +185,7 @@ void run_sts(WarpState& state, const Operands& operands, const ActiveLanes& lane
 }
 
 /// An atomic operation leaves what nobody knows.
-void run_atoms(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_atoms(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const LaneWords address = state.address(operands.sources[0]);
   for (int i = 0; i < access_words(operands); ++i) {
     state.shared_memory().store(behind(address, i), LaneWords{}, lanes);
@@ -194,7 +194,7 @@ void run_atoms(WarpState& state, const Operands& operands, const ActiveLanes& la
 }
 
 /// BMOV R, B or BMOV B, R: whom a lane meets at a convergence barrier, kept for later.
-void run_bmov(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_bmov(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const Operand& source = operands.sources[0];
   if (!source.is(Kind::kBarrier)) return forget_results(state, operands, lanes);
   if (operands.source_count > 1) {
@@ -206,7 +206,7 @@ void run_bmov(WarpState& state, const Operands& operands, const ActiveLanes& lan
 }
 
 /// The lanes that are here now are those that meet at BSYNC.
-void run_bssy(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_bssy(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   assign(state.convergence(operands.sources[0].index), LaneWords::all(lanes.certain), lanes);
 }
 

@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-void run_opaque(WarpState& state, const OperationOperands& operands, const ActiveLanes& lanes) {
+void run_opaque(WarpValues& state, const OperationOperands& operands, const ActiveLanes& lanes) {
   forget_results(state, operands, lanes);
 }
 

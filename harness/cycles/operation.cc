@@ -44,7 +44,7 @@ int register_count(const SassInstruction& instruction, const OperationOperands& 
   return has(Modifier::k128) ? 4 : 1;
 }
 
-void forget_unlisted(WarpState& state, const OperationOperands& operands,
+void forget_unlisted(WarpValues& state, const OperationOperands& operands,
                      const ActiveLanes& lanes) {
   forget_results(state, operands, lanes);
 }
@@ -120,7 +120,8 @@ OperationOperands read_operands(const SassInstruction& instruction, const Operat
   return operands;
 }
 
-void forget_results(WarpState& state, const OperationOperands& operands, const ActiveLanes& lanes) {
+void forget_results(WarpValues& state, const OperationOperands& operands,
+                    const ActiveLanes& lanes) {
   const auto [first, count] = operands.destination;
   for (int i = 0; i < count && first + i < kRegisterZero; ++i) {
     state.forget(static_cast<std::uint8_t>(first + i), lanes);

@@ -6,7 +6,7 @@
 #include <span>
 #include <string_view>
 
-#include "harness/cycles/warp_state.h"
+#include "harness/cycles/warp_values.h"
 #include "harness/inspect/sass_listing.h"
 
 namespace sparkbench {
@@ -81,7 +81,7 @@ struct OperationOperands {
   bool has(Modifier modifier) const { return (modifiers >> static_cast<int>(modifier) & 1u) != 0; }
 };
 
-using Execute = void (*)(WarpState&, const OperationOperands&, const ActiveLanes&);
+using Execute = void (*)(WarpValues&, const OperationOperands&, const ActiveLanes&);
 
 struct Operation {
   std::string_view opcode;
@@ -110,7 +110,7 @@ OperationOperands read_operands(const SassInstruction& instruction, const Operat
                                 const ConstantBank& constants);
 
 /// Makes unknown what the instruction writes.
-void forget_results(WarpState& state, const OperationOperands& operands, const ActiveLanes& lanes);
+void forget_results(WarpValues& state, const OperationOperands& operands, const ActiveLanes& lanes);
 
 /// Results known where all of some inputs are.
 template <class Function>

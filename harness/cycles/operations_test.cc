@@ -45,12 +45,12 @@ class TestWarp {
     if (!has_lane(truth.known, kLane)) return "?";
     return has_lane(truth.value, kLane) ? "true" : "false";
   }
-  WarpState& state() { return state_; }
+  WarpValues& state() { return state_; }
 
  private:
   KernelLaunch launch_;
   SharedWords shared_;
-  WarpState state_;
+  WarpValues state_;
 };
 
 /// With R2 = a, R3 = b, R4 = c, R5 = d.

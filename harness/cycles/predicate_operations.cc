@@ -26,7 +26,7 @@ LaneTruth combined(const Operands& operands, const LaneTruth& a, const LaneTruth
 }
 
 /// Where the words are equal, .EX asks what the comparison of the lower words told.
-LaneTruth compared(const WarpState& state, const Operands& operands) {
+LaneTruth compared(const WarpValues& state, const Operands& operands) {
   LaneWords a_scratch, b_scratch;
   const LaneWords& a = state.read(operands.sources[0], a_scratch);
   const LaneWords& b = state.read(operands.sources[1], b_scratch);
@@ -49,14 +49,14 @@ LaneTruth compared(const WarpState& state, const Operands& operands) {
 }
 
 /// The second predicate is what the opposite comparison would give.
-void run_isetp(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_isetp(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const LaneTruth result = compared(state, operands);
   const LaneTruth other = state.read_truth(operands.conditions[0]);
   state.write(operands.truths[0], combined(operands, result, other), lanes);
   state.write(operands.truths[1], combined(operands, !result, other), lanes);
 }
 
-void run_sel(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_sel(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords a_scratch, b_scratch, result;
   const LaneWords& a = state.read(operands.sources[0], a_scratch);
   const LaneWords& b = state.read(operands.sources[1], b_scratch);
@@ -78,7 +78,7 @@ int byte_shift(const Operands& operands) {
 }
 
 /// P2R R, PR, Ra, mask: predicates as bits, the others from Ra.
-void run_p2r(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_p2r(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
   const std::uint32_t mask = operands.sources[2].value;
   LaneWords result = state.read(operands.sources[1], scratch);
@@ -96,7 +96,7 @@ void run_p2r(WarpState& state, const Operands& operands, const ActiveLanes& lane
 }
 
 /// R2P PR, R, mask
-void run_r2p(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_r2p(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
   const LaneWords& words = state.read(operands.sources[1], scratch);
   const std::uint32_t mask = operands.sources[2].value;
@@ -123,7 +123,7 @@ LaneTruth outcome(const Operands& operands, const LaneTruth& vote, LaneMask vote
   return decided(any != not_all, (any && not_all) || is_known);
 }
 
-void run_vote(WarpState& state, const Operands& operands, const ActiveLanes& lanes) {
+void run_vote(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneTruth vote = state.read_truth(operands.conditions[0]);
   vote.known &= ~lanes.possible;  // who may not vote at all
   LaneWords ballot = LaneWords::all(vote.is_true() & lanes.any());

@@ -70,10 +70,15 @@ Program::Program(const SassFunction& function, const ConstantBank& constants) {
     addresses_.push_back(instruction.address);
   }
   for (std::size_t i = 0; i < steps_.size(); ++i) {
+    const SassInstruction& instruction = function.instructions[i];
     ProgramStep& step = steps_[i];
     // An absolute call leaves the function.
-    if (!has_target(step.control) || function.instructions[i].has_modifier("ABS")) continue;
-    if (const Operand* const target = last_number(step.operands)) step.target = at(target->value);
+    if (!has_target(step.control) || instruction.has_modifier("ABS")) continue;
+    if (instruction.target) {
+      step.target = at(*instruction.target);
+    } else if (const Operand* const target = last_number(step.operands)) {
+      step.target = at(target->value);
+    }
   }
   find_rare_code();
 }

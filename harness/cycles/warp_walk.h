@@ -50,7 +50,7 @@ class WarpWalk {
   [[noreturn]] void refuse(const char* why);
 
   const Program& program_;
-  WarpState state_;
+  WarpValues state_;
   LaneGroups groups_;
   PathNotes notes_;
   WarpPath path_;

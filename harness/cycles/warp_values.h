@@ -14,10 +14,10 @@
 
 namespace sparkbench {
 
-class WarpState {
+class WarpValues {
  public:
   /// Warp `warp` of block `block`. `launch` and the block's `shared` memory outlive it.
-  WarpState(const KernelLaunch& launch, const Extents& block, int warp, SharedWords& shared);
+  WarpValues(const KernelLaunch& launch, const Extents& block, int warp, SharedWords& shared);
 
   /// The warp's threads: fewer than 32 in the last warp of a ragged block.
   LaneMask lanes() const { return lanes_; }

@@ -1,4 +1,4 @@
-#include "harness/cycles/warp_state.h"
+#include "harness/cycles/warp_values.h"
 
 namespace sparkbench {
 namespace {
@@ -18,8 +18,8 @@ LaneMask lanes_of_warp(int threads, int first_thread) {
 
 }  // namespace
 
-WarpState::WarpState(const KernelLaunch& launch, const Extents& block, int warp,
-                     SharedWords& shared)
+WarpValues::WarpValues(const KernelLaunch& launch, const Extents& block, int warp,
+                       SharedWords& shared)
     : launch_(launch),
       block_(block),
       first_thread_(warp * kLanes),
@@ -29,7 +29,7 @@ WarpState::WarpState(const KernelLaunch& launch, const Extents& block, int warp,
   predicates_[kPredicateTrue] = LaneTruth::all(true);
 }
 
-const LaneWords& WarpState::read(const Operand& operand, LaneWords& scratch) const {
+const LaneWords& WarpValues::read(const Operand& operand, LaneWords& scratch) const {
   const bool has_sign = operand.is_negated || operand.is_inverted || operand.is_absolute;
   if (operand.is(Kind::kRegister)) {
     const LaneWords& words = registers_[operand.index];
@@ -46,7 +46,7 @@ const LaneWords& WarpState::read(const Operand& operand, LaneWords& scratch) con
   return scratch;
 }
 
-const LaneWords& WarpState::read_high(const Operand& operand, LaneWords& scratch) const {
+const LaneWords& WarpValues::read_high(const Operand& operand, LaneWords& scratch) const {
   if (operand.is(Kind::kRegister)) {
     const bool is_zero = operand.index == kRegisterZero;
     return registers_[is_zero ? kRegisterZero : operand.index + 1];
@@ -56,18 +56,18 @@ const LaneWords& WarpState::read_high(const Operand& operand, LaneWords& scratch
   return scratch;
 }
 
-LaneTruth WarpState::read_truth(const Operand& operand) const {
+LaneTruth WarpValues::read_truth(const Operand& operand) const {
   const LaneTruth& truth = predicates_[operand.index];
   return operand.is_inverted ? !truth : truth;
 }
 
-LaneWords WarpState::address(const Operand& operand) const {
+LaneWords WarpValues::address(const Operand& operand) const {
   LaneWords address = registers_[operand.index];
   for (std::uint32_t& word : address.value) word = word * operand.scale + operand.value;
   return address;
 }
 
-LaneWords WarpState::thread_extent(int axis) const {
+LaneWords WarpValues::thread_extent(int axis) const {
   LaneWords words = LaneWords::all(0);
   const Extents& of = launch_.block;
   for (int lane = 0; lane < kLanes; ++lane) {
@@ -78,7 +78,7 @@ LaneWords WarpState::thread_extent(int axis) const {
   return words;
 }
 
-LaneWords WarpState::special(SpecialRegister which) const {
+LaneWords WarpValues::special(SpecialRegister which) const {
   const auto number = static_cast<int>(which);
   if (which == SpecialRegister::kZero) return LaneWords::all(0);
   if (which == SpecialRegister::kLane) {
