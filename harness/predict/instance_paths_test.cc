@@ -99,19 +99,29 @@ class InstancePaths : public testing::Test {
   }
 };
 
-EmulationOptions options() { return {.profile = &arithmetic_profile("volta"), .detect = false}; }
+constexpr std::size_t kVoltaBytes = std::size_t{96} << 10;   // of shared memory, for a block
+constexpr std::size_t kTuringBytes = std::size_t{64} << 10;  // where instances of their own run
 
-Counters emulated_forward(const std::string& kernel, const Problem& problem) {
+EmulationOptions options(std::size_t shared_bytes) {
+  return {.profile = &arithmetic_profile("volta"),
+          .detect = false,
+          .shared_bytes_per_block = shared_bytes};
+}
+
+Counters emulated_forward(const std::string& kernel, const Problem& problem,
+                          std::size_t shared_bytes = kVoltaBytes) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   std::vector<Half> o(problem.q_elements());
   std::vector<float> lse(problem.lse_elements());
   const auto tensors = contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
                                           inputs.v.data(), o.data(), lse.data());
-  return find_attention_kernel(kernel)->forward.emulate(problem, tensors, options(), {}).counters;
+  return find_attention_kernel(kernel)
+      ->forward.emulate(problem, tensors, options(shared_bytes), {})
+      .counters;
 }
 
-Counters emulated_backward(const std::string& kernel, const Problem& problem,
-                           bool is_deterministic) {
+Counters emulated_backward(const std::string& kernel, const Problem& problem, bool is_deterministic,
+                           std::size_t shared_bytes = kVoltaBytes) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   std::vector<Half> o(problem.q_elements()), d_o = o, dq = o, dk(problem.k_elements()), dv = dk;
   const std::vector<float> lse(problem.lse_elements(), 1.0f);
@@ -119,7 +129,7 @@ Counters emulated_backward(const std::string& kernel, const Problem& problem,
       contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(),
                          d_o.data(), lse.data(), dq.data(), dk.data(), dv.data());
   return find_attention_kernel(kernel)
-      ->backward.emulate(problem, tensors, options(), is_deterministic, {})
+      ->backward.emulate(problem, tensors, options(shared_bytes), is_deterministic, {})
       .counters;
 }
 
@@ -222,6 +232,27 @@ TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
         expect_same(path, emulated_backward(kernel, problem, true), problem);
       });
     }
+  }
+}
+
+TEST_F(InstancePaths, OfInstancesForLessSharedMemoryDoToo) {
+  for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(100)}) {
+    const Problem problem{.seqlen_q = 300, .seqlen_k = 300, .head_dim = 128, .mask = mask};
+    SCOPED_TRACE(name_of(mask));
+    PathCounts forward, backward, deterministic;
+    add_paths("volta-fp32acc/fwd/d128/4", problem, forward);
+    expect_same(forward, emulated_forward("volta-fp32acc", problem, kTuringBytes), problem);
+    for (PathCounts* const path : {&backward, &deterministic}) {
+      add_paths("volta-fp32acc/bwd-statistics/d128", problem, *path);
+    }
+    add_paths("volta-fp32acc/bwd/d128/64/1", problem, backward);
+    add_paths("volta-fp32acc/bwd-round-dq/d128", problem, backward);
+    expect_same(backward, emulated_backward("volta-fp32acc", problem, false, kTuringBytes),
+                problem);
+    add_paths("volta-fp32acc/bwd/d128/deterministic/64/1", problem, deterministic);
+    add_paths("volta-fp32acc/bwd-dq/d128/64", problem, deterministic);
+    expect_same(deterministic, emulated_backward("volta-fp32acc", problem, true, kTuringBytes),
+                problem);
   }
 }
 
