@@ -185,7 +185,7 @@ class Readme(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
-        for name in ("kernels", "sweeps", "results"):
+        for name in ("kernels", "sweeps", "results", "harness"):
             (self.folder / name).symlink_to(ROOT / name)
         (self.folder / "bin").mkdir()
         self.stub("srun", 'exec "$@"')

@@ -19,18 +19,11 @@ std::string_view reason_of(PathDoubt doubt) {
   return "";
 }
 
-std::string as_written(const SassInstruction& instruction) {
-  std::string text = instruction.predicate.empty() ? "" : "@" + instruction.predicate + " ";
-  text += instruction.opcode;
-  for (const std::string& modifier : instruction.modifiers) text += "." + modifier;
-  return fmt::format("{} {}", text, fmt::join(instruction.operands, ", "));
-}
-
 }  // namespace
 
 std::string text_of(const PathNote& note, const SassFunction& function) {
   const SassInstruction& instruction = function.instructions[note.instruction];
-  return fmt::format("{:#x} {}: {} ({} times)", instruction.address, as_written(instruction),
+  return fmt::format("{:#x} {}: {} ({} times)", instruction.address, text_of(instruction),
                      reason_of(note.doubt), note.times);
 }
 

@@ -50,13 +50,18 @@ std::filesystem::path find_cuobjdump(const std::filesystem::path& asked) {
 
 CodeListings read_code(const std::filesystem::path& cuobjdump,
                        const std::filesystem::path& binary) {
+  return {read_sass(cuobjdump, binary), disassemble(cuobjdump, "-res-usage", binary)};
+}
+
+std::string read_sass(const std::filesystem::path& cuobjdump,
+                      const std::filesystem::path& binary) {
   if (!std::filesystem::is_regular_file(binary) || access(binary.c_str(), R_OK) != 0) {
     throw UsageError(fmt::format(
         "--binary: {} is no file that can be read; allowed: an executable, library, archive, "
         "object or cubin",
         binary.string()));
   }
-  return {disassemble(cuobjdump, "-sass", binary), disassemble(cuobjdump, "-res-usage", binary)};
+  return disassemble(cuobjdump, "-sass", binary);
 }
 
 std::filesystem::path running_executable() {

@@ -5,23 +5,11 @@
 #include <array>
 #include <cstdint>
 #include <string>
-#include <string_view>
 #include <vector>
 
+#include "harness/cycles/chip_assumption.h"
+
 namespace sparkbench {
-
-/// What is not known of the chip, from the fastest assumption to the slowest; each holds all that
-/// the ones before it hold. (A) is measured on a V100; nobody has published the others.
-enum class ChipAssumption {
-  kForwarded,  // (A) an HMMA's accumulator is forwarded to the next one
-  kNoReuse,    // and an HMMA with neither operand in the reuse cache takes one cycle more
-  kSupply16,   // and instructions beyond the L0 cache arrive at 16 bytes a clock and scheduler
-  kSupply8,    // at 8 bytes
-};
-inline constexpr int kChipAssumptions = 4;
-
-/// "forwarded", "no-reuse", "supply-16", "supply-8"
-std::string_view name_of(ChipAssumption assumption);
 
 /// Cycles of an SM that holds a number of blocks of one kernel, all at the same stage: a tile's is
 /// the time in which each of these blocks does one tile (the mean over the blocks' start offsets).
