@@ -95,6 +95,14 @@ TEST(ProgramPrediction, NeedsNoEmulation) {
   EXPECT_FALSE(case_of(planned, "volta-fp32acc")["predicted"].is_null());
 }
 
+TEST(ProgramPrediction, IsNoBusinessOfAccuracy) {
+  const Json run = run_of(test_cycles(),
+                          "accuracy --device emulated-v100 --kernel volta-fp32acc "
+                          "--headdim 64 --seqlen 64 --dropout 0 --causal false ");
+  EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted"].is_null());
+  EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted_reason"].is_null());
+}
+
 TEST(ProgramPrediction, IsOfNoOtherChip) {
   const Json run =
       run_of(test_cycles(), "sweep --device emulated-t4 --kernel volta-fp32acc " + kProblem);
