@@ -53,26 +53,25 @@ TEST(ProgramPrediction, FillsRecordsOfTheEmulatedV100) {
   EXPECT_EQ(predicted["speedup"]["over"], "unfused-fp16");
   const Json& baseline = case_of(run, "unfused-fp16")["predicted"];
   EXPECT_EQ(baseline["basis"], "published rates");
-  EXPECT_DOUBLE_EQ(predicted["speedup"]["likely"].get<double>(),
-                   baseline["time_ms"]["likely"].get<double>() /
-                       predicted["time_ms"]["likely"].get<double>());
+  EXPECT_DOUBLE_EQ(
+      predicted["speedup"]["likely"].get<double>(),
+      baseline["time_ms"]["likely"].get<double>() / predicted["time_ms"]["likely"].get<double>());
   EXPECT_TRUE(case_of(run, "volta-fp32acc")["time_ms"].is_null());
   std::ifstream schema(SPARKBENCH_RUN_SCHEMA);
-  EXPECT_EQ(schema_violations({std::istreambuf_iterator<char>(schema), {}}, run.dump()),
+  EXPECT_EQ(schema_violations(std::string(std::istreambuf_iterator<char>(schema), {}), run.dump()),
             std::vector<std::string>());
 }
 
 TEST(ProgramPrediction, IsInTheTableAndTheSentence) {
   const ProgramResult sweep = run_with(test_cycles(), kPredictedSweep);
-  for (const char* part :
-       {"predicted_ms  predicted_tflops  predicted_by  predicted_speedup", "0.00670 (",
-        "by the cycle model volta-fp32acc is predicted "}) {
+  for (const char* part : {"predicted_ms  predicted_tflops  predicted_by  predicted_speedup",
+                           "0.00670 (", "by the cycle model volta-fp32acc is predicted "}) {
     EXPECT_TRUE(contains(sweep.out, part)) << part << "\nis not in\n" << sweep.out;
   }
   EXPECT_FALSE(contains(sweep.out, "time_ms")) << sweep.out;
   std::string run_command = kPredictedSweep;
   const ProgramResult run = run_with(test_cycles(), run_command.replace(0, 5, "run"));
-  EXPECT_TRUE(contains(run.out, "  predicted, no time    0.0067 ms likely, ")) << run.out;
+  EXPECT_TRUE(contains(run.out, "  predicted, no time   0.0067 ms likely, ")) << run.out;
   EXPECT_TRUE(contains(run.out, " times as fast as unfused-fp16 likely, ")) << run.out;
 }
 
@@ -91,13 +90,22 @@ TEST(ProgramPrediction, IsNullWithAReasonWithoutCycles) {
 }
 
 TEST(ProgramPrediction, NeedsNoEmulation) {
-  const Json planned = Json::parse(run_with(test_cycles(), kPredictedSweep + "--dry-run --json -").out);
+  const Json planned =
+      Json::parse(run_with(test_cycles(), kPredictedSweep + "--dry-run --json -").out);
   EXPECT_FALSE(case_of(planned, "volta-fp32acc")["predicted"].is_null());
 }
 
-TEST(ProgramPrediction, IsOfNoOtherChip) {
+TEST(ProgramPrediction, IsNoBusinessOfAccuracy) {
   const Json run = run_of(test_cycles(),
-                          "sweep --device emulated-t4 --kernel volta-fp32acc " + kProblem);
+                          "accuracy --device emulated-v100 --kernel volta-fp32acc "
+                          "--headdim 64 --seqlen 64 --dropout 0 --causal false ");
+  EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted"].is_null());
+  EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted_reason"].is_null());
+}
+
+TEST(ProgramPrediction, IsOfNoOtherChip) {
+  const Json run =
+      run_of(test_cycles(), "sweep --device emulated-t4 --kernel volta-fp32acc " + kProblem);
   EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted"].is_null());
   EXPECT_TRUE(case_of(run, "volta-fp32acc")["predicted_reason"].is_null());
 }
@@ -116,8 +124,8 @@ TEST(ProgramPrediction, IsKeptByResumeReportAndMerge) {
   const CyclesFile cycles = test_cycles();
   run_with(cycles, kPredictedSweep + "--out " + half + " --shard 1/2");
   run_with(cycles, kPredictedSweep + "--out " + other + " --shard 2/2");
-  const ProgramResult merged = run_with(cycles, "merge " + half + " " + other + " -o " +
-                                                    path_in(folder, "whole"));
+  const ProgramResult merged =
+      run_with(cycles, "merge " + half + " " + other + " -o " + path_in(folder, "whole"));
   ASSERT_EQ(merged.exit_code, 0) << merged.err;
   const std::string sentence = "by the cycle model volta-fp32acc is predicted ";
   EXPECT_TRUE(contains(run_with({}, "report " + path_in(folder, "whole")).out, sentence));
@@ -130,8 +138,8 @@ TEST(ProgramPrediction, IsKeptByResumeReportAndMerge) {
 void plant_times(Json& run, double times) {
   for (Json& each : run["cases"]) {
     const double ms = times * each["predicted"]["time_ms"]["likely"].get<double>();
-    each["time_ms"] = {{"median", ms}, {"mean", ms}, {"min", ms}, {"max", ms}, {"stdev", 0.0},
-                       {"q1", ms},     {"q3", ms},   {"samples", {ms, ms, ms}}};
+    each["time_ms"] = {{"median", ms}, {"mean", ms}, {"min", ms}, {"max", ms},
+                       {"stdev", 0.0}, {"q1", ms},   {"q3", ms},  {"samples", {ms, ms, ms}}};
   }
 }
 
@@ -144,11 +152,13 @@ TEST(ProgramPrediction, IsCheckedByTimesWhereThereAreAny) {
   plant_times(run, 2);
   std::ofstream(second) << run;
   const ProgramResult report = run_with({}, "report " + first);
-  EXPECT_TRUE(contains(report.out, "measured over predicted (cycle model): 1.10 (geometric mean of "
-                                   "1 case, 1.10 to 1.10), 1 within the band; furthest off is "
-                                   "volta-fp32acc/fwd/"))
+  EXPECT_TRUE(contains(report.out,
+                       "measured over predicted (cycle model): 1.10 (geometric mean of "
+                       "1 case, 1.10 to 1.10), 1 within the band; furthest off is "
+                       "volta-fp32acc/fwd/"))
       << report.out;
-  EXPECT_TRUE(contains(report.out, "measured over predicted (published rates): 1.10 (")) << report.out;
+  EXPECT_TRUE(contains(report.out, "measured over predicted (published rates): 1.10 ("))
+      << report.out;
   const ProgramResult diff =
       run_with({}, "diff --time-only " + first + " " + second + " --json " + path_in(folder, "d"));
   EXPECT_TRUE(contains(diff.out, "first run: measured over predicted (cycle model): 1.10 ("))

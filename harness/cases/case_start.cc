@@ -81,6 +81,7 @@ std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& s
 
 /// Of what is supported, though this machine may be too small to run it.
 void add_prediction(const Device& device, const RunSettings& settings, CaseRecord& record) {
+  if (settings.cycles == nullptr) return;
   if (record.reason && record.reason->code == kUnsupported) return;
   const bool is_emulated = device.info().kind == DeviceKind::kEmulated;
   const ContenderInfo& baseline = is_emulated ? kUnfusedFp16 : kCublasFp16;

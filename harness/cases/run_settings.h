@@ -29,7 +29,7 @@ struct RunSettings {
   Tolerance tolerance;
   Method method;         // as it is recorded
   CaseHook before_case;  // may be empty
-  /// By which a V100's times are predicted. Outlives the run.
+  /// By which a V100's times are predicted; null: they are not. Outlives the run.
   const CyclesFile* cycles = &embedded_cycles();
 };
 

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-const PredictedCard card{.baseline = "unfused-fp16", .device = "V100"};
+const PredictedCard kCard{.baseline = "unfused-fp16", .device = "V100"};
 
 CaseRecord case_of(const std::string& kernel, int seqlen = 1024, Pass pass = Pass::kForward) {
   CaseRecord record;
@@ -25,7 +25,7 @@ CaseRecord case_of(const std::string& kernel, int seqlen = 1024, Pass pass = Pas
 }
 
 CasePrediction predict(const CaseRecord& record) {
-  return predict_case(record, false, card, test_cycles());
+  return predict_case(record, false, kCard, test_cycles());
 }
 
 TEST(CasePrediction, OfAKernelIsTheTimeOfItsLaunches) {

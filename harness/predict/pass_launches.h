@@ -2,8 +2,6 @@
 // come, what these walk, and what they move.
 #pragma once
 
-#include <string>
-#include <string_view>
 #include <vector>
 
 #include "harness/predict/block_schedule.h"

@@ -93,6 +93,8 @@ PassTime time_of_unfused(const Problem& problem, Pass pass) {
     if (product + kLaunchMs >= ms_of_step(step, &ThreeWays::likely)) bound_by_rate += product;
     launches += kLaunchMs;
   }
+  time.ms = {time.ms.fast / kShareOfRates.fast, time.ms.likely / kShareOfRates.likely,
+             time.ms.slow / kShareOfRates.slow};
   time.binding = launches > time.ms.likely / 2        ? "launch"
                  : bound_by_rate > time.ms.likely / 2 ? "tensor"
                                                       : "hbm";

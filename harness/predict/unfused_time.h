@@ -26,8 +26,8 @@ std::vector<UnfusedStep> unfused_steps(const Problem& problem, Pass pass);
 /// FLOP/s of a product of `flops`, in TFLOP/s.
 double gemm_tflops(double flops, double at_most);
 
-/// `binding` is "tensor" where products bound by their rate take most of the likely time, "launch"
-/// where launches take half of it, else "hbm".
+/// The ends are besides by kShareOfRates. `binding` is "tensor" where products bound by their rate
+/// take most of the likely time, "launch" where launches take half of it, else "hbm".
 PassTime time_of_unfused(const Problem& problem, Pass pass);
 
 }  // namespace sparkbench
