@@ -107,6 +107,8 @@ void SmSimulation::advance(int index) {
   WarpState& warp = warps_[index];
   while (warp.position == warp.marked_position) {
     result_.marks[warp.next_mark] = now_;
+    warp.next_issue += work_.marks[warp.next_mark].pause;
+    warp.ready = warp.next_issue;
     note_mark(warp);
   }
   if (++warp.position < static_cast<int>(warp.path->size())) return;

@@ -17,6 +17,7 @@ using Cycle = std::int64_t;
 /// Where the cycle of an instruction's issue is wanted.
 struct PathMark {
   int block, warp, position;  // in SmWork::blocks, the block, the path
+  int pause = 0;              // cycles for which the warp waits behind it, beyond its stall count
 };
 
 struct SmWork {

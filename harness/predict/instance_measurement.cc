@@ -15,58 +15,94 @@ namespace sparkbench {
 namespace {
 
 constexpr int kInstructionBytes = 16;
-/// Between the starts of two blocks of an SM, cycles: what they are is not known, so figures are
-/// the mean over several.
+/// Between the starts of two blocks of an SM, or of two teams of a block, cycles: what they are is
+/// not known, so figures are the mean over several.
 constexpr std::array kStartOffsets = {400, 1000, 2000, 3000};
 
-std::span<const int> offsets_of(int resident) {
-  return resident == 1 ? std::span<const int>(kStartOffsets).first(1) : kStartOffsets;
+/// Some instances of a kernel on an SM.
+struct Resident {
+  const TimedCode& code;
+  int blocks;
+  int teams;  // of a block
+
+  std::span<const int> offsets() const {
+    return blocks * teams == 1 ? std::span<const int>(kStartOffsets).first(1) : kStartOffsets;
+  }
+};
+
+bool is_product(const TimedCode& code, const PathStep& step) {
+  return step.is_executed && code.instructions[step.instruction].flop > 0;
 }
 
-double mean_duration(const SmResult& result) {
+int first_product(const TimedCode& code, const WarpPath& path) {
+  const auto found = std::find_if(path.begin(), path.end(),
+                                  [&](const PathStep& step) { return is_product(code, step); });
+  return static_cast<int>(found - path.begin());
+}
+
+int last_product(const TimedCode& code, const WarpPath& path) {
+  const auto found = std::find_if(path.rbegin(), path.rend(),
+                                  [&](const PathStep& step) { return is_product(code, step); });
+  return static_cast<int>(path.rend() - found) - 1;
+}
+
+/// Teams start together, and a pause at the first product puts them out of step. Teams are
+/// consecutive warps.
+std::vector<PathMark> team_pauses(const Resident& resident, const BlockPaths& paths, int blocks,
+                                  int offset) {
+  std::vector<PathMark> pauses;
+  const int warps = static_cast<int>(paths.size()), warps_of_team = warps / resident.teams;
+  for (int block = 0; block < blocks; ++block) {
+    for (int warp = warps_of_team; warp < warps; ++warp) {
+      pauses.push_back(
+          {block, warp, first_product(resident.code, paths[warp]), warp / warps_of_team * offset});
+    }
+  }
+  return pauses;
+}
+
+SmResult run_blocks(const Resident& resident, const BlockPaths& paths, int blocks, int offset) {
+  return simulate(resident.code, {.blocks = std::vector<const BlockPaths*>(blocks, &paths),
+                                  .start_offsets = staggered_starts(resident.blocks, offset),
+                                  .marks = team_pauses(resident, paths, blocks, offset)});
+}
+
+template <class Cycles>
+double mean_over_offsets(const Resident& resident, Cycles&& cycles) {
   double sum = 0.0;
-  for (const BlockTimes& block : result.blocks) sum += static_cast<double>(block.end - block.start);
-  return sum / static_cast<double>(result.blocks.size());
+  for (const int offset : resident.offsets()) sum += cycles(offset);
+  return sum / static_cast<double>(resident.offsets().size());
 }
 
 /// Of blocks that fill the SM once.
-double duration_together(const TimedCode& code, const BlockPaths& paths, int resident) {
-  double sum = 0.0;
-  for (const int offset : offsets_of(resident)) {
-    const SmWork work{.blocks = std::vector<const BlockPaths*>(resident, &paths),
-                      .start_offsets = staggered_starts(resident, offset)};
-    sum += mean_duration(simulate(code, work));
-  }
-  return sum / static_cast<double>(offsets_of(resident).size());
+double duration_together(const Resident& resident, const BlockPaths& paths) {
+  return mean_over_offsets(resident, [&](int offset) {
+    double sum = 0.0;
+    for (const BlockTimes& block : run_blocks(resident, paths, resident.blocks, offset).blocks) {
+      sum += static_cast<double>(block.end - block.start);
+    }
+    return sum / resident.blocks;
+  });
 }
 
-/// Of a block in a row of its like: what `rounds` more blocks in every place take, each.
-double duration_in_a_row(const TimedCode& code, const BlockPaths& paths, int resident) {
+/// Of a block in a row of its like: what more blocks in every place take, each.
+double duration_in_a_row(const Resident& resident, const BlockPaths& paths) {
   constexpr int kRounds = 4;
-  double sum = 0.0;
-  for (const int offset : offsets_of(resident)) {
+  return mean_over_offsets(resident, [&](int offset) {
     const auto cycles_of = [&](int rounds) {
-      const SmWork work{.blocks = std::vector<const BlockPaths*>(resident * rounds, &paths),
-                        .start_offsets = staggered_starts(resident, offset)};
-      return static_cast<double>(simulate(code, work).cycles);
+      return static_cast<double>(
+          run_blocks(resident, paths, resident.blocks * rounds, offset).cycles);
     };
-    sum += (cycles_of(1 + kRounds) - cycles_of(1)) / kRounds;
-  }
-  return sum / static_cast<double>(offsets_of(resident).size());
+    return (cycles_of(1 + kRounds) - cycles_of(1)) / kRounds;
+  });
 }
 
 /// Of a block alone: the share of the time without products that comes before the first.
 double share_before_products(const TimedCode& code, const BlockPaths& paths) {
   SmWork work{.blocks = {&paths}, .start_offsets = {0}};
   for (int warp = 0; warp < static_cast<int>(paths.size()); ++warp) {
-    const WarpPath& path = paths[warp];
-    const auto is_product = [&](const PathStep& step) {
-      return step.is_executed && code.instructions[step.instruction].flop > 0;
-    };
-    const auto first = std::find_if(path.begin(), path.end(), is_product);
-    const auto last = std::find_if(path.rbegin(), path.rend(), is_product);
-    work.marks.push_back({0, warp, static_cast<int>(first - path.begin())});
-    work.marks.push_back({0, warp, static_cast<int>(path.rend() - last) - 1});
+    work.marks.push_back({0, warp, first_product(code, paths[warp])});
+    work.marks.push_back({0, warp, last_product(code, paths[warp])});
   }
   const SmResult result = simulate(code, work);
   const auto [first, last] = std::minmax_element(result.marks.begin(), result.marks.end());
@@ -75,15 +111,15 @@ double share_before_products(const TimedCode& code, const BlockPaths& paths) {
   return before / (before + behind);
 }
 
-StageCycles measure_stages(const TimedCode& code, const Specimens& specimens, int resident) {
+StageCycles measure_stages(const Resident& resident, const Specimens& specimens) {
   const auto& [few, many, cut] = specimens;
-  const double duration_of_many = duration_together(code, many.paths, resident);
-  const double full_tile = (duration_of_many - duration_together(code, few.paths, resident)) /
+  const double duration_of_many = duration_together(resident, many.paths);
+  const double full_tile = (duration_of_many - duration_together(resident, few.paths)) /
                            static_cast<double>(many.work.full_tiles - few.work.full_tiles);
-  const double longer = duration_together(code, cut.paths, resident) - duration_of_many;
-  const double rest = duration_in_a_row(code, few.paths, resident) -
-                      full_tile * static_cast<double>(few.work.full_tiles);
-  const double share = share_before_products(code, few.paths);
+  const double longer = duration_together(resident, cut.paths) - duration_of_many;
+  const double rest =
+      duration_in_a_row(resident, few.paths) - full_tile * static_cast<double>(few.work.full_tiles);
+  const double share = share_before_products(resident.code, few.paths);
   return {.prologue = share * rest,
           .full_tile = full_tile,
           .cut_tile = full_tile + longer / static_cast<double>(cut.work.cut_tiles),
@@ -143,7 +179,8 @@ InstanceCycles measure_instance(const SassFunction& function, const KernelInstan
     const TimedCode code = time_code(
         function, with_assumption(SmConstants{}, static_cast<ChipAssumption>(assumption)));
     for (int resident = 1; resident <= blocks_per_sm; ++resident) {
-      cycles.stages[assumption].push_back(measure_stages(code, specimens, resident));
+      cycles.stages[assumption].push_back(
+          measure_stages({code, resident, instance.teams}, specimens));
     }
   }
   return cycles;

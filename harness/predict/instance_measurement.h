@@ -7,7 +7,7 @@
 //   prologue, epilogue   the rest of what a block of few tiles takes in a row of such blocks, one
 //               after the other in each place; shared out as the time before the first product is
 //               to that behind the last
-// With two blocks or more each figure is the mean over the offsets between their starts.
+// With several blocks or teams each figure is the mean over offsets between their starts.
 #pragma once
 
 #include <string>
