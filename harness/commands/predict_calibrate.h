@@ -1,0 +1,21 @@
+// sparkbench predict --calibrate: measures on a GPU what the cycle model does not know of the chip.
+#pragma once
+
+#include <string>
+
+#include "harness/exit_code.h"
+#include "harness/session/sweep_outputs.h"
+
+namespace sparkbench {
+
+struct CalibrateOptions {
+  std::string device = "auto";  // the first GPU, or cuda:N
+  std::string json_file;        // empty: nothing is stored; "-": the standard output
+};
+
+/// Prints what was measured, and stores it. Throws UsageError for a device that is no GPU's name,
+/// EnvironmentError where there is no GPU or no code for it, OutputError when the file could not be
+/// written, which is found out before anything is measured.
+ExitCode run_calibration(const CalibrateOptions& options, const Streams& streams);
+
+}  // namespace sparkbench
