@@ -193,11 +193,18 @@ void read(const Json& json, const std::string& path, std::vector<T>& value) {
   }
 }
 
+/// The parser quotes the token that it does not like, however long.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t kMostBytes = 300;
+  return message.size() <= kMostBytes ? message : message.substr(0, kMostBytes) + "...";
+}
+
+/// Not parse_error alone: of a number that no double holds the parser says out_of_range.
 Json parse(std::string_view text) {
   try {
     return Json::parse(text);
-  } catch (const Json::parse_error& error) {
-    throw std::invalid_argument(fmt::format("not JSON: {}", error.what()));
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(fmt::format("not JSON: {}", shortened(error.what())));
   }
 }
 

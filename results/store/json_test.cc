@@ -73,6 +73,18 @@ TEST(Json, BelievesNoRunThatWasChanged) {
   EXPECT_THROW(run_from_json(text.substr(0, text.size() - 1)), ChangedRun);
 }
 
+TEST(Json, RefusesNumbersThatNoDoubleHoldsInShort) {
+  for (const std::string& number : {std::string("1e999"), std::string(100'000, '9')}) {
+    try {
+      case_from_json("{\"flops\": " + number + "}");
+      FAIL() << "no error";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()).find("not JSON: "), 0u) << error.what();
+      EXPECT_LT(std::string(error.what()).size(), 400u);
+    }
+  }
+}
+
 TEST(Json, NeedsNoHashOfARun) {
   const std::string text = run_to_json(sample_run());
   Json json = Json::parse(text);
