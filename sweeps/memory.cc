@@ -1,6 +1,7 @@
 #include "sweeps/memory.h"
 
 #include "kernels/half.h"
+#include "kernels/round_up.h"
 #include "kernels/saturating.h"
 
 namespace sparkbench {
@@ -25,11 +26,6 @@ std::uint64_t tensor_elements(Pass pass, const Problem& problem) {
 
 std::uint64_t lse_bytes(const Problem& problem) {
   return saturating_product({rows(problem, problem.seqlen_q), sizeof(float)});
-}
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  const std::uint64_t excess = value % multiple;
-  return excess == 0 ? value : saturating_sum({value, multiple - excess});
 }
 
 }  // namespace

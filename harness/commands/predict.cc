@@ -3,25 +3,37 @@
 #include <memory>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/predict_calibrate.h"
 #include "harness/commands/predict_code.h"
 #include "harness/commands/predict_instances.h"
 
 namespace sparkbench {
+namespace {
+
+struct PredictOptions {
+  CodePredictionOptions code;
+  InstancePredictionOptions instances;
+  CalibrateOptions calibration;
+};
+
+ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
+  const auto& [code, instances, calibration] = options;
+  if (!calibration.file.empty()) return run_calibration(calibration, streams);
+  if (code.is_asked_for() && !instances.is_measured()) return predict_code(code, streams);
+  return predict_instances(instances, code.binary, code.cuobjdump, code.is_json, streams);
+}
+
+}  // namespace
 
 void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand(
       "predict", "How long machine code takes on a V100, by a model of its SM");
-  const auto code = std::make_shared<CodePredictionOptions>();
-  const auto instances = std::make_shared<InstancePredictionOptions>();
-  add_code_flags(*command, *code);
-  add_instance_flags(*command, *instances);
-  command->callback([code, instances, &invocation, &action] {
-    action = [code, instances, &invocation] {
-      const bool is_of_any_code = code->is_asked_for() && !instances->is_measured();
-      return is_of_any_code ? predict_code(*code, invocation.streams)
-                            : predict_instances(*instances, code->binary, code->cuobjdump,
-                                                code->is_json, invocation.streams);
-    };
+  const auto options = std::make_shared<PredictOptions>();
+  add_instance_flags(*command, options->instances);
+  add_code_flags(*command, options->code);
+  add_calibration_flags(*command, options->calibration);
+  command->callback([options, &invocation, &action] {
+    action = [options, &invocation] { return run_predict(*options, invocation.streams); };
   });
 }
 
