@@ -83,7 +83,8 @@ const SassFunction& function_named(const std::vector<SassFunction>& functions,
 ExitCode predict_code(const CodePredictionOptions& options, const Streams& streams) {
   const std::vector<SassFunction> functions = read_functions(options);
   if (options.function.empty()) {
-    streams.out << format_functions(functions);
+    streams.out << (options.is_json ? format_functions_json(functions)
+                                    : format_functions(functions));
     return ExitCode::kOk;
   }
   const SassFunction& function = function_named(functions, options.function);

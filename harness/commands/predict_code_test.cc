@@ -30,6 +30,15 @@ TEST(CommandPredictCode, ListsFunctionsAndTheirLoops) {
       << result.out;
 }
 
+TEST(CommandPredictCode, ListsFunctionsForPrograms) {
+  const auto document =
+      predict_json(std::string("--listing ") + SPARKBENCH_CYCLES_TESTDATA + "/tensor_gemm.sass");
+  ASSERT_EQ(document["functions"].size(), 1u);
+  EXPECT_EQ(document["functions"][0]["symbol"], "gemm");
+  EXPECT_EQ(document["functions"][0]["loops"][0]["first_address"], 0x670);
+  EXPECT_EQ(document["functions"][0]["loops"][0]["tensor_instructions"], 512);
+}
+
 TEST(CommandPredictCode, PredictsALoop) {
   const ProgramResult result = predict(kGemm + "--blocks 2 --offsets 400");
   EXPECT_EQ(result.exit_code, 0);

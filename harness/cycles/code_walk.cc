@@ -182,6 +182,13 @@ std::vector<CodeLoop> find_loops(const SassFunction& function) {
   return loops;
 }
 
+int count_tensor_instructions(const SassFunction& function, CodeLoop loop) {
+  const auto begin = function.instructions.begin();
+  return static_cast<int>(
+      std::count_if(begin + loop.head, begin + loop.back_edge + 1,
+                    [](const SassInstruction& one) { return tensor_flop(one) > 0; }));
+}
+
 CodeLoop pick_loop(const SassFunction& function, std::optional<std::uint32_t> address) {
   const std::vector<CodeLoop> loops = find_loops(function);
   if (loops.empty()) {

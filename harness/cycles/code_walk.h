@@ -25,6 +25,9 @@ struct CodeLoop {
 /// By head, and the longest first of those with one head, of which only that one is kept.
 std::vector<CodeLoop> find_loops(const SassFunction& function);
 
+/// Instructions of tensor cores in it.
+int count_tensor_instructions(const SassFunction& function, CodeLoop loop);
+
 /// The loop whose head or back edge is at `address`; without one, that with the most tensor work,
 /// the shortest of equals, or in code without any the longest. Throws UsageError, naming --loop.
 CodeLoop pick_loop(const SassFunction& function, std::optional<std::uint32_t> address);

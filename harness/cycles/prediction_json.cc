@@ -59,7 +59,30 @@ Json sensitivity_json(std::span<const ConstantSensitivity> changes) {
   return json;
 }
 
+Json loops_json(const SassFunction& function) {
+  Json json = Json::array();
+  for (const CodeLoop& loop : find_loops(function)) {
+    Json one = place_json(function, loop);
+    one["instructions"] = loop.back_edge - loop.head + 1;
+    one["tensor_instructions"] = count_tensor_instructions(function, loop);
+    json.push_back(std::move(one));
+  }
+  return json;
+}
+
 }  // namespace
+
+std::string format_functions_json(std::span<const SassFunction> functions) {
+  Json all = Json::array();
+  for (const SassFunction& function : functions) {
+    all.push_back({{"symbol", function.symbol},
+                   {"function", demangled(function.symbol)},
+                   {"instructions", function.instructions.size()},
+                   {"loops", loops_json(function)}});
+  }
+  const Json document = {{"schema", "sparkbench.code-functions 1.0.0"}, {"functions", all}};
+  return document.dump(2) + "\n";
+}
 
 std::string format_prediction_json(const SassFunction& function, const PredictionRequest& request,
                                    const LoopPrediction& prediction,

@@ -3,9 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 
 #include "harness/inspect/function_name.h"
-#include "harness/inspect/instruction_class.h"
 
 namespace sparkbench {
 namespace {
@@ -55,12 +55,6 @@ std::string format_waits(const SmResult& result) {
   return text;
 }
 
-int count_tensor(const SassFunction& function, const CodeLoop& loop) {
-  return static_cast<int>(std::count_if(
-      function.instructions.begin() + loop.head, function.instructions.begin() + loop.back_edge + 1,
-      [](const SassInstruction& one) { return tensor_flop(one) > 0; }));
-}
-
 }  // namespace
 
 std::string format_functions(std::span<const SassFunction> functions) {
@@ -69,8 +63,9 @@ std::string format_functions(std::span<const SassFunction> functions) {
     text += fmt::format("{}: {} instructions, {} bytes\n", demangled(function.symbol),
                         function.instructions.size(), 16 * function.instructions.size());
     for (const CodeLoop& loop : find_loops(function)) {
-      text += fmt::format("  {}: {} instructions, {} of tensor cores\n", place_of(function, loop),
-                          loop.back_edge - loop.head + 1, count_tensor(function, loop));
+      text +=
+          fmt::format("  {}: {} instructions, {} of tensor cores\n", place_of(function, loop),
+                      loop.back_edge - loop.head + 1, count_tensor_instructions(function, loop));
     }
   }
   return text;

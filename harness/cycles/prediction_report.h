@@ -11,6 +11,7 @@ namespace sparkbench {
 
 /// Each function for sm_70 with its loops: where, how long, how much tensor work.
 std::string format_functions(std::span<const SassFunction> functions);
+std::string format_functions_json(std::span<const SassFunction> functions);
 
 std::string format_prediction(const SassFunction& function, const PredictionRequest& request,
                               const LoopPrediction& prediction);
