@@ -120,15 +120,15 @@ BankConflicts parse_conflicts(const SassFunction& function, const std::vector<st
 }
 
 std::vector<int> offsets_of(const CodePredictionOptions& options) {
-  constexpr int model_offset = 400;
+  constexpr int kModelOffset = 400;
   if (!options.offsets.empty()) {
     if (options.blocks < 2) {
       throw UsageError("--offsets: one block starts alone; allowed: with --blocks of 2 and more");
     }
     return options.offsets;
   }
-  if (options.is_whole || options.blocks < 2) return {model_offset};
-  return {model_offset, 1000, 2000};
+  if (options.is_whole || options.blocks < 2) return {kModelOffset};
+  return {kModelOffset, 1000, 2000};
 }
 
 SmConstants constants_of(const CodePredictionOptions& options) {

@@ -17,7 +17,7 @@ double mean_wait(const InstructionWaits& waits) {
 
 /// "scoreboard LDS 12, port tensor 3"
 std::string main_reasons(const InstructionWaits& waits) {
-  constexpr std::size_t most = 2;
+  constexpr std::size_t kMost = 2;
   std::vector<WaitReason> reasons;
   for (int i = 0; i < kWaitReasons; ++i) {
     const auto reason = static_cast<WaitReason>(i);
@@ -26,7 +26,7 @@ std::string main_reasons(const InstructionWaits& waits) {
   std::stable_sort(reasons.begin(), reasons.end(), [&](WaitReason one, WaitReason other) {
     return waits.waits[one] > waits.waits[other];
   });
-  reasons.resize(std::min(most, reasons.size()));
+  reasons.resize(std::min(kMost, reasons.size()));
   std::string text;
   for (const WaitReason reason : reasons) {
     text += fmt::format("{}{} {:.0f}", text.empty() ? "" : ", ", name_of(reason),

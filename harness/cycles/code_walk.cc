@@ -178,6 +178,7 @@ std::vector<CodeLoop> find_loops(const SassFunction& function) {
     if (targets[i] && *targets[i] < i) back_edges[*targets[i]] = i;
   }
   std::vector<CodeLoop> loops;
+  loops.reserve(back_edges.size());
   for (const auto& [head, back_edge] : back_edges) loops.push_back({head, back_edge});
   return loops;
 }

@@ -12,10 +12,10 @@ constexpr std::array<std::string_view, 9> kUnitNames = {
 using UnitCycles = std::array<double, kUnitNames.size()>;
 
 void add_port(const TimedInstruction& instruction, UnitCycles& cycles) {
-  constexpr std::array<BoundedUnit, kPorts> units = {BoundedUnit::kIssue, BoundedUnit::kTensorPort,
-                                                     BoundedUnit::kFp32, BoundedUnit::kAlu,
-                                                     BoundedUnit::kXu};
-  const BoundedUnit unit = units[static_cast<std::size_t>(instruction.port)];
+  constexpr std::array<BoundedUnit, kPorts> kUnits = {BoundedUnit::kIssue, BoundedUnit::kTensorPort,
+                                                      BoundedUnit::kFp32, BoundedUnit::kAlu,
+                                                      BoundedUnit::kXu};
+  const BoundedUnit unit = kUnits[static_cast<std::size_t>(instruction.port)];
   cycles[static_cast<std::size_t>(unit)] += instruction.hold;
   if (instruction.is_tensor) {
     cycles[static_cast<std::size_t>(BoundedUnit::kTensor)] += instruction.hold;

@@ -94,11 +94,11 @@ std::vector<ConstantSensitivity> sensitivity_of(const SassFunction& function,
                        change(most)});
   }
   if (request.blocks > 1) {
-    constexpr int most_offset = 3000;
+    constexpr int kMostOffset = 3000;
     PredictionRequest least = request, most = request;
     least.offsets = {0};
-    most.offsets = {most_offset};
-    changes.push_back({"offset", 0, most_offset, change(least), change(most)});
+    most.offsets = {kMostOffset};
+    changes.push_back({"offset", 0, kMostOffset, change(least), change(most)});
   }
   return changes;
 }

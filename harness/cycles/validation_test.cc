@@ -52,10 +52,10 @@ const Validation& validation_of(const std::string& symbol) {
 }
 
 TEST(Validation, AgreesWithAnIndependentImplementation) {
-  constexpr double tolerance = 1e-9;  // of the same arithmetic in another order
+  constexpr double kTolerance = 1e-9;  // of the same arithmetic in another order
   for (const Validation& one : kValidations) {
     const LoopPrediction prediction = predict(one);
-    EXPECT_NEAR(prediction.cycles / one.agreed_cycles, 1.0, tolerance)
+    EXPECT_NEAR(prediction.cycles / one.agreed_cycles, 1.0, kTolerance)
         << one.symbol << " " << prediction.cycles;
   }
 }
@@ -92,13 +92,13 @@ TEST(Validation, ReachesTheRatesOfAV100) {
       {"load_64", TimingClass::kLds, 256, 124, 128, "Jia et al.: 127.9 bytes"},
       {"load_128", TimingClass::kLds, 512, 124, 128, "Jia et al.: 127.9 bytes"},
   };
-  constexpr double window = 0.005;  // warps that end just behind the measured passes count to it
+  constexpr double kWindow = 0.005;  // warps that end just behind the measured passes count to it
   for (const KnownRate& known : rates) {
     const LoopPrediction prediction = predict(validation_of(known.symbol));
     const double rate = known.per_instruction * count_on_path(prediction, known.counted) *
                         prediction.warps / prediction.cycles;
-    EXPECT_GE(rate, known.least * (1 - window)) << known.symbol << ": " << known.source;
-    EXPECT_LE(rate, known.most * (1 + window)) << known.symbol << ": " << known.source;
+    EXPECT_GE(rate, known.least * (1 - kWindow)) << known.symbol << ": " << known.source;
+    EXPECT_LE(rate, known.most * (1 + kWindow)) << known.symbol << ": " << known.source;
   }
 }
 

@@ -100,7 +100,7 @@ class ListingReader {
  private:
   /// A line that says of which architecture or function the next ones are.
   bool read_header(std::string_view line) {
-    constexpr std::string_view section = ".text.";
+    constexpr std::string_view kSection = ".text.";
     std::string_view digits = after_prefix(line, "code for sm_");
     if (const auto flags = after_prefix(line, ".headerflags"); !flags.empty()) {
       digits = after(flags, "EF_CUDA_SM");  // where nvdisasm has it
@@ -110,8 +110,8 @@ class ListingReader {
       return true;
     }
     std::string_view symbol = after_prefix(line, "Function :");
-    if (const auto name = label_of(line, section); !name.empty()) {
-      symbol = name.substr(section.size());
+    if (const auto name = label_of(line, kSection); !name.empty()) {
+      symbol = name.substr(kSection.size());
     }
     if (symbol.empty()) return false;
     resolve_labels();
