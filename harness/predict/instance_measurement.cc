@@ -17,7 +17,7 @@ namespace {
 constexpr int kInstructionBytes = 16;
 /// Between the starts of two blocks of an SM, or of two teams of a block, cycles: what they are is
 /// not known, so figures are the mean over several.
-constexpr std::array kStartOffsets = {400, 1000, 2000, 3000};
+constexpr std::array kStartOffsets = {400, 800, 1200, 1600, 2000, 2400, 2800, 3200};
 
 /// Some instances of a kernel on an SM.
 struct Resident {
@@ -112,11 +112,12 @@ double share_before_products(const TimedCode& code, const BlockPaths& paths) {
 }
 
 StageCycles measure_stages(const Resident& resident, const Specimens& specimens) {
-  const auto& [few, many, cut] = specimens;
-  const double duration_of_many = duration_together(resident, many.paths);
-  const double full_tile = (duration_of_many - duration_together(resident, few.paths)) /
-                           static_cast<double>(many.work.full_tiles - few.work.full_tiles);
-  const double longer = duration_together(resident, cut.paths) - duration_of_many;
+  const auto& [few, many, cut, as_cut] = specimens;
+  const double full_tile =
+      (duration_together(resident, many.paths) - duration_together(resident, few.paths)) /
+      static_cast<double>(many.work.full_tiles - few.work.full_tiles);
+  const double longer =
+      duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths);
   const double rest =
       duration_in_a_row(resident, few.paths) - full_tile * static_cast<double>(few.work.full_tiles);
   const double share = share_before_products(resident.code, few.paths);

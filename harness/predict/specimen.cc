@@ -12,8 +12,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kFewTiles = 4;
-constexpr int kTilesBeforeDiagonal = 16;
+constexpr int kFewTiles = 4, kManyTiles = 20;
+constexpr int kTilesBeforeDiagonal = 4;
 constexpr float kDropout = 0.1f;
 
 /// Whether a block owns keys and goes over queries.
@@ -97,8 +97,9 @@ Specimens specimens_of(const SassFunction& function, const KernelInstance& insta
   Specimen cut = specimen_of(function, instance, causal_problem(instance));
   const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
   return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
-          .many = specimen_of(function, instance, full_problem(instance, tiles)),
-          .cut = std::move(cut)};
+          .many = specimen_of(function, instance, full_problem(instance, kManyTiles)),
+          .cut = std::move(cut),
+          .as_cut = specimen_of(function, instance, full_problem(instance, tiles))};
 }
 
 }  // namespace sparkbench

@@ -15,8 +15,8 @@ struct Specimen {
 };
 
 struct Specimens {
-  Specimen few, many;  // full tiles alone
-  Specimen cut;        // as many tiles as `many`, some of them cut by the diagonal
+  Specimen few, many;    // full tiles alone
+  Specimen cut, as_cut;  // a few full tiles, then those that the diagonal cuts; as many full ones
 };
 
 /// Whether the instance has tiles: not so the kernels that go over rows.
