@@ -6,6 +6,7 @@
 #include "harness/commands/predict_calibrate.h"
 #include "harness/commands/predict_code.h"
 #include "harness/commands/predict_instances.h"
+#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
@@ -19,7 +20,17 @@ struct PredictOptions {
 ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
   const auto& [code, instances, calibration] = options;
   if (!calibration.file.empty()) return run_calibration(calibration, streams);
-  if (code.is_asked_for() && !instances.is_measured()) return predict_code(code, streams);
+  if (code.is_asked_for() && !instances.is_asked_for()) return predict_code(code, streams);
+  if (!code.listing.empty()) {
+    throw UsageError(
+        "--listing: does not say how many registers a kernel takes; allowed with --kernel, --check "
+        "and --write: --binary FILE");
+  }
+  if (!code.function.empty() || code.threads != 0 || !code.loop.empty()) {
+    throw UsageError(
+        "predict: no machine code is named whose functions or loops are meant; allowed: --binary "
+        "FILE or --listing FILE, without --kernel, --check and --write");
+  }
   return predict_instances(instances, code.binary, code.cuobjdump, code.is_json, streams);
 }
 

@@ -20,7 +20,8 @@ namespace {
 using Instances = std::vector<const KernelInstance*>;
 
 /// Throws UsageError when the glob selects none.
-Instances selected_instances(const std::string& glob) {
+Instances selected_instances(const std::string& asked) {
+  const std::string glob = asked.empty() ? "*" : asked;
   Instances selected = v100_instances();
   std::vector<std::string> known;
   known.reserve(selected.size());
@@ -86,23 +87,24 @@ void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
                      "measure the machine code anew: fail where this file of cycles differs");
   command.add_option("--write", options.new_file, "measure the machine code anew: to this file");
   command.add_option("--toolkit", options.toolkit,
-                     "with --write: the version of CUDA that made the code; default: this "
-                     "program's");
+                     "the version of CUDA that made the code; with --write of this program's own "
+                     "code: its own");
 }
 
 ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
                            const std::string& cuobjdump, bool is_json, const Streams& streams) {
   const Instances instances = selected_instances(options.kernel);
   const bool is_written = !options.new_file.empty();
-  if (is_written && options.kernel != "*") {
+  if (is_written && !options.kernel.empty()) {
     throw UsageError("--write: writes the cycles of all kernels; allowed: without --kernel");
   }
   if (is_written) check_writable("--write", options.new_file);
+  const bool is_measured = is_written || !options.check_file.empty() || !binary.empty();
   const CyclesFile held =
       options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
-  const std::string toolkit = is_written ? toolkit_of(options, binary) : held.toolkit;
+  const std::string toolkit = is_written ? toolkit_of(options, binary) : options.toolkit;
   const CyclesFile file =
-      options.is_measured() ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
+      is_measured ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
   streams.out << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
   if (is_written) write_file(options.new_file, cycles_to_json(file));

@@ -9,17 +9,17 @@
 namespace sparkbench {
 
 struct InstancePredictionOptions {
-  std::string kernel = "*";
+  std::string kernel;                // glob; empty: all
   std::string check_file, new_file;  // empty: not compared; not written
   std::string toolkit;               // of what is written; empty: this program's
 
-  bool is_measured() const { return !check_file.empty() || !new_file.empty(); }
+  bool is_asked_for() const { return !kernel.empty() || !check_file.empty() || !new_file.empty(); }
 };
 
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options);
 
-/// The figures that the program was built with, or with a file to write or to compare: measured
-/// anew from `binary` (empty: this program).
+/// The figures that the program was built with; of a binary that is named, or with a file to write
+/// or to compare, measured anew (without a name: from this program).
 ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
                            const std::string& cuobjdump, bool is_json, const Streams& streams);
 

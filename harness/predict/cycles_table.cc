@@ -129,11 +129,11 @@ std::string format_cycles(const CyclesFile& file, std::span<const std::string> i
   const std::vector<Row> rows = rows_of(file, ids);
   return fmt::format(
       "Predicted cycles of an SM of a V100 that holds as many blocks as fit, each at this stage\n"
-      "(sm_70 code of CUDA {}; accumulators forwarded)\n\n{}\n"
+      "(sm_70 code{}; accumulators forwarded)\n\n{}\n"
       "Share of tensor peak in the main loop, per cent, under each assumption of the chip, and "
       "what "
       "is\nlikely, with its band\n\n{}",
-      file.toolkit, stage_table(rows), share_table(rows));
+      file.toolkit.empty() ? "" : " of CUDA " + file.toolkit, stage_table(rows), share_table(rows));
 }
 
 std::string format_cycles_json(const CyclesFile& file, std::span<const std::string> ids) {
