@@ -68,13 +68,7 @@ std::vector<PublishedKernel> published_kernels() {
        0.79,
        0.83,
        "CUTLASS s884 128x128x32 TN: 11.05 ms for 8192^3 (CUTLASS issue 169)"},
-      {"splitd.sass",
-       "sm70_d256_splitd_dense_kernel",
-       256,
-       1,
-       {},
-       0.39,
-       0.41,
+      {"splitd.sass", "sm70_d256_splitd_dense_kernel", 256, 1, splitd_conflicts(), 0.39, 0.41,
        "1CatAI split-D attention: 46.46 ms for 64k keys at 1312 MHz"},
   };
 }
