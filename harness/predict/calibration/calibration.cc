@@ -72,18 +72,20 @@ CodeSupply supply_of(const CalibrationReadings& readings, CodeSharing sharing) {
   const auto rate = [](const CodeReading& reading) {
     return reading.instructions_per_clock.median;
   };
-  const double full_rate = rate(code.front());
-  const auto beyond = std::find_if(code.begin(), code.end(), [&](const CodeReading& reading) {
-    return rate(reading) < kNearlyFullRate * full_rate;
+  const auto is_slower = [&](const CodeReading& a, const CodeReading& b) {
+    return rate(a) < rate(b);
+  };
+  // Of the least code the jump back takes a part.
+  const auto fastest = std::max_element(code.begin(), code.end(), is_slower);
+  const auto beyond = std::find_if(fastest, code.end(), [&](const CodeReading& reading) {
+    return rate(reading) < kNearlyFullRate * rate(*fastest);
   });
   const int full_rate_bytes = std::prev(beyond)->code_bytes;
   const auto slowest_from = [&](auto first, auto last) {
-    return in_bytes(std::min_element(first, last, [&](const auto& a, const auto& b) {
-                      return rate(a) < rate(b);
-                    })->instructions_per_clock);
+    return in_bytes(std::min_element(first, last, is_slower)->instructions_per_clock);
   };
   if (beyond == code.end()) {
-    return {full_rate_bytes, false, slowest_from(code.begin(), code.end())};
+    return {full_rate_bytes, false, slowest_from(fastest, code.end())};
   }
   const auto too_large = std::find_if(beyond + 1, code.end(), [](const CodeReading& reading) {
     return reading.code_bytes > kMostSupplyBytes;

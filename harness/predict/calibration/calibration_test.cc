@@ -75,6 +75,17 @@ TEST(Calibration, SaysNothingOfAV100ByAnotherGpu) {
   EXPECT_EQ(findings.supply[0].full_rate_bytes, 16 * kKib);
 }
 
+TEST(Calibration, MindsNotTheJumpBackOfShortLoops) {
+  CalibrationReadings readings = planted(1, 8, 14);
+  for (CodeReading& code : readings.code) {
+    if (code.code_bytes == 4 * kKib) code.instructions_per_clock = about(0.87);
+  }
+  const CodeSupply supply = evaluate(readings, 70).supply[0];
+  EXPECT_EQ(supply.full_rate_bytes, 8 * kKib);
+  EXPECT_TRUE(supply.is_limited);
+  EXPECT_NEAR(supply.bytes_per_clock.median, 14, 1e-9);
+}
+
 TEST(Calibration, LeavesOutWhatTheLargerCacheMayLimit) {
   CalibrationReadings readings = planted(1, 8, 14);
   for (CodeReading& code : readings.code) {
