@@ -1,5 +1,5 @@
 // Machine code for sm_70 is no part of most builds, so it is asked for as in
-// instance_paths_test.cc: SPARKBENCH_SM70_CODE names a binary.
+// instance_paths_test.cc: SPARKBENCH_SM70_CODE names a binary, or a listing ("....sass").
 #include "harness/predict/instance_measurement.h"
 
 #include <gtest/gtest.h>
@@ -14,6 +14,7 @@
 #include "harness/predict/pass_launches.h"
 #include "harness/predict/specimen.h"
 #include "kernels/registry.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 namespace {
@@ -23,9 +24,14 @@ class InstanceMeasurement : public testing::Test {
   void SetUp() override {
     const char* const path = std::getenv("SPARKBENCH_SM70_CODE");
     if (path == nullptr) GTEST_SKIP() << "SPARKBENCH_SM70_CODE names no machine code";
-    static const std::vector<SassFunction> read =
-        parse_sass_listing(read_code(find_cuobjdump({}), path).sass);
+    static const std::vector<SassFunction> read = functions_of(path);
     functions_ = read;
+  }
+
+  static std::vector<SassFunction> functions_of(const std::filesystem::path& code) {
+    return parse_sass_listing(code.extension() == ".sass"
+                                  ? text_of_file(code)
+                                  : read_code(find_cuobjdump({}), code).sass);
   }
 
   const SassFunction& function_of(const KernelInstance& instance) const {
@@ -54,6 +60,24 @@ TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
   EXPECT_EQ(specimens.as_cut.work, (BlockWork{6, 0}));
 }
 
+/// Teams out of step, as an instance's cycles have them.
+std::vector<PathMark> late_teams(const TimedCode& code, const std::vector<BlockPaths>& paths,
+                                 int teams) {
+  constexpr int kPause = 1600;
+  std::vector<PathMark> marks;
+  for (int block = 0; block < static_cast<int>(paths.size()); ++block) {
+    const int warps = static_cast<int>(paths[block].size()), warps_of_team = warps / teams;
+    for (int warp = warps_of_team; warp < warps; ++warp) {
+      const WarpPath& path = paths[block][warp];
+      const auto product = std::find_if(path.begin(), path.end(), [&](const PathStep& step) {
+        return code.instructions[step.instruction].flop > 0;
+      });
+      marks.push_back({block, warp, static_cast<int>(product - path.begin()), kPause});
+    }
+  }
+  return marks;
+}
+
 /// The cycles in which one SM has done all blocks of a causal head, simulated as they are, and as
 /// the sum of their stages.
 struct HeadCycles {
@@ -65,7 +89,8 @@ HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& in
   const Problem problem{.seqlen_q = seqlen,
                         .seqlen_k = seqlen,
                         .head_dim = instance.head_dim,
-                        .mask = MaskSpec::causal()};
+                        .mask = MaskSpec::causal(),
+                        .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
   const InstanceCycles& cycles = *embedded_cycles().find(instance.id);
   const LaunchPaths launch = paths_of(function, instance, problem);
   const int blocks = seqlen / instance.block_rows;
@@ -75,6 +100,7 @@ HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& in
   SmWork work{.start_offsets = std::vector<int>(cycles.blocks_per_sm, 0)};
   for (const BlockPaths& of_block : paths) work.blocks.push_back(&of_block);
   const TimedCode code = time_code(function, SmConstants{});
+  work.marks = late_teams(code, paths, instance.teams);
   std::vector<BlockWork> tiles = instance.pass() == "bwd"
                                      ? tiles_of_key_blocks(instance, problem)
                                      : tiles_of_query_blocks(instance, problem);
