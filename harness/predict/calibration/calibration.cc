@@ -20,8 +20,6 @@ constexpr int kModelledSm = 70;
 
 constexpr std::array<std::string_view, kCodeSharings> kSharingNames = {"one warp", "two warps",
                                                                        "two warps, own code"};
-constexpr std::array<std::string_view, kChipAssumptions> kFitNames = {"forwarded", "no-reuse",
-                                                                      "supply-16", "supply-8"};
 
 const Spread& require_positive(const Spread& spread, std::string_view what) {
   const bool is_in_order = spread.min <= spread.median && spread.median <= spread.max;
@@ -138,8 +136,8 @@ std::string sentence_of(const CalibrationFindings& findings, const std::string& 
         " That assumption has a cycle for fresh operands too, which was not found: it is a "
         "lower bound.";
   }
-  return fmt::format("Assume {}: with two warps a scheduler {}.{}",
-                     kFitNames[static_cast<std::size_t>(*findings.fits)], seen, doubt);
+  return fmt::format("Assume {}: with two warps a scheduler {}.{}", name_of(*findings.fits), seen,
+                     doubt);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "harness/predict/instance_cycles.h"
+#include "harness/cycles/chip_assumption.h"
 
 namespace sparkbench {
 

@@ -13,8 +13,7 @@ namespace {
 using CalibrationJson = nlohmann::ordered_json;
 
 constexpr const char* kCalibrationSchema = "sparkbench.calibration 1.0.0";
-constexpr const char *kJsonOfSharing[] = {"one_warp", "two_warps", "two_warps_own_code"},
-                     *kJsonOfFit[] = {"forwarded", "no-reuse", "supply-16", "supply-8"};
+constexpr const char* kJsonOfSharing[] = {"one_warp", "two_warps", "two_warps_own_code"};
 
 std::string spread_text(const Spread& spread) {
   return fmt::format("{:.3f} ({:.3f} to {:.3f})", spread.median, spread.min, spread.max);
@@ -110,7 +109,7 @@ CalibrationJson json_of_findings(const CalibrationFindings& findings) {
                                  {"bytes_per_clock", json_of(of.bytes_per_clock)}};
   }
   CalibrationJson fits = nullptr;
-  if (findings.fits) fits = kJsonOfFit[static_cast<int>(*findings.fits)];
+  if (findings.fits) fits = name_of(*findings.fits);
   return {{"hmma_noreuse_cycles",
            {{"one_warp", json_of(findings.no_reuse_cycles[0])},
             {"two_warps", json_of(findings.no_reuse_cycles[1])}}},
