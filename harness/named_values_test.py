@@ -243,7 +243,8 @@ class Readme(unittest.TestCase):
                     tried += 1
                     result = self.type_in(line)
                     wants_gpu = result.returncode == NO_GPU and re.search(
-                        "no usable CUDA device|no GPU path|cuobjdump", result.stderr
+                        "no usable CUDA device|no GPU path|cuobjdump|no code for sm_70",
+                        result.stderr,
                     )
                     wants_gpu = wants_gpu or re.search(
                         "does not run on emulated-v100 here|is no GPU, and no profiler|"

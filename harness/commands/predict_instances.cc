@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "harness/build_info.h"
+#include "harness/environment_error.h"
 #include "harness/inspect/cuobjdump.h"
 #include "harness/predict/cycles_table.h"
 #include "harness/predict/measured_cycles.h"
@@ -52,8 +53,18 @@ CyclesFile held_cycles(const std::string& path) {
   }
 }
 
+/// Throws EnvironmentError where the program was built without code of the modelled SM.
+void require_own_code() {
+  const std::string_view architectures = kCudaArchitectures;
+  if (architectures.find("70") != std::string_view::npos && kCudaToolkit[0] != '\0') return;
+  throw EnvironmentError(
+      "this program has no code for sm_70, which the model reads; build it with "
+      "CMAKE_CUDA_ARCHITECTURES=70 (CUDA 12.9 or older), or name such a binary with --binary");
+}
+
 CyclesFile measure(const Instances& instances, const std::string& binary,
                    const std::string& cuobjdump, const std::string& toolkit) {
+  if (binary.empty()) require_own_code();
   const std::filesystem::path path =
       binary.empty() ? running_executable() : std::filesystem::path(binary);
   return measure_cycles(read_code(find_cuobjdump(cuobjdump), path), instances, toolkit);
