@@ -56,7 +56,7 @@ class ProbeBench {
     for (int repeat = 0; repeat <= kRepeats; ++repeat) {
       enqueue(stream_.get(), launch);
       stream_.synchronize();
-      const double sample = read_cycles(kSchedulers * warps_per_scheduler);
+      const double sample = read_cycles(kSchedulersPerSm * warps_per_scheduler);
       if (repeat > 0) samples.push_back(sample);
     }
     return samples;
@@ -65,7 +65,9 @@ class ProbeBench {
   double clock_mhz() const { return median_of(clocks_mhz_); }
 
  private:
-  std::size_t most_warps() const { return static_cast<std::size_t>(blocks_) * 2 * kSchedulers; }
+  std::size_t most_warps() const {
+    return static_cast<std::size_t>(blocks_) * 2 * kSchedulersPerSm;
+  }
 
   double read_cycles(int warps) {
     std::vector<ProbeSpan> spans(static_cast<std::size_t>(blocks_) * warps);

@@ -75,7 +75,7 @@ __device__ __forceinline__ void multiply(float (&c)[kElements],
 }
 
 template <ProbeOperands kOperands>
-__global__ void __launch_bounds__(2 * kSchedulers * 32) product_probe(ProbeLaunch launch) {
+__global__ void __launch_bounds__(2 * kSchedulersPerSm * 32) product_probe(ProbeLaunch launch) {
   std::uint32_t a[kChains][kOperandsA], b[kChains][kOperandsB];
   float c[kChains][kElements] = {};
 #pragma unroll
@@ -135,7 +135,7 @@ __device__ __forceinline__ void straight_code(Lanes& lanes, int iterations) {
 }
 
 template <int kKib>
-__global__ void __launch_bounds__(2 * kSchedulers * 32)
+__global__ void __launch_bounds__(2 * kSchedulersPerSm * 32)
     code_probe(ProbeLaunch launch, bool is_own) {
   Lanes lanes;
 #pragma unroll
@@ -147,7 +147,7 @@ __global__ void __launch_bounds__(2 * kSchedulers * 32)
   lanes.n = __uint_as_float(launch.values[9]);
   lanes.k = launch.values[10];
   lanes.l = launch.values[11];
-  const bool has_copy = is_own && static_cast<int>(threadIdx.x) / 32 >= kSchedulers;
+  const bool has_copy = is_own && static_cast<int>(threadIdx.x) / 32 >= kSchedulersPerSm;
   time_loop(launch, [&](int iterations) {
     if (has_copy) {
       straight_code<1, kKib>(lanes, iterations);
@@ -161,7 +161,9 @@ __global__ void __launch_bounds__(2 * kSchedulers * 32)
   launch.sink[blockIdx.x * blockDim.x + threadIdx.x] = sum;
 }
 
-int threads_of(const ProbeLaunch& launch) { return 32 * kSchedulers * launch.warps_per_scheduler; }
+int threads_of(const ProbeLaunch& launch) {
+  return 32 * kSchedulersPerSm * launch.warps_per_scheduler;
+}
 
 /// The kernel of kCodeKib[size].
 template <int kSize>

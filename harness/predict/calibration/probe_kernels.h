@@ -25,7 +25,7 @@ struct ProbeLaunch {
   std::uint32_t* sink;          // [blocks][threads]
 };
 inline constexpr int kProbeValues = 64;
-inline constexpr int kSchedulers = 4;
+inline constexpr int kSchedulersPerSm = 4;
 
 /// Of the products of a loop: each has an A and a B of its own, or all have the same A.
 enum class ProbeOperands { kFresh, kReused };
