@@ -110,8 +110,7 @@ void add_code_flags(CLI::App& command, CodePredictionOptions& options) {
   CLI::Option* listing = command.add_option("--listing", options.listing,
                                             "what cuobjdump -sass or nvdisasm -hex printed of one");
   binary->excludes(listing);
-  command.add_option("--cuobjdump", options.cuobjdump, "the disassembler; default: on PATH")
-      ->needs(binary);
+  command.add_option("--cuobjdump", options.cuobjdump, "the disassembler; default: on PATH");
   CLI::Option* function = command.add_option(
       "--function", options.function, "part of a function's name; without it they are listed");
   const auto add = [&](const char* flag, auto& value, const char* help) {
