@@ -26,6 +26,11 @@ ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
         "--listing: does not say how many registers a kernel takes; allowed with --kernel, --check "
         "and --write: --binary FILE");
   }
+  if (!code.cuobjdump.empty() && code.binary.empty() && instances.check_file.empty() &&
+      instances.new_file.empty()) {
+    throw UsageError(
+        "--cuobjdump: nothing is disassembled; allowed: with --binary, --check or --write");
+  }
   if (!code.function.empty() || code.threads != 0 || !code.loop.empty()) {
     throw UsageError(
         "predict: no machine code is named whose functions or loops are meant; allowed: --binary "

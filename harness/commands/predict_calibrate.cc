@@ -29,10 +29,16 @@ std::unique_ptr<Device> open_calibrated_gpu(const std::string& name) {
 }  // namespace
 
 void add_calibration_flags(CLI::App& command, CalibrateOptions& options) {
-  command.add_option("--calibrate", options.file,
-                     "measure on a GPU what the model does not know of the chip, and write it to "
-                     "this JSON file (-: standard output)");
-  command.add_option("--device", options.device, "with --calibrate: auto or cuda:N");
+  CLI::Option* calibrate = command.add_option(
+      "--calibrate", options.file,
+      "measure on a GPU what the model does not know of the chip, and write it to "
+      "this JSON file (-: standard output)");
+  for (const char* const flag :
+       {"--kernel", "--check", "--write", "--binary", "--listing", "--json"}) {
+    calibrate->excludes(command.get_option(flag));
+  }
+  command.add_option("--device", options.device, "with --calibrate: auto or cuda:N")
+      ->needs(calibrate);
 }
 
 ExitCode run_calibration(const CalibrateOptions& options, const Streams& streams) {

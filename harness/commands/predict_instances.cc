@@ -64,7 +64,6 @@ void require_own_code() {
 
 CyclesFile measure(const Instances& instances, const std::string& binary,
                    const std::string& cuobjdump, const std::string& toolkit) {
-  if (binary.empty()) require_own_code();
   const std::filesystem::path path =
       binary.empty() ? running_executable() : std::filesystem::path(binary);
   return measure_cycles(read_code(find_cuobjdump(cuobjdump), path), instances, toolkit);
@@ -94,12 +93,16 @@ ExitCode report_differences(const std::vector<std::string>& differences, const s
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
   command.add_option("--kernel", options.kernel,
                      "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
-  command.add_option("--check", options.check_file,
-                     "measure the machine code anew: fail where this file of cycles differs");
-  command.add_option("--write", options.new_file, "measure the machine code anew: to this file");
-  command.add_option("--toolkit", options.toolkit,
-                     "the version of CUDA that made the code; with --write of this program's own "
-                     "code: its own");
+  CLI::Option* check =
+      command.add_option("--check", options.check_file,
+                         "measure the machine code anew: fail where this file of cycles differs");
+  CLI::Option* write = command.add_option("--write", options.new_file,
+                                          "measure the machine code anew: to this file");
+  write->excludes(check);
+  command
+      .add_option("--toolkit", options.toolkit,
+                  "the version of CUDA that made the code; of this program's own: its own")
+      ->needs(write);
 }
 
 ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
@@ -111,14 +114,19 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
   }
   if (is_written) check_writable("--write", options.new_file);
   const bool is_measured = is_written || !options.check_file.empty() || !binary.empty();
+  if (is_measured && binary.empty()) require_own_code();
   const CyclesFile held =
       options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
-  const std::string toolkit = is_written ? toolkit_of(options, binary) : options.toolkit;
+  const std::string toolkit = is_written       ? toolkit_of(options, binary)
+                              : binary.empty() ? std::string(kCudaToolkit)
+                                               : std::string();
   const CyclesFile file =
       is_measured ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
-  streams.out << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
-  if (is_written) write_file(options.new_file, cycles_to_json(file));
+  const bool takes_output = is_written && is_standard_output(options.new_file);
+  (takes_output ? streams.err : streams.out)
+      << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
+  if (is_written) write_output(options.new_file, cycles_to_json(file), streams.out);
   if (options.check_file.empty()) return ExitCode::kOk;
   return report_differences(cycles_that_differ(held, file, instances), options.check_file, streams);
 }

@@ -4,6 +4,7 @@
 
 #include <utility>
 
+#include "harness/inspect/instruction_class.h"
 #include "harness/predict/problem_time.h"
 #include "harness/predict/unfused_time.h"
 #include "kernels/registry.h"
@@ -13,7 +14,6 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kVoltaSm = 70;
 constexpr std::string_view kPredictedChip = "V100-SXM2";
 
 double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
@@ -62,7 +62,9 @@ std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, cons
 }  // namespace
 
 std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std::string& baseline) {
-  if (device.sm != kVoltaSm || device.name.find("V100") == std::string::npos) return std::nullopt;
+  const bool is_v100 = device.sm == kModelledSm && device.name.find("V100") != std::string::npos;
+  // The constants are the SXM2 card's; the PCIe card has other clocks.
+  if (!is_v100 || device.name.find("PCI") != std::string::npos) return std::nullopt;
   PredictedCard card{.baseline = baseline, .device = device.name};
   if (device.kind == DeviceKind::kEmulated) return card;
   if (device.sm_count) card.sms = *device.sm_count;

@@ -17,7 +17,7 @@ namespace sparkbench {
 
 struct CyclesFile {
   int sm = 70;
-  std::string toolkit;                    // whose ptxas made the code: "11.8"; "" before any was
+  std::string toolkit;                    // whose ptxas made the code: "11.8"
   std::vector<InstanceCycles> instances;  // ids differ
 
   /// Null when there is none of that id.

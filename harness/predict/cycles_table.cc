@@ -139,8 +139,12 @@ std::string format_cycles(const CyclesFile& file, std::span<const std::string> i
 std::string format_cycles_json(const CyclesFile& file, std::span<const std::string> ids) {
   nlohmann::ordered_json instances = nlohmann::ordered_json::array();
   for (const Row& row : rows_of(file, ids)) instances.push_back(json_of(row));
-  const nlohmann::ordered_json document = {
-      {"sm", file.sm}, {"toolkit", file.toolkit}, {"instances", std::move(instances)}};
+  const nlohmann::ordered_json toolkit =
+      file.toolkit.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(file.toolkit);
+  const nlohmann::ordered_json document = {{"schema", "sparkbench.kernel-cycles 1.0.0"},
+                                           {"sm", file.sm},
+                                           {"toolkit", toolkit},
+                                           {"instances", std::move(instances)}};
   return document.dump(2) + "\n";
 }
 

@@ -55,6 +55,10 @@ int blocks_per_sm(const KernelInstance& instance, const KernelResources& resourc
 std::string difference_of(const InstanceCycles& held, const InstanceCycles& measured) {
   if (held.code_hash != measured.code_hash) return "its machine code is another";
   if (held.blocks_per_sm != measured.blocks_per_sm) return "an SM holds another number of blocks";
+  if (held.threads != measured.threads || held.loop_bytes != measured.loop_bytes ||
+      held.binding != measured.binding) {
+    return "its threads, the bytes of its loop, or what binds it are others";
+  }
   for (int assumption = 0; assumption < kChipAssumptions; ++assumption) {
     for (int resident = 0; resident < held.blocks_per_sm; ++resident) {
       const StageCycles& a = held.stages[assumption][resident];
@@ -104,10 +108,8 @@ std::vector<std::string> cycles_that_differ(const CyclesFile& held, const Cycles
   std::vector<std::string> lines;
   for (const KernelInstance* instance : wanted) {
     const InstanceCycles* const a = held.find(instance->id);
-    const InstanceCycles* const b = measured.find(instance->id);
-    const std::string why = a == nullptr   ? "the file lacks it"
-                            : b == nullptr ? "the machine code lacks it"
-                                           : difference_of(*a, *b);
+    const std::string why =
+        a == nullptr ? "the file lacks it" : difference_of(*a, *measured.find(instance->id));
     if (!why.empty()) lines.push_back(fmt::format("{}: {}", instance->id, why));
   }
   return lines;

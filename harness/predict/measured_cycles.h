@@ -19,8 +19,8 @@ std::vector<const KernelInstance*> v100_instances();
 CyclesFile measure_cycles(const CodeListings& code, std::span<const KernelInstance* const> wanted,
                           const std::string& toolkit);
 
-/// A line for each instance of `measured` whose code or cycles are not the file's, and for each of
-/// either that the other lacks and that is in `wanted`.
+/// A line for each of `wanted`, which `measured` has, whose code or cycles are not the file's, or
+/// that the file lacks.
 std::vector<std::string> cycles_that_differ(const CyclesFile& held, const CyclesFile& measured,
                                             std::span<const KernelInstance* const> wanted);
 

@@ -57,6 +57,12 @@ TEST(CyclesThatDiffer, NameWhatIsAnother) {
   const auto both = wanted({"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd/d64"});
   CyclesFile slower = test_cycles(), recompiled = test_cycles(), without = test_cycles();
   slower.instances[2].stages[3][0].cut_tile = 3601;
+  CyclesFile bound = test_cycles();
+  bound.instances[2].binding = "lsu";
+  EXPECT_EQ(
+      cycles_that_differ(test_cycles(), bound, both),
+      (Lines{"volta-fp32acc/bwd/d64: its threads, the bytes of its loop, or what binds it are "
+             "others"}));
   recompiled.instances[0].code_hash = "fedcba9876543210";
   without.instances.erase(without.instances.begin());
   EXPECT_EQ(cycles_that_differ(test_cycles(), slower, both),

@@ -27,7 +27,10 @@ PASSES = {"fwd": "forward", "bwd": "backward"}
 
 
 def ask(program, *arguments):
-    run = subprocess.run([program, *arguments], capture_output=True, text=True, check=True)
+    run = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        print(run.stderr, end="", file=sys.stderr)
+        sys.exit(2)
     return json.loads(run.stdout)
 
 
@@ -132,6 +135,10 @@ def main():
     parser.add_argument("--check", action="store_true", help="write nothing")
     arguments = parser.parse_args()
     texts = tables(arguments.program)
+    pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    for name in texts:
+        if f"<!-- {name}: begin -->" not in pages:
+            sys.exit(f"no page has the marks of {name}")
     stale = []
     for path in PAGES:
         page = path.read_text(encoding="utf-8")

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <stdexcept>
 
+#include "harness/inspect/instruction_class.h"
+
 namespace sparkbench {
 namespace {
 
@@ -16,7 +18,6 @@ constexpr double kNearlyFullRate = 0.9;
 constexpr int kMostSupplyBytes = 96 * 1024;
 constexpr double kCostsACycle = 0.5;  // halfway between none and one
 constexpr double kHalfwayBytes = 12;  // between 8 and 16 bytes a clock
-constexpr int kModelledSm = 70;
 
 constexpr std::array<std::string_view, kCodeSharings> kSharingNames = {"one warp", "two warps",
                                                                        "two warps, own code"};
