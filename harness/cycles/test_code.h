@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "harness/cycles/timed_code.h"
-#include "harness/paths/warp_path.h"
 #include "harness/inspect/sass_listing.h"
+#include "harness/paths/warp_path.h"
 #include "results/store/test_folder.h"
 
 namespace sparkbench {

@@ -53,8 +53,7 @@ CodeListings read_code(const std::filesystem::path& cuobjdump,
   return {read_sass(cuobjdump, binary), disassemble(cuobjdump, "-res-usage", binary)};
 }
 
-std::string read_sass(const std::filesystem::path& cuobjdump,
-                      const std::filesystem::path& binary) {
+std::string read_sass(const std::filesystem::path& cuobjdump, const std::filesystem::path& binary) {
   if (!std::filesystem::is_regular_file(binary) || access(binary.c_str(), R_OK) != 0) {
     throw UsageError(fmt::format(
         "--binary: {} is no file that can be read; allowed: an executable, library, archive, "

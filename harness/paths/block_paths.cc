@@ -3,8 +3,8 @@
 #include <stdexcept>
 #include <string>
 
-#include "harness/paths/warp_walk.h"
 #include "harness/inspect/instruction_class.h"
+#include "harness/paths/warp_walk.h"
 
 namespace sparkbench {
 namespace {

@@ -6,8 +6,8 @@
 #include <span>
 #include <string_view>
 
-#include "harness/paths/warp_values.h"
 #include "harness/inspect/sass_listing.h"
+#include "harness/paths/warp_values.h"
 
 namespace sparkbench {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
+#include "harness/inspect/test_listing.h"
 #include "harness/paths/block_paths.h"
 #include "harness/paths/warp_walk.h"
-#include "harness/inspect/test_listing.h"
 
 namespace sparkbench {
 
