@@ -114,9 +114,9 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
   }
   if (is_written) check_writable("--write", options.new_file);
   const bool is_measured = is_written || !options.check_file.empty() || !binary.empty();
-  if (is_measured && binary.empty()) require_own_code();
   const CyclesFile held =
       options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
+  if (is_measured && binary.empty()) require_own_code();
   const std::string toolkit = is_written       ? toolkit_of(options, binary)
                               : binary.empty() ? std::string(kCudaToolkit)
                                                : std::string();
