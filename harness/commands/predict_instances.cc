@@ -38,7 +38,7 @@ Instances selected_instances(const std::string& asked) {
 /// Throws UsageError where the program's own toolkit is not the code's and none is named.
 std::string toolkit_of(const InstancePredictionOptions& options, const std::string& binary) {
   if (!options.toolkit.empty()) return options.toolkit;
-  const std::string own = kCudaToolkit;
+  std::string own = kCudaToolkit;
   if (binary.empty() && !own.empty()) return own;
   throw UsageError(
       "--toolkit: is to be named, since the code is not this program's; allowed: the version of "

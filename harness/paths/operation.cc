@@ -103,9 +103,9 @@ const Operation* find_operation(std::string_view opcode) {
 }
 
 const Operation& operation_of(std::string_view opcode) {
-  static constexpr Operation unlisted{"", forget_unlisted, true, 2};
+  static constexpr Operation kUnlisted{"", forget_unlisted, true, 2};
   const Operation* const found = find_operation(opcode);
-  return found != nullptr ? *found : unlisted;
+  return found != nullptr ? *found : kUnlisted;
 }
 
 OperationOperands read_operands(const SassInstruction& instruction, const Operation& operation,
