@@ -51,7 +51,7 @@ struct Sum {
 };
 
 /// The register itself for a negated one: -x is ~x + 1, so that x - 0 carries as hardware does.
-Operand without_sign(Operand operand) {
+SassOperand without_sign(SassOperand operand) {
   operand.is_negated = false;
   return operand;
 }
@@ -63,7 +63,7 @@ void run_iadd3(WarpValues& state, const Operands& operands, const ActiveLanes& l
   std::array<std::uint64_t, kLanes> sums;
   for (int lane = 0; lane < kLanes; ++lane) sums[lane] = carries.at(lane);
   for (int i = 0; i < 3; ++i) {
-    const Operand& operand = operands.sources[i];
+    const SassOperand& operand = operands.sources[i];
     const LaneWords& words = state.read(without_sign(operand), scratch[i]);
     known &= words.known;
     const std::uint32_t flip = operand.is_negated ? ~0u : 0u;
@@ -145,7 +145,7 @@ LaneWords shifted_address(const WarpValues& state, const Operands& operands) {
   const bool is_high = operands.has(Modifier::kHi), extends = operands.has(Modifier::kSx32);
   const LaneWords& a = state.read(operands.sources[0], scratch[0]);
   const bool has_pair = is_high && !extends;
-  const Operand& upper = operands.sources[has_pair ? 2 : 0];
+  const SassOperand& upper = operands.sources[has_pair ? 2 : 0];
   const LaneWords& c = state.read(upper, scratch[1]);
   const LaneWords& shift = state.read(operands.sources[has_pair ? 3 : 2], scratch[2]);
   LaneWords result;
@@ -163,7 +163,7 @@ LaneWords shifted_address(const WarpValues& state, const Operands& operands) {
 void run_lea(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
   const LaneWords shifted = shifted_address(state, operands);
-  const Operand& added = operands.sources[1];
+  const SassOperand& added = operands.sources[1];
   const LaneWords& b = state.read(without_sign(added), scratch);
   const CarriesIn carries(state, operands);
   const std::uint32_t flip = added.is_negated ? ~0u : 0u;

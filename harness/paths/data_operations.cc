@@ -9,7 +9,7 @@ namespace sparkbench {
 namespace {
 
 using Operands = OperationOperands;
-using Kind = Operand::Kind;
+using Kind = SassOperand::Kind;
 
 void run_mov(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   LaneWords scratch;
@@ -45,7 +45,7 @@ std::uint32_t constant_bytes(const Operands& operands) {
 
 /// Word `i` of what LDC loads, without its sign.
 LaneWords constant_word(const WarpValues& state, const Operands& operands, int i) {
-  const Operand& source = operands.sources[0];
+  const SassOperand& source = operands.sources[0];
   const std::uint32_t bytes = constant_bytes(operands);
   if (source.is(Kind::kIndexedConstant)) {
     return loaded(state.constants(), state.address(source), static_cast<std::uint32_t>(4 * i),
@@ -130,7 +130,7 @@ void run_stl(WarpValues& state, const Operands& operands, const ActiveLanes& lan
   const auto address = common_address(state.address(operands.sources[0]), lanes.any());
   if (!address || is_narrow(operands)) return state.local_memory().clear();
   LaneWords scratch;
-  Operand source = operands.sources[1];
+  SassOperand source = operands.sources[1];
   for (int i = 0; i < access_words(operands); ++i) {
     const LaneWords& words = state.read(source, scratch);
     assign(state.local_memory()[*address + static_cast<std::uint32_t>(4 * i)], words, lanes);
@@ -176,7 +176,7 @@ void run_sts(WarpValues& state, const Operands& operands, const ActiveLanes& lan
   const LaneWords address = state.address(operands.sources[0]);
   state.shared_accesses().add(address, lanes, shared_bytes(operands));
   LaneWords scratch;
-  Operand source = operands.sources[1];
+  SassOperand source = operands.sources[1];
   for (int i = 0; i < access_words(operands); ++i) {
     const LaneWords& words = is_narrow(operands) ? scratch : state.read(source, scratch);
     state.shared_memory().store(behind(address, i), words, lanes);
@@ -195,7 +195,7 @@ void run_atoms(WarpValues& state, const Operands& operands, const ActiveLanes& l
 
 /// BMOV R, B or BMOV B, R: whom a lane meets at a convergence barrier, kept for later.
 void run_bmov(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
-  const Operand& source = operands.sources[0];
+  const SassOperand& source = operands.sources[0];
   if (!source.is(Kind::kBarrier)) return forget_results(state, operands, lanes);
   if (operands.source_count > 1) {
     LaneWords scratch;

@@ -11,7 +11,7 @@
 namespace sparkbench {
 namespace {
 
-using Kind = Operand::Kind;
+using Kind = SassOperand::Kind;
 
 constexpr std::array<std::pair<std::string_view, SpecialRegister>, 8> kSpecialRegisters = {{
     {"SRZ", SpecialRegister::kZero},
@@ -58,7 +58,7 @@ std::optional<std::uint8_t> register_of(std::string_view text, std::string_view&
 }
 
 /// "R47+0x168", "R2.X4+-0x40", "0x160": a register, if there is one, and what is added.
-bool parse_address(std::string_view text, Operand& operand) {
+bool parse_address(std::string_view text, SassOperand& operand) {
   operand.index = kRegisterZero;
   for (const std::string& part : split(text, '+')) {
     std::string_view rest;
@@ -77,8 +77,8 @@ bool parse_address(std::string_view text, Operand& operand) {
 }
 
 /// "c[0x0][0x160]", "c[0x0][R47+0x168]"
-Operand parse_constant(std::string_view text, const ConstantBank& constants) {
-  Operand operand;
+SassOperand parse_constant(std::string_view text, const ConstantBank& constants) {
+  SassOperand operand;
   const std::string_view place = after_prefix(text, "c[0x0][");
   const std::size_t end = place.find(']');
   if (end == std::string_view::npos || !parse_address(place.substr(0, end), operand)) return {};
@@ -99,8 +99,8 @@ Operand parse_constant(std::string_view text, const ConstantBank& constants) {
   return operand;
 }
 
-Operand parse_plain(std::string_view text, const ConstantBank& constants) {
-  Operand operand;
+SassOperand parse_plain(std::string_view text, const ConstantBank& constants) {
+  SassOperand operand;
   const auto found = [&operand](Kind kind, std::uint8_t index) {
     operand.kind = kind;
     operand.index = index;
@@ -109,13 +109,13 @@ Operand parse_plain(std::string_view text, const ConstantBank& constants) {
   std::string_view rest;
   if (text.starts_with('[')) {
     const bool is_address = parse_address(text.substr(1, text.find(']') - 1), operand);
-    return is_address ? found(Kind::kMemory, operand.index) : Operand{};
+    return is_address ? found(Kind::kMemory, operand.index) : SassOperand{};
   }
   if (text.starts_with("c[")) return parse_constant(text, constants);
   if (text == "PR") return found(Kind::kPredicates, 0);
   if (const auto index = register_of(text, rest)) {
     const bool is_whole = rest.empty() || rest == ".reuse";  // not a half of it, or a byte
-    return is_whole ? found(Kind::kRegister, *index) : Operand{};
+    return is_whole ? found(Kind::kRegister, *index) : SassOperand{};
   }
   if (const auto index = index_of(text, 'P', 'T', kPredicateTrue)) {
     return found(Kind::kPredicate, *index);
@@ -132,9 +132,9 @@ Operand parse_plain(std::string_view text, const ConstantBank& constants) {
 
 }  // namespace
 
-Operand parse_operand(std::string_view text, const ConstantBank& constants) {
+SassOperand parse_operand(std::string_view text, const ConstantBank& constants) {
   if (const auto value = integer(text)) {
-    Operand operand{.kind = Kind::kValue, .value = *value};
+    SassOperand operand{.kind = Kind::kValue, .value = *value};
     operand.high = text.starts_with('-') ? ~0u : 0u;
     operand.is_high_known = true;
     return operand;
@@ -144,7 +144,7 @@ Operand parse_operand(std::string_view text, const ConstantBank& constants) {
   if (is_negated || is_inverted) text.remove_prefix(1);
   const bool is_absolute = text.starts_with('|');
   if (is_absolute) text = text.substr(1, text.find('|', 1) - 1);
-  Operand operand = parse_plain(text, constants);
+  SassOperand operand = parse_plain(text, constants);
   operand.is_negated = is_negated;
   operand.is_inverted = is_inverted;
   operand.is_absolute = is_absolute;

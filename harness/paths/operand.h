@@ -23,7 +23,7 @@ enum class SpecialRegister : std::uint8_t {
   kLane,
 };
 
-struct Operand {
+struct SassOperand {
   enum class Kind : std::uint8_t {
     kUnknown,          // no value that this model knows
     kRegister,         // R12, -R5, ~R3, |R4|
@@ -51,6 +51,6 @@ struct Operand {
 };
 
 /// Anything that it does not know is kUnknown: floating-point immediates, other constant banks.
-Operand parse_operand(std::string_view text, const ConstantBank& constants);
+SassOperand parse_operand(std::string_view text, const ConstantBank& constants);
 
 }  // namespace sparkbench

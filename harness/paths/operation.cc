@@ -9,7 +9,7 @@
 namespace sparkbench {
 namespace {
 
-using Kind = Operand::Kind;
+using Kind = SassOperand::Kind;
 
 /// In the order of Modifier.
 constexpr std::string_view kModifierNames[] = {
@@ -68,7 +68,7 @@ class OperandSorter {
         wants_register_(operation.has_register),
         truths_left_(operation.truths) {}
 
-  void add(const Operand& operand) {
+  void add(const SassOperand& operand) {
     const bool may_be_written = operands_.source_count == 0;
     if (operand.is(Kind::kPredicate)) {
       if (may_be_written && truths_left_ > 0) {

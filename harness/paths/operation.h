@@ -73,8 +73,8 @@ struct Destination {
 struct OperationOperands {
   Destination destination;
   std::array<std::uint8_t, 2> truths = {kPredicateTrue, kPredicateTrue};  // predicates written
-  std::array<Operand, 5> sources;
-  std::array<Operand, 3> conditions;  // predicates read
+  std::array<SassOperand, 5> sources;
+  std::array<SassOperand, 3> conditions;  // predicates read
   std::uint8_t source_count = 0, condition_count = 0;
   std::uint64_t modifiers = 0;  // bits of Modifier
 

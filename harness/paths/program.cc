@@ -51,9 +51,9 @@ ProgramStep step_of(const SassInstruction& instruction, const ConstantBank& cons
 }
 
 /// The jump's destination, if the listing has it: the last number among its operands.
-const Operand* last_number(const OperationOperands& operands) {
+const SassOperand* last_number(const OperationOperands& operands) {
   const int count = operands.source_count;
-  if (count == 0 || !operands.sources[count - 1].is(Operand::Kind::kValue)) return nullptr;
+  if (count == 0 || !operands.sources[count - 1].is(SassOperand::Kind::kValue)) return nullptr;
   return &operands.sources[count - 1];
 }
 
@@ -76,7 +76,7 @@ Program::Program(const SassFunction& function, const ConstantBank& constants) {
     if (!has_target(step.control) || instruction.has_modifier("ABS")) continue;
     if (instruction.target) {
       step.target = at(*instruction.target);
-    } else if (const Operand* const target = last_number(step.operands)) {
+    } else if (const SassOperand* const target = last_number(step.operands)) {
       step.target = at(target->value);
     }
   }

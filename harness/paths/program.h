@@ -29,7 +29,7 @@ struct ProgramStep {
   Control control = Control::kNone;
   bool leads_around_call = false;  // a branch past code that the compiler takes to be rare
   bool has_guard = false;
-  Operand guard;             // the predicate in front
+  SassOperand guard;         // the predicate in front
   std::int32_t target = -1;  // of a jump: an instruction
   Execute execute = nullptr;
   OperationOperands operands;

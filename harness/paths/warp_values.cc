@@ -3,9 +3,9 @@
 namespace sparkbench {
 namespace {
 
-using Kind = Operand::Kind;
+using Kind = SassOperand::Kind;
 
-std::uint32_t with_sign(std::uint32_t word, const Operand& operand) {
+std::uint32_t with_sign(std::uint32_t word, const SassOperand& operand) {
   if (operand.is_absolute && (word >> 31) != 0) word = 0u - word;
   if (operand.is_inverted) return ~word;
   return operand.is_negated ? 0u - word : word;
@@ -29,7 +29,7 @@ WarpValues::WarpValues(const KernelLaunch& launch, const Extents& block, int war
   predicates_[kPredicateTrue] = LaneTruth::all(true);
 }
 
-const LaneWords& WarpValues::read(const Operand& operand, LaneWords& scratch) const {
+const LaneWords& WarpValues::read(const SassOperand& operand, LaneWords& scratch) const {
   const bool has_sign = operand.is_negated || operand.is_inverted || operand.is_absolute;
   if (operand.is(Kind::kRegister)) {
     const LaneWords& words = registers_[operand.index];
@@ -46,7 +46,7 @@ const LaneWords& WarpValues::read(const Operand& operand, LaneWords& scratch) co
   return scratch;
 }
 
-const LaneWords& WarpValues::read_high(const Operand& operand, LaneWords& scratch) const {
+const LaneWords& WarpValues::read_high(const SassOperand& operand, LaneWords& scratch) const {
   if (operand.is(Kind::kRegister)) {
     const bool is_zero = operand.index == kRegisterZero;
     return registers_[is_zero ? kRegisterZero : operand.index + 1];
@@ -56,12 +56,12 @@ const LaneWords& WarpValues::read_high(const Operand& operand, LaneWords& scratc
   return scratch;
 }
 
-LaneTruth WarpValues::read_truth(const Operand& operand) const {
+LaneTruth WarpValues::read_truth(const SassOperand& operand) const {
   const LaneTruth& truth = predicates_[operand.index];
   return operand.is_inverted ? !truth : truth;
 }
 
-LaneWords WarpValues::address(const Operand& operand) const {
+LaneWords WarpValues::address(const SassOperand& operand) const {
   LaneWords address = registers_[operand.index];
   for (std::uint32_t& word : address.value) word = word * operand.scale + operand.value;
   return address;

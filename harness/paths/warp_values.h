@@ -24,13 +24,13 @@ class WarpValues {
 
   /// As the instruction takes it, with sign and inversion; `scratch` has room for what is no plain
   /// register.
-  const LaneWords& read(const Operand& operand, LaneWords& scratch) const;
+  const LaneWords& read(const SassOperand& operand, LaneWords& scratch) const;
   /// The upper word of a pair of registers, or of 8 bytes of constants; zero for RZ.
-  const LaneWords& read_high(const Operand& operand, LaneWords& scratch) const;
-  LaneTruth read_truth(const Operand& operand) const;
+  const LaneWords& read_high(const SassOperand& operand, LaneWords& scratch) const;
+  LaneTruth read_truth(const SassOperand& operand) const;
   LaneTruth predicate(int index) const { return predicates_[index]; }
   /// Of [R2.X4+0x40] and c[0x0][R47+0x168].
-  LaneWords address(const Operand& operand) const;
+  LaneWords address(const SassOperand& operand) const;
 
   void write(std::uint8_t index, const LaneWords& words, const ActiveLanes& lanes) {
     if (index != kRegisterZero) assign(registers_[index], words, lanes);

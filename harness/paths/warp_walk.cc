@@ -199,7 +199,7 @@ void WarpWalk::block_barrier(const ProgramStep& step) {
 }
 
 /// What the group's lanes have in common.
-std::uint32_t WarpWalk::known_word(const Operand& operand, const char* what) {
+std::uint32_t WarpWalk::known_word(const SassOperand& operand, const char* what) {
   LaneWords scratch;
   const LaneWords& words = state_.read(operand, scratch);
   const LaneMask lanes = groups_.current().lanes;

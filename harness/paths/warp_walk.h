@@ -46,7 +46,7 @@ class WarpWalk {
   void meet_warp(const ProgramStep& step);
   void block_barrier(const ProgramStep& step);
   LaneMask executing(const ProgramStep& step, const ActiveLanes& lanes);
-  std::uint32_t known_word(const Operand& operand, const char* what);
+  std::uint32_t known_word(const SassOperand& operand, const char* what);
   [[noreturn]] void refuse(const char* why);
 
   const Program& program_;

@@ -20,7 +20,7 @@ constexpr int kInstructionBytes = 16;
 constexpr std::array kStartOffsets = {400, 800, 1200, 1600, 2000, 2400, 2800, 3200};
 
 /// Some instances of a kernel on an SM.
-struct Resident {
+struct ResidentBlocks {
   const TimedCode& code;
   int blocks;
   int teams;  // of a block
@@ -48,8 +48,8 @@ int last_product(const TimedCode& code, const WarpPath& path) {
 
 /// Teams start together, and a pause at the first product puts them out of step. Teams are
 /// consecutive warps.
-std::vector<PathMark> team_pauses(const Resident& resident, const BlockPaths& paths, int blocks,
-                                  int offset) {
+std::vector<PathMark> team_pauses(const ResidentBlocks& resident, const BlockPaths& paths,
+                                  int blocks, int offset) {
   std::vector<PathMark> pauses;
   const int warps = static_cast<int>(paths.size()), warps_of_team = warps / resident.teams;
   for (int block = 0; block < blocks; ++block) {
@@ -61,21 +61,22 @@ std::vector<PathMark> team_pauses(const Resident& resident, const BlockPaths& pa
   return pauses;
 }
 
-SmResult run_blocks(const Resident& resident, const BlockPaths& paths, int blocks, int offset) {
+SmResult run_blocks(const ResidentBlocks& resident, const BlockPaths& paths, int blocks,
+                    int offset) {
   return simulate(resident.code, {.blocks = std::vector<const BlockPaths*>(blocks, &paths),
                                   .start_offsets = staggered_starts(resident.blocks, offset),
                                   .marks = team_pauses(resident, paths, blocks, offset)});
 }
 
 template <class Cycles>
-double mean_over_offsets(const Resident& resident, Cycles&& cycles) {
+double mean_over_offsets(const ResidentBlocks& resident, Cycles&& cycles) {
   double sum = 0.0;
   for (const int offset : resident.offsets()) sum += cycles(offset);
   return sum / static_cast<double>(resident.offsets().size());
 }
 
 /// Of blocks that fill the SM once.
-double duration_together(const Resident& resident, const BlockPaths& paths) {
+double duration_together(const ResidentBlocks& resident, const BlockPaths& paths) {
   return mean_over_offsets(resident, [&](int offset) {
     double sum = 0.0;
     for (const BlockTimes& block : run_blocks(resident, paths, resident.blocks, offset).blocks) {
@@ -86,7 +87,7 @@ double duration_together(const Resident& resident, const BlockPaths& paths) {
 }
 
 /// Of a block in a row of its like: what more blocks in every place take, each.
-double duration_in_a_row(const Resident& resident, const BlockPaths& paths) {
+double duration_in_a_row(const ResidentBlocks& resident, const BlockPaths& paths) {
   constexpr int kRounds = 4;
   return mean_over_offsets(resident, [&](int offset) {
     const auto cycles_of = [&](int rounds) {
@@ -111,7 +112,7 @@ double share_before_products(const TimedCode& code, const BlockPaths& paths) {
   return before / (before + behind);
 }
 
-StageCycles measure_stages(const Resident& resident, const Specimens& specimens) {
+StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
   const auto& [few, many, cut, as_cut] = specimens;
   const double full_tile =
       (duration_together(resident, many.paths) - duration_together(resident, few.paths)) /
