@@ -85,6 +85,7 @@ class Schedule {
       if (ended.empty()) continue;
       now_ = ended.front().time;
       std::vector<std::size_t> freed;
+      freed.reserve(ended.size());
       for (const End& end : ended) freed.push_back(end.sm);
       std::sort(freed.begin(), freed.end());
       freed.erase(std::unique(freed.begin(), freed.end()), freed.end());
@@ -116,6 +117,7 @@ class Schedule {
   /// Blocks leave and others take their places, all at once; who stays goes on at another speed.
   void change(const std::vector<std::size_t>& sms, const std::vector<End>& ended) {
     std::vector<std::size_t> residents_before;
+    residents_before.reserve(sms.size());
     for (const std::size_t sm : sms) residents_before.push_back(sms_[sm].residents);
     for (const End& end : ended) {
       sms_[end.sm].places[end.place].reset();

@@ -165,6 +165,7 @@ std::string text_of_stages(const std::vector<StageCycles>& stages) {
   std::vector<std::string> of_residents;
   for (const StageCycles& each : stages) {
     std::vector<double> cycles;
+    cycles.reserve(std::size(kStages));
     for (const auto& stage : kStages) cycles.push_back(std::round(each.*stage * 100) / 100);
     of_residents.push_back(fmt::format("[{}]", fmt::join(cycles, ", ")));
   }
@@ -216,6 +217,7 @@ std::string cycles_to_json(const CyclesFile& file) {
   std::sort(ordered.begin(), ordered.end(),
             [](const InstanceCycles& a, const InstanceCycles& b) { return a.id < b.id; });
   std::vector<std::string> instances;
+  instances.reserve(ordered.size());
   for (const InstanceCycles& instance : ordered) instances.push_back(text_of_instance(instance));
   return fmt::format(
       "{{\n  \"schema\": {},\n  \"sm\": {},\n  \"toolkit\": {},\n  \"instances\": {{{}}}\n}}\n",
