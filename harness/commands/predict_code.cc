@@ -129,7 +129,7 @@ void add_code_flags(CLI::App& command, CodePredictionOptions& options) {
   add("--default-trip", options.default_trips, "turns of the other loops [4]")
       ->check(CLI::Range(1, kMostTurns));
   add("--taken", options.taken, "addresses of branches forward to take; others fall through");
-  add("--skip", options.skipped, "addresses of instructions whose predicate is false");
+  add("--skip", options.skipped, "addresses of instructions that are taken for predicated off");
   add("--conflict", options.conflicts, "ADDRESS=FACTOR or OPCODE=FACTOR: bank conflicts");
   add("--set", options.constants, "NAME=VALUE of a machine constant (harness/cycles/README.md)");
   add("--assume", options.assumption,

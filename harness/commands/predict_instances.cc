@@ -35,14 +35,10 @@ Instances selected_instances(const std::string& asked) {
   return selected;
 }
 
-/// Throws UsageError where the program's own toolkit is not the code's and none is named.
+/// Of the code that is measured; "" where it is not known.
 std::string toolkit_of(const InstancePredictionOptions& options, const std::string& binary) {
   if (!options.toolkit.empty()) return options.toolkit;
-  std::string own = kCudaToolkit;
-  if (binary.empty() && !own.empty()) return own;
-  throw UsageError(
-      "--toolkit: is to be named, since the code is not this program's; allowed: the version of "
-      "CUDA that made it (11.8)");
+  return binary.empty() ? kCudaToolkit : "";
 }
 
 CyclesFile held_cycles(const std::string& path) {
@@ -62,8 +58,15 @@ void require_own_code() {
       "CMAKE_CUDA_ARCHITECTURES=70 (CUDA 12.9 or older), or name such a binary with --binary");
 }
 
-CyclesFile measure(const Instances& instances, const std::string& binary,
-                   const std::string& cuobjdump, const std::string& toolkit) {
+CyclesFile measure(const Instances& instances, const InstancePredictionOptions& options,
+                   const std::string& binary, const std::string& cuobjdump) {
+  if (binary.empty()) require_own_code();
+  const std::string toolkit = toolkit_of(options, binary);
+  if (!options.new_file.empty() && toolkit.empty()) {
+    throw UsageError(
+        "--toolkit: is to be named, since the code is not this program's; allowed: the version of "
+        "CUDA that made it (11.8)");
+  }
   const std::filesystem::path path =
       binary.empty() ? running_executable() : std::filesystem::path(binary);
   return measure_cycles(read_code(find_cuobjdump(cuobjdump), path), instances, toolkit);
@@ -116,12 +119,8 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
   const bool is_measured = is_written || !options.check_file.empty() || !binary.empty();
   const CyclesFile held =
       options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
-  if (is_measured && binary.empty()) require_own_code();
-  const std::string toolkit = is_written       ? toolkit_of(options, binary)
-                              : binary.empty() ? std::string(kCudaToolkit)
-                                               : std::string();
   const CyclesFile file =
-      is_measured ? measure(instances, binary, cuobjdump, toolkit) : embedded_cycles();
+      is_measured ? measure(instances, options, binary, cuobjdump) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
   const bool takes_output = is_written && is_standard_output(options.new_file);
   (takes_output ? streams.err : streams.out)

@@ -7,9 +7,9 @@
 #include <span>
 
 #include "harness/cycles/cycle_bounds.h"
-#include "harness/cycles/sm_simulator.h"
 #include "harness/paths/block_paths.h"
 #include "harness/predict/specimen.h"
+#include "results/record/case_id.h"
 
 namespace sparkbench {
 namespace {
@@ -46,26 +46,12 @@ int last_product(const TimedCode& code, const WarpPath& path) {
   return static_cast<int>(path.rend() - found) - 1;
 }
 
-/// Teams start together, and a pause at the first product puts them out of step. Teams are
-/// consecutive warps.
-std::vector<PathMark> team_pauses(const ResidentBlocks& resident, const BlockPaths& paths,
-                                  int blocks, int offset) {
-  std::vector<PathMark> pauses;
-  const int warps = static_cast<int>(paths.size()), warps_of_team = warps / resident.teams;
-  for (int block = 0; block < blocks; ++block) {
-    for (int warp = warps_of_team; warp < warps; ++warp) {
-      pauses.push_back(
-          {block, warp, first_product(resident.code, paths[warp]), warp / warps_of_team * offset});
-    }
-  }
-  return pauses;
-}
-
 SmResult run_blocks(const ResidentBlocks& resident, const BlockPaths& paths, int blocks,
                     int offset) {
-  return simulate(resident.code, {.blocks = std::vector<const BlockPaths*>(blocks, &paths),
-                                  .start_offsets = staggered_starts(resident.blocks, offset),
-                                  .marks = team_pauses(resident, paths, blocks, offset)});
+  SmWork work{.blocks = std::vector<const BlockPaths*>(blocks, &paths),
+              .start_offsets = staggered_starts(resident.blocks, offset)};
+  work.marks = late_teams(resident.code, work.blocks, resident.teams, offset);
+  return simulate(resident.code, work);
 }
 
 template <class Cycles>
@@ -147,22 +133,30 @@ std::string_view binding_of(const TimedCode& code, const Specimens& specimens) {
                  })->unit);
 }
 
-void add_text(std::uint64_t& hash, std::string_view text) {
-  for (const char character : text) {
-    hash = (hash ^ static_cast<unsigned char>(character)) * 0x100000001b3;  // FNV-1a
-  }
-  hash = (hash ^ 0xff) * 0x100000001b3;  // no text has this byte: where it ends counts
-}
-
 }  // namespace
 
 std::string code_hash(const SassFunction& function) {
-  std::uint64_t hash = 0xcbf29ce484222325;
+  constexpr std::string_view kEnd = "\xff";  // no text has this byte: where one ends counts
+  std::uint64_t hash = fnv1a("");
   for (const SassInstruction& instruction : function.instructions) {
-    add_text(hash, text_of(instruction));
-    add_text(hash, fmt::format("{:x}", instruction.control.value_or(0)));
+    hash = fnv1a(kEnd, fnv1a(text_of(instruction), hash));
+    hash = fnv1a(kEnd, fnv1a(fmt::format("{:x}", instruction.control.value_or(0)), hash));
   }
-  return fmt::format("{:016x}", hash);
+  return to_hex(hash);
+}
+
+std::vector<PathMark> late_teams(const TimedCode& code, std::span<const BlockPaths* const> blocks,
+                                 int teams, int offset) {
+  std::vector<PathMark> pauses;
+  for (int block = 0; block < static_cast<int>(blocks.size()); ++block) {
+    const BlockPaths& paths = *blocks[block];
+    const int warps = static_cast<int>(paths.size()), warps_of_team = warps / teams;
+    for (int warp = warps_of_team; warp < warps; ++warp) {
+      pauses.push_back(
+          {block, warp, first_product(code, paths[warp]), warp / warps_of_team * offset});
+    }
+  }
+  return pauses;
 }
 
 InstanceCycles measure_instance(const SassFunction& function, const KernelInstance& instance,

@@ -10,8 +10,11 @@
 // With several blocks or teams each figure is the mean over offsets between their starts.
 #pragma once
 
+#include <span>
 #include <string>
+#include <vector>
 
+#include "harness/cycles/sm_simulator.h"
 #include "harness/inspect/sass_listing.h"
 #include "harness/predict/instance_cycles.h"
 #include "kernels/kernel_instance.h"
@@ -20,6 +23,12 @@ namespace sparkbench {
 
 /// 16 hexadecimal digits of the instructions with their control bits.
 std::string code_hash(const SassFunction& function);
+
+/// Teams of a block start together. So that they are out of step, as an instance's cycles have
+/// them, each pauses at its first product `offset` cycles longer than the one before. Teams are
+/// consecutive warps.
+std::vector<PathMark> late_teams(const TimedCode& code, std::span<const BlockPaths* const> blocks,
+                                 int teams, int offset);
 
 /// `function` is the instance's for sm_70, of which an SM holds `blocks_per_sm`, at least 1.
 InstanceCycles measure_instance(const SassFunction& function, const KernelInstance& instance,

@@ -1,20 +1,14 @@
-// Machine code for sm_70 is no part of most builds, so it is asked for as in
-// instance_paths_test.cc: SPARKBENCH_SM70_CODE names a binary, or a listing ("....sass").
+// On the kernels' machine code (test_sm70_code.h).
 #include "harness/predict/instance_measurement.h"
 
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "harness/cycles/sm_simulator.h"
-#include "harness/inspect/cuobjdump.h"
 #include "harness/predict/block_schedule.h"
 #include "harness/predict/cycles_file.h"
 #include "harness/predict/instance_paths.h"
 #include "harness/predict/pass_launches.h"
 #include "harness/predict/specimen.h"
-#include "kernels/registry.h"
-#include "results/store/test_folder.h"
+#include "harness/predict/test_sm70_code.h"
 
 namespace sparkbench {
 namespace {
@@ -22,60 +16,17 @@ namespace {
 class InstanceMeasurement : public testing::Test {
  protected:
   void SetUp() override {
-    const char* const path = std::getenv("SPARKBENCH_SM70_CODE");
-    if (path == nullptr) GTEST_SKIP() << "SPARKBENCH_SM70_CODE names no machine code";
-    static const std::vector<SassFunction> read = functions_of(path);
-    functions_ = read;
+    if (!is_sm70_code_named()) GTEST_SKIP() << kNoSm70Code;
   }
-
-  static std::vector<SassFunction> functions_of(const std::filesystem::path& code) {
-    return parse_sass_listing(code.extension() == ".sass"
-                                  ? text_of_file(code)
-                                  : read_code(find_cuobjdump({}), code).sass);
-  }
-
-  const SassFunction& function_of(const KernelInstance& instance) const {
-    for (const SassFunction& function : functions_) {
-      if (function.symbol == instance.symbol) return function;
-    }
-    throw std::invalid_argument(std::string(instance.id));
-  }
-
-  std::vector<SassFunction> functions_;
 };
 
-const KernelInstance& instance_named(std::string_view id) {
-  for (const KernelInstance& instance : kernel_instances()) {
-    if (instance.id == id) return instance;
-  }
-  throw std::invalid_argument(std::string(id));
-}
-
 TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
-  const KernelInstance& instance = instance_named("volta-fp32acc/fwd/d64");
-  const Specimens specimens = specimens_of(function_of(instance), instance);
+  const KernelInstance& instance = instance_of("volta-fp32acc/fwd/d64");
+  const Specimens specimens = specimens_of(sm70_function_of(instance), instance);
   EXPECT_EQ(specimens.few.work, (BlockWork{4, 0}));
   EXPECT_EQ(specimens.many.work, (BlockWork{20, 0}));
   EXPECT_EQ(specimens.cut.work, (BlockWork{4, 2}));
   EXPECT_EQ(specimens.as_cut.work, (BlockWork{6, 0}));
-}
-
-/// Teams out of step, as an instance's cycles have them.
-std::vector<PathMark> late_teams(const TimedCode& code, const std::vector<BlockPaths>& paths,
-                                 int teams) {
-  constexpr int kPause = 1600;
-  std::vector<PathMark> marks;
-  for (int block = 0; block < static_cast<int>(paths.size()); ++block) {
-    const int warps = static_cast<int>(paths[block].size()), warps_of_team = warps / teams;
-    for (int warp = warps_of_team; warp < warps; ++warp) {
-      const WarpPath& path = paths[block][warp];
-      const auto product = std::find_if(path.begin(), path.end(), [&](const PathStep& step) {
-        return code.instructions[step.instruction].flop > 0;
-      });
-      marks.push_back({block, warp, static_cast<int>(product - path.begin()), kPause});
-    }
-  }
-  return marks;
 }
 
 /// The cycles in which one SM has done all blocks of a causal head, simulated as they are, and as
@@ -100,7 +51,8 @@ HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& in
   SmWork work{.start_offsets = std::vector<int>(cycles.blocks_per_sm, 0)};
   for (const BlockPaths& of_block : paths) work.blocks.push_back(&of_block);
   const TimedCode code = time_code(function, SmConstants{});
-  work.marks = late_teams(code, paths, instance.teams);
+  constexpr int kPause = 1600;
+  work.marks = late_teams(code, work.blocks, instance.teams, kPause);
   std::vector<BlockWork> tiles = instance.pass() == "bwd"
                                      ? tiles_of_key_blocks(instance, problem)
                                      : tiles_of_query_blocks(instance, problem);
@@ -114,8 +66,8 @@ TEST_F(InstanceMeasurement, AddsUpToWholeHeads) {
   for (const char* const id :
        {"volta-fp32acc/fwd/d64", "volta-fp32acc/fwd/d128", "volta-fp16acc/fwd/d64/dropout",
         "volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d128", "volta-fp32acc/bwd-dq/d64"}) {
-    const KernelInstance& instance = instance_named(id);
-    const HeadCycles cycles = cycles_of_head(function_of(instance), instance, 2048);
+    const KernelInstance& instance = instance_of(id);
+    const HeadCycles cycles = cycles_of_head(sm70_function_of(instance), instance, 2048);
     EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;
     RecordProperty(std::string("predicted over simulated, ") + id,
                    std::to_string(cycles.predicted / cycles.simulated));

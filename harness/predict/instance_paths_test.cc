@@ -1,38 +1,17 @@
 // The paths of the kernels as they are compiled, against the emulated machine: what the code of
-// every warp does over a whole grid is what the source does. Machine code for sm_70 is no part of
-// most builds, so it is asked for: SPARKBENCH_SM70_CODE names a binary, or what cuobjdump -sass
-// printed of one ("....sass").
+// every warp does over a whole grid is what the source does. (The code: test_sm70_code.h.)
 #include "harness/predict/instance_paths.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
-#include <cstdlib>
-
-#include "harness/inspect/cuobjdump.h"
+#include "harness/predict/test_sm70_code.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/registry.h"
 #include "kernels/sample.h"
 #include "reference/inputs/inputs.h"
-#include "results/store/test_folder.h"
 
 namespace sparkbench {
 namespace {
-
-std::vector<SassFunction> functions_of_code() {
-  const char* const path = std::getenv("SPARKBENCH_SM70_CODE");
-  if (path == nullptr) return {};
-  const std::filesystem::path code = path;
-  return parse_sass_listing(code.extension() == ".sass" ? text_of_file(code)
-                                                        : read_code(find_cuobjdump({}), code).sass);
-}
-
-const KernelInstance& instance_of(const std::string& id) {
-  for (const KernelInstance& instance : kernel_instances()) {
-    if (instance.id == id) return instance;
-  }
-  throw std::invalid_argument(id);
-}
 
 /// Warp instructions over a grid.
 struct PathCounts {
@@ -59,27 +38,14 @@ void add_step(const SassInstruction& instruction, const PathStep& step, int warp
 class InstancePaths : public testing::Test {
  protected:
   void SetUp() override {
-    if (std::getenv("SPARKBENCH_SM70_CODE") == nullptr) {
-      GTEST_SKIP() << "SPARKBENCH_SM70_CODE names no machine code";
-    }
-    ASSERT_FALSE(functions().empty());
-  }
-
-  static const std::vector<SassFunction>& functions() {
-    static const auto all = functions_of_code();
-    return all;
-  }
-  static const SassFunction& function_of_instance(const KernelInstance& instance) {
-    for (const SassFunction& function : functions()) {
-      if (function.symbol == instance.symbol && function.sm == 70) return function;
-    }
-    throw std::runtime_error("no code of " + std::string(instance.id));
+    if (!is_sm70_code_named()) GTEST_SKIP() << kNoSm70Code;
+    ASSERT_FALSE(sm70_functions().empty());
   }
 
   /// Adds what the instance does for the problem.
   static void add_paths(const std::string& id, const Problem& problem, PathCounts& counts) {
     const KernelInstance& instance = instance_of(id);
-    const SassFunction& function = function_of_instance(instance);
+    const SassFunction& function = sm70_function_of(instance);
     const LaunchPaths paths = paths_of(function, instance, problem);
     const Extents grid = kernel_launch_of(instance, problem).grid;
     for (int z = 0; z < grid[2]; ++z) {
@@ -267,7 +233,7 @@ TEST_F(InstancePaths, OfNoLoopDependOnData) {
                           .seqlen_k = 1024,
                           .head_dim = instance.head_dim,
                           .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
-    const SassFunction& function = function_of_instance(instance);
+    const SassFunction& function = sm70_function_of(instance);
     const FollowedBlock block = paths_of(function, instance, problem).of_block({0, 0, 0});
     for (const PathNote& note : block.notes) {
       EXPECT_EQ(note.doubt, PathDoubt::kUnknownBranch) << text_of(note, function);

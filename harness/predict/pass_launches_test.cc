@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/predict/test_instance.h"
 #include "harness/predict/v100_constants.h"
 #include "kernels/forward_launch.h"
 #include "kernels/mask/test_masks.h"
@@ -30,13 +31,6 @@ Problem problem_of(int seqlen_q, int seqlen_k, const MaskSpec& mask, int head_di
 }
 
 const AttentionKernel& kernel_of(const char* name) { return *find_attention_kernel(name); }
-
-const KernelInstance& instance_of(const std::string& id) {
-  for (const KernelInstance& instance : kernel_instances()) {
-    if (instance.id == id) return instance;
-  }
-  throw std::invalid_argument(id);
-}
 
 std::vector<std::string> ids_of(const std::vector<PassLaunch>& launches) {
   std::vector<std::string> ids;

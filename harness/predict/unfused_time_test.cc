@@ -89,5 +89,35 @@ TEST(UnfusedTime, AgreesWithPublishedSoftmax) {
   EXPECT_NEAR(steps[1].bytes / 760e6, 0.188, 0.1 * 0.188);
 }
 
+/// Milliseconds of a pass whose every step goes by its bytes, at the share of the peak that is
+/// assumed of a V100.
+double ms_by_bytes(const Problem& problem, Pass pass, double peak_gbps) {
+  constexpr double kV100PeakGbps = 900;
+  double bytes = 0;
+  for (const UnfusedStep& step : unfused_steps(problem, pass)) bytes += step.bytes;
+  return bytes / (peak_gbps * kHbmGbps.likely / kV100PeakGbps * 1e6);
+}
+
+TEST(UnfusedTime, GoesByBytesAsAnH200Does) {
+  struct Measured {
+    int seqlen, head_dim;
+    double forward_ms, backward_ms;  // of cublas-fp16: reference/README.md
+  };
+  for (const Measured& of :
+       {Measured{512, 64, 0.606, 1.034}, Measured{16384, 64, 18.23, 29.94},
+        Measured{512, 128, 0.345, 0.604}, Measured{16384, 128, 9.091, 14.96}}) {
+    const Problem problem{.batch = 16384 / of.seqlen,
+                          .heads = 2048 / of.head_dim,
+                          .seqlen_q = of.seqlen,
+                          .seqlen_k = of.seqlen,
+                          .head_dim = of.head_dim};
+    constexpr double kH200Gbps = 4800;
+    const double forward = of.forward_ms / ms_by_bytes(problem, Pass::kForward, kH200Gbps);
+    const double backward = of.backward_ms / ms_by_bytes(problem, Pass::kBackward, kH200Gbps);
+    EXPECT_NEAR(forward, 1.045, 0.035) << of.seqlen << ", " << of.head_dim;
+    EXPECT_NEAR(backward, 0.995, 0.025) << of.seqlen << ", " << of.head_dim;
+  }
+}
+
 }  // namespace
 }  // namespace sparkbench
