@@ -37,7 +37,12 @@ std::string disassemble(const std::filesystem::path& cuobjdump, const std::strin
 
 std::filesystem::path find_cuobjdump(const std::filesystem::path& asked) {
   if (!asked.empty()) {
-    if (std::filesystem::is_regular_file(asked) && access(asked.c_str(), X_OK) == 0) return asked;
+    // A name without a folder is one on PATH, as in a shell.
+    const std::filesystem::path program =
+        asked.has_parent_path() ? asked : find_on_path(asked.string());
+    if (std::filesystem::is_regular_file(program) && access(program.c_str(), X_OK) == 0) {
+      return program;
+    }
     throw UsageError(fmt::format(
         "--cuobjdump: {} is no program that can be run; allowed: a CUDA toolkit's cuobjdump",
         asked.string()));
