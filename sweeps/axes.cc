@@ -65,6 +65,28 @@ constexpr AxisAccess kMaskAccess = {
       problem.mask = parse_mask(std::get<std::string>(value));
     }};
 
+std::string divisors_of(int number) {
+  std::string divisors;
+  for (int divisor = 1; divisor <= number; ++divisor) {
+    if (number % divisor != 0) continue;
+    divisors += fmt::format("{}{}", divisors.empty() ? "" : ", ", divisor);
+  }
+  return divisors;
+}
+
+/// The axis of heads comes before.
+constexpr AxisAccess kHeadsKAccess = {
+    [](const CaseProblem& problem) { return AxisValue(problem.key_heads()); },
+    [](CaseProblem& problem, const AxisValue& value) {
+      const int heads_k = std::get<int>(value);
+      if (heads_k < 1 || problem.heads % heads_k != 0) {
+        throw std::invalid_argument(fmt::format("{} does not divide the {} heads; allowed: {}",
+                                                heads_k, problem.heads,
+                                                divisors_of(problem.heads)));
+      }
+      problem.heads_k = heads_k;
+    }};
+
 template <auto kParse>
 Values list_of(std::string_view flag, std::string_view text) {
   const auto parsed = kParse(flag, text);
@@ -176,7 +198,7 @@ std::vector<Axis> make_rows() {
        .initial = "64",
        .parse = list_of<parse_extents>,
        .access = member<&Problem::head_dim>(),
-       .id = {.place = 6, .prefix = "d"},
+       .id = {.place = 7, .prefix = "d"},
        .is_of_tensors = true,
        .is_in_every_record = true,
        .is_studied = false},
@@ -187,7 +209,7 @@ std::vector<Axis> make_rows() {
        .initial = "256",
        .parse = list_of<parse_extents>,
        .access = member<&Problem::seqlen_q>(),
-       .id = {.place = 4, .prefix = "sq"},
+       .id = {.place = 5, .prefix = "sq"},
        .is_of_tensors = true,
        .is_in_every_record = true},
       {.name = "seqlen_k",
@@ -198,7 +220,7 @@ std::vector<Axis> make_rows() {
        .parse = list_or_auto<parse_extents>,
        .access = member<&Problem::seqlen_k>(),
        .derive = [](CaseProblem& p, const GridTotals& /*totals*/) { p.seqlen_k = p.seqlen_q; },
-       .id = {.place = 5, .prefix = "sk"},
+       .id = {.place = 6, .prefix = "sk"},
        .twin = "seqlen_q",
        .is_of_tensors = true,
        .is_in_every_record = true},
@@ -209,7 +231,7 @@ std::vector<Axis> make_rows() {
        .initial = "full",
        .parse = list_of<parse_masks>,
        .access = kMaskAccess,
-       .id = {.place = 7},
+       .id = {.place = 8},
        .shorthand = {.flag = "--causal",
                      .help = "for --mask causal, full, or full,causal",
                      .allowed = "true, false, both",
@@ -221,7 +243,7 @@ std::vector<Axis> make_rows() {
        .initial = "0",
        .parse = list_of<parse_probabilities>,
        .access = member<&Problem::dropout_p>(),
-       .id = {.place = 8, .prefix = "p"},
+       .id = {.place = 9, .prefix = "p"},
        .heading = "dropout",
        .is_in_every_record = true},
       {.name = "batch",
@@ -249,6 +271,17 @@ std::vector<Axis> make_rows() {
        .is_of_tensors = true,
        .is_in_every_record = true,
        .is_studied = false},
+      {.name = "heads_k",
+       .flag = "--heads-k",
+       .help = "heads of keys and values, each read by a group of heads; auto: as many as heads",
+       .allowed = "numbers that divide the heads, or auto",
+       .initial = "auto",
+       .parse = list_or_auto<parse_extents>,
+       .access = kHeadsKAccess,
+       .derive = [](CaseProblem& p, const GridTotals& /*totals*/) { p.heads_k = p.heads; },
+       .id = {.place = 4, .prefix = "hk", .is_left_out_like_twin = true},
+       .twin = "heads",
+       .is_of_tensors = true},
       {.name = "total_tokens",
        .flag = "--total-tokens",
        .help = "tokens of an automatic batch",

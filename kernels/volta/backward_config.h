@@ -44,11 +44,12 @@ struct BackwardShape {
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
   /// Whether what derives from a lane's place is computed anew at a step's end, not at its
   /// beginning: without spills only so, or faster by the cycle model.
-  static constexpr bool kEndsAnew =
-      kHasDropout && (!kComputesDq || (kTeams == 1 && kScoreWarps == 1));
+  static constexpr bool kEndsAnew = kTeams > 1         ? !kHasDropout && !kComputesDq
+                                    : kScoreWarps == 1 ? kHasDropout && kComputesDq
+                                                       : kHasDropout && !kComputesDq;
   /// Whether also where the team's warps meet within a step. Faster without by the cycle model
-  /// where FP32 scores and no random bytes are held.
-  static constexpr bool kMeetsAnew = kHasDropout || kAccumulator == Accumulator::kFp16;
+  /// where FP32 scores and no random bytes are held, and where teams have FP16 scores.
+  static constexpr bool kMeetsAnew = kAccumulator == Accumulator::kFp32 ? kHasDropout : kTeams == 1;
   using Layout = GridLayout<kAccumulator>;
   using KeyTile = SwizzledTile<kBlockKeys, kHeadDim>;
   using QueryTile = SwizzledTile<kStep, kHeadDim>;

@@ -201,8 +201,8 @@ class BackwardDqWarp {
   /// Those that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(batch_, first_key, head_), tensor.row_stride(),
-                        keys_.end - first_key};
+      return TensorRows{tensor.at(batch_, first_key, params_.groups.key_head(head_)),
+                        tensor.row_stride(), keys_.end - first_key};
     };
     staged.first.load(machine_, rows(params_.k));
     staged.second.load(machine_, rows(params_.v));
