@@ -108,7 +108,7 @@ TEST(HeadsK, AreVerifiedInEveryPass) {
 TEST(HeadsK, AreInIdAndRecordWhereFewer) {
   const auto planned = json_of(kGroups + "--kernel unfused-fp16 --heads-k 2,4 --dry-run");
   EXPECT_EQ(ids_of(planned),
-            std::vector<std::string>({"unfused-fp16/fwd/b1/h4/hk2/sq40/sk40/d64/causal/p0.1",
+            std::vector<std::string>({"unfused-fp16/fwd/b1/h4/sq40/sk40/d64/causal/p0.1/hk2",
                                       "unfused-fp16/fwd/b1/h4/sq40/sk40/d64/causal/p0.1"}));
   EXPECT_EQ(planned["cases"][0]["problem"]["heads_k"], 2);
   EXPECT_EQ(planned["cases"][1]["problem"]["heads_k"], 4);

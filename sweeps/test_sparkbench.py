@@ -18,8 +18,8 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     io_bytes = batch * (tensors + heads * 4 * seqlen)
     groups = "" if heads_k == heads else f"/hk{heads_k}"
     case_id = (
-        f"unfused-fp16/{direction}/b{batch}/h{heads}{groups}/sq{seqlen}/sk{seqlen_k}/d{head_dim}"
-        f"/{mask}/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}"
+        f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}"
+        f"/{mask}/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}{groups}"
     )
     return {
         "id": case_id,

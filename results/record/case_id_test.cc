@@ -37,7 +37,7 @@ TEST(CaseId, NamesHeadsOfKeysThatAreFewer) {
   problem.heads_k = 16;
   EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
   problem.heads_k = 2;
-  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/hk2/sq4096/sk4096/d128/causal/p0.1");
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1/hk2");
 }
 
 TEST(CaseId, NamesAnyMask) {
