@@ -45,8 +45,10 @@ struct BackwardShape {
   /// Whether what derives from a lane's place is computed anew at a step's end, not at its
   /// beginning: without spills only so, or faster by the cycle model.
   static constexpr bool kEndsAnew = kTeams > 1         ? !kHasDropout && !kComputesDq
-                                    : kScoreWarps == 1 ? kHasDropout && kComputesDq
+                                    : kScoreWarps == 1 ? kHasDropout
                                                        : kHasDropout && !kComputesDq;
+  /// Whether what derives from a step's place is computed anew for each draw: or there are spills.
+  static constexpr bool kDrawsAnew = kTeams == 1 && kScoreWarps == 1 && !kComputesDq;
   /// Whether also where the team's warps meet within a step. Faster without by the cycle model
   /// where FP32 scores and no random bytes are held, and where teams have FP16 scores.
   static constexpr bool kMeetsAnew = kAccumulator == Accumulator::kFp32 ? kHasDropout : kTeams == 1;

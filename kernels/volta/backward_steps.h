@@ -123,6 +123,7 @@ class BackwardWarp {
   /// The random bytes of one quartet of a group.
   SPARK_DEVICE void draw_dropout(int place, int g, int quartet, Step& step) {
     if constexpr (Config::kHasDropout) {
+      if constexpr (Config::kDrawsAnew) place = machine_.opaque(place);
       const int lane = machine_.lane();
       step.dropout[g][quartet] = StrandDropout<32>::template draw<Layout>(
           params_.dropout, lane, block().batch_head(params_, place),
