@@ -12,8 +12,8 @@ import sys
 # A file belongs to the layer that has the longest beginning of its path.
 LAYERS = [
     [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "half", "host_device",
-                                      "mma_instruction", "philox", "sample", "saturating",
-                                      "split_text")],
+                                      "mma_instruction", "philox", "round_up", "sample",
+                                      "saturating", "split_text")],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
                                       "head_groups", "kernel_instance", "tensors")],

@@ -23,12 +23,12 @@ function(sparkbench_library name)
   target_link_libraries(${name} PUBLIC ${ARG_LINK})
 endfunction()
 
-# sparkbench_build_quickly(target): where tests are not built, compiles the target's sources of each
-# folder as one unit, at -O1. Headers such as CLI11's are half of the work, and somebody waits for a
-# sweep's build. Not for what kernels and oracles run in. clang-tidy reads such units (.ci/tidy),
-# so names in a folder's anonymous namespaces differ.
+# sparkbench_build_quickly(target): with SPARKBENCH_QUICK_BUILD, compiles the target's sources of
+# each folder as one unit, at -O1. Headers such as CLI11's are half of the work, and somebody waits
+# for a sweep's build. Not for what kernels and oracles run in. clang-tidy reads such units
+# (.ci/tidy), so names in a folder's anonymous namespaces differ.
 function(sparkbench_build_quickly target)
-  if(SPARKBENCH_TESTS)
+  if(NOT SPARKBENCH_QUICK_BUILD)
     return()
   endif()
   target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)

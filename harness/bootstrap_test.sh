@@ -75,7 +75,8 @@ refuses_what_it_does_not_know() {
 builds_the_program_alone_for_a_sweep() {
   machine "" "" ""
   run sweep --preset quick; expect 0 "--target sparkbench" "-DSPARKBENCH_TESTS=OFF" \
-    "-DSPARKBENCH_CUDA=OFF" "built $work/build/harness/sparkbench" "sparkbench sweep --preset quick"
+    "-DSPARKBENCH_QUICK_BUILD=ON" "-DSPARKBENCH_CUDA=OFF" \
+    "built $work/build/harness/sparkbench" "sparkbench sweep --preset quick"
 }
 
 leaves_cuda_out_without_a_gpu() {
@@ -142,8 +143,9 @@ wants_a_toolkit_for_named_architectures() {
 
 tests_all_that_the_toolkit_knows() {
   machine 12.4 "70 75 80 90" ""
-  run test -L cpu; expect 0 "-DSPARKBENCH_TESTS=ON" "-DSPARKBENCH_CUDA=ON" \
-    "-UCMAKE_CUDA_ARCHITECTURES" "!--target" "ctest --test-dir $work/build" "-L cpu"
+  run test -L cpu; expect 0 "-DSPARKBENCH_TESTS=ON" "-DSPARKBENCH_QUICK_BUILD=OFF" \
+    "-DSPARKBENCH_CUDA=ON" "-UCMAKE_CUDA_ARCHITECTURES" "!--target" \
+    "ctest --test-dir $work/build" "-L cpu"
 }
 
 gives_each_option_each_time() {

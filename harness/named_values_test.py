@@ -186,7 +186,7 @@ class Readme(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
-        for name in ("kernels", "sweeps", "results"):
+        for name in ("kernels", "sweeps", "results", "harness"):
             (self.folder / name).symlink_to(ROOT / name)
         (self.folder / "bin").mkdir()
         self.stub("srun", 'exec "$@"')
@@ -244,7 +244,8 @@ class Readme(unittest.TestCase):
                     tried += 1
                     result = self.type_in(line)
                     wants_gpu = result.returncode == NO_GPU and re.search(
-                        "no usable CUDA device|no GPU path|cuobjdump", result.stderr
+                        "no usable CUDA device|no GPU path|cuobjdump|no code for sm_70",
+                        result.stderr,
                     )
                     wants_gpu = wants_gpu or re.search(
                         "does not run on emulated-v100 here|is no GPU, and no profiler|"

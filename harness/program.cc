@@ -81,7 +81,8 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   CLI::App program("How fast, how large and how wrong fused attention kernels are", "sparkbench");
   program.set_version_flag("--version", std::string("sparkbench ") + kVersion);
   program.require_subcommand(1);
-  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case};
+  Invocation invocation{typed, streams, settings.worker_executable, settings.before_case,
+                        settings.cycles};
   Action action;
   add_sweep_command(program, invocation, action);
   add_accuracy_command(program, invocation, action);
@@ -92,6 +93,7 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_list_command(program, invocation, action);
   add_info_command(program, invocation, action);
   add_inspect_command(program, invocation, action);
+  add_predict_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);
   check_command_name(program, typed);
   refuse_empty_values(typed);

@@ -14,7 +14,8 @@ namespace sparkbench {
 struct ProgramSettings {
   /// This program, of which worker processes are made; empty: cases run in this process.
   std::filesystem::path worker_executable;
-  CaseHook before_case;  // for tests
+  CaseHook before_case;                           // for tests
+  const CyclesFile* cycles = &embedded_cycles();  // by which times are predicted; outlives the call
 };
 
 /// Runs `sparkbench argv[1..]` and returns the exit status (exit_code.h). Results go to `out`,

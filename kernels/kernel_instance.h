@@ -29,6 +29,7 @@ struct KernelInstance {
   int dynamic_shared_bytes;  // of a block
   int block_rows;            // of the score matrix that a block owns: queries, or keys of a "bwd"
   int step_columns;          // over which it goes at a time: keys, or queries of a "bwd"
+  int teams = 1;             // of its warps, each with steps of its own, out of step
   CodeLimits limits;
 
   constexpr std::string_view kernel() const { return id.substr(0, id.find('/')); }

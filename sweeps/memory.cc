@@ -1,6 +1,7 @@
 #include "sweeps/memory.h"
 
 #include "kernels/half.h"
+#include "kernels/round_up.h"
 #include "kernels/saturating.h"
 
 namespace sparkbench {
@@ -37,11 +38,6 @@ std::uint64_t key_gradient_bytes(const Problem& problem) {
   if (problem.group_size() == 1) return 0;
   return saturating_product({rows(problem, problem.heads, problem.seqlen_k),
                              static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
-}
-
-std::uint64_t round_up(std::uint64_t value, std::uint64_t multiple) {
-  const std::uint64_t excess = value % multiple;
-  return excess == 0 ? value : saturating_sum({value, multiple - excess});
 }
 
 }  // namespace

@@ -149,9 +149,10 @@ def begin_case(case, position, method):
     }
 
 
-def add_accuracy(record, accuracy, why_incorrect):
+def add_accuracy(record, accuracy, why_incorrect, warnings=()):
     """`accuracy` is that of o, or {"dq": ..., "dk": ..., "dv": ...}."""
     record["accuracy"] = accuracy
+    record["warnings"] += warnings
     if record["problem"]["dropout_p"] > 0:
         record["warnings"].append(MASK_WARNING)
     if why_incorrect:

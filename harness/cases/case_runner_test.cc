@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "harness/devices/emulated_device.h"
+#include "harness/predict/test_cycles.h"
 #include "kernels/machine/out_of_device_memory.h"
 
 namespace sparkbench {
@@ -108,6 +109,18 @@ TEST_F(CaseRunnerTest, VerifiesAKernelThenTimesItByTurns) {
   EXPECT_DOUBLE_EQ(record.speedup->ratio, 4.0);
   EXPECT_DOUBLE_EQ(record.speedup->over_median_ms.value(), 4.4);
   EXPECT_TRUE(record.speedup->interleaved);
+}
+
+TEST_F(CaseRunnerTest, PredictsARealV100BesideItsTime) {
+  const CyclesFile cycles = test_cycles();
+  RunSettings settings;
+  settings.cycles = &cycles;
+  CaseRunner runner(device_, settings);
+  const CaseRecord record = runner.run(case_of("volta-fp32acc"));
+  EXPECT_TRUE(record.time_ms.has_value());
+  EXPECT_GT(record.predicted.value().time_ms.likely, 0);
+  EXPECT_EQ(record.predicted->speedup.value().over, "cublas-fp16");
+  EXPECT_EQ(runner.run(case_of("volta-fp16acc")).predicted_reason.value().code, "P-NO-CYCLES");
 }
 
 TEST_F(CaseRunnerTest, ClaimsNoSpeedupWhenBothDoNotFit) {

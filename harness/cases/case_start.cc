@@ -6,7 +6,9 @@
 #include <string>
 #include <utility>
 
+#include "harness/devices/known_contenders.h"
 #include "harness/options/shell_word.h"
+#include "harness/predict/case_prediction.h"
 #include "kernels/saturating.h"
 #include "results/record/case_id.h"
 #include "sweeps/memory.h"
@@ -14,6 +16,8 @@
 
 namespace sparkbench {
 namespace {
+
+constexpr std::string_view kUnsupported = "E-UNSUPPORTED";
 
 MemoryBytes predict_memory(const Contender& contender, const SweepCase& sweep_case,
                            bool is_deterministic) {
@@ -59,7 +63,7 @@ std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& s
                                   const Device& device, const CaseRecord& record) {
   if (const Support support = contender.supports(sweep_case.problem, sweep_case.problem.pass);
       !support) {
-    return Reason{"E-UNSUPPORTED", support.why_not};
+    return Reason{std::string(kUnsupported), support.why_not};
   }
   const DeviceInfo& info = device.info();
   const std::uint64_t needed = info.kind == DeviceKind::kEmulated ? host_bytes_needed(record)
@@ -73,6 +77,20 @@ std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& s
                     device.name(), static_cast<double>(*there_is) / (1 << 30))};
   }
   return std::nullopt;
+}
+
+/// Of what is supported, though this machine may be too small to run it.
+void add_prediction(const Device& device, const RunSettings& settings, CaseRecord& record) {
+  if (settings.cycles == nullptr) return;
+  if (record.reason && record.reason->code == kUnsupported) return;
+  const bool is_emulated = device.info().kind == DeviceKind::kEmulated;
+  const ContenderInfo& baseline = is_emulated ? kUnfusedFp16 : kCublasFp16;
+  const auto card = predicted_card(device.info(), std::string(baseline.name));
+  if (!card) return;
+  CasePrediction prediction =
+      predict_case(record, settings.is_deterministic, *card, *settings.cycles);
+  record.predicted = std::move(prediction.predicted);
+  record.predicted_reason = std::move(prediction.why_not);
 }
 
 }  // namespace
@@ -110,6 +128,7 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
     record.status = Status::kSkipped;
     record.reason = std::move(reason);
   }
+  add_prediction(device, settings, record);
   return record;
 }
 

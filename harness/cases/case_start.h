@@ -7,8 +7,8 @@
 
 namespace sparkbench {
 
-/// The case's id, work, memory and warnings, and the line that repeats it; skipped, with the
-/// reason, when it will not be run. `contender` is the device's of the case's kernel.
+/// The case's id, work, memory, prediction and warnings, and the line that repeats it; skipped,
+/// with the reason, when it will not be run. `contender` is the device's of the case's kernel.
 CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
                         const Device& device, const RunSettings& settings);
 

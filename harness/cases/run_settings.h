@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/devices/device.h"
+#include "harness/predict/cycles_file.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {
@@ -28,6 +29,8 @@ struct RunSettings {
   Tolerance tolerance;
   Method method;         // as it is recorded
   CaseHook before_case;  // may be empty
+  /// By which a V100's times are predicted; null: they are not. Outlives the run.
+  const CyclesFile* cycles = &embedded_cycles();
 };
 
 /// What every case of the run shares, with generated inputs. `is_timed`: whether the command

@@ -23,6 +23,7 @@ struct Invocation {
   Streams streams;
   std::filesystem::path worker_executable;  // empty: cases run in this process
   CaseHook before_case;                     // for tests
+  const CyclesFile* cycles;                 // by which times are predicted
 };
 
 /// Set by the chosen subcommand while the command line is parsed; run after it.
@@ -37,6 +38,7 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_info_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action);
 
 }  // namespace sparkbench

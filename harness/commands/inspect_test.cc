@@ -35,6 +35,14 @@ class CommandInspect : public testing::Test {
   TemporaryFolder folder_;
 };
 
+ProgramResult run_with_path(const std::string& path, const std::string& arguments) {
+  const std::string old_path = std::getenv("PATH");
+  setenv("PATH", path.c_str(), 1);
+  ProgramResult result = run_sparkbench(arguments);
+  setenv("PATH", old_path.c_str(), 1);
+  return result;
+}
+
 TEST_F(CommandInspect, PrintsTablesThoughGatesDoNotHold) {
   const ProgramResult result = inspect("");
   EXPECT_EQ(result.exit_code, 0);
@@ -130,11 +138,17 @@ TEST_F(CommandInspect, RefusesADisassemblerThatIsNoneOrFails) {
 }
 
 TEST_F(CommandInspect, SaysWhereCuobjdumpComesFrom) {
-  const std::string old_path = std::getenv("PATH");
-  setenv("PATH", "/nowhere", 1);
-  const ProgramResult result = run_sparkbench("inspect --binary " + path("binary"));
-  setenv("PATH", old_path.c_str(), 1);
+  const ProgramResult result = run_with_path("/nowhere", "inspect --binary " + path("binary"));
   expect_refused(result, 3, "no cuobjdump on PATH: it comes with the CUDA toolkit");
+}
+
+TEST_F(CommandInspect, FindsAToolNamedWithoutAFolderOnPath) {
+  write_tool("echo 'of PATH' >&2; exit 1\n");
+  const std::string command = " --binary " + path("binary");
+  expect_refused(run_with_path(folder_.path().string(), "inspect --cuobjdump cuobjdump" + command),
+                 3, "failed with exit status 1: of PATH");
+  expect_refused(run_with_path("/nowhere", "inspect --cuobjdump cuobjdump" + command), 2,
+                 "--cuobjdump: cuobjdump is no program that can be run");
 }
 
 }  // namespace

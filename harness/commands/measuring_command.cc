@@ -116,7 +116,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
       if (command.complete_options) command.complete_options(*options);
       return measure(command,
                      {*options, "quick", command.is_timed, command.check_cases, invocation.argv,
-                      invocation.before_case, command.times_parts},
+                      invocation.before_case, command.times_parts, invocation.cycles},
                      invocation);
     };
   });

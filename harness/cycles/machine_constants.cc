@@ -13,6 +13,7 @@ namespace {
 
 using C = SmConstants;
 constexpr double kLongest = 100000;  // of a time; beyond any that a machine has
+constexpr double kMostHold = 1000;   // of a port
 
 constexpr ConstantInfo kConstantInfos[] = {
     {"scheduler", &C::scheduler, 0, 2, std::pair{0.0, 2.0}},
@@ -36,15 +37,15 @@ constexpr ConstantInfo kConstantInfos[] = {
     {"membar_latency", &C::membar_latency, 1, kLongest, {}},
     {"control_latency", &C::control_latency, 1, kLongest, {}},
     {"bar_latency", &C::bar_latency, 1, kLongest, std::pair{8.0, 32.0}},
-    {"hmma_f32_hold", &C::hmma_f32_hold, 1, kLongest, {}},
-    {"hmma_f16_hold", &C::hmma_f16_hold, 1, kLongest, {}},
-    {"fp16_hold", &C::fp16_hold, 1, kLongest, {}},
-    {"fp64_hold", &C::fp64_hold, 1, kLongest, {}},
-    {"fma_hold", &C::fma_hold, 1, kLongest, {}},
-    {"alu_hold", &C::alu_hold, 1, kLongest, {}},
-    {"xu_hold", &C::xu_hold, 1, kLongest, {}},
-    {"bank_conflict", &C::bank_conflict, 0, kLongest, {}},
-    {"hmma_no_reuse", &C::hmma_no_reuse, 0, kLongest, std::pair{0.0, 1.0}},
+    {"hmma_f32_hold", &C::hmma_f32_hold, 1, kMostHold, {}},
+    {"hmma_f16_hold", &C::hmma_f16_hold, 1, kMostHold, {}},
+    {"fp16_hold", &C::fp16_hold, 1, kMostHold, {}},
+    {"fp64_hold", &C::fp64_hold, 1, kMostHold, {}},
+    {"fma_hold", &C::fma_hold, 1, kMostHold, {}},
+    {"alu_hold", &C::alu_hold, 1, kMostHold, {}},
+    {"xu_hold", &C::xu_hold, 1, kMostHold, {}},
+    {"bank_conflict", &C::bank_conflict, 0, kMostHold, {}},
+    {"hmma_no_reuse", &C::hmma_no_reuse, 0, kMostHold, std::pair{0.0, 1.0}},
     {"hmma_f32_forward", &C::hmma_f32_forward, 1, kLongest, {}},
     {"hmma_f16_forward", &C::hmma_f16_forward, 1, kLongest, {}},
     {"read_release_fixed", &C::read_release_fixed, 0, kLongest, {}},

@@ -37,7 +37,12 @@ std::string disassemble(const std::filesystem::path& cuobjdump, const std::strin
 
 std::filesystem::path find_cuobjdump(const std::filesystem::path& asked) {
   if (!asked.empty()) {
-    if (std::filesystem::is_regular_file(asked) && access(asked.c_str(), X_OK) == 0) return asked;
+    // A name without a folder is one on PATH, as in a shell.
+    const std::filesystem::path program =
+        asked.has_parent_path() ? asked : find_on_path(asked.string());
+    if (std::filesystem::is_regular_file(program) && access(program.c_str(), X_OK) == 0) {
+      return program;
+    }
     throw UsageError(fmt::format(
         "--cuobjdump: {} is no program that can be run; allowed: a CUDA toolkit's cuobjdump",
         asked.string()));
@@ -50,13 +55,17 @@ std::filesystem::path find_cuobjdump(const std::filesystem::path& asked) {
 
 CodeListings read_code(const std::filesystem::path& cuobjdump,
                        const std::filesystem::path& binary) {
+  return {read_sass(cuobjdump, binary), disassemble(cuobjdump, "-res-usage", binary)};
+}
+
+std::string read_sass(const std::filesystem::path& cuobjdump, const std::filesystem::path& binary) {
   if (!std::filesystem::is_regular_file(binary) || access(binary.c_str(), R_OK) != 0) {
     throw UsageError(fmt::format(
         "--binary: {} is no file that can be read; allowed: an executable, library, archive, "
         "object or cubin",
         binary.string()));
   }
-  return {disassemble(cuobjdump, "-sass", binary), disassemble(cuobjdump, "-res-usage", binary)};
+  return disassemble(cuobjdump, "-sass", binary);
 }
 
 std::filesystem::path running_executable() {

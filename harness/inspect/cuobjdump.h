@@ -20,6 +20,9 @@ std::filesystem::path find_cuobjdump(const std::filesystem::path& asked);
 /// else that the tool complains of.
 CodeListings read_code(const std::filesystem::path& cuobjdump, const std::filesystem::path& binary);
 
+/// Its machine code alone, as read_code.
+std::string read_sass(const std::filesystem::path& cuobjdump, const std::filesystem::path& binary);
+
 /// The executable of this process.
 std::filesystem::path running_executable();
 

@@ -4,6 +4,8 @@
 #include <array>
 #include <iterator>
 
+#include "kernels/round_up.h"
+
 namespace sparkbench {
 namespace {
 
@@ -23,10 +25,6 @@ constexpr SmLimits kLimits[] = {
     {80, 164 * 1024, 128, 1024, 2048, 32},
     {90, 228 * 1024, 128, 1024, 2048, 32},
 };
-
-int round_up(int value, int granularity) {
-  return (value + granularity - 1) / granularity * granularity;
-}
 
 struct Limit {
   std::string_view name;

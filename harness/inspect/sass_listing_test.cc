@@ -52,6 +52,34 @@ TEST(SassListing, TellsFunctionsAndArchitecturesApart) {
   EXPECT_EQ(functions[2].instructions.size(), 2u);
 }
 
+TEST(SassListing, ReadsControlBitsOfTheEncoding) {
+  const auto code = parse_sass_listing(recorded_listing("sass"))[0].instructions;
+  EXPECT_EQ(code[0].control, 0x7e2u);  // stall 2, no scoreboard, prefers another warp
+  for (const SassInstruction& instruction : code) EXPECT_TRUE(instruction.control);
+  EXPECT_FALSE(instruction_of("EXIT").control);
+}
+
+TEST(SassListing, IsWrittenAsItWasRead) {
+  for (const std::string text :
+       {"@!P0 BRA 0x410", "HMMA.884.F32.F32.STEP1 R14, R16.reuse.ROW, R18.COL, RZ", "EXIT"}) {
+    EXPECT_EQ(text_of(instruction_of(text)), text);
+  }
+}
+
+TEST(SassListing, ReadsLabelsOfNvdisasm) {
+  const auto functions = parse_sass_listing(
+      "\t.headerflags\t@\"EF_CUDA_64BIT_ADDRESS EF_CUDA_SM70 X(EF_CUDA_SM75)\"\n.text._Z1kPfi:\n "
+      "/*0000*/ NOP ; /* 0x0000000000007918 */\n"
+      " /* 0x000fc00000000000 */\n.L_x_1:\n /*0010*/ EXIT ;\n"
+      " /*0020*/ @P0 BRA `(.L_x_1) ;\n /*0030*/ BRA `(.L_x_2);\n");
+  ASSERT_EQ(functions.size(), 1u);
+  EXPECT_EQ(functions[0].sm, 70);
+  EXPECT_EQ(functions[0].symbol, "_Z1kPfi");
+  EXPECT_EQ(functions[0].instructions[0].control, 0x7e0u);
+  EXPECT_EQ(functions[0].instructions[2].target, 0x10u);
+  EXPECT_FALSE(functions[0].instructions[3].target);
+}
+
 TEST(SassListing, OfNothingIsEmpty) {
   EXPECT_TRUE(parse_sass_listing("").empty());
   EXPECT_TRUE(parse_sass_listing("/*0000*/ EXIT ;\n").empty());

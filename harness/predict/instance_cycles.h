@@ -14,10 +14,10 @@ namespace sparkbench {
 /// Cycles of an SM that holds a number of blocks of one kernel, all at the same stage: a tile's is
 /// the time in which each of these blocks does one tile (the mean over the blocks' start offsets).
 struct StageCycles {
-  double prologue;   // from a block's start to its first tile
+  double prologue;   // of what is no tile, the share before the first product
   double full_tile;  // a step of the main loop
   double cut_tile;   // a step in which the mask hides a part of the tile
-  double epilogue;   // from the last tile to the block's end
+  double epilogue;   // and behind the last one
 };
 
 struct InstanceCycles {

@@ -7,6 +7,7 @@
 
 #include "results/record/enum_names.h"
 #include "results/render/tensors_read.h"
+#include "results/study/prediction_check.h"
 #include "sweeps/axes.h"
 
 namespace sparkbench {
@@ -239,6 +240,31 @@ void add_bound(const Bound& bound, Report& report) {
               least.tensor, least.issue, least.lsu, least.xu, least.l2, least.hbm);
 }
 
+void add_prediction(const CaseRecord& record, Report& report) {
+  if (record.predicted_reason) {
+    report.line("predicted", "none: {}", record.predicted_reason->message);
+  }
+  if (!record.predicted) return;
+  const Prediction& predicted = *record.predicted;
+  const TimeBand& ms = predicted.time_ms;
+  report.line("predicted, no time", "{:.3g} ms likely, {:.3g} to {:.3g}, on a {} ({}): {} binds",
+              ms.likely, ms.low, ms.high, predicted.chip, predicted.basis, predicted.binding);
+  report.line("", "{:.3g} TFLOP/s likely{}", predicted.tflops,
+              predicted.clock_mhz
+                  ? fmt::format(", at {:.0f} MHz ({:.0f} for the low time)", *predicted.clock_mhz,
+                                predicted.low_clock_mhz.value_or(*predicted.clock_mhz))
+                  : "");
+  if (predicted.speedup) {
+    const PredictedSpeedup& speedup = *predicted.speedup;
+    report.line("", "{:.2g} times as fast as {} likely, {:.2g} to {:.2g}", speedup.likely,
+                speedup.over, speedup.low, speedup.high);
+  }
+  if (const auto check = check_prediction(record)) {
+    report.line("measured/predicted", "{:.3g}, {} the band", check->ratio,
+                check->is_in_band ? "within" : "outside of");
+  }
+}
+
 }  // namespace
 
 std::string format_run_head(const RunRecord& run) {
@@ -282,6 +308,7 @@ std::string format_case_report(const CaseRecord& record) {
   report.line("status", "{}", name_of(record.status));
   if (record.reason) report.line("reason", "{}: {}", record.reason->code, record.reason->message);
   add_times(record, report);
+  add_prediction(record, report);
   if (record.device_state) add_device_state(*record.device_state, report);
   add_parts(record, report);
   add_work(record, report);

@@ -20,8 +20,9 @@ struct SweepRequest {
   /// Throws UsageError for cases that the command does not take. May be empty.
   std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
   std::vector<std::string> argv;
-  CaseHook before_case;      // for tests; may be empty
-  bool times_parts = false;  // of references, one by one
+  CaseHook before_case;                           // for tests; may be empty
+  bool times_parts = false;                       // of references, one by one
+  const CyclesFile* cycles = &embedded_cycles();  // RunSettings::cycles
 };
 
 class PlannedSweep {

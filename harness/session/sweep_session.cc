@@ -103,9 +103,9 @@ class Session : public CaseEvents {
   void began(const CaseRecord& planned) override { progress_->begin_case(planned.id); }
 
   void ended(CaseRecord record) override {
-    references_.compare(record);
     if (!record.provenance) record.provenance = provenance_of(run_);
     record.provenance->run_id = run_.run.id;
+    references_.compare(record);  // of the same GPU, which the provenance tells
     if (folder_) folder_->append(record);
     progress_->end_case(record);
     has_stopped_ = options_.stops_at_first_failure && is_bad(record);

@@ -5,12 +5,10 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_output.h"
+#include "kernels/volta/pair_exchange.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
-
-template <class Config>
-using ScoreFragments = AccumulatorFragment<Config::kAccumulator>[Config::kScoreSteps];
 
 /// Scores of a warp and a step, and what they become: of the 16-row groups that this warp finishes,
 /// both, or that of its part of a pair.
@@ -95,7 +93,7 @@ class BackwardWarp {
     ScoreFragments<Config> product[kRowGroups] = {};  // of this warp's group, of its partner's
     TeamTiles<Config>& tiles = team();
     multiply(has_s ? tiles.q : tiles.d_o, part, has_s ? tiles_.k : tiles_.v, product, beside);
-    exchange(product[1]);
+    exchange_with_partner<Config>(machine_, tiles, share(), product[1]);
     ScoreFragments<Config> s;
 #pragma unroll
     for (int i = 0; i < Config::kScoreSteps; ++i) {
@@ -301,36 +299,6 @@ class BackwardWarp {
                   : a.at({a_place.offset_bytes ^ (kGroupBytes * g)}, 0, chunk));
         },
         b, b_place, c, beside);
-  }
-
-  /// Gives the partner what this warp has of the partner's group, and gets the same of its own.
-  SPARK_DEVICE void exchange(ScoreFragments<Config>& fragments) {
-    constexpr std::size_t kBytes = sizeof fragments;
-    constexpr int kChunks = kBytes / sizeof(Bits128);
-    const int own = share().part;
-    Bits128 bits[kChunks];
-    memcpy(bits, fragments, sizeof fragments);
-#pragma unroll
-    for (int i = 0; i < kChunks; ++i) {
-      machine_.store_shared(exchanged_chunk(own ^ 1, i), bits[i]);
-    }
-    machine_.template team_barrier<Config::kScoreWarps>();
-#pragma unroll
-    for (int i = 0; i < kChunks; ++i) {
-      bits[i] = machine_.template load_shared<Bits128>(exchanged_chunk(own, i));
-    }
-    machine_.sync_warp();
-    memcpy(fragments, bits, sizeof fragments);
-  }
-  /// Where a warp's partner leaves a lane 16 rows of the warp's keys of S or dP, the lane's chunk
-  /// `index` of them: on what the warp then fills with P and dS.
-  SPARK_DEVICE Bits128* exchanged_chunk(int group, int index) {
-    const int lane = machine_.lane();
-    const ScoreShare<Config> share = this->share();
-    TeamTiles<Config>& tiles = team();
-    // A call in the brackets g++ 12 makes for tiles.p alone.
-    auto& tile = (index < 2 ? tiles.p : tiles.ds)[share.key_tile()][group];
-    return tile.at(8 * (index & 1) + lane / 4, 2 * share.first_step() + lane % 4);
   }
 
   /// Where a lane stores its quartets, in bytes from those of the first step, keys and team.

@@ -43,6 +43,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
       .dynamic_shared_bytes = sizeof(BackwardTiles<Config>),
       .block_rows = Config::kBlockKeys,
       .step_columns = kColumns,
+      .teams = Config::kTeams,
       .limits = {4, kColumns, data_shuffles(Config::kAccumulator), least_cap(Config::kHasDropout)}};
 }
 

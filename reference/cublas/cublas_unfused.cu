@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <utility>
 
+#include "kernels/round_up.h"
 #include "reference/cublas/precision_copy.cuh"
 #include "reference/cublas/unfused_chain.cuh"
 
@@ -13,10 +14,6 @@ constexpr int kForwardTensors = 5;  // q k v P O
 
 /// What NVIDIA recommends on Hopper, more than cuBLAS takes elsewhere. Ours, so that it is counted.
 constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
-
-std::size_t round_up(std::size_t value, std::size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 TensorView<const __half> halves(const TensorView<const Half>& tensor) {
   return {reinterpret_cast<const __half*>(tensor.data), tensor.batch_stride, tensor.seqlen_stride,
@@ -79,7 +76,7 @@ struct Layout {
  private:
   std::size_t place(std::size_t bytes) {
     const std::size_t offset = total;
-    total += round_up(bytes, 256);
+    total += round_up(bytes, std::size_t{256});
     return offset;
   }
 };

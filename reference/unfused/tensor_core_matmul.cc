@@ -8,6 +8,7 @@
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
 #include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
 #include "kernels/machine/mma/m8n8k4.h"
+#include "kernels/round_up.h"
 
 namespace sparkbench {
 namespace {
@@ -15,10 +16,6 @@ namespace {
 constexpr std::size_t kWarpRows = 32;  // four quad-pairs of 8 rows
 constexpr std::size_t kWarpColumns = 8;
 constexpr std::size_t kWarpK = 4;
-
-std::size_t round_up(std::size_t value, std::size_t multiple) {
-  return (value + multiple - 1) / multiple * multiple;
-}
 
 /// An operand of every k step. Row-major A and column-major B look alike to a lane: four halves of
 /// one row of the matrix. Quad-pair p takes 8 rows from first_row + p * rows_per_quad_pair.

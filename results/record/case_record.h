@@ -118,6 +118,33 @@ struct Bound {
   bool scaled_from_sample = false;  // the counts are extrapolated from the tiles that were run
 };
 
+/// Milliseconds: of what is not measured, between its ends.
+struct TimeBand {
+  double low = 0, likely = 0, high = 0;
+};
+
+struct PredictedSpeedup {
+  std::string over;  // the unfused baseline, as predicted too
+  double low = 0, likely = 0, high = 0;
+};
+
+/// What Prediction::basis may be: the cycles of the kernel's machine code by a model of the chip,
+/// or rates that were published of it.
+inline constexpr std::string_view kPredictedByCycles = "cycle model";
+inline constexpr std::string_view kPredictedByRates = "published rates";
+
+/// What a case is expected to take on a chip, without having been run there: never a time.
+struct Prediction {
+  std::string chip;
+  std::string basis;
+  TimeBand time_ms;
+  double tflops = 0;                // at the likely time
+  std::optional<double> clock_mhz;  // of the likely and the high time; none of published rates
+  std::optional<double> low_clock_mhz;
+  std::string binding;  // "tensor", "issue", "lsu", ..., "hbm", "l2", "launch", "last wave"
+  std::optional<PredictedSpeedup> speedup;
+};
+
 struct Speedup {
   std::string over;  // the kernel compared with
   double ratio = 0;  // of the medians
@@ -197,6 +224,8 @@ struct CaseRecord {
   std::optional<DeviceState> device_state;  // after the last sample
   std::optional<Provenance> provenance;     // none in records of before 1.1
   std::optional<PassParts> parts;           // of a reference, when asked for (`sparkbench run`)
+  std::optional<Prediction> predicted;      // of a V100, emulated or not
+  std::optional<Reason> predicted_reason;   // why there is none there
 };
 
 /// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.

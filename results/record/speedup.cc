@@ -15,9 +15,12 @@ namespace {
 
 constexpr std::string_view kNoSpeedup = "W-NO-SPEEDUP";
 
-/// What two cases must share to be compared: times do not depend on the seed.
+/// What two cases must share to be compared: times do not depend on the seed. Two machines both
+/// have a cuda:0, so a GPU is known by its UUID where that is known.
 std::string comparison_key(const CaseRecord& record) {
-  return make_problem_key(record.problem) + " on " + record.device.value_or("");
+  const std::string uuid = record.provenance ? record.provenance->device_uuid.value_or("") : "";
+  return fmt::format("{} on {} {}", make_problem_key(record.problem), record.device.value_or(""),
+                     uuid);
 }
 
 /// "" of a case whose time says something.

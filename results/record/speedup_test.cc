@@ -118,6 +118,37 @@ TEST(CompareWithReference, SaysWhyACaseHasNoSpeedup) {
   EXPECT_EQ(run.cases[3].warnings[1].message, "torch-unfused has no valid time on this problem");
 }
 
+/// The UUID of a card that is cuda:0 of its machine.
+CaseRecord of_card(const std::optional<std::string>& uuid, CaseRecord record) {
+  record.provenance.emplace().device_uuid = uuid;
+  return record;
+}
+
+TEST(CompareWithReference, TellsCardsOfOneNameApart) {
+  RunRecord run;
+  run.cases = {of_card("GPU-a", timed("cublas-fp16", Role::kReference, 8.0)),
+               of_card("GPU-b", timed("cublas-fp16", Role::kReference, 6.0)),
+               of_card("GPU-a", timed("volta-fp32acc", Role::kFused, 2.0)),
+               of_card("GPU-b", timed("volta-fp32acc", Role::kFused, 2.0)),
+               of_card("GPU-c", timed("volta-fp32acc", Role::kFused, 2.0)),
+               of_card(std::nullopt, timed("volta-fp32acc", Role::kFused, 2.0))};
+  compare_with_reference("cublas-fp16", run);
+  EXPECT_EQ(run.cases[2].speedup.value().ratio, 4.0);
+  EXPECT_EQ(run.cases[3].speedup.value().ratio, 3.0);
+  EXPECT_FALSE(run.cases[4].speedup.has_value());
+  EXPECT_FALSE(run.cases[5].speedup.has_value());
+}
+
+TEST(Speedup, IsOverABaselineOfTheSameCard) {
+  TimedReferences references;
+  CaseRecord baseline = of_card("GPU-a", timed("cublas-fp16", Role::kReference, 8.0));
+  CaseRecord same = of_card("GPU-a", timed("volta-fp32acc", Role::kFused, 2.0));
+  CaseRecord other = of_card("GPU-b", timed("volta-fp32acc", Role::kFused, 2.0));
+  for (CaseRecord* record : {&baseline, &same, &other}) references.compare(*record);
+  EXPECT_TRUE(same.speedup.has_value());
+  EXPECT_FALSE(other.speedup.has_value());
+}
+
 TEST(CompareWithReference, LeavesOutWhatIsIncorrectOrUntimed) {
   RunRecord run = timed_run();
   run.cases[0].status = Status::kIncorrect;

@@ -163,6 +163,19 @@ CaseRecord sample_timed_case() {
   return record;
 }
 
+CaseRecord sample_predicted_case() {
+  CaseRecord record = sample_timed_case();
+  record.predicted = Prediction{.chip = "V100-SXM2",
+                                .basis = std::string(kPredictedByCycles),
+                                .time_ms = {0.7, 0.8, 1.0},
+                                .tflops = 86,
+                                .clock_mhz = 1380,
+                                .low_clock_mhz = 1530,
+                                .binding = "tensor",
+                                .speedup = PredictedSpeedup{"cublas-fp16", 5.5, 7.25, 9.5}};
+  return record;
+}
+
 RunRecord sample_run() {
   RunRecord run;
   run.run.id = "2025-01-31T12-00-00Z-1";

@@ -11,6 +11,7 @@
 #include "results/render/number_format.h"
 #include "results/render/tensors_read.h"
 #include "results/study/kernel_statistics.h"
+#include "results/study/prediction_check.h"
 #include "sweeps/axes.h"
 
 namespace sparkbench {
@@ -61,6 +62,43 @@ std::string time_cell(const CaseRecord& record) {
   return significant(record.time_ms->median, 4) + (record.valid ? "" : " (invalid)");
 }
 
+/// "1.02 (0.92-1.21)"
+std::string predicted_ms_cell(const CaseRecord& record) {
+  if (!record.predicted) return "";
+  const TimeBand& ms = record.predicted->time_ms;
+  return fmt::format("{} ({}-{})", significant(ms.likely, 3), significant(ms.low, 3),
+                     significant(ms.high, 3));
+}
+
+/// "6.1x (4.9-7.5)"
+std::string predicted_speedup_cell(const CaseRecord& record) {
+  if (!record.predicted || !record.predicted->speedup) return "";
+  const PredictedSpeedup& speedup = *record.predicted->speedup;
+  return fmt::format("{}x ({}-{})", significant(speedup.likely, 2), significant(speedup.low, 2),
+                     significant(speedup.high, 2));
+}
+
+std::string predicted_tflops_cell(const CaseRecord& record) {
+  return record.predicted ? significant(record.predicted->tflops, 3) : "";
+}
+
+std::string predicted_binding_cell(const CaseRecord& record) {
+  return record.predicted ? record.predicted->binding : "";
+}
+
+std::string over_predicted_cell(const CaseRecord& record) {
+  const auto check = check_prediction(record);
+  if (!check) return "";
+  return significant(check->ratio, 3) + (check->is_in_band ? "" : " (outside)");
+}
+
+/// What the baseline is predicted to take is there to compare kernels with.
+bool has_predicted_kernel(const std::vector<CaseRecord>& cases) {
+  return std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
+    return record.role == Role::kFused && record.predicted.has_value();
+  });
+}
+
 std::string memory_cell(const CaseRecord& record) {
   if (!record.memory_bytes) return "";
   return format_memory(record.memory_bytes->peak.value_or(record.memory_bytes->predicted));
@@ -80,6 +118,15 @@ std::vector<ColumnRule> axis_rules() {
          [axis](const CaseRecord& c) { return text_of_value(axis->access.get(c.problem)); }, axis});
   }
   return rules;
+}
+
+/// What a model says of a chip.
+std::vector<ColumnRule> predicted_rules() {
+  return {
+      {"predicted_ms", predicted_ms_cell},         {"predicted_tflops", predicted_tflops_cell},
+      {"predicted_by", predicted_binding_cell},    {"predicted_speedup", predicted_speedup_cell},
+      {"measured/predicted", over_predicted_cell},
+  };
 }
 
 /// What came out. Always in the table, unless no case has a value.
@@ -112,7 +159,8 @@ TextColumn make_column(const ColumnRule& rule, const std::vector<CaseRecord>& ca
   column.title = rule.title;
   for (const CaseRecord& record : cases) column.cells.push_back(rule.cell(record));
   column.right_aligned = rule.title != "kernel" && rule.title != "input" &&
-                         rule.title != "bound_by" && rule.title != "status";
+                         rule.title != "bound_by" && rule.title != "predicted_by" &&
+                         rule.title != "status";
   return column;
 }
 
@@ -157,6 +205,32 @@ std::string speedup_legend(const std::vector<CaseRecord>& cases) {
   return fmt::format("speedup is over {}\n", fmt::join(names, " or "));
 }
 
+/// Of the predicted columns; "" without any.
+std::string prediction_legend(const std::vector<CaseRecord>& cases) {
+  if (!has_predicted_kernel(cases)) return "";
+  std::set<std::string> chips, baselines;
+  for (const CaseRecord& record : cases) {
+    if (!record.predicted) continue;
+    chips.insert(record.predicted->chip);
+    if (record.predicted->speedup) baselines.insert(record.predicted->speedup->over);
+  }
+  std::string legend = fmt::format(
+      "predicted_ms is what a model of the {} makes likely (between the ends of its band), not "
+      "measured\n",
+      fmt::join(chips, " or "));
+  if (!baselines.empty()) {
+    legend +=
+        fmt::format("predicted_speedup is over {}, whose own prediction goes by published rates\n",
+                    fmt::join(baselines, " or "));
+  }
+  const bool is_checked = std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
+    return check_prediction(record).has_value();
+  });
+  return legend + (is_checked
+                       ? "measured/predicted is time_ms over the likely one, outside: of the band\n"
+                       : "");
+}
+
 /// Of the columns that do not explain themselves.
 std::string legend_of(const std::vector<CaseRecord>& cases) {
   const auto any = [&](auto holds) { return std::any_of(cases.begin(), cases.end(), holds); };
@@ -172,6 +246,7 @@ std::string legend_of(const std::vector<CaseRecord>& cases) {
   if (any([](const CaseRecord& c) { return c.memory_bytes && c.memory_bytes->unfused; })) {
     legend += "unfused_memory is predicted, of the unfused computation in fp16\n";
   }
+  legend += prediction_legend(cases);
   legend += speedup_legend(cases);
   if (any([](const CaseRecord& c) { return worst_error_over_unfused(c).has_value(); })) {
     legend += fmt::format("error_over_unfused is {}\n", kErrorOverUnfusedMeaning);
@@ -217,7 +292,12 @@ std::string format_case_table(const RunRecord& run, TableStyle style) {
       constants.push_back(fmt::format("{} {}", rule.title, column.cells.front()));
     }
   }
-  for (const ColumnRule& rule : result_rules()) {
+  std::vector<ColumnRule> results = result_rules();
+  if (has_predicted_kernel(run.cases)) {
+    const std::vector<ColumnRule> predicted = predicted_rules();
+    results.insert(results.begin() + 2, predicted.begin(), predicted.end());  // behind the time
+  }
+  for (const ColumnRule& rule : results) {
     TextColumn column = make_column(rule, run.cases);
     if (has_no_value(column)) continue;
     std::replace(column.cells.begin(), column.cells.end(), std::string(), std::string(kNoValue));

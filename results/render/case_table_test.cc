@@ -49,6 +49,63 @@ TEST(CaseTable, ShowsWhatVariesBelowTheConstants) {
       "                 -  incorrect\n");
 }
 
+/// The emulated sample, a problem of it, with predictions of a kernel and of the baseline.
+RunRecord predicted_run() {
+  RunRecord run = sample_run();
+  run.cases.resize(3);
+  run.cases[0].predicted = sample_predicted_case().predicted;
+  run.cases[0].predicted->speedup->over = "unfused-fp16";
+  run.cases[2].predicted = Prediction{.chip = "V100-SXM2",
+                                      .basis = std::string(kPredictedByRates),
+                                      .time_ms = {5.5, 5.8, 6.65},
+                                      .tflops = 12,
+                                      .binding = "hbm"};
+  return run;
+}
+
+TEST(CaseTable, ShowsPredictionsBesideNoTime) {
+  RunRecord run = predicted_run();
+  for (CaseRecord& record : run.cases) record.accuracy.reset();
+  EXPECT_EQ(
+      terminal_table(run),
+      "V100 (emulated, volta arithmetic), pass fwd, head_dim 64, seqlen_q 128, "
+      "seqlen_k = seqlen_q, mask full, dropout 0.1, batch 1, heads 2\n"
+      "predicted_ms is what a model of the V100-SXM2 makes likely (between the ends of its band), "
+      "not measured\n"
+      "predicted_speedup is over unfused-fp16, whose own prediction goes by published rates\n"
+      "\n"
+      "kernel               predicted_ms  predicted_tflops  predicted_by  predicted_speedup   "
+      "memory  status\n"
+      "-------------  ------------------  ----------------  ------------  -----------------  "
+      "-------  ------\n"
+      "volta-fp32acc  0.800 (0.700-1.00)              86.0  tensor           7.2x (5.5-9.5)  "
+      "129 KiB  ok\n"
+      "volta-fp16acc                   -                 -  -                             -  "
+      "129 KiB  ok\n"
+      "unfused-fp16     5.80 (5.50-6.65)              12.0  hbm                           -  "
+      "129 KiB  ok\n");
+}
+
+TEST(CaseTable, PredictsNoBaselineAlone) {
+  RunRecord run = predicted_run();
+  run.cases[0].predicted.reset();
+  EXPECT_FALSE(contains(terminal_table(run), "predicted")) << terminal_table(run);
+}
+
+TEST(CaseTable, SetsMeasuredTimesBesidePredictedOnes) {
+  RunRecord run = sample_run();
+  run.cases = {sample_predicted_case(), sample_predicted_case()};
+  run.cases[1].problem.seqlen_q = 256;
+  run.cases[1].time_ms->median = 1.04;
+  const std::string table = terminal_table(run);
+  EXPECT_TRUE(contains(table,
+                       "measured/predicted is time_ms over the likely one, outside: of the "
+                       "band\n"))
+      << table;
+  EXPECT_TRUE(contains(table, "                1.03  ")) << table;
+  EXPECT_TRUE(contains(table, "      1.30 (outside)  ")) << table;
+}
+
 TEST(CaseTable, MarksWhatIsOkForItsAccumulatorAlone) {
   RunRecord run = sample_run();
   run.cases.resize(3);

@@ -9,6 +9,7 @@
 #include "results/render/case_table.h"
 #include "results/render/number_format.h"
 #include "results/study/kernel_statistics.h"
+#include "results/study/prediction_check.h"
 
 namespace sparkbench {
 namespace {
@@ -46,6 +47,19 @@ std::string kernel_sentence(const std::vector<CaseRecord>& cases, const std::str
   if (!speedup) return error.empty() ? "" : fmt::format("{}: {};\n", name, error);
   return fmt::format("{} {}{}{};\n", name, speed_clause(*speedup), error.empty() ? "" : ", ",
                      error);
+}
+
+/// "" of a kernel that nothing is predicted of, or no speed-up.
+std::string predicted_sentence(const std::vector<CaseRecord>& cases, const std::string& kernel,
+                               const std::string& name) {
+  const auto mean = mean_predicted_speedup(cases, kernel);
+  if (!mean) return "";
+  const PredictedSpeedup& speedup = mean->speedup;
+  return fmt::format(
+      "by the cycle model {} is predicted {}x as fast as {} on a {} ({}x to {}x, geometric mean of "
+      "{});\n",
+      name, significant(speedup.likely, 2), speedup.over, mean->chip, significant(speedup.low, 2),
+      significant(speedup.high, 2), plural(mean->count, "case"));
 }
 
 /// In the order of the passes' first cases.
@@ -91,6 +105,15 @@ std::vector<Note> collect_skips(const std::vector<CaseRecord>& cases) {
   for (const CaseRecord& record : cases) {
     if (record.status != Status::kSkipped || !record.reason) continue;
     add_note(notes, record.reason->code, record.reason->message);
+  }
+  return notes;
+}
+
+std::vector<Note> collect_unpredicted(const std::vector<CaseRecord>& cases) {
+  std::vector<Note> notes;
+  for (const CaseRecord& record : cases) {
+    if (record.predicted_reason)
+      add_note(notes, record.predicted_reason->code, record.predicted_reason->message);
   }
   return notes;
 }
@@ -156,8 +179,12 @@ std::string format_closing_sentence(const RunRecord& run) {
       for (const std::string& kernel : kernels_of(cases, role)) {
         const std::string name = groups.size() > 1 ? fmt::format("{} {}", kernel, pass) : kernel;
         text += kernel_sentence(cases, kernel, role, name);
+        text += predicted_sentence(cases, kernel, name);
       }
     }
+  }
+  for (const PredictionSummary& summary : summarize_predictions(run.cases)) {
+    text += describe(summary) + ";\n";
   }
   return text + format_counts(run.cases);
 }
@@ -166,6 +193,7 @@ std::string format_summary(const RunRecord& run, TableStyle style) {
   const std::string_view bullet = style == TableStyle::kMarkdown ? "- " : "";
   const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
                             format_notes("skipped", collect_skips(run.cases), bullet) +
+                            format_notes("not predicted", collect_unpredicted(run.cases), bullet) +
                             format_failures(run.cases, style);
   const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
   return format_closing_sentence(run) + ".\n" + end + (notes.empty() ? "" : "\n") + notes;

@@ -14,7 +14,8 @@ std::string format_counts(const std::vector<CaseRecord>& cases);
 /// A line per kernel, and pass when there are several: "A ran 7.92 +- 0.03 times faster than B
 /// (geometric mean of 24 cases), error 0.58x of the unfused computation's;", the speed only where
 /// there are valid times, the error of fused kernels only, the geometric mean of the table's
-/// error_over_unfused; then format_counts(), without a newline.
+/// error_over_unfused. What a model predicts of a kernel's speed is a line of its own, and so is
+/// how far predictions were off where there are times too; then format_counts(), without a newline.
 std::string format_closing_sentence(const RunRecord& run);
 
 /// The closing sentence; each warning once, with how many cases have it; and for each case that is

@@ -15,6 +15,31 @@ TEST(Counts, NameEveryStatus) {
   EXPECT_EQ(format_counts({}), "0 ok, 0 incorrect, 0 skipped, 0 failed");
 }
 
+TEST(ClosingSentence, ComparesByTheModelWhatWasNotTimed) {
+  RunRecord run;
+  run.cases = {sample_emulated_case(), sample_emulated_case()};
+  for (CaseRecord& record : run.cases) record.predicted = sample_predicted_case().predicted;
+  run.cases[1].predicted->speedup = PredictedSpeedup{"cublas-fp16", 3.0, 4.0, 5.0};
+  EXPECT_EQ(format_closing_sentence(run),
+            "volta-fp32acc: error 0.54x of the unfused computation's;\n"
+            "by the cycle model volta-fp32acc is predicted 5.4x as fast as cublas-fp16 on a "
+            "V100-SXM2 (4.1x to 6.9x, geometric mean of 2 cases);\n"
+            "2 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(ClosingSentence, SaysHowFarThePredictionWasOff) {
+  RunRecord run;
+  run.cases = {sample_predicted_case()};
+  run.cases[0].accuracy.reset();
+  run.cases[0].speedup.reset();
+  run.cases[0].predicted->speedup.reset();
+  EXPECT_EQ(format_closing_sentence(run),
+            "measured over predicted (cycle model): 1.03 (geometric mean of 1 case, 1.03 to 1.03), "
+            "1 within the band; furthest off is "
+            "volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/causal/p0.1 (1.03);\n"
+            "1 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
 TEST(ClosingSentence, TellsTheErrorWhereThereIsNoTime) {
   EXPECT_EQ(format_closing_sentence(sample_run()),
             "volta-fp32acc: error 0.50x of the unfused computation's;\n"
@@ -74,6 +99,20 @@ TEST(ClosingSentence, SaysSlowerForASpeedupBelowOne) {
 
 TEST(ClosingSentence, IsTheCountsWhenNothingElseIsKnown) {
   EXPECT_EQ(format_closing_sentence(RunRecord()), "0 ok, 0 incorrect, 0 skipped, 0 failed");
+}
+
+TEST(Summary, SaysOnceWhyNothingIsPredicted) {
+  RunRecord run;
+  run.run.complete = true;
+  run.cases = {sample_emulated_case(), sample_emulated_case()};
+  for (CaseRecord& record : run.cases) {
+    record.warnings.clear();
+    record.predicted_reason = Reason{"P-NO-CYCLES", "no cycles of volta-fp32acc/fwd/d64"};
+  }
+  const std::string summary = format_summary(run, TableStyle::kTerminal);
+  EXPECT_TRUE(summary.ends_with(
+      "failed.\n\nnot predicted P-NO-CYCLES (2 cases): no cycles of volta-fp32acc/fwd/d64\n"))
+      << summary;
 }
 
 TEST(Summary, ListsWarningsOnceSkipsAndRepeatableFailures) {

@@ -78,7 +78,11 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "position,"
           "elapsed_s,libraries,device_state_temperature_c,device_state_power_draw_w,"
           "device_state_throttle_reasons,run_id,version,git_sha,git_dirty,device_name,device_kind,"
-          "device_uuid,driver_version," +
+          "device_uuid,driver_version,predicted_chip,predicted_basis,predicted_time_ms_low,"
+          "predicted_time_ms_likely,predicted_time_ms_high,predicted_tflops,predicted_clock_mhz,"
+          "predicted_low_clock_mhz,predicted_binding,predicted_speedup_over,"
+          "predicted_speedup_low,predicted_speedup_likely,predicted_speedup_high,"
+          "predicted_reason_code,predicted_reason_message," +
           axis_columns(true) +
           "tag_card,"
           "tag_host\n");
@@ -130,6 +134,16 @@ TEST(Csv, HasEachGradientOrTheOutput) {
   EXPECT_EQ(column_of(run, "bound_tflops"), std::vector<std::string>({"", "98.5"}));
   EXPECT_EQ(column_of(run, "bound_binding"), std::vector<std::string>({"", "tensor"}));
   EXPECT_EQ(column_of(run, "bound_least_ms_issue"), std::vector<std::string>({"", "0.375"}));
+}
+
+TEST(Csv, LeavesPredictionsEmptyWhereThereAreNone) {
+  RunRecord run = sample_run();
+  run.cases = {sample_timed_case(), sample_predicted_case()};
+  run.cases[0].predicted_reason = Reason{"P-NO-CYCLES", "no cycles of it"};
+  EXPECT_EQ(column_of(run, "predicted_time_ms_likely"), std::vector<std::string>({"", "0.8"}));
+  EXPECT_EQ(column_of(run, "predicted_binding"), std::vector<std::string>({"", "tensor"}));
+  EXPECT_EQ(column_of(run, "predicted_speedup_low"), std::vector<std::string>({"", "5.5"}));
+  EXPECT_EQ(column_of(run, "predicted_reason_code"), std::vector<std::string>({"P-NO-CYCLES", ""}));
 }
 
 TEST(Csv, HasNoMetricOfNonfiniteOutputs) {

@@ -5,6 +5,7 @@
 
 #include <future>
 #include <stdexcept>
+#include <vector>
 
 #include "results/store/output_file.h"
 #include "results/store/test_folder.h"
@@ -52,6 +53,55 @@ TEST(ReadFile, RefusesWhatIsTooLong) {
   write_file(folder.path() / "file", "12345");
   EXPECT_EQ(error_of(folder.path() / "file", Pipes::kRefused, 4), "is longer than 4 bytes");
   EXPECT_EQ(error_of(folder.path() / "file", Pipes::kRefused, 5), "no error");
+}
+
+struct KeptLine {
+  std::uint64_t begin, bytes;
+  std::string text;
+  bool is_ended;
+
+  bool operator==(const KeptLine&) const = default;
+};
+
+std::vector<KeptLine> lines_of(const std::filesystem::path& path, std::uint64_t most_kept = 99) {
+  std::vector<KeptLine> lines;
+  read_lines(path, most_kept, [&](const FileLine& line) {
+    lines.push_back({line.begin, line.bytes, std::string(line.text), line.is_ended});
+  });
+  return lines;
+}
+
+TEST(ReadLines, GivesEachWithItsPlace) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  write_file(path, "ab\n\ncde");
+  EXPECT_EQ(lines_of(path),
+            (std::vector<KeptLine>{{0, 2, "ab", true}, {3, 0, "", true}, {4, 3, "cde", false}}));
+  write_file(path, "a\n");
+  EXPECT_EQ(lines_of(path), (std::vector<KeptLine>{{0, 1, "a", true}}));
+  write_file(path, "");
+  EXPECT_TRUE(lines_of(path).empty());
+  EXPECT_THROW(lines_of(folder.path()), std::invalid_argument);
+}
+
+TEST(ReadLines, JoinsWhatItReadInParts) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  const std::string before((1 << 20) - 2, 'x'), across(3 << 20, 'y');
+  write_file(path, before + "\n" + across + "\nz");
+  const std::vector<KeptLine> lines = lines_of(path, 8 << 20);
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_EQ(lines[0].text, before);
+  EXPECT_EQ(lines[1].text, across);
+  EXPECT_EQ(lines[2], (KeptLine{before.size() + across.size() + 2, 1, "z", false}));
+}
+
+TEST(ReadLines, KeepsNoMoreThanItIsAskedTo) {
+  const TemporaryFolder folder;
+  const auto path = folder.path() / "file";
+  write_file(path, std::string(3 << 20, 'x') + "\nab\n");
+  EXPECT_EQ(lines_of(path, 4),
+            (std::vector<KeptLine>{{0, 3 << 20, "xxxx", true}, {(3 << 20) + 1, 2, "ab", true}}));
 }
 
 }  // namespace

@@ -5,23 +5,22 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <functional>
 #include <stdexcept>
 #include <utility>
 
-#include "results/record/case_id.h"
 #include "results/store/input_file.h"
 #include "results/store/json.h"
 #include "results/store/output_error.h"
+#include "results/store/text_seal.h"
 
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kHashField = ",\"row_hash\":\"";
-constexpr std::size_t kHashDigits = 16;
-constexpr std::size_t kSealBytes = kHashField.size() + kHashDigits + 2;  // quote and brace
+/// No row of a thousand samples is nearly as long; what is longer is not kept in memory.
+constexpr std::uint64_t kMostRowBytes = std::uint64_t{64} << 20;
 
 [[noreturn]] void fail(const std::filesystem::path& path, std::string_view wrong) {
   throw OutputError(fmt::format("'{}': {}", path.string(), wrong));
@@ -29,45 +28,42 @@ constexpr std::size_t kSealBytes = kHashField.size() + kHashDigits + 2;  // quot
 
 [[noreturn]] void fail(const std::filesystem::path& path) { fail(path, std::strerror(errno)); }
 
-bool is_sealed(std::string_view row) {
-  return row.size() > kSealBytes && row.ends_with("\"}") &&
-         row.substr(row.size() - kSealBytes).starts_with(kHashField);
-}
-
-/// Throws std::invalid_argument unless the row is as it was written.
-CaseRecord read_row(std::string_view row, bool must_be_sealed) {
-  if (is_sealed(row)) {
-    const std::string json = std::string(row.substr(0, row.size() - kSealBytes)) + "}";
-    const std::string_view hash = row.substr(row.size() - kHashDigits - 2, kHashDigits);
-    if (hash != to_hex(fnv1a(json))) {
-      throw std::invalid_argument(
-          "row_hash does not fit: the row was changed since it was written");
-    }
-  } else if (must_be_sealed) {
+/// Throws std::invalid_argument unless the row is as it was written. Then `must_be_sealed` is
+/// whether the next one must be.
+CaseRecord read_row(const FileLine& line, bool& must_be_sealed) {
+  if (line.bytes == 0) throw std::invalid_argument("is blank");
+  if (line.bytes > line.text.size()) {
+    throw std::invalid_argument(fmt::format("is longer than {} bytes", kMostRowBytes));
+  }
+  const SealState seal = seal_state(line.text, kRowSeal);
+  const bool has_hash = line.text.find("\"row_hash\"") != std::string_view::npos;
+  if (has_hash && seal != SealState::kFits) {  // also one that does not stand where it was written
+    throw std::invalid_argument("row_hash does not fit: the row was changed since it was written");
+  }
+  if (seal == SealState::kNone && must_be_sealed) {
     throw std::invalid_argument("row_hash is missing, which the rows before have");
   }
-  return case_from_json(row);
+  CaseRecord record = case_from_json(line.text);
+  must_be_sealed = must_be_sealed || seal == SealState::kFits;
+  return record;
 }
 
-bool is_row(std::string_view text) {
+/// A line that a crash tore off is none, but a last row may lack its newline alone.
+bool is_torn(const FileLine& line) {
+  if (line.is_ended) return false;
   try {
-    read_row(text, false);
-    return true;
-  } catch (const std::invalid_argument&) {
+    bool must_be_sealed = false;
+    read_row(line, must_be_sealed);
     return false;
+  } catch (const std::invalid_argument&) {
+    return true;
   }
 }
 
-/// Length of the lines that are complete. A last row may lack its newline alone.
-std::size_t complete_bytes(std::string_view text) {
-  const std::size_t last_newline = text.rfind('\n');
-  const std::size_t bytes = last_newline == std::string_view::npos ? 0 : last_newline + 1;
-  return bytes < text.size() && is_row(text.substr(bytes)) ? text.size() : bytes;
-}
-
-std::string read_text(const std::filesystem::path& path) {
+void for_each_line(const std::filesystem::path& path,
+                   const std::function<void(const FileLine&)>& use) {
   try {
-    return read_file(path);
+    read_lines(path, kMostRowBytes, use);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("'{}' {}", path.string(), error.what()));
   }
@@ -89,10 +85,14 @@ Journal::Journal(std::filesystem::path path)
   struct stat status = {};
   if (fstat(file_.get(), &status) != 0) fail(path_);
   if (!S_ISREG(status.st_mode)) fail(path_, "is no regular file");
-  const std::string text = read_text(path_);
-  bytes_ = complete_bytes(text);
+  bool lacks_newline = false;
+  for_each_line(path_, [&](const FileLine& line) {
+    if (is_torn(line)) return;
+    bytes_ = line.begin + line.bytes + (line.is_ended ? 1 : 0);
+    lacks_newline = !line.is_ended;
+  });
   if (ftruncate(file_.get(), static_cast<off_t>(bytes_)) != 0) fail(path_);
-  if (bytes_ == 0 || text[bytes_ - 1] == '\n') return;
+  if (!lacks_newline) return;
   if (!file_.write_durably("\n")) fail(path_);
   ++bytes_;
 }
@@ -113,31 +113,22 @@ void Journal::append(const CaseRecord& record) {
   }
 }
 
-std::string journal_row(const CaseRecord& record) {
-  std::string row = case_to_json(record);
-  const std::string hash = to_hex(fnv1a(row));
-  row.pop_back();
-  return row.append(kHashField).append(hash).append("\"}");
-}
+std::string journal_row(const CaseRecord& record) { return sealed(case_to_json(record), kRowSeal); }
 
 JournalRows scan_journal(const std::filesystem::path& path) {
-  const std::string text = read_text(path);
-  const std::string_view complete = std::string_view(text).substr(0, complete_bytes(text));
   JournalRows rows;
+  std::size_t number = 0;
   bool must_be_sealed = false;
-  for (std::size_t begin = 0, line = 1; begin < complete.size(); ++line) {
-    const std::size_t end = std::min(complete.find('\n', begin), complete.size());
-    const std::string_view row = complete.substr(begin, end - begin);
+  for_each_line(path, [&](const FileLine& line) {
+    if (is_torn(line)) return;
+    ++number;
+    rows.bytes = line.begin + line.bytes;
     try {
-      if (row.empty()) throw std::invalid_argument("is blank");
-      rows.cases.push_back(read_row(row, must_be_sealed));
-      rows.lines.emplace_back(row);
-      must_be_sealed = must_be_sealed || is_sealed(row);
+      rows.cases.push_back(read_row(line, must_be_sealed));
     } catch (const std::invalid_argument& error) {
-      rows.damaged.push_back({line, std::string(row), error.what()});
+      rows.damaged.push_back({number, line.begin, line.bytes, error.what()});
     }
-    begin = end + 1;
-  }
+  });
   return rows;
 }
 

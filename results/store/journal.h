@@ -1,6 +1,6 @@
 // cases.jsonl, the truth about a run: a line per case, on the disk before the next case begins.
-// The last field of a row, "row_hash", is FNV-1a of the row without it: a row that was changed is
-// not believed. Rows from before there was this field have none, but none follows a row that has.
+// The last field of a row is its hash ("row_hash", text_seal.h): a row that was changed is not
+// believed. Rows from before there was this field have none, but none follows a row that has.
 #pragma once
 
 #include <cstddef>
@@ -36,15 +36,15 @@ std::string journal_row(const CaseRecord& record);
 
 /// A line that is no row, or no longer the row that was written.
 struct DamagedRow {
-  std::size_t line;  // from 1
-  std::string text;
+  std::size_t line;            // from 1
+  std::uint64_t begin, bytes;  // of its text in the file, without the newline
   std::string why;
 };
 
 struct JournalRows {
   std::vector<CaseRecord> cases;
-  std::vector<std::string> lines;  // of these, as they stand in the file
   std::vector<DamagedRow> damaged;
+  std::uint64_t bytes = 0;  // of the file up to the end of the last row
 };
 
 /// What a journal holds. A last line without a newline that is no whole row is the case in flight

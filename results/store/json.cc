@@ -11,6 +11,7 @@
 
 #include "results/record/enum_names.h"
 #include "results/record/record_fields.h"
+#include "results/store/text_seal.h"
 #include "sweeps/shortest.h"
 
 namespace sparkbench {
@@ -50,9 +51,9 @@ Json to_json(const T& value) {
 }
 
 /// Of CaseRecord, beside its axes.
-constexpr std::array<std::string_view, 12> kKnownBefore = {
-    "id",    "config_hash", "kernel",       "role",  "accumulator", "problem",
-    "flops", "bytes",       "memory_bytes", "repro", "device",      "position"};
+constexpr std::array<std::string_view, 14> kKnownBefore = {
+    "id",    "config_hash",  "kernel", "role",   "accumulator", "problem",   "flops",
+    "bytes", "memory_bytes", "repro",  "device", "position",    "predicted", "predicted_reason"};
 constexpr std::array<std::string_view, 2> kOfSkipped = {"status", "reason"};
 
 Json known_before(const CaseRecord& record) {
@@ -192,15 +193,25 @@ void read(const Json& json, const std::string& path, std::vector<T>& value) {
   }
 }
 
-template <Record T>
-T read_text(std::string_view text) {
-  T record;
+/// The parser quotes the token that it does not like, however long.
+std::string shortened(const std::string& message) {
+  constexpr std::size_t kMostBytes = 300;
+  return message.size() <= kMostBytes ? message : message.substr(0, kMostBytes) + "...";
+}
+
+/// Not parse_error alone: of a number that no double holds the parser says out_of_range.
+Json parse(std::string_view text) {
   try {
-    read(Json::parse(text), "", record);
-  } catch (const Json::parse_error& error) {
-    throw std::invalid_argument(fmt::format("not JSON: {}", error.what()));
+    return Json::parse(text);
+  } catch (const Json::exception& error) {
+    throw std::invalid_argument(fmt::format("not JSON: {}", shortened(error.what())));
   }
-  return record;
+}
+
+/// A hash that does not stand where it was written is none that fits.
+void require_unchanged(std::string_view text, const Json& json) {
+  const bool has_hash = json.is_object() && json.contains("run_hash");
+  if (has_hash && seal_state(text, kRunSeal) != SealState::kFits) throw ChangedRun();
 }
 
 /// A minor version adds fields only; another major one may mean something else by the same names.
@@ -222,7 +233,12 @@ std::string dump(const Json& json, int indent) {
 
 }  // namespace
 
-std::string run_to_json(const RunRecord& run) { return dump(to_json(run), 2) + "\n"; }
+ChangedRun::ChangedRun()
+    : std::invalid_argument("run_hash does not fit: the file was changed since it was written") {}
+
+std::string run_to_json(const RunRecord& run) {
+  return sealed(dump(to_json(run), 2) + "\n", kRunSeal);
+}
 
 std::string case_to_json(const CaseRecord& record) { return dump(to_json(record), -1); }
 
@@ -232,12 +248,19 @@ std::string planned_to_json(const std::vector<CaseRecord>& cases) {
   return dump({{"cases", std::move(array)}}, 2) + "\n";
 }
 
-RunRecord run_from_json(std::string_view text) {
-  RunRecord run = read_text<RunRecord>(text);
+RunRecord run_from_json(std::string_view text, RunHash hash) {
+  const Json json = parse(text);
+  if (hash == RunHash::kChecked) require_unchanged(text, json);
+  RunRecord run;
+  read(json, "", run);
   require_known_schema(run.schema);
   return run;
 }
 
-CaseRecord case_from_json(std::string_view text) { return read_text<CaseRecord>(text); }
+CaseRecord case_from_json(std::string_view text) {
+  CaseRecord record;
+  read(parse(text), "", record);
+  return record;
+}
 
 }  // namespace sparkbench

@@ -24,7 +24,9 @@ std::string schema_text() {
   return {std::istreambuf_iterator<char>(file), {}};
 }
 
-std::string error_of(const Json& json) {
+/// Of what somebody changed on purpose.
+std::string error_of(Json json) {
+  if (json.is_object()) json.erase("run_hash");
   try {
     run_from_json(json.dump());
   } catch (const std::invalid_argument& error) {
@@ -43,6 +45,9 @@ RunRecord complete_run() {
   RunRecord run = sample_run();
   run.cases.push_back(sample_emulated_case());
   run.cases.push_back(sample_timed_case());
+  run.cases.push_back(sample_predicted_case());
+  run.cases.push_back(sample_emulated_case());
+  run.cases.back().predicted_reason = Reason{"P-NO-CYCLES", "no cycles of it"};
   const RunRecord backward = sample_backward_run();
   run.cases.insert(run.cases.end(), backward.cases.begin(), backward.cases.end());
   run.method.deterministic = backward.method.deterministic;
@@ -57,6 +62,40 @@ TEST(Json, ReadsBackEqual) {
     EXPECT_EQ(line.find('\n'), std::string::npos);
     EXPECT_EQ(case_to_json(case_from_json(line)), line);
   }
+}
+
+TEST(Json, BelievesNoRunThatWasChanged) {
+  const std::string text = run_to_json(sample_run());
+  // What is called otherwise than run_hash is no hash, and the rest is as it was.
+  for (std::size_t i = 0; i < text.rfind("run_hash"); i += 37) {
+    std::string changed = text;
+    changed[i] = static_cast<char>(changed[i] ^ 1);
+    EXPECT_THROW(run_from_json(changed), std::invalid_argument) << changed.substr(i, 20);
+  }
+  EXPECT_THROW(run_from_json(text + "\n"), ChangedRun);
+  EXPECT_THROW(run_from_json(text.substr(0, text.size() - 1)), ChangedRun);
+}
+
+TEST(Json, RefusesNumbersThatNoDoubleHoldsInShort) {
+  for (const std::string& number : {std::string("1e999"), std::string(100'000, '9')}) {
+    try {
+      case_from_json("{\"flops\": " + number + "}");
+      FAIL() << "no error";
+    } catch (const std::invalid_argument& error) {
+      EXPECT_EQ(std::string(error.what()).find("not JSON: "), 0u) << error.what();
+      EXPECT_LT(std::string(error.what()).size(), 400u);
+    }
+  }
+}
+
+TEST(Json, NeedsNoHashOfARun) {
+  const std::string text = run_to_json(sample_run());
+  Json json = Json::parse(text);
+  json["run"]["id"] = "another";
+  EXPECT_THROW(run_from_json(json.dump()), ChangedRun);
+  EXPECT_EQ(run_from_json(json.dump(), RunHash::kIgnored).run.id, "another");
+  json.erase("run_hash");
+  EXPECT_EQ(run_from_json(json.dump()).run.id, "another");
 }
 
 TEST(Json, KeepsEveryFieldOfARecord) {

@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "results/store/csv.h"
+#include "results/store/input_file.h"
 #include "results/store/json.h"
 #include "results/store/output_error.h"
 #include "results/store/output_file.h"
@@ -98,9 +99,15 @@ std::string rows_of(const std::vector<CaseRecord>& cases) {
 void salvage(const fs::path& path, const JournalRows& rows, const RunRecord& head) {
   const std::vector<CaseRecord> lost = cases_lost(head, rows.cases);
   if (rows.damaged.empty() && lost.empty()) return;
+  const std::string text = read_file(path / kJournalFile).substr(0, rows.bytes);
   std::string damaged, kept;
-  for (const DamagedRow& row : rows.damaged) damaged += row.text + "\n";
-  for (const std::string& line : rows.lines) kept += line + "\n";
+  std::size_t done = 0;  // of the text
+  for (const DamagedRow& row : rows.damaged) {
+    kept += text.substr(done, row.begin - done);
+    damaged += text.substr(row.begin, row.bytes) + "\n";
+    done = row.begin + row.bytes + 1;
+  }
+  if (done < text.size()) kept += text.substr(done) + "\n";
   FileDescriptor file(open((path / kDamaged).c_str(),
                            O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOFOLLOW, 0644));
   if (!file.is_open() || !file.write_durably(damaged + rows_of(lost))) {

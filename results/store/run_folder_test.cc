@@ -133,6 +133,24 @@ TEST_F(StoredFolder, SalvagesWhatIsWholeAndKeepsTheRest) {
   EXPECT_EQ(text_of_file(path_ / "cases.damaged"), "garbled\n\n");
 }
 
+TEST_F(StoredFolder, SalvagesBetweenWholeRowsAndAtTheEnd) {
+  const std::string text = text_of_file(journal_);
+  write_file(journal_, text + "bad 1\n" + text + "bad 2\nbad 3\n" + text + "torn");
+  { const RunFolder resumed(path_, RunFolder::Opening::kSalvaged); }
+  EXPECT_EQ(text_of_file(journal_), text + text + text);
+  EXPECT_EQ(text_of_file(path_ / "cases.damaged"), "bad 1\nbad 2\nbad 3\n");
+}
+
+TEST_F(StoredFolder, IsNotResumedAfterItsHeadChanged) {
+  std::string text = text_of_file(path_ / "run.json");
+  text[text.find("sparkbench.run") + 3] = 'X';
+  write_file(path_ / "run.json", text);
+  for (const auto opening : {RunFolder::Opening::kResumed, RunFolder::Opening::kSalvaged}) {
+    EXPECT_THROW(RunFolder(path_, opening), OutputError);
+  }
+  EXPECT_EQ(text_of_file(path_ / "run.json"), text);
+}
+
 TEST_F(StoredFolder, IsRidOfWhatAKilledRunLeft) {
   write_file(path_ / "run.json.17.tmp", "{");
   write_file(path_ / "cases.csv.a9Zx0q.tmp", "{");

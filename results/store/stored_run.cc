@@ -27,41 +27,78 @@ void sort_by_position(std::vector<CaseRecord>& cases) {
   const auto position = [](const CaseRecord& record) {
     return record.position.value_or(std::numeric_limits<std::uint64_t>::max());
   };
-  std::stable_sort(cases.begin(), cases.end(), [&](const CaseRecord& a, const CaseRecord& b) {
+  const auto comes_before = [&](const CaseRecord& a, const CaseRecord& b) {
     return position(a) < position(b);
-  });
+  };
+  // As they mostly are; sorting takes memory for half of them.
+  if (std::is_sorted(cases.begin(), cases.end(), comes_before)) return;
+  std::stable_sort(cases.begin(), cases.end(), comes_before);
 }
 
 /// Its text is whole: the path is in it, and what may be done.
-struct DamagedJournal : std::invalid_argument {
+struct DamagedRun : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-RunRecord read_head(const fs::path& folder) {
+[[noreturn]] void refuse_changed_head(const fs::path& folder, const ChangedRun& error) {
+  throw DamagedRun(fmt::format(
+      "'{0}': {1}; `sparkbench report --salvage` shows the cases of '{2}', which have hashes of "
+      "their own, and a new sweep measures them again; if you changed it on purpose, delete its "
+      "field run_hash",
+      (folder / kHeadFile).string(), error.what(), (folder / kJournalFile).string()));
+}
+
+RunRecord read_head(const fs::path& folder, RunHash hash) {
   std::error_code ignored;
   if (!fs::exists(folder / kHeadFile, ignored)) {
     throw std::invalid_argument(fs::is_directory(folder, ignored) ? "holds no run.json"
                                                                   : "is no folder");
   }
   try {
-    return run_from_json(read_file(folder / kHeadFile));
+    return run_from_json(read_file(folder / kHeadFile), hash);
+  } catch (const ChangedRun&) {
+    throw;
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument(fmt::format("{}: {}", kHeadFile, error.what()));
   }
 }
 
-SalvagedRun read_all(const fs::path& path) {
-  std::error_code ignored;
-  if (!fs::is_directory(path, ignored)) return {run_from_json(read_file(path)), {}};
-  SalvagedRun salvaged{read_head(path), {}};
+RunRecord read_one_file(const fs::path& path) {
+  try {
+    return run_from_json(read_file(path));
+  } catch (const ChangedRun& error) {
+    throw DamagedRun(
+        fmt::format("'{}': {}; write it anew from the run's folder (`sparkbench report FOLDER "
+                    "--json FILE`), or, if you changed it on purpose, delete its field run_hash",
+                    path.string(), error.what()));
+  }
+}
+
+/// Of a folder: run.json. With its hash ignored what was changed comes without its cases, and that
+/// is the damage.
+SalvagedRun read_head_or_rest(const fs::path& folder, RunHash hash) {
+  try {
+    return {read_head(folder, RunHash::kChecked), {}};
+  } catch (const ChangedRun& error) {
+    if (hash == RunHash::kChecked) refuse_changed_head(folder, error);
+    SalvagedRun salvaged{read_head(folder, RunHash::kIgnored), {}};
+    salvaged.run.cases.clear();
+    salvaged.run.run.complete = false;
+    salvaged.damage.push_back(
+        fmt::format("'{}': {}; its settings are shown as they stand, its own cases are not",
+                    (folder / kHeadFile).string(), error.what()));
+    return salvaged;
+  }
+}
+
+/// Puts the rows of the journal in the place of the cases of run.json.
+void take_journal(const fs::path& journal, SalvagedRun& salvaged) {
   RunRecord& run = salvaged.run;
-  const fs::path journal = path / kJournalFile;
-  if (!fs::exists(fs::symlink_status(journal, ignored))) return salvaged;
-  const JournalRows rows = scan_journal(journal);
+  JournalRows rows = scan_journal(journal);
   for (const DamagedRow& row : rows.damaged) {
     salvaged.damage.push_back(fmt::format("'{}' line {}: {}", journal.string(), row.line, row.why));
   }
-  if (rows.cases.empty() && rows.damaged.empty()) return salvaged;
+  if (rows.cases.empty() && rows.damaged.empty()) return;
   const std::vector<CaseRecord> lost = cases_lost(run, rows.cases);
   // What a damaged line was may well be one of these.
   if (lost.size() > rows.damaged.size()) {
@@ -69,9 +106,17 @@ SalvagedRun read_all(const fs::path& path) {
                                           journal.string(), lost.size(), kHeadFile,
                                           lost.front().id));
   }
-  run.cases = keep_latest(rows.cases);
+  run.cases = keep_latest(std::move(rows.cases));
   sort_by_position(run.cases);
   if (!salvaged.damage.empty()) run.run.complete = false;
+}
+
+SalvagedRun read_all(const fs::path& path, RunHash hash) {
+  std::error_code ignored;
+  if (!fs::is_directory(path, ignored)) return {read_one_file(path), {}};
+  SalvagedRun salvaged = read_head_or_rest(path, hash);
+  const fs::path journal = path / kJournalFile;
+  if (fs::exists(fs::symlink_status(journal, ignored))) take_journal(journal, salvaged);
   return salvaged;
 }
 
@@ -79,7 +124,7 @@ template <class Read>
 auto explained(const fs::path& path, Read read) {
   try {
     return read();
-  } catch (const DamagedJournal&) {
+  } catch (const DamagedRun&) {
     throw;
   } catch (const std::exception& error) {
     throw std::invalid_argument(
@@ -95,18 +140,16 @@ std::string case_key(const CaseRecord& record) {
   return fmt::format("{} seed {}", record.id, record.problem.seed);
 }
 
-std::vector<CaseRecord> keep_latest(const std::vector<CaseRecord>& cases) {
-  std::vector<CaseRecord> latest;
+std::vector<CaseRecord> keep_latest(std::vector<CaseRecord> cases) {
   std::map<std::string, std::size_t> index_of;
-  for (const CaseRecord& record : cases) {
-    const auto [found, is_new] = index_of.emplace(case_key(record), latest.size());
-    if (is_new) {
-      latest.push_back(record);
-    } else {
-      latest[found->second] = record;
-    }
+  std::size_t kept = 0;
+  for (std::size_t i = 0; i < cases.size(); ++i) {
+    const std::size_t to = index_of.emplace(case_key(cases[i]), kept).first->second;
+    if (to == kept) ++kept;
+    if (to != i) cases[to] = std::move(cases[i]);
   }
-  return latest;
+  cases.resize(kept);
+  return cases;
 }
 
 std::vector<CaseRecord> cases_lost(const RunRecord& head, const std::vector<CaseRecord>& journal) {
@@ -119,19 +162,19 @@ std::vector<CaseRecord> cases_lost(const RunRecord& head, const std::vector<Case
 }
 
 RunRecord read_run_head(const fs::path& folder) {
-  return explained(folder, [&] { return read_head(folder); });
+  return explained(folder, [&] { return read_head_or_rest(folder, RunHash::kChecked).run; });
 }
 
 SalvagedRun salvage_stored_run(const fs::path& path) {
-  return explained(path, [&] { return read_all(path); });
+  return explained(path, [&] { return read_all(path, RunHash::kIgnored); });
 }
 
 RunRecord read_stored_run(const fs::path& path) {
   return explained(path, [&] {
-    SalvagedRun salvaged = read_all(path);
+    SalvagedRun salvaged = read_all(path, RunHash::kChecked);
     if (salvaged.damage.empty()) return std::move(salvaged.run);
     const std::size_t more = salvaged.damage.size() - 1;
-    throw DamagedJournal(fmt::format(
+    throw DamagedRun(fmt::format(
         "{}{}; `sparkbench report --salvage` shows the other cases, `--resume` with --salvage runs "
         "the damaged ones again",
         salvaged.damage.front(), more > 0 ? fmt::format(" (and {} more)", more) : ""));

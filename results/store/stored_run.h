@@ -18,7 +18,7 @@ std::string case_key(const CaseRecord& record);
 
 /// Of cases with equal keys the last, where the first was: a case that was run again replaces its
 /// older record.
-std::vector<CaseRecord> keep_latest(const std::vector<CaseRecord>& cases);
+std::vector<CaseRecord> keep_latest(std::vector<CaseRecord> cases);
 
 /// `path` is a run's folder, whose journal is then the truth about its cases, in the order of the
 /// sweep; or a file that --json wrote. A folder without rows in its journal has the cases of its
@@ -32,7 +32,8 @@ struct SalvagedRun {
 };
 
 /// As read_stored_run(), but leaves out what is damaged in the journal, and then the run is not
-/// complete. Throws std::invalid_argument as that does where there is no run.json to read.
+/// complete. Of a run.json that was changed the settings stay, and its own cases are left out.
+/// Throws std::invalid_argument as that does where there is no run.json to read.
 SalvagedRun salvage_stored_run(const std::filesystem::path& path);
 
 /// Of a folder run.json alone, with the cases that stand there.

@@ -114,6 +114,40 @@ TEST_F(DamagedFolder, LosesNoCaseOfRunJsonSilently) {
   EXPECT_EQ(salvage_stored_run(path_).run.cases.size(), 1u);
 }
 
+/// The last case, say, is another's.
+void change_head(const std::filesystem::path& head) {
+  std::string text = text_of_file(head);
+  text[text.rfind("case 2")] = 'b';
+  write_file(head, text);
+}
+
+TEST_F(DamagedFolder, NamesTheHeadThatWasChanged) {
+  const std::filesystem::path head = path_ / "run.json";
+  change_head(head);
+  EXPECT_EQ(error_of(path_),
+            "'" + head.string() +
+                "': run_hash does not fit: the file was changed since it was written; `sparkbench "
+                "report --salvage` shows the cases of '" +
+                journal_.string() +
+                "', which have hashes of their own, and a new sweep measures them again; if you "
+                "changed it on purpose, delete its field run_hash");
+  EXPECT_THROW(read_run_head(path_), std::invalid_argument);
+  const std::string of_file = error_of(head);
+  EXPECT_NE(of_file.find("run_hash does not fit"), std::string::npos) << of_file;
+  EXPECT_NE(of_file.find("report FOLDER --json FILE"), std::string::npos) << of_file;
+}
+
+TEST_F(DamagedFolder, IsSalvagedWithoutTheHeadsCases) {
+  change_head(path_ / "run.json");
+  SalvagedRun salvaged = salvage_stored_run(path_);
+  EXPECT_EQ(salvaged.run.cases.size(), 3u);
+  EXPECT_FALSE(salvaged.run.run.complete);
+  ASSERT_EQ(salvaged.damage.size(), 1u);
+  EXPECT_NE(salvaged.damage[0].find("its own cases are not"), std::string::npos);
+  std::filesystem::remove(journal_);
+  EXPECT_TRUE(salvage_stored_run(path_).run.cases.empty());
+}
+
 TEST_F(DamagedFolder, WithoutRowsHasThoseOfRunJson) {
   write_file(journal_, "");
   EXPECT_EQ(read_stored_run(path_).cases.size(), 3u);

@@ -52,6 +52,20 @@ Json json_of(const std::vector<Difference>& differences) {
   return all;
 }
 
+Json json_of(const std::vector<PredictionSummary>& predictions) {
+  Json all = Json::array();
+  for (const PredictionSummary& each : predictions) {
+    all.push_back({{"basis", each.basis},
+                   {"cases", each.count},
+                   {"in_band", each.in_band},
+                   {"mean_ratio", each.mean},
+                   {"least_ratio", each.least},
+                   {"most_ratio", each.most},
+                   {"furthest", each.furthest}});
+  }
+  return all;
+}
+
 Json counts_of(const std::vector<CaseDiff>& diffs) {
   Json counts = Json::array();
   for (const Verdict verdict : all_verdicts()) {
@@ -71,7 +85,7 @@ std::string diff_to_json(const RunRecord& first, const RunRecord& second, const 
   Json cases = Json::array();
   for (const CaseDiff& each : diff.cases) cases.push_back(json_of(each));
   const Json document = {
-      {"schema", {{"name", "sparkbench.diff"}, {"version", "1.0.0"}}},
+      {"schema", {{"name", "sparkbench.diff"}, {"version", "1.1.0"}}},
       {"first", json_of(first)},
       {"second", json_of(second)},
       {"differences", json_of(diff.differences)},
@@ -83,6 +97,8 @@ std::string diff_to_json(const RunRecord& first, const RunRecord& second, const 
       {"counts", counts_of(diff.cases)},
       {"mean_time_ratio", or_null(means.time)},
       {"mean_cycles_ratio", or_null(means.cycles)},
+      {"first_predictions", json_of(diff.first_predictions)},
+      {"second_predictions", json_of(diff.second_predictions)},
       {"cases", std::move(cases)},
   };
   return document.dump(2, ' ', false, Json::error_handler_t::replace) + "\n";

@@ -75,6 +75,15 @@ std::string format_means(const std::vector<CaseDiff>& diffs) {
                      significant(*means.time, 4), cycles);
 }
 
+std::string format_predictions(std::string_view run,
+                               const std::vector<PredictionSummary>& predictions) {
+  std::string text;
+  for (const PredictionSummary& each : predictions) {
+    text += fmt::format("{}: {}\n", run, describe(each));
+  }
+  return text;
+}
+
 std::string format_steps(const std::vector<CaseDiff>& diffs) {
   std::string text;
   for (const Verdict verdict : all_verdicts()) {
@@ -100,7 +109,9 @@ std::string format_diff(const RunDiff& diff, bool shows_all) {
   if (!diff.is_second_complete) text += "the second run is not complete\n";
   if (!text.empty()) text += '\n';
   return text + format_cases(diff.cases, shows_all) + format_counts_of(diff.cases) +
-         format_means(diff.cases) + ".\n" + format_steps(diff.cases);
+         format_means(diff.cases) + ".\n" +
+         format_predictions("first run", diff.first_predictions) +
+         format_predictions("second run", diff.second_predictions) + format_steps(diff.cases);
 }
 
 }  // namespace sparkbench

@@ -8,8 +8,8 @@
 namespace sparkbench {
 
 /// What differs between the runs themselves, a line each; a table of the cases that are not the
-/// same, or of all; how many there are of each verdict; and the next step for each, with the
-/// command that repeats the worst case.
+/// same, or of all; how many there are of each verdict; how far each run's predictions were off;
+/// and the next step for each verdict, with the command that repeats the worst case.
 std::string format_diff(const RunDiff& diff, bool shows_all);
 
 }  // namespace sparkbench

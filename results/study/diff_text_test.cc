@@ -41,6 +41,18 @@ TEST(DiffText, OfEqualRunsIsOneLine) {
             "(geometric mean).\n");
 }
 
+TEST(DiffText, TellsHowFarPredictionsWereOff) {
+  RunRecord first = timed_run(1), second = timed_run(1.002);
+  second.cases[0].predicted = sample_predicted_case().predicted;
+  EXPECT_EQ(
+      text_of_diff(first, second),
+      "1 same; the second run takes 1.002 times as long and 1.002 times the cycles "
+      "(geometric mean).\n"
+      "second run: measured over predicted (cycle model): 1.25 (geometric mean of 1 case, 1.25 "
+      "to 1.25), 0 within the band; furthest off is "
+      "volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/causal/p0.1 (1.25)\n");
+}
+
 TEST(DiffText, TellsWhatIsInDoubt) {
   RunRecord first = timed_run(1), second = timed_run(1);
   for (RunRecord* run : {&first, &second}) run->environment.device.kind = DeviceKind::kGpu;

@@ -40,7 +40,9 @@ RunDiff diff_runs(const RunRecord& first, const RunRecord& second, const DiffRul
           find_doubts(first, second),
           diff_cases(first, second, rules),
           first.run.complete,
-          second.run.complete};
+          second.run.complete,
+          summarize_predictions(first.cases),
+          summarize_predictions(second.cases)};
 }
 
 std::size_t count_of(const std::vector<CaseDiff>& diffs, Verdict verdict) {

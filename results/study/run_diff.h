@@ -8,6 +8,7 @@
 #include "results/record/comparability.h"
 #include "results/record/run_record.h"
 #include "results/study/case_diff.h"
+#include "results/study/prediction_check.h"
 
 namespace sparkbench {
 
@@ -17,6 +18,7 @@ struct RunDiff {
   std::vector<Difference> doubts;       // what else is unlike, or unknown of one: told alone
   std::vector<CaseDiff> cases;          // in the order of the first run, then what is new
   bool is_first_complete = true, is_second_complete = true;
+  std::vector<PredictionSummary> first_predictions, second_predictions;  // how far they were off
 };
 
 RunDiff diff_runs(const RunRecord& first, const RunRecord& second, const DiffRules& rules);

@@ -1,0 +1,133 @@
+#include "harness/commands/predict_instances.h"
+
+#include <fmt/format.h>
+
+#include <CLI/CLI.hpp>
+#include <ostream>
+
+#include "harness/build_info.h"
+#include "harness/environment_error.h"
+#include "harness/inspect/cuobjdump.h"
+#include "harness/predict/cycles_table.h"
+#include "harness/predict/measured_cycles.h"
+#include "results/store/input_file.h"
+#include "results/store/output_file.h"
+#include "sweeps/names.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+using Instances = std::vector<const KernelInstance*>;
+
+/// Throws UsageError when the glob selects none.
+Instances selected_instances(const std::string& asked) {
+  const std::string glob = asked.empty() ? "*" : asked;
+  Instances selected = v100_instances();
+  std::vector<std::string> known;
+  known.reserve(selected.size());
+  for (const KernelInstance* instance : selected) known.emplace_back(instance->id);
+  std::erase_if(selected, [&](const KernelInstance* instance) {
+    return !glob_matches(glob, std::string(instance->id)) &&
+           !glob_matches(glob, std::string(instance->kernel()));
+  });
+  if (selected.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+  return selected;
+}
+
+/// Of the code that is measured; "" where it is not known.
+std::string toolkit_of(const InstancePredictionOptions& options, const std::string& binary) {
+  if (!options.toolkit.empty()) return options.toolkit;
+  return binary.empty() ? kCudaToolkit : "";
+}
+
+CyclesFile held_cycles(const std::string& path) {
+  try {
+    return cycles_from_json(read_file(path));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--check: {}: {}", path, error.what()));
+  }
+}
+
+/// Throws EnvironmentError where the program was built without code of the modelled SM.
+void require_own_code() {
+  const std::string_view architectures = kCudaArchitectures;
+  if (architectures.find("70") != std::string_view::npos && kCudaToolkit[0] != '\0') return;
+  throw EnvironmentError(
+      "this program has no code for sm_70, which the model reads; build it with "
+      "CMAKE_CUDA_ARCHITECTURES=70 (CUDA 12.9 or older), or name such a binary with --binary");
+}
+
+CyclesFile measure(const Instances& instances, const InstancePredictionOptions& options,
+                   const std::string& binary, const std::string& cuobjdump) {
+  if (binary.empty()) require_own_code();
+  const std::string toolkit = toolkit_of(options, binary);
+  if (!options.new_file.empty() && toolkit.empty()) {
+    throw UsageError(
+        "--toolkit: is to be named, since the code is not this program's; allowed: the version of "
+        "CUDA that made it (11.8)");
+  }
+  const std::filesystem::path path =
+      binary.empty() ? running_executable() : std::filesystem::path(binary);
+  return measure_cycles(read_code(find_cuobjdump(cuobjdump), path), instances, toolkit);
+}
+
+std::vector<std::string> ids_in(const CyclesFile& file, const Instances& instances) {
+  std::vector<std::string> ids;
+  for (const KernelInstance* instance : instances) {
+    if (file.find(instance->id) != nullptr) ids.emplace_back(instance->id);
+  }
+  return ids;
+}
+
+ExitCode report_differences(const std::vector<std::string>& differences, const std::string& path,
+                            const Streams& streams) {
+  for (const std::string& line : differences) {
+    streams.err << fmt::format("sparkbench: {} is not true of this code: {}\n", path, line);
+  }
+  if (differences.empty()) return ExitCode::kOk;
+  streams.err << fmt::format("sparkbench: write it anew with: sparkbench predict --write {}\n",
+                             path);
+  return ExitCode::kFinding;
+}
+
+}  // namespace
+
+void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
+  command.add_option("--kernel", options.kernel,
+                     "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
+  CLI::Option* check =
+      command.add_option("--check", options.check_file,
+                         "measure the machine code anew: fail where this file of cycles differs");
+  CLI::Option* write = command.add_option("--write", options.new_file,
+                                          "measure the machine code anew: to this file");
+  write->excludes(check);
+  command
+      .add_option("--toolkit", options.toolkit,
+                  "the version of CUDA that made the code; of this program's own: its own")
+      ->needs(write);
+}
+
+ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
+                           const std::string& cuobjdump, bool is_json, const Streams& streams) {
+  const Instances instances = selected_instances(options.kernel);
+  const bool is_written = !options.new_file.empty();
+  if (is_written && !options.kernel.empty()) {
+    throw UsageError("--write: writes the cycles of all kernels; allowed: without --kernel");
+  }
+  if (is_written) check_writable("--write", options.new_file);
+  const bool is_measured = is_written || !options.check_file.empty() || !binary.empty();
+  const CyclesFile held =
+      options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
+  const CyclesFile file =
+      is_measured ? measure(instances, options, binary, cuobjdump) : embedded_cycles();
+  const std::vector<std::string> ids = ids_in(file, instances);
+  const bool takes_output = is_written && is_standard_output(options.new_file);
+  (takes_output ? streams.err : streams.out)
+      << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
+  if (is_written) write_output(options.new_file, cycles_to_json(file), streams.out);
+  if (options.check_file.empty()) return ExitCode::kOk;
+  return report_differences(cycles_that_differ(held, file, instances), options.check_file, streams);
+}
+
+}  // namespace sparkbench

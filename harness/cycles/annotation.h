@@ -1,0 +1,15 @@
+// Machine code with what its instructions wait for beside it.
+#pragma once
+
+#include <string>
+
+#include "harness/cycles/loop_prediction.h"
+
+namespace sparkbench {
+
+/// The instructions of the path in memory order: cycles that a warp waits before each beyond the
+/// stall count, for what, the control field, the code. Only the 25 that wait longest, or `is_full`.
+std::string annotated_code(const SassFunction& function, const LoopPrediction& prediction,
+                           bool is_full);
+
+}  // namespace sparkbench

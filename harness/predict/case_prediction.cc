@@ -1,0 +1,99 @@
+#include "harness/predict/case_prediction.h"
+
+#include <fmt/format.h>
+
+#include <utility>
+
+#include "harness/inspect/instruction_class.h"
+#include "harness/predict/problem_time.h"
+#include "harness/predict/unfused_time.h"
+#include "kernels/registry.h"
+#include "kernels/saturating.h"
+#include "sweeps/memory.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr std::string_view kPredictedChip = "V100-SXM2";
+
+double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
+
+/// "" of what fits.
+std::string why_too_large(std::uint64_t bytes, const PredictedCard& card) {
+  if (bytes <= card.memory_bytes) return "";
+  return fmt::format("needs {:.1f} GiB, the {} has {:.1f} GiB", gib(bytes), card.device,
+                     gib(card.memory_bytes));
+}
+
+std::uint64_t unfused_bytes(const CaseProblem& problem) {
+  return saturating_sum({tensor_bytes(problem.pass, problem),
+                         unfused_workspace_bytes(problem.pass, problem, sizeof(Half))});
+}
+
+struct TimeOrReason {
+  std::optional<PassTime> time;
+  std::optional<Reason> why_not;
+};
+
+TimeOrReason time_of_case(const CaseRecord& record, bool is_deterministic,
+                          const PredictedCard& card, const CyclesFile& cycles) {
+  const CaseProblem& problem = record.problem;
+  if (record.kernel == card.baseline) return {time_of_unfused(problem, problem.pass), {}};
+  const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
+  if (kernel == nullptr || kernel->instruction != MmaInstruction::kM8n8k4) {
+    return {{}, Reason{"P-NO-MODEL", fmt::format("there is no model of {}", record.kernel)}};
+  }
+  PassTime time = time_of_launches(
+      launches_of_pass(*kernel, problem, problem.pass, is_deterministic), cycles, card.sms);
+  if (!time.why_not.empty()) return {{}, Reason{"P-NO-CYCLES", std::move(time.why_not)}};
+  return {std::move(time), {}};
+}
+
+std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, const ThreeWays& ms,
+                                                  const PredictedCard& card) {
+  const CaseProblem& problem = record.problem;
+  if (record.kernel == card.baseline) return std::nullopt;
+  if (!why_too_large(unfused_bytes(problem), card).empty()) return std::nullopt;
+  const ThreeWays baseline = time_of_unfused(problem, problem.pass).ms;
+  return PredictedSpeedup{card.baseline, baseline.fast / ms.slow, baseline.likely / ms.likely,
+                          baseline.slow / ms.fast};
+}
+
+}  // namespace
+
+std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std::string& baseline) {
+  const bool is_v100 = device.sm == kModelledSm && device.name.find("V100") != std::string::npos;
+  // The constants are the SXM2 card's; the PCIe card has other clocks.
+  if (!is_v100 || device.name.find("PCI") != std::string::npos) return std::nullopt;
+  PredictedCard card{.baseline = baseline, .device = device.name};
+  if (device.kind == DeviceKind::kEmulated) return card;
+  if (device.sm_count) card.sms = *device.sm_count;
+  if (device.memory_bytes) card.memory_bytes = *device.memory_bytes;
+  return card;
+}
+
+CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
+                            const PredictedCard& card, const CyclesFile& cycles) {
+  const std::uint64_t bytes = record.memory_bytes ? record.memory_bytes->predicted : 0;
+  if (std::string why = why_too_large(bytes, card); !why.empty()) {
+    return {std::nullopt, Reason{"P-TOO-LARGE", std::move(why)}};
+  }
+  TimeOrReason found = time_of_case(record, is_deterministic, card, cycles);
+  if (!found.time) return {std::nullopt, std::move(found.why_not)};
+  const PassTime& time = *found.time;
+  const bool is_baseline = record.kernel == card.baseline;
+  Prediction predicted;
+  predicted.chip = kPredictedChip;
+  predicted.basis = is_baseline ? kPredictedByRates : kPredictedByCycles;
+  predicted.time_ms = {time.ms.fast, time.ms.likely, time.ms.slow};
+  predicted.tflops = static_cast<double>(record.flops) / time.ms.likely * 1e-9;
+  if (!is_baseline) {
+    predicted.clock_mhz = kSustainedClockMhz;
+    predicted.low_clock_mhz = kBoostClockMhz;
+  }
+  predicted.binding = time.binding;
+  predicted.speedup = predicted_speedup(record, time.ms, card);
+  return {predicted, std::nullopt};
+}
+
+}  // namespace sparkbench

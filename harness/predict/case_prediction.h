@@ -1,0 +1,38 @@
+// What a case's record says it would take on a V100.
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "harness/predict/cycles_file.h"
+#include "harness/predict/v100_constants.h"
+#include "results/record/run_record.h"
+
+namespace sparkbench {
+
+/// The card that is predicted, and what its device calls the unfused baseline.
+struct PredictedCard {
+  std::string baseline;
+  std::string device;  // that it stands for: "V100", "Tesla V100-SXM2-16GB"
+  int sms = kV100Sms;
+  std::uint64_t memory_bytes = kV100MemoryBytes;
+};
+
+/// A V100 or one that is emulated; none for any other device.
+std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std::string& baseline);
+
+struct CasePrediction {
+  std::optional<Prediction> predicted;
+  /// Where there is none: "P-NO-CYCLES", of an instance that the file lacks; "P-NO-MODEL", of
+  /// another kernel or reference; "P-TOO-LARGE", for the card's memory.
+  std::optional<Reason> why_not;
+};
+
+/// Of a kernel of ours, or of the baseline; a speed-up where both can be predicted and run: its
+/// ends are those of the baseline's time over the opposite ones of the kernel's, as if nothing made
+/// both slow or fast together. `record` has the case's problem, work and memory.
+CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
+                            const PredictedCard& card, const CyclesFile& cycles);
+
+}  // namespace sparkbench

@@ -1,0 +1,78 @@
+// On the kernels' machine code (test_sm70_code.h).
+#include "harness/predict/instance_measurement.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/predict/block_schedule.h"
+#include "harness/predict/cycles_file.h"
+#include "harness/predict/instance_paths.h"
+#include "harness/predict/pass_launches.h"
+#include "harness/predict/specimen.h"
+#include "harness/predict/test_sm70_code.h"
+
+namespace sparkbench {
+namespace {
+
+class InstanceMeasurement : public testing::Test {
+ protected:
+  void SetUp() override {
+    if (!is_sm70_code_named()) GTEST_SKIP() << kNoSm70Code;
+  }
+};
+
+TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/fwd/d64");
+  const Specimens specimens = specimens_of(sm70_function_of(instance), instance);
+  EXPECT_EQ(specimens.few.work, (BlockWork{4, 0}));
+  EXPECT_EQ(specimens.many.work, (BlockWork{20, 0}));
+  EXPECT_EQ(specimens.cut.work, (BlockWork{4, 2}));
+  EXPECT_EQ(specimens.as_cut.work, (BlockWork{6, 0}));
+}
+
+/// The cycles in which one SM has done all blocks of a causal head, simulated as they are, and as
+/// the sum of their stages.
+struct HeadCycles {
+  double simulated, predicted;
+};
+
+HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& instance,
+                          int seqlen) {
+  const Problem problem{.seqlen_q = seqlen,
+                        .seqlen_k = seqlen,
+                        .head_dim = instance.head_dim,
+                        .mask = MaskSpec::causal(),
+                        .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
+  const InstanceCycles& cycles = *embedded_cycles().find(instance.id);
+  const LaunchPaths launch = paths_of(function, instance, problem);
+  const int blocks = seqlen / instance.block_rows;
+  std::vector<BlockPaths> paths;
+  for (int block = 0; block < blocks; ++block)
+    paths.push_back(launch.of_block({block, 0, 0}).paths);
+  SmWork work{.start_offsets = std::vector<int>(cycles.blocks_per_sm, 0)};
+  for (const BlockPaths& of_block : paths) work.blocks.push_back(&of_block);
+  const TimedCode code = time_code(function, SmConstants{});
+  constexpr int kPause = 1600;
+  work.marks = late_teams(code, work.blocks, instance.teams, kPause);
+  std::vector<BlockWork> tiles = instance.pass() == "bwd"
+                                     ? tiles_of_key_blocks(instance, problem)
+                                     : tiles_of_query_blocks(instance, problem);
+  if (instance.pass() == "fwd") std::reverse(tiles.begin(), tiles.end());  // the last rows first
+  const auto& stages = cycles.stages[static_cast<int>(ChipAssumption::kForwarded)];
+  return {static_cast<double>(simulate(code, work).cycles),
+          schedule_blocks({tiles, 1}, stages, 1).until_end};
+}
+
+TEST_F(InstanceMeasurement, AddsUpToWholeHeads) {
+  for (const char* const id :
+       {"volta-fp32acc/fwd/d64", "volta-fp32acc/fwd/d128", "volta-fp16acc/fwd/d64/dropout",
+        "volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d128", "volta-fp32acc/bwd-dq/d64"}) {
+    const KernelInstance& instance = instance_of(id);
+    const HeadCycles cycles = cycles_of_head(sm70_function_of(instance), instance, 2048);
+    EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;
+    RecordProperty(std::string("predicted over simulated, ") + id,
+                   std::to_string(cycles.predicted / cycles.simulated));
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench

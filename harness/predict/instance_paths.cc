@@ -1,0 +1,17 @@
+#include "harness/predict/instance_paths.h"
+
+#include "kernels/volta/instance_launch.h"
+
+namespace sparkbench {
+
+KernelLaunch kernel_launch_of(const KernelInstance& instance, const Problem& problem) {
+  const volta::InstanceLaunch launch = volta::launch_of(instance, problem);
+  return {launch.grid, {launch.threads, 1, 1}, launch.parameters};
+}
+
+LaunchPaths paths_of(const SassFunction& function, const KernelInstance& instance,
+                     const Problem& problem) {
+  return {function, kernel_launch_of(instance, problem)};
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,39 @@
+// What a pass of a Volta kernel launches on a V100: which instances, in which order their blocks
+// come, what these walk, and what they move.
+#pragma once
+
+#include <vector>
+
+#include "harness/predict/block_schedule.h"
+#include "kernels/attention_kernel.h"
+
+namespace sparkbench {
+
+struct PassLaunch {
+  const KernelInstance* instance = nullptr;  // null: a memset
+  BlockGrid grid;                            // without blocks: of a memset
+  /// Bytes that HBM must move, L2 catching whatever is read again.
+  double hbm_bytes = 0;
+  /// Bytes between the SMs and L2: every tile as often as it is read, and atomic additions.
+  double l2_bytes = 0;
+};
+
+/// In the order of the launches, which is kernels/volta/*_gpu.cu's. `kernel` has the pass and the
+/// problem is one that it supports.
+std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
+                                         Pass pass, bool is_deterministic);
+
+/// The tiles, `step` columns each, of a block that visits the columns of `hull`, in every row of
+/// which those of `core` are visible.
+BlockWork count_tiles(const Range& hull, const Range& core, int step);
+
+/// Of each block of query rows, the tiles of keys. A forward or "bwd-dq" instance's; so many blocks
+/// as a head has, in the order of the rows.
+std::vector<BlockWork> tiles_of_query_blocks(const KernelInstance& instance,
+                                             const Problem& problem);
+
+/// Of each block of keys, the steps of queries. A "bwd" instance's, whose teams take a step each:
+/// a tile is a step of all of them.
+std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const Problem& problem);
+
+}  // namespace sparkbench

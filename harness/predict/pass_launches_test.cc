@@ -1,0 +1,215 @@
+#include "harness/predict/pass_launches.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "harness/predict/test_instance.h"
+#include "harness/predict/v100_constants.h"
+#include "kernels/forward_launch.h"
+#include "kernels/mask/test_masks.h"
+#include "kernels/registry.h"
+#include "kernels/tile/forward_params.h"
+#include "kernels/volta/backward_schedules.h"
+#include "kernels/volta/dispatch.h"
+#include "kernels/volta/schedules.h"
+#include "sweeps/work.h"
+
+namespace sparkbench {
+namespace {
+
+Problem problem_of(int seqlen_q, int seqlen_k, const MaskSpec& mask, int head_dim = 64,
+                   float dropout_p = 0) {
+  return {.batch = 2,
+          .heads = 3,
+          .seqlen_q = seqlen_q,
+          .seqlen_k = seqlen_k,
+          .head_dim = head_dim,
+          .mask = mask,
+          .dropout_p = dropout_p};
+}
+
+const AttentionKernel& kernel_of(const char* name) { return *find_attention_kernel(name); }
+
+std::vector<std::string> ids_of(const std::vector<PassLaunch>& launches) {
+  std::vector<std::string> ids;
+  for (const PassLaunch& launch : launches) {
+    ids.emplace_back(launch.instance == nullptr ? "memset" : launch.instance->id);
+  }
+  return ids;
+}
+
+/// What kernels/volta/backward_gpu.cu launches.
+std::vector<std::string> ids_by_dispatch(const Problem& problem, bool is_deterministic) {
+  const volta::Wanted wanted{problem, kV100SharedBytes};
+  std::vector<std::string> ids;
+  const auto add = [&](auto /*row*/, auto id) { ids.emplace_back(id); };
+  volta::visit_statistics(Accumulator::kFp16, wanted, add);
+  if (!is_deterministic) ids.emplace_back("memset");
+  volta::visit_backward(Accumulator::kFp16, !is_deterministic, wanted, add);
+  if (is_deterministic) {
+    volta::visit_backward_dq(Accumulator::kFp16, wanted, add);
+  } else {
+    volta::visit_round_dq(Accumulator::kFp16, wanted, add);
+  }
+  return ids;
+}
+
+TEST(PassLaunches, AreThoseOfTheBackwardPass) {
+  for (const int head_dim : {64, 128}) {
+    for (const float dropout_p : {0.0f, 0.1f, 1e-4f}) {  // the last drops nothing in 256ths
+      const Problem problem = problem_of(300, 300, MaskSpec::causal(), head_dim, dropout_p);
+      for (const bool is_deterministic : {false, true}) {
+        EXPECT_EQ(ids_of(launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward,
+                                          is_deterministic)),
+                  ids_by_dispatch(problem, is_deterministic));
+      }
+    }
+  }
+}
+
+TEST(PassLaunches, OfForwardKernelsAreOneEach) {
+  const Problem problem = problem_of(300, 300, MaskSpec::causal(), 128, 0.1f);
+  for (const char* name : {"volta-fp16acc", "volta-fp32acc", "volta-mixedacc"}) {
+    EXPECT_EQ(ids_of(launches_of_pass(kernel_of(name), problem, Pass::kForward, false)),
+              std::vector<std::string>{std::string(name) + "/fwd/d128/dropout"});
+  }
+}
+
+TEST(PassLaunches, OfATrainingStepAreBothPasses) {
+  const Problem problem = problem_of(300, 300, MaskSpec::full());
+  EXPECT_EQ(
+      ids_of(launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForwardBackward, false)),
+      (std::vector<std::string>{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64",
+                                "memset", "volta-fp32acc/bwd/d64",
+                                "volta-fp32acc/bwd-round-dq/d64"}));
+}
+
+/// Tile by tile.
+BlockWork tiles_by_cover(const KeyMask& mask, const Range& rows, int seqlen_k, int step) {
+  BlockWork work;
+  for (int key = 0; key < seqlen_k; key += step) {
+    const TileCover cover = mask.cover(rows, {key, key + step});
+    work.full_tiles += cover == TileCover::kFull ? 1 : 0;
+    work.cut_tiles += cover == TileCover::kCut ? 1 : 0;
+  }
+  return work;
+}
+
+TEST(PassLaunches, CountTheTilesThatTheMaskCovers) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/fwd/d64");
+  for (const MaskSpec& spec : kTestMasks) {
+    for (const auto& [seqlen_q, seqlen_k] :
+         {std::pair(512, 512), {300, 517}, {517, 300}, {1, 70}}) {
+      const Problem problem = problem_of(seqlen_q, seqlen_k, spec);
+      const std::vector<BlockWork> blocks = tiles_of_query_blocks(instance, problem);
+      ASSERT_EQ(blocks.size(), (seqlen_q + 127) / 128) << name_of(spec);
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const int row = static_cast<int>(i) * instance.block_rows;
+        EXPECT_EQ(blocks[i], tiles_by_cover(problem.key_mask(), {row, row + instance.block_rows},
+                                            seqlen_k, instance.step_columns))
+            << name_of(spec) << " " << seqlen_q << " " << seqlen_k << " block " << i;
+      }
+    }
+  }
+}
+
+/// The steps that a block of keys walks, by the kernel's own tests; of a kernel of one team.
+BlockWork steps_by_kernel(const KeyMask& mask, const Range& keys, int step) {
+  BlockWork work;
+  const int end = least_of(keys.end - mask.begin_offset, mask.seqlen_q);
+  for (int query = first_tile<32>({mask.rows(keys.begin).begin, end}); query < end; query += step) {
+    (mask.all_see({query, query + step}, keys) ? work.full_tiles : work.cut_tiles) += 1;
+  }
+  return work;
+}
+
+TEST(PassLaunches, CountTheStepsThatAKeyBlockWalks) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d128");
+  ASSERT_EQ(instance.teams, 1);
+  for (const MaskSpec& spec : kTestMasks) {
+    for (const auto& [seqlen_q, seqlen_k] :
+         {std::pair(512, 512), {300, 517}, {517, 300}, {1, 70}}) {
+      const Problem problem = problem_of(seqlen_q, seqlen_k, spec, 128);
+      const std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const int key = static_cast<int>(i) * instance.block_rows;
+        EXPECT_EQ(blocks[i], steps_by_kernel(problem.key_mask(), {key, key + instance.block_rows},
+                                             instance.step_columns))
+            << name_of(spec) << " " << seqlen_q << " " << seqlen_k << " block " << i;
+      }
+    }
+  }
+}
+
+TEST(PassLaunches, TeamsTakeTurnsInTheSteps) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64");
+  ASSERT_EQ(instance.teams, 2);
+  // 128 keys of 256: steps of 32 queries, of which a causal mask cuts the first 4.
+  EXPECT_EQ(tiles_of_key_blocks(instance, problem_of(256, 256, MaskSpec::causal())),
+            (std::vector<BlockWork>{{2, 2}, {0, 2}}));
+  // 7 steps are 4 of the first team.
+  EXPECT_EQ(tiles_of_key_blocks(instance, problem_of(200, 128, MaskSpec::full())),
+            (std::vector<BlockWork>{{4, 0}}));
+}
+
+TEST(PassLaunches, OfACausalMaskBeginWithTheLongest) {
+  const Problem problem = problem_of(512, 512, MaskSpec::causal());
+  const auto launches =
+      launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForward, false);
+  EXPECT_EQ(launches.front().grid.of_head,
+            (std::vector<BlockWork>{{6, 2}, {4, 2}, {2, 2}, {0, 2}}));
+  EXPECT_EQ(launches.front().grid.heads, 6u);
+  const auto backward =
+      launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kBackward, true);
+  EXPECT_EQ(backward[1].grid.of_head, (std::vector<BlockWork>{{6, 2}, {4, 2}, {2, 2}, {0, 2}}));
+  EXPECT_EQ(backward[2].grid.of_head.front(), (BlockWork{0, 4}));  // 32 keys a tile, ascending
+}
+
+TEST(PassLaunches, WalkAsManyTilesAsTheEmulatedOnes) {
+  const Problem problem = problem_of(700, 700, MaskSpec::window(90));
+  const auto launches =
+      launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForward, false);
+  const std::vector<double> emulated =
+      tiles_of_blocks(problem, 128, 64, launches_last_tile_first(problem.key_mask()));
+  ASSERT_EQ(launches.front().grid.of_head.size(), emulated.size());
+  for (std::size_t i = 0; i < emulated.size(); ++i) {
+    const BlockWork& work = launches.front().grid.of_head[i];
+    EXPECT_EQ(static_cast<double>(work.full_tiles + work.cut_tiles), emulated[i]);
+  }
+}
+
+TEST(PassLaunches, MoveTheCompulsoryBytesThroughHbm) {
+  const Problem problem = problem_of(512, 640, MaskSpec::full());
+  const auto forward = launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForward, false);
+  EXPECT_DOUBLE_EQ(forward.front().hbm_bytes,
+                   static_cast<double>(compulsory_bytes(Pass::kForward, problem)));
+  // Four blocks of queries read K and V, 640 rows of 128 bytes each, in each of six heads.
+  const double q_o_lse = 6.0 * 512 * (2 * 128 + 4);
+  EXPECT_DOUBLE_EQ(forward.front().l2_bytes, q_o_lse + 6.0 * 4 * 640 * 2 * 128);
+}
+
+TEST(PassLaunches, OfTheBackwardPassMoveSumsOfDq) {
+  const Problem problem = problem_of(256, 256, MaskSpec::full());
+  const auto launches =
+      launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kBackward, false);
+  const double sums = 6.0 * 256 * 64 * 4, halves = 6.0 * 256 * 128;
+  EXPECT_DOUBLE_EQ(launches[0].hbm_bytes, 2 * halves + 6.0 * 256 * (4 + 8));
+  EXPECT_DOUBLE_EQ(launches[1].hbm_bytes, sums);
+  EXPECT_DOUBLE_EQ(launches[2].hbm_bytes, 6 * halves + 6.0 * 256 * 8 + 2 * sums);
+  // Two blocks of keys visit each query: q, d_o, four times its statistics, two additions to dQ.
+  EXPECT_DOUBLE_EQ(launches[2].l2_bytes,
+                   4 * halves + 2 * (2 * halves + 6.0 * 256 * 4 * 8 + 2 * sums));
+  EXPECT_DOUBLE_EQ(launches[3].hbm_bytes, sums + halves);
+}
+
+TEST(PassLaunches, LargestProblemsAreCountedAtOnce) {
+  const Problem problem = problem_of(1 << 26, 1 << 26, MaskSpec::causal());
+  const std::vector<BlockWork> blocks =
+      tiles_of_query_blocks(instance_of("volta-fp32acc/fwd/d64"), problem);
+  EXPECT_EQ(blocks.back(), (BlockWork{(1 << 20) - 2, 2}));
+}
+
+}  // namespace
+}  // namespace sparkbench

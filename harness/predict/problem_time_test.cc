@@ -1,0 +1,155 @@
+#include "harness/predict/problem_time.h"
+
+#include <gtest/gtest.h>
+
+#include "harness/predict/test_cycles.h"
+#include "kernels/registry.h"
+
+namespace sparkbench {
+namespace {
+
+Problem problem_of(int heads, int seqlen, const MaskSpec& mask = MaskSpec::full()) {
+  return {.batch = 1,
+          .heads = heads,
+          .seqlen_q = seqlen,
+          .seqlen_k = seqlen,
+          .head_dim = 64,
+          .mask = mask};
+}
+
+PassTime time_of(const Problem& problem, Pass pass, const CyclesFile& cycles = test_cycles(),
+                 bool is_deterministic = false) {
+  return time_of_launches(
+      launches_of_pass(*find_attention_kernel("volta-fp32acc"), problem, pass, is_deterministic),
+      cycles);
+}
+
+/// The test's cycles with a loop of so many bytes.
+CyclesFile with_loop(int bytes) {
+  CyclesFile file = test_cycles();
+  for (InstanceCycles& instance : file.instances) instance.loop_bytes = bytes;
+  return file;
+}
+
+TEST(ProblemTime, OfOneBlockIsItsStages) {
+  // 128 queries and keys: two tiles alone on an SM, 1000 + 2 * 2000 + 500 cycles.
+  const PassTime time = time_of(problem_of(1, 128), Pass::kForward);
+  EXPECT_DOUBLE_EQ(time.ms.likely, 5500 / 0.95 / 1380e3 + 2.5e-3);
+  EXPECT_DOUBLE_EQ(time.ms.fast, 5500 / 1.05 / 1530e3 + 2.5e-3);
+  EXPECT_DOUBLE_EQ(time.ms.slow, 5500 / 0.80 / 1380e3 + 2.5e-3);
+  EXPECT_EQ(time.why_not, "");
+}
+
+TEST(ProblemTime, OfAWholeWaveIsThatOfTwoResidents) {
+  // 160 blocks of 32 tiles: 1.5 times as long each.
+  const PassTime time = time_of(problem_of(10, 2048), Pass::kForward);
+  EXPECT_NEAR(time.ms.likely, 1.5 * (1500 + 32 * 2000) / 0.95 / 1380e3 + 2.5e-3, 1e-12);
+  EXPECT_EQ(time.binding, "issue");
+}
+
+TEST(ProblemTime, SmallLoopsAreBelievedMore) {
+  const PassTime time = time_of(problem_of(1, 128), Pass::kForward, with_loop(12288));
+  EXPECT_DOUBLE_EQ(time.ms.likely, 5500 / 0.98 / 1380e3 + 2.5e-3);
+  EXPECT_DOUBLE_EQ(time.ms.slow, 1.2 * 5500 / 1380e3 + 2.5e-3);  // more than 5500 / 0.88
+}
+
+TEST(ProblemTime, SlowEndIsNoFasterThanAnyAssumption) {
+  CyclesFile cycles = test_cycles();
+  for (StageCycles& stages : cycles.instances[0].stages[3]) stages.full_tile = 10000;
+  const PassTime time = time_of(problem_of(1, 128), Pass::kForward, cycles);
+  EXPECT_DOUBLE_EQ(time.ms.slow, (1200 + 2 * 10000 + 600) / 1380e3 + 2.5e-3);
+}
+
+TEST(ProblemTime, TeamsAreOutOfStepLikeBlocks) {
+  const auto instances = kernel_instances();
+  const auto share = [&](const std::string& id, int blocks_per_sm, int loop_bytes) {
+    InstanceCycles cycles = test_instance(id, blocks_per_sm);
+    cycles.loop_bytes = loop_bytes;
+    for (const KernelInstance& instance : instances) {
+      if (instance.id == id) return share_of_model(instance, cycles).likely;
+    }
+    return 0.0;
+  };
+  EXPECT_EQ(share("volta-fp32acc/fwd/d64", 2, 27000), 0.95);
+  EXPECT_EQ(share("volta-fp32acc/fwd/d64", 2, 12000), 0.98);
+  EXPECT_EQ(share("volta-fp32acc/fwd/d128", 1, 49000), 0.98);
+  EXPECT_EQ(share("volta-fp32acc/bwd/d64", 1, 27000), 0.95);
+  EXPECT_EQ(share("volta-fp32acc/bwd/d128", 1, 27000), 0.98);
+}
+
+TEST(ProblemTime, LastWaveBindsWhatLeavesSmsIdle) {
+  EXPECT_EQ(time_of(problem_of(1, 2048), Pass::kForward).binding, "last wave");  // 16 of 160 places
+}
+
+TEST(ProblemTime, LaunchesBindWhatIsShort) {
+  CyclesFile cycles = test_cycles();
+  for (StageCycles& stages : cycles.instances[0].stages[0]) stages = {10, 20, 30, 5};
+  EXPECT_EQ(time_of(problem_of(1, 128), Pass::kForward, cycles).binding, "launch");
+}
+
+TEST(ProblemTime, HbmBindsWhatComputesLittle) {
+  CyclesFile cycles = test_cycles();
+  for (auto& assumption : cycles.instances[0].stages) {
+    for (StageCycles& stages : assumption) stages = {1, 1, 1, 1};
+  }
+  // Four tensors of 64 x 128 x 64 and LSE: 4.1 MB and more, in each of 64 heads.
+  const Problem problem = problem_of(1024, 128);
+  const PassTime time = time_of(problem, Pass::kForward, cycles);
+  const double bytes = 1024.0 * 128 * (4 * 128 + 4);
+  EXPECT_EQ(time.binding, "hbm");
+  EXPECT_DOUBLE_EQ(time.ms.fast, bytes / 800e6 + 2.5e-3);
+  EXPECT_DOUBLE_EQ(time.ms.likely, bytes / 760e6 + 2.5e-3);
+  EXPECT_DOUBLE_EQ(time.ms.slow, bytes / 720e6 + 2.5e-3);
+}
+
+TEST(ProblemTime, L2BindsWhatReadsTilesOften) {
+  CyclesFile cycles = test_cycles();
+  for (auto& assumption : cycles.instances[0].stages) {
+    for (StageCycles& stages : assumption) stages = {1, 1, 1, 1};
+  }
+  const PassTime time = time_of(problem_of(8, 8192), Pass::kForward, cycles);
+  const double bytes = 8.0 * (8192 * (2 * 128 + 4) + 64.0 * 8192 * 2 * 128);
+  EXPECT_EQ(time.binding, "l2");
+  EXPECT_DOUBLE_EQ(time.ms.likely, bytes / 2155e6 + 2.5e-3);
+}
+
+TEST(ProblemTime, BackwardAddsItsLaunchesUp) {
+  const PassTime time = time_of(problem_of(1, 128), Pass::kBackward);
+  // One block of 128 keys and two steps of both teams; around it rows, by their bytes.
+  const double rows_bytes = 128.0 * (2 * 128 + 4 + 8) + 128.0 * 256 + 128.0 * (256 + 128);
+  EXPECT_NEAR(time.ms.likely, 5500 / 0.95 / 1380e3 + rows_bytes / 760e6 + 4 * 2.5e-3, 1e-12);
+  const PassTime step = time_of(problem_of(1, 128), Pass::kForwardBackward);
+  const PassTime forward = time_of(problem_of(1, 128), Pass::kForward);
+  EXPECT_NEAR(step.ms.likely, time.ms.likely + forward.ms.likely, 1e-12);
+}
+
+TEST(ProblemTime, RowKernelsMayHaveCyclesToo) {
+  CyclesFile cycles = test_cycles();
+  const double without = time_of(problem_of(1, 128), Pass::kBackward, cycles).ms.likely;
+  cycles.instances.push_back(test_instance("volta-fp32acc/bwd-statistics/d64", 2));
+  const double with = time_of(problem_of(1, 128), Pass::kBackward, cycles).ms.likely;
+  EXPECT_GT(with, without);  // its blocks' prologues and epilogues
+}
+
+TEST(ProblemTime, SaysWhichCyclesAreMissing) {
+  EXPECT_EQ(time_of(problem_of(1, 128), Pass::kForward, {}).why_not,
+            "no cycles of volta-fp32acc/fwd/d64 in kernels/volta/cycles.json");
+  EXPECT_EQ(time_of(problem_of(1, 128), Pass::kBackward, test_cycles(), true).why_not,
+            "no cycles of volta-fp32acc/bwd/d64/deterministic in kernels/volta/cycles.json");
+}
+
+TEST(ProblemTime, CutTilesCostWhatTheyCost) {
+  // The first of two blocks: two cut tiles; the second: two full and two cut, each on its own SM.
+  const PassTime time = time_of(problem_of(1, 256, MaskSpec::causal()), Pass::kForward);
+  EXPECT_NEAR(time.ms.likely, (1500 + 2 * 2000 + 2 * 3000) / 0.95 / 1380e3 + 2.5e-3, 1e-12);
+}
+
+TEST(ProblemTime, FewerSmsTakeLonger) {
+  const auto launches = launches_of_pass(*find_attention_kernel("volta-fp32acc"),
+                                         problem_of(10, 2048), Pass::kForward, false);
+  EXPECT_GT(time_of_launches(launches, test_cycles(), 72).ms.likely,
+            1.2 * time_of_launches(launches, test_cycles(), 80).ms.likely);
+}
+
+}  // namespace
+}  // namespace sparkbench

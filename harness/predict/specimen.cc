@@ -1,0 +1,105 @@
+#include "harness/predict/specimen.h"
+
+#include <fmt/format.h>
+
+#include <stdexcept>
+
+#include "harness/inspect/instruction_class.h"
+#include "harness/predict/instance_paths.h"
+#include "harness/predict/pass_launches.h"
+#include "kernels/ceil_divide.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kFewTiles = 4, kManyTiles = 20;
+constexpr int kTilesBeforeDiagonal = 4;
+constexpr float kDropout = 0.1f;
+
+/// Whether a block owns keys and goes over queries.
+bool owns_keys(const KernelInstance& instance) { return instance.pass() == "bwd"; }
+
+Problem problem_of(const KernelInstance& instance) {
+  Problem problem{.head_dim = instance.head_dim};
+  if (instance.has_dropout) problem.dropout_p = kDropout;
+  return problem;
+}
+
+/// One block of `tiles` full tiles.
+Problem full_problem(const KernelInstance& instance, int tiles) {
+  Problem problem = problem_of(instance);
+  const int columns = tiles * instance.step_columns;
+  problem.seqlen_q = owns_keys(instance) ? columns : instance.block_rows;
+  problem.seqlen_k = owns_keys(instance) ? instance.block_rows : columns;
+  return problem;
+}
+
+/// Its first block meets the diagonal, and has kTilesBeforeDiagonal full tiles or a few more: the
+/// only block of queries, or the first of keys.
+Problem causal_problem(const KernelInstance& instance) {
+  Problem problem = problem_of(instance);
+  problem.mask = MaskSpec::causal();
+  const int columns = kTilesBeforeDiagonal * instance.step_columns;
+  problem.seqlen_k = instance.block_rows * (1 + ceil_divide(columns, instance.block_rows));
+  problem.seqlen_q = owns_keys(instance) ? problem.seqlen_k : instance.block_rows;
+  return problem;
+}
+
+BlockWork work_of_first_block(const KernelInstance& instance, const Problem& problem) {
+  return (owns_keys(instance) ? tiles_of_key_blocks(instance, problem)
+                              : tiles_of_query_blocks(instance, problem))
+      .front();
+}
+
+std::int64_t tensor_flop_of(const SassFunction& function, const BlockPaths& paths) {
+  std::int64_t flop = 0;
+  for (const WarpPath& path : paths) {
+    for (const PathStep& step : path) {
+      if (step.is_executed) flop += tensor_flop(function.instructions[step.instruction]);
+    }
+  }
+  return flop;
+}
+
+/// What `tiles` tiles ask for.
+std::int64_t flop_of_tiles(const KernelInstance& instance, std::int64_t tiles) {
+  return tiles * instance.products * 2 * instance.block_rows * instance.step_columns *
+         instance.head_dim;
+}
+
+/// Warps that see nothing of a cut tile may leave its products out.
+void check_products(const SassFunction& function, const KernelInstance& instance,
+                    const Specimen& specimen) {
+  const std::int64_t found = tensor_flop_of(function, specimen.paths);
+  const std::int64_t most =
+      flop_of_tiles(instance, specimen.work.full_tiles + specimen.work.cut_tiles);
+  const std::int64_t least = flop_of_tiles(instance, specimen.work.full_tiles);
+  if (found <= most && (found > least || found == most)) return;
+  throw std::runtime_error(fmt::format(
+      "{}: a block of {} full and {} cut tiles multiplies {} FLOP in its machine code, "
+      "not {} to {}",
+      instance.id, specimen.work.full_tiles, specimen.work.cut_tiles, found, least, most));
+}
+
+Specimen specimen_of(const SassFunction& function, const KernelInstance& instance,
+                     const Problem& problem) {
+  Specimen specimen{.work = work_of_first_block(instance, problem),
+                    .paths = paths_of(function, instance, problem).of_block({0, 0, 0}).paths};
+  check_products(function, instance, specimen);
+  return specimen;
+}
+
+}  // namespace
+
+bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
+
+Specimens specimens_of(const SassFunction& function, const KernelInstance& instance) {
+  Specimen cut = specimen_of(function, instance, causal_problem(instance));
+  const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
+  return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
+          .many = specimen_of(function, instance, full_problem(instance, kManyTiles)),
+          .cut = std::move(cut),
+          .as_cut = specimen_of(function, instance, full_problem(instance, tiles))};
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,29 @@
+// Blocks of a kernel whose tiles are known, followed through its machine code: what an instance's
+// cycles are measured on.
+#pragma once
+
+#include "harness/inspect/sass_listing.h"
+#include "harness/paths/warp_path.h"
+#include "harness/predict/block_schedule.h"
+#include "kernels/kernel_instance.h"
+
+namespace sparkbench {
+
+struct Specimen {
+  BlockWork work;
+  BlockPaths paths;
+};
+
+struct Specimens {
+  Specimen few, many;    // full tiles alone
+  Specimen cut, as_cut;  // a few full tiles, then those that the diagonal cuts; as many full ones
+};
+
+/// Whether the instance has tiles: not so the kernels that go over rows.
+bool has_tiles(const KernelInstance& instance);
+
+/// Throws std::runtime_error where the code's paths do not have the products that the tiles ask
+/// for, and as the following of paths does.
+Specimens specimens_of(const SassFunction& function, const KernelInstance& instance);
+
+}  // namespace sparkbench

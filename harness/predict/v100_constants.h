@@ -1,0 +1,64 @@
+// Every number about a V100 by which a prediction goes beside the cycle model's, with its source.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+
+namespace sparkbench {
+
+/// The fast end of a prediction, the likeliest value, and the slow end.
+struct ThreeWays {
+  double fast, likely, slow;
+};
+
+/// SXM2, MHz. Boost is NVIDIA's data sheet's; the sustained clock is what FasterTransformer's
+/// published V100 tables state, and within the 1260 to 1450 MHz that power leaves to tensor kernels
+/// of seconds (1CatAI, 1Cat-vLLM; NVIDIA/cutlass issue 169).
+inline constexpr double kBoostClockMhz = 1530, kSustainedClockMhz = 1380;
+
+inline constexpr int kV100Sms = 80;                        // NVIDIA, Volta white paper
+inline constexpr std::size_t kV100SharedBytes = 96 << 10;  // of a block: CUDA programming guide
+inline constexpr std::uint64_t kV100MemoryBytes = std::uint64_t{32} << 30;  // the larger one
+
+// What a kernel reaches of the speed that the cycle model gives it with accumulators forwarded:
+// measured over model was 0.87 to 1.08 where V100 figures of public kernels exist (a fused
+// attention kernel at locked clocks, cuBLAS, 18 kernels of CUTLASS).
+inline constexpr ThreeWays kShareOfModel = {1.05, 0.98, 0.88};
+
+/// The same of loops that no measured kernel resembles: larger than the L0 instruction cache, run
+/// by blocks or teams of warps out of step with each other.
+inline constexpr ThreeWays kShareOfModelOutOfStep = {1.05, 0.95, 0.80};
+
+inline constexpr int kL0CacheBytes = 12 << 10;  // Jia et al., arXiv 1804.06826
+
+/// GB/s that kernels which read and write reach of HBM2's 900: 714 and 734 of published softmax and
+/// bias kernels (Ivanov et al., Data Movement Is All You Need, B 8, S 512, H 1024), 814 of a third;
+/// 80 to 89 % of the peak.
+inline constexpr ThreeWays kHbmGbps = {800, 760, 720};
+
+inline constexpr double kL2Gbps = 2155;  // Jia et al., of loads by all SMs
+
+/// From the end of a kernel to the next one's start, with what a launch costs. The published V100
+/// encoder layers of FasterTransformer below 1024 tokens fit so.
+inline constexpr double kLaunchMs = 2.5e-3;
+
+/// TFLOP/s of cuBLAS on a V100, FP16 with FP32 accumulators, square matrices of so many rows
+/// (zzc0721/torch-performance-test-data issue 140).
+struct GemmRate {
+  double rows, tflops;
+};
+inline constexpr std::array<GemmRate, 4> kGemmRates = {
+    {{1024, 57}, {2048, 78}, {4096, 96}, {8192, 97}}};
+
+/// TFLOP/s at most where an extent is no more than 1024, as every product of attention has
+/// head_dim: the value with which FasterTransformer's tables fit at 1380 MHz, give or take 8. The
+/// fast end is what the largest square reaches.
+inline constexpr ThreeWays kGemmTflopsAtMost = {97, 80, 72};
+
+/// What the unfused computation reaches of the speed that these rates give it: by such rates
+/// FasterTransformer's published encoder layers of 1024 tokens and more, with unfused attention,
+/// come out within 13 % too fast and 5 % too slow.
+inline constexpr ThreeWays kShareOfRates = {1.05, 1.0, 0.87};
+
+}  // namespace sparkbench

@@ -1,0 +1,25 @@
+// How an instance is launched for a problem, as plain bytes: for whoever reads its machine code and
+// has no GPU to launch it on.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <vector>
+
+#include "kernels/kernel_instance.h"
+
+namespace sparkbench::volta {
+
+struct InstanceLaunch {
+  std::array<int, 3> grid;
+  int threads;  // of a block
+  int dynamic_shared_bytes;
+  std::vector<std::byte> parameters;  // the kernel's parameter struct, with tensors at made-up
+                                      // addresses, each contiguous and aligned like an allocation
+};
+
+/// Throws std::invalid_argument for an instance of another head_dim, or with dropout for a problem
+/// that drops nothing and the other way round.
+InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem);
+
+}  // namespace sparkbench::volta

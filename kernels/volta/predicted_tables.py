@@ -1,0 +1,157 @@
+#!/usr/bin/env python3
+"""Writes what the cycle model predicts of the kernels into this folder's pages.
+
+    kernels/volta/predicted_tables.py build/harness/sparkbench          # writes
+    kernels/volta/predicted_tables.py build/harness/sparkbench --check  # 1 when a page is stale
+
+The figures are those of kernels/volta/cycles.json, which the program holds. A table stands between
+two marks, `<!-- NAME: begin -->` and `<!-- NAME: end -->`; everything else on a page is left alone.
+"""
+
+import argparse
+import json
+import pathlib
+import re
+import subprocess
+import sys
+
+HERE = pathlib.Path(__file__).resolve().parent
+PAGES = [HERE / "README.md", HERE / "predicted.md", HERE.parents[1] / "README.md"]
+NAMES = {
+    "volta-fp32acc": "FP32-ACC",
+    "volta-mixedacc": "mixed",
+    "volta-fp16acc": "FP16-ACC",
+    "volta-fp16acc-o16": "FP16-ACC, O in FP16",
+}
+PASSES = {"fwd": "forward", "bwd": "backward"}
+
+
+def ask(program, *arguments):
+    run = subprocess.run([program, *arguments], capture_output=True, text=True, check=False)
+    if run.returncode != 0:
+        print(run.stderr, end="", file=sys.stderr)
+        sys.exit(2)
+    return json.loads(run.stdout)
+
+
+def table(head, rows):
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    return "\n".join(lines + ["| " + " | ".join(row) + " |" for row in rows])
+
+
+def with_band(band, scale=1.0, form="{:.0f}"):
+    low, likely, high = (form.format(scale * band[end]) for end in ("low", "likely", "high"))
+    return f"{likely} ({low}-{high})"
+
+
+def main_loops(instances):
+    """Share of tensor peak in the main loop, per cent."""
+    shares = {each["kernel"]: each["likely_tensor_share"] for each in instances}
+    rows = []
+    for way, of_pass in PASSES.items():
+        for kernel, name in NAMES.items():
+            ids = [f"{kernel}/{way}/d{dim}{drop}" for drop in ("", "/dropout") for dim in (64, 128)]
+            if all(each in shares for each in ids):
+                rows.append([f"{of_pass} {name}"] + [with_band(shares[i], 100) for i in ids])
+    return table(["", "d64", "d128", "d64, dropout", "d128, dropout"], rows)
+
+
+def tflops_of(case):
+    """Of the useful FLOPs; the slow end of the time is the low end of the rate."""
+    ms = case["predicted"]["time_ms"]
+    rate = case["flops"] / 1e9
+    return {"low": rate / ms["high"], "likely": rate / ms["likely"], "high": rate / ms["low"]}
+
+
+def selected(cases, **wanted):
+    """By sequence length: the cases whose problem has these values."""
+    return {
+        case["problem"]["seqlen_q"]: case
+        for case in cases
+        if all({**case["problem"], **case}[key] == value for key, value in wanted.items())
+    }
+
+
+def by_length(cases, way, mask, cell):
+    """A row for each kernel, head dimension and dropout."""
+    lengths = sorted({case["problem"]["seqlen_q"] for case in cases})
+    rows = []
+    for kernel, name in NAMES.items():
+        for dropout in (0.0, 0.1):
+            for dim in (64, 128):
+                found = selected(cases, kernel=kernel, head_dim=dim, mask=mask, dropout_p=dropout)
+                if found:
+                    label = f"{name} d{dim}" + (", dropout" if dropout else "")
+                    rows.append([label] + [cell(found[length]) for length in lengths])
+    return table([f"{PASSES[way]}, {mask}"] + [str(length) for length in lengths], rows)
+
+
+def speedup_cell(case):
+    faster = case["predicted"]["speedup"]
+    return with_band(faster, form="{:.1f}") if faster else "-"
+
+
+def headline(cases):
+    case = selected(cases, kernel="volta-fp32acc", head_dim=64, mask="full", dropout_p=0.0)[4096]
+    rate, faster = tflops_of(case), case["predicted"]["speedup"]
+    return (
+        f"By that model FP32-ACC forward at head_dim 64 and seqlen 4096 is likely to reach "
+        f"{rate['likely']:.0f} TFLOP/s\n({rate['low']:.0f} to {rate['high']:.0f}), "
+        f"{faster['likely']:.1f} times the unfused computation ({faster['low']:.1f} to "
+        f"{faster['high']:.1f})."
+    )
+
+
+def tables(program):
+    """Texts by the name of their marks."""
+    texts = {"main loops": main_loops(ask(program, "predict", "--json")["instances"])}
+    for way, preset in (("fwd", "paper-forward"), ("bwd", "paper-backward")):
+        sweep = ["sweep", "--device", "emulated-v100", "--preset", preset, "--dry-run", "-q"]
+        every = ask(program, *sweep, "--json", "-")["cases"]
+        cases = [case for case in every if case["kernel"] in NAMES and case["predicted"]]
+        for mask in ("full", "causal"):
+            texts[f"{PASSES[way]} {mask}"] = by_length(
+                cases, way, mask, lambda case: with_band(tflops_of(case))
+            )
+        texts[f"{PASSES[way]} speedup"] = by_length(cases, way, "full", speedup_cell)
+        if way == "fwd":
+            texts["headline"] = headline(cases)
+    return texts
+
+
+def filled(page, texts):
+    def put(match):
+        name = match.group(1)
+        return f"<!-- {name}: begin -->\n{texts[name]}\n<!-- {name}: end -->"
+
+    names = "|".join(map(re.escape, texts))
+    marks = rf"<!-- ({names}): begin -->\n.*?<!-- \1: end -->"
+    return re.sub(marks, put, page, flags=re.DOTALL)
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.split("\n", maxsplit=1)[0])
+    parser.add_argument("program", help="sparkbench")
+    parser.add_argument("--check", action="store_true", help="write nothing")
+    arguments = parser.parse_args()
+    texts = tables(arguments.program)
+    pages = "".join(path.read_text(encoding="utf-8") for path in PAGES)
+    for name in texts:
+        if f"<!-- {name}: begin -->" not in pages:
+            sys.exit(f"no page has the marks of {name}")
+    stale = []
+    for path in PAGES:
+        page = path.read_text(encoding="utf-8")
+        new = filled(page, texts)
+        if new == page:
+            continue
+        stale.append(path)
+        if not arguments.check:
+            path.write_text(new, encoding="utf-8")
+    for path in stale:
+        print(f"{path.relative_to(HERE.parents[1])} {'is stale' if arguments.check else 'written'}")
+    sys.exit(1 if arguments.check and stale else 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,293 @@
+// The fields of a case and of what is in it: the larger part of the table that record_fields.h is.
+#pragma once
+
+#include <concepts>
+#include <type_traits>
+
+#include "results/record/case_record.h"
+#include "sweeps/axes.h"
+
+namespace sparkbench {
+
+/// `R` is `Record`, const or not.
+template <class R, class Record>
+concept AnyConst = std::same_as<std::remove_const_t<R>, Record>;
+
+void visit_fields(AnyConst<Reason> auto& r, auto&& visit) {
+  visit("code", r.code);
+  visit("message", r.message);
+}
+
+void visit_fields(AnyConst<Warning> auto& w, auto&& visit) {
+  visit("code", w.code);
+  visit("message", w.message);
+  visit("value", w.value);
+}
+
+/// The field of a record that is an axis (sweeps/axes.h). `P` is CaseProblem, const or not.
+template <class P>
+struct AxisField {
+  const Axis& axis;
+  P& problem;
+
+  AxisValue value() const { return axis.access.get(problem); }
+  /// Throws std::invalid_argument for a text that is no value of the axis.
+  void assign(const AxisValue& value) { axis.access.set(problem, value); }
+};
+template <class P>
+AxisField(const Axis& axis, P& problem) -> AxisField<P>;
+
+template <class T>
+struct IsAxisField : std::false_type {};
+template <class P>
+struct IsAxisField<AxisField<P>> : std::true_type {};
+
+/// `causal` says of a mask what it can; it alone does in records of before there were others.
+void visit_causal(AnyConst<CaseProblem> auto& p, auto&& visit) {
+  bool causal = p.mask == MaskSpec::causal();
+  visit("causal", causal);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(p)>>) {
+    p.mask = MaskSpec::causal_if(causal);
+  }
+}
+
+/// What was asked, and then what it comes to.
+void visit_fields(AnyConst<CaseProblem> auto& p, auto&& visit) {
+  for (const Axis* axis : recorded_axes()) {
+    if (axis->is_of_case) continue;
+    if (axis == &find_axis("mask")) visit_causal(p, visit);
+    AxisField field{*axis, p};
+    visit(axis->name, field);
+  }
+  float dropout_p_applied = p.applied_dropout_p(), scale = p.scale();
+  visit("dropout_p_applied", dropout_p_applied);
+  visit("scale", scale);
+  visit("seed", p.seed);
+  if constexpr (!std::is_const_v<std::remove_reference_t<decltype(p)>>) {
+    p.own_dropout_p = dropout_p_applied;
+    p.softmax_scale = scale;
+  }
+}
+
+void visit_fields(AnyConst<TimeMs> auto& t, auto&& visit) {
+  visit("median", t.median);
+  visit("mean", t.mean);
+  visit("min", t.min);
+  visit("max", t.max);
+  visit("stdev", t.stdev);
+  visit("q1", t.q1);
+  visit("q3", t.q3);
+  visit("samples", t.samples);
+}
+
+void visit_fields(AnyConst<Sampling> auto& s, auto&& visit) {
+  visit("count", s.count);
+  visit("stop_reason", s.stop_reason);
+  visit("median_error", s.median_error);
+  visit("flagged", s.flagged);
+  visit("held", s.held);
+}
+
+void visit_fields(AnyConst<ClockMhz> auto& c, auto&& visit) {
+  visit("median", c.median);
+  visit("min", c.min);
+  visit("max", c.max);
+  visit("samples", c.samples);
+}
+
+void visit_fields(AnyConst<MemoryBytes> auto& m, auto&& visit) {
+  visit("io", m.io);
+  visit("workspace", m.workspace);
+  visit("peak", m.peak);
+  visit("predicted", m.predicted);
+  visit("unfused", m.unfused);
+}
+
+void visit_fields(AnyConst<Accuracy> auto& a, auto&& visit) {
+  visit("output", a.output);
+  visit("oracle", a.oracle);
+  visit("checked_elements", a.checked_elements);
+  visit("max_abs", a.max_abs);
+  visit("mean_abs", a.mean_abs);
+  visit("rmse", a.rmse);
+  visit("rel_l1", a.rel_l1);
+  visit("rel_l2", a.rel_l2);
+  visit("mean_rel", a.mean_rel);
+  visit("max_rel", a.max_rel);
+  visit("rel_floor", a.rel_floor);
+  visit("cosine_diff", a.cosine_diff);
+  visit("mismatches", a.mismatches);
+  visit("nonfinite", a.nonfinite);
+  visit("worst_index", a.worst_index);
+  visit("worst_got", a.worst_got);
+  visit("worst_want", a.worst_want);
+  visit("error_ratio", a.error_ratio);
+  visit("error_over_unfused", a.error_over_unfused);
+  visit("lse_max_abs", a.lse_max_abs);
+  visit("dropout_kept_fraction", a.dropout_kept_fraction);
+  visit("mask_hash", a.mask_hash);
+  visit("bitwise_repeatable", a.bitwise_repeatable);
+  visit("output_hash", a.output_hash);
+}
+
+void visit_fields(AnyConst<GradientAccuracy> auto& g, auto&& visit) {
+  visit("dq", g.dq);
+  visit("dk", g.dk);
+  visit("dv", g.dv);
+}
+
+void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {
+  visit("host_seconds", e.host_seconds);
+  visit("tiles_run", e.tiles_run);
+  visit("tiles_total", e.tiles_total);
+  visit("mma", e.mma);
+  visit("mma_fp16acc", e.mma_fp16acc);
+  visit("mufu", e.mufu);
+  visit("half_conversions", e.half_conversions);
+  visit("half_widenings", e.half_widenings);
+  visit("fma", e.fma);
+  visit("shuffles", e.shuffles);
+  visit("barriers", e.barriers);
+  visit("shared_loads", e.shared_loads);
+  visit("shared_stores", e.shared_stores);
+  visit("shared_wavefronts", e.shared_wavefronts);
+  visit("bank_conflicts", e.bank_conflicts);
+  visit("global_loads", e.global_loads);
+  visit("global_stores", e.global_stores);
+  visit("global_atomics", e.global_atomics);
+  visit("global_wavefronts", e.global_wavefronts);
+  visit("global_sectors_read", e.global_sectors_read);
+  visit("global_sectors_written", e.global_sectors_written);
+  visit("global_sectors_added", e.global_sectors_added);
+  visit("races", e.races);
+  visit("findings", e.findings);
+}
+
+void visit_fields(AnyConst<ResourceMs> auto& r, auto&& visit) {
+  visit("tensor", r.tensor);
+  visit("issue", r.issue);
+  visit("lsu", r.lsu);
+  visit("xu", r.xu);
+  visit("l2", r.l2);
+  visit("hbm", r.hbm);
+}
+
+void visit_fields(AnyConst<Bound> auto& b, auto&& visit) {
+  visit("chip", b.chip);
+  visit("sm_count", b.sm_count);
+  visit("clock_mhz", b.clock_mhz);
+  visit("least_ms", b.least_ms);
+  visit("binding", b.binding);
+  visit("tflops", b.tflops);
+  visit("scaled_from_sample", b.scaled_from_sample);
+}
+
+void visit_fields(AnyConst<Speedup> auto& s, auto&& visit) {
+  visit("over", s.over);
+  visit("ratio", s.ratio);
+  visit("ratio_stdev", s.ratio_stdev);
+  visit("over_median_ms", s.over_median_ms);
+  visit("interleaved", s.interleaved);
+}
+
+void visit_fields(AnyConst<TimeBand> auto& t, auto&& visit) {
+  visit("low", t.low);
+  visit("likely", t.likely);
+  visit("high", t.high);
+}
+
+void visit_fields(AnyConst<PredictedSpeedup> auto& s, auto&& visit) {
+  visit("over", s.over);
+  visit("low", s.low);
+  visit("likely", s.likely);
+  visit("high", s.high);
+}
+
+void visit_fields(AnyConst<Prediction> auto& p, auto&& visit) {
+  visit("chip", p.chip);
+  visit("basis", p.basis);
+  visit("time_ms", p.time_ms);
+  visit("tflops", p.tflops);
+  visit("clock_mhz", p.clock_mhz);
+  visit("low_clock_mhz", p.low_clock_mhz);
+  visit("binding", p.binding);
+  visit("speedup", p.speedup);
+}
+
+void visit_fields(AnyConst<DeviceState> auto& d, auto&& visit) {
+  visit("temperature_c", d.temperature_c);
+  visit("power_draw_w", d.power_draw_w);
+  visit("throttle_reasons", d.throttle_reasons);
+}
+
+void visit_fields(AnyConst<Provenance> auto& p, auto&& visit) {
+  visit("run_id", p.run_id);
+  visit("version", p.version);
+  visit("git_sha", p.git_sha);
+  visit("git_dirty", p.git_dirty);
+  visit("device_name", p.device_name);
+  visit("device_kind", p.device_kind);
+  visit("device_uuid", p.device_uuid);
+  visit("driver_version", p.driver_version);
+}
+
+void visit_fields(AnyConst<PassPart> auto& p, auto&& visit) {
+  visit("name", p.name);
+  visit("ms", p.ms);
+  visit("bytes", p.bytes);
+  visit("flops", p.flops);
+  visit("copy_fraction", p.copy_fraction);
+  visit("peak_fraction", p.peak_fraction);
+}
+
+void visit_fields(AnyConst<PassParts> auto& p, auto&& visit) {
+  visit("passes", p.passes);
+  visit("copy_gbps", p.copy_gbps);
+  visit("of", p.of);
+}
+
+void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
+  visit("id", c.id);
+  visit("config_hash", c.config_hash);
+  visit("kernel", c.kernel);
+  visit("role", c.role);
+  visit("accumulator", c.accumulator);
+  visit("problem", c.problem);
+  visit("status", c.status);
+  visit("reason", c.reason);
+  visit("valid", c.valid);
+  visit("warnings", c.warnings);
+  visit("time_ms", c.time_ms);
+  visit("noise", c.noise);
+  visit("sampling", c.sampling);
+  visit("clock_mhz", c.clock_mhz);
+  visit("flops", c.flops);
+  visit("bytes", c.bytes);
+  visit("tflops", c.tflops);
+  visit("gbps", c.gbps);
+  visit("peak_fraction", c.peak_fraction);
+  visit("bandwidth_fraction", c.bandwidth_fraction);
+  visit("memory_bytes", c.memory_bytes);
+  visit("accuracy", c.accuracy);
+  visit("accuracy", c.gradient_accuracy);
+  visit("emulation", c.emulation);
+  visit("bound", c.bound);
+  visit("speedup", c.speedup);
+  visit("repro", c.repro);
+  visit("device", c.device);
+  visit("position", c.position);
+  visit("elapsed_s", c.elapsed_s);
+  visit("libraries", c.libraries);
+  visit("device_state", c.device_state);
+  visit("provenance", c.provenance);
+  visit("parts", c.parts);
+  visit("predicted", c.predicted);
+  visit("predicted_reason", c.predicted_reason);
+  for (const Axis* axis : recorded_axes()) {
+    if (!axis->is_of_case) continue;
+    AxisField field{*axis, c.problem};
+    visit(axis->name, field);
+  }
+}
+
+}  // namespace sparkbench

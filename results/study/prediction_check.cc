@@ -1,0 +1,94 @@
+#include "results/study/prediction_check.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+
+#include "results/render/number_format.h"
+#include "results/study/kernel_statistics.h"
+
+namespace sparkbench {
+namespace {
+
+double distance_from_one(double ratio) { return std::abs(std::log(ratio)); }
+
+PredictionSummary summarize_basis(const std::string& basis, const std::vector<CaseRecord>& cases) {
+  PredictionSummary summary{.basis = basis};
+  std::vector<double> ratios;
+  for (const CaseRecord& record : cases) {
+    const auto check = check_prediction(record);
+    if (!check || record.predicted->basis != basis) continue;
+    ratios.push_back(check->ratio);
+    summary.in_band += check->is_in_band ? 1 : 0;
+    const bool is_furthest =
+        summary.furthest.empty() ||
+        distance_from_one(check->ratio) > distance_from_one(summary.furthest_ratio);
+    if (!is_furthest) continue;
+    summary.furthest = record.id;
+    summary.furthest_ratio = check->ratio;
+  }
+  summary.count = static_cast<int>(ratios.size());
+  summary.mean = geometric_mean(ratios).value_or(1);
+  summary.least = *std::min_element(ratios.begin(), ratios.end());
+  summary.most = *std::max_element(ratios.begin(), ratios.end());
+  return summary;
+}
+
+}  // namespace
+
+std::optional<PredictionCheck> check_prediction(const CaseRecord& record) {
+  if (record.status != Status::kOk || !record.valid) return std::nullopt;
+  if (!record.time_ms || !record.predicted) return std::nullopt;
+  const TimeBand& band = record.predicted->time_ms;
+  const double median = record.time_ms->median;
+  return PredictionCheck{median / band.likely, median >= band.low && median <= band.high};
+}
+
+std::vector<PredictionSummary> summarize_predictions(const std::vector<CaseRecord>& cases) {
+  std::vector<PredictionSummary> summaries;
+  for (const CaseRecord& record : cases) {
+    if (!check_prediction(record)) continue;
+    const std::string& basis = record.predicted->basis;
+    const bool is_known = std::any_of(summaries.begin(), summaries.end(),
+                                      [&](const auto& each) { return each.basis == basis; });
+    if (!is_known) summaries.push_back(summarize_basis(basis, cases));
+  }
+  return summaries;
+}
+
+std::string describe(const PredictionSummary& summary) {
+  return fmt::format(
+      "measured over predicted ({}): {} (geometric mean of {} case{}, {} to {}), {} within the "
+      "band; furthest off is {} ({})",
+      summary.basis, significant(summary.mean, 3), summary.count, summary.count == 1 ? "" : "s",
+      significant(summary.least, 3), significant(summary.most, 3), summary.in_band,
+      summary.furthest, significant(summary.furthest_ratio, 3));
+}
+
+std::optional<PredictedSpeedupMean> mean_predicted_speedup(const std::vector<CaseRecord>& cases,
+                                                           const std::string& kernel) {
+  std::vector<double> low, likely, high;
+  PredictedSpeedupMean mean;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != kernel || !record.predicted || !record.predicted->speedup) continue;
+    if (record.status == Status::kIncorrect || record.status == Status::kFailed) continue;
+    const PredictedSpeedup& speedup = *record.predicted->speedup;
+    if (!low.empty() && mean.speedup.over != speedup.over) return std::nullopt;
+    mean.speedup.over = speedup.over;
+    mean.chip = record.predicted->chip;
+    low.push_back(speedup.low);
+    likely.push_back(speedup.likely);
+    high.push_back(speedup.high);
+  }
+  const auto of_low = geometric_mean(low), of_likely = geometric_mean(likely),
+             of_high = geometric_mean(high);
+  if (!of_low || !of_likely || !of_high) return std::nullopt;
+  mean.speedup.low = *of_low;
+  mean.speedup.likely = *of_likely;
+  mean.speedup.high = *of_high;
+  mean.count = static_cast<int>(likely.size());
+  return mean;
+}
+
+}  // namespace sparkbench
