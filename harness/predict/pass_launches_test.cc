@@ -197,7 +197,9 @@ TEST(PassLaunches, WalkEveryHeadOfAGroup) {
                 steps_of_team(problem, {key, key + instance.block_rows}, 0, instance.teams);
             SCOPED_TRACE(testing::Message() << id << " " << name_of(spec) << " " << seqlen_q << " "
                                             << seqlen_k << " of " << heads_k << " block " << i);
-            if (instance.teams == 1) EXPECT_EQ(blocks[i], longest);
+            if (instance.teams == 1) {
+              EXPECT_EQ(blocks[i], longest);
+            }
             EXPECT_EQ(blocks[i].full_tiles + blocks[i].cut_tiles,
                       longest.full_tiles + longest.cut_tiles);
             EXPECT_EQ(blocks[i].more_heads, 6 / heads_k - 1);
