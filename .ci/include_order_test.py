@@ -16,7 +16,7 @@ LAYERS = [
                                       "saturating", "split_text")],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
-                                      "kernel_instance", "tensors")],
+                                      "head_groups", "kernel_instance", "tensors")],
     ["kernels/machine/"],
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/tensor_regions.h"],

@@ -37,6 +37,7 @@ AXIS_VALUES = {
     "--dropout": ["0", "0.1"],
     "--batch": ["1", "auto"],
     "--heads": ["1", "auto"],
+    "--heads-k": ["1", "auto"],
     "--total-tokens": ["1024"],
     "--hidden": ["1024"],
 }

@@ -93,6 +93,38 @@ TEST(Mask, IsTakenUpWhenARunIsResumed) {
   EXPECT_TRUE(left["cases"].empty()) << left;
 }
 
+const std::string kGroups =
+    "sweep --device emulated-v100 --headdim 64 --seqlen 40 "
+    "--dropout 0.1 --causal true --heads 4 --batch 1 ";
+
+TEST(HeadsK, AreVerifiedInEveryPass) {
+  for (const std::string pass : {"--pass fwd,bwd,fwd+bwd ", "--pass bwd --deterministic "}) {
+    const auto run =
+        json_of(kGroups + pass + "--kernel volta-fp32acc,unfused-fp16 --heads-k 1,2,4 -q");
+    for (const auto& record : run["cases"]) EXPECT_EQ(record["status"], "ok") << record["id"];
+  }
+}
+
+TEST(HeadsK, AreInIdAndRecordWhereFewer) {
+  const auto planned = json_of(kGroups + "--kernel unfused-fp16 --heads-k 2,4 --dry-run");
+  EXPECT_EQ(ids_of(planned),
+            std::vector<std::string>({"unfused-fp16/fwd/b1/h4/sq40/sk40/d64/causal/p0.1/hk2",
+                                      "unfused-fp16/fwd/b1/h4/sq40/sk40/d64/causal/p0.1"}));
+  EXPECT_EQ(planned["cases"][0]["problem"]["heads_k"], 2);
+  EXPECT_EQ(planned["cases"][1]["problem"]["heads_k"], 4);
+  EXPECT_EQ(planned["cases"][0]["flops"], planned["cases"][1]["flops"]);
+  EXPECT_EQ(planned["cases"][1]["bytes"].get<int>() - planned["cases"][0]["bytes"].get<int>(),
+            2 * 2 * 40 * 64 * 2);
+  EXPECT_TRUE(contains(planned["cases"][0]["repro"], " --heads-k 2 ")) << planned["cases"][0];
+}
+
+TEST(HeadsK, AreRefusedWhereTheyDoNotDivideHeads) {
+  expect_refused(run_sparkbench(kGroups + "--heads-k 1,3"), 2,
+                 "--heads-k: 3 does not divide the 4 heads; allowed: 1, 2, 4");
+  expect_refused(run_sparkbench(kGroups + "--heads-k 0"), 2, "--heads-k:");
+  expect_refused(run_sparkbench(kGroups + "--heads-k two"), 2, "--heads-k:");
+}
+
 TEST(Repro, RepeatsTheCase) {
   const auto planned = json_of(kSweep + "--dry-run --seqlen 9 --seqlen-k 11 --mask band:2:1");
   const std::string repro = planned["cases"][0]["repro"];

@@ -107,6 +107,23 @@ TEST_F(OwnTensorsProgram, GivesTheBitsOfTheSameTensorsGenerated) {
   }
 }
 
+TEST_F(OwnTensorsProgram, MayShareKeysBetweenHeads) {
+  problem_.heads = 4;
+  problem_.heads_k = 2;
+  const OwnedInputs drawn = make_inputs(problem_, Distribution::kNormal, kSeed);
+  write_tensors(path_,
+                {f16_tensor("q", {2, 65, 4, 64}, drawn.q), f16_tensor("k", {2, 40, 2, 64}, drawn.k),
+                 f16_tensor("v", {2, 40, 2, 64}, drawn.v)});
+  const std::string kernel = "--kernel volta-fp32acc ";
+  const Json own = record_of(kernel + "--tensors " + path_);
+  const Json generated =
+      record_of(kernel + "--batch 2 --heads 4 --heads-k 2 --seqlen 65 --seqlen-k 40 --headdim 64");
+  EXPECT_EQ(own["cases"][0]["status"], "ok");
+  EXPECT_EQ(own["cases"][0]["id"], generated["cases"][0]["id"]);
+  EXPECT_EQ(own["cases"][0]["problem"]["heads_k"], 2);
+  EXPECT_EQ(own["cases"][0]["accuracy"], generated["cases"][0]["accuracy"]);
+}
+
 TEST_F(OwnTensorsProgram, RecordsTheFile) {
   const Json record = record_of("--tensors " + path_);
   EXPECT_EQ(record["method"]["input"], "tensors");
@@ -224,8 +241,8 @@ TEST_F(OwnTensorsProgram, OverflowToNullAndNotToZero) {
 
 TEST_F(OwnTensorsProgram, RefusesFlagsThatTheTensorsAnswer) {
   for (const std::string flag :
-       {"--headdim 64", "--seqlen 65", "--seqlen-k 65", "--batch 2", "--heads 2", "--hidden 64",
-        "--total-tokens 64", "--input normal"}) {
+       {"--headdim 64", "--seqlen 65", "--seqlen-k 65", "--batch 2", "--heads 2", "--heads-k 2",
+        "--hidden 64", "--total-tokens 64", "--input normal"}) {
     expect_refused(run_sparkbench(kRun + "--tensors " + path_ + " " + flag), 2,
                    flag.substr(0, flag.find(' ')) + ": the tensors of --tensors say that already");
   }

@@ -28,6 +28,12 @@ struct Problem {
   float dropout_p = 0.0f;      // in [0, 1); applied in 256ths (kernels/dropout.h)
   float softmax_scale = 0.0f;  // 0 means 1 / sqrt(head_dim)
   std::uint64_t seed = 0;      // of the dropout mask
+  int heads_k = 0;             // of keys and values: divides `heads`, 0 means as many
+
+  int key_heads() const { return heads_k != 0 ? heads_k : heads; }
+  /// Query heads that read a key head, and which one a query head reads: as FlashAttention-2.
+  int group_size() const { return heads / key_heads(); }
+  int key_head(int head) const { return head / group_size(); }
 
   float scale() const {
     return softmax_scale != 0.0f ? softmax_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
@@ -35,17 +41,17 @@ struct Problem {
   KeyMask key_mask() const { return make_key_mask(mask, seqlen_q, seqlen_k); }
   Dropout dropout() const { return make_dropout(dropout_p, seed); }
 
-  std::size_t q_elements() const { return elements(seqlen_q); }
-  std::size_t k_elements() const { return elements(seqlen_k); }
+  std::size_t q_elements() const { return elements(seqlen_q, heads); }
+  std::size_t k_elements() const { return elements(seqlen_k, key_heads()); }
   std::size_t lse_elements() const {
     return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
            static_cast<std::size_t>(seqlen_q);
   }
 
  private:
-  std::size_t elements(int seqlen) const {
+  std::size_t elements(int seqlen, int of_heads) const {
     return static_cast<std::size_t>(batch) * static_cast<std::size_t>(seqlen) *
-           static_cast<std::size_t>(heads) * static_cast<std::size_t>(head_dim);
+           static_cast<std::size_t>(of_heads) * static_cast<std::size_t>(head_dim);
   }
 };
 

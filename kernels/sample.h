@@ -12,7 +12,7 @@ namespace sparkbench {
 /// one.
 inline constexpr int kSampleRows = 128;
 
-/// {tile, head, batch}: rows kSampleRows * tile and on.
+/// {tile, head, batch}: rows kSampleRows * tile and on. Of keys, `head` is a key head.
 using SampleTile = std::array<int, 3>;
 
 inline int sample_tiles_of(int seqlen) { return ceil_divide(seqlen, kSampleRows); }

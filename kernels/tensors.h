@@ -50,8 +50,8 @@ std::size_t extent_bytes(const TensorView<T>& view, int batch, int seqlen, int h
 /// A row without a visible key gives o = 0 and lse = -inf.
 struct ForwardTensors {
   TensorView<const Half> q;  // [batch, seqlen_q, heads, head_dim]
-  TensorView<const Half> k;  // [batch, seqlen_k, heads, head_dim]
-  TensorView<const Half> v;  // [batch, seqlen_k, heads, head_dim]
+  TensorView<const Half> k;  // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<const Half> v;  // [batch, seqlen_k, heads_k, head_dim]
   TensorView<Half> o;        // [batch, seqlen_q, heads, head_dim]
   float* lse;                // [batch, heads, seqlen_q], contiguous, natural logarithm
 };
@@ -60,34 +60,40 @@ struct ForwardTensors {
 /// visible key has and gives zero gradients; so does a dropped element.
 struct BackwardTensors {
   TensorView<const Half> q;    // [batch, seqlen_q, heads, head_dim]
-  TensorView<const Half> k;    // [batch, seqlen_k, heads, head_dim]
-  TensorView<const Half> v;    // [batch, seqlen_k, heads, head_dim]
+  TensorView<const Half> k;    // [batch, seqlen_k, heads_k, head_dim]
+  TensorView<const Half> v;    // [batch, seqlen_k, heads_k, head_dim]
   TensorView<const Half> o;    // [batch, seqlen_q, heads, head_dim], of the forward pass
   TensorView<const Half> d_o;  // [batch, seqlen_q, heads, head_dim]
   const float* lse;            // [batch, heads, seqlen_q], of the forward pass
   TensorView<Half> dq;         // [batch, seqlen_q, heads, head_dim]
-  TensorView<Half> dk;         // [batch, seqlen_k, heads, head_dim]
-  TensorView<Half> dv;         // [batch, seqlen_k, heads, head_dim]
+  TensorView<Half> dk;         // [batch, seqlen_k, heads_k, head_dim]: over the heads that read it
+  TensorView<Half> dv;         // [batch, seqlen_k, heads_k, head_dim]
 };
+
+/// A problem's contiguous q, o and their gradients, and its k, v and theirs.
+template <class T>
+TensorView<T> contiguous_queries(const Problem& problem, T* data) {
+  return contiguous_view(data, problem.seqlen_q, problem.heads, problem.head_dim);
+}
+template <class T>
+TensorView<T> contiguous_keys(const Problem& problem, T* data) {
+  return contiguous_view(data, problem.seqlen_k, problem.key_heads(), problem.head_dim);
+}
 
 /// The same of contiguous tensors.
 inline ForwardTensors contiguous_tensors(const Problem& problem, const Half* q, const Half* k,
                                          const Half* v, Half* o, float* lse) {
-  const auto rows = [&](auto* data, int seqlen) {
-    return contiguous_view(data, seqlen, problem.heads, problem.head_dim);
-  };
-  return {rows(q, problem.seqlen_q), rows(k, problem.seqlen_k), rows(v, problem.seqlen_k),
-          rows(o, problem.seqlen_q), lse};
+  const auto queries = [&](auto* data) { return contiguous_queries(problem, data); };
+  const auto keys = [&](auto* data) { return contiguous_keys(problem, data); };
+  return {queries(q), keys(k), keys(v), queries(o), lse};
 }
 inline BackwardTensors contiguous_tensors(const Problem& problem, const Half* q, const Half* k,
                                           const Half* v, const Half* o, const Half* d_o,
                                           const float* lse, Half* dq, Half* dk, Half* dv) {
-  const auto rows = [&](auto* data, int seqlen) {
-    return contiguous_view(data, seqlen, problem.heads, problem.head_dim);
-  };
-  return {rows(q, problem.seqlen_q),  rows(k, problem.seqlen_k),   rows(v, problem.seqlen_k),
-          rows(o, problem.seqlen_q),  rows(d_o, problem.seqlen_q), lse,
-          rows(dq, problem.seqlen_q), rows(dk, problem.seqlen_k),  rows(dv, problem.seqlen_k)};
+  const auto queries = [&](auto* data) { return contiguous_queries(problem, data); };
+  const auto keys = [&](auto* data) { return contiguous_keys(problem, data); };
+  return {queries(q), keys(k),     keys(v),  queries(o), queries(d_o),
+          lse,        queries(dq), keys(dk), keys(dv)};
 }
 
 }  // namespace sparkbench

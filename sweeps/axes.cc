@@ -65,6 +65,28 @@ constexpr AxisAccess kMaskAccess = {
       problem.mask = parse_mask(std::get<std::string>(value));
     }};
 
+std::string divisors_of(int number) {
+  std::string divisors;
+  for (int divisor = 1; divisor <= number; ++divisor) {
+    if (number % divisor != 0) continue;
+    divisors += fmt::format("{}{}", divisors.empty() ? "" : ", ", divisor);
+  }
+  return divisors;
+}
+
+/// The axis of heads comes before.
+constexpr AxisAccess kHeadsKAccess = {
+    [](const CaseProblem& problem) { return AxisValue(problem.key_heads()); },
+    [](CaseProblem& problem, const AxisValue& value) {
+      const int heads_k = std::get<int>(value);
+      if (heads_k < 1 || problem.heads % heads_k != 0) {
+        throw std::invalid_argument(fmt::format("{} does not divide the {} heads; allowed: {}",
+                                                heads_k, problem.heads,
+                                                divisors_of(problem.heads)));
+      }
+      problem.heads_k = heads_k;
+    }};
+
 template <auto kParse>
 Values list_of(std::string_view flag, std::string_view text) {
   const auto parsed = kParse(flag, text);
@@ -249,6 +271,17 @@ std::vector<Axis> make_rows() {
        .is_of_tensors = true,
        .is_in_every_record = true,
        .is_studied = false},
+      {.name = "heads_k",
+       .flag = "--heads-k",
+       .help = "heads of keys and values, each read by a group of heads; auto: as many as heads",
+       .allowed = "numbers that divide the heads, or auto",
+       .initial = "auto",
+       .parse = list_or_auto<parse_extents>,
+       .access = kHeadsKAccess,
+       .derive = [](CaseProblem& p, const GridTotals& /*totals*/) { p.heads_k = p.heads; },
+       .id = {.prefix = "hk", .is_left_out_like_twin = true},
+       .twin = "heads",
+       .is_of_tensors = true},
       {.name = "total_tokens",
        .flag = "--total-tokens",
        .help = "tokens of an automatic batch",

@@ -40,6 +40,7 @@ struct AxisInId {
   int place = 0;  // from 1 on; 0: at the end, and only where the value is unusual
   const char* prefix = "";
   std::vector<AxisValue> usual = {};
+  bool is_left_out_like_twin = false;
 };
 
 struct Axis {

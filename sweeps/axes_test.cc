@@ -44,6 +44,7 @@ TEST(Axes, TakeTheirInitialValues) {
 TEST(Axes, GiveBackWhatWasSet) {
   for (const Axis* axis : problem_axes()) {
     CaseProblem problem;
+    problem.heads = 7;  // what heads_k divides
     const AxisValue value = axis->derive != nullptr ? axis->parse(axis->flag, "7").front()
                                                     : axis->parse(axis->flag, axis->initial)[0];
     axis->access.set(problem, value);

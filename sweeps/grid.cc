@@ -2,10 +2,21 @@
 
 #include <fmt/core.h>
 
+#include <stdexcept>
+
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
+
+/// Throws UsageError for a value that the problem's other values do not allow.
+void set_value(const Axis& axis, const AxisValue& value, CaseProblem& problem) {
+  try {
+    axis.access.set(problem, value);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: {}", axis.flag, error.what()));
+  }
+}
 
 /// Every problem that has `problem`'s values of the axes before these.
 void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, CaseProblem& problem,
@@ -16,7 +27,7 @@ void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, Ca
     if (is_none(value)) {
       axis.derive(problem, grid.totals);
     } else {
-      axis.access.set(problem, value);
+      set_value(axis, value, problem);
     }
     append_problems(grid, axes.subspan(1), problem, problems);
   }

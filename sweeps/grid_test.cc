@@ -74,6 +74,23 @@ TEST(Grid, TakesExplicitBatchAndHeads) {
   EXPECT_EQ(problem.heads, 5);
 }
 
+TEST(Grid, GivesKeysAsManyHeadsUnlessTold) {
+  EXPECT_EQ(cases_of({{"--heads", "6"}}).front().problem.heads_k, 6);
+  const auto cases = cases_of({{"--heads", "6"}, {"--heads-k", "1,3"}, {"--kernel", "a"}});
+  ASSERT_EQ(cases.size(), 2u);
+  EXPECT_EQ(cases[0].problem.heads_k, 1);
+  EXPECT_EQ(cases[1].problem.heads_k, 3);
+}
+
+TEST(Grid, RefusesHeadsOfKeysNotDividingHeads) {
+  try {
+    cases_of({{"--heads", "6"}, {"--heads-k", "1,4"}});
+    FAIL() << "no error";
+  } catch (const UsageError& error) {
+    EXPECT_STREQ(error.what(), "--heads-k: 4 does not divide the 6 heads; allowed: 1, 2, 3, 6");
+  }
+}
+
 TEST(Grid, RefusesMoreCasesThanAnybodyMeans) {
   try {
     cases_of({{"--seqlen", "1:1024:+1"}, {"--seqlen-k", "1:1024:+1"}});

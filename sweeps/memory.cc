@@ -9,23 +9,35 @@ namespace {
 
 constexpr std::uint64_t kRowAlignmentBytes = 16;
 
-std::uint64_t rows(const Problem& problem, int seqlen) {
+std::uint64_t rows(const Problem& problem, int heads, int seqlen) {
   return saturating_product({static_cast<std::uint64_t>(problem.batch),
-                             static_cast<std::uint64_t>(problem.heads),
+                             static_cast<std::uint64_t>(heads),
                              static_cast<std::uint64_t>(seqlen)});
+}
+std::uint64_t query_rows(const Problem& problem) {
+  return rows(problem, problem.heads, problem.seqlen_q);
+}
+std::uint64_t key_rows(const Problem& problem) {
+  return rows(problem, problem.key_heads(), problem.seqlen_k);
 }
 
 /// q, k, v and o; with a backward pass d_o, dq, dk and dv too, each as large as its counterpart.
 std::uint64_t tensor_elements(Pass pass, const Problem& problem) {
-  const std::uint64_t rows_of_all =
-      saturating_sum({rows(problem, problem.seqlen_q), rows(problem, problem.seqlen_k)});
+  const std::uint64_t rows_of_all = saturating_sum({query_rows(problem), key_rows(problem)});
   const std::uint64_t tensors_of_a_length = pass == Pass::kForward ? 2 : 4;
   return saturating_product(
       {tensors_of_a_length, rows_of_all, static_cast<std::uint64_t>(problem.head_dim)});
 }
 
 std::uint64_t lse_bytes(const Problem& problem) {
-  return saturating_product({rows(problem, problem.seqlen_q), sizeof(float)});
+  return saturating_product({query_rows(problem), sizeof(float)});
+}
+
+/// dV, and then dK, of each head in fp32 where heads share keys.
+std::uint64_t key_gradient_bytes(const Problem& problem) {
+  if (problem.group_size() == 1) return 0;
+  return saturating_product({rows(problem, problem.heads, problem.seqlen_k),
+                             static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
 }
 
 }  // namespace
@@ -42,13 +54,13 @@ std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int sco
       round_up(static_cast<std::uint64_t>(problem.seqlen_k) * element_bytes, kRowAlignmentBytes);
   const bool keeps_both = problem.dropout().threshold != 0;  // P and dropout(P) differ
   const std::uint64_t matrices = pass == Pass::kForward ? 1 : keeps_both ? 3 : 2;
-  const std::uint64_t scores_bytes =
-      saturating_product({matrices, rows(problem, problem.seqlen_q), row_bytes});
+  const std::uint64_t scores_bytes = saturating_product({matrices, query_rows(problem), row_bytes});
   const std::uint64_t copies_bytes =
       element_bytes == sizeof(Half)
           ? 0
           : saturating_product({tensor_elements(pass, problem), element_bytes});
-  return saturating_sum({scores_bytes, copies_bytes});
+  const std::uint64_t sums_bytes = pass == Pass::kForward ? 0 : key_gradient_bytes(problem);
+  return saturating_sum({scores_bytes, copies_bytes, sums_bytes});
 }
 
 }  // namespace sparkbench

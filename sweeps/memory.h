@@ -19,7 +19,7 @@ inline constexpr std::uint64_t kCublasWorkspaceBytes = std::uint64_t{32} << 20;
 /// overwrites: [batch, heads, seqlen_q, seqlen_k] of `score_bytes` an element (2: fp16, 4: fp32),
 /// rows padded to 16 bytes. With scores wider than fp16, q, k, v and o exist in that type too.
 /// Backward, dropout(P) is kept from the forward, P too where values are dropped, and dP stands
-/// beside them.
+/// beside them, and where heads share keys dV and dK of each head in fp32, one after the other.
 std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int score_bytes);
 
 }  // namespace sparkbench

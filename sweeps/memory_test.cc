@@ -25,6 +25,22 @@ TEST(Memory, OfTensorsIsLinearInTheSequences) {
   EXPECT_EQ(tensor_bytes(Pass::kForwardBackward, problem), tensor_bytes(Pass::kBackward, problem));
 }
 
+TEST(Memory, OfKeysIsThatOfTheirHeads) {
+  Problem problem = problem_of(10, 20);
+  problem.heads_k = 1;
+  const std::size_t rows_q = 2 * 3 * 10, rows_k = 2 * 1 * 20;
+  EXPECT_EQ(tensor_bytes(Pass::kForward, problem), 2 * 2 * 64 * (rows_q + rows_k) + 4 * rows_q);
+  EXPECT_EQ(tensor_bytes(Pass::kBackward, problem), 2 * 4 * 64 * (rows_q + rows_k) + 4 * rows_q);
+}
+
+TEST(UnfusedMemory, HasEachHeadsKeyGradientWhereHeadsShareKeys) {
+  Problem problem = problem_of(10, 20);
+  const std::uint64_t of_heads = unfused_workspace_bytes(Pass::kBackward, problem, 2);
+  problem.heads_k = 1;
+  EXPECT_EQ(unfused_workspace_bytes(Pass::kBackward, problem, 2), of_heads + 2u * 3 * 20 * 64 * 4);
+  EXPECT_EQ(unfused_workspace_bytes(Pass::kForward, problem, 2), 2u * 3 * 10 * 48);
+}
+
 TEST(UnfusedMemory, HasTheScoresWithPaddedRows) {
   EXPECT_EQ(unfused_workspace_bytes(Pass::kForward, problem_of(10, 20), 2),
             2u * 3 * 10 * 48);  // 20 halves are 40 bytes, padded to 48

@@ -3,6 +3,9 @@
 Inputs are normal, fp16, [batch, seqlen, heads, head_dim] in memory, seen as [batch, heads, seqlen,
 head_dim], and require gradients, as in a training step. The unfused chain has them heads before
 rows in memory too: the layout that its products take without a copy.
+
+Where heads share keys, back ends that know it (SHARE_KEYS) are told; for the others keys and values
+are repeated for each head, as a user then has to do, and that is part of their time.
 """
 
 BACKENDS = {
@@ -14,7 +17,17 @@ BACKENDS = {
 UNFUSED = "torch-unfused"
 PEERS = (UNFUSED, *BACKENDS)
 GRADIENTS = ("dq", "dk", "dv")
+SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn")
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
+
+
+def repeated_keys(inputs, group_size, dim):
+    """q, k and v with keys and values for each head: their heads, along `dim`, each `group_size`
+    times."""
+    if group_size == 1:
+        return inputs
+    q, k, v = inputs
+    return q, k.repeat_interleave(group_size, dim), v.repeat_interleave(group_size, dim)
 
 
 class Sdpa:
@@ -26,6 +39,10 @@ class Sdpa:
         self.hidden = {"is_causal": case.mask.kind == "causal"}
         if not case.mask.is_sdpa_s():
             self.hidden = {"attn_mask": case.mask.dense(torch)}
+        self.repeats = case.group_size
+        if case.group_size > 1 and case.kernel in SHARE_KEYS:
+            self.repeats = 1
+            self.hidden["enable_gqa"] = True  # since PyTorch 2.5
 
     def forward(self, inputs):
         self.inputs = inputs
@@ -33,7 +50,7 @@ class Sdpa:
         backend = getattr(attention.SDPBackend, BACKENDS[self.case.kernel])
         with attention.sdpa_kernel(backend):
             self.o = self.torch.nn.functional.scaled_dot_product_attention(
-                *inputs,
+                *repeated_keys(inputs, self.repeats, dim=1),
                 dropout_p=self.dropout_p,
                 scale=self.case.problem["scale"],
                 **self.hidden,
@@ -50,7 +67,7 @@ class Unfused:
 
     def __init__(self, torch, case, dropout_p):
         self.torch, self.dropout_p = torch, dropout_p
-        self.scale = case.problem["scale"]
+        self.scale, self.group_size = case.problem["scale"], case.group_size
         self.hidden = self.sees_none = None
         if case.mask.kind != "full":
             self.hidden = ~case.mask.dense(torch)
@@ -59,7 +76,8 @@ class Unfused:
 
     def forward(self, inputs):
         self.inputs = inputs
-        torch, (q, k, v) = self.torch, (x.flatten(0, 1) for x in inputs)
+        torch = self.torch
+        q, k, v = (x.flatten(0, 1) for x in repeated_keys(inputs, self.group_size, dim=1))
         unread = q.new_empty(1, 1, 1)  # beta is 0
         p = torch.baddbmm(unread, q, k.transpose(1, 2), beta=0, alpha=self.scale)
         if self.hidden is not None:
@@ -129,17 +147,21 @@ class Efficient(Aten):
         }
 
     def run_forward(self):
+        self.repeated = repeated_keys(self.inputs, self.case.group_size, dim=2)
         return self.aten._efficient_attention_forward(
-            *self.inputs, None, None, None, *self.lengths, self.dropout_p,
+            *self.repeated, None, None, None, *self.lengths, self.dropout_p,
             CAUSAL_FROM_BOTTOM_RIGHT, True, **self.options(),
         )  # fmt: skip
 
     def run_backward(self, d_o):
         o, lse, philox_seed, philox_offset = self.saved[:4]
-        return self.aten._efficient_attention_backward(
-            d_o, *self.inputs, None, o, None, None, *self.lengths, lse, self.dropout_p,
+        dq, *of_heads = self.aten._efficient_attention_backward(
+            d_o, *self.repeated, None, o, None, None, *self.lengths, lse, self.dropout_p,
             philox_seed, philox_offset, CAUSAL_FROM_BOTTOM_RIGHT, False, **self.options(),
-        )  # fmt: skip
+        )[:3]  # fmt: skip
+        if self.case.group_size > 1:
+            of_heads = [x.unflatten(2, (-1, self.case.group_size)).sum(3) for x in of_heads]
+        return dq, *of_heads
 
 
 def passes_of(torch, case, dropout_p):

@@ -20,6 +20,17 @@ class FakeTensor:
     def transpose(self, *_axes):
         return FakeTensor(self.name[:-1] if self.name.endswith("'") else self.name + "'")
 
+    def repeat_interleave(self, count, axis):
+        return FakeTensor(f"{self.name} x{count} on {axis}")
+
+    def unflatten(self, axis, sizes):
+        assert axis == 2 and sizes[0] == -1
+        return FakeTensor(f"{self.name} by {sizes[1]}")
+
+    def sum(self, axis):
+        assert axis == 3
+        return FakeTensor(f"sum of {self.name}")
+
 
 class FakeTorch:
     """Notes the calls of torch.ops.aten."""
@@ -85,6 +96,39 @@ class Calls(unittest.TestCase):
                 passes = peer_attention.passes_of(FakeTorch(), case_of(kernel, mask), 0.0)
                 self.assertIsInstance(passes, peer_attention.Sdpa)
                 self.assertEqual(passes.hidden, {"is_causal": mask == "causal"})
+
+
+class Groups(unittest.TestCase):
+    """Heads that share keys."""
+
+    def test_back_ends_that_share_keys_are_told(self):
+        for kernel in peer_attention.BACKENDS:
+            case = case_of(kernel, "full", "--heads", "6", "--heads-k", "2")
+            passes = peer_attention.passes_of(FakeTorch(), case, 0.0)
+            is_told = kernel in peer_attention.SHARE_KEYS
+            self.assertEqual(passes.hidden.get("enable_gqa", False), is_told)
+            self.assertEqual(passes.repeats, 1 if is_told else 3)
+
+    def test_others_get_keys_for_each_head(self):
+        q, k, v = (FakeTensor(name) for name in "qkv")
+        repeated = peer_attention.repeated_keys((q, k, v), 3, dim=1)
+        self.assertEqual([x.name for x in repeated], ["q", "k x3 on 1", "v x3 on 1"])
+        self.assertEqual(peer_attention.repeated_keys((q, k, v), 1, dim=1), (q, k, v))
+
+    def test_efficient_adds_up_what_each_head_gave(self):
+        torch = FakeTorch()
+        case = case_of("torch-efficient", "window:5", "--heads", "6", "--heads-k", "2")
+        passes = peer_attention.passes_of(torch, case, 0.0)
+        passes.forward([FakeTensor(name) for name in "qkv"])
+        names = [x.name for x in passes.backward(FakeTensor("do"))]
+        self.assertEqual(torch.calls[0][1][:3], ["q'", "k' x3 on 2", "v' x3 on 2"])
+        self.assertEqual(torch.calls[1][1][1:4], ["q'", "k' x3 on 2", "v' x3 on 2"])
+        self.assertEqual(names, ["o", "sum of lse by 3'", "sum of state by 3'"])
+
+    def test_the_unfused_chain_gets_them_too(self):
+        case = case_of("torch-unfused", "full", "--heads", "6", "--heads-k", "2")
+        passes = peer_attention.passes_of(FakeFunctions(), case, 0.0)
+        self.assertEqual(passes.group_size, 3)
 
 
 class FakeScores:

@@ -11,10 +11,33 @@ METRICS = "max_abs mean_abs rmse rel_l1 rel_l2 mean_rel max_rel cosine_diff".spl
 CHECKED_HEADS = 4  # of the first to the last, evenly spread
 
 
+def key_head_of(case, head):
+    """The (batch, key head) that a (batch, head) reads."""
+    return head[0], head[1] // case.group_size
+
+
 def unfused(torch, attention, head, dtype, mask):
-    """O, or gradients, of one (batch, head): matmul, masked softmax, matmul, in `dtype`."""
+    """O, or gradients, of one (batch, head) and of the key head that it reads, in `dtype`."""
     case = attention.case
-    q, k, v = (x.detach()[head].to(dtype).requires_grad_() for x in attention.inputs)
+    own = unfused_head(torch, attention, head, dtype, mask)
+    if case.direction == "fwd" or case.group_size == 1:
+        return own
+    batch, key_head = key_head_of(case, head)
+    sums = {name: own[name].double() for name in ("dk", "dv")}
+    for reader in range(key_head * case.group_size, (key_head + 1) * case.group_size):
+        if reader != head[1]:
+            of_reader = unfused_head(torch, attention, (batch, reader), dtype, mask)
+            sums = {name: total + of_reader[name].double() for name, total in sums.items()}
+    return own | {name: total.to(dtype) for name, total in sums.items()}
+
+
+def unfused_head(torch, attention, head, dtype, mask):
+    """O, or what one (batch, head) contributes to gradients: matmul, masked softmax, matmul."""
+    case = attention.case
+    places = (head, key_head_of(case, head), key_head_of(case, head))
+    q, k, v = (
+        x.detach()[place].to(dtype).requires_grad_() for x, place in zip(attention.inputs, places)
+    )
     scores = (q @ k.T) * case.problem["scale"]
     if mask.kind != "full":
         visible = mask.dense(torch)
@@ -95,7 +118,7 @@ class Check:
         self.outputs, self.again = self.attention.outputs(), self.attention.outputs()
         self.heads = checked_heads(case)
         self.got = {
-            name: torch.stack([output[head] for head in self.heads]).double()
+            name: torch.stack([output[head] for head in self.heads_of(name)]).double()
             for name, output in self.outputs.items()
         }
         self.want = self.computed(torch.float64, case.mask)
@@ -103,6 +126,12 @@ class Check:
         self.of_unfused = {
             name: errors_of(rounded[name].double(), want) for name, want in self.want.items()
         }
+
+    def heads_of(self, name):
+        """Where an output's checked heads are."""
+        if name not in ("dk", "dv"):
+            return self.heads
+        return [key_head_of(self.case, head) for head in self.heads]
 
     def computed(self, dtype, mask):
         """{name: [heads, rows, head_dim]}"""
@@ -138,7 +167,8 @@ class Check:
         # PyTorch's products accumulate in FP32: the two ratios of a record are one.
         of_unfused = self.of_unfused[name]["rel_l2"]
         ratio = peer_record.finite(peer_verdict.ratio_of(error["rel_l2"], of_unfused))
-        position = position_of(error.pop("worst_index"), self.heads, self.want[name].shape[1:])
+        heads, shape = self.heads_of(name), self.want[name].shape[1:]
+        position = position_of(error.pop("worst_index"), heads, shape)
         del error["want_max_abs"], error["want_rms"]
         return {
             "output": name,

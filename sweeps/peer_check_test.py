@@ -13,6 +13,13 @@ class CheckedHeads(unittest.TestCase):
         )
         self.assertEqual((heads[0], heads[-1], len(heads)), ((0, 0), (3, 7), 4))
 
+    def test_a_key_head_is_that_of_its_readers(self):
+        case = case_of("torch-math", "full", "--heads", "6", "--heads-k", "2")
+        self.assertEqual(case.key_shape[2], 2)
+        heads = [(0, 2), (0, 3), (1, 5)]
+        keys = [peer_check.key_head_of(case, head) for head in heads]
+        self.assertEqual(keys, [(0, 0), (0, 1), (1, 1)])
+
 
 if __name__ == "__main__":
     unittest.main()

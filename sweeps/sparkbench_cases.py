@@ -4,6 +4,7 @@ presets, ids, FLOPs and bytes are sparkbench's own."""
 import fnmatch
 import json
 import pathlib
+import re
 import shlex
 import shutil
 import subprocess
@@ -16,8 +17,9 @@ BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
 # Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
-# where it is not as usual.
+# where it is not as usual: "hk2", where heads share keys, they know too.
 KNOWN_PARTS = 9
+HEADS_K = re.compile("hk[0-9]+")
 
 
 class CasesError(Exception):
@@ -42,7 +44,8 @@ class Case:
     @property
     def unknown_parts(self):
         """Of the id: what would be another problem than the peers compute."""
-        return self.id.split("/")[KNOWN_PARTS:]
+        parts = [part for part in self.id.split("/") if not HEADS_K.fullmatch(part)]
+        return parts[KNOWN_PARTS:]
 
     @property
     def problem(self):
@@ -55,14 +58,19 @@ class Case:
     @property
     def query_shape(self):
         """(batch, seqlen, heads, head_dim)"""
-        return self.shape_of(self.problem["seqlen_q"])
+        return self.shape_of(self.problem["seqlen_q"], self.problem["heads"])
 
     @property
     def key_shape(self):
-        return self.shape_of(self.problem["seqlen_k"])
+        return self.shape_of(self.problem["seqlen_k"], self.problem["heads_k"])
 
-    def shape_of(self, seqlen):
-        return (self.problem["batch"], seqlen, self.problem["heads"], self.problem["head_dim"])
+    def shape_of(self, seqlen, heads):
+        return (self.problem["batch"], seqlen, heads, self.problem["head_dim"])
+
+    @property
+    def group_size(self):
+        """Heads that read the same keys."""
+        return self.problem["heads"] // self.problem["heads_k"]
 
     @property
     def mask(self):
@@ -106,7 +114,7 @@ def read_plan(sparkbench, flags):
         raise CasesError(reason, result.returncode if result.returncode > 0 else 4)
     try:
         cases = json.loads(result.stdout)["cases"]
-        if all("mask" in case["problem"] for case in cases):
+        if all("heads_k" in case["problem"] for case in cases):
             return cases
     except (ValueError, KeyError, TypeError):
         pass

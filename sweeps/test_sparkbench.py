@@ -12,12 +12,14 @@ PRODUCTS = {"fwd": 2, "bwd": 5, "fwd+bwd": 7}
 
 def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     batch, heads = int(flags.batch), int(flags.heads)
+    heads_k = int(flags.heads_k or heads)
     pairs = batch * heads * seqlen * seqlen_k
-    tensors = 2 * (2 * seqlen + 2 * seqlen_k) * head_dim
-    io_bytes = batch * heads * (tensors + 4 * seqlen)
+    tensors = 2 * 2 * head_dim * (heads * seqlen + heads_k * seqlen_k)
+    io_bytes = batch * (tensors + heads * 4 * seqlen)
+    groups = "" if heads_k == heads else f"/hk{heads_k}"
     case_id = (
-        f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}/{mask}"
-        f"/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}"
+        f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}"
+        f"/{mask}/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}{groups}"
     )
     return {
         "id": case_id,
@@ -27,6 +29,7 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
             "pass": direction,
             "batch": batch,
             "heads": heads,
+            "heads_k": heads_k,
             "seqlen_q": seqlen,
             "seqlen_k": seqlen_k,
             "head_dim": head_dim,
@@ -56,6 +59,7 @@ def main(argv):
     defaults = {"pass": "fwd", "headdim": "64,128", "seqlen": "512,1024", "mask": "full,causal"}
     defaults |= {"dropout": "0,0.1", "batch": "1", "heads": "2", "seed": "0", "input": "normal"}
     defaults |= {"device": None, "kernel": None, "preset": None, "seqlen-k": None}
+    defaults |= {"heads-k": None}
     for flag, default in defaults.items():
         parser.add_argument("--" + flag, default=default)
     flags = parser.parse_args(argv[5:])

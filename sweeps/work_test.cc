@@ -47,6 +47,20 @@ TEST(Flops, OfBackwardAreTwoAndAHalfForwards) {
   }
 }
 
+TEST(Flops, AreThoseOfTheQueriesHeads) {
+  Problem problem = problem_of(10, 20, false);
+  problem.heads_k = 1;
+  EXPECT_EQ(useful_flops(Pass::kForward, problem), 4u * 2 * 3 * 10 * 20 * 64);
+}
+
+TEST(Bytes, OfSharedKeysAreReadOnce) {
+  Problem problem = problem_of(10, 20, false);
+  problem.heads_k = 1;
+  const std::uint64_t rows_q = 2 * 10 * 3, rows_k = 2 * 20 * 1;
+  EXPECT_EQ(compulsory_bytes(Pass::kForward, problem),
+            2 * rows_q * 64 * 2 + 2 * rows_k * 64 * 2 + rows_q * 4);
+}
+
 TEST(Bytes, AreTheInputsAndOutputsOnce) {
   const std::uint64_t rows_q = 2 * 10 * 3, rows_k = 2 * 20 * 3;
   EXPECT_EQ(compulsory_bytes(Pass::kForward, problem_of(10, 20, false)),

@@ -14,9 +14,9 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-std::vector<std::uint64_t> shape_of(const CaseProblem& problem, int seqlen) {
+std::vector<std::uint64_t> shape_of(const CaseProblem& problem, int seqlen, int heads) {
   std::vector<std::uint64_t> shape;
-  for (const int extent : {problem.batch, seqlen, problem.heads, problem.head_dim}) {
+  for (const int extent : {problem.batch, seqlen, heads, problem.head_dim}) {
     shape.push_back(static_cast<std::uint64_t>(extent));
   }
   return shape;
@@ -65,8 +65,8 @@ std::string cost_of_saving(const SweepCase& sweep_case, const Device& device) {
 std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord& record,
                                    const RunRecord& run) {
   const CaseProblem& problem = record.problem;
-  const auto queries = shape_of(problem, problem.seqlen_q);
-  const auto keys = shape_of(problem, problem.seqlen_k);
+  const auto queries = shape_of(problem, problem.seqlen_q, problem.heads);
+  const auto keys = shape_of(problem, problem.seqlen_k, problem.key_heads());
   const std::vector<std::uint64_t> statistics = {queries[0], queries[2], queries[1]};
   std::vector<TensorToStore> tensors = {{"o", "F16", queries, bytes_of(outputs.o)},
                                         {"lse", "F32", statistics, bytes_of(outputs.lse)}};

@@ -82,16 +82,21 @@ GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budge
     return {{}, all_gradient_rows(problem), all_rows(problem)};
   }
   // The last head of the last batch entry: an offset that is wrong anywhere is wrong there.
-  const int head = problem.heads - 1, batch = problem.batch - 1;
+  const int head = problem.heads - 1, key_head = problem.key_heads() - 1, batch = problem.batch - 1;
   GradientPlan plan;
-  for (int row = 0; row < problem.seqlen_q; ++row) plan.forward_rows.push_back({batch, head, row});
+  for (const int reader : query_heads_of(problem, {batch, key_head, 0})) {
+    for (int row = 0; row < problem.seqlen_q; ++row) {
+      plan.forward_rows.push_back({batch, reader, row});
+    }
+  }
   if (!std::isfinite(budget.emulate_flops)) {
     const double row_flops = 5.0 * flops_per_row(problem, 1);
     const auto count = static_cast<int>(std::max(16.0, budget.oracle_flops / row_flops));
     for (const int row : spread(problem.seqlen_q, count))
       plan.rows.dq.push_back({batch, head, row});
-    for (const int row : spread(problem.seqlen_k, count))
-      plan.rows.dkv.push_back({batch, head, row});
+    // A row of dK is a sum over the heads that read it.
+    for (const int row : spread(problem.seqlen_k, std::max(16, count / problem.group_size())))
+      plan.rows.dkv.push_back({batch, key_head, row});
     return plan;
   }
   for (const int tile : spread(sample_tiles_of(problem.seqlen_q), 2)) {
@@ -99,7 +104,7 @@ GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budge
     append_rows(problem.seqlen_q, plan.sample.query_tiles.back(), plan.rows.dq);
   }
   for (const int tile : spread(sample_tiles_of(problem.seqlen_k), 2)) {
-    plan.sample.key_tiles.push_back({tile, head, batch});
+    plan.sample.key_tiles.push_back({tile, key_head, batch});
     append_rows(problem.seqlen_k, plan.sample.key_tiles.back(), plan.rows.dkv);
   }
   return plan;

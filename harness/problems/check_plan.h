@@ -40,9 +40,9 @@ struct GradientPlan {
   bool is_sampled(const Problem& problem) const { return rows.dq.size() < problem.lse_elements(); }
 };
 
-/// Everything when both budgets allow it. Else one head, since its every query bears on dK and dV:
-/// two tiles of rows of each gradient where kernels are emulated, on a GPU as many rows as the
-/// oracle can afford, spread evenly.
+/// Everything when both budgets allow it. Else one head and the key head that it reads, since every
+/// query of a head bears on dK and dV: two tiles of rows of each gradient where kernels are
+/// emulated, on a GPU as many rows as the oracle can afford, spread evenly.
 GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budget);
 
 /// All rows when both budgets allow it. Else, where kernels are emulated, as many whole query tiles

@@ -68,6 +68,20 @@ TEST(CheckPlan, AffordsMoreRowsWhereTheySeeFewerKeys) {
   EXPECT_EQ(plan.rows.size(), 100u);
 }
 
+/// dK and dV are sums over the heads of a group, so the forward pass of each of them is needed.
+TEST(GradientPlan, TakesTheLastKeyHeadAndItsReaders) {
+  Problem problem = long_problem();
+  problem.heads_k = 2;
+  for (const double emulate_flops : {1.0, kUnlimited}) {
+    const GradientPlan plan = make_gradient_plan(problem, {emulate_flops, 1.0});
+    EXPECT_EQ(plan.rows.dq.front().head, 3);
+    EXPECT_EQ(plan.rows.dkv.front().head, 1);
+    ASSERT_EQ(plan.forward_rows.size(), 2000u);
+    EXPECT_EQ(plan.forward_rows.front(), (QueryRow{1, 2, 0}));
+    EXPECT_EQ(plan.forward_rows.back(), (QueryRow{1, 3, 999}));
+  }
+}
+
 TEST(CheckPlan, SamplesRowsWhereTheDeviceComputesEverything) {
   const Problem problem = long_problem();
   const double row_flops = 4.0 * 1000 * 64;

@@ -32,15 +32,16 @@ void require_like(const char* name, const TensorShape& shape, const char* other_
 /// Checks the tensors' shapes and makes them a problem's.
 Problem extents_of(const TensorFile& file) {
   const TensorShape q = file.shape_of("q"), k = file.shape_of("k");
-  if (k.heads != q.heads) {
+  if (q.heads % k.heads != 0) {
     const bool looks_transposed = q.seqlen == k.seqlen && q.seqlen < std::min(q.heads, k.heads);
-    reject("tensor 'k' has {} heads, 'q' has {}; kernels take equal numbers: {}", k.heads, q.heads,
+    reject("tensor 'k' has {} heads, 'q' has {}; those of k must divide those of q{}", k.heads,
+           q.heads,
            looks_transposed
-               ? "are these [batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)"
-               : "repeat those of k and v");
+               ? ": are these [batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)"
+               : "");
   }
   if (k.batch != q.batch || k.head_dim != q.head_dim) {
-    reject("tensor 'k' is {}, 'q' is {}; they may differ in the length alone", text_of(k),
+    reject("tensor 'k' is {}, 'q' is {}; they may differ in length and heads alone", text_of(k),
            text_of(q));
   }
   require_like("v", file.shape_of("v"), "k", k);
@@ -48,6 +49,7 @@ Problem extents_of(const TensorFile& file) {
   Problem problem;
   problem.batch = q.batch;
   problem.heads = q.heads;
+  problem.heads_k = k.heads;
   problem.seqlen_q = q.seqlen;
   problem.seqlen_k = k.seqlen;
   problem.head_dim = q.head_dim;

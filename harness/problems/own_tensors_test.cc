@@ -58,6 +58,15 @@ TEST_F(OwnTensorsTest, MakeAProblemOfTheirShape) {
   EXPECT_TRUE(own.warnings.empty());
 }
 
+TEST_F(OwnTensorsTest, MayHaveFewerHeadsOfKeys) {
+  const OwnTensors own =
+      read({ones("q", {2, 7, 6, 8}), ones("k", {2, 9, 2, 8}), ones("v", {2, 9, 2, 8})});
+  EXPECT_EQ(own.extents.heads, 6);
+  EXPECT_EQ(own.extents.heads_k, 2);
+  EXPECT_EQ(own.inputs.k.size(), own.extents.k_elements());
+  EXPECT_TRUE(own.warnings.empty());
+}
+
 TEST_F(OwnTensorsTest, MayLackTheGradient) {
   EXPECT_TRUE(read({ones("q", {1, 1, 1, 8}), ones("k", {1, 1, 1, 8}), ones("v", {1, 1, 1, 8})})
                   .d_o.empty());
@@ -77,18 +86,20 @@ TEST_F(OwnTensorsTest, AreWarnedOf) {
 TEST_F(OwnTensorsTest, MustAgree) {
   const TestTensor q = ones("q", {2, 3, 4, 8}), k = ones("k", {2, 5, 4, 8}),
                    v = ones("v", {2, 5, 4, 8});
-  expect_refused({q, ones("k", {2, 5, 2, 8}), ones("v", {2, 5, 2, 8})},
-                 "tensor 'k' has 2 heads, 'q' has 4; kernels take equal numbers: repeat those of k "
-                 "and v");
-  expect_refused({ones("q", {2, 2, 65, 8}), ones("k", {2, 2, 40, 8}), v},
-                 "tensor 'k' has 40 heads, 'q' has 65; kernels take equal numbers: are these "
-                 "[batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)");
+  expect_refused({q, ones("k", {2, 5, 3, 8}), ones("v", {2, 5, 3, 8})},
+                 "tensor 'k' has 3 heads, 'q' has 4; those of k must divide those of q");
+  expect_refused({q, ones("k", {2, 5, 8, 8}), ones("v", {2, 5, 8, 8})},
+                 "tensor 'k' has 8 heads, 'q' has 4; those of k must divide those of q");
+  expect_refused(
+      {ones("q", {2, 2, 65, 8}), ones("k", {2, 2, 40, 8}), v},
+      "tensor 'k' has 40 heads, 'q' has 65; those of k must divide those of q: are these "
+      "[batch, heads, seqlen, head_dim]? Then save x.transpose(1, 2)");
   expect_refused({q, ones("k", {1, 5, 4, 8}), v},
-                 "tensor 'k' is [1, 5, 4, 8], 'q' is [2, 3, 4, 8]; they may differ in the length "
-                 "alone");
+                 "tensor 'k' is [1, 5, 4, 8], 'q' is [2, 3, 4, 8]; they may differ in length and "
+                 "heads alone");
   expect_refused({q, ones("k", {2, 5, 4, 16}), v},
-                 "tensor 'k' is [2, 5, 4, 16], 'q' is [2, 3, 4, 8]; they may differ in the length "
-                 "alone");
+                 "tensor 'k' is [2, 5, 4, 16], 'q' is [2, 3, 4, 8]; they may differ in length and "
+                 "heads alone");
   expect_refused({q, k, ones("v", {2, 5, 4, 16})},
                  "tensor 'v' is [2, 5, 4, 16], 'k' is [2, 5, 4, 8]; their shapes must be equal");
   expect_refused({q, k, v, ones("d_o", {2, 5, 4, 8})},

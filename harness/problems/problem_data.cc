@@ -32,20 +32,23 @@ ProblemData::ProblemData(const Problem& problem, const InputSpec& input, CheckPl
 }
 
 OwnedInputs ProblemData::generate_heads(const InputSpec& input) const {
-  std::set<std::pair<int, int>> heads;  // (batch, head)
-  for (const auto& tile : plan_.tiles) heads.insert({tile[2], tile[1]});
-  const auto fill = [&](InputTensor tensor, int seqlen) {
+  std::set<std::pair<int, int>> heads, key_heads;  // (batch, head)
+  for (const SampleTile& tile : plan_.tiles) {
+    const KeyRow key = key_row_of(problem_, {tile[2], tile[1], 0});
+    key_heads.insert({key.batch, key.head});
+    for (const int reader : query_heads_of(problem_, key)) heads.insert({key.batch, reader});
+  }
+  const auto fill = [&](InputTensor tensor, const TensorShape& shape, const auto& of_heads) {
     const InputStream stream{input.distribution, input.seed, tensor, input.scale};
-    const TensorShape shape{problem_.batch, seqlen, problem_.heads, problem_.head_dim};
-    std::vector<Half> values(tensor == InputTensor::kQ ? problem_.q_elements()
-                                                       : problem_.k_elements());
-    for (const auto& [batch, head] : heads) {
+    std::vector<Half> values(shape.rows() * static_cast<std::size_t>(shape.head_dim));
+    for (const auto& [batch, head] : of_heads) {
       scatter_head(values, make_input_head(stream, shape, batch, head), shape, batch, head);
     }
     return values;
   };
-  return {fill(InputTensor::kQ, problem_.seqlen_q), fill(InputTensor::kK, problem_.seqlen_k),
-          fill(InputTensor::kV, problem_.seqlen_k)};
+  const TensorShape keys = key_shape(problem_);
+  return {fill(InputTensor::kQ, query_shape(problem_), heads),
+          fill(InputTensor::kK, keys, key_heads), fill(InputTensor::kV, keys, key_heads)};
 }
 
 const ExactRows& ProblemData::exact() {

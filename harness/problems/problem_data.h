@@ -28,7 +28,7 @@ struct InputSpec {
 class ProblemData {
  public:
   /// Takes the user's own inputs, or generates them: whole tensors, or, when the plan samples
-  /// tiles, the sampled heads only, the others being zeros.
+  /// tiles, the heads only that share keys with sampled ones, the others being zeros.
   ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan);
 
   const Problem& problem() const { return problem_; }

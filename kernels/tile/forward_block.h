@@ -14,6 +14,10 @@ struct ForwardBlock {
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
     return static_cast<std::uint32_t>(batch * params.heads + head);
   }
+  /// Whose keys and values it reads.
+  SPARK_DEVICE int key_head(const ForwardParams& params) const {
+    return params.groups.key_head(head);
+  }
 };
 
 /// Cheap enough to be called anew where its results are wanted: what is kept through the key loop

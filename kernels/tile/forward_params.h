@@ -1,6 +1,7 @@
 // What a forward kernel is launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
+#include "kernels/head_groups.h"
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
@@ -16,6 +17,7 @@ struct ForwardParams {
   ChunkedView<Half> o;
   float* lse;
   int heads;
+  HeadGroups groups;
   bool is_last_tile_first;
   KeyMask mask;
   float scale;       // of the scores
@@ -25,16 +27,22 @@ struct ForwardParams {
 
 /// Throws std::invalid_argument as chunked_view() does.
 inline ForwardParams forward_params(const Problem& problem, const ForwardTensors& tensors) {
-  const auto view = [&](const char* name, const auto& tensor, int seqlen) {
-    return chunked_view(name, tensor, problem.batch, seqlen, problem.heads, problem.head_dim);
+  const auto queries = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_q, problem.heads,
+                        problem.head_dim);
+  };
+  const auto keys = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_k, problem.key_heads(),
+                        problem.head_dim);
   };
   const KeyMask mask = problem.key_mask();
-  return {view("q", tensors.q, problem.seqlen_q),
-          view("k", tensors.k, problem.seqlen_k),
-          view("v", tensors.v, problem.seqlen_k),
-          view("o", tensors.o, problem.seqlen_q),
+  return {queries("q", tensors.q),
+          keys("k", tensors.k),
+          keys("v", tensors.v),
+          queries("o", tensors.o),
           tensors.lse,
           problem.heads,
+          make_head_groups(problem.heads, problem.key_heads()),
           launches_last_tile_first(mask),
           mask,
           problem.scale(),

@@ -6,12 +6,16 @@
 
 namespace sparkbench::volta {
 
-/// Which keys of which head a block has.
+/// Which keys of which key head a block has.
 struct BackwardBlock {
-  int batch, head, first_key;
+  int batch, key_head, first_key;
 
-  SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
-    return static_cast<std::uint32_t>(batch * params.heads + head);
+  /// The query head of a step, at a place of params.walk.
+  SPARK_DEVICE int head(const BackwardParams& params, int place) const {
+    return key_head * params.groups.size + params.walk.member(place);
+  }
+  SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int place) const {
+    return static_cast<std::uint32_t>(batch * params.heads + head(params, place));
   }
 };
 
@@ -54,18 +58,19 @@ SPARK_DEVICE Range queries_of_block(const BackwardParams& params, const Backward
   // As mask.rows_of_any(), with query_end, which is no further, in the place of the last row.
   const int first = params.mask.rows(block.first_key).begin;
   const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
-  return {most_of(first, params.query_begin), least_of(end, params.query_end)};
+  const int begin = least_of(most_of(first, params.query_begin), params.query_end);
+  return {begin, least_of(end, params.query_end)};
 }
 
 /// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
 template <class Config, class Machine>
-SPARK_DEVICE void load_queries(Machine& machine, const ChunkedView<const Half>& tensor,
-                               int first_query, int query_end,
-                               typename Config::StagedQueries& staged) {
+SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
+                               const BackwardBlock& block, const ChunkedView<const Half>& tensor,
+                               int place, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
-  const BackwardBlock block = locate_backward<Config>(machine);
-  const int row = first_query + Staged::first_row(machine);
-  const std::uint32_t chunk = tensor.chunk(block.batch, row, block.head) +
+  const int query_end = queries_of_block<Config>(params, block).end;
+  const int row = params.walk.query(place) + Staged::first_row(machine);
+  const std::uint32_t chunk = tensor.chunk(block.batch, row, block.head(params, place)) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
                          query_end);
@@ -73,11 +78,11 @@ SPARK_DEVICE void load_queries(Machine& machine, const ChunkedView<const Half>& 
 
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
-SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int first_query,
+SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
                                    BackwardTiles<Config>& tiles) {
   const BackwardBlock block = locate_backward<Config>(machine);
   const auto rows = [&](const ChunkedView<const Half>& tensor) {
-    return TensorRows{tensor.at(block.batch, block.first_key, block.head), tensor.row_stride(),
+    return TensorRows{tensor.at(block.batch, block.first_key, block.key_head), tensor.row_stride(),
                       params.mask.seqlen_k - block.first_key};
   };
   const int team = TeamMember<Config>(machine.warp()).team;
@@ -85,9 +90,8 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   typename Config::StagedQueries q, d_o;
   k.load(machine, rows(params.k));
   v.load(machine, rows(params.v));
-  const int query_end = queries_of_block<Config>(params, block).end;
-  load_queries<Config>(machine, params.q, first_query, query_end, q);
-  load_queries<Config>(machine, params.d_o, first_query, query_end, d_o);
+  load_queries<Config>(machine, params, block, params.q, place, q);
+  load_queries<Config>(machine, params, block, params.d_o, place, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.v);
   q.store(machine, tiles.team[team].q);

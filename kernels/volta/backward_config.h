@@ -44,11 +44,14 @@ struct BackwardShape {
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
   /// Whether what derives from a lane's place is computed anew at a step's end, not at its
   /// beginning: without spills only so, or faster by the cycle model.
-  static constexpr bool kEndsAnew =
-      kHasDropout && (!kComputesDq || (kTeams == 1 && kScoreWarps == 1));
+  static constexpr bool kEndsAnew = kTeams > 1         ? !kHasDropout && !kComputesDq
+                                    : kScoreWarps == 1 ? kHasDropout
+                                                       : kHasDropout && !kComputesDq;
+  /// Whether what derives from a step's place is computed anew for each draw: or there are spills.
+  static constexpr bool kDrawsAnew = kTeams == 1 && kScoreWarps == 1 && !kComputesDq;
   /// Whether also where the team's warps meet within a step. Faster without by the cycle model
-  /// where FP32 scores and no random bytes are held.
-  static constexpr bool kMeetsAnew = kHasDropout || kAccumulator == Accumulator::kFp16;
+  /// where FP32 scores and no random bytes are held, and where teams have FP16 scores.
+  static constexpr bool kMeetsAnew = kAccumulator == Accumulator::kFp32 ? kHasDropout : kTeams == 1;
   using Layout = GridLayout<kAccumulator>;
   using KeyTile = SwizzledTile<kBlockKeys, kHeadDim>;
   using QueryTile = SwizzledTile<kStep, kHeadDim>;
@@ -155,6 +158,9 @@ struct BackwardDqShape {
   static constexpr int kScoreGroups = kBlockM / kGridRows / kWarps;  // of a warp, lines 3 to 5
   /// That 255 registers a thread and 96 KiB of shared memory allow.
   static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
+  /// Whether the key head is kept through the loop, in the place of the head: faster by the cycle
+  /// model than to find it anew for each tile.
+  static constexpr bool kKeepsKeyHead = kHeadDim == 128;
   using Layout = GridLayout<kAccumulator>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
   using KeyTile = SwizzledTile<kBlockN, kHeadDim>;

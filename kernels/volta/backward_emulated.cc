@@ -17,7 +17,8 @@ namespace {
 
 using Tiles = std::vector<SampleTile>;
 
-/// Of each block of keys, the steps of queries that it walks: its counts are affine in them.
+/// Of each block of keys, the steps of queries that it walks for one query head: its counts are
+/// affine in them.
 template <class Config>
 std::vector<double> steps_of_blocks(const Problem& problem) {
   const KeyMask mask = problem.key_mask();
@@ -51,6 +52,7 @@ class BackwardEmulation {
     int rows, rows_per_block, threads;
     std::size_t shared_bytes;
     std::vector<double> work = {};  // of each block of rows; empty: equal
+    bool is_of_keys = false;        // one block for all heads of a group
   };
 
   /// `tiles`, empty: all.
@@ -59,7 +61,8 @@ class BackwardEmulation {
     const int rows_per_block = of_rows.rows_per_block;
     LaunchShape shape{
         .kernel = of_rows.id,
-        .grid = {ceil_divide(of_rows.rows, rows_per_block), problem_.heads, problem_.batch},
+        .grid = {ceil_divide(of_rows.rows, rows_per_block),
+                 of_rows.is_of_keys ? problem_.key_heads() : problem_.heads, problem_.batch},
         .threads = of_rows.threads,
         .shared_bytes = of_rows.shared_bytes,
         .work = of_rows.work};
@@ -71,16 +74,20 @@ class BackwardEmulation {
     add_report(report_, launched);
   }
 
-  /// Launches that follow are no part of the whole pass: the sampled keys tell its counts.
-  void restrict_queries(int begin, int end) {
+  /// Only the queries of a tile take part in launches that follow. These are no part of the whole
+  /// pass: the sampled keys tell its counts.
+  void restrict_queries(const SampleTile& tile) {
     is_restricted_ = true;
-    params_.query_begin = begin;
-    params_.query_end = std::min(end, problem_.seqlen_q);
+    params_.query_begin = tile[0] * kSampleRows;
+    params_.query_end = std::min((tile[0] + 1) * kSampleRows, problem_.seqlen_q);
+    const int member = tile[1] % problem_.group_size();
+    params_.walk = group_walk(problem_.seqlen_q, member, member + 1);
   }
   void lift_restriction() {
     is_restricted_ = false;
     params_.query_begin = 0;
     params_.query_end = problem_.seqlen_q;
+    params_.walk = group_walk(problem_.seqlen_q, 0, problem_.group_size());
   }
   const Problem& problem() const { return problem_; }
   EmulationReport take_report() { return std::move(report_); }
@@ -120,13 +127,19 @@ class BackwardEmulation {
   EmulationReport report_;
 };
 
-/// Every tile of `rows` rows of the heads that occur in `tiles`.
-Tiles tiles_of_same_heads(const Tiles& tiles, int rows) {
+/// Every tile of queries of the heads that occur in a sample, and that read key heads of it.
+Tiles tiles_of_same_heads(const Problem& problem, const BackwardSample& sample) {
   std::set<std::array<int, 2>> heads;
-  for (const auto& tile : tiles) heads.insert({tile[1], tile[2]});
+  for (const auto& tile : sample.query_tiles) heads.insert({tile[1], tile[2]});
+  for (const auto& tile : sample.key_tiles) {
+    const int first = tile[1] * problem.group_size();
+    for (int m = 0; m < problem.group_size(); ++m) heads.insert({first + m, tile[2]});
+  }
   Tiles all;
   for (const auto& head : heads) {
-    for (int t = 0; t < sample_tiles_of(rows); ++t) all.push_back({t, head[0], head[1]});
+    for (int t = 0; t < sample_tiles_of(problem.seqlen_q); ++t) {
+      all.push_back({t, head[0], head[1]});
+    }
   }
   return all;
 }
@@ -139,7 +152,7 @@ Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries) {
   Tiles tiles;
   if (keys.is_empty()) return tiles;
   for (int t = keys.begin / kSampleRows; t * kSampleRows < keys.end; ++t) {
-    tiles.push_back({t, queries[1], queries[2]});
+    tiles.push_back({t, problem.key_head(queries[1]), queries[2]});
   }
   return tiles;
 }
@@ -172,7 +185,7 @@ class BackwardPass {
             attention_backward<Config>(machine, params);
           },
           {id, problem_.seqlen_k, Config::kBlockKeys, Config::kThreads,
-           sizeof(BackwardTiles<Config>), steps_of_blocks<Config>(problem_)},
+           sizeof(BackwardTiles<Config>), steps_of_blocks<Config>(problem_), true},
           tiles);
     });
   }
@@ -209,8 +222,7 @@ class BackwardPass {
     for (const SampleTile& tile : query_tiles) {
       const Tiles key_tiles = tiles_of_visible_keys(problem_, tile);
       if (key_tiles.empty()) continue;  // dQ stays zero; an empty list would mean all
-      const int first = tile[0] * kSampleRows;
-      emulation_.restrict_queries(first, first + kSampleRows);
+      emulation_.restrict_queries(tile);
       key_gradients(true, key_tiles);
     }
     emulation_.lift_restriction();
@@ -231,9 +243,7 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
                                  bool is_deterministic, const BackwardSample& sample) {
   BackwardEmulation emulation(problem, tensors, options, is_deterministic);
   const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
-  Tiles sampled = sample.query_tiles;
-  sampled.insert(sampled.end(), sample.key_tiles.begin(), sample.key_tiles.end());
-  pass.prepare(tiles_of_same_heads(sampled, problem.seqlen_q));
+  pass.prepare(tiles_of_same_heads(problem, sample));
   if (is_deterministic) {
     pass.key_gradients(false, sample.key_tiles);
     pass.dq(sample.query_tiles);

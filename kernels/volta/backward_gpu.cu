@@ -29,9 +29,13 @@ void launch_backward(Accumulator accumulator, const Problem& problem,
   const BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, is_deterministic));
   const Wanted wanted{problem, shared_bytes_per_block()};
+  const auto of_queries = [&](int rows, int rows_of_block) {
+    return BlockCounts{ceil_divide(rows, rows_of_block), problem.heads, problem.batch};
+  };
   visit_statistics(accumulator, wanted, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    launch<Config>(problem, params, workspace_rows(problem.seqlen_q) / Config::kBlockM, 0, stream);
+    launch<Config>(params, of_queries(workspace_rows(problem.seqlen_q), Config::kBlockM), 0,
+                   stream);
   });
   if (!is_deterministic) {
     CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0,
@@ -39,19 +43,20 @@ void launch_backward(Accumulator accumulator, const Problem& problem,
   }
   visit_backward(accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    launch<Config>(problem, params, ceil_divide(problem.seqlen_k, Config::kBlockKeys),
+    const int blocks = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
+    launch<Config>(params, {blocks, problem.key_heads(), problem.batch},
                    sizeof(BackwardTiles<Config>), stream);
   });
   if (is_deterministic) {
     visit_backward_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
-      launch<Config>(problem, params, ceil_divide(problem.seqlen_q, Config::kBlockM),
+      launch<Config>(params, of_queries(problem.seqlen_q, Config::kBlockM),
                      sizeof(BackwardDqTiles<Config>), stream);
     });
   } else {
     visit_round_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
-      launch<Config>(problem, params, ceil_divide(problem.seqlen_q, Config::kBlockM),
+      launch<Config>(params, of_queries(problem.seqlen_q, Config::kBlockM),
                      sizeof(RoundDqTiles<Config>), stream);
     });
   }

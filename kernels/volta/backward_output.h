@@ -78,7 +78,7 @@ SPARK_DEVICE void write_groups(
   for (float& value : factor) value = of_product * params.dropout.keep_scale();
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
   const ChunkedView<Half>& tensor = share.is_dk ? params.dk : params.dv;
-  Half* const first = tensor.at(block.batch, first_key, block.head) + 64 * share.column_block;
+  Half* const first = tensor.at(block.batch, first_key, block.key_head) + 64 * share.column_block;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);

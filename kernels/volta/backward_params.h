@@ -1,10 +1,12 @@
 // What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
 #pragma once
 
+#include "kernels/head_groups.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
+#include "kernels/volta/backward_walk.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/tile/quad_grid.h"
 
@@ -65,6 +67,8 @@ struct BackwardParams {
   ChunkedView<Half> dq, dk, dv;
   BackwardWorkspace workspace;
   int heads;
+  HeadGroups groups;
+  GroupWalk walk;
   KeyMask mask;
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e)
@@ -76,20 +80,27 @@ struct BackwardParams {
 /// Throws std::invalid_argument as chunked_view() does.
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
                                       const BackwardWorkspace& workspace) {
-  const auto view = [&](const char* name, const auto& tensor, int seqlen) {
-    return chunked_view(name, tensor, problem.batch, seqlen, problem.heads, problem.head_dim);
+  const auto queries = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_q, problem.heads,
+                        problem.head_dim);
   };
-  return {view("q", tensors.q, problem.seqlen_q),
-          view("k", tensors.k, problem.seqlen_k),
-          view("v", tensors.v, problem.seqlen_k),
-          view("o", tensors.o, problem.seqlen_q),
-          view("d_o", tensors.d_o, problem.seqlen_q),
+  const auto keys = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_k, problem.key_heads(),
+                        problem.head_dim);
+  };
+  return {queries("q", tensors.q),
+          keys("k", tensors.k),
+          keys("v", tensors.v),
+          queries("o", tensors.o),
+          queries("d_o", tensors.d_o),
           tensors.lse,
-          view("dq", tensors.dq, problem.seqlen_q),
-          view("dk", tensors.dk, problem.seqlen_k),
-          view("dv", tensors.dv, problem.seqlen_k),
+          queries("dq", tensors.dq),
+          keys("dk", tensors.dk),
+          keys("dv", tensors.dv),
           workspace,
           problem.heads,
+          make_head_groups(problem.heads, problem.key_heads()),
+          group_walk(problem.seqlen_q, 0, problem.group_size()),
           problem.key_mask(),
           problem.scale(),
           problem.scale() * kLog2E,

@@ -81,57 +81,57 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
 /// head_dim 64: a warp has S and dP of its 32 keys. P is formed while the tensor cores have dP, and
 /// half of the random bytes while they have S.
 template <class Config, class Machine>
-SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int first_query,
+SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int place,
                                     KeyGradient& gradient) {
   constexpr int kPieces = BackwardWarp<Config, Machine>::kPieces;
   static_assert(Config::QueryTile::kChunksPerRow == kRowGroups * kPieces, "a chunk has one piece");
   StagedTiles<typename Config::StagedQueries> next;
   StepScores<Config> step;
-  warp.load_statistics(first_query, step);  // line 3
-  warp.scores(step, [&](int chunk) {        // line 4
-    if (chunk % kPieces == kPieces - 1) warp.draw_dropout(first_query, 0, chunk / kPieces, step);
+  warp.load_statistics(place, step);  // line 3
+  warp.scores(step, [&](int chunk) {  // line 4
+    if (chunk % kPieces == kPieces - 1) warp.draw_dropout(place, 0, chunk / kPieces, step);
   });
-  warp.mask(first_query, step);          // line 5
+  warp.mask(place, step);                // line 5
   warp.gradients(step, [&](int chunk) {  // line 4
-    if (chunk < kPieces && chunk % 2 == 1) warp.draw_dropout(first_query, 1, chunk / 2, step);
+    if (chunk < kPieces && chunk % 2 == 1) warp.draw_dropout(place, 1, chunk / 2, step);
     warp.store_probabilities(chunk / kPieces, chunk % kPieces, step);  // lines 6 and 7
   });
 #pragma unroll
   for (int g = 0; g < kRowGroups; ++g) warp.store_score_gradients(g, step);  // line 8
-  warp.load_next(first_query, next);                                         // line 9
-  warp.meet(first_query);
-  warp.add_dq(first_query);         // line 10
+  warp.load_next(place, next);                                               // line 9
+  warp.meet(place);
+  warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11
-  warp.meet(first_query);
+  warp.meet(place);
   warp.store_next(next);
-  warp.end_step(first_query);
+  warp.end_step(place);
 }
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
 /// the step's queries. Half as many keys a warp, but both products, would ask shared memory for
 /// half as much again.
 template <class Config, class Machine>
-SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int first_query,
+SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int place,
                                        KeyGradient& gradient) {
   StagedTiles<typename Config::StagedQueries> next;
   StepScores<Config> step;
-  warp.load_statistics(first_query, step);          // line 3
+  warp.load_statistics(place, step);                // line 3
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
-    if (chunk % 8 == 7) warp.draw_dropout(first_query, 0, chunk / 8, step);
+    if (chunk % 8 == 7) warp.draw_dropout(place, 0, chunk / 8, step);
   });
-  warp.mask(first_query, step);  // line 5
+  warp.mask(place, step);  // line 5
 #pragma unroll
   for (int piece = 0; piece < BackwardWarp<Config, Machine>::kPieces; ++piece) {
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
   }
   warp.store_score_gradients(0, step);  // line 8
-  warp.load_next(first_query, next);    // line 9
-  warp.meet(first_query);
-  warp.add_dq(first_query);         // line 10
+  warp.load_next(place, next);          // line 9
+  warp.meet(place);
+  warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11
-  warp.meet(first_query);
+  warp.meet(place);
   warp.store_next(next);
-  warp.end_step(first_query);
+  warp.end_step(place);
 }
 
 /// The kernel of dQ alone. Runs of tiles that every row sees have a loop without the mask's code.
@@ -161,18 +161,23 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
   BackwardWarp<Config, Machine> warp(machine, params);
-  int first_query = warp.first_query();
-  warp.stage_first_tiles(first_query);  // line 1
+  int place = warp.first_place();
+  warp.stage_first_tiles(place);  // line 1
   KeyGradient gradient = {};
 #pragma unroll 1
-  for (; first_query < warp.queries().end; first_query = warp.next(first_query)) {  // line 2
-    if constexpr (Config::kScoreWarps == 1) {
-      add_queries_alone(warp, first_query, gradient);
-    } else {
-      add_queries_in_pairs(warp, first_query, gradient);
+  while (true) {
+#pragma unroll 1
+    for (; warp.has_step(place); place = warp.next(place)) {  // line 2
+      if constexpr (Config::kScoreWarps == 1) {
+        add_queries_alone(warp, place, gradient);
+      } else {
+        add_queries_in_pairs(warp, place, gradient);
+      }
     }
+    if (warp.is_last_head(place)) break;
+    place = warp.begin_next_head(place);
   }
-  warp.write(first_query, gradient);  // lines 12 and 13
+  warp.write(place, gradient);  // lines 12 and 13
 }
 
 }  // namespace sparkbench::volta

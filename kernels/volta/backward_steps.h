@@ -53,18 +53,18 @@ class BackwardWarp {
         tiles_(machine.template shared<BackwardTiles<Config>>()) {}
 
   /// K and V, and Q and dO of the team's first step.
-  SPARK_DEVICE void stage_first_tiles(int first_query) {
-    load_first_tiles(machine_, params_, first_query, tiles_);
+  SPARK_DEVICE void stage_first_tiles(int place) {
+    load_first_tiles(machine_, params_, place, tiles_);
   }
 
   /// Log-sum-exp and D of the lane's rows.
-  SPARK_DEVICE void load_statistics(int first_query, Step& step) {
-    if constexpr (!Config::kEndsAnew) machine_.recompute_indices(first_query);
-    const std::uint32_t batch_head = block().batch_head(params_);
+  SPARK_DEVICE void load_statistics(int place, Step& step) {
+    if constexpr (!Config::kEndsAnew) machine_.recompute_indices(place);
+    const std::uint32_t batch_head = block().batch_head(params_, place);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
       sparkbench::load_statistics<Config::kAccumulator>(
-          machine_, params_.workspace.statistics_of(batch_head, row_of_group(first_query, g)),
+          machine_, params_.workspace.statistics_of(batch_head, row_of_group(place, g)),
           step.row[g]);
     }
   }
@@ -104,27 +104,29 @@ class BackwardWarp {
   }
 
   /// S = -inf where the mask hides a key of a step that it cuts.
-  SPARK_DEVICE void mask(int first_query, Step& step) {
+  SPARK_DEVICE void mask(int place, Step& step) {
     const int first_key = block().first_key;
+    const int first_query = params_.walk.query(place);
     if (params_.mask.all_see({first_query, first_query + Config::kStep},
                              {first_key, first_key + Config::kBlockKeys})) {
       return;
     }
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
-      mask_scores<Layout>(step.p[g], params_.mask, machine_.lane(), row_of_group(first_query, g),
+      mask_scores<Layout>(step.p[g], params_.mask, machine_.lane(), row_of_group(place, g),
                           first_score_key());
     }
   }
 
   /// The random bytes of one quartet of a group.
-  SPARK_DEVICE void draw_dropout(int first_query, int g, int quartet, Step& step) {
+  SPARK_DEVICE void draw_dropout(int place, int g, int quartet, Step& step) {
     if constexpr (Config::kHasDropout) {
+      if constexpr (Config::kDrawsAnew) place = machine_.opaque(place);
       const int lane = machine_.lane();
       step.dropout[g][quartet] = StrandDropout<32>::template draw<Layout>(
-          params_.dropout, lane, block().batch_head(params_),
-          row_of_group(first_query, g) + Layout::row(lane, Layout::slot(quartet)),
-          first_score_key(), quartet);
+          params_.dropout, lane, block().batch_head(params_, place),
+          row_of_group(place, g) + Layout::row(lane, Layout::slot(quartet)), first_score_key(),
+          quartet);
     }
   }
 
@@ -168,12 +170,11 @@ class BackwardWarp {
   }
 
   /// Q and dO of the team's next step, to registers and to shared memory.
-  SPARK_DEVICE void load_next(int first_query, Staged& staged) {
-    const int next_query = next(first_query);
-    machine_.recompute_indices(Config::kEndsAnew ? next_query : first_query);
-    const int query_end = queries().end;
-    load_queries<Config>(machine_, params_.q, next_query, query_end, staged.first);
-    load_queries<Config>(machine_, params_.d_o, next_query, query_end, staged.second);
+  SPARK_DEVICE void load_next(int place, Staged& staged) {
+    const int next_place = next(place);
+    machine_.recompute_indices(Config::kEndsAnew ? next_place : place);
+    load_queries<Config>(machine_, params_, block(), params_.q, next_place, staged.first);
+    load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, staged.second);
   }
   SPARK_DEVICE void store_next(const Staged& next) {
     next.first.store(machine_, team().q);
@@ -181,17 +182,17 @@ class BackwardWarp {
   }
 
   /// The team's warps meet, within a step and at its end.
-  SPARK_DEVICE void meet(int first_query) {
+  SPARK_DEVICE void meet(int place) {
     team_barrier<Config>(machine_);
-    if constexpr (Config::kMeetsAnew) machine_.recompute_indices(first_query);
+    if constexpr (Config::kMeetsAnew) machine_.recompute_indices(place);
   }
-  SPARK_DEVICE void end_step(int first_query) {
+  SPARK_DEVICE void end_step(int place) {
     team_barrier<Config>(machine_);
-    if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(first_query));
+    if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
   /// dQ += dS K for the step's queries, 32 columns and 64 keys, added up in global memory.
-  SPARK_DEVICE void add_dq(int first_query) {
+  SPARK_DEVICE void add_dq(int place) {
     if constexpr (Config::kComputesDq) {
       constexpr int kColumnBlocks = Config::kHeadDim / 32;
       const int member = this->member().member;
@@ -202,7 +203,7 @@ class BackwardWarp {
       AccumulatorFragment<Config::kAccumulator> dq[kRowGroups][2] = {};
       matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, column_block, dq,
                                                  kTransposedKeys / kGridColumns * key_tile);
-      add_to_sums(first_query, column_block, dq);
+      add_to_sums(place, column_block, dq);
     }
   }
 
@@ -213,31 +214,50 @@ class BackwardWarp {
   }
 
   /// What the teams have, added up, to global memory.
-  SPARK_DEVICE void write(int end_query, const KeyGradient& gradient) {
-    if constexpr (!Config::kEndsAnew) machine_.recompute_indices(end_query);
+  SPARK_DEVICE void write(int end_place, const KeyGradient& gradient) {
+    if constexpr (!Config::kEndsAnew) machine_.recompute_indices(end_place);
     write_key_gradient(machine_, params_, tiles_, gradient);
   }
 
-  /// The queries that see a key of the block; of them the team's steps begin with first_query().
-  SPARK_DEVICE Range queries() const { return queries_of_block<Config>(params_, block()); }
-  SPARK_DEVICE int first_query() const {
-    return first_tile<Config::kStep>(queries()) + Config::kStep * member().team;
-  }
-  SPARK_DEVICE static int next(int first_query) {
-    return first_query + Config::kTeams * Config::kStep;
+  /// The places of the team's steps (backward_walk.h): of the queries that see a key of the block,
+  /// the first of a head and the one after another.
+  SPARK_DEVICE int first_place() const { return first_place_from(params_.walk.first, block()); }
+  SPARK_DEVICE static int next(int place) { return place + Config::kTeams * Config::kStep; }
+  /// Whether there is a step, and not the end of the head.
+  SPARK_DEVICE bool has_step(int place) const { return params_.walk.query(place) < queries().end; }
+  SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
+  /// From the end of a head to the next: Q and dO of the team's first step there.
+  SPARK_DEVICE int begin_next_head(int place) {
+    machine_.recompute_indices(place);
+    const BackwardBlock block = restore_place(machine_, tiles_);
+    const int first = first_place_from(params_.walk.first_of_next(place), block);
+    Staged staged;
+    load_queries<Config>(machine_, params_, block, params_.q, first, staged.first);
+    load_queries<Config>(machine_, params_, block, params_.d_o, first, staged.second);
+    store_next(staged);
+    team_barrier<Config>(machine_);
+    return first;
   }
 
  private:
   using Layout = typename Config::Layout;
 
+  /// Teams take turns in having the first step of a head.
+  SPARK_DEVICE int first_place_from(int first_of_member, const BackwardBlock& block) const {
+    int turn = member().team;
+    if constexpr (Config::kTeams > 1) turn ^= params_.walk.member(first_of_member) & 1;
+    return first_of_member + first_tile<Config::kStep>(queries_of_block<Config>(params_, block)) +
+           Config::kStep * turn;
+  }
+  SPARK_DEVICE Range queries() const { return queries_of_block<Config>(params_, block()); }
   SPARK_DEVICE BackwardBlock block() const { return locate_backward<Config>(machine_); }
   SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }
   SPARK_DEVICE ScoreShare<Config> share() const { return ScoreShare<Config>(member().member); }
   SPARK_DEVICE TeamTiles<Config>& team() { return tiles_.team[member().team]; }
   /// Which of the step's 16-row groups is group g of this warp's.
   SPARK_DEVICE int group(int g) const { return Config::kScoreWarps == 1 ? g : share().part; }
-  SPARK_DEVICE int row_of_group(int first_query, int g) const {
-    return first_query + kGridRows * group(g);
+  SPARK_DEVICE int row_of_group(int place, int g) const {
+    return params_.walk.query(place) + kGridRows * group(g);
   }
   SPARK_DEVICE int first_score_key() const {
     return block().first_key + Config::kScoreKeys * share().key_quarter;
@@ -293,9 +313,10 @@ class BackwardWarp {
   }
 
   SPARK_DEVICE void add_to_sums(
-      int first_query, int column_block,
+      int place, int column_block,
       const AccumulatorFragment<Config::kAccumulator> (&dq)[kRowGroups][2]) {
-    const std::uint32_t batch_head = block().batch_head(params_);
+    const std::uint32_t batch_head = block().batch_head(params_, place);
+    const int first_query = params_.walk.query(place);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
       // Opaque, or each sum has an address of its own.

@@ -29,7 +29,7 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
                                         const ChunkedView<const Half>& tensor, int first_key) {
   using Staged = typename Config::StagedKeys;
   const ForwardBlock block = locate_block<Config>(machine, params);
-  return tensor.chunk(block.batch, first_key + Staged::first_row(machine), block.head) +
+  return tensor.chunk(block.batch, first_key + Staged::first_row(machine), block.key_head(params)) +
          static_cast<std::uint32_t>(Staged::column_chunk(machine));
 }
 

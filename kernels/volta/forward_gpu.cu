@@ -15,8 +15,9 @@ void launch_forward(ForwardAccumulators accumulators, const Problem& problem,
   const ForwardParams params = forward_params(problem, tensors);
   visit_forward(accumulators, {problem, shared_bytes_per_block()}, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    launch<Config>(problem, params, ceil_divide(problem.seqlen_q, Config::kBlockM),
-                   sizeof(ForwardTiles<Config>), stream);
+    const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
+    launch<Config>(params, {blocks, problem.heads, problem.batch}, sizeof(ForwardTiles<Config>),
+                   stream);
   });
 }
 

@@ -24,15 +24,20 @@ struct KernelOf;
     static constexpr auto kFunction = symbol;                                                 \
   };
 
-/// Launches a row's kernel. The problem's heads and batch entries are grid axes y and z.
+/// The blocks of a launch: of each head of each batch entry.
+struct BlockCounts {
+  int of_head, heads, batch;
+};
+
+/// Launches a row's kernel. Heads and batch entries are grid axes y and z.
 template <class Config, class Params>
-void launch(const Problem& problem, const Params& params, int blocks, std::size_t shared_bytes,
+void launch(const Params& params, const BlockCounts& blocks, std::size_t shared_bytes,
             CUstream_st* stream) {
   const auto kernel = KernelOf<Config>::kFunction;
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(shared_bytes)));
-  const dim3 grid(static_cast<unsigned>(blocks), static_cast<unsigned>(problem.heads),
-                  static_cast<unsigned>(problem.batch));
+  const dim3 grid(static_cast<unsigned>(blocks.of_head), static_cast<unsigned>(blocks.heads),
+                  static_cast<unsigned>(blocks.batch));
   kernel<<<grid, Config::kThreads, shared_bytes, stream>>>(params);
   CUDA_CHECK(cudaGetLastError());
 }

@@ -55,25 +55,31 @@ TrafficBytes forward_traffic(const Problem& problem, int block_rows) {
   return traffic;
 }
 
+std::uint64_t query_rows(const Problem& problem) {
+  return static_cast<std::uint64_t>(problem.heads) * static_cast<std::uint64_t>(problem.seqlen_q);
+}
+
 /// LSE and D = rowsum(dO * O) of each row, together, for either backward pass.
 TrafficBytes statistics_traffic(const Problem& problem) {
   const RowBytes row(problem);
-  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  const std::uint64_t rows = query_rows(problem);
   return {.read = rows * (2 * row.half + row.lse), .written = rows * (row.lse + row.delta)};
 }
 
-/// K, V, dK and dV once; Q and dO once for every block of keys that they see, LSE and D once for
+/// K, V, dK and dV once for all heads that share them; Q and dO once for every block of keys that
+/// they see, LSE and D once for
 /// every 32 of its keys, which a warp has scores of.
 template <class Config>
 void add_key_blocks(const Problem& problem, TrafficBytes& traffic) {
   const RowBytes row(problem);
-  const auto keys = static_cast<std::uint64_t>(problem.seqlen_k);
+  const auto heads = static_cast<std::uint64_t>(problem.heads);
+  const auto keys = static_cast<std::uint64_t>(problem.key_heads() * problem.seqlen_k);
   traffic.read += 2 * keys * row.half;
   traffic.written += 2 * keys * row.half;
   for (int first = 0; first < problem.seqlen_k; first += Config::kBlockKeys) {
     const std::uint64_t of_query =
         2 * row.half + Config::kBlockKeys / Config::kScoreKeys * (row.lse + row.delta);
-    traffic.read += of_query * queries_seeing(problem, first);
+    traffic.read += heads * of_query * queries_seeing(problem, first);
   }
 }
 
@@ -82,11 +88,12 @@ void add_key_blocks(const Problem& problem, TrafficBytes& traffic) {
 template <class Config>
 TrafficBytes atomic_backward_traffic(const Problem& problem) {
   const RowBytes row(problem);
-  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  const auto heads = static_cast<std::uint64_t>(problem.heads);
+  const std::uint64_t rows = query_rows(problem);
   TrafficBytes traffic = statistics_traffic(problem);
   add_key_blocks<Config>(problem, traffic);
   for (int first = 0; first < problem.seqlen_k; first += Config::kBlockKeys) {
-    traffic.added += Config::kKeyTiles * row.fp32 * queries_seeing(problem, first);
+    traffic.added += heads * Config::kKeyTiles * row.fp32 * queries_seeing(problem, first);
   }
   traffic.read += rows * row.fp32;
   traffic.written += rows * row.half;
@@ -97,13 +104,14 @@ TrafficBytes atomic_backward_traffic(const Problem& problem) {
 template <class Config, class DqConfig>
 TrafficBytes deterministic_backward_traffic(const Problem& problem) {
   const RowBytes row(problem);
-  const auto rows = static_cast<std::uint64_t>(problem.seqlen_q);
+  const auto heads = static_cast<std::uint64_t>(problem.heads);
+  const std::uint64_t rows = query_rows(problem);
   TrafficBytes traffic = statistics_traffic(problem);
   add_key_blocks<Config>(problem, traffic);
   traffic.read += rows * (2 * row.half + row.lse + row.delta);
   traffic.written += rows * row.half;
   for (int first = 0; first < problem.seqlen_q; first += DqConfig::kBlockM) {
-    traffic.read += 2 * row.half * keys_seen_by(problem, first + DqConfig::kBlockM - 1);
+    traffic.read += heads * 2 * row.half * keys_seen_by(problem, first + DqConfig::kBlockM - 1);
   }
   return traffic;
 }
@@ -167,6 +175,13 @@ class TrafficTest : public testing::TestWithParam<std::tuple<Accumulators, int, 
   // Any: traffic does not depend on values.
   std::vector<Half> o_ = inputs_.q;
   std::vector<float> lse_ = std::vector<float>(problem_.lse_elements(), 1.0f);
+
+  /// Of another problem.
+  void draw() {
+    inputs_ = make_inputs(problem_, Distribution::kNormal, 3);
+    o_ = inputs_.q;
+    lse_.assign(problem_.lse_elements(), 1.0f);
+  }
 };
 
 class VoltaForwardTraffic : public TrafficTest<ForwardAccumulators> {
@@ -182,15 +197,13 @@ class VoltaForwardTraffic : public TrafficTest<ForwardAccumulators> {
 class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
  protected:
   EmulationReport emulate(bool is_deterministic, const BackwardSample& sample = {}) {
+    std::vector<Half> d_o = inputs_.q, dq = inputs_.q, dk = inputs_.k, dv = inputs_.v;
     return emulate_backward(
         accumulators(), problem_,
         contiguous_tensors(problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(),
-                           o_.data(), d_o_.data(), lse_.data(), dq_.data(), dk_.data(), dv_.data()),
+                           o_.data(), d_o.data(), lse_.data(), dq.data(), dk.data(), dv.data()),
         options_, is_deterministic, sample);
   }
-
- private:
-  std::vector<Half> d_o_ = inputs_.q, dq_ = inputs_.q, dk_ = inputs_.k, dv_ = inputs_.v;
 };
 
 TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
@@ -209,6 +222,18 @@ TEST_P(VoltaBackwardTraffic, IsThatOfItsTiles) {
 
 TEST_P(VoltaBackwardTraffic, OfTheDeterministicPassIsItsTiles) {
   expect_traffic(emulate(true), backward_traffic(accumulators(), problem_, true));
+}
+
+/// Four heads that read two key heads.
+TEST_P(VoltaBackwardTraffic, OfAGroupHasItsKeysOnce) {
+  problem_.heads = 4;
+  problem_.heads_k = 2;
+  problem_.seqlen_q = problem_.seqlen_k = kSeqlen / 2;
+  draw();
+  for (const bool is_deterministic : {false, true}) {
+    expect_traffic(emulate(is_deterministic),
+                   backward_traffic(accumulators(), problem_, is_deterministic));
+  }
 }
 
 TEST_P(VoltaBackwardTraffic, OfTheGridFollowsFromItsEndTiles) {

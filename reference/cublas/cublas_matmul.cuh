@@ -32,6 +32,7 @@ struct HeadMatrices {
   int rows;
   int columns;
   int row_stride;
+  int count;  // of matrices: heads of a group may share one
   bool is_transposed = false;
 };
 
@@ -51,22 +52,24 @@ struct HeadMatmul {
   cublasHandle_t handle;
   int count;  // of heads, those of all batch elements
 
-  /// C = alpha * A B, alpha applied in fp32 before C is rounded. C is not transposed.
-  template <class T>
+  /// C = alpha * A B, alpha applied in fp32 before C is rounded. C is not transposed, and no two
+  /// heads share one.
+  template <class T, class Product>
   void operator()(float alpha, const HeadMatrices<T>& a, const HeadMatrices<T>& b,
-                  const HeadMatrices<T>& c) const {
+                  const HeadMatrices<Product>& c) const {
     // cuBLAS is column-major: to it our C is its transpose, B^T A^T.
     const float beta = 0.0f;
     const auto op = [](bool is_transposed) { return is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N; };
     const auto inputs = [](const HeadMatrices<T>& m) {
       return reinterpret_cast<const void* const*>(m.of_head);
     };
-    check_cublas(cublasGemmBatchedEx(handle, op(b.is_transposed), op(a.is_transposed), c.columns,
-                                     c.rows, a.columns, &alpha, inputs(b), kCublasType<T>,
-                                     b.row_stride, inputs(a), kCublasType<T>, a.row_stride, &beta,
-                                     reinterpret_cast<void* const*>(c.of_head), kCublasType<T>,
-                                     c.row_stride, count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
-                 "cublasGemmBatchedEx");
+    check_cublas(
+        cublasGemmBatchedEx(handle, op(b.is_transposed), op(a.is_transposed), c.columns, c.rows,
+                            a.columns, &alpha, inputs(b), kCublasType<T>, b.row_stride, inputs(a),
+                            kCublasType<T>, a.row_stride, &beta,
+                            reinterpret_cast<void* const*>(c.of_head), kCublasType<Product>,
+                            c.row_stride, count, CUBLAS_COMPUTE_32F, CUBLAS_GEMM_DEFAULT),
+        "cublasGemmBatchedEx");
   }
 };
 

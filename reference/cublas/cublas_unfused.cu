@@ -28,7 +28,7 @@ CopyExtents query_extents(const Problem& problem) {
   return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
 }
 CopyExtents key_extents(const Problem& problem) {
-  return {problem.batch, problem.seqlen_k, problem.heads, problem.head_dim};
+  return {problem.batch, problem.seqlen_k, problem.key_heads(), problem.head_dim};
 }
 
 /// A contiguous fp32 copy of a tensor, in the workspace.
@@ -48,6 +48,9 @@ struct Layout {
     dropped_p = place(score_bytes);
     p = is_training && problem.dropout().threshold != 0 ? place(score_bytes) : dropped_p;
     dp = place(is_training ? score_bytes : 0);
+    has_groups = is_training && problem.group_size() > 1;
+    key_gradients =
+        place(has_groups ? problem.group_size() * problem.k_elements() * sizeof(float) : 0);
     forward_heads = place(head_pointer_bytes(problem.batch, problem.heads, kForwardTensors));
     backward_heads =
         place(is_training ? head_pointer_bytes(problem.batch, problem.heads, kMostHeadTensors) : 0);
@@ -65,7 +68,8 @@ struct Layout {
   }
 
   std::size_t row_stride;  // elements
-  std::size_t dropped_p, p, dp, forward_heads, backward_heads, cublas;
+  bool has_groups;         // whose dK and dV are added up
+  std::size_t dropped_p, p, dp, key_gradients, forward_heads, backward_heads, cublas;
   std::size_t q, k, v, o, d_o, dq, dk, dv;  // fp32 copies
   std::size_t total = 0;
 
@@ -128,6 +132,7 @@ UnfusedWorkspace<T> CublasUnfused::workspace() {
           part<T>(layout.dropped_p),
           part<T>(layout.p),
           part<T>(layout.dp),
+          layout.has_groups ? part<float>(layout.key_gradients) : nullptr,
           {part<std::byte*>(layout.forward_heads), &forward_heads_},
           {part<std::byte*>(layout.backward_heads), &backward_heads_}};
 }

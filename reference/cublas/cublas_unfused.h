@@ -8,7 +8,8 @@
 // Tensors are read and written in place by their strides, of which cublas-fp32 makes contiguous
 // copies. S [batch, heads, seqlen_q, seqlen_k] is overwritten by dropout(P), its rows padded to 16
 // bytes. A training step also keeps P where dropout changes it, and has a third matrix for dP and
-// dS.
+// dS. Heads that share keys read them in place; each has dK and dV of its own in fp32, which are
+// added up.
 #pragma once
 
 #include <cuda_runtime_api.h>

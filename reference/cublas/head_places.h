@@ -7,14 +7,16 @@ struct CUstream_st;
 
 namespace sparkbench {
 
-/// Byte address of head h of batch element b: first + b * batch_bytes + h * head_bytes.
+/// Byte address of what head h of batch element b has or, of keys and values, reads:
+/// first + b * batch_bytes + h / group_size * head_bytes.
 struct HeadPlaces {
   std::byte* first;
   std::size_t batch_bytes, head_bytes;
+  int group_size = 1;
 
   bool operator==(const HeadPlaces& other) const {
     return first == other.first && batch_bytes == other.batch_bytes &&
-           head_bytes == other.head_bytes;
+           head_bytes == other.head_bytes && group_size == other.group_size;
   }
 };
 

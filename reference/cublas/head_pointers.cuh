@@ -17,8 +17,8 @@ static __global__ void write_head_pointers(HeadPlacesOfTensors tensors, int batc
   const std::size_t i = std::size_t{blockIdx.x} * blockDim.x + threadIdx.x;
   if (i >= count) return;
   const HeadPlaces& places = tensors.of[blockIdx.y];
-  pointers[blockIdx.y * count + i] =
-      places.first + i / heads * places.batch_bytes + i % heads * places.head_bytes;
+  pointers[blockIdx.y * count + i] = places.first + i / heads * places.batch_bytes +
+                                     i % heads / places.group_size * places.head_bytes;
 }
 
 /// Memory on the device, and what it holds.

@@ -44,7 +44,7 @@ class DeviceVector {
   T* data_ = nullptr;
 };
 
-/// mask x dropout x equal, cross and odd lengths x head_dim.
+/// mask x dropout x equal, cross and odd lengths x head_dim, and some whose heads share keys.
 inline std::vector<Problem> cublas_grid() {
   std::vector<Problem> problems;
   for (const auto& [seqlen_q, seqlen_k] :
@@ -58,6 +58,12 @@ inline std::vector<Problem> cublas_grid() {
               {2, 3, seqlen_q, seqlen_k, head_dim, mask, dropout_p, 0.0f, /*seed=*/77});
         }
       }
+    }
+  }
+  for (const int heads_k : {1, 2}) {
+    for (const float dropout_p : {0.0f, 0.1f}) {
+      problems.push_back(
+          {2, 4, 65, 127, 64, MaskSpec::band(20, 5), dropout_p, 0.0f, /*seed=*/77, heads_k});
     }
   }
   return problems;

@@ -6,6 +6,7 @@
 #include "kernels/machine/cuda_check.h"
 #include "kernels/tensors.h"
 #include "reference/cublas/cublas_matmul.cuh"
+#include "reference/cublas/group_sums.cuh"
 #include "reference/cublas/head_pointers.cuh"
 #include "reference/cublas/masked_softmax.cuh"
 #include "reference/cublas/softmax_backward.cuh"
@@ -20,6 +21,8 @@ struct UnfusedWorkspace {
   T* dropped_p;            // S, then dropout(P)
   T* p;                    // P; where dropout keeps all or no backward will follow, dropped_p
   T* dp;                   // dP, then dS; null when no backward will follow
+  float* key_gradients;    // [batch, heads, seqlen_k, head_dim]: dV, then dK, of each head; null
+                           // when no backward will follow or no two heads share keys
   HeadPointerMemory forward_heads, backward_heads;
 };
 
@@ -62,30 +65,54 @@ class UnfusedChain {
   }
 
   /// dV = dropout(P)^T dO,  dP = dO V^T,  dS,  dQ = scale * dS K,  dK = scale * dS^T Q
+  /// Heads that share keys have their own dV and dK in fp32 first, which are then added up.
   void backward(const UnfusedInputs<T>& inputs, const TensorView<const T>& d_output,
                 const UnfusedGradients<T>& gradients) const {
     HeadPointers heads(problem_.batch, problem_.heads, workspace_.backward_heads);
     const auto q = queries(heads, inputs.q), k = keys(heads, inputs.k), v = keys(heads, inputs.v);
     const auto d_o = queries(heads, d_output), dropped_p = scores(heads, workspace_.dropped_p);
     const auto ds = scores(heads, workspace_.dp), dq = queries(heads, gradients.dq);
-    const auto dk = keys(heads, gradients.dk), dv = keys(heads, gradients.dv);
+    const bool is_grouped = problem_.group_size() > 1;
+    const auto dk = is_grouped ? key_gradients(heads) : keys(heads, gradients.dk);
+    const auto dv = is_grouped ? dk : keys(heads, gradients.dv);
     heads.write(queue_.stream);
-    product("dV = P^T dO", 1.0f, transposed(dropped_p), d_o, dv);
+    key_product("dV = P^T dO", 1.0f, transposed(dropped_p), d_o, dv, gradients.dv);
     product("dP = dO V^T", 1.0f, d_o, transposed(v), ds);
     softmax_backward();
     product("dQ = scale dS K", problem_.scale(), ds, k, dq);
-    product("dK = scale dS^T Q", problem_.scale(), transposed(ds), q, dk);
+    key_product("dK = scale dS^T Q", problem_.scale(), transposed(ds), q, dk, gradients.dk);
   }
 
  private:
   void product(std::string_view name, float alpha, const HeadMatrices<T>& a,
                const HeadMatrices<T>& b, const HeadMatrices<T>& c) const {
     matmul_(alpha, a, b, c);
+    tell_product(name, a, b, c, bytes_of(c));
+  }
+  /// dV or dK: `c` is that of each key head or, where heads share keys, of each head.
+  void key_product(std::string_view name, float alpha, const HeadMatrices<T>& a,
+                   const HeadMatrices<T>& b, const HeadMatrices<T>& c,
+                   const TensorView<T>& gradient) const {
+    const int group_size = problem_.group_size();
+    if (group_size == 1) return product(name, alpha, a, b, c);
+    matmul_(alpha, a, b, HeadMatrices<float>{c.of_head, c.rows, c.columns, c.row_stride, c.count});
+    const CopyExtents extents{problem_.batch, problem_.seqlen_k, problem_.key_heads(),
+                              problem_.head_dim};
+    enqueue_group_sums(static_cast<const float*>(workspace_.key_gradients), gradient, extents,
+                       group_size, queue_.stream);
+    const std::uint64_t of_heads = 2 * static_cast<std::uint64_t>(c.count) * elements(c);
+    tell_product(name, a, b, c, of_heads * sizeof(float) + extents.elements() * sizeof(T));
+  }
+  void tell_product(std::string_view name, const HeadMatrices<T>& a, const HeadMatrices<T>& b,
+                    const HeadMatrices<T>& c, std::uint64_t bytes_of_c) const {
     if (!queue_.after_part) return;
-    const auto elements = [](const HeadMatrices<T>& m) { return product_of(m.rows, m.columns); };
     const auto heads = static_cast<std::uint64_t>(matmul_.count);
-    queue_.after_part({name, heads * (elements(a) + elements(b) + elements(c)) * sizeof(T),
+    queue_.after_part({name, bytes_of(a) + bytes_of(b) + bytes_of_c,
                        2 * heads * elements(c) * static_cast<std::uint64_t>(a.columns)});
+  }
+  static std::uint64_t elements(const HeadMatrices<T>& m) { return product_of(m.rows, m.columns); }
+  static std::uint64_t bytes_of(const HeadMatrices<T>& m) {
+    return static_cast<std::uint64_t>(m.count) * elements(m) * sizeof(T);
   }
 
   void softmax(float* lse) const {
@@ -114,23 +141,32 @@ class UnfusedChain {
             problem_.dropout()};
   }
 
-  /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]. The stride of a single row is
-  /// nobody's, and cuBLAS wants it to be no less than the row's length.
-  HeadMatrices<T> heads_of(HeadPointers& heads, const TensorView<const T>& tensor,
-                           int seqlen) const {
+  /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; heads of a group share a matrix. The
+  /// stride of a single row is nobody's, and cuBLAS wants it to be no less than the row's length.
+  HeadMatrices<T> heads_of(HeadPointers& heads, const TensorView<const T>& tensor, int seqlen,
+                           int group_size) const {
     const auto stride_bytes = [](std::int64_t stride) {
       return static_cast<std::size_t>(stride) * sizeof(T);
     };
-    const auto places = heads.add(
-        {bytes(tensor.data), stride_bytes(tensor.batch_stride), stride_bytes(tensor.head_stride)});
+    const auto places = heads.add({bytes(tensor.data), stride_bytes(tensor.batch_stride),
+                                   stride_bytes(tensor.head_stride), group_size});
     const int row_stride = seqlen == 1 ? problem_.head_dim : static_cast<int>(tensor.seqlen_stride);
-    return {places, seqlen, problem_.head_dim, row_stride};
+    return {places, seqlen, problem_.head_dim, row_stride, matmul_.count / group_size};
   }
   HeadMatrices<T> queries(HeadPointers& heads, const TensorView<const T>& tensor) const {
-    return heads_of(heads, tensor, problem_.seqlen_q);
+    return heads_of(heads, tensor, problem_.seqlen_q, 1);
   }
   HeadMatrices<T> keys(HeadPointers& heads, const TensorView<const T>& tensor) const {
-    return heads_of(heads, tensor, problem_.seqlen_k);
+    return heads_of(heads, tensor, problem_.seqlen_k, problem_.group_size());
+  }
+  /// Of each head: fp32, whatever T is.
+  HeadMatrices<T> key_gradients(HeadPointers& heads) const {
+    const std::size_t head_bytes = static_cast<std::size_t>(problem_.seqlen_k) *
+                                   static_cast<std::size_t>(problem_.head_dim) * sizeof(float);
+    const std::size_t batch_bytes = static_cast<std::size_t>(problem_.heads) * head_bytes;
+    auto* const first = reinterpret_cast<std::byte*>(workspace_.key_gradients);
+    return {heads.add({first, batch_bytes, head_bytes}), problem_.seqlen_k, problem_.head_dim,
+            problem_.head_dim, matmul_.count};
   }
 
   /// [seqlen_q, seqlen_k]
@@ -139,7 +175,7 @@ class UnfusedChain {
         static_cast<std::size_t>(problem_.seqlen_q) * workspace_.row_stride * sizeof(T);
     const std::size_t batch_bytes = static_cast<std::size_t>(problem_.heads) * head_bytes;
     return {heads.add({bytes(matrices), batch_bytes, head_bytes}), problem_.seqlen_q,
-            problem_.seqlen_k, static_cast<int>(workspace_.row_stride)};
+            problem_.seqlen_k, static_cast<int>(workspace_.row_stride), matmul_.count};
   }
 
   /// cuBLAS' arrays of pointers know no const.

@@ -37,6 +37,12 @@ RowStrides strides_of(const TensorView<T>& view) {
   return {view.batch_stride, view.seqlen_stride, view.head_stride};
 }
 
+/// dK or dV of every head, where heads share keys.
+std::size_t bytes_of_heads(const Problem& problem) {
+  const auto group_size = static_cast<std::size_t>(problem.group_size());
+  return group_size == 1 ? 0 : group_size * problem.k_elements() * sizeof(Half);
+}
+
 void require_strides(bool are_those_planned) {
   if (!are_those_planned) throw std::invalid_argument("tensors of other strides than planned");
 }
@@ -62,7 +68,9 @@ CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_determ
                           backward_ ? backward_->workspace_bytes() : std::size_t{0})),
       seed_(2 * sizeof(std::int64_t)),
       delta_(backward_ ? problem.lse_elements() * sizeof(float) : 0),
-      dq_sum_(backward_ && !is_deterministic ? problem.q_elements() * sizeof(float) : 0) {
+      dq_sum_(backward_ && !is_deterministic ? problem.q_elements() * sizeof(float) : 0),
+      dk_of_heads_(backward_ ? bytes_of_heads(problem) : 0),
+      dv_of_heads_(backward_ ? bytes_of_heads(problem) : 0) {
   const std::array<std::int64_t, 2> seed_and_offset = {static_cast<std::int64_t>(problem.seed), 0};
   CUDA_CHECK(cudaMemcpy(seed_.as<void>(), seed_and_offset.data(), sizeof seed_and_offset,
                         cudaMemcpyHostToDevice));
@@ -82,7 +90,8 @@ std::optional<cudnn::Plan> CudnnAttention::make_backward(Pass pass, bool is_dete
 }
 
 std::size_t CudnnAttention::workspace_bytes() const {
-  return workspace_.bytes() + seed_.bytes() + delta_.bytes() + dq_sum_.bytes();
+  return workspace_.bytes() + seed_.bytes() + delta_.bytes() + dq_sum_.bytes() +
+         dk_of_heads_.bytes() + dv_of_heads_.bytes();
 }
 
 void CudnnAttention::forward(const ForwardTensors& tensors, CUstream_st* stream) const {
@@ -112,6 +121,10 @@ void CudnnAttention::backward(const BackwardTensors& tensors, CUstream_st* strea
       {cudnn::kDv, tensors.dv.data},       {cudnn::kDelta, delta_.as<float>()},
   };
   if (dq_sum_.bytes() != 0) bindings.push_back({cudnn::kDqSum, dq_sum_.as<float>()});
+  if (dk_of_heads_.bytes() != 0) {
+    bindings.push_back({cudnn::kDkOfHeads, dk_of_heads_.as<void>()});
+    bindings.push_back({cudnn::kDvOfHeads, dv_of_heads_.as<void>()});
+  }
   if (problem_.dropout().threshold != 0) {
     bindings.push_back({cudnn::kSeed, seed_.as<std::int64_t>()});
     bindings.push_back({cudnn::kOffset, seed_.as<std::int64_t>() + 1});

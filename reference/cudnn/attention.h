@@ -59,7 +59,7 @@ class CudnnAttention {
   std::optional<cudnn::Plan> backward_;
   DeviceBuffer workspace_;  // of the pass that runs
   DeviceBuffer seed_;       // of the dropout mask, and its offset
-  DeviceBuffer delta_, dq_sum_;
+  DeviceBuffer delta_, dq_sum_, dk_of_heads_, dv_of_heads_;
 };
 
 }  // namespace sparkbench

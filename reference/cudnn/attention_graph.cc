@@ -21,28 +21,32 @@ struct Layouts {
   Layouts(const Problem& problem, const AttentionStrides& strides)
       : batch(problem.batch),
         heads(problem.heads),
+        key_heads(problem.key_heads()),
         rows(problem.seqlen_q),
         keys(problem.seqlen_k),
         head_dim(problem.head_dim),
-        q(of_rows(rows, strides.q)),
-        k(of_rows(keys, strides.k)),
-        v(of_rows(keys, strides.v)),
-        o(of_rows(rows, strides.o)),
-        d_o(of_rows(rows, strides.d_o)),
-        dq(of_rows(rows, strides.dq)),
-        dk(of_rows(keys, strides.dk)),
-        dv(of_rows(keys, strides.dv)),
+        q(of_queries(strides.q)),
+        k(of_keys(strides.k)),
+        v(of_keys(strides.v)),
+        o(of_queries(strides.o)),
+        d_o(of_queries(strides.d_o)),
+        dq(of_queries(strides.dq)),
+        dk(of_keys(strides.dk)),
+        dv(of_keys(strides.dv)),
         scores({{batch, heads, rows, keys}, {heads * rows * keys, rows * keys, keys, 1}}),
         row({{batch, heads, rows, 1}, {heads * rows, rows, 1, 1}}) {}
 
-  std::int64_t batch, heads, rows, keys, head_dim;
+  std::int64_t batch, heads, key_heads, rows, keys, head_dim;
   Layout q, k, v, o, d_o, dq, dk, dv;
   Layout scores;  // [batch, heads, seqlen_q, seqlen_k]
   Layout row;     // [batch, heads, seqlen_q, 1]
 
  private:
-  Layout of_rows(std::int64_t tokens, const RowStrides& strides) const {
-    return {{batch, heads, tokens, head_dim}, {strides.batch, strides.head, strides.seqlen, 1}};
+  Layout of_queries(const RowStrides& strides) const {
+    return {{batch, heads, rows, head_dim}, {strides.batch, strides.head, strides.seqlen, 1}};
+  }
+  Layout of_keys(const RowStrides& strides) const {
+    return {{batch, key_heads, keys, head_dim}, {strides.batch, strides.head, strides.seqlen, 1}};
   }
 };
 
@@ -97,6 +101,8 @@ class Builder {
   const Tensor& kept_mask();
   const Tensor& row_dots(const Tensor& d_o, const Tensor& o);
   const Tensor& transposed_half(const Tensor& scores);
+  void key_gradient(const Tensor& scores, const Tensor& queries, TensorId of_heads,
+                    const Tensor& gradient);
 
   Graph& graph_;
   const Problem& problem_;
@@ -208,6 +214,19 @@ const Tensor& Builder::transposed_half(const Tensor& scores) {
   return result;
 }
 
+/// gradient = scores^T queries: of each head into memory first where heads share keys.
+void Builder::key_gradient(const Tensor& scores, const Tensor& queries, TensorId of_heads,
+                           const Tensor& gradient) {
+  const Tensor& scores_transposed = transposed_half(scores);
+  if (problem_.group_size() == 1) return graph_.matmul(scores_transposed, queries, gradient);
+  const std::int64_t heads = layouts_.heads, keys = layouts_.keys, head_dim = layouts_.head_dim;
+  const Tensor& products =
+      half_tensor(of_heads, {{layouts_.batch, heads, keys, head_dim},
+                             {heads * keys * head_dim, keys * head_dim, head_dim, 1}});
+  graph_.matmul(scores_transposed, queries, products);
+  graph_.reduce(ReductionOperator::kAdd, products, gradient);
+}
+
 void Builder::backward(bool is_deterministic) {
   const Tensor& q = half_tensor(kQ, layouts_.q);
   const Tensor& k_transposed = half_tensor(kK, transposed(layouts_.k));
@@ -227,7 +246,7 @@ void Builder::backward(bool is_deterministic) {
     dropped_p = &graph_.pointwise(Mode::kMultiply, {dropped_p, mask});
     dropped_p = &graph_.pointwise(Mode::kMultiply, {dropped_p, keep_scale});
   }
-  graph_.matmul(transposed_half(*dropped_p), d_o, half_tensor(kDv, layouts_.dv));
+  key_gradient(*dropped_p, d_o, kDvOfHeads, half_tensor(kDv, layouts_.dv));
 
   // dS = scale * P * (dropout(dO V^T) - D); dK = dS^T Q
   const Tensor* d_p = &graph_.intermediate(layouts_.scores);
@@ -237,7 +256,7 @@ void Builder::backward(bool is_deterministic) {
   d_s = &graph_.pointwise(Mode::kMultiply, {d_s, &p});
   if (drops()) d_s = &graph_.pointwise(Mode::kMultiply, {d_s, keep_scale});
   d_s = &graph_.pointwise(Mode::kMultiply, {d_s, &scale_});
-  graph_.matmul(transposed_half(*d_s), q, half_tensor(kDk, layouts_.dk));
+  key_gradient(*d_s, q, kDkOfHeads, half_tensor(kDk, layouts_.dk));
 
   // dQ = dS K: summed in memory, or by one block for each tile of queries
   const Tensor& k = graph_.intermediate(layouts_.k, DataType::kHalf);

@@ -27,8 +27,10 @@ enum TensorId : std::int64_t {
   kDq,
   kDk,
   kDv,
-  kDelta,  // [batch, heads, seqlen_q], fp32: rowsum(dO * O)
-  kDqSum   // [batch, heads, seqlen_q, head_dim], fp32: unless deterministic
+  kDelta,      // [batch, heads, seqlen_q], fp32: rowsum(dO * O)
+  kDqSum,      // [batch, heads, seqlen_q, head_dim], fp32: unless deterministic
+  kDkOfHeads,  // [batch, heads, seqlen_k, head_dim], fp16: where heads share keys, before
+  kDvOfHeads   // dK and dV are the sums over those that do
 };
 
 /// Why there is no graph of the problem, or nothing when there is one: cuDNN has no rows without a

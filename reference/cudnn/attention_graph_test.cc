@@ -27,6 +27,8 @@ constexpr std::size_t kVersion = 91901;
 /// Results are rounded to fp16 once, and to fp32 between.
 constexpr Tolerance kOneRounding{.ratio = 0.0, .floor = 0x1p-10};
 
+constexpr Tolerance kTwoRoundings{.ratio = 0.0, .floor = 0x1p-9};
+
 /// Memory for every tensor of a problem's graphs.
 struct HostTensors {
   explicit HostTensors(const Problem& problem, TestLayout layout = TestLayout::kContiguous)
@@ -43,14 +45,26 @@ struct HostTensors {
         lse(problem.lse_elements()),
         delta(problem.lse_elements()),
         dq_sum(problem.q_elements()),
+        dk_of_heads(elements_of_heads(problem)),
+        dv_of_heads(elements_of_heads(problem)),
         seed(static_cast<std::int64_t>(problem.seed)) {}
 
   std::vector<Binding> bindings() {
-    return {{kQ, q.view().data},    {kK, k.view().data},    {kV, v.view().data},
-            {kO, o.view().data},    {kLse, lse.data()},     {kSeed, &seed},
-            {kOffset, &offset},     {kDO, d_o.view().data}, {kDq, dq.view().data},
-            {kDk, dk.view().data},  {kDv, dv.view().data},  {kDelta, delta.data()},
-            {kDqSum, dq_sum.data()}};
+    return {{kQ, q.view().data},
+            {kK, k.view().data},
+            {kV, v.view().data},
+            {kO, o.view().data},
+            {kLse, lse.data()},
+            {kSeed, &seed},
+            {kOffset, &offset},
+            {kDO, d_o.view().data},
+            {kDq, dq.view().data},
+            {kDk, dk.view().data},
+            {kDv, dv.view().data},
+            {kDelta, delta.data()},
+            {kDqSum, dq_sum.data()},
+            {kDkOfHeads, dk_of_heads.data()},
+            {kDvOfHeads, dv_of_heads.data()}};
   }
   AttentionStrides strides() const {
     return {q.strides,   k.strides,  v.strides,  o.strides,
@@ -61,9 +75,14 @@ struct HostTensors {
            dv.has_untouched_gaps();
   }
 
+  static std::size_t elements_of_heads(const Problem& problem) {
+    return problem.k_elements() * static_cast<std::size_t>(problem.group_size());
+  }
+
   OwnedInputs inputs;
   LaidOutTensor q, k, v, d_o, o, dq, dk, dv;
   std::vector<float> lse, delta, dq_sum;
+  std::vector<Half> dk_of_heads, dv_of_heads;
   std::int64_t seed, offset = 0;
 };
 
@@ -74,6 +93,19 @@ std::vector<Problem> problems_with_a_graph() {
       for (const auto& [seqlen_q, seqlen_k] : {std::pair{1, 1}, {7, 7}, {5, 9}, {9, 5}}) {
         const Problem problem{2, 3, seqlen_q, seqlen_k, 8, mask, dropout_p, 0.0f, 77};
         if (!why_no_graph(problem, kVersion)) problems.push_back(problem);
+      }
+    }
+  }
+  return problems;
+}
+
+/// Heads that share keys. dK and dV of each are rounded to fp16 before they are added up.
+std::vector<Problem> problems_with_groups() {
+  std::vector<Problem> problems;
+  for (const int heads_k : {1, 2}) {
+    for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::window(3)}) {
+      for (const float dropout_p : {0.0f, 0.25f}) {
+        problems.push_back({2, 4, 7, 7, 8, mask, dropout_p, 0.0f, 77, heads_k});
       }
     }
   }
@@ -142,6 +174,26 @@ TEST(CudnnAttentionGraph, IsTheDefinitionBackwardAndWithFixedSums) {
       EXPECT_EQ(why_incorrect(gradient_errors(got, want), {}, kOneRounding), "")
           << name_of(problem) << ", deterministic " << is_deterministic;
     }
+  }
+}
+
+TEST(CudnnAttentionGraph, IsTheDefinitionWhereHeadsShareKeys) {
+  const Api api = fake_api();
+  for (const Problem& problem : problems_with_groups()) {
+    HostTensors tensors(problem);
+    run_forward(api, problem, tensors);
+    const GradientRows rows = all_gradient_rows(problem);
+    const ErrorMetrics error =
+        error_metrics(gather_rows(problem, tensors.o.tensor(), tensors.lse, rows.dq),
+                      exact_forward(problem, tensors.inputs.view(), rows.dq));
+    EXPECT_EQ(why_incorrect(error, {}, kOneRounding), "") << name_of(problem);
+    run_backward(api, problem, false, tensors);
+    const HalfGradients got = gather_gradients(
+        problem, {tensors.dq.tensor(), tensors.dk.tensor(), tensors.dv.tensor()}, rows);
+    EXPECT_EQ(why_incorrect(gradient_errors(got, exact_gradients(problem, tensors, rows)), {},
+                            kTwoRoundings),
+              "")
+        << name_of(problem) << ", heads_k " << problem.heads_k;
   }
 }
 
@@ -243,7 +295,9 @@ TEST_F(InstalledCudnn, HasKernelsForEveryLayout) {
 }
 
 TEST_F(InstalledCudnn, HasKernelsForEveryGraph) {
-  for (Problem problem : problems_with_a_graph()) {
+  std::vector<Problem> problems = problems_with_a_graph(), groups = problems_with_groups();
+  problems.insert(problems.end(), groups.begin(), groups.end());
+  for (Problem problem : problems) {
     for (const int head_dim : {64, 128}) {
       problem.head_dim = head_dim;
       Graph forward(*api_), backward(*api_), deterministic(*api_);

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <vector>
 
@@ -221,10 +222,11 @@ class Execution {
   void matmul(const State& operation) {
     Values& a = operand(operation.state(Attribute::kMatmulOperationA));
     Values& b = operand(operation.state(Attribute::kMatmulOperationB));
+    const std::int64_t group_size = a.extents[1] / b.extents[1];  // heads of A share one of B
     produce(operation.state(Attribute::kMatmulOperationC), [&](const Index& i) {
       double sum = 0.0;
       for (std::int64_t k = 0; k < a.extents[3]; ++k) {
-        sum += a.at({i[0], i[1], i[2], k}) * b.at({i[0], i[1], k, i[3]});
+        sum += a.at({i[0], i[1], i[2], k}) * b.at({i[0], i[1] / group_size, k, i[3]});
       }
       return sum;
     });
@@ -234,13 +236,22 @@ class Execution {
     const State& descriptor = operation.state(Attribute::kReductionOperationDescriptor);
     const auto op = descriptor.value<ReductionOperator>(Attribute::kReductionOperator);
     Values& x = operand(operation.state(Attribute::kReductionOperationX));
-    produce(operation.state(Attribute::kReductionOperationY), [&](const Index& i) {
-      double result = x.at({i[0], i[1], i[2], 0});
-      for (std::int64_t column = 1; column < x.extents[3]; ++column) {
-        const double element = x.at({i[0], i[1], i[2], column});
-        result = op == ReductionOperator::kMax ? std::max(result, element) : result + element;
-      }
-      return result;
+    const State& y = operation.state(Attribute::kReductionOperationY);
+    const auto extents = y.list<std::int64_t>(Attribute::kTensorDimensions);
+    Index of_element;  // of Y, what becomes one: heads or columns
+    for (std::size_t axis = 0; axis < 4; ++axis) of_element[axis] = x.extents[axis] / extents[axis];
+    produce(y, [&](const Index& i) {
+      std::optional<double> result;
+      for_each_index(of_element, [&](const Index& j) {
+        Index at;
+        for (std::size_t axis = 0; axis < 4; ++axis)
+          at[axis] = i[axis] * of_element[axis] + j[axis];
+        const double element = x.at(at);
+        result = !result                         ? element
+                 : op == ReductionOperator::kMax ? std::max(*result, element)
+                                                 : *result + element;
+      });
+      return *result;
     });
   }
 

@@ -15,7 +15,7 @@ namespace {
 /// Rows of one head that share one widened copy of K and V, which they pay back many times over.
 constexpr std::size_t kRowsPerTask = 64;
 
-/// The keys and values of one head.
+/// The keys and values of one key head.
 struct Head {
   WideHead k, v;
 };
@@ -70,8 +70,8 @@ ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
   ExactRows result{std::vector<double>(rows.size() * head_dim), std::vector<double>(rows.size())};
   const auto runs = split_by_head(rows, kRowsPerTask);
   parallel_for(runs.size(), [&](std::size_t run) {
-    const auto [batch, head, first_row] = runs[run].front();
-    const Head kv{{inputs.k, keys, batch, head}, {inputs.v, keys, batch, head}};
+    const KeyRow key = key_row_of(problem, runs[run].front());
+    const Head kv{{inputs.k, keys, key.batch, key.head}, {inputs.v, keys, key.batch, key.head}};
     for (const QueryRow& r : runs[run]) {
       const auto index = static_cast<std::size_t>(&r - rows.data());
       const std::span<double> o = std::span(result.o).subspan(index * head_dim, head_dim);

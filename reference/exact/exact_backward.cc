@@ -97,8 +97,9 @@ struct ExactBackward {
   /// A row of P is a query over the keys that it sees.
   void differentiate(std::span<const QueryRow> run) {
     const TensorShape queries = query_shape(problem), keys = key_shape(problem);
-    const WideHead k(inputs.k, keys, run.front().batch, run.front().head);
-    const WideHead v(inputs.v, keys, run.front().batch, run.front().head);
+    const KeyRow key = key_row_of(problem, run.front());
+    const WideHead k(inputs.k, keys, key.batch, key.head);
+    const WideHead v(inputs.v, keys, key.batch, key.head);
     for (const QueryRow& r : run) {
       const Range seen = visible_to(problem, r);
       ScoreGradients row(static_cast<std::size_t>(seen.size()));
@@ -111,19 +112,24 @@ struct ExactBackward {
     }
   }
 
-  /// A column of P is a key under the queries that see it.
+  /// Of each head that reads it, a column of P is a key under the queries that see it.
   void differentiate(std::span<const KeyRow> run) {
+    for (const int head : query_heads_of(problem, run.front())) add_head(run, head);
+  }
+
+  /// Adds what a query head contributes to some rows of dK and dV.
+  void add_head(std::span<const KeyRow> run, int head) {
     const TensorShape queries = query_shape(problem), keys = key_shape(problem);
-    const WideHead q(inputs.q, queries, run.front().batch, run.front().head);
-    const WideHead d_o(inputs.d_o, queries, run.front().batch, run.front().head);
+    const WideHead q(inputs.q, queries, run.front().batch, head);
+    const WideHead d_o(inputs.d_o, queries, run.front().batch, head);
     for (const KeyRow& r : run) {
       const Range seen_by = visible_to(problem, r);
       const int first = seen_by.begin;
       ScoreGradients column(static_cast<std::size_t>(seen_by.size()));
       q.dot_rows(widen(row_of(inputs.k, keys, r)), first, column.scores());
       d_o.dot_rows(widen(row_of(inputs.v, keys, r)), first, column.dp());
-      fill_keep_mask(problem, r, first, column.keep());
-      const std::size_t first_index = QueryRow{r.batch, r.head, first}.lse_index(problem);
+      fill_keep_mask(problem, r, {r.batch, head, first}, column.keep());
+      const std::size_t first_index = QueryRow{r.batch, head, first}.lse_index(problem);
       column.differentiate(problem, std::span(statistics).subspan(first_index));
       const std::ptrdiff_t index = &r - rows.dkv.data();
       d_o.add_rows(column.dropped_p(), first, row_at(gradients.dv, index, problem));

@@ -4,6 +4,7 @@
 //   Pd = dropout(P)                                   dV = Pd^T dO
 //   dPd = dropout(dO V^T)                             dS = P * (dPd - delta)
 //   dQ = scale * dS K                                 dK = scale * dS^T Q
+// dV and dK are sums over the heads that read the same keys.
 // where dropout(x) = keep * x / (1 - p), of the mask that the forward pass uses.
 #pragma once
 

@@ -47,16 +47,17 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
   }
 }
 
-void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
+void fill_keep_mask(const Problem& problem, const KeyRow& key, const QueryRow& first_query,
                     std::span<std::uint8_t> keep) {
   const Dropout dropout = problem.dropout();
   if (dropout.threshold == 0) {
     std::fill(keep.begin(), keep.end(), std::uint8_t{1});
     return;
   }
-  const auto batch_head = static_cast<std::uint32_t>(key.batch * problem.heads + key.head);
+  const auto batch_head =
+      static_cast<std::uint32_t>(first_query.batch * problem.heads + first_query.head);
   for (std::size_t i = 0; i < keep.size(); ++i) {
-    const auto query = static_cast<std::uint32_t>(first_query) + static_cast<std::uint32_t>(i);
+    const auto query = static_cast<std::uint32_t>(first_query.row) + static_cast<std::uint32_t>(i);
     keep[i] = dropout_keeps(dropout, batch_head, query, static_cast<std::uint32_t>(key.row));
   }
 }

@@ -13,8 +13,8 @@ namespace sparkbench {
 void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key,
                     std::span<std::uint8_t> keep);
 
-/// keep[i] = dropout_keeps(...) of query first_query + i and this key, 0 or 1.
-void fill_keep_mask(const Problem& problem, const KeyRow& key, int first_query,
+/// keep[i] = dropout_keeps(...) of the i-th query from `first_query` on and this key, 0 or 1.
+void fill_keep_mask(const Problem& problem, const KeyRow& key, const QueryRow& first_query,
                     std::span<std::uint8_t> keep);
 
 struct DropoutMaskSummary {

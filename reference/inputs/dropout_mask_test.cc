@@ -159,7 +159,7 @@ TEST(FillKeepMask, OfAKeyIsAColumn) {
   std::vector<std::uint8_t> row(90), column(80);
   for (const float dropout_p : {0.0f, 0.3f}) {
     problem.dropout_p = dropout_p;
-    fill_keep_mask(problem, KeyRow{1, 2, 71}, /*first_query=*/20, column);
+    fill_keep_mask(problem, KeyRow{1, 2, 71}, QueryRow{1, 2, 20}, column);
     for (int i = 0; i < 80; ++i) {
       fill_keep_mask(problem, QueryRow{1, 2, 20 + i}, 0, row);
       ASSERT_EQ(column[static_cast<std::size_t>(i)], row[71]);

@@ -30,7 +30,9 @@ HalfGradients gather_gradients(const Problem& problem, const GradientTensors& te
 
 std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRows& rows) {
   std::set<std::pair<int, int>> heads;  // (batch, head)
-  for (const KeyRow& r : rows.dkv) heads.insert({r.batch, r.head});
+  for (const KeyRow& r : rows.dkv) {
+    for (const int head : query_heads_of(problem, r)) heads.insert({r.batch, head});
+  }
   std::vector<QueryRow> queries;
   for (const auto& [batch, head] : heads) {
     for (int row = 0; row < problem.seqlen_q; ++row) queries.push_back({batch, head, row});

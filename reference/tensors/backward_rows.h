@@ -19,11 +19,11 @@ namespace sparkbench {
 /// the backward takes from it: P = exp(scale * S - lse) and delta = rowsum(d_o * o), as they do for
 /// a fused kernel. The result is the gradient given that forward, without the forward's own error,
 /// and a row of dK and dV costs no more than a row of dQ. Absent, a reference computes what it
-/// needs of all queries of a head for the first row of dK and dV in it.
+/// needs of all queries that read a key head for the first row of dK and dV in it.
 struct BackwardInputs {
   HostTensor q;                     // [batch, seqlen_q, heads, head_dim]
-  HostTensor k;                     // [batch, seqlen_k, heads, head_dim]
-  HostTensor v;                     // [batch, seqlen_k, heads, head_dim]
+  HostTensor k;                     // [batch, seqlen_k, heads_k, head_dim]
+  HostTensor v;                     // [batch, seqlen_k, heads_k, head_dim]
   HostTensor d_o;                   // [batch, seqlen_q, heads, head_dim]
   HostTensor o = {};                // [batch, seqlen_q, heads, head_dim]
   std::span<const float> lse = {};  // [batch, heads, seqlen_q]
@@ -66,8 +66,8 @@ Gradients<T> zero_gradients(const Problem& problem, const GradientRows& rows) {
   return {std::vector<T>(rows.dq.size() * head_dim), dkv, dkv};
 }
 
-/// The queries whose lse and delta the asked rows depend on, ascending: those of dQ, and all of a
-/// head in which a row of dK and dV is asked for.
+/// The queries whose lse and delta the asked rows depend on, ascending: those of dQ, and all of the
+/// heads that read a key head in which a row of dK and dV is asked for.
 std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRows& rows);
 
 /// body(run) for every run of dQ's rows and of dK's and dV's (split_by_head), on all cores.

@@ -16,8 +16,8 @@ namespace sparkbench {
 /// Host tensors, contiguous or strided.
 struct ForwardInputs {
   HostTensor q;  // [batch, seqlen_q, heads, head_dim]
-  HostTensor k;  // [batch, seqlen_k, heads, head_dim]
-  HostTensor v;  // [batch, seqlen_k, heads, head_dim]
+  HostTensor k;  // [batch, seqlen_k, heads_k, head_dim]
+  HostTensor v;  // [batch, seqlen_k, heads_k, head_dim]
 };
 
 /// Rows as a kernel leaves them: fp16 O, fp32 LSE.

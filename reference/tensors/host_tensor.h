@@ -30,7 +30,7 @@ inline TensorShape query_shape(const Problem& problem) {
   return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
 }
 inline TensorShape key_shape(const Problem& problem) {
-  return {problem.batch, problem.seqlen_k, problem.heads, problem.head_dim};
+  return {problem.batch, problem.seqlen_k, problem.key_heads(), problem.head_dim};
 }
 
 /// Those of a TensorView, in elements; the last dimension is contiguous.

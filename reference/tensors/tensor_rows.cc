@@ -1,5 +1,6 @@
 #include "reference/tensors/tensor_rows.h"
 
+#include <numeric>
 #include <stdexcept>
 #include <string>
 
@@ -35,6 +36,12 @@ Range visible_to(const Problem& problem, const QueryRow& query) {
 
 Range visible_to(const Problem& problem, const KeyRow& key) {
   return normalized(problem.key_mask().rows(key.row));
+}
+
+std::vector<int> query_heads_of(const Problem& problem, const KeyRow& key) {
+  std::vector<int> heads(static_cast<std::size_t>(problem.group_size()));
+  std::iota(heads.begin(), heads.end(), key.head * problem.group_size());
+  return heads;
 }
 
 template <class Row>

@@ -31,7 +31,7 @@ struct QueryRow {
   }
 };
 
-/// One row of K, V, dK or dV: [batch, row, head, :].
+/// One row of K, V, dK or dV: [batch, row, head, :] of a key head.
 struct KeyRow {
   int batch;
   int head;
@@ -47,6 +47,13 @@ struct KeyRow {
 /// where there are none.
 Range visible_to(const Problem& problem, const QueryRow& query);
 Range visible_to(const Problem& problem, const KeyRow& key);
+
+/// The first row of the key head that a query reads.
+inline KeyRow key_row_of(const Problem& problem, const QueryRow& query) {
+  return {query.batch, problem.key_head(query.head), 0};
+}
+/// The query heads that read a key's head, ascending: dK and dV are sums over them.
+std::vector<int> query_heads_of(const Problem& problem, const KeyRow& key);
 
 /// The head_dim elements of a row.
 template <class Row>

@@ -30,9 +30,9 @@ HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs
                              std::span<const QueryRow> run, const TensorCores& tensor_cores,
                              std::span<float> lse) {
   const auto seqlen = static_cast<std::size_t>(problem.seqlen_k);
-  const std::vector<float> scores =
-      unfused_scores(problem, rows_matrix(inputs.q, query_shape(problem), run),
-                     head_matrix(inputs.k, key_shape(problem), run.front()), tensor_cores);
+  const std::vector<float> scores = unfused_scores(
+      problem, rows_matrix(inputs.q, query_shape(problem), run),
+      head_matrix(inputs.k, key_shape(problem), key_row_of(problem, run.front())), tensor_cores);
   HalfMatrix p(run.size(), seqlen);
   for (std::size_t i = 0; i < run.size(); ++i) {
     const Range keys = visible_to(problem, run[i]);
@@ -62,7 +62,8 @@ ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& in
     const std::span<float> lse = std::span(result.lse).subspan(begin, run.size());
     const HalfMatrix p = attention_weights(problem, inputs, run, tensor_cores, lse);
     const std::vector<float> o = tensor_core_matmul(
-        tensor_cores, p, transposed_head_matrix(inputs.v, key_shape(problem), run.front()));
+        tensor_cores, p,
+        transposed_head_matrix(inputs.v, key_shape(problem), key_row_of(problem, run.front())));
     std::transform(o.begin(), o.end(), &result.o[begin * head_dim], to_half);
   });
   return result;

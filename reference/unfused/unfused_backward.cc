@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <utility>
 
 #include "reference/inputs/dropout_mask.h"
@@ -55,18 +56,17 @@ struct UnfusedBackward {
 
   /// [run, seqlen_k]
   ScoreTile score_tile(std::span<const QueryRow> run) const {
-    return {
-        unfused_scores(problem, rows_matrix(inputs.q, queries, run),
-                       head_matrix(inputs.k, keys, run.front()), tensor_cores),
-        matmul_dp(rows_matrix(inputs.d_o, queries, run), head_matrix(inputs.v, keys, run.front()))};
+    const KeyRow key = key_row_of(problem, run.front());
+    return {unfused_scores(problem, rows_matrix(inputs.q, queries, run),
+                           head_matrix(inputs.k, keys, key), tensor_cores),
+            matmul_dp(rows_matrix(inputs.d_o, queries, run), head_matrix(inputs.v, keys, key))};
   }
 
-  /// [run, seqlen_q]
-  ScoreTile score_tile(std::span<const KeyRow> run) const {
-    return {
-        unfused_scores(problem, rows_matrix(inputs.k, keys, run),
-                       head_matrix(inputs.q, queries, run.front()), tensor_cores),
-        matmul_dp(rows_matrix(inputs.v, keys, run), head_matrix(inputs.d_o, queries, run.front()))};
+  /// [run, seqlen_q], of the queries of one head that reads these keys.
+  ScoreTile score_tile(std::span<const KeyRow> run, const QueryRow& query) const {
+    return {unfused_scores(problem, rows_matrix(inputs.k, keys, run),
+                           head_matrix(inputs.q, queries, query), tensor_cores),
+            matmul_dp(rows_matrix(inputs.v, keys, run), head_matrix(inputs.d_o, queries, query))};
   }
 
   /// Dropout of what a row sees: keep[i] is 1 or 0 of its (first + i)-th element.
@@ -74,11 +74,17 @@ struct UnfusedBackward {
     std::size_t first;
     std::vector<std::uint8_t> keep;
   };
-  template <class Row>
-  VisibleKeep keep_of_visible(const Row& r) const {
+  VisibleKeep keep_of_visible(const QueryRow& r) const {
     const Range visible = visible_to(problem, r);
     std::vector<std::uint8_t> keep(static_cast<std::size_t>(visible.size()));
     fill_keep_mask(problem, r, visible.begin, keep);
+    return {static_cast<std::size_t>(visible.begin), std::move(keep)};
+  }
+  /// Under the queries of one head.
+  VisibleKeep keep_of_visible(const KeyRow& r, const QueryRow& query) const {
+    const Range visible = visible_to(problem, r);
+    std::vector<std::uint8_t> keep(static_cast<std::size_t>(visible.size()));
+    fill_keep_mask(problem, r, {query.batch, query.head, visible.begin}, keep);
     return {static_cast<std::size_t>(visible.begin), std::move(keep)};
   }
 
@@ -137,21 +143,30 @@ struct UnfusedBackward {
         ds_tile.row(i)[first + j] = ds(query, tile.scores[at], dropped(tile.dp[at]));
       }
     }
-    const HalfMatrix k = transposed_head_matrix(inputs.k, keys, run.front());
+    const HalfMatrix k = transposed_head_matrix(inputs.k, keys, key_row_of(problem, run.front()));
     store(tensor_core_matmul(tensor_cores, ds_tile, k), problem.scale(), gradients.dq,
           run.data() - rows.dq.data());
   }
 
-  /// Lines 1 and 6.
+  /// Lines 1 and 6, in FP32 over the heads that read these keys.
   void differentiate(std::span<const KeyRow> run) {
-    const ScoreTile tile = score_tile(run);
+    std::vector<float> dk, dv;
+    for (const int head : query_heads_of(problem, run.front())) add_head(run, head, dk, dv);
+    const std::ptrdiff_t first_row = run.data() - rows.dkv.data();
+    store(dv, 1.0f, gradients.dv, first_row);
+    store(dk, problem.scale(), gradients.dk, first_row);
+  }
+
+  /// dK and dV += what a query head contributes to them.
+  void add_head(std::span<const KeyRow> run, int head, std::vector<float>& dk,
+                std::vector<float>& dv) const {
+    const QueryRow of_head{run.front().batch, head, 0};
+    const ScoreTile tile = score_tile(run, of_head);
     const auto seqlen = static_cast<std::size_t>(problem.seqlen_q);
     HalfMatrix ds_tile(run.size(), seqlen), p_tile(run.size(), seqlen);
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const auto [batch, head, key] = run[i];
-      const auto [first, keep] = keep_of_visible(run[i]);
-      const QueryStatistics* query =
-          &statistics[QueryRow{batch, head, 0}.lse_index(problem) + first];
+      const auto [first, keep] = keep_of_visible(run[i], of_head);
+      const QueryStatistics* query = &statistics[of_head.lse_index(problem) + first];
       for (std::size_t j = 0; j < keep.size(); ++j) {
         const Dropped dropped{keep[j] != 0, keep_scale};
         const std::size_t at = i * seqlen + first + j;
@@ -159,11 +174,17 @@ struct UnfusedBackward {
         ds_tile.row(i)[first + j] = ds(query[j], tile.scores[at], dropped(tile.dp[at]));
       }
     }
-    const std::ptrdiff_t first_row = run.data() - rows.dkv.data();
-    const HalfMatrix d_o = transposed_head_matrix(inputs.d_o, queries, run.front());
-    const HalfMatrix q = transposed_head_matrix(inputs.q, queries, run.front());
-    store(tensor_core_matmul(tensor_cores, p_tile, d_o), 1.0f, gradients.dv, first_row);
-    store(tensor_core_matmul(tensor_cores, ds_tile, q), problem.scale(), gradients.dk, first_row);
+    add(tensor_core_matmul(tensor_cores, p_tile,
+                           transposed_head_matrix(inputs.d_o, queries, of_head)),
+        dv);
+    add(tensor_core_matmul(tensor_cores, ds_tile,
+                           transposed_head_matrix(inputs.q, queries, of_head)),
+        dk);
+  }
+  /// An empty sum becomes the addend: of one head, its very bits.
+  static void add(std::vector<float> addend, std::vector<float>& sum) {
+    if (sum.empty()) return sum.swap(addend);
+    std::transform(sum.begin(), sum.end(), addend.begin(), sum.begin(), std::plus<>());
   }
 };
 

@@ -39,7 +39,8 @@ std::string make_case_id(std::string_view kernel, const CaseProblem& problem) {
     const AxisInId& in_id = axis->id;
     const bool is_usual =
         std::find(in_id.usual.begin(), in_id.usual.end(), value) != in_id.usual.end();
-    if (is_none(value) || is_usual) continue;
+    const bool is_like_twin = in_id.is_left_out_like_twin && equals_twin(*axis, problem);
+    if (is_none(value) || is_usual || is_like_twin) continue;
     const std::string part = fmt::format("/{}{}", in_id.prefix, text_of_value(value));
     (in_id.place > 0 ? id : unusual) += part;
   }

@@ -32,6 +32,14 @@ TEST(CaseId, NamesAScaleThatIsUnusual) {
   EXPECT_EQ(make_case_id("a", problem), "a/fwd/b1/h1/sq1/sk1/d64/full/p0/scale0.25");
 }
 
+TEST(CaseId, NamesHeadsOfKeysThatAreFewer) {
+  CaseProblem problem = paper_problem();
+  problem.heads_k = 16;
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1");
+  problem.heads_k = 2;
+  EXPECT_EQ(make_case_id("a", problem), "a/fwd/b4/h16/sq4096/sk4096/d128/causal/p0.1/hk2");
+}
+
 TEST(CaseId, NamesAnyMask) {
   CaseProblem problem;
   problem.mask = MaskSpec::window(256);

@@ -284,6 +284,7 @@ std::string format_case_table(const RunRecord& run, TableStyle style) {
     TextColumn column = make_column(rule, run.cases);
     if (has_no_value(column)) continue;
     if (rule.axis != nullptr && all_equal_twin(*rule.axis, run.cases)) {
+      if (rule.axis->id.is_left_out_like_twin) continue;
       constants.push_back(fmt::format("{} = {}", rule.title, find_axis(rule.axis->twin).heading));
     } else if (!is_constant(column)) {
       columns.push_back(std::move(column));
