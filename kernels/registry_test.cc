@@ -73,7 +73,12 @@ TEST(VoltaSupport, SaysWhichHeadDimsItLacks) {
   Problem problem;
   EXPECT_TRUE(kernel.supports(problem, kV100));
   problem.head_dim = 96;
-  EXPECT_EQ(kernel.supports(problem, kV100).why_not, "head_dim 96 (64 and 128 are supported)");
+  EXPECT_TRUE(kernel.supports(problem, kV100));
+  for (const int head_dim : {4, 100, 136}) {
+    problem.head_dim = head_dim;
+    EXPECT_EQ(kernel.supports(problem, kV100).why_not,
+              "head_dim " + std::to_string(head_dim) + " (multiples of 8 up to 128 are supported)");
+  }
 }
 
 TEST(VoltaSupport, DependsOnTheDevice) {

@@ -23,10 +23,12 @@ using KeyGradient = AccumulatorFragment<Accumulator::kFp32>[kTransposedGroups][k
 ///   dV, dK    64 keys and 64 columns of one of them a warp
 ///   dQ        32 queries and 32 columns a warp, of 64 keys
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq, int kKeys,
-          int kTeamCount>
+          int kTeamCount, int kLeastHeadDimension = kHeadDimension>
 struct BackwardShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kComputesDq = kDq;
   static constexpr int kStep = kWarpRows;
@@ -62,10 +64,10 @@ struct BackwardShape {
 };
 
 /// Where an SM has 96 KiB of shared memory.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
-struct BackwardConfig
-    : BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, 128, kHeadDim == 64 ? 2 : 1> {
-};
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
+          int kLeastHeadDim = kHeadDim>
+struct BackwardConfig : BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, 128,
+                                      kHeadDim == 64 ? 2 : 1, kLeastHeadDim> {};
 
 /// Keys of a block of one team where an SM has 64 KiB (Turing).
 constexpr int backward_keys_of_64_kib(int head_dim) { return head_dim == 64 ? 128 : 64; }
@@ -144,10 +146,13 @@ struct StagedTiles {
   StagedRows first, second;
 };
 
-template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows>
+template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows,
+          int kLeastHeadDimension = kHeadDimension>
 struct BackwardDqShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
@@ -166,8 +171,9 @@ struct BackwardDqShape {
 };
 
 /// Where an SM has 96 KiB of shared memory.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
-struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, 128> {};
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
+struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, 128, kLeastHeadDim> {
+};
 
 /// Rows of a block at head_dim 128 where an SM has 64 KiB (Turing).
 inline constexpr int kBackwardDqRowsOf64KiB = 64;
@@ -210,10 +216,13 @@ struct BackwardDqTiles {
 };
 
 /// The row-wise kernels (backward_rows.h): rows of a block, all of one head. A warp has 16 of them.
-template <Accumulator kAccumulatorType, int kHeadDimension>
+/// Memory binds them, so that one serves every head_dim of a tile.
+template <Accumulator kAccumulatorType, int kHeadDimension, int kLeastHeadDimension>
 struct BackwardRowsShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;

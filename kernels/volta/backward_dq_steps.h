@@ -7,6 +7,7 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/padding.h"
 #include "kernels/volta/tile/statistics_rows.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
@@ -70,7 +71,8 @@ class BackwardDqWarp {
   SPARK_DEVICE void stage_first_tiles(int first_key) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(batch_, first_row_, head_), tensor.row_stride(),
-                        params_.mask.seqlen_q - first_row_};
+                        copied_rows<Config, typename Config::StagedQueries>(
+                            machine_, params_, params_.mask.seqlen_q - first_row_)};
     };
     StagedTiles<typename Config::StagedQueries> queries;
     queries.first.load(machine_, rows(params_.q));
@@ -176,7 +178,8 @@ class BackwardDqWarp {
       machine_.sync_warp();
       Half* const first = params_.dq.at(batch_, first_row, head_) + 64 * share.column_block;
       write_rows(machine_, tile,
-                 {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row});
+                 {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row,
+                  written_chunks<Config, 8>(params_, 8 * share.column_block)});
     }
   }
 
@@ -202,7 +205,9 @@ class BackwardDqWarp {
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(batch_, first_key, params_.groups.key_head(head_)),
-                        tensor.row_stride(), keys_.end - first_key};
+                        tensor.row_stride(),
+                        copied_rows<Config, typename Config::StagedKeys>(machine_, params_,
+                                                                         keys_.end - first_key)};
     };
     staged.first.load(machine_, rows(params_.k));
     staged.second.load(machine_, rows(params_.v));

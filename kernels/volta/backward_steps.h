@@ -197,6 +197,7 @@ class BackwardWarp {
       constexpr int kColumnBlocks = Config::kHeadDim / 32;
       const int member = this->member().member;
       const int column_block = member % kColumnBlocks;
+      if (Config::kIsPadded && 4 * column_block >= params_.head_chunks) return;
       const int key_tile = member / kColumnBlocks;
       auto& tiles = team().ds[key_tile];
       ProbabilityTile<kTransposedKeys>* const ds[kRowGroups] = {&tiles[0], &tiles[1]};
@@ -312,6 +313,14 @@ class BackwardWarp {
     return places;
   }
 
+  /// Columns of the workspace, and whether element i of a lane is one that tensors have, too.
+  SPARK_DEVICE int sum_columns() const {
+    return Config::kIsPadded ? volta::sum_columns(params_.head_chunks) : Config::kHeadDim;
+  }
+  SPARK_DEVICE bool has_sum(int column_block, int i) const {
+    return !Config::kIsPadded || sum_chunk(machine_.lane(), column_block, i) < params_.head_chunks;
+  }
+
   SPARK_DEVICE void add_to_sums(
       int place, int column_block,
       const AccumulatorFragment<Config::kAccumulator> (&dq)[kRowGroups][2]) {
@@ -322,14 +331,16 @@ class BackwardWarp {
       // Opaque, or each sum has an address of its own.
       float* const at =
           machine_.opaque(params_.workspace.dq_sums_of(batch_head, first_query + kGridRows * g,
-                                                       Config::kHeadDim, column_block) +
+                                                       sum_columns(), column_block) +
                           machine_.lane());
 #pragma unroll
       for (int f = 0; f < 2; ++f) {
         float value[8];
         sparkbench::widen(machine_, dq[g][f], value);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) machine_.add_global(at + 32 * (8 * f + i), value[i]);
+        for (int i = 0; i < 8; ++i) {
+          if (has_sum(column_block, i)) machine_.add_global(at + 32 * (8 * f + i), value[i]);
+        }
       }
     }
   }

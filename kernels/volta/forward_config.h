@@ -31,7 +31,7 @@ enum class KeyLoop {
 
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
-          Accumulator kOutputType = Accumulator::kFp32>
+          Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension>
 struct ForwardConfig {
   /// What S accumulates in.
   static constexpr Accumulator kAccumulator = kAccumulatorType;
@@ -41,7 +41,10 @@ struct ForwardConfig {
   static constexpr Accumulator kOutput = kOutputType;
   static_assert(kOutput == Accumulator::kFp32 || kPv == Accumulator::kFp16,
                 "FP32 accumulators do not add to FP16 ones");
+  /// The columns that are multiplied, and the fewest that tensors may have (padding.h).
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
@@ -70,6 +73,9 @@ struct ForwardConfig {
   using Scale = ProbabilityScale<kPv>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
   using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
+  /// With the room that a tile's rows have.
+  static constexpr int kTileColumns = 8 * QueryTile::kChunksPerRow;
+  static_assert(kIsPadded || kTileColumns == kHeadDim, "no lane copies what is not there");
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   /// Where registers allow, every lane keeps m and l of all its rows.
   using Rows = std::conditional_t<kLoop == KeyLoop::kOneBuffer, SharedRows<kAccumulator, Scale>,
@@ -143,10 +149,10 @@ using ForwardTiles =
 
 /// O of 16-row group g of a warp, in the place of its Q.
 template <class Config>
-SPARK_DEVICE OutputTile<Config::kHeadDim>& output_tile(typename Config::QueryTile& q, int warp,
-                                                       int g) {
+SPARK_DEVICE OutputTile<Config::kTileColumns>& output_tile(typename Config::QueryTile& q, int warp,
+                                                           int g) {
   auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
-  return *reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
+  return *reinterpret_cast<OutputTile<Config::kTileColumns>*>(rows);
 }
 
 }  // namespace sparkbench::volta

@@ -37,7 +37,7 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
   constexpr int kStepsAtOnce = 2;
   static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
 #pragma unroll
-  for (int chunk = 0; chunk < BTile::kChunksPerRow; ++chunk) {
+  for (int chunk = 0; chunk < BTile::kChunks; ++chunk) {
     OperandFragment a[2][kGroups];
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
