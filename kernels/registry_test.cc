@@ -61,6 +61,12 @@ TEST(VoltaWorkspace, IsLinearInTheSequence) {
   EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 2 * bytes);
 }
 
+TEST(VoltaWorkspace, HasSumsOfWholeColumnBlocks) {
+  const AttentionKernel& kernel = kernel_named("volta-fp32acc");
+  const Problem problem{.seqlen_q = 128, .seqlen_k = 128, .head_dim = 40};
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 128u * (64 + 2) * 4);
+}
+
 TEST(VoltaWorkspace, SaturatesBeyond64Bits) {
   const Problem problem{
       .batch = 1 << 24, .heads = 1 << 24, .seqlen_q = 1 << 24, .seqlen_k = 1, .head_dim = 64};

@@ -148,12 +148,11 @@ class BackwardDqWarp {
         tiles_.gradients(buffer_of_gradients, share.first_group),
         tiles_.gradients(buffer_of_gradients, share.first_group + 1)};
     auto& k = tiles_.k[buffer(first_key)];
-    const int first_block = 2 * share.column_block;
     if constexpr (Config::kAccumulator == Accumulator::kFp32) {
-      matmul_probabilities<Accumulator::kFp32>(machine_, ds, k, first_block, rows.dq);
+      add_product<Accumulator::kFp32>(ds, k, share.column_block, rows.dq);
     } else {
       AccumulatorFragment<Accumulator::kFp16> of_tile[kRowGroups][4] = {};
-      matmul_probabilities<Accumulator::kFp16>(machine_, ds, k, first_block, of_tile);
+      add_product<Accumulator::kFp16>(ds, k, share.column_block, of_tile);
 #pragma unroll
       for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
@@ -199,6 +198,22 @@ class BackwardDqWarp {
   SPARK_DEVICE int first_group() const { return Config::kScoreGroups * machine_.warp(); }
   SPARK_DEVICE int row_of_group(int g) const {
     return first_row_ + kGridRows * (first_group() + g);
+  }
+
+  template <Accumulator kSum>
+  SPARK_DEVICE void add_product(ProbabilityTile<Config::kBlockN>* const (&ds)[kRowGroups],
+                                typename Config::KeyTile& k, int column_block,
+                                AccumulatorFragment<kSum> (&sum)[kRowGroups][4]) {
+    if constexpr (Config::kHeadDim % 64 == 0) {
+      matmul_probabilities<kSum>(machine_, ds, k, 2 * column_block, sum);
+    } else {
+      with_column_blocks<Config::kHeadDim>(column_block, [&](auto blocks) {
+        matmul_probabilities<kSum, Config::kBlockN, decltype(blocks)::value>(
+            machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); },
+            k, output_operand_place<typename Config::KeyTile>(machine_.lane()), 2 * column_block,
+            sum, 0);
+      });
+    }
   }
 
   /// Those that the block sees.

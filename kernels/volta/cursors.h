@@ -163,7 +163,7 @@ class HeldCursor {
   SPARK_DEVICE void multiply_probabilities(
       Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
       AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) const {
-    matmul_probabilities<kSum, Tiles::kPassKeys>(
+    matmul_probabilities<kSum, Tiles::kPassKeys, kColumnGroups / 2>(
         machine,
         [&](int g, int chunk) {
           return load_probabilities(machine, *tiles.probabilities(buffer, 0, pass, g), p_, chunk);

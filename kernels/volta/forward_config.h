@@ -14,7 +14,7 @@ namespace sparkbench::volta {
 
 /// Warps of a block where an SM has 96 KiB of shared memory: two blocks an SM at head_dim 64, one
 /// at 128, where a second copy of K and V would not fit.
-constexpr int forward_warps(int head_dim) { return head_dim == 64 ? 4 : 8; }
+constexpr int forward_warps(int head_dim) { return head_dim <= 64 ? 4 : 8; }
 
 /// Warps of a block where an SM has 64 KiB (Turing).
 inline constexpr int kForwardWarpsOf64KiB = 4;
@@ -49,26 +49,28 @@ struct ForwardConfig {
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kBlockM = kWarpRows * kWarps;
+  /// Tiles of 64 columns, and not of 128.
+  static constexpr bool kIsNarrow = kHeadDim <= 64;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
+  static constexpr int kBlocksPerSm = kIsNarrow ? 2 : 1;
   /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
   /// added to an O in FP32, which is slower so; at 128 and eight warps, where shared memory has
   /// room for two tiles of 32 keys or one of 64, the latter.
   static constexpr KeyLoop kLoop =
-      kHeadDim == 64 ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
-                     : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
-  static constexpr int kBlockN = kHeadDim == 64 || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
+      kIsNarrow ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
+                : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
+  static constexpr int kBlockN = kIsNarrow || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
   /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
   /// with it, but keep scores and random bytes in registers. Each is the choice without spills that
   /// the cycle model found fastest.
   static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
-                                         ? (kHeadDim == 64 && kOutput == Accumulator::kFp32 ? 4 : 2)
-                                         : (kHeadDim == 64 || kHasDropout ? 3 : 2);
+                                         ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
+                                         : (kIsNarrow || kHasDropout ? 3 : 2);
   /// Column groups of eight that a quad-pair holds of O.
-  static constexpr int kOutputGroups = kHeadDim / kGridColumns;
+  static constexpr int kOutputGroups = (kHeadDim + 31) / 32 * 2;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
-  static constexpr int kTileGroups = 4;
+  static constexpr int kTileGroups = kOutputGroups % 4 == 0 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
   using Scale = ProbabilityScale<kPv>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;

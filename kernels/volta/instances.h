@@ -4,7 +4,8 @@
 // work stand in the order of preference: the first that fits into a block's shared memory is taken.
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
-// serves every multiple of 8 below its tile's columns (padding.h), from the next smaller tile's on.
+// serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
+// "d32" and "d96" serve those below them, too.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -60,12 +61,20 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
       Forward<128, true, kForwardWarpsOf64KiB>)                                                 \
   SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol##_fwd, name "/fwd", Forward)
 
-/// The same for head_dims below 64 and between 64 and 128.
+/// The same for what lies between. Of SMs of 64 KiB only the widest tiles serve it.
 #define SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol, name, Forward)                               \
+  ROW(symbol##_d32,                   name "/d32",                                              \
+      Forward<32, false, forward_warps(32), least_head_dim(64)>)                                \
+  ROW(symbol##_d32_dropout,           name "/d32/dropout",                                      \
+      Forward<32, true, forward_warps(32), least_head_dim(64)>)                                 \
   ROW(symbol##_d64_padded,            name "/d64/padded",                                       \
       Forward<64, false, forward_warps(64), least_head_dim(64)>)                                \
   ROW(symbol##_d64_dropout_padded,    name "/d64/dropout/padded",                               \
       Forward<64, true, forward_warps(64), least_head_dim(64)>)                                 \
+  ROW(symbol##_d96,                   name "/d96",                                              \
+      Forward<96, false, forward_warps(96), least_head_dim(128)>)                               \
+  ROW(symbol##_d96_dropout,           name "/d96/dropout",                                      \
+      Forward<96, true, forward_warps(96), least_head_dim(128)>)                                \
   ROW(symbol##_d128_padded,           name "/d128/padded",                                      \
       Forward<128, false, forward_warps(128), least_head_dim(128)>)                             \
   ROW(symbol##_d128_padded_4,         name "/d128/padded/4",                                    \
@@ -92,6 +101,12 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
   ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                       \
       SmallBackward<mma, head_dim, dropout, false, least>)
 
+/// Where an SM has 96 KiB alone.
+#define SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol, name, mma, head_dim, dropout, least)         \
+  ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true, least>)  \
+  ROW(symbol##_deterministic,           name "/deterministic",                                  \
+      BackwardConfig<mma, head_dim, dropout, false, least>)
+
 #define SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                             \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64",                               \
                           128_1, "/128/1", mma, 64, false, 64)                                  \
@@ -101,10 +116,18 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
                           64_1, "/64/1", mma, 128, false, 128)                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
                           64_1, "/64/1", mma, 128, true, 128)                                   \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32, name "/bwd/d32", mma, 32, false,         \
+                                least_head_dim(64))                                             \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32_dropout, name "/bwd/d32/dropout", mma,    \
+                                32, true, least_head_dim(64))                                   \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_padded, name "/bwd/d64/padded",                 \
                           128_1, "/128/1", mma, 64, false, least_head_dim(64))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
                           128_1, "/128/1", mma, 64, true, least_head_dim(64))                   \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96, name "/bwd/d96", mma, 96, false,         \
+                                least_head_dim(128))                                            \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
+                                96, true, least_head_dim(128))                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
                           64_1, "/64/1", mma, 128, false, least_head_dim(128))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
@@ -126,10 +149,18 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
   SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol##_bwd_dq, name "/bwd-dq", mma)
 
 #define SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol, name, mma)                               \
+  ROW(symbol##_d32,                    name "/d32",                                             \
+      BackwardDqConfig<mma, 32, false, least_head_dim(64)>)                                     \
+  ROW(symbol##_d32_dropout,            name "/d32/dropout",                                     \
+      BackwardDqConfig<mma, 32, true, least_head_dim(64)>)                                      \
   ROW(symbol##_d64_padded,             name "/d64/padded",                                      \
       BackwardDqConfig<mma, 64, false, least_head_dim(64)>)                                     \
   ROW(symbol##_d64_dropout_padded,     name "/d64/dropout/padded",                              \
       BackwardDqConfig<mma, 64, true, least_head_dim(64)>)                                      \
+  ROW(symbol##_d96,                    name "/d96",                                             \
+      BackwardDqConfig<mma, 96, false, least_head_dim(128)>)                                    \
+  ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
+      BackwardDqConfig<mma, 96, true, least_head_dim(128)>)                                     \
   ROW(symbol##_d128_padded,            name "/d128/padded",                                     \
       BackwardDqConfig<mma, 128, false, least_head_dim(128)>)                                   \
   ROW(symbol##_d128_padded_64,         name "/d128/padded/64",                                  \

@@ -10,7 +10,7 @@
 
 namespace sparkbench {
 
-/// Below their tiles' columns.
+/// Those that no kernel had from the start: of each tile, and below.
 inline constexpr int kPaddedHeadDims[] = {8, 16, 24, 32, 40, 72, 80, 96, 104, 120};
 
 struct Lengths {
