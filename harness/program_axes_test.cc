@@ -152,7 +152,7 @@ TEST(DryRun, WritesTheCasesAsTheirRecordsHaveThem) {
 
 TEST(DryRun, SaysWhyACaseWillBeSkipped) {
   const auto planned = json_of(
-      "sweep --dry-run --device emulated-v100 --kernel volta-fp32acc --headdim 80 --seqlen 9 "
+      "sweep --dry-run --device emulated-v100 --kernel volta-fp32acc --headdim 100 --seqlen 9 "
       "--batch 1 --heads 1 --mask full --dropout 0");
   EXPECT_EQ(planned["cases"][0]["status"], "skipped");
   EXPECT_EQ(planned["cases"][0]["reason"]["code"], "E-UNSUPPORTED");

@@ -88,8 +88,6 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"SeqlenAboveTheMost", "sweep --seqlen-k 17m", 2, "--seqlen-k: '17m' is too large",
                 "from 1 to 16m"},
         Refusal{"HeadsZero", "sweep --heads 0", 2, "--heads: '0' is below 1", "allowed"},
-        Refusal{"HeadDimNotDividingHidden", "sweep --headdim 96 --heads auto", 2,
-                "--headdim: 96 does not divide the hidden size 2048", "allowed: its divisors"},
         Refusal{"DropoutOne", "sweep --dropout 1", 2, "--dropout: '1' is outside [0, 1)",
                 "0 <= p < 1"},
         Refusal{"DropoutNegative", "sweep --dropout -0.1", 2, "'-0.1' is outside [0, 1)",

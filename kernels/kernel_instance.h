@@ -22,7 +22,8 @@ struct KernelInstance {
   std::string_view symbol;  // in machine code: an extern "C" name, the same in every build
   MmaInstruction instruction;
   Accumulator accumulator;  // of the scores
-  int head_dim;
+  int head_dim;             // the most that it serves, by the products that it has
+  int least_head_dim;       // the fewest, by zeros: as many unless it is padded
   bool has_dropout;
   int products;              // matrix products over all scores, of equal work; 0: none
   int threads;               // of a block
@@ -32,6 +33,9 @@ struct KernelInstance {
   int teams = 1;             // of its warps, each with steps of its own, out of step
   CodeLimits limits;
 
+  constexpr bool serves(int dim) const {
+    return dim >= least_head_dim && dim <= head_dim && dim % 8 == 0;
+  }
   constexpr std::string_view kernel() const { return id.substr(0, id.find('/')); }
   constexpr std::string_view pass() const {  // "fwd", "bwd", "bwd-dq", ...
     const std::string_view rest = id.substr(id.find('/') + 1);

@@ -61,6 +61,12 @@ TEST(VoltaWorkspace, IsLinearInTheSequence) {
   EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 2 * bytes);
 }
 
+TEST(VoltaWorkspace, HasSumsOfWholeColumnBlocks) {
+  const AttentionKernel& kernel = kernel_named("volta-fp32acc");
+  const Problem problem{.seqlen_q = 128, .seqlen_k = 128, .head_dim = 40};
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kBackward, false), 128u * (64 + 2) * 4);
+}
+
 TEST(VoltaWorkspace, SaturatesBeyond64Bits) {
   const Problem problem{
       .batch = 1 << 24, .heads = 1 << 24, .seqlen_q = 1 << 24, .seqlen_k = 1, .head_dim = 64};
@@ -73,7 +79,12 @@ TEST(VoltaSupport, SaysWhichHeadDimsItLacks) {
   Problem problem;
   EXPECT_TRUE(kernel.supports(problem, kV100));
   problem.head_dim = 96;
-  EXPECT_EQ(kernel.supports(problem, kV100).why_not, "head_dim 96 (64 and 128 are supported)");
+  EXPECT_TRUE(kernel.supports(problem, kV100));
+  for (const int head_dim : {4, 100, 136}) {
+    problem.head_dim = head_dim;
+    EXPECT_EQ(kernel.supports(problem, kV100).why_not,
+              "head_dim " + std::to_string(head_dim) + " (multiples of 8 up to 128 are supported)");
+  }
 }
 
 TEST(VoltaSupport, DependsOnTheDevice) {

@@ -141,16 +141,6 @@ std::string expand_causal(std::string_view flag, std::string_view text) {
   return masks;
 }
 
-void derive_heads(CaseProblem& problem, const GridTotals& totals) {
-  if (totals.hidden % problem.head_dim != 0) {
-    throw UsageError(
-        fmt::format("--headdim: {} does not divide the hidden size {}; allowed: its divisors, "
-                    "another --hidden, or an explicit --heads",
-                    problem.head_dim, totals.hidden));
-  }
-  problem.heads = totals.hidden / problem.head_dim;
-}
-
 std::vector<Axis> make_rows() {
   const char* const extents = "numbers from 1 to 16m";
   return {
@@ -261,12 +251,13 @@ std::vector<Axis> make_rows() {
        .is_studied = false},
       {.name = "heads",
        .flag = "--heads",
-       .help = "heads; auto: hidden / head dimension",
+       .help = "heads; auto: hidden / head dimension, rounded down",
        .allowed = "a number, or auto",
        .initial = "auto",
        .parse = one_extent_or_auto,
        .access = member<&Problem::heads>(),
-       .derive = derive_heads,
+       .derive = [](CaseProblem& p,
+                    const GridTotals& t) { p.heads = std::max(1, t.hidden / p.head_dim); },
        .id = {.place = 3, .prefix = "h"},
        .is_of_tensors = true,
        .is_in_every_record = true,

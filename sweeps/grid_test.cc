@@ -103,15 +103,9 @@ TEST(Grid, RefusesMoreCasesThanAnybodyMeans) {
   EXPECT_EQ(cases_of({{"--seqlen", "1:1024:+1"}, {"--seqlen-k", "1:16:+1"}}).size(), 32768u);
 }
 
-TEST(Grid, RefusesAHeadDimNotDividingHidden) {
-  try {
-    cases_of({{"--headdim", "96"}});
-    FAIL() << "no error";
-  } catch (const UsageError& error) {
-    EXPECT_STREQ(error.what(),
-                 "--headdim: 96 does not divide the hidden size 2048; allowed: its divisors, "
-                 "another --hidden, or an explicit --heads");
-  }
+TEST(Grid, RoundsAutomaticHeadsDown) {
+  EXPECT_EQ(cases_of({{"--headdim", "96"}}).front().problem.heads, 21);
+  EXPECT_EQ(cases_of({{"--headdim", "96"}, {"--hidden", "64"}}).front().problem.heads, 1);
 }
 
 }  // namespace

@@ -25,9 +25,10 @@ TEST(FusedKernel, PassesOnWhatItsKernelLacks) {
   EXPECT_TRUE(kernel.supports(problem, Pass::kForward));
   EXPECT_EQ(kernel.supports(problem, Pass::kBackward).why_not,
             "volta-mixedacc has no backward pass");
-  problem.head_dim = 96;
+  problem.head_dim = 136;
   EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
-            "volta-mixedacc does not support head_dim 96 (64 and 128 are supported)");
+            "volta-mixedacc does not support head_dim 136 (multiples of 8 up to 128 are "
+            "supported)");
 }
 
 TEST(FusedKernel, IsDeclinedByADeviceWithoutItsInstruction) {

@@ -24,7 +24,8 @@ constexpr double kRounding = 0.006;
 
 bool does_the_same(const KernelInstance& a, const KernelInstance& b) {
   return a.kernel() == b.kernel() && a.pass() == b.pass() && a.head_dim == b.head_dim &&
-         a.has_dropout == b.has_dropout && a.products == b.products;
+         a.least_head_dim == b.least_head_dim && a.has_dropout == b.has_dropout &&
+         a.products == b.products;
 }
 
 const SassFunction& function_of(std::span<const SassFunction> functions,

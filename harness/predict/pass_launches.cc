@@ -27,7 +27,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
             const Problem& problem) {
   const bool is_of_rows = instance.products == 0;
   return instance.kernel() == kernel.name && instance.pass() == pass &&
-         instance.head_dim == problem.head_dim &&
+         instance.serves(problem.head_dim) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
 }
@@ -50,11 +50,11 @@ struct Extents {
         keys(problem.seqlen_k),
         workspace_rows(volta::workspace_rows(problem.seqlen_q)),
         half_row(static_cast<double>(sizeof(Half)) * problem.head_dim),
-        fp32_row(static_cast<double>(sizeof(float)) * problem.head_dim) {}
+        fp32_row(static_cast<double>(sizeof(float)) * volta::sum_columns(problem)) {}
 
   double heads, key_heads;  // of all batch entries
   double queries, keys, workspace_rows;
-  double half_row, fp32_row;  // bytes
+  double half_row, fp32_row;  // bytes of a row of a tensor, and of the sums of dQ
 };
 
 /// `heads` of each batch entry.

@@ -56,8 +56,25 @@ std::vector<std::string> ids_by_dispatch(const Problem& problem, bool is_determi
   return ids;
 }
 
+TEST(PassLaunches, OfAPaddedHeadDimAreThoseOfItsTile) {
+  const auto launches_of = [](int head_dim) {
+    return launches_of_pass(kernel_of("volta-fp32acc"),
+                            problem_of(300, 300, MaskSpec::causal(), head_dim), Pass::kBackward,
+                            false);
+  };
+  const std::vector<PassLaunch> narrow = launches_of(72), wide = launches_of(96);
+  ASSERT_EQ(narrow.size(), wide.size());
+  for (std::size_t i = 0; i < narrow.size(); ++i) {
+    EXPECT_EQ(narrow[i].instance, wide[i].instance);
+    EXPECT_EQ(narrow[i].grid.of_head.size(), wide[i].grid.of_head.size());
+  }
+  // The sums of dQ have as many columns; q, k, v, dO, dK and dV have fewer.
+  EXPECT_EQ(narrow[1].hbm_bytes, wide[1].hbm_bytes);
+  EXPECT_LT(narrow[2].hbm_bytes, wide[2].hbm_bytes);
+}
+
 TEST(PassLaunches, AreThoseOfTheBackwardPass) {
-  for (const int head_dim : {64, 128}) {
+  for (const int head_dim : {8, 40, 64, 80, 120, 128}) {
     for (const float dropout_p : {0.0f, 0.1f, 1e-4f}) {  // the last drops nothing in 256ths
       const Problem problem = problem_of(300, 300, MaskSpec::causal(), head_dim, dropout_p);
       for (const bool is_deterministic : {false, true}) {

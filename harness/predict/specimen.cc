@@ -20,8 +20,10 @@ constexpr float kDropout = 0.1f;
 /// Whether a block owns keys and goes over queries.
 bool owns_keys(const KernelInstance& instance) { return instance.pass() == "bwd"; }
 
+/// A padded instance is measured with columns that its tensors lack.
 Problem problem_of(const KernelInstance& instance) {
-  Problem problem{.head_dim = instance.head_dim};
+  const bool is_padded = instance.least_head_dim < instance.head_dim;
+  Problem problem{.head_dim = is_padded ? instance.head_dim - 8 : instance.head_dim};
   if (instance.has_dropout) problem.dropout_p = kDropout;
   return problem;
 }

@@ -23,6 +23,7 @@ struct ForwardParams {
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e), so that exp(scale * s) = exp2(scale_log2 * s)
   Dropout dropout;
+  int head_chunks;  // of a tensor's row
 };
 
 /// Throws std::invalid_argument as chunked_view() does.
@@ -47,7 +48,8 @@ inline ForwardParams forward_params(const Problem& problem, const ForwardTensors
           mask,
           problem.scale(),
           problem.scale() * kLog2E,
-          problem.dropout()};
+          problem.dropout(),
+          problem.head_dim / kChunkHalves};
 }
 
 }  // namespace sparkbench

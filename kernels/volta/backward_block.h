@@ -3,6 +3,7 @@
 
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/padding.h"
 
 namespace sparkbench::volta {
 
@@ -73,7 +74,7 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   const std::uint32_t chunk = tensor.chunk(block.batch, row, block.head(params, place)) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
-                         query_end);
+                         copied_rows<Config, Staged>(machine, params, query_end));
 }
 
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
@@ -83,7 +84,8 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   const BackwardBlock block = locate_backward<Config>(machine);
   const auto rows = [&](const ChunkedView<const Half>& tensor) {
     return TensorRows{tensor.at(block.batch, block.first_key, block.key_head), tensor.row_stride(),
-                      params.mask.seqlen_k - block.first_key};
+                      copied_rows<Config, typename Config::StagedKeys>(
+                          machine, params, params.mask.seqlen_k - block.first_key)};
   };
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;

@@ -20,20 +20,24 @@ using KeyGradient = AccumulatorFragment<Accumulator::kFp32>[kTransposedGroups][k
 /// The warps of a block are teams, each with steps of its own. Those of a team share each of its
 /// products in ways of their own:
 ///   S, dP     32 queries and 32 keys a warp, of both or, at head_dim 128, of one of them
-///   dV, dK    64 keys and 64 columns of one of them a warp
-///   dQ        32 queries and 32 columns a warp, of 64 keys
+///   dV, dK    64 keys and 64 columns of one of them a warp, of which there may be 32
+///   dQ        32 queries and 32 columns a warp, of 64 keys; half of that where there are more
+///   warps
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq, int kKeys,
-          int kTeamCount>
+          int kTeamCount, int kLeastHeadDimension = kHeadDimension>
 struct BackwardShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kComputesDq = kDq;
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;
   static constexpr int kTeams = kTeamCount;
-  static constexpr int kTeamWarps = 2 * kKeyTiles * (kHeadDim / 64);
+  static constexpr int kColumnTiles = (kHeadDim + 63) / 64;
+  static constexpr int kTeamWarps = 2 * kKeyTiles * kColumnTiles;
   static constexpr int kWarps = kTeams * kTeamWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kBlocksPerSm = 1;
@@ -62,10 +66,10 @@ struct BackwardShape {
 };
 
 /// Where an SM has 96 KiB of shared memory.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
-struct BackwardConfig
-    : BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, 128, kHeadDim == 64 ? 2 : 1> {
-};
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
+          int kLeastHeadDim = kHeadDim>
+struct BackwardConfig : BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, 128,
+                                      kHeadDim <= 64 ? 2 : 1, kLeastHeadDim> {};
 
 /// Keys of a block of one team where an SM has 64 KiB (Turing).
 constexpr int backward_keys_of_64_kib(int head_dim) { return head_dim == 64 ? 128 : 64; }
@@ -144,20 +148,23 @@ struct StagedTiles {
   StagedRows first, second;
 };
 
-template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows>
+template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows,
+          int kLeastHeadDimension = kHeadDimension>
 struct BackwardDqShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
-  static constexpr int kColumnWarps = kHeadDim / 64;  // warps that share 32 rows
+  static constexpr int kColumnWarps = (kHeadDim + 63) / 64;  // warps that share 32 rows
   static constexpr int kWarps = kBlockM / kWarpRows * kColumnWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
   static constexpr int kScoreGroups = kBlockM / kGridRows / kWarps;  // of a warp, lines 3 to 5
   /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
+  static constexpr int kBlocksPerSm = kHeadDim <= 64 ? 2 : 1;
   /// Whether the key head is kept through the loop, in the place of the head: faster by the cycle
   /// model than to find it anew for each tile.
   static constexpr bool kKeepsKeyHead = kHeadDim == 128;
@@ -169,8 +176,9 @@ struct BackwardDqShape {
 };
 
 /// Where an SM has 96 KiB of shared memory.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
-struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, 128> {};
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
+struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, 128, kLeastHeadDim> {
+};
 
 /// Rows of a block at head_dim 128 where an SM has 64 KiB (Turing).
 inline constexpr int kBackwardDqRowsOf64KiB = 64;
@@ -185,8 +193,26 @@ struct DqShare {
 
   SPARK_DEVICE explicit DqShare(int warp)
       : first_group(kRowGroups * (warp / Config::kColumnWarps)),
-        column_block(warp % Config::kColumnWarps) {}
+        column_block(warp % Config::kColumnWarps) {
+    // Where the last has 32 columns, a scheduler's warps (w, w + 4) have different ones.
+    if constexpr (Config::kHeadDim % 64 != 0 && Config::kColumnWarps == 2) {
+      column_block ^= (warp >> 2) & 1;
+    }
+  }
 };
+
+/// Calls multiply(std::integral_constant<int, B>) with the B blocks of 32 columns that a product of
+/// a 64-column block has: 2, or 1 in the last of a head_dim that is no multiple of 64.
+template <int kHeadDim, class Multiply>
+SPARK_DEVICE void with_column_blocks(int column_block, Multiply multiply) {
+  if constexpr (kHeadDim % 64 == 0) {
+    multiply(std::integral_constant<int, 2>{});
+  } else if (kHeadDim < 64 || column_block == kHeadDim / 64) {
+    multiply(std::integral_constant<int, 1>{});
+  } else {
+    multiply(std::integral_constant<int, 2>{});
+  }
+}
 
 /// All of a block's shared memory. While a block works on one pair of K and V tiles, the place of
 /// the other has dS.
@@ -213,10 +239,13 @@ struct BackwardDqTiles {
 };
 
 /// The row-wise kernels (backward_rows.h): rows of a block, all of one head. A warp has 16 of them.
-template <Accumulator kAccumulatorType, int kHeadDimension>
+/// Memory binds them, so that one serves every head_dim of a tile.
+template <Accumulator kAccumulatorType, int kHeadDimension, int kLeastHeadDimension>
 struct BackwardRowsShape {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;

@@ -7,6 +7,7 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/padding.h"
 #include "kernels/volta/tile/statistics_rows.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
@@ -71,7 +72,8 @@ class BackwardDqWarp {
   SPARK_DEVICE void stage_first_tiles(int first_key) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(batch_, first_row_, head()), tensor.row_stride(),
-                        params_.mask.seqlen_q - first_row_};
+                        copied_rows<Config, typename Config::StagedQueries>(
+                            machine_, params_, params_.mask.seqlen_q - first_row_)};
     };
     StagedTiles<typename Config::StagedQueries> queries;
     queries.first.load(machine_, rows(params_.q));
@@ -147,12 +149,11 @@ class BackwardDqWarp {
         tiles_.gradients(buffer_of_gradients, share.first_group),
         tiles_.gradients(buffer_of_gradients, share.first_group + 1)};
     auto& k = tiles_.k[buffer(first_key)];
-    const int first_block = 2 * share.column_block;
     if constexpr (Config::kAccumulator == Accumulator::kFp32) {
-      matmul_probabilities<Accumulator::kFp32>(machine_, ds, k, first_block, rows.dq);
+      add_product<Accumulator::kFp32>(ds, k, share.column_block, rows.dq);
     } else {
       AccumulatorFragment<Accumulator::kFp16> of_tile[kRowGroups][4] = {};
-      matmul_probabilities<Accumulator::kFp16>(machine_, ds, k, first_block, of_tile);
+      add_product<Accumulator::kFp16>(ds, k, share.column_block, of_tile);
 #pragma unroll
       for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
@@ -177,7 +178,8 @@ class BackwardDqWarp {
       machine_.sync_warp();
       Half* const first = params_.dq.at(batch_, first_row, head()) + 64 * share.column_block;
       write_rows(machine_, tile,
-                 {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row});
+                 {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row,
+                  written_chunks<Config, 8>(params_, 8 * share.column_block)});
     }
   }
 
@@ -205,11 +207,28 @@ class BackwardDqWarp {
     return Config::kKeepsKeyHead ? kept_head_ : params_.groups.key_head(kept_head_);
   }
 
+  template <Accumulator kSum>
+  SPARK_DEVICE void add_product(ProbabilityTile<Config::kBlockN>* const (&ds)[kRowGroups],
+                                typename Config::KeyTile& k, int column_block,
+                                AccumulatorFragment<kSum> (&sum)[kRowGroups][4]) {
+    if constexpr (Config::kHeadDim % 64 == 0) {
+      matmul_probabilities<kSum>(machine_, ds, k, 2 * column_block, sum);
+    } else {
+      with_column_blocks<Config::kHeadDim>(column_block, [&](auto blocks) {
+        matmul_probabilities<kSum, Config::kBlockN, decltype(blocks)::value>(
+            machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); },
+            k, output_operand_place<typename Config::KeyTile>(machine_.lane()), 2 * column_block,
+            sum, 0);
+      });
+    }
+  }
+
   /// Those that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(batch_, first_key, key_head()), tensor.row_stride(),
-                        keys_.end - first_key};
+                        copied_rows<Config, typename Config::StagedKeys>(machine_, params_,
+                                                                         keys_.end - first_key)};
     };
     staged.first.load(machine_, rows(params_.k));
     staged.second.load(machine_, rows(params_.v));

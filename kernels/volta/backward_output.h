@@ -59,7 +59,7 @@ SPARK_DEVICE void write_key_rows(Machine& machine, OutputTile<64>& tile, int g,
     const int key = transposed_key(row >> 3, g, row & 7);
     const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
     Half* const place = rows.first + static_cast<std::ptrdiff_t>(key) * rows.row_stride + 8 * chunk;
-    if (key < rows.valid) machine.store_global(place, bits);
+    if (key < rows.valid && chunk < rows.chunks) machine.store_global(place, bits);
   }
 }
 
@@ -84,7 +84,8 @@ SPARK_DEVICE void write_groups(
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
     machine.sync_warp();
     write_key_rows(machine, tile, first_group + g,
-                   {first, tensor.row_stride(), params.mask.seqlen_k - first_key});
+                   {first, tensor.row_stride(), params.mask.seqlen_k - first_key,
+                    written_chunks<Config, 8>(params, 8 * share.column_block)});
     machine.sync_warp();
   }
 }

@@ -16,6 +16,9 @@ namespace sparkbench::volta {
 /// whole there.
 inline constexpr int kWorkspaceBlock = kSampleRows;
 
+/// Columns that a row of dQ has there.
+SPARK_HD int sum_columns(int head_chunks) { return (head_chunks + 3) / 4 * 32; }
+
 /// Rows of the workspace for each head.
 SPARK_HD int workspace_rows(int seqlen_q) {
   return (seqlen_q + kWorkspaceBlock - 1) / kWorkspaceBlock * kWorkspaceBlock;
@@ -25,16 +28,22 @@ SPARK_HD int workspace_rows(int seqlen_q) {
 // an atomic instruction adds to 128 consecutive bytes. Queries are rounded up to whole steps.
 //   [batch * heads][query / 16][column / 32][element 0..15][lane]
 // Element 8f + i is element i of column group f (matmul_probabilities) of 16 queries, 32 columns.
+// Columns are rounded up to 32; what is past head_dim stays zero.
 
 /// Of 16 queries and 32 columns.
 inline constexpr int kSumElements = 16;
 inline constexpr int kSumBlock = 32 * kSumElements;
 
 /// First sum of a block of 16 queries and 32 columns.
-SPARK_HD std::size_t sum_block_offset(std::uint32_t query_group, int head_dim, int column_block) {
-  const std::uint32_t block = query_group * static_cast<std::uint32_t>(head_dim / 32) +
+SPARK_HD std::size_t sum_block_offset(std::uint32_t query_group, int columns, int column_block) {
+  const std::uint32_t block = query_group * static_cast<std::uint32_t>(columns / 32) +
                               static_cast<std::uint32_t>(column_block);
   return static_cast<std::size_t>(block) * kSumBlock;
+}
+
+/// The chunk of a row of dQ of which a lane's element i is.
+SPARK_HD int sum_chunk(int lane, int column_block, int i) {
+  return 4 * column_block + 2 * grid_column_half(lane) + (i >> 2);
 }
 
 /// Memory that the backward pass needs besides its tensors, linear in seqlen_q.
@@ -48,10 +57,10 @@ struct BackwardWorkspace {
   SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
     return statistics + row(batch_head, query);
   }
-  /// Of the 16 rows from `query` on, and of 32 columns.
-  SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int query, int head_dim,
+  /// Of the 16 rows from `query` on, and of 32 of their columns.
+  SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int query, int columns,
                              int column_block) const {
-    return dq_sums + sum_block_offset(row(batch_head, query) / kGridRows, head_dim, column_block);
+    return dq_sums + sum_block_offset(row(batch_head, query) / kGridRows, columns, column_block);
   }
 
  private:
@@ -75,6 +84,7 @@ struct BackwardParams {
   Dropout dropout;
   int query_begin, query_end;  // only these queries take part: all of them but in a sampled check,
                                // where both are multiples of kWorkspaceBlock, or the end
+  int head_chunks;             // of a tensor's row
 };
 
 /// Throws std::invalid_argument as chunked_view() does.
@@ -106,7 +116,8 @@ inline BackwardParams backward_params(const Problem& problem, const BackwardTens
           problem.scale() * kLog2E,
           problem.dropout(),
           0,
-          problem.seqlen_q};
+          problem.seqlen_q,
+          problem.head_dim / kChunkHalves};
 }
 
 }  // namespace sparkbench::volta

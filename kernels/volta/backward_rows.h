@@ -19,15 +19,16 @@ SPARK_DEVICE float dot_halves(Machine& machine, const Bits128& a, const Bits128&
   return sum;
 }
 
-/// rowsum(d_o * o) of a row, in FP32, its eight lanes each with part of it. Lane 8n + i has chunks
-/// i, i + 8, ...
+/// rowsum(d_o * o) of a row of `chunks` chunks, in FP32, its eight lanes each with part of it. Lane
+/// 8n + i has chunks i, i + 8, ...
 template <int kHeadDim, class Machine>
-SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, bool is_inside) {
+SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, int chunks) {
   float sum = 0.0f;
 #pragma unroll
-  for (int column = 0; column < kHeadDim; column += 64) {
-    if (!is_inside) continue;
-    const int at = column + 8 * (machine.lane() % 8);
+  for (int chunk = 0; chunk < kHeadDim / 8; chunk += 8) {
+    const int own = chunk + machine.lane() % 8;
+    if (own >= chunks) continue;
+    const int at = 8 * own;
     sum = dot_halves(machine, machine.template load_global<Bits128>(o + at),
                      machine.template load_global<Bits128>(d_o + at), sum);
   }
@@ -50,7 +51,8 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
     const int row = first_row + row_of_group;
     const bool is_inside = row < seqlen_q;
     const float delta = row_dot<Config::kHeadDim>(machine, params.o.at(batch, row, head),
-                                                  params.d_o.at(batch, row, head), is_inside);
+                                                  params.d_o.at(batch, row, head),
+                                                  is_inside ? params.head_chunks : 0);
     if (machine.lane() % 8 != 0) continue;
     const float* const lse = params.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
     const RowStatistics of_row = is_inside ? row_statistics<ProbabilityScale<Config::kAccumulator>>(
@@ -63,21 +65,23 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
   }
 }
 
-/// dq = fp16(scale * dq_sums / (1 - dropout_p)).
+/// dq = fp16(scale * dq_sums / (1 - dropout_p)). The sums of columns past head_dim are not there,
+/// or zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kHeadDim = Config::kHeadDim;
   const int seqlen_q = params.mask.seqlen_q;
   const int head = machine.block(1), batch = machine.block(2);
   const int first_row = Config::kBlockM * machine.block(0) + kGridRows * machine.warp();
-  const float* const sums =
-      params.workspace.dq_sums_of(batch * params.heads + head, first_row, kHeadDim, 0) +
-      machine.lane();
-  AccumulatorFragment<Accumulator::kFp32> dq[kHeadDim / kGridColumns];
+  const float* const sums = params.workspace.dq_sums_of(batch * params.heads + head, first_row,
+                                                        sum_columns(params.head_chunks), 0) +
+                            machine.lane();
+  AccumulatorFragment<Accumulator::kFp32> dq[kHeadDim / kGridColumns] = {};
 #pragma unroll
   for (int group = 0; group < kHeadDim / kGridColumns; ++group) {
 #pragma unroll
     for (int i = 0; i < 8; ++i) {
+      if (sum_chunk(machine.lane(), group / 2, i) >= params.head_chunks) continue;
       dq[group].element[i] = machine.template load_global<float>(sums + 32 * (8 * group + i));
     }
   }
@@ -89,7 +93,8 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   store_output<Config::kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
   write_rows(machine, tile,
-             {params.dq.at(batch, first_row, head), params.dq.row_stride(), seqlen_q - first_row});
+             {params.dq.at(batch, first_row, head), params.dq.row_stride(), seqlen_q - first_row,
+              params.head_chunks});
 }
 
 }  // namespace sparkbench::volta

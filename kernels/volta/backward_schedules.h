@@ -84,17 +84,27 @@ template <class Config, class Machine>
 SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int place,
                                     KeyGradient& gradient) {
   constexpr int kPieces = BackwardWarp<Config, Machine>::kPieces;
-  static_assert(Config::QueryTile::kChunksPerRow == kRowGroups * kPieces, "a chunk has one piece");
+  constexpr int kPiecesOfChunk = kRowGroups * kPieces / Config::QueryTile::kChunks;
+  static_assert(kPiecesOfChunk * Config::QueryTile::kChunks == kRowGroups * kPieces,
+                "chunks have whole pieces");
   StagedTiles<typename Config::StagedQueries> next;
   StepScores<Config> step;
   warp.load_statistics(place, step);  // line 3
+  const auto by_pieces = [](int chunk, auto beside) {
+#pragma unroll
+    for (int i = 0; i < kPiecesOfChunk; ++i) beside(kPiecesOfChunk * chunk + i);
+  };
   warp.scores(step, [&](int chunk) {  // line 4
-    if (chunk % kPieces == kPieces - 1) warp.draw_dropout(place, 0, chunk / kPieces, step);
+    by_pieces(chunk, [&](int i) {
+      if (i % kPieces == kPieces - 1) warp.draw_dropout(place, 0, i / kPieces, step);
+    });
   });
   warp.mask(place, step);                // line 5
   warp.gradients(step, [&](int chunk) {  // line 4
-    if (chunk < kPieces && chunk % 2 == 1) warp.draw_dropout(place, 1, chunk / 2, step);
-    warp.store_probabilities(chunk / kPieces, chunk % kPieces, step);  // lines 6 and 7
+    by_pieces(chunk, [&](int i) {
+      if (i < kPieces && i % 2 == 1) warp.draw_dropout(place, 1, i / 2, step);
+      warp.store_probabilities(i / kPieces, i % kPieces, step);  // lines 6 and 7
+    });
   });
 #pragma unroll
   for (int g = 0; g < kRowGroups; ++g) warp.store_score_gradients(g, step);  // line 8
@@ -117,7 +127,8 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   StepScores<Config> step;
   warp.load_statistics(place, step);                // line 3
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
-    if (chunk % 8 == 7) warp.draw_dropout(place, 0, chunk / 8, step);
+    constexpr int kHalf = Config::QueryTile::kChunks / kQuartets;
+    if (chunk % kHalf == kHalf - 1) warp.draw_dropout(place, 0, chunk / kHalf, step);
   });
   warp.mask(place, step);  // line 5
 #pragma unroll

@@ -31,7 +31,10 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
   const KeyGradientShare<Config> share(member);
   auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
   auto& rows = share.is_dk ? tiles.q : tiles.d_o;
-  matmul_transposed_probabilities(machine, p, rows, 2 * share.column_block, gradient);
+  with_column_blocks<Config::kHeadDim>(share.column_block, [&](auto blocks) {
+    matmul_transposed_probabilities<decltype(blocks)::value>(machine, p, rows,
+                                                             2 * share.column_block, gradient);
+  });
 }
 
 /// A warp of the kernel of dK and dV: what it can do with a step. It carries 64 x 64 of dV or dK
@@ -191,19 +194,23 @@ class BackwardWarp {
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
-  /// dQ += dS K for the step's queries, 32 columns and 64 keys, added up in global memory.
+  /// dQ += dS K for the step's queries, added up in global memory: parts of 32 columns and 64 keys,
+  /// one a warp. Where there are fewer, as many halves as are left over, of 16 queries each.
   SPARK_DEVICE void add_dq(int place) {
     if constexpr (Config::kComputesDq) {
-      constexpr int kColumnBlocks = Config::kHeadDim / 32;
+      constexpr int kParts = Config::kHeadDim / 32 * Config::kKeyTiles;
+      constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
+                    kWhole = Config::kTeamWarps - kHalves;
       const int member = this->member().member;
-      const int column_block = member % kColumnBlocks;
-      const int key_tile = member / kColumnBlocks;
-      auto& tiles = team().ds[key_tile];
-      ProbabilityTile<kTransposedKeys>* const ds[kRowGroups] = {&tiles[0], &tiles[1]};
-      AccumulatorFragment<Config::kAccumulator> dq[kRowGroups][2] = {};
-      matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, column_block, dq,
-                                                 kTransposedKeys / kGridColumns * key_tile);
-      add_to_sums(place, column_block, dq);
+      if constexpr (kHalves == 0) {
+        add_dq_part<kRowGroups>(place, member, 0);
+      } else if constexpr (kWhole == 0) {
+        add_dq_part<1>(place, member >> 1, member & 1);
+      } else if (member < kWhole) {
+        add_dq_part<kRowGroups>(place, member, 0);
+      } else {
+        add_dq_part<1>(place, kWhole + ((member - kWhole) >> 1), member & 1);
+      }
     }
   }
 
@@ -312,24 +319,51 @@ class BackwardWarp {
     return places;
   }
 
-  SPARK_DEVICE void add_to_sums(
-      int place, int column_block,
-      const AccumulatorFragment<Config::kAccumulator> (&dq)[kRowGroups][2]) {
-    const std::uint32_t batch_head = block().batch_head(params_, place);
-    const int first_query = params_.walk.query(place);
+  /// Columns of the workspace, and whether element i of a lane is one that tensors have, too.
+  SPARK_DEVICE int sum_columns() const {
+    return Config::kIsPadded ? volta::sum_columns(params_.head_chunks) : Config::kHeadDim;
+  }
+  SPARK_DEVICE bool has_sum(int column_block, int i) const {
+    return !Config::kIsPadded || sum_chunk(machine_.lane(), column_block, i) < params_.head_chunks;
+  }
+
+  /// kGroups 16-row groups of a part of dQ.
+  template <int kGroups>
+  SPARK_DEVICE void add_dq_part(int place, int part, int first_group) {
+    constexpr int kColumnBlocks = Config::kHeadDim / 32;
+    const int column_block = part % kColumnBlocks;
+    if (Config::kIsPadded && 4 * column_block >= params_.head_chunks) return;
+    const int key_tile = part / kColumnBlocks;
+    auto& tiles = team().ds[key_tile];
+    ProbabilityTile<kTransposedKeys>* ds[kGroups];
 #pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
+    for (int g = 0; g < kGroups; ++g) ds[g] = &tiles[first_group + g];
+    AccumulatorFragment<Config::kAccumulator> dq[kGroups][2] = {};
+    matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, column_block, dq,
+                                               kTransposedKeys / kGridColumns * key_tile);
+    add_to_sums(place, first_group, column_block, dq);
+  }
+
+  template <int kGroups>
+  SPARK_DEVICE void add_to_sums(int place, int first_group, int column_block,
+                                const AccumulatorFragment<Config::kAccumulator> (&dq)[kGroups][2]) {
+    const std::uint32_t batch_head = block().batch_head(params_, place);
+    const int first_query = params_.walk.query(place) + kGridRows * first_group;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
       // Opaque, or each sum has an address of its own.
       float* const at =
           machine_.opaque(params_.workspace.dq_sums_of(batch_head, first_query + kGridRows * g,
-                                                       Config::kHeadDim, column_block) +
+                                                       sum_columns(), column_block) +
                           machine_.lane());
 #pragma unroll
       for (int f = 0; f < 2; ++f) {
         float value[8];
         sparkbench::widen(machine_, dq[g][f], value);
 #pragma unroll
-        for (int i = 0; i < 8; ++i) machine_.add_global(at + 32 * (8 * f + i), value[i]);
+        for (int i = 0; i < 8; ++i) {
+          if (has_sum(column_block, i)) machine_.add_global(at + 32 * (8 * f + i), value[i]);
+        }
       }
     }
   }

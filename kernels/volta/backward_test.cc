@@ -121,6 +121,11 @@ INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,
                                                           Lengths{31, 64}, Lengths{131, 131},
                                                           Lengths{2, 193}, Lengths{193, 5})));
 
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaBackward,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::ValuesIn(kPaddedHeadDims),
+                                          testing::Values(Lengths{65, 129})));
+
 /// The instances for Turing.
 TEST_P(VoltaBackward, MatchesTheDefinitionIn64KiB) {
   const auto [accumulator, head_dim, lengths] = GetParam();

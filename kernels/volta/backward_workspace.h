@@ -19,11 +19,16 @@ inline std::size_t statistics_bytes(const Problem& problem) {
   return saturating_product({all_workspace_rows(problem), sizeof(RowStatistics)});
 }
 
+/// Columns of the sums of dQ.
+inline int sum_columns(const Problem& problem) {
+  return sum_columns(problem.head_dim / kChunkHalves);
+}
+
 inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) {
-  return is_deterministic
-             ? 0
-             : saturating_product({all_workspace_rows(problem),
-                                   static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
+  return is_deterministic ? 0
+                          : saturating_product({all_workspace_rows(problem),
+                                                static_cast<std::uint64_t>(sum_columns(problem)),
+                                                sizeof(float)});
 }
 
 /// Device bytes of the whole workspace, linear in seqlen_q: the row statistics, and unless

@@ -103,7 +103,8 @@ class HeldCursor {
     p_.load_bytes += kWarpBytes * machine.warp();
     k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_key + Config::kBlockN);
     v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_key + Config::kBlockN);
-    staged_end_ = keys_of_block<Config>(machine, params).end - Staged::first_row(machine);
+    staged_end_ = copied_rows<Config, Staged>(
+        machine, params, keys_of_block<Config>(machine, params).end - Staged::first_row(machine));
   }
   /// Keeps the compiler from computing addresses before the loop.
   template <class Machine>
@@ -162,7 +163,7 @@ class HeldCursor {
   SPARK_DEVICE void multiply_probabilities(
       Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
       AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) const {
-    matmul_probabilities<kSum, Tiles::kPassKeys>(
+    matmul_probabilities<kSum, Tiles::kPassKeys, kColumnGroups / 2>(
         machine,
         [&](int g, int chunk) {
           return load_probabilities(machine, *tiles.probabilities(buffer, 0, pass, g), p_, chunk);
@@ -178,7 +179,7 @@ class HeldCursor {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
-      for (int chunk = 0; chunk < Config::QueryTile::kChunksPerRow; ++chunk) {
+      for (int chunk = 0; chunk < Config::QueryTile::kChunks; ++chunk) {
         q_[g][chunk] =
             machine.template load_shared<Bits128>(tiles.q.at(place, kGridRows * g, chunk));
       }
@@ -197,8 +198,8 @@ class HeldCursor {
   typename KeyTile::LanePlace staged_;  // what it copies: the next tile's
   ProbabilityPlaces p_;                 // from those of warp 0 on
   std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile
-  int staged_end_;                      // keys of the block, less the lane's first of a tile
-  Bits128 q_[kRowGroups][Config::QueryTile::kChunksPerRow];
+  int staged_end_;  // keys of the block that the lane copies, less its first of a tile
+  Bits128 q_[kRowGroups][Config::QueryTile::kChunks];
 };
 
 template <class Config>

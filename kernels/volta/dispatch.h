@@ -19,9 +19,13 @@ struct Wanted {
 
   template <class Config>
   bool is_met_by(std::size_t shared_bytes) const {
-    return Config::kHeadDim == problem.head_dim &&
-           Config::kHasDropout == (problem.dropout().threshold != 0) &&
+    return serves_head_dim<Config>() && Config::kHasDropout == (problem.dropout().threshold != 0) &&
            shared_bytes <= shared_bytes_per_block;
+  }
+  template <class Config>
+  bool serves_head_dim() const {
+    return problem.head_dim >= Config::kLeastHeadDim && problem.head_dim <= Config::kHeadDim &&
+           problem.head_dim % kChunkHalves == 0;
   }
   [[noreturn]] void refuse() const {
     throw std::invalid_argument("no Volta kernel is for head_dim " +
@@ -80,10 +84,10 @@ void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& vi
 /// The row-wise kernels: those before the products, and those after them.
 template <class Visit>
 void visit_statistics(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
-#define SPARK_ROW(symbol, id, ...)                        \
-  if (__VA_ARGS__::kAccumulator == accumulator &&         \
-      __VA_ARGS__::kHeadDim == wanted.problem.head_dim) { \
-    return visit(__VA_ARGS__{}, id);                      \
+#define SPARK_ROW(symbol, id, ...)                      \
+  if (__VA_ARGS__::kAccumulator == accumulator &&       \
+      wanted.template serves_head_dim<__VA_ARGS__>()) { \
+    return visit(__VA_ARGS__{}, id);                    \
   }
   SPARK_VOLTA_STATISTICS(SPARK_ROW)
   wanted.refuse();

@@ -5,6 +5,7 @@
 #include "kernels/tile/forward_block.h"
 #include "kernels/volta/forward_config.h"
 #include "kernels/volta/forward_params.h"
+#include "kernels/volta/padding.h"
 #include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
@@ -41,9 +42,10 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params,
                             typename Config::StagedKeys& staged) {
   const Half* const chunk =
       machine.opaque(tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_key)));
-  staged.load_from_chunk(machine, chunk, tensor.row_stride(),
-                         Config::StagedKeys::first_row(machine),
-                         keys_of_block<Config>(machine, params).end - first_key);
+  staged.load_from_chunk(
+      machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
+      copied_rows<Config, typename Config::StagedKeys>(
+          machine, params, keys_of_block<Config>(machine, params).end - first_key));
 }
 
 /// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.
@@ -51,9 +53,12 @@ template <class Config, class Machine>
 SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
                                 typename Config::QueryTile& tile) {
   const ForwardBlock block = locate_block<Config>(machine, params);
-  StagedRows<typename Config::QueryTile, Config::kWarps> q;
-  q.load(machine, {params.q.at(block.batch, block.first_row, block.head), params.q.row_stride(),
-                   params.mask.seqlen_q - block.first_row});
+  using Staged = StagedRows<typename Config::QueryTile, Config::kWarps>;
+  const int rows =
+      copied_rows<Config, Staged>(machine, params, params.mask.seqlen_q - block.first_row);
+  Staged q;
+  q.load(machine,
+         {params.q.at(block.batch, block.first_row, block.head), params.q.row_stride(), rows});
   q.store(machine, tile);
 }
 
@@ -63,7 +68,7 @@ SPARK_DEVICE void write_output(
     Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_row,
     const FinishedRows<typename Config::Layout, typename Config::Scale>& rows,
     const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
-    OutputTile<Config::kHeadDim>& tile) {
+    OutputTile<Config::kTileColumns>& tile) {
   using Layout = typename Config::Layout;
   const int seqlen_q = params.mask.seqlen_q;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
@@ -74,7 +79,7 @@ SPARK_DEVICE void write_output(
   machine.sync_warp();
   write_rows(machine, tile,
              {params.o.at(block.batch, first_row, block.head), params.o.row_stride(),
-              seqlen_q - first_row});
+              seqlen_q - first_row, written_chunks<Config, Config::kTileColumns / 8>(params, 0)});
 
   const int lane = machine.lane();
   const int row = first_row + grid_operand_row(lane);

@@ -14,7 +14,7 @@ namespace sparkbench::volta {
 
 /// Warps of a block where an SM has 96 KiB of shared memory: two blocks an SM at head_dim 64, one
 /// at 128, where a second copy of K and V would not fit.
-constexpr int forward_warps(int head_dim) { return head_dim == 64 ? 4 : 8; }
+constexpr int forward_warps(int head_dim) { return head_dim <= 64 ? 4 : 8; }
 
 /// Warps of a block where an SM has 64 KiB (Turing).
 inline constexpr int kForwardWarpsOf64KiB = 4;
@@ -31,7 +31,7 @@ enum class KeyLoop {
 
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
-          Accumulator kOutputType = Accumulator::kFp32>
+          Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension>
 struct ForwardConfig {
   /// What S accumulates in.
   static constexpr Accumulator kAccumulator = kAccumulatorType;
@@ -41,35 +41,43 @@ struct ForwardConfig {
   static constexpr Accumulator kOutput = kOutputType;
   static_assert(kOutput == Accumulator::kFp32 || kPv == Accumulator::kFp16,
                 "FP32 accumulators do not add to FP16 ones");
+  /// The columns that are multiplied, and the fewest that tensors may have (padding.h).
   static constexpr int kHeadDim = kHeadDimension;
+  static constexpr int kLeastHeadDim = kLeastHeadDimension;
+  static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kBlockM = kWarpRows * kWarps;
+  /// Tiles of 64 columns, and not of 128.
+  static constexpr bool kIsNarrow = kHeadDim <= 64;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kHeadDim == 64 ? 2 : 1;
+  static constexpr int kBlocksPerSm = kIsNarrow ? 2 : 1;
   /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
   /// added to an O in FP32, which is slower so; at 128 and eight warps, where shared memory has
   /// room for two tiles of 32 keys or one of 64, the latter.
   static constexpr KeyLoop kLoop =
-      kHeadDim == 64 ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
-                     : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
-  static constexpr int kBlockN = kHeadDim == 64 || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
+      kIsNarrow ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
+                : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
+  static constexpr int kBlockN = kIsNarrow || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
   /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
   /// with it, but keep scores and random bytes in registers. Each is the choice without spills that
   /// the cycle model found fastest.
   static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
-                                         ? (kHeadDim == 64 && kOutput == Accumulator::kFp32 ? 4 : 2)
-                                         : (kHeadDim == 64 || kHasDropout ? 3 : 2);
+                                         ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
+                                         : (kIsNarrow || kHasDropout ? 3 : 2);
   /// Column groups of eight that a quad-pair holds of O.
-  static constexpr int kOutputGroups = kHeadDim / kGridColumns;
+  static constexpr int kOutputGroups = (kHeadDim + 31) / 32 * 2;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
-  static constexpr int kTileGroups = 4;
+  static constexpr int kTileGroups = kOutputGroups % 4 == 0 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
   using Scale = ProbabilityScale<kPv>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
   using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
+  /// With the room that a tile's rows have.
+  static constexpr int kTileColumns = 8 * QueryTile::kChunksPerRow;
+  static_assert(kIsPadded || kTileColumns == kHeadDim, "no lane copies what is not there");
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   /// Where registers allow, every lane keeps m and l of all its rows.
   using Rows = std::conditional_t<kLoop == KeyLoop::kOneBuffer, SharedRows<kAccumulator, Scale>,
@@ -143,10 +151,10 @@ using ForwardTiles =
 
 /// O of 16-row group g of a warp, in the place of its Q.
 template <class Config>
-SPARK_DEVICE OutputTile<Config::kHeadDim>& output_tile(typename Config::QueryTile& q, int warp,
-                                                       int g) {
+SPARK_DEVICE OutputTile<Config::kTileColumns>& output_tile(typename Config::QueryTile& q, int warp,
+                                                           int g) {
   auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
-  return *reinterpret_cast<OutputTile<Config::kHeadDim>*>(rows);
+  return *reinterpret_cast<OutputTile<Config::kTileColumns>*>(rows);
 }
 
 }  // namespace sparkbench::volta

@@ -84,6 +84,11 @@ INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,
                                                           Lengths{131, 131}, Lengths{2, 193},
                                                           Lengths{193, 5}, Lengths{257, 257})));
 
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaForward,
+                         testing::Combine(testing::ValuesIn(kKernels),
+                                          testing::ValuesIn(kPaddedHeadDims),
+                                          testing::Values(Lengths{129, 65})));
+
 Problem small_problem() {
   return {.batch = 2,
           .heads = 3,

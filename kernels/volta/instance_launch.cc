@@ -82,7 +82,7 @@ void check(const KernelInstance& instance, const Problem& problem) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(std::string(instance.id) + " is not for " + why);
   };
-  if (instance.head_dim != problem.head_dim) {
+  if (!instance.serves(problem.head_dim)) {
     refuse("head_dim " + std::to_string(problem.head_dim));
   }
   const bool drops = problem.dropout().threshold != 0;

@@ -19,6 +19,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .instruction = MmaInstruction::kM8n8k4,
           .accumulator = Config::kAccumulator,
           .head_dim = Config::kHeadDim,
+          .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
           .products = 2,  // S, P V
           .threads = Config::kThreads,
@@ -37,6 +38,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
       .instruction = MmaInstruction::kM8n8k4,
       .accumulator = Config::kAccumulator,
       .head_dim = Config::kHeadDim,
+      .least_head_dim = Config::kLeastHeadDim,
       .has_dropout = Config::kHasDropout,
       .products = Config::kComputesDq ? 5 : 4,  // S, dP, dV, dK; dQ
       .threads = Config::kThreads,
@@ -54,6 +56,7 @@ constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view i
           .instruction = MmaInstruction::kM8n8k4,
           .accumulator = Config::kAccumulator,
           .head_dim = Config::kHeadDim,
+          .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
           .products = 3,  // S, dP, dQ
           .threads = Config::kThreads,
@@ -71,6 +74,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
           .instruction = MmaInstruction::kM8n8k4,
           .accumulator = Config::kAccumulator,
           .head_dim = Config::kHeadDim,
+          .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = false,
           .products = 0,
           .threads = Config::kThreads,

@@ -3,7 +3,9 @@
 // Launch, emulation, `sparkbench inspect` and its gates take the names from here. Rows of the same
 // work stand in the order of preference: the first that fits into a block's shared memory is taken.
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
-// forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd".
+// forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
+// serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
+// "d32" and "d96" serve those below them, too.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -11,70 +13,125 @@
 
 namespace sparkbench::volta {
 
-template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+/// The fewest columns of tensors that a tile of 64 or of 128 serves.
+constexpr int least_head_dim(int tile_columns) { return tile_columns == 64 ? 8 : 72; }
+
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
 using ForwardFp32Acc = ForwardConfig<Accumulator::kFp32, kHeadDim, kHasDropout, kWarps,
-                                     Accumulator::kFp32, Accumulator::kFp32>;
-template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+                                     Accumulator::kFp32, Accumulator::kFp32, kLeastHeadDim>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
 using ForwardMixedAcc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
-                                      Accumulator::kFp32, Accumulator::kFp32>;
-template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+                                      Accumulator::kFp32, Accumulator::kFp32, kLeastHeadDim>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
 using ForwardFp16Acc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
-                                     Accumulator::kFp16, Accumulator::kFp32>;
-template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim)>
+                                     Accumulator::kFp16, Accumulator::kFp32, kLeastHeadDim>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
 using ForwardFp16AccO16 = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
-                                        Accumulator::kFp16, Accumulator::kFp16>;
+                                        Accumulator::kFp16, Accumulator::kFp16, kLeastHeadDim>;
 
 /// The backward kernel of one team for SMs of 64 KiB.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq>
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
+          int kLeastHeadDim = kHeadDim>
 using SmallBackward = BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
-                                    backward_keys_of_64_kib(kHeadDim), 1>;
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout>
+                                    backward_keys_of_64_kib(kHeadDim), 1, kLeastHeadDim>;
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
 using SmallBackwardDq =
-    BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB>;
+    BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB, kLeastHeadDim>;
 
 /// The row-wise kernels around the backward products (backward_rows.h).
 template <Accumulator kAccumulator, int kHeadDim>
-struct StatisticsConfig : BackwardRowsShape<kAccumulator, kHeadDim> {};
+struct StatisticsConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(kHeadDim)> {};
 template <Accumulator kAccumulator, int kHeadDim>
-struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim> {};
+struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(kHeadDim)> {};
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
-#define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                       \
-  ROW(symbol##_fwd_d64,             name "/fwd/d64",             Forward<64, false>)  \
-  ROW(symbol##_fwd_d64_dropout,     name "/fwd/d64/dropout",     Forward<64, true>)   \
-  ROW(symbol##_fwd_d128,            name "/fwd/d128",            Forward<128, false>) \
-  ROW(symbol##_fwd_d128_4,          name "/fwd/d128/4",                               \
-      Forward<128, false, kForwardWarpsOf64KiB>)                                      \
-  ROW(symbol##_fwd_d128_dropout,    name "/fwd/d128/dropout",    Forward<128, true>)  \
-  ROW(symbol##_fwd_d128_dropout_4,  name "/fwd/d128/dropout/4",                       \
-      Forward<128, true, kForwardWarpsOf64KiB>)
+#define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                                      \
+  ROW(symbol##_fwd_d64,             name "/fwd/d64",             Forward<64, false>)            \
+  ROW(symbol##_fwd_d64_dropout,     name "/fwd/d64/dropout",     Forward<64, true>)             \
+  ROW(symbol##_fwd_d128,            name "/fwd/d128",            Forward<128, false>)           \
+  ROW(symbol##_fwd_d128_4,          name "/fwd/d128/4",                                         \
+      Forward<128, false, kForwardWarpsOf64KiB>)                                                \
+  ROW(symbol##_fwd_d128_dropout,    name "/fwd/d128/dropout",    Forward<128, true>)            \
+  ROW(symbol##_fwd_d128_dropout_4,  name "/fwd/d128/dropout/4",                                 \
+      Forward<128, true, kForwardWarpsOf64KiB>)                                                 \
+  SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol##_fwd, name "/fwd", Forward)
 
-#define SPARK_VOLTA_FORWARD(ROW)                                                      \
-  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)         \
-  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
-  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)         \
+/// The same for what lies between. Of SMs of 64 KiB only the widest tiles serve it.
+#define SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol, name, Forward)                               \
+  ROW(symbol##_d32,                   name "/d32",                                              \
+      Forward<32, false, forward_warps(32), least_head_dim(64)>)                                \
+  ROW(symbol##_d32_dropout,           name "/d32/dropout",                                      \
+      Forward<32, true, forward_warps(32), least_head_dim(64)>)                                 \
+  ROW(symbol##_d64_padded,            name "/d64/padded",                                       \
+      Forward<64, false, forward_warps(64), least_head_dim(64)>)                                \
+  ROW(symbol##_d64_dropout_padded,    name "/d64/dropout/padded",                               \
+      Forward<64, true, forward_warps(64), least_head_dim(64)>)                                 \
+  ROW(symbol##_d96,                   name "/d96",                                              \
+      Forward<96, false, forward_warps(96), least_head_dim(128)>)                               \
+  ROW(symbol##_d96_dropout,           name "/d96/dropout",                                      \
+      Forward<96, true, forward_warps(96), least_head_dim(128)>)                                \
+  ROW(symbol##_d128_padded,           name "/d128/padded",                                      \
+      Forward<128, false, forward_warps(128), least_head_dim(128)>)                             \
+  ROW(symbol##_d128_padded_4,         name "/d128/padded/4",                                    \
+      Forward<128, false, kForwardWarpsOf64KiB, least_head_dim(128)>)                           \
+  ROW(symbol##_d128_dropout_padded,   name "/d128/dropout/padded",                              \
+      Forward<128, true, forward_warps(128), least_head_dim(128)>)                              \
+  ROW(symbol##_d128_dropout_padded_4, name "/d128/dropout/padded/4",                            \
+      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim(128)>)
+
+#define SPARK_VOLTA_FORWARD(ROW)                                                                \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
+  SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
 
-/// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels.
-#define SPARK_VOLTA_BACKWARD_OF(ROW, symbol, name, small, small_name, mma, head_dim, dropout) \
-  ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true>)     \
-  ROW(symbol##_##small,                 name small_name,                                       \
-      SmallBackward<mma, head_dim, dropout, true>)                                              \
-  ROW(symbol##_deterministic,           name "/deterministic",                                 \
-      BackwardConfig<mma, head_dim, dropout, false>)                                            \
-  ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                      \
-      SmallBackward<mma, head_dim, dropout, false>)
+/// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels. From
+/// `least` columns on.
+#define SPARK_VOLTA_BACKWARD_OF(ROW, symbol, name, small, small_name, mma, head_dim, dropout, least) \
+  ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true, least>)  \
+  ROW(symbol##_##small,                 name small_name,                                        \
+      SmallBackward<mma, head_dim, dropout, true, least>)                                       \
+  ROW(symbol##_deterministic,           name "/deterministic",                                  \
+      BackwardConfig<mma, head_dim, dropout, false, least>)                                     \
+  ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                       \
+      SmallBackward<mma, head_dim, dropout, false, least>)
+
+/// Where an SM has 96 KiB alone.
+#define SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol, name, mma, head_dim, dropout, least)         \
+  ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true, least>)  \
+  ROW(symbol##_deterministic,           name "/deterministic",                                  \
+      BackwardConfig<mma, head_dim, dropout, false, least>)
 
 #define SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                             \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64",                               \
-                          128_1, "/128/1", mma, 64, false)                                      \
+                          128_1, "/128/1", mma, 64, false, 64)                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout",               \
-                          128_1, "/128/1", mma, 64, true)                                       \
+                          128_1, "/128/1", mma, 64, true, 64)                                   \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
-                          64_1, "/64/1", mma, 128, false)                                       \
+                          64_1, "/64/1", mma, 128, false, 128)                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
-                          64_1, "/64/1", mma, 128, true)
+                          64_1, "/64/1", mma, 128, true, 128)                                   \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32, name "/bwd/d32", mma, 32, false,         \
+                                least_head_dim(64))                                             \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32_dropout, name "/bwd/d32/dropout", mma,    \
+                                32, true, least_head_dim(64))                                   \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_padded, name "/bwd/d64/padded",                 \
+                          128_1, "/128/1", mma, 64, false, least_head_dim(64))                  \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
+                          128_1, "/128/1", mma, 64, true, least_head_dim(64))                   \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96, name "/bwd/d96", mma, 96, false,         \
+                                least_head_dim(128))                                            \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
+                                96, true, least_head_dim(128))                                  \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
+                          64_1, "/64/1", mma, 128, false, least_head_dim(128))                  \
+  SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
+                          64_1, "/64/1", mma, 128, true, least_head_dim(128))
 
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
@@ -88,7 +145,30 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim> {};
   ROW(symbol##_bwd_dq_d128_dropout,    name "/bwd-dq/d128/dropout",                             \
       BackwardDqConfig<mma, 128, true>)                                                         \
   ROW(symbol##_bwd_dq_d128_dropout_64, name "/bwd-dq/d128/dropout/64",                          \
-      SmallBackwardDq<mma, 128, true>)
+      SmallBackwardDq<mma, 128, true>)                                                          \
+  SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol##_bwd_dq, name "/bwd-dq", mma)
+
+#define SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol, name, mma)                               \
+  ROW(symbol##_d32,                    name "/d32",                                             \
+      BackwardDqConfig<mma, 32, false, least_head_dim(64)>)                                     \
+  ROW(symbol##_d32_dropout,            name "/d32/dropout",                                     \
+      BackwardDqConfig<mma, 32, true, least_head_dim(64)>)                                      \
+  ROW(symbol##_d64_padded,             name "/d64/padded",                                      \
+      BackwardDqConfig<mma, 64, false, least_head_dim(64)>)                                     \
+  ROW(symbol##_d64_dropout_padded,     name "/d64/dropout/padded",                              \
+      BackwardDqConfig<mma, 64, true, least_head_dim(64)>)                                      \
+  ROW(symbol##_d96,                    name "/d96",                                             \
+      BackwardDqConfig<mma, 96, false, least_head_dim(128)>)                                    \
+  ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
+      BackwardDqConfig<mma, 96, true, least_head_dim(128)>)                                     \
+  ROW(symbol##_d128_padded,            name "/d128/padded",                                     \
+      BackwardDqConfig<mma, 128, false, least_head_dim(128)>)                                   \
+  ROW(symbol##_d128_padded_64,         name "/d128/padded/64",                                  \
+      SmallBackwardDq<mma, 128, false, least_head_dim(128)>)                                    \
+  ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
+      BackwardDqConfig<mma, 128, true, least_head_dim(128)>)                                    \
+  ROW(symbol##_d128_dropout_padded_64, name "/d128/dropout/padded/64",                          \
+      SmallBackwardDq<mma, 128, true, least_head_dim(128)>)
 
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \

@@ -71,6 +71,20 @@ TEST(VoltaDispatch, TakesTheRowOfTheProblem) {
   EXPECT_EQ(backward_id(problem, false, kVolta), "volta-fp32acc/bwd/d64/deterministic");
 }
 
+TEST(VoltaDispatch, PadsToTheNextTile) {
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 8}, kVolta), "volta-fp32acc/fwd/d32");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 32}, kVolta), "volta-fp32acc/fwd/d32");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 40}, kVolta), "volta-fp32acc/fwd/d64/padded");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 56}, kVolta), "volta-fp32acc/fwd/d64/padded");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d96");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 104}, kVolta), "volta-fp32acc/fwd/d128/padded");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 120}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
+  EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
+  EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");
+  EXPECT_EQ(backward_id({.head_dim = 40}, false, kTuring),
+            "volta-fp32acc/bwd/d64/padded/deterministic/128/1");
+}
+
 TEST(VoltaDispatch, DropsOnlyFromAThresholdOn) {
   Problem problem{.head_dim = 128, .dropout_p = 0.1f};
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/dropout");
@@ -85,7 +99,8 @@ TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
 }
 
 TEST(VoltaDispatch, RefusesWhatHasNoRow) {
-  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 96}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 60}, kVolta), std::invalid_argument);
   EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 64}, 1 << 10), std::invalid_argument);
 }
 

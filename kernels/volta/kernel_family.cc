@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <string>
 
+#include "kernels/tile/chunked_view.h"
 #include "kernels/volta/backward_emulated.h"
 #include "kernels/volta/backward_gpu.h"
 #include "kernels/volta/backward_workspace.h"
@@ -14,6 +15,7 @@ namespace sparkbench::volta {
 namespace {
 
 constexpr int kMaxGridYZ = 65535;  // CUDA programming guide, technical specifications
+constexpr int kMostHeadDim = 128;  // of a tile: instances.h
 constexpr std::size_t kLeastSharedBytes = std::size_t{64} << 10;  // of a block: instances.h
 
 Support supports(const Problem& problem, const KernelDevice& device) {
@@ -23,8 +25,9 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   if (device.shared_bytes_per_block < kLeastSharedBytes) {
     return {"blocks of less than 64 KiB of shared memory"};
   }
-  if (problem.head_dim != 64 && problem.head_dim != 128) {
-    return {"head_dim " + std::to_string(problem.head_dim) + " (64 and 128 are supported)"};
+  if (problem.head_dim % kChunkHalves != 0 || problem.head_dim > kMostHeadDim) {
+    return {"head_dim " + std::to_string(problem.head_dim) +
+            " (multiples of 8 up to 128 are supported)"};
   }
   if (problem.heads > kMaxGridYZ || problem.batch > kMaxGridYZ) {
     return {"more than 65535 heads or batch entries (the grid's limit)"};

@@ -24,6 +24,7 @@ NAMES = {
     "volta-fp16acc-o16": "FP16-ACC, O in FP16",
 }
 PASSES = {"fwd": "forward", "bwd": "backward"}
+TILES = (32, 64, 96, 128)  # columns of the products: kernels/volta/instances.h
 
 
 def ask(program, *arguments):
@@ -54,6 +55,29 @@ def main_loops(instances):
             if all(each in shares for each in ids):
                 rows.append([f"{of_pass} {name}"] + [with_band(shares[i], 100) for i in ids])
     return table(["", "d64", "d128", "d64, dropout", "d128, dropout"], rows)
+
+
+def instance_of(head_dim, drop):
+    """What tells the instance of a head_dim apart, and the columns that it multiplies."""
+    tile = next(columns for columns in TILES if head_dim <= columns)
+    padded = "/padded" if head_dim < tile and tile % 64 == 0 else ""
+    return f"d{tile}{drop}{padded}", tile
+
+
+def head_dims(instances):
+    """Share of tensor peak by useful FLOPs: those of padding are none."""
+    shares = {each["kernel"]: each["likely_tensor_share"] for each in instances}
+    rows = []
+    for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128):
+        row = [str(head_dim), instance_of(head_dim, "")[0]]
+        for way in PASSES:
+            for drop in ("", "/dropout"):
+                name, tile = instance_of(head_dim, drop)
+                useful = 100 * head_dim / tile
+                row.append(with_band(shares[f"volta-fp32acc/{way}/{name}"], useful))
+        rows.append(row)
+    head = ["head_dim", "instance", "forward", "with dropout", "backward", "with dropout"]
+    return table(head, rows)
 
 
 def tflops_of(case):
@@ -104,7 +128,8 @@ def headline(cases):
 
 def tables(program):
     """Texts by the name of their marks."""
-    texts = {"main loops": main_loops(ask(program, "predict", "--json")["instances"])}
+    instances = ask(program, "predict", "--json")["instances"]
+    texts = {"main loops": main_loops(instances), "head dims": head_dims(instances)}
     for way, preset in (("fwd", "paper-forward"), ("bwd", "paper-backward")):
         sweep = ["sweep", "--device", "emulated-v100", "--preset", preset, "--dry-run", "-q"]
         every = ask(program, *sweep, "--json", "-")["cases"]

@@ -23,8 +23,8 @@
 //   FP16-ACC              S in FP16, and so P V inside one tile of keys; the running O in FP32
 //   FP16-ACC, O in FP16   O is the FP16 accumulator of all tiles (the paper's, section 3.2.1)
 //
-// Limits: head_dim 64 or 128; fp16 tensors whose rows are aligned to 16 bytes
-// (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
+// Limits: head_dim a multiple of 8 up to 128 (padding.h); fp16 tensors whose rows are aligned to
+// 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
 #pragma once
 
 #include "kernels/volta/steps.h"

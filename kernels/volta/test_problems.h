@@ -10,6 +10,9 @@
 
 namespace sparkbench {
 
+/// Those that no kernel had from the start: of each tile, and below.
+inline constexpr int kPaddedHeadDims[] = {8, 16, 24, 32, 40, 72, 80, 96, 104, 120};
+
 struct Lengths {
   int seqlen_q, seqlen_k;
 };

@@ -49,7 +49,7 @@ inline std::vector<Problem> cublas_grid() {
   std::vector<Problem> problems;
   for (const auto& [seqlen_q, seqlen_k] :
        {std::pair{1, 1}, {64, 64}, {65, 63}, {127, 500}, {500, 127}, {1, 77}, {300, 1}}) {
-    for (const int head_dim : {64, 128}) {
+    for (const int head_dim : {40, 64, 128}) {
       for (const MaskSpec& mask :
            {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(1), MaskSpec::window(37),
             MaskSpec::window(128), MaskSpec::band(20, 5), MaskSpec::prefix(9)}) {

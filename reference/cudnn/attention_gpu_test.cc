@@ -115,7 +115,8 @@ TEST_P(CudnnAttentionGpu, MatchesTheDefinitionForwardAndBackward) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, CudnnAttentionGpu,
-                         testing::Combine(testing::Values(64, 128), testing::Values(64, 200, 333),
+                         testing::Combine(testing::Values(64, 80, 128),
+                                          testing::Values(64, 200, 333),
                                           testing::Values(64, 200, 500),
                                           testing::Values(MaskSpec::full(), MaskSpec::causal(),
                                                           MaskSpec::window(1), MaskSpec::window(37),

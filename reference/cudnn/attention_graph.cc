@@ -274,6 +274,9 @@ void Builder::backward(bool is_deterministic) {
 }  // namespace
 
 std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version) {
+  if (problem.head_dim % 8 != 0) {
+    return "head_dim " + std::to_string(problem.head_dim) + " (multiples of 8 are supported)";
+  }
   if (hides_nothing(problem.key_mask())) return std::nullopt;
   const std::optional<DiagonalBounds> bounds = diagonal_bounds(problem);
   if (!bounds) return "the mask " + name_of(problem.mask);

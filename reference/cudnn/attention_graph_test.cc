@@ -238,6 +238,12 @@ TEST(CudnnAttentionGraph, LeavesOutWhatCudnnDoesNotSupport) {
   EXPECT_EQ(why_none(MaskSpec::prefix(3), 9, 9), "the mask prefix:3");
 }
 
+TEST(CudnnAttentionGraph, LeavesOutHeadDimsThatAreNoMultipleOf8) {
+  EXPECT_EQ(why_no_graph({.head_dim = 100}, kVersion).value_or(""),
+            "head_dim 100 (multiples of 8 are supported)");
+  EXPECT_FALSE(why_no_graph({.head_dim = 80}, kVersion));
+}
+
 TEST(CudnnAttentionGraph, LeavesOutBandsOfVersionsWithoutThem) {
   const MaskSpec band = MaskSpec::band(7, 2);
   EXPECT_EQ(why_none(MaskSpec::causal(), 9, 9, 0.0f, 90100), "");

@@ -37,7 +37,7 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
   constexpr int kStepsAtOnce = 2;
   static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
 #pragma unroll
-  for (int chunk = 0; chunk < BTile::kChunksPerRow; ++chunk) {
+  for (int chunk = 0; chunk < BTile::kChunks; ++chunk) {
     OperandFragment a[2][kGroups];
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
@@ -88,44 +88,53 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
       b, score_operand_place<BTile>(lane), c);
 }
 
-/// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [32, kKeys], of which
-/// load_p(g, chunk) gives load_probabilities() of rows 16g... B's rows are the keys in plain order,
-/// P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block first_block
-/// + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3): a lane's
-/// 128-bit load is the operand of both f (store_output of output_tile.h puts the columns right).
-template <Accumulator kAccumulator, int kKeys, class Machine, class LoadP, class BTile,
-          int kColumnGroups>
+/// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [16 kGroups, kKeys], of
+/// which load_p(g, chunk) gives load_probabilities() of rows 16g... B's rows are the keys in plain
+/// order, P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block
+/// first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3): a
+/// lane's 128-bit load is the operand of both f (store_output of output_tile.h puts the columns
+/// right).
+template <Accumulator kAccumulator, int kKeys, int kBlocks, class Machine, class LoadP, class BTile,
+          int kGroups, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, LoadP load_p, BTile& b, const typename BTile::LanePlace& b_place,
-    int first_block, AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kColumnGroups],
+    int first_block, AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups],
     int first_step) {
+  static_assert(2 * kBlocks <= kColumnGroups, "there are so many");
 #pragma unroll
   for (int p_chunk = 0; p_chunk < kKeys / 8; ++p_chunk) {
-    Bits128 a[kRowGroups];
+    Bits128 a[kGroups];
 #pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) a[g] = load_p(g, p_chunk);
+    for (int g = 0; g < kGroups; ++g) a[g] = load_p(g, p_chunk);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const int step = first_step + p_chunk / 2;
       const int pair = 2 * (p_chunk % 2) + half;
 #pragma unroll
-      for (int u = 0; u < kColumnGroups / 2; ++u) {
+      for (int u = 0; u < kBlocks; ++u) {
         const Bits128 columns = machine.template load_shared<Bits128>(
             b.at(b_place, kGridColumns * step + 2 * pair, 4 * (first_block + u)));
-        machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
-            {&c[0][2 * u], &c[1][2 * u]}, {{operand(a[0], half), operand(a[1], half)}},
-            {{operand(columns, 0), operand(columns, 1)}});
+        if constexpr (kGroups == 2) {
+          machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
+              {&c[0][2 * u], &c[1][2 * u]}, {{operand(a[0], half), operand(a[1], half)}},
+              {{operand(columns, 0), operand(columns, 1)}});
+        } else {
+          machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
+              {&c[0][2 * u]}, {{operand(a[0], half)}},
+              {{operand(columns, 0), operand(columns, 1)}});
+        }
       }
     }
   }
 }
 
-/// The same, P in shared memory.
-template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kColumnGroups>
+/// The same, P in shared memory, and all of c.
+template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kGroups,
+          int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
-    Machine& machine, ProbabilityTile<kKeys>* const (&p)[kRowGroups], BTile& b, int first_block,
-    AccumulatorFragment<kAccumulator> (&c)[kRowGroups][kColumnGroups], int first_step = 0) {
-  matmul_probabilities<kAccumulator, kKeys>(
+    Machine& machine, ProbabilityTile<kKeys>* const (&p)[kGroups], BTile& b, int first_block,
+    AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups], int first_step = 0) {
+  matmul_probabilities<kAccumulator, kKeys, kColumnGroups / 2>(
       machine, [&](int g, int chunk) { return load_probabilities(machine, *p[g], chunk); }, b,
       output_operand_place<BTile>(machine.lane()), first_block, c, first_step);
 }

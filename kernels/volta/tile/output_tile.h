@@ -25,11 +25,13 @@ struct OutputTile {
   }
 };
 
-/// Rows of a tensor to be written, row_stride halves apart, of which the first `valid` exist.
+/// Rows of a tensor to be written, row_stride halves apart, of which the first `valid` exist, and
+/// of these the first `chunks` chunks (all, or more than a tile has).
 struct OutputRows {
   Half* first;
   int row_stride;
   int valid;
+  int chunks;
 };
 
 /// Rounds factor * value to fp16, in the columns that matmul_probabilities gives; kAccumulator says
@@ -71,6 +73,7 @@ SPARK_DEVICE void write_rows(Machine& machine, OutputTile<kColumns>& tile, const
 #pragma unroll
   for (int first = 0; first < kGridRows; first += kRowsAtOnce) {
     const int row = first + machine.lane() / kChunksPerRow;
+    if (chunk >= rows.chunks) continue;
     const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
     Half* place = rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * chunk;
     if (row < rows.valid) machine.store_global(place, bits);

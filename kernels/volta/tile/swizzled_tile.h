@@ -5,6 +5,7 @@
 //   B column-major   keys 0..7 or 8..15 of a step (grid_operand_key), one chunk
 //   B row-major      rows x, x + 1, x + 8, x + 9, x even, chunks that differ in bit 1
 //   whole rows       written by eight lanes a row
+// The permutation wants multiples of eight chunks: rows of other tiles are so far apart.
 #pragma once
 
 #include "kernels/machine/machine.h"
@@ -16,8 +17,8 @@ template <int kTileRows, int kTileColumns>
 struct SwizzledTile {
   static constexpr int kRows = kTileRows;
   static constexpr int kColumns = kTileColumns;
-  static constexpr int kChunksPerRow = kColumns / 8;
-  static_assert(kChunksPerRow % 8 == 0, "eight chunks are all the banks");
+  static constexpr int kChunks = kColumns / 8;  // of a row, of those that there is room for:
+  static constexpr int kChunksPerRow = (kChunks + 7) / 8 * 8;
 
   Bits128 chunk[kRows][kChunksPerRow];
 

@@ -18,10 +18,12 @@ SPARK_HD int transposed_key(int r, int g, int m) {
          (m & 1);
 }
 
-/// C += P^T B for 64 keys of P and for columns 32 * first_block.. of B. P's rows are those of B, 16
-/// a tile. c[g][2u + f] has the keys transposed_key(r, g, m) and the columns that
-/// matmul_probabilities gives. P^T is read as a column-major A: a chunk is the operand of two g.
-template <Accumulator kAccumulator, class Machine, int kTiles, class BTile, int kColumnGroups>
+/// C += P^T B for 64 keys of P and for columns 32 * first_block.. of B, kBlocks times 32. P's rows
+/// are those of B, 16 a tile. c[g][2u + f] has the keys transposed_key(r, g, m) and the columns
+/// that matmul_probabilities gives. P^T is read as a column-major A: a chunk is the operand of two
+/// g.
+template <int kBlocks, Accumulator kAccumulator, class Machine, int kTiles, class BTile,
+          int kColumnGroups>
 SPARK_DEVICE void matmul_transposed_probabilities(
     Machine& machine, ProbabilityTile<kTransposedKeys> (&p)[kTiles], BTile& b, int first_block,
     AccumulatorFragment<kAccumulator> (&c)[kTransposedGroups][kColumnGroups]) {
@@ -41,7 +43,7 @@ SPARK_DEVICE void matmul_transposed_probabilities(
             machine.template load_shared<Bits128>(p[tile].at(lane_row + row, p_chunk + 4 * half));
       }
 #pragma unroll
-      for (int u = 0; u < kColumnGroups / 2; ++u) {
+      for (int u = 0; u < kBlocks; ++u) {
         const auto columns =
             machine.template load_shared<Bits128>(b.at(b_place, kGridRows * tile + row, 4 * u));
         machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(

@@ -47,7 +47,7 @@ void expect_product() {
     store_matrix(machine, tiles.b, b);
     machine.barrier();
     AccumulatorFragment<kAccumulator> c[kTransposedGroups][kColumnGroups] = {};
-    matmul_transposed_probabilities(machine, tiles.p, tiles.b, kFirstBlock, c);
+    matmul_transposed_probabilities<kColumnGroups / 2>(machine, tiles.p, tiles.b, kFirstBlock, c);
     const int lane = machine.lane();
     for (int g = 0; g < kTransposedGroups; ++g) {
       for (int f = 0; f < kColumnGroups; ++f) {
