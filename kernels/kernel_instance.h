@@ -33,6 +33,7 @@ struct KernelInstance {
   int teams = 1;             // of its warps, each with steps of its own, out of step
   CodeLimits limits;
 
+  constexpr bool is_padded() const { return least_head_dim < head_dim; }
   constexpr bool serves(int dim) const {
     return dim >= least_head_dim && dim <= head_dim && dim % 8 == 0;
   }

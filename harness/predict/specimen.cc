@@ -22,8 +22,7 @@ bool owns_keys(const KernelInstance& instance) { return instance.pass() == "bwd"
 
 /// A padded instance is measured with columns that its tensors lack.
 Problem problem_of(const KernelInstance& instance) {
-  const bool is_padded = instance.least_head_dim < instance.head_dim;
-  Problem problem{.head_dim = is_padded ? instance.head_dim - 8 : instance.head_dim};
+  Problem problem{.head_dim = instance.is_padded() ? instance.head_dim - 8 : instance.head_dim};
   if (instance.has_dropout) problem.dropout_p = kDropout;
   return problem;
 }

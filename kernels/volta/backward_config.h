@@ -30,6 +30,8 @@ struct BackwardShape {
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
+  /// Whether tensors have some column of every 32 columns of dQ.
+  static constexpr bool kHasEveryBlock = kLeastHeadDim > kHeadDim - 32;
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kComputesDq = kDq;
   static constexpr int kStep = kWarpRows;

@@ -28,7 +28,7 @@ SPARK_HD int workspace_rows(int seqlen_q) {
 // an atomic instruction adds to 128 consecutive bytes. Queries are rounded up to whole steps.
 //   [batch * heads][query / 16][column / 32][element 0..15][lane]
 // Element 8f + i is element i of column group f (matmul_probabilities) of 16 queries, 32 columns.
-// Columns are rounded up to 32; what is past head_dim stays zero.
+// Columns are rounded up to 32; what is past head_dim is a sum of zeros.
 
 /// Of 16 queries and 32 columns.
 inline constexpr int kSumElements = 16;

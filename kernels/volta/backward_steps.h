@@ -319,12 +319,9 @@ class BackwardWarp {
     return places;
   }
 
-  /// Columns of the workspace, and whether element i of a lane is one that tensors have, too.
+  /// Columns of the workspace.
   SPARK_DEVICE int sum_columns() const {
-    return Config::kIsPadded ? volta::sum_columns(params_.head_chunks) : Config::kHeadDim;
-  }
-  SPARK_DEVICE bool has_sum(int column_block, int i) const {
-    return !Config::kIsPadded || sum_chunk(machine_.lane(), column_block, i) < params_.head_chunks;
+    return Config::kHasEveryBlock ? Config::kHeadDim : volta::sum_columns(params_.head_chunks);
   }
 
   /// kGroups 16-row groups of a part of dQ.
@@ -332,7 +329,7 @@ class BackwardWarp {
   SPARK_DEVICE void add_dq_part(int place, int part, int first_group) {
     constexpr int kColumnBlocks = Config::kHeadDim / 32;
     const int column_block = part % kColumnBlocks;
-    if (Config::kIsPadded && 4 * column_block >= params_.head_chunks) return;
+    if (!Config::kHasEveryBlock && 4 * column_block >= params_.head_chunks) return;
     const int key_tile = part / kColumnBlocks;
     auto& tiles = team().ds[key_tile];
     ProbabilityTile<kTransposedKeys>* ds[kGroups];
@@ -362,7 +359,7 @@ class BackwardWarp {
         sparkbench::widen(machine_, dq[g][f], value);
 #pragma unroll
         for (int i = 0; i < 8; ++i) {
-          if (has_sum(column_block, i)) machine_.add_global(at + 32 * (8 * f + i), value[i]);
+          machine_.add_global(at + 32 * (8 * f + i), value[i]);
         }
       }
     }

@@ -13,8 +13,10 @@
 
 namespace sparkbench::volta {
 
-/// The fewest columns of tensors that a tile of 64 or of 128 serves.
-constexpr int least_head_dim(int tile_columns) { return tile_columns == 64 ? 8 : 72; }
+/// The fewest columns of tensors that products of so many columns serve: more than the next fewer.
+constexpr int least_head_dim(int columns) { return columns - 24; }
+/// Where only the widest fit, on SMs of 64 KiB; also of the row-wise kernels.
+constexpr int least_head_dim_of_64_kib(int columns) { return columns == 64 ? 8 : 72; }
 
 template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
           int kLeastHeadDim = kHeadDim>
@@ -44,9 +46,11 @@ using SmallBackwardDq =
 
 /// The row-wise kernels around the backward products (backward_rows.h).
 template <Accumulator kAccumulator, int kHeadDim>
-struct StatisticsConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(kHeadDim)> {};
+struct StatisticsConfig
+    : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
 template <Accumulator kAccumulator, int kHeadDim>
-struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(kHeadDim)> {};
+struct RoundDqConfig
+    : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
@@ -64,25 +68,25 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
 /// The same for what lies between. Of SMs of 64 KiB only the widest tiles serve it.
 #define SPARK_VOLTA_PADDED_FORWARD_OF(ROW, symbol, name, Forward)                               \
   ROW(symbol##_d32,                   name "/d32",                                              \
-      Forward<32, false, forward_warps(32), least_head_dim(64)>)                                \
+      Forward<32, false, forward_warps(32), least_head_dim(32)>)                                \
   ROW(symbol##_d32_dropout,           name "/d32/dropout",                                      \
-      Forward<32, true, forward_warps(32), least_head_dim(64)>)                                 \
+      Forward<32, true, forward_warps(32), least_head_dim(32)>)                                 \
   ROW(symbol##_d64_padded,            name "/d64/padded",                                       \
       Forward<64, false, forward_warps(64), least_head_dim(64)>)                                \
   ROW(symbol##_d64_dropout_padded,    name "/d64/dropout/padded",                               \
       Forward<64, true, forward_warps(64), least_head_dim(64)>)                                 \
   ROW(symbol##_d96,                   name "/d96",                                              \
-      Forward<96, false, forward_warps(96), least_head_dim(128)>)                               \
+      Forward<96, false, forward_warps(96), least_head_dim(96)>)                               \
   ROW(symbol##_d96_dropout,           name "/d96/dropout",                                      \
-      Forward<96, true, forward_warps(96), least_head_dim(128)>)                                \
+      Forward<96, true, forward_warps(96), least_head_dim(96)>)                                \
   ROW(symbol##_d128_padded,           name "/d128/padded",                                      \
       Forward<128, false, forward_warps(128), least_head_dim(128)>)                             \
   ROW(symbol##_d128_padded_4,         name "/d128/padded/4",                                    \
-      Forward<128, false, kForwardWarpsOf64KiB, least_head_dim(128)>)                           \
+      Forward<128, false, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                           \
   ROW(symbol##_d128_dropout_padded,   name "/d128/dropout/padded",                              \
       Forward<128, true, forward_warps(128), least_head_dim(128)>)                              \
   ROW(symbol##_d128_dropout_padded_4, name "/d128/dropout/padded/4",                            \
-      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim(128)>)
+      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
@@ -91,15 +95,15 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
 
 /// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels. From
-/// `least` columns on.
-#define SPARK_VOLTA_BACKWARD_OF(ROW, symbol, name, small, small_name, mma, head_dim, dropout, least) \
+/// `least` columns on, and `small_least`.
+#define SPARK_VOLTA_BACKWARD_OF(ROW, symbol, name, small, small_name, mma, head_dim, dropout, least, small_least) \
   ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true, least>)  \
   ROW(symbol##_##small,                 name small_name,                                        \
-      SmallBackward<mma, head_dim, dropout, true, least>)                                       \
+      SmallBackward<mma, head_dim, dropout, true, small_least>)                                       \
   ROW(symbol##_deterministic,           name "/deterministic",                                  \
       BackwardConfig<mma, head_dim, dropout, false, least>)                                     \
   ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                       \
-      SmallBackward<mma, head_dim, dropout, false, least>)
+      SmallBackward<mma, head_dim, dropout, false, small_least>)
 
 /// Where an SM has 96 KiB alone.
 #define SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol, name, mma, head_dim, dropout, least)         \
@@ -109,29 +113,29 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
 
 #define SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                             \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64",                               \
-                          128_1, "/128/1", mma, 64, false, 64)                                  \
+                          128_1, "/128/1", mma, 64, false, 64, 64)                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout",               \
-                          128_1, "/128/1", mma, 64, true, 64)                                   \
+                          128_1, "/128/1", mma, 64, true, 64, 64)                                   \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
-                          64_1, "/64/1", mma, 128, false, 128)                                  \
+                          64_1, "/64/1", mma, 128, false, 128, 128)                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
-                          64_1, "/64/1", mma, 128, true, 128)                                   \
+                          64_1, "/64/1", mma, 128, true, 128, 128)                                   \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32, name "/bwd/d32", mma, 32, false,         \
-                                least_head_dim(64))                                             \
+                                least_head_dim(32))                                             \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32_dropout, name "/bwd/d32/dropout", mma,    \
-                                32, true, least_head_dim(64))                                   \
+                                32, true, least_head_dim(32))                                   \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_padded, name "/bwd/d64/padded",                 \
-                          128_1, "/128/1", mma, 64, false, least_head_dim(64))                  \
+                          128_1, "/128/1", mma, 64, false, least_head_dim(64), least_head_dim_of_64_kib(64))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
-                          128_1, "/128/1", mma, 64, true, least_head_dim(64))                   \
+                          128_1, "/128/1", mma, 64, true, least_head_dim(64), least_head_dim_of_64_kib(64))                   \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96, name "/bwd/d96", mma, 96, false,         \
-                                least_head_dim(128))                                            \
+                                least_head_dim(96))                                            \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
-                                96, true, least_head_dim(128))                                  \
+                                96, true, least_head_dim(96))                                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
-                          64_1, "/64/1", mma, 128, false, least_head_dim(128))                  \
+                          64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim_of_64_kib(128))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
-                          64_1, "/64/1", mma, 128, true, least_head_dim(128))
+                          64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim_of_64_kib(128))
 
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
@@ -150,25 +154,25 @@ struct RoundDqConfig : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim(
 
 #define SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol, name, mma)                               \
   ROW(symbol##_d32,                    name "/d32",                                             \
-      BackwardDqConfig<mma, 32, false, least_head_dim(64)>)                                     \
+      BackwardDqConfig<mma, 32, false, least_head_dim(32)>)                                     \
   ROW(symbol##_d32_dropout,            name "/d32/dropout",                                     \
-      BackwardDqConfig<mma, 32, true, least_head_dim(64)>)                                      \
+      BackwardDqConfig<mma, 32, true, least_head_dim(32)>)                                      \
   ROW(symbol##_d64_padded,             name "/d64/padded",                                      \
       BackwardDqConfig<mma, 64, false, least_head_dim(64)>)                                     \
   ROW(symbol##_d64_dropout_padded,     name "/d64/dropout/padded",                              \
       BackwardDqConfig<mma, 64, true, least_head_dim(64)>)                                      \
   ROW(symbol##_d96,                    name "/d96",                                             \
-      BackwardDqConfig<mma, 96, false, least_head_dim(128)>)                                    \
+      BackwardDqConfig<mma, 96, false, least_head_dim(96)>)                                    \
   ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
-      BackwardDqConfig<mma, 96, true, least_head_dim(128)>)                                     \
+      BackwardDqConfig<mma, 96, true, least_head_dim(96)>)                                     \
   ROW(symbol##_d128_padded,            name "/d128/padded",                                     \
       BackwardDqConfig<mma, 128, false, least_head_dim(128)>)                                   \
   ROW(symbol##_d128_padded_64,         name "/d128/padded/64",                                  \
-      SmallBackwardDq<mma, 128, false, least_head_dim(128)>)                                    \
+      SmallBackwardDq<mma, 128, false, least_head_dim_of_64_kib(128)>)                                    \
   ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
       BackwardDqConfig<mma, 128, true, least_head_dim(128)>)                                    \
   ROW(symbol##_d128_dropout_padded_64, name "/d128/dropout/padded/64",                          \
-      SmallBackwardDq<mma, 128, true, least_head_dim(128)>)
+      SmallBackwardDq<mma, 128, true, least_head_dim_of_64_kib(128)>)
 
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
