@@ -150,7 +150,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
   }
   const SoftmaxSums sums = sums_of_team(row, own);  // line 1
   if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
-  const ProbabilityFactors<T> factors(sums, row.dropout().keep_scale());
+  const ProbabilityFactors<T> factors(sums, row.dropout().keep_scale);
   const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
   const auto store = [&](int c, int column, ScoreChunk<T> p) {
     if constexpr (kDrops) {
