@@ -16,8 +16,8 @@ struct HeadGroups {
   /// Of a query head below 65536. What `inverse` lacks of 2^32 / size is at most 1, so that the
   /// quotient lacks less than 1 / size of (head + 1) / size: too little to pass an integer.
   SPARK_HD int key_head(int head) const {
-    const std::uint64_t product = (static_cast<std::uint64_t>(head) + 1) * inverse;
-    return static_cast<int>(product >> 32);
+    const std::uint32_t next = static_cast<std::uint32_t>(head) + 1;
+    return static_cast<int>((std::uint64_t{next} * inverse) >> 32);
   }
 };
 

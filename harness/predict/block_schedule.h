@@ -9,15 +9,18 @@
 
 namespace sparkbench {
 
-/// What a block goes through between its prologue and its epilogue. Its cut tiles are taken to come
-/// last: where they stand matters only while an SM is not full.
+/// What a block goes through between its prologue and its epilogue, of all heads that it walks. Its
+/// cut tiles are taken to come last, and what is between heads behind them: where they stand
+/// matters only while an SM is not full.
 struct BlockWork {
   std::int64_t full_tiles = 0, cut_tiles = 0;
+  std::int64_t more_heads = 0;  // than one
 
   bool operator==(const BlockWork&) const = default;
 };
 
-/// A launch: the blocks of one head in their order, and so many heads one after the other.
+/// A launch: the blocks of one head in their order, and so many heads one after the other. Where a
+/// block walks all query heads of a key head, heads are key heads.
 struct BlockGrid {
   std::vector<BlockWork> of_head;
   std::uint64_t heads = 1;

@@ -27,6 +27,11 @@ TEST(BlockSchedule, OneBlockGoesThroughItsStages) {
   EXPECT_DOUBLE_EQ(end_of({{BlockWork{3, 2}}, 1}, kOnePlace), 10 + 3 * 100 + 2 * 150 + 20);
 }
 
+TEST(BlockSchedule, ABlockGoesFromHeadToHead) {
+  const std::vector<StageCycles> stages = {{10, 100, 150, 20, 40}};
+  EXPECT_DOUBLE_EQ(end_of({{BlockWork{6, 4, 3}}, 1}, stages), 10 + 600 + 600 + 3 * 40 + 20);
+}
+
 TEST(BlockSchedule, ABlockWithoutTilesBeginsAndEnds) {
   EXPECT_DOUBLE_EQ(end_of({{BlockWork{}}, 1}, kOnePlace), 30);
 }

@@ -5,6 +5,7 @@
 #include "harness/predict/problem_time.h"
 #include "harness/predict/test_cycles.h"
 #include "harness/predict/unfused_time.h"
+#include "kernels/registry.h"
 #include "sweeps/memory.h"
 #include "sweeps/work.h"
 
@@ -50,6 +51,20 @@ TEST(CasePrediction, SpeedupTakesOppositeEnds) {
   EXPECT_DOUBLE_EQ(speedup.low, baseline.time_ms.low / kernel.time_ms.high);
   EXPECT_DOUBLE_EQ(speedup.likely, baseline.time_ms.likely / kernel.time_ms.likely);
   EXPECT_DOUBLE_EQ(speedup.high, baseline.time_ms.high / kernel.time_ms.low);
+}
+
+TEST(CasePrediction, OfSharedKeysIsThatOfTheirHeads) {
+  const CaseRecord apart = case_of("volta-fp32acc", 1024, Pass::kBackward);
+  CaseRecord shared = apart;
+  shared.problem.heads_k = 4;
+  const Prediction predicted = predict(shared).predicted.value();
+  const auto launches = launches_of_pass(*find_attention_kernel("volta-fp32acc"), shared.problem,
+                                         Pass::kBackward, false);
+  EXPECT_DOUBLE_EQ(predicted.time_ms.likely, time_of_launches(launches, test_cycles()).ms.likely);
+  EXPECT_NE(predicted.time_ms.likely, predict(apart).predicted->time_ms.likely);
+  EXPECT_DOUBLE_EQ(
+      predicted.speedup->likely,
+      time_of_unfused(shared.problem, Pass::kBackward).ms.likely / predicted.time_ms.likely);
 }
 
 TEST(CasePrediction, OfTheBaselineGoesByPublishedRates) {

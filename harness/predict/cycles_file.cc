@@ -14,13 +14,13 @@ namespace {
 
 using CyclesJson = nlohmann::ordered_json;
 
-constexpr int kCyclesSchema = 1;
+constexpr int kCyclesSchema = 2;
 constexpr int kMostThreads = 1024, kWarpThreads = 32, kMostBlocks = 32;  // CUDA programming guide
 constexpr std::size_t kHashDigits = 16;
 
-constexpr std::array<double StageCycles::*, 4> kStages = {
-    &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
-    &StageCycles::epilogue};
+constexpr std::array<double StageCycles::*, 5> kStages = {
+    &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile, &StageCycles::epilogue,
+    &StageCycles::next_head};
 
 [[noreturn]] void reject_cycles(const std::string& where, const std::string& wrong) {
   throw std::invalid_argument(fmt::format("{}: {}", where.empty() ? "document" : where, wrong));
@@ -91,7 +91,8 @@ std::vector<StageCycles> stages_of(const CyclesJson& json, const std::string& wh
   std::vector<StageCycles> stages(json.size());
   for (std::size_t r = 0; r < json.size(); ++r) {
     const std::string at = fmt::format("{}[{}]", where, r);
-    require_array(json[r], at, kStages.size(), "prologue, full tile, cut tile, epilogue");
+    require_array(json[r], at, kStages.size(),
+                  "prologue, full tile, cut tile, epilogue, next head");
     for (std::size_t i = 0; i < kStages.size(); ++i) {
       stages[r].*kStages[i] = cycles_of_json(json[r][i], fmt::format("{}[{}]", at, i));
     }

@@ -76,7 +76,8 @@ std::string stage_table(const std::vector<Row>& rows) {
                 return fmt::format("{}x{}", row.instance.block_rows, row.instance.step_columns);
               }),
        stage("prologue", &StageCycles::prologue), stage("full tile", &StageCycles::full_tile),
-       stage("cut tile", &StageCycles::cut_tile), stage("epilogue", &StageCycles::epilogue),
+       stage("cut tile", &StageCycles::cut_tile), stage("next head", &StageCycles::next_head),
+       stage("epilogue", &StageCycles::epilogue),
        column("loop B", rows, [](const Row& row) { return std::to_string(row.cycles.loop_bytes); }),
        column("binds", rows, [](const Row& row) { return row.cycles.binding; })},
       TableStyle::kTerminal);
@@ -105,7 +106,8 @@ nlohmann::ordered_json json_of(const Row& row) {
       stages[name].push_back({{"prologue", of_resident.prologue},
                               {"full_tile", of_resident.full_tile},
                               {"cut_tile", of_resident.cut_tile},
-                              {"epilogue", of_resident.epilogue}});
+                              {"epilogue", of_resident.epilogue},
+                              {"next_head", of_resident.next_head}});
     }
     shares[name] = share_of(row, static_cast<ChipAssumption>(i));
   }
@@ -141,7 +143,7 @@ std::string format_cycles_json(const CyclesFile& file, std::span<const std::stri
   for (const Row& row : rows_of(file, ids)) instances.push_back(json_of(row));
   const nlohmann::ordered_json toolkit =
       file.toolkit.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(file.toolkit);
-  const nlohmann::ordered_json document = {{"schema", "sparkbench.kernel-cycles 1.0.0"},
+  const nlohmann::ordered_json document = {{"schema", "sparkbench.kernel-cycles 1.1.0"},
                                            {"sm", file.sm},
                                            {"toolkit", toolkit},
                                            {"instances", std::move(instances)}};

@@ -14,10 +14,12 @@ namespace sparkbench {
 /// Cycles of an SM that holds a number of blocks of one kernel, all at the same stage: a tile's is
 /// the time in which each of these blocks does one tile (the mean over the blocks' start offsets).
 struct StageCycles {
-  double prologue;   // of what is no tile, the share before the first product
-  double full_tile;  // a step of the main loop
-  double cut_tile;   // a step in which the mask hides a part of the tile
-  double epilogue;   // and behind the last one
+  double prologue;       // of what is no tile, the share before the first product
+  double full_tile;      // a step of the main loop
+  double cut_tile;       // a step in which the mask hides a part of the tile
+  double epilogue;       // and behind the last one
+  double next_head = 0;  // from the last tile of a head to the first of the next, in the same
+                         // block; 0 of kernels whose blocks have one head
 };
 
 struct InstanceCycles {

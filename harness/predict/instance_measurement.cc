@@ -98,8 +98,16 @@ double share_before_products(const TimedCode& code, const BlockPaths& paths) {
   return before / (before + behind);
 }
 
+/// At least 0: where teams that are out of step come out of it better, a head more costs nothing.
+double cycles_of_next_head(const ResidentBlocks& resident, const Specimen& group,
+                           const Specimen& head) {
+  const double longer =
+      duration_together(resident, group.paths) - duration_together(resident, head.paths);
+  return std::max(0.0, longer / static_cast<double>(group.work.more_heads));
+}
+
 StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
-  const auto& [few, many, cut, as_cut] = specimens;
+  const auto& [few, many, cut, as_cut, group] = specimens;
   const double full_tile =
       (duration_together(resident, many.paths) - duration_together(resident, few.paths)) /
       static_cast<double>(many.work.full_tiles - few.work.full_tiles);
@@ -111,7 +119,8 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
   return {.prologue = share * rest,
           .full_tile = full_tile,
           .cut_tile = full_tile + longer / static_cast<double>(cut.work.cut_tiles),
-          .epilogue = (1.0 - share) * rest};
+          .epilogue = (1.0 - share) * rest,
+          .next_head = group ? cycles_of_next_head(resident, *group, many) : 0.0};
 }
 
 int steps_of(const BlockPaths& paths) {

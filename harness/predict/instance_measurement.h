@@ -4,6 +4,8 @@
 // Each figure is what its name says only in sum, since a block's stages overlap, and so do blocks:
 //   full tile   what a block takes longer for a tile more, each SM place taken by such a block
 //   cut tile    the same for a tile that the diagonal cuts, in place of a full one
+//   next head   what a block takes longer for the tiles of several heads than for as many of one,
+//               for each head beside the first
 //   prologue, epilogue   the rest of what a block of few tiles takes in a row of such blocks, one
 //               after the other in each place; shared out as the time before the first product is
 //               to that behind the last

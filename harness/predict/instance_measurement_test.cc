@@ -27,21 +27,26 @@ TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
   EXPECT_EQ(specimens.many.work, (BlockWork{20, 0}));
   EXPECT_EQ(specimens.cut.work, (BlockWork{4, 2}));
   EXPECT_EQ(specimens.as_cut.work, (BlockWork{6, 0}));
+  EXPECT_FALSE(specimens.group.has_value());
+  const KernelInstance& backward = instance_of("volta-fp32acc/bwd/d64");
+  EXPECT_EQ(specimens_of(sm70_function_of(backward), backward).group->work, (BlockWork{20, 0, 4}));
 }
 
-/// The cycles in which one SM has done all blocks of a causal head, simulated as they are, and as
-/// the sum of their stages.
+/// The cycles in which one SM has done all blocks of a causal head, or of so many that share keys,
+/// simulated as they are, and as the sum of their stages.
 struct HeadCycles {
   double simulated, predicted;
 };
 
-HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& instance,
-                          int seqlen) {
-  const Problem problem{.seqlen_q = seqlen,
+HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& instance, int seqlen,
+                          int heads = 1) {
+  const Problem problem{.heads = heads,
+                        .seqlen_q = seqlen,
                         .seqlen_k = seqlen,
                         .head_dim = instance.head_dim,
                         .mask = MaskSpec::causal(),
-                        .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
+                        .dropout_p = instance.has_dropout ? 0.1f : 0.0f,
+                        .heads_k = 1};
   const InstanceCycles& cycles = *embedded_cycles().find(instance.id);
   const LaunchPaths launch = paths_of(function, instance, problem);
   const int blocks = seqlen / instance.block_rows;
@@ -68,6 +73,16 @@ TEST_F(InstanceMeasurement, AddsUpToWholeHeads) {
         "volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d128", "volta-fp32acc/bwd-dq/d64"}) {
     const KernelInstance& instance = instance_of(id);
     const HeadCycles cycles = cycles_of_head(sm70_function_of(instance), instance, 2048);
+    EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;
+    RecordProperty(std::string("predicted over simulated, ") + id,
+                   std::to_string(cycles.predicted / cycles.simulated));
+  }
+}
+
+TEST_F(InstanceMeasurement, AddsUpToWholeGroups) {
+  for (const char* const id : {"volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d128"}) {
+    const KernelInstance& instance = instance_of(id);
+    const HeadCycles cycles = cycles_of_head(sm70_function_of(instance), instance, 512, 4);
     EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;
     RecordProperty(std::string("predicted over simulated, ") + id,
                    std::to_string(cycles.predicted / cycles.simulated));

@@ -204,6 +204,35 @@ TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
   }
 }
 
+/// Heads of a group follow each other in a block of keys, and share K and V in one of queries.
+TEST_F(InstancePaths, OfSharedKeysDoWhatTheSourceDoes) {
+  for (const int head_dim : {64, 128}) {
+    for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(100)}) {
+      SCOPED_TRACE(testing::Message() << head_dim << ", " << name_of(mask));
+      const Problem problem{.heads = 6,
+                            .seqlen_q = 300,
+                            .seqlen_k = 321,
+                            .head_dim = head_dim,
+                            .mask = mask,
+                            .heads_k = 2};
+      const auto id = [&](const char* pass) {
+        return fmt::format("volta-fp32acc/{}/d{}", pass, head_dim);
+      };
+      PathCounts forward, backward, deterministic;
+      add_paths(id("fwd"), problem, forward);
+      expect_same(forward, emulated_forward("volta-fp32acc", problem), problem);
+      add_paths(id("bwd-statistics"), problem, backward);
+      add_paths(id("bwd"), problem, backward);
+      add_paths(id("bwd-round-dq"), problem, backward);
+      expect_same(backward, emulated_backward("volta-fp32acc", problem, false), problem);
+      add_paths(id("bwd-statistics"), problem, deterministic);
+      add_paths(id("bwd") + "/deterministic", problem, deterministic);
+      add_paths(id("bwd-dq"), problem, deterministic);
+      expect_same(deterministic, emulated_backward("volta-fp32acc", problem, true), problem);
+    }
+  }
+}
+
 TEST_F(InstancePaths, OfInstancesForLessSharedMemoryDoToo) {
   for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(100)}) {
     const Problem problem{.seqlen_q = 300, .seqlen_k = 300, .head_dim = 128, .mask = mask};

@@ -63,8 +63,9 @@ std::string difference_of(const InstanceCycles& held, const InstanceCycles& meas
     for (int resident = 0; resident < held.blocks_per_sm; ++resident) {
       const StageCycles& a = held.stages[assumption][resident];
       const StageCycles& b = measured.stages[assumption][resident];
-      for (const auto stage : {&StageCycles::prologue, &StageCycles::full_tile,
-                               &StageCycles::cut_tile, &StageCycles::epilogue}) {
+      for (const auto stage :
+           {&StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
+            &StageCycles::epilogue, &StageCycles::next_head}) {
         if (std::abs(a.*stage - b.*stage) <= kRounding) continue;
         return fmt::format("{}, {} resident: {:.2f} cycles, where the file has {:.2f}",
                            name_of(static_cast<ChipAssumption>(assumption)), resident + 1, b.*stage,

@@ -45,19 +45,22 @@ const KernelInstance& instance_of(const AttentionKernel& kernel, std::string_vie
 struct Extents {
   explicit Extents(const Problem& problem)
       : heads(static_cast<double>(problem.batch) * problem.heads),
+        key_heads(static_cast<double>(problem.batch) * problem.key_heads()),
         queries(problem.seqlen_q),
         keys(problem.seqlen_k),
         workspace_rows(volta::workspace_rows(problem.seqlen_q)),
         half_row(static_cast<double>(sizeof(Half)) * problem.head_dim),
         fp32_row(static_cast<double>(sizeof(float)) * problem.head_dim) {}
 
-  double heads, queries, keys, workspace_rows;
+  double heads, key_heads;  // of all batch entries
+  double queries, keys, workspace_rows;
   double half_row, fp32_row;  // bytes
 };
 
-BlockGrid grid_of(std::vector<BlockWork> of_head, const Problem& problem) {
+/// `heads` of each batch entry.
+BlockGrid grid_of(std::vector<BlockWork> of_head, const Problem& problem, int heads) {
   return {std::move(of_head),
-          static_cast<std::uint64_t>(problem.batch) * static_cast<std::uint64_t>(problem.heads)};
+          static_cast<std::uint64_t>(problem.batch) * static_cast<std::uint64_t>(heads)};
 }
 
 double columns_of_head(const std::vector<BlockWork>& blocks, int step) {
@@ -68,16 +71,25 @@ double columns_of_head(const std::vector<BlockWork>& blocks, int step) {
   return tiles * step;
 }
 
+/// Blocks of query rows. K and V come from HBM once for all heads that share them, and from L2 for
+/// each block that sees them.
+PassLaunch of_query_blocks(const KernelInstance& instance, std::vector<BlockWork> blocks,
+                           const Problem& problem, double bytes_of_query) {
+  const Extents of(problem);
+  const double of_queries = of.queries * bytes_of_query;
+  const double of_key = 2 * of.half_row;
+  const double columns = columns_of_head(blocks, instance.step_columns);
+  return {&instance, grid_of(std::move(blocks), problem, problem.heads),
+          of.heads * of_queries + of.key_heads * of.keys * of_key,
+          of.heads * (of_queries + columns * of_key)};
+}
+
 PassLaunch forward(const AttentionKernel& kernel, const Problem& problem) {
   const KernelInstance& instance = instance_of(kernel, "fwd", problem, 2);
   std::vector<BlockWork> blocks = tiles_of_query_blocks(instance, problem);
   if (launches_last_tile_first(problem.key_mask())) std::reverse(blocks.begin(), blocks.end());
-  const Extents of(problem);
-  const double of_queries = of.queries * (2 * of.half_row + kLseBytes);
-  const double of_keys = 2 * of.half_row;
-  const double columns = columns_of_head(blocks, instance.step_columns);
-  return {&instance, grid_of(std::move(blocks), problem),
-          of.heads * (of_queries + of.keys * of_keys), of.heads * (of_queries + columns * of_keys)};
+  return of_query_blocks(instance, std::move(blocks), problem,
+                         2 * Extents(problem).half_row + kLseBytes);  // q, o
 }
 
 /// Of a kernel that goes over rows, each once.
@@ -85,7 +97,7 @@ PassLaunch rows_launch(const AttentionKernel& kernel, std::string_view pass, con
                        double bytes) {
   const KernelInstance& instance = instance_of(kernel, pass, problem, 0);
   const auto blocks = static_cast<std::size_t>(ceil_divide(problem.seqlen_q, instance.block_rows));
-  return {&instance, grid_of(std::vector<BlockWork>(blocks), problem), bytes, bytes};
+  return {&instance, grid_of(std::vector<BlockWork>(blocks), problem, problem.heads), bytes, bytes};
 }
 
 /// LSE and rowsum(dO * O) of each row.
@@ -119,20 +131,16 @@ PassLaunch key_gradients(const AttentionKernel& kernel, const Problem& problem,
   const double added = is_deterministic ? 0 : sums_added;
   const double of_visit = of_query + instance.block_rows / kScoreKeys * kStatisticsBytes + added;
   const double hbm_of_sums = is_deterministic ? 0 : 2 * dq_sums_bytes(problem);
-  return {&instance, grid_of(std::move(blocks), problem),
-          of.heads * (of_keys + of.queries * (of_query + kStatisticsBytes)) + hbm_of_sums,
-          of.heads * (of_keys + columns * of_visit)};
+  return {
+      &instance, grid_of(std::move(blocks), problem, problem.key_heads()),
+      of.key_heads * of_keys + of.heads * of.queries * (of_query + kStatisticsBytes) + hbm_of_sums,
+      of.key_heads * (of_keys + columns * of_visit)};
 }
 
 PassLaunch dq_alone(const AttentionKernel& kernel, const Problem& problem) {
   const KernelInstance& instance = instance_of(kernel, "bwd-dq", problem, 3);
-  std::vector<BlockWork> blocks = tiles_of_query_blocks(instance, problem);
-  const Extents of(problem);
-  const double of_queries = of.queries * (3 * of.half_row + kStatisticsBytes);  // q, d_o, dq
-  const double of_keys = 2 * of.half_row;
-  const double columns = columns_of_head(blocks, instance.step_columns);
-  return {&instance, grid_of(std::move(blocks), problem),
-          of.heads * (of_queries + of.keys * of_keys), of.heads * (of_queries + columns * of_keys)};
+  return of_query_blocks(instance, tiles_of_query_blocks(instance, problem), problem,
+                         3 * Extents(problem).half_row + kStatisticsBytes);  // q, d_o, dq
 }
 
 PassLaunch round_dq(const AttentionKernel& kernel, const Problem& problem) {
@@ -141,12 +149,12 @@ PassLaunch round_dq(const AttentionKernel& kernel, const Problem& problem) {
                      of.heads * of.queries * (of.fp32_row + of.half_row));
 }
 
-/// Of teams that take turns in the steps: a tile is a step of each.
-BlockWork tiles_of_teams(const BlockWork& steps, int teams) {
-  const auto in_turns = [teams](std::int64_t of) { return (of + teams - 1) / teams; };
-  const std::int64_t tiles = in_turns(steps.full_tiles + steps.cut_tiles);
-  const std::int64_t cut = std::min(tiles, in_turns(steps.cut_tiles));
-  return {tiles - cut, cut};
+/// Of teams that take turns in the steps of so many heads: a tile is a step of each.
+BlockWork tiles_of_teams(const BlockWork& steps_of_head, int heads, int teams) {
+  const auto in_turns = [=](std::int64_t of_head) { return (heads * of_head + teams - 1) / teams; };
+  const std::int64_t tiles = in_turns(steps_of_head.full_tiles + steps_of_head.cut_tiles);
+  const std::int64_t cut = std::min(tiles, in_turns(steps_of_head.cut_tiles));
+  return {tiles - cut, cut, heads - 1};
 }
 
 int saturated(std::int64_t value) {
@@ -191,7 +199,7 @@ std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const
     const bool is_ragged = last >= problem.seqlen_k;
     const BlockWork steps = count_tiles(seen_by_some, is_ragged ? Range{0, 0} : seen_by_all,
                                         instance.step_columns / instance.teams);
-    blocks.push_back(tiles_of_teams(steps, instance.teams));
+    blocks.push_back(tiles_of_teams(steps, problem.group_size(), instance.teams));
   }
   return blocks;
 }

@@ -32,8 +32,9 @@ BlockWork count_tiles(const Range& hull, const Range& core, int step);
 std::vector<BlockWork> tiles_of_query_blocks(const KernelInstance& instance,
                                              const Problem& problem);
 
-/// Of each block of keys, the steps of queries. A "bwd" instance's, whose teams take a step each:
-/// a tile is a step of all of them.
+/// Of each block of keys of a key head, the steps of queries of all heads that read it. A "bwd"
+/// instance's, whose teams take a step each: a tile is a step of all of them. A head's first step
+/// is now one team's and now another's, so that only the group's last tile may lack a step.
 std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const Problem& problem);
 
 }  // namespace sparkbench

@@ -154,6 +154,109 @@ TEST(PassLaunches, TeamsTakeTurnsInTheSteps) {
             (std::vector<BlockWork>{{4, 0}}));
 }
 
+Problem grouped_problem(int heads_k, int head_dim, const MaskSpec& mask, int seqlen_q,
+                        int seqlen_k) {
+  Problem problem = problem_of(seqlen_q, seqlen_k, mask, head_dim);
+  problem.heads = 6;
+  problem.heads_k = heads_k;
+  return problem;
+}
+
+/// Step by step, as a team of the kernel walks the heads of a group
+/// (kernels/volta/backward_walk.h).
+BlockWork steps_of_team(const Problem& problem, const Range& keys, int team, int teams) {
+  const KeyMask mask = problem.key_mask();
+  const volta::GroupWalk walk = volta::group_walk(problem.seqlen_q, 0, problem.group_size());
+  const int end = least_of(keys.end - mask.begin_offset, mask.seqlen_q);
+  const int first = first_tile<32>({least_of(mask.rows(keys.begin).begin, mask.seqlen_q), end});
+  BlockWork work{0, 0, -1};
+  for (int head = walk.first;; head = walk.first_of_next(head)) {
+    ++work.more_heads;
+    const int turn = teams > 1 ? team ^ (walk.member(head) & 1) : team;
+    for (int place = head + first + 32 * turn; walk.query(place) < end; place += 32 * teams) {
+      const int query = walk.query(place);
+      (mask.all_see({query, query + 32}, keys) ? work.full_tiles : work.cut_tiles) += 1;
+    }
+    if (head >= walk.last) return work;
+  }
+}
+
+TEST(PassLaunches, WalkEveryHeadOfAGroup) {
+  for (const char* const id : {"volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d128"}) {
+    const KernelInstance& instance = instance_of(id);
+    for (const MaskSpec& spec : kTestMasks) {
+      for (const auto& [seqlen_q, seqlen_k] :
+           {std::pair(512, 512), {300, 517}, {517, 300}, {1, 70}}) {
+        for (const int heads_k : {1, 2, 6}) {
+          const Problem problem =
+              grouped_problem(heads_k, instance.head_dim, spec, seqlen_q, seqlen_k);
+          const std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
+          for (std::size_t i = 0; i < blocks.size(); ++i) {
+            const int key = static_cast<int>(i) * instance.block_rows;
+            const BlockWork longest =
+                steps_of_team(problem, {key, key + instance.block_rows}, 0, instance.teams);
+            SCOPED_TRACE(testing::Message() << id << " " << name_of(spec) << " " << seqlen_q << " "
+                                            << seqlen_k << " of " << heads_k << " block " << i);
+            if (instance.teams == 1) {
+              EXPECT_EQ(blocks[i], longest);
+            }
+            EXPECT_EQ(blocks[i].full_tiles + blocks[i].cut_tiles,
+                      longest.full_tiles + longest.cut_tiles);
+            EXPECT_EQ(blocks[i].more_heads, 6 / heads_k - 1);
+          }
+        }
+      }
+    }
+  }
+}
+
+TEST(PassLaunches, OfGroupsHaveAGridOfKeyHeads) {
+  const Problem problem = grouped_problem(2, 64, MaskSpec::causal(), 512, 512);
+  const auto heads = [&](Pass pass, bool is_deterministic, std::size_t launch) {
+    return launches_of_pass(kernel_of("volta-fp32acc"), problem, pass, is_deterministic)
+        .at(launch)
+        .grid.heads;
+  };
+  EXPECT_EQ(heads(Pass::kForward, false, 0), 12u);
+  EXPECT_EQ(heads(Pass::kBackward, false, 0), 12u);  // statistics
+  EXPECT_EQ(heads(Pass::kBackward, false, 2), 4u);   // dK and dV
+  EXPECT_EQ(heads(Pass::kBackward, false, 3), 12u);  // rounds dQ
+  EXPECT_EQ(heads(Pass::kBackward, true, 1), 4u);
+  EXPECT_EQ(heads(Pass::kBackward, true, 2), 12u);  // dQ
+}
+
+/// Keys that the blocks of rows of all heads load, tile by tile.
+double keys_loaded(const Problem& problem, int block_rows, int step) {
+  double keys = 0;
+  for (int row = 0; row < problem.seqlen_q; row += block_rows) {
+    for (int key = 0; key < problem.seqlen_k; key += step) {
+      const TileCover cover = problem.key_mask().cover({row, row + block_rows}, {key, key + step});
+      if (cover != TileCover::kEmpty) keys += step;
+    }
+  }
+  return keys * problem.batch * problem.heads;
+}
+
+TEST(PassLaunches, OfGroupsMoveTheirKeysOnce) {
+  const Problem problem = grouped_problem(2, 64, MaskSpec::causal(), 512, 512);
+  const double rows = 12.0 * 512, keys = 4.0 * 512;  // of the heads of both entries
+  const auto forward = launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForward, false);
+  EXPECT_DOUBLE_EQ(forward[0].hbm_bytes,
+                   static_cast<double>(compulsory_bytes(Pass::kForward, problem)));
+  EXPECT_DOUBLE_EQ(forward[0].l2_bytes,
+                   rows * (2 * 128 + 4) + keys_loaded(problem, 128, 64) * 2 * 128);
+  const auto backward =
+      launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kBackward, true);
+  EXPECT_DOUBLE_EQ(backward[1].hbm_bytes, keys * 4 * 128 + rows * (2 * 128 + 8));
+  // Blocks of 128 keys visit 16, 12, 8 and 4 steps of 32 queries of every head; four warps read the
+  // statistics.
+  EXPECT_DOUBLE_EQ(backward[1].l2_bytes,
+                   keys * 4 * 128 + 12.0 * (16 + 12 + 8 + 4) * 32 * (2 * 128 + 4 * 8));
+  EXPECT_DOUBLE_EQ(backward[2].hbm_bytes, rows * (3 * 128 + 8) + keys * 2 * 128);
+  EXPECT_DOUBLE_EQ(backward[2].l2_bytes,
+                   rows * (3 * 128 + 8) + keys_loaded(problem, 128, 32) * 2 * 128);
+}
+
 TEST(PassLaunches, OfACausalMaskBeginWithTheLongest) {
   const Problem problem = problem_of(512, 512, MaskSpec::causal());
   const auto launches =

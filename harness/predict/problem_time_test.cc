@@ -138,6 +138,56 @@ TEST(ProblemTime, SaysWhichCyclesAreMissing) {
             "no cycles of volta-fp32acc/bwd/d64/deterministic in kernels/volta/cycles.json");
 }
 
+Problem grouped_problem(int batch, int heads, int heads_k, int seqlen) {
+  Problem problem = problem_of(heads, seqlen);
+  problem.batch = batch;
+  problem.heads_k = heads_k;
+  return problem;
+}
+
+/// Of the launch of dK and dV alone, in the test's cycles, of which each is a hundred here: no
+/// bytes bind it. A block is alone on its SM.
+double key_gradient_cycles(const Problem& problem) {
+  CyclesFile slow = test_cycles();
+  for (StageCycles& stages : slow.instances[2].stages[0]) {
+    stages = {100'000, 200'000, 300'000, 50'000, 25'000};
+  }
+  const auto launches =
+      launches_of_pass(*find_attention_kernel("volta-fp32acc"), problem, Pass::kBackward, false);
+  return (time_of_launches({launches[2]}, slow).ms.likely - 2.5e-3) * 0.95 * 1380e3 / 100;
+}
+
+TEST(ProblemTime, AGroupHasItsHeadsInOneBlock) {
+  // 80 blocks of 128 keys, as many as SMs: two tiles of each of 8 heads, and 7 ways to another.
+  EXPECT_NEAR(key_gradient_cycles(grouped_problem(80, 8, 1, 128)), 1500 + 16 * 2000 + 7 * 250,
+              1e-6);
+  EXPECT_NEAR(key_gradient_cycles(grouped_problem(80, 8, 2, 128)), 2 * (1500 + 8 * 2000 + 3 * 250),
+              1e-6);
+  EXPECT_NEAR(key_gradient_cycles(grouped_problem(80, 8, 8, 128)), 8 * (1500 + 2 * 2000), 1e-6);
+}
+
+TEST(ProblemTime, FewKeyHeadsLeaveSmsIdle) {
+  const Problem mqa = grouped_problem(1, 8, 1, 2048), mha = grouped_problem(1, 8, 8, 2048);
+  EXPECT_NEAR(key_gradient_cycles(mqa), 1500 + 8 * 32 * 2000 + 7 * 250, 1e-6);  // 16 SMs of 80
+  EXPECT_NEAR(key_gradient_cycles(mha), 2 * (1500 + 32 * 2000), 1e-6);  // 128 blocks: two waves
+  EXPECT_EQ(time_of(mqa, Pass::kBackward).binding, "last wave");
+  EXPECT_DOUBLE_EQ(time_of(mqa, Pass::kForward).ms.likely, time_of(mha, Pass::kForward).ms.likely);
+}
+
+TEST(ProblemTime, SharedKeysComeFromHbmOnce) {
+  CyclesFile cycles = test_cycles();
+  for (auto& assumption : cycles.instances[0].stages) {
+    for (StageCycles& stages : assumption) stages = {1, 1, 1, 1};
+  }
+  const auto bytes_of = [&](int heads_k) {
+    const Problem problem = grouped_problem(1, 1024, heads_k, 128);
+    return (time_of(problem, Pass::kForward, cycles).ms.likely - 2.5e-3) * 760e6;
+  };
+  const double queries = 1024.0 * 128 * (2 * 128 + 4), keys_of_head = 128.0 * 2 * 128;
+  EXPECT_NEAR(bytes_of(1024), queries + 1024 * keys_of_head, 1);
+  EXPECT_NEAR(bytes_of(256), queries + 256 * keys_of_head, 1);
+}
+
 TEST(ProblemTime, CutTilesCostWhatTheyCost) {
   // The first of two blocks: two cut tiles; the second: two full and two cut, each on its own SM.
   const PassTime time = time_of(problem_of(1, 256, MaskSpec::causal()), Pass::kForward);

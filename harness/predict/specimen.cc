@@ -13,6 +13,7 @@ namespace sparkbench {
 namespace {
 
 constexpr int kFewTiles = 4, kManyTiles = 20;
+constexpr int kGroupHeads = kManyTiles / kFewTiles;
 constexpr int kTilesBeforeDiagonal = 4;
 constexpr float kDropout = 0.1f;
 
@@ -31,6 +32,14 @@ Problem full_problem(const KernelInstance& instance, int tiles) {
   const int columns = tiles * instance.step_columns;
   problem.seqlen_q = owns_keys(instance) ? columns : instance.block_rows;
   problem.seqlen_k = owns_keys(instance) ? instance.block_rows : columns;
+  return problem;
+}
+
+/// A key head that several query heads read, each with a few tiles.
+Problem group_problem(const KernelInstance& instance) {
+  Problem problem = full_problem(instance, kFewTiles);
+  problem.heads = kGroupHeads;
+  problem.heads_k = 1;
   return problem;
 }
 
@@ -96,10 +105,13 @@ bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
 Specimens specimens_of(const SassFunction& function, const KernelInstance& instance) {
   Specimen cut = specimen_of(function, instance, causal_problem(instance));
   const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
+  std::optional<Specimen> group;
+  if (owns_keys(instance)) group = specimen_of(function, instance, group_problem(instance));
   return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
           .many = specimen_of(function, instance, full_problem(instance, kManyTiles)),
           .cut = std::move(cut),
-          .as_cut = specimen_of(function, instance, full_problem(instance, tiles))};
+          .as_cut = specimen_of(function, instance, full_problem(instance, tiles)),
+          .group = std::move(group)};
 }
 
 }  // namespace sparkbench

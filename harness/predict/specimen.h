@@ -2,6 +2,8 @@
 // cycles are measured on.
 #pragma once
 
+#include <optional>
+
 #include "harness/inspect/sass_listing.h"
 #include "harness/paths/warp_path.h"
 #include "harness/predict/block_schedule.h"
@@ -17,6 +19,8 @@ struct Specimen {
 struct Specimens {
   Specimen few, many;    // full tiles alone
   Specimen cut, as_cut;  // a few full tiles, then those that the diagonal cuts; as many full ones
+  std::optional<Specimen> group;  // as many as `many`, of heads that share keys; none of kernels
+                                  // whose blocks have one head
 };
 
 /// Whether the instance has tiles: not so the kernels that go over rows.

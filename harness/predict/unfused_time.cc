@@ -18,6 +18,7 @@ class UnfusedSteps {
       : heads_(static_cast<double>(problem.batch) * problem.heads),
         q_(static_cast<double>(problem.q_elements())),
         k_(static_cast<double>(problem.k_elements())),
+        group_size_(problem.group_size()),
         all_(heads_ * problem.seqlen_q * problem.seqlen_k),
         visible_(heads_ * static_cast<double>(visible_pairs(problem.key_mask()))),
         flops_(2 * all_ * problem.head_dim) {}
@@ -28,15 +29,22 @@ class UnfusedSteps {
     product("O = P V", all_ + k_ + q_);
   }
   void backward() {
-    product("dV = P^T dO", all_ + q_ + k_);
+    key_gradient("dV = P^T dO", "dV of groups");
     product("dP = dO V^T", q_ + k_ + all_);
     rows("dS of P and dP", 2 * visible_ + all_);
     product("dQ = scale dS K", all_ + k_ + q_);
-    product("dK = scale dS^T Q", all_ + q_ + k_);
+    key_gradient("dK = scale dS^T Q", "dK of groups");
   }
   std::vector<UnfusedStep> take() { return std::move(steps_); }
 
  private:
+  /// Of P or dS, and of dO or Q.
+  void key_gradient(std::string_view of_heads, std::string_view of_groups) {
+    if (group_size_ == 1) return product(of_heads, all_ + q_ + k_);
+    const double of_each_head = group_size_ * k_ * sizeof(float) / sizeof(Half);
+    product(of_heads, all_ + q_ + of_each_head);
+    rows(of_groups, of_each_head + k_);
+  }
   void product(std::string_view name, double elements) {
     steps_.push_back({name, flops_, elements * sizeof(Half)});
   }
@@ -44,7 +52,9 @@ class UnfusedSteps {
     steps_.push_back({name, 0, elements * sizeof(Half)});
   }
 
-  double heads_, q_, k_, all_, visible_, flops_;
+  double heads_, q_, k_;  // k_: of key heads
+  int group_size_;
+  double all_, visible_, flops_;
   std::vector<UnfusedStep> steps_;
 };
 

@@ -46,6 +46,25 @@ TEST(UnfusedTime, BackwardHasFourProducts) {
   EXPECT_EQ(unfused_steps(problem_of(2, 1024, 64), Pass::kForwardBackward).size(), 8u);
 }
 
+TEST(UnfusedTime, GroupsReadTheirKeysOnceAndAddGradientsUp) {
+  Problem problem = problem_of(8, 1024, 64);
+  problem.heads_k = 2;
+  const double scores = 8.0 * 1024 * 1024 * 2, queries = 8.0 * 1024 * 64 * 2;
+  const double keys = 2.0 * 1024 * 64 * 2, of_heads = 8.0 * 1024 * 64 * 4;
+  const auto forward = unfused_steps(problem, Pass::kForward);
+  ASSERT_EQ(forward.size(), 3u);
+  EXPECT_DOUBLE_EQ(forward[0].flops, 8 * 2.0 * 1024 * 1024 * 64);
+  EXPECT_DOUBLE_EQ(forward[0].bytes, queries + keys + scores);
+  EXPECT_DOUBLE_EQ(forward[2].bytes, queries + keys + scores);
+  const auto backward = unfused_steps(problem, Pass::kBackward);
+  ASSERT_EQ(backward.size(), 7u);
+  EXPECT_DOUBLE_EQ(backward[0].bytes, scores + queries + of_heads);
+  EXPECT_EQ(backward[1].name, "dV of groups");
+  EXPECT_DOUBLE_EQ(backward[1].bytes, of_heads + keys);
+  EXPECT_DOUBLE_EQ(backward[1].flops, 0);
+  EXPECT_DOUBLE_EQ(backward[6].bytes, of_heads + keys);
+}
+
 TEST(UnfusedTime, SoftmaxSkipsMaskedScoresAndKeepsP) {
   const double all = 1024.0 * 1024, visible = 1024.0 * 1025 / 2;
   const Problem causal = problem_of(1, 1024, 64, 0, MaskSpec::causal());

@@ -49,12 +49,13 @@ class BackwardDqWarp {
         params_(params),
         tiles_(machine.template shared<BackwardDqTiles<Config>>()),
         batch_(machine.block(2)),
-        head_(machine.block(1)),
+        kept_head_(Config::kKeepsKeyHead ? params.groups.key_head(machine.block(1))
+                                         : machine.block(1)),
         first_row_(machine.block(0) * Config::kBlockM) {
     const Range rows{first_row_, first_row_ + Config::kBlockM};
     keys_ = params.mask.keys_of_any(rows);
     all_seen_ = params.mask.keys_of_all(rows);
-    batch_head_ = static_cast<std::uint32_t>(batch_ * params.heads + head_);
+    batch_head_ = static_cast<std::uint32_t>(batch_ * params.heads + head());
   }
 
   /// Log-sum-exp and D of the lane's rows.
@@ -70,7 +71,7 @@ class BackwardDqWarp {
   /// Q and dO, and K and V from first_key on. Each warp fills its own rows of every tile.
   SPARK_DEVICE void stage_first_tiles(int first_key) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(batch_, first_row_, head_), tensor.row_stride(),
+      return TensorRows{tensor.at(batch_, first_row_, head()), tensor.row_stride(),
                         params_.mask.seqlen_q - first_row_};
     };
     StagedTiles<typename Config::StagedQueries> queries;
@@ -177,7 +178,7 @@ class BackwardDqWarp {
       OutputTile<64>& tile = *tiles_.output(machine_.warp(), g);
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
-      Half* const first = params_.dq.at(batch_, first_row, head_) + 64 * share.column_block;
+      Half* const first = params_.dq.at(batch_, first_row, head()) + 64 * share.column_block;
       write_rows(machine_, tile,
                  {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row});
     }
@@ -201,11 +202,17 @@ class BackwardDqWarp {
     return first_row_ + kGridRows * (first_group() + g);
   }
 
+  SPARK_DEVICE int head() const { return Config::kKeepsKeyHead ? machine_.block(1) : kept_head_; }
+  /// Whose keys it reads.
+  SPARK_DEVICE int key_head() const {
+    return Config::kKeepsKeyHead ? kept_head_ : params_.groups.key_head(kept_head_);
+  }
+
   /// Those that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(batch_, first_key, params_.groups.key_head(head_)),
-                        tensor.row_stride(), keys_.end - first_key};
+      return TensorRows{tensor.at(batch_, first_key, key_head()), tensor.row_stride(),
+                        keys_.end - first_key};
     };
     staged.first.load(machine_, rows(params_.k));
     staged.second.load(machine_, rows(params_.v));
@@ -218,7 +225,7 @@ class BackwardDqWarp {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardDqTiles<Config>& tiles_;
-  int batch_, head_, first_row_;
+  int batch_, kept_head_, first_row_;
   Range keys_, all_seen_;  // that some row of the block sees, that every row sees
   std::uint32_t batch_head_;
 };

@@ -67,6 +67,11 @@ std::vector<std::byte> parameters_of(const KernelInstance& instance, const Probl
   return bytes_of(backward_params(problem, tensors, workspace));
 }
 
+/// Heads that have blocks of their own, as forward_gpu.cu and backward_gpu.cu have it.
+int heads_of(const KernelInstance& instance, const Problem& problem) {
+  return instance.pass() == "bwd" ? problem.key_heads() : problem.heads;
+}
+
 /// Rows of a head that the instance's blocks share, as forward_gpu.cu and backward_gpu.cu do.
 int rows_of(const KernelInstance& instance, const Problem& problem) {
   if (instance.pass() == "bwd") return problem.seqlen_k;
@@ -91,11 +96,11 @@ void check(const KernelInstance& instance, const Problem& problem) {
 
 InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem) {
   check(instance, problem);
-  return {
-      {ceil_divide(rows_of(instance, problem), instance.block_rows), problem.heads, problem.batch},
-      instance.threads,
-      instance.dynamic_shared_bytes,
-      parameters_of(instance, problem)};
+  return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
+           heads_of(instance, problem), problem.batch},
+          instance.threads,
+          instance.dynamic_shared_bytes,
+          parameters_of(instance, problem)};
 }
 
 }  // namespace sparkbench::volta

@@ -51,6 +51,18 @@ TEST(InstanceLaunch, HasABlockForEachTileOfRows) {
   EXPECT_EQ(grid("volta-fp32acc/bwd-statistics/d64", 64), (Grid{384 / rows, 5, 3}));
 }
 
+TEST(InstanceLaunch, HasBlocksOfKeysForEachKeyHead) {
+  Problem problem = problem_of(64);
+  problem.heads = 6;
+  problem.heads_k = 2;
+  const auto launch = [&](std::string_view id) { return launch_of(instance_of(id), problem); };
+  EXPECT_EQ(launch("volta-fp32acc/fwd/d64").grid, (Grid{3, 6, 3}));
+  EXPECT_EQ(launch("volta-fp32acc/bwd/d64").grid, (Grid{6, 2, 3}));
+  EXPECT_EQ(launch("volta-fp32acc/bwd/d64/deterministic").grid, (Grid{6, 2, 3}));
+  EXPECT_EQ(launch("volta-fp32acc/bwd-dq/d64").grid, (Grid{3, 6, 3}));
+  EXPECT_EQ(params_of<BackwardParams>(launch("volta-fp32acc/bwd/d64")).groups.size, 3);
+}
+
 TEST(InstanceLaunch, HasTheParametersOfTheProblem) {
   const auto forward = params_of<ForwardParams>(
       launch_of(instance_of("volta-fp32acc/fwd/d64/dropout"), problem_of(64, 0.5f)));

@@ -37,10 +37,23 @@ __device__ __forceinline__ SoftmaxSums merged(const SoftmaxSums& a, const Softma
   return {m, a.l * exp_of(a.m) + b.l * exp_of(b.m)};
 }
 
+/// Whether exp(s - m) of line 1 stays in registers for line 2, an fp32 number a column. It halves
+/// the exponentials, which rows that draw dropout's mask besides have no time for. Lanes with more
+/// chunks, or rows of several segments, take it again.
+template <class T, class Shape>
+inline constexpr bool kKeepsExponentials = sizeof(T) == sizeof(__half) && Shape::kChunks <= 4;
+
+/// Of this lane's columns, where they are kept.
+template <int kChunks, bool kAreKept>
+struct Exponentials {
+  float2 pair[kAreKept ? kChunks : 1][kChunkColumns / 2];
+};
+
 /// Of a warp's columns of a segment.
-template <bool kIsWhole, class T, int kLanes, int kChunks>
+template <bool kIsWhole, class T, int kLanes, int kChunks, bool kAreKept>
 __device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
-                                                    const RowChunks<T, kChunks>& s, int segment) {
+                                                    const RowChunks<T, kChunks>& s, int segment,
+                                                    Exponentials<kChunks, kAreKept>& exponentials) {
   auto most = s.chunk[0].pair[0];
 #pragma unroll
   for (const auto& chunk : s.chunk) {
@@ -52,10 +65,17 @@ __device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
   float l = 0.0f;
 #pragma unroll
   for (int c = 0; c < kChunks; ++c) {
-    if (!kIsWhole && !row.reaches(row.template first_column<kChunks>(segment, c))) continue;
-    for (const auto& pair : s.chunk[c].pair) {
-      const float2 wide = widened(pair);
-      l += exp_of(wide.x) + exp_of(wide.y);
+    if (!kIsWhole && !row.reaches(row.template first_column<kChunks>(segment, c))) {
+      if constexpr (kAreKept) {
+        for (float2& e : exponentials.pair[c]) e = make_float2(0.0f, 0.0f);
+      }
+      continue;
+    }
+    for (int j = 0; j < s.chunk[c].kPairs; ++j) {
+      const float2 wide = widened(s.chunk[c].pair[j]);
+      const float2 e = make_float2(exp_of(wide.x), exp_of(wide.y));
+      if constexpr (kAreKept) exponentials.pair[c][j] = e;
+      l += e.x + e.y;
     }
   }
   return {m, sum_of_lanes<kLanes>(l)};
@@ -75,21 +95,33 @@ __device__ __forceinline__ SoftmaxSums sums_of_team(const TeamRow<kLanes>& row,
   return {m, sum_of_lanes<kLanes>(sums.l * ExpOf(m)(sums.m))};
 }
 
-/// What a thread has of the factors of lines 2 and 3.
-template <class T>
+/// What a thread has of the factors of lines 2 and 3, of the sums of its row and of its warp.
+template <class T, bool kKeeps>
 class ProbabilityFactors {
  public:
-  __device__ __forceinline__ ProbabilityFactors(const SoftmaxSums& sums, float keep_scale)
-      : exp_of_(sums.m), per_l_(1.0f / sums.l), keep_scale_(keep_scale) {
-    if (kDividesInExponent) exp_of_.divide_by(sums.l);
+  __device__ __forceinline__ ProbabilityFactors(const SoftmaxSums& of_row,
+                                                const SoftmaxSums& of_warp, float keep_scale)
+      : exp_of_(of_row.m), keep_scale_(keep_scale) {
+    factor_ = of_row.l > 0.0f ? 1.0f / of_row.l : 0.0f;
+    if (kKeeps) factor_ *= exp_of_(of_warp.m);
+    if (kDividesInExponent) exp_of_.divide_by(of_row.l);
   }
 
-  /// Line 2.
+  /// Line 2, of scores.
   __device__ __forceinline__ ScoreChunk<T> probabilities(const ScoreChunk<T>& s) const {
     ScoreChunk<T> p;
     for (int j = 0; j < p.kPairs; ++j) {
       const float2 wide = widened(s.pair[j]);
       p.pair[j] = narrowed<T>(make_float2(probability(wide.x), probability(wide.y)));
+    }
+    return p;
+  }
+  /// Line 2, of exponentials that were kept.
+  __device__ __forceinline__ ScoreChunk<T> probabilities(
+      const float2 (&kept)[kChunkColumns / 2]) const {
+    ScoreChunk<T> p;
+    for (int j = 0; j < p.kPairs; ++j) {
+      p.pair[j] = narrowed<T>(make_float2(kept[j].x * factor_, kept[j].y * factor_));
     }
     return p;
   }
@@ -108,11 +140,11 @@ class ProbabilityFactors {
   static constexpr bool kDividesInExponent = sizeof(T) == sizeof(__half);
 
   __device__ __forceinline__ float probability(float s) const {
-    return kDividesInExponent ? exp_of_(s) : exp_of_(s) * per_l_;
+    return kDividesInExponent ? exp_of_(s) : exp_of_(s) * factor_;
   }
 
   ExpOf exp_of_;
-  float per_l_, keep_scale_;
+  float factor_, keep_scale_;
 };
 
 /// Registers for 32 warps of a multiprocessor, or 24 where they draw masks too.
@@ -127,9 +159,11 @@ template <class T, class Shape, bool kDrops>
 __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDrops>)
     masked_softmax_dropout(ScoreShape shape, RowTeams teams, T* scores, T* kept_p, float* lse) {
   using Chunks = RowChunks<T, Shape::kChunks>;
+  constexpr bool kKeeps = kKeepsExponentials<T, Shape>;
   const TeamRow<Shape::kLanes> row(shape, teams);
   T* const s_row = scores + row.offset();
   Chunks s;
+  Exponentials<Shape::kChunks, kKeeps> exponentials;
   KeptRow<Shape::kChunks, kDrops> kept;
   const auto load = [&](auto is_whole, int segment) {
     s.template load<decltype(is_whole)::value>(row, s_row, segment, -INFINITY);
@@ -140,18 +174,19 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
     SoftmaxSums sums;
     with_cover<kDrops, Shape::kChunks>(row, segment, [&](auto is_whole) {
       load(is_whole, segment);
-      sums = sums_of_warp<decltype(is_whole)::value>(row, s, segment);
+      sums = sums_of_warp<decltype(is_whole)::value>(row, s, segment, exponentials);
     });
     return sums;
   };
   SoftmaxSums own = load_and_sum(0);
-  for (int segment = 1; segment < row.segments(); ++segment) {
-    own = merged(own, load_and_sum(segment));
+  if constexpr (!kKeeps) {
+    for (int segment = 1; segment < row.segments(); ++segment) {
+      own = merged(own, load_and_sum(segment));
+    }
   }
   const SoftmaxSums sums = sums_of_team(row, own);  // line 1
   if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
-  const ProbabilityFactors<T> factors(sums, row.dropout().keep_scale);
-  const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
+  const ProbabilityFactors<T, kKeeps> factors(sums, own, row.dropout().keep_scale);
   const auto store = [&](int c, int column, ScoreChunk<T> p) {
     if constexpr (kDrops) {
       if (kept_p != nullptr) p.store(kept_p + row.offset(), column, row.row_stride());
@@ -159,19 +194,31 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
     }
     p.store(s_row, column, row.row_stride());
   };
-  for (int segment = row.segments() - 1; segment >= 0; --segment) {
-    if (segment + 1 < row.segments()) load(std::false_type(), segment);
-    with_cover<kDrops, Shape::kChunks>(row, segment, [&](auto is_whole) {
-      Chunks::template store<decltype(is_whole)::value>(row, segment, probabilities,
-                                                        store);  // lines 2, 3
-    });
+  if constexpr (kKeeps) {
+    // Where it is hidden the exponential is 0: nothing else is to be asked of it.
+#pragma unroll
+    for (int c = 0; c < Shape::kChunks; ++c) {
+      const int column = row.lane_column(row.template first_column<Shape::kChunks>(0, c));
+      if (row.has(column)) store(c, column, factors.probabilities(exponentials.pair[c]));
+    }
+  } else {
+    const auto probabilities = [&](int c) { return factors.probabilities(s.chunk[c]); };
+    for (int segment = row.segments() - 1; segment >= 0; --segment) {
+      if (segment + 1 < row.segments()) load(std::false_type(), segment);
+      with_cover<kDrops, Shape::kChunks>(row, segment, [&](auto is_whole) {
+        Chunks::template store<decltype(is_whole)::value>(row, segment, probabilities,
+                                                          store);  // lines 2, 3
+      });
+    }
   }
 }
 
 template <class T>
 void enqueue_masked_softmax(const ScoreShape& shape, T* scores, T* kept_p, float* lse,
                             cudaStream_t stream) {
-  with_row_teams<T>(shape, [&](auto teams_shape, auto drops, const RowTeams& teams) {
+  const bool has_fp16 = sizeof(T) == sizeof(__half);
+  const TeamWishes wishes = {has_fp16 ? 2 : 1, has_fp16 && kept_p != nullptr};
+  with_row_teams<T>(shape, wishes, [&](auto teams_shape, auto drops, const RowTeams& teams) {
     const unsigned blocks =
         static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
     masked_softmax_dropout<T, decltype(teams_shape), drops()>

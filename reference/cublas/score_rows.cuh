@@ -233,10 +233,18 @@ __device__ __forceinline__ void with_cover(const TeamRow<kLanes>& row, int segme
   }
 }
 
+/// What a kernel wants of its teams, as measured.
+struct TeamWishes {
+  /// Of a row: of four chunks a lane, which are 1024 columns a warp. Longer rows have eight.
+  int most_warps_of_four_chunks = 1;
+  /// Rather than many warps on a multiprocessor, where a lane has eight chunks.
+  bool wants_registers = false;
+};
+
 /// Calls launch(shape of teams, whether it drops, teams), the first two as types: as many rows to a
 /// warp, or as few warps to a row, as registers allow.
 template <class T, class Launch>
-void with_row_teams(const ScoreShape& shape, Launch launch) {
+void with_row_teams(const ScoreShape& shape, const TeamWishes& wishes, Launch launch) {
   const auto with_shape = [&](auto teams_shape) {
     const RowTeams teams = make_row_teams<decltype(teams_shape)>(shape);
     if (shape.dropout.threshold != 0) {
@@ -253,9 +261,9 @@ void with_row_teams(const ScoreShape& shape, Launch launch) {
   const int columns = shape.mask.seqlen_k;
   if (columns <= HalfWarps::kColumns) {
     with_shape(HalfWarps());
-  } else if (columns <= FewWarps::kColumnsOfWarp) {
+  } else if (columns <= wishes.most_warps_of_four_chunks * FewWarps::kColumnsOfWarp) {
     with_shape(FewWarps());
-  } else if (columns <= ManyWarps::kColumns) {
+  } else if (columns <= ManyWarps::kColumns && !wishes.wants_registers) {
     with_shape(ManyWarps());
   } else {
     with_shape(MostWarps());

@@ -117,7 +117,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / 
 template <class T>
 void enqueue_masked_softmax_backward(const ScoreShape& shape, const T* p, T* dp,
                                      cudaStream_t stream) {
-  with_row_teams<T>(shape, [&](auto teams_shape, auto drops, const RowTeams& teams) {
+  with_row_teams<T>(shape, TeamWishes(), [&](auto teams_shape, auto drops, const RowTeams& teams) {
     const unsigned blocks =
         static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
     masked_softmax_dropout_backward<T, decltype(teams_shape), drops()>

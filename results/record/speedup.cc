@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kNoSpeedup = "W-NO-SPEEDUP";
+constexpr std::string_view kNoSpeedup = "W-NO-SPEEDUP", kOtherCard = "W-OTHER-CARD";
 
 /// What two cases must share to be compared: times do not depend on the seed. Two machines both
 /// have a cuda:0, so a GPU is known by its UUID where that is known.
@@ -32,14 +32,38 @@ std::string why_not_timed(const CaseRecord& record) {
   return record.valid ? "" : "has no valid time";
 }
 
-std::map<std::string, const CaseRecord*> cases_of(const std::string& kernel,
-                                                  const std::vector<CaseRecord>& cases) {
-  std::map<std::string, const CaseRecord*> of_problem;
-  for (const CaseRecord& record : cases) {
-    if (record.kernel == kernel) of_problem.insert_or_assign(comparison_key(record), &record);
-  }
-  return of_problem;
+/// What cases of two cards of one model share; empty where the model is not known.
+std::string model_key(const CaseRecord& record) {
+  if (!record.provenance || record.provenance->device_name.empty()) return {};
+  return fmt::format("{} on {}", make_problem_key(record.problem), record.provenance->device_name);
 }
+
+/// The cases of one kernel, to be found by problem and card.
+class ReferenceCases {
+ public:
+  ReferenceCases(const std::string& kernel, const std::vector<CaseRecord>& cases) {
+    for (const CaseRecord& record : cases) {
+      if (record.kernel != kernel) continue;
+      of_card_.insert_or_assign(comparison_key(record), &record);
+      of_model_.insert_or_assign(model_key(record), &record);
+    }
+    of_model_.erase("");
+  }
+
+  bool empty() const { return of_card_.empty(); }
+
+  /// Of the same card, else of one of the same model; null if there is none.
+  const CaseRecord* find(const CaseRecord& record) const {
+    if (const auto same = of_card_.find(comparison_key(record)); same != of_card_.end()) {
+      return same->second;
+    }
+    const auto like = of_model_.find(model_key(record));
+    return like != of_model_.end() ? like->second : nullptr;
+  }
+
+ private:
+  std::map<std::string, const CaseRecord*> of_card_, of_model_;
+};
 
 [[noreturn]] void reject_unknown(const std::string& reference,
                                  const std::vector<CaseRecord>& cases) {
@@ -72,21 +96,27 @@ Speedup speedup_over(const std::string& over, const TimeMs& theirs, const TimeMs
 }
 
 void compare_with_reference(const std::string& reference, RunRecord& run) {
-  const auto references = cases_of(reference, run.cases);
+  const ReferenceCases references(reference, run.cases);
   if (references.empty()) reject_unknown(reference, run.cases);
   int compared = 0;
   std::string why_none = "nothing else was timed";
   for (CaseRecord& record : run.cases) {
-    std::erase_if(record.warnings, [](const Warning& each) { return each.code == kNoSpeedup; });
+    std::erase_if(record.warnings, [](const Warning& each) {
+      return each.code == kNoSpeedup || each.code == kOtherCard;
+    });
     if (record.kernel == reference || !why_not_timed(record).empty()) {
       record.speedup.reset();
       continue;
     }
-    const auto found = references.find(comparison_key(record));
-    const std::string why =
-        compare(reference, found == references.end() ? nullptr : found->second, record);
+    const CaseRecord* const theirs = references.find(record);
+    const std::string why = compare(reference, theirs, record);
     if (why.empty()) {
       ++compared;
+      if (comparison_key(*theirs) != comparison_key(record)) {
+        record.warnings.push_back({std::string(kOtherCard),
+                                   reference + " was timed on another card of this model",
+                                   std::nullopt});
+      }
       continue;
     }
     record.speedup.reset();

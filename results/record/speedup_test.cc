@@ -139,6 +139,30 @@ TEST(CompareWithReference, TellsCardsOfOneNameApart) {
   EXPECT_FALSE(run.cases[5].speedup.has_value());
 }
 
+TEST(CompareWithReference, TakesAnotherCardOfTheModelWithAWarning) {
+  const auto of_model = [](const char* name, const char* uuid, CaseRecord record) {
+    record = of_card(uuid, std::move(record));
+    record.provenance->device_name = name;
+    record.warnings.clear();
+    return record;
+  };
+  RunRecord run;
+  run.cases = {of_model("NVIDIA H200", "GPU-a", timed("cublas-fp16", Role::kReference, 8.0)),
+               of_model("NVIDIA H200", "GPU-a", timed("volta-fp32acc", Role::kFused, 2.0)),
+               of_model("NVIDIA H200", "GPU-b", timed("volta-fp32acc", Role::kFused, 2.0)),
+               of_model("NVIDIA H100", "GPU-c", timed("volta-fp32acc", Role::kFused, 2.0))};
+  for (int again = 0; again < 2; ++again) {
+    compare_with_reference("cublas-fp16", run);
+    EXPECT_TRUE(run.cases[1].warnings.empty());
+    EXPECT_EQ(run.cases[2].speedup.value().ratio, 4.0);
+    ASSERT_EQ(run.cases[2].warnings.size(), 1u);
+    EXPECT_EQ(run.cases[2].warnings[0].code, "W-OTHER-CARD");
+    EXPECT_EQ(run.cases[2].warnings[0].message,
+              "cublas-fp16 was timed on another card of this model");
+    EXPECT_FALSE(run.cases[3].speedup.has_value());
+  }
+}
+
 TEST(Speedup, IsOverABaselineOfTheSameCard) {
   TimedReferences references;
   CaseRecord baseline = of_card("GPU-a", timed("cublas-fp16", Role::kReference, 8.0));

@@ -111,7 +111,9 @@ def make_second(draw, run, plan):
         between = draw.choice(run_ratios_of(plan.ratios, case["id"]))
         factor = (1 + plan.slowdown) * between * off ** -time_exponent(draw, plan.follows)
         cases.append(replant(draw, case, run["method"]["block_samples"], factor, off))
-    return run | {"cases": cases}
+    changed = run | {"cases": cases}
+    changed.pop("run_hash", None)  # of what the program wrote
+    return changed
 
 
 def verdicts_of(sparkbench, path, other):
