@@ -96,6 +96,12 @@ class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16 {
                                                         std::uint32_t high) const {
     return __byte_perm(low, high, 0x7632);
   }
+  __device__ __forceinline__ std::uint32_t permute(std::uint32_t low, std::uint32_t high,
+                                                   std::uint32_t selector) const {
+    std::uint32_t result;  // the intrinsic is not documented to have signs
+    asm("prmt.b32 %0, %1, %2, %3;" : "=r"(result) : "r"(low), "r"(high), "r"(selector));
+    return result;
+  }
   __device__ __forceinline__ float low_half(std::uint32_t pair) const {
     return __low2float(reinterpret_cast<const __half2&>(pair));
   }

@@ -1,107 +1,117 @@
-// The dropout mask (kernels/dropout.h) applied to probabilities in registers.
+// The dropout mask (kernels/dropout.h) in registers: a word for 16 rows and 64 keys of a lane's
+// scores, and how it is applied to them.
+//
+// Element n of strand s of a step (layout.h), of key
+//   first key + 8 i + 2 * pair(lane, s) + e,  e = 0 or 1,
+// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 keys that are the second
+// half of 64 the word is shifted, so i counts from these.
 #pragma once
-
-#include <cmath>
 
 #include "kernels/dropout.h"
 #include "kernels/tile/layout.h"
 
 namespace sparkbench {
 
-/// The random bytes of a strand's elements: of 64 keys, or of one half of them.
-template <int kKeys>
-struct StrandDropout {
-  static_assert(kKeys == 64 || kKeys == 32, "a call decides 64 keys of a strand");
+/// What pairs of probabilities are packed by (pack_scaled_halves) unless something is dropped.
+inline constexpr std::uint32_t kUpperHalves = 0x7632;
 
-  std::uint32_t word[kKeys / 16];
-
-  /// Of a row and the kKeys keys from first_key on, a multiple of kKeys.
-  template <class Layout>
-  SPARK_DEVICE static StrandDropout draw(const Dropout& dropout, int lane, std::uint32_t batch_head,
-                                         int row, int first_key, int strand) {
-    const PhiloxBlock bytes = dropout_bytes(dropout, batch_head, static_cast<std::uint32_t>(row),
-                                            static_cast<std::uint32_t>(first_key >> 6),
-                                            static_cast<std::uint32_t>(Layout::pair(lane, strand)));
-    if constexpr (kKeys == 64) {
-      return {{bytes.word[0], bytes.word[1], bytes.word[2], bytes.word[3]}};
-    } else {
-      const bool is_second_half = (first_key & 32) != 0;
-      return {{is_second_half ? bytes.word[2] : bytes.word[0],
-               is_second_half ? bytes.word[3] : bytes.word[1]}};
-    }
-  }
-
-  /// Whether element n of the strand is dropped in step `step`.
-  template <class Layout>
-  SPARK_DEVICE bool drops(const Dropout& dropout, int step, int n) const {
-    const int column = Layout::kStepKeys * step + Layout::key(n);
-    const int byte = 2 * (column >> 3) + (column & 1);
-    // The byte on top: what lies below it never decides.
-    const std::uint32_t byte_and_rest = word[byte >> 2] << (24 - 8 * (byte & 3));
-    return byte_and_rest < dropout.threshold << 24;
-  }
-};
-
-/// The random bytes of a lane's elements of a fragment's rows and kKeys keys.
-template <class Layout, int kKeys>
+/// Which of a lane's scores of kGroups groups of 16 rows are dropped, for kKeys keys.
+template <class Layout, int kKeys, int kGroups>
 struct TileDropout {
-  StrandDropout<kKeys> strand[Layout::kStrands];
+  static_assert(kKeys == 64 || kKeys == 32, "a block has 64 keys of a row");
+  static_assert(Layout::kStrands == 2, "a word has two strands of 16 elements");
+  static_assert(Layout::kOtherRowLane == 0 || kGroups <= 2, "two lanes share so many blocks");
 
-  /// Of the rows from first_row on.
-  SPARK_DEVICE void draw(const Dropout& dropout, int lane, std::uint32_t batch_head, int first_row,
-                         int first_key) {
+  /// Of each group; until share(), the blocks that this lane draws for itself and for the lane with
+  /// the rows 8 below or above its own.
+  std::uint32_t word[kGroups];
+
+  /// Draws block b of kGroups, of the rows from first_row on.
+  SPARK_DEVICE void draw_block(const Dropout& dropout, int lane, std::uint32_t batch_head,
+                               int first_row, int first_key, int b) {
+    const int half = row_half(lane);
+    // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
+    const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
+    const int strand = Layout::kOtherRowLane == 0 ? 0 : kGroups == 2 ? b : half;
+    const auto row = static_cast<std::uint32_t>(first_row + 16 * group +
+                                                (Layout::row(lane, Layout::slot(strand)) & 7));
+    const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
+    const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));
+    word[b] = dropped_of_block(dropout, batch_head, {row, first_column | 2u * pair});
+  }
+
+  /// Once all are drawn: a word of its own for each group. All lanes of the warp call it together.
+  template <class Machine>
+  SPARK_DEVICE void share(Machine& machine, int first_key) {
+    if constexpr (Layout::kOtherRowLane != 0) exchange(machine);
+    if constexpr (kKeys == 32) {
 #pragma unroll
-    for (int s = 0; s < Layout::kStrands; ++s) {
-      const int row = first_row + Layout::row(lane, Layout::slot(s));
-      strand[s] =
-          StrandDropout<kKeys>::template draw<Layout>(dropout, lane, batch_head, row, first_key, s);
+      for (std::uint32_t& of_group : word) of_group >>= first_key >> 3 & 4;
     }
   }
 
-  /// Zeroes the dropped elements of steps [first_step, end_step).
+  template <class Machine>
+  SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, std::uint32_t batch_head,
+                         int first_row, int first_key) {
+#pragma unroll
+    for (int b = 0; b < kGroups; ++b) {
+      draw_block(dropout, machine.lane(), batch_head, first_row, first_key, b);
+    }
+    share(machine, first_key);
+  }
+
+  /// Zeroes the dropped elements of a group.
   template <int kSteps>
-  SPARK_DEVICE void apply(const Dropout& dropout, int first_step, int end_step,
-                          float (&p)[kSteps][Layout::kElements]) const {
+  SPARK_DEVICE void drop(int group, float (&value)[kSteps][Layout::kElements]) const {
     static_assert(kSteps * Layout::kStepKeys == kKeys, "the steps are those that were drawn");
 #pragma unroll
-    for (int s = 0; s < Layout::kStrands; ++s) {
+    for (int strand = 0; strand < Layout::kStrands; ++strand) {
 #pragma unroll
-      for (int step = first_step; step < end_step; ++step) {
+      for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
         for (int n = 0; n < Layout::kStrandElements; ++n) {
-          if (strand[s].template drops<Layout>(dropout, step, n)) {
-            p[step][Layout::element(s, n)] = 0.0f;
-          }
+          const int key = Layout::kStepKeys * step + Layout::key(n);
+          const int bit = 16 * strand + 8 * (key & 1) + (key >> 3);
+          if ((word[group] & 1u << bit) != 0) value[step][Layout::element(strand, n)] = 0.0f;
         }
       }
     }
   }
-};
 
-/// Zeroes P where it is dropped, and returns it negative there: P >= 0, so its sign bit marks
-/// dropped elements until dP needs to know them. Element n of a strand.
-template <class Layout, int kKeys>
-SPARK_DEVICE float drop_and_mark(float& p, const Dropout& dropout,
-                                 const StrandDropout<kKeys>& strand, int step, int n) {
-  float marked = p;
-  if (strand.template drops<Layout>(dropout, step, n)) {
-    marked = -p;
-    p = 0.0f;
+  /// How the pair of keys 8 i + 2 * pair + {0, 1} of a strand is packed (pack_scaled_halves), in
+  /// the lower 16 bits. It takes bytes 2 and 3 of a number, or where it is dropped the sign of
+  /// byte 3 twice, which is 0. One multiplication makes those of both strands.
+  SPARK_DEVICE std::uint32_t selector(int group, int i, int strand) const {
+    constexpr std::uint32_t kDropped = 0x89;  // makes 2 and 3 to 0xb, 6 and 7 to 0xf
+    constexpr std::uint64_t kKept = std::uint64_t{kUpperHalves} << 32 | kUpperHalves << 16;
+    const std::uint32_t dropped = word[group] & 0x01010101u << i;
+    const std::uint64_t both = std::uint64_t{dropped} * (kDropped << (16 - i)) + kKept;
+    return static_cast<std::uint32_t>(both >> (strand == 0 ? 16 : 32));
   }
-  return marked;
-}
 
-/// Zeroes dP where P is marked, and takes the marks off P.
-template <int kSteps, int kElements>
-SPARK_DEVICE void drop_marked(float (&p)[kSteps][kElements], float (&gradient)[kSteps][kElements]) {
-#pragma unroll
-  for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-    for (int i = 0; i < kElements; ++i) {
-      if (p[step][i] < 0.0f) gradient[step][i] = 0.0f;
-      p[step][i] = fabsf(p[step][i]);
+ private:
+  SPARK_DEVICE static int row_half(int lane) {
+    return Layout::kOtherRowLane == 0 ? 0 : (lane & Layout::kOtherRowLane) != 0;
+  }
+
+  /// A block's lower half is its first row's. With one group, the lane of the first rows has drawn
+  /// strand 0 of both rows, the other lane strand 1. With two, each has drawn both strands of one.
+  template <class Machine>
+  SPARK_DEVICE void exchange(Machine& machine) {
+    const bool is_second = row_half(machine.lane()) != 0;
+    if constexpr (kGroups == 1) {
+      const std::uint32_t received = machine.shuffle_xor(word[0], Layout::kOtherRowLane);
+      word[0] = machine.permute(word[0], received, is_second ? 0x3276 : 0x5410);
+    } else {
+      const std::uint32_t lower = machine.permute(word[0], word[1], 0x5410);
+      const std::uint32_t upper = machine.permute(word[0], word[1], 0x7632);
+      const std::uint32_t kept = is_second ? upper : lower;
+      const std::uint32_t received =
+          machine.shuffle_xor(is_second ? lower : upper, Layout::kOtherRowLane);
+      word[0] = is_second ? received : kept;
+      word[1] = is_second ? kept : received;
     }
   }
-}
+};
 
 }  // namespace sparkbench

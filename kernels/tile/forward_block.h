@@ -53,7 +53,7 @@ SPARK_DEVICE void normalization(
   for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
     l[slot] = rows.row_sum(slot);
     factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * Config::Scale::kOfHalves);
-    if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale();
+    if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale;
   }
 }
 

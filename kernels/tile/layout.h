@@ -3,8 +3,8 @@
 // has its own (volta/tile/quad_grid.h).
 //
 // A lane's scores of a step (kStepKeys keys) are kElements numbers in one Fragment, in kStrands
-// strands: the elements of a strand are of one row, and of keys that one call of the dropout
-// generator decides (kernels/dropout.h). Element n of a strand is the key
+// strands: the elements of a strand are of one row, and of keys that one block of the dropout
+// mask has (kernels/dropout.h). Element n of a strand is the key
 //   first key + kStepKeys * step + 2 * pair(lane, strand) + key(n)
 // for n = 0 .. kStrandElements - 1, where key(n) is the same for every lane.
 //
@@ -17,6 +17,10 @@
 //   slot(strand)                      which of the lane's rows the strand belongs to
 //   row(lane, slot)                   that row, from the first of the fragment's
 //   pair(lane, strand)                0 .. 3
+//   kOtherRowLane                     what the number of the lane differs by which has the rows 8
+//                                     below or above this lane's: it has them if bit 3 of row() is
+//                                     set. 0 if one lane has both: strand 0 the first row, strand 1
+//                                     the one 8 below, of one pair
 //   widen(machine, fragment, value)   the elements as floats
 //   hide(fragment, element)           sets an element to -inf
 //   largest(machine, scores, value)   of each row of this lane's, over some steps

@@ -36,13 +36,22 @@ struct ProbabilityScale<Accumulator::kFp16> {
   SPARK_HD static float packable(float value) { return value * 0x1p-112f; }
 };
 
+/// The fp16 number value * 2^112, a value in [0, 2^-96), in bits 16 to 30; bit 31 is 0.
+SPARK_HD std::uint32_t scaled_half_bits(float value) {
+  constexpr std::uint32_t kRoundingBit = 0x8000;  // half of the last place, after the shift
+  return float_bits(value) * 8u + kRoundingBit;
+}
+
 /// Two values in [0, 2^-96), times 2^112, as a pair of halves. A NaN gives no NaN.
 template <class Machine>
 SPARK_DEVICE std::uint32_t pack_scaled_halves(const Machine& machine, float low, float high) {
-  constexpr std::uint32_t kRoundingBit = 0x8000;  // half of the last place, after the shift
-  const std::uint32_t low_bits = float_bits(low) * 8u + kRoundingBit;
-  const std::uint32_t high_bits = float_bits(high) * 8u + kRoundingBit;
-  return machine.upper_halves(low_bits, high_bits);
+  return machine.upper_halves(scaled_half_bits(low), scaled_half_bits(high));
+}
+/// The same, or 0 for either of them, by TileDropout::selector().
+template <class Machine>
+SPARK_DEVICE std::uint32_t pack_scaled_halves(const Machine& machine, float low, float high,
+                                              std::uint32_t selector) {
+  return machine.permute(scaled_half_bits(low), scaled_half_bits(high), selector);
 }
 
 }  // namespace sparkbench

@@ -106,10 +106,9 @@ class TestForwardWarp {
     softmax.exponentials(machine_, score, 0, Config::kKeySteps, params_.scale_log2, p);  // line 6
     rows_.add(machine_, softmax.sum);
     if constexpr (Config::kHasDropout) {
-      TileDropout<M16n8k16Layout, Config::kBlockN> dropout;
-      dropout.draw(params_.dropout, machine_.lane(), block_.batch_head(params_), first_row_,
-                   first_key);
-      dropout.apply(params_.dropout, 0, Config::kKeySteps, p[0]);
+      TileDropout<M16n8k16Layout, Config::kBlockN, 1> dropout;
+      dropout.draw(machine_, params_.dropout, block_.batch_head(params_), first_row_, first_key);
+      dropout.drop(0, p[0]);
     }
     for (int step = 0; step < Config::kOutputSteps; ++step) {
       for (int i = 0; i < 4; ++i) o_[step].element[i] *= softmax.rescale.of[0][i / 2];

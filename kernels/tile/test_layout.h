@@ -17,6 +17,7 @@ struct M16n8k16Layout {
   static constexpr int kStrands = 2;
   static constexpr int kStrandElements = 2;
   static constexpr int kRowsPerLane = 2;
+  static constexpr int kOtherRowLane = 0;
 
   static constexpr int element(int strand, int n) { return 2 * strand + n; }
   static constexpr int strand_of(int element) { return element / 2; }

@@ -18,6 +18,7 @@ template <class Config>
 struct KeyTileScores {
   AccumulatorFragment<Config::kAccumulator> s[Config::kScoreGroups][Config::kKeySteps] = {};
   AccumulatorFragment<Config::kAccumulator> dp[Config::kScoreGroups][Config::kKeySteps] = {};
+  TileDropout<typename Config::Layout, Config::kBlockN, Config::kScoreGroups> dropout;
 };
 
 /// 16 rows of them in FP32.
@@ -110,13 +111,15 @@ class BackwardDqWarp {
   SPARK_DEVICE void mask(int first_key, int g, Group& group) {
     mask_scores<Layout>(group.p, params_.mask, machine_.lane(), row_of_group(g), first_key);
   }
-  /// dP = 0 where dropped.
-  SPARK_DEVICE void drop(int first_key, int g, Group& group) {
+  /// Which elements of a tile are dropped.
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
-      TileDropout<Layout, Config::kBlockN> dropout;
-      dropout.draw(params_.dropout, machine_.lane(), batch_head_, row_of_group(g), first_key);
-      dropout.apply(params_.dropout, 0, Config::kKeySteps, group.ds);
+      tile.dropout.draw(machine_, params_.dropout, batch_head_, row_of_group(0), first_key);
     }
+  }
+  /// dP = 0 there.
+  SPARK_DEVICE void drop(int g, const Tile& tile, Group& group) {
+    if constexpr (Config::kHasDropout) tile.dropout.drop(g, group.ds);
   }
   /// P = exp(scale S - lse).
   SPARK_DEVICE void probabilities(int g, const Rows& rows, Group& group) {
@@ -169,7 +172,7 @@ class BackwardDqWarp {
     const DqShare<Config> share(machine_.warp());
     float factor[Layout::kRowsPerLane];
 #pragma unroll
-    for (float& value : factor) value = params_.scale * params_.dropout.keep_scale();
+    for (float& value : factor) value = params_.scale * params_.dropout.keep_scale;
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
       const int first_row = first_row_ + kGridRows * (share.first_group + g);

@@ -75,7 +75,7 @@ SPARK_DEVICE void write_groups(
       share.is_dk ? params.scale : 1.0f / ProbabilityScale<Config::kAccumulator>::kOfHalves;
   float factor[GridLayout<Accumulator::kFp32>::kRowsPerLane];
 #pragma unroll
-  for (float& value : factor) value = of_product * params.dropout.keep_scale();
+  for (float& value : factor) value = of_product * params.dropout.keep_scale;
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
   const ChunkedView<Half>& tensor = share.is_dk ? params.dk : params.dv;
   Half* const first = tensor.at(block.batch, first_key, block.key_head) + 64 * share.column_block;

@@ -55,10 +55,10 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
                                                   is_inside ? params.head_chunks : 0);
     if (machine.lane() % 8 != 0) continue;
     const float* const lse = params.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
-    const RowStatistics of_row = is_inside ? row_statistics<ProbabilityScale<Config::kAccumulator>>(
-                                                 machine.template load_global<float>(lse), delta,
-                                                 params.dropout.keep_scale())
-                                           : RowStatistics{-INFINITY, 0.0f};
+    const RowStatistics of_row =
+        is_inside ? row_statistics<ProbabilityScale<Config::kAccumulator>>(
+                        machine.template load_global<float>(lse), delta, params.dropout.keep_scale)
+                  : RowStatistics{-INFINITY, 0.0f};
     Bits64 bits;
     memcpy(&bits, &of_row, sizeof bits);
     machine.store_global(statistics + statistics_place(row_of_group), bits);
@@ -87,7 +87,7 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   }
   float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
 #pragma unroll
-  for (float& value : factor) value = params.scale * params.dropout.keep_scale();
+  for (float& value : factor) value = params.scale * params.dropout.keep_scale;
   OutputTile<kHeadDim>& tile =
       machine.template shared<RoundDqTiles<Config>>().of_warp[machine.warp()];
   store_output<Config::kAccumulator>(machine, tile, factor, dq);

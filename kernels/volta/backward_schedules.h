@@ -60,12 +60,13 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
   KeyTileScores<Config> tile;
   warp.scores(first_key, tile);  // line 3
   warp.gradients(first_key, tile);
+  warp.draw_dropout(first_key, tile);
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     KeyGroupScores<Config> group;
     warp.widen(g, tile, group);
     if constexpr (kIsCut) warp.mask(first_key, g, group);  // line 4
-    warp.drop(first_key, g, group);
+    warp.drop(g, tile, group);
     warp.probabilities(g, rows, group);               // line 5
     warp.score_gradients(g, rows, group);             // line 6
     warp.store_score_gradients(first_key, g, group);  // line 7
@@ -78,8 +79,8 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
   warp.machine().barrier();
 }
 
-/// head_dim 64: a warp has S and dP of its 32 keys. P is formed while the tensor cores have dP, and
-/// half of the random bytes while they have S.
+/// head_dim 64: a warp has S and dP of its 32 keys. P is formed while the tensor cores have dP, the
+/// dropout mask while they have S.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int place,
                                     KeyGradient& gradient) {
@@ -96,13 +97,12 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   };
   warp.scores(step, [&](int chunk) {  // line 4
     by_pieces(chunk, [&](int i) {
-      if (i % kPieces == kPieces - 1) warp.draw_dropout(place, 0, i / kPieces, step);
+      if (i % kPieces == kPieces - 1) warp.draw_dropout(place, i / kPieces, step);
     });
   });
   warp.mask(place, step);                // line 5
   warp.gradients(step, [&](int chunk) {  // line 4
     by_pieces(chunk, [&](int i) {
-      if (i < kPieces && i % 2 == 1) warp.draw_dropout(place, 1, i / 2, step);
       warp.store_probabilities(i / kPieces, i % kPieces, step);  // lines 6 and 7
     });
   });
@@ -128,7 +128,7 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.load_statistics(place, step);                // line 3
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
     constexpr int kHalf = Config::QueryTile::kChunks / kQuartets;
-    if (chunk % kHalf == kHalf - 1) warp.draw_dropout(place, 0, chunk / kHalf, step);
+    if (chunk == kHalf - 1) warp.draw_dropout(place, 0, step);
   });
   warp.mask(place, step);  // line 5
 #pragma unroll

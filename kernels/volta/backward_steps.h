@@ -17,8 +17,8 @@ struct StepScores {
   static constexpr int kGroups = kRowGroups / Config::kScoreWarps;
 
   RowStatistics row[kGroups][Config::Layout::kRowsPerLane];
-  StrandDropout<32> dropout[kGroups][kQuartets];
-  float p[kGroups][Config::kScoreSteps][8];  // S, then P, its sign turned where it is dropped
+  TileDropout<typename Config::Layout, Config::kScoreKeys, kGroups> dropout;
+  float p[kGroups][Config::kScoreSteps][8];  // S, then P
   ScoreFragments<Config> dp[kGroups];
   std::uint32_t packed[kQuartets][2];  // P of a step as fp16
   ProbabilityPlaces places;
@@ -121,15 +121,13 @@ class BackwardWarp {
     }
   }
 
-  /// The random bytes of one quartet of a group.
-  SPARK_DEVICE void draw_dropout(int place, int g, int quartet, Step& step) {
+  /// Which elements are dropped: block b of as many as the warp has groups, the last one last.
+  SPARK_DEVICE void draw_dropout(int place, int b, Step& step) {
     if constexpr (Config::kHasDropout) {
       if constexpr (Config::kDrawsAnew) place = machine_.opaque(place);
-      const int lane = machine_.lane();
-      step.dropout[g][quartet] = StrandDropout<32>::template draw<Layout>(
-          params_.dropout, lane, block().batch_head(params_, place),
-          row_of_group(place, g) + Layout::row(lane, Layout::slot(quartet)), first_score_key(),
-          quartet);
+      step.dropout.draw_block(params_.dropout, machine_.lane(), block().batch_head(params_, place),
+                              row_of_group(place, 0), first_score_key(), b);
+      if (b == Step::kGroups - 1) step.dropout.share(machine_, first_score_key());
     }
   }
 
@@ -141,18 +139,19 @@ class BackwardWarp {
     const int at = piece / 2, h = piece % 2;
 #pragma unroll
     for (int q = 0; q < kQuartets; ++q) {
-      float kept[2];
+      float packable[2];
 #pragma unroll
       for (int e = 0; e < 2; ++e) {
         float& p = step.p[g][at][quartet_element(q, h, e)];
         p = recompute_probability(machine_, params_.scale_log2, step.row[g][Layout::slot(q)], p);
-        kept[e] = p;
-        if constexpr (Config::kHasDropout) {
-          p = drop_and_mark<Layout>(kept[e], params_.dropout, step.dropout[g][q], at, 2 * h + e);
-        }
+        packable[e] = Scale::packable(p);
       }
-      step.packed[q][h] =
-          pack_scaled_halves(machine_, Scale::packable(kept[0]), Scale::packable(kept[1]));
+      if constexpr (Config::kHasDropout) {
+        step.packed[q][h] = pack_scaled_halves(machine_, packable[0], packable[1],
+                                               step.dropout.selector(g, piece, q));
+      } else {
+        step.packed[q][h] = pack_scaled_halves(machine_, packable[0], packable[1]);
+      }
     }
     if (h == 0) return;
     step.places.store_bytes = machine_.opaque(step.places.store_bytes);
@@ -164,7 +163,7 @@ class BackwardWarp {
   SPARK_DEVICE void store_score_gradients(int g, Step& step) {
     float ds[Config::kScoreSteps][8];
     widen(step.dp[g], ds);
-    if constexpr (Config::kHasDropout) drop_marked(step.p[g], ds);
+    if constexpr (Config::kHasDropout) step.dropout.drop(g, ds);
     score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(machine_, step.row[g],
                                                                     step.p[g], ds);
     step.places.store_bytes = machine_.opaque(step.places.store_bytes);

@@ -62,11 +62,11 @@ struct ForwardConfig {
   static constexpr int kBlockN = kIsNarrow || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
   static constexpr int kKeySteps = kBlockN / kGridColumns;
   /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
-  /// with it, but keep scores and random bytes in registers. Each is the choice without spills that
+  /// with it, but keep scores in registers. Each is the choice without spills that
   /// the cycle model found fastest.
   static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
                                          ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
-                                         : (kIsNarrow || kHasDropout ? 3 : 2);
+                                         : (kIsNarrow ? 3 : 2);
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = (kHeadDim + 31) / 32 * 2;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.

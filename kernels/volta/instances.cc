@@ -6,8 +6,11 @@
 namespace sparkbench::volta {
 namespace {
 
-/// P V in FP16 takes a lane's own scores as they are; in FP32 it exchanges pairs.
-constexpr double data_shuffles(Accumulator pv) { return pv == Accumulator::kFp32 ? 2.0 : 0.0; }
+/// P V in FP16 takes a lane's own scores as they are; in FP32 it exchanges pairs. Two lanes
+/// exchange a word of the dropout mask, of 16 scores or more.
+constexpr double data_shuffles(Accumulator pv, bool has_dropout) {
+  return pv == Accumulator::kFp32 ? 2.0 : (has_dropout ? 0.5 : 0.0);
+}
 
 /// Random bytes are made by instructions that no product hides.
 constexpr double least_cap(bool has_dropout) { return has_dropout ? 1.0 : 1.2; }
@@ -26,27 +29,28 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
-          .limits = {2, 64, data_shuffles(Config::kPv), least_cap(Config::kHasDropout)}};
+          .limits = {2, 64, data_shuffles(Config::kPv, Config::kHasDropout),
+                     least_cap(Config::kHasDropout)}};
 }
 
 template <class Config>
 constexpr KernelInstance backward(std::string_view symbol, std::string_view id) {
   constexpr int kColumns = Config::kStep * Config::kTeams;
-  return {
-      .id = id,
-      .symbol = symbol,
-      .instruction = MmaInstruction::kM8n8k4,
-      .accumulator = Config::kAccumulator,
-      .head_dim = Config::kHeadDim,
-      .least_head_dim = Config::kLeastHeadDim,
-      .has_dropout = Config::kHasDropout,
-      .products = Config::kComputesDq ? 5 : 4,  // S, dP, dV, dK; dQ
-      .threads = Config::kThreads,
-      .dynamic_shared_bytes = sizeof(BackwardTiles<Config>),
-      .block_rows = Config::kBlockKeys,
-      .step_columns = kColumns,
-      .teams = Config::kTeams,
-      .limits = {4, kColumns, data_shuffles(Config::kAccumulator), least_cap(Config::kHasDropout)}};
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kM8n8k4,
+          .accumulator = Config::kAccumulator,
+          .head_dim = Config::kHeadDim,
+          .least_head_dim = Config::kLeastHeadDim,
+          .has_dropout = Config::kHasDropout,
+          .products = Config::kComputesDq ? 5 : 4,  // S, dP, dV, dK; dQ
+          .threads = Config::kThreads,
+          .dynamic_shared_bytes = sizeof(BackwardTiles<Config>),
+          .block_rows = Config::kBlockKeys,
+          .step_columns = kColumns,
+          .teams = Config::kTeams,
+          .limits = {4, kColumns, data_shuffles(Config::kAccumulator, Config::kHasDropout),
+                     least_cap(Config::kHasDropout)}};
 }
 
 template <class Config>
@@ -63,7 +67,7 @@ constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view i
           .dynamic_shared_bytes = sizeof(BackwardDqTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
-          .limits = {4, Config::kBlockN, data_shuffles(Config::kAccumulator),
+          .limits = {4, Config::kBlockN, data_shuffles(Config::kAccumulator, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }
 

@@ -76,8 +76,8 @@ SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int firs
   warp.machine().sync_warp();      // or the compiler moves the loads up, where it has no registers
   warp.load_v(first_key, staged);  // line 10, this tile's V
   warp.mask(first_key, tile);      // line 4
-  auto softmax = warp.row_maxima(tile);  // line 5
   warp.draw_dropout(first_key, tile);
+  auto softmax = warp.row_maxima(tile);                       // line 5
   warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
   warp.store_v(first_key, staged);
   warp.machine().barrier_of_warps();

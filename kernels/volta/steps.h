@@ -14,7 +14,7 @@ struct ScoreTile {
   using Layout = typename Config::Layout;
 
   AccumulatorFragment<Config::kAccumulator> score[kRowGroups][Config::kKeySteps] = {};
-  TileDropout<Layout, Config::kBlockN> dropout[kRowGroups];
+  TileDropout<Layout, Config::kBlockN, kRowGroups> dropout;
   float p[kRowGroups][Config::kKeySteps][Layout::kElements];  // times 2^kLog2 of Config::Scale
   PackedProbabilities<Config::kKeySteps> packed[kRowGroups];
 };
@@ -111,16 +111,12 @@ class ForwardWarp {
     }
   }
 
-  /// The random bytes of a tile.
+  /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
-#pragma unroll
-      for (int g = 0; g < kRowGroups; ++g) {
-        const ForwardBlock block = locate_block<Config>(machine_, params_);
-        tile.dropout[g].draw(params_.dropout, machine_.lane(), block.batch_head(params_),
-                             block.first_row + kWarpRows * machine_.warp() + kGridRows * g,
-                             first_key);
-      }
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      tile.dropout.draw(machine_, params_.dropout, block.batch_head(params_),
+                        block.first_row + kWarpRows * machine_.warp(), first_key);
     }
   }
 
@@ -134,11 +130,13 @@ class ForwardWarp {
     softmax.exponentials(machine_, tile.score, first_step, end_step, params_.scale_log2, tile.p);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
+      using Scale = typename Config::Scale;
       if constexpr (Config::kHasDropout) {
-        tile.dropout[g].apply(params_.dropout, first_step, end_step, tile.p[g]);
+        tile.packed[g].template pack_kept<Scale>(machine_, tile.p[g], first_step, end_step,
+                                                 tile.dropout, g);
+      } else {
+        tile.packed[g].template pack<Scale>(machine_, tile.p[g], first_step, end_step);
       }
-      tile.packed[g].template pack<typename Config::Scale>(machine_, tile.p[g], first_step,
-                                                           end_step);
     }
   }
   /// l of the whole tile.

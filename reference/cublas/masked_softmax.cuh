@@ -186,7 +186,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
   }
   const SoftmaxSums sums = sums_of_team(row, own);  // line 1
   if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
-  const ProbabilityFactors<T, kKeeps> factors(sums, own, row.dropout().keep_scale());
+  const ProbabilityFactors<T, kKeeps> factors(sums, own, row.dropout().keep_scale);
   const auto store = [&](int c, int column, ScoreChunk<T> p) {
     if constexpr (kDrops) {
       if (kept_p != nullptr) p.store(kept_p + row.offset(), column, row.row_stride());

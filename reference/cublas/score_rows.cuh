@@ -17,6 +17,9 @@ namespace sparkbench {
 inline constexpr int kWarpLanes = 32;
 inline constexpr int kMostTeamWarps = 16;
 
+/// Rows whose teams are not in their order, where a warp has two.
+inline constexpr int kPairedRows = 16;
+
 /// Of [heads of all batch elements, seqlen_q, row_stride], of which seqlen_k columns are in use.
 /// A row is aligned to 16 bytes.
 struct ScoreShape {
@@ -59,7 +62,10 @@ RowTeams make_row_teams(const ScoreShape& shape) {
   }
   const int threads = warps == 1 ? kThreadsOfSmallTeams : warps * kWarpLanes;
   const int rows_per_block = threads / (Shape::kLanes * warps);
-  return {warps, rows_per_block, divide_up(shape.mask.seqlen_q, rows_per_block),
+  const int rows = Shape::kLanes == kWarpLanes
+                       ? shape.mask.seqlen_q
+                       : divide_up(shape.mask.seqlen_q, kPairedRows) * kPairedRows;
+  return {warps, rows_per_block, divide_up(rows, rows_per_block),
           divide_up(shape.mask.seqlen_k, warps * Shape::kColumnsOfWarp),
           static_cast<unsigned>(threads)};
 }
@@ -92,7 +98,7 @@ class TeamRow {
     const auto blocks_per_head = static_cast<unsigned>(teams.blocks_per_head);
     const int team = teams.warps == 1 ? static_cast<int>(threadIdx.x) / kLanes : 0;
     head_ = static_cast<int>(block / blocks_per_head);
-    row_ = static_cast<int>(block % blocks_per_head) * teams.rows_per_block + team;
+    row_ = row_of_team(static_cast<int>(block % blocks_per_head) * teams.rows_per_block + team);
     warp_ = teams.warps == 1 ? 0 : static_cast<int>(threadIdx.x) / kWarpLanes;
     columns_ = row_ < shape.mask.seqlen_q ? shape.mask.seqlen_k : 0;
     visible_ = columns_ > 0 ? shape.mask.keys(row_) : Range{0, 0};
@@ -151,6 +157,13 @@ class TeamRow {
   }
 
  private:
+  /// The two rows of a warp are 8 apart: they share blocks of the dropout mask (kernels/dropout.h).
+  static __device__ __forceinline__ int row_of_team(int team) {
+    if (kLanes == kWarpLanes) return team;
+    const int of_16 = team % kPairedRows;
+    return team - of_16 + of_16 / 2 + kPairedRows / 2 * (of_16 % 2);
+  }
+
   const ScoreShape& shape_;
   const RowTeams& teams_;
   int head_, row_, warp_, columns_;

@@ -48,7 +48,7 @@ class GradientChunks {
   template <bool kIsWhole, int kLanes>
   __device__ __forceinline__ void store_ds(const TeamRow<kLanes>& row, int segment, float delta,
                                            T* ds_row) const {
-    const float keep_scale = row.dropout().keep_scale();
+    const float keep_scale = row.dropout().keep_scale;
     const auto make = [&](int c) {
       ScoreChunk<T> ds;
       for (int j = 0; j < ds.kPairs; ++j) {
@@ -91,7 +91,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / 
   const TeamRow<Shape::kLanes> row(shape, teams);
   const T* const p_row = p + row.offset();
   T* const dp_row = dp + row.offset();
-  const float keep_scale = row.dropout().keep_scale();
+  const float keep_scale = row.dropout().keep_scale;
   GradientChunks<T, Shape::kChunks, kDrops> chunks;
   const auto with_segment = [&](int segment, auto visit) {
     with_cover<kDrops, Shape::kChunks>(row, segment, visit);

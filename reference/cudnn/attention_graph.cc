@@ -186,7 +186,7 @@ void Builder::forward() {
   if (drops()) {
     const Tensor& kept = graph_.pointwise(Mode::kMultiply, {p, &kept_mask()});
     const Tensor& rescaled = graph_.intermediate(layouts_.scores, DataType::kHalf);
-    graph_.pointwise(Mode::kMultiply, {&kept, &graph_.scalar(problem_.dropout().keep_scale())},
+    graph_.pointwise(Mode::kMultiply, {&kept, &graph_.scalar(problem_.dropout().keep_scale)},
                      rescaled);
     p = &rescaled;
   }
@@ -234,7 +234,7 @@ void Builder::backward(bool is_deterministic) {
   const Tensor& d_o = half_tensor(kDO, layouts_.d_o);
   const Tensor& lse = graph_.tensor(kLse, DataType::kFloat, layouts_.row);
   const Tensor* mask = drops() ? &kept_mask() : nullptr;
-  const Tensor* keep_scale = drops() ? &graph_.scalar(problem_.dropout().keep_scale()) : nullptr;
+  const Tensor* keep_scale = drops() ? &graph_.scalar(problem_.dropout().keep_scale) : nullptr;
   const Tensor& delta = row_dots(d_o, half_tensor(kO, layouts_.o));
 
   // P = exp(S - LSE), the mask after the subtraction; dV = dropout(P)^T dO

@@ -7,18 +7,17 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::uint32_t kGroupColumns = 64;
+constexpr std::uint32_t kGroupColumns = 64;  // of four blocks side by side
 
-/// The calls of one group of a row, by pair.
-std::array<PhiloxBlock, 4> group_bytes(const Problem& problem, const QueryRow& r,
-                                       std::uint32_t group) {
-  const auto batch_head = static_cast<std::uint32_t>(r.batch * problem.heads + r.head);
-  std::array<PhiloxBlock, 4> blocks;
+/// What is dropped of the blocks of one group of a row, by pair.
+std::array<std::uint32_t, 4> dropped_of_group(const Dropout& dropout, std::uint32_t batch_head,
+                                              std::uint32_t row, std::uint32_t column) {
+  std::array<std::uint32_t, 4> dropped;
   for (std::uint32_t pair = 0; pair < 4; ++pair) {
-    blocks[pair] = dropout_bytes(problem.dropout(), batch_head, static_cast<std::uint32_t>(r.row),
-                                 group, pair);
+    dropped[pair] = dropped_of_block(
+        dropout, batch_head, dropout_block(row, column / kGroupColumns * kGroupColumns + 2 * pair));
   }
-  return blocks;
+  return dropped;
 }
 
 /// FNV-1a (Fowler, Noll, Vo): offset basis and prime of 64 bits.
@@ -36,13 +35,15 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
     std::fill(keep.begin(), keep.end(), std::uint8_t{1});
     return;
   }
+  const auto batch_head = static_cast<std::uint32_t>(query.batch * problem.heads + query.head);
+  const auto row = static_cast<std::uint32_t>(query.row);
   const auto begin = static_cast<std::uint32_t>(first_key);
   const auto end = begin + static_cast<std::uint32_t>(keep.size());
   for (std::uint32_t column = begin, group_end; column < end; column = group_end) {
     group_end = std::min(end, (column / kGroupColumns + 1) * kGroupColumns);
-    const std::array<PhiloxBlock, 4> blocks = group_bytes(problem, query, column / kGroupColumns);
+    const std::array<std::uint32_t, 4> dropped = dropped_of_group(dropout, batch_head, row, column);
     for (std::uint32_t at = column; at < group_end; ++at) {
-      keep[at - begin] = dropout_byte(blocks[(at >> 1) & 3u], at) >= dropout.threshold;
+      keep[at - begin] = (dropped[at >> 1 & 3u] >> dropout_bit(row, at) & 1u) == 0u;
     }
   }
 }

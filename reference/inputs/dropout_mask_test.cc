@@ -92,9 +92,10 @@ TEST(DropoutMask, KeepsTheExpectedFractionWithinFiveSigma) {
 TEST(DropoutMask, ColumnsAndRowsAreUncorrelatedWithinFiveSigma) {
   for (const float p : {0.1f, 0.5f}) {
     const Mask mask = mask_of_head(p, 1, 0);
-    // Neighbours: of a byte pair, of a 16-byte call, of a group, and the next rows.
-    for (const std::size_t shift : {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{64},
-                                    kColumns, 2 * kColumns, kColumns + 1}) {
+    // Neighbours: of a pair, of a block, of the blocks beside it, and the same in the rows below.
+    for (const std::size_t shift :
+         {std::size_t{1}, std::size_t{2}, std::size_t{8}, std::size_t{64}, kColumns, 2 * kColumns,
+          kColumns + 1, 8 * kColumns, 8 * kColumns + 8, 16 * kColumns}) {
       EXPECT_LE(std::abs(correlation_sigmas(mask, mask, shift, p)), 5.0) << "shift " << shift;
     }
   }

@@ -21,7 +21,7 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std
   std::vector<std::uint8_t> keep(p.size());
   fill_keep_mask(problem, r, first_key, keep);
   for (std::size_t s = 0; s < p.size(); ++s) {
-    p[s] = keep[s] ? to_half(dropout.keep_scale() * to_float(p[s])) : Half{0};
+    p[s] = keep[s] ? to_half(dropout.keep_scale * to_float(p[s])) : Half{0};
   }
 }
 

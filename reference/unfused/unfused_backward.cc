@@ -45,7 +45,7 @@ struct UnfusedBackward {
   std::vector<QueryStatistics> statistics = {};  // [batch, heads, seqlen_q]
   TensorShape queries = query_shape(problem);
   TensorShape keys = key_shape(problem);
-  float keep_scale = problem.dropout().keep_scale();
+  float keep_scale = problem.dropout().keep_scale;
 
   /// Line 2.
   std::vector<float> matmul_dp(const HalfMatrix& a, const HalfMatrix& b) const {

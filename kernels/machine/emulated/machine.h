@@ -116,6 +116,17 @@ class EmulatedMachine : public EmulatedCodegen {
   std::uint32_t upper_halves(std::uint32_t low, std::uint32_t high) const {
     return (low >> 16) | (high & 0xffff0000u);
   }
+  std::uint32_t permute(std::uint32_t low, std::uint32_t high, std::uint32_t selector) const {
+    const std::uint64_t bytes = std::uint64_t{high} << 32 | low;
+    std::uint32_t result = 0;
+    for (unsigned i = 0; i < 4; ++i) {
+      const std::uint32_t nibble = selector >> (4 * i) & 0xfu;
+      const auto byte = static_cast<std::uint32_t>(bytes >> (8 * (nibble & 7u)) & 0xffu);
+      const std::uint32_t sign = byte >> 7 != 0 ? 0xffu : 0u;
+      result |= (nibble < 8 ? byte : sign) << (8 * i);
+    }
+    return result;
+  }
   float low_half(std::uint32_t pair) const {
     ++runner_.lane_calls().half_widenings;
     return to_float(Half{static_cast<std::uint16_t>(pair)});

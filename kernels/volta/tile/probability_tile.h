@@ -147,18 +147,17 @@ struct PackedProbabilities {
   template <class Scale, class Machine>
   SPARK_DEVICE void pack(Machine& machine, const float (&p)[kSteps][8], int first_step,
                          int end_step) {
-#pragma unroll
-    for (int step = first_step; step < end_step; ++step) {
-#pragma unroll
-      for (int q = 0; q < kQuartets; ++q) {
-#pragma unroll
-        for (int h = 0; h < 2; ++h) {
-          pair[step][q][h] =
-              pack_scaled_halves(machine, Scale::packable(p[step][quartet_element(q, h, 0)]),
-                                 Scale::packable(p[step][quartet_element(q, h, 1)]));
-        }
-      }
-    }
+    pack_with<Scale>(p, first_step, end_step, [&](float low, float high, int /*i*/, int /*q*/) {
+      return pack_scaled_halves(machine, low, high);
+    });
+  }
+  /// The same, and 0 where they are dropped.
+  template <class Scale, class Machine, class Dropout>
+  SPARK_DEVICE void pack_kept(Machine& machine, const float (&p)[kSteps][8], int first_step,
+                              int end_step, const Dropout& dropout, int group) {
+    pack_with<Scale>(p, first_step, end_step, [&](float low, float high, int i, int q) {
+      return pack_scaled_halves(machine, low, high, dropout.selector(group, i, q));
+    });
   }
 
   /// Stores those of steps first_step.. as all of the tile's keys.
@@ -175,6 +174,25 @@ struct PackedProbabilities {
 #pragma unroll
     for (int step = 0; step < kKeys / kGridColumns; ++step) {
       store_quartets<kAccumulator>(machine, tile, places, step, pair[first_step + step]);
+    }
+  }
+
+ private:
+  /// pack(low, high, i, q) of each pair: keys 8 i + 2 j + {0, 1} of quartet q.
+  template <class Scale, class Pack>
+  SPARK_DEVICE void pack_with(const float (&p)[kSteps][8], int first_step, int end_step,
+                              Pack pack) {
+#pragma unroll
+    for (int step = first_step; step < end_step; ++step) {
+#pragma unroll
+      for (int q = 0; q < kQuartets; ++q) {
+#pragma unroll
+        for (int h = 0; h < 2; ++h) {
+          pair[step][q][h] =
+              pack(Scale::packable(p[step][quartet_element(q, h, 0)]),
+                   Scale::packable(p[step][quartet_element(q, h, 1)]), 2 * step + h, q);
+        }
+      }
     }
   }
 };

@@ -7,8 +7,9 @@
 //   column n = 0..7 of quad-pair c   key 16 s + 8 (n >> 2) + 4 c + (n & 3)
 // so that a lane holds, of each step, whole *quartets* of one row: the keys
 //   16 s + 2 j + {0, 1} and 16 s + 8 + 2 j + {0, 1}
-// of one pair j of 0..3. A Philox call (kernels/dropout.h) decides the pair j of a row in all steps
-// of 64 keys, so no byte of it is wasted. And in O = P V a quartet is the four k of one m8n8k4.
+// of one pair j of 0..3. A block of the dropout mask (kernels/dropout.h) has the pair j of a row,
+// and of the row 8 below, in all steps of 64 keys. And in O = P V a quartet is the four k of one
+// m8n8k4.
 #pragma once
 
 #include <cmath>
@@ -53,6 +54,7 @@ struct QuartetLayout {
   static constexpr int kElements = 8;
   static constexpr int kStrands = kQuartets;
   static constexpr int kStrandElements = 4;
+  static constexpr int kOtherRowLane = 8;  // bit 3 of a row is grid_row_half()
   SPARK_HD static constexpr int element(int strand, int n) {
     return quartet_element(strand, n >> 1, n & 1);
   }
@@ -74,7 +76,7 @@ struct GridLayout<Accumulator::kFp16> : QuartetLayout {
   SPARK_HD static constexpr int slot(int /*quartet*/) { return 0; }
   SPARK_HD static int row(int lane, int /*slot*/) { return grid_operand_row(lane); }
   /// The pair j of a quartet.
-  SPARK_HD static int pair(int lane, int quartet) { return 2 * grid_column_half(lane) + quartet; }
+  SPARK_HD static int pair(int lane, int quartet) { return ((lane >> 1) & 2) + quartet; }
   /// Of a value a row, that of the row which the lane feeds as A.
   SPARK_HD static float of_operand_row(int /*lane*/, const float (&value)[1]) { return value[0]; }
 
@@ -113,7 +115,7 @@ struct GridLayout<Accumulator::kFp32> : QuartetLayout {
     return 8 * grid_row_half(lane) + fp32_row(lane, 2 * slot);
   }
   SPARK_HD static int pair(int lane, int /*quartet*/) {
-    return 2 * grid_column_half(lane) + ((lane >> 1) & 1);
+    return (lane >> 1) & 3;  // twice the column half, and which half of the quad-pair's columns
   }
   // Selected, not indexed by the lane: that would put the array in local memory.
   SPARK_HD static float of_operand_row(int lane, const float (&value)[2]) {

@@ -1,0 +1,179 @@
+// TestU01 (L'Ecuyer and Simard, "TestU01: A C Library for Empirical Testing of Random Number
+// Generators", 2007) over the bytes behind the dropout mask, four of them to a number:
+//   dropout_statistics row|column|head|seed small|crush [SEED]
+// The order says what runs fastest: the columns of a row, the rows of a column, the heads, or the
+// seeds of an element. A p-value outside [1e-4, 1 - 1e-4] is looked at again with another seed, and
+// is a failure if it recurs: of so many tests, one is outside now and then.
+#include <array>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+#include <set>
+#include <string>
+#include <vector>
+
+extern "C" {
+#include <testu01/bbattery.h>
+#include <testu01/swrite.h>
+#include <testu01/unif01.h>
+}
+
+#include "kernels/dropout.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr double kDoubtful = 1e-4;
+constexpr std::uint32_t kSlabLength = 4096;  // of the index that runs fastest
+
+enum class Order { kRow, kColumn, kHead, kSeed };
+
+/// The bytes of an order, a slab of them at a time.
+class ByteStream {
+ public:
+  ByteStream(Order order, std::uint64_t seed) : order_(order), seed_(seed) {}
+
+  std::uint32_t next_number() {
+    if (at_ == bytes_.size()) fill();
+    std::uint32_t number;
+    std::memcpy(&number, &bytes_[at_], sizeof number);
+    at_ += sizeof number;
+    return number;
+  }
+
+ private:
+  using BlockBytes = std::array<std::uint8_t, 32>;
+
+  static BlockBytes block_bytes(const Dropout& dropout, std::uint32_t head,
+                                const DropoutBlock& block) {
+    BlockBytes bytes{};
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      const PhiloxBlock planes = dropout_planes(dropout, head, block, half);
+      for (std::uint32_t k = 0; k < 4; ++k) {
+        for (std::uint32_t bit = 0; bit < 32; ++bit) {
+          bytes[bit] |= static_cast<std::uint8_t>((planes.word[k] >> bit & 1u) << (4 * half + k));
+        }
+      }
+    }
+    return bytes;
+  }
+
+  void fill() {
+    at_ = 0;
+    if (order_ == Order::kRow) {
+      fill_row();
+    } else if (order_ == Order::kColumn) {
+      fill_columns();
+    } else {
+      fill_elements();
+    }
+    ++slab_;
+  }
+
+  /// One row.
+  void fill_row() {
+    bytes_.resize(kSlabLength);
+    for (std::uint32_t first = 0; first < kSlabLength; first += 64) {
+      for (std::uint32_t pair = 0; pair < 8; pair += 2) {
+        const BlockBytes bytes = block_bytes(dropout_, 0, dropout_block(slab_, first + pair));
+        for (std::uint32_t i = 0; i < 16; ++i) {
+          const std::uint32_t column = first + i / 2 * 8 + pair + i % 2;
+          bytes_[column] = bytes[dropout_bit(slab_, column)];
+        }
+      }
+    }
+  }
+
+  /// The columns of a block, one after the other.
+  void fill_columns() {
+    bytes_.resize(std::size_t{16} * kSlabLength);
+    const std::uint32_t first = slab_ / 4 * 64 + slab_ % 4 * 2;
+    for (std::uint32_t row = 0; row < kSlabLength; ++row) {
+      if ((row & 8u) != 0) continue;
+      const BlockBytes bytes = block_bytes(dropout_, 0, dropout_block(row, first));
+      for (std::uint32_t i = 0; i < 32; ++i) {
+        const std::uint32_t of_block = row + i / 16 * 8, column = first + i % 16 / 2 * 8 + i % 2;
+        bytes_[std::size_t{i % 16} * kSlabLength + of_block] = bytes[dropout_bit(of_block, column)];
+      }
+    }
+  }
+
+  /// The elements of a block, one after the other, each in all heads or by all seeds.
+  void fill_elements() {
+    bytes_.resize(std::size_t{32} * kSlabLength);
+    const DropoutBlock block = dropout_block(slab_ / 16 * 16 + slab_ % 8, slab_ / 8 % 64 * 64);
+    for (std::uint32_t i = 0; i < kSlabLength; ++i) {
+      const BlockBytes bytes = order_ == Order::kHead
+                                   ? block_bytes(dropout_, i, block)
+                                   : block_bytes(make_dropout(0.5f, seed_ + i), 0, block);
+      for (std::size_t bit = 0; bit < 32; ++bit) bytes_[bit * kSlabLength + i] = bytes[bit];
+    }
+  }
+
+  Order order_;
+  std::uint64_t seed_;
+  Dropout dropout_ = make_dropout(0.5f, seed_);
+  std::uint32_t slab_ = 0;
+  std::vector<std::uint8_t> bytes_;
+  std::size_t at_ = 0;
+};
+
+// TestU01 calls a plain function.
+ByteStream* g_stream = nullptr;
+unsigned int next_number() { return g_stream->next_number(); }
+
+/// The tests with a doubtful p-value.
+std::set<std::string> doubtful_tests(Order order, bool is_small, std::uint64_t seed) {
+  ByteStream stream(order, seed);
+  g_stream = &stream;
+  std::string name = "dropout bytes";
+  unif01_Gen* const generator = unif01_CreateExternGenBits(name.data(), next_number);
+  swrite_Basic = 0;
+  is_small ? bbattery_SmallCrush(generator) : bbattery_Crush(generator);
+  unif01_DeleteExternGenBits(generator);
+  std::set<std::string> doubtful;
+  double least = 1.0, most = 0.0;
+  for (int i = 0; i < bbattery_NTests; ++i) {
+    const double p = bbattery_pVal[i];
+    least = p < least ? p : least;
+    most = p > most ? p : most;
+    if (p < kDoubtful || p > 1.0 - kDoubtful) doubtful.insert(bbattery_TestNames[i]);
+  }
+  std::printf("seed %llu: %d statistics, p-values %.3g to %.3g, %zu doubtful\n",
+              static_cast<unsigned long long>(seed), bbattery_NTests, least, most, doubtful.size());
+  return doubtful;
+}
+
+int run(const std::vector<std::string>& arguments) {
+  const std::vector<std::string> orders = {"row", "column", "head", "seed"};
+  std::size_t order = 0;
+  while (!arguments.empty() && order < orders.size() && orders[order] != arguments[0]) ++order;
+  if (arguments.size() < 2 || arguments.size() > 3 || order == orders.size() ||
+      (arguments[1] != "small" && arguments[1] != "crush")) {
+    std::fputs("usage: dropout_statistics row|column|head|seed small|crush [SEED]\n", stderr);
+    return 2;
+  }
+  const bool is_small = arguments[1] == "small";
+  const std::uint64_t seed =
+      arguments.size() == 3 ? std::strtoull(arguments[2].c_str(), nullptr, 10) : 1;
+  const auto tests = [&](std::uint64_t of) {
+    return doubtful_tests(static_cast<Order>(order), is_small, of);
+  };
+  const std::set<std::string> doubtful = tests(seed);
+  if (doubtful.empty()) return 0;
+  int recurring = 0;
+  for (const std::string& test : tests(seed + (std::uint64_t{1} << 40))) {
+    if (doubtful.count(test) == 0) continue;
+    std::printf("recurs: %s\n", test.c_str());
+    ++recurring;
+  }
+  return recurring == 0 ? 0 : 1;
+}
+
+}  // namespace
+}  // namespace sparkbench
+
+int main(int count, char** arguments) {
+  return sparkbench::run(std::vector<std::string>(arguments + 1, arguments + count));
+}
