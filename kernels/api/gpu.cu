@@ -1,5 +1,6 @@
 #include <map>
 #include <mutex>
+#include <string>
 
 #include "kernels/api/gpu.h"
 #include "kernels/api/status.h"
@@ -41,7 +42,7 @@ std::string why_no_code(int device, const cudaDeviceProp& properties) {
          " alone: build it anew with " + cuda + ", named by CUDACXX";
 }
 
-KernelDevice find_out(int device) {
+GpuTraits find_out(int device) {
   const CurrentGpu current(device);
   cudaDeviceProp properties;
   check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
@@ -65,9 +66,9 @@ CurrentGpu::~CurrentGpu() {
   if (former_ >= 0) cudaSetDevice(former_);
 }
 
-KernelDevice describe_gpu(int device) {
+GpuTraits describe_gpu(int device) {
   static std::mutex mutex;
-  static std::map<int, KernelDevice> known;
+  static std::map<int, GpuTraits> known;
   const std::lock_guard lock(mutex);
   const auto found = known.find(device);
   if (found != known.end()) return found->second;

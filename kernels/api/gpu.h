@@ -1,9 +1,7 @@
-// What the library asks of CUDA itself. A build without CUDA has gpu_absent.cc instead.
+// What the library asks of CUDA itself. A build without CUDA has gpu_absent.cc instead. C++17.
 #pragma once
 
-#include <string>
-
-#include "kernels/attention_kernel.h"
+#include <cstddef>
 
 namespace sparkbench {
 
@@ -20,10 +18,16 @@ class CurrentGpu {
   int former_ = -1;  // -1: nothing to put back
 };
 
-/// What decides which kernels run on it, found out once a GPU. Throws ApiError: NO_DEVICE_CODE,
+/// What decides which kernels run on it: a KernelDevice of attention_kernel.h.
+struct GpuTraits {
+  int sm;  // compute capability: 70, 75, ...
+  std::size_t shared_bytes_per_block;
+};
+
+/// Found out once a GPU. Throws ApiError: NO_DEVICE_CODE,
 /// with the cure, where the library has no code for it; DEVICE_ERROR where there is none of that
 /// number.
-KernelDevice describe_gpu(int device);
+GpuTraits describe_gpu(int device);
 
 /// "70;75;80", or "" without CUDA.
 const char* compiled_architectures();

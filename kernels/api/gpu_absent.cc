@@ -15,7 +15,7 @@ namespace {
 CurrentGpu::CurrentGpu(int /*device*/) { refuse(); }
 CurrentGpu::~CurrentGpu() = default;
 
-KernelDevice describe_gpu(int /*device*/) { refuse(); }
+GpuTraits describe_gpu(int /*device*/) { refuse(); }
 
 const char* compiled_architectures() { return ""; }
 

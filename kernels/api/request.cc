@@ -65,6 +65,13 @@ void check_choices(const spark_attention_problem& given) {
   }
 }
 
+constexpr KernelDevice kEmulatedV100{70, kEmulatedSharedBytes, true};
+
+KernelDevice gpu_of(int device) {
+  const GpuTraits traits = describe_gpu(device);
+  return {traits.sm, traits.shared_bytes_per_block};
+}
+
 std::string_view generation_of(const AttentionKernel& kernel) {
   return kernel.name.substr(0, kernel.name.find('-'));
 }
@@ -136,8 +143,7 @@ Request request_of(const spark_attention_problem* given, spark_attention_pass pa
   const Problem problem = problem_of(given);
   check_range("pass", pass, SPARK_ATTENTION_FORWARD, SPARK_ATTENTION_BACKWARD + 1);
   const bool is_emulated = given->backend == SPARK_ATTENTION_EMULATED;
-  const KernelDevice device =
-      is_emulated ? KernelDevice{70, kEmulatedSharedBytes, true} : describe_gpu(given->device);
+  const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given->device);
   const AttentionKernel& kernel =
       kernel_for(problem, kSuffixes[given->accumulator],
                  pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device);

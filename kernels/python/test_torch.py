@@ -12,6 +12,8 @@ except ImportError as error:
 
 from spark_attention import host
 
+torch.set_num_threads(1)  # the tensors are small, and the cores are the emulator's
+
 
 def random(seed, *shape, dtype=torch.float16):
     """Normal numbers whose gradient is wanted."""

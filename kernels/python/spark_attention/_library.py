@@ -79,7 +79,11 @@ def _load():
     path = os.environ.get("SPARK_ATTENTION_LIBRARY")
     if path is None:
         path = pathlib.Path(__file__).parent / "libspark_attention.so"
-    library = ctypes.CDLL(str(path))
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"{error}: `pip install ./kernels/python` in a clone of sparkbench makes it, "
+                          "or SPARK_ATTENTION_LIBRARY names another") from error  # fmt: skip
     for name, arguments in _SIGNATURES.items():
         function = getattr(library, "spark_attention_" + name)
         function.argtypes, function.restype = arguments, ctypes.c_int
