@@ -15,7 +15,7 @@ class CurrentGpu {
   CurrentGpu& operator=(const CurrentGpu&) = delete;
 
  private:
-  int former_ = -1;  // -1: nothing to put back
+  [[maybe_unused]] int former_ = -1;  // -1: nothing to put back
 };
 
 /// What decides which kernels run on it: a KernelDevice of attention_kernel.h.
@@ -29,7 +29,7 @@ struct GpuTraits {
 /// number.
 GpuTraits describe_gpu(int device);
 
-/// "70;75;80", or "" without CUDA.
+/// "70,75,80", or "" without CUDA.
 const char* compiled_architectures();
 
 }  // namespace sparkbench

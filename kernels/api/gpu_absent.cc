@@ -13,7 +13,7 @@ namespace {
 }  // namespace
 
 CurrentGpu::CurrentGpu(int /*device*/) { refuse(); }
-CurrentGpu::~CurrentGpu() = default;
+CurrentGpu::~CurrentGpu() {}  // none was ever made
 
 GpuTraits describe_gpu(int /*device*/) { refuse(); }
 

@@ -55,7 +55,7 @@ void check_choices(const spark_attention_problem& given) {
   }
   check_range("accumulator", given.accumulator, 0, static_cast<std::int32_t>(std::size(kSuffixes)));
   check_range("deterministic", given.deterministic, 0, 2);
-  check_range("reserved", given.reserved, 0, 1);
+  check_range("allow_slow", given.allow_slow, 0, 2);
   if (!(given.softmax_scale >= 0.0f) || std::isinf(given.softmax_scale)) {
     refuse("softmax_scale", std::to_string(given.softmax_scale),
            "above 0, or 0 for 1 / sqrt(head_dim)");
@@ -76,20 +76,20 @@ std::string_view generation_of(const AttentionKernel& kernel) {
   return kernel.name.substr(0, kernel.name.find('-'));
 }
 
-/// The first kernel in the registry that serves. Throws with the reason of the first that does not.
-const AttentionKernel& kernel_for(const Problem& problem, std::string_view suffix, Pass pass,
-                                  const KernelDevice& device) {
-  std::string why_not;
-  for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.name.substr(generation_of(kernel).size()) != suffix) continue;
-    const Support support = kernel.supports(problem, device);
-    if (support && (pass == Pass::kForward || kernel.has_backward())) return kernel;
-    if (!why_not.empty()) continue;
-    why_not = std::string(kernel.name) +
-              (support ? " has no backward pass" : " does not support " + support.why_not);
+/// Why the kernel does not serve the pass; empty where it does.
+std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass pass,
+                    const KernelDevice& device, bool allow_slow) {
+  if (const Support support = kernel.supports(problem, device); !support) {
+    return " does not support " + support.why_not;
   }
-  throw ApiError(SPARK_ATTENTION_UNSUPPORTED,
-                 why_not.empty() ? "no kernel accumulates so: " + std::string(suffix) : why_not);
+  if (pass != Pass::kForward && !kernel.has_backward()) return " has no backward pass";
+  if (!allow_slow && !is_native(kernel.instruction, device.sm)) {
+    return " is slow on compute capability " + std::to_string(device.sm / 10) + "." +
+           std::to_string(device.sm % 10) + ", whose tensor cores have no " +
+           std::string(traits_of(kernel.instruction).name) +
+           ": take that GPU's own kernels, or allow_slow to run it all the same";
+  }
+  return "";
 }
 
 TensorView<const Half> input_of(const spark_attention_input& given, const char* name) {
@@ -114,6 +114,21 @@ T* statistics_of(T* lse) {
 }
 
 }  // namespace
+
+const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
+                                  Pass pass, const KernelDevice& device, bool allow_slow) {
+  const std::string_view suffix = kSuffixes[accumulator];
+  std::string first_reason;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (kernel.name.substr(generation_of(kernel).size()) != suffix) continue;
+    const std::string reason = why_not(kernel, problem, pass, device, allow_slow);
+    if (reason.empty()) return kernel;
+    if (first_reason.empty()) first_reason = std::string(kernel.name) + reason;
+  }
+  throw ApiError(
+      SPARK_ATTENTION_UNSUPPORTED,
+      first_reason.empty() ? "no kernel's name ends in " + std::string(suffix) : first_reason);
+}
 
 std::uint64_t Request::workspace_bytes(Pass pass) const {
   return is_emulated ? 0 : kernel->workspace_bytes(problem, pass, is_deterministic);
@@ -145,8 +160,9 @@ Request request_of(const spark_attention_problem* given, spark_attention_pass pa
   const bool is_emulated = given->backend == SPARK_ATTENTION_EMULATED;
   const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given->device);
   const AttentionKernel& kernel =
-      kernel_for(problem, kSuffixes[given->accumulator],
-                 pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device);
+      kernel_for(problem, static_cast<spark_attention_accumulator>(given->accumulator),
+                 pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device,
+                 given->allow_slow != 0);
   return {problem, is_emulated, given->device, given->deterministic != 0, &kernel};
 }
 

@@ -27,6 +27,12 @@ Problem problem_of(const spark_attention_problem* given);
 /// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.
 Request request_of(const spark_attention_problem* given, spark_attention_pass pass);
 
+/// The first kernel in the registry that sums as `accumulator` says and serves the pass on the
+/// device. Throws ApiError (UNSUPPORTED) with the first reason where there is none. `allow_slow`:
+/// also where the device lacks the kernel's instruction.
+const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
+                                  Pass pass, const KernelDevice& device, bool allow_slow);
+
 /// A V100's.
 inline constexpr std::size_t kEmulatedSharedBytes = std::size_t{96} << 10;
 

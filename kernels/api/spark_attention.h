@@ -23,6 +23,8 @@
 extern "C" {
 #endif
 
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them. */
+
 typedef enum spark_attention_status {
   SPARK_ATTENTION_OK = 0,
   SPARK_ATTENTION_INVALID_ARGUMENT = 1, /* no library could do it: a null, a size, a stride */
@@ -79,7 +81,8 @@ typedef struct spark_attention_problem {
   float dropout_p;       /* of an element of the softmax, in [0, 1); applied in 256ths */
   uint64_t seed;         /* with the position of an element it tells whether that is dropped */
   int32_t deterministic; /* 1: a backward pass has the same bits each time, and is slower */
-  int32_t reserved;      /* 0 */
+  int32_t allow_slow;    /* 1: also on GPUs whose tensor cores lack the kernel's instruction, where
+                            it takes many times as long: Volta's, on GPUs after Turing */
 } spark_attention_problem;
 
 /* A tensor of [batch, seqlen, heads, head_dim]: element (b, s, h, d) is
@@ -165,9 +168,11 @@ const char* spark_attention_status_name(spark_attention_status status);
 /* "0.1.0" */
 const char* spark_attention_version(void);
 
-/* Compute capabilities that the library has code for, "70;75;80": later GPUs run the last of these
+/* Compute capabilities that the library has code for, "70,75,80": later GPUs run the last of these
  * by their driver's translation. "" where it was built without CUDA. */
 const char* spark_attention_architectures(void);
+
+/* NOLINTEND(readability-identifier-naming) */
 
 #ifdef __cplusplus
 }

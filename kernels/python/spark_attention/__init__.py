@@ -11,10 +11,10 @@ import importlib.util
 import warnings
 
 from . import _gpus, _library
-from ._library import DeviceError, NoDeviceCodeError, UnsupportedError
+from ._library import HEAD_DIMS, DeviceError, NoDeviceCodeError, UnsupportedError
 
 __version__ = _library.version()
-__all__ = ["DeviceError", "NoDeviceCodeError", "UnsupportedError"]
+__all__ = ["HEAD_DIMS", "DeviceError", "NoDeviceCodeError", "UnsupportedError"]
 
 if _trouble := _gpus.check_at_import():
     warnings.warn(_trouble, stacklevel=2)

@@ -10,6 +10,8 @@ import pathlib
 CUDA, EMULATED = 0, 1
 FORWARD, BACKWARD = 0, 1
 FP16 = 0
+# Kernels on GPUs whose tensor cores lack their instruction.
+ALLOW_SLOW = os.environ.get("SPARK_ATTENTION_ALLOW_SLOW") == "1"
 ACCUMULATORS = {"fp32": 0, "fp16": 1, "mixed": 2, "fp16-o16": 3}
 
 
@@ -36,7 +38,7 @@ class Problem(ctypes.Structure):
         ("dropout_p", ctypes.c_float),
         ("seed", ctypes.c_uint64),
         ("deterministic", ctypes.c_int32),
-        ("reserved", ctypes.c_int32),
+        ("allow_slow", ctypes.c_int32),
     ]  # fmt: skip
 
 
@@ -114,12 +116,12 @@ def version():
 def architectures():
     """The compute capabilities that the library has code for: [70, 75]."""
     text = _library.spark_attention_architectures().decode()
-    return [int(word.split("-")[0]) for word in text.split(";") if word]  # "70-real" is CMake's
+    return [int(word.split("-")[0]) for word in text.split(",") if word]  # "70-real" is CMake's
 
 
 def problem(**fields):
     """Fields that are not given have their defaults."""
-    return Problem(struct_bytes=ctypes.sizeof(Problem), **fields)
+    return Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
 
 
 def accumulator_of(name):
