@@ -149,7 +149,7 @@ spark_attention_status spark_attention_dropout_mask(const spark_attention_proble
   return sparkbench::status_of([&] {
     const sparkbench::Problem of = sparkbench::problem_of(problem);
     if (keep != nullptr) sparkbench::fill_dropout_mask(of, keep);
-    if (keep_scale != nullptr) *keep_scale = of.dropout().keep_scale();
+    if (keep_scale != nullptr) *keep_scale = 1.0f / (1.0f - of.dropout().applied_p());
   });
 }
 

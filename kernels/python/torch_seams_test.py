@@ -49,7 +49,7 @@ class SdpaTest(unittest.TestCase):
         cases = {
             "dtype float32": (q.float(), k.float(), v.float()),
             "dtype bfloat16": (q.bfloat16(), k.bfloat16(), v.bfloat16()),
-            "head_dim 32, 32": (q[..., :32], k[..., :32], v[..., :32]),
+            "head_dim 36, 36": (q[..., :36], k[..., :36], v[..., :36]),
             "tensors of other than 4 dimensions": (q[0], k[0], v[0]),
         }
         with sa.sdpa():
