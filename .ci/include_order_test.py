@@ -22,6 +22,7 @@ LAYERS = [
     ["kernels/forward_launch.", "kernels/tensor_regions.h"],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],
+    ["kernels/api/"],
     ["reference/"],
     ["sweeps/"],
     ["results/"],

@@ -11,22 +11,26 @@ if(NOT fmt_FOUND)
   FetchContent_MakeAvailable(fmt)
 endif()
 
-find_package(nlohmann_json 3.10 QUIET)
-if(NOT nlohmann_json_FOUND)
+if(SPARKBENCH_PROGRAM)
+  find_package(nlohmann_json 3.10 QUIET)
+endif()
+if(SPARKBENCH_PROGRAM AND NOT nlohmann_json_FOUND)
   FetchContent_Declare(
     nlohmann_json
     URL https://github.com/nlohmann/json/releases/download/v3.11.2/json.tar.xz)
   FetchContent_MakeAvailable(nlohmann_json)
 endif()
 
-find_package(CLI11 2.1 QUIET)
-if(NOT CLI11_FOUND)
+if(SPARKBENCH_PROGRAM)
+  find_package(CLI11 2.1 QUIET)
+endif()
+if(SPARKBENCH_PROGRAM AND NOT CLI11_FOUND)
   FetchContent_Declare(CLI11 URL https://github.com/CLIUtils/CLI11/archive/refs/tags/v2.1.2.tar.gz)
   FetchContent_MakeAvailable(CLI11)
 endif()
 
 # Without them test targets are still declared, and not to be built.
-if(SPARKBENCH_TESTS)
+if(SPARKBENCH_PROGRAM AND SPARKBENCH_TESTS)
   find_package(GTest 1.11 QUIET)
   if(NOT GTest_FOUND)
     set(INSTALL_GTEST OFF)
@@ -46,11 +50,14 @@ if(SPARKBENCH_TESTS)
   set(SPARKBENCH_GOOGLE_BENCHMARK benchmark::benchmark)
 endif()
 
+set(Boost_USE_STATIC_LIBS ON)  # libspark_attention.so goes to machines without Boost
 find_package(Boost 1.74 QUIET COMPONENTS context)
 if(NOT Boost_FOUND)
   set(BOOST_INCLUDE_LIBRARIES context)
   FetchContent_Declare(
     Boost
     URL https://github.com/boostorg/boost/releases/download/boost-1.81.0/boost-1.81.0.tar.xz)
+  set(CMAKE_POSITION_INDEPENDENT_CODE ON)
   FetchContent_MakeAvailable(Boost)
+  unset(CMAKE_POSITION_INDEPENDENT_CODE)
 endif()

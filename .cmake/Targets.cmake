@@ -1,7 +1,7 @@
 # One way to make a library and one way to make a test, so that all share their flags.
 
 function(sparkbench_flags target)
-  target_include_directories(${target} PUBLIC ${PROJECT_SOURCE_DIR})
+  target_include_directories(${target} PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   # Contraction off: where a fused multiply-add is meant, the code says fma, so the emulated
   # kernel and the compiled one round alike.
   target_compile_options(
@@ -55,8 +55,12 @@ function(sparkbench_tests)
   endforeach()
 endfunction()
 
-# sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu])
+# sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu]): none without the program,
+# whose libraries tests link to.
 function(sparkbench_test name)
+  if(NOT SPARKBENCH_PROGRAM)
+    return()
+  endif()
   cmake_parse_arguments(ARG "" "LABEL" "SOURCES;LINK" ${ARGN})
   if(NOT ARG_LABEL)
     set(ARG_LABEL cpu)

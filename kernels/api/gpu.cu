@@ -1,0 +1,80 @@
+#include <map>
+#include <mutex>
+#include <string>
+
+#include "kernels/api/gpu.h"
+#include "kernels/api/status.h"
+#include "kernels/machine/cuda_resources.h"
+
+namespace sparkbench {
+namespace {
+
+/// Compiled for what the library is compiled for: whether it can be loaded tells of all kernels.
+__global__ void probe_of_code() {}
+
+void check(cudaError_t error, const char* what) {
+  if (error == cudaSuccess) return;
+  cudaGetLastError();  // it is dealt with
+  throw ApiError(SPARK_ATTENTION_DEVICE_ERROR, std::string(what) + ": " + cudaGetErrorName(error) +
+                                                   ": " + cudaGetErrorString(error));
+}
+
+bool has_code_for_current_gpu() {
+  cudaFuncAttributes attributes;
+  const cudaError_t status = cudaFuncGetAttributes(&attributes, probe_of_code);
+  if (status == cudaErrorNoKernelImageForDevice || status == cudaErrorInvalidDeviceFunction ||
+      status == cudaErrorUnsupportedPtxVersion) {
+    cudaGetLastError();  // it is dealt with
+    return false;
+  }
+  check(status, "cudaFuncGetAttributes");
+  return true;
+}
+
+std::string why_no_code(int device, const cudaDeviceProp& properties) {
+  const int sm = 10 * properties.major + properties.minor;
+  const std::string name = "sm_" + std::to_string(sm);
+  // CUDA 13 dropped everything before Turing (its release notes).
+  const std::string cuda =
+      sm < 75 ? "CUDA 12.9 or older" : "a CUDA whose `nvcc --list-gpu-code` names " + name;
+  return "cuda:" + std::to_string(device) + " is a " + properties.name + " (" + name +
+         "), and this library has code for compute capabilities " + compiled_architectures() +
+         " alone: build it anew with " + cuda + ", named by CUDACXX";
+}
+
+GpuTraits find_out(int device) {
+  const CurrentGpu current(device);
+  cudaDeviceProp properties;
+  check(cudaGetDeviceProperties(&properties, device), "cudaGetDeviceProperties");
+  if (!has_code_for_current_gpu()) {
+    throw ApiError(SPARK_ATTENTION_NO_DEVICE_CODE, why_no_code(device, properties));
+  }
+  return {10 * properties.major + properties.minor, shared_bytes_per_block()};
+}
+
+}  // namespace
+
+CurrentGpu::CurrentGpu(int device) {
+  int current = -1;
+  check(cudaGetDevice(&current), "cudaGetDevice");
+  if (current == device) return;
+  check(cudaSetDevice(device), "cudaSetDevice");
+  former_ = current;
+}
+
+CurrentGpu::~CurrentGpu() {
+  if (former_ >= 0) cudaSetDevice(former_);
+}
+
+GpuTraits describe_gpu(int device) {
+  static std::mutex mutex;
+  static std::map<int, GpuTraits> known;
+  const std::lock_guard lock(mutex);
+  const auto found = known.find(device);
+  if (found != known.end()) return found->second;
+  return known.emplace(device, find_out(device)).first->second;
+}
+
+const char* compiled_architectures() { return SPARK_ATTENTION_ARCHITECTURES; }
+
+}  // namespace sparkbench

@@ -1,0 +1,35 @@
+// What the library asks of CUDA itself. A build without CUDA has gpu_absent.cc instead. C++17.
+#pragma once
+
+#include <cstddef>
+
+namespace sparkbench {
+
+/// Makes a GPU the calling thread's current one, and puts back the former at its end. Throws
+/// ApiError (DEVICE_ERROR) where there is no such GPU.
+class CurrentGpu {
+ public:
+  explicit CurrentGpu(int device);
+  ~CurrentGpu();
+  CurrentGpu(const CurrentGpu&) = delete;
+  CurrentGpu& operator=(const CurrentGpu&) = delete;
+
+ private:
+  [[maybe_unused]] int former_ = -1;  // -1: nothing to put back
+};
+
+/// What decides which kernels run on it: a KernelDevice of attention_kernel.h.
+struct GpuTraits {
+  int sm;  // compute capability: 70, 75, ...
+  std::size_t shared_bytes_per_block;
+};
+
+/// Found out once a GPU. Throws ApiError: NO_DEVICE_CODE,
+/// with the cure, where the library has no code for it; DEVICE_ERROR where there is none of that
+/// number.
+GpuTraits describe_gpu(int device);
+
+/// "70,75,80", or "" without CUDA.
+const char* compiled_architectures();
+
+}  // namespace sparkbench

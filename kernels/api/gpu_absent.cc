@@ -1,0 +1,22 @@
+#include "kernels/api/gpu.h"
+#include "kernels/api/status.h"
+
+namespace sparkbench {
+namespace {
+
+[[noreturn]] void refuse() {
+  throw ApiError(SPARK_ATTENTION_NO_DEVICE_CODE,
+                 "this library was built without CUDA, for the emulated backend alone: build it "
+                 "anew where nvcc is on PATH or named by CUDACXX (CUDA 12.9 or older for a V100)");
+}
+
+}  // namespace
+
+CurrentGpu::CurrentGpu(int /*device*/) { refuse(); }
+CurrentGpu::~CurrentGpu() {}  // none was ever made
+
+GpuTraits describe_gpu(int /*device*/) { refuse(); }
+
+const char* compiled_architectures() { return ""; }
+
+}  // namespace sparkbench

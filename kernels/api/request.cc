@@ -1,0 +1,184 @@
+#include "kernels/api/request.h"
+
+#include <cmath>
+#include <iterator>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+
+#include "kernels/api/gpu.h"
+#include "kernels/api/status.h"
+#include "kernels/registry.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr std::int32_t kSeqlenLimit = std::int32_t{1} << 30;  // of KeyMask
+
+/// A kernel's name is its instruction's generation, and one of these. In the order of
+/// spark_attention_accumulator.
+constexpr std::string_view kSuffixes[] = {"-fp32acc", "-fp16acc", "-mixedacc", "-fp16acc-o16"};
+
+[[noreturn]] void refuse(const std::string& field, const std::string& given,
+                         const std::string& allowed) {
+  throw std::invalid_argument(field + " is " + given + "; allowed: " + allowed);
+}
+
+void check_pointer(const void* pointer, const char* name) {
+  if (pointer == nullptr) refuse(name, "null", "a pointer");
+}
+
+void check_range(const char* field, std::int32_t value, std::int32_t least, std::int32_t limit) {
+  if (value >= least && value < limit) return;
+  refuse(field, std::to_string(value), std::to_string(least) + " to " + std::to_string(limit - 1));
+}
+
+void check_sizes(const spark_attention_problem& given) {
+  constexpr std::int32_t kNoLimit = 0x7fffffff;
+  check_range("batch", given.batch, 1, kNoLimit);
+  check_range("heads", given.heads, 1, kNoLimit);
+  check_range("heads_k", given.heads_k, 0, kNoLimit);
+  check_range("seqlen_q", given.seqlen_q, 1, kSeqlenLimit);
+  check_range("seqlen_k", given.seqlen_k, 1, kSeqlenLimit);
+  check_range("head_dim", given.head_dim, 1, kNoLimit);
+  if (given.heads_k != 0 && given.heads % given.heads_k != 0) {
+    refuse("heads_k", std::to_string(given.heads_k),
+           "a divisor of heads, which is " + std::to_string(given.heads));
+  }
+}
+
+void check_choices(const spark_attention_problem& given) {
+  check_range("backend", given.backend, SPARK_ATTENTION_CUDA, SPARK_ATTENTION_EMULATED + 1);
+  check_range("device", given.device, 0, 0x7fffffff);
+  if (given.dtype != SPARK_ATTENTION_FP16) {
+    refuse("dtype", std::to_string(given.dtype), "0 (fp16)");
+  }
+  check_range("accumulator", given.accumulator, 0, static_cast<std::int32_t>(std::size(kSuffixes)));
+  check_range("deterministic", given.deterministic, 0, 2);
+  check_range("allow_slow", given.allow_slow, 0, 2);
+  if (!(given.softmax_scale >= 0.0f) || std::isinf(given.softmax_scale)) {
+    refuse("softmax_scale", std::to_string(given.softmax_scale),
+           "above 0, or 0 for 1 / sqrt(head_dim)");
+  }
+  if (!(given.dropout_p >= 0.0f && given.dropout_p < 1.0f)) {
+    refuse("dropout_p", std::to_string(given.dropout_p), "at least 0 and below 1");
+  }
+}
+
+constexpr KernelDevice kEmulatedV100{70, kEmulatedSharedBytes, true};
+
+KernelDevice gpu_of(int device) {
+  const GpuTraits traits = describe_gpu(device);
+  return {traits.sm, traits.shared_bytes_per_block};
+}
+
+std::string_view generation_of(const AttentionKernel& kernel) {
+  return kernel.name.substr(0, kernel.name.find('-'));
+}
+
+/// Why the kernel does not serve the pass; empty where it does.
+std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass pass,
+                    const KernelDevice& device, bool allow_slow) {
+  if (const Support support = kernel.supports(problem, device); !support) {
+    return " does not support " + support.why_not;
+  }
+  if (pass != Pass::kForward && !kernel.has_backward()) return " has no backward pass";
+  if (!allow_slow && !is_native(kernel.instruction, device.sm)) {
+    return " is slow on compute capability " + std::to_string(device.sm / 10) + "." +
+           std::to_string(device.sm % 10) + ", whose tensor cores have no " +
+           std::string(traits_of(kernel.instruction).name) +
+           ": take that GPU's own kernels, or allow_slow to run it all the same";
+  }
+  return "";
+}
+
+TensorView<const Half> input_of(const spark_attention_input& given, const char* name) {
+  check_pointer(given.data, name);
+  return {static_cast<const Half*>(given.data), given.batch_stride, given.seqlen_stride,
+          given.head_stride};
+}
+
+TensorView<Half> output_of(const spark_attention_output& given, const char* name) {
+  check_pointer(given.data, name);
+  return {static_cast<Half*>(given.data), given.batch_stride, given.seqlen_stride,
+          given.head_stride};
+}
+
+template <class T>
+T* statistics_of(T* lse) {
+  check_pointer(lse, "lse");
+  if (reinterpret_cast<std::uintptr_t>(lse) % sizeof(float) != 0) {
+    throw std::invalid_argument("tensor lse is not aligned to 4 bytes");
+  }
+  return lse;
+}
+
+}  // namespace
+
+const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
+                                  Pass pass, const KernelDevice& device, bool allow_slow) {
+  const std::string_view suffix = kSuffixes[accumulator];
+  std::string first_reason;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    if (kernel.name.substr(generation_of(kernel).size()) != suffix) continue;
+    const std::string reason = why_not(kernel, problem, pass, device, allow_slow);
+    if (reason.empty()) return kernel;
+    if (first_reason.empty()) first_reason = std::string(kernel.name) + reason;
+  }
+  throw ApiError(
+      SPARK_ATTENTION_UNSUPPORTED,
+      first_reason.empty() ? "no kernel's name ends in " + std::string(suffix) : first_reason);
+}
+
+std::uint64_t Request::workspace_bytes(Pass pass) const {
+  return is_emulated ? 0 : kernel->workspace_bytes(problem, pass, is_deterministic);
+}
+
+Problem problem_of(const spark_attention_problem* given) {
+  check_pointer(given, "problem");
+  if (given->struct_bytes != sizeof *given) {
+    refuse("struct_bytes", std::to_string(given->struct_bytes),
+           std::to_string(sizeof *given) + ", which spark_attention_problem_default() sets");
+  }
+  check_choices(*given);
+  check_sizes(*given);
+  return {.batch = given->batch,
+          .heads = given->heads,
+          .seqlen_q = given->seqlen_q,
+          .seqlen_k = given->seqlen_k,
+          .head_dim = given->head_dim,
+          .mask = given->mask == nullptr ? MaskSpec::full() : parse_mask(given->mask),
+          .dropout_p = given->dropout_p,
+          .softmax_scale = given->softmax_scale,
+          .seed = given->seed,
+          .heads_k = given->heads_k};
+}
+
+Request request_of(const spark_attention_problem* given, spark_attention_pass pass) {
+  const Problem problem = problem_of(given);
+  check_range("pass", pass, SPARK_ATTENTION_FORWARD, SPARK_ATTENTION_BACKWARD + 1);
+  const bool is_emulated = given->backend == SPARK_ATTENTION_EMULATED;
+  const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given->device);
+  const AttentionKernel& kernel =
+      kernel_for(problem, static_cast<spark_attention_accumulator>(given->accumulator),
+                 pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device,
+                 given->allow_slow != 0);
+  return {problem, is_emulated, given->device, given->deterministic != 0, &kernel};
+}
+
+ForwardTensors tensors_of(const spark_attention_forward_tensors* given) {
+  check_pointer(given, "tensors");
+  return {input_of(given->q, "q.data"), input_of(given->k, "k.data"), input_of(given->v, "v.data"),
+          output_of(given->o, "o.data"), statistics_of(given->lse)};
+}
+
+BackwardTensors tensors_of(const spark_attention_backward_tensors* given) {
+  check_pointer(given, "tensors");
+  return {input_of(given->q, "q.data"),     input_of(given->k, "k.data"),
+          input_of(given->v, "v.data"),     input_of(given->o, "o.data"),
+          input_of(given->d_o, "d_o.data"), statistics_of(given->lse),
+          output_of(given->dq, "dq.data"),  output_of(given->dk, "dk.data"),
+          output_of(given->dv, "dv.data")};
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,43 @@
+// From the C structs to what kernels take, checked.
+#pragma once
+
+#include <cstddef>
+
+#include "kernels/api/spark_attention.h"
+#include "kernels/attention_kernel.h"
+
+namespace sparkbench {
+
+/// A problem, and the kernel of its accumulator that serves a pass of it on its device.
+struct Request {
+  Problem problem;
+  bool is_emulated;
+  int device;
+  bool is_deterministic;
+  const AttentionKernel* kernel;
+
+  /// Of the memory in which the tensors lie: the emulated backend takes its own.
+  std::uint64_t workspace_bytes(Pass pass) const;
+};
+
+/// The problem alone, whatever computes it. Throws std::invalid_argument that names the field, what
+/// it was, and what is allowed.
+Problem problem_of(const spark_attention_problem* given);
+
+/// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.
+Request request_of(const spark_attention_problem* given, spark_attention_pass pass);
+
+/// The first kernel in the registry that sums as `accumulator` says and serves the pass on the
+/// device. Throws ApiError (UNSUPPORTED) with the first reason where there is none. `allow_slow`:
+/// also where the device lacks the kernel's instruction.
+const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
+                                  Pass pass, const KernelDevice& device, bool allow_slow);
+
+/// A V100's.
+inline constexpr std::size_t kEmulatedSharedBytes = std::size_t{96} << 10;
+
+/// Throw std::invalid_argument for a null.
+ForwardTensors tensors_of(const spark_attention_forward_tensors* given);
+BackwardTensors tensors_of(const spark_attention_backward_tensors* given);
+
+}  // namespace sparkbench

@@ -1,0 +1,182 @@
+#include "kernels/api/spark_attention.h"
+
+#include <stdexcept>
+#include <string>
+
+#include "kernels/api/gpu.h"
+#include "kernels/api/request.h"
+#include "kernels/api/status.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/machine/out_of_device_memory.h"
+
+namespace sparkbench {
+namespace {
+
+/// As fast as it goes. Bounds and barriers are checked all the same.
+EmulationOptions emulation_options() {
+  return {.profile = &arithmetic_profile("volta"),
+          .detect = false,
+          .count = false,
+          .shared_bytes_per_block = kEmulatedSharedBytes};
+}
+
+void expect_no_findings(const EmulationReport& report) {
+  if (report.findings_total == 0) return;
+  throw std::runtime_error("the emulated kernel is wrong: " + report.findings.front().message);
+}
+
+void check_workspace(const Request& request, const void* workspace, std::size_t bytes) {
+  constexpr std::uintptr_t kAlignment = 256;
+  const std::uint64_t wanted = request.workspace_bytes(Pass::kBackward);
+  if (bytes < wanted || (workspace == nullptr && wanted != 0)) {
+    throw std::invalid_argument("the workspace has " +
+                                std::to_string(workspace == nullptr ? 0 : bytes) +
+                                " bytes; needed: " + std::to_string(wanted));
+  }
+  if (reinterpret_cast<std::uintptr_t>(workspace) % kAlignment != 0) {
+    throw std::invalid_argument("the workspace is not aligned to 256 bytes");
+  }
+}
+
+/// CUDA_CHECK says std::runtime_error of whatever it is not a want of memory.
+template <class Launch>
+void on_gpu(int device, Launch&& launch) {
+  const CurrentGpu current(device);
+  try {
+    launch();
+  } catch (const OutOfDeviceMemory&) {
+    throw;
+  } catch (const std::runtime_error& error) {
+    throw ApiError(SPARK_ATTENTION_DEVICE_ERROR, error.what());
+  }
+}
+
+void forward(const Request& request, const ForwardTensors& tensors, CUstream_st* stream) {
+  const ForwardFunctions& functions = request.kernel->forward;
+  if (request.is_emulated) {
+    expect_no_findings(functions.emulate(request.problem, tensors, emulation_options(), {}));
+    return;
+  }
+  on_gpu(request.device, [&] { functions.launch(request.problem, tensors, stream); });
+}
+
+void backward(const Request& request, const BackwardTensors& tensors, void* workspace,
+              CUstream_st* stream) {
+  const BackwardFunctions& functions = request.kernel->backward;
+  const bool is_deterministic = request.is_deterministic;
+  if (request.is_emulated) {
+    expect_no_findings(
+        functions.emulate(request.problem, tensors, emulation_options(), is_deterministic, {}));
+    return;
+  }
+  on_gpu(request.device,
+         [&] { functions.launch(request.problem, tensors, workspace, is_deterministic, stream); });
+}
+
+void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {
+  const Dropout dropout = problem.dropout();
+  const auto heads = static_cast<std::uint32_t>(problem.batch * problem.heads);
+  const auto rows = static_cast<std::uint32_t>(problem.seqlen_q);
+  const auto columns = static_cast<std::uint32_t>(problem.seqlen_k);
+  for (std::uint32_t head = 0; head < heads; ++head) {
+    for (std::uint32_t row = 0; row < rows; ++row) {
+      for (std::uint32_t column = 0; column < columns; ++column) {
+        *keep++ = dropout_keeps(dropout, head, row, column) ? 1 : 0;
+      }
+    }
+  }
+}
+
+template <class T>
+T& written(T* pointer, const char* name) {
+  if (pointer == nullptr) throw std::invalid_argument(std::string(name) + " is null");
+  return *pointer;
+}
+
+}  // namespace
+}  // namespace sparkbench
+
+extern "C" {
+
+spark_attention_status spark_attention_supports(const spark_attention_problem* problem,
+                                                spark_attention_pass pass) {
+  return sparkbench::status_of([&] { sparkbench::request_of(problem, pass); });
+}
+
+spark_attention_status spark_attention_kernel_name(const spark_attention_problem* problem,
+                                                   spark_attention_pass pass, const char** name) {
+  return sparkbench::status_of([&] {
+    const sparkbench::Request request = sparkbench::request_of(problem, pass);
+    // Names are literals, which end with a zero.
+    sparkbench::written(name, "name") = request.kernel->name.data();
+  });
+}
+
+spark_attention_status spark_attention_workspace_bytes(const spark_attention_problem* problem,
+                                                       spark_attention_pass pass, size_t* bytes) {
+  return sparkbench::status_of([&] {
+    const sparkbench::Request request = sparkbench::request_of(problem, pass);
+    sparkbench::written(bytes, "bytes") = request.workspace_bytes(
+        pass == SPARK_ATTENTION_FORWARD ? sparkbench::Pass::kForward : sparkbench::Pass::kBackward);
+  });
+}
+
+spark_attention_status spark_attention_forward(const spark_attention_problem* problem,
+                                               const spark_attention_forward_tensors* tensors,
+                                               void* stream) {
+  return sparkbench::status_of([&] {
+    const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_FORWARD);
+    sparkbench::forward(request, sparkbench::tensors_of(tensors),
+                        static_cast<CUstream_st*>(stream));
+  });
+}
+
+spark_attention_status spark_attention_backward(const spark_attention_problem* problem,
+                                                const spark_attention_backward_tensors* tensors,
+                                                void* workspace, size_t workspace_bytes,
+                                                void* stream) {
+  return sparkbench::status_of([&] {
+    const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_BACKWARD);
+    const sparkbench::BackwardTensors views = sparkbench::tensors_of(tensors);
+    sparkbench::check_workspace(request, workspace, workspace_bytes);
+    sparkbench::backward(request, views, workspace, static_cast<CUstream_st*>(stream));
+  });
+}
+
+spark_attention_status spark_attention_dropout_mask(const spark_attention_problem* problem,
+                                                    uint8_t* keep, float* keep_scale) {
+  return sparkbench::status_of([&] {
+    const sparkbench::Problem of = sparkbench::problem_of(problem);
+    if (keep != nullptr) sparkbench::fill_dropout_mask(of, keep);
+    if (keep_scale != nullptr) *keep_scale = 1.0f / (1.0f - of.dropout().applied_p());
+  });
+}
+
+const char* spark_attention_last_error(void) { return sparkbench::last_error(); }
+
+const char* spark_attention_status_name(spark_attention_status status) {
+  switch (status) {
+    case SPARK_ATTENTION_OK:
+      return "OK";
+    case SPARK_ATTENTION_INVALID_ARGUMENT:
+      return "INVALID_ARGUMENT";
+    case SPARK_ATTENTION_UNSUPPORTED:
+      return "UNSUPPORTED";
+    case SPARK_ATTENTION_NO_DEVICE_CODE:
+      return "NO_DEVICE_CODE";
+    case SPARK_ATTENTION_OUT_OF_MEMORY:
+      return "OUT_OF_MEMORY";
+    case SPARK_ATTENTION_DEVICE_ERROR:
+      return "DEVICE_ERROR";
+    case SPARK_ATTENTION_INTERNAL_ERROR:
+      return "INTERNAL_ERROR";
+  }
+  return "unknown";
+}
+
+const char* spark_attention_version(void) { return SPARK_ATTENTION_VERSION; }
+
+const char* spark_attention_architectures(void) { return sparkbench::compiled_architectures(); }
+
+}  // extern "C"

@@ -1,0 +1,181 @@
+/* Fused attention for tensor cores of the V100, for C and for whatever calls C:
+ *
+ *   O = dropout(softmax(softmax_scale * Q K^T + mask)) V,   LSE = log(sum(exp(softmax_scale * S)))
+ *
+ * forward, and the gradients of Q, K and V. On a GPU, or in host memory on an emulated V100 whose
+ * results have the bits of the GPU's.
+ *
+ * A call neither allocates device memory nor waits for the device, and throws nothing. It may be
+ * made from any thread. What it launches runs in the order of the stream that it is given; tensors
+ * and workspace must live until then. Structs and strings are read during the call alone.
+ *
+ * C99. Fields are only ever added at a struct's end; a library takes the structs of older headers
+ * with the same soname.
+ */
+#ifndef SPARK_ATTENTION_H
+#define SPARK_ATTENTION_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* NOLINTBEGIN(readability-identifier-naming): names as C has them. */
+
+typedef enum spark_attention_status {
+  SPARK_ATTENTION_OK = 0,
+  SPARK_ATTENTION_INVALID_ARGUMENT = 1, /* no library could do it: a null, a size, a stride */
+  SPARK_ATTENTION_UNSUPPORTED = 2,      /* no kernel here does it: a head_dim, a mask */
+  SPARK_ATTENTION_NO_DEVICE_CODE = 3,   /* built without CUDA, or without code for that GPU */
+  SPARK_ATTENTION_OUT_OF_MEMORY = 4,
+  SPARK_ATTENTION_DEVICE_ERROR = 5, /* what CUDA reports, perhaps of earlier work */
+  SPARK_ATTENTION_INTERNAL_ERROR = 6
+} spark_attention_status;
+
+/* What computes, and where tensors lie. */
+typedef enum spark_attention_backend {
+  SPARK_ATTENTION_CUDA = 0,    /* device memory of `device` */
+  SPARK_ATTENTION_EMULATED = 1 /* host memory: an emulated V100. Slow: it is for tests. The results
+                                  are there when the call returns; there is no stream. */
+} spark_attention_backend;
+
+typedef enum spark_attention_dtype { SPARK_ATTENTION_FP16 = 0 } spark_attention_dtype;
+
+/* What matrix products are summed in. */
+typedef enum spark_attention_accumulator {
+  SPARK_ATTENTION_ACC_FP32 = 0,
+  SPARK_ATTENTION_ACC_FP16 = 1,    /* inside a tile of keys; FP32 across tiles */
+  SPARK_ATTENTION_ACC_MIXED = 2,   /* scores in FP16, output in FP32; forward alone */
+  SPARK_ATTENTION_ACC_FP16_O16 = 3 /* FP16 across tiles too; forward alone */
+} spark_attention_accumulator;
+
+typedef enum spark_attention_pass {
+  SPARK_ATTENTION_FORWARD = 0,
+  SPARK_ATTENTION_BACKWARD = 1
+} spark_attention_pass;
+
+/* One problem. Begin with spark_attention_problem_default(); sizes have no default. */
+typedef struct spark_attention_problem {
+  size_t struct_bytes; /* sizeof(spark_attention_problem) */
+  int32_t backend;     /* spark_attention_backend */
+  int32_t device;      /* CUDA's number of the GPU; the calling thread's current one stays */
+  int32_t dtype;       /* spark_attention_dtype, of all tensors but LSE */
+  int32_t batch;       /* sizes are at least 1, and sequences shorter than 2^30 */
+  int32_t heads;
+  int32_t heads_k; /* of K and V: divides heads; 0: as many. Query head h reads key head
+                      h / (heads / heads_k). */
+  int32_t seqlen_q;
+  int32_t seqlen_k;
+  int32_t head_dim;
+  int32_t accumulator;   /* spark_attention_accumulator */
+  const char* mask;      /* null is "full". Of row q, which stands at p = q + seqlen_k - seqlen_q:
+                              full       every key
+                              causal     the keys up to p
+                              window:W   the last W of these, p included; W >= 1
+                              band:L:R   from L keys before p to R keys after it
+                              prefix:P   the keys up to p, and those below P */
+  float softmax_scale;   /* above 0, or 0 for 1 / sqrt(head_dim) */
+  float dropout_p;       /* of an element of the softmax, in [0, 1); applied in 256ths */
+  uint64_t seed;         /* with the position of an element it tells whether that is dropped */
+  int32_t deterministic; /* 1: a backward pass has the same bits each time, and is slower */
+  int32_t allow_slow;    /* 1: also on GPUs whose tensor cores lack the kernel's instruction, where
+                            it takes many times as long: Volta's, on GPUs after Turing */
+} spark_attention_problem;
+
+/* A tensor of [batch, seqlen, heads, head_dim]: element (b, s, h, d) is
+ * data[b * batch_stride + s * seqlen_stride + h * head_stride + d]. Strides are in elements. `data`
+ * and the strides of extents above 1 are multiples of 16 bytes and not negative, so that slices of
+ * a packed tensor and tensors with heads before rows are read in place. */
+typedef struct spark_attention_input {
+  const void* data;
+  int64_t batch_stride, seqlen_stride, head_stride;
+} spark_attention_input;
+
+typedef struct spark_attention_output {
+  void* data; /* overlaps no other tensor */
+  int64_t batch_stride, seqlen_stride, head_stride;
+} spark_attention_output;
+
+typedef struct spark_attention_forward_tensors {
+  spark_attention_input q;    /* [batch, seqlen_q, heads, head_dim] */
+  spark_attention_input k, v; /* [batch, seqlen_k, heads_k, head_dim] */
+  spark_attention_output o;   /* as q. A row that sees no key gives zeros, and LSE -inf. */
+  float* lse;                 /* [batch, heads, seqlen_q], contiguous, natural logarithm */
+} spark_attention_forward_tensors;
+
+typedef struct spark_attention_backward_tensors {
+  spark_attention_input q, k, v;
+  spark_attention_input o;   /* of the forward pass of the same problem, as is lse */
+  spark_attention_input d_o; /* gradient with respect to o */
+  const float* lse;
+  spark_attention_output dq, dk, dv; /* dk and dv: sums over the heads that read a key head */
+} spark_attention_backward_tensors;
+
+/* All zero, that is every default, but for struct_bytes. */
+static inline spark_attention_problem spark_attention_problem_default(void) {
+  spark_attention_problem problem;
+  memset(&problem, 0, sizeof problem);
+  problem.struct_bytes = sizeof problem;
+  return problem;
+}
+
+#ifdef __GNUC__
+#pragma GCC visibility push(default)
+#endif
+
+/* OK where the pass would run; else the status and the error text that it would end with, as far as
+ * they do not depend on the tensors. */
+spark_attention_status spark_attention_supports(const spark_attention_problem* problem,
+                                                spark_attention_pass pass);
+
+/* The kernel that the pass runs, "volta-fp32acc". The text lives as long as the library. */
+spark_attention_status spark_attention_kernel_name(const spark_attention_problem* problem,
+                                                   spark_attention_pass pass, const char** name);
+
+/* What the pass needs besides its tensors, in bytes of the memory in which these lie. */
+spark_attention_status spark_attention_workspace_bytes(const spark_attention_problem* problem,
+                                                       spark_attention_pass pass, size_t* bytes);
+
+/* `stream` is a cudaStream_t of the device: null is its default stream. The emulated backend
+ * ignores it. */
+spark_attention_status spark_attention_forward(const spark_attention_problem* problem,
+                                               const spark_attention_forward_tensors* tensors,
+                                               void* stream);
+
+/* `workspace` is aligned to 256 bytes and has at least as many bytes as
+ * spark_attention_workspace_bytes() says; null where that is 0. What it held is of no account. */
+spark_attention_status spark_attention_backward(const spark_attention_problem* problem,
+                                                const spark_attention_backward_tensors* tensors,
+                                                void* workspace, size_t workspace_bytes,
+                                                void* stream);
+
+/* The dropout of a problem, on the host: keep[((b * heads + h) * seqlen_q + q) * seqlen_k + k] is 1
+ * where element (q, k) is kept and 0 where it is dropped, whether or not the mask hides it.
+ * keep_scale is what kept elements are multiplied by. Either pointer may be null. */
+spark_attention_status spark_attention_dropout_mask(const spark_attention_problem* problem,
+                                                    uint8_t* keep, float* keep_scale);
+
+/* Why this thread's last call that failed did so, in a line; "" before the first. It lives until
+ * the thread's next call. */
+const char* spark_attention_last_error(void);
+
+/* "INVALID_ARGUMENT" */
+const char* spark_attention_status_name(spark_attention_status status);
+
+/* "0.1.0" */
+const char* spark_attention_version(void);
+
+/* Compute capabilities that the library has code for, "70,75,80": later GPUs run the last of these
+ * by their driver's translation. "" where it was built without CUDA. */
+const char* spark_attention_architectures(void);
+
+/* NOLINTEND(readability-identifier-naming) */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* SPARK_ATTENTION_H */

@@ -1,0 +1,123 @@
+// What the C interface refuses, and in which words.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <functional>
+#include <string>
+#include <thread>
+
+#include "kernels/api/test_api.h"
+
+namespace sparkbench {
+namespace {
+
+using Change = std::function<void(spark_attention_problem&)>;
+
+/// "INVALID_ARGUMENT: ...": of the problem of emulated_problem() with a change.
+std::string why_refused(const Change& change, spark_attention_pass pass = SPARK_ATTENTION_FORWARD) {
+  spark_attention_problem problem = emulated_problem();
+  change(problem);
+  const spark_attention_status status = spark_attention_supports(&problem, pass);
+  if (status == SPARK_ATTENTION_OK) return "";
+  return std::string(spark_attention_status_name(status)) + ": " + spark_attention_last_error();
+}
+
+TEST(SparkAttentionProblem, IsRefusedByTheNameOfTheField) {
+  using Problem = spark_attention_problem;
+  EXPECT_EQ(why_refused([](Problem&) {}), "");
+  EXPECT_EQ(why_refused([](Problem& p) { p.batch = 0; }),
+            "INVALID_ARGUMENT: batch is 0; allowed: 1 to 2147483646");
+  EXPECT_EQ(why_refused([](Problem& p) { p.seqlen_k = 1 << 30; }),
+            "INVALID_ARGUMENT: seqlen_k is 1073741824; allowed: 1 to 1073741823");
+  EXPECT_EQ(why_refused([](Problem& p) { p.heads_k = 3; }),
+            "INVALID_ARGUMENT: heads_k is 3; allowed: a divisor of heads, which is 4");
+  EXPECT_EQ(why_refused([](Problem& p) { p.backend = 2; }),
+            "INVALID_ARGUMENT: backend is 2; allowed: 0 to 1");
+  EXPECT_EQ(why_refused([](Problem& p) { p.dtype = 1; }),
+            "INVALID_ARGUMENT: dtype is 1; allowed: 0 (fp16)");
+  EXPECT_EQ(why_refused([](Problem& p) { p.accumulator = 4; }),
+            "INVALID_ARGUMENT: accumulator is 4; allowed: 0 to 3");
+  EXPECT_EQ(why_refused([](Problem& p) { p.dropout_p = 1.0f; }),
+            "INVALID_ARGUMENT: dropout_p is 1.000000; allowed: at least 0 and below 1");
+  EXPECT_EQ(why_refused([](Problem& p) { p.softmax_scale = std::nanf(""); }),
+            "INVALID_ARGUMENT: softmax_scale is nan; allowed: above 0, or 0 for 1 / "
+            "sqrt(head_dim)");
+  EXPECT_NE(why_refused([](Problem& p) { p.mask = "diagonal"; }).find("causal"), std::string::npos);
+  EXPECT_NE(why_refused([](Problem& p) { p.struct_bytes = 8; }).find("struct_bytes is 8"),
+            std::string::npos);
+}
+
+TEST(SparkAttentionProblem, IsUnsupportedWhereNoKernelServes) {
+  using Problem = spark_attention_problem;
+  EXPECT_EQ(why_refused([](Problem& p) {
+              p.head_dim = 63;
+            }).find("UNSUPPORTED: volta-fp32acc does not support head_dim 63"),
+            0u);
+  const Change mixed = [](Problem& p) { p.accumulator = SPARK_ATTENTION_ACC_MIXED; };
+  EXPECT_EQ(why_refused(mixed), "");
+  EXPECT_EQ(why_refused(mixed, SPARK_ATTENTION_BACKWARD),
+            "UNSUPPORTED: volta-mixedacc has no backward pass");
+}
+
+TEST(SparkAttentionProblem, MayBeNullForNoCall) {
+  std::size_t bytes = 0;
+  const char* name = nullptr;
+  EXPECT_EQ(spark_attention_supports(nullptr, SPARK_ATTENTION_FORWARD),
+            SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_STREQ(spark_attention_last_error(), "problem is null; allowed: a pointer");
+  EXPECT_EQ(spark_attention_workspace_bytes(nullptr, SPARK_ATTENTION_FORWARD, &bytes),
+            SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_EQ(spark_attention_kernel_name(nullptr, SPARK_ATTENTION_FORWARD, &name),
+            SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_EQ(spark_attention_forward(nullptr, nullptr, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_EQ(spark_attention_backward(nullptr, nullptr, nullptr, 0, nullptr),
+            SPARK_ATTENTION_INVALID_ARGUMENT);
+}
+
+TEST(SparkAttentionTensors, AreRefusedByName) {
+  const spark_attention_problem problem = emulated_problem();
+  EXPECT_EQ(spark_attention_forward(&problem, nullptr, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_STREQ(spark_attention_last_error(), "tensors is null; allowed: a pointer");
+
+  std::vector<std::uint16_t> data(2 * 70 * 4 * 64 + 8);
+  std::vector<float> lse(2 * 4 * 37);
+  spark_attention_forward_tensors tensors = {
+      tensor_of<spark_attention_input>(data.data(), 37, 4, 64),
+      tensor_of<spark_attention_input>(data.data(), 70, 2, 64),
+      tensor_of<spark_attention_input>(data.data() + 1, 70, 2, 64),
+      tensor_of<spark_attention_output>(data.data(), 37, 4, 64), lse.data()};
+  EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_STREQ(spark_attention_last_error(), "tensor v is not aligned to 16 bytes");
+  tensors.v.data = nullptr;
+  EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_STREQ(spark_attention_last_error(), "v.data is null; allowed: a pointer");
+}
+
+TEST(SparkAttentionError, IsOfTheThread) {
+  spark_attention_problem problem = emulated_problem();
+  problem.heads = 0;
+  spark_attention_supports(&problem, SPARK_ATTENTION_FORWARD);
+  std::string of_another = "unset";
+  std::thread([&] { of_another = spark_attention_last_error(); }).join();
+  EXPECT_EQ(of_another, "");
+  EXPECT_STREQ(spark_attention_last_error(), "heads is 0; allowed: 1 to 2147483646");
+}
+
+TEST(SparkAttentionWorkspace, IsTheLibrarysOwnWhenEmulated) {
+  const spark_attention_problem problem = emulated_problem();
+  std::size_t bytes = 1;
+  EXPECT_EQ(spark_attention_workspace_bytes(&problem, SPARK_ATTENTION_BACKWARD, &bytes),
+            SPARK_ATTENTION_OK);
+  EXPECT_EQ(bytes, 0u);
+}
+
+TEST(SparkAttentionCuda, SaysWhatIsMissing) {
+  if (std::string(spark_attention_architectures()) != "") GTEST_SKIP() << "built with CUDA";
+  EXPECT_EQ(why_refused([](spark_attention_problem& p) { p.backend = SPARK_ATTENTION_CUDA; }),
+            "NO_DEVICE_CODE: this library was built without CUDA, for the emulated backend alone: "
+            "build it anew where nvcc is on PATH or named by CUDACXX (CUDA 12.9 or older for a "
+            "V100)");
+}
+
+}  // namespace
+}  // namespace sparkbench

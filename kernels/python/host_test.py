@@ -1,0 +1,126 @@
+#!/usr/bin/env python3
+"""The emulated backend over NumPy arrays, beside the definition in fp64. Needs no PyTorch."""
+
+import math
+import sys
+import unittest
+
+try:
+    import numpy
+except ImportError:
+    print("skipped: no NumPy")
+    sys.exit(77)
+
+import spark_attention
+from spark_attention import _gpus, _library, host
+
+
+def random(generator, *shape):
+    return generator.standard_normal(shape).astype(numpy.float16)
+
+
+def exact(q, k, v, is_visible, keep=1.0):
+    """o and lse in fp64; keep is [batch, heads, seqlen_q, seqlen_k], scaled."""
+    q, k, v = (array.astype(numpy.float64) for array in (q, k, v))
+    group = q.shape[2] // k.shape[2]
+    k, v = (numpy.repeat(array, group, axis=2) for array in (k, v))
+    scores = numpy.einsum("bqhd,bkhd->bhqk", q, k) / math.sqrt(q.shape[3])
+    scores = numpy.where(is_visible, scores, -numpy.inf)
+    lse = numpy.log(numpy.exp(scores).sum(-1))
+    p = numpy.exp(scores - lse[..., None]) * keep
+    return numpy.einsum("bhqk,bkhd->bqhd", p, v), lse
+
+
+def relative_error(got, want):
+    return numpy.linalg.norm(got.astype(numpy.float64) - want) / numpy.linalg.norm(want)
+
+
+class HostTest(unittest.TestCase):
+    def setUp(self):
+        generator = numpy.random.default_rng(3)
+        self.q = random(generator, 2, 37, 4, 64)
+        self.k, self.v = random(generator, 2, 50, 2, 64), random(generator, 2, 50, 2, 64)
+        self.d_o = random(generator, *self.q.shape)
+        rows, keys = numpy.arange(37)[:, None], numpy.arange(50)[None, :]
+        self.causal = keys <= rows + 50 - 37
+
+    def test_forward_is_the_definition(self):
+        o, lse = host.forward(self.q, self.k, self.v, mask="causal")
+        want_o, want_lse = exact(self.q, self.k, self.v, self.causal)
+        self.assertLess(relative_error(o, want_o), 5e-4)  # fp16 rounds by at most 4.9e-4
+        self.assertLess(numpy.abs(lse - want_lse).max(), 1e-3)
+
+    def test_dropout_has_the_mask_that_is_told(self):
+        keep, scale = host.dropout_mask(2, 4, 37, 50, 0.25, seed=9)
+        self.assertAlmostEqual(scale, 256 / 192, places=6)
+        self.assertAlmostEqual(keep.mean(), 0.75, delta=0.02)
+        o, _ = host.forward(self.q, self.k, self.v, mask="causal", dropout_p=0.25, seed=9)
+        want, _ = exact(self.q, self.k, self.v, self.causal, keep * scale)
+        self.assertLess(relative_error(o, want), 5e-4)
+
+    def test_strided_views_have_the_same_bits(self):
+        packed = numpy.stack([self.k, self.v], axis=2)
+        o, lse = host.forward(self.q, self.k, self.v)
+        of_views, lse_of_views = host.forward(self.q, packed[:, :, 0], packed[:, :, 1])
+        numpy.testing.assert_array_equal(o, of_views)
+        numpy.testing.assert_array_equal(lse, lse_of_views)
+
+    def test_backward_is_the_derivative(self):
+        o, lse = host.forward(self.q, self.k, self.v, mask="causal")
+        gradients = host.backward(self.d_o, self.q, self.k, self.v, o, lse, mask="causal")
+        step = 1e-5
+        generator = numpy.random.default_rng(4)
+        for i, gradient in enumerate(gradients):
+            direction = generator.standard_normal(gradient.shape)
+            values = []
+            for sign in (step, -step):
+                moved = [array.astype(numpy.float64) for array in (self.q, self.k, self.v)]
+                moved[i] = moved[i] + sign * direction
+                values.append((exact(*moved, self.causal)[0] * self.d_o).sum())
+            want = (values[0] - values[1]) / (2 * step)
+            got = (gradient.astype(numpy.float64) * direction).sum()
+            norm = numpy.linalg.norm(gradient.astype(numpy.float64)) * numpy.linalg.norm(direction)
+            self.assertLess(abs(got - want), 1e-3 * norm)
+
+    def test_bad_input_is_refused_by_name(self):
+        for change, text in (
+            ({"k": self.k[..., :32]}, "k has shape"),
+            ({"v": self.v.astype(numpy.float32)}, "v is float32"),
+            ({"q": self.q[..., ::2]}, "q has a head_dim with a stride of 2"),
+            ({"mask": "diagonal"}, "causal"),
+            ({"accumulator": "bf16"}, "accumulator is 'bf16'; allowed: fp32, fp16"),
+            ({"dropout_p": 1.5}, "dropout_p is 1.5"),
+        ):
+            with self.assertRaisesRegex(ValueError, text):
+                host.forward(**{"q": self.q, "k": self.k, "v": self.v, **change})
+
+    def test_head_dims_without_a_kernel_are_unsupported(self):
+        narrow = [numpy.zeros((1, 4, 1, 63), numpy.float16)] * 3
+        with self.assertRaisesRegex(spark_attention.UnsupportedError, "head_dim 63"):
+            host.forward(*narrow)
+        self.assertIn(64, _library.HEAD_DIMS)
+        self.assertNotIn(63, _library.HEAD_DIMS)
+
+
+class GpusTest(unittest.TestCase):
+    def test_missing_code_is_told_with_its_cure(self):
+        v100 = ("Tesla V100", 70)
+        self.assertIsNone(_gpus.why_no_code([v100, ("H100", 90)], [70, 75]))
+        self.assertIsNone(_gpus.why_no_code([], []))
+        text = _gpus.why_no_code([v100, v100], [75, 80])
+        self.assertIn("no code for Tesla V100 (sm_70): it was built for compute capabilities 75, 80",
+                      text)  # fmt: skip
+        self.assertIn("CUDA 12.9 or older", text)
+        self.assertIn("without CUDA", _gpus.why_no_code([v100], []))
+
+    def test_hidden_gpus_do_not_count(self):
+        self.assertTrue(_gpus.is_visible(0, None))
+        self.assertTrue(_gpus.is_visible(1, "1,2"))
+        self.assertFalse(_gpus.is_visible(0, "1,2"))
+        self.assertFalse(_gpus.is_visible(0, "-1"))
+        self.assertFalse(_gpus.is_visible(0, ""))
+        self.assertTrue(_gpus.is_visible(0, "GPU-5f"))
+
+
+if __name__ == "__main__":
+    unittest.main()

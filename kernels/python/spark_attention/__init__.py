@@ -1,0 +1,28 @@
+"""Fused attention for the V100's tensor cores.
+
+    import spark_attention as sa
+    out = sa.attention(q, k, v, causal=True)        # fp16 tensors, [batch, seqlen, heads, head_dim]
+
+On CUDA tensors the kernels run on the GPU. On CPU tensors they run on an emulated V100, which is slow
+and has the same bits. spark_attention.host does the same for NumPy arrays, without PyTorch.
+"""
+
+import importlib.util
+import warnings
+
+from . import _gpus, _library
+from ._library import HEAD_DIMS, DeviceError, NoDeviceCodeError, UnsupportedError
+
+__version__ = _library.version()
+__all__ = ["HEAD_DIMS", "DeviceError", "NoDeviceCodeError", "UnsupportedError"]
+
+if _trouble := _gpus.check_at_import():
+    warnings.warn(_trouble, stacklevel=2)
+
+if importlib.util.find_spec("torch"):
+    from ._attention import attention, explain, supports
+    from .flash import flash_attn_func, flash_attn_kvpacked_func, flash_attn_qkvpacked_func
+    from ._sdpa import sdpa
+
+    __all__ += ["attention", "explain", "flash_attn_func", "flash_attn_kvpacked_func",
+                "flash_attn_qkvpacked_func", "sdpa", "supports"]  # fmt: skip

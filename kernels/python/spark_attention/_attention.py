@@ -1,0 +1,79 @@
+"""attention() and what tells of it."""
+
+import torch
+
+from . import _ledger, _library, _ops
+
+
+def mask_of(causal, mask):
+    if mask is not None and causal:
+        raise ValueError(f"causal is True, and mask is {mask!r}; allowed: one of them")
+    return mask or ("causal" if causal else "full")
+
+
+def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
+              deterministic=None, return_lse=False):  # fmt: skip
+    """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
+
+    q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
+    divides heads. fp16, on a GPU or, on the emulated V100, on the CPU; under autocast fp32 and bf16
+    become fp16. Views are read in place.
+
+    causal       row q sees the keys up to q + seqlen_k - seqlen_q
+    mask         "window:W", "band:L:R" or "prefix:P" instead (kernels/api/spark_attention.h)
+    dropout_p    of an element of the softmax; the mask is drawn from the device's default generator
+    scale        1 / sqrt(head_dim) unless given
+    accumulator  "fp32", "fp16", or for forward passes alone "mixed" and "fp16-o16"
+    deterministic  gradients have the same bits each time; None: as torch's own flag says
+    return_lse   (out, lse); lse is [batch, heads, seqlen_q], fp32, and -inf where a row sees no key
+
+    Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
+    """
+    if deterministic is None:
+        deterministic = torch.are_deterministic_algorithms_enabled()
+    if scale is not None and not scale > 0:
+        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
+    if accumulator not in _library.ACCUMULATORS:
+        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
+    needs_gradient = torch.is_grad_enabled() and (
+        q.requires_grad or k.requires_grad or v.requires_grad)  # fmt: skip
+    if needs_gradient and accumulator in _library.FORWARD_ALONE:
+        raise _library.UnsupportedError(
+            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
+            "take fp32 or fp16"
+        )
+    seed = _ops.draw_seed(q) if dropout_p > 0 else None
+    out, lse = torch.ops.spark.forward.default(
+        q, k, v, seed, dropout_p, scale or 0.0, mask_of(causal, mask), accumulator, deterministic
+    )
+    return (out, lse) if return_lse else out
+
+
+def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32"):
+    """(True, "") where attention() would run, with gradients where an input wants them; else (False,
+    the reason)."""
+    try:
+        _ops.check_tensors(q, k, v)
+        problem = _ops.problem_of(q, k, None, dropout_p, scale or 0.0, mask_of(causal, mask),
+                                  accumulator, False)  # fmt: skip
+    except (TypeError, ValueError) as error:
+        return False, str(error)
+    if q.device.type not in ("cpu", "cuda"):
+        return False, f"q is on {q.device}; allowed: cpu, cuda"
+    passes = [_library.FORWARD]
+    if any(tensor.requires_grad for tensor in (q, k, v)):
+        passes.append(_library.BACKWARD)
+    reasons = [_library.why_unsupported(problem, each) for each in passes]
+    reason = next((reason for reason in reasons if reason), "")
+    return not reason, reason
+
+
+def explain(*, clear=False):
+    """What ran since the start, or since it was cleared, and what was left to PyTorch and why: a
+    line each, with how often."""
+    lines = [f"{count:>6} x {line}" for line, count in _ledger.lines()]
+    if clear:
+        _ledger.clear()
+    return "\n".join(lines) or "nothing ran yet"

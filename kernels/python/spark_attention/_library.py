@@ -1,0 +1,177 @@
+"""libspark_attention.so by ctypes: the structs and functions of kernels/api/spark_attention.h.
+
+The library is the one in this package, or the one that SPARK_ATTENTION_LIBRARY names.
+"""
+
+import ctypes
+import os
+import pathlib
+
+CUDA, EMULATED = 0, 1
+FORWARD, BACKWARD = 0, 1
+FP16 = 0
+# Kernels on GPUs whose tensor cores lack their instruction.
+ALLOW_SLOW = os.environ.get("SPARK_ATTENTION_ALLOW_SLOW") == "1"
+ACCUMULATORS = {"fp32": 0, "fp16": 1, "mixed": 2, "fp16-o16": 3}
+
+
+class UnsupportedError(NotImplementedError):
+    """No kernel here does it."""
+
+
+class NoDeviceCodeError(RuntimeError):
+    """The library was built without code for the GPU; the text says how to build it anew."""
+
+
+class DeviceError(RuntimeError):
+    """What CUDA reports, perhaps of earlier work."""
+
+
+class Problem(ctypes.Structure):
+    _fields_ = [
+        ("struct_bytes", ctypes.c_size_t),
+        *[(name, ctypes.c_int32) for name in (
+            "backend", "device", "dtype", "batch", "heads", "heads_k", "seqlen_q", "seqlen_k",
+            "head_dim", "accumulator")],
+        ("mask", ctypes.c_char_p),
+        ("softmax_scale", ctypes.c_float),
+        ("dropout_p", ctypes.c_float),
+        ("seed", ctypes.c_uint64),
+        ("deterministic", ctypes.c_int32),
+        ("allow_slow", ctypes.c_int32),
+    ]  # fmt: skip
+
+
+class Tensor(ctypes.Structure):
+    """spark_attention_input and spark_attention_output alike."""
+
+    _fields_ = [
+        ("data", ctypes.c_void_p),
+        ("batch_stride", ctypes.c_int64),
+        ("seqlen_stride", ctypes.c_int64),
+        ("head_stride", ctypes.c_int64),
+    ]
+
+
+class ForwardTensors(ctypes.Structure):
+    _fields_ = [*[(name, Tensor) for name in ("q", "k", "v", "o")], ("lse", ctypes.c_void_p)]
+
+
+class BackwardTensors(ctypes.Structure):
+    _fields_ = [
+        *[(name, Tensor) for name in ("q", "k", "v", "o", "d_o")],
+        ("lse", ctypes.c_void_p),
+        *[(name, Tensor) for name in ("dq", "dk", "dv")],
+    ]
+
+
+_SIGNATURES = {
+    "supports": (ctypes.POINTER(Problem), ctypes.c_int),
+    "kernel_name": (ctypes.POINTER(Problem), ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)),
+    "workspace_bytes": (ctypes.POINTER(Problem), ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)),
+    "forward": (ctypes.POINTER(Problem), ctypes.POINTER(ForwardTensors), ctypes.c_void_p),
+    "backward": (ctypes.POINTER(Problem), ctypes.POINTER(BackwardTensors), ctypes.c_void_p,
+                 ctypes.c_size_t, ctypes.c_void_p),
+    "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float)),
+}  # fmt: skip
+_TEXTS = ("last_error", "version", "architectures")
+
+
+def _load():
+    path = os.environ.get("SPARK_ATTENTION_LIBRARY")
+    if path is None:
+        path = pathlib.Path(__file__).parent / "libspark_attention.so"
+    try:
+        library = ctypes.CDLL(str(path))
+    except OSError as error:
+        raise ImportError(f"{error}: `pip install ./kernels/python` in a clone of sparkbench makes it, "
+                          "or SPARK_ATTENTION_LIBRARY names another") from error  # fmt: skip
+    for name, arguments in _SIGNATURES.items():
+        function = getattr(library, "spark_attention_" + name)
+        function.argtypes, function.restype = arguments, ctypes.c_int
+    for name in _TEXTS:
+        function = getattr(library, "spark_attention_" + name)
+        function.argtypes, function.restype = (), ctypes.c_char_p
+    return library
+
+
+_library = _load()
+
+
+def _raise(status):
+    text = _library.spark_attention_last_error().decode()
+    raise {1: ValueError, 2: UnsupportedError, 3: NoDeviceCodeError, 4: MemoryError,
+           5: DeviceError}.get(status, RuntimeError)(text)  # fmt: skip
+
+
+def _check(status):
+    if status:
+        _raise(status)
+
+
+def version():
+    return _library.spark_attention_version().decode()
+
+
+def architectures():
+    """The compute capabilities that the library has code for: [70, 75]."""
+    text = _library.spark_attention_architectures().decode()
+    return [int(word.split("-")[0]) for word in text.split(",") if word]  # "70-real" is CMake's
+
+
+def problem(**fields):
+    """Fields that are not given have their defaults."""
+    return Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
+
+
+def accumulator_of(name):
+    if name not in ACCUMULATORS:
+        raise ValueError(f"accumulator is {name!r}; allowed: {', '.join(ACCUMULATORS)}")
+    return ACCUMULATORS[name]
+
+
+def why_unsupported(of, of_pass):
+    """None where the pass would run, else the reason."""
+    if not _library.spark_attention_supports(of, of_pass):
+        return None
+    return _library.spark_attention_last_error().decode()
+
+
+def kernel_name(of, of_pass):
+    name = ctypes.c_char_p()
+    _check(_library.spark_attention_kernel_name(of, of_pass, ctypes.byref(name)))
+    return name.value.decode()
+
+
+def workspace_bytes(of, of_pass):
+    count = ctypes.c_size_t()
+    _check(_library.spark_attention_workspace_bytes(of, of_pass, ctypes.byref(count)))
+    return count.value
+
+
+def forward(of, tensors, stream=None):
+    _check(_library.spark_attention_forward(of, tensors, stream))
+
+
+def backward(of, tensors, workspace=None, byte_count=0, stream=None):
+    _check(_library.spark_attention_backward(of, tensors, workspace, byte_count, stream))
+
+
+def dropout_mask(of, address):
+    """Fills batch * heads * seqlen_q * seqlen_k bytes at the address, and gives the scale of what
+    is kept."""
+    scale = ctypes.c_float()
+    _check(_library.spark_attention_dropout_mask(of, address, ctypes.byref(scale)))
+    return scale.value
+
+
+def _serves(of_pass, head_dim=64, accumulator=0):
+    of = problem(backend=EMULATED, batch=1, heads=1, seqlen_q=1, seqlen_k=1, head_dim=head_dim,
+                 accumulator=accumulator)  # fmt: skip
+    return why_unsupported(of, of_pass) is None
+
+
+# Asked once, since torch.compile cannot look into the library.
+HEAD_DIMS = tuple(d for d in range(1, 513) if _serves(FORWARD, d) and _serves(BACKWARD, d))
+FORWARD_ALONE = tuple(name for name, number in ACCUMULATORS.items()
+                      if not _serves(BACKWARD, HEAD_DIMS[0], number))  # fmt: skip

@@ -1,0 +1,245 @@
+"""The operators of torch.ops.spark, over the library: functional, on CUDA and on CPU tensors.
+
+    draw_seed(like) -> seed                         an int64 scalar in host memory, from the default
+                                                    generator of like's device
+    forward(q, k, v, seed?, ...) -> (out, lse)
+    backward(d_out, q, k, v, out, lse, seed?, ...) -> (dq, dk, dv)
+
+Tensors are fp16, [batch, seqlen, heads, head_dim]; views whose rows are aligned to 16 bytes are read
+in place, others are copied. Outputs are contiguous. lse is fp32, [batch, heads, seqlen_q], and has no
+gradient. Attention over no keys gives zeros, and lse -inf.
+"""
+
+import ctypes
+import math
+
+import torch
+
+from . import _ledger, _library
+
+_OF_ALL = "float dropout_p, float scale, str mask, str accumulator, bool deterministic"
+_QKV = "Tensor q, Tensor k, Tensor v"
+
+library = torch.library.Library("spark", "DEF")
+library.define(
+    "draw_seed(Tensor like) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,)
+)
+library.define(f"forward({_QKV}, Tensor? seed, {_OF_ALL}) -> (Tensor, Tensor)")
+library.define(
+    f"backward(Tensor d_out, {_QKV}, Tensor out, Tensor lse, Tensor? seed, {_OF_ALL}) "
+    "-> (Tensor, Tensor, Tensor)"
+)
+
+
+def draw_seed(like):
+    return torch.ops.spark.draw_seed.default(like)
+
+
+# --- What tensors may be. Fakes ask it too, so it reads no data.
+
+
+def check_tensors(q, k, v):
+    for name, tensor in (("q", q), ("k", k), ("v", v)):
+        if tensor.dim() != 4:
+            raise ValueError(f"{name} has {tensor.dim()} dimensions; allowed: 4, [batch, seqlen, "
+                             "heads, head_dim]")  # fmt: skip
+        if tensor.dtype != torch.float16:
+            raise TypeError(why_not_dtype(name, tensor.dtype))
+        if tensor.device != q.device:
+            raise ValueError(f"{name} is on {tensor.device}, and q on {q.device}")
+    if k.shape != v.shape:
+        raise ValueError(f"v has shape {tuple(v.shape)}, and k {tuple(k.shape)}: they are equal")
+    if k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
+        raise ValueError(f"k has shape {tuple(k.shape)}, and q {tuple(q.shape)}: batch and head_dim "
+                         "are equal")  # fmt: skip
+    if k.shape[2] == 0 or q.shape[2] % k.shape[2] != 0:
+        raise ValueError(f"k has {k.shape[2]} heads, and q {q.shape[2]}: the former divide the latter")
+
+
+def why_not_dtype(name, dtype):
+    text = f"{name} is {str(dtype).removeprefix('torch.')}; allowed: float16"
+    if dtype == torch.bfloat16:
+        text += (". A V100 has no bfloat16: run the model in float16, or under "
+                 "torch.autocast(..., dtype=torch.float16) with a gradient scaler")  # fmt: skip
+    return text
+
+
+# --- From tensors to the library's structs.
+
+
+def _readable(tensor):
+    """The tensor, copied where kernels cannot read it in place."""
+    is_readable = tensor.stride(3) == 1 and tensor.data_ptr() % 16 == 0
+    for size, stride in zip(tensor.shape[:3], tensor.stride()[:3]):
+        is_readable = is_readable and (size == 1 or (stride % 8 == 0 and stride >= 0))
+    if is_readable:
+        return tensor
+    _ledger.note("copied a tensor whose rows are not contiguous and aligned to 16 bytes")
+    return tensor.clone(memory_format=torch.contiguous_format)
+
+
+def _struct(tensor):
+    batch, seqlen, heads, _ = tensor.stride()
+    return _library.Tensor(tensor.data_ptr(), batch, seqlen, heads)
+
+
+def problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic):
+    is_cuda = q.device.type == "cuda"
+    batch, seqlen_q, heads, head_dim = q.shape
+    return _library.problem(
+        backend=_library.CUDA if is_cuda else _library.EMULATED,
+        device=q.device.index or 0 if is_cuda else 0,
+        batch=batch, heads=heads, heads_k=k.shape[2], seqlen_q=seqlen_q, seqlen_k=k.shape[1],
+        head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), mask=mask.encode(),
+        softmax_scale=scale, dropout_p=dropout_p, seed=0 if seed is None else seed.item(),
+        deterministic=deterministic,
+    )  # fmt: skip
+
+
+def _stream(tensor):
+    if tensor.device.type != "cuda":
+        return None
+    return torch.cuda.current_stream(tensor.device).cuda_stream
+
+
+def _check_seed(seed, dropout_p):
+    if seed is None and dropout_p > 0:
+        raise ValueError("dropout_p is above 0, and seed is None; draw_seed(q) gives one")
+
+
+# --- The operators.
+
+
+def _draw_seed_cpu(like):
+    return torch.empty((), dtype=torch.int64).random_()
+
+
+def _mix(value):
+    """The finalizer of SplitMix64 (Steele et al., OOPSLA 2014): neighbours give unlike seeds."""
+    bits = (1 << 64) - 1
+    value = (value + 0x9E3779B97F4A7C15) & bits
+    value = ((value ^ (value >> 30)) * 0xBF58476D1CE4E5B9) & bits
+    value = ((value ^ (value >> 27)) * 0x94D049BB133111EB) & bits
+    return value ^ (value >> 31)
+
+
+def _draw_seed_cuda(like):
+    """From the GPU's generator, as PyTorch's own kernels draw: by its seed and offset, which are in
+    host memory, so that nothing waits."""
+    if torch.cuda.is_current_stream_capturing():
+        raise _library.UnsupportedError(
+            "dropout in a CUDA graph: its seed would be that of the capture in every replay"
+        )
+    generator = torch.cuda.default_generators[like.device.index]
+    offset = generator.get_offset()
+    generator.set_offset(offset + 4)  # PyTorch wants multiples of 4
+    seed = _mix(_mix(generator.initial_seed()) ^ offset) >> 1
+    return torch.tensor(seed, dtype=torch.int64)
+
+
+def _forward(q, k, v, seed, dropout_p, scale, mask, accumulator, deterministic):
+    check_tensors(q, k, v)
+    _check_seed(seed, dropout_p)
+    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
+    lse = torch.empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32, device=q.device)
+    if q.numel() == 0:
+        return out, lse
+    if k.shape[1] == 0:
+        return out.zero_(), lse.fill_(-math.inf)
+    q, k, v = _readable(q), _readable(k), _readable(v)
+    problem = problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic)
+    tensors = _library.ForwardTensors(_struct(q), _struct(k), _struct(v), _struct(out),
+                                      lse.data_ptr())  # fmt: skip
+    _library.forward(problem, tensors, _stream(q))
+    _ledger.note_run("forward", q, accumulator)
+    return out, lse
+
+
+def _backward(d_out, q, k, v, out, lse, seed, dropout_p, scale, mask, accumulator, deterministic):
+    check_tensors(q, k, v)
+    _check_seed(seed, dropout_p)
+    gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
+    if q.numel() == 0 or k.numel() == 0:
+        return tuple(gradient.zero_() for gradient in gradients)
+    inputs = [_readable(tensor) for tensor in (q, k, v, out, d_out)]
+    lse = lse.contiguous()
+    problem = problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic)
+    byte_count = _library.workspace_bytes(problem, _library.BACKWARD)
+    workspace = torch.empty(byte_count, dtype=torch.uint8, device=q.device)
+    tensors = _library.BackwardTensors(*map(_struct, inputs), lse.data_ptr(),
+                                       *map(_struct, gradients))  # fmt: skip
+    _library.backward(problem, tensors, ctypes.c_void_p(workspace.data_ptr() or None), byte_count,
+                      _stream(q))  # fmt: skip
+    _ledger.note_run("backward", q, accumulator)
+    return tuple(gradients)
+
+
+def _fake_draw_seed(like):
+    return torch.empty((), dtype=torch.int64, device="cpu")
+
+
+def _fake_forward(q, k, v, seed, *_):
+    check_tensors(q, k, v)
+    lse_shape = (q.shape[0], q.shape[2], q.shape[1])
+    return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
+
+
+def _fake_backward(d_out, q, k, v, *_):
+    return tuple(tensor.new_empty(tensor.shape) for tensor in (q, k, v))
+
+
+library.impl("draw_seed", _draw_seed_cpu, "CPU")
+library.impl("draw_seed", _draw_seed_cuda, "CUDA")
+for _key in ("CPU", "CUDA"):
+    library.impl("forward", _forward, _key)
+    library.impl("backward", _backward, _key)
+torch.library.register_fake("spark::draw_seed", _fake_draw_seed, lib=library)
+torch.library.register_fake("spark::forward", _fake_forward, lib=library)
+torch.library.register_fake("spark::backward", _fake_backward, lib=library)
+
+
+# --- Autograd and autocast.
+
+
+def _setup_context(ctx, inputs, output):
+    q, k, v, seed, *ctx.options = inputs
+    ctx.set_materialize_grads(False)
+    ctx.mark_non_differentiable(output[1])
+    ctx.save_for_backward(q, k, v, *output, seed)
+
+
+def _autograd(ctx, d_out, _):
+    nothing = (None,) * (1 + len(ctx.options))
+    if d_out is None:
+        return (None, None, None, *nothing)
+    q, k, v, out, lse, seed = ctx.saved_tensors
+    gradients = torch.ops.spark.backward.default(d_out, q, k, v, out, lse, seed, *ctx.options)
+    return (*gradients, *nothing)
+
+
+def _no_second_derivative(ctx, *_):
+    raise _library.UnsupportedError("the backward pass of attention has no derivative of its own")
+
+
+torch.library.register_autograd(
+    "spark::forward", _autograd, setup_context=_setup_context, lib=library
+)
+torch.library.register_autograd(
+    "spark::backward", _no_second_derivative, setup_context=lambda *_, **__: None, lib=library
+)
+torch.library.register_autograd(
+    "spark::draw_seed", lambda ctx, _: None, setup_context=lambda *_, **__: None, lib=library
+)
+
+
+def _autocast_forward(q, k, v, *others):
+    """To fp16 whatever autocast's own type is, as there are no other kernels; fp64 stays, and is
+    refused."""
+    with torch.autocast(q.device.type, enabled=False):
+        half = [t.to(torch.float16) if t.dtype in (torch.float32, torch.bfloat16) else t
+                for t in (q, k, v)]  # fmt: skip
+        return torch.ops.spark.forward.default(*half, *others)
+
+
+for _key in ("AutocastCPU", "AutocastCUDA"):
+    library.impl("forward", _autocast_forward, _key)

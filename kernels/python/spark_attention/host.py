@@ -1,0 +1,86 @@
+"""Attention of NumPy arrays on the emulated V100: for tests, and for other frameworks than PyTorch.
+
+Arrays are fp16, [batch, seqlen, heads, head_dim], and may be strided views. lse is fp32,
+[batch, heads, seqlen_q]. Errors: ValueError, UnsupportedError.
+"""
+
+import numpy
+
+from . import _library
+from ._library import Tensor
+
+
+def _tensor(array, name):
+    if array.ndim != 4 or array.dtype != numpy.float16:
+        raise ValueError(f"{name} is {array.dtype} of {array.ndim} dimensions; allowed: float16 of 4")
+    strides = [stride // array.itemsize for stride in array.strides]
+    if strides[3] != 1 and array.shape[3] != 1:
+        raise ValueError(f"{name} has a head_dim with a stride of {strides[3]}; allowed: 1")
+    return Tensor(array.ctypes.data, *strides[:3])
+
+
+def _same_shape(name, array, shape):
+    if array.shape != shape:
+        raise ValueError(f"{name} has shape {array.shape}; allowed: {shape}")
+
+
+def _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic=False):
+    batch, seqlen_q, heads, head_dim = q.shape
+    return _library.problem(
+        backend=_library.EMULATED, batch=batch, heads=heads, heads_k=k.shape[2],
+        seqlen_q=seqlen_q, seqlen_k=k.shape[1], head_dim=head_dim, mask=mask.encode(),
+        softmax_scale=scale or 0.0, dropout_p=dropout_p, seed=seed,
+        accumulator=_library.accumulator_of(accumulator), deterministic=deterministic,
+    )  # fmt: skip
+
+
+def _check_shapes(q, k, v):
+    if k.ndim == 4 and q.ndim == 4:
+        _same_shape("k", k, (q.shape[0], k.shape[1], k.shape[2], q.shape[3]))
+    _same_shape("v", v, k.shape)
+
+
+def _lse(array, shape):
+    if array.dtype != numpy.float32 or not array.flags.c_contiguous:
+        raise ValueError("lse is not a contiguous float32 array")
+    _same_shape("lse", array, shape)
+    return array.ctypes.data
+
+
+def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumulator="fp32"):
+    """(o, lse). The mask is full, causal, window:W, band:L:R or prefix:P."""
+    tensors = [_tensor(array, name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
+    _check_shapes(q, k, v)
+    o = numpy.empty(q.shape, numpy.float16)
+    lse = numpy.empty((q.shape[0], q.shape[2], q.shape[1]), numpy.float32)
+    problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator)
+    _library.forward(problem, _library.ForwardTensors(*tensors, _tensor(o, "o"), lse.ctypes.data))
+    return o, lse
+
+
+def backward(d_o, q, k, v, o, lse, *, mask="full", dropout_p=0.0, seed=0, scale=None,
+             accumulator="fp32", deterministic=True):  # fmt: skip
+    """(dq, dk, dv) of sum(o * d_o); o and lse are the forward pass's."""
+    named = ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))
+    tensors = [_tensor(array, name) for array, name in named]
+    _check_shapes(q, k, v)
+    _same_shape("o", o, q.shape)
+    _same_shape("d_o", d_o, q.shape)
+    lse_data = _lse(lse, (q.shape[0], q.shape[2], q.shape[1]))
+    gradients = [numpy.empty(array.shape, numpy.float16) for array in (q, k, v)]
+    problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic)
+    outputs = [_tensor(array, name) for array, name in zip(gradients, ("dq", "dk", "dv"))]
+    _library.backward(problem, _library.BackwardTensors(*tensors, lse_data, *outputs))
+    return tuple(gradients)
+
+
+def dropout_mask(batch, heads, seqlen_q, seqlen_k, dropout_p, seed):
+    """(keep, scale): a boolean [batch, heads, seqlen_q, seqlen_k], and what kept elements are
+    multiplied by. The same of every kernel and device."""
+    keep = numpy.empty((batch, heads, seqlen_q, seqlen_k), numpy.uint8)
+    problem = _library.problem(
+        backend=_library.EMULATED, batch=batch, heads=heads, seqlen_q=seqlen_q, seqlen_k=seqlen_k,
+        head_dim=64, dropout_p=dropout_p, seed=seed,
+    )  # fmt: skip
+    scale = _library.dropout_mask(problem, keep.ctypes.data)
+    return keep.astype(bool), scale

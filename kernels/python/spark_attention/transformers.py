@@ -1,0 +1,157 @@
+"""Hugging Face transformers with these kernels, from transformers 4.56 on:
+
+    import spark_attention.transformers
+    spark_attention.transformers.register()
+    model = AutoModel.from_pretrained(..., attn_implementation="spark", dtype=torch.float16)
+
+"spark" sums in FP32, "spark_fp16acc" in FP16. Padding on the left and on the right, sliding windows,
+shared key heads and caches are served. What is not (another dtype or head_dim, masks of other
+shapes) goes to PyTorch's SDPA with the same mask; a warning tells it once, explain() always.
+"""
+
+import functools
+import warnings
+
+import torch
+
+from . import _ledger, _library
+from ._attention import attention
+from ._sdpa import why_not
+
+NAMES = {"spark": "fp32", "spark_fp16acc": "fp16"}
+
+
+def register():
+    """Makes the names known to transformers. Again is no harm."""
+    from transformers import AttentionInterface
+    from transformers.masking_utils import AttentionMaskInterface
+
+    for name, accumulator in NAMES.items():
+        AttentionInterface.register(name, functools.partial(attend, accumulator=accumulator))
+        AttentionMaskInterface.register(name, mask_of)
+
+
+def mask_of(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=None,
+            attention_mask=None, local_size=None, **others):  # fmt: skip
+    """What transformers hands to attend() as its mask: None where the kernels know it without, a
+    boolean [batch, kv_length] of padding, or a dense one of SDPA's."""
+    from transformers import masking_utils
+
+    is_aligned = isinstance(q_offset, int) and q_offset + q_length == kv_offset + kv_length
+    is_known = mask_function is masking_utils.bidirectional_mask_function or (
+        is_aligned and (mask_function is masking_utils.causal_mask_function
+                        or _is_sliding_window(mask_function)))  # fmt: skip
+    is_of_all_keys = attention_mask is None or attention_mask.shape[-1] >= kv_length
+    if not is_known or not is_of_all_keys:
+        return masking_utils.sdpa_mask(
+            batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset,
+            kv_offset=kv_offset, mask_function=mask_function, attention_mask=attention_mask,
+            local_size=local_size, **{**others, "allow_is_causal_skip": False},
+        )  # fmt: skip
+    if attention_mask is None:
+        return None
+    padding = attention_mask[:, -kv_length:]
+    return None if padding.all() else padding
+
+
+def _is_sliding_window(mask_function):
+    """By what transformers makes it of: chunks come with the same arguments. If that changes, windows
+    get dense masks, which are right too."""
+    cells = [cell.cell_contents for cell in getattr(mask_function, "__closure__", None) or ()]
+    parts = [getattr(part, "__qualname__", "") for cell in cells if isinstance(cell, tuple)
+             for part in cell]  # fmt: skip
+    return parts == ["sliding_window_overlay.<locals>.inner_mask", "causal_mask_function"]
+
+
+def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None,
+           sliding_window=None, *, accumulator, **others):  # fmt: skip
+    """An AttentionInterface: query is [batch, heads, seqlen_q, head_dim]; gives (out, None), out
+    with heads behind rows."""
+    for name in ("softcap", "s_aux"):
+        if others.get(name) is not None:
+            raise _library.UnsupportedError(f"{name} is given; supported: None")
+    if is_causal is None:
+        is_causal = getattr(module, "is_causal", True)
+    window = sliding_window if is_causal else None
+    options = {"dropout_p": dropout, "scale": scaling, "accumulator": accumulator,
+               "mask": f"window:{window}" if window else "causal" if is_causal else "full"}  # fmt: skip
+    runs = None if attention_mask is None else runs_of(attention_mask)
+    reason = why_not(query, key, value, None, False, True)
+    if others.get("position_bias") is not None:
+        reason = "position_bias is given"
+    if sliding_window is not None and not is_causal:
+        reason = "a sliding window to both sides"
+    if attention_mask is not None and runs is None:
+        reason = "a mask that is no padding on the left or right"
+    if reason is not None:
+        return _by_sdpa(reason, module, query, key, value, attention_mask, dropout=dropout,
+                        scaling=scaling, is_causal=is_causal, window=window, **others)  # fmt: skip
+    q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    sees_padding = runs is not None and not (
+        is_causal and q.shape[1] == k.shape[1] and all(begin == 0 for begin, _ in runs)
+    )
+    if not sees_padding:
+        return attention(q, k, v, **options), None
+    return _each_alone(q, k, v, runs, is_causal, options), None
+
+
+def runs_of(padding):
+    """Of each sample of a boolean [batch, keys], where its keys begin and end; None unless they are
+    one run each. One wait for the GPU a model's pass: the tensor keeps the answer."""
+    if padding.dim() != 2:
+        return None
+    known = getattr(padding, "_spark_runs", None)
+    if known is None:
+        edges = torch.nn.functional.pad(padding.to(torch.int8), (1, 1)).diff(dim=1)
+        positions = torch.arange(edges.shape[1], device=edges.device)
+        summary = torch.stack([(edges == 1).sum(1), (edges.clamp(min=0) * positions).sum(1),
+                               (edges.clamp(max=0) * -positions).sum(1)])  # fmt: skip
+        known = list(zip(*summary.tolist()))
+        padding._spark_runs = known
+    if any(count > 1 for count, _, _ in known):
+        return None
+    return [(begin, end) for _, begin, end in known]
+
+
+def _each_alone(q, k, v, runs, is_causal, options):
+    """A call a sample, over its own keys and, where causal, over the rows among them; the others'
+    results are zeros."""
+    out = torch.zeros_like(q)
+    for sample, (begin, end) in enumerate(runs):
+        rows = slice(None)
+        if is_causal:
+            before = k.shape[1] - q.shape[1]
+            rows = slice(max(begin - before, 0), max(end - before, 0))
+        if begin == end or q[sample, rows].shape[0] == 0:
+            continue
+        one = slice(sample, sample + 1)
+        out[one, rows] = attention(q[one, rows], k[one, begin:end], v[one, begin:end], **options)
+    return out
+
+
+@functools.cache
+def _warn_once(reason):
+    warnings.warn(f"spark_attention leaves attention to PyTorch: {reason}", stacklevel=4)
+
+
+def _by_sdpa(reason, module, query, key, value, mask, *, is_causal, window, **others):
+    from transformers.integrations.sdpa_attention import sdpa_attention_forward
+
+    _warn_once(reason)
+    _ledger.note(f"left to PyTorch: {reason}")
+    if mask is None or mask.dim() == 2:
+        mask = _dense(query, key, mask, is_causal, window)
+        is_causal = False
+    return sdpa_attention_forward(module, query, key, value, mask, is_causal=is_causal, **others)
+
+
+def _dense(query, key, padding, is_causal, window):
+    """A boolean mask of [batch or 1, 1, seqlen_q, seqlen_k] with the kernels' meaning."""
+    rows, keys = query.shape[2], key.shape[2]
+    at = torch.arange(rows, device=query.device)[:, None] + keys - rows
+    of = torch.arange(keys, device=query.device)[None, :]
+    mask = (of <= at) if is_causal else (of >= 0).expand(rows, keys)
+    if window is not None:
+        mask = mask & (of > at - window)
+    mask = mask[None, None]
+    return mask if padding is None else mask & padding[:, None, None, :].bool()

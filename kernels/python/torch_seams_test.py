@@ -1,0 +1,147 @@
+#!/usr/bin/env python3
+"""Where models meet the kernels without knowing them: PyTorch's SDPA, FlashAttention's names."""
+
+import unittest
+
+from test_torch import definition, inputs, max_error, random, torch
+
+import spark_attention as sa
+from spark_attention.flash import mask_of_window
+
+SDPA = torch.nn.functional.scaled_dot_product_attention
+
+
+def heads_first(*tensors):
+    return [tensor.detach().transpose(1, 2) for tensor in tensors]
+
+
+class SdpaTest(unittest.TestCase):
+    def setUp(self):
+        q, k, v, _ = inputs(33, 33)
+        self.q, self.k, self.v = q, k, v
+        self.given = heads_first(q, k, v)
+        sa.explain(clear=True)
+
+    def sdpa(self, *tensors, **others):
+        return torch.nn.functional.scaled_dot_product_attention(*(tensors or self.given), **others)
+
+    def test_calls_reach_the_kernels_inside_alone(self):
+        with sa.sdpa():
+            out = self.sdpa(is_causal=True, enable_gqa=True)
+        self.assertTrue(
+            torch.equal(out.transpose(1, 2), sa.attention(self.q, self.k, self.v, causal=True))
+        )
+        self.assertIs(torch.nn.functional.scaled_dot_product_attention, SDPA)
+        self.assertIn("2 x ran forward", sa.explain())
+
+    def test_arguments_reach_the_kernels(self):
+        q, k, v = (tensor[:, :2] for tensor in self.given)
+        with sa.sdpa(accumulator="fp16"):
+            torch.manual_seed(3)
+            out = self.sdpa(q, k, v, None, 0.3, False, scale=0.2)
+        torch.manual_seed(3)
+        want = sa.attention(*(t.transpose(1, 2) for t in (q, k, v)), dropout_p=0.3, scale=0.2,
+                            accumulator="fp16")  # fmt: skip
+        self.assertTrue(torch.equal(out.transpose(1, 2), want))
+
+    def test_what_is_not_served_goes_to_pytorch_and_is_told(self):
+        q, k, v = (tensor[:, :2] for tensor in self.given)
+        cases = {
+            "dtype float32": (q.float(), k.float(), v.float()),
+            "dtype bfloat16": (q.bfloat16(), k.bfloat16(), v.bfloat16()),
+            "head_dim 36, 36": (q[..., :36], k[..., :36], v[..., :36]),
+            "tensors of other than 4 dimensions": (q[0], k[0], v[0]),
+        }
+        with sa.sdpa():
+            for why, tensors in cases.items():
+                self.assertTrue(torch.equal(self.sdpa(*tensors), SDPA(*tensors)))
+                self.assertIn(f"1 x left to PyTorch: {why}", sa.explain())
+            mask = torch.ones(33, 33, dtype=torch.bool).tril()
+            self.assertTrue(torch.equal(self.sdpa(q, k, v, mask), SDPA(q, k, v, mask)))
+            self.assertIn("attn_mask is given", sa.explain())
+            short = q[:, :, :9]
+            self.assertTrue(
+                torch.equal(self.sdpa(short, k, v, is_causal=True), SDPA(short, k, v, is_causal=True))
+            )
+            self.assertIn("is_causal with other lengths", sa.explain())
+        self.assertNotIn("ran forward", sa.explain())
+
+    def test_autocast_serves_fp32_tensors(self):
+        q, k, v = (tensor[:, :2].float() for tensor in self.given)
+        with sa.sdpa(), torch.autocast("cpu", dtype=torch.float16):
+            self.assertEqual(self.sdpa(q, k, v).dtype, torch.float16)
+        self.assertIn("1 x ran forward", sa.explain())
+
+    def test_a_layer_of_pytorchs_own_learns_through_it(self):
+        torch.manual_seed(1)
+        layer = torch.nn.MultiheadAttention(128, 2, batch_first=True).half()
+        x = random(5, 2, 20, 128)
+
+        def gradient():
+            out, _ = layer(x, x, x, need_weights=False)
+            return torch.autograd.grad(out.float().square().sum(), x)[0]
+
+        want = gradient()
+        with sa.sdpa():
+            got = gradient()
+        self.assertIn("1 x ran backward", sa.explain())
+        self.assertLess(max_error(got, want), 5e-3 * want.abs().max().item())
+
+    def test_one_graph_under_compile(self):
+        q, k, v = (tensor[:, :2] for tensor in self.given)
+        with sa.sdpa():
+            compiled = torch.compile(lambda *t: self.sdpa(*t, is_causal=True), fullgraph=True,
+                                     backend="aot_eager")  # fmt: skip
+            self.assertTrue(torch.equal(compiled(q, k, v), self.sdpa(q, k, v, is_causal=True)))
+
+    def test_installing_twice_is_refused(self):
+        sa.sdpa.install()
+        try:
+            with self.assertRaisesRegex(RuntimeError, "installed already"):
+                sa.sdpa.install()
+        finally:
+            sa.sdpa.uninstall()
+        with self.assertRaisesRegex(RuntimeError, "not installed"):
+            sa.sdpa.uninstall()
+        with self.assertRaisesRegex(ValueError, "accumulator is 'mixed'; allowed: fp32, fp16"):
+            sa.sdpa.install("mixed")
+
+
+class FlashTest(unittest.TestCase):
+    def test_windows_are_flash_attentions(self):
+        for causal, window, name in (
+            (False, (-1, -1), "full"),
+            (True, (-1, -1), "causal"),
+            (True, (3, 3), "window:4"),
+            (False, (3, 0), "window:4"),
+            (False, (-1, 0), "causal"),
+            (False, (3, 2), "band:3:2"),
+            (False, (3, -1), "band:3:536870912"),
+            (False, (-1, 2), "band:536870912:2"),
+        ):
+            self.assertEqual(mask_of_window(causal, window), name)
+
+    def test_one_sided_windows_show_what_they_say(self):
+        q, k, v, _ = inputs(20, 30)
+        out = sa.flash_attn_func(q, k, v, window_size=(3, -1))
+        self.assertLess(max_error(out, definition(q, k, v, "band:3:30")), 5e-3)
+
+    def test_packed_tensors_have_the_same_bits(self):
+        qkv = random(1, 2, 21, 3, 2, 64)
+        want = sa.flash_attn_func(*qkv.unbind(2), softmax_scale=0.3, causal=True)
+        self.assertTrue(
+            torch.equal(sa.flash_attn_qkvpacked_func(qkv, softmax_scale=0.3, causal=True), want)
+        )
+        got = sa.flash_attn_kvpacked_func(qkv[:, :, 0], qkv[:, :, 1:], softmax_scale=0.3, causal=True)
+        self.assertTrue(torch.equal(got, want))
+
+    def test_what_is_missing_is_refused_by_name(self):
+        q, k, v, _ = inputs(4, 4)
+        for name, value in (("softcap", 30.0), ("alibi_slopes", torch.ones(4)),
+                            ("return_attn_probs", True)):  # fmt: skip
+            with self.assertRaisesRegex(sa.UnsupportedError, name):
+                sa.flash_attn_func(q, k, v, **{name: value})
+
+
+if __name__ == "__main__":
+    unittest.main()
