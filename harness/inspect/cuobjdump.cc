@@ -38,8 +38,7 @@ std::string disassemble(const std::filesystem::path& cuobjdump, const std::strin
 std::filesystem::path find_cuobjdump(const std::filesystem::path& asked) {
   if (!asked.empty()) {
     // A name without a folder is one on PATH, as in a shell.
-    const std::filesystem::path program =
-        asked.has_parent_path() ? asked : find_on_path(asked.string());
+    std::filesystem::path program = asked.has_parent_path() ? asked : find_on_path(asked.string());
     if (std::filesystem::is_regular_file(program) && access(program.c_str(), X_OK) == 0) {
       return program;
     }

@@ -39,7 +39,7 @@ __device__ __forceinline__ SoftmaxSums merged(const SoftmaxSums& a, const Softma
 
 /// Whether exp(s - m) of line 1 stays in registers for line 2, an fp32 number a column. It halves
 /// the exponentials, which rows that draw dropout's mask besides have no time for. Lanes with more
-/// chunks, or rows of several segments, take it again.
+/// chunks take it again; those with so few have rows of one segment (with_row_teams).
 template <class T, class Shape>
 inline constexpr bool kKeepsExponentials = sizeof(T) == sizeof(__half) && Shape::kChunks <= 4;
 

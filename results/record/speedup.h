@@ -27,9 +27,10 @@ class TimedReferences {
 
 /// Gives each correct, validly timed case of the run its speedup over the kernel called `reference`
 /// on the same problem and card, and takes away any other. One that was measured in turns with it
-/// stays. Where that card has no such case, one of the same model will do (W-OTHER-CARD). Where that kernel has no valid time the speedup is none, and a warning says why
-/// (W-NO-SPEEDUP). Throws std::invalid_argument, one line, when the run has no kernel of that name,
-/// or none of its cases can be compared with.
+/// stays. Where that card has no such case, one of the same model will do (W-OTHER-CARD). Where
+/// that kernel has no valid time the speedup is none, and a warning says why (W-NO-SPEEDUP). Throws
+/// std::invalid_argument, one line, when the run has no kernel of that name, or none of its cases
+/// can be compared with.
 void compare_with_reference(const std::string& reference, RunRecord& run);
 
 }  // namespace sparkbench
