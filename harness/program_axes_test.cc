@@ -73,6 +73,20 @@ TEST(Mask, IsInRecordReproAndCsv) {
   EXPECT_TRUE(contains(second, ",64,false,window:3,0,")) << second;
 }
 
+TEST(DropoutScale, IsVerifiedAndRecorded) {
+  const auto run = json_of(
+      "sweep --device emulated-v100 --kernel unfused-fp16,volta-fp32acc --pass fwd,bwd --headdim 64 "
+      "--seqlen 40 --heads 1 --batch 1 -q --dropout 0.17 --dropout-scale applied,asked");
+  ASSERT_EQ(run["cases"].size(), 8u);
+  for (const auto& record : run["cases"]) {
+    const std::string scale = record["problem"]["dropout_scale"];
+    EXPECT_EQ(record["status"], "ok") << record["id"];
+    EXPECT_EQ(std::string(record["id"]).ends_with("/scale-asked"), scale == "asked");
+    EXPECT_TRUE(contains(record["repro"], " --dropout-scale " + scale)) << record["repro"];
+  }
+  expect_refused(run_sparkbench(kSweep + "--dropout-scale mean"), 2, "--dropout-scale: ");
+}
+
 TEST(Mask, HeadsItsColumnWhereItVaries) {
   const ProgramResult result = run_sparkbench(kSweep + "--no-verify --mask full,window:3");
   EXPECT_EQ(result.exit_code, 0) << result.err;

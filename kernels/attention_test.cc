@@ -26,8 +26,10 @@ TEST(Dropout, AppliesPIn256thsAndKeepsSomething) {
   EXPECT_EQ(make_dropout(0.5f, 1).threshold, 128u);
   EXPECT_EQ(make_dropout(0.999f, 1).threshold, 255u);
   EXPECT_EQ(make_dropout(0.5f, 1).keep_scale, 2.0f);
+  EXPECT_EQ(make_dropout(0.17f, 1).keep_scale, 256.0f / 212.0f);
+  EXPECT_EQ(make_dropout(0.17f, 1, DropoutScale::kAsked).keep_scale, 1.0f / (1.0f - 0.17f));
+  EXPECT_EQ(make_dropout(0.001f, 1, DropoutScale::kAsked).keep_scale, 1.0f);  // drops nothing
 }
-
 
 }  // namespace
 }  // namespace sparkbench

@@ -22,6 +22,12 @@
 
 namespace sparkbench {
 
+/// What kept values are multiplied by, where p = 0.17 asks for 43.52 of 256ths and 44 are applied.
+enum class DropoutScale {
+  kApplied,  // 1 / (1 - applied p): sums keep their mean
+  kAsked,    // 1 / (1 - p): FlashAttention's convention
+};
+
 /// The fewest rounds that pass BigCrush (kernels/philox.h).
 inline constexpr int kDropoutRounds = 7;
 
@@ -41,8 +47,9 @@ struct Dropout {
 };
 
 /// `p` in [0, 1), rounded to the nearest 256th and at most 255/256, so something is always kept.
-/// Kept values are multiplied by 1 / (1 - applied_p).
-SPARK_HD Dropout make_dropout(float p, std::uint64_t seed) {
+/// Where it rounds to 0, nothing is dropped and nothing scaled.
+SPARK_HD Dropout make_dropout(float p, std::uint64_t seed,
+                              DropoutScale scale = DropoutScale::kApplied) {
   // p is in [0, 1), where truncation after adding a half rounds as lround does.
   // NOLINTNEXTLINE(bugprone-incorrect-roundings)
   const auto rounded = static_cast<std::uint32_t>(p * 256.0f + 0.5f);
@@ -51,7 +58,9 @@ SPARK_HD Dropout make_dropout(float p, std::uint64_t seed) {
   for (int k = 0; k < kDropoutPlanes; ++k) {
     dropout.plane[k] = 0u - ((dropout.threshold >> k) & 1u);
   }
-  dropout.keep_scale = 256.0f / static_cast<float>(256u - dropout.threshold);
+  dropout.keep_scale = scale == DropoutScale::kAsked && dropout.threshold != 0u
+                           ? 1.0f / (1.0f - p)
+                           : 256.0f / static_cast<float>(256u - dropout.threshold);
   dropout.keys = philox_round_keys<kDropoutRounds>(philox_key(seed));
   return dropout;
 }

@@ -59,6 +59,14 @@ constexpr AxisAccess kPassAccess = {
       parse_name(std::get<std::string>(value), problem.pass);
     }};
 
+constexpr AxisAccess kDropoutScaleAccess = {
+    [](const CaseProblem& problem) {
+      return AxisValue(std::string(name_of(problem.dropout_scale)));
+    },
+    [](CaseProblem& problem, const AxisValue& value) {
+      parse_name(std::get<std::string>(value), problem.dropout_scale);
+    }};
+
 constexpr AxisAccess kMaskAccess = {
     [](const CaseProblem& problem) { return AxisValue(name_of(problem.mask)); },
     [](CaseProblem& problem, const AxisValue& value) {
@@ -111,6 +119,11 @@ Values one_extent_or_auto(std::string_view flag, std::string_view text) {
 
 std::vector<std::string> parse_passes(std::string_view flag, std::string_view text) {
   static const std::array<std::string, 3> names = {"fwd", "bwd", "fwd+bwd"};
+  return select_names(flag, text, names);
+}
+
+std::vector<std::string> parse_dropout_scales(std::string_view flag, std::string_view text) {
+  static const std::array<std::string, 2> names = {"applied", "asked"};
   return select_names(flag, text, names);
 }
 
@@ -236,6 +249,15 @@ std::vector<Axis> make_rows() {
        .id = {.place = 8, .prefix = "p"},
        .heading = "dropout",
        .is_in_every_record = true},
+      {.name = "dropout_scale",
+       .flag = "--dropout-scale",
+       .help = "kept values are multiplied by 1 / (1 - p): of the p applied in 256ths, or as asked",
+       .allowed = "applied, asked",
+       .initial = "applied",
+       .parse = list_of<parse_dropout_scales>,
+       .access = kDropoutScaleAccess,
+       .id = {.prefix = "scale-", .usual = {"applied"}},
+       .is_studied = false},
       {.name = "batch",
        .flag = "--batch",
        .help = "sequences; auto: total tokens / seqlen",

@@ -24,6 +24,12 @@ struct CaseProblem : Problem {
   float applied_dropout_p() const { return own_dropout_p.value_or(dropout().applied_p()); }
 };
 
+/// "applied", "asked"
+std::string_view name_of(DropoutScale scale);
+
+/// Throws std::invalid_argument when no scale is called so.
+void parse_name(std::string_view name, DropoutScale& scale);
+
 /// "fwd", "bwd", "fwd+bwd"
 std::string_view name_of(Pass pass);
 

@@ -114,7 +114,7 @@ def read_plan(sparkbench, flags):
         raise CasesError(reason, result.returncode if result.returncode > 0 else 4)
     try:
         cases = json.loads(result.stdout)["cases"]
-        if all("heads_k" in case["problem"] for case in cases):
+        if all("dropout_scale" in case["problem"] for case in cases):
             return cases
     except (ValueError, KeyError, TypeError):
         pass

@@ -36,6 +36,7 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
             "causal": mask == "causal",
             "mask": mask,
             "dropout_p": dropout_p,
+            "dropout_scale": flags.dropout_scale,
             "dropout_p_applied": round(dropout_p * 256) / 256,
             "scale": head_dim**-0.5,
             "seed": int(flags.seed),
@@ -59,7 +60,7 @@ def main(argv):
     defaults = {"pass": "fwd", "headdim": "64,128", "seqlen": "512,1024", "mask": "full,causal"}
     defaults |= {"dropout": "0,0.1", "batch": "1", "heads": "2", "seed": "0", "input": "normal"}
     defaults |= {"device": None, "kernel": None, "preset": None, "seqlen-k": None}
-    defaults |= {"heads-k": None}
+    defaults |= {"heads-k": None, "dropout-scale": "applied"}
     for flag, default in defaults.items():
         parser.add_argument("--" + flag, default=default)
     flags = parser.parse_args(argv[5:])

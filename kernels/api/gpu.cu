@@ -1,9 +1,11 @@
 #include <map>
 #include <mutex>
+#include <stdexcept>
 #include <string>
 
 #include "kernels/api/gpu.h"
 #include "kernels/api/status.h"
+#include "kernels/ceil_divide.h"
 #include "kernels/machine/cuda_resources.h"
 
 namespace sparkbench {
@@ -11,6 +13,15 @@ namespace {
 
 /// Compiled for what the library is compiled for: whether it can be loaded tells of all kernels.
 __global__ void probe_of_code() {}
+
+/// A grid's x is over the columns, y over the rows of all heads.
+__global__ void fill_keep(const Dropout dropout, int rows, int columns, std::uint8_t* keep) {
+  const std::uint32_t column = blockIdx.x * blockDim.x + threadIdx.x;
+  const std::uint32_t head = blockIdx.z, row = blockIdx.y;
+  if (column >= static_cast<std::uint32_t>(columns)) return;
+  keep[(static_cast<std::size_t>(head) * rows + row) * columns + column] =
+      dropout_keeps(dropout, head, row, column) ? 1 : 0;
+}
 
 void check(cudaError_t error, const char* what) {
   if (error == cudaSuccess) return;
@@ -73,6 +84,19 @@ GpuTraits describe_gpu(int device) {
   const auto found = known.find(device);
   if (found != known.end()) return found->second;
   return known.emplace(device, find_out(device)).first->second;
+}
+
+void fill_dropout_mask_of_gpu(const Problem& problem, std::uint8_t* keep, CUstream_st* stream) {
+  constexpr int kThreads = 256, kMostRows = 65535;  // of a grid's y, as of its z
+  const Dropout dropout = problem.dropout();
+  const int heads = problem.batch * problem.heads;
+  if (problem.seqlen_q > kMostRows || heads > kMostRows) {
+    throw std::invalid_argument("seqlen_q or batch * heads is above 65535, the most of a mask");
+  }
+  const dim3 grid(static_cast<unsigned>(ceil_divide(problem.seqlen_k, kThreads)),
+                  static_cast<unsigned>(problem.seqlen_q), static_cast<unsigned>(heads));
+  fill_keep<<<grid, kThreads, 0, stream>>>(dropout, problem.seqlen_q, problem.seqlen_k, keep);
+  check(cudaGetLastError(), "fill_keep");
 }
 
 const char* compiled_architectures() { return SPARK_ATTENTION_ARCHITECTURES; }

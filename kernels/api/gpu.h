@@ -2,6 +2,11 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+
+#include "kernels/attention.h"
+
+struct CUstream_st;  // *cudaStream_t
 
 namespace sparkbench {
 
@@ -28,6 +33,10 @@ struct GpuTraits {
 /// with the cure, where the library has no code for it; DEVICE_ERROR where there is none of that
 /// number.
 GpuTraits describe_gpu(int device);
+
+/// keep[((b * heads + h) * seqlen_q + q) * seqlen_k + k], in memory of the current GPU, is 1 where
+/// the problem's dropout keeps an element and 0 where not. Throws what a launch throws.
+void fill_dropout_mask_of_gpu(const Problem& problem, std::uint8_t* keep, CUstream_st* stream);
 
 /// "70,75,80", or "" without CUDA.
 const char* compiled_architectures();

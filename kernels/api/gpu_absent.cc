@@ -17,6 +17,11 @@ CurrentGpu::~CurrentGpu() {}  // none was ever made
 
 GpuTraits describe_gpu(int /*device*/) { refuse(); }
 
+void fill_dropout_mask_of_gpu(const Problem& /*problem*/, std::uint8_t* /*keep*/,
+                              CUstream_st* /*stream*/) {
+  refuse();
+}
+
 const char* compiled_architectures() { return ""; }
 
 }  // namespace sparkbench

@@ -56,6 +56,8 @@ void check_choices(const spark_attention_problem& given) {
   check_range("accumulator", given.accumulator, 0, static_cast<std::int32_t>(std::size(kSuffixes)));
   check_range("deterministic", given.deterministic, 0, 2);
   check_range("allow_slow", given.allow_slow, 0, 2);
+  check_range("dropout_scale", given.dropout_scale, SPARK_ATTENTION_SCALE_APPLIED,
+              SPARK_ATTENTION_SCALE_ASKED + 1);
   if (!(given.softmax_scale >= 0.0f) || std::isinf(given.softmax_scale)) {
     refuse("softmax_scale", std::to_string(given.softmax_scale),
            "above 0, or 0 for 1 / sqrt(head_dim)");
@@ -151,7 +153,10 @@ Problem problem_of(const spark_attention_problem* given) {
           .dropout_p = given->dropout_p,
           .softmax_scale = given->softmax_scale,
           .seed = given->seed,
-          .heads_k = given->heads_k};
+          .heads_k = given->heads_k,
+          .dropout_scale = given->dropout_scale == SPARK_ATTENTION_SCALE_ASKED
+                               ? DropoutScale::kAsked
+                               : DropoutScale::kApplied};
 }
 
 Request request_of(const spark_attention_problem* given, spark_attention_pass pass) {

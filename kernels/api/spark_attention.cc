@@ -145,11 +145,19 @@ spark_attention_status spark_attention_backward(const spark_attention_problem* p
 }
 
 spark_attention_status spark_attention_dropout_mask(const spark_attention_problem* problem,
-                                                    uint8_t* keep, float* keep_scale) {
+                                                    uint8_t* keep, float* keep_scale,
+                                                    void* stream) {
   return sparkbench::status_of([&] {
     const sparkbench::Problem of = sparkbench::problem_of(problem);
-    if (keep != nullptr) sparkbench::fill_dropout_mask(of, keep);
-    if (keep_scale != nullptr) *keep_scale = 1.0f / (1.0f - of.dropout().applied_p());
+    if (keep != nullptr && problem->backend == SPARK_ATTENTION_EMULATED) {
+      sparkbench::fill_dropout_mask(of, keep);
+    } else if (keep != nullptr) {
+      sparkbench::describe_gpu(problem->device);
+      sparkbench::on_gpu(problem->device, [&] {
+        sparkbench::fill_dropout_mask_of_gpu(of, keep, static_cast<CUstream_st*>(stream));
+      });
+    }
+    if (keep_scale != nullptr) *keep_scale = of.dropout().keep_scale;
   });
 }
 

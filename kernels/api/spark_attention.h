@@ -52,6 +52,12 @@ typedef enum spark_attention_accumulator {
   SPARK_ATTENTION_ACC_FP16_O16 = 3 /* FP16 across tiles too; forward alone */
 } spark_attention_accumulator;
 
+/* What kept elements of the softmax are multiplied by. */
+typedef enum spark_attention_dropout_scale {
+  SPARK_ATTENTION_SCALE_APPLIED = 0, /* 1 / (1 - the p that is applied): sums keep their mean */
+  SPARK_ATTENTION_SCALE_ASKED = 1    /* 1 / (1 - dropout_p), as FlashAttention has it */
+} spark_attention_dropout_scale;
+
 typedef enum spark_attention_pass {
   SPARK_ATTENTION_FORWARD = 0,
   SPARK_ATTENTION_BACKWARD = 1
@@ -83,6 +89,7 @@ typedef struct spark_attention_problem {
   int32_t deterministic; /* 1: a backward pass has the same bits each time, and is slower */
   int32_t allow_slow;    /* 1: also on GPUs whose tensor cores lack the kernel's instruction, where
                             it takes many times as long: Volta's, on GPUs after Turing */
+  int32_t dropout_scale; /* spark_attention_dropout_scale */
 } spark_attention_problem;
 
 /* A tensor of [batch, seqlen, heads, head_dim]: element (b, s, h, d) is
@@ -152,11 +159,12 @@ spark_attention_status spark_attention_backward(const spark_attention_problem* p
                                                 void* workspace, size_t workspace_bytes,
                                                 void* stream);
 
-/* The dropout of a problem, on the host: keep[((b * heads + h) * seqlen_q + q) * seqlen_k + k] is 1
- * where element (q, k) is kept and 0 where it is dropped, whether or not the mask hides it.
- * keep_scale is what kept elements are multiplied by. Either pointer may be null. */
+/* The dropout of a problem, in memory of its backend (and `stream`): keep[((b * heads + h) *
+ * seqlen_q + q) * seqlen_k + k] is 1 where element (q, k) is kept and 0 where it is dropped,
+ * whether or not the mask hides it. *keep_scale, in host memory, is what kept elements are
+ * multiplied by. Either pointer may be null. For tests: kernels make the same bits as they go. */
 spark_attention_status spark_attention_dropout_mask(const spark_attention_problem* problem,
-                                                    uint8_t* keep, float* keep_scale);
+                                                    uint8_t* keep, float* keep_scale, void* stream);
 
 /* Why this thread's last call that failed did so, in a line; "" before the first. It lives until
  * the thread's next call. */

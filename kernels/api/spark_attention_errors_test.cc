@@ -42,6 +42,8 @@ TEST(SparkAttentionProblem, IsRefusedByTheNameOfTheField) {
   EXPECT_EQ(why_refused([](Problem& p) { p.softmax_scale = std::nanf(""); }),
             "INVALID_ARGUMENT: softmax_scale is nan; allowed: above 0, or 0 for 1 / "
             "sqrt(head_dim)");
+  EXPECT_EQ(why_refused([](Problem& p) { p.dropout_scale = 2; }),
+            "INVALID_ARGUMENT: dropout_scale is 2; allowed: 0 to 1");
   EXPECT_NE(why_refused([](Problem& p) { p.mask = "diagonal"; }).find("causal"), std::string::npos);
   EXPECT_NE(why_refused([](Problem& p) { p.struct_bytes = 8; }).find("struct_bytes is 8"),
             std::string::npos);

@@ -115,7 +115,8 @@ TEST_P(SparkAttention, DropoutMaskIsTheKernels) {
   const auto elements = problem_.lse_elements() * static_cast<std::size_t>(problem_.seqlen_k);
   std::vector<std::uint8_t> keep(elements, 7);
   float keep_scale = 0.0f;
-  ASSERT_EQ(spark_attention_dropout_mask(&given_, keep.data(), &keep_scale), SPARK_ATTENTION_OK);
+  ASSERT_EQ(spark_attention_dropout_mask(&given_, keep.data(), &keep_scale, nullptr),
+            SPARK_ATTENTION_OK);
   EXPECT_EQ(keep_scale, 256.0f / 205.0f);  // 0.2 is 51 256ths
   std::size_t at = 0;
   for (std::uint32_t head = 0; head < 8; ++head) {
@@ -125,6 +126,18 @@ TEST_P(SparkAttention, DropoutMaskIsTheKernels) {
       }
     }
   }
+}
+
+TEST_P(SparkAttention, DropoutScaleIsHonoured) {
+  given_.dropout_scale = SPARK_ATTENTION_SCALE_ASKED;
+  problem_.dropout_scale = DropoutScale::kAsked;
+  float keep_scale = 0.0f;
+  ASSERT_EQ(spark_attention_dropout_mask(&given_, nullptr, &keep_scale, nullptr),
+            SPARK_ATTENTION_OK);
+  EXPECT_EQ(keep_scale, 1.0f / (1.0f - 0.2f));
+  forward_by_the_kernel(*find_attention_kernel("volta-fp32acc"));
+  ASSERT_EQ(forward(), SPARK_ATTENTION_OK) << spark_attention_last_error();
+  expect_same_bits(o_, want_o_);
 }
 
 INSTANTIATE_TEST_SUITE_P(HeadDims, SparkAttention, testing::Values(64, 128));

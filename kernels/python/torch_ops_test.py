@@ -11,7 +11,7 @@ from spark_attention import _ops
 
 
 def options(mask="full", dropout_p=0.0, scale=0.0, accumulator="fp32", deterministic=True):
-    return dropout_p, scale, mask, accumulator, deterministic
+    return dropout_p, "applied", scale, mask, accumulator, deterministic
 
 
 class RegistrationTest(unittest.TestCase):

@@ -3,7 +3,7 @@
 
 import unittest
 
-from test_torch import definition, inputs, max_error, random, torch
+from test_torch import definition, inputs, max_error, random, torch, with_gradients
 
 import spark_attention as sa
 from spark_attention.flash import mask_of_window
@@ -126,6 +126,27 @@ class FlashTest(unittest.TestCase):
         out = sa.flash_attn_func(q, k, v, window_size=(3, -1))
         self.assertLess(max_error(out, definition(q, k, v, "band:3:30")), 5e-3)
 
+    def test_other_head_dims_are_filled_up(self):
+        q, k, v, d_out = inputs(20, 30, head_dim=59)
+        got = with_gradients(lambda *t: sa.flash_attn_func(*t, causal=True), (q, k, v), d_out)
+        want = with_gradients(lambda *t: definition(*t, "causal"), (q.double(), k.double(), v.double()),
+                              d_out)  # fmt: skip
+        for a, b in zip(got, want):
+            self.assertEqual(a.shape, b.shape)
+            self.assertLess(max_error(a, b), 1e-2)
+
+    def test_dropout_is_scaled_as_asked_and_its_mask_is_told(self):
+        q, k, v, _ = (tensor.detach() for tensor in inputs(20, 30))
+        torch.manual_seed(7)
+        out, lse, signed = sa.flash_attn_func(q, k, v, 0.17, causal=True, return_attn_probs=True)
+        self.assertEqual((lse.shape, signed.shape), ((2, 4, 20), (2, 4, 128, 128)))
+        keep = (signed >= 0)[:, :, :20, :30].double()
+        exact = q.double(), k.double(), v.double(), "causal"
+        self.assertLess(max_error(out, definition(*exact, keep=keep / (1 - 0.17))), 2e-3)
+        torch.manual_seed(7)
+        unbiased = sa.attention(q, k, v, causal=True, dropout_p=0.17)
+        self.assertLess(max_error(unbiased, definition(*exact, keep=keep * 256 / 212)), 2e-3)
+
     def test_packed_tensors_have_the_same_bits(self):
         qkv = random(1, 2, 21, 3, 2, 64)
         want = sa.flash_attn_func(*qkv.unbind(2), softmax_scale=0.3, causal=True)
@@ -137,8 +158,7 @@ class FlashTest(unittest.TestCase):
 
     def test_what_is_missing_is_refused_by_name(self):
         q, k, v, _ = inputs(4, 4)
-        for name, value in (("softcap", 30.0), ("alibi_slopes", torch.ones(4)),
-                            ("return_attn_probs", True)):  # fmt: skip
+        for name, value in (("softcap", 30.0), ("alibi_slopes", torch.ones(4))):
             with self.assertRaisesRegex(sa.UnsupportedError, name):
                 sa.flash_attn_func(q, k, v, **{name: value})
 

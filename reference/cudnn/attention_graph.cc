@@ -193,8 +193,8 @@ void Builder::forward() {
   graph_.matmul(*p, half_tensor(kV, layouts_.v), half_tensor(kO, layouts_.o));
 }
 
-/// D = rowsum(dO * O), times 1 - p where values are dropped: the scale 1 / (1 - p) multiplies the
-/// difference dP - D in the end.
+/// D = rowsum(dO * O), over what kept values are multiplied by: that multiplies the difference
+/// dP - D in the end.
 const Tensor& Builder::row_dots(const Tensor& d_o, const Tensor& o) {
   const std::int64_t rows = layouts_.rows, heads = layouts_.heads, head_dim = layouts_.head_dim;
   const Tensor& products = graph_.intermediate(
@@ -203,7 +203,7 @@ const Tensor& Builder::row_dots(const Tensor& d_o, const Tensor& o) {
   const Tensor& sums = graph_.intermediate(layouts_.row);
   graph_.reduce(ReductionOperator::kAdd, products, sums);
   const Tensor& delta = graph_.tensor(kDelta, DataType::kFloat, layouts_.row);
-  const float keep = drops() ? 1.0f - problem_.dropout().applied_p() : 1.0f;
+  const float keep = drops() ? 1.0f / problem_.dropout().keep_scale : 1.0f;
   graph_.pointwise(Mode::kMultiply, {&sums, &graph_.scalar(keep)}, delta);
   return delta;
 }

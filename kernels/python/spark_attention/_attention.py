@@ -12,7 +12,7 @@ def mask_of(causal, mask):
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
-              deterministic=None, return_lse=False):  # fmt: skip
+              deterministic=None, return_lse=False, dropout_scale="applied"):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
@@ -25,10 +25,19 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     scale        1 / sqrt(head_dim) unless given
     accumulator  "fp32", "fp16", or for forward passes alone "mixed" and "fp16-o16"
     deterministic  gradients have the same bits each time; None: as torch's own flag says
+    dropout_scale  of what is kept: "applied", 1 / (1 - p) of the p applied in 256ths, or "asked",
+                 1 / (1 - dropout_p), which is FlashAttention's
     return_lse   (out, lse); lse is [batch, heads, seqlen_q], fp32, and -inf where a row sees no key
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
+    out, lse, _ = attend(q, k, v, mask_of(causal, mask), dropout_p, dropout_scale, scale, accumulator,
+                         deterministic)  # fmt: skip
+    return (out, lse) if return_lse else out
+
+
+def attend(q, k, v, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
+    """(out, lse, seed): attention() of a mask by its text, and the seed of its dropout, if any."""
     if deterministic is None:
         deterministic = torch.are_deterministic_algorithms_enabled()
     if scale is not None and not scale > 0:
@@ -37,6 +46,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
         raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
     if accumulator not in _library.ACCUMULATORS:
         raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
+    _library.dropout_scale_of(dropout_scale)
     needs_gradient = torch.is_grad_enabled() and (
         q.requires_grad or k.requires_grad or v.requires_grad)  # fmt: skip
     if needs_gradient and accumulator in _library.FORWARD_ALONE:
@@ -46,9 +56,9 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
         )
     seed = _ops.draw_seed(q) if dropout_p > 0 else None
     out, lse = torch.ops.spark.forward.default(
-        q, k, v, seed, dropout_p, scale or 0.0, mask_of(causal, mask), accumulator, deterministic
+        q, k, v, seed, dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic
     )
-    return (out, lse) if return_lse else out
+    return out, lse, seed
 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32"):
@@ -56,7 +66,7 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
     the reason)."""
     try:
         _ops.check_tensors(q, k, v)
-        problem = _ops.problem_of(q, k, None, dropout_p, scale or 0.0, mask_of(causal, mask),
+        problem = _ops.problem_of(q, k, None, dropout_p, "applied", scale or 0.0, mask_of(causal, mask),
                                   accumulator, False)  # fmt: skip
     except (TypeError, ValueError) as error:
         return False, str(error)

@@ -3,6 +3,9 @@
 import collections
 import threading
 
+from ._library import ACCUMULATORS
+
+_NAMES = {number: name for name, number in ACCUMULATORS.items()}
 _lock = threading.Lock()
 _lines = collections.Counter()
 
@@ -13,6 +16,8 @@ def note(line):
 
 
 def note_run(of_pass, q, accumulator):
+    """`accumulator` by its number."""
+    accumulator = _NAMES[accumulator]
     where = "the emulated V100" if q.device.type == "cpu" else str(q.device)
     note(f"ran {of_pass}, head_dim {q.shape[3]}, accumulator {accumulator}, on {where}")
 

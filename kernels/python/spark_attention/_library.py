@@ -12,6 +12,7 @@ FORWARD, BACKWARD = 0, 1
 FP16 = 0
 # Kernels on GPUs whose tensor cores lack their instruction.
 ALLOW_SLOW = os.environ.get("SPARK_ATTENTION_ALLOW_SLOW") == "1"
+DROPOUT_SCALES = {"applied": 0, "asked": 1}
 ACCUMULATORS = {"fp32": 0, "fp16": 1, "mixed": 2, "fp16-o16": 3}
 
 
@@ -39,6 +40,7 @@ class Problem(ctypes.Structure):
         ("seed", ctypes.c_uint64),
         ("deterministic", ctypes.c_int32),
         ("allow_slow", ctypes.c_int32),
+        ("dropout_scale", ctypes.c_int32),
     ]  # fmt: skip
 
 
@@ -72,7 +74,8 @@ _SIGNATURES = {
     "forward": (ctypes.POINTER(Problem), ctypes.POINTER(ForwardTensors), ctypes.c_void_p),
     "backward": (ctypes.POINTER(Problem), ctypes.POINTER(BackwardTensors), ctypes.c_void_p,
                  ctypes.c_size_t, ctypes.c_void_p),
-    "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float)),
+    "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float),
+                     ctypes.c_void_p),
 }  # fmt: skip
 _TEXTS = ("last_error", "version", "architectures")
 
@@ -130,6 +133,12 @@ def accumulator_of(name):
     return ACCUMULATORS[name]
 
 
+def dropout_scale_of(name):
+    if name not in DROPOUT_SCALES:
+        raise ValueError(f"dropout_scale is {name!r}; allowed: {', '.join(DROPOUT_SCALES)}")
+    return DROPOUT_SCALES[name]
+
+
 def why_unsupported(of, of_pass):
     """None where the pass would run, else the reason."""
     if not _library.spark_attention_supports(of, of_pass):
@@ -157,11 +166,11 @@ def backward(of, tensors, workspace=None, byte_count=0, stream=None):
     _check(_library.spark_attention_backward(of, tensors, workspace, byte_count, stream))
 
 
-def dropout_mask(of, address):
-    """Fills batch * heads * seqlen_q * seqlen_k bytes at the address, and gives the scale of what
-    is kept."""
+def dropout_mask(of, address, stream=None):
+    """Fills batch * heads * seqlen_q * seqlen_k bytes at the address, in memory of the problem's
+    backend, and gives the scale of what is kept."""
     scale = ctypes.c_float()
-    _check(_library.spark_attention_dropout_mask(of, address, ctypes.byref(scale)))
+    _check(_library.spark_attention_dropout_mask(of, address, ctypes.byref(scale), stream))
     return scale.value
 
 

@@ -17,7 +17,9 @@ import torch
 
 from . import _ledger, _library
 
-_OF_ALL = "float dropout_p, float scale, str mask, str accumulator, bool deterministic"
+_OF_ALL = (
+    "float dropout_p, str dropout_scale, float scale, str mask, str accumulator, bool deterministic"
+)
 _QKV = "Tensor q, Tensor k, Tensor v"
 
 library = torch.library.Library("spark", "DEF")
@@ -83,7 +85,7 @@ def _struct(tensor):
     return _library.Tensor(tensor.data_ptr(), batch, seqlen, heads)
 
 
-def problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic):
+def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, deterministic):
     is_cuda = q.device.type == "cuda"
     batch, seqlen_q, heads, head_dim = q.shape
     return _library.problem(
@@ -91,7 +93,8 @@ def problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic):
         device=q.device.index or 0 if is_cuda else 0,
         batch=batch, heads=heads, heads_k=k.shape[2], seqlen_q=seqlen_q, seqlen_k=k.shape[1],
         head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), mask=mask.encode(),
-        softmax_scale=scale, dropout_p=dropout_p, seed=0 if seed is None else seed.item(),
+        softmax_scale=scale, dropout_p=dropout_p,
+        dropout_scale=_library.dropout_scale_of(dropout_scale), seed=0 if seed is None else seed.item(),
         deterministic=deterministic,
     )  # fmt: skip
 
@@ -105,6 +108,15 @@ def _stream(tensor):
 def _check_seed(seed, dropout_p):
     if seed is None and dropout_p > 0:
         raise ValueError("dropout_p is above 0, and seed is None; draw_seed(q) gives one")
+
+
+def dropout_keep(q, k, seed, dropout_p):
+    """Which elements of the softmax the seed keeps: a boolean [batch, heads, seqlen_q, seqlen_k]."""
+    shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+    keep = torch.empty(shape, dtype=torch.uint8, device=q.device)
+    of = problem_of(q, k, seed, dropout_p, "applied", 0.0, "full", "fp32", False)
+    _library.dropout_mask(of, ctypes.c_void_p(keep.data_ptr()), _stream(q))
+    return keep.bool()
 
 
 # --- The operators.
@@ -137,7 +149,7 @@ def _draw_seed_cuda(like):
     return torch.tensor(seed, dtype=torch.int64)
 
 
-def _forward(q, k, v, seed, dropout_p, scale, mask, accumulator, deterministic):
+def _forward(q, k, v, seed, dropout_p, *options):
     check_tensors(q, k, v)
     _check_seed(seed, dropout_p)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
@@ -147,15 +159,15 @@ def _forward(q, k, v, seed, dropout_p, scale, mask, accumulator, deterministic):
     if k.shape[1] == 0:
         return out.zero_(), lse.fill_(-math.inf)
     q, k, v = _readable(q), _readable(k), _readable(v)
-    problem = problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic)
+    problem = problem_of(q, k, seed, dropout_p, *options)
     tensors = _library.ForwardTensors(_struct(q), _struct(k), _struct(v), _struct(out),
                                       lse.data_ptr())  # fmt: skip
     _library.forward(problem, tensors, _stream(q))
-    _ledger.note_run("forward", q, accumulator)
+    _ledger.note_run("forward", q, problem.accumulator)
     return out, lse
 
 
-def _backward(d_out, q, k, v, out, lse, seed, dropout_p, scale, mask, accumulator, deterministic):
+def _backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
     check_tensors(q, k, v)
     _check_seed(seed, dropout_p)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
@@ -163,14 +175,14 @@ def _backward(d_out, q, k, v, out, lse, seed, dropout_p, scale, mask, accumulato
         return tuple(gradient.zero_() for gradient in gradients)
     inputs = [_readable(tensor) for tensor in (q, k, v, out, d_out)]
     lse = lse.contiguous()
-    problem = problem_of(q, k, seed, dropout_p, scale, mask, accumulator, deterministic)
+    problem = problem_of(q, k, seed, dropout_p, *options)
     byte_count = _library.workspace_bytes(problem, _library.BACKWARD)
     workspace = torch.empty(byte_count, dtype=torch.uint8, device=q.device)
     tensors = _library.BackwardTensors(*map(_struct, inputs), lse.data_ptr(),
                                        *map(_struct, gradients))  # fmt: skip
     _library.backward(problem, tensors, ctypes.c_void_p(workspace.data_ptr() or None), byte_count,
                       _stream(q))  # fmt: skip
-    _ledger.note_run("backward", q, accumulator)
+    _ledger.note_run("backward", q, problem.accumulator)
     return tuple(gradients)
 
 
