@@ -30,6 +30,7 @@ struct Problem {
   std::uint64_t seed = 0;      // of the dropout mask
   int heads_k = 0;             // of keys and values: divides `heads`, 0 means as many
   DropoutScale dropout_scale = DropoutScale::kApplied;
+  std::uint64_t dropout_offset = 0;  // tells calls of one seed apart (kernels/dropout.h)
 
   int key_heads() const { return heads_k != 0 ? heads_k : heads; }
   /// Query heads that read a key head, and which one a query head reads: as FlashAttention-2.
@@ -40,7 +41,12 @@ struct Problem {
     return softmax_scale != 0.0f ? softmax_scale : 1.0f / std::sqrt(static_cast<float>(head_dim));
   }
   KeyMask key_mask() const { return make_key_mask(mask, seqlen_q, seqlen_k); }
-  Dropout dropout() const { return make_dropout(dropout_p, seed, dropout_scale); }
+  Dropout dropout() const {
+    Dropout made = make_dropout(dropout_p, seed, dropout_scale);
+    made.offset = {static_cast<std::uint32_t>(dropout_offset),
+                   static_cast<std::uint32_t>(dropout_offset >> 32)};
+    return made;
+  }
 
   std::size_t q_elements() const { return elements(seqlen_q, heads); }
   std::size_t k_elements() const { return elements(seqlen_k, key_heads()); }

@@ -1,5 +1,5 @@
-// The dropout mask: a pure function of (seed, batch, head, row, column), the one definition that
-// fused kernels, unfused references, forward and backward share.
+// The dropout mask: a pure function of (seed, offset, batch, head, row, column), the one definition
+// that fused kernels, unfused references, forward and backward share.
 //
 // Every element has a random byte and is kept when its byte is at least `threshold`, so p is
 // applied in 256ths. Bytes lie as bit planes: a *block* is 32 elements of one head, and bit b of
@@ -10,7 +10,10 @@
 // and 2j + 1 of the eight 8-column groups of 64, of rows r and r + 8 of 16.
 //   block   = (row without bit 3, column without bits 0, 3, 4 and 5)
 //   bit     = 16 * bit 3 of row + 8 * bit 0 of column + bits 5 to 3 of column
-//   counter = (block's row, batch * heads + head, block's column + (k >> 2), 0), word k & 3
+//   counter = (block's row, (batch * heads + head) ^ upper half of the offset,
+//              block's column + (k >> 2), lower half of the offset), word k & 3
+// The offset is a call's: 0, or what tells calls of one seed apart. Random offsets of 64 bits, or
+// counts below 2^32, use no counter twice.
 // Where the tensor core is m8n8k4, rows r and r + 8 are two lanes': each draws half of the blocks
 // of both, and they exchange a register (kernels/tile/dropout.h).
 #pragma once
@@ -34,6 +37,11 @@ inline constexpr int kDropoutRounds = 7;
 /// Bits of an element's byte.
 inline constexpr int kDropoutPlanes = 8;
 
+/// Of 64 bits.
+struct alignas(8) DropoutOffset {
+  std::uint32_t low = 0, high = 0;
+};
+
 /// Dropout as a kernel takes it: no probability, only what it compares with, what it multiplies by,
 /// and the keys.
 struct Dropout {
@@ -41,6 +49,7 @@ struct Dropout {
   std::uint32_t plane[kDropoutPlanes];  // all ones where the threshold has that bit, else 0
   float keep_scale;                     // what kept values are multiplied by
   PhiloxRoundKeys<kDropoutRounds> keys;
+  DropoutOffset offset;
 
   /// The probability that is really applied, threshold / 256.
   SPARK_HD float applied_p() const { return static_cast<float>(threshold) * (1.0f / 256.0f); }
@@ -78,10 +87,11 @@ SPARK_HD std::uint32_t dropout_bit(std::uint32_t row, std::uint32_t column) {
 }
 
 /// Planes 0 to 3 of a block, or 4 to 7.
-SPARK_HD PhiloxBlock dropout_planes(const Dropout& dropout, std::uint32_t batch_head,
-                                    const DropoutBlock& block, std::uint32_t half) {
-  return philox4x32<kDropoutRounds>({{block.row, batch_head, block.column | half, 0u}},
-                                    dropout.keys);
+SPARK_HD PhiloxBlock dropout_planes(const Dropout& dropout, const DropoutOffset& offset,
+                                    std::uint32_t batch_head, const DropoutBlock& block,
+                                    std::uint32_t half) {
+  return philox4x32<kDropoutRounds>(
+      {{block.row, batch_head ^ offset.high, block.column | half, offset.low}}, dropout.keys);
 }
 
 /// Which bytes are below the threshold by four planes, planes first_plane.., and by those before,
@@ -96,11 +106,16 @@ SPARK_HD std::uint32_t bytes_below(const Dropout& dropout, const PhiloxBlock& pl
 }
 
 /// Which elements of a block are dropped, a bit each.
+SPARK_HD std::uint32_t dropped_of_block(const Dropout& dropout, const DropoutOffset& offset,
+                                        std::uint32_t batch_head, const DropoutBlock& block) {
+  const PhiloxBlock low = dropout_planes(dropout, offset, batch_head, block, 0);
+  const PhiloxBlock high = dropout_planes(dropout, offset, batch_head, block, 1);
+  return bytes_below(dropout, high, 4, bytes_below(dropout, low, 0, 0u));
+}
+/// By the offset that it has itself.
 SPARK_HD std::uint32_t dropped_of_block(const Dropout& dropout, std::uint32_t batch_head,
                                         const DropoutBlock& block) {
-  const PhiloxBlock low = dropout_planes(dropout, batch_head, block, 0);
-  const PhiloxBlock high = dropout_planes(dropout, batch_head, block, 1);
-  return bytes_below(dropout, high, 4, bytes_below(dropout, low, 0, 0u));
+  return dropped_of_block(dropout, dropout.offset, batch_head, block);
 }
 
 /// True when element (row, column) of head `batch_head` = batch * heads + head is kept.

@@ -16,7 +16,7 @@ std::uint32_t byte_of(const Dropout& dropout, std::uint32_t batch_head, std::uin
   std::uint32_t byte = 0;
   for (std::uint32_t k = 0; k < kDropoutPlanes; ++k) {
     const PhiloxBlock planes =
-        dropout_planes(dropout, batch_head, dropout_block(row, column), k >> 2);
+        dropout_planes(dropout, dropout.offset, batch_head, dropout_block(row, column), k >> 2);
     byte |= (planes.word[k & 3u] >> dropout_bit(row, column) & 1u) << k;
   }
   return byte;

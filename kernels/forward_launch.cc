@@ -62,6 +62,7 @@ std::vector<GlobalRegion> forward_regions(const Problem& problem, const ForwardT
       std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
                  input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
   all.push_back({"lse", tensors.lse, problem.lse_elements() * sizeof(float), false});
+  append_dropout_offset(tensors.dropout_offset, all);
   return all;
 }
 

@@ -54,6 +54,7 @@ struct ForwardTensors {
   TensorView<const Half> v;  // [batch, seqlen_k, heads_k, head_dim]
   TensorView<Half> o;        // [batch, seqlen_q, heads, head_dim]
   float* lse;                // [batch, heads, seqlen_q], contiguous, natural logarithm
+  const DropoutOffset* dropout_offset = nullptr;  // instead of the problem's, unless null
 };
 
 /// A backward pass: the gradients of sum(o * d_o) with respect to q, k and v. A row without a
@@ -68,6 +69,7 @@ struct BackwardTensors {
   TensorView<Half> dq;         // [batch, seqlen_q, heads, head_dim]
   TensorView<Half> dk;         // [batch, seqlen_k, heads_k, head_dim]: over the heads that read it
   TensorView<Half> dv;         // [batch, seqlen_k, heads_k, head_dim]
+  const DropoutOffset* dropout_offset = nullptr;  // as of the forward pass
 };
 
 /// A problem's contiguous q, o and their gradients, and its k, v and theirs.

@@ -15,10 +15,12 @@ namespace {
 __global__ void probe_of_code() {}
 
 /// A grid's x is over the columns, y over the rows of all heads.
-__global__ void fill_keep(const Dropout dropout, int rows, int columns, std::uint8_t* keep) {
+__global__ void fill_keep(Dropout dropout, const DropoutOffset* offset, int rows, int columns,
+                          std::uint8_t* keep) {
   const std::uint32_t column = blockIdx.x * blockDim.x + threadIdx.x;
   const std::uint32_t head = blockIdx.z, row = blockIdx.y;
   if (column >= static_cast<std::uint32_t>(columns)) return;
+  if (offset != nullptr) dropout.offset = *offset;
   keep[(static_cast<std::size_t>(head) * rows + row) * columns + column] =
       dropout_keeps(dropout, head, row, column) ? 1 : 0;
 }
@@ -86,7 +88,8 @@ GpuTraits describe_gpu(int device) {
   return known.emplace(device, find_out(device)).first->second;
 }
 
-void fill_dropout_mask_of_gpu(const Problem& problem, std::uint8_t* keep, CUstream_st* stream) {
+void fill_dropout_mask_of_gpu(const Problem& problem, const DropoutOffset* offset,
+                              std::uint8_t* keep, CUstream_st* stream) {
   constexpr int kThreads = 256, kMostRows = 65535;  // of a grid's y, as of its z
   const Dropout dropout = problem.dropout();
   const int heads = problem.batch * problem.heads;
@@ -95,7 +98,8 @@ void fill_dropout_mask_of_gpu(const Problem& problem, std::uint8_t* keep, CUstre
   }
   const dim3 grid(static_cast<unsigned>(ceil_divide(problem.seqlen_k, kThreads)),
                   static_cast<unsigned>(problem.seqlen_q), static_cast<unsigned>(heads));
-  fill_keep<<<grid, kThreads, 0, stream>>>(dropout, problem.seqlen_q, problem.seqlen_k, keep);
+  fill_keep<<<grid, kThreads, 0, stream>>>(dropout, offset, problem.seqlen_q, problem.seqlen_k,
+                                           keep);
   check(cudaGetLastError(), "fill_keep");
 }
 

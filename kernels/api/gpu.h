@@ -35,8 +35,10 @@ struct GpuTraits {
 GpuTraits describe_gpu(int device);
 
 /// keep[((b * heads + h) * seqlen_q + q) * seqlen_k + k], in memory of the current GPU, is 1 where
-/// the problem's dropout keeps an element and 0 where not. Throws what a launch throws.
-void fill_dropout_mask_of_gpu(const Problem& problem, std::uint8_t* keep, CUstream_st* stream);
+/// the problem's dropout keeps an element and 0 where not. `offset`, in the same memory, unless it
+/// is null. Throws what a launch throws.
+void fill_dropout_mask_of_gpu(const Problem& problem, const DropoutOffset* offset,
+                              std::uint8_t* keep, CUstream_st* stream);
 
 /// "70,75,80", or "" without CUDA.
 const char* compiled_architectures();

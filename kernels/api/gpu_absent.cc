@@ -17,8 +17,8 @@ CurrentGpu::~CurrentGpu() {}  // none was ever made
 
 GpuTraits describe_gpu(int /*device*/) { refuse(); }
 
-void fill_dropout_mask_of_gpu(const Problem& /*problem*/, std::uint8_t* /*keep*/,
-                              CUstream_st* /*stream*/) {
+void fill_dropout_mask_of_gpu(const Problem& /*problem*/, const DropoutOffset* /*offset*/,
+                              std::uint8_t* /*keep*/, CUstream_st* /*stream*/) {
   refuse();
 }
 

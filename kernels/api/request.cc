@@ -143,6 +143,9 @@ Problem problem_of(const spark_attention_problem* given) {
            std::to_string(sizeof *given) + ", which spark_attention_problem_default() sets");
   }
   check_choices(*given);
+  if (reinterpret_cast<std::uintptr_t>(given->dropout_offset) % alignof(DropoutOffset) != 0) {
+    throw std::invalid_argument("dropout_offset is not aligned to 8 bytes");
+  }
   check_sizes(*given);
   return {.batch = given->batch,
           .heads = given->heads,

@@ -88,6 +88,11 @@ void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {
   }
 }
 
+/// Where the kernels read it; null where there is none.
+const DropoutOffset* offset_of(const spark_attention_problem& problem) {
+  return reinterpret_cast<const DropoutOffset*>(problem.dropout_offset);
+}
+
 template <class T>
 T& written(T* pointer, const char* name) {
   if (pointer == nullptr) throw std::invalid_argument(std::string(name) + " is null");
@@ -127,8 +132,9 @@ spark_attention_status spark_attention_forward(const spark_attention_problem* pr
                                                void* stream) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_FORWARD);
-    sparkbench::forward(request, sparkbench::tensors_of(tensors),
-                        static_cast<CUstream_st*>(stream));
+    sparkbench::ForwardTensors views = sparkbench::tensors_of(tensors);
+    views.dropout_offset = sparkbench::offset_of(*problem);
+    sparkbench::forward(request, views, static_cast<CUstream_st*>(stream));
   });
 }
 
@@ -138,7 +144,8 @@ spark_attention_status spark_attention_backward(const spark_attention_problem* p
                                                 void* stream) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_BACKWARD);
-    const sparkbench::BackwardTensors views = sparkbench::tensors_of(tensors);
+    sparkbench::BackwardTensors views = sparkbench::tensors_of(tensors);
+    views.dropout_offset = sparkbench::offset_of(*problem);
     sparkbench::check_workspace(request, workspace, workspace_bytes);
     sparkbench::backward(request, views, workspace, static_cast<CUstream_st*>(stream));
   });
@@ -148,13 +155,15 @@ spark_attention_status spark_attention_dropout_mask(const spark_attention_proble
                                                     uint8_t* keep, float* keep_scale,
                                                     void* stream) {
   return sparkbench::status_of([&] {
-    const sparkbench::Problem of = sparkbench::problem_of(problem);
+    sparkbench::Problem of = sparkbench::problem_of(problem);
     if (keep != nullptr && problem->backend == SPARK_ATTENTION_EMULATED) {
+      if (problem->dropout_offset != nullptr) of.dropout_offset = *problem->dropout_offset;
       sparkbench::fill_dropout_mask(of, keep);
     } else if (keep != nullptr) {
       sparkbench::describe_gpu(problem->device);
       sparkbench::on_gpu(problem->device, [&] {
-        sparkbench::fill_dropout_mask_of_gpu(of, keep, static_cast<CUstream_st*>(stream));
+        sparkbench::fill_dropout_mask_of_gpu(of, sparkbench::offset_of(*problem), keep,
+                                             static_cast<CUstream_st*>(stream));
       });
     }
     if (keep_scale != nullptr) *keep_scale = of.dropout().keep_scale;

@@ -90,6 +90,10 @@ typedef struct spark_attention_problem {
   int32_t allow_slow;    /* 1: also on GPUs whose tensor cores lack the kernel's instruction, where
                             it takes many times as long: Volta's, on GPUs after Turing */
   int32_t dropout_scale; /* spark_attention_dropout_scale */
+  const uint64_t*
+      dropout_offset; /* null is 0; else one number in memory of the backend, read as the
+                         pass runs, which tells calls of one seed apart: so that each
+                         replay of a CUDA graph drops others. Backward as forward. */
 } spark_attention_problem;
 
 /* A tensor of [batch, seqlen, heads, head_dim]: element (b, s, h, d) is

@@ -44,6 +44,10 @@ TEST(SparkAttentionProblem, IsRefusedByTheNameOfTheField) {
             "sqrt(head_dim)");
   EXPECT_EQ(why_refused([](Problem& p) { p.dropout_scale = 2; }),
             "INVALID_ARGUMENT: dropout_scale is 2; allowed: 0 to 1");
+  EXPECT_EQ(why_refused([](Problem& p) {
+              p.dropout_offset = reinterpret_cast<const std::uint64_t*>(std::uintptr_t{12});
+            }),
+            "INVALID_ARGUMENT: dropout_offset is not aligned to 8 bytes");
   EXPECT_NE(why_refused([](Problem& p) { p.mask = "diagonal"; }).find("causal"), std::string::npos);
   EXPECT_NE(why_refused([](Problem& p) { p.struct_bytes = 8; }).find("struct_bytes is 8"),
             std::string::npos);

@@ -140,6 +140,21 @@ TEST_P(SparkAttention, DropoutScaleIsHonoured) {
   expect_same_bits(o_, want_o_);
 }
 
+TEST_P(SparkAttention, DropoutOffsetIsReadFromMemory) {
+  const std::uint64_t offset = 0x0000000500000007u;
+  given_.dropout_offset = &offset;
+  problem_.dropout_offset = offset;
+  forward_by_the_kernel(*find_attention_kernel("volta-fp32acc"));
+  ASSERT_EQ(forward(), SPARK_ATTENTION_OK) << spark_attention_last_error();
+  expect_same_bits(o_, want_o_);
+  std::vector<std::uint8_t> keep(problem_.lse_elements() * 70);
+  ASSERT_EQ(spark_attention_dropout_mask(&given_, keep.data(), nullptr, nullptr),
+            SPARK_ATTENTION_OK);
+  for (std::uint32_t column = 0; column < 70; ++column) {
+    EXPECT_EQ(keep[column] != 0, dropout_keeps(problem_.dropout(), 0, 0, column)) << column;
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(HeadDims, SparkAttention, testing::Values(64, 128));
 
 }  // namespace

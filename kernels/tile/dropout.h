@@ -27,8 +27,8 @@ struct TileDropout {
   std::uint32_t word[kGroups];
 
   /// Draws block b of kGroups, of the rows from first_row on.
-  SPARK_DEVICE void draw_block(const Dropout& dropout, int lane, std::uint32_t batch_head,
-                               int first_row, int first_key, int b) {
+  SPARK_DEVICE void draw_block(const Dropout& dropout, const DropoutOffset& offset, int lane,
+                               std::uint32_t batch_head, int first_row, int first_key, int b) {
     const int half = row_half(lane);
     // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
     const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
@@ -37,7 +37,7 @@ struct TileDropout {
                                                 (Layout::row(lane, Layout::slot(strand)) & 7));
     const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
     const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));
-    word[b] = dropped_of_block(dropout, batch_head, {row, first_column | 2u * pair});
+    word[b] = dropped_of_block(dropout, offset, batch_head, {row, first_column | 2u * pair});
   }
 
   /// Once all are drawn: a word of its own for each group. All lanes of the warp call it together.
@@ -51,11 +51,11 @@ struct TileDropout {
   }
 
   template <class Machine>
-  SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, std::uint32_t batch_head,
-                         int first_row, int first_key) {
+  SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, const DropoutOffset& offset,
+                         std::uint32_t batch_head, int first_row, int first_key) {
 #pragma unroll
     for (int b = 0; b < kGroups; ++b) {
-      draw_block(dropout, machine.lane(), batch_head, first_row, first_key, b);
+      draw_block(dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
     }
     share(machine, first_key);
   }

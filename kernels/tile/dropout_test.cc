@@ -29,7 +29,7 @@ void expect_dropped() {
   run({}, [&](EmulatedMachine& machine) {
     for (const int first_key : {0, kKeys, 3 * kKeys}) {
       TileDropout<Layout, kKeys, kGroups> tile;
-      tile.draw(machine, dropout, kHead, 48, first_key);
+      tile.draw(machine, dropout, dropout.offset, kHead, 48, first_key);
       for (int group = 0; group < kGroups; ++group) {
         float p[kSteps][Layout::kElements];
         for (auto& of_step : p) std::fill(std::begin(of_step), std::end(of_step), 0.5f);
@@ -66,7 +66,7 @@ void expect_packed() {
   const Dropout dropout = make_dropout(0.4f, 9);
   run({}, [&](EmulatedMachine& machine) {
     TileDropout<Layout, 64, 2> tile;
-    tile.draw(machine, dropout, kHead, 96, 64);
+    tile.draw(machine, dropout, dropout.offset, kHead, 96, 64);
     for (int group = 0; group < 2; ++group) {
       for (int i = 0; i < 8; ++i) {
         for (int strand = 0; strand < 2; ++strand) {

@@ -23,7 +23,8 @@ struct ForwardParams {
   float scale;       // of the scores
   float scale_log2;  // scale * log2(e), so that exp(scale * s) = exp2(scale_log2 * s)
   Dropout dropout;
-  int head_chunks;  // of a tensor's row
+  int head_chunks;                      // of a tensor's row
+  const DropoutOffset* dropout_offset;  // null: dropout.offset
 };
 
 /// Throws std::invalid_argument as chunked_view() does.
@@ -49,7 +50,8 @@ inline ForwardParams forward_params(const Problem& problem, const ForwardTensors
           problem.scale(),
           problem.scale() * kLog2E,
           problem.dropout(),
-          problem.head_dim / kChunkHalves};
+          problem.head_dim / kChunkHalves,
+          tensors.dropout_offset};
 }
 
 }  // namespace sparkbench

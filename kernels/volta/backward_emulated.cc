@@ -110,6 +110,7 @@ class BackwardEmulation {
                    output_region("dk", t.dk, keys), output_region("dv", t.dv, keys)});
     all.push_back(
         {"lse", const_cast<float*>(t.lse), problem_.lse_elements() * sizeof(float), true, false});
+    append_dropout_offset(t.dropout_offset, all);
     all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});

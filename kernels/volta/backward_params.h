@@ -85,6 +85,7 @@ struct BackwardParams {
   int query_begin, query_end;  // only these queries take part: all of them but in a sampled check,
                                // where both are multiples of kWorkspaceBlock, or the end
   int head_chunks;             // of a tensor's row
+  const DropoutOffset* dropout_offset;  // null: dropout.offset
 };
 
 /// Throws std::invalid_argument as chunked_view() does.
@@ -117,7 +118,8 @@ inline BackwardParams backward_params(const Problem& problem, const BackwardTens
           problem.dropout(),
           0,
           problem.seqlen_q,
-          problem.head_dim / kChunkHalves};
+          problem.head_dim / kChunkHalves,
+          tensors.dropout_offset};
 }
 
 }  // namespace sparkbench::volta

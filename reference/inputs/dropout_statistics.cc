@@ -49,7 +49,7 @@ class ByteStream {
                                 const DropoutBlock& block) {
     BlockBytes bytes{};
     for (std::uint32_t half = 0; half < 2; ++half) {
-      const PhiloxBlock planes = dropout_planes(dropout, head, block, half);
+      const PhiloxBlock planes = dropout_planes(dropout, dropout.offset, head, block, half);
       for (std::uint32_t k = 0; k < 4; ++k) {
         for (std::uint32_t bit = 0; bit < 32; ++bit) {
           bytes[bit] |= static_cast<std::uint8_t>((planes.word[k] >> bit & 1u) << (4 * half + k));

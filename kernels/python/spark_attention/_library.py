@@ -41,6 +41,7 @@ class Problem(ctypes.Structure):
         ("deterministic", ctypes.c_int32),
         ("allow_slow", ctypes.c_int32),
         ("dropout_scale", ctypes.c_int32),
+        ("dropout_offset", ctypes.c_void_p),
     ]  # fmt: skip
 
 

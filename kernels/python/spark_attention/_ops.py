@@ -1,7 +1,9 @@
 """The operators of torch.ops.spark, over the library: functional, on CUDA and on CPU tensors.
 
     draw_seed(like) -> seed                         an int64 scalar in host memory, from the default
-                                                    generator of like's device
+                                                    generator of like's device. On a GPU a seed may
+                                                    lie in its memory as well, where each replay of
+                                                    a CUDA graph may find another.
     forward(q, k, v, seed?, ...) -> (out, lse)
     backward(d_out, q, k, v, out, lse, seed?, ...) -> (dq, dk, dv)
 
@@ -34,6 +36,12 @@ library.define(
 
 
 def draw_seed(like):
+    """In the GPU's memory where what draws it will run again: in CUDA graphs, which compiled code
+    may become."""
+    if like.device.type == "cuda" and (
+        torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
+    ):
+        return torch.randint((1 << 63) - 1, (), dtype=torch.int64, device=like.device)
     return torch.ops.spark.draw_seed.default(like)
 
 
@@ -94,9 +102,17 @@ def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, d
         batch=batch, heads=heads, heads_k=k.shape[2], seqlen_q=seqlen_q, seqlen_k=k.shape[1],
         head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), mask=mask.encode(),
         softmax_scale=scale, dropout_p=dropout_p,
-        dropout_scale=_library.dropout_scale_of(dropout_scale), seed=0 if seed is None else seed.item(),
-        deterministic=deterministic,
+        dropout_scale=_library.dropout_scale_of(dropout_scale), deterministic=deterministic,
+        **_seed_fields(seed),
     )  # fmt: skip
+
+
+def _seed_fields(seed):
+    if seed is None:
+        return {}
+    if seed.device.type == "cpu":
+        return {"seed": seed.item()}
+    return {"dropout_offset": seed.data_ptr()}  # under the seed 0
 
 
 def _stream(tensor):
@@ -105,9 +121,13 @@ def _stream(tensor):
     return torch.cuda.current_stream(tensor.device).cuda_stream
 
 
-def _check_seed(seed, dropout_p):
+def _check_seed(seed, dropout_p, device):
     if seed is None and dropout_p > 0:
         raise ValueError("dropout_p is above 0, and seed is None; draw_seed(q) gives one")
+    if seed is not None and (seed.dtype != torch.int64 or seed.numel() != 1):
+        raise ValueError(f"seed is {seed.dtype} of shape {tuple(seed.shape)}; allowed: one int64")
+    if seed is not None and seed.device.type != "cpu" and seed.device != device:
+        raise ValueError(f"seed is on {seed.device}, and q on {device}; allowed: there, or the CPU")
 
 
 def dropout_keep(q, k, seed, dropout_p):
@@ -138,10 +158,6 @@ def _mix(value):
 def _draw_seed_cuda(like):
     """From the GPU's generator, as PyTorch's own kernels draw: by its seed and offset, which are in
     host memory, so that nothing waits."""
-    if torch.cuda.is_current_stream_capturing():
-        raise _library.UnsupportedError(
-            "dropout in a CUDA graph: its seed would be that of the capture in every replay"
-        )
     generator = torch.cuda.default_generators[like.device.index]
     offset = generator.get_offset()
     generator.set_offset(offset + 4)  # PyTorch wants multiples of 4
@@ -151,7 +167,7 @@ def _draw_seed_cuda(like):
 
 def _forward(q, k, v, seed, dropout_p, *options):
     check_tensors(q, k, v)
-    _check_seed(seed, dropout_p)
+    _check_seed(seed, dropout_p, q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32, device=q.device)
     if q.numel() == 0:
@@ -169,7 +185,7 @@ def _forward(q, k, v, seed, dropout_p, *options):
 
 def _backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
     check_tensors(q, k, v)
-    _check_seed(seed, dropout_p)
+    _check_seed(seed, dropout_p, q.device)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     if q.numel() == 0 or k.numel() == 0:
         return tuple(gradient.zero_() for gradient in gradients)
