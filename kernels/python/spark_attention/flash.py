@@ -10,7 +10,8 @@ import math
 
 import torch
 
-from . import _library, _ops
+from . import _ops
+from ._library import UnsupportedError
 from ._attention import attend
 
 _EVERYTHING = 1 << 29  # further than any key is from any row
@@ -32,7 +33,7 @@ def mask_of_window(causal, window_size):
 def _refuse(**arguments):
     for name, (given, allowed) in arguments.items():
         if given is not allowed and given != allowed:
-            raise _library.UnsupportedError(f"{name} is {given!r}; supported: {allowed!r}")
+            raise UnsupportedError(f"{name} is {given!r}; supported: {allowed!r}")
 
 
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1),
@@ -43,7 +44,7 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
     return_attn_probs gives (out, lse, S_dmask), for tests: see s_dmask(). Without dropout it is
     empty."""
     if alibi_slopes is not None:
-        raise _library.UnsupportedError("alibi_slopes are given; supported: None")
+        raise UnsupportedError("alibi_slopes are given; supported: None")
     _refuse(softcap=(softcap, 0.0))
     head_dim = q.shape[-1]
     scale = softmax_scale if softmax_scale is not None else 1 / math.sqrt(head_dim)
