@@ -1,43 +1,15 @@
 #!/usr/bin/env python3
-"""A small GPT that learns to say what it heard: in fp16 with a gradient scaler, over these kernels and
-over PyTorch's SDPA."""
+"""A small GPT learns in fp16 with a gradient scaler over these kernels as it does over PyTorch's SDPA.
+(Larger ones, on a GPU: training_curves.py.)"""
 
 import unittest
 
 from test_torch import torch
 
+import small_models
 import spark_attention as sa
 
 TOKENS, LENGTH, STEPS = 17, 24, 60
-
-
-class Block(torch.nn.Module):
-    def __init__(self, width, attend):
-        super().__init__()
-        self.norms = torch.nn.ModuleList(torch.nn.LayerNorm(width) for _ in range(2))
-        self.qkv, self.out = torch.nn.Linear(width, 3 * width), torch.nn.Linear(width, width)
-        self.mlp = torch.nn.Sequential(
-            torch.nn.Linear(width, 2 * width), torch.nn.GELU(), torch.nn.Linear(2 * width, width)
-        )
-        self.attend = attend
-
-    def forward(self, x):
-        qkv = self.qkv(self.norms[0](x)).unflatten(2, (3, -1, 64))
-        x = x + self.out(self.attend(qkv).flatten(2))
-        return x + self.mlp(self.norms[1](x))
-
-
-class Gpt(torch.nn.Module):
-    def __init__(self, attend, width=64):
-        super().__init__()
-        self.words = torch.nn.Embedding(TOKENS, width)
-        self.places = torch.nn.Embedding(LENGTH, width)
-        self.blocks = torch.nn.Sequential(*(Block(width, attend) for _ in range(2)))
-        self.head = torch.nn.Linear(width, TOKENS)
-
-    def forward(self, ids):
-        places = torch.arange(ids.shape[1])
-        return self.head(self.blocks(self.words(ids) + self.places(places)))
 
 
 def by_sdpa(qkv):
@@ -50,26 +22,10 @@ def by_spark(**options):
 
 
 def train(attend, dtype=torch.float16):
-    """The losses. Half of each sequence is random, and the other half the same again."""
     torch.manual_seed(7)
-    model = Gpt(attend)
-    optimizer = torch.optim.AdamW(model.parameters(), lr=4e-3)
-    scaler = torch.amp.GradScaler("cpu", init_scale=256.0, enabled=dtype == torch.float16)
-    losses = []
-    for _ in range(STEPS):
-        first = torch.randint(0, TOKENS, (8, LENGTH // 2))
-        ids = torch.cat([first, first], dim=1)
-        with torch.autocast("cpu", dtype=torch.float16, enabled=dtype == torch.float16):
-            logits = model(ids[:, :-1])
-        heard = slice(LENGTH // 2 - 1, None)
-        loss = torch.nn.functional.cross_entropy(logits[:, heard].flatten(0, 1).float(),
-                                                 ids[:, 1:][:, heard].flatten())  # fmt: skip
-        optimizer.zero_grad()
-        scaler.scale(loss).backward()
-        scaler.step(optimizer)
-        scaler.update()
-        losses.append(loss.item())
-    return losses
+    model = small_models.Model(attend, tokens=TOKENS, length=LENGTH, layers=2)
+    return small_models.train(model, lambda: small_models.gpt_batch(TOKENS, 8, LENGTH), STEPS, dtype,
+                              learning_rate=4e-3)  # fmt: skip
 
 
 class TrainingTest(unittest.TestCase):
