@@ -15,7 +15,8 @@ BACKENDS = {
     "torch-cudnn": "CUDNN_ATTENTION",
 }
 UNFUSED = "torch-unfused"
-PEERS = (UNFUSED, *BACKENDS)
+SPARK = {"spark-fp32acc": "fp32", "spark-fp16acc": "fp16"}
+PEERS = (UNFUSED, *BACKENDS, *SPARK)
 GRADIENTS = ("dq", "dk", "dv")
 SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn")
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
@@ -94,6 +95,33 @@ class Unfused:
         return self.torch.autograd.grad(self.o, self.inputs, d_o, retain_graph=True)
 
 
+class Spark:
+    """The kernels of this project as users of PyTorch call them (kernels/python)."""
+
+    def __init__(self, torch, case, dropout_p):
+        try:
+            import spark_attention
+        except ImportError as error:
+            raise NotImplementedError(
+                f"{case.kernel} needs spark_attention: pip install ./kernels/python ({error})"
+            ) from error
+        self.attention, self.grad = spark_attention.attention, torch.autograd.grad
+        self.options = {
+            "mask": case.problem["mask"],
+            "dropout_p": dropout_p,
+            "scale": case.problem["scale"],
+            "accumulator": SPARK[case.kernel],
+        }
+
+    def forward(self, inputs):
+        self.inputs = inputs
+        self.o = self.attention(*(x.transpose(1, 2) for x in inputs), **self.options)
+        return self.o.transpose(1, 2)
+
+    def backward(self, d_o):
+        return self.grad(self.o, self.inputs, d_o.transpose(1, 2), retain_graph=True)
+
+
 class Aten:
     """A kernel of PyTorch's that has more masks than scaled_dot_product_attention gives it. It
     takes [batch, seqlen, heads, head_dim]."""
@@ -167,6 +195,8 @@ class Efficient(Aten):
 def passes_of(torch, case, dropout_p):
     if case.kernel == UNFUSED:
         return Unfused(torch, case, dropout_p)
+    if case.kernel in SPARK:
+        return Spark(torch, case, dropout_p)
     with_windows = {"torch-flash": Flash, "torch-efficient": Efficient}
     is_sdpa = case.mask.is_sdpa_s() or case.kernel not in with_windows
     return (Sdpa if is_sdpa else with_windows[case.kernel])(torch, case, dropout_p)

@@ -98,6 +98,31 @@ class Calls(unittest.TestCase):
                 self.assertEqual(passes.hidden, {"is_causal": mask == "causal"})
 
 
+class Sparks(unittest.TestCase):
+    """Calls of spark_attention."""
+
+    def test_the_problem_reaches_it_whole(self):
+        calls = []
+
+        def attention(*tensors, **options):
+            calls.append(([tensor.name for tensor in tensors], options))
+            return FakeTensor("o'")
+
+        package = unittest.mock.Mock(attention=attention)
+        with unittest.mock.patch.dict("sys.modules", {"spark_attention": package}):
+            passes = peer_attention.passes_of(
+                unittest.mock.MagicMock(), case_of("spark-fp16acc", "window:5"), 0.25
+            )
+            self.assertEqual(passes.forward([FakeTensor(name) for name in "qkv"]).name, "o")
+        options = {"mask": "window:5", "dropout_p": 0.25, "scale": 0.125, "accumulator": "fp16"}
+        self.assertEqual(calls, [(["q'", "k'", "v'"], options)])
+
+    def test_without_the_package_it_is_unsupported(self):
+        with unittest.mock.patch.dict("sys.modules", {"spark_attention": None}):
+            with self.assertRaisesRegex(NotImplementedError, "pip install ./kernels/python"):
+                peer_attention.passes_of(FakeTorch(), case_of("spark-fp32acc", "full"), 0.0)
+
+
 class Groups(unittest.TestCase):
     """Heads that share keys."""
 

@@ -34,9 +34,19 @@ def triton_version():
     return triton.__version__
 
 
+def spark_version():
+    try:
+        import spark_attention
+    except ImportError:
+        return UNKNOWN
+    return spark_attention.__version__
+
+
 def libraries_of(torch, kernel, timer):
     """{name: version} for a case of `kernel`; Triton's where its do_bench takes the time."""
     libraries = {"torch": torch.__version__}
+    if kernel.startswith("spark-"):
+        libraries["spark_attention"] = spark_version()
     if CALLS.get(kernel) == "cublas":
         libraries["cublas"] = cublas_version(torch.version.cuda)
     if CALLS.get(kernel) == "cudnn":

@@ -1,6 +1,7 @@
 """What libraries a peer of PyTorch names."""
 
 import unittest
+import unittest.mock
 
 import peer_libraries
 
@@ -16,6 +17,8 @@ class Libraries(unittest.TestCase):
         self.assertEqual(of(Torch, "torch-flash", "held"), {"torch": "2.9.1"})
         self.assertEqual(of(Torch, "torch-cudnn", "held"), {"torch": "2.9.1", "cudnn": "9.10.2"})
         self.assertEqual(of(Torch, "torch-math", "held"), {"torch": "2.9.1", "cublas": "unknown"})
+        with unittest.mock.patch.dict("sys.modules", {"spark_attention": None}):
+            self.assertEqual(of(Torch, "spark-fp32acc", "held")["spark_attention"], "unknown")
         self.assertIn("triton", of(Torch, "torch-flash", "do_bench"))
 
 

@@ -9,6 +9,8 @@ MASKS = {
     "torch-efficient": ("full", "causal", "window"),
     "torch-flash": ("full", "causal", "window", "band"),
     "torch-cudnn": ("full", "causal"),
+    "spark-fp32acc": ("full", "causal", "window", "band", "prefix"),
+    "spark-fp16acc": ("full", "causal", "window", "band", "prefix"),
 }
 
 

@@ -4,8 +4,8 @@
     sweeps/torch_peers.py [--preset paper-forward] [--kernel 'torch-*'] [--json FILE]
 
 The back ends of torch.nn.functional.scaled_dot_product_attention, each by itself, and torch-unfused,
-the chain that they replace, on the cases and by the method of `sparkbench sweep`, whose records and
-exit codes it gives. Flags that are not its own go to `sparkbench sweep --dry-run`, which says what
+the chain that they replace, and spark_attention, where that is installed, on the cases and by the
+method of `sparkbench sweep`, whose records and exit codes it gives. Flags that are not its own go to `sparkbench sweep --dry-run`, which says what
 the cases are.
 """
 
@@ -50,7 +50,7 @@ def run_case(torch, timer, case, record, arguments, nvml):
     except torch.cuda.OutOfMemoryError as error:
         peer_record.end_without_result(record, "failed", "E-OUT-OF-MEMORY", str(error))
     except RuntimeError as error:
-        is_declined = "No available kernel" in str(error)
+        is_declined = isinstance(error, NotImplementedError) or "No available kernel" in str(error)
         code = "E-UNSUPPORTED" if is_declined else "E-RUN"
         status = "skipped" if is_declined else "failed"
         peer_record.end_without_result(record, status, code, str(error))
