@@ -2,7 +2,7 @@
 
 import torch
 
-from . import _ledger, _library, _ops
+from . import _direct, _ledger, _library, _ops
 
 
 def mask_of(causal, mask):
@@ -55,10 +55,10 @@ def attend(q, k, v, mask, dropout_p, dropout_scale, scale, accumulator, determin
             "take fp32 or fp16"
         )
     seed = _ops.draw_seed(q) if dropout_p > 0 else None
-    out, lse = torch.ops.spark.forward.default(
-        q, k, v, seed, dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic
-    )
-    return out, lse, seed
+    options = (dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic)
+    if _direct.is_open(q, k, v):
+        return *_direct.attend(q, k, v, seed, options), seed
+    return *torch.ops.spark.forward.default(q, k, v, seed, *options), seed
 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32"):

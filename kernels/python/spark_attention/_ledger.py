@@ -11,21 +11,28 @@ _lines = collections.Counter()
 
 
 def note(line):
+    """A text, or what _text() makes one of when it is asked for."""
     with _lock:
         _lines[line] += 1
 
 
 def note_run(of_pass, q, accumulator):
     """`accumulator` by its number."""
-    accumulator = _NAMES[accumulator]
-    where = "the emulated V100" if q.device.type == "cpu" else str(q.device)
-    note(f"ran {of_pass}, head_dim {q.shape[3]}, accumulator {accumulator}, on {where}")
+    note((of_pass, q.shape[-1], accumulator, q.device))
+
+
+def _text(line):
+    if isinstance(line, str):
+        return line
+    of_pass, head_dim, accumulator, device = line
+    where = "the emulated V100" if device.type == "cpu" else str(device)
+    return f"ran {of_pass}, head_dim {head_dim}, accumulator {_NAMES[accumulator]}, on {where}"
 
 
 def lines():
     """(line, how often), the most frequent first."""
     with _lock:
-        return _lines.most_common()
+        return [(_text(line), count) for line, count in _lines.most_common()]
 
 
 def clear():

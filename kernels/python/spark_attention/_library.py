@@ -72,9 +72,10 @@ _SIGNATURES = {
     "supports": (ctypes.POINTER(Problem), ctypes.c_int),
     "kernel_name": (ctypes.POINTER(Problem), ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)),
     "workspace_bytes": (ctypes.POINTER(Problem), ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)),
-    "forward": (ctypes.POINTER(Problem), ctypes.POINTER(ForwardTensors), ctypes.c_void_p),
-    "backward": (ctypes.POINTER(Problem), ctypes.POINTER(BackwardTensors), ctypes.c_void_p,
-                 ctypes.c_size_t, ctypes.c_void_p),
+    # The tensors: ForwardTensors and BackwardTensors, or their words as an array.
+    "forward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p),
+    "backward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
+                 ctypes.c_void_p),
     "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float),
                      ctypes.c_void_p),
 }  # fmt: skip
@@ -160,10 +161,12 @@ def workspace_bytes(of, of_pass):
 
 
 def forward(of, tensors, stream=None):
+    """`tensors` by ctypes.byref."""
     _check(_library.spark_attention_forward(of, tensors, stream))
 
 
 def backward(of, tensors, workspace=None, byte_count=0, stream=None):
+    """`tensors` by ctypes.byref."""
     _check(_library.spark_attention_backward(of, tensors, workspace, byte_count, stream))
 
 

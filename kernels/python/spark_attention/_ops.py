@@ -178,7 +178,7 @@ def _forward(q, k, v, seed, dropout_p, *options):
     problem = problem_of(q, k, seed, dropout_p, *options)
     tensors = _library.ForwardTensors(_struct(q), _struct(k), _struct(v), _struct(out),
                                       lse.data_ptr())  # fmt: skip
-    _library.forward(problem, tensors, _stream(q))
+    _library.forward(problem, ctypes.byref(tensors), _stream(q))
     _ledger.note_run("forward", q, problem.accumulator)
     return out, lse
 
@@ -196,7 +196,7 @@ def _backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
     workspace = torch.empty(byte_count, dtype=torch.uint8, device=q.device)
     tensors = _library.BackwardTensors(*map(_struct, inputs), lse.data_ptr(),
                                        *map(_struct, gradients))  # fmt: skip
-    _library.backward(problem, tensors, ctypes.c_void_p(workspace.data_ptr() or None), byte_count,
+    _library.backward(problem, ctypes.byref(tensors), workspace.data_ptr() or None, byte_count,
                       _stream(q))  # fmt: skip
     _ledger.note_run("backward", q, problem.accumulator)
     return tuple(gradients)

@@ -4,6 +4,8 @@ Arrays are fp16, [batch, seqlen, heads, head_dim], and may be strided views. lse
 [batch, heads, seqlen_q]. Errors: ValueError, UnsupportedError.
 """
 
+import ctypes
+
 import numpy
 
 from . import _library
@@ -54,7 +56,8 @@ def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumula
     o = numpy.empty(q.shape, numpy.float16)
     lse = numpy.empty((q.shape[0], q.shape[2], q.shape[1]), numpy.float32)
     problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator)
-    _library.forward(problem, _library.ForwardTensors(*tensors, _tensor(o, "o"), lse.ctypes.data))
+    structs = _library.ForwardTensors(*tensors, _tensor(o, "o"), lse.ctypes.data)
+    _library.forward(problem, ctypes.byref(structs))
     return o, lse
 
 
@@ -70,7 +73,8 @@ def backward(d_o, q, k, v, o, lse, *, mask="full", dropout_p=0.0, seed=0, scale=
     gradients = [numpy.empty(array.shape, numpy.float16) for array in (q, k, v)]
     problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic)
     outputs = [_tensor(array, name) for array, name in zip(gradients, ("dq", "dk", "dv"))]
-    _library.backward(problem, _library.BackwardTensors(*tensors, lse_data, *outputs))
+    structs = _library.BackwardTensors(*tensors, lse_data, *outputs)
+    _library.backward(problem, ctypes.byref(structs))
     return tuple(gradients)
 
 
