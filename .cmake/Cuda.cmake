@@ -32,3 +32,20 @@ if(SPARKBENCH_CHOOSE_ARCHITECTURES)
 endif()
 message(STATUS "CUDA ${CMAKE_CUDA_COMPILER_VERSION}, architectures ${CMAKE_CUDA_ARCHITECTURES}")
 set(SPARKBENCH_HAS_CUDA ON)
+
+# sparkbench_one_ptx(target): translates its device code to PTX once, for the oldest architecture, and
+# that to the machine code of each, in half of the time. For code that asks no other for anything.
+function(sparkbench_one_ptx target)
+  if(NOT CMAKE_CUDA_ARCHITECTURES MATCHES "^[0-9]+(;[0-9]+)+$")
+    return()  # one alone, or one that is no plain number, "90a-real"
+  endif()
+  set(architectures ${CMAKE_CUDA_ARCHITECTURES})
+  list(SORT architectures COMPARE NATURAL)
+  list(GET architectures 0 oldest)
+  list(TRANSFORM architectures PREPEND sm_)
+  list(JOIN architectures "," code)
+  set_target_properties(${target} PROPERTIES CUDA_ARCHITECTURES OFF)
+  target_compile_options(
+    ${target} PRIVATE
+    $<$<COMPILE_LANGUAGE:CUDA>:--generate-code=arch=compute_${oldest},code=[compute_${oldest},${code}]>)
+endfunction()
