@@ -10,6 +10,7 @@
 
 #include "kernels/kernel_instance.h"
 #include "kernels/mma_instruction.h"
+#include "kernels/packed.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
 
@@ -52,6 +53,29 @@ struct BackwardFunctions {
                  bool is_deterministic, CUstream_st* stream);
 };
 
+/// A kernel over packed sequences, with the bits that it gives each of them alone (those of dQ,
+/// unless deterministic, up to the order of its sums). Throws std::invalid_argument as
+/// check_packed() (kernels/work_lists.h) does. `workspace` has workspace_bytes() and is aligned to
+/// 256 bytes. Without a backward kernel the functions of that pass are null.
+struct PackedFunctions {
+  /// Whether it computes the packed problem on the device.
+  Support (*supports)(const Problem& packed, const KernelDevice& device);
+  /// As AttentionKernel::workspace_bytes(), of `batch` sequences. A forward pass has one, too.
+  std::uint64_t (*workspace_bytes)(const Problem& packed, int batch, Pass pass,
+                                   bool is_deterministic);
+  EmulationReport (*emulate_forward)(const Problem& packed, const PackedLengths& lengths,
+                                     const ForwardTensors& tensors,
+                                     const EmulationOptions& options);
+  void (*launch_forward)(const Problem& packed, const PackedLengths& lengths,
+                         const ForwardTensors& tensors, void* workspace, CUstream_st* stream);
+  EmulationReport (*emulate_backward)(const Problem& packed, const PackedLengths& lengths,
+                                      const BackwardTensors& tensors,
+                                      const EmulationOptions& options, bool is_deterministic);
+  void (*launch_backward)(const Problem& packed, const PackedLengths& lengths,
+                          const BackwardTensors& tensors, void* workspace, bool is_deterministic,
+                          CUstream_st* stream);
+};
+
 /// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
 struct AttentionKernel {
   std::string_view name;
@@ -68,6 +92,7 @@ struct AttentionKernel {
 
   ForwardFunctions forward;
   BackwardFunctions backward;  // all null for a kernel of forward passes alone
+  PackedFunctions packed;
 
   bool has_backward() const { return backward.emulate != nullptr; }
 };

@@ -33,13 +33,14 @@ void check_range(const char* field, std::int32_t value, std::int32_t least, std:
   refuse(field, std::to_string(value), std::to_string(least) + " to " + std::to_string(limit - 1));
 }
 
-void check_sizes(const spark_attention_problem& given) {
+/// `least`: of what counts sequences, or their rows.
+void check_sizes(const spark_attention_problem& given, std::int32_t least) {
   constexpr std::int32_t kNoLimit = 0x7fffffff;
-  check_range("batch", given.batch, 1, kNoLimit);
+  check_range("batch", given.batch, least, kNoLimit);
   check_range("heads", given.heads, 1, kNoLimit);
   check_range("heads_k", given.heads_k, 0, kNoLimit);
-  check_range("seqlen_q", given.seqlen_q, 1, kSeqlenLimit);
-  check_range("seqlen_k", given.seqlen_k, 1, kSeqlenLimit);
+  check_range("seqlen_q", given.seqlen_q, least, kSeqlenLimit);
+  check_range("seqlen_k", given.seqlen_k, least, kSeqlenLimit);
   check_range("head_dim", given.head_dim, 1, kNoLimit);
   if (given.heads_k != 0 && given.heads % given.heads_k != 0) {
     refuse("heads_k", std::to_string(given.heads_k),
@@ -80,8 +81,9 @@ std::string_view generation_of(const AttentionKernel& kernel) {
 
 /// Why the kernel does not serve the pass; empty where it does.
 std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass pass,
-                    const KernelDevice& device, bool allow_slow) {
-  if (const Support support = kernel.supports(problem, device); !support) {
+                    const KernelDevice& device, bool allow_slow, bool is_packed) {
+  const auto supports = is_packed ? kernel.packed.supports : kernel.supports;
+  if (const Support support = supports(problem, device); !support) {
     return " does not support " + support.why_not;
   }
   if (pass != Pass::kForward && !kernel.has_backward()) return " has no backward pass";
@@ -94,21 +96,26 @@ std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass 
   return "";
 }
 
-TensorView<const Half> input_of(const spark_attention_input& given, const char* name) {
-  check_pointer(given.data, name);
+/// A null is of an empty tensor alone.
+void check_data(const void* data, int seqlen, const char* name) {
+  if (seqlen > 0) check_pointer(data, name);
+}
+
+TensorView<const Half> input_of(const spark_attention_input& given, int seqlen, const char* name) {
+  check_data(given.data, seqlen, name);
   return {static_cast<const Half*>(given.data), given.batch_stride, given.seqlen_stride,
           given.head_stride};
 }
 
-TensorView<Half> output_of(const spark_attention_output& given, const char* name) {
-  check_pointer(given.data, name);
+TensorView<Half> output_of(const spark_attention_output& given, int seqlen, const char* name) {
+  check_data(given.data, seqlen, name);
   return {static_cast<Half*>(given.data), given.batch_stride, given.seqlen_stride,
           given.head_stride};
 }
 
 template <class T>
-T* statistics_of(T* lse) {
-  check_pointer(lse, "lse");
+T* statistics_of(T* lse, int seqlen_q) {
+  check_data(lse, seqlen_q, "lse");
   if (reinterpret_cast<std::uintptr_t>(lse) % sizeof(float) != 0) {
     throw std::invalid_argument("tensor lse is not aligned to 4 bytes");
   }
@@ -118,12 +125,13 @@ T* statistics_of(T* lse) {
 }  // namespace
 
 const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
-                                  Pass pass, const KernelDevice& device, bool allow_slow) {
+                                  Pass pass, const KernelDevice& device, bool allow_slow,
+                                  bool is_packed) {
   const std::string_view suffix = kSuffixes[accumulator];
   std::string first_reason;
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (kernel.name.substr(generation_of(kernel).size()) != suffix) continue;
-    const std::string reason = why_not(kernel, problem, pass, device, allow_slow);
+    const std::string reason = why_not(kernel, problem, pass, device, allow_slow, is_packed);
     if (reason.empty()) return kernel;
     if (first_reason.empty()) first_reason = std::string(kernel.name) + reason;
   }
@@ -136,7 +144,14 @@ std::uint64_t Request::workspace_bytes(Pass pass) const {
   return is_emulated ? 0 : kernel->workspace_bytes(problem, pass, is_deterministic);
 }
 
-Problem problem_of(const spark_attention_problem* given) {
+std::uint64_t PackedRequest::workspace_bytes(Pass pass) const {
+  if (is_emulated) return 0;
+  return kernel->packed.workspace_bytes(problem, sequences, pass, is_deterministic);
+}
+
+namespace {
+
+Problem checked_problem(const spark_attention_problem* given, std::int32_t least) {
   check_pointer(given, "problem");
   if (given->struct_bytes != sizeof *given) {
     refuse("struct_bytes", std::to_string(given->struct_bytes),
@@ -146,7 +161,7 @@ Problem problem_of(const spark_attention_problem* given) {
   if (reinterpret_cast<std::uintptr_t>(given->dropout_offset) % alignof(DropoutOffset) != 0) {
     throw std::invalid_argument("dropout_offset is not aligned to 8 bytes");
   }
-  check_sizes(*given);
+  check_sizes(*given, least);
   return {.batch = given->batch,
           .heads = given->heads,
           .seqlen_q = given->seqlen_q,
@@ -162,31 +177,51 @@ Problem problem_of(const spark_attention_problem* given) {
                                : DropoutScale::kApplied};
 }
 
+Request request_for(const spark_attention_problem& given, const Problem& problem,
+                    spark_attention_pass pass, bool is_packed) {
+  check_range("pass", pass, SPARK_ATTENTION_FORWARD, SPARK_ATTENTION_BACKWARD + 1);
+  const bool is_emulated = given.backend == SPARK_ATTENTION_EMULATED;
+  const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given.device);
+  const AttentionKernel& kernel =
+      kernel_for(problem, static_cast<spark_attention_accumulator>(given.accumulator),
+                 pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device,
+                 given.allow_slow != 0, is_packed);
+  return {problem, is_emulated, given.device, given.deterministic != 0, &kernel};
+}
+
+}  // namespace
+
+Problem problem_of(const spark_attention_problem* given) { return checked_problem(given, 1); }
+
 Request request_of(const spark_attention_problem* given, spark_attention_pass pass) {
   const Problem problem = problem_of(given);
-  check_range("pass", pass, SPARK_ATTENTION_FORWARD, SPARK_ATTENTION_BACKWARD + 1);
-  const bool is_emulated = given->backend == SPARK_ATTENTION_EMULATED;
-  const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given->device);
-  const AttentionKernel& kernel =
-      kernel_for(problem, static_cast<spark_attention_accumulator>(given->accumulator),
-                 pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device,
-                 given->allow_slow != 0);
-  return {problem, is_emulated, given->device, given->deterministic != 0, &kernel};
+  return request_for(*given, problem, pass, false);
 }
 
-ForwardTensors tensors_of(const spark_attention_forward_tensors* given) {
-  check_pointer(given, "tensors");
-  return {input_of(given->q, "q.data"), input_of(given->k, "k.data"), input_of(given->v, "v.data"),
-          output_of(given->o, "o.data"), statistics_of(given->lse)};
+PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass) {
+  Problem problem = checked_problem(given, 0);
+  problem.batch = 1;
+  return {request_for(*given, problem, pass, true), given->batch};
 }
 
-BackwardTensors tensors_of(const spark_attention_backward_tensors* given) {
+ForwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
+                          const spark_attention_forward_tensors* given) {
   check_pointer(given, "tensors");
-  return {input_of(given->q, "q.data"),     input_of(given->k, "k.data"),
-          input_of(given->v, "v.data"),     input_of(given->o, "o.data"),
-          input_of(given->d_o, "d_o.data"), statistics_of(given->lse),
-          output_of(given->dq, "dq.data"),  output_of(given->dk, "dk.data"),
-          output_of(given->dv, "dv.data")};
+  const int rows = problem.seqlen_q, keys = problem.seqlen_k;
+  return {input_of(given->q, rows, "q.data"), input_of(given->k, keys, "k.data"),
+          input_of(given->v, keys, "v.data"), output_of(given->o, rows, "o.data"),
+          statistics_of(given->lse, rows),    offset};
+}
+
+BackwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
+                           const spark_attention_backward_tensors* given) {
+  check_pointer(given, "tensors");
+  const int rows = problem.seqlen_q, keys = problem.seqlen_k;
+  return {input_of(given->q, rows, "q.data"),     input_of(given->k, keys, "k.data"),
+          input_of(given->v, keys, "v.data"),     input_of(given->o, rows, "o.data"),
+          input_of(given->d_o, rows, "d_o.data"), statistics_of(given->lse, rows),
+          output_of(given->dq, rows, "dq.data"),  output_of(given->dk, keys, "dk.data"),
+          output_of(given->dv, keys, "dv.data"),  offset};
 }
 
 }  // namespace sparkbench

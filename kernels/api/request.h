@@ -20,6 +20,13 @@ struct Request {
   std::uint64_t workspace_bytes(Pass pass) const;
 };
 
+/// The same of packed sequences (kernels/packed.h).
+struct PackedRequest : Request {
+  int sequences;
+
+  std::uint64_t workspace_bytes(Pass pass) const;
+};
+
 /// The problem alone, whatever computes it. Throws std::invalid_argument that names the field, what
 /// it was, and what is allowed.
 Problem problem_of(const spark_attention_problem* given);
@@ -27,17 +34,29 @@ Problem problem_of(const spark_attention_problem* given);
 /// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.
 Request request_of(const spark_attention_problem* given, spark_attention_pass pass);
 
+/// Of a problem whose batch counts sequences, and whose seqlen_q and seqlen_k are totals. Each may
+/// be 0. Throws as request_of() does.
+PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass);
+
 /// The first kernel in the registry that sums as `accumulator` says and serves the pass on the
 /// device. Throws ApiError (UNSUPPORTED) with the first reason where there is none. `allow_slow`:
-/// also where the device lacks the kernel's instruction.
+/// also where the device lacks the kernel's instruction; `is_packed`: of packed sequences.
 const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
-                                  Pass pass, const KernelDevice& device, bool allow_slow);
+                                  Pass pass, const KernelDevice& device, bool allow_slow,
+                                  bool is_packed = false);
 
 /// A V100's.
 inline constexpr std::size_t kEmulatedSharedBytes = std::size_t{96} << 10;
 
-/// Throw std::invalid_argument for a null.
-ForwardTensors tensors_of(const spark_attention_forward_tensors* given);
-BackwardTensors tensors_of(const spark_attention_backward_tensors* given);
+/// Throw std::invalid_argument for a null, unless it is of a tensor of the problem's that is empty.
+ForwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
+                          const spark_attention_forward_tensors* given);
+BackwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
+                           const spark_attention_backward_tensors* given);
+
+/// Where the kernels read it; null where there is none.
+inline const DropoutOffset* offset_of(const spark_attention_problem& given) {
+  return reinterpret_cast<const DropoutOffset*>(given.dropout_offset);
+}
 
 }  // namespace sparkbench

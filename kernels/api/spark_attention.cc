@@ -1,56 +1,11 @@
 #include "kernels/api/spark_attention.h"
 
-#include <stdexcept>
-#include <string>
-
-#include "kernels/api/gpu.h"
+#include "kernels/api/calls.h"
 #include "kernels/api/request.h"
 #include "kernels/api/status.h"
-#include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "kernels/machine/out_of_device_memory.h"
 
 namespace sparkbench {
 namespace {
-
-/// As fast as it goes. Bounds and barriers are checked all the same.
-EmulationOptions emulation_options() {
-  return {.profile = &arithmetic_profile("volta"),
-          .detect = false,
-          .count = false,
-          .shared_bytes_per_block = kEmulatedSharedBytes};
-}
-
-void expect_no_findings(const EmulationReport& report) {
-  if (report.findings_total == 0) return;
-  throw std::runtime_error("the emulated kernel is wrong: " + report.findings.front().message);
-}
-
-void check_workspace(const Request& request, const void* workspace, std::size_t bytes) {
-  constexpr std::uintptr_t kAlignment = 256;
-  const std::uint64_t wanted = request.workspace_bytes(Pass::kBackward);
-  if (bytes < wanted || (workspace == nullptr && wanted != 0)) {
-    throw std::invalid_argument("the workspace has " +
-                                std::to_string(workspace == nullptr ? 0 : bytes) +
-                                " bytes; needed: " + std::to_string(wanted));
-  }
-  if (reinterpret_cast<std::uintptr_t>(workspace) % kAlignment != 0) {
-    throw std::invalid_argument("the workspace is not aligned to 256 bytes");
-  }
-}
-
-/// CUDA_CHECK says std::runtime_error of whatever it is not a want of memory.
-template <class Launch>
-void on_gpu(int device, Launch&& launch) {
-  const CurrentGpu current(device);
-  try {
-    launch();
-  } catch (const OutOfDeviceMemory&) {
-    throw;
-  } catch (const std::runtime_error& error) {
-    throw ApiError(SPARK_ATTENTION_DEVICE_ERROR, error.what());
-  }
-}
 
 void forward(const Request& request, const ForwardTensors& tensors, CUstream_st* stream) {
   const ForwardFunctions& functions = request.kernel->forward;
@@ -88,17 +43,6 @@ void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {
   }
 }
 
-/// Where the kernels read it; null where there is none.
-const DropoutOffset* offset_of(const spark_attention_problem& problem) {
-  return reinterpret_cast<const DropoutOffset*>(problem.dropout_offset);
-}
-
-template <class T>
-T& written(T* pointer, const char* name) {
-  if (pointer == nullptr) throw std::invalid_argument(std::string(name) + " is null");
-  return *pointer;
-}
-
 }  // namespace
 }  // namespace sparkbench
 
@@ -132,9 +76,9 @@ spark_attention_status spark_attention_forward(const spark_attention_problem* pr
                                                void* stream) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_FORWARD);
-    sparkbench::ForwardTensors views = sparkbench::tensors_of(tensors);
-    views.dropout_offset = sparkbench::offset_of(*problem);
-    sparkbench::forward(request, views, static_cast<CUstream_st*>(stream));
+    const sparkbench::DropoutOffset* const offset = sparkbench::offset_of(*problem);
+    sparkbench::forward(request, sparkbench::tensors_of(request.problem, offset, tensors),
+                        static_cast<CUstream_st*>(stream));
   });
 }
 
@@ -144,9 +88,10 @@ spark_attention_status spark_attention_backward(const spark_attention_problem* p
                                                 void* stream) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_BACKWARD);
-    sparkbench::BackwardTensors views = sparkbench::tensors_of(tensors);
-    views.dropout_offset = sparkbench::offset_of(*problem);
-    sparkbench::check_workspace(request, workspace, workspace_bytes);
+    const sparkbench::BackwardTensors views =
+        sparkbench::tensors_of(request.problem, sparkbench::offset_of(*problem), tensors);
+    sparkbench::check_workspace(request.workspace_bytes(sparkbench::Pass::kBackward), workspace,
+                                workspace_bytes);
     sparkbench::backward(request, views, workspace, static_cast<CUstream_st*>(stream));
   });
 }

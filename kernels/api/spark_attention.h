@@ -163,6 +163,33 @@ spark_attention_status spark_attention_backward(const spark_attention_problem* p
                                                 void* workspace, size_t workspace_bytes,
                                                 void* stream);
 
+/* Sequences of any lengths, one behind the other. Of the problem, batch is their number, and
+ * seqlen_q and seqlen_k are all of their rows and keys; each may be 0. Tensors are [seqlen_q,
+ * heads, head_dim] and [seqlen_k, heads_k, head_dim], with the strides of a tensor of batch 1; lse
+ * is [heads, seqlen_q]. An empty tensor may be null.
+ *
+ * Sequence i has rows cu_seqlens_q[i] to below cu_seqlens_q[i + 1], and such keys: two arrays of
+ * batch + 1 in the memory of the tensors, so that no host waits for lengths. They begin at 0, never
+ * fall, and end at seqlen_q and seqlen_k. Else results are not defined, though no call reads or
+ * writes besides its tensors; the emulated backend refuses them. Masks and dropout count rows and
+ * keys from those of the sequence; it is dropout's batch entry i. A sequence may be empty on either
+ * side: rows without keys give zeros, LSE -inf and zero gradients, keys without rows zero
+ * gradients.
+ *
+ * Both passes take a workspace, as spark_attention_backward() does. */
+spark_attention_status spark_attention_varlen_supports(const spark_attention_problem* problem,
+                                                       spark_attention_pass pass);
+spark_attention_status spark_attention_varlen_workspace_bytes(
+    const spark_attention_problem* problem, spark_attention_pass pass, size_t* bytes);
+spark_attention_status spark_attention_varlen_forward(
+    const spark_attention_problem* problem, const int32_t* cu_seqlens_q,
+    const int32_t* cu_seqlens_k, const spark_attention_forward_tensors* tensors, void* workspace,
+    size_t workspace_bytes, void* stream);
+spark_attention_status spark_attention_varlen_backward(
+    const spark_attention_problem* problem, const int32_t* cu_seqlens_q,
+    const int32_t* cu_seqlens_k, const spark_attention_backward_tensors* tensors, void* workspace,
+    size_t workspace_bytes, void* stream);
+
 /* The dropout of a problem, in memory of its backend (and `stream`): keep[((b * heads + h) *
  * seqlen_q + q) * seqlen_k + k] is 1 where element (q, k) is kept and 0 where it is dropped,
  * whether or not the mask hides it. *keep_scale, in host memory, is what kept elements are

@@ -24,14 +24,17 @@ std::uint64_t sum_of_clamped(std::int64_t rows, std::int64_t offset, std::int64_
 
 }  // namespace
 
-KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k) {
-  const std::int64_t to_p = std::int64_t{seqlen_k} - seqlen_q;
-  // Beyond these no bound moves a row's keys, nor those of a tile's rows past the last.
-  const std::int64_t lowest = -(std::int64_t{1} << 30), highest = std::int64_t{seqlen_k};
+OpenMask open_mask(const MaskSpec& mask) {
   const MaskBounds bounds = row_of(mask.kind).bounds(mask.first, mask.second);
-  return {seqlen_q, seqlen_k, static_cast<int>(std::clamp(to_p + bounds.begin, lowest, highest)),
-          static_cast<int>(std::clamp(to_p + bounds.end, lowest, highest)),
-          static_cast<int>(std::min(bounds.prefix, highest))};
+  const auto clamped = [](std::int64_t bound) {
+    constexpr std::int64_t kFurthest = std::int64_t{1} << 30;
+    return static_cast<int>(std::clamp(bound, -kFurthest, kFurthest));
+  };
+  return {clamped(bounds.begin), clamped(bounds.end), clamped(bounds.prefix)};
+}
+
+KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k) {
+  return key_mask_of(open_mask(mask), seqlen_q, seqlen_k);
 }
 
 std::uint64_t visible_pairs(const KeyMask& mask) {

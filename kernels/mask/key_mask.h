@@ -106,7 +106,23 @@ SPARK_HD std::uint32_t range_word(const Range& range, int first) {
   return bits_below(range.end - first) & ~bits_below(range.begin - first);
 }
 
-/// `mask` over these lengths, each at least 1.
+/// A mask of which lengths are not known yet: the bounds of mask_table.h, none further than any key
+/// is from any row. What kernels take that find lengths in device memory.
+struct OpenMask {
+  int begin, end, prefix;
+};
+OpenMask open_mask(const MaskSpec& mask);
+
+/// The mask over these lengths, of which each may be 0 and is below 2^30.
+SPARK_HD KeyMask key_mask_of(const OpenMask& mask, int seqlen_q, int seqlen_k) {
+  const int to_p = seqlen_k - seqlen_q;
+  // Beyond these no bound moves a row's keys, nor those of a tile's rows past the last.
+  const int lowest = -(1 << 30), highest = seqlen_k;
+  return {seqlen_q, seqlen_k, least_of(most_of(to_p + mask.begin, lowest), highest),
+          least_of(most_of(to_p + mask.end, lowest), highest), least_of(mask.prefix, highest)};
+}
+
+/// `mask` over these lengths.
 KeyMask make_key_mask(const MaskSpec& mask, int seqlen_q, int seqlen_k);
 
 /// Pairs (row, key) that are visible, in closed form.

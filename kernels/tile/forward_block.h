@@ -1,5 +1,6 @@
 // Where a block of a forward kernel stands, and what its rows are divided by at the end. A Config
-// has kBlockM, the query rows of a block, and for the latter a Layout, a Scale and kHasDropout.
+// has kBlockM, the query rows of a block, and kIsPacked, whether sequences are packed
+// (work_list.h); for the latter a Layout, a Scale and kHasDropout.
 #pragma once
 
 #include "kernels/tile/forward_params.h"
@@ -9,10 +10,13 @@ namespace sparkbench {
 
 /// Which query rows of which head a block computes.
 struct ForwardBlock {
-  int batch, head, first_row;
+  int batch, head, first_row;    // of a tensor; the row, in its sequence
+  int sequence;                  // batch, or of those that are packed
+  int first_q = 0, first_k = 0;  // where this begins in its tensors
 
+  /// As dropout counts.
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
-    return static_cast<std::uint32_t>(batch * params.heads + head);
+    return static_cast<std::uint32_t>(sequence * params.heads + head);
   }
   /// Whose keys and values it reads.
   SPARK_DEVICE int key_head(const ForwardParams& params) const {
@@ -23,23 +27,48 @@ struct ForwardBlock {
 /// Cheap enough to be called anew where its results are wanted: what is kept through the key loop
 /// takes registers that the loop lacks.
 template <class Config, class Machine>
-SPARK_DEVICE ForwardBlock locate_block(const Machine& machine, const ForwardParams& params) {
+SPARK_DEVICE ForwardBlock locate_block(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    const WorkPlace place = load_work_place(machine, params.items);
+    return {0, machine.block(0), place.first_row, place.sequence, place.first_q, place.first_k};
+  }
   const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
   const int tile = params.is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0);
-  return {machine.block(2), machine.block(1), tile * Config::kBlockM};
+  const int batch = machine.block(2);
+  return {batch, machine.block(1), tile * Config::kBlockM, batch};
+}
+
+/// Whether the block is one of those that packed sequences have at most, and these have not.
+template <class Config, class Machine>
+SPARK_DEVICE bool is_without_work(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_place(machine, params.items).first_row == kNoWork;
+  } else {
+    return false;
+  }
+}
+
+/// The mask of the block's sequence.
+template <class Config, class Machine>
+SPARK_DEVICE KeyMask mask_of_block(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_mask(machine, params.items, params.mask.prefix);
+  } else {
+    return params.mask;
+  }
 }
 
 /// The rows of the block; some may be past the last.
 template <class Config, class Machine>
-SPARK_DEVICE Range rows_of_block(const Machine& machine, const ForwardParams& params) {
+SPARK_DEVICE Range rows_of_block(Machine& machine, const ForwardParams& params) {
   const int first_row = locate_block<Config>(machine, params).first_row;
   return {first_row, first_row + Config::kBlockM};
 }
 
 /// The keys that some row of the block sees.
 template <class Config, class Machine>
-SPARK_DEVICE Range keys_of_block(const Machine& machine, const ForwardParams& params) {
-  return params.mask.keys_of_any(rows_of_block<Config>(machine, params));
+SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) {
+  return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
 }
 
 /// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)

@@ -9,13 +9,21 @@ namespace sparkbench::volta {
 
 /// Which keys of which key head a block has.
 struct BackwardBlock {
-  int batch, key_head, first_key;
+  int batch, key_head, first_key;  // of a tensor; the key, in its sequence
+  int sequence;                    // batch, or of those that are packed
+  int first_q = 0, first_k = 0;    // where this begins in its tensors
+  int workspace_row = 0;           // and in the workspace of its heads
 
   /// The query head of a step, at a place of params.walk.
   SPARK_DEVICE int head(const BackwardParams& params, int place) const {
     return key_head * params.groups.size + params.walk.member(place);
   }
+  /// As dropout counts.
   SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int place) const {
+    return static_cast<std::uint32_t>(sequence * params.heads + head(params, place));
+  }
+  /// As the workspace does.
+  SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params, int place) const {
     return static_cast<std::uint32_t>(batch * params.heads + head(params, place));
   }
 };
@@ -23,44 +31,82 @@ struct BackwardBlock {
 /// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
 /// queries takes registers that the loop lacks.
 template <class Config, class Machine>
-SPARK_DEVICE BackwardBlock locate_backward(const Machine& machine) {
-  return {machine.block(2), machine.block(1), machine.block(0) * Config::kBlockKeys};
+SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    const WorkPlace place = load_work_place(machine, params.key_items);
+    return {0,
+            machine.block(0),
+            place.first_row,
+            place.sequence,
+            place.first_q,
+            place.first_k,
+            first_workspace_row(place.first_q, place.sequence)};
+  }
+  const int batch = machine.block(2);
+  return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};
+}
+
+/// Whether the block is one of those that packed sequences have at most, and these have not.
+template <class Config, class Machine>
+SPARK_DEVICE bool is_without_keys(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_place(machine, params.key_items).first_row == kNoWork;
+  } else {
+    return false;
+  }
+}
+
+/// The mask of the block's sequence.
+template <class Config, class Machine>
+SPARK_DEVICE KeyMask mask_of_keys(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_mask(machine, params.key_items, params.mask.prefix);
+  } else {
+    return params.mask;
+  }
 }
 
 /// For restore_place(). One thread's business; a barrier must follow.
 template <class Config, class Machine>
-SPARK_DEVICE void keep_place(Machine& machine, BackwardTiles<Config>& tiles) {
+SPARK_DEVICE void keep_place(Machine& machine, const BackwardParams& params,
+                             BackwardTiles<Config>& tiles) {
   if constexpr (Config::kKeepsPlace) {
-    const BackwardBlock block = locate_backward<Config>(machine);
+    const BackwardBlock block = locate_backward<Config>(machine, params);
     if (machine.thread() != 0) return;
-    Bits128 bits{};
-    memcpy(&bits, &block, sizeof block);
+    const int place[4] = {block.batch, block.key_head, block.first_key, 0};
+    Bits128 bits;
+    memcpy(&bits, place, sizeof bits);
     machine.store_shared(&tiles.place, bits);
   }
 }
 
 /// locate_backward() after the loop, without the registers to keep it in meanwhile.
 template <class Config, class Machine>
-SPARK_DEVICE BackwardBlock restore_place(Machine& machine, BackwardTiles<Config>& tiles) {
+SPARK_DEVICE BackwardBlock restore_place(Machine& machine, const BackwardParams& params,
+                                         BackwardTiles<Config>& tiles) {
   if constexpr (Config::kKeepsPlace) {
     const auto bits = machine.template load_shared<Bits128>(&tiles.place);
-    BackwardBlock block;
-    memcpy(&block, &bits, sizeof block);
-    return block;
+    int place[4];
+    memcpy(place, &bits, sizeof place);
+    return {place[0], place[1], place[2], place[0]};
   } else {
-    return locate_backward<Config>(machine);
+    return locate_backward<Config>(machine, params);
   }
 }
 
 /// The queries that take part and see some key of the block.
-template <class Config>
-SPARK_DEVICE Range queries_of_block(const BackwardParams& params, const BackwardBlock& block) {
+template <class Config, class Machine>
+SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block) {
+  const KeyMask mask = mask_of_keys<Config>(machine, params);
+  const int query_end = Config::kIsPacked ? mask.seqlen_q : params.query_end;
   // Keys past the last would be seen by rows past the last.
   // As mask.rows_of_any(), with query_end, which is no further, in the place of the last row.
-  const int first = params.mask.rows(block.first_key).begin;
-  const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
-  const int begin = least_of(most_of(first, params.query_begin), params.query_end);
-  return {begin, least_of(end, params.query_end)};
+  const int first = mask.rows(block.first_key).begin;
+  const int end = block.first_key + Config::kBlockKeys - mask.begin_offset;
+  const int begin =
+      least_of(Config::kIsPacked ? first : most_of(first, params.query_begin), query_end);
+  return {begin, least_of(end, query_end)};
 }
 
 /// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
@@ -69,10 +115,11 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
                                int place, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
-  const int query_end = queries_of_block<Config>(params, block).end;
+  const int query_end = queries_of_block<Config>(machine, params, block).end;
   const int row = params.walk.query(place) + Staged::first_row(machine);
-  const std::uint32_t chunk = tensor.chunk(block.batch, row, block.head(params, place)) +
-                              static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  const std::uint32_t chunk =
+      tensor.chunk(block.batch, block.first_q + row, block.head(params, place)) +
+      static_cast<std::uint32_t>(Staged::column_chunk(machine));
   staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
                          copied_rows<Config, Staged>(machine, params, query_end));
 }
@@ -81,11 +128,13 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
 template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
                                    BackwardTiles<Config>& tiles) {
-  const BackwardBlock block = locate_backward<Config>(machine);
+  const BackwardBlock block = locate_backward<Config>(machine, params);
+  const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
   const auto rows = [&](const ChunkedView<const Half>& tensor) {
-    return TensorRows{tensor.at(block.batch, block.first_key, block.key_head), tensor.row_stride(),
-                      copied_rows<Config, typename Config::StagedKeys>(
-                          machine, params, params.mask.seqlen_k - block.first_key)};
+    return TensorRows{tensor.at(block.batch, block.first_k + block.first_key, block.key_head),
+                      tensor.row_stride(),
+                      copied_rows<Config, typename Config::StagedKeys>(machine, params,
+                                                                       seqlen_k - block.first_key)};
   };
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
@@ -98,7 +147,7 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   v.store(machine, tiles.v);
   q.store(machine, tiles.team[team].q);
   d_o.store(machine, tiles.team[team].d_o);
-  keep_place(machine, tiles);
+  keep_place(machine, params, tiles);
   machine.barrier();
 }
 

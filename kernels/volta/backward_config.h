@@ -33,6 +33,7 @@ struct BackwardShape {
   /// Whether tensors have some column of every 32 columns of dQ.
   static constexpr bool kHasEveryBlock = kLeastHeadDim > kHeadDim - 32;
   static constexpr bool kHasDropout = kDropout;
+  static constexpr bool kIsPacked = false;
   static constexpr bool kComputesDq = kDq;
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
@@ -158,6 +159,7 @@ struct BackwardDqShape {
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
+  static constexpr bool kIsPacked = false;
   static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
   static constexpr int kColumnWarps = (kHeadDim + 63) / 64;  // warps that share 32 rows
@@ -248,6 +250,7 @@ struct BackwardRowsShape {
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
+  static constexpr bool kIsPacked = false;
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;

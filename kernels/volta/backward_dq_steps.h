@@ -8,6 +8,7 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/backward_queries.h"
 #include "kernels/volta/padding.h"
 #include "kernels/volta/tile/statistics_rows.h"
 #include "kernels/volta/tile/tile_accumulator.h"
@@ -50,32 +51,37 @@ class BackwardDqWarp {
       : machine_(machine),
         params_(params),
         tiles_(machine.template shared<BackwardDqTiles<Config>>()),
-        batch_(machine.block(2)),
-        kept_head_(Config::kKeepsKeyHead ? params.groups.key_head(machine.block(1))
-                                         : machine.block(1)),
-        first_row_(machine.block(0) * Config::kBlockM) {
-    const Range rows{first_row_, first_row_ + Config::kBlockM};
-    keys_ = params.mask.keys_of_any(rows);
-    all_seen_ = params.mask.keys_of_all(rows);
-    batch_head_ = static_cast<std::uint32_t>(batch_ * params.heads + head());
+        block_(locate_queries<Config>(machine, params)) {
+    if constexpr (Config::kKeepsKeyHead) block_.head = params.groups.key_head(block_.head);
+    const KeyMask mask = mask_of_queries<Config>(machine, params);
+    const Range rows{block_.first_row, block_.first_row + Config::kBlockM};
+    keys_ = mask.keys_of_any(rows);
+    all_seen_ = mask.keys_of_all(rows);
+    batch_head_ = static_cast<std::uint32_t>(block_.sequence * params.heads + head());
   }
 
   /// Log-sum-exp and D of the lane's rows.
   SPARK_DEVICE void load_statistics(Rows& rows) {
+    const std::uint32_t head_of_workspace =
+        Config::kIsPacked ? static_cast<std::uint32_t>(head()) : batch_head_;
 #pragma unroll
     for (int g = 0; g < Config::kScoreGroups; ++g) {
       sparkbench::load_statistics<Config::kAccumulator>(
-          machine_, params_.workspace.statistics_of(batch_head_, row_of_group(g)),
+          machine_,
+          params_.workspace.statistics_of(head_of_workspace,
+                                          block_.workspace_row + row_of_group(g)),
           rows.statistics[g]);
     }
   }
 
   /// Q and dO, and K and V from first_key on. Each warp fills its own rows of every tile.
   SPARK_DEVICE void stage_first_tiles(int first_key) {
+    const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(batch_, first_row_, head()), tensor.row_stride(),
+      return TensorRows{tensor.at(block_.batch, block_.first_q + block_.first_row, head()),
+                        tensor.row_stride(),
                         copied_rows<Config, typename Config::StagedQueries>(
-                            machine_, params_, params_.mask.seqlen_q - first_row_)};
+                            machine_, params_, seqlen_q - block_.first_row)};
     };
     StagedTiles<typename Config::StagedQueries> queries;
     queries.first.load(machine_, rows(params_.q));
@@ -110,7 +116,8 @@ class BackwardDqWarp {
 
   /// S = -inf where the mask hides a key.
   SPARK_DEVICE void mask(int first_key, int g, Group& group) {
-    mask_scores<Layout>(group.p, params_.mask, machine_.lane(), row_of_group(g), first_key);
+    mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
+                        row_of_group(g), first_key);
   }
   /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
@@ -175,15 +182,17 @@ class BackwardDqWarp {
     float factor[Layout::kRowsPerLane];
 #pragma unroll
     for (float& value : factor) value = params_.scale * params_.dropout.keep_scale;
+    const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      const int first_row = first_row_ + kGridRows * (share.first_group + g);
+      const int first_row = block_.first_row + kGridRows * (share.first_group + g);
       OutputTile<64>& tile = *tiles_.output(machine_.warp(), g);
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
-      Half* const first = params_.dq.at(batch_, first_row, head()) + 64 * share.column_block;
+      Half* const first =
+          params_.dq.at(block_.batch, block_.first_q + first_row, head()) + 64 * share.column_block;
       write_rows(machine_, tile,
-                 {first, params_.dq.row_stride(), params_.mask.seqlen_q - first_row,
+                 {first, params_.dq.row_stride(), seqlen_q - first_row,
                   written_chunks<Config, 8>(params_, 8 * share.column_block)});
     }
   }
@@ -203,13 +212,15 @@ class BackwardDqWarp {
   /// Of the 16-row groups whose dS the warp forms.
   SPARK_DEVICE int first_group() const { return Config::kScoreGroups * machine_.warp(); }
   SPARK_DEVICE int row_of_group(int g) const {
-    return first_row_ + kGridRows * (first_group() + g);
+    return block_.first_row + kGridRows * (first_group() + g);
   }
 
-  SPARK_DEVICE int head() const { return Config::kKeepsKeyHead ? machine_.block(1) : kept_head_; }
+  SPARK_DEVICE int head() const {
+    return Config::kKeepsKeyHead ? machine_.block(Config::kIsPacked ? 0 : 1) : block_.head;
+  }
   /// Whose keys it reads.
   SPARK_DEVICE int key_head() const {
-    return Config::kKeepsKeyHead ? kept_head_ : params_.groups.key_head(kept_head_);
+    return Config::kKeepsKeyHead ? block_.head : params_.groups.key_head(block_.head);
   }
 
   template <Accumulator kSum>
@@ -231,7 +242,8 @@ class BackwardDqWarp {
   /// Those that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(batch_, first_key, key_head()), tensor.row_stride(),
+      return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
+                        tensor.row_stride(),
                         copied_rows<Config, typename Config::StagedKeys>(machine_, params_,
                                                                          keys_.end - first_key)};
     };
@@ -246,7 +258,7 @@ class BackwardDqWarp {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardDqTiles<Config>& tiles_;
-  int batch_, kept_head_, first_row_;
+  QueryBlock block_;       // with the key head where that is kept
   Range keys_, all_seen_;  // that some row of the block sees, that every row sees
   std::uint32_t batch_head_;
 };

@@ -78,13 +78,15 @@ SPARK_DEVICE void write_groups(
   for (float& value : factor) value = of_product * params.dropout.keep_scale;
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
   const ChunkedView<Half>& tensor = share.is_dk ? params.dk : params.dv;
-  Half* const first = tensor.at(block.batch, first_key, block.key_head) + 64 * share.column_block;
+  Half* const first =
+      tensor.at(block.batch, block.first_k + first_key, block.key_head) + 64 * share.column_block;
+  const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
     machine.sync_warp();
     write_key_rows(machine, tile, first_group + g,
-                   {first, tensor.row_stride(), params.mask.seqlen_k - first_key,
+                   {first, tensor.row_stride(), seqlen_k - first_key,
                     written_chunks<Config, 8>(params, 8 * share.column_block)});
     machine.sync_warp();
   }
@@ -95,7 +97,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
                                      BackwardTiles<Config>& in_loop, const KeyGradient& gradient) {
   auto& tiles = reinterpret_cast<KeyGradientTiles<Config>&>(in_loop.k);
-  const BackwardBlock block = restore_place(machine, in_loop);
+  const BackwardBlock block = restore_place(machine, params, in_loop);
   OutputTile<64>& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {
     write_groups<Config>(machine, params, block, output, 0, gradient);

@@ -6,6 +6,7 @@
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
+#include "kernels/tile/work_list.h"
 #include "kernels/volta/backward_walk.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/tile/quad_grid.h"
@@ -46,7 +47,14 @@ SPARK_HD int sum_chunk(int lane, int column_block, int i) {
   return 4 * column_block + 2 * grid_column_half(lane) + (i >> 2);
 }
 
-/// Memory that the backward pass needs besides its tensors, linear in seqlen_q.
+/// Where the rows of a packed sequence (kernels/packed.h) are among those of a head: none of it in
+/// a workspace block of another's.
+SPARK_HD int first_workspace_row(int first_q, int sequence) {
+  return first_q / kWorkspaceBlock * kWorkspaceBlock + kWorkspaceBlock * sequence;
+}
+
+/// Memory that the backward pass needs besides its tensors, linear in seqlen_q. Of packed sequences
+/// `batch` is 1.
 struct BackwardWorkspace {
   RowStatistics*
       statistics;     // [batch * heads, workspace_rows], 16 rows in statistics_place's order
@@ -85,7 +93,9 @@ struct BackwardParams {
   int query_begin, query_end;  // only these queries take part: all of them but in a sampled check,
                                // where both are multiples of kWorkspaceBlock, or the end
   int head_chunks;             // of a tensor's row
-  const DropoutOffset* dropout_offset;  // null: dropout.offset
+  const DropoutOffset* dropout_offset;    // null: dropout.offset
+  const WorkItem* query_items = nullptr;  // of packed sequences, whose lengths in `mask` are totals
+  const WorkItem* key_items = nullptr;
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

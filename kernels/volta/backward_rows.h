@@ -4,6 +4,7 @@
 
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/backward_queries.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -40,21 +41,24 @@ SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, int
 /// The statistics of every row of the workspace; those past the end keep P at zero.
 template <class Config, class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
-  const int seqlen_q = params.mask.seqlen_q;
-  const int head = machine.block(1), batch = machine.block(2);
-  const int first_row = Config::kBlockM * machine.block(0) + kGridRows * machine.warp();
+  if (is_without_queries<Config>(machine, params)) return;
+  const int seqlen_q = mask_of_queries<Config>(machine, params).seqlen_q;
+  const QueryBlock block = locate_queries<Config>(machine, params);
+  const int head = block.head, batch = block.batch;
+  const int first_row = block.first_row + kGridRows * machine.warp();
   RowStatistics* const statistics =
-      params.workspace.statistics_of(batch * params.heads + head, first_row);
+      params.workspace.statistics_of(block.workspace_head(params), block.workspace_row + first_row);
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
     const int row_of_group = first + machine.lane() / 8;
     const int row = first_row + row_of_group;
     const bool is_inside = row < seqlen_q;
-    const float delta = row_dot<Config::kHeadDim>(machine, params.o.at(batch, row, head),
-                                                  params.d_o.at(batch, row, head),
-                                                  is_inside ? params.head_chunks : 0);
+    const float delta = row_dot<Config::kHeadDim>(
+        machine, params.o.at(batch, block.first_q + row, head),
+        params.d_o.at(batch, block.first_q + row, head), is_inside ? params.head_chunks : 0);
     if (machine.lane() % 8 != 0) continue;
-    const float* const lse = params.lse + lse_offset(batch, head, row, params.heads, seqlen_q);
+    const float* const lse = params.lse + lse_offset(batch, head, block.first_q + row, params.heads,
+                                                     params.mask.seqlen_q);
     const RowStatistics of_row =
         is_inside ? row_statistics<ProbabilityScale<Config::kAccumulator>>(
                         machine.template load_global<float>(lse), delta, params.dropout.keep_scale)
@@ -70,12 +74,14 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
 template <class Config, class Machine>
 SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kHeadDim = Config::kHeadDim;
-  const int seqlen_q = params.mask.seqlen_q;
-  const int head = machine.block(1), batch = machine.block(2);
-  const int first_row = Config::kBlockM * machine.block(0) + kGridRows * machine.warp();
-  const float* const sums = params.workspace.dq_sums_of(batch * params.heads + head, first_row,
-                                                        sum_columns(params.head_chunks), 0) +
-                            machine.lane();
+  if (is_without_queries<Config>(machine, params)) return;
+  const int seqlen_q = mask_of_queries<Config>(machine, params).seqlen_q;
+  const QueryBlock block = locate_queries<Config>(machine, params);
+  const int first_row = block.first_row + kGridRows * machine.warp();
+  const float* const sums =
+      params.workspace.dq_sums_of(block.workspace_head(params), block.workspace_row + first_row,
+                                  sum_columns(params.head_chunks), 0) +
+      machine.lane();
   AccumulatorFragment<Accumulator::kFp32> dq[kHeadDim / kGridColumns] = {};
 #pragma unroll
   for (int group = 0; group < kHeadDim / kGridColumns; ++group) {
@@ -93,8 +99,8 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   store_output<Config::kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
   write_rows(machine, tile,
-             {params.dq.at(batch, first_row, head), params.dq.row_stride(), seqlen_q - first_row,
-              params.head_chunks});
+             {params.dq.at(block.batch, block.first_q + first_row, block.head),
+              params.dq.row_stride(), seqlen_q - first_row, params.head_chunks});
 }
 
 }  // namespace sparkbench::volta

@@ -149,6 +149,7 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
   constexpr int kKeys = Config::kBlockN;
+  if (is_without_queries<Config>(machine, params)) return;
   BackwardDqWarp<Config, Machine> warp(machine, params);
   DqRows<Config> rows;
   warp.load_statistics(rows);
@@ -171,6 +172,7 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
 /// The kernel of dK and dV.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
+  if (is_without_keys<Config>(machine, params)) return;
   BackwardWarp<Config, Machine> warp(machine, params);
   int place = warp.first_place();
   warp.stage_first_tiles(place);  // line 1

@@ -64,11 +64,13 @@ class BackwardWarp {
   /// Log-sum-exp and D of the lane's rows.
   SPARK_DEVICE void load_statistics(int place, Step& step) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(place);
-    const std::uint32_t batch_head = block().batch_head(params_, place);
+    const BackwardBlock block = this->block();
+    const std::uint32_t head = block.workspace_head(params_, place);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
       sparkbench::load_statistics<Config::kAccumulator>(
-          machine_, params_.workspace.statistics_of(batch_head, row_of_group(place, g)),
+          machine_,
+          params_.workspace.statistics_of(head, block.workspace_row + row_of_group(place, g)),
           step.row[g]);
     }
   }
@@ -111,13 +113,14 @@ class BackwardWarp {
   SPARK_DEVICE void mask(int place, Step& step) {
     const int first_key = block().first_key;
     const int first_query = params_.walk.query(place);
-    if (params_.mask.all_see({first_query, first_query + Config::kStep},
-                             {first_key, first_key + Config::kBlockKeys})) {
+    const KeyMask mask = mask_of_keys<Config>(machine_, params_);
+    if (mask.all_see({first_query, first_query + Config::kStep},
+                     {first_key, first_key + Config::kBlockKeys})) {
       return;
     }
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
-      mask_scores<Layout>(step.p[g], params_.mask, machine_.lane(), row_of_group(place, g),
+      mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
                           first_score_key());
     }
   }
@@ -237,7 +240,7 @@ class BackwardWarp {
   /// From the end of a head to the next: Q and dO of the team's first step there.
   SPARK_DEVICE int begin_next_head(int place) {
     machine_.recompute_indices(place);
-    const BackwardBlock block = restore_place(machine_, tiles_);
+    const BackwardBlock block = restore_place(machine_, params_, tiles_);
     const int first = first_place_from(params_.walk.first_of_next(place), block);
     Staged staged;
     load_queries<Config>(machine_, params_, block, params_.q, first, staged.first);
@@ -254,11 +257,14 @@ class BackwardWarp {
   SPARK_DEVICE int first_place_from(int first_of_member, const BackwardBlock& block) const {
     int turn = member().team;
     if constexpr (Config::kTeams > 1) turn ^= params_.walk.member(first_of_member) & 1;
-    return first_of_member + first_tile<Config::kStep>(queries_of_block<Config>(params_, block)) +
+    return first_of_member +
+           first_tile<Config::kStep>(queries_of_block<Config>(machine_, params_, block)) +
            Config::kStep * turn;
   }
-  SPARK_DEVICE Range queries() const { return queries_of_block<Config>(params_, block()); }
-  SPARK_DEVICE BackwardBlock block() const { return locate_backward<Config>(machine_); }
+  SPARK_DEVICE Range queries() const {
+    return queries_of_block<Config>(machine_, params_, block());
+  }
+  SPARK_DEVICE BackwardBlock block() const { return locate_backward<Config>(machine_, params_); }
   SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }
   SPARK_DEVICE ScoreShare<Config> share() const { return ScoreShare<Config>(member().member); }
   SPARK_DEVICE TeamTiles<Config>& team() { return tiles_.team[member().team]; }
@@ -345,13 +351,15 @@ class BackwardWarp {
   template <int kGroups>
   SPARK_DEVICE void add_to_sums(int place, int first_group, int column_block,
                                 const AccumulatorFragment<Config::kAccumulator> (&dq)[kGroups][2]) {
-    const std::uint32_t batch_head = block().batch_head(params_, place);
-    const int first_query = params_.walk.query(place) + kGridRows * first_group;
+    const BackwardBlock block = this->block();
+    const std::uint32_t head = block.workspace_head(params_, place);
+    const int first_query =
+        block.workspace_row + params_.walk.query(place) + kGridRows * first_group;
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
       // Opaque, or each sum has an address of its own.
       float* const at =
-          machine_.opaque(params_.workspace.dq_sums_of(batch_head, first_query + kGridRows * g,
+          machine_.opaque(params_.workspace.dq_sums_of(head, first_query + kGridRows * g,
                                                        sum_columns(), column_block) +
                           machine_.lane());
 #pragma unroll

@@ -34,9 +34,9 @@ struct Wanted {
   }
 };
 
-/// Like those below, calls visit(Config{}, id) of the first row that serves. Throws
-/// std::invalid_argument when there is none.
-template <class Visit>
+/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for packed
+/// sequences or of the others. Throws std::invalid_argument when there is none.
+template <bool kIsPacked = false, class Visit>
 void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit&& visit) {
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
@@ -46,13 +46,17 @@ void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit
   };
 #define SPARK_ROW(symbol, id, ...) \
   if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
-  SPARK_VOLTA_FORWARD(SPARK_ROW)
+  if constexpr (kIsPacked) {
+    SPARK_VOLTA_PACKED_FORWARD(SPARK_ROW)
+  } else {
+    SPARK_VOLTA_FORWARD(SPARK_ROW)
+  }
 #undef SPARK_ROW
   wanted.refuse();
 }
 
 /// dK and dV; `computes_dq`: dQ as well, by sums.
-template <class Visit>
+template <bool kIsPacked = false, class Visit>
 void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wanted,
                     Visit&& visit) {
   const auto is_met_by = [&](auto config) {
@@ -62,12 +66,16 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   };
 #define SPARK_ROW(symbol, id, ...) \
   if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
-  SPARK_VOLTA_BACKWARD(SPARK_ROW)
+  if constexpr (kIsPacked) {
+    SPARK_VOLTA_PACKED_BACKWARD(SPARK_ROW)
+  } else {
+    SPARK_VOLTA_BACKWARD(SPARK_ROW)
+  }
 #undef SPARK_ROW
   wanted.refuse();
 }
 
-template <class Visit>
+template <bool kIsPacked = false, class Visit>
 void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
@@ -76,26 +84,38 @@ void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& vi
   };
 #define SPARK_ROW(symbol, id, ...) \
   if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
-  SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
+  if constexpr (kIsPacked) {
+    SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_ROW)
+  } else {
+    SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
+  }
 #undef SPARK_ROW
   wanted.refuse();
 }
 
 /// The row-wise kernels: those before the products, and those after them.
-template <class Visit>
+template <bool kIsPacked = false, class Visit>
 void visit_statistics(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                      \
   if (__VA_ARGS__::kAccumulator == accumulator &&       \
       wanted.template serves_head_dim<__VA_ARGS__>()) { \
     return visit(__VA_ARGS__{}, id);                    \
   }
-  SPARK_VOLTA_STATISTICS(SPARK_ROW)
+  if constexpr (kIsPacked) {
+    SPARK_VOLTA_PACKED_STATISTICS(SPARK_ROW)
+  } else {
+    SPARK_VOLTA_STATISTICS(SPARK_ROW)
+  }
   wanted.refuse();
 }
 
-template <class Visit>
+template <bool kIsPacked = false, class Visit>
 void visit_round_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
-  SPARK_VOLTA_ROUND_DQ(SPARK_ROW)
+  if constexpr (kIsPacked) {
+    SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROW)
+  } else {
+    SPARK_VOLTA_ROUND_DQ(SPARK_ROW)
+  }
 #undef SPARK_ROW
   wanted.refuse();
 }

@@ -12,7 +12,7 @@ namespace sparkbench::volta {
 
 /// The rows of this warp; some may be past the last.
 template <class Config, class Machine>
-SPARK_DEVICE Range rows_of_warp(const Machine& machine, const ForwardParams& params) {
+SPARK_DEVICE Range rows_of_warp(Machine& machine, const ForwardParams& params) {
   const int first_row =
       locate_block<Config>(machine, params).first_row + kWarpRows * machine.warp();
   return {first_row, first_row + kWarpRows};
@@ -20,8 +20,8 @@ SPARK_DEVICE Range rows_of_warp(const Machine& machine, const ForwardParams& par
 
 /// The keys that some row of them sees.
 template <class Config, class Machine>
-SPARK_DEVICE Range keys_of_warp(const Machine& machine, const ForwardParams& params) {
-  return params.mask.keys_of_any(rows_of_warp<Config>(machine, params));
+SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
+  return mask_of_block<Config>(machine, params).keys_of_any(rows_of_warp<Config>(machine, params));
 }
 
 /// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`.
@@ -30,7 +30,8 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
                                         const ChunkedView<const Half>& tensor, int first_key) {
   using Staged = typename Config::StagedKeys;
   const ForwardBlock block = locate_block<Config>(machine, params);
-  return tensor.chunk(block.batch, first_key + Staged::first_row(machine), block.key_head(params)) +
+  return tensor.chunk(block.batch, block.first_k + first_key + Staged::first_row(machine),
+                      block.key_head(params)) +
          static_cast<std::uint32_t>(Staged::column_chunk(machine));
 }
 
@@ -54,11 +55,11 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
                                 typename Config::QueryTile& tile) {
   const ForwardBlock block = locate_block<Config>(machine, params);
   using Staged = StagedRows<typename Config::QueryTile, Config::kWarps>;
-  const int rows =
-      copied_rows<Config, Staged>(machine, params, params.mask.seqlen_q - block.first_row);
+  const int rows = copied_rows<Config, Staged>(
+      machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
   Staged q;
-  q.load(machine,
-         {params.q.at(block.batch, block.first_row, block.head), params.q.row_stride(), rows});
+  q.load(machine, {params.q.at(block.batch, block.first_q + block.first_row, block.head),
+                   params.q.row_stride(), rows});
   q.store(machine, tile);
 }
 
@@ -70,16 +71,17 @@ SPARK_DEVICE void write_output(
     const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
     OutputTile<Config::kTileColumns>& tile) {
   using Layout = typename Config::Layout;
-  const int seqlen_q = params.mask.seqlen_q;
+  const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
   normalization<Config>(machine, params, rows, l, factor);
   float factor_of_o[GridLayout<Config::kPv>::kRowsPerLane];
   rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
   store_output<Config::kPv>(machine, tile, factor_of_o, o);
   machine.sync_warp();
-  write_rows(machine, tile,
-             {params.o.at(block.batch, first_row, block.head), params.o.row_stride(),
-              seqlen_q - first_row, written_chunks<Config, Config::kTileColumns / 8>(params, 0)});
+  write_rows(
+      machine, tile,
+      {params.o.at(block.batch, block.first_q + first_row, block.head), params.o.row_stride(),
+       seqlen_q - first_row, written_chunks<Config, Config::kTileColumns / 8>(params, 0)});
 
   const int lane = machine.lane();
   const int row = first_row + grid_operand_row(lane);
@@ -87,8 +89,9 @@ SPARK_DEVICE void write_output(
   const float lse =
       machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
   if (row < seqlen_q && grid_column_half(lane) == 0) {
-    machine.store_global(
-        params.lse + lse_offset(block.batch, block.head, row, params.heads, seqlen_q), lse);
+    machine.store_global(params.lse + lse_offset(block.batch, block.head, block.first_q + row,
+                                                 params.heads, params.mask.seqlen_q),
+                         lse);
   }
 }
 

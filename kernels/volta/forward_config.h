@@ -46,6 +46,7 @@ struct ForwardConfig {
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
+  static constexpr bool kIsPacked = false;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kBlockM = kWarpRows * kWarps;

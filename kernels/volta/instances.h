@@ -52,6 +52,14 @@ template <Accumulator kAccumulator, int kHeadDim>
 struct RoundDqConfig
     : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
 
+/// A configuration for packed sequences (kernels/packed.h). Where its block stands is loaded wherever
+/// it is wanted, so that it takes no shared memory.
+template <class Config>
+struct Packed : Config {
+  static constexpr bool kIsPacked = true;
+  static constexpr bool kKeepsPlace = false;
+};
+
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
 #define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                                      \
@@ -93,6 +101,27 @@ struct RoundDqConfig
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
+
+/// For packed sequences, of any head_dim up to the tile's columns.
+#define SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
+  ROW(symbol##_fwd_d##columns##_packed, name "/fwd/d" #columns "/packed",                       \
+      Packed<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)         \
+  ROW(symbol##_fwd_d##columns##_dropout_packed, name "/fwd/d" #columns "/dropout/packed",       \
+      Packed<Forward<columns, true, forward_warps(columns), least_head_dim(columns)>>)
+
+#define SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 32)                                 \
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 96)                                 \
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 128)
+
+#define SPARK_VOLTA_PACKED_FORWARD(ROW)                                                         \
+  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc) \
+  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc_o16, "volta-fp16acc-o16",       \
+                                             ForwardFp16AccO16)                                 \
+  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc) \
+  SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_mixedacc, "volta-mixedacc",             \
+                                             ForwardMixedAcc)
 
 /// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels. From
 /// `least` columns on, and `small_least`.
@@ -177,6 +206,52 @@ struct RoundDqConfig
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
+
+/// The same for packed sequences.
+#define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
+  ROW(symbol##_packed, name "/packed",                                                          \
+      Packed<BackwardConfig<mma, columns, dropout, true, least_head_dim(columns)>>)             \
+  ROW(symbol##_packed_deterministic, name "/packed/deterministic",                              \
+      Packed<BackwardConfig<mma, columns, dropout, false, least_head_dim(columns)>>)
+#define SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS(ROW, symbol, name, mma, columns)                 \
+  SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol##_bwd_d##columns, name "/bwd/d" #columns, mma,     \
+                                 columns, false)                                                \
+  SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol##_bwd_d##columns##_dropout,                        \
+                                 name "/bwd/d" #columns "/dropout", mma, columns, true)
+#define SPARK_VOLTA_PACKED_BACKWARD_DQ_OF(ROW, symbol, name, mma, columns)                      \
+  ROW(symbol##_bwd_dq_d##columns##_packed, name "/bwd-dq/d" #columns "/packed",                 \
+      Packed<BackwardDqConfig<mma, columns, false, least_head_dim(columns)>>)                   \
+  ROW(symbol##_bwd_dq_d##columns##_dropout_packed, name "/bwd-dq/d" #columns "/dropout/packed", \
+      Packed<BackwardDqConfig<mma, columns, true, least_head_dim(columns)>>)
+#define SPARK_VOLTA_PACKED_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
+  OF_COLUMNS(ROW, symbol, name, mma, 32)                                                        \
+  OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \
+  OF_COLUMNS(ROW, symbol, name, mma, 96)                                                        \
+  OF_COLUMNS(ROW, symbol, name, mma, 128)
+#define SPARK_VOLTA_PACKED_BACKWARD(ROW)                                                        \
+  SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS, ROW, volta_fp16acc,     \
+                                "volta-fp16acc", Accumulator::kFp16)                            \
+  SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS, ROW, volta_fp32acc,     \
+                                "volta-fp32acc", Accumulator::kFp32)
+#define SPARK_VOLTA_PACKED_BACKWARD_DQ(ROW)                                                     \
+  SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_DQ_OF, ROW, volta_fp16acc,          \
+                                "volta-fp16acc", Accumulator::kFp16)                            \
+  SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_DQ_OF, ROW, volta_fp32acc,          \
+                                "volta-fp32acc", Accumulator::kFp32)
+
+#define SPARK_VOLTA_PACKED_ROWS_OF(ROW, symbol, name, Rows)                                     \
+  ROW(volta_fp16acc_##symbol##_d64_packed,  "volta-fp16acc/" name "/d64/packed",                \
+      Packed<Rows<Accumulator::kFp16, 64>>)                                                     \
+  ROW(volta_fp16acc_##symbol##_d128_packed, "volta-fp16acc/" name "/d128/packed",               \
+      Packed<Rows<Accumulator::kFp16, 128>>)                                                    \
+  ROW(volta_fp32acc_##symbol##_d64_packed,  "volta-fp32acc/" name "/d64/packed",                \
+      Packed<Rows<Accumulator::kFp32, 64>>)                                                     \
+  ROW(volta_fp32acc_##symbol##_d128_packed, "volta-fp32acc/" name "/d128/packed",               \
+      Packed<Rows<Accumulator::kFp32, 128>>)
+#define SPARK_VOLTA_PACKED_STATISTICS(ROW)                                                      \
+  SPARK_VOLTA_PACKED_ROWS_OF(ROW, bwd_statistics, "bwd-statistics", StatisticsConfig)
+#define SPARK_VOLTA_PACKED_ROUND_DQ(ROW)                                                        \
+  SPARK_VOLTA_PACKED_ROWS_OF(ROW, bwd_round_dq, "bwd-round-dq", RoundDqConfig)
 
 #define SPARK_VOLTA_STATISTICS(ROW)                                                             \
   ROW(volta_fp16acc_bwd_statistics_d64,  "volta-fp16acc/bwd-statistics/d64",                    \

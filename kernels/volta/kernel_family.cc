@@ -10,6 +10,9 @@
 #include "kernels/volta/forward_emulated.h"
 #include "kernels/volta/forward_gpu.h"
 #include "kernels/volta/instance_table.h"
+#include "kernels/volta/packed_emulated.h"
+#include "kernels/volta/packed_gpu.h"
+#include "kernels/volta/packed_workspace.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -35,6 +38,15 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   return {};
 }
 
+/// SMs of 64 KiB have no instances for packed sequences.
+Support supports_packed(const Problem& packed, const KernelDevice& device) {
+  constexpr std::size_t kSharedBytes = std::size_t{96} << 10;
+  if (device.shared_bytes_per_block < kSharedBytes) {
+    return {"variable lengths with less than 96 KiB of shared memory a block"};
+  }
+  return supports(packed, device);
+}
+
 std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
   return pass == Pass::kForward ? 0 : backward_workspace_bytes(problem, is_deterministic);
 }
@@ -52,6 +64,19 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
   return emulate_backward(kAccumulator, problem, tensors, options, is_deterministic, sample);
 }
 
+template <ForwardAccumulators kAccumulators>
+EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
+                               const ForwardTensors& tensors, const EmulationOptions& options) {
+  return emulate_packed_forward(kAccumulators, packed, lengths, tensors, options);
+}
+
+template <Accumulator kAccumulator>
+EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
+                               const BackwardTensors& tensors, const EmulationOptions& options,
+                               bool is_deterministic) {
+  return emulate_packed_backward(kAccumulator, packed, lengths, tensors, options, is_deterministic);
+}
+
 #ifdef SPARKBENCH_HAS_CUDA
 template <ForwardAccumulators kAccumulators>
 void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
@@ -65,14 +90,36 @@ void launch(const Problem& problem, const BackwardTensors& tensors, void* worksp
 }
 
 template <ForwardAccumulators kAccumulators>
+void launch_packed(const Problem& packed, const PackedLengths& lengths,
+                   const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
+  launch_packed_forward(kAccumulators, packed, lengths, tensors, workspace, stream);
+}
+
+template <Accumulator kAccumulator>
+void launch_packed(const Problem& packed, const PackedLengths& lengths,
+                   const BackwardTensors& tensors, void* workspace, bool is_deterministic,
+                   CUstream_st* stream) {
+  launch_packed_backward(kAccumulator, packed, lengths, tensors, workspace, is_deterministic,
+                         stream);
+}
+
+template <ForwardAccumulators kAccumulators>
 constexpr ForwardFunctions kForward = {emulate<kAccumulators>, launch<kAccumulators>};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, launch<kAccumulator>};
+template <ForwardAccumulators kAccumulators>
+constexpr auto kLaunchPackedForward = launch_packed<kAccumulators>;
+template <Accumulator kAccumulator>
+constexpr auto kLaunchPackedBackward = launch_packed<kAccumulator>;
 #else
 template <ForwardAccumulators kAccumulators>
 constexpr ForwardFunctions kForward = {emulate<kAccumulators>, nullptr};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, nullptr};
+template <ForwardAccumulators kAccumulators>
+constexpr auto kLaunchPackedForward = nullptr;
+template <Accumulator kAccumulator>
+constexpr auto kLaunchPackedBackward = nullptr;
 #endif
 
 template <ForwardAccumulators kAccumulators>
@@ -84,13 +131,21 @@ constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view
           .supports = supports,
           .workspace_bytes = workspace_bytes,
           .forward = kForward<kAccumulators>,
-          .backward = {}};
+          .backward = {},
+          .packed = {.supports = supports_packed,
+                     .workspace_bytes = packed_workspace_bytes,
+                     .emulate_forward = emulate_packed<kAccumulators>,
+                     .launch_forward = kLaunchPackedForward<kAccumulators>,
+                     .emulate_backward = nullptr,
+                     .launch_backward = nullptr}};
 }
 
 template <ForwardAccumulators kAccumulators>
 constexpr AttentionKernel kernel(std::string_view name, std::string_view summary) {
   AttentionKernel both = forward_kernel<kAccumulators>(name, summary);
   both.backward = kBackward<kAccumulators.qk>;
+  both.packed.emulate_backward = emulate_packed<kAccumulators.qk>;
+  both.packed.launch_backward = kLaunchPackedBackward<kAccumulators.qk>;
   return both;
 }
 

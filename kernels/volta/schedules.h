@@ -154,6 +154,7 @@ SPARK_DEVICE void attend(ForwardWarp<Config, Machine>& warp, int first_key) {
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
   constexpr int kKeys = Config::kBlockN;
+  if (is_without_work<Config>(machine, params)) return;
   ForwardWarp<Config, Machine> warp(machine, params);
   int first_key = first_tile<kKeys>(warp.keys_of_block());
   warp.stage_first_tiles(first_key);  // line 1

@@ -50,7 +50,8 @@ class ForwardWarp {
     }
     machine_.barrier();
     at_.start(machine_, params_, tiles_, first_key);
-    all_seen_ = params_.mask.keys_of_all(rows_of_warp<Config>(machine_, params_));
+    all_seen_ = mask_of_block<Config>(machine_, params_)
+                    .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
 
   /// K or V of a tile from global memory to registers, and from there to shared memory. Where there
@@ -105,9 +106,10 @@ class ForwardWarp {
     if (all_seen().contains(Range{first_key, first_key + Config::kBlockN})) return;
     machine_.recompute_indices();
     const int first_row = rows_of_warp<Config>(machine_, params_).begin;
+    const KeyMask& mask = mask_of_block<Config>(machine_, params_);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      mask_scores<typename Config::Layout>(tile.score[g], params_.mask, machine_.lane(),
+      mask_scores<typename Config::Layout>(tile.score[g], mask, machine_.lane(),
                                            first_row + kGridRows * g, first_key);
     }
   }
@@ -229,7 +231,8 @@ class ForwardWarp {
     if constexpr (Config::kLoop == KeyLoop::kHeldQueries) {
       return all_seen_;
     } else {
-      return params_.mask.keys_of_all(rows_of_warp<Config>(machine_, params_));
+      return mask_of_block<Config>(machine_, params_)
+          .keys_of_all(rows_of_warp<Config>(machine_, params_));
     }
   }
 

@@ -1,0 +1,60 @@
+// Which rows or keys of which packed sequence (kernels/packed.h) each block of a launch has: a list
+// that list_blocks.h writes before the launch, longest first.
+#pragma once
+
+#include <cstring>
+
+#include "kernels/machine/machine.h"
+#include "kernels/mask/key_mask.h"
+
+namespace sparkbench {
+
+/// Where a block stands.
+struct alignas(16) WorkPlace {
+  int first_row;         // of the block in its sequence, or its first key; kNoWork: nothing to do
+  int sequence;          // in the batch
+  int first_q, first_k;  // where the sequence begins in the packed tensors
+};
+
+/// Of the list's room that is not needed.
+inline constexpr int kNoWork = -1;
+
+/// Its sequence's mask, but for the prefix, which all sequences share.
+struct alignas(16) WorkMask {
+  int seqlen_q, seqlen_k, begin_offset, end_offset;
+};
+
+struct WorkItem {
+  WorkPlace place;
+  WorkMask mask;
+};
+
+/// Heads are grid axis x, so that all heads of a long sequence start before those of a short one,
+/// and those of a group walk the same keys together. Items are axes y and, above so many, z.
+inline constexpr int kItemsOfAxis = 1 << 15;
+
+template <class Machine>
+SPARK_DEVICE const WorkItem* work_item(const Machine& machine, const WorkItem* items) {
+  return items + (machine.block(1) + kItemsOfAxis * machine.block(2));
+}
+
+/// This block's. Loaded wherever it is asked for: registers to keep it in are short.
+template <class Machine>
+SPARK_DEVICE WorkPlace load_work_place(Machine& machine, const WorkItem* items) {
+  const auto bits = machine.template load_global<Bits128>(&work_item(machine, items)->place);
+  WorkPlace place;
+  memcpy(&place, &bits, sizeof place);
+  return place;
+}
+
+/// Its mask; `prefix` of an OpenMask.
+template <class Machine>
+SPARK_DEVICE KeyMask load_work_mask(Machine& machine, const WorkItem* items, int prefix) {
+  const auto bits = machine.template load_global<Bits128>(&work_item(machine, items)->mask);
+  WorkMask mask;
+  memcpy(&mask, &bits, sizeof mask);
+  return {mask.seqlen_q, mask.seqlen_k, mask.begin_offset, mask.end_offset,
+          least_of(prefix, mask.seqlen_k)};
+}
+
+}  // namespace sparkbench

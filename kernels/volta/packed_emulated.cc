@@ -1,0 +1,206 @@
+#include "kernels/volta/packed_emulated.h"
+
+#include <array>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "kernels/emulated_work_list.h"
+#include "kernels/machine/emulated/machine.h"
+#include "kernels/tensor_regions.h"
+#include "kernels/volta/backward_rows.h"
+#include "kernels/volta/backward_schedules.h"
+#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/dispatch.h"
+#include "kernels/volta/packed_lists.h"
+#include "kernels/volta/schedules.h"
+
+namespace sparkbench::volta {
+namespace {
+
+/// Without those of tensors that have no row.
+std::vector<GlobalRegion> regions_with_rows(std::span<const TensorRegion> tensors) {
+  std::vector<TensorRegion> with_rows;
+  for (const TensorRegion& tensor : tensors) {
+    if (tensor.extent[1] > 0) with_rows.push_back(tensor);
+  }
+  return regions_of(with_rows);
+}
+
+void append_lse(const Problem& packed, const float* lse, bool is_input,
+                std::vector<GlobalRegion>& all) {
+  if (packed.lse_elements() == 0) return;
+  all.push_back(
+      {"lse", const_cast<float*>(lse), packed.lse_elements() * sizeof(float), is_input, !is_input});
+}
+
+/// The launches of one backward pass over one workspace, and what they report together.
+class PackedBackward {
+ public:
+  PackedBackward(Accumulator accumulator, const Problem& packed, const PackedLengths& lengths,
+                 const BackwardTensors& tensors, const EmulationOptions& options,
+                 bool is_deterministic)
+      : accumulator_(accumulator),
+        packed_(packed),
+        wanted_{packed, options.shared_bytes_per_block},
+        lengths_(lengths),
+        tensors_(tensors),
+        options_(options),
+        queries_(packed, lengths, kQueryList),
+        statistics_(all_workspace_rows(workspace_problem(packed, lengths.batch))),
+        dq_sums_(dq_sums_bytes(workspace_problem(packed, lengths.batch), is_deterministic) /
+                 sizeof(float)),
+        params_(
+            backward_params(packed, tensors,
+                            {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
+                             workspace_rows(workspace_problem(packed, lengths.batch).seqlen_q)})) {
+    params_.query_items = queries_.items();
+  }
+
+  void prepare() {
+    add_report(report_, queries_.emulate(options_));
+    visit_statistics<true>(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      launch({id, Config::kThreads, 0}, packed_.heads * kBlocksOfItem<Config>, queries_,
+             [](EmulatedMachine& machine, const BackwardParams& params) {
+               prepare_statistics<Config>(machine, params);
+             });
+    });
+  }
+  void key_gradients(bool computes_dq) {
+    visit_backward<true>(accumulator_, computes_dq, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const EmulatedWorkList keys(packed_, lengths_, kKeyList<Config>);
+      add_report(report_, keys.emulate(options_));
+      params_.key_items = keys.items();
+      launch({id, Config::kThreads, sizeof(BackwardTiles<Config>)}, packed_.key_heads(), keys,
+             [](EmulatedMachine& machine, const BackwardParams& params) {
+               attention_backward<Config>(machine, params);
+             });
+    });
+  }
+  void dq() {
+    visit_backward_dq<true>(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      static_assert(Config::kBlockM == kQueryList.block_rows, "a block has an item");
+      launch({id, Config::kThreads, sizeof(BackwardDqTiles<Config>)}, packed_.heads, queries_,
+             [](EmulatedMachine& machine, const BackwardParams& params) {
+               attention_backward_dq<Config>(machine, params);
+             });
+    });
+  }
+  void round() {
+    visit_round_dq<true>(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      launch({id, Config::kThreads, sizeof(RoundDqTiles<Config>)},
+             packed_.heads * kBlocksOfItem<Config>, queries_,
+             [](EmulatedMachine& machine, const BackwardParams& params) {
+               round_dq<Config>(machine, params);
+             });
+    });
+  }
+  EmulationReport take_report() { return std::move(report_); }
+
+ private:
+  struct Instance {
+    const char* id;
+    int threads;
+    std::size_t shared_bytes;
+  };
+
+  template <class Kernel>
+  void launch(const Instance& of, int blocks_of_item, const EmulatedWorkList& list, Kernel kernel) {
+    if (list.size() == 0) return;
+    const LaunchShape shape{.kernel = of.id,
+                            .grid = packed_grid(blocks_of_item, list.size()),
+                            .threads = of.threads,
+                            .shared_bytes = of.shared_bytes};
+    std::vector<GlobalRegion> all = regions();
+    all.push_back(list.region());
+    const BackwardParams params = params_;
+    add_report(report_, emulate(shape, all, options_,
+                                [&](EmulatedMachine& machine) { kernel(machine, params); }));
+  }
+
+  std::vector<GlobalRegion> regions() {
+    const BackwardTensors& t = tensors_;
+    const TensorShape queries = query_shape(packed_), keys = key_shape(packed_);
+    std::vector<GlobalRegion> all = regions_with_rows(
+        std::array{input_region("q", t.q, queries), input_region("k", t.k, keys),
+                   input_region("v", t.v, keys), input_region("o", t.o, queries),
+                   input_region("d_o", t.d_o, queries), output_region("dq", t.dq, queries),
+                   output_region("dk", t.dk, keys), output_region("dv", t.dv, keys)});
+    append_lse(packed_, t.lse, true, all);
+    append_workspace("statistics", statistics_, all);
+    append_workspace("dq_sums", dq_sums_, all);
+    return all;
+  }
+  /// Each launch is a kernel of its own: what earlier ones wrote is there for it.
+  template <class T>
+  static void append_workspace(const char* name, std::vector<T>& part,
+                               std::vector<GlobalRegion>& all) {
+    if (!part.empty()) all.push_back({name, part.data(), part.size() * sizeof(T), true, true});
+  }
+
+  Accumulator accumulator_;
+  const Problem& packed_;
+  Wanted wanted_;
+  const PackedLengths& lengths_;
+  const BackwardTensors& tensors_;
+  const EmulationOptions& options_;
+  EmulatedWorkList queries_;
+  std::vector<RowStatistics> statistics_;
+  std::vector<float> dq_sums_;
+  BackwardParams params_;
+  EmulationReport report_;
+};
+
+}  // namespace
+
+EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
+                                       const PackedLengths& lengths, const ForwardTensors& tensors,
+                                       const EmulationOptions& options) {
+  check_packed(packed, lengths);
+  ForwardParams params = forward_params(packed, tensors);
+  EmulationReport report;
+  const Wanted wanted{packed, options.shared_bytes_per_block};
+  visit_forward<true>(accumulators, wanted, [&](auto row, auto id) {
+    using Config = decltype(row);
+    const EmulatedWorkList list(packed, lengths, kForwardList<Config>);
+    if (list.size() == 0) return;
+    report = list.emulate(options);
+    params.items = list.items();
+    const LaunchShape shape{.kernel = id,
+                            .grid = packed_grid(packed.heads, list.size()),
+                            .threads = Config::kThreads,
+                            .shared_bytes = sizeof(ForwardTiles<Config>)};
+    const TensorShape queries = query_shape(packed), keys = key_shape(packed);
+    std::vector<GlobalRegion> all = regions_with_rows(
+        std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
+                   input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
+    append_lse(packed, tensors.lse, false, all);
+    all.push_back(list.region());
+    add_report(report, emulate(shape, all, options, [&](EmulatedMachine& machine) {
+                 attention_forward<Config>(machine, params);
+               }));
+  });
+  return report;
+}
+
+EmulationReport emulate_packed_backward(Accumulator accumulator, const Problem& packed,
+                                        const PackedLengths& lengths,
+                                        const BackwardTensors& tensors,
+                                        const EmulationOptions& options, bool is_deterministic) {
+  check_packed(packed, lengths);
+  PackedBackward pass(accumulator, packed, lengths, tensors, options, is_deterministic);
+  pass.prepare();
+  pass.key_gradients(!is_deterministic);
+  if (is_deterministic) {
+    pass.dq();
+  } else {
+    pass.round();
+  }
+  return pass.take_report();
+}
+
+}  // namespace sparkbench::volta
