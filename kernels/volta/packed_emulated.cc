@@ -131,6 +131,7 @@ class PackedBackward {
                    input_region("d_o", t.d_o, queries), output_region("dq", t.dq, queries),
                    output_region("dk", t.dk, keys), output_region("dv", t.dv, keys)});
     append_lse(packed_, t.lse, true, all);
+    append_dropout_offset(t.dropout_offset, all);
     append_workspace("statistics", statistics_, all);
     append_workspace("dq_sums", dq_sums_, all);
     return all;
@@ -179,6 +180,7 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
         std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
                    input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
     append_lse(packed, tensors.lse, false, all);
+    append_dropout_offset(tensors.dropout_offset, all);
     all.push_back(list.region());
     add_report(report, emulate(shape, all, options, [&](EmulatedMachine& machine) {
                  attention_forward<Config>(machine, params);
