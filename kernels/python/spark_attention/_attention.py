@@ -11,6 +11,23 @@ def mask_of(causal, mask):
     return mask or ("causal" if causal else "full")
 
 
+def check_options(tensors, dropout_p, scale, accumulator, deterministic):
+    """Raises what attention() does; gives whether gradients have the same bits each time."""
+    if scale is not None and not scale > 0:
+        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
+    if accumulator not in _library.ACCUMULATORS:
+        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
+    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if needs_gradient and accumulator in _library.FORWARD_ALONE:
+        raise _library.UnsupportedError(
+            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
+            "take fp32 or fp16"
+        )
+    return torch.are_deterministic_algorithms_enabled() if deterministic is None else deterministic
+
+
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
               deterministic=None, return_lse=False):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
@@ -29,21 +46,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
-    if deterministic is None:
-        deterministic = torch.are_deterministic_algorithms_enabled()
-    if scale is not None and not scale > 0:
-        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
-    if not 0 <= dropout_p < 1:
-        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
-    if accumulator not in _library.ACCUMULATORS:
-        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
-    needs_gradient = torch.is_grad_enabled() and (
-        q.requires_grad or k.requires_grad or v.requires_grad)  # fmt: skip
-    if needs_gradient and accumulator in _library.FORWARD_ALONE:
-        raise _library.UnsupportedError(
-            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
-            "take fp32 or fp16"
-        )
+    deterministic = check_options((q, k, v), dropout_p, scale, accumulator, deterministic)
     seed = _ops.draw_seed(q) if dropout_p > 0 else None
     out, lse = torch.ops.spark.forward.default(
         q, k, v, seed, dropout_p, scale or 0.0, mask_of(causal, mask), accumulator, deterministic
