@@ -163,5 +163,63 @@ class FlashTest(unittest.TestCase):
                 sa.flash_attn_func(q, k, v, **{name: value})
 
 
+class CacheTest(unittest.TestCase):
+    """A decoder's keys and values, of samples that are of other lengths."""
+
+    def setUp(self):
+        self.q, self.k, self.v, _ = (tensor.detach() for tensor in inputs(3, 40))
+        self.new = random(8, 2, 3, 2, 64).detach(), random(9, 2, 3, 2, 64).detach()
+        self.lengths = torch.tensor([37, 20], dtype=torch.int32)
+
+    def want(self, keys, values, begins, ends):
+        outs = [definition(self.q[i : i + 1].double(), keys[i : i + 1, begins[i] : ends[i]].double(),
+                           values[i : i + 1, begins[i] : ends[i]].double(), "causal")
+                for i in range(2)]  # fmt: skip
+        return torch.cat(outs)
+
+    def test_whole_caches(self):
+        out, lse = sa.flash_attn_with_kvcache(self.q, self.k, self.v, causal=True,
+                                              return_softmax_lse=True)  # fmt: skip
+        self.assertLess(max_error(out, self.want(self.k, self.v, [0, 0], [40, 40])), 4e-3)
+        self.assertEqual(lse.shape, (2, 4, 3))
+
+    def test_new_keys_are_written_behind_the_others(self):
+        keys, values = self.k.clone(), self.v.clone()
+        out = sa.flash_attn_with_kvcache(self.q, keys, values, *self.new, causal=True,
+                                         cache_seqlens=self.lengths)  # fmt: skip
+        self.assertTrue(torch.equal(keys[0, 37:40], self.new[0][0]))
+        self.assertTrue(torch.equal(values[1, 20:23], self.new[1][1]))
+        self.assertTrue(torch.equal(keys[1, 23:], self.k[1, 23:]))
+        self.assertLess(max_error(out, self.want(keys, values, [0, 0], [40, 23])), 4e-3)
+
+    def test_padding_on_the_left_and_other_rows_of_the_cache(self):
+        out = sa.flash_attn_with_kvcache(
+            self.q, self.k.flip(0), self.v.flip(0), causal=True, cache_seqlens=self.lengths,
+            cache_batch_idx=torch.tensor([1, 0]), cache_leftpad=torch.tensor([4, 0]),
+        )  # fmt: skip
+        self.assertLess(max_error(out, self.want(self.k, self.v, [4, 0], [37, 20])), 4e-3)
+
+    def test_rotation_is_by_places_in_the_sequence(self):
+        from spark_attention.rotary import apply_rotary_emb
+
+        angles = torch.rand(64, 16) * 6
+        cos, sin = angles.cos(), angles.sin()
+        keys = self.k.clone()
+        out = sa.flash_attn_with_kvcache(self.q, keys, self.v, *self.new, cos, sin, self.lengths,
+                                         causal=True, rotary_interleaved=False)  # fmt: skip
+        values = self.v.clone()
+        values[0, 37:40], values[1, 20:23] = self.new[1]
+        self.q = torch.cat([apply_rotary_emb(self.q[i : i + 1], cos[n:], sin[n:])
+                            for i, n in enumerate((37, 20))])  # fmt: skip
+        self.assertTrue(
+            torch.equal(keys[1:, 20:23], apply_rotary_emb(self.new[0][1:], cos[20:], sin[20:]))
+        )
+        self.assertLess(max_error(out, self.want(keys, values, [0, 0], [40, 23])), 4e-3)
+
+    def test_pages_are_refused(self):
+        with self.assertRaisesRegex(sa.UnsupportedError, "block_table is given"):
+            sa.flash_attn_with_kvcache(self.q, self.k, self.v, block_table=torch.zeros(1))
+
+
 if __name__ == "__main__":
     unittest.main()

@@ -21,8 +21,19 @@ if _trouble := _gpus.check_at_import():
 
 if importlib.util.find_spec("torch"):
     from ._attention import attention, explain, supports
-    from .flash import flash_attn_func, flash_attn_kvpacked_func, flash_attn_qkvpacked_func
+    from ._varlen import attention_varlen
+    from .flash import (
+        flash_attn_func,
+        flash_attn_kvpacked_func,
+        flash_attn_qkvpacked_func,
+        flash_attn_varlen_func,
+        flash_attn_varlen_kvpacked_func,
+        flash_attn_varlen_qkvpacked_func,
+        flash_attn_with_kvcache,
+    )
     from ._sdpa import sdpa
 
-    __all__ += ["attention", "explain", "flash_attn_func", "flash_attn_kvpacked_func",
-                "flash_attn_qkvpacked_func", "sdpa", "supports"]  # fmt: skip
+    __all__ += ["attention", "attention_varlen", "explain", "flash_attn_func",
+                "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
+                "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func",
+                "flash_attn_with_kvcache", "sdpa", "supports"]  # fmt: skip

@@ -11,6 +11,24 @@ def mask_of(causal, mask):
     return mask or ("causal" if causal else "full")
 
 
+def check_options(tensors, dropout_p, dropout_scale, scale, accumulator, deterministic):
+    """Raises what attention() does; gives whether gradients have the same bits each time."""
+    if scale is not None and not scale > 0:
+        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
+    if accumulator not in _library.ACCUMULATORS:
+        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
+    _library.dropout_scale_of(dropout_scale)
+    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
+    if needs_gradient and accumulator in _library.FORWARD_ALONE:
+        raise _library.UnsupportedError(
+            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
+            "take fp32 or fp16"
+        )
+    return torch.are_deterministic_algorithms_enabled() if deterministic is None else deterministic
+
+
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
               deterministic=None, return_lse=False, dropout_scale="applied"):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
@@ -38,22 +56,8 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
 
 def attend(q, k, v, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
     """(out, lse, seed): attention() of a mask by its text, and the seed of its dropout, if any."""
-    if deterministic is None:
-        deterministic = torch.are_deterministic_algorithms_enabled()
-    if scale is not None and not scale > 0:
-        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
-    if not 0 <= dropout_p < 1:
-        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
-    if accumulator not in _library.ACCUMULATORS:
-        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
-    _library.dropout_scale_of(dropout_scale)
-    needs_gradient = torch.is_grad_enabled() and (
-        q.requires_grad or k.requires_grad or v.requires_grad)  # fmt: skip
-    if needs_gradient and accumulator in _library.FORWARD_ALONE:
-        raise _library.UnsupportedError(
-            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
-            "take fp32 or fp16"
-        )
+    deterministic = check_options((q, k, v), dropout_p, dropout_scale, scale, accumulator,
+                                  deterministic)  # fmt: skip
     seed = _ops.draw_seed(q) if dropout_p > 0 else None
     options = (dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic)
     if _direct.is_open(q, k, v):

@@ -95,7 +95,7 @@ class _Plan:
 
 
 def _has_rows(tensor):
-    """Which kernels read in place, but for their address (_ops._readable)."""
+    """Which kernels read in place, but for their address (_ops.readable)."""
     *strides, of_columns = tensor.stride()
     return of_columns == 1 and all(
         size == 1 or (stride % 8 == 0 and stride >= 0)
@@ -151,7 +151,7 @@ def _forward(q, k, v, seed, options):
     addresses = [tensor.data_ptr() for tensor in tensors]
     if plan.words is None or any(address % 16 for address in addresses):
         return _ops._forward(q, k, v, seed, *options)
-    _ops._check_seed(seed, options[0], q.device)
+    _ops.check_seed(seed, options[0], q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty(plan.lse_shape, dtype=torch.float32, device=q.device)
     words = (ctypes.c_int64 * _WORDS)(*plan.words)

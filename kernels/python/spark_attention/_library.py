@@ -78,6 +78,13 @@ _SIGNATURES = {
                  ctypes.c_void_p),
     "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float),
                      ctypes.c_void_p),
+    "varlen_supports": (ctypes.POINTER(Problem), ctypes.c_int),
+    "varlen_workspace_bytes": (ctypes.POINTER(Problem), ctypes.c_int,
+                               ctypes.POINTER(ctypes.c_size_t)),
+    "varlen_forward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
+                       ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p),
+    "varlen_backward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_void_p,
+                        ctypes.c_void_p, ctypes.c_size_t, ctypes.c_void_p),
 }  # fmt: skip
 _TEXTS = ("last_error", "version", "architectures")
 
@@ -168,6 +175,24 @@ def forward(of, tensors, stream=None):
 def backward(of, tensors, workspace=None, byte_count=0, stream=None):
     """`tensors` by ctypes.byref."""
     _check(_library.spark_attention_backward(of, tensors, workspace, byte_count, stream))
+
+
+def varlen_workspace_bytes(of, of_pass):
+    count = ctypes.c_size_t()
+    _check(_library.spark_attention_varlen_workspace_bytes(of, of_pass, ctypes.byref(count)))
+    return count.value
+
+
+def varlen_forward(of, cu_seqlens_q, cu_seqlens_k, tensors, workspace=None, byte_count=0,
+                   stream=None):  # fmt: skip
+    _check(_library.spark_attention_varlen_forward(of, cu_seqlens_q, cu_seqlens_k, tensors,
+                                                   workspace, byte_count, stream))  # fmt: skip
+
+
+def varlen_backward(of, cu_seqlens_q, cu_seqlens_k, tensors, workspace=None, byte_count=0,
+                    stream=None):  # fmt: skip
+    _check(_library.spark_attention_varlen_backward(of, cu_seqlens_q, cu_seqlens_k, tensors,
+                                                    workspace, byte_count, stream))  # fmt: skip
 
 
 def dropout_mask(of, address, stream=None):

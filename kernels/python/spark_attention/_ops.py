@@ -19,7 +19,7 @@ import torch
 
 from . import _ledger, _library
 
-_OF_ALL = (
+OF_ALL = (
     "float dropout_p, str dropout_scale, float scale, str mask, str accumulator, bool deterministic"
 )
 _QKV = "Tensor q, Tensor k, Tensor v"
@@ -28,9 +28,9 @@ library = torch.library.Library("spark", "DEF")
 library.define(
     "draw_seed(Tensor like) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,)
 )
-library.define(f"forward({_QKV}, Tensor? seed, {_OF_ALL}) -> (Tensor, Tensor)")
+library.define(f"forward({_QKV}, Tensor? seed, {OF_ALL}) -> (Tensor, Tensor)")
 library.define(
-    f"backward(Tensor d_out, {_QKV}, Tensor out, Tensor lse, Tensor? seed, {_OF_ALL}) "
+    f"backward(Tensor d_out, {_QKV}, Tensor out, Tensor lse, Tensor? seed, {OF_ALL}) "
     "-> (Tensor, Tensor, Tensor)"
 )
 
@@ -77,18 +77,18 @@ def why_not_dtype(name, dtype):
 # --- From tensors to the library's structs.
 
 
-def _readable(tensor):
+def readable(tensor):
     """The tensor, copied where kernels cannot read it in place."""
-    is_readable = tensor.stride(3) == 1 and tensor.data_ptr() % 16 == 0
+    isreadable = tensor.stride(3) == 1 and tensor.data_ptr() % 16 == 0
     for size, stride in zip(tensor.shape[:3], tensor.stride()[:3]):
-        is_readable = is_readable and (size == 1 or (stride % 8 == 0 and stride >= 0))
-    if is_readable:
+        isreadable = isreadable and (size == 1 or (stride % 8 == 0 and stride >= 0))
+    if isreadable:
         return tensor
     _ledger.note("copied a tensor whose rows are not contiguous and aligned to 16 bytes")
     return tensor.clone(memory_format=torch.contiguous_format)
 
 
-def _struct(tensor):
+def struct_of(tensor):
     batch, seqlen, heads, _ = tensor.stride()
     return _library.Tensor(tensor.data_ptr(), batch, seqlen, heads)
 
@@ -115,13 +115,13 @@ def _seed_fields(seed):
     return {"dropout_offset": seed.data_ptr()}  # under the seed 0
 
 
-def _stream(tensor):
+def stream_of(tensor):
     if tensor.device.type != "cuda":
         return None
     return torch.cuda.current_stream(tensor.device).cuda_stream
 
 
-def _check_seed(seed, dropout_p, device):
+def check_seed(seed, dropout_p, device):
     if seed is None and dropout_p > 0:
         raise ValueError("dropout_p is above 0, and seed is None; draw_seed(q) gives one")
     if seed is not None and (seed.dtype != torch.int64 or seed.numel() != 1):
@@ -135,7 +135,7 @@ def dropout_keep(q, k, seed, dropout_p):
     shape = (q.shape[0], q.shape[2], q.shape[1], k.shape[1])
     keep = torch.empty(shape, dtype=torch.uint8, device=q.device)
     of = problem_of(q, k, seed, dropout_p, "applied", 0.0, "full", "fp32", False)
-    _library.dropout_mask(of, ctypes.c_void_p(keep.data_ptr()), _stream(q))
+    _library.dropout_mask(of, ctypes.c_void_p(keep.data_ptr()), stream_of(q))
     return keep.bool()
 
 
@@ -167,37 +167,37 @@ def _draw_seed_cuda(like):
 
 def _forward(q, k, v, seed, dropout_p, *options):
     check_tensors(q, k, v)
-    _check_seed(seed, dropout_p, q.device)
+    check_seed(seed, dropout_p, q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32, device=q.device)
     if q.numel() == 0:
         return out, lse
     if k.shape[1] == 0:
         return out.zero_(), lse.fill_(-math.inf)
-    q, k, v = _readable(q), _readable(k), _readable(v)
+    q, k, v = readable(q), readable(k), readable(v)
     problem = problem_of(q, k, seed, dropout_p, *options)
-    tensors = _library.ForwardTensors(_struct(q), _struct(k), _struct(v), _struct(out),
+    tensors = _library.ForwardTensors(struct_of(q), struct_of(k), struct_of(v), struct_of(out),
                                       lse.data_ptr())  # fmt: skip
-    _library.forward(problem, ctypes.byref(tensors), _stream(q))
+    _library.forward(problem, ctypes.byref(tensors), stream_of(q))
     _ledger.note_run("forward", q, problem.accumulator)
     return out, lse
 
 
 def _backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
     check_tensors(q, k, v)
-    _check_seed(seed, dropout_p, q.device)
+    check_seed(seed, dropout_p, q.device)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     if q.numel() == 0 or k.numel() == 0:
         return tuple(gradient.zero_() for gradient in gradients)
-    inputs = [_readable(tensor) for tensor in (q, k, v, out, d_out)]
+    inputs = [readable(tensor) for tensor in (q, k, v, out, d_out)]
     lse = lse.contiguous()
     problem = problem_of(q, k, seed, dropout_p, *options)
     byte_count = _library.workspace_bytes(problem, _library.BACKWARD)
     workspace = torch.empty(byte_count, dtype=torch.uint8, device=q.device)
-    tensors = _library.BackwardTensors(*map(_struct, inputs), lse.data_ptr(),
-                                       *map(_struct, gradients))  # fmt: skip
+    tensors = _library.BackwardTensors(*map(struct_of, inputs), lse.data_ptr(),
+                                       *map(struct_of, gradients))  # fmt: skip
     _library.backward(problem, ctypes.byref(tensors), workspace.data_ptr() or None, byte_count,
-                      _stream(q))  # fmt: skip
+                      stream_of(q))  # fmt: skip
     _ledger.note_run("backward", q, problem.accumulator)
     return tuple(gradients)
 
@@ -245,7 +245,7 @@ def _autograd(ctx, d_out, _):
     return (*gradients, *nothing)
 
 
-def _no_second_derivative(ctx, *_):
+def no_second_derivative(ctx, *_):
     raise _library.UnsupportedError("the backward pass of attention has no derivative of its own")
 
 
@@ -253,20 +253,24 @@ torch.library.register_autograd(
     "spark::forward", _autograd, setup_context=_setup_context, lib=library
 )
 torch.library.register_autograd(
-    "spark::backward", _no_second_derivative, setup_context=lambda *_, **__: None, lib=library
+    "spark::backward", no_second_derivative, setup_context=lambda *_, **__: None, lib=library
 )
 torch.library.register_autograd(
     "spark::draw_seed", lambda ctx, _: None, setup_context=lambda *_, **__: None, lib=library
 )
 
 
-def _autocast_forward(q, k, v, *others):
+def in_fp16(operator, q, k, v, *others):
     """To fp16 whatever autocast's own type is, as there are no other kernels; fp64 stays, and is
     refused."""
     with torch.autocast(q.device.type, enabled=False):
         half = [t.to(torch.float16) if t.dtype in (torch.float32, torch.bfloat16) else t
                 for t in (q, k, v)]  # fmt: skip
-        return torch.ops.spark.forward.default(*half, *others)
+        return operator(*half, *others)
+
+
+def _autocast_forward(q, k, v, *others):
+    return in_fp16(torch.ops.spark.forward.default, q, k, v, *others)
 
 
 for _key in ("AutocastCPU", "AutocastCUDA"):

@@ -14,7 +14,8 @@ import types
 
 import torch
 
-from . import flash
+from . import _s_dmask, flash
+from .rotary import apply_rotary_emb
 
 VERSION = "2.8.4"  # whose signatures these are
 
@@ -44,7 +45,7 @@ def _module(name, **contents):
 
 
 def _block_size_n(device, head_dim, is_dropout, is_causal):
-    return flash.block_size_n(head_dim, is_dropout)
+    return _s_dmask.block_size_n(head_dim, is_dropout)
 
 
 def index_first_axis(tensor, indices):
@@ -69,20 +70,3 @@ def pad_input(hidden_states, indices, batch, seqlen):
     """The tokens back in [batch, seqlen, ...], with zeros between them."""
     padded = hidden_states.new_zeros(batch * seqlen, *hidden_states.shape[1:])
     return padded.index_copy(0, indices, hidden_states).unflatten(0, (batch, seqlen))
-
-
-def apply_rotary_emb(x, cos, sin, interleaved=False, inplace=False, seqlen_offsets=0,
-                     cu_seqlens=None, max_seqlen=None):  # fmt: skip
-    """Rotates the first 2 * cos.shape[1] columns of [batch, seqlen, heads, head_dim] by the angles of
-    rows seqlen_offsets on of cos and sin, [length, columns / 2] (Su et al., RoFormer, 2021)."""
-    if inplace or cu_seqlens is not None or max_seqlen is not None:
-        raise flash.UnsupportedError("inplace, cu_seqlens or max_seqlen is given; supported: neither")
-    rotated = 2 * cos.shape[1]
-    rows = torch.arange(x.shape[1], device=x.device) + torch.as_tensor(
-        seqlen_offsets, device=x.device).reshape(-1, 1)  # fmt: skip
-    cos, sin = (angles[rows].unsqueeze(2).float() for angles in (cos, sin))
-    part = x[..., :rotated].float()
-    first, second = (part[..., 0::2], part[..., 1::2]) if interleaved else part.chunk(2, -1)
-    turned = first * cos - second * sin, first * sin + second * cos
-    turned = torch.stack(turned, -1).flatten(-2) if interleaved else torch.cat(turned, -1)
-    return torch.cat([turned.to(x.dtype), x[..., rotated:]], -1)

@@ -16,6 +16,7 @@ import torch
 
 from . import _ledger, _library
 from ._attention import attention
+from ._varlen import attention_varlen
 from ._sdpa import why_not
 
 NAMES = {"spark": "fp32", "spark_fp16acc": "fp16"}
@@ -92,7 +93,7 @@ def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
     )
     if not sees_padding:
         return attention(q, k, v, **options), None
-    return _each_alone(q, k, v, runs, is_causal, options), None
+    return _packed(q, k, v, attention_mask, runs, is_causal, options), None
 
 
 def runs_of(padding):
@@ -113,20 +114,32 @@ def runs_of(padding):
     return [(begin, end) for _, begin, end in known]
 
 
-def _each_alone(q, k, v, runs, is_causal, options):
-    """A call a sample, over its own keys and, where causal, over the rows among them; the others'
-    results are zeros."""
-    out = torch.zeros_like(q)
-    for sample, (begin, end) in enumerate(runs):
-        rows = slice(None)
-        if is_causal:
-            before = k.shape[1] - q.shape[1]
-            rows = slice(max(begin - before, 0), max(end - before, 0))
-        if begin == end or q[sample, rows].shape[0] == 0:
-            continue
-        one = slice(sample, sample + 1)
-        out[one, rows] = attention(q[one, rows], k[one, begin:end], v[one, begin:end], **options)
-    return out
+def _packed(q, k, v, padding, runs, is_causal, options):
+    """One call: each sample's keys, and the rows that see them, are a sequence, and what is before
+    and behind are sequences without the other side, whose results are zeros."""
+    lengths = _lengths_of(padding, runs, q.shape[1], k.shape[1], is_causal)
+    out = attention_varlen(*(tensor.flatten(0, 1) for tensor in (q, k, v)), *lengths, **options)
+    return out.unflatten(0, q.shape[:2])
+
+
+def _lengths_of(padding, runs, rows, keys, is_causal):
+    """cu_seqlens_q and cu_seqlens_k, which the mask keeps for a model's other layers."""
+    known = padding.__dict__.setdefault("_spark_lengths", {})
+    if (rows, is_causal) not in known:
+        known[rows, is_causal] = _find_lengths(runs, rows, keys, is_causal, padding.device)
+    return known[rows, is_causal]
+
+
+def _find_lengths(runs, rows, keys, is_causal, device):
+    lengths = [(0, 0)]
+    for begin, end in runs:
+        first, last = 0, rows
+        if is_causal:  # the last row stands at the last key
+            first, last = (max(bound - (keys - rows), 0) for bound in (begin, end))
+        lengths += [(first, 0), (0, begin), (last - first, end - begin), (rows - last, 0),
+                    (0, keys - end)]  # fmt: skip
+    offsets = torch.tensor(lengths, dtype=torch.int32).cumsum(0, dtype=torch.int32)
+    return offsets.T.contiguous().to(device).unbind(0)
 
 
 @functools.cache
