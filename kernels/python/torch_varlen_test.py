@@ -91,7 +91,7 @@ class VarlenTest(unittest.TestCase):
 
     def test_operators_are_registered_rightly(self):
         q, k, v, d_out, *lengths = ragged()
-        given = (torch.tensor(3), 0.2, 0.0, "causal", "fp32", True)
+        given = (torch.tensor(3), 0.2, "applied", 0.0, "causal", "fp32", True)
         forward, backward = torch.ops.spark.varlen_forward, torch.ops.spark.varlen_backward
         torch.library.opcheck(forward.default, (q, k, v, *lengths, *given))
         saved = [t.detach() for t in (d_out, q, k, v, *forward(q, k, v, *lengths, *given))]
