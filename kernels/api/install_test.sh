@@ -34,3 +34,8 @@ if readelf -d "$library" | grep NEEDED |
   echo "is needed, and not everywhere" >&2
   exit 1
 fi
+# The room for it is short where a program has loaded other libraries, and dlopen() then fails.
+if readelf -d "$library" | grep -q STATIC_TLS; then
+  echo "has thread-local memory that has to be there when the program starts" >&2
+  exit 1
+fi

@@ -1,5 +1,7 @@
 #include "kernels/machine/emulated/blocks/fibers.h"
 
+#include <unistd.h>
+
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <boost/context/stack_context.hpp>
 #include <memory>
@@ -8,6 +10,18 @@ namespace sparkbench {
 namespace {
 
 constexpr std::size_t kStackBytes = 128 * 1024;
+
+/// Boost's own are compiled for programs: they put the thread-local memory of a shared library
+/// where dlopen() has room for little, and libspark_attention.so could not be loaded after PyTorch.
+struct PageTraits {
+  static std::size_t page_size() noexcept {
+    return static_cast<std::size_t>(sysconf(_SC_PAGESIZE));
+  }
+  static std::size_t default_size() noexcept { return kStackBytes; }
+  static bool is_unbounded() noexcept { return true; }
+  static std::size_t minimum_size() noexcept { return kStackBytes; }
+  static std::size_t maximum_size() noexcept { return kStackBytes; }
+};
 
 /// A guarded stack that starts a little lower. Stacks of pages all start at the same offset in a
 /// page, so the same sets of the cache would hold the hot end of all 32 lanes' stacks.
@@ -31,7 +45,7 @@ class StaggeredStack {
     return stack;
   }
 
-  boost::context::protected_fixedsize_stack pages_{kStackBytes};
+  boost::context::basic_protected_fixedsize_stack<PageTraits> pages_{kStackBytes};
   std::size_t lowered_bytes_;
 };
 
