@@ -106,16 +106,11 @@ SPARK_HD std::uint32_t bytes_below(const Dropout& dropout, const PhiloxBlock& pl
 }
 
 /// Which elements of a block are dropped, a bit each.
-SPARK_HD std::uint32_t dropped_of_block(const Dropout& dropout, const DropoutOffset& offset,
-                                        std::uint32_t batch_head, const DropoutBlock& block) {
-  const PhiloxBlock low = dropout_planes(dropout, offset, batch_head, block, 0);
-  const PhiloxBlock high = dropout_planes(dropout, offset, batch_head, block, 1);
-  return bytes_below(dropout, high, 4, bytes_below(dropout, low, 0, 0u));
-}
-/// By the offset that it has itself.
 SPARK_HD std::uint32_t dropped_of_block(const Dropout& dropout, std::uint32_t batch_head,
                                         const DropoutBlock& block) {
-  return dropped_of_block(dropout, dropout.offset, batch_head, block);
+  const PhiloxBlock low = dropout_planes(dropout, dropout.offset, batch_head, block, 0);
+  const PhiloxBlock high = dropout_planes(dropout, dropout.offset, batch_head, block, 1);
+  return bytes_below(dropout, high, 4, bytes_below(dropout, low, 0, 0u));
 }
 
 /// True when element (row, column) of head `batch_head` = batch * heads + head is kept.

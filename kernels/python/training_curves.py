@@ -71,8 +71,8 @@ def judge(curves):
             ends = [in_the_end(losses) for losses in of_seeds]
             off = max(abs(end - want) for end, want in zip(ends, reference))
             holds = holds and (off <= spread or not way.startswith("spark"))
-            lines.append(f"{model:8} {way:15} {' '.join(f'{end:.4f}' for end in ends)}   furthest from "
-                         f"math fp16: {off:.4f}, which differs by {spread:.4f} between seeds")
+            lines.append(f"{model:8} {way:15} {' '.join(f'{end:.5f}' for end in ends)}   furthest from "
+                         f"math fp16: {off:.6f}, which differs by {spread:.6f} between seeds")
     return lines, holds
 
 

@@ -7,7 +7,7 @@
 // half of 64 the word is shifted, so i counts from these.
 #pragma once
 
-#include "kernels/dropout.h"
+#include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/layout.h"
 
 namespace sparkbench {
@@ -26,9 +26,12 @@ struct TileDropout {
   /// the rows 8 below or above its own.
   std::uint32_t word[kGroups];
 
-  /// Draws block b of kGroups, of the rows from first_row on.
-  SPARK_DEVICE void draw_block(const Dropout& dropout, const DropoutOffset& offset, int lane,
-                               std::uint32_t batch_head, int first_row, int first_key, int b) {
+  /// Draws block b of kGroups, of the rows from first_row on. `params` have the dropout, and where
+  /// its offset is.
+  template <class Machine, class Params>
+  SPARK_DEVICE void draw_block(Machine& machine, const Params& params, std::uint32_t batch_head,
+                               int first_row, int first_key, int b) {
+    const int lane = machine.lane();
     const int half = row_half(lane);
     // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
     const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
@@ -37,7 +40,14 @@ struct TileDropout {
                                                 (Layout::row(lane, Layout::slot(strand)) & 7));
     const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
     const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));
-    word[b] = dropped_of_block(dropout, offset, batch_head, {row, first_column | 2u * pair});
+    const DropoutBlock block{row, first_column | 2u * pair};
+    word[b] = 0u;
+#pragma unroll
+    for (std::uint32_t half = 0; half < 2; ++half) {
+      const PhiloxBlock planes =
+          dropout_planes(params.dropout, dropout_offset(machine, params), batch_head, block, half);
+      word[b] = bytes_below(params.dropout, planes, half == 0 ? 0 : 4, word[b]);
+    }
   }
 
   /// Once all are drawn: a word of its own for each group. All lanes of the warp call it together.
@@ -50,12 +60,12 @@ struct TileDropout {
     }
   }
 
-  template <class Machine>
-  SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, const DropoutOffset& offset,
-                         std::uint32_t batch_head, int first_row, int first_key) {
+  template <class Machine, class Params>
+  SPARK_DEVICE void draw(Machine& machine, const Params& params, std::uint32_t batch_head,
+                         int first_row, int first_key) {
 #pragma unroll
     for (int b = 0; b < kGroups; ++b) {
-      draw_block(dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
+      draw_block(machine, params, batch_head, first_row, first_key, b);
     }
     share(machine, first_key);
   }

@@ -15,6 +15,12 @@ namespace {
 
 constexpr std::uint32_t kHead = 5;
 
+/// What a kernel's parameters say of dropout.
+struct Params {
+  Dropout dropout;
+  const DropoutOffset* dropout_offset = nullptr;
+};
+
 template <class Layout>
 bool keeps(const Dropout& dropout, int lane, int first_row, int first_key, int step, int element) {
   return dropout_keeps(dropout, kHead,
@@ -25,11 +31,12 @@ bool keeps(const Dropout& dropout, int lane, int first_row, int first_key, int s
 template <class Layout, int kKeys, int kGroups>
 void expect_dropped() {
   constexpr int kSteps = kKeys / Layout::kStepKeys;
-  const Dropout dropout = make_dropout(0.4f, 9);
+  const Params params{make_dropout(0.4f, 9)};
+  const Dropout& dropout = params.dropout;
   run({}, [&](EmulatedMachine& machine) {
     for (const int first_key : {0, kKeys, 3 * kKeys}) {
       TileDropout<Layout, kKeys, kGroups> tile;
-      tile.draw(machine, dropout, dropout.offset, kHead, 48, first_key);
+      tile.draw(machine, params, kHead, 48, first_key);
       for (int group = 0; group < kGroups; ++group) {
         float p[kSteps][Layout::kElements];
         for (auto& of_step : p) std::fill(std::begin(of_step), std::end(of_step), 0.5f);
@@ -63,10 +70,11 @@ TEST(TileDropout, IsTheDefinitionsInEveryLayout) {
 template <class Layout>
 void expect_packed() {
   constexpr float kScaled = 0x1p-112f;  // 1 as a half
-  const Dropout dropout = make_dropout(0.4f, 9);
+  const Params params{make_dropout(0.4f, 9)};
+  const Dropout& dropout = params.dropout;
   run({}, [&](EmulatedMachine& machine) {
     TileDropout<Layout, 64, 2> tile;
-    tile.draw(machine, dropout, dropout.offset, kHead, 96, 64);
+    tile.draw(machine, params, kHead, 96, 64);
     for (int group = 0; group < 2; ++group) {
       for (int i = 0; i < 8; ++i) {
         for (int strand = 0; strand < 2; ++strand) {

@@ -14,7 +14,6 @@
 #pragma once
 
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/forward_block.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/staged_rows.h"
@@ -108,8 +107,7 @@ class TestForwardWarp {
     rows_.add(machine_, softmax.sum);
     if constexpr (Config::kHasDropout) {
       TileDropout<M16n8k16Layout, Config::kBlockN, 1> dropout;
-      dropout.draw(machine_, params_.dropout, dropout_offset(machine_, params_),
-                   block_.batch_head(params_), first_row_, first_key);
+      dropout.draw(machine_, params_, block_.batch_head(params_), first_row_, first_key);
       dropout.drop(0, p[0]);
     }
     for (int step = 0; step < Config::kOutputSteps; ++step) {

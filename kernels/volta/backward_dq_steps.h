@@ -4,7 +4,6 @@
 #pragma once
 
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_config.h"
@@ -122,8 +121,7 @@ class BackwardDqWarp {
   /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
-      tile.dropout.draw(machine_, params_.dropout, dropout_offset(machine_, params_), batch_head_,
-                        row_of_group(0), first_key);
+      tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0), first_key);
     }
   }
   /// dP = 0 there.

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_output.h"
@@ -129,9 +128,8 @@ class BackwardWarp {
   SPARK_DEVICE void draw_dropout(int place, int b, Step& step) {
     if constexpr (Config::kHasDropout) {
       if constexpr (Config::kDrawsAnew) place = machine_.opaque(place);
-      step.dropout.draw_block(params_.dropout, dropout_offset(machine_, params_), machine_.lane(),
-                              block().batch_head(params_, place), row_of_group(place, 0),
-                              first_score_key(), b);
+      step.dropout.draw_block(machine_, params_, block().batch_head(params_, place),
+                              row_of_group(place, 0), first_score_key(), b);
       if (b == Step::kGroups - 1) step.dropout.share(machine_, first_score_key());
     }
   }

@@ -2,7 +2,6 @@
 #pragma once
 
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/mask.h"
 #include "kernels/volta/cursors.h"
 #include "kernels/volta/tile/output_accumulator.h"
@@ -118,9 +117,8 @@ class ForwardWarp {
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
-      tile.dropout.draw(machine_, params_.dropout, dropout_offset(machine_, params_),
-                        block.batch_head(params_), block.first_row + kWarpRows * machine_.warp(),
-                        first_key);
+      tile.dropout.draw(machine_, params_, block.batch_head(params_),
+                        block.first_row + kWarpRows * machine_.warp(), first_key);
     }
   }
 

@@ -18,7 +18,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
     """q is [batch, seqlen_q, heads, head_dim], the caches [cache batch, length, heads_k, head_dim],
     of which sample i has the first cache_seqlens[i] keys (all, unless given), but for the first
     cache_leftpad[i]. New k and v, [batch, seqlen_new, heads_k, head_dim], are written behind them
-    into the caches first, rotated as q is by their places in the sequence. num_splits is a hint to
+    into the caches first, rotated as q is by their places in the cache. num_splits is a hint to
     other kernels. lse is [batch, heads, seqlen_q].
 
     Keys that are not one run of the cache for all samples are copied, and the host waits for their
@@ -38,11 +38,11 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
         begins = torch.zeros_like(lengths) if cache_leftpad is None else cache_leftpad.long()
         if rotary_cos is not None:
             # Without a mask that counts rows, all of q stands where the new keys begin.
-            q = _rotated(q, rotary_cos, rotary_sin, lengths - begins, rotary_interleaved,
+            q = _rotated(q, rotary_cos, rotary_sin, lengths, rotary_interleaved,
                          causal or tuple(map(int, window_size)) != (-1, -1))  # fmt: skip
             if k is not None:
                 k = apply_rotary_emb(k, rotary_cos, rotary_sin, rotary_interleaved,
-                                     seqlen_offsets=lengths - begins)  # fmt: skip
+                                     seqlen_offsets=lengths)  # fmt: skip
         if k is not None:
             places = lengths[:, None] + torch.arange(k.shape[1], device=q.device)
             k_cache[rows[:, None], places] = k.to(k_cache.dtype)
