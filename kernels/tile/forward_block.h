@@ -71,6 +71,16 @@ SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) 
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
 }
 
+/// Where these end.
+template <class Config, class Machine>
+SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_walk(machine, params.items).end;
+  } else {
+    return keys_of_block<Config>(machine, params).end;
+  }
+}
+
 /// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
 /// where values were dropped. A row that saw no key has l = 0 and gets O = 0; a NaN stays.
 template <class Config, class Machine>

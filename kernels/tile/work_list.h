@@ -24,9 +24,16 @@ struct alignas(16) WorkMask {
   int seqlen_q, seqlen_k, begin_offset, end_offset;
 };
 
+/// The other side of a block: keys of a block of rows, rows of a block of keys.
+struct alignas(16) WorkWalk {
+  int first;  // where the sequence begins there, as place has it
+  int end;    // in the sequence, of what some row, or key, of the block sees
+};
+
 struct WorkItem {
   WorkPlace place;
   WorkMask mask;
+  WorkWalk walk;
 };
 
 /// Heads are grid axis x, so that all heads of a long sequence start before those of a short one,
@@ -45,6 +52,13 @@ SPARK_DEVICE WorkPlace load_work_place(Machine& machine, const WorkItem* items) 
   WorkPlace place;
   memcpy(&place, &bits, sizeof place);
   return place;
+}
+
+/// What it walks.
+template <class Machine>
+SPARK_DEVICE WorkWalk load_work_walk(Machine& machine, const WorkItem* items) {
+  const auto bits = machine.template load_global<Bits64>(&work_item(machine, items)->walk);
+  return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1])};
 }
 
 /// Its mask; `prefix` of an OpenMask.

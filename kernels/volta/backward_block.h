@@ -109,13 +109,24 @@ SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& para
   return {begin, least_of(end, query_end)};
 }
 
+/// Where these end.
+template <class Config, class Machine>
+SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_walk(machine, params.key_items).end;
+  } else {
+    return queries_of_block<Config>(machine, params, block).end;
+  }
+}
+
 /// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
                                int place, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
-  const int query_end = queries_of_block<Config>(machine, params, block).end;
+  const int query_end = query_end_of_block<Config>(machine, params, block);
   const int row = params.walk.query(place) + Staged::first_row(machine);
   const std::uint32_t chunk =
       tensor.chunk(block.batch, block.first_q + row, block.head(params, place)) +

@@ -233,7 +233,9 @@ class BackwardWarp {
   SPARK_DEVICE int first_place() const { return first_place_from(params_.walk.first, block()); }
   SPARK_DEVICE static int next(int place) { return place + Config::kTeams * Config::kStep; }
   /// Whether there is a step, and not the end of the head.
-  SPARK_DEVICE bool has_step(int place) const { return params_.walk.query(place) < queries().end; }
+  SPARK_DEVICE bool has_step(int place) const {
+    return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
+  }
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
   /// From the end of a head to the next: Q and dO of the team's first step there.
   SPARK_DEVICE int begin_next_head(int place) {
@@ -258,9 +260,6 @@ class BackwardWarp {
     return first_of_member +
            first_tile<Config::kStep>(queries_of_block<Config>(machine_, params_, block)) +
            Config::kStep * turn;
-  }
-  SPARK_DEVICE Range queries() const {
-    return queries_of_block<Config>(machine_, params_, block());
   }
   SPARK_DEVICE BackwardBlock block() const { return locate_backward<Config>(machine_, params_); }
   SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }

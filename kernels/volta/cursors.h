@@ -104,7 +104,7 @@ class HeldCursor {
     k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_key + Config::kBlockN);
     v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_key + Config::kBlockN);
     staged_end_ = copied_rows<Config, Staged>(
-        machine, params, keys_of_block<Config>(machine, params).end - Staged::first_row(machine));
+        machine, params, end_of_block<Config>(machine, params) - Staged::first_row(machine));
   }
   /// Keeps the compiler from computing addresses before the loop.
   template <class Machine>

@@ -29,10 +29,17 @@ template <class Config, class Machine>
 SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& params,
                                         const ChunkedView<const Half>& tensor, int first_key) {
   using Staged = typename Config::StagedKeys;
-  const ForwardBlock block = locate_block<Config>(machine, params);
-  return tensor.chunk(block.batch, block.first_k + first_key + Staged::first_row(machine),
-                      block.key_head(params)) +
-         static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  const auto chunk = [&](int batch, int row, int key_head) {
+    return tensor.chunk(batch, row + Staged::first_row(machine), key_head) +
+           static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  };
+  if constexpr (Config::kIsPacked) {
+    const int first_k = load_work_walk(machine, params.items).first;
+    return chunk(0, first_k + first_key, params.groups.key_head(machine.block(0)));
+  } else {
+    const ForwardBlock block = locate_block<Config>(machine, params);
+    return chunk(block.batch, first_key, block.key_head(params));
+  }
 }
 
 /// A tile of K or V to registers, those of its keys that the block sees; all addresses are computed
@@ -43,10 +50,10 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params,
                             typename Config::StagedKeys& staged) {
   const Half* const chunk =
       machine.opaque(tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_key)));
-  staged.load_from_chunk(
-      machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
-      copied_rows<Config, typename Config::StagedKeys>(
-          machine, params, keys_of_block<Config>(machine, params).end - first_key));
+  staged.load_from_chunk(machine, chunk, tensor.row_stride(),
+                         Config::StagedKeys::first_row(machine),
+                         copied_rows<Config, typename Config::StagedKeys>(
+                             machine, params, end_of_block<Config>(machine, params) - first_key));
 }
 
 /// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.

@@ -52,8 +52,8 @@ template <Accumulator kAccumulator, int kHeadDim>
 struct RoundDqConfig
     : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
 
-/// A configuration for packed sequences (kernels/packed.h). Where its block stands is loaded wherever
-/// it is wanted, so that it takes no shared memory.
+/// A configuration for packed sequences (kernels/packed.h). Where its block stands is loaded
+/// wherever it is wanted, so that it takes no shared memory.
 template <class Config>
 struct Packed : Config {
   static constexpr bool kIsPacked = true;

@@ -49,6 +49,7 @@ class ForwardWarp {
     }
     machine_.barrier();
     at_.start(machine_, params_, tiles_, first_key);
+    if constexpr (Config::kIsPacked) end_of_warp_ = keys_of_warp().end;
     all_seen_ = mask_of_block<Config>(machine_, params_)
                     .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
@@ -59,7 +60,7 @@ class ForwardWarp {
   /// scores in registers.
   SPARK_DEVICE void load_k(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
-    if (Config::kLoop != KeyLoop::kOneBuffer || first_key < keys_of_block().end) {
+    if (Config::kLoop != KeyLoop::kOneBuffer || first_key < end_of_block()) {
       at_.load_k(machine_, params_, first_key, staged);
     }
   }
@@ -218,7 +219,25 @@ class ForwardWarp {
   SPARK_DEVICE Range keys_of_block() const {
     return sparkbench::keys_of_block<Config>(machine_, params_);
   }
+  SPARK_DEVICE int end_of_block() const {
+    return sparkbench::end_of_block<Config>(machine_, params_);
+  }
   SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
+  /// Where the latter end, and the tile after one of theirs: what every turn of the loop asks.
+  SPARK_DEVICE int end_of_warp() const {
+    if constexpr (Config::kIsPacked) {
+      return end_of_warp_;
+    } else {
+      return keys_of_warp().end;
+    }
+  }
+  SPARK_DEVICE int next_of_warp(int first_key) const {
+    if constexpr (Config::kIsPacked) {
+      return next_tile<Config::kBlockN>(Range{first_key, end_of_warp_}, first_key);
+    } else {
+      return next_tile<Config::kBlockN>(keys_of_warp(), first_key);
+    }
+  }
 
  private:
   static constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
@@ -238,7 +257,8 @@ class ForwardWarp {
   const ForwardParams& params_;
   ForwardTiles<Config>& tiles_;
   KeyCursor<Config> at_;
-  Range all_seen_;  // kHeldQueries only
+  Range all_seen_;   // kHeldQueries only
+  int end_of_warp_;  // packed sequences only
   typename Config::Rows rows_;
   AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
 };
