@@ -50,7 +50,7 @@ SPARK_DEVICE bool is_without_work(Machine& machine, const ForwardParams& params)
 
 /// The mask of the block's sequence.
 template <class Config, class Machine>
-SPARK_DEVICE KeyMask mask_of_block(Machine& machine, const ForwardParams& params) {
+SPARK_DEVICE SequenceMask<Config> mask_of_block(Machine& machine, const ForwardParams& params) {
   if constexpr (Config::kIsPacked) {
     return load_work_mask(machine, params.items, params.mask.prefix);
   } else {
@@ -69,16 +69,6 @@ SPARK_DEVICE Range rows_of_block(Machine& machine, const ForwardParams& params) 
 template <class Config, class Machine>
 SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) {
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
-}
-
-/// Where these end.
-template <class Config, class Machine>
-SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) {
-  if constexpr (Config::kIsPacked) {
-    return load_work_walk(machine, params.items).end;
-  } else {
-    return keys_of_block<Config>(machine, params).end;
-  }
 }
 
 /// l = the row sums over every lane, and what O must be multiplied by: 1 / l, times 1 / (1 - p)
