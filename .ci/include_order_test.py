@@ -16,10 +16,11 @@ LAYERS = [
                                       "saturating", "split_text")],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
-                                      "head_groups", "kernel_instance", "tensors")],
+                                      "head_groups", "kernel_instance", "tensors", "packed")],
     ["kernels/machine/"],
     ["kernels/tile/"],
-    ["kernels/forward_launch.", "kernels/tensor_regions.h"],
+    ["kernels/forward_launch.", "kernels/tensor_regions.h", "kernels/work_lists.",
+     "kernels/emulated_work_list."],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],
     ["kernels/api/"],

@@ -14,7 +14,8 @@ void append_region(std::vector<GlobalRegion>& all, const char* name, const int* 
 
 EmulatedWorkList::EmulatedWorkList(const Problem& packed, const PackedLengths& lengths,
                                    const WorkListKind& kind)
-    : memory_(work_list_bytes(packed, lengths.batch, kind) / sizeof(WorkItem)),
+    : memory_((work_list_bytes(packed, lengths.batch, kind) + sizeof(WorkItem) - 1) /
+              sizeof(WorkItem)),
       params_(work_list(packed, lengths, kind, memory_.data())) {}
 
 EmulationReport EmulatedWorkList::emulate(const EmulationOptions& options) const {

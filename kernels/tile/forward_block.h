@@ -50,7 +50,7 @@ SPARK_DEVICE bool is_without_work(Machine& machine, const ForwardParams& params)
 
 /// The mask of the block's sequence.
 template <class Config, class Machine>
-SPARK_DEVICE KeyMask mask_of_block(Machine& machine, const ForwardParams& params) {
+SPARK_DEVICE SequenceMask<Config> mask_of_block(Machine& machine, const ForwardParams& params) {
   if constexpr (Config::kIsPacked) {
     return load_work_mask(machine, params.items, params.mask.prefix);
   } else {

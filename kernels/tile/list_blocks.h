@@ -71,7 +71,7 @@ class BlockLister {
       if (place < params_.items_end) store_item(place, item);
     });
     for (int i = all + thread(); i < params_.items_end; i += kListThreads) {
-      store_item(i, {{kNoWork, 0, 0, 0}, {}});
+      store_item(i, {{kNoWork, 0, 0, 0}, {}, {}});
     }
   }
 
@@ -83,10 +83,12 @@ class BlockLister {
   }
   SPARK_DEVICE void store(int* address, int value) { machine_.store_shared(address, value); }
   SPARK_DEVICE void store_item(int place, const WorkItem& item) {
-    Bits128 bits[2];
+    Bits128 bits[3];
+    static_assert(sizeof bits == sizeof item, "whole stores");
     memcpy(bits, &item, sizeof bits);
     machine_.store_global(&params_.items[place].place, bits[0]);
     machine_.store_global(&params_.items[place].mask, bits[1]);
+    machine_.store_global(&params_.items[place].walk, bits[2]);
   }
 
   /// Rows of a sequence in its packed tensor, and none outside of it, whatever the offsets are.
@@ -174,18 +176,28 @@ class BlockLister {
       const KeyMask mask = key_mask_of(params_.mask, queries.size(), keys.size());
       for (; index < end; ++index) {
         const int first_row = (index - first) * params_.block_rows;
+        const Range walked = this->walked(mask, first_row), all = seen_by_all(mask, first_row);
         visit(WorkItem{{first_row, sequence, queries.begin, keys.begin},
-                       {mask.seqlen_q, mask.seqlen_k, mask.begin_offset, mask.end_offset}},
-              kLengthClasses - 1 - (walked(mask, first_row) >> shift_));
+                       {mask.seqlen_q, mask.seqlen_k, mask.begin_offset, mask.end_offset},
+                       {params_.is_of_keys ? queries.begin : keys.begin, walked.end, all.begin,
+                        all.end}},
+              kLengthClasses - 1 - (walked.size() >> shift_));
       }
     }
   }
 
-  /// The keys, or rows, that a block goes over.
-  SPARK_DEVICE int walked(const KeyMask& mask, int first_row) const {
-    const int length = params_.is_of_keys ? mask.seqlen_k : mask.seqlen_q;
-    const Range own = {first_row, least_of(first_row + params_.block_rows, length)};
-    return (params_.is_of_keys ? mask.rows_of_any(own) : mask.keys_of_any(own)).size();
+  /// The keys, or rows, that a block goes over, and those of them that all of it sees.
+  SPARK_DEVICE Range walked(const KeyMask& mask, int first_row) const {
+    const Range own = {first_row, least_of(first_row + params_.block_rows, length_of(mask))};
+    return params_.is_of_keys ? mask.rows_of_any(own) : mask.keys_of_any(own);
+  }
+  SPARK_DEVICE Range seen_by_all(const KeyMask& mask, int first_row) const {
+    const Range own = {first_row, first_row + params_.block_rows};
+    if (own.end > length_of(mask)) return {0, 0};
+    return params_.is_of_keys ? mask.rows_of_all(own) : mask.keys_of_all(own);
+  }
+  SPARK_DEVICE int length_of(const KeyMask& mask) const {
+    return params_.is_of_keys ? mask.seqlen_k : mask.seqlen_q;
   }
 
   SPARK_DEVICE void scan_counts() {

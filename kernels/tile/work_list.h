@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstring>
+#include <type_traits>
 
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
@@ -24,9 +25,17 @@ struct alignas(16) WorkMask {
   int seqlen_q, seqlen_k, begin_offset, end_offset;
 };
 
+/// The other side of a block: keys of a block of rows, rows of a block of keys.
+struct alignas(16) WorkWalk {
+  int first;               // where the sequence begins there, as place has it
+  int end;                 // in the sequence, of what some row, or key, of the block sees
+  int all_begin, all_end;  // what all of them see; none of it where some are past the last
+};
+
 struct WorkItem {
   WorkPlace place;
   WorkMask mask;
+  WorkWalk walk;
 };
 
 /// Heads are grid axis x, so that all heads of a long sequence start before those of a short one,
@@ -38,6 +47,10 @@ SPARK_DEVICE const WorkItem* work_item(const Machine& machine, const WorkItem* i
   return items + (machine.block(1) + kItemsOfAxis * machine.block(2));
 }
 
+/// The mask of a block's sequence: loaded of packed sequences, else of all the launch.
+template <class Config>
+using SequenceMask = std::conditional_t<Config::kIsPacked, KeyMask, const KeyMask&>;
+
 /// This block's. Loaded wherever it is asked for: registers to keep it in are short.
 template <class Machine>
 SPARK_DEVICE WorkPlace load_work_place(Machine& machine, const WorkItem* items) {
@@ -45,6 +58,15 @@ SPARK_DEVICE WorkPlace load_work_place(Machine& machine, const WorkItem* items) 
   WorkPlace place;
   memcpy(&place, &bits, sizeof place);
   return place;
+}
+
+/// What it walks.
+template <class Machine>
+SPARK_DEVICE WorkWalk load_work_walk(Machine& machine, const WorkItem* items) {
+  const auto bits = machine.template load_global<Bits128>(&work_item(machine, items)->walk);
+  WorkWalk walk;
+  memcpy(&walk, &bits, sizeof walk);
+  return walk;
 }
 
 /// Its mask; `prefix` of an OpenMask.

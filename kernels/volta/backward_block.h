@@ -13,6 +13,8 @@ struct BackwardBlock {
   int sequence;                    // batch, or of those that are packed
   int first_q = 0, first_k = 0;    // where this begins in its tensors
   int workspace_row = 0;           // and in the workspace of its heads
+  Range seen_by_all = {0, 0};      // of packed sequences: queries that see all of the keys,
+  int query_end = 0;               // and where those end that see any
 
   /// The query head of a step, at a place of params.walk.
   SPARK_DEVICE int head(const BackwardParams& params, int place) const {
@@ -33,17 +35,44 @@ struct BackwardBlock {
 template <class Config, class Machine>
 SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kIsPacked) {
-    const WorkPlace place = load_work_place(machine, params.key_items);
+    WorkPlace place;
+    WorkWalk walk;
+    if constexpr (Config::kKeepsItem) {
+      const WorkItem& kept = machine.template shared<BackwardTiles<Config>>().item;
+      const auto of_place = machine.template load_shared<Bits128>(&kept.place);
+      const auto of_walk = machine.template load_shared<Bits128>(&kept.walk);
+      memcpy(&place, &of_place, sizeof place);
+      memcpy(&walk, &of_walk, sizeof walk);
+    } else {
+      place = load_work_place(machine, params.key_items);
+      walk = load_work_walk(machine, params.key_items);
+    }
     return {0,
             machine.block(0),
             place.first_row,
             place.sequence,
             place.first_q,
             place.first_k,
-            first_workspace_row(place.first_q, place.sequence)};
+            first_workspace_row(place.first_q, place.sequence),
+            {walk.all_begin, walk.all_end},
+            walk.end};
   }
   const int batch = machine.block(2);
   return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};
+}
+
+/// Keeps the block's item of the list for locate_backward(), where registers are short.
+template <class Config, class Machine>
+SPARK_DEVICE void keep_item(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kKeepsItem) {
+    if (machine.thread() == 0) {
+      const WorkItem* const item = work_item(machine, params.key_items);
+      WorkItem& kept = machine.template shared<BackwardTiles<Config>>().item;
+      machine.store_shared(&kept.place, machine.template load_global<Bits128>(&item->place));
+      machine.store_shared(&kept.walk, machine.template load_global<Bits128>(&item->walk));
+    }
+    machine.barrier();
+  }
 }
 
 /// Whether the block is one of those that packed sequences have at most, and these have not.
@@ -58,7 +87,7 @@ SPARK_DEVICE bool is_without_keys(Machine& machine, const BackwardParams& params
 
 /// The mask of the block's sequence.
 template <class Config, class Machine>
-SPARK_DEVICE KeyMask mask_of_keys(Machine& machine, const BackwardParams& params) {
+SPARK_DEVICE SequenceMask<Config> mask_of_keys(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kIsPacked) {
     return load_work_mask(machine, params.key_items, params.mask.prefix);
   } else {
@@ -98,15 +127,26 @@ SPARK_DEVICE BackwardBlock restore_place(Machine& machine, const BackwardParams&
 template <class Config, class Machine>
 SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& params,
                                     const BackwardBlock& block) {
-  const KeyMask mask = mask_of_keys<Config>(machine, params);
-  const int query_end = Config::kIsPacked ? mask.seqlen_q : params.query_end;
-  // Keys past the last would be seen by rows past the last.
-  // As mask.rows_of_any(), with query_end, which is no further, in the place of the last row.
-  const int first = mask.rows(block.first_key).begin;
-  const int end = block.first_key + Config::kBlockKeys - mask.begin_offset;
-  const int begin =
-      least_of(Config::kIsPacked ? first : most_of(first, params.query_begin), query_end);
-  return {begin, least_of(end, query_end)};
+  if constexpr (Config::kIsPacked) {
+    const KeyMask mask = mask_of_keys<Config>(machine, params);
+    return {least_of(mask.rows(block.first_key).begin, mask.seqlen_q), block.query_end};
+  } else {
+    const int first = params.mask.rows(block.first_key).begin;
+    const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
+    const int begin = least_of(most_of(first, params.query_begin), params.query_end);
+    return {begin, least_of(end, params.query_end)};
+  }
+}
+
+/// Where these end.
+template <class Config, class Machine>
+SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block) {
+  if constexpr (Config::kIsPacked) {
+    return block.query_end;
+  } else {
+    return queries_of_block<Config>(machine, params, block).end;
+  }
 }
 
 /// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
@@ -115,11 +155,11 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
                                int place, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
-  const int query_end = queries_of_block<Config>(machine, params, block).end;
+  const int query_end = query_end_of_block<Config>(machine, params, block);
   const int row = params.walk.query(place) + Staged::first_row(machine);
-  const std::uint32_t chunk =
-      tensor.chunk(block.batch, block.first_q + row, block.head(params, place)) +
-      static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  const int tensor_row = Config::kIsPacked ? block.first_q + row : row;
+  const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
+                              static_cast<std::uint32_t>(Staged::column_chunk(machine));
   staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
                          copied_rows<Config, Staged>(machine, params, query_end));
 }

@@ -49,6 +49,7 @@ struct BackwardShape {
   static constexpr int kScoreWarps = kTeamWarps * kScoreKeys / kBlockKeys;  // that share scores
   /// Where a warp has both S and dP, no register is left for its block's place.
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
+  static constexpr bool kKeepsItem = false;
   /// Whether what derives from a lane's place is computed anew at a step's end, not at its
   /// beginning: without spills only so, or faster by the cycle model.
   static constexpr bool kEndsAnew = kTeams > 1         ? !kHasDropout && !kComputesDq
@@ -90,11 +91,17 @@ struct TeamTiles {
 struct KeptPlace {
   Bits128 place;
 };
+/// The block's item in the list of packed sequences, for every step.
+struct KeptItem {
+  WorkItem item;
+};
 struct NoKeptPlace {};
 
 /// All of a block's shared memory: 80 KiB at head_dim 64, 96 KiB at 128.
 template <class Config>
-struct BackwardTiles : std::conditional_t<Config::kKeepsPlace, KeptPlace, NoKeptPlace> {
+struct BackwardTiles
+    : std::conditional_t<Config::kKeepsPlace, KeptPlace,
+                         std::conditional_t<Config::kKeepsItem, KeptItem, NoKeptPlace>> {
   typename Config::KeyTile k, v;
   TeamTiles<Config> team[Config::kTeams];
 };

@@ -52,7 +52,7 @@ class BackwardDqWarp {
         tiles_(machine.template shared<BackwardDqTiles<Config>>()),
         block_(locate_queries<Config>(machine, params)) {
     if constexpr (Config::kKeepsKeyHead) block_.head = params.groups.key_head(block_.head);
-    const KeyMask mask = mask_of_queries<Config>(machine, params);
+    const KeyMask& mask = mask_of_queries<Config>(machine, params);
     const Range rows{block_.first_row, block_.first_row + Config::kBlockM};
     keys_ = mask.keys_of_any(rows);
     all_seen_ = mask.keys_of_all(rows);

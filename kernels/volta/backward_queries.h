@@ -55,7 +55,7 @@ SPARK_DEVICE bool is_without_queries(Machine& machine, const BackwardParams& par
 
 /// The mask of the block's sequence.
 template <class Config, class Machine>
-SPARK_DEVICE KeyMask mask_of_queries(Machine& machine, const BackwardParams& params) {
+SPARK_DEVICE SequenceMask<Config> mask_of_queries(Machine& machine, const BackwardParams& params) {
   if constexpr (Config::kIsPacked) {
     return load_work_mask(machine, params.query_items, params.mask.prefix);
   } else {

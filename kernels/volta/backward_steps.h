@@ -53,7 +53,10 @@ class BackwardWarp {
   SPARK_DEVICE BackwardWarp(Machine& machine, const BackwardParams& params)
       : machine_(machine),
         params_(params),
-        tiles_(machine.template shared<BackwardTiles<Config>>()) {}
+        tiles_(machine.template shared<BackwardTiles<Config>>()) {
+    keep_item<Config>(machine, params);
+    if constexpr (kHoldsBlock) block_ = locate_backward<Config>(machine, params);
+  }
 
   /// K and V, and Q and dO of the team's first step.
   SPARK_DEVICE void stage_first_tiles(int place) {
@@ -110,13 +113,18 @@ class BackwardWarp {
 
   /// S = -inf where the mask hides a key of a step that it cuts.
   SPARK_DEVICE void mask(int place, Step& step) {
-    const int first_key = block().first_key;
-    const int first_query = params_.walk.query(place);
-    const KeyMask mask = mask_of_keys<Config>(machine_, params_);
-    if (mask.all_see({first_query, first_query + Config::kStep},
-                     {first_key, first_key + Config::kBlockKeys})) {
-      return;
+    if constexpr (Config::kIsPacked) {
+      const int first_query = params_.walk.query(place);
+      if (block().seen_by_all.contains(Range{first_query, first_query + Config::kStep})) return;
+    } else {
+      const int first_key = block().first_key;
+      const int first_query = params_.walk.query(place);
+      if (params_.mask.all_see({first_query, first_query + Config::kStep},
+                               {first_key, first_key + Config::kBlockKeys})) {
+        return;
+      }
     }
+    const KeyMask& mask = mask_of_keys<Config>(machine_, params_);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
       mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
@@ -233,7 +241,9 @@ class BackwardWarp {
   SPARK_DEVICE int first_place() const { return first_place_from(params_.walk.first, block()); }
   SPARK_DEVICE static int next(int place) { return place + Config::kTeams * Config::kStep; }
   /// Whether there is a step, and not the end of the head.
-  SPARK_DEVICE bool has_step(int place) const { return params_.walk.query(place) < queries().end; }
+  SPARK_DEVICE bool has_step(int place) const {
+    return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
+  }
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
   /// From the end of a head to the next: Q and dO of the team's first step there.
   SPARK_DEVICE int begin_next_head(int place) {
@@ -259,10 +269,13 @@ class BackwardWarp {
            first_tile<Config::kStep>(queries_of_block<Config>(machine_, params_, block)) +
            Config::kStep * turn;
   }
-  SPARK_DEVICE Range queries() const {
-    return queries_of_block<Config>(machine_, params_, block());
+  SPARK_DEVICE BackwardBlock block() const {
+    if constexpr (kHoldsBlock) {
+      return block_;
+    } else {
+      return locate_backward<Config>(machine_, params_);
+    }
   }
-  SPARK_DEVICE BackwardBlock block() const { return locate_backward<Config>(machine_, params_); }
   SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }
   SPARK_DEVICE ScoreShare<Config> share() const { return ScoreShare<Config>(member().member); }
   SPARK_DEVICE TeamTiles<Config>& team() { return tiles_.team[member().team]; }
@@ -375,6 +388,9 @@ class BackwardWarp {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardTiles<Config>& tiles_;
+  /// Of packed sequences, where registers have room for it.
+  static constexpr bool kHoldsBlock = Config::kIsPacked && !Config::kKeepsItem;
+  BackwardBlock block_;
 };
 
 }  // namespace sparkbench::volta

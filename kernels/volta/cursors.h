@@ -18,7 +18,9 @@ class AnewCursor {
 
   template <class Machine>
   SPARK_DEVICE void start(Machine& /*machine*/, const ForwardParams& /*params*/, Tiles& /*tiles*/,
-                          int /*first_key*/) {}
+                          const KeyWalk& walk, int /*first_key*/) {
+    if constexpr (Config::kIsPacked) walk_ = walk;
+  }
   template <class Machine>
   SPARK_DEVICE void begin_tile(Machine& machine) {
     machine.recompute_indices();
@@ -34,15 +36,24 @@ class AnewCursor {
     return kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
   }
 
+  /// Where the keys end that the block sees.
+  template <class Machine>
+  SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
+    if constexpr (Config::kIsPacked) {
+      return walk_.end;
+    } else {
+      return keys_of_block<Config>(machine, params).end;
+    }
+  }
   template <class Machine>
   SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
                            Staged& staged) const {
-    load_keys<Config>(machine, params, params.k, first_key, staged);
+    load_keys<Config>(machine, params, walk_, params.k, first_key, staged);
   }
   template <class Machine>
   SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
                            Staged& staged) const {
-    load_keys<Config>(machine, params, params.v, first_key, staged);
+    load_keys<Config>(machine, params, walk_, params.v, first_key, staged);
   }
   template <class Machine>
   SPARK_DEVICE void store(Machine& machine, const Staged& staged,
@@ -76,6 +87,8 @@ class AnewCursor {
         tiles.probabilities(buffer, machine.warp(), pass, 1)};
     matmul_probabilities<kSum>(machine, p, tiles.v[buffer], first_block, sum, first_step);
   }
+
+  KeyWalk walk_;  // packed sequences only
 };
 
 /// What a lane's addresses derive from in one register each, opaque: another chunk is one
@@ -90,7 +103,7 @@ class HeldCursor {
   /// Before the first tile, whose Q, K and V are in shared memory.
   template <class Machine>
   SPARK_DEVICE void start(Machine& machine, const ForwardParams& params, Tiles& tiles,
-                          int first_key) {
+                          const KeyWalk& walk, int first_key) {
     hold_queries(machine, tiles);
     constexpr int kWarpBytes = sizeof(typename Config::QueryTile) / Config::kWarps;
     const int lane = machine.lane();
@@ -101,10 +114,14 @@ class HeldCursor {
     p_ = probability_places<Config::kAccumulator, Tiles::kPassKeys>(lane);
     p_.store_bytes += kWarpBytes * machine.warp();
     p_.load_bytes += kWarpBytes * machine.warp();
-    k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_key + Config::kBlockN);
-    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_key + Config::kBlockN);
-    staged_end_ = copied_rows<Config, Staged>(
-        machine, params, keys_of_block<Config>(machine, params).end - Staged::first_row(machine));
+    const int first_k = Config::kIsPacked ? walk.first_k : 0;
+    k_chunk_ =
+        staged_chunk<Config>(machine, params, params.k, first_k, first_key + Config::kBlockN);
+    v_chunk_ =
+        staged_chunk<Config>(machine, params, params.v, first_k, first_key + Config::kBlockN);
+    int end = walk.end;
+    if constexpr (!Config::kIsPacked) end = keys_of_block<Config>(machine, params).end;
+    staged_end_ = copied_rows<Config, Staged>(machine, params, end - Staged::first_row(machine));
   }
   /// Keeps the compiler from computing addresses before the loop.
   template <class Machine>

@@ -24,29 +24,50 @@ SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_warp<Config>(machine, params));
 }
 
+/// Where the block's sequence begins among the keys, and where those of it end that the block sees:
+/// all that a turn of the loop wants to know of both.
+struct KeyWalk {
+  int first_k, end;
+};
+template <class Config, class Machine>
+SPARK_DEVICE KeyWalk walk_of_block(Machine& machine, const ForwardParams& params) {
+  static_assert(Config::kIsPacked, "the others compute it anew from their parameters");
+  const WorkWalk walk = load_work_walk(machine, params.items);
+  return {walk.first, walk.end};
+}
+
 /// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`.
 template <class Config, class Machine>
 SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& params,
-                                        const ChunkedView<const Half>& tensor, int first_key) {
+                                        const ChunkedView<const Half>& tensor, int first_k,
+                                        int first_key) {
   using Staged = typename Config::StagedKeys;
-  const ForwardBlock block = locate_block<Config>(machine, params);
-  return tensor.chunk(block.batch, block.first_k + first_key + Staged::first_row(machine),
-                      block.key_head(params)) +
-         static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  if constexpr (Config::kIsPacked) {
+    return tensor.chunk(0, first_k + first_key + Staged::first_row(machine),
+                        params.groups.key_head(machine.block(0))) +
+           static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  } else {
+    const ForwardBlock block = locate_block<Config>(machine, params);
+    return tensor.chunk(block.batch, first_key + Staged::first_row(machine),
+                        block.key_head(params)) +
+           static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  }
 }
 
 /// A tile of K or V to registers, those of its keys that the block sees; all addresses are computed
-/// here, so that none takes a register around the loop.
+/// here, so that none takes a register around the loop. `walk` is of packed sequences alone.
 template <class Config, class Machine>
-SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params,
+SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const KeyWalk& walk,
                             const ChunkedView<const Half>& tensor, int first_key,
                             typename Config::StagedKeys& staged) {
-  const Half* const chunk =
-      machine.opaque(tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_key)));
+  const int first_k = Config::kIsPacked ? walk.first_k : 0;
+  const Half* const chunk = machine.opaque(
+      tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_k, first_key)));
+  int end = walk.end;
+  if constexpr (!Config::kIsPacked) end = keys_of_block<Config>(machine, params).end;
   staged.load_from_chunk(
       machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
-      copied_rows<Config, typename Config::StagedKeys>(
-          machine, params, keys_of_block<Config>(machine, params).end - first_key));
+      copied_rows<Config, typename Config::StagedKeys>(machine, params, end - first_key));
 }
 
 /// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.

@@ -52,12 +52,16 @@ template <Accumulator kAccumulator, int kHeadDim>
 struct RoundDqConfig
     : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
 
-/// A configuration for packed sequences (kernels/packed.h). Where its block stands is loaded wherever
-/// it is wanted, so that it takes no shared memory.
+/// A configuration for packed sequences (kernels/packed.h).
 template <class Config>
 struct Packed : Config {
   static constexpr bool kIsPacked = true;
+};
+/// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
+template <class Config>
+struct PackedBackward : Packed<Config> {
   static constexpr bool kKeepsPlace = false;
+  static constexpr bool kKeepsItem = Config::kKeepsPlace;
 };
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
@@ -210,9 +214,9 @@ struct Packed : Config {
 /// The same for packed sequences.
 #define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
   ROW(symbol##_packed, name "/packed",                                                          \
-      Packed<BackwardConfig<mma, columns, dropout, true, least_head_dim(columns)>>)             \
+      PackedBackward<BackwardConfig<mma, columns, dropout, true, least_head_dim(columns)>>)             \
   ROW(symbol##_packed_deterministic, name "/packed/deterministic",                              \
-      Packed<BackwardConfig<mma, columns, dropout, false, least_head_dim(columns)>>)
+      PackedBackward<BackwardConfig<mma, columns, dropout, false, least_head_dim(columns)>>)
 #define SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS(ROW, symbol, name, mma, columns)                 \
   SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol##_bwd_d##columns, name "/bwd/d" #columns, mma,     \
                                  columns, false)                                                \

@@ -35,11 +35,11 @@ void append_lse(const Problem& packed, const float* lse, bool is_input,
 }
 
 /// The launches of one backward pass over one workspace, and what they report together.
-class PackedBackward {
+class PackedBackwardPass {
  public:
-  PackedBackward(Accumulator accumulator, const Problem& packed, const PackedLengths& lengths,
-                 const BackwardTensors& tensors, const EmulationOptions& options,
-                 bool is_deterministic)
+  PackedBackwardPass(Accumulator accumulator, const Problem& packed, const PackedLengths& lengths,
+                     const BackwardTensors& tensors, const EmulationOptions& options,
+                     bool is_deterministic)
       : accumulator_(accumulator),
         packed_(packed),
         wanted_{packed, options.shared_bytes_per_block},
@@ -194,7 +194,7 @@ EmulationReport emulate_packed_backward(Accumulator accumulator, const Problem& 
                                         const BackwardTensors& tensors,
                                         const EmulationOptions& options, bool is_deterministic) {
   check_packed(packed, lengths);
-  PackedBackward pass(accumulator, packed, lengths, tensors, options, is_deterministic);
+  PackedBackwardPass pass(accumulator, packed, lengths, tensors, options, is_deterministic);
   pass.prepare();
   pass.key_gradients(!is_deterministic);
   if (is_deterministic) {

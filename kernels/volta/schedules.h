@@ -167,9 +167,9 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
     first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
   }
 #pragma unroll 1
-  while (first_key < warp.keys_of_warp().end) {  // line 2
+  while (first_key < warp.end_of_warp()) {  // line 2
     attend(warp, first_key);
-    first_key = next_tile<kKeys>(warp.keys_of_warp(), first_key);
+    first_key = warp.next_of_warp(first_key);
   }
 #pragma unroll 1
   while (first_key < warp.keys_of_block().end) {

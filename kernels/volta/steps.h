@@ -38,17 +38,20 @@ class ForwardWarp {
   SPARK_DEVICE void stage_first_tiles(int first_key) {
     stage_queries<Config>(machine_, params_, tiles_.q);
     const int buffer = at_.buffer(first_key);
+    KeyWalk walk{};
+    if constexpr (Config::kIsPacked) walk = walk_of_block<Config>(machine_, params_);
     Staged k, v;
-    load_keys<Config>(machine_, params_, params_.k, first_key, k);
+    load_keys<Config>(machine_, params_, walk, params_.k, first_key, k);
     if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
       k.store(machine_, tiles_.k[buffer]);
     } else {
-      load_keys<Config>(machine_, params_, params_.v, first_key, v);
+      load_keys<Config>(machine_, params_, walk, params_.v, first_key, v);
       k.store(machine_, tiles_.k[buffer]);
       v.store(machine_, tiles_.v[buffer]);
     }
     machine_.barrier();
-    at_.start(machine_, params_, tiles_, first_key);
+    at_.start(machine_, params_, tiles_, walk, first_key);
+    if constexpr (Config::kIsPacked) end_of_warp_ = keys_of_warp().end;
     all_seen_ = mask_of_block<Config>(machine_, params_)
                     .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
@@ -59,9 +62,10 @@ class ForwardWarp {
   /// scores in registers.
   SPARK_DEVICE void load_k(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
-    if (Config::kLoop != KeyLoop::kOneBuffer || first_key < keys_of_block().end) {
-      at_.load_k(machine_, params_, first_key, staged);
+    if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+      if (first_key >= at_.end_of_block(machine_, params_)) return;
     }
+    at_.load_k(machine_, params_, first_key, staged);
   }
   SPARK_DEVICE void load_v(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
@@ -219,6 +223,21 @@ class ForwardWarp {
     return sparkbench::keys_of_block<Config>(machine_, params_);
   }
   SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
+  /// Where the latter end, and the tile after one of theirs: what every turn of the loop asks.
+  SPARK_DEVICE int end_of_warp() const {
+    if constexpr (Config::kIsPacked) {
+      return end_of_warp_;
+    } else {
+      return keys_of_warp().end;
+    }
+  }
+  SPARK_DEVICE int next_of_warp(int first_key) const {
+    if constexpr (Config::kIsPacked) {
+      return next_tile<Config::kBlockN>(Range{first_key, end_of_warp_}, first_key);
+    } else {
+      return next_tile<Config::kBlockN>(keys_of_warp(), first_key);
+    }
+  }
 
  private:
   static constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
@@ -226,7 +245,7 @@ class ForwardWarp {
 
   /// Keys that every row of the warp sees.
   SPARK_DEVICE Range all_seen() const {
-    if constexpr (Config::kLoop == KeyLoop::kHeldQueries) {
+    if constexpr (Config::kLoop == KeyLoop::kHeldQueries || Config::kIsPacked) {
       return all_seen_;
     } else {
       return mask_of_block<Config>(machine_, params_)
@@ -238,7 +257,8 @@ class ForwardWarp {
   const ForwardParams& params_;
   ForwardTiles<Config>& tiles_;
   KeyCursor<Config> at_;
-  Range all_seen_;  // kHeldQueries only
+  Range all_seen_;   // kHeldQueries and packed sequences only
+  int end_of_warp_;  // packed sequences only
   typename Config::Rows rows_;
   AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
 };
