@@ -50,7 +50,7 @@ class ValuesTest(unittest.TestCase):
         exact = with_gradients(lambda *t: definition(*(x.double() for x in t), mask, keep=keep),
                                tensors, d_out)  # fmt: skip
         unfused = with_gradients(lambda *t: definition(*t, mask, keep=keep), tensors, d_out)
-        with unittest.mock.patch.object(_ops, "draw_seed", lambda like: torch.tensor(seed)):
+        with unittest.mock.patch.object(_ops, "draw_number", lambda like: seed):
             fused = with_gradients(
                 lambda *t: sa.attention(*t, mask=mask, dropout_p=dropout_p, **others), tensors, d_out
             )

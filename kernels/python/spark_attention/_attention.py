@@ -58,10 +58,11 @@ def attend(q, k, v, mask, dropout_p, dropout_scale, scale, accumulator, determin
     """(out, lse, seed): attention() of a mask by its text, and the seed of its dropout, if any."""
     deterministic = check_options((q, k, v), dropout_p, dropout_scale, scale, accumulator,
                                   deterministic)  # fmt: skip
-    seed = _ops.draw_seed(q) if dropout_p > 0 else None
     options = (dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic)
     if _direct.is_open(q, k, v):
+        seed = _ops.draw_number(q) if dropout_p > 0 else None
         return *_direct.attend(q, k, v, seed, options), seed
+    seed = _ops.draw_seed(q) if dropout_p > 0 else None
     return *torch.ops.spark.forward.default(q, k, v, seed, *options), seed
 
 

@@ -30,7 +30,8 @@ def is_open(q, k, v):
 
 
 def attend(q, k, v, seed, options):
-    """(out, lse), as torch.ops.spark.forward; `options` are its others, in their order."""
+    """(out, lse), as torch.ops.spark.forward; `options` are its others, in their order. The seed is a
+    number, a tensor on the GPU, or none."""
     if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
         return _Attention.apply(q, k, v, seed, options)
     return _forward(q, k, v, seed, options)
@@ -52,7 +53,9 @@ class _Attention(torch.autograd.Function):
         ctx.options = options
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(lse)
-        ctx.save_for_backward(q, k, v, out, lse, seed)
+        is_number = isinstance(seed, int)
+        ctx.number = seed if is_number else None
+        ctx.save_for_backward(q, k, v, out, lse, None if is_number else seed)
         return out, lse
 
     @staticmethod
@@ -60,9 +63,10 @@ class _Attention(torch.autograd.Function):
         if d_out is None:
             return None, None, None, None, None
         q, k, v, out, lse, seed = ctx.saved_tensors
+        seed = ctx.number if seed is None else seed
         if torch.is_grad_enabled() or not is_open(q, k, v) or type(d_out) is not torch.Tensor:
             run = torch.ops.spark.backward.default
-            return (*run(d_out, q, k, v, out, lse, seed, *ctx.options), None, None)
+            return (*run(d_out, q, k, v, out, lse, _as_tensor(seed), *ctx.options), None, None)
         return (*_backward(d_out, q, k, v, out, lse, seed, ctx.options), None, None)
 
 
@@ -87,10 +91,10 @@ class _Plan:
         if seed is None:
             return self.problem
         problem = _library.Problem.from_buffer_copy(self.problem)
-        if seed.is_cuda:
-            problem.dropout_offset = seed.data_ptr()
+        if isinstance(seed, int):
+            problem.seed = seed
         else:
-            problem.seed = seed.item()
+            problem.dropout_offset = seed.data_ptr()
         return problem
 
 
@@ -139,6 +143,10 @@ class _Plans:
 _plans = _Plans()
 
 
+def _as_tensor(seed):
+    return torch.tensor(seed, dtype=torch.int64) if isinstance(seed, int) else seed
+
+
 def _stream(tensor):
     if not tensor.is_cuda:
         return None
@@ -150,8 +158,7 @@ def _forward(q, k, v, seed, options):
     plan = _plans.of(tensors, options)
     addresses = [tensor.data_ptr() for tensor in tensors]
     if plan.words is None or any(address % 16 for address in addresses):
-        return _ops._forward(q, k, v, seed, *options)
-    _ops.check_seed(seed, options[0], q.device)
+        return _ops._forward(q, k, v, _as_tensor(seed), *options)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty(plan.lse_shape, dtype=torch.float32, device=q.device)
     words = (ctypes.c_int64 * _WORDS)(*plan.words)
@@ -167,7 +174,7 @@ def _backward(d_out, q, k, v, out, lse, seed, options):
     plan = _plans.of(tensors, options)
     addresses = [tensor.data_ptr() for tensor in tensors]
     if plan.words is None or any(address % 16 for address in addresses):
-        return _ops._backward(d_out, q, k, v, out, lse, seed, *options)
+        return _ops._backward(d_out, q, k, v, out, lse, _as_tensor(seed), *options)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     workspace = torch.empty(plan.workspace_bytes, dtype=torch.uint8, device=q.device)
     words = (ctypes.c_int64 * _BACKWARD_WORDS)(*plan.words)

@@ -110,6 +110,8 @@ def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, d
 def _seed_fields(seed):
     if seed is None:
         return {}
+    if isinstance(seed, int):
+        return {"seed": seed}
     if seed.device.type == "cpu":
         return {"seed": seed.item()}
     return {"dropout_offset": seed.data_ptr()}  # under the seed 0
@@ -156,13 +158,23 @@ def _mix(value):
 
 
 def _draw_seed_cuda(like):
+    return torch.tensor(_number_of_cuda(like), dtype=torch.int64)
+
+
+def draw_number(like):
+    """draw_seed() for a call that runs once: the number itself."""
+    if like.device.type == "cuda":
+        return draw_seed(like) if torch.cuda.is_current_stream_capturing() else _number_of_cuda(like)
+    return _draw_seed_cpu(like).item()
+
+
+def _number_of_cuda(like):
     """From the GPU's generator, as PyTorch's own kernels draw: by its seed and offset, which are in
     host memory, so that nothing waits."""
     generator = torch.cuda.default_generators[like.device.index]
     offset = generator.get_offset()
     generator.set_offset(offset + 4)  # PyTorch wants multiples of 4
-    seed = _mix(_mix(generator.initial_seed()) ^ offset) >> 1
-    return torch.tensor(seed, dtype=torch.int64)
+    return _mix(_mix(generator.initial_seed()) ^ offset) >> 1
 
 
 def _forward(q, k, v, seed, dropout_p, *options):
