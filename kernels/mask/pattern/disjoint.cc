@@ -138,7 +138,7 @@ std::optional<std::vector<Term>> less(const Pattern& pattern, const Term& term, 
     }
   }
   if (other.bounds != nullptr) {
-    trimmer.keep_part({.bounds = keys_before(*other.bounds, pattern.seqlen_k)});
+    trimmer.keep_part({.bounds = keys_before(*other.bounds)});
     trimmer.keep_part({.bounds = keys_behind(*other.bounds, pattern.seqlen_k)});
     trimmer.narrow({.bounds = other.bounds});
   }

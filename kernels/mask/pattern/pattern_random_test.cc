@@ -2,6 +2,7 @@
 // some always, and with `-C exhaustive -L exhaustive` 10,000.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
 
 #include "kernels/mask/pattern/acsr.h"

@@ -86,7 +86,7 @@ SharedBounds both(const RowBounds& a, const RowBounds& b) {
   return std::make_shared<const RowBounds>(std::move(bounds));
 }
 
-SharedBounds keys_before(const RowBounds& bounds, int /*seqlen_k*/) {
+SharedBounds keys_before(const RowBounds& bounds) {
   return std::make_shared<const RowBounds>(
       RowBounds{std::vector<int>(bounds.begin.size(), 0), bounds.begin});
 }

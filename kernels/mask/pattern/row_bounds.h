@@ -37,7 +37,7 @@ std::vector<int> drawn_documents(int mean, int seqlen);
 SharedBounds both(const RowBounds& a, const RowBounds& b);
 
 /// The keys before and behind each row's, which together with them are all.
-SharedBounds keys_before(const RowBounds& bounds, int seqlen_k);
+SharedBounds keys_before(const RowBounds& bounds);
 SharedBounds keys_behind(const RowBounds& bounds, int seqlen_k);
 
 /// Of each key, the rows that see it.
