@@ -108,7 +108,7 @@ TEST(Acsr, SaysWhyRowsAreRefused) {
   EXPECT_EQ(why_refused({3, 5, 2}), "row 1 sees the keys 3 to 8; allowed: 0 to 7");
   EXPECT_EQ(why_refused({-1, 1, 1}), "row 1 sees the keys -1 to -1; allowed: 0 to 7");
   EXPECT_EQ(why_refused({0, 2147483647, 2147483647}),
-            "row 1 sees the keys 0 to 4611686009837453314; allowed: 0 to 7");
+            "row 1 sees the keys 0 to 4611686011984936962; allowed: 0 to 7");
   EXPECT_EQ(why_refused({7, 0, 1}), "");
 }
 
