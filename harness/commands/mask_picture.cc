@@ -45,19 +45,18 @@ std::string escaped(const std::string& text) {
   return safe;
 }
 
-/// Cells of a line that are alike are one rectangle.
-std::string svg_cells(const MaskCells& cells) {
-  std::string svg;
+/// The cells of a kind as one path; those of a line that lie side by side are one rectangle.
+std::string svg_path(const MaskCells& cells, CellKind kind) {
+  std::string path;
   for (int row = 0; row < cells.rows; ++row) {
     for (int begin = 0, end = 0; begin < cells.columns; begin = end) {
-      const CellKind kind = cells.at(row, begin);
-      while (end < cells.columns && cells.at(row, end) == kind) ++end;
-      if (kind == CellKind::kEmpty) continue;
-      svg += fmt::format("<rect class=\"{}\" x=\"{}\" y=\"{}\" width=\"{}\" height=\"1\"/>\n",
-                         kind == CellKind::kFull ? "f" : "c", begin, row, end - begin);
+      const CellKind here = cells.at(row, begin);
+      while (end < cells.columns && cells.at(row, end) == here) ++end;
+      if (here == kind) path += fmt::format("M{} {}h{}v1H{}z", begin, row, end - begin, begin);
     }
+    if (!path.empty() && path.back() == 'z') path += '\n';
   }
-  return svg;
+  return path;
 }
 
 std::string svg_panel(const Pattern& pattern, int head, const std::string& name, int left,
@@ -68,7 +67,8 @@ std::string svg_panel(const Pattern& pattern, int head, const std::string& name,
       "<g transform=\"translate({} {}) scale({:.6g} {:.6g})\" shape-rendering=\"crispEdges\">\n",
       left, top + kMargin, static_cast<double>(kPanel) / cells.columns,
       static_cast<double>(kPanel) / cells.rows);
-  svg += svg_cells(cells) + "</g>\n";
+  svg += fmt::format("<path class=\"f\" d=\"{}\"/>\n<path class=\"c\" d=\"{}\"/>\n</g>\n",
+                     svg_path(cells, CellKind::kFull), svg_path(cells, CellKind::kCut));
   svg += fmt::format(
       "<rect x=\"{0}\" y=\"{1}\" width=\"{2}\" height=\"{2}\" fill=\"none\" stroke=\"black\"/>\n",
       left, top + kMargin, kPanel);

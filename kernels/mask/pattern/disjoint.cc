@@ -61,7 +61,7 @@ class Trimmer {
   }
 
   /// Keeps what the rest has in common with `part`.
-  void keep_part(Term part) { keep(both(rest_, part)); }
+  void keep_part(const Term& part) { keep(both(rest_, part)); }
 
   /// Of a term without a grid: the axes, all still visible.
   void lay_out(const Grid& grid) {

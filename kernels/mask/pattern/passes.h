@@ -11,7 +11,8 @@ namespace sparkbench {
 
 /// What one pass computes. A pass of a stride above 1 has sequences of stride * lines() places, of
 /// which place residue * lines() + line is token line * stride + residue. Places past the last
-/// token see nothing and are seen by nothing.
+/// token see nothing and are seen by nothing. A key's place is the pass's own column: with the
+/// pass's number it names a pair once, for whoever draws random numbers by it.
 struct Pass {
   int stride = 1;
   int lines = 0;    // of a stride above 1
@@ -25,10 +26,10 @@ struct Pass {
   }
 };
 
-/// The passes of a head, which together show each visible pair once: one in the order of the
-/// sequence, and one for each stride whose terms ask for equal residues. Only where seqlen_q is
-/// seqlen_k is there any but the first. A pattern that shows nothing has none. Throws as disjoint()
-/// does.
+/// The passes of a head, numbered from 0, which together show each visible pair once: one in the
+/// order of the sequence, and one for each stride whose terms ask for equal residues. Only where
+/// seqlen_q is seqlen_k is there any but the first. A pattern that shows nothing has none. Throws
+/// as disjoint() does.
 std::vector<Pass> passes_of(const Pattern& pattern, int head);
 
 }  // namespace sparkbench

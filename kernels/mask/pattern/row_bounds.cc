@@ -51,6 +51,8 @@ SharedBounds document_bounds(std::span<const int> lengths, int seqlen_q, int seq
     }
   }
   RowBounds bounds;
+  bounds.begin.reserve(static_cast<std::size_t>(seqlen_q));
+  bounds.end.reserve(static_cast<std::size_t>(seqlen_q));
   std::size_t document = 0;
   std::int64_t begin = 0;
   for (int row = 0; row < seqlen_q; ++row) {
