@@ -7,10 +7,10 @@
 
 namespace sparkbench {
 
-/// Key indices in [0, seqlen_k). Runs may touch and overlap, and come in any order.
+/// Runs may touch and overlap, and come in any order.
 struct KeyRuns {
-  std::vector<Range> touched;  // hold every key that some row sees
-  std::vector<Range> full;     // hold keys that each row sees, and no other
+  std::vector<Range> touched;  // tiles that have every key that some row sees
+  std::vector<Range> full;     // keys that each row sees, by index: enough of them to fill a tile
 
   void clear() {
     touched.clear();
@@ -19,8 +19,9 @@ struct KeyRuns {
 };
 
 /// Adds those of a term over the rows, a range of indices within the sequence that is not empty.
-/// Runs that no tile of `tile_keys` lies between may be joined. No tile that `touched` reaches is
-/// without a visible pair, unless arrays leave gaps or a grid is cut by a flat zone or by arrays.
+/// Tiles are of `tile_keys`. No touched tile is without a visible pair, unless arrays leave gaps or
+/// a grid is cut by a flat zone or by arrays. Of the runs of a grid those are left out that fill no
+/// tile by themselves.
 void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
                   KeyRuns& runs);
 

@@ -2,6 +2,7 @@
 // tiles of rows, on one core of the host.
 #include <benchmark/benchmark.h>
 
+#include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/tile_plan.h"
 
@@ -16,6 +17,19 @@ void analyse(benchmark::State& state, const char* mask) {
     const Pattern pattern = make_pattern(spec, seqlen, seqlen);
     TilePlan tiles = plan(pattern, 0, rows, 64);
     benchmark::DoNotOptimize(tiles);
+  }
+}
+
+/// Each pass in the order of its own.
+void analyse_passes(benchmark::State& state, const char* mask) {
+  const int seqlen = static_cast<int>(state.range(0));
+  const int rows = static_cast<int>(state.range(1));
+  const PatternSpec spec = parse_pattern_spec(mask);
+  for (auto _ : state) {
+    for (const Pass& pass : passes_of(make_pattern(spec, seqlen, seqlen), 0)) {
+      TilePlan tiles = plan(pass.pattern, 0, rows, 64);
+      benchmark::DoNotOptimize(tiles);
+    }
   }
 }
 
@@ -44,6 +58,8 @@ BENCHMARK_CAPTURE(analyse, longformer, "longformer:256:16")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, blocked, "blocked:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, fixed, "fixed:256:32")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, strided, "strided:128")->Apply(at_64k);
+BENCHMARK_CAPTURE(analyse_passes, strided, "strided:128")->Apply(at_64k);
+BENCHMARK_CAPTURE(analyse_passes, strided_window, "causal-strided:128+window:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, nd, "nd:256x256:80x80")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, documents, "causal-documents:2k")->Apply(at_64k);
 BENCHMARK(analyse_bits)

@@ -32,11 +32,7 @@ void join(std::vector<Range>& runs) {
   runs.resize(last + 1);
 }
 
-/// Runs of keys to the tiles that they touch, and to those that they fill.
-void touch_tiles(std::vector<Range>& runs, int keys) {
-  for (Range& run : runs) run = {run.begin / keys, (run.end - 1) / keys + 1};
-  join(runs);
-}
+/// Runs of keys to the tiles that they fill.
 void fill_tiles(std::vector<Range>& runs, int keys) {
   join(runs);
   for (Range& run : runs) run = {ceil_divide(run.begin, keys), run.end / keys};
@@ -103,7 +99,7 @@ TilePlan plan(const Pattern& pattern, int head, int rows, int keys) {
     const Range of_tile = {tile * rows, std::min(tile * rows + rows, pattern.seqlen_q)};
     runs.clear();
     for (const Term& term : pattern.terms(head)) add_key_runs(pattern, term, of_tile, keys, runs);
-    touch_tiles(runs.touched, keys);
+    join(runs.touched);
     fill_tiles(runs.full, keys);
     add_spans(runs, plan);
     plan.first_spans.push_back(static_cast<int>(plan.spans.size()));
