@@ -31,7 +31,7 @@ void time_analysis(const MaskQuestion& question, int head, MaskFigures& figures)
 
 MaskPasses figures_of_passes(const MaskQuestion& question, const Pattern& pattern, int head) {
   MaskPasses figures;
-  for (const Pass& pass : passes_of(pattern, head)) {
+  for (const PatternPass& pass : passes_of(pattern, head)) {
     figures.strides.push_back(pass.stride);
     figures.executed_pairs +=
         plan(pass.pattern, 0, question.tile_rows, question.tile_keys).executed_pairs();

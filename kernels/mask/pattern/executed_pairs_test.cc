@@ -27,12 +27,12 @@ struct Case {
   double rounding = 0.005;
 };
 
-void expect_near(const Case& wanted, const std::vector<Pass>& passes) {
+void expect_near(const Case& wanted, const std::vector<PatternPass>& passes) {
   const Pattern pattern = parse_pattern(wanted.mask, wanted.seqlen, wanted.seqlen);
   const auto useful = static_cast<double>(visible_pairs(pattern, 0));
   for (std::size_t i = 0; i < 4; ++i) {
     std::uint64_t executed = 0;
-    for (const Pass& pass : passes) {
+    for (const PatternPass& pass : passes) {
       executed += plan(pass.pattern, 0, kTiles[i].rows, kTiles[i].keys).executed_pairs();
     }
     EXPECT_NEAR(static_cast<double>(executed) / useful, wanted.ratios[i],

@@ -32,7 +32,7 @@ int line_offset(int offset, int stride) {
 }
 
 /// The term over places: lines inside, residues outside.
-void add_viewed(const Term& term, int seqlen, Pass& pass) {
+void add_viewed(const Term& term, int seqlen, PatternPass& pass) {
   const int stride = term.grid.extent[1], lines = ceil_divide(seqlen, stride);
   Term viewed;
   viewed.grid.axes = 2;
@@ -55,11 +55,11 @@ void add_viewed(const Term& term, int seqlen, Pass& pass) {
 
 }  // namespace
 
-std::vector<Pass> passes_of(const Pattern& pattern, int head) {
+std::vector<PatternPass> passes_of(const Pattern& pattern, int head) {
   Pattern one = pattern;
   one.unions = {pattern.terms(head)};
   one = disjoint(one);
-  std::vector<Pass> passes;
+  std::vector<PatternPass> passes;
   const std::vector<Term>& terms = one.unions[0];
   // Terms that others hide stay together with these.
   const bool is_hiding =
@@ -67,7 +67,7 @@ std::vector<Pass> passes_of(const Pattern& pattern, int head) {
   for (const Term& term : terms) {
     const int stride = is_hiding ? 1 : stride_of(one, term);
     auto pass = std::find_if(passes.begin(), passes.end(),
-                             [&](const Pass& other) { return other.stride == stride; });
+                             [&](const PatternPass& other) { return other.stride == stride; });
     if (pass == passes.end()) {
       const int lines = stride == 1 ? 0 : ceil_divide(one.seqlen_k, stride);
       Pattern over = one;

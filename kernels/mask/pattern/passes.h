@@ -13,7 +13,7 @@ namespace sparkbench {
 /// which place residue * lines() + line is token line * stride + residue. Places past the last
 /// token see nothing and are seen by nothing. A key's place is the pass's own column: with the
 /// pass's number it names a pair once, for whoever draws random numbers by it.
-struct Pass {
+struct PatternPass {
   int stride = 1;
   int lines = 0;    // of a stride above 1
   Pattern pattern;  // of one union, over places; its terms have no pair in common
@@ -30,6 +30,6 @@ struct Pass {
 /// order of the sequence, and one for each stride whose terms ask for equal residues. Only where
 /// seqlen_q is seqlen_k is there any but the first. A pattern that shows nothing has none. Throws
 /// as disjoint() does.
-std::vector<Pass> passes_of(const Pattern& pattern, int head);
+std::vector<PatternPass> passes_of(const Pattern& pattern, int head);
 
 }  // namespace sparkbench

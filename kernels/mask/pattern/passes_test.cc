@@ -14,7 +14,7 @@ std::vector<int> strides_of(const char* text, int seqlen_q, int seqlen_k) {
                      [&](int row, int key) { return sees(pattern, 0, row, key); });
   EXPECT_EQ(passes_differ(pattern, 0, want), "") << text;
   std::vector<int> strides;
-  for (const Pass& pass : passes_of(pattern, 0)) strides.push_back(pass.stride);
+  for (const PatternPass& pass : passes_of(pattern, 0)) strides.push_back(pass.stride);
   return strides;
 }
 
@@ -48,7 +48,7 @@ TEST(Passes, AreNoneWithoutAPair) {
 
 TEST(Passes, MakeStridesDense) {
   const Pattern pattern = parse_pattern("strided:16", 1024, 1024);
-  const std::vector<Pass> passes = passes_of(pattern, 0);
+  const std::vector<PatternPass> passes = passes_of(pattern, 0);
   ASSERT_EQ(passes.size(), 1u);
   const TilePlan tiles = plan(passes[0].pattern, 0, 64, 64);
   EXPECT_EQ(tiles.full_tiles, 16u);

@@ -26,7 +26,7 @@ void analyse_passes(benchmark::State& state, const char* mask) {
   const int rows = static_cast<int>(state.range(1));
   const PatternSpec spec = parse_pattern_spec(mask);
   for (auto _ : state) {
-    for (const Pass& pass : passes_of(make_pattern(spec, seqlen, seqlen), 0)) {
+    for (const PatternPass& pass : passes_of(make_pattern(spec, seqlen, seqlen), 0)) {
       TilePlan tiles = plan(pass.pattern, 0, rows, 64);
       benchmark::DoNotOptimize(tiles);
     }

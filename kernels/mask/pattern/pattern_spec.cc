@@ -30,7 +30,7 @@ int parse_number(const Typed& typed, std::string_view text, int least) {
   const auto [stop, error] = std::from_chars(text.data(), end, value);
   if (error == std::errc::result_out_of_range) typed.refuse("has a number beyond 2147483647");
   const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
-  if (error != std::errc() || (unit != "" && unit != "k" && unit != "m")) {
+  if (error != std::errc() || (!unit.empty() && unit != "k" && unit != "m")) {
     typed.refuse("has no whole number where one is wanted");
   }
   const std::int64_t factor = unit == "k" ? 1024 : unit == "m" ? 1024 * 1024 : 1;

@@ -218,7 +218,7 @@ std::string takers_differ(const Pattern& pattern, int head, const Picture& want)
 
 std::string passes_differ(const Pattern& pattern, int head, const Picture& want) {
   std::vector<int> seen(want.visible.size(), 0);
-  for (const Pass& pass : passes_of(pattern, head)) {
+  for (const PatternPass& pass : passes_of(pattern, head)) {
     for (int row = 0; row < pass.pattern.seqlen_q; ++row) {
       for (int key = 0; key < pass.pattern.seqlen_k; ++key) {
         if (!sees(pass.pattern, 0, row, key)) continue;

@@ -111,14 +111,22 @@ Term parse_term(const std::vector<std::string_view>& words, int seqlen_k) {
   return term;
 }
 
+/// "5x6".
+std::string axes_text(const Grid& grid) {
+  std::string text;
+  for (int axis = 0; axis < grid.axes; ++axis) {
+    text.append(axis == 0 ? "" : "x").append(std::to_string(grid.extent[axis]));
+  }
+  return text;
+}
+
 }  // namespace
 
 void require_fitting_axes(const Grid& grid, int seqlen_k) {
   std::int64_t positions = 1;
-  std::string axes;
+  const std::string axes = axes_text(grid);
   for (int axis = grid.axes - 1; axis >= 0; --axis) {
     positions *= grid.extent[axis];
-    axes = std::to_string(grid.extent[axis]) + (axes.empty() ? "" : "x") + axes;
     if ((axis > 0 || grid.clamp != Clamp::kNone) && positions > kLongestSequence) {
       throw std::invalid_argument("the axes " + axes + " have more than " +
                                   std::to_string(kLongestSequence) + " positions");

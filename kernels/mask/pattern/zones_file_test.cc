@@ -63,7 +63,7 @@ TEST(ZonesFile, SaysWhyALineIsRefused) {
   EXPECT_EQ(why_refused("axes=5x6 d0=0:1 d1=0:9 clamped"),
             "line 1: a window of 9 on an axis of 6; allowed: 1 to 6");
   EXPECT_EQ(why_refused("axes=1x9000x9000"),
-            "line 1: the axes 9000x9000 have more than 67108864 positions");
+            "line 1: the axes 1x9000x9000 have more than 67108864 positions");
 }
 
 TEST(ZonesFile, IsReadByItsName) {
