@@ -20,7 +20,7 @@ namespace sparkbench {
 namespace {
 
 /// Up to which a drawing and all counts take seconds.
-constexpr int kLongestDrawn = 1 << 20;
+constexpr int kLongestDrawn = 1 << 18;
 constexpr int kMostMaskHeads = 4096;
 
 struct MaskOptions {
@@ -114,7 +114,7 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
                    "sink:4+window:1k/full")
       ->required()
       ->type_name("MASK");
-  command->add_option("--seqlen", options->seqlen, "rows, 1 to 1m")->required();
+  command->add_option("--seqlen", options->seqlen, "rows, 1 to 256k")->required();
   command->add_option("--seqlen-k", options->seqlen_k, "keys; default: as many as rows");
   command->add_option("--heads", options->heads,
                       "heads, of which work is balanced; default: one for each turn");

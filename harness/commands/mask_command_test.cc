@@ -99,7 +99,7 @@ TEST(CommandMask, SaysWhatIsWrong) {
   };
   refused("windos:3 --seqlen 64", "MASK: 'windos:3' is no mask; allowed: full, causal, window:W");
   refused("full --seqlen 0", "--seqlen");
-  refused("full --seqlen 2m", "--seqlen: 2m is too many; allowed: 1 to 1048576");
+  refused("full --seqlen 2m", "--seqlen: 2m is too many; allowed: 1 to 262144");
   refused("full/causal --seqlen 64 --heads 1",
           "--heads: 1 heads do not take 2 masks by turns; allowed: 2 to 4096");
   refused("full --seqlen 64 --tile 64", "--tile: '64' is no tile; allowed: ROWSxKEYS, as 64x64");
