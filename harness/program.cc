@@ -92,6 +92,7 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_diff_command(program, invocation, action);
   add_list_command(program, invocation, action);
   add_info_command(program, invocation, action);
+  add_mask_command(program, invocation, action);
   add_inspect_command(program, invocation, action);
   add_predict_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);

@@ -37,6 +37,7 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
 void add_diff_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_info_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_mask_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action);

@@ -1,0 +1,60 @@
+// What `sparkbench mask` says of a mask: pairs, tiles, memory, and the time that the analysis took.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "kernels/mask/pattern/pattern_spec.h"
+#include "kernels/mask/pattern/work_items.h"
+
+namespace sparkbench {
+
+struct MaskQuestion {
+  PatternSpec spec;
+  int seqlen_q = 0, seqlen_k = 0;
+  int heads = 1;
+  int tile_rows = 64, tile_keys = 64;
+};
+
+/// What a warp of Volta's forward kernels computes at once, and could leave out.
+inline constexpr int kWarpRows = 32, kWarpKeys = 16;
+/// Two blocks on each SM of a V100, which take items of at most so many tiles.
+inline constexpr int kVoltaSlots = 160, kMostItemTiles = 32;
+
+/// A pattern as passes, where one of these is in an order of its own (passes.h).
+struct MaskPasses {
+  std::vector<int> strides;
+  std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
+};
+
+/// Of the heads that have one union.
+struct MaskFigures {
+  std::string name;
+  std::uint64_t visible_pairs = 0;
+  double density = 0.0;
+  std::uint64_t spans = 0;
+  int most_spans = 0;  // of a tile of rows
+  std::uint64_t full_tiles = 0, cut_tiles = 0;
+  std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
+  std::uint64_t metadata_bytes = 0;
+  double analysis_us = 0.0;  // from the mask's words to all spans: the least of `repetitions`
+  int repetitions = 0;
+  MaskPasses passes;  // in the order of the sequence alone: strides are {1}
+
+  /// Executed over visible pairs; NaN where nothing is visible.
+  double ratio(std::uint64_t executed) const;
+  bool has_other_orders() const { return passes.strides.size() > 1 || passes.strides[0] != 1; }
+};
+
+struct MaskAnswer {
+  Pattern pattern;
+  std::vector<MaskFigures> unions;
+  Balance whole, split;  // of all heads: items of whole tiles of rows, and of kMostItemTiles
+  std::size_t items = 0;
+};
+
+/// Throws std::invalid_argument for lengths that the mask does not fit.
+MaskAnswer answer(const MaskQuestion& question);
+
+}  // namespace sparkbench

@@ -1,0 +1,22 @@
+// Drawings of a pattern: rows run down, keys to the right. A cell is a pair, or a tile of them that
+// is full, cut or empty.
+#pragma once
+
+#include <string>
+
+#include "kernels/mask/pattern/pattern_spec.h"
+
+namespace sparkbench {
+
+/// Of one head, at most `most_cells` cells in each direction, two characters each: "##" full, "::"
+/// cut, " ." empty. A last line says what a cell is.
+std::string draw_text(const Pattern& pattern, int head, int most_cells);
+
+/// All unions under their names, four side by side. An SVG stays sharp, of at most 256 cells a
+/// side; a PNG has at most 1,024.
+std::string draw_svg(const Pattern& pattern, const PatternSpec& spec);
+
+/// Throws EnvironmentError in a build without libpng.
+std::string draw_png(const Pattern& pattern);
+
+}  // namespace sparkbench

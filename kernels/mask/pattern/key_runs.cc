@@ -1,0 +1,196 @@
+#include "kernels/mask/pattern/key_runs.h"
+
+#include <bit>
+#include <numeric>
+
+namespace sparkbench {
+namespace {
+
+/// Takes runs of positions, and keeps what of them lies within some limits, as the parts of `part`
+/// keys that they touch.
+class RunSink {
+ public:
+  RunSink(std::vector<Range>& runs, const Range& limits, int key_at, int part)
+      : runs_(runs),
+        limits_(limits),
+        key_at_(key_at),
+        part_(part),
+        shift_(std::has_single_bit(static_cast<unsigned>(part))
+                   ? std::countr_zero(static_cast<unsigned>(part))
+                   : -1) {}
+
+  void add(const Range& positions) {
+    const Range inside = overlap(positions, limits_);
+    if (inside.is_empty()) return;
+    const Range run = {part_of(inside.begin - key_at_), part_of(inside.end - 1 - key_at_) + 1};
+    if (!runs_.empty() && runs_.back().begin <= run.begin && run.begin <= runs_.back().end) {
+      runs_.back().end = most_of(runs_.back().end, run.end);
+    } else {
+      runs_.push_back(run);
+    }
+  }
+  const Range& limits() const { return limits_; }
+
+ private:
+  int part_of(int key) const { return shift_ >= 0 ? key >> shift_ : key / part_; }
+
+  std::vector<Range>& runs_;
+  Range limits_;  // positions
+  int key_at_, part_, shift_;
+};
+
+/// How a grid's runs are added: those with at most `most_gap` keys between them as one, and none of
+/// fewer than `least_run` keys.
+struct RunRule {
+  int most_gap, least_run;
+};
+
+/// The runs of lines `outer`, `line` apart, of each of which the columns are in the box.
+void add_lines(const Range& outer, const Range& columns, int line, const RunRule& rule, int from,
+               RunSink& sink) {
+  if (outer.is_empty() || columns.is_empty()) return;
+  if (line - columns.size() <= rule.most_gap) {
+    sink.add(
+        {from + outer.begin * line + columns.begin, from + (outer.end - 1) * line + columns.end});
+    return;
+  }
+  if (columns.size() < rule.least_run) return;
+  for (int at = outer.begin; at < outer.end; ++at) {
+    sink.add({from + at * line + columns.begin, from + at * line + columns.end});
+  }
+}
+
+/// All positions of a box that the sink takes.
+void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
+  const Range& limits = sink.limits();
+  if (limits.is_empty() || is_empty(grid, box)) return;
+  const Range first = {coordinates(grid, limits.begin).at[0],
+                       coordinates(grid, limits.end - 1).at[0] + 1};
+  Range& outer = box.range[0];
+  outer = overlap(outer, first);
+  if (grid.axes == 1) return sink.add(outer);
+  if (grid.axes == 2) return add_lines(outer, box.range[1], grid.extent[1], rule, 0, sink);
+  const int line = grid.extent[2], plane = grid.extent[1] * line;
+  const Range &lines = box.range[1], &columns = box.range[2];
+  if (columns.size() == line) {
+    return add_lines(outer, {lines.begin * line, lines.end * line}, plane, rule, 0, sink);
+  }
+  for (int at = outer.begin; at < outer.end; ++at) {
+    add_lines(lines, columns, line, rule, at * plane, sink);
+  }
+}
+
+/// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
+/// sees.
+struct FlatLimits {
+  Range rows, hull, core;
+};
+
+/// The positions from a box's first to its last.
+Range span_of(const Grid& grid, const Box& box) {
+  Range span = {box.range[0].begin, box.range[0].end - 1};
+  for (int axis = 1; axis < grid.axes; ++axis) {
+    span.begin = span.begin * grid.extent[axis] + box.range[axis].begin;
+    span.end = span.end * grid.extent[axis] + box.range[axis].end - 1;
+  }
+  return {span.begin, span.end + 1};
+}
+
+void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int tile_keys,
+                   KeyRuns& runs) {
+  const Boxes boxes = boxes_of(term.grid, flat.rows);
+  // What each row of all boxes sees is what their cores have in common, again a box.
+  Box common;
+  for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
+  for (int i = 0; i < boxes.count; ++i) {
+    const Box& box = boxes.box[i];
+    const Box every = core(term.grid, box);
+    for (int axis = 0; axis < term.grid.axes; ++axis) {
+      common.range[axis] = overlap(common.range[axis], every.range[axis]);
+    }
+    const Range of_box = hull(term.flat, span_of(term.grid, box));
+    RunSink touched(runs.touched, overlap(flat.hull, of_box), key_at, tile_keys);
+    add_box(term.grid, hull(term.grid, box), {tile_keys - 1, 1}, touched);
+  }
+  RunSink full(runs.full, flat.core, key_at, 1);
+  add_box(term.grid, common, {0, tile_keys}, full);
+}
+
+/// Of each word of some rows the bits that some row has, and those that each has. Rows are read
+/// once, four at a time, because reading them is all that bits cost.
+struct JoinedWords {
+  std::vector<std::uint64_t> any, every;
+
+  JoinedWords(const BitRows& bits, const Range& rows)
+      : any(bits.row_words, 0), every(bits.row_words, ~std::uint64_t{0}) {
+    std::uint64_t *const any_words = any.data(), *const every_words = every.data();
+    const std::size_t count = bits.row_words;
+    int row = rows.begin;
+    for (; row + 4 <= rows.end; row += 4) {
+      const std::uint64_t *const a = bits.row(row).data(), *const b = a + count,
+                                 *const c = b + count, *const d = c + count;
+      for (std::size_t i = 0; i < count; ++i) {
+        any_words[i] |= (a[i] | b[i]) | (c[i] | d[i]);
+        every_words[i] &= (a[i] & b[i]) & (c[i] & d[i]);
+      }
+    }
+    for (; row < rows.end; ++row) {
+      const std::uint64_t* const words = bits.row(row).data();
+      for (std::size_t i = 0; i < count; ++i) {
+        any_words[i] |= words[i];
+        every_words[i] &= words[i];
+      }
+    }
+  }
+};
+
+/// Parts of a tile that are visible to some row, and to each. Limits are indices.
+void add_bit_runs(const BitRows& bits, const FlatLimits& limits, int tile_keys, KeyRuns& runs) {
+  const JoinedWords words(bits, limits.rows);
+  // Parts that no tile begins or ends within.
+  const int part = std::gcd(tile_keys, kWordKeys);
+  const std::uint64_t part_bits = key_bits_below(part);
+  RunSink touched(runs.touched, limits.hull, 0, tile_keys), full(runs.full, limits.core, 0, 1);
+  for (std::size_t i = 0; i < bits.row_words; ++i) {
+    if (words.any[i] == 0) continue;
+    const int first = static_cast<int>(i) * kWordKeys;
+    for (int at = 0; at < kWordKeys; at += part) {
+      const Range keys = {first + at, least_of(first + at + part, bits.keys)};
+      if ((words.any[i] >> at & part_bits) == 0) continue;
+      touched.add(keys);
+      const std::uint64_t wanted = key_bits(keys, first) >> at;
+      if ((words.every[i] >> at & part_bits) == wanted) full.add(keys);
+    }
+  }
+}
+
+}  // namespace
+
+void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
+                  KeyRuns& runs) {
+  const int key_at = pattern.key_at;
+  const Range keys = pattern.key_positions();
+  FlatLimits flat = {{rows.begin + pattern.row_at, rows.end + pattern.row_at}, {}, {}};
+  flat.hull = overlap(keys, hull(term.flat, flat.rows));
+  flat.core = overlap(keys, core(term.flat, flat.rows));
+  if (term.bounds != nullptr) {
+    const Range first = term.bounds->keys(rows.begin), last = term.bounds->keys(rows.end - 1);
+    flat.hull = overlap(flat.hull, {first.begin + key_at, last.end + key_at});
+    flat.core = overlap(flat.core, {last.begin + key_at, first.end + key_at});
+  }
+  if (flat.hull.is_empty()) return;
+  const Range hull_keys = {flat.hull.begin - key_at, flat.hull.end - key_at};
+  const Range core_keys = {flat.core.begin - key_at, flat.core.end - key_at};
+  if (term.bits != nullptr) {
+    // What a grid hides besides is left to the words of a row.
+    const Range every = term.grid.axes > 0 ? Range{0, 0} : core_keys;
+    add_bit_runs(*term.bits, {rows, hull_keys, every}, tile_keys, runs);
+  } else if (term.grid.axes > 0) {
+    add_grid_runs(term, flat, key_at, tile_keys, runs);
+  } else {
+    RunSink(runs.touched, hull_keys, 0, tile_keys).add(hull_keys);
+    if (!core_keys.is_empty()) runs.full.push_back(core_keys);
+  }
+}
+
+}  // namespace sparkbench

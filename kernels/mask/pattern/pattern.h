@@ -1,0 +1,76 @@
+// A pattern: which keys each row sees, as a union of terms, per head. The algebra of regular sparse
+// attention: AND, transpose, disjoint union (disjoint.h), tiles (tile_plan.h), counts
+// (pattern_pairs.h).
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/mask/pattern/bit_rows.h"
+#include "kernels/mask/pattern/grid.h"
+#include "kernels/mask/pattern/row_bounds.h"
+
+namespace sparkbench {
+
+/// Pairs that all of its parts see. Zones speak of positions, arrays and bits of indices.
+struct Term {
+  Zone flat;            // over the sequence itself; causal order is {.d1 = 1}
+  Grid grid;            // over its axes; {}: no grid
+  SharedBounds bounds;  // nullptr: none
+  SharedBits bits;      // nullptr: none
+  /// Of disjoint terms alone: bit t is whether term t, which comes before, takes the pairs that
+  /// this one has in common with it.
+  std::uint64_t hidden_by = 0;
+
+  bool is_closed_form() const { return bounds == nullptr && bits == nullptr; }
+};
+
+/// Row r stands at position r + row_at, key k at k + key_at.
+struct Pattern {
+  int seqlen_q = 0, seqlen_k = 0;  // 1 to kLongestSequence
+  int row_at = 0, key_at = 0;
+  std::vector<std::vector<Term>> unions;  // at least one; of its terms a union may have none
+
+  /// Heads take unions by turns.
+  const std::vector<Term>& terms(int head) const {
+    return unions[static_cast<std::size_t>(head) % unions.size()];
+  }
+  Range row_positions() const { return {row_at, row_at + seqlen_q}; }
+  Range key_positions() const { return {key_at, key_at + seqlen_k}; }
+};
+
+/// Without a term yet. The last row stands at the last key. Throws std::invalid_argument for a
+/// length below 1 or above kLongestSequence.
+Pattern empty_pattern(int seqlen_q, int seqlen_k);
+
+/// The definition. Indices outside of the sequences see nothing, and are seen by nothing.
+bool sees(const Pattern& pattern, const Term& term, int row, int key);
+bool sees(const Pattern& pattern, int head, int row, int key);
+
+/// Whether a kernel that runs the terms one after the other has this pair in this one: as sees(),
+/// less what `hidden_by` says. Of disjoint terms it is so of at most one.
+bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, int key);
+
+/// Bit i is whether the row sees key first + i, by shifts of ranges instead of keys one by one.
+std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first);
+std::uint64_t key_word(const Pattern& pattern, int head, int row, int first);
+
+/// The pairs (key, row), for the pass over keys backward. Disjoint terms stay disjoint.
+Pattern transposed(const Pattern& pattern);
+
+/// Whether `both(a, b)` is a term: at most one of them has a grid, or they factor the sequence
+/// alike and clamp nothing, or they are equal.
+bool can_be_both(const Term& a, const Term& b);
+Term both(const Term& a, const Term& b);
+
+/// AND, head by head. Throws std::invalid_argument when lengths differ, or two grids are unlike:
+/// then bits say it.
+Pattern both(const Pattern& a, const Pattern& b);
+
+/// The union of all, head by head. Throws std::invalid_argument when lengths differ.
+Pattern either(const Pattern& a, const Pattern& b);
+
+/// The bits of one head.
+SharedBits bits_of(const Pattern& pattern, int head);
+
+}  // namespace sparkbench

@@ -1,0 +1,179 @@
+#include "kernels/mask/pattern/pattern_spec.h"
+
+#include <algorithm>
+#include <charconv>
+#include <stdexcept>
+
+#include "kernels/mask/mask_table.h"
+#include "kernels/mask/pattern/pattern_atoms.h"
+#include "kernels/split_text.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr std::string_view kCausalPrefix = "causal-", kFileAtom = "zones:";
+
+/// An atom as it was typed, within all that was typed.
+struct Typed {
+  std::string_view atom, all;
+
+  [[noreturn]] void refuse(const std::string& why) const {
+    std::string message = "'" + std::string(atom) + "' ";
+    if (atom != all) message += "of '" + std::string(all) + "' ";
+    throw std::invalid_argument(message + why + "; allowed: " + std::string(pattern_forms()));
+  }
+};
+
+int parse_number(const Typed& typed, std::string_view text, int least) {
+  std::int64_t value = 0;
+  const char* const end = text.data() + text.size();
+  const auto [stop, error] = std::from_chars(text.data(), end, value);
+  if (error == std::errc::result_out_of_range) typed.refuse("has a number beyond 2147483647");
+  const std::string_view unit(stop, static_cast<std::size_t>(end - stop));
+  if (error != std::errc() || (!unit.empty() && unit != "k" && unit != "m")) {
+    typed.refuse("has no whole number where one is wanted");
+  }
+  const std::int64_t factor = unit == "k" ? 1024 : unit == "m" ? 1024 * 1024 : 1;
+  if (value > 2147483647 / factor) typed.refuse("has a number beyond 2147483647");
+  if (value * factor < least) typed.refuse("has a number below " + std::to_string(least));
+  return static_cast<int>(value * factor);
+}
+
+std::vector<int> parse_field(const Typed& typed, std::string_view text, const AtomRow& row) {
+  std::vector<int> numbers;
+  for (const std::string_view part : split_text(text, 'x')) {
+    numbers.push_back(parse_number(typed, part, row.least));
+  }
+  const int most = row.takes_axes ? kMostAxes : 1;
+  if (static_cast<int>(numbers.size()) > most) {
+    typed.refuse("has " + std::to_string(numbers.size()) + " numbers in a field of at most " +
+                 std::to_string(most));
+  }
+  return numbers;
+}
+
+void check_field_count(const Typed& typed, int fields, const AtomRow& row) {
+  if (fields >= row.least_fields && fields <= row.most_fields) return;
+  std::string wanted = std::to_string(row.least_fields);
+  if (row.most_fields > row.least_fields) wanted += " or more";
+  typed.refuse("has " + std::to_string(fields) + " numbers, not " + wanted);
+}
+
+PatternAtom parse_atom(const Typed& typed) {
+  std::string_view text = typed.atom;
+  PatternAtom atom;
+  while (text.starts_with(kCausalPrefix)) {
+    atom.is_causal = true;
+    text.remove_prefix(kCausalPrefix.size());
+  }
+  std::vector<std::string_view> parts = split_text(text, ':');
+  const AtomRow* const row = find_atom(parts[0]);
+  if (row == nullptr) typed.refuse("is no mask");
+  atom.name = row->name;
+  if (row->takes_file) {
+    atom.file = text.size() > kFileAtom.size() ? text.substr(kFileAtom.size()) : "";
+    if (atom.file.empty()) typed.refuse("names no file");
+    return atom;
+  }
+  check_field_count(typed, static_cast<int>(parts.size()) - 1, *row);
+  for (std::size_t i = 1; i < parts.size(); ++i) {
+    atom.fields.push_back(parse_field(typed, parts[i], *row));
+  }
+  if (const std::string why = row->check != nullptr ? row->check(atom) : ""; !why.empty()) {
+    typed.refuse(why);
+  }
+  if (atom.is_causal && row->causal_name != nullptr) {
+    atom = {row->causal_name, row->causal_name == row->name ? atom.fields : decltype(atom.fields)(),
+            "", false};
+  }
+  return atom;
+}
+
+/// The parts between separators; after "zones:" all is a file's name.
+std::vector<std::string_view> split_before_file(std::string_view text, char separator) {
+  const std::size_t file = text.find(kFileAtom);
+  if (file == std::string_view::npos) return split_text(text, separator);
+  std::vector<std::string_view> parts = split_text(text.substr(0, file), separator);
+  const auto begin = static_cast<std::size_t>(parts.back().data() - text.data());
+  parts.back() = text.substr(begin);
+  return parts;
+}
+
+}  // namespace
+
+PatternSpec parse_pattern_spec(std::string_view text) {
+  PatternSpec spec;
+  for (const std::string_view of_heads : split_before_file(text, '/')) {
+    std::vector<PatternAtom> atoms;
+    for (const std::string_view part : split_before_file(of_heads, '+')) {
+      PatternAtom atom = parse_atom({part, text});
+      if (std::find(atoms.begin(), atoms.end(), atom) == atoms.end()) {
+        atoms.push_back(std::move(atom));
+      }
+    }
+    spec.unions.push_back(std::move(atoms));
+  }
+  return spec;
+}
+
+std::string name_of(const PatternSpec& spec) {
+  std::string name;
+  for (const std::vector<PatternAtom>& atoms : spec.unions) {
+    const char* separator = name.empty() ? "" : "/";
+    for (const PatternAtom& atom : atoms) {
+      name.append(separator).append(atom.is_causal ? kCausalPrefix : "").append(atom.name);
+      separator = "+";
+      if (!atom.file.empty()) name.append(":").append(atom.file);
+      for (const std::vector<int>& field : atom.fields) {
+        const char* before = ":";
+        for (const int number : field) {
+          name.append(before).append(std::to_string(number));
+          before = "x";
+        }
+      }
+    }
+  }
+  return name;
+}
+
+Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k) {
+  Pattern pattern = empty_pattern(seqlen_q, seqlen_k);
+  const Pattern lengths = pattern;
+  pattern.unions.clear();
+  for (const std::vector<PatternAtom>& atoms : spec.unions) {
+    std::vector<Term> terms;
+    for (const PatternAtom& atom : atoms) {
+      for (Term& term : find_atom(atom.name)->terms(atom, lengths)) {
+        if (atom.is_causal) term.flat.d1 = std::min(term.flat.d1, 1);
+        terms.push_back(std::move(term));
+      }
+    }
+    pattern.unions.push_back(std::move(terms));
+  }
+  return pattern;
+}
+
+std::optional<MaskSpec> mask_spec_of(const PatternSpec& spec) {
+  if (spec.unions.size() != 1 || spec.unions[0].size() != 1) return std::nullopt;
+  const PatternAtom& atom = spec.unions[0][0];
+  if (atom.is_causal) return std::nullopt;
+  for (const MaskRow& row : mask_rows()) {
+    if (row.name != atom.name) continue;
+    MaskSpec mask{row.kind, 0, 0};
+    if (row.parameters > 0) mask.first = atom.number(0);
+    if (row.parameters > 1) mask.second = atom.number(1);
+    return mask;
+  }
+  return std::nullopt;
+}
+
+std::string_view pattern_forms() {
+  static const std::string forms = [] {
+    std::string all;
+    for (const AtomRow& row : atom_rows()) all.append(row.form).append(", ");
+    return all + "causal-MASK, united by '+', by turns of heads with '/'";
+  }();
+  return forms;
+}
+
+}  // namespace sparkbench
