@@ -75,7 +75,8 @@ TEST(Mask, IsInRecordReproAndCsv) {
 
 TEST(DropoutScale, IsVerifiedAndRecorded) {
   const auto run = json_of(
-      "sweep --device emulated-v100 --kernel unfused-fp16,volta-fp32acc --pass fwd,bwd --headdim 64 "
+      "sweep --device emulated-v100 --kernel unfused-fp16,volta-fp32acc --pass fwd,bwd --headdim "
+      "64 "
       "--seqlen 40 --heads 1 --batch 1 -q --dropout 0.17 --dropout-scale applied,asked");
   ASSERT_EQ(run["cases"].size(), 8u);
   for (const auto& record : run["cases"]) {

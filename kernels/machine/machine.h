@@ -48,7 +48,7 @@
 //   float reciprocal(float x)                         1 / x, correctly rounded
 //   std::uint32_t pack_halves(float low, float high)  two cvt.rn.f16.f32
 //   std::uint32_t upper_halves(low, high)             bits 16..31 of two words as a pair (PRMT)
-//   std::uint32_t permute(low, high, selector)        PRMT: byte i is byte (nibble i of selector) % 8
+//   std::uint32_t permute(low, high, selector)        PRMT: byte i is byte (selector nibble i) % 8
 //                                                     of the 8 of both words, or that byte's sign
 //                                                     eight times where the nibble is 8 or more
 //   float low_half(std::uint32_t), high_half(...)     exact widening

@@ -26,8 +26,8 @@ class DropoutOffsets : public testing::TestWithParam<int> {
             .seed = 4};
   }
   /// O of the forward pass, or dQ, dK and dV of the deterministic backward pass.
-  std::vector<std::uint16_t> bits(const AttentionKernel& kernel, const Problem& of, bool is_backward,
-                                  const DropoutOffset* offset = nullptr) const {
+  std::vector<std::uint16_t> bits(const AttentionKernel& kernel, const Problem& of,
+                                  bool is_backward, const DropoutOffset* offset = nullptr) const {
     const OwnedInputs inputs = make_inputs(problem(), Distribution::kNormal, 3);
     std::vector<Half> o(of.q_elements()), dq = o, dk(of.k_elements()), dv = dk;
     std::vector<float> lse(of.lse_elements(), 1.0f);

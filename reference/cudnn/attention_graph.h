@@ -33,8 +33,8 @@ enum TensorId : std::int64_t {
   kDvOfHeads   // dK and dV are the sums over those that do
 };
 
-/// Why there is no graph of the problem, or nothing when there is one: cuDNN has no head_dim that is
-/// no multiple of 8 (its documentation of fused attention), no rows without a visible key, no
+/// Why there is no graph of the problem, or nothing when there is one: cuDNN has no head_dim that
+/// is no multiple of 8 (its documentation of fused attention), no rows without a visible key, no
 /// dropout under a mask of unequal lengths, and no prefix. `library_version` is
 /// that of Api::version.
 std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version);
