@@ -43,10 +43,10 @@ struct TileDropout {
     const DropoutBlock block{row, first_column | 2u * pair};
     word[b] = 0u;
 #pragma unroll
-    for (std::uint32_t half = 0; half < 2; ++half) {
+    for (std::uint32_t call = 0; call < 2; ++call) {
       const PhiloxBlock planes =
-          dropout_planes(params.dropout, dropout_offset(machine, params), batch_head, block, half);
-      word[b] = bytes_below(params.dropout, planes, half == 0 ? 0 : 4, word[b]);
+          dropout_planes(params.dropout, dropout_offset(machine, params), batch_head, block, call);
+      word[b] = bytes_below(params.dropout, planes, call == 0 ? 0 : 4, word[b]);
     }
   }
 
