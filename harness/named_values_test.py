@@ -35,6 +35,7 @@ AXIS_VALUES = {
     "--mask": ["full", "causal", "window:1", "band:0:0", "prefix:0"],
     "--causal": ["true", "false", "both"],
     "--dropout": ["0", "0.1"],
+    "--dropout-scale": ["applied", "asked"],
     "--batch": ["1", "auto"],
     "--heads": ["1", "auto"],
     "--heads-k": ["1", "auto"],

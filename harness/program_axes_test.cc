@@ -77,7 +77,8 @@ TEST(DropoutScale, IsVerifiedAndRecorded) {
   const auto run = json_of(
       "sweep --device emulated-v100 --kernel unfused-fp16,volta-fp32acc --pass fwd,bwd --headdim "
       "64 "
-      "--seqlen 40 --heads 1 --batch 1 -q --dropout 0.17 --dropout-scale applied,asked");
+      "--seqlen 40 --heads 1 --batch 1 --mask full -q --dropout 0.17 --dropout-scale "
+      "applied,asked");
   ASSERT_EQ(run["cases"].size(), 8u);
   for (const auto& record : run["cases"]) {
     const std::string scale = record["problem"]["dropout_scale"];

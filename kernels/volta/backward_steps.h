@@ -212,6 +212,7 @@ class BackwardWarp {
       constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
                     kWhole = Config::kTeamWarps - kHalves;
       const int member = this->member().member;
+      // NOLINTNEXTLINE(bugprone-branch-clone): of this and the third, one is compiled
       if constexpr (kHalves == 0) {
         add_dq_part<kRowGroups>(place, member, 0);
       } else if constexpr (kWhole == 0) {
