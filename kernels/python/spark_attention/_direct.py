@@ -9,8 +9,9 @@ import torch
 
 from . import _ledger, _library, _ops
 
-_WORDS = 17  # of spark_attention_forward_tensors: four tensors of address and three strides, and lse
-_BACKWARD_WORDS = 33  # eight tensors, and lse after the fifth
+# The structs of tensors as arrays of their words: an address and three strides a tensor, and lse.
+_ForwardWords = ctypes.c_int64 * (ctypes.sizeof(_library.ForwardTensors) // 8)
+_BackwardWords = ctypes.c_int64 * (ctypes.sizeof(_library.BackwardTensors) // 8)
 
 
 def is_open(q, k, v):
@@ -81,7 +82,7 @@ class _Plan:
         self.problem = _ops.problem_of(q, k, None, dropout_p, *others)
         self.lse_shape = (q.shape[0], q.shape[2], q.shape[1])
         has_work = q.numel() > 0 and k.numel() > 0
-        self.words = _words(tensors) if has_work and all(map(_has_rows, tensors)) else None
+        self.words = _words(tensors) if has_work and all(map(_ops.has_rows, tensors)) else None
         self.of_pass = _library.FORWARD if len(tensors) == 3 else _library.BACKWARD
         # Refusals come from here.
         self.workspace_bytes = _library.workspace_bytes(self.problem, self.of_pass) if has_work else 0
@@ -96,15 +97,6 @@ class _Plan:
         else:
             problem.dropout_offset = seed.data_ptr()
         return problem
-
-
-def _has_rows(tensor):
-    """Which kernels read in place, but for their address (_ops.readable)."""
-    *strides, of_columns = tensor.stride()
-    return of_columns == 1 and all(
-        size == 1 or (stride % 8 == 0 and stride >= 0)
-        for size, stride in zip(tensor.shape, strides)
-    )
 
 
 def _strides_of_contiguous(tensor):
@@ -161,7 +153,7 @@ def _forward(q, k, v, seed, options):
         return _ops._forward(q, k, v, _as_tensor(seed), *options)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty(plan.lse_shape, dtype=torch.float32, device=q.device)
-    words = (ctypes.c_int64 * _WORDS)(*plan.words)
+    words = _ForwardWords(*plan.words)
     words[0], words[4], words[8] = addresses
     words[12], words[16] = out.data_ptr(), lse.data_ptr()
     _library.forward(plan.of_seed(seed), ctypes.byref(words), _stream(q))
@@ -177,7 +169,7 @@ def _backward(d_out, q, k, v, out, lse, seed, options):
         return _ops._backward(d_out, q, k, v, out, lse, _as_tensor(seed), *options)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     workspace = torch.empty(plan.workspace_bytes, dtype=torch.uint8, device=q.device)
-    words = (ctypes.c_int64 * _BACKWARD_WORDS)(*plan.words)
+    words = _BackwardWords(*plan.words)
     for i, address in enumerate(addresses):
         words[4 * i] = address
     words[20] = lse.data_ptr()

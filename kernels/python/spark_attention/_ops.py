@@ -77,12 +77,18 @@ def why_not_dtype(name, dtype):
 # --- From tensors to the library's structs.
 
 
+def has_rows(tensor):
+    """Whether kernels can read it in place, by its strides."""
+    *strides, of_columns = tensor.stride()
+    return of_columns == 1 and all(
+        size == 1 or (stride % 8 == 0 and stride >= 0)
+        for size, stride in zip(tensor.shape, strides)
+    )
+
+
 def readable(tensor):
     """The tensor, copied where kernels cannot read it in place."""
-    isreadable = tensor.stride(3) == 1 and tensor.data_ptr() % 16 == 0
-    for size, stride in zip(tensor.shape[:3], tensor.stride()[:3]):
-        isreadable = isreadable and (size == 1 or (stride % 8 == 0 and stride >= 0))
-    if isreadable:
+    if has_rows(tensor) and tensor.data_ptr() % 16 == 0:
         return tensor
     _ledger.note("copied a tensor whose rows are not contiguous and aligned to 16 bytes")
     return tensor.clone(memory_format=torch.contiguous_format)
