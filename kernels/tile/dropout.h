@@ -27,27 +27,13 @@ struct TileDropout {
   std::uint32_t word[kGroups];
 
   /// Draws block b of kGroups, of the rows from first_row on. `params` have the dropout, and where
-  /// its offset is.
+  /// its offset is, which is loaded for each half of the draw: where no register is left to keep
+  /// it.
   template <class Machine, class Params>
   SPARK_DEVICE void draw_block(Machine& machine, const Params& params, std::uint32_t batch_head,
                                int first_row, int first_key, int b) {
-    const int lane = machine.lane();
-    const int half = row_half(lane);
-    // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
-    const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
-    const int strand = Layout::kOtherRowLane == 0 ? 0 : kGroups == 2 ? b : half;
-    const auto row = static_cast<std::uint32_t>(first_row + 16 * group +
-                                                (Layout::row(lane, Layout::slot(strand)) & 7));
-    const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
-    const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));
-    const DropoutBlock block{row, first_column | 2u * pair};
-    word[b] = 0u;
-#pragma unroll
-    for (std::uint32_t call = 0; call < 2; ++call) {
-      const PhiloxBlock planes =
-          dropout_planes(params.dropout, dropout_offset(machine, params), batch_head, block, call);
-      word[b] = bytes_below(params.dropout, planes, call == 0 ? 0 : 4, word[b]);
-    }
+    const auto offset = [&] { return dropout_offset_anew(machine, params); };
+    draw_block(params.dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
   }
 
   /// Once all are drawn: a word of its own for each group. All lanes of the warp call it together.
@@ -60,12 +46,15 @@ struct TileDropout {
     }
   }
 
+  /// All of them, with one load of the offset.
   template <class Machine, class Params>
   SPARK_DEVICE void draw(Machine& machine, const Params& params, std::uint32_t batch_head,
                          int first_row, int first_key) {
+    const DropoutOffset loaded = dropout_offset(machine, params);
+    const auto offset = [&] { return loaded; };
 #pragma unroll
     for (int b = 0; b < kGroups; ++b) {
-      draw_block(machine, params, batch_head, first_row, first_key, b);
+      draw_block(params.dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
     }
     share(machine, first_key);
   }
@@ -100,6 +89,26 @@ struct TileDropout {
   }
 
  private:
+  template <class Offset>
+  SPARK_DEVICE void draw_block(const Dropout& dropout, const Offset& offset, int lane,
+                               std::uint32_t batch_head, int first_row, int first_key, int b) {
+    const int half = row_half(lane);
+    // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
+    const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
+    const int strand = Layout::kOtherRowLane == 0 ? 0 : kGroups == 2 ? b : half;
+    const auto row = static_cast<std::uint32_t>(first_row + 16 * group +
+                                                (Layout::row(lane, Layout::slot(strand)) & 7));
+    const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
+    const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));
+    const DropoutBlock block{row, first_column | 2u * pair};
+    word[b] = 0u;
+#pragma unroll
+    for (std::uint32_t call = 0; call < 2; ++call) {
+      const PhiloxBlock planes = dropout_planes(dropout, offset(), batch_head, block, call);
+      word[b] = bytes_below(dropout, planes, call == 0 ? 0 : 4, word[b]);
+    }
+  }
+
   SPARK_DEVICE static int row_half(int lane) {
     return Layout::kOtherRowLane == 0 ? 0 : (lane & Layout::kOtherRowLane) != 0;
   }

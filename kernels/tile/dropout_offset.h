@@ -6,10 +6,16 @@
 
 namespace sparkbench {
 
-/// Of ForwardParams or BackwardParams. Read anew by each call, by a load that all lanes share: kept
-/// in registers, it would cost the loops of kernels that have none left.
+/// Of ForwardParams or BackwardParams, by a load that all lanes share.
 template <class Machine, class Params>
 SPARK_DEVICE DropoutOffset dropout_offset(Machine& machine, const Params& params) {
+  if (params.dropout_offset == nullptr) return params.dropout.offset;
+  return machine.template load_global<DropoutOffset>(params.dropout_offset);
+}
+
+/// The same, loaded by each call: the compiler keeps nothing from one to the next.
+template <class Machine, class Params>
+SPARK_DEVICE DropoutOffset dropout_offset_anew(Machine& machine, const Params& params) {
   if (params.dropout_offset == nullptr) return params.dropout.offset;
   return machine.template load_global<DropoutOffset>(machine.opaque(params.dropout_offset));
 }
