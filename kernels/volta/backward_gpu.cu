@@ -7,21 +7,10 @@
 
 namespace sparkbench::volta {
 
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(attention_backward, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_BACKWARD(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(attention_backward_dq, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(prepare_statistics, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_STATISTICS(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) SPARK_VOLTA_KERNEL(round_dq, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_ROUND_DQ(SPARK_ROW)
-#undef SPARK_ROW
+SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_KERNEL)
+SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
+SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_KERNEL)
+SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
 
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,

@@ -5,10 +5,7 @@
 
 namespace sparkbench::volta {
 
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(attention_forward, ForwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_FORWARD(SPARK_ROW)
-#undef SPARK_ROW
+SPARK_VOLTA_FORWARD(SPARK_FORWARD_KERNEL)
 
 void launch_forward(ForwardAccumulators accumulators, const Problem& problem,
                     const ForwardTensors& tensors, CUstream_st* stream) {

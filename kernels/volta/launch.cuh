@@ -24,6 +24,18 @@ struct KernelOf;
     static constexpr auto kFunction = symbol;                                                 \
   };
 
+/// The same of a row of a table of instances.h, by the kernel that the table is of.
+#define SPARK_FORWARD_KERNEL(symbol, id, ...) \
+  SPARK_VOLTA_KERNEL(attention_forward, ForwardParams, symbol, __VA_ARGS__)
+#define SPARK_BACKWARD_KERNEL(symbol, id, ...) \
+  SPARK_VOLTA_KERNEL(attention_backward, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_BACKWARD_DQ_KERNEL(symbol, id, ...) \
+  SPARK_VOLTA_KERNEL(attention_backward_dq, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_STATISTICS_KERNEL(symbol, id, ...) \
+  SPARK_VOLTA_KERNEL(prepare_statistics, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_ROUND_DQ_KERNEL(symbol, id, ...) \
+  SPARK_VOLTA_KERNEL(round_dq, BackwardParams, symbol, __VA_ARGS__)
+
 /// The blocks of a launch: of each head of each batch entry.
 struct BlockCounts {
   int of_head, heads, batch;

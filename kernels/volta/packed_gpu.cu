@@ -14,25 +14,11 @@ extern "C" __global__ void __launch_bounds__(kListThreads)
   list_blocks(machine, params);
 }
 
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(attention_forward, ForwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_PACKED_FORWARD(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(attention_backward, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_PACKED_BACKWARD(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(attention_backward_dq, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) \
-  SPARK_VOLTA_KERNEL(prepare_statistics, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_PACKED_STATISTICS(SPARK_ROW)
-#undef SPARK_ROW
-#define SPARK_ROW(symbol, id, ...) SPARK_VOLTA_KERNEL(round_dq, BackwardParams, symbol, __VA_ARGS__)
-SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROW)
-#undef SPARK_ROW
+SPARK_VOLTA_PACKED_FORWARD(SPARK_FORWARD_KERNEL)
+SPARK_VOLTA_PACKED_BACKWARD(SPARK_BACKWARD_KERNEL)
+SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
+SPARK_VOLTA_PACKED_STATISTICS(SPARK_STATISTICS_KERNEL)
+SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
 
 namespace {
 
