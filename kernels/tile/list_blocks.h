@@ -7,6 +7,8 @@
 //   4  the blocks to their places
 #pragma once
 
+#include <cstring>
+
 #include "kernels/tile/work_list.h"
 
 namespace sparkbench {

@@ -2,7 +2,6 @@
 // that list_blocks.h writes before the launch, longest first.
 #pragma once
 
-#include <cstring>
 #include <type_traits>
 
 #include "kernels/machine/machine.h"
@@ -54,27 +53,19 @@ using SequenceMask = std::conditional_t<Config::kIsPacked, KeyMask, const KeyMas
 /// This block's. Loaded wherever it is asked for: registers to keep it in are short.
 template <class Machine>
 SPARK_DEVICE WorkPlace load_work_place(Machine& machine, const WorkItem* items) {
-  const auto bits = machine.template load_global<Bits128>(&work_item(machine, items)->place);
-  WorkPlace place;
-  memcpy(&place, &bits, sizeof place);
-  return place;
+  return machine.template load_global<WorkPlace>(&work_item(machine, items)->place);
 }
 
 /// What it walks.
 template <class Machine>
 SPARK_DEVICE WorkWalk load_work_walk(Machine& machine, const WorkItem* items) {
-  const auto bits = machine.template load_global<Bits128>(&work_item(machine, items)->walk);
-  WorkWalk walk;
-  memcpy(&walk, &bits, sizeof walk);
-  return walk;
+  return machine.template load_global<WorkWalk>(&work_item(machine, items)->walk);
 }
 
 /// Its mask; `prefix` of an OpenMask.
 template <class Machine>
 SPARK_DEVICE KeyMask load_work_mask(Machine& machine, const WorkItem* items, int prefix) {
-  const auto bits = machine.template load_global<Bits128>(&work_item(machine, items)->mask);
-  WorkMask mask;
-  memcpy(&mask, &bits, sizeof mask);
+  const auto mask = machine.template load_global<WorkMask>(&work_item(machine, items)->mask);
   return {mask.seqlen_q, mask.seqlen_k, mask.begin_offset, mask.end_offset,
           least_of(prefix, mask.seqlen_k)};
 }

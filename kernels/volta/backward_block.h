@@ -1,6 +1,8 @@
 // A block of the kernel of dK and dV: its place in the problem, and what it loads.
 #pragma once
 
+#include <cstring>
+
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/padding.h"
