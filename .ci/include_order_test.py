@@ -19,7 +19,7 @@ LAYERS = [
                                       "head_groups", "kernel_instance", "tensors", "packed")],
     ["kernels/machine/"],
     ["kernels/tile/"],
-    ["kernels/forward_launch.", "kernels/tensor_regions.h", "kernels/work_lists.",
+    ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h", "kernels/work_lists.",
      "kernels/emulated_work_list."],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],

@@ -5,7 +5,6 @@
 #include <set>
 
 #include "kernels/ceil_divide.h"
-#include "kernels/tensor_regions.h"
 #include "kernels/tile/forward_params.h"
 
 namespace sparkbench {
@@ -54,16 +53,6 @@ LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
   shape.work = tiles_of_blocks(problem, grid.block_rows, grid.tile_keys,
                                launches_last_tile_first(problem.key_mask()));
   return shape;
-}
-
-std::vector<GlobalRegion> forward_regions(const Problem& problem, const ForwardTensors& tensors) {
-  const TensorShape queries = query_shape(problem), keys = key_shape(problem);
-  std::vector<GlobalRegion> all = regions_of(
-      std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
-                 input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
-  all.push_back({"lse", tensors.lse, problem.lse_elements() * sizeof(float), false});
-  append_dropout_offset(tensors.dropout_offset, all);
-  return all;
 }
 
 }  // namespace sparkbench

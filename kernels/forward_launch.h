@@ -28,6 +28,4 @@ LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
 std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, int tile_keys,
                                     bool is_last_tile_first);
 
-std::vector<GlobalRegion> forward_regions(const Problem& problem, const ForwardTensors& tensors);
-
 }  // namespace sparkbench

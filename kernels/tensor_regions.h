@@ -5,7 +5,6 @@
 
 #include <string>
 #include <utility>
-#include <vector>
 
 #include "kernels/machine/emulated/memory/tensor_region.h"
 #include "kernels/tensors.h"
@@ -43,13 +42,6 @@ TensorRegion output_region(std::string name, const TensorView<T>& view, const Te
   region.written_before = false;
   region.writable = true;
   return region;
-}
-
-/// Where there is one.
-inline void append_dropout_offset(const DropoutOffset* offset, std::vector<GlobalRegion>& regions) {
-  if (offset == nullptr) return;
-  regions.push_back(
-      {"dropout_offset", const_cast<DropoutOffset*>(offset), sizeof *offset, true, false});
 }
 
 }  // namespace sparkbench

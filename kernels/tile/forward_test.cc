@@ -6,6 +6,7 @@
 
 #include "kernels/forward_launch.h"
 #include "kernels/machine/emulated/machine.h"
+#include "kernels/pass_regions.h"
 #include "kernels/tile/test_forward.h"
 #include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"

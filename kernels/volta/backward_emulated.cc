@@ -6,7 +6,7 @@
 
 #include "kernels/forward_launch.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/tensor_regions.h"
+#include "kernels/pass_regions.h"
 #include "kernels/volta/backward_rows.h"
 #include "kernels/volta/backward_schedules.h"
 #include "kernels/volta/backward_workspace.h"
@@ -101,16 +101,7 @@ class BackwardEmulation {
 
   /// Each launch is a kernel of its own: what earlier ones wrote is there for it.
   std::vector<GlobalRegion> regions() {
-    const BackwardTensors& t = tensors_;
-    const TensorShape queries = query_shape(problem_), keys = key_shape(problem_);
-    std::vector<GlobalRegion> all = regions_of(
-        std::array{input_region("q", t.q, queries), input_region("k", t.k, keys),
-                   input_region("v", t.v, keys), input_region("o", t.o, queries),
-                   input_region("d_o", t.d_o, queries), output_region("dq", t.dq, queries),
-                   output_region("dk", t.dk, keys), output_region("dv", t.dv, keys)});
-    all.push_back(
-        {"lse", const_cast<float*>(t.lse), problem_.lse_elements() * sizeof(float), true, false});
-    append_dropout_offset(t.dropout_offset, all);
+    std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
     all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});

@@ -2,6 +2,7 @@
 
 #include "kernels/forward_launch.h"
 #include "kernels/machine/emulated/machine.h"
+#include "kernels/pass_regions.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/schedules.h"
 

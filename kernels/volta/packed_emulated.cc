@@ -1,13 +1,11 @@
 #include "kernels/volta/packed_emulated.h"
 
-#include <array>
-#include <span>
 #include <utility>
 #include <vector>
 
 #include "kernels/emulated_work_list.h"
 #include "kernels/machine/emulated/machine.h"
-#include "kernels/tensor_regions.h"
+#include "kernels/pass_regions.h"
 #include "kernels/volta/backward_rows.h"
 #include "kernels/volta/backward_schedules.h"
 #include "kernels/volta/backward_workspace.h"
@@ -17,22 +15,6 @@
 
 namespace sparkbench::volta {
 namespace {
-
-/// Without those of tensors that have no row.
-std::vector<GlobalRegion> regions_with_rows(std::span<const TensorRegion> tensors) {
-  std::vector<TensorRegion> with_rows;
-  for (const TensorRegion& tensor : tensors) {
-    if (tensor.extent[1] > 0) with_rows.push_back(tensor);
-  }
-  return regions_of(with_rows);
-}
-
-void append_lse(const Problem& packed, const float* lse, bool is_input,
-                std::vector<GlobalRegion>& all) {
-  if (packed.lse_elements() == 0) return;
-  all.push_back(
-      {"lse", const_cast<float*>(lse), packed.lse_elements() * sizeof(float), is_input, !is_input});
-}
 
 /// The launches of one backward pass over one workspace, and what they report together.
 class PackedBackwardPass {
@@ -123,15 +105,7 @@ class PackedBackwardPass {
   }
 
   std::vector<GlobalRegion> regions() {
-    const BackwardTensors& t = tensors_;
-    const TensorShape queries = query_shape(packed_), keys = key_shape(packed_);
-    std::vector<GlobalRegion> all = regions_with_rows(
-        std::array{input_region("q", t.q, queries), input_region("k", t.k, keys),
-                   input_region("v", t.v, keys), input_region("o", t.o, queries),
-                   input_region("d_o", t.d_o, queries), output_region("dq", t.dq, queries),
-                   output_region("dk", t.dk, keys), output_region("dv", t.dv, keys)});
-    append_lse(packed_, t.lse, true, all);
-    append_dropout_offset(t.dropout_offset, all);
+    std::vector<GlobalRegion> all = backward_regions(packed_, tensors_);
     append_workspace("statistics", statistics_, all);
     append_workspace("dq_sums", dq_sums_, all);
     return all;
@@ -175,12 +149,7 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
                             .grid = packed_grid(packed.heads, list.size()),
                             .threads = Config::kThreads,
                             .shared_bytes = sizeof(ForwardTiles<Config>)};
-    const TensorShape queries = query_shape(packed), keys = key_shape(packed);
-    std::vector<GlobalRegion> all = regions_with_rows(
-        std::array{input_region("q", tensors.q, queries), input_region("k", tensors.k, keys),
-                   input_region("v", tensors.v, keys), output_region("o", tensors.o, queries)});
-    append_lse(packed, tensors.lse, false, all);
-    append_dropout_offset(tensors.dropout_offset, all);
+    std::vector<GlobalRegion> all = forward_regions(packed, tensors);
     all.push_back(list.region());
     add_report(report, emulate(shape, all, options, [&](EmulatedMachine& machine) {
                  attention_forward<Config>(machine, params);
