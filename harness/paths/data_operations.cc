@@ -184,6 +184,18 @@ void run_sts(WarpValues& state, const Operands& operands, const ActiveLanes& lan
   }
 }
 
+/// From global memory, of which the launch knows some. Registers of the address may be among those
+/// that are loaded.
+void run_ldg(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
+  if (is_narrow(operands)) return forget_results(state, operands, lanes);
+  const auto [first, count] = operands.destination;
+  std::array<LaneWords, 4> words;
+  for (int i = 0; i < count && i < 4; ++i) words[i] = state.load_global(operands.sources[0], i);
+  for (int i = 0; i < count && i < 4 && first + i < kRegisterZero; ++i) {
+    state.write(static_cast<std::uint8_t>(first + i), words[i], lanes);
+  }
+}
+
 /// An atomic operation leaves what nobody knows.
 void run_atoms(WarpValues& state, const Operands& operands, const ActiveLanes& lanes) {
   const LaneWords address = state.address(operands.sources[0]);
@@ -219,6 +231,7 @@ constexpr Operation kData[] = {
     {"LDL", run_ldl},
     {"STL", run_stl, false},
     {"LDS", run_lds},
+    {"LDG", run_ldg},
     {"STS", run_sts, false},
     {"BMOV", run_bmov},
     {"ATOMS", run_atoms},

@@ -16,6 +16,15 @@ constexpr std::uint32_t kParametersAt = 0x160;
 /// Any that leaves room below: local addresses are told apart, and lead nowhere else.
 constexpr std::uint32_t kLocalTop = 0xfffc00;
 
+/// Of at most 4 bytes.
+std::uint32_t little_endian(std::span<const std::byte> bytes) {
+  std::uint32_t value = 0;
+  for (std::size_t i = 0; i < bytes.size(); ++i) {
+    value |= std::to_integer<std::uint32_t>(bytes[i]) << (8 * i);
+  }
+  return value;
+}
+
 }  // namespace
 
 ConstantBank::ConstantBank(const Extents& grid, const Extents& block,
@@ -38,11 +47,15 @@ bool ConstantBank::knows(std::uint32_t begin, std::uint32_t end) const {
 
 std::optional<std::uint32_t> ConstantBank::load(std::uint32_t offset, std::uint32_t bytes) const {
   if (offset >= bytes_.size() || !knows(offset, offset + bytes)) return std::nullopt;
-  std::uint32_t value = 0;
-  for (std::uint32_t i = 0; i < bytes; ++i) {
-    value |= std::to_integer<std::uint32_t>(bytes_[offset + i]) << (8 * i);
+  return little_endian(std::span(bytes_).subspan(offset, bytes));
+}
+
+std::optional<std::uint32_t> KnownMemory::load(std::uint64_t address) const {
+  constexpr std::size_t kWord = sizeof(std::uint32_t);
+  if (address < begin || bytes.size() < kWord || address - begin > bytes.size() - kWord) {
+    return std::nullopt;
   }
-  return value;
+  return little_endian(std::span(bytes).subspan(address - begin, kWord));
 }
 
 }  // namespace sparkbench

@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace sparkbench {
@@ -29,15 +30,28 @@ class ConstantBank {
   std::vector<std::byte> bytes_;
 };
 
+/// Global memory whose contents are known, since no thread of the launch writes there.
+struct KnownMemory {
+  std::uint64_t begin = 0;
+  std::vector<std::byte> bytes;
+
+  /// The word of 4 bytes from `address` on; nothing where one of them is not known.
+  std::optional<std::uint32_t> load(std::uint64_t address) const;
+};
+
 struct KernelLaunch {
   KernelLaunch(const Extents& of_grid, const Extents& of_block,
-               std::span<const std::byte> parameters)
-      : grid(of_grid), block(of_block), constants(of_grid, of_block, parameters) {}
+               std::span<const std::byte> parameters, KnownMemory known = {})
+      : grid(of_grid),
+        block(of_block),
+        constants(of_grid, of_block, parameters),
+        memory(std::move(known)) {}
 
   int threads() const { return block[0] * block[1] * block[2]; }
 
   Extents grid, block;
   ConstantBank constants;
+  KnownMemory memory;
 };
 
 }  // namespace sparkbench

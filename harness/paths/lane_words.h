@@ -1,5 +1,5 @@
-// The 32 lanes of a warp, each with a word or a truth value of its own, which may be unknown: what
-// a kernel loads from memory is no part of this model.
+// The 32 lanes of a warp, each with a word or a truth value of its own, which may be unknown: of
+// what a kernel loads from global memory most is no part of this model.
 #pragma once
 
 #include <array>

@@ -30,7 +30,6 @@ constexpr Operation kOpaque[] = {
     {"I2I", run_opaque},
     {"IDP", run_opaque},
     {"LD", run_opaque},
-    {"LDG", run_opaque},
     {"ATOM", run_opaque, true, 1},
     {"ATOMG", run_opaque, true, 1},
     {"B2R", run_opaque, true, 1},

@@ -11,8 +11,10 @@ constexpr int kLane = 5;
 /// Executes instructions one after the other, without control, and asks for results.
 class TestWarp {
  public:
-  explicit TestWarp(const std::vector<std::uint32_t>& parameters = {})
-      : launch_(launch_with(parameters, 64)), state_(launch_, kTestBlock, 1, shared_) {}
+  explicit TestWarp(const std::vector<std::uint32_t>& parameters = {}, KnownMemory memory = {})
+      : launch_(launch_with(parameters, 64)), state_(launch_, kTestBlock, 1, shared_) {
+    launch_.memory = std::move(memory);
+  }
 
   TestWarp& run(const std::string& text) {
     const SassInstruction instruction = instruction_of(text);
@@ -239,6 +241,21 @@ TEST(Operations, LeaveUnknownWhatMemoryDecides) {
   EXPECT_EQ(warp.run("@P0 MOV R12, R3").word("R12"), "?");
   EXPECT_EQ(warp.run("MOV R12, R3").run("@P0 MOV R12, 0x2").word("R12"), "0x2");
   EXPECT_EQ(warp.run("HMMA.884.F32.F32.STEP0 R2, R4.ROW, R6.COL, RZ").word("R3"), "?");
+}
+
+TEST(Operations, ReadWhatTheLaunchKnowsOfMemory) {
+  const std::vector<std::uint32_t> words = {10, 11, 12, 13, 14};
+  const auto bytes = std::as_bytes(std::span(words));
+  TestWarp warp({}, {std::uint64_t{1} << 40 | 0xfffffff8u, {bytes.begin(), bytes.end()}});
+  warp.with({0xfffffffc, 0x100});
+  EXPECT_EQ(warp.run("LDG.E.SYS R10, [R2]").word("R10"), "0xb");
+  EXPECT_EQ(warp.run("LDG.E.SYS R10, [R2+-0x4]").word("R10"), "0xa");
+  EXPECT_EQ(warp.run("LDG.E.128.SYS R10, [R2+0x4]").word("R12"), "0xe");  // past 2^32
+  EXPECT_EQ(warp.word("R13"), "?");
+  EXPECT_EQ(warp.run("LDG.E.SYS R10, [R2+-0x8]").word("R10"), "?");
+  EXPECT_EQ(warp.run("LDG.E.U8.SYS R10, [R2]").word("R10"), "?");
+  EXPECT_EQ(warp.run("LDG.E.64.SYS R2, [R2]").word("R3"), "0xc");
+  EXPECT_EQ(warp.run("LDG.E.SYS R10, [R2]").word("R10"), "?");
 }
 
 TEST(Operations, CountBankConflictsOfKnownAddresses) {

@@ -67,6 +67,23 @@ LaneWords WarpValues::address(const SassOperand& operand) const {
   return address;
 }
 
+LaneWords WarpValues::load_global(const SassOperand& operand, int words) const {
+  LaneWords loaded;
+  if (operand.index == kRegisterZero || operand.scale != 1) return loaded;
+  const LaneWords& low = registers_[operand.index];
+  const LaneWords& high = registers_[operand.index + 1];
+  const auto offset = static_cast<std::int32_t>(operand.value);  // with its sign
+  for (int i = 0; i < kLanes; ++i) {
+    if (!has_lane(low.known & high.known, i)) continue;
+    const std::uint64_t base = std::uint64_t{high.value[i]} << 32 | low.value[i];
+    const auto word =
+        launch_.memory.load(base + static_cast<std::uint64_t>(std::int64_t{offset} + 4 * words));
+    loaded.value[i] = word.value_or(0);
+    loaded.known |= LaneMask{word.has_value()} << i;
+  }
+  return loaded;
+}
+
 LaneWords WarpValues::thread_extent(int axis) const {
   LaneWords words = LaneWords::all(0);
   const Extents& of = launch_.block;

@@ -31,6 +31,8 @@ class WarpValues {
   LaneTruth predicate(int index) const { return predicates_[index]; }
   /// Of [R2.X4+0x40] and c[0x0][R47+0x168].
   LaneWords address(const SassOperand& operand) const;
+  /// Words of global memory: `words` behind [R2+0x40], where R2 and R3 are a 64-bit address.
+  LaneWords load_global(const SassOperand& operand, int words) const;
 
   void write(std::uint8_t index, const LaneWords& words, const ActiveLanes& lanes) {
     if (index != kRegisterZero) assign(registers_[index], words, lanes);

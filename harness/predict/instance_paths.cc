@@ -6,7 +6,9 @@ namespace sparkbench {
 
 KernelLaunch kernel_launch_of(const KernelInstance& instance, const Problem& problem) {
   const volta::InstanceLaunch launch = volta::launch_of(instance, problem);
-  return {launch.grid, {launch.threads, 1, 1}, launch.parameters};
+  KnownMemory memory;
+  if (launch.work_list) memory = {launch.work_list->address, launch.work_list->bytes};
+  return {launch.grid, {launch.threads, 1, 1}, launch.parameters, std::move(memory)};
 }
 
 LaunchPaths paths_of(const SassFunction& function, const KernelInstance& instance,

@@ -26,7 +26,7 @@ constexpr double kScoreKeys = 32, kKeysOfAnAddition = 64;
 bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::string_view pass,
             const Problem& problem) {
   const bool is_of_rows = instance.products == 0;
-  return instance.kernel() == kernel.name && instance.pass() == pass &&
+  return !instance.is_packed && instance.kernel() == kernel.name && instance.pass() == pass &&
          instance.serves(problem.head_dim) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;

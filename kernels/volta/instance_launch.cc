@@ -1,14 +1,18 @@
 #include "kernels/volta/instance_launch.h"
 
 #include <cstring>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <type_traits>
 
 #include "kernels/ceil_divide.h"
+#include "kernels/emulated_work_list.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/packed_lists.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -22,10 +26,15 @@ class MadeUpMemory {
     // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of a device that is not there
     return reinterpret_cast<T*>(next_);
   }
+  /// Before all that is allocated.
+  static const WorkItem* list_of_blocks() {
+    return reinterpret_cast<const WorkItem*>(kFirst);  // NOLINT(performance-no-int-to-ptr)
+  }
 
  private:
+  static constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 42;
   static constexpr std::uintptr_t kSpacing = std::uintptr_t{1} << 37;  // 128 GiB
-  std::uintptr_t next_ = std::uintptr_t{1} << 42;
+  std::uintptr_t next_ = kFirst;
 };
 
 ForwardTensors made_up_forward(const Problem& problem) {
@@ -58,13 +67,24 @@ bool is_deterministic(const KernelInstance& instance) {
          instance.id.find("/deterministic") != std::string_view::npos;
 }
 
-std::vector<std::byte> parameters_of(const KernelInstance& instance, const Problem& problem) {
-  if (instance.pass() == "fwd") return bytes_of(forward_params(problem, made_up_forward(problem)));
+using Parameters = std::vector<std::byte>;
+
+Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
+  ForwardParams params = forward_params(problem, made_up_forward(problem));
+  params.items = items;
+  return bytes_of(params);
+}
+
+/// `of_rows` has the rows of the workspace.
+Parameters backward_parameters(const KernelInstance& instance, const Problem& problem,
+                               const Problem& of_rows, const WorkItem* items) {
   MadeUpMemory memory;
   const BackwardTensors tensors = made_up_backward(problem, memory);
-  const BackwardWorkspace workspace =
-      lay_out_workspace(problem, memory.allocate<void>(), is_deterministic(instance));
-  return bytes_of(backward_params(problem, tensors, workspace));
+  BackwardParams params = backward_params(
+      problem, tensors,
+      lay_out_workspace(of_rows, memory.allocate<void>(), is_deterministic(instance)));
+  params.query_items = params.key_items = items;  // an instance reads one of them
+  return bytes_of(params);
 }
 
 /// Heads that have blocks of their own, as forward_gpu.cu and backward_gpu.cu have it.
@@ -76,6 +96,50 @@ int heads_of(const KernelInstance& instance, const Problem& problem) {
 int rows_of(const KernelInstance& instance, const Problem& problem) {
   if (instance.pass() == "bwd") return problem.seqlen_k;
   return instance.pass() == "bwd-statistics" ? workspace_rows(problem.seqlen_q) : problem.seqlen_q;
+}
+
+InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {
+  return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
+           heads_of(instance, problem), problem.batch},
+          instance.threads,
+          instance.dynamic_shared_bytes,
+          instance.pass() == "fwd" ? forward_parameters(problem, nullptr)
+                                   : backward_parameters(instance, problem, problem, nullptr),
+          std::nullopt};
+}
+
+/// Where sequences of one length begin.
+std::vector<int> cumulative(int length, int batch) {
+  std::vector<int> begins;
+  for (int i = 0; i <= batch; ++i) begins.push_back(i * length);
+  return begins;
+}
+
+/// Of an instance's blocks, as packed_gpu.cu has it.
+WorkListKind list_kind(const KernelInstance& instance) {
+  if (instance.pass() == "fwd") return {false, instance.block_rows};
+  return instance.pass() == "bwd" ? WorkListKind{true, instance.block_rows} : kQueryList;
+}
+
+InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& problem) {
+  Problem packed = problem;
+  packed.batch = 1;
+  packed.seqlen_q *= problem.batch;
+  packed.seqlen_k *= problem.batch;
+  const std::vector<int> begins_q = cumulative(problem.seqlen_q, problem.batch);
+  const std::vector<int> begins_k = cumulative(problem.seqlen_k, problem.batch);
+  const WorkListKind kind = list_kind(instance);
+  const EmulatedWorkList list(packed, {problem.batch, begins_q.data(), begins_k.data()}, kind);
+  list.emulate({.profile = &arithmetic_profile("volta"), .detect = false, .count = false});
+  const auto items = std::as_bytes(std::span(list.items(), static_cast<std::size_t>(list.size())));
+  const WorkItem* const place = MadeUpMemory::list_of_blocks();
+  const int blocks_of_item = kind.block_rows / instance.block_rows * heads_of(instance, problem);
+  return {
+      packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
+      instance.pass() == "fwd"
+          ? forward_parameters(packed, place)
+          : backward_parameters(instance, packed, workspace_problem(packed, problem.batch), place),
+      MemoryContents{reinterpret_cast<std::uintptr_t>(place), {items.begin(), items.end()}}};
 }
 
 void check(const KernelInstance& instance, const Problem& problem) {
@@ -96,11 +160,7 @@ void check(const KernelInstance& instance, const Problem& problem) {
 
 InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem) {
   check(instance, problem);
-  return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
-           heads_of(instance, problem), problem.batch},
-          instance.threads,
-          instance.dynamic_shared_bytes,
-          parameters_of(instance, problem)};
+  return instance.is_packed ? packed_launch(instance, problem) : dense_launch(instance, problem);
 }
 
 }  // namespace sparkbench::volta

@@ -4,11 +4,19 @@
 
 #include <array>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
 #include <vector>
 
 #include "kernels/kernel_instance.h"
 
 namespace sparkbench::volta {
+
+/// Of a device's memory, what the launch finds there and leaves.
+struct MemoryContents {
+  std::uint64_t address;
+  std::vector<std::byte> bytes;
+};
 
 struct InstanceLaunch {
   std::array<int, 3> grid;
@@ -16,9 +24,11 @@ struct InstanceLaunch {
   int dynamic_shared_bytes;
   std::vector<std::byte> parameters;  // the kernel's parameter struct, with tensors at made-up
                                       // addresses, each contiguous and aligned like an allocation
+  std::optional<MemoryContents> work_list;  // of packed sequences
 };
 
-/// Throws std::invalid_argument for an instance of another head_dim, or with dropout for a problem
+/// One for packed sequences takes the problem's batch entries for sequences. Throws
+/// std::invalid_argument for an instance of another head_dim, or with dropout for a problem
 /// that drops nothing and the other way round.
 InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem);
 

@@ -24,6 +24,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .head_dim = Config::kHeadDim,
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
+          .is_packed = Config::kIsPacked,
           .products = 2,  // S, P V
           .threads = Config::kThreads,
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
@@ -43,6 +44,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .head_dim = Config::kHeadDim,
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
+          .is_packed = Config::kIsPacked,
           .products = Config::kComputesDq ? 5 : 4,  // S, dP, dV, dK; dQ
           .threads = Config::kThreads,
           .dynamic_shared_bytes = sizeof(BackwardTiles<Config>),
@@ -62,6 +64,7 @@ constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view i
           .head_dim = Config::kHeadDim,
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
+          .is_packed = Config::kIsPacked,
           .products = 3,  // S, dP, dQ
           .threads = Config::kThreads,
           .dynamic_shared_bytes = sizeof(BackwardDqTiles<Config>),
@@ -80,6 +83,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
           .head_dim = Config::kHeadDim,
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = false,
+          .is_packed = Config::kIsPacked,
           .products = 0,
           .threads = Config::kThreads,
           .dynamic_shared_bytes = shared_bytes,
@@ -96,11 +100,16 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
   rows<__VA_ARGS__>(#symbol, id, sizeof(RoundDqTiles<__VA_ARGS__>)),
 
 constexpr std::array kInstances = {
-    SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)          //
-    SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)        //
-    SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
-    SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_ROW)    //
-    SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_ROW)        //
+    SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
+    SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_ROW)           //
+    SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_ROW)               //
+    SPARK_VOLTA_PACKED_FORWARD(SPARK_FORWARD_ROW)          //
+    SPARK_VOLTA_PACKED_BACKWARD(SPARK_BACKWARD_ROW)        //
+    SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
+    SPARK_VOLTA_PACKED_STATISTICS(SPARK_STATISTICS_ROW)    //
+    SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROUND_DQ_ROW)        //
 };
 
 }  // namespace

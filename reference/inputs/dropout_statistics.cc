@@ -1,6 +1,7 @@
 // TestU01 (L'Ecuyer and Simard, "TestU01: A C Library for Empirical Testing of Random Number
 // Generators", 2007) over the bytes behind the dropout mask, four of them to a number:
-//   dropout_statistics row|column|head|seed small|crush [SEED]
+//   dropout_statistics row|column|head|seed small|crush[:TEST] [SEED]
+// TEST is one of the battery's by its number, 1 to 10 or 1 to 96: tests side by side on many cores.
 // The order says what runs fastest: the columns of a row, the rows of a column, the heads, or the
 // seeds of an element. A p-value outside [1e-4, 1 - 1e-4] is looked at again with another seed, and
 // is a failure if it recurs: of so many tests, one is outside now and then.
@@ -9,6 +10,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -45,24 +47,37 @@ class ByteStream {
  private:
   using BlockBytes = std::array<std::uint8_t, 32>;
 
+  /// Of a byte of a plane: its bits, each the lowest of a byte.
+  static constexpr std::array<std::uint64_t, 256> kSpread = [] {
+    std::array<std::uint64_t, 256> spread{};
+    for (std::uint64_t byte = 0; byte < 256; ++byte) {
+      for (std::uint64_t bit = 0; bit < 8; ++bit) {
+        spread[byte] |= (byte >> bit & 1u) << (8 * bit);
+      }
+    }
+    return spread;
+  }();
+
   static BlockBytes block_bytes(const Dropout& dropout, std::uint32_t head,
                                 const DropoutBlock& block) {
-    BlockBytes bytes{};
+    std::array<std::uint64_t, 4> words{};
     for (std::uint32_t half = 0; half < 2; ++half) {
       const PhiloxBlock planes = dropout_planes(dropout, dropout.offset, head, block, half);
       for (std::uint32_t k = 0; k < 4; ++k) {
-        for (std::uint32_t bit = 0; bit < 32; ++bit) {
-          bytes[bit] |= static_cast<std::uint8_t>((planes.word[k] >> bit & 1u) << (4 * half + k));
+        for (std::size_t i = 0; i < words.size(); ++i) {
+          words[i] |= kSpread[planes.word[k] >> (8 * i) & 255u] << (4 * half + k);
         }
       }
     }
+    BlockBytes bytes;  // the lowest of a word first
+    std::memcpy(bytes.data(), words.data(), bytes.size());
     return bytes;
   }
 
   void fill() {
     at_ = 0;
     if (order_ == Order::kRow) {
-      fill_row();
+      fill_rows();
     } else if (order_ == Order::kColumn) {
       fill_columns();
     } else {
@@ -71,17 +86,22 @@ class ByteStream {
     ++slab_;
   }
 
-  /// One row.
-  void fill_row() {
-    bytes_.resize(kSlabLength);
-    for (std::uint32_t first = 0; first < kSlabLength; first += 64) {
-      for (std::uint32_t pair = 0; pair < 8; pair += 2) {
-        const BlockBytes bytes = block_bytes(dropout_, 0, dropout_block(slab_, first + pair));
-        for (std::uint32_t i = 0; i < 16; ++i) {
-          const std::uint32_t column = first + i / 2 * 8 + pair + i % 2;
-          bytes_[column] = bytes[dropout_bit(slab_, column)];
+  /// The rows of a block's height, one after the other.
+  void fill_rows() {
+    bytes_.resize(std::size_t{16} * kSlabLength);
+    for (std::uint32_t row = 0; row < 8; ++row) {
+      for (std::uint32_t first = 0; first < kSlabLength; first += 64) {
+        for (std::uint32_t pair = 0; pair < 8; pair += 2) {
+          fill_block(row, first + pair);
         }
       }
+    }
+  }
+  void fill_block(std::uint32_t row, std::uint32_t first) {
+    const BlockBytes bytes = block_bytes(dropout_, 0, dropout_block(16 * slab_ + row, first));
+    for (std::uint32_t i = 0; i < 32; ++i) {
+      const std::uint32_t of_block = row + i / 16 * 8, column = first + i % 16 / 2 * 8 + i % 2;
+      bytes_[std::size_t{of_block} * kSlabLength + column] = bytes[dropout_bit(of_block, column)];
     }
   }
 
@@ -123,14 +143,32 @@ class ByteStream {
 ByteStream* g_stream = nullptr;
 unsigned int next_number() { return g_stream->next_number(); }
 
+struct Battery {
+  bool is_small;
+  int test;  // 0: all
+};
+
+constexpr int kSmallCrushTests = 10, kCrushTests = 96;
+
+void run_battery(const Battery& battery, unif01_Gen* generator) {
+  if (battery.test == 0) {
+    battery.is_small ? bbattery_SmallCrush(generator) : bbattery_Crush(generator);
+    return;
+  }
+  std::array<int, kCrushTests + 1> repetitions{};
+  repetitions[static_cast<std::size_t>(battery.test)] = 1;
+  battery.is_small ? bbattery_RepeatSmallCrush(generator, repetitions.data())
+                   : bbattery_RepeatCrush(generator, repetitions.data());
+}
+
 /// The tests with a doubtful p-value.
-std::set<std::string> doubtful_tests(Order order, bool is_small, std::uint64_t seed) {
+std::set<std::string> doubtful_tests(Order order, const Battery& battery, std::uint64_t seed) {
   ByteStream stream(order, seed);
   g_stream = &stream;
   std::string name = "dropout bytes";
   unif01_Gen* const generator = unif01_CreateExternGenBits(name.data(), next_number);
   swrite_Basic = 0;
-  is_small ? bbattery_SmallCrush(generator) : bbattery_Crush(generator);
+  run_battery(battery, generator);
   unif01_DeleteExternGenBits(generator);
   std::set<std::string> doubtful;
   double least = 1.0, most = 0.0;
@@ -145,20 +183,36 @@ std::set<std::string> doubtful_tests(Order order, bool is_small, std::uint64_t s
   return doubtful;
 }
 
+/// "crush" and "crush:17".
+std::optional<Battery> parse_battery(const std::string& text) {
+  const std::size_t colon = text.find(':');
+  const std::string name = text.substr(0, colon);
+  if (name != "small" && name != "crush") return std::nullopt;
+  Battery battery{name == "small", 0};
+  if (colon == std::string::npos) return battery;
+  battery.test = std::atoi(text.c_str() + colon + 1);
+  const int most = battery.is_small ? kSmallCrushTests : kCrushTests;
+  if (battery.test < 1 || battery.test > most) return std::nullopt;
+  return battery;
+}
+
 int run(const std::vector<std::string>& arguments) {
   const std::vector<std::string> orders = {"row", "column", "head", "seed"};
   std::size_t order = 0;
   while (!arguments.empty() && order < orders.size() && orders[order] != arguments[0]) ++order;
-  if (arguments.size() < 2 || arguments.size() > 3 || order == orders.size() ||
-      (arguments[1] != "small" && arguments[1] != "crush")) {
-    std::fputs("usage: dropout_statistics row|column|head|seed small|crush [SEED]\n", stderr);
+  const std::optional<Battery> battery =
+      arguments.size() < 2 ? std::nullopt : parse_battery(arguments[1]);
+  if (!battery || arguments.size() > 3 || order == orders.size()) {
+    std::fputs(
+        "usage: dropout_statistics row|column|head|seed small|crush[:TEST] [SEED]; TEST is 1 to 10 "
+        "of small, 1 to 96 of crush\n",
+        stderr);
     return 2;
   }
-  const bool is_small = arguments[1] == "small";
   const std::uint64_t seed =
       arguments.size() == 3 ? std::strtoull(arguments[2].c_str(), nullptr, 10) : 1;
   const auto tests = [&](std::uint64_t of) {
-    return doubtful_tests(static_cast<Order>(order), is_small, of);
+    return doubtful_tests(static_cast<Order>(order), *battery, of);
   };
   const std::set<std::string> doubtful = tests(seed);
   if (doubtful.empty()) return 0;
