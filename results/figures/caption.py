@@ -1,0 +1,28 @@
+"""The lines below a figure: which device, what kind of numbers, what is uncertain, what marks mean."""
+
+from figures.cases import MARK_MEANINGS
+from figures.panels import constant_text
+
+MEANING = {
+    "measured": "measured; whiskers: the middle half of the samples",
+    "predicted": "predicted by a model, not measured (hatched); whiskers: its band",
+    "emulated": "emulated, without times",
+}
+SHORT_MEANING = {"measured": "measured", "predicted": "predicted", "emulated": "emulated"}
+
+
+def devices_line(cases, meaning):
+    kinds = sorted({(case.axes["device"], case.kind) for case in cases})
+    return "; ".join(f"{device}: {meaning[kind]}" for device, kind in kinds)
+
+
+def marks_line(marks):
+    return ", ".join(f"{mark}: {MARK_MEANINGS[mark]}" for mark in sorted(marks) if mark in MARK_MEANINGS)
+
+
+def left_out_line(series, why):
+    return f"Without {why}: {', '.join(sorted(series))}" if series else ""
+
+
+def caption(cases, panels, meaning, *more):
+    return [devices_line(cases, meaning), constant_text(cases, panels), *more]

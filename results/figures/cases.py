@@ -1,0 +1,238 @@
+"""Cases of runs as figures take them: from run.json, a file of --json, a folder of --out, or a CSV."""
+
+import csv
+import dataclasses
+import json
+import math
+import pathlib
+
+GRADIENTS = ("dq", "dk", "dv")
+
+# Besides the kernel: what makes two cases another problem, by the names of --where.
+AXES = (
+    "device",
+    "pass",
+    "head_dim",
+    "mask",
+    "dropout",
+    "dropout_scale",
+    "input",
+    "input_scale",
+    "batch",
+    "heads",
+    "heads_k",
+    "seqlen",
+    "seqlen_k",
+    "lengths",
+)
+
+# What stands where a bar or a point would: the codes of a record's `reason`.
+MARKS = {
+    "E-OUT-OF-MEMORY": "OOM",
+    "E-OOM-PREDICTED": "OOM",
+    "E-UNSUPPORTED": "n/s",
+    "E-TIMEOUT": "timeout",
+}
+MARK_MEANINGS = {
+    "OOM": "out of memory",
+    "n/s": "not supported",
+    "wrong": "incorrect, so not timed",
+    "failed": "did not run",
+    "–": "not in the run",
+}
+
+
+@dataclasses.dataclass(frozen=True)
+class Interval:
+    """A value, and how far it may lie to either side."""
+
+    low: float
+    value: float
+    high: float
+
+    def inverse(self, factor):
+        return Interval(factor / self.high, factor / self.value, factor / self.low)
+
+    def over(self, other):
+        """The ratio, as uncertain as both."""
+        return Interval(self.low / other.high, self.value / other.value, self.high / other.low)
+
+    def around(self, value):
+        """As uncertain, about another value."""
+        factor = value / self.value
+        return Interval(self.low * factor, value, self.high * factor)
+
+
+@dataclasses.dataclass(frozen=True)
+class Case:
+    run: str  # how the user named the run
+    id: str
+    kernel: str
+    is_gpu: bool
+    axes: dict
+    status: str
+    mark: str  # of a case that has no time: "OOM", "n/s", ...; else ""
+    measured: Interval | None  # ms: the median, and the middle half of the samples
+    predicted: Interval | None  # ms: what is likely, and its band
+    median_error: float  # relative; 0 where it is not known
+    flops: float
+    bytes: float
+    speedup: tuple | None  # the record's own: over which kernel, whose samples alternate, and by what
+    errors: dict  # {"rel_l1": 0.0002}; NaN where an output is not finite; without what is not known
+    memory: dict  # {"peak", "predicted", "unfused"} in bytes, of those that are known
+    peak: tuple | None  # TFLOP/s and GB/s of the device
+
+    @property
+    def time(self):
+        return self.measured or self.predicted
+
+    @property
+    def kind(self):
+        """What its time is, or would be."""
+        if self.predicted and not self.measured:
+            return "predicted"
+        return "measured" if self.is_gpu else "emulated"
+
+    def problem(self):
+        return tuple(self.axes[axis] for axis in AXES)
+
+
+def number(value):
+    """None for null, an empty cell, or what is not finite."""
+    found = float(value) if value not in (None, "") else math.nan
+    return found if math.isfinite(found) else None
+
+
+class Fields:
+    """A case of JSON, or a row of CSV, whose columns join the names of JSON's levels."""
+
+    def __init__(self, record, is_flat):
+        self._record, self._is_flat = record, is_flat
+
+    def text(self, *path):
+        """None where there is no such field. A CSV leaves out `problem` and `accuracy`."""
+        if self._is_flat:
+            names = [name for name in path if name not in ("problem", "accuracy", "provenance")]
+            return self._record.get("_".join(names)) or None
+        value = self._record
+        for name in path:
+            value = value.get(name) if isinstance(value, dict) else None
+        return value
+
+    def number(self, *path):
+        return number(self.text(*path))
+
+
+def _mask(fields):
+    """Records of before there were other masks have no name of theirs."""
+    causal = str(fields.text("problem", "causal")).lower()
+    return fields.text("problem", "mask") or ("causal" if causal == "true" else "full")
+
+
+def _axes(fields, device):
+    def whole(name):
+        value = fields.number("problem", name)
+        return None if value is None else int(value)
+
+    heads = whole("heads")
+    return {
+        "device": fields.text("provenance", "device_name") or device or fields.text("device"),
+        "pass": fields.text("problem", "pass"),
+        "head_dim": whole("head_dim"),
+        "mask": _mask(fields),
+        "dropout": fields.number("problem", "dropout_p"),
+        "dropout_scale": fields.text("problem", "dropout_scale") or "applied",
+        "input": fields.text("input"),
+        "input_scale": fields.number("input_scale"),
+        "batch": whole("batch"),
+        "heads": heads,
+        "heads_k": whole("heads_k") or heads,
+        "seqlen": whole("seqlen_q"),
+        "seqlen_k": whole("seqlen_k"),
+        "lengths": fields.text("problem", "lengths"),
+    }
+
+
+def _interval(fields, path, low, value, high):
+    found = [fields.number(*path, name) for name in (low, value, high)]
+    if found[1] is None:
+        return None
+    return Interval(found[0] or found[1], found[1], found[2] or found[1])
+
+
+def _errors(fields, is_forward):
+    """Of the output, or of the worst gradient. Early records have metrics of what is finite alone."""
+    outputs = [()] if is_forward else [(name,) for name in GRADIENTS]
+    errors = {}
+    for metric in ("rel_l1", "rel_l2", "max_abs"):
+        values = []
+        for output in outputs:
+            broken = fields.number("accuracy", *output, "nonfinite")
+            values.append(math.nan if broken else fields.number("accuracy", *output, metric))
+        if None not in values:
+            errors[metric] = math.nan if any(map(math.isnan, values)) else max(values)
+    return errors
+
+
+def _speedup(fields):
+    over, ratio = fields.text("speedup", "over"), fields.number("speedup", "ratio")
+    return (over, ratio) if over and ratio else None
+
+
+def _mark(fields):
+    status = fields.text("status") or "ok"
+    if status == "ok":
+        return ""
+    code = fields.text("reason", "code")
+    return MARKS.get(code, "wrong" if status == "incorrect" else "failed")
+
+
+def _case(fields, run, device, peak):
+    axes = _axes(fields, device)
+    memory = {
+        name: fields.number("memory_bytes", name) for name in ("peak", "predicted", "unfused")
+    }
+    return Case(
+        run=run,
+        id=fields.text("id"),
+        kernel=fields.text("kernel"),
+        is_gpu=not (fields.text("device") or "cuda").startswith("emulated"),
+        axes=axes,
+        status=fields.text("status") or "ok",
+        mark=_mark(fields),
+        measured=_interval(fields, ("time_ms",), "q1", "median", "q3"),
+        predicted=_interval(fields, ("predicted", "time_ms"), "low", "likely", "high"),
+        median_error=fields.number("sampling", "median_error") or 0.0,
+        flops=fields.number("flops") or 0.0,
+        bytes=fields.number("bytes") or 0.0,
+        speedup=_speedup(fields),
+        errors=_errors(fields, axes["pass"] == "fwd"),
+        memory={name: size for name, size in memory.items() if size is not None},
+        peak=peak,
+    )
+
+
+def _peak_of(document):
+    device = (document.get("environment") or {}).get("device") or {}
+    rates = number(device.get("peak_tflops")), number(device.get("peak_gbps"))
+    return device.get("name"), None if None in rates else rates
+
+
+def read_run(path):
+    """The cases of a run. Throws ValueError, which names the file, for what is none."""
+    path = pathlib.Path(path)
+    name = path.resolve().parent.name if path.stem == "run" else path.stem
+    file = path / "run.json" if path.is_dir() else path
+    try:
+        if file.suffix == ".csv":
+            with open(file, newline="", encoding="utf-8") as stream:
+                return [_case(Fields(row, True), name, None, None) for row in csv.DictReader(stream)]
+        with open(file, encoding="utf-8") as stream:
+            document = json.load(stream)
+        device, peak = _peak_of(document)
+        return [_case(Fields(each, False), name, device, peak) for each in document["cases"]]
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ValueError(
+            f"RUN {path}: {error or type(error).__name__}; allowed: a folder of --out, a file of "
+            "--json, or a cases.csv"
+        ) from error

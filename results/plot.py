@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""Draws figures of runs of sparkbench.
+
+    results/plot.py RUN...                                       # throughput, or the error
+    results/plot.py --figure speedup --reference cublas-fp16 runs/today -o speedup.pdf
+    results/plot.py --figure error --where mask=causal,dropout=0 cases.csv
+
+RUN is a folder of --out, a file of --json, or a cases.csv; several runs stand in one figure. Panels
+are of what tells cases apart (pass, head_dim, mask, ...), so that nothing is averaged. Times that a
+model predicts are hatched, and marks stand where a case has none. The same runs give the same bytes.
+"""
+
+import argparse
+import pathlib
+import sys
+
+from figures import bars, difference, lines, panels, roofline, style
+from figures.cases import AXES, read_run
+
+FIGURES = {
+    "throughput": (bars.draw_throughput, "grouped bars of TFLOP/s (SparkAttention, Figures 10, 11)"),
+    "speedup": (bars.draw_speedup, "the same of the speed-up over --reference"),
+    "error": (lines.draw_error, "--metric over seqlen, of O or of the worst gradient"),
+    "memory": (lines.draw_memory, "the peak over seqlen, measured or else predicted"),
+    "roofline": (roofline.draw_roofline, "TFLOP/s over FLOP a byte, under the device's peaks"),
+    "diff": (difference.draw_diff, "the second run's times over the first's"),
+}
+
+
+def parser():
+    of_figures = "; ".join(f"{name}: {what}" for name, (_, what) in FIGURES.items())
+    found = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    found.add_argument("run", nargs="+", help="folder of --out, file of --json, or cases.csv")
+    found.add_argument(
+        "--figure",
+        choices=FIGURES,
+        help=f"{of_figures}. Default: throughput, or error where there are no times",
+    )
+    found.add_argument(
+        "-o",
+        "--output",
+        type=pathlib.Path,
+        help=f".{', .'.join(style.FORMATS)}; default: the figure's name as .svg",
+    )
+    found.add_argument("--kernel", default="", help="names, separated by commas; default: all")
+    found.add_argument(
+        "--where",
+        action="append",
+        default=[],
+        metavar="AXIS=VALUE",
+        help=f"only these cases, several values by commas; of {', '.join(AXES)}",
+    )
+    found.add_argument(
+        "--reference", default="cublas-fp16", help="kernel of --figure speedup (%(default)s)"
+    )
+    found.add_argument(
+        "--metric",
+        default="rel_l1",
+        choices=lines.ERROR_LABELS,
+        help="of --figure error (%(default)s)",
+    )
+    return found
+
+
+def chosen_cases(arguments):
+    cases = [case for run in arguments.run for case in read_run(run)]
+    kernels = [name for name in arguments.kernel.split(",") if name]
+    for condition in arguments.where:
+        cases = panels.where(cases, [condition])
+    cases = panels.of_kernels(cases, kernels)
+    if not cases:
+        raise ValueError("the runs have no case")
+    return cases
+
+
+def main():
+    arguments = parser().parse_args()
+    try:
+        cases = chosen_cases(arguments)
+        has_times = any(case.time for case in cases)
+        name = arguments.figure or ("throughput" if has_times else "error")
+        output = arguments.output or pathlib.Path(f"{name}.svg")
+        if output.suffix.lstrip(".") not in style.FORMATS:
+            raise ValueError(f"-o {output}: allowed: a file of .{', .'.join(style.FORMATS)}")
+        style.save(FIGURES[name][0](style.load_pyplot(), cases, arguments), output)
+    except ValueError as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        sys.exit(2)
+    except (OSError, style.MissingMatplotlib) as error:
+        print(f"plot.py: {error}", file=sys.stderr)
+        sys.exit(3 if isinstance(error, style.MissingMatplotlib) else 5)
+    print(output)
+
+
+if __name__ == "__main__":
+    main()
