@@ -2,31 +2,7 @@
 
 import torch
 
-from . import _direct, _ledger, _library, _ops
-
-
-def mask_of(causal, mask):
-    if mask is not None and causal:
-        raise ValueError(f"causal is True, and mask is {mask!r}; allowed: one of them")
-    return mask or ("causal" if causal else "full")
-
-
-def check_options(tensors, dropout_p, dropout_scale, scale, accumulator, deterministic):
-    """Raises what attention() does; gives whether gradients have the same bits each time."""
-    if scale is not None and not scale > 0:
-        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
-    if not 0 <= dropout_p < 1:
-        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
-    if accumulator not in _library.ACCUMULATORS:
-        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
-    _library.dropout_scale_of(dropout_scale)
-    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    if needs_gradient and accumulator in _library.FORWARD_ALONE:
-        raise _library.UnsupportedError(
-            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
-            "take fp32 or fp16"
-        )
-    return torch.are_deterministic_algorithms_enabled() if deterministic is None else deterministic
+from . import _direct, _ledger, _library, _ops, _options
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
@@ -49,21 +25,24 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
-    out, lse, _ = attend(q, k, v, mask_of(causal, mask), dropout_p, dropout_scale, scale, accumulator,
+    out, lse, _ = attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator,
                          deterministic)  # fmt: skip
     return (out, lse) if return_lse else out
 
 
-def attend(q, k, v, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
-    """(out, lse, seed): attention() of a mask by its text, and the seed of its dropout, if any."""
-    deterministic = check_options((q, k, v), dropout_p, dropout_scale, scale, accumulator,
-                                  deterministic)  # fmt: skip
-    options = (dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic)
+def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
+    """(out, lse, seed): attention() of the arguments of options_of(), and the seed of its dropout, if
+    any."""
+    if deterministic is None:
+        deterministic = torch.are_deterministic_algorithms_enabled()
+    asked = (causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic)
     if _direct.is_open(q, k, v):
-        seed = _ops.draw_number(q) if dropout_p > 0 else None
-        return *_direct.attend(q, k, v, seed, options), seed
-    seed = _ops.draw_seed(q) if dropout_p > 0 else None
-    return *torch.ops.spark.forward.default(q, k, v, seed, *options), seed
+        return _direct.attend(q, k, v, asked)
+    options = _options.options_of(*asked)
+    if _options.wants_gradient(q, k, v):
+        _options.refuse_gradient_of(accumulator)
+    seed = _ops.draw_seed(q) if options[0] > 0 else None
+    return (*torch.ops.spark.forward.default(q, k, v, seed, *options), seed)
 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32"):
@@ -71,8 +50,8 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
     the reason)."""
     try:
         _ops.check_tensors(q, k, v)
-        problem = _ops.problem_of(q, k, None, dropout_p, "applied", scale or 0.0, mask_of(causal, mask),
-                                  accumulator, False)  # fmt: skip
+        options = _options.options_of(causal, mask, dropout_p, "applied", scale, accumulator, False)
+        problem = _ops.problem_of(q, k, None, *options)
     except (TypeError, ValueError) as error:
         return False, str(error)
     if q.device.type not in ("cpu", "cuda"):

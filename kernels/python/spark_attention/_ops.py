@@ -13,6 +13,7 @@ gradient. Attention over no keys gives zeros, and lse -inf.
 """
 
 import ctypes
+import functools
 import math
 
 import torch
@@ -129,6 +130,13 @@ def stream_of(tensor):
     return torch.cuda.current_stream(tensor.device).cuda_stream
 
 
+def raw_stream_of(device):
+    """What gives the number of the device's current stream, quickly."""
+    if device.type != "cuda":
+        return lambda: None
+    return functools.partial(torch._C._cuda_getCurrentRawStream, device.index)
+
+
 def check_seed(seed, dropout_p, device):
     if seed is None and dropout_p > 0:
         raise ValueError("dropout_p is above 0, and seed is None; draw_seed(q) gives one")
@@ -163,13 +171,16 @@ def _mix(value):
     return value ^ (value >> 31)
 
 
+_mix_of_seed = functools.lru_cache(_mix)
+
+
 def _draw_seed_cuda(like):
     return torch.tensor(_number_of_cuda(like), dtype=torch.int64)
 
 
 def draw_number(like):
     """draw_seed() for a call that runs once: the number itself."""
-    if like.device.type == "cuda":
+    if like.is_cuda:
         return draw_seed(like) if torch.cuda.is_current_stream_capturing() else _number_of_cuda(like)
     return _draw_seed_cpu(like).item()
 
@@ -180,7 +191,7 @@ def _number_of_cuda(like):
     generator = torch.cuda.default_generators[like.device.index]
     offset = generator.get_offset()
     generator.set_offset(offset + 4)  # PyTorch wants multiples of 4
-    return _mix(_mix(generator.initial_seed()) ^ offset) >> 1
+    return _mix(_mix_of_seed(generator.initial_seed()) ^ offset) >> 1
 
 
 def _forward(q, k, v, seed, dropout_p, *options):

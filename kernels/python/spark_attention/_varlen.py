@@ -11,8 +11,7 @@ import ctypes
 
 import torch
 
-from . import _ledger, _library, _ops
-from ._attention import check_options, mask_of
+from . import _ledger, _library, _ops, _options
 
 _OF_ALL = _ops.OF_ALL
 _QKV = "Tensor q, Tensor k, Tensor v"
@@ -157,19 +156,17 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     total. A sequence may be empty on either side: rows without keys give zeros. Masks and dropout
     are of each sequence. lse is [heads, total_q]. All else is as in attention().
     """
-    out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, mask_of(causal, mask), dropout_p,
+    out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p,
                                 dropout_scale, scale, accumulator, deterministic)  # fmt: skip
     return (out, lse) if return_lse else out
 
 
-def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, mask, dropout_p, dropout_scale, scale,
-                  accumulator, deterministic):  # fmt: skip
+def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked):
     """(out, lse, seed), as attend()."""
-    deterministic = check_options((q, k, v), dropout_p, dropout_scale, scale, accumulator,
-                                  deterministic)  # fmt: skip
-    seed = _ops.draw_seed(q) if dropout_p > 0 else None
-    out, lse = torch.ops.spark.varlen_forward.default(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, seed, dropout_p, dropout_scale, scale or 0.0, mask,
-        accumulator, deterministic,
-    )  # fmt: skip
+    options = _options.options_of(*asked)
+    if _options.wants_gradient(q, k, v):
+        _options.refuse_gradient_of(asked[-2])
+    seed = _ops.draw_seed(q) if options[0] > 0 else None
+    out, lse = torch.ops.spark.varlen_forward.default(q, k, v, cu_seqlens_q, cu_seqlens_k, seed,
+                                                      *options)  # fmt: skip
     return out, lse, seed
