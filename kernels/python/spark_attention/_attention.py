@@ -2,11 +2,12 @@
 
 import torch
 
-from . import _direct, _ledger, _library, _ops, _options
+from . import _bf16, _direct, _ledger, _library, _ops, _options, _served
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
-              deterministic=None, return_lse=False, dropout_scale="applied"):  # fmt: skip
+              deterministic=None, return_lse=False, dropout_scale="applied",
+              bf16="refuse"):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
@@ -21,13 +22,25 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     deterministic  gradients have the same bits each time; None: as torch's own flag says
     dropout_scale  of what is kept: "applied", 1 / (1 - p) of the p applied in 256ths, or "asked",
                  1 / (1 - dropout_p), which is FlashAttention's
+    bf16         of bfloat16 tensors: "refuse", or "cast" to fp16, and out and gradients back;
+                 bf16_counts() tells how many numbers fp16 could not hold
     return_lse   (out, lse); lse is [batch, heads, seqlen_q], fp32, and -inf where a row sees no key
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
+    is_cast = bf16 != "refuse" and wants_cast(bf16, q)
+    if is_cast:
+        q, k, v = _bf16.halved(q, k, v)
     out, lse, _ = attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator,
                          deterministic)  # fmt: skip
+    if is_cast:
+        out = _bf16.restored(out)
     return (out, lse) if return_lse else out
+
+
+def wants_cast(bf16, q):
+    _bf16.check(bf16)
+    return q.dtype == torch.bfloat16
 
 
 def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
@@ -45,23 +58,29 @@ def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, 
     return (*torch.ops.spark.forward.default(q, k, v, seed, *options), seed)
 
 
-def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32"):
+def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
+             dropout_scale="applied", bf16="refuse", cu_seqlens_q=None,
+             cu_seqlens_k=None):  # fmt: skip
     """(True, "") where attention() would run, with gradients where an input wants them; else (False,
-    the reason)."""
+    the reason). With cu_seqlens_q and cu_seqlens_k, of attention_varlen()."""
+    is_varlen = cu_seqlens_q is not None
+    tensors = [tensor.unsqueeze(0) for tensor in (q, k, v)] if is_varlen else (q, k, v)
     try:
-        _ops.check_tensors(q, k, v)
-        options = _options.options_of(causal, mask, dropout_p, "applied", scale, accumulator, False)
-        problem = _ops.problem_of(q, k, None, *options)
+        _bf16.check(bf16)
+        _ops.check_tensors(*tensors, casts_bf16=bf16 == "cast")
+        options = _options.options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator,
+                                      False)  # fmt: skip
+        problem = _ops.problem_of(tensors[0], tensors[1], None, *options)
     except (TypeError, ValueError) as error:
         return False, str(error)
-    if q.device.type not in ("cpu", "cuda"):
-        return False, f"q is on {q.device}; allowed: cpu, cuda"
-    passes = [_library.FORWARD]
-    if any(tensor.requires_grad for tensor in (q, k, v)):
-        passes.append(_library.BACKWARD)
-    reasons = [_library.why_unsupported(problem, each) for each in passes]
-    reason = next((reason for reason in reasons if reason), "")
-    return not reason, reason
+    if q.device.type not in _served.DEVICES:
+        return False, f"q is on {q.device}; allowed: {', '.join(_served.DEVICES)}"
+    if is_varlen:
+        problem.batch = cu_seqlens_q.shape[0] - 1
+    wants_gradient = any(tensor.requires_grad for tensor in (q, k, v))
+    passes = (_library.FORWARD, _library.BACKWARD) if wants_gradient else (_library.FORWARD,)
+    reason = _library.why_unsupported_passes(problem, is_varlen, passes)
+    return reason is None, reason or ""
 
 
 def explain(*, clear=False):

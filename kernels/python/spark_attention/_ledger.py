@@ -1,6 +1,7 @@
 """What ran, and what did not and why: what explain() tells."""
 
 import collections
+import contextlib
 import threading
 
 from ._library import ACCUMULATORS
@@ -44,3 +45,18 @@ def clear():
         _lines.clear()
         for cell in _runs.values():
             cell[0] = 0
+
+
+@contextlib.contextmanager
+def unchanged():
+    """What runs inside is not told."""
+    with _lock:
+        lines, counts = _lines.copy(), {run: cell[0] for run, cell in _runs.items()}
+    try:
+        yield
+    finally:
+        with _lock:
+            _lines.clear()
+            _lines.update(lines)
+            for run, cell in _runs.items():
+                cell[0] = counts.get(run, 0)

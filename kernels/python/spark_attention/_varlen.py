@@ -11,7 +11,8 @@ import ctypes
 
 import torch
 
-from . import _ledger, _library, _ops, _options
+from . import _bf16, _ledger, _library, _ops, _options
+from ._attention import wants_cast
 
 _OF_ALL = _ops.OF_ALL
 _QKV = "Tensor q, Tensor k, Tensor v"
@@ -147,7 +148,7 @@ for _key in ("AutocastCPU", "AutocastCUDA"):
 
 def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=None, dropout_p=0.0,
                      scale=None, accumulator="fp32", deterministic=None, return_lse=False,
-                     dropout_scale="applied"):  # fmt: skip
+                     dropout_scale="applied", bf16="refuse"):  # fmt: skip
     """attention() of sequences of any lengths, one behind the other; differentiable in q, k and v.
 
     q is [total_q, heads, head_dim], k and v [total_k, heads_k, head_dim]. Sequence i has rows
@@ -156,8 +157,13 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     total. A sequence may be empty on either side: rows without keys give zeros. Masks and dropout
     are of each sequence. lse is [heads, total_q]. All else is as in attention().
     """
+    is_cast = bf16 != "refuse" and wants_cast(bf16, q)
+    if is_cast:
+        q, k, v = _bf16.halved(q, k, v)
     out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p,
                                 dropout_scale, scale, accumulator, deterministic)  # fmt: skip
+    if is_cast:
+        out = _bf16.restored(out)
     return (out, lse) if return_lse else out
 
 
