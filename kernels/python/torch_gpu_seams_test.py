@@ -142,7 +142,7 @@ class DropoutTest(SdpaTest):
                 )
                 gradients = self.pull(results[0]) if is_inside else None
             gradients = gradients or self.pull(results[0])
-            keep = _ops.dropout_keep(q, k, results[2], 0.25).double().cpu() * 256 / 192
+            keep = _ops.dropout_keep(q, k, results[2], 0.25).double().cpu() / 0.75
             exact = with_gradients(
                 lambda *t: definition(*(x.double() for x in t), keep=keep),
                 [tensor.detach().cpu() for tensor in self.tensors], self.d_out.cpu(),

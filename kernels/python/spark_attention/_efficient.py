@@ -3,7 +3,7 @@ PyTorch's SDPA takes on a V100, as do causal_lower_right, nested tensors and xfo
 kernels do not serve goes to the kernel that was there before.
 
 Results are as that kernel's: lse is [batch, heads, seqlen_q rounded up to 32], +inf behind the last
-row, so that either's backward pass reads either's forward pass. But dropout is repeated by who drew
+row, and dropout multiplies what it keeps by 1 / (1 - dropout_p). But dropout is repeated by who drew
 it, so what the forward pass returns as Philox's offset tells the backward pass whose it is; and the
 backward pass stays registered when the forward pass is given back.
 """
@@ -158,12 +158,12 @@ def _decide(accumulator, q, k, v, bias, cu_seqlens_q, cu_seqlens_k, dropout_p, m
 
 def _asked(mask, dropout_p, scale, accumulator):
     """The arguments of options_of()."""
-    return (False, mask, dropout_p, "applied", scale, accumulator,
+    return (False, mask, dropout_p, "asked", scale, accumulator,
             torch.are_deterministic_algorithms_enabled())  # fmt: skip
 
 
 def _options(mask, dropout_p, scale, accumulator):
-    return (dropout_p, "applied", scale or 0.0, mask, accumulator,
+    return (dropout_p, "asked", scale or 0.0, mask, accumulator,
             torch.are_deterministic_algorithms_enabled())  # fmt: skip
 
 

@@ -9,7 +9,8 @@ what SDPA takes on a V100: code that imported the function itself, C++, compiled
 and causal_lower_right get there too. Two kinds of calls never reach that operator, so the name
 torch.nn.functional.scaled_dot_product_attention is replaced for them besides: shared key heads
 (enable_gqa), for which PyTorch's way is math over all scores, and CPU tensors, which it has other
-kernels for. over="name" replaces the name alone, for all calls.
+kernels for. over="name" replaces the name alone, for all calls. As PyTorch's, dropout multiplies what
+it keeps by 1 / (1 - dropout_p).
 
 Calls that the kernels do not serve go to PyTorch as before; explain() says which and why. All threads
 are concerned.
@@ -117,7 +118,7 @@ def _replacement(original, accumulator, is_alone):
                             is_causal=is_causal, scale=scale, **others)  # fmt: skip
         out = attention(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
                         causal=is_causal, dropout_p=dropout_p, scale=scale,
-                        accumulator=accumulator)  # fmt: skip
+                        accumulator=accumulator, dropout_scale="asked")  # fmt: skip
         return out.transpose(1, 2)
 
     return scaled_dot_product_attention
