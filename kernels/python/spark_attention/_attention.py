@@ -63,14 +63,19 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
              cu_seqlens_k=None):  # fmt: skip
     """(True, "") where attention() would run, with gradients where an input wants them; else (False,
     the reason). With cu_seqlens_q and cu_seqlens_k, of attention_varlen()."""
+    from . import _varlen
+
     is_varlen = cu_seqlens_q is not None
-    tensors = [tensor.unsqueeze(0) for tensor in (q, k, v)] if is_varlen else (q, k, v)
     try:
         _bf16.check(bf16)
-        _ops.check_tensors(*tensors, casts_bf16=bf16 == "cast")
+        if is_varlen:
+            _varlen.check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=bf16 == "cast")
+        else:
+            _ops.check_tensors(q, k, v, casts_bf16=bf16 == "cast")
         options = _options.options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator,
                                       False)  # fmt: skip
-        problem = _ops.problem_of(tensors[0], tensors[1], None, *options)
+        batched = (q.unsqueeze(0), k.unsqueeze(0)) if is_varlen else (q, k)
+        problem = _ops.problem_of(*batched, None, *options)
     except (TypeError, ValueError) as error:
         return False, str(error)
     if q.device.type not in _served.DEVICES:

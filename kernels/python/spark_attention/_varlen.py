@@ -27,12 +27,12 @@ _ops.library.define(
 )
 
 
-def _check(q, k, v, cu_seqlens_q, cu_seqlens_k):
+def check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=False):
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 3:
             raise ValueError(f"{name} has {tensor.dim()} dimensions; allowed: 3, [total, heads, "
                              "head_dim]")  # fmt: skip
-    _ops.check_tensors(*_with_batch(q, k, v))
+    _ops.check_tensors(*_with_batch(q, k, v), casts_bf16=casts_bf16)
     for name, lengths in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
         if lengths.dtype != torch.int32 or lengths.dim() != 1 or lengths.shape[0] == 0:
             raise ValueError(f"{name} is {str(lengths.dtype).removeprefix('torch.')} of shape "
@@ -66,7 +66,7 @@ class _Call:
 
 
 def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
-    _check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     _ops.check_seed(seed, options[0], q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((q.shape[1], q.shape[0]), dtype=torch.float32, device=q.device)
@@ -82,7 +82,7 @@ def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
 
 
 def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *options):
-    _check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     _ops.check_seed(seed, options[0], q.device)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     if q.numel() == 0 and k.numel() == 0:
@@ -98,7 +98,7 @@ def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *optio
 
 
 def _fake_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, *_):
-    _check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     lse_shape = (q.shape[1], q.shape[0])
     return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
 
