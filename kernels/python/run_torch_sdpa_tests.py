@@ -4,10 +4,11 @@
     curl -O https://raw.githubusercontent.com/pytorch/pytorch/v2.11.0/test/test_transformers.py
     python3 run_torch_sdpa_tests.py test_transformers.py [--tests REGEX] [--every N]
 
-The file is the one of the PyTorch that is installed; it imports expecttest besides. Of the tests whose name the regular expression
-finds (those of fp16 beside the math reference, unless given) each Nth is run. Dropout masks are other
-numbers here, so what PyTorch tells its tests of its own is answered with these kernels'. Printed are
-what ran and what was left to PyTorch, and the exit status is 0 if all passed and some ran here.
+The file is the one of the PyTorch that is installed; it imports expecttest besides. Of the tests whose
+name the regular expression finds (those of fp16 beside the math reference, unless given) each Nth is
+run. Dropout masks are other numbers here, so what PyTorch tells its tests of its own is answered with
+these kernels'. Printed are what ran and what was left to PyTorch, and the exit status is 0 if all
+passed and some ran here.
 """
 
 import argparse
@@ -83,8 +84,9 @@ def main():
         warnings.simplefilter("ignore")
         with sa.sdpa():
             result = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite(found))
+    failed = len(result.failures) + len(result.errors)
     print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}: {result.testsRun} tests, "
-          f"{len(result.failures) + len(result.errors)} failed, {len(result.skipped)} skipped")  # fmt: skip
+          f"{failed} failed, {len(result.skipped)} skipped")  # fmt: skip
     print(sa.explain())
     sys.exit(not (result.wasSuccessful() and "ran forward" in sa.explain()))
 

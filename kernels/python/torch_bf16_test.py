@@ -42,7 +42,8 @@ class Bf16Test(unittest.TestCase):
         with torch.no_grad():
             self.k[0, 0, 0, :3] = torch.tensor([1e5, -1e30, torch.inf])
             self.v[0, 0, 0, :2] = torch.tensor([1e-9, 0.0])
-            before = sum((abs(t.float()) < 2**-25).sum() - (t == 0).sum() for t in (self.q, self.k, self.v))
+            before = sum((abs(t.float()) < 2**-25).sum() - (t == 0).sum()
+                         for t in (self.q, self.k, self.v))  # fmt: skip
             sa.attention(self.q, self.k, self.v, bf16="cast")
         counts = sa.bf16_counts(clear=True)
         self.assertEqual((counts.overflowed, counts.underflowed), (2, before.item()))

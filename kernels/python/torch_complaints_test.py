@@ -122,7 +122,8 @@ class ThinSubstituteTest(unittest.TestCase):
         heads_first = [random(i, 2, 2, 20, 64).transpose(1, 2) for i in range(3)]
         d_out = random(2, 2, 20, 2, 64).detach()
         sa.explain(clear=True)
-        for q, k, v in (qkv.unbind(2), heads_first, qkv.detach().flatten(2).unflatten(2, (2, 192)).split(64, -1)):
+        by_head = qkv.detach().flatten(2).unflatten(2, (2, 192)).split(64, -1)
+        for q, k, v in (qkv.unbind(2), heads_first, by_head):
             out = sa.attention(q, k, v, causal=True)
             if out.requires_grad:
                 out.backward(d_out)

@@ -39,7 +39,8 @@ def is_open(q, k, v):
 
 def attend(q, k, v, asked):
     """(out, lse, seed), as torch.ops.spark.forward of what is_open(); `asked` are the arguments of
-    options_of(), and do not leave it to PyTorch's flag whether bits repeat. The seed is a number, a tensor on the GPU, or none."""
+    options_of(), and do not leave it to PyTorch's flag whether bits repeat. The seed is a number, a
+    tensor on the GPU, or none."""
     plan = _plan_of(q, k, v, asked)
     if plan is None:  # on another device than these kernels': the dispatcher tells
         options = _options.options_of(*asked)

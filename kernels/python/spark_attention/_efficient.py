@@ -10,36 +10,43 @@ backward pass stays registered when the forward pass is given back.
 
 import contextlib
 import functools
-import math
 import warnings
 
 import torch
 
-from . import _direct, _ledger, _library, _ops, _served, _varlen
+from . import _direct, _ledger, _library, _ops, _padded_lse, _served, _varlen
 
 FORWARD, BACKWARD = "_efficient_attention_forward", "_efficient_attention_backward"
 # CustomMaskType of PyTorch's kernel (aten/.../transformers/cuda/mem_eff_attention).
 _FROM_TOP_LEFT = 1  # which is ours where q and k are of one length
 _MASKS = {0: "full", _FROM_TOP_LEFT: "causal", 2: "causal"}
-_LSE_ROWS = 32
 
-# Of a call whose numbers are the host's: an offset that PyTorch's generator, which counts in fours,
-# never has. In CUDA graphs, whose numbers are on the GPU: a scalar that stands behind another.
+# Of dropout whose seed is in host memory: an offset that PyTorch's generator, which counts in fours,
+# never has. Where seeds are on the GPU, as PyTorch has them in CUDA graphs and without dropout: a scalar
+# that stands behind another.
 _MARK = torch.tensor(0x5350_4152_4B41, dtype=torch.int64)
-_NO_SEED = torch.tensor(0, dtype=torch.int64)
+_marks = {}  # by device
 
 
 def _is_ours(offset):
     return offset.storage_offset() == 1 if offset.is_cuda else offset.item() == _MARK.item()
 
 
+def _new_mark(device):
+    return torch.empty(2, dtype=torch.int64, device=device)[1]
+
+
 def _seed_and_offset(q, dropout_p):
     if q.is_cuda and torch.cuda.is_current_stream_capturing():
-        offset = torch.empty(2, dtype=torch.int64, device=q.device)[1]
-        return (_ops.draw_seed(q) if dropout_p > 0 else torch.empty_like(offset)), offset
+        mark = _new_mark(q.device)
+        return (_ops.draw_seed(q) if dropout_p > 0 else _new_mark(q.device)), mark
     if dropout_p > 0:
         return torch.tensor(_ops.draw_number(q), dtype=torch.int64), _MARK
-    return _NO_SEED, _MARK
+    if not q.is_cuda:
+        return _MARK, _MARK
+    if q.device not in _marks:
+        _marks[q.device] = _new_mark(q.device)
+    return _marks[q.device], _marks[q.device]
 
 
 class _Seam:
@@ -171,9 +178,11 @@ def _options(mask, dropout_p, scale, accumulator):
 
 
 def _forward(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
-             max_seqlen_k, dropout_p, custom_mask_type, compute_log_sumexp=False, *, scale=None,
-             seqlen_k=None, window_size=None):  # fmt: skip
+             max_seqlen_k, dropout_p, custom_mask_type, compute_log_sumexp=False, *unknown,
+             scale=None, seqlen_k=None, window_size=None, **others):  # fmt: skip
     """(results, None), or (None, why not)."""
+    if unknown or others:
+        return None, f"an argument of a later PyTorch: {[*unknown, *others]}"
     mask, reason = _decide(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k,
                            dropout_p, custom_mask_type, scale, seqlen_k, window_size)  # fmt: skip
     if reason is not None:
@@ -184,14 +193,14 @@ def _forward(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k, m
         max_seqlen_q, max_seqlen_k = query.shape[1], key.shape[1]
         out, lse = _direct.forward(query, key, value, of_call,
                                    _asked(mask, dropout_p, scale, accumulator))  # fmt: skip
-        lse = _padded(lse) if compute_log_sumexp else lse.new_empty(*lse.shape[:2], 0)
+        lse = _padded_lse.padded(lse) if compute_log_sumexp else lse.new_empty(*lse.shape[:2], 0)
     else:
         options = _options(mask, dropout_p, scale, accumulator)
         out, lse = _varlen._forward(query[0], key[0], value[0], cu_seqlens_q, cu_seqlens_k, of_call,
                                     *options)  # fmt: skip
         out = out.unsqueeze(0)
         if compute_log_sumexp:
-            lse = _by_sequence(lse, cu_seqlens_q, max_seqlen_q)
+            lse = _padded_lse.by_sequence(lse, cu_seqlens_q, max_seqlen_q)
         else:
             lse = lse.new_empty(cu_seqlens_q.shape[0] - 1, lse.shape[0], 0)
     return (out, lse, seed, offset, max_seqlen_q, max_seqlen_k), None
@@ -214,7 +223,7 @@ def _backward(accumulator, grad_out, query, key, value, bias, out, cu_seqlens_q,
         gradients = _direct.backward(grad_out, query, key, value, out, lse, seed,
                                      _asked(mask, dropout_p, scale, accumulator))  # fmt: skip
     else:
-        lse = _by_row(logsumexp, cu_seqlens_q, query.shape[1])
+        lse = _padded_lse.by_row(logsumexp, cu_seqlens_q, query.shape[1])
         gradients = _varlen._backward(
             grad_out[0], query[0], key[0], value[0], out[0], lse, cu_seqlens_q, cu_seqlens_k, seed,
             *_options(mask, dropout_p, scale, accumulator),
@@ -223,30 +232,6 @@ def _backward(accumulator, grad_out, query, key, value, bias, out, cu_seqlens_q,
     if shared_storage_dqdkdv:  # slices of one tensor, as the projection before has them
         gradients = torch.stack(list(gradients), -3).unbind(-3)
     return (*gradients, None)
-
-
-# --- lse as PyTorch's kernel has it, and back.
-
-
-def _padded(lse):
-    missing = -lse.shape[-1] % _LSE_ROWS
-    return torch.nn.functional.pad(lse, (0, missing), value=math.inf) if missing else lse
-
-
-def _by_sequence(lse, cu_seqlens, longest):
-    """[sequences, heads, longest rounded up to 32] of [heads, total]."""
-    rows = torch.arange(longest + -longest % _LSE_ROWS, device=lse.device)
-    begins, ends = cu_seqlens[:-1, None], cu_seqlens[1:, None]
-    at = begins + rows
-    found = lse[:, at.clamp(max=lse.shape[1] - 1)].transpose(0, 1)
-    return found.masked_fill((at >= ends).unsqueeze(1), math.inf).contiguous()
-
-
-def _by_row(lse, cu_seqlens, total):
-    """[heads, total] of what _by_sequence() made."""
-    rows = torch.arange(total, device=lse.device, dtype=cu_seqlens.dtype)
-    sequences = torch.searchsorted(cu_seqlens[1:], rows, right=True).clamp(max=lse.shape[0] - 1)
-    return lse[sequences, :, rows - cu_seqlens[sequences]].T.contiguous()
 
 
 # --- Whether PyTorch's SDPA gets here.

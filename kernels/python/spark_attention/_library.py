@@ -226,13 +226,15 @@ _head_dims = {}
 
 
 def head_dims(accumulator):
-    """Those that kernels of the accumulator, by its name, have both passes of. Asked once, since
-    torch.compile cannot look into the library."""
+    """Those that kernels of the accumulator, by its name, have both passes of. Asked once: compiled
+    code, which cannot look into the library, knows what was asked before."""
+    if accumulator not in _head_dims:
+        number = ACCUMULATORS[accumulator]
+        _head_dims[accumulator] = tuple(d for d in range(1, 513) if _serves(FORWARD, d, number)
+                                        and _serves(BACKWARD, d, number))  # fmt: skip
     return _head_dims[accumulator]
 
 
-for _name, _number in ACCUMULATORS.items():
-    _head_dims[_name] = tuple(d for d in range(1, 513) if _serves(FORWARD, d, _number)
-                              and _serves(BACKWARD, d, _number))  # fmt: skip
 HEAD_DIMS = head_dims("fp32")
-FORWARD_ALONE = tuple(name for name in ACCUMULATORS if not head_dims(name))
+FORWARD_ALONE = tuple(name for name, number in ACCUMULATORS.items()
+                      if not _serves(BACKWARD, HEAD_DIMS[0], number))  # fmt: skip

@@ -105,8 +105,8 @@ def _replacement(original, accumulator, is_alone):
     def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                      is_causal=False, scale=None, enable_gqa=False):  # fmt: skip
         others = {"enable_gqa": True} if enable_gqa else {}  # torch 2.4 has no such argument
-        is_ours = is_alone or query.device.type == "cpu" or (enable_gqa and query.dim() == 4
-                                                             and query.shape[1] != key.shape[1])  # fmt: skip
+        shares_heads = enable_gqa and query.dim() == 4 and query.shape[1] != key.shape[1]
+        is_ours = is_alone or query.device.type == "cpu" or shares_heads
         reason = None
         if is_ours:
             reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa,

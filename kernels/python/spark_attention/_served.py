@@ -62,7 +62,8 @@ def why_not_gpu(index, head_dim, accumulator):
 
 def prepare(accumulator):
     """Asks the library what compiled code will want to know."""
+    head_dims = _library.head_dims(accumulator)
     if torch.cuda.is_available():
         for index in range(torch.cuda.device_count()):
-            for head_dim in _library.head_dims(accumulator):
+            for head_dim in head_dims:
                 why_not_gpu(index, head_dim, accumulator)
