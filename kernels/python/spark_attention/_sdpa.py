@@ -71,9 +71,9 @@ class _Sdpa:
             raise ValueError(f"accumulator is {accumulator!r}; allowed: fp32, fp16")
         if over not in WAYS:
             raise ValueError(f"over is {over!r}; allowed: {', '.join(WAYS)}")
-        _served.prepare(accumulator)
         if over == "operator":
             _efficient.install(accumulator)
+        _served.prepare(accumulator)
         self._way = over
         self._original = torch.nn.functional.scaled_dot_product_attention
         torch.nn.functional.scaled_dot_product_attention = _replacement(

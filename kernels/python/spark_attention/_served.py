@@ -61,9 +61,9 @@ def why_not_gpu(index, head_dim, accumulator):
 
 
 def prepare(accumulator):
-    """Asks the library what compiled code will want to know."""
+    """Asks the library what compiled code will want to know, of the current GPU. Starts CUDA on none:
+    each process of a training on several has its own."""
     head_dims = _library.head_dims(accumulator)
-    if torch.cuda.is_available():
-        for index in range(torch.cuda.device_count()):
-            for head_dim in head_dims:
-                why_not_gpu(index, head_dim, accumulator)
+    if torch.cuda.is_available() and torch.cuda.is_initialized():
+        for head_dim in head_dims:
+            why_not_gpu(torch.cuda.current_device(), head_dim, accumulator)
