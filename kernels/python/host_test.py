@@ -1,7 +1,10 @@
 #!/usr/bin/env python3
 """The emulated backend over NumPy arrays, beside the definition in fp64. Needs no PyTorch."""
 
+import ctypes
 import math
+import os
+import subprocess
 import sys
 import unittest
 
@@ -102,7 +105,39 @@ class HostTest(unittest.TestCase):
         self.assertNotIn(63, _library.HEAD_DIMS)
 
 
+# Before the package is imported: NVML as a machine with a V100 has it.
+WITH_A_V100 = """
+import ctypes
+real = ctypes.CDLL
+class Nvml:
+    def __getattr__(self, name):
+        return lambda *arguments: 0
+    def nvmlDeviceGetCount_v2(self, count):
+        count._obj.value = 1
+    def nvmlDeviceGetName(self, handle, name, size):
+        name.value = b"Tesla V100"
+    def nvmlDeviceGetCudaComputeCapability(self, handle, major, minor):
+        major._obj.value, minor._obj.value = 7, 0
+ctypes.CDLL = lambda name, *o, **n: Nvml() if "nvidia-ml" in str(name) else real(name, *o, **n)
+import spark_attention
+"""
+
+
 class GpusTest(unittest.TestCase):
+    def test_the_import_warns_and_the_first_use_is_an_error(self):
+        if any(built <= 70 for built in _library.architectures()):
+            self.skipTest("this library has code for a V100")
+        run = subprocess.run([sys.executable, "-B", "-c", WITH_A_V100], capture_output=True, text=True,
+                             env={**os.environ, "CUDA_VISIBLE_DEVICES": "0"})  # fmt: skip
+        self.assertEqual(run.returncode, 0, run.stderr)
+        self.assertIn("no code for Tesla V100 (sm_70)", run.stderr)
+        self.assertIn("The cure: pip install ./kernels/python", run.stderr)
+        if not _library.architectures():
+            of = _library.problem(backend=_library.CUDA, batch=1, heads=1, seqlen_q=1, seqlen_k=1,
+                                  head_dim=64)  # fmt: skip
+            with self.assertRaisesRegex(spark_attention.NoDeviceCodeError, "without CUDA"):
+                _library.forward(of, ctypes.byref(_library.ForwardTensors()))
+
     def test_missing_code_is_told_with_its_cure(self):
         v100 = ("Tesla V100", 70)
         self.assertIsNone(_gpus.why_no_code([v100, ("H100", 90)], [70, 75]))

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """The operators on CPU tensors, that is the emulated V100: registration, values, gradients, seeds."""
 
+import concurrent.futures
 import unittest
 import unittest.mock
 
@@ -158,6 +159,18 @@ class CompileTest(unittest.TestCase):
         compiled = torch.compile(block, fullgraph=True, backend="aot_eager")
         for got, want in zip(run(compiled), run(block)):
             self.assertTrue(torch.equal(got, want))
+
+
+class ThreadsTest(unittest.TestCase):
+    def test_calls_of_equal_shapes_do_not_meet(self):
+        given = [[tensor.detach() + i for tensor in inputs(20, 20)[:3]] for i in range(4)]
+        want = [sa.attention(*tensors, causal=True) for tensors in given]
+
+        def run(i):
+            return all(torch.equal(sa.attention(*given[i], causal=True), want[i]) for _ in range(10))
+
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            self.assertTrue(all(pool.map(run, range(4))))
 
 
 class RefusalTest(unittest.TestCase):

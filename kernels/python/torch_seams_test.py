@@ -41,7 +41,7 @@ class SdpaTest(unittest.TestCase):
             out = self.sdpa(q, k, v, None, 0.3, False, scale=0.2)
         torch.manual_seed(3)
         want = sa.attention(*(t.transpose(1, 2) for t in (q, k, v)), dropout_p=0.3, scale=0.2,
-                            accumulator="fp16")  # fmt: skip
+                            accumulator="fp16", dropout_scale="asked")  # fmt: skip
         self.assertTrue(torch.equal(out.transpose(1, 2), want))
 
     def test_what_is_not_served_goes_to_pytorch_and_is_told(self):

@@ -86,6 +86,20 @@ class TransformersTest(unittest.TestCase):
         self.compare(llama(), name="spark_fp16acc", tolerance=2e-2)
         self.assertIn("accumulator fp16", sa.explain())
 
+    def test_models_in_bfloat16_by_the_checked_cast(self):
+        model = llama().bfloat16()
+        sa.bf16_counts(clear=True)
+        with torch.no_grad():
+            for mask in (None, padding((5, 20), (0, 20))):
+                got, want = (self.outputs(model, name, mask) for name in ("spark_bf16cast", "sdpa"))
+                kept = torch.ones_like(self.ids) if mask is None else mask
+                difference = (got - want).float() * kept[..., None]
+                self.assertEqual(got.dtype, torch.bfloat16)
+                self.assertLess(difference.norm() / want.float().norm(), 2e-2)
+        self.assertIn("2 x ran forward", sa.explain())
+        self.assertIn("2 x ran varlen forward", sa.explain())
+        self.assertEqual(sa.bf16_counts().overflowed, 0)
+
     def test_padding_on_the_left(self):
         self.compare(llama(), padding((5, 20), (0, 20)))
         self.assert_ran(2, "varlen forward")

@@ -139,6 +139,17 @@ class FlashNamesTest(unittest.TestCase):
                 sa.flash_attn_varlen_func(q, k, v, *lengths, 50, 37, **{name: torch.zeros(4)})
 
 
+class SupportsTest(unittest.TestCase):
+    def test_it_tells_what_would_run(self):
+        q, k, v, _, *lengths = ragged()
+        given = dict(zip(("cu_seqlens_q", "cu_seqlens_k"), lengths))
+        self.assertEqual(sa.supports(q, k, v, causal=True, **given), (True, ""))
+        self.assertEqual(sa.supports(q.bfloat16(), k, v, bf16="cast", **given), (True, ""))
+        self.assertIn("q is bfloat16", sa.supports(q.bfloat16(), k, v, **given)[1])
+        self.assertIn("q has 4 dimensions; allowed: 3", sa.supports(q[None], k, v, **given)[1])
+        self.assertIn("no backward pass", sa.supports(q, k, v, accumulator="mixed", **given)[1])
+
+
 class RefusalTest(unittest.TestCase):
     def refuse(self, text, change):
         given = dict(zip(("q", "k", "v", "d_out", "cu_seqlens_q", "cu_seqlens_k"), ragged()))

@@ -16,7 +16,8 @@ import subprocess
 import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
-PAGES = [HERE / "README.md", HERE / "predicted.md", HERE.parents[1] / "README.md"]
+PAGES = [HERE / "README.md", HERE / "predicted.md", HERE.parents[1] / "README.md",
+         HERE.parent / "python" / "README.md"]  # fmt: skip
 NAMES = {
     "volta-fp32acc": "FP32-ACC",
     "volta-mixedacc": "mixed",
@@ -115,6 +116,28 @@ def speedup_cell(case):
     return with_band(faster, form="{:.1f}") if faster else "-"
 
 
+# A layer of a causal language model in training.
+TRAINING = (
+    "sweep --kernel volta-fp32acc --pass fwd,fwd+bwd --headdim 64,128 --seqlen 1k,2k,4k --causal true "
+    "--dropout 0.1 --total-tokens 16384 --hidden 2048 --batch auto --heads auto "
+    "--device emulated-v100 --dry-run"
+).split()
+
+
+def training(cases):
+    """Milliseconds, and times the unfused computation."""
+    rows = []
+    for way, name in (("fwd", "forward"), ("fwd+bwd", "training step")):
+        for dim in (64, 128):
+            found = [case for case in cases
+                     if case["problem"]["pass"] == way and case["problem"]["head_dim"] == dim]  # fmt: skip
+            found.sort(key=lambda case: case["problem"]["seqlen_q"])
+            rows.append([f"{name}, head_dim {dim}"] + [
+                f"{with_band(case['predicted']['time_ms'], form='{:.1f}')} ms, {speedup_cell(case)} times"
+                for case in found])  # fmt: skip
+    return table(["seqlen", "1024", "2048", "4096"], rows)
+
+
 def headline(cases):
     case = selected(cases, kernel="volta-fp32acc", head_dim=64, mask="full", dropout_p=0.0)[4096]
     rate, faster = tflops_of(case), case["predicted"]["speedup"]
@@ -130,6 +153,7 @@ def tables(program):
     """Texts by the name of their marks."""
     instances = ask(program, "predict", "--json")["instances"]
     texts = {"main loops": main_loops(instances), "head dims": head_dims(instances)}
+    texts["training"] = training(ask(program, *TRAINING, "-q", "--json", "-")["cases"])
     for way, preset in (("fwd", "paper-forward"), ("bwd", "paper-backward")):
         sweep = ["sweep", "--device", "emulated-v100", "--preset", preset, "--dry-run", "-q"]
         every = ask(program, *sweep, "--json", "-")["cases"]

@@ -21,6 +21,7 @@ if _trouble := _gpus.check_at_import():
 
 if importlib.util.find_spec("torch"):
     from ._attention import attention, explain, supports
+    from ._bf16 import counts as bf16_counts
     from ._varlen import attention_varlen
     from .flash import (
         flash_attn_func,
@@ -33,7 +34,7 @@ if importlib.util.find_spec("torch"):
     )
     from ._sdpa import sdpa
 
-    __all__ += ["attention", "attention_varlen", "explain", "flash_attn_func",
+    __all__ += ["attention", "attention_varlen", "bf16_counts", "explain", "flash_attn_func",
                 "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
                 "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func",
                 "flash_attn_with_kvcache", "sdpa", "supports"]  # fmt: skip

@@ -2,35 +2,12 @@
 
 import torch
 
-from . import _direct, _ledger, _library, _ops
-
-
-def mask_of(causal, mask):
-    if mask is not None and causal:
-        raise ValueError(f"causal is True, and mask is {mask!r}; allowed: one of them")
-    return mask or ("causal" if causal else "full")
-
-
-def check_options(tensors, dropout_p, dropout_scale, scale, accumulator, deterministic):
-    """Raises what attention() does; gives whether gradients have the same bits each time."""
-    if scale is not None and not scale > 0:
-        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
-    if not 0 <= dropout_p < 1:
-        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
-    if accumulator not in _library.ACCUMULATORS:
-        raise ValueError(f"accumulator is {accumulator!r}; allowed: {', '.join(_library.ACCUMULATORS)}")
-    _library.dropout_scale_of(dropout_scale)
-    needs_gradient = torch.is_grad_enabled() and any(tensor.requires_grad for tensor in tensors)
-    if needs_gradient and accumulator in _library.FORWARD_ALONE:
-        raise _library.UnsupportedError(
-            f"accumulator {accumulator!r} has no backward pass: call it under torch.no_grad(), or "
-            "take fp32 or fp16"
-        )
-    return torch.are_deterministic_algorithms_enabled() if deterministic is None else deterministic
+from . import _bf16, _direct, _ledger, _library, _ops, _options, _served
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
-              deterministic=None, return_lse=False, dropout_scale="applied"):  # fmt: skip
+              deterministic=None, return_lse=False, dropout_scale="applied",
+              bf16="refuse"):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
@@ -45,44 +22,70 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     deterministic  gradients have the same bits each time; None: as torch's own flag says
     dropout_scale  of what is kept: "applied", 1 / (1 - p) of the p applied in 256ths, or "asked",
                  1 / (1 - dropout_p), which is FlashAttention's
+    bf16         of bfloat16 tensors: "refuse", or "cast" to fp16, and out and gradients back;
+                 bf16_counts() tells how many numbers fp16 could not hold
     return_lse   (out, lse); lse is [batch, heads, seqlen_q], fp32, and -inf where a row sees no key
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
-    out, lse, _ = attend(q, k, v, mask_of(causal, mask), dropout_p, dropout_scale, scale, accumulator,
+    is_cast = bf16 != "refuse" and wants_cast(bf16, q)
+    if is_cast:
+        q, k, v = _bf16.halved(q, k, v)
+    out, lse, _ = attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator,
                          deterministic)  # fmt: skip
+    if is_cast:
+        out = _bf16.restored(out)
     return (out, lse) if return_lse else out
 
 
-def attend(q, k, v, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
-    """(out, lse, seed): attention() of a mask by its text, and the seed of its dropout, if any."""
-    deterministic = check_options((q, k, v), dropout_p, dropout_scale, scale, accumulator,
-                                  deterministic)  # fmt: skip
-    options = (dropout_p, dropout_scale, scale or 0.0, mask, accumulator, deterministic)
+def wants_cast(bf16, q):
+    _bf16.check(bf16)
+    return q.dtype == torch.bfloat16
+
+
+def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
+    """(out, lse, seed): attention() of the arguments of options_of(), and the seed of its dropout, if
+    any."""
+    if deterministic is None:
+        deterministic = torch.are_deterministic_algorithms_enabled()
+    asked = (causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic)
     if _direct.is_open(q, k, v):
-        seed = _ops.draw_number(q) if dropout_p > 0 else None
-        return *_direct.attend(q, k, v, seed, options), seed
-    seed = _ops.draw_seed(q) if dropout_p > 0 else None
-    return *torch.ops.spark.forward.default(q, k, v, seed, *options), seed
+        return _direct.attend(q, k, v, asked)
+    options = _options.options_of(*asked)
+    if _options.wants_gradient(q, k, v):
+        _options.refuse_gradient_of(accumulator)
+    seed = _ops.draw_seed(q) if options[0] > 0 else None
+    return (*torch.ops.spark.forward.default(q, k, v, seed, *options), seed)
 
 
-def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32"):
+def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
+             dropout_scale="applied", bf16="refuse", cu_seqlens_q=None,
+             cu_seqlens_k=None):  # fmt: skip
     """(True, "") where attention() would run, with gradients where an input wants them; else (False,
-    the reason)."""
+    the reason). With cu_seqlens_q and cu_seqlens_k, of attention_varlen()."""
+    from . import _varlen
+
+    is_varlen = cu_seqlens_q is not None
     try:
-        _ops.check_tensors(q, k, v)
-        problem = _ops.problem_of(q, k, None, dropout_p, "applied", scale or 0.0, mask_of(causal, mask),
-                                  accumulator, False)  # fmt: skip
+        _bf16.check(bf16)
+        if is_varlen:
+            _varlen.check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=bf16 == "cast")
+        else:
+            _ops.check_tensors(q, k, v, casts_bf16=bf16 == "cast")
+        options = _options.options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator,
+                                      False)  # fmt: skip
+        batched = (q.unsqueeze(0), k.unsqueeze(0)) if is_varlen else (q, k)
+        problem = _ops.problem_of(*batched, None, *options)
     except (TypeError, ValueError) as error:
         return False, str(error)
-    if q.device.type not in ("cpu", "cuda"):
-        return False, f"q is on {q.device}; allowed: cpu, cuda"
-    passes = [_library.FORWARD]
-    if any(tensor.requires_grad for tensor in (q, k, v)):
-        passes.append(_library.BACKWARD)
-    reasons = [_library.why_unsupported(problem, each) for each in passes]
-    reason = next((reason for reason in reasons if reason), "")
-    return not reason, reason
+    if q.device.type not in _served.DEVICES:
+        return False, f"q is on {q.device}; allowed: {', '.join(_served.DEVICES)}"
+    if is_varlen:
+        problem.batch = cu_seqlens_q.shape[0] - 1
+    wants_gradient = any(tensor.requires_grad for tensor in (q, k, v))
+    passes = (_library.FORWARD, _library.BACKWARD) if wants_gradient else (_library.FORWARD,)
+    reason = _library.why_unsupported_passes(problem, is_varlen, passes)
+    return reason is None, reason or ""
 
 
 def explain(*, clear=False):

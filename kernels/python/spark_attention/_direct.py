@@ -7,56 +7,74 @@ import ctypes
 
 import torch
 
-from . import _ledger, _library, _ops
+from . import _ledger, _library, _ops, _options
 
 # The structs of tensors as arrays of their words: an address and three strides a tensor, and lse.
-_ForwardWords = ctypes.c_int64 * (ctypes.sizeof(_library.ForwardTensors) // 8)
-_BackwardWords = ctypes.c_int64 * (ctypes.sizeof(_library.BackwardTensors) // 8)
+_FORWARD_WORDS = ctypes.sizeof(_library.ForwardTensors) // 8
+_BACKWARD_WORDS = ctypes.sizeof(_library.BackwardTensors) // 8
+
+_Tensor, _Parameter, _half = torch.Tensor, torch.nn.Parameter, torch.float16
+_float, _empty, _is_grad_enabled = torch.float32, torch.empty, torch.is_grad_enabled
+# Names that PyTorch does not promise; calls go through the operators where one is missing.
+_modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
+_is_function_mode = getattr(torch._C, "_is_torch_function_mode_enabled", None)
+_functorch = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
+_tracing = getattr(torch._C, "_get_tracing_state", None)
+_HAS_PROBES = bool(_modes and _is_function_mode and _functorch and _tracing)
+
+
+def _is_plain(tensor):
+    kind = type(tensor)
+    return (kind is _Tensor or kind is _Parameter) and tensor.dtype is _half
 
 
 def is_open(q, k, v):
     """Whether nobody would notice: no compiler, no mode and no subclass of PyTorch's sees the
-    operators, and autocast has nothing to cast."""
+    operators, and autocast has nothing to cast, as all is fp16."""
     if torch.compiler.is_compiling() or not _HAS_PROBES:
         return False
-    if not (type(q) in _PLAIN and type(k) in _PLAIN and type(v) in _PLAIN):
-        return False
-    return not (
-        torch._C._len_torch_dispatch_stack()
-        or torch._C._is_torch_function_mode_enabled()
-        or torch._C._functorch.peek_interpreter_stack() is not None
-        or torch.is_autocast_enabled(q.device.type)
-        or torch.jit.is_tracing()
-    )
+    return (_is_plain(q) and _is_plain(k) and _is_plain(v) and not _modes()
+            and not _is_function_mode() and _functorch() is None and _tracing() is None)  # fmt: skip
 
 
-def attend(q, k, v, seed, options):
-    """(out, lse), as torch.ops.spark.forward; `options` are its others, in their order. The seed is a
-    number, a tensor on the GPU, or none."""
-    if torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
-        return _Attention.apply(q, k, v, seed, options)
-    return _forward(q, k, v, seed, options)
+def attend(q, k, v, asked):
+    """(out, lse, seed), as torch.ops.spark.forward of what is_open(); `asked` are the arguments of
+    options_of(), and do not leave it to PyTorch's flag whether bits repeat. The seed is a number, a
+    tensor on the GPU, or none."""
+    plan = _plan_of(q, k, v, asked)
+    if plan is None:  # on another device than these kernels': the dispatcher tells
+        options = _options.options_of(*asked)
+        seed = _ops.draw_seed(q) if options[0] > 0 else None
+        return (*torch.ops.spark.forward.default(q, k, v, seed, *options), seed)
+    seed = _ops.draw_number(q) if plan.drops else None
+    if _is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+        _options.refuse_gradient_of(plan.accumulator)
+        out, lse = _Attention.apply(q, k, v, seed, plan)
+    else:
+        out, lse = _forward(plan, q, k, v, seed)
+    return out, lse, seed
 
 
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
-# Names that PyTorch does not promise; calls go through the operators where one is missing.
-_HAS_PROBES = (
-    hasattr(torch._C, "_len_torch_dispatch_stack")
-    and hasattr(torch._C, "_is_torch_function_mode_enabled")
-    and hasattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack")
-)
+def forward(q, k, v, seed, asked):
+    """(out, lse) of a seed, below autograd."""
+    return _forward(_plan_of(q, k, v, asked), q, k, v, seed)
+
+
+def backward(d_out, q, k, v, out, lse, seed, asked):
+    """(dq, dk, dv), below autograd; lse is contiguous."""
+    return _backward(_plan_of(q, k, v, asked), d_out, q, k, v, out, lse, seed)
 
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, seed, options):
-        out, lse = _forward(q, k, v, seed, options)
-        ctx.options = options
+    def forward(ctx, q, k, v, seed, plan):
+        out, lse = _forward(plan, q, k, v, seed)
+        ctx.plan = plan
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(lse)
-        is_number = isinstance(seed, int)
-        ctx.number = seed if is_number else None
-        ctx.save_for_backward(q, k, v, out, lse, None if is_number else seed)
+        is_tensor = isinstance(seed, torch.Tensor)
+        ctx.number = None if is_tensor else seed
+        ctx.save_for_backward(q, k, v, out, lse, seed if is_tensor else None)
         return out, lse
 
     @staticmethod
@@ -65,38 +83,86 @@ class _Attention(torch.autograd.Function):
             return None, None, None, None, None
         q, k, v, out, lse, seed = ctx.saved_tensors
         seed = ctx.number if seed is None else seed
-        if torch.is_grad_enabled() or not is_open(q, k, v) or type(d_out) is not torch.Tensor:
+        if _is_grad_enabled() or not (is_open(q, k, v) and _is_plain(d_out) and _is_plain(out)):
             run = torch.ops.spark.backward.default
-            return (*run(d_out, q, k, v, out, lse, _as_tensor(seed), *ctx.options), None, None)
-        return (*_backward(d_out, q, k, v, out, lse, seed, ctx.options), None, None)
+            return (*run(d_out, q, k, v, out, lse, _as_tensor(seed), *ctx.plan.options), None, None)
+        return (*_backward(ctx.plan, d_out, q, k, v, out, lse, seed), None, None)
+
+
+class _Call:
+    """The structs of one call. Calls that end give it back, so that threads do not meet in one."""
+
+    __slots__ = ("problem", "words", "by_problem", "by_words")
+
+    def __init__(self, problem, words):
+        self.problem = _library.Problem.from_buffer_copy(problem)
+        self.words = (ctypes.c_int64 * len(words))(*words)
+        self.by_problem, self.by_words = ctypes.byref(self.problem), ctypes.byref(self.words)
+
+    def set_seed(self, seed):
+        if isinstance(seed, int):
+            self.problem.seed, self.problem.dropout_offset = seed, None
+        elif seed.is_cuda:
+            self.problem.seed, self.problem.dropout_offset = 0, seed.data_ptr()
+        else:
+            self.problem.seed, self.problem.dropout_offset = seed.item(), None
+
+
+class _Pass:
+    """A pass of the same shapes, strides and options: its calls but for addresses and seeds. `words`
+    is None where a tensor has to be copied first, or nothing is to be done."""
+
+    def __init__(self, name, of_pass, problem, inputs, outputs, is_worth):
+        self.problem, self.idle = problem, []
+        self.workspace_bytes = _library.workspace_bytes(problem, of_pass) if is_worth else 0
+        self.words = None
+        if is_worth and all(map(_ops.has_rows, inputs)):
+            given = [[0, *tensor.stride()[:3]] for tensor in inputs]
+            made = [[0, *_strides_of_contiguous(tensor)] for tensor in outputs]
+            lse = [[0]]
+            parts = [*given, *made, *lse] if name == "forward" else [*given, *lse, *made]
+            self.words = [word for part in parts for word in part]
+        self.runs = _ledger.cell_of(name, inputs[0], problem.accumulator)
+
+    def begin(self, seed):
+        try:
+            call = self.idle.pop()
+        except IndexError:
+            call = _Call(self.problem, self.words)
+        if seed is not None:
+            call.set_seed(seed)
+        return call
+
+    def end(self, call):
+        self.idle.append(call)
+        self.runs[0] += 1
 
 
 class _Plan:
-    """Calls of the same shapes, strides and options: the problem, and where the tensors lie but for
-    their addresses. `words` is None where a tensor has to be copied first, or nothing is to be done."""
+    """Calls of the same shapes, strides and options."""
 
-    def __init__(self, tensors, options):
-        q, k, v, *_ = tensors
+    def __init__(self, q, k, v, asked):
         _ops.check_tensors(q, k, v)
-        dropout_p, *others = options
-        self.problem = _ops.problem_of(q, k, None, dropout_p, *others)
-        self.lse_shape = (q.shape[0], q.shape[2], q.shape[1])
-        has_work = q.numel() > 0 and k.numel() > 0
-        self.words = _words(tensors) if has_work and all(map(_ops.has_rows, tensors)) else None
-        self.of_pass = _library.FORWARD if len(tensors) == 3 else _library.BACKWARD
+        self.options = _options.options_of(*asked)
+        dropout_p, *_, self.accumulator, _ = self.options
+        self.drops = dropout_p > 0
+        self.problem = _ops.problem_of(q, k, None, *self.options)
+        self.device, self.stream_of = q.device, _ops.raw_stream_of(q.device)
+        self.shape, self.lse_shape = tuple(q.shape), (q.shape[0], q.shape[2], q.shape[1])
+        self.is_worth = q.numel() > 0 and k.numel() > 0
         # Refusals come from here.
-        self.workspace_bytes = _library.workspace_bytes(self.problem, self.of_pass) if has_work else 0
+        self.forward = _Pass("forward", _library.FORWARD, self.problem, (q, k, v), (q,),
+                             self.is_worth)  # fmt: skip
+        self.backwards = {}
 
-    def of_seed(self, seed):
-        """A problem of its own, so that threads do not meet in one."""
-        if seed is None:
-            return self.problem
-        problem = _library.Problem.from_buffer_copy(self.problem)
-        if isinstance(seed, int):
-            problem.seed = seed
-        else:
-            problem.dropout_offset = seed.data_ptr()
-        return problem
+    def backward(self, inputs):
+        """Of q, k, v, out and d_out, which autograd may give back with other strides."""
+        key = tuple([tensor.stride() for tensor in inputs])
+        known = self.backwards.get(key)
+        if known is None:
+            known = self.backwards[key] = _Pass("backward", _library.BACKWARD, self.problem, inputs,
+                                                inputs[:3], self.is_worth)  # fmt: skip
+        return known
 
 
 def _strides_of_contiguous(tensor):
@@ -104,78 +170,56 @@ def _strides_of_contiguous(tensor):
     return [seqlen * heads * head_dim, heads * head_dim, head_dim]
 
 
-def _words(tensors):
-    """The struct of a pass with zeros for addresses; outputs are contiguous."""
-    inputs = [[0, *tensor.stride()[:3]] for tensor in tensors]
-    if len(tensors) == 3:
-        return sum([*inputs, [0, *_strides_of_contiguous(tensors[0])], [0]], [])
-    outputs = [[0, *_strides_of_contiguous(tensor)] for tensor in tensors[:3]]
-    return sum([*inputs, [0], *outputs], [])
+_plans = {}
 
 
-class _Plans:
-    """By shapes, strides, types and options. Cleared when it grows, as lengths that vary make it."""
-
-    def __init__(self):
-        self.known = {}
-
-    def of(self, tensors, options):
-        q = tensors[0]
-        key = (q.device, options, *[(t.shape, t.stride(), t.dtype) for t in tensors])
-        plan = self.known.get(key)
-        if plan is None:
-            if any(t.device != q.device for t in tensors):
-                _ops.check_tensors(*tensors[:3])
-            if len(self.known) >= 4096:
-                self.known.clear()
-            plan = self.known[key] = _Plan(tensors, options)
-        return plan
-
-
-_plans = _Plans()
+def _plan_of(q, k, v, asked):
+    """None on a device that the kernels do not know."""
+    key = (q.shape, q.stride(), q.device, k.shape, k.stride(), k.device, v.shape, v.stride(),
+           v.device, asked)  # fmt: skip
+    plan = _plans.get(key)
+    if plan is None and q.device.type in ("cpu", "cuda"):
+        plan = _Plan(q, k, v, asked)
+        if len(_plans) >= 4096:  # as lengths that vary make it
+            _plans.clear()
+        _plans[key] = plan
+    return plan
 
 
 def _as_tensor(seed):
     return torch.tensor(seed, dtype=torch.int64) if isinstance(seed, int) else seed
 
 
-def _stream(tensor):
-    if not tensor.is_cuda:
-        return None
-    return torch._C._cuda_getCurrentRawStream(tensor.device.index)
-
-
-def _forward(q, k, v, seed, options):
-    tensors = (q, k, v)
-    plan = _plans.of(tensors, options)
-    addresses = [tensor.data_ptr() for tensor in tensors]
-    if plan.words is None or any(address % 16 for address in addresses):
-        return _ops._forward(q, k, v, _as_tensor(seed), *options)
-    out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
-    lse = torch.empty(plan.lse_shape, dtype=torch.float32, device=q.device)
-    words = _ForwardWords(*plan.words)
-    words[0], words[4], words[8] = addresses
+def _forward(plan, q, k, v, seed):
+    of = plan.forward
+    at_q, at_k, at_v = q.data_ptr(), k.data_ptr(), v.data_ptr()
+    if of.words is None or (at_q | at_k | at_v) & 15:
+        return _ops._forward(q, k, v, _as_tensor(seed), *plan.options)
+    out = _empty(plan.shape, dtype=_half, device=plan.device)
+    lse = _empty(plan.lse_shape, dtype=_float, device=plan.device)
+    call = of.begin(seed)
+    words = call.words
+    words[0], words[4], words[8] = at_q, at_k, at_v
     words[12], words[16] = out.data_ptr(), lse.data_ptr()
-    _library.forward(plan.of_seed(seed), ctypes.byref(words), _stream(q))
-    _ledger.note_run("forward", q, plan.problem.accumulator)
+    _library.forward(call.by_problem, call.by_words, plan.stream_of())
+    of.end(call)
     return out, lse
 
 
-def _backward(d_out, q, k, v, out, lse, seed, options):
-    tensors = (q, k, v, out, d_out)
-    plan = _plans.of(tensors, options)
-    addresses = [tensor.data_ptr() for tensor in tensors]
-    if plan.words is None or any(address % 16 for address in addresses):
-        return _ops._backward(d_out, q, k, v, out, lse, _as_tensor(seed), *options)
-    gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
-    workspace = torch.empty(plan.workspace_bytes, dtype=torch.uint8, device=q.device)
-    words = _BackwardWords(*plan.words)
-    for i, address in enumerate(addresses):
-        words[4 * i] = address
+def _backward(plan, d_out, q, k, v, out, lse, seed):
+    inputs = (q, k, v, out, d_out)
+    of = plan.backward(inputs)
+    addresses = [tensor.data_ptr() for tensor in inputs]
+    if of.words is None or any([address & 15 for address in addresses]):
+        return _ops._backward(d_out, q, k, v, out, lse, _as_tensor(seed), *plan.options)
+    gradients = [_empty(t.shape, dtype=_half, device=plan.device) for t in (q, k, v)]
+    workspace = _empty(of.workspace_bytes, dtype=torch.uint8, device=plan.device)
+    call = of.begin(seed)
+    words = call.words
+    words[0], words[4], words[8], words[12], words[16] = addresses
     words[20] = lse.data_ptr()
-    for i, gradient in enumerate(gradients):
-        words[21 + 4 * i] = gradient.data_ptr()
-    _library.backward(plan.of_seed(seed), ctypes.byref(words), workspace.data_ptr() or None,
-                      plan.workspace_bytes, _stream(q))  # fmt: skip
-    _ledger.note_run("backward", q, plan.problem.accumulator)
+    words[21], words[25], words[29] = [gradient.data_ptr() for gradient in gradients]
+    _library.backward(call.by_problem, call.by_words, workspace.data_ptr() or None,
+                      of.workspace_bytes, plan.stream_of())  # fmt: skip
+    of.end(call)
     return gradients

@@ -50,7 +50,7 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
             lengths = lengths + k.shape[1]
         head_dim, missing = q.shape[-1], -q.shape[-1] % 8
         scale = 1 / math.sqrt(head_dim) if softmax_scale is None else softmax_scale
-        options = (mask_of_window(causal, window_size), 0.0, "applied", scale, "fp32", None)
+        options = (False, mask_of_window(causal, window_size), 0.0, "applied", scale, "fp32", None)
         if cache_seqlens is None and k is None and cache_leftpad is None and cache_batch_idx is None:
             q, keys, values = _filled((q, k_cache, v_cache), missing)
             out, lse, _ = attend(q, keys, values, *options)

@@ -1,6 +1,7 @@
 """What ran, and what did not and why: what explain() tells."""
 
 import collections
+import contextlib
 import threading
 
 from ._library import ACCUMULATORS
@@ -8,23 +9,26 @@ from ._library import ACCUMULATORS
 _NAMES = {number: name for name, number in ACCUMULATORS.items()}
 _lock = threading.Lock()
 _lines = collections.Counter()
+_runs = {}
 
 
 def note(line):
-    """A text, or what _text() makes one of when it is asked for."""
     with _lock:
         _lines[line] += 1
 
 
+def cell_of(of_pass, q, accumulator):
+    """The one entry of this list counts such runs: who runs often keeps it. `accumulator` by its
+    number."""
+    with _lock:
+        return _runs.setdefault((of_pass, q.shape[-1], accumulator, q.device), [0])
+
+
 def note_run(of_pass, q, accumulator):
-    """`accumulator` by its number."""
-    note((of_pass, q.shape[-1], accumulator, q.device))
+    cell_of(of_pass, q, accumulator)[0] += 1
 
 
-def _text(line):
-    if isinstance(line, str):
-        return line
-    of_pass, head_dim, accumulator, device = line
+def _text(of_pass, head_dim, accumulator, device):
     where = "the emulated V100" if device.type == "cpu" else str(device)
     return f"ran {of_pass}, head_dim {head_dim}, accumulator {_NAMES[accumulator]}, on {where}"
 
@@ -32,9 +36,27 @@ def _text(line):
 def lines():
     """(line, how often), the most frequent first."""
     with _lock:
-        return [(_text(line), count) for line, count in _lines.most_common()]
+        runs = [(_text(*run), cell[0]) for run, cell in _runs.items() if cell[0]]
+        return sorted([*runs, *_lines.items()], key=lambda line: -line[1])
 
 
 def clear():
     with _lock:
         _lines.clear()
+        for cell in _runs.values():
+            cell[0] = 0
+
+
+@contextlib.contextmanager
+def unchanged():
+    """What runs inside is not told."""
+    with _lock:
+        lines, counts = _lines.copy(), {run: cell[0] for run, cell in _runs.items()}
+    try:
+        yield
+    finally:
+        with _lock:
+            _lines.clear()
+            _lines.update(lines)
+            for run, cell in _runs.items():
+                cell[0] = counts.get(run, 0)

@@ -155,6 +155,19 @@ def why_unsupported(of, of_pass):
     return _library.spark_attention_last_error().decode()
 
 
+def why_varlen_unsupported(of, of_pass):
+    """The same of packed sequences, whose number is the problem's batch."""
+    if not _library.spark_attention_varlen_supports(of, of_pass):
+        return None
+    return _library.spark_attention_last_error().decode()
+
+
+def why_unsupported_passes(of, is_varlen=False, passes=(FORWARD, BACKWARD)):
+    """The first reason of a pass that would not run; None where all would."""
+    ask = why_varlen_unsupported if is_varlen else why_unsupported
+    return next((reason for reason in (ask(of, each) for each in passes) if reason), None)
+
+
 def kernel_name(of, of_pass):
     name = ctypes.c_char_p()
     _check(_library.spark_attention_kernel_name(of, of_pass, ctypes.byref(name)))
@@ -209,7 +222,19 @@ def _serves(of_pass, head_dim=64, accumulator=0):
     return why_unsupported(of, of_pass) is None
 
 
-# Asked once, since torch.compile cannot look into the library.
-HEAD_DIMS = tuple(d for d in range(1, 513) if _serves(FORWARD, d) and _serves(BACKWARD, d))
+_head_dims = {}
+
+
+def head_dims(accumulator):
+    """Those that kernels of the accumulator, by its name, have both passes of. Asked once: compiled
+    code, which cannot look into the library, knows what was asked before."""
+    if accumulator not in _head_dims:
+        number = ACCUMULATORS[accumulator]
+        _head_dims[accumulator] = tuple(d for d in range(1, 513) if _serves(FORWARD, d, number)
+                                        and _serves(BACKWARD, d, number))  # fmt: skip
+    return _head_dims[accumulator]
+
+
+HEAD_DIMS = head_dims("fp32")
 FORWARD_ALONE = tuple(name for name, number in ACCUMULATORS.items()
                       if not _serves(BACKWARD, HEAD_DIMS[0], number))  # fmt: skip

@@ -13,6 +13,7 @@ gradient. Attention over no keys gives zeros, and lse -inf.
 """
 
 import ctypes
+import functools
 import math
 
 import torch
@@ -48,12 +49,13 @@ def draw_seed(like):
 # --- What tensors may be. Fakes ask it too, so it reads no data.
 
 
-def check_tensors(q, k, v):
+def check_tensors(q, k, v, casts_bf16=False):
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             raise ValueError(f"{name} has {tensor.dim()} dimensions; allowed: 4, [batch, seqlen, "
                              "heads, head_dim]")  # fmt: skip
-        if tensor.dtype != torch.float16:
+        is_cast = casts_bf16 and tensor.dtype == torch.bfloat16
+        if tensor.dtype != torch.float16 and not is_cast:
             raise TypeError(why_not_dtype(name, tensor.dtype))
         if tensor.device != q.device:
             raise ValueError(f"{name} is on {tensor.device}, and q on {q.device}")
@@ -70,7 +72,8 @@ def why_not_dtype(name, dtype):
     text = f"{name} is {str(dtype).removeprefix('torch.')}; allowed: float16"
     if dtype == torch.bfloat16:
         text += (". A V100 has no bfloat16: run the model in float16, or under "
-                 "torch.autocast(..., dtype=torch.float16) with a gradient scaler")  # fmt: skip
+                 "torch.autocast(..., dtype=torch.float16) with a gradient scaler; or cast it here by "
+                 "bf16='cast', which counts what float16 cannot hold")  # fmt: skip
     return text
 
 
@@ -100,16 +103,22 @@ def struct_of(tensor):
 
 
 def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, deterministic):
-    is_cuda = q.device.type == "cuda"
-    batch, seqlen_q, heads, head_dim = q.shape
-    return _library.problem(
-        backend=_library.CUDA if is_cuda else _library.EMULATED,
-        device=q.device.index or 0 if is_cuda else 0,
-        batch=batch, heads=heads, heads_k=k.shape[2], seqlen_q=seqlen_q, seqlen_k=k.shape[1],
-        head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), mask=mask.encode(),
-        softmax_scale=scale, dropout_p=dropout_p,
+    return problem_of_shapes(
+        q.shape, k.shape, q.device, mask, accumulator, softmax_scale=scale, dropout_p=dropout_p,
         dropout_scale=_library.dropout_scale_of(dropout_scale), deterministic=deterministic,
         **_seed_fields(seed),
+    )  # fmt: skip
+
+
+def problem_of_shapes(q, k, device, mask, accumulator, **others):
+    is_cuda = device.type == "cuda"
+    batch, seqlen_q, heads, head_dim = q
+    return _library.problem(
+        backend=_library.CUDA if is_cuda else _library.EMULATED,
+        device=device.index or 0 if is_cuda else 0,
+        batch=batch, heads=heads, heads_k=k[2], seqlen_q=seqlen_q, seqlen_k=k[1],
+        head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), mask=mask.encode(),
+        **others,
     )  # fmt: skip
 
 
@@ -127,6 +136,13 @@ def stream_of(tensor):
     if tensor.device.type != "cuda":
         return None
     return torch.cuda.current_stream(tensor.device).cuda_stream
+
+
+def raw_stream_of(device):
+    """What gives the number of the device's current stream, quickly."""
+    if device.type != "cuda":
+        return lambda: None
+    return functools.partial(torch._C._cuda_getCurrentRawStream, device.index)
 
 
 def check_seed(seed, dropout_p, device):
@@ -163,13 +179,16 @@ def _mix(value):
     return value ^ (value >> 31)
 
 
+_mix_of_seed = functools.lru_cache(_mix)
+
+
 def _draw_seed_cuda(like):
     return torch.tensor(_number_of_cuda(like), dtype=torch.int64)
 
 
 def draw_number(like):
     """draw_seed() for a call that runs once: the number itself."""
-    if like.device.type == "cuda":
+    if like.is_cuda:
         return draw_seed(like) if torch.cuda.is_current_stream_capturing() else _number_of_cuda(like)
     return _draw_seed_cpu(like).item()
 
@@ -180,7 +199,7 @@ def _number_of_cuda(like):
     generator = torch.cuda.default_generators[like.device.index]
     offset = generator.get_offset()
     generator.set_offset(offset + 4)  # PyTorch wants multiples of 4
-    return _mix(_mix(generator.initial_seed()) ^ offset) >> 1
+    return _mix(_mix_of_seed(generator.initial_seed()) ^ offset) >> 1
 
 
 def _forward(q, k, v, seed, dropout_p, *options):

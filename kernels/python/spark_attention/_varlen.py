@@ -11,8 +11,8 @@ import ctypes
 
 import torch
 
-from . import _ledger, _library, _ops
-from ._attention import check_options, mask_of
+from . import _bf16, _ledger, _library, _ops, _options
+from ._attention import wants_cast
 
 _OF_ALL = _ops.OF_ALL
 _QKV = "Tensor q, Tensor k, Tensor v"
@@ -27,12 +27,12 @@ _ops.library.define(
 )
 
 
-def _check(q, k, v, cu_seqlens_q, cu_seqlens_k):
+def check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=False):
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 3:
             raise ValueError(f"{name} has {tensor.dim()} dimensions; allowed: 3, [total, heads, "
                              "head_dim]")  # fmt: skip
-    _ops.check_tensors(*_with_batch(q, k, v))
+    _ops.check_tensors(*_with_batch(q, k, v), casts_bf16=casts_bf16)
     for name, lengths in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
         if lengths.dtype != torch.int32 or lengths.dim() != 1 or lengths.shape[0] == 0:
             raise ValueError(f"{name} is {str(lengths.dtype).removeprefix('torch.')} of shape "
@@ -66,7 +66,7 @@ class _Call:
 
 
 def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
-    _check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     _ops.check_seed(seed, options[0], q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((q.shape[1], q.shape[0]), dtype=torch.float32, device=q.device)
@@ -82,7 +82,7 @@ def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
 
 
 def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *options):
-    _check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     _ops.check_seed(seed, options[0], q.device)
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     if q.numel() == 0 and k.numel() == 0:
@@ -98,7 +98,7 @@ def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *optio
 
 
 def _fake_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, *_):
-    _check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     lse_shape = (q.shape[1], q.shape[0])
     return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
 
@@ -148,7 +148,7 @@ for _key in ("AutocastCPU", "AutocastCUDA"):
 
 def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=None, dropout_p=0.0,
                      scale=None, accumulator="fp32", deterministic=None, return_lse=False,
-                     dropout_scale="applied"):  # fmt: skip
+                     dropout_scale="applied", bf16="refuse"):  # fmt: skip
     """attention() of sequences of any lengths, one behind the other; differentiable in q, k and v.
 
     q is [total_q, heads, head_dim], k and v [total_k, heads_k, head_dim]. Sequence i has rows
@@ -157,19 +157,22 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     total. A sequence may be empty on either side: rows without keys give zeros. Masks and dropout
     are of each sequence. lse is [heads, total_q]. All else is as in attention().
     """
-    out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, mask_of(causal, mask), dropout_p,
+    is_cast = bf16 != "refuse" and wants_cast(bf16, q)
+    if is_cast:
+        q, k, v = _bf16.halved(q, k, v)
+    out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p,
                                 dropout_scale, scale, accumulator, deterministic)  # fmt: skip
+    if is_cast:
+        out = _bf16.restored(out)
     return (out, lse) if return_lse else out
 
 
-def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, mask, dropout_p, dropout_scale, scale,
-                  accumulator, deterministic):  # fmt: skip
+def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked):
     """(out, lse, seed), as attend()."""
-    deterministic = check_options((q, k, v), dropout_p, dropout_scale, scale, accumulator,
-                                  deterministic)  # fmt: skip
-    seed = _ops.draw_seed(q) if dropout_p > 0 else None
-    out, lse = torch.ops.spark.varlen_forward.default(
-        q, k, v, cu_seqlens_q, cu_seqlens_k, seed, dropout_p, dropout_scale, scale or 0.0, mask,
-        accumulator, deterministic,
-    )  # fmt: skip
+    options = _options.options_of(*asked)
+    if _options.wants_gradient(q, k, v):
+        _options.refuse_gradient_of(asked[-2])
+    seed = _ops.draw_seed(q) if options[0] > 0 else None
+    out, lse = torch.ops.spark.varlen_forward.default(q, k, v, cu_seqlens_q, cu_seqlens_k, seed,
+                                                      *options)  # fmt: skip
     return out, lse, seed

@@ -66,8 +66,8 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
     _refuse(softcap=(softcap, 0.0))
     head_dim, scale = q.shape[-1], _scale(softmax_scale, q)
     q, k, v = _padded(q, k, v)
-    out, lse, seed = attend(q, k, v, mask_of_window(causal, window_size), dropout_p, "asked", scale,
-                            "fp32", deterministic or None)  # fmt: skip
+    out, lse, seed = attend(q, k, v, False, mask_of_window(causal, window_size), dropout_p, "asked",
+                            scale, "fp32", deterministic or None)  # fmt: skip
     out = out[..., :head_dim]
     if not return_attn_probs:
         return out
@@ -104,8 +104,8 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     head_dim, scale = q.shape[-1], _scale(softmax_scale, q)
     q, k, v = _padded(q, k, v)
     out, lse, seed = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k,
-                                   mask_of_window(causal, window_size), dropout_p, "asked", scale,
-                                   "fp32", deterministic or None)  # fmt: skip
+                                   False, mask_of_window(causal, window_size), dropout_p, "asked",
+                                   scale, "fp32", deterministic or None)  # fmt: skip
     out = out[..., :head_dim]
     if not return_attn_probs:
         return out

@@ -4,7 +4,8 @@
     spark_attention.transformers.register()
     model = AutoModel.from_pretrained(..., attn_implementation="spark", dtype=torch.float16)
 
-"spark" sums in FP32, "spark_fp16acc" in FP16. Padding on the left and on the right, sliding windows,
+"spark" sums in FP32, "spark_fp16acc" in FP16, and "spark_bf16cast" takes bfloat16 by a checked cast
+(attention()'s bf16="cast"). Padding on the left and on the right, sliding windows,
 shared key heads and caches are served. What is not (another dtype or head_dim, masks of other
 shapes) goes to PyTorch's SDPA with the same mask; a warning tells it once, explain() always.
 """
@@ -14,12 +15,16 @@ import warnings
 
 import torch
 
-from . import _ledger, _library
+from . import _ledger, _library, _served
 from ._attention import attention
 from ._varlen import attention_varlen
-from ._sdpa import why_not
 
-NAMES = {"spark": "fp32", "spark_fp16acc": "fp16"}
+# What each name asks attention() for.
+NAMES = {
+    "spark": {"accumulator": "fp32", "bf16": "refuse"},
+    "spark_fp16acc": {"accumulator": "fp16", "bf16": "refuse"},
+    "spark_bf16cast": {"accumulator": "fp32", "bf16": "cast"},
+}
 
 
 def register():
@@ -27,8 +32,9 @@ def register():
     from transformers import AttentionInterface
     from transformers.masking_utils import AttentionMaskInterface
 
-    for name, accumulator in NAMES.items():
-        AttentionInterface.register(name, functools.partial(attend, accumulator=accumulator))
+    for name, options in NAMES.items():
+        _served.prepare(options["accumulator"])
+        AttentionInterface.register(name, functools.partial(attend, **options))
         AttentionMaskInterface.register(name, mask_of)
 
 
@@ -65,7 +71,7 @@ def _is_sliding_window(mask_function):
 
 
 def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None,
-           sliding_window=None, *, accumulator, **others):  # fmt: skip
+           sliding_window=None, *, accumulator, bf16, **others):  # fmt: skip
     """An AttentionInterface: query is [batch, heads, seqlen_q, head_dim]; gives (out, None), out
     with heads behind rows."""
     for name in ("softcap", "s_aux"):
@@ -75,9 +81,11 @@ def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
         is_causal = getattr(module, "is_causal", True)
     window = sliding_window if is_causal else None
     options = {"dropout_p": dropout, "scale": scaling, "accumulator": accumulator,
+               "bf16": bf16,
                "mask": f"window:{window}" if window else "causal" if is_causal else "full"}  # fmt: skip
     runs = None if attention_mask is None else runs_of(attention_mask)
-    reason = why_not(query, key, value, None, False, True)
+    q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
+    reason = _served.why_not(q, k, v, accumulator, bf16)
     if others.get("position_bias") is not None:
         reason = "position_bias is given"
     if sliding_window is not None and not is_causal:
@@ -87,7 +95,6 @@ def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
     if reason is not None:
         return _by_sdpa(reason, module, query, key, value, attention_mask, dropout=dropout,
                         scaling=scaling, is_causal=is_causal, window=window, **others)  # fmt: skip
-    q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
     sees_padding = runs is not None and not (
         is_causal and q.shape[1] == k.shape[1] and all(begin == 0 for begin, _ in runs)
     )
