@@ -5,7 +5,7 @@
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
-// "d32" and "d96" serve those below them, too.
+// "d32", "d96" and "d256" serve those below them, too.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -14,7 +14,7 @@
 namespace sparkbench::volta {
 
 /// The fewest columns of tensors that products of so many columns serve: more than the next fewer.
-constexpr int least_head_dim(int columns) { return columns - 24; }
+constexpr int least_head_dim(int columns) { return columns == 256 ? 136 : columns - 24; }
 /// Where only the widest fit, on SMs of 64 KiB; also of the row-wise kernels.
 constexpr int least_head_dim_of_64_kib(int columns) { return columns == 64 ? 8 : 72; }
 
@@ -98,7 +98,11 @@ struct PackedBackward : Packed<Config> {
   ROW(symbol##_d128_dropout_padded,   name "/d128/dropout/padded",                              \
       Forward<128, true, forward_warps(128), least_head_dim(128)>)                              \
   ROW(symbol##_d128_dropout_padded_4, name "/d128/dropout/padded/4",                            \
-      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)
+      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                  \
+  ROW(symbol##_d256,                  name "/d256",                                             \
+      Forward<256, false, forward_warps(256), least_head_dim(256)>)                             \
+  ROW(symbol##_d256_dropout,          name "/d256/dropout",                                     \
+      Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
