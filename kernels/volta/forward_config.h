@@ -81,7 +81,7 @@ struct ForwardConfig {
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = (kHeadDim / kColumnWarps + 31) / 32 * 2;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
-  static constexpr int kTileGroups = kOutputGroups % 4 == 0 ? 4 : 2;
+  static constexpr int kTileGroups = kOutputGroups % 4 == 0 && kColumnWarps == 1 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
   using Scale = ProbabilityScale<kPv>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
