@@ -3,8 +3,8 @@
 //
 // Element n of strand s of a step (layout.h), of key
 //   first key + 8 i + 2 * pair(lane, s) + e,  e = 0 or 1,
-// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 or 16 keys that are not the
-// first of 64 the word is shifted, so i counts from these.
+// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 or 16 keys that are not
+// the first of 64 the word is shifted, so i counts from these.
 #pragma once
 
 #include "kernels/tile/dropout_offset.h"

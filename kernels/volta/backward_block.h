@@ -172,8 +172,8 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                                 const BackwardBlock& block,
                                 typename Config::StagedBorrowed& staged) {
   using Staged = typename Config::StagedBorrowed;
-  const int row = block.first_key + Config::kBlockKeys - Config::kBorrowedKeys +
-                  Staged::first_row(machine);
+  const int row =
+      block.first_key + Config::kBlockKeys - Config::kBorrowedKeys + Staged::first_row(machine);
   const std::uint32_t chunk = params.v.chunk(block.batch, block.first_k + row, block.key_head) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;

@@ -125,12 +125,14 @@ struct BorrowingTiles {
   TeamTiles<Config> team[1];
 
   SPARK_DEVICE typename Config::KeyTile& values() {
-    return *reinterpret_cast<typename Config::KeyTile*>(&v);
+    auto* const rows = v[0];
+    return *reinterpret_cast<typename Config::KeyTile*>(rows);
   }
   SPARK_DEVICE typename Config::BorrowedTile& borrowed() {
     static_assert(sizeof(team[0].p) + sizeof(team[0].ds) == sizeof(typename Config::BorrowedTile),
                   "P and dS have whole rows of V");
-    return *reinterpret_cast<typename Config::BorrowedTile*>(&team[0]);
+    auto* const first = team;
+    return *reinterpret_cast<typename Config::BorrowedTile*>(first);
   }
 };
 
@@ -173,7 +175,8 @@ struct TeamMember {
         member(Config::kTeams == 1 ? warp : warp % Config::kTeamWarps) {}
 };
 
-/// A team member's kScoreKeys keys of S and dP, and which of the kScoreWarps warps that have them it is.
+/// A team member's kScoreKeys keys of S and dP, and which of the kScoreWarps warps that have them
+/// it is.
 template <class Config>
 struct ScoreShare {
   int key_quarter, part;
@@ -227,8 +230,7 @@ struct BackwardDqShape {
   static constexpr int kThreads = 32 * kWarps;
   /// Of a warp, lines 3 to 6: how many warps share 16 rows, each with keys of its own, and how many
   /// groups of 16 rows it has.
-  static constexpr int kScoreWarps =
-      kWarps * kGridRows > kBlockM ? kWarps * kGridRows / kBlockM : 1;
+  static constexpr int kScoreWarps = kWarps * kGridRows > kBlockM ? kWarps* kGridRows / kBlockM : 1;
   static constexpr int kScoreKeys = kBlockN / kScoreWarps;
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   static constexpr int kScoreGroups = kBlockM / kGridRows * kScoreWarps / kWarps;

@@ -237,8 +237,7 @@ class BackwardDqWarp {
     using ATile = typename Config::QueryTile;
     using BTile = typename Config::KeyTile;
     const int lane = machine_.lane();
-    const auto a_place =
-        ATile::lane_place(kGridRows * first_group() + grid_operand_row(lane), 0);
+    const auto a_place = ATile::lane_place(kGridRows * first_group() + grid_operand_row(lane), 0);
     matmul_scores<Config::kAccumulator, Operand::kB>(
         machine_,
         [&](int g, int chunk) {

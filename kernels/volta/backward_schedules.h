@@ -119,8 +119,8 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
 }
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
-/// the step's queries; above 128, of the same 16 keys. Half as many keys a warp, but both products, would ask shared memory for
-/// half as much again.
+/// the step's queries; above 128, of the same 16 keys. Half as many keys a warp, but both products,
+/// would ask shared memory for half as much again.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int place,
                                        KeyGradient& gradient) {
@@ -137,7 +137,9 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
   }
   warp.store_score_gradients(0, step);  // line 8
-  warp.load_next(place, next);          // line 9
+  // Or the compiler moves the loads up, and what waits for the statistics waits for them, too.
+  if constexpr (Config::kBorrowsValues) warp.machine().sync_warp();
+  warp.load_next(place, next);  // line 9
   warp.meet(place);
   warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11

@@ -200,6 +200,8 @@ class BackwardWarp {
     if constexpr (Config::kBorrowsValues) next.borrowed.store(machine_, tiles_.borrowed());
   }
 
+  SPARK_DEVICE Machine& machine() { return machine_; }
+
   /// The team's warps meet, within a step and at its end.
   SPARK_DEVICE void meet(int place) {
     team_barrier<Config>(machine_);

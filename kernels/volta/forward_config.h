@@ -64,10 +64,11 @@ struct ForwardConfig {
   /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
   /// added to an O in FP32, which is slower so; at 128 and eight warps, where shared memory has
   /// room for two tiles of 32 keys or one of 64, the latter.
-  static constexpr KeyLoop kLoop =
-      kColumnWarps > 1 ? KeyLoop::kPieces
-      : kIsNarrow      ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
-                       : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
+  static constexpr KeyLoop kLoop = kColumnWarps > 1 ? KeyLoop::kPieces
+                                   : kIsNarrow
+                                       ? (kPv == kOutput ? KeyLoop::kHeldQueries
+                                                         : KeyLoop::kTwoBuffers)
+                                       : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
   static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
   /// Those of a tile whose scores a warp has.
   static constexpr int kScoreKeys = kBlockN / kColumnWarps;
@@ -81,7 +82,7 @@ struct ForwardConfig {
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = (kHeadDim / kColumnWarps + 31) / 32 * 2;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
-  static constexpr int kTileGroups = kOutputGroups % 4 == 0 && kColumnWarps == 1 ? 4 : 2;
+  static constexpr int kTileGroups = kOutputGroups % 4 == 0 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
   using Scale = ProbabilityScale<kPv>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
@@ -91,9 +92,9 @@ struct ForwardConfig {
   static_assert(kIsPadded || kTileColumns == kHeadDim, "no lane copies what is not there");
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   /// Where registers allow, every lane keeps m and l of all its rows.
-  using Rows = std::conditional_t<!kIsNarrow && kLoop != KeyLoop::kTwoBuffers,
-                                  SharedRows<kAccumulator, Scale>,
-                                  LaneRows<Layout, kRowGroups, Scale>>;
+  using Rows =
+      std::conditional_t<!kIsNarrow && kLoop != KeyLoop::kTwoBuffers,
+                         SharedRows<kAccumulator, Scale>, LaneRows<Layout, kRowGroups, Scale>>;
 };
 
 /// While a block works on one pair of K and V tiles, each warp fills its rows of the other; until
@@ -183,7 +184,8 @@ struct PieceTiles {
   /// What the warps of a pair have of the free buffer, while the block works on V of `part`.
   SPARK_DEVICE WarpsPart& part_of_pair(int part, int pair) {
     constexpr int kBytes = Config::kColumnWarps * sizeof(Piece) / Config::kWarps;
-    static_assert(sizeof(WarpsPart) <= kBytes, "a pair's rows hold the probabilities of its queries");
+    static_assert(sizeof(WarpsPart) <= kBytes,
+                  "a pair's rows hold the probabilities of its queries");
     auto* const bytes = reinterpret_cast<unsigned char*>(&piece[part ^ 1]);
     return *reinterpret_cast<WarpsPart*>(bytes + kBytes * pair);
   }
@@ -193,18 +195,17 @@ struct PieceTiles {
 template <class Config>
 using ForwardTiles = std::conditional_t<
     Config::kLoop == KeyLoop::kTwoBuffers, TwoBufferTiles<Config>,
-    std::conditional_t<
-        Config::kLoop == KeyLoop::kOneBuffer, OneBufferTiles<Config>,
-        std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceTiles<Config>,
-                           HeldQueryTiles<Config>>>>;
+    std::conditional_t<Config::kLoop == KeyLoop::kOneBuffer, OneBufferTiles<Config>,
+                       std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceTiles<Config>,
+                                          HeldQueryTiles<Config>>>>;
 
 /// O of 16-row group g of a warp, its share of columns, in the place of Q of its rows.
 template <class Config>
 using WarpOutputTile = OutputTile<Config::kTileColumns / Config::kColumnWarps>;
 template <class Config>
 SPARK_DEVICE WarpOutputTile<Config>& output_tile(typename Config::QueryTile& q, int warp, int g) {
-  auto* rows = q.chunk[kWarpRows / Config::kColumnWarps * warp +
-                       kGridRows / Config::kColumnWarps * g];
+  auto* rows =
+      q.chunk[kWarpRows / Config::kColumnWarps * warp + kGridRows / Config::kColumnWarps * g];
   return *reinterpret_cast<WarpOutputTile<Config>*>(rows);
 }
 

@@ -31,8 +31,8 @@ class PairCombine {
     memcpy(&bits, value, sizeof bits);
     machine_.store_shared(reinterpret_cast<Bits*>(place_.of_lane[half]) + lane, bits);
     machine_.template team_barrier<Config::kColumnWarps>();
-    bits = machine_.template load_shared<Bits>(
-        reinterpret_cast<Bits*>(place_.of_lane[half ^ 1]) + lane);
+    bits = machine_.template load_shared<Bits>(reinterpret_cast<Bits*>(place_.of_lane[half ^ 1]) +
+                                               lane);
     float of_other[kRows];
     memcpy(of_other, &bits, sizeof bits);
 #pragma unroll
@@ -183,16 +183,13 @@ class PieceWarp {
     auto& place = tiles_.part_of_pair(part, pair());
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      store_quartets<Config::kAccumulator>(machine_, place.p[g], half(),
-                                           tile.packed[g].pair[part]);
+      store_quartets<Config::kAccumulator>(machine_, place.p[g], half(), tile.packed[g].pair[part]);
     }
     meet();
   }
 
   /// O = rescale * O.
-  SPARK_DEVICE void rescale(const Softmax& softmax) {
-    rescale_rows<Config>(machine_, softmax, o_);
-  }
+  SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
 
   /// O += P V of a piece.
   SPARK_DEVICE void add_values(int part) { multiply(part, 0, o_); }
@@ -203,6 +200,7 @@ class PieceWarp {
     for (int first = 0; first < Config::kOutputGroups; first += Config::kTileGroups) {
       AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
       multiply(part, first / 2, sum);
+      machine_.sync_warp();
 #pragma unroll
       for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll

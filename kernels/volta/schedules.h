@@ -13,9 +13,9 @@
 //    9      O += P V                                   tensor cores
 //   10      the next K and V tiles: global memory, registers, shared memory
 //   11  O / l, log-sum-exp to global memory
-// The schedules below have the same steps (steps.h, piece_steps.h) in different orders. Tiles that only
-// other warps of the block see are staged for them (line 10) and not multiplied; tiles that no row
-// of the block sees are not visited.
+// The schedules below have the same steps (steps.h, piece_steps.h) in different orders. Tiles that
+// only other warps of the block see are staged for them (line 10) and not multiplied; tiles that no
+// row of the block sees are not visited.
 //
 // What accumulates in which type (forward_params.h):
 //   FP32-ACC              S and O in FP32
@@ -169,16 +169,17 @@ SPARK_DEVICE void attend(PieceWarp<Config, Machine>& warp, int first_key) {
   warp.mask(first_key, tile);  // line 4
   warp.draw_dropout(first_key, tile);
   warp.end_piece();
+  auto softmax = warp.row_maxima(tile);     // line 5
+  warp.probabilities(0, 1, softmax, tile);  // line 6, a step for each piece of V
+  warp.store_probabilities(0, tile);        // line 7
   warp.load_v(first_key, 1, v);
-  auto softmax = warp.row_maxima(tile);      // line 5
-  warp.probabilities(0, 1, softmax, tile);   // line 6, a step for each piece of V
-  warp.store_probabilities(0, tile);         // line 7
-  warp.probabilities(1, 2, softmax, tile);
   if constexpr (Config::kPv == Config::kOutput) {
+    warp.probabilities(1, 2, softmax, tile);
     warp.rescale(softmax);  // line 8
     warp.add_values(0);     // line 9
   } else {
     warp.add_values(0, softmax);
+    warp.probabilities(1, 2, softmax, tile);
   }
   warp.meet();
   warp.store_v(1, v);

@@ -181,9 +181,7 @@ class ForwardWarp {
   }
 
   /// O = rescale * O.
-  SPARK_DEVICE void rescale(const Softmax& softmax) {
-    rescale_rows<Config>(machine_, softmax, o_);
-  }
+  SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
 
   /// O += P V for a pass.
   SPARK_DEVICE void multiply_pass(int first_key, int pass) {
