@@ -107,9 +107,21 @@ template <class Config>
 using TeamTiles =
     std::conditional_t<Config::kBorrowsValues, BorrowingTeamTiles<Config>, OwnTeamTiles<Config>>;
 
-/// K and V, and what teams have.
-template <class Config>
-struct OwnTiles {
+/// Where a block is, for its end: where several teams leave no register to keep it in.
+struct KeptPlace {
+  Bits128 place;
+};
+/// The block's item in the list of packed sequences, for every step.
+struct KeptItem {
+  WorkItem item;
+};
+struct NoKeptPlace {};
+
+/// All of a block's shared memory: 80 KiB at head_dim 64, 96 KiB at 128 and above.
+template <class Config, bool kBorrowsValues = Config::kBorrowsValues>
+struct BackwardTiles
+    : std::conditional_t<Config::kKeepsPlace, KeptPlace,
+                         std::conditional_t<Config::kKeepsItem, KeptItem, NoKeptPlace>> {
   typename Config::KeyTile k, v;
   TeamTiles<Config> team[Config::kTeams];
 
@@ -117,7 +129,7 @@ struct OwnTiles {
 };
 /// The same where V's last rows are P's and dS's for a part of each step.
 template <class Config>
-struct BorrowingTiles {
+struct BackwardTiles<Config, true> {
   static constexpr int kOwnRows = Config::kBlockKeys - Config::kBorrowedKeys;
 
   typename Config::KeyTile k;
@@ -135,23 +147,6 @@ struct BorrowingTiles {
     return *reinterpret_cast<typename Config::BorrowedTile*>(first);
   }
 };
-
-/// Where a block is, for its end: where several teams leave no register to keep it in.
-struct KeptPlace {
-  Bits128 place;
-};
-/// The block's item in the list of packed sequences, for every step.
-struct KeptItem {
-  WorkItem item;
-};
-struct NoKeptPlace {};
-
-/// All of a block's shared memory: 80 KiB at head_dim 64, 96 KiB at 128 and above.
-template <class Config>
-struct BackwardTiles
-    : std::conditional_t<Config::kKeepsPlace, KeptPlace,
-                         std::conditional_t<Config::kKeepsItem, KeptItem, NoKeptPlace>>,
-      std::conditional_t<Config::kBorrowsValues, BorrowingTiles<Config>, OwnTiles<Config>> {};
 
 /// What dK and dV pass through, in the place of the tiles.
 template <class Config>
