@@ -160,7 +160,7 @@ TEST(Sweep, SkipsAHeadDimThatNoKernelSupports) {
   EXPECT_TRUE(contains(result.err,
                        "sparkbench: --kernel: 'volta-fp\?\?acc': none of its 2 cases "
                        "ran: volta-fp16acc does not support head_dim 100 "
-                       "(multiples of 8 up to 128 are supported)"))
+                       "(multiples of 8 up to 256 are supported)"))
       << result.err;
   for (const auto& record : cases_of(sweep, 2)) {
     EXPECT_EQ(record["status"], "skipped");

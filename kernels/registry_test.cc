@@ -78,18 +78,23 @@ TEST(VoltaSupport, SaysWhichHeadDimsItLacks) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
   Problem problem;
   EXPECT_TRUE(kernel.supports(problem, kV100));
-  problem.head_dim = 96;
-  EXPECT_TRUE(kernel.supports(problem, kV100));
-  for (const int head_dim : {4, 100, 136}) {
+  for (const int head_dim : {96, 136, 256}) {
+    problem.head_dim = head_dim;
+    EXPECT_TRUE(kernel.supports(problem, kV100));
+  }
+  for (const int head_dim : {4, 100, 264}) {
     problem.head_dim = head_dim;
     EXPECT_EQ(kernel.supports(problem, kV100).why_not,
-              "head_dim " + std::to_string(head_dim) + " (multiples of 8 up to 128 are supported)");
+              "head_dim " + std::to_string(head_dim) + " (multiples of 8 up to 256 are supported)");
   }
 }
 
 TEST(VoltaSupport, DependsOnTheDevice) {
   const AttentionKernel& kernel = kernel_named("volta-fp32acc");
   EXPECT_TRUE(kernel.supports({}, kH100));
+  EXPECT_EQ(kernel.supports({.head_dim = 160}, {75, 64 << 10}).why_not,
+            "head_dim 160 with less than 96 KiB of shared memory a block (multiples of 8 up to 128 "
+            "are supported)");
   EXPECT_EQ(kernel.supports({}, {61, 96 << 10}).why_not, "compute capabilities below 7.0");
   EXPECT_EQ(kernel.supports({}, {75, 48 << 10}).why_not,
             "blocks of less than 64 KiB of shared memory");

@@ -25,9 +25,9 @@ TEST(FusedKernel, PassesOnWhatItsKernelLacks) {
   EXPECT_TRUE(kernel.supports(problem, Pass::kForward));
   EXPECT_EQ(kernel.supports(problem, Pass::kBackward).why_not,
             "volta-mixedacc has no backward pass");
-  problem.head_dim = 136;
+  problem.head_dim = 264;
   EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
-            "volta-mixedacc does not support head_dim 136 (multiples of 8 up to 128 are "
+            "volta-mixedacc does not support head_dim 264 (multiples of 8 up to 256 are "
             "supported)");
 }
 

@@ -74,7 +74,7 @@ TEST(PassLaunches, OfAPaddedHeadDimAreThoseOfItsTile) {
 }
 
 TEST(PassLaunches, AreThoseOfTheBackwardPass) {
-  for (const int head_dim : {8, 40, 64, 80, 120, 128}) {
+  for (const int head_dim : {8, 40, 64, 80, 120, 128, 160, 256}) {
     for (const float dropout_p : {0.0f, 0.1f, 1e-4f}) {  // the last drops nothing in 256ths
       const Problem problem = problem_of(300, 300, MaskSpec::causal(), head_dim, dropout_p);
       for (const bool is_deterministic : {false, true}) {

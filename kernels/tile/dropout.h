@@ -3,8 +3,8 @@
 //
 // Element n of strand s of a step (layout.h), of key
 //   first key + 8 i + 2 * pair(lane, s) + e,  e = 0 or 1,
-// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 keys that are the second
-// half of 64 the word is shifted, so i counts from these.
+// is bit 16 s + 8 e + i of the word, set if the element is dropped. Of 32 or 16 keys that are not
+// the first of 64 the word is shifted, so i counts from these.
 #pragma once
 
 #include "kernels/tile/dropout_offset.h"
@@ -18,7 +18,7 @@ inline constexpr std::uint32_t kUpperHalves = 0x7632;
 /// Which of a lane's scores of kGroups groups of 16 rows are dropped, for kKeys keys.
 template <class Layout, int kKeys, int kGroups>
 struct TileDropout {
-  static_assert(kKeys == 64 || kKeys == 32, "a block has 64 keys of a row");
+  static_assert(kKeys == 64 || kKeys == 32 || kKeys == 16, "a block has 64 keys of a row");
   static_assert(Layout::kStrands == 2, "a word has two strands of 16 elements");
   static_assert(Layout::kOtherRowLane == 0 || kGroups <= 2, "two lanes share so many blocks");
 
@@ -40,9 +40,10 @@ struct TileDropout {
   template <class Machine>
   SPARK_DEVICE void share(Machine& machine, int first_key) {
     if constexpr (Layout::kOtherRowLane != 0) exchange(machine);
-    if constexpr (kKeys == 32) {
+    if constexpr (kKeys < 64) {
+      constexpr int kPlaces = 8 - kKeys / 8;  // of the first of kKeys among the 8 i of 64
 #pragma unroll
-      for (std::uint32_t& of_group : word) of_group >>= first_key >> 3 & 4;
+      for (std::uint32_t& of_group : word) of_group >>= first_key >> 3 & kPlaces;
     }
   }
 

@@ -166,6 +166,21 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                          copied_rows<Config, Staged>(machine, params, query_end));
 }
 
+/// The rows of V whose place the step has borrowed, on their way back.
+template <class Config, class Machine>
+SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
+                                const BackwardBlock& block,
+                                typename Config::StagedBorrowed& staged) {
+  using Staged = typename Config::StagedBorrowed;
+  const int row =
+      block.first_key + Config::kBlockKeys - Config::kBorrowedKeys + Staged::first_row(machine);
+  const std::uint32_t chunk = params.v.chunk(block.batch, block.first_k + row, block.key_head) +
+                              static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
+  staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)), params.v.row_stride(),
+                         row, copied_rows<Config, Staged>(machine, params, seqlen_k));
+}
+
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
@@ -186,7 +201,7 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   load_queries<Config>(machine, params, block, params.q, place, q);
   load_queries<Config>(machine, params, block, params.d_o, place, d_o);
   k.store(machine, tiles.k);
-  v.store(machine, tiles.v);
+  v.store(machine, tiles.values());
   q.store(machine, tiles.team[team].q);
   d_o.store(machine, tiles.team[team].d_o);
   keep_place(machine, params, tiles);

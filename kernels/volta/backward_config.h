@@ -19,7 +19,8 @@ using KeyGradient = AccumulatorFragment<Accumulator::kFp32>[kTransposedGroups][k
 
 /// The warps of a block are teams, each with steps of its own. Those of a team share each of its
 /// products in ways of their own:
-///   S, dP     32 queries and 32 keys a warp, of both or, at head_dim 128, of one of them
+///   S, dP     32 queries and 32 keys a warp, of both or, at head_dim 128, of one of them; above
+///             128, 16 keys of one of them
 ///   dV, dK    64 keys and 64 columns of one of them a warp, of which there may be 32
 ///   dQ        32 queries and 32 columns a warp, of 64 keys; half of that where there are more
 ///   warps
@@ -44,9 +45,11 @@ struct BackwardShape {
   static constexpr int kWarps = kTeams * kTeamWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kBlocksPerSm = 1;
-  static constexpr int kScoreKeys = 32;
+  static constexpr int kScoreKeys = kHeadDim <= 128 ? 32 : 16;
   static constexpr int kScoreSteps = kScoreKeys / kGridColumns;
   static constexpr int kScoreWarps = kTeamWarps * kScoreKeys / kBlockKeys;  // that share scores
+  /// Whether P and dS lie where V has its last rows, which V then gets back after each step.
+  static constexpr bool kBorrowsValues = kHeadDim > 128;
   /// Where a warp has both S and dP, no register is left for its block's place.
   static constexpr bool kKeepsPlace = kScoreWarps == 1;
   static constexpr bool kKeepsItem = false;
@@ -65,27 +68,44 @@ struct BackwardShape {
   using QueryTile = SwizzledTile<kStep, kHeadDim>;
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   using StagedQueries = StagedRows<QueryTile, kTeamWarps, kTeams>;
+  static constexpr int kBorrowedKeys = 16;
+  using BorrowedTile = SwizzledTile<kBorrowedKeys, kHeadDim>;
+  using StagedBorrowed = StagedRows<BorrowedTile, kWarps>;
 
   static_assert(kScoreWarps == 1 || kScoreWarps == 2, "a warp has S, dP or both");
 };
 
-/// Where an SM has 96 KiB of shared memory.
+/// Keys of a block where an SM has 96 KiB of shared memory: those whose dK and dV fit in registers.
+constexpr int backward_keys(int head_dim) { return head_dim <= 128 ? 128 : 64; }
+
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
           int kLeastHeadDim = kHeadDim>
-struct BackwardConfig : BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, 128,
-                                      kHeadDim <= 64 ? 2 : 1, kLeastHeadDim> {};
+struct BackwardConfig
+    : BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq, backward_keys(kHeadDim),
+                    kHeadDim <= 64 ? 2 : 1, kLeastHeadDim> {};
 
 /// Keys of a block of one team where an SM has 64 KiB (Turing).
 constexpr int backward_keys_of_64_kib(int head_dim) { return head_dim == 64 ? 128 : 64; }
 
 /// A team's part of shared memory.
 template <class Config>
-struct TeamTiles {
+struct OwnTeamTiles {
   using Probabilities = ProbabilityTile<kTransposedKeys>;
 
   typename Config::QueryTile q, d_o;
   Probabilities p[Config::kKeyTiles][kRowGroups], ds[Config::kKeyTiles][kRowGroups];
 };
+/// The same behind V, P and dS first.
+template <class Config>
+struct BorrowingTeamTiles {
+  using Probabilities = ProbabilityTile<kTransposedKeys>;
+
+  Probabilities p[Config::kKeyTiles][kRowGroups], ds[Config::kKeyTiles][kRowGroups];
+  typename Config::QueryTile q, d_o;
+};
+template <class Config>
+using TeamTiles =
+    std::conditional_t<Config::kBorrowsValues, BorrowingTeamTiles<Config>, OwnTeamTiles<Config>>;
 
 /// Where a block is, for its end: where several teams leave no register to keep it in.
 struct KeptPlace {
@@ -97,13 +117,35 @@ struct KeptItem {
 };
 struct NoKeptPlace {};
 
-/// All of a block's shared memory: 80 KiB at head_dim 64, 96 KiB at 128.
-template <class Config>
+/// All of a block's shared memory: 80 KiB at head_dim 64, 96 KiB at 128 and above.
+template <class Config, bool kBorrowsValues = Config::kBorrowsValues>
 struct BackwardTiles
     : std::conditional_t<Config::kKeepsPlace, KeptPlace,
                          std::conditional_t<Config::kKeepsItem, KeptItem, NoKeptPlace>> {
   typename Config::KeyTile k, v;
   TeamTiles<Config> team[Config::kTeams];
+
+  SPARK_DEVICE typename Config::KeyTile& values() { return v; }
+};
+/// The same where V's last rows are P's and dS's for a part of each step.
+template <class Config>
+struct BackwardTiles<Config, true> {
+  static constexpr int kOwnRows = Config::kBlockKeys - Config::kBorrowedKeys;
+
+  typename Config::KeyTile k;
+  Bits128 v[kOwnRows][Config::KeyTile::kChunksPerRow];
+  TeamTiles<Config> team[1];
+
+  SPARK_DEVICE typename Config::KeyTile& values() {
+    auto* const rows = v[0];
+    return *reinterpret_cast<typename Config::KeyTile*>(rows);
+  }
+  SPARK_DEVICE typename Config::BorrowedTile& borrowed() {
+    static_assert(sizeof(team[0].p) + sizeof(team[0].ds) == sizeof(typename Config::BorrowedTile),
+                  "P and dS have whole rows of V");
+    auto* const first = team;
+    return *reinterpret_cast<typename Config::BorrowedTile*>(first);
+  }
 };
 
 /// What dK and dV pass through, in the place of the tiles.
@@ -128,15 +170,19 @@ struct TeamMember {
         member(Config::kTeams == 1 ? warp : warp % Config::kTeamWarps) {}
 };
 
-/// A team member's 32 keys of S and dP, and which of the kScoreWarps warps that have them it is.
+/// A team member's kScoreKeys keys of S and dP, and which of the kScoreWarps warps that have them
+/// it is.
 template <class Config>
 struct ScoreShare {
   int key_quarter, part;
 
   SPARK_DEVICE explicit ScoreShare(int member)
       : key_quarter(member / Config::kScoreWarps), part(member % Config::kScoreWarps) {}
-  SPARK_DEVICE int key_tile() const { return key_quarter >> 1; }
-  SPARK_DEVICE int first_step() const { return Config::kScoreSteps * (key_quarter & 1); }
+  SPARK_DEVICE int key_tile() const { return key_quarter >> (Config::kScoreKeys == 32 ? 1 : 2); }
+  SPARK_DEVICE int first_step() const {
+    constexpr int kPartsOfTile = kTransposedKeys / Config::kScoreKeys;
+    return Config::kScoreSteps * (key_quarter & (kPartsOfTile - 1));
+  }
 };
 
 /// A team member's share of dV and dK: which of them, which keys and which columns. 64 keys and 64
@@ -157,6 +203,11 @@ template <class StagedRows>
 struct StagedTiles {
   StagedRows first, second;
 };
+/// Q and dO of a step, and what V has lent of itself.
+template <class Config>
+struct StagedStep : StagedTiles<typename Config::StagedQueries> {
+  typename Config::StagedBorrowed borrowed;  // kBorrowsValues
+};
 
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows,
           int kLeastHeadDimension = kHeadDimension>
@@ -172,13 +223,19 @@ struct BackwardDqShape {
   static constexpr int kColumnWarps = (kHeadDim + 63) / 64;  // warps that share 32 rows
   static constexpr int kWarps = kBlockM / kWarpRows * kColumnWarps;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kKeySteps = kBlockN / kGridColumns;
-  static constexpr int kScoreGroups = kBlockM / kGridRows / kWarps;  // of a warp, lines 3 to 5
+  /// Of a warp, lines 3 to 6: how many warps share 16 rows, each with keys of its own, and how many
+  /// groups of 16 rows it has.
+  static constexpr int kScoreWarps = kWarps * kGridRows > kBlockM ? kWarps* kGridRows / kBlockM : 1;
+  static constexpr int kScoreKeys = kBlockN / kScoreWarps;
+  static constexpr int kKeySteps = kScoreKeys / kGridColumns;
+  static constexpr int kScoreGroups = kBlockM / kGridRows * kScoreWarps / kWarps;
+  /// Of K and V: one where Q and dO leave no room for two.
+  static constexpr int kBuffers = kHeadDim <= 128 ? 2 : 1;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
   static constexpr int kBlocksPerSm = kHeadDim <= 64 ? 2 : 1;
   /// Whether the key head is kept through the loop, in the place of the head: faster by the cycle
   /// model than to find it anew for each tile.
-  static constexpr bool kKeepsKeyHead = kHeadDim == 128;
+  static constexpr bool kKeepsKeyHead = kHeadDim >= 128;
   using Layout = GridLayout<kAccumulator>;
   using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
   using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
@@ -188,8 +245,8 @@ struct BackwardDqShape {
 
 /// Where an SM has 96 KiB of shared memory.
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
-struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, 128, kLeastHeadDim> {
-};
+struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout,
+                                          kHeadDim <= 128 ? 128 : 64, kLeastHeadDim> {};
 
 /// Rows of a block at head_dim 128 where an SM has 64 KiB (Turing).
 inline constexpr int kBackwardDqRowsOf64KiB = 64;
@@ -226,15 +283,16 @@ SPARK_DEVICE void with_column_blocks(int column_block, Multiply multiply) {
 }
 
 /// All of a block's shared memory. While a block works on one pair of K and V tiles, the place of
-/// the other has dS.
+/// the other has dS, or if there is none that of V.
 template <class Config>
 struct BackwardDqTiles {
   typename Config::QueryTile q, d_o;
-  typename Config::KeyTile k[2], v[2];
+  typename Config::KeyTile k[Config::kBuffers], v[Config::kBuffers];
 
   /// dS of a 16-row group of the block, in the place of the tiles of `buffer`.
   SPARK_DEVICE ProbabilityTile<Config::kBlockN>* gradients(int buffer, int group) {
     using Tile = ProbabilityTile<Config::kBlockN>;
+    if constexpr (Config::kBuffers == 1) return reinterpret_cast<Tile*>(&v[0]) + group;
     constexpr int kInKeys = sizeof(typename Config::KeyTile) / sizeof(Tile);
     static_assert(2 * kInKeys >= Config::kBlockM / kGridRows, "K and V make room for dS");
     return group < kInKeys ? reinterpret_cast<Tile*>(&k[buffer]) + group
@@ -261,7 +319,7 @@ struct BackwardRowsShape {
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlocksPerSm = 6;  // that the registers of a row of dQ allow
+  static constexpr int kBlocksPerSm = kHeadDim <= 128 ? 6 : 3;  // by registers of a row of dQ
 };
 
 /// A block's shared memory where dQ is rounded.

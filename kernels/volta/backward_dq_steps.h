@@ -19,7 +19,7 @@ template <class Config>
 struct KeyTileScores {
   AccumulatorFragment<Config::kAccumulator> s[Config::kScoreGroups][Config::kKeySteps] = {};
   AccumulatorFragment<Config::kAccumulator> dp[Config::kScoreGroups][Config::kKeySteps] = {};
-  TileDropout<typename Config::Layout, Config::kBlockN, Config::kScoreGroups> dropout;
+  TileDropout<typename Config::Layout, Config::kScoreKeys, Config::kScoreGroups> dropout;
 };
 
 /// 16 rows of them in FP32.
@@ -96,13 +96,11 @@ class BackwardDqWarp {
   /// S = Q K^T.
   SPARK_DEVICE void scores(int first_key, Tile& tile) {
     machine_.recompute_indices();
-    matmul_scores<Config::kAccumulator, Operand::kB>(machine_, tiles_.q, kGridRows * first_group(),
-                                                     tiles_.k[buffer(first_key)], tile.s);
+    multiply(tiles_.q, tiles_.k[buffer(first_key)], tile.s);
   }
   /// dP = dO V^T.
   SPARK_DEVICE void gradients(int first_key, Tile& tile) {
-    matmul_scores<Config::kAccumulator, Operand::kB>(
-        machine_, tiles_.d_o, kGridRows * first_group(), tiles_.v[buffer(first_key)], tile.dp);
+    multiply(tiles_.d_o, tiles_.v[buffer(first_key)], tile.dp);
   }
   /// S and dP of 16 rows in FP32. What follows is for 16 rows, too.
   SPARK_DEVICE void widen(int g, const Tile& tile, Group& group) {
@@ -116,12 +114,13 @@ class BackwardDqWarp {
   /// S = -inf where the mask hides a key.
   SPARK_DEVICE void mask(int first_key, int g, Group& group) {
     mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
-                        row_of_group(g), first_key);
+                        row_of_group(g), first_score_key(first_key));
   }
   /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
-      tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0), first_key);
+      tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0),
+                        first_score_key(first_key));
     }
   }
   /// dP = 0 there.
@@ -140,7 +139,8 @@ class BackwardDqWarp {
   /// dS as fp16 to the place of the next K and V.
   SPARK_DEVICE void store_score_gradients(int first_key, int g, const Group& group) {
     store_gradients<Config::kAccumulator>(
-        machine_, group.ds, *tiles_.gradients(buffer(first_key) ^ 1, first_group() + g));
+        machine_, group.ds, *tiles_.gradients(buffer(first_key) ^ 1, first_group() + g),
+        Config::kKeySteps * score_part());
   }
 
   /// K and V of the tile after this one, to registers and to shared memory.
@@ -148,7 +148,7 @@ class BackwardDqWarp {
     load_keys(next_tile<Config::kBlockN>(keys_, first_key), next);
   }
   SPARK_DEVICE void store_next(int first_key, const Staged& next) {
-    store_keys(buffer(first_key) ^ 1, next);
+    store_keys(Config::kBuffers == 1 ? 0 : buffer(first_key) ^ 1, next);
   }
 
   /// dQ += dS K. FP16-ACC sums one tile of keys in FP16.
@@ -206,19 +206,44 @@ class BackwardDqWarp {
  private:
   using Layout = typename Config::Layout;
 
-  SPARK_DEVICE static int buffer(int first_key) { return (first_key / Config::kBlockN) & 1; }
-  /// Of the 16-row groups whose dS the warp forms.
-  SPARK_DEVICE int first_group() const { return Config::kScoreGroups * machine_.warp(); }
+  SPARK_DEVICE static int buffer(int first_key) {
+    return Config::kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
+  }
+  /// Of the 16-row groups whose dS the warp forms, and of their keys.
+  SPARK_DEVICE int first_group() const {
+    return Config::kScoreGroups * (machine_.warp() / Config::kScoreWarps);
+  }
+  SPARK_DEVICE int score_part() const { return machine_.warp() % Config::kScoreWarps; }
+  SPARK_DEVICE int first_score_key(int first_key) const {
+    return first_key + Config::kScoreKeys * score_part();
+  }
   SPARK_DEVICE int row_of_group(int g) const {
     return block_.first_row + kGridRows * (first_group() + g);
   }
 
   SPARK_DEVICE int head() const {
-    return Config::kKeepsKeyHead ? machine_.block(Config::kIsPacked ? 0 : 1) : block_.head;
+    if constexpr (!Config::kKeepsKeyHead) return block_.head;
+    return Config::kIsPacked ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
   }
   /// Whose keys it reads.
   SPARK_DEVICE int key_head() const {
     return Config::kKeepsKeyHead ? block_.head : params_.groups.key_head(block_.head);
+  }
+
+  /// C = A B^T for the warp's rows and keys.
+  template <int kGroups, int kSteps>
+  SPARK_DEVICE void multiply(typename Config::QueryTile& a, typename Config::KeyTile& b,
+                             AccumulatorFragment<Config::kAccumulator> (&c)[kGroups][kSteps]) {
+    using ATile = typename Config::QueryTile;
+    using BTile = typename Config::KeyTile;
+    const int lane = machine_.lane();
+    const auto a_place = ATile::lane_place(kGridRows * first_group() + grid_operand_row(lane), 0);
+    matmul_scores<Config::kAccumulator, Operand::kB>(
+        machine_,
+        [&](int g, int chunk) {
+          return machine_.template load_shared<Bits128>(a.at(a_place, kGridRows * g, chunk));
+        },
+        b, BTile::lane_place(Config::kScoreKeys * score_part() + grid_operand_key(lane), 0), c);
   }
 
   template <Accumulator kSum>

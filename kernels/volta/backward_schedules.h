@@ -52,7 +52,7 @@
 namespace sparkbench::volta {
 
 /// The plain order: dQ of a tile of keys, which the mask cuts or every row sees. K and V have two
-/// buffers, and lines 7 and 8 take turns in one of them.
+/// buffers, and lines 7 and 8 take turns in one of them; where there is one, line 7 has V's place.
 template <bool kIsCut, class Config, class Machine>
 SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
                            DqRows<Config>& rows) {
@@ -61,6 +61,7 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
   warp.scores(first_key, tile);  // line 3
   warp.gradients(first_key, tile);
   warp.draw_dropout(first_key, tile);
+  if constexpr (Config::kBuffers == 1) warp.machine().barrier();
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     KeyGroupScores<Config> group;
@@ -88,7 +89,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   constexpr int kPiecesOfChunk = kRowGroups * kPieces / Config::QueryTile::kChunks;
   static_assert(kPiecesOfChunk * Config::QueryTile::kChunks == kRowGroups * kPieces,
                 "chunks have whole pieces");
-  StagedTiles<typename Config::StagedQueries> next;
+  typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
   warp.load_statistics(place, step);  // line 3
   const auto by_pieces = [](int chunk, auto beside) {
@@ -118,12 +119,12 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
 }
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
-/// the step's queries. Half as many keys a warp, but both products, would ask shared memory for
-/// half as much again.
+/// the step's queries; above 128, of the same 16 keys. Half as many keys a warp, but both products,
+/// would ask shared memory for half as much again.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int place,
                                        KeyGradient& gradient) {
-  StagedTiles<typename Config::StagedQueries> next;
+  typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
   warp.load_statistics(place, step);                // line 3
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
@@ -136,7 +137,9 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
   }
   warp.store_score_gradients(0, step);  // line 8
-  warp.load_next(place, next);          // line 9
+  // Or the compiler moves the loads up, and what waits for the statistics waits for them, too.
+  if constexpr (Config::kBorrowsValues) warp.machine().sync_warp();
+  warp.load_next(place, next);  // line 9
   warp.meet(place);
   warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11

@@ -46,7 +46,8 @@ template <class Config, class Machine>
 class BackwardWarp {
  public:
   using Step = StepScores<Config>;
-  using Staged = StagedTiles<typename Config::StagedQueries>;
+  using Staged = std::conditional_t<Config::kBorrowsValues, StagedStep<Config>,
+                                    StagedTiles<typename Config::StagedQueries>>;
   /// Of the exponentials of a group: half of each quartet of a step each.
   static constexpr int kPieces = 2 * Config::kScoreSteps;
 
@@ -90,7 +91,7 @@ class BackwardWarp {
   SPARK_DEVICE void gradients(Step& step, Beside beside) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) clear(step.dp[g]);
-    multiply(team().d_o, 0, tiles_.v, step.dp, beside);
+    multiply(team().d_o, 0, tiles_.values(), step.dp, beside);
   }
   /// Both, for a pair of warps: one has S of all queries and one dP. Then each gets the other's for
   /// its own group.
@@ -100,7 +101,9 @@ class BackwardWarp {
     const bool has_s = part == 0;
     ScoreFragments<Config> product[kRowGroups] = {};  // of this warp's group, of its partner's
     TeamTiles<Config>& tiles = team();
-    multiply(has_s ? tiles.q : tiles.d_o, part, has_s ? tiles_.k : tiles_.v, product, beside);
+    multiply(has_s ? tiles.q : tiles.d_o, part, has_s ? tiles_.k : tiles_.values(), product,
+             beside);
+    if constexpr (Config::kBorrowsValues) team_barrier<Config>(machine_);
     exchange_with_partner<Config>(machine_, tiles, share(), product[1]);
     ScoreFragments<Config> s;
 #pragma unroll
@@ -188,11 +191,16 @@ class BackwardWarp {
     machine_.recompute_indices(Config::kEndsAnew ? next_place : place);
     load_queries<Config>(machine_, params_, block(), params_.q, next_place, staged.first);
     load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, staged.second);
+    if constexpr (Config::kBorrowsValues) {
+      load_borrowed<Config>(machine_, params_, block(), staged.borrowed);
+    }
   }
   SPARK_DEVICE void store_next(const Staged& next) {
-    next.first.store(machine_, team().q);
-    next.second.store(machine_, team().d_o);
+    store_queries(next);
+    if constexpr (Config::kBorrowsValues) next.borrowed.store(machine_, tiles_.borrowed());
   }
+
+  SPARK_DEVICE Machine& machine() { return machine_; }
 
   /// The team's warps meet, within a step and at its end.
   SPARK_DEVICE void meet(int place) {
@@ -251,10 +259,10 @@ class BackwardWarp {
     machine_.recompute_indices(place);
     const BackwardBlock block = restore_place(machine_, params_, tiles_);
     const int first = first_place_from(params_.walk.first_of_next(place), block);
-    Staged staged;
+    StagedTiles<typename Config::StagedQueries> staged;
     load_queries<Config>(machine_, params_, block, params_.q, first, staged.first);
     load_queries<Config>(machine_, params_, block, params_.d_o, first, staged.second);
-    store_next(staged);
+    store_queries(staged);
     team_barrier<Config>(machine_);
     return first;
   }
@@ -287,6 +295,11 @@ class BackwardWarp {
   }
   SPARK_DEVICE int first_score_key() const {
     return block().first_key + Config::kScoreKeys * share().key_quarter;
+  }
+
+  SPARK_DEVICE void store_queries(const StagedTiles<typename Config::StagedQueries>& queries) {
+    queries.first.store(machine_, team().q);
+    queries.second.store(machine_, team().d_o);
   }
 
   SPARK_DEVICE static void clear(ScoreFragments<Config>& fragments) {

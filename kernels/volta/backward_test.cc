@@ -126,6 +126,32 @@ INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaBackward,
                                           testing::ValuesIn(kPaddedHeadDims),
                                           testing::Values(Lengths{65, 129})));
 
+class VoltaWideBackward : public VoltaBackward {};
+
+TEST_P(VoltaWideBackward, MatchesTheDefinitionForMasksDropoutsAndModes) {
+  const auto [accumulator, head_dim, lengths] = GetParam();
+  const auto check = [accumulator = accumulator](const Problem& problem) {
+    const Case made = make_case(problem);
+    for (const bool is_deterministic : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
+      expect_correct(accumulator, made, all_gradient_rows(problem),
+                     {.is_deterministic = is_deterministic});
+    }
+  };
+  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, check);
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideBackward,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::Values(256),
+                                          testing::Values(Lengths{1, 1}, Lengths{31, 64},
+                                                          Lengths{131, 131}, Lengths{193, 5})));
+
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaWideBackward,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::ValuesIn(kWideHeadDims),
+                                          testing::Values(Lengths{65, 129})));
+
 /// The instances for Turing.
 TEST_P(VoltaBackward, MatchesTheDefinitionIn64KiB) {
   const auto [accumulator, head_dim, lengths] = GetParam();

@@ -91,7 +91,7 @@ TEST_P(DropoutOffsets, ExchangeHeadsByTheirUpperHalf) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(HeadDims, DropoutOffsets, testing::Values(64, 128));
+INSTANTIATE_TEST_SUITE_P(HeadDims, DropoutOffsets, testing::Values(64, 128, 256));
 
 }  // namespace
 }  // namespace sparkbench

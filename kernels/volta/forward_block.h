@@ -13,8 +13,8 @@ namespace sparkbench::volta {
 /// The rows of this warp; some may be past the last.
 template <class Config, class Machine>
 SPARK_DEVICE Range rows_of_warp(Machine& machine, const ForwardParams& params) {
-  const int first_row =
-      locate_block<Config>(machine, params).first_row + kWarpRows * machine.warp();
+  const int first_row = locate_block<Config>(machine, params).first_row +
+                        kWarpRows * (machine.warp() / Config::kColumnWarps);
   return {first_row, first_row + kWarpRows};
 }
 
@@ -84,13 +84,14 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   q.store(machine, tile);
 }
 
-/// The last line for one 16-row group: O / l, rounded to fp16, and the log-sum-exp.
+/// The last line for one 16-row group: O / l, rounded to fp16, from chunk first_chunk on, and from
+/// chunk 0 on the log-sum-exp.
 template <class Config, class Machine>
 SPARK_DEVICE void write_output(
     Machine& machine, const ForwardParams& params, const ForwardBlock& block, int first_row,
     const FinishedRows<typename Config::Layout, typename Config::Scale>& rows,
     const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
-    OutputTile<Config::kTileColumns>& tile) {
+    WarpOutputTile<Config>& tile, int first_chunk = 0) {
   using Layout = typename Config::Layout;
   const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
@@ -101,8 +102,10 @@ SPARK_DEVICE void write_output(
   machine.sync_warp();
   write_rows(
       machine, tile,
-      {params.o.at(block.batch, block.first_q + first_row, block.head), params.o.row_stride(),
-       seqlen_q - first_row, written_chunks<Config, Config::kTileColumns / 8>(params, 0)});
+      {params.o.at(block.batch, block.first_q + first_row, block.head) + kChunkHalves * first_chunk,
+       params.o.row_stride(), seqlen_q - first_row,
+       written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk)});
+  if (first_chunk != 0) return;
 
   const int lane = machine.lane();
   const int row = first_row + grid_operand_row(lane);

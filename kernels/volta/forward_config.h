@@ -19,14 +19,20 @@ constexpr int forward_warps(int head_dim) { return head_dim <= 64 ? 4 : 8; }
 /// Warps of a block where an SM has 64 KiB (Turing).
 inline constexpr int kForwardWarpsOf64KiB = 4;
 
+/// Warps that share 32 rows: what one of them has of O is at most 128 columns.
+constexpr int forward_column_warps(int head_dim) { return head_dim <= 128 ? 1 : 2; }
+
 /// Query rows of a block.
-constexpr int forward_block_rows(int head_dim) { return kWarpRows * forward_warps(head_dim); }
+constexpr int forward_block_rows(int head_dim) {
+  return kWarpRows * forward_warps(head_dim) / forward_column_warps(head_dim);
+}
 
 /// Which schedule a kernel's loop over keys has (schedules.h).
 enum class KeyLoop {
   kTwoBuffers,   // of K and V
   kOneBuffer,    // of K and V
   kHeldQueries,  // two buffers of K and V, Q in registers
+  kPieces,       // halves of K and of V, two buffers for all four
 };
 
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
@@ -49,7 +55,8 @@ struct ForwardConfig {
   static constexpr bool kIsPacked = false;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlockM = kWarpRows * kWarps;
+  static constexpr int kColumnWarps = forward_column_warps(kHeadDim);
+  static constexpr int kBlockM = kWarpRows * kWarps / kColumnWarps;
   /// Tiles of 64 columns, and not of 128.
   static constexpr bool kIsNarrow = kHeadDim <= 64;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
@@ -57,11 +64,15 @@ struct ForwardConfig {
   /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
   /// added to an O in FP32, which is slower so; at 128 and eight warps, where shared memory has
   /// room for two tiles of 32 keys or one of 64, the latter.
-  static constexpr KeyLoop kLoop =
-      kIsNarrow ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
-                : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
-  static constexpr int kBlockN = kIsNarrow || kLoop == KeyLoop::kOneBuffer ? 64 : 32;
-  static constexpr int kKeySteps = kBlockN / kGridColumns;
+  static constexpr KeyLoop kLoop = kColumnWarps > 1 ? KeyLoop::kPieces
+                                   : kIsNarrow
+                                       ? (kPv == kOutput ? KeyLoop::kHeldQueries
+                                                         : KeyLoop::kTwoBuffers)
+                                       : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
+  static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
+  /// Those of a tile whose scores a warp has.
+  static constexpr int kScoreKeys = kBlockN / kColumnWarps;
+  static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
   /// with it, but keep scores in registers. Each is the choice without spills that
   /// the cycle model found fastest.
@@ -69,7 +80,7 @@ struct ForwardConfig {
                                          ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
                                          : (kIsNarrow ? 3 : 2);
   /// Column groups of eight that a quad-pair holds of O.
-  static constexpr int kOutputGroups = (kHeadDim + 31) / 32 * 2;
+  static constexpr int kOutputGroups = (kHeadDim / kColumnWarps + 31) / 32 * 2;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
   static constexpr int kTileGroups = kOutputGroups % 4 == 0 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
@@ -81,8 +92,9 @@ struct ForwardConfig {
   static_assert(kIsPadded || kTileColumns == kHeadDim, "no lane copies what is not there");
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   /// Where registers allow, every lane keeps m and l of all its rows.
-  using Rows = std::conditional_t<kLoop == KeyLoop::kOneBuffer, SharedRows<kAccumulator, Scale>,
-                                  LaneRows<Layout, kRowGroups, Scale>>;
+  using Rows =
+      std::conditional_t<!kIsNarrow && kLoop != KeyLoop::kTwoBuffers,
+                         SharedRows<kAccumulator, Scale>, LaneRows<Layout, kRowGroups, Scale>>;
 };
 
 /// While a block works on one pair of K and V tiles, each warp fills its rows of the other; until
@@ -143,19 +155,58 @@ struct HeldQueryTiles {
   }
 };
 
+/// Q, and two buffers in which the pieces of a tile of 64 keys take turns: K of columns 0 to 127,
+/// K of the others, V of the first 16 of either 32 keys, V of the others. While a block works on a
+/// piece of V, the place of the next piece is free for P of its keys: of the two warps that share
+/// rows, in the part of it that they fill then, and at first what they tell each other of rows.
+template <class Config>
+struct PieceTiles {
+  static constexpr int kPassKeys = 32;
+  using Probabilities = ProbabilityTile<kPassKeys>;
+  using KeyPiece = SwizzledTile<Config::kBlockN, Config::kHeadDim / 2>;
+  using ValuePiece = SwizzledTile<kPassKeys, Config::kHeadDim>;
+  /// Lane by lane, of each warp of a pair: a number for each row of its 16-row groups at most.
+  struct RowValues {
+    Bits64 of_lane[Config::kColumnWarps][32];
+  };
+  struct WarpsPart {
+    Probabilities p[kRowGroups];
+    RowValues rows;
+  };
+  union Piece {
+    KeyPiece k;
+    ValuePiece v;
+  };
+
+  typename Config::QueryTile q;
+  Piece piece[2];
+
+  /// What the warps of a pair have of the free buffer, while the block works on V of `part`.
+  SPARK_DEVICE WarpsPart& part_of_pair(int part, int pair) {
+    constexpr int kBytes = Config::kColumnWarps * sizeof(Piece) / Config::kWarps;
+    static_assert(sizeof(WarpsPart) <= kBytes,
+                  "a pair's rows hold the probabilities of its queries");
+    auto* const bytes = reinterpret_cast<unsigned char*>(&piece[part ^ 1]);
+    return *reinterpret_cast<WarpsPart*>(bytes + kBytes * pair);
+  }
+};
+
 /// All of a block's shared memory.
 template <class Config>
-using ForwardTiles =
-    std::conditional_t<Config::kLoop == KeyLoop::kTwoBuffers, TwoBufferTiles<Config>,
-                       std::conditional_t<Config::kLoop == KeyLoop::kOneBuffer,
-                                          OneBufferTiles<Config>, HeldQueryTiles<Config>>>;
+using ForwardTiles = std::conditional_t<
+    Config::kLoop == KeyLoop::kTwoBuffers, TwoBufferTiles<Config>,
+    std::conditional_t<Config::kLoop == KeyLoop::kOneBuffer, OneBufferTiles<Config>,
+                       std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceTiles<Config>,
+                                          HeldQueryTiles<Config>>>>;
 
-/// O of 16-row group g of a warp, in the place of its Q.
+/// O of 16-row group g of a warp, its share of columns, in the place of Q of its rows.
 template <class Config>
-SPARK_DEVICE OutputTile<Config::kTileColumns>& output_tile(typename Config::QueryTile& q, int warp,
-                                                           int g) {
-  auto* rows = q.chunk[kWarpRows * warp + kGridRows * g];
-  return *reinterpret_cast<OutputTile<Config::kTileColumns>*>(rows);
+using WarpOutputTile = OutputTile<Config::kTileColumns / Config::kColumnWarps>;
+template <class Config>
+SPARK_DEVICE WarpOutputTile<Config>& output_tile(typename Config::QueryTile& q, int warp, int g) {
+  auto* rows =
+      q.chunk[kWarpRows / Config::kColumnWarps * warp + kGridRows / Config::kColumnWarps * g];
+  return *reinterpret_cast<WarpOutputTile<Config>*>(rows);
 }
 
 }  // namespace sparkbench::volta

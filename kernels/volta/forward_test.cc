@@ -89,6 +89,26 @@ INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaForward,
                                           testing::ValuesIn(kPaddedHeadDims),
                                           testing::Values(Lengths{129, 65})));
 
+class VoltaWideForward : public VoltaForward {};
+
+TEST_P(VoltaWideForward, MatchesTheDefinitionForEveryMaskAndDropout) {
+  const auto [kernel, head_dim, lengths] = GetParam();
+  for_every_mask_and_dropout(
+      head_dim, lengths, {0.0f, 0.17f},
+      [kernel = kernel](const Problem& problem) { expect_correct(kernel, problem); });
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideForward,
+                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(256),
+                                          testing::Values(Lengths{1, 1}, Lengths{127, 63},
+                                                          Lengths{2, 193}, Lengths{193, 5},
+                                                          Lengths{257, 131})));
+
+INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaWideForward,
+                         testing::Combine(testing::ValuesIn(kKernels),
+                                          testing::ValuesIn(kWideHeadDims),
+                                          testing::Values(Lengths{129, 65})));
+
 Problem small_problem() {
   return {.batch = 2,
           .heads = 3,

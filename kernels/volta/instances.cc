@@ -17,6 +17,8 @@ constexpr double least_cap(bool has_dropout) { return has_dropout ? 1.0 : 1.2; }
 
 template <class Config>
 constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
+  // Of a pair of warps five more than the four of the block, one for each piece of a tile.
+  constexpr int kBarriers = Config::kLoop == KeyLoop::kPieces ? 9 : 2;
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -30,13 +32,14 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
-          .limits = {2, 64, data_shuffles(Config::kPv, Config::kHasDropout),
+          .limits = {kBarriers, 64, data_shuffles(Config::kPv, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }
 
 template <class Config>
 constexpr KernelInstance backward(std::string_view symbol, std::string_view id) {
   constexpr int kColumns = Config::kStep * Config::kTeams;
+  constexpr int kBarriers = Config::kBorrowsValues ? 5 : 4;  // one before V's place is borrowed
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -51,7 +54,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .block_rows = Config::kBlockKeys,
           .step_columns = kColumns,
           .teams = Config::kTeams,
-          .limits = {4, kColumns, data_shuffles(Config::kAccumulator, Config::kHasDropout),
+          .limits = {kBarriers, kColumns, data_shuffles(Config::kAccumulator, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }
 

@@ -5,7 +5,7 @@
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
-// "d32" and "d96" serve those below them, too.
+// "d32", "d96" and "d256" serve those below them, too.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -14,9 +14,11 @@
 namespace sparkbench::volta {
 
 /// The fewest columns of tensors that products of so many columns serve: more than the next fewer.
-constexpr int least_head_dim(int columns) { return columns - 24; }
+constexpr int least_head_dim(int columns) { return columns == 256 ? 136 : columns - 24; }
 /// Where only the widest fit, on SMs of 64 KiB; also of the row-wise kernels.
-constexpr int least_head_dim_of_64_kib(int columns) { return columns == 64 ? 8 : 72; }
+constexpr int least_head_dim_of_64_kib(int columns) {
+  return columns == 64 ? 8 : columns == 128 ? 72 : least_head_dim(columns);
+}
 
 template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
           int kLeastHeadDim = kHeadDim>
@@ -98,7 +100,11 @@ struct PackedBackward : Packed<Config> {
   ROW(symbol##_d128_dropout_padded,   name "/d128/dropout/padded",                              \
       Forward<128, true, forward_warps(128), least_head_dim(128)>)                              \
   ROW(symbol##_d128_dropout_padded_4, name "/d128/dropout/padded/4",                            \
-      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)
+      Forward<128, true, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                  \
+  ROW(symbol##_d256,                  name "/d256",                                             \
+      Forward<256, false, forward_warps(256), least_head_dim(256)>)                             \
+  ROW(symbol##_d256_dropout,          name "/d256/dropout",                                     \
+      Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
@@ -117,7 +123,8 @@ struct PackedBackward : Packed<Config> {
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 32)                                 \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 96)                                 \
-  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 128)
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 128)                                \
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 256)
 
 #define SPARK_VOLTA_PACKED_FORWARD(ROW)                                                         \
   SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc) \
@@ -165,6 +172,10 @@ struct PackedBackward : Packed<Config> {
                                 least_head_dim(96))                                            \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
                                 96, true, least_head_dim(96))                                  \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256, name "/bwd/d256", mma, 256, false,      \
+                                least_head_dim(256))                                           \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
+                                256, true, least_head_dim(256))                                \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
                           64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim_of_64_kib(128))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
@@ -198,6 +209,10 @@ struct PackedBackward : Packed<Config> {
       BackwardDqConfig<mma, 96, false, least_head_dim(96)>)                                    \
   ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
       BackwardDqConfig<mma, 96, true, least_head_dim(96)>)                                     \
+  ROW(symbol##_d256,                   name "/d256",                                            \
+      BackwardDqConfig<mma, 256, false, least_head_dim(256)>)                                   \
+  ROW(symbol##_d256_dropout,           name "/d256/dropout",                                    \
+      BackwardDqConfig<mma, 256, true, least_head_dim(256)>)                                    \
   ROW(symbol##_d128_padded,            name "/d128/padded",                                     \
       BackwardDqConfig<mma, 128, false, least_head_dim(128)>)                                   \
   ROW(symbol##_d128_padded_64,         name "/d128/padded/64",                                  \
@@ -231,7 +246,8 @@ struct PackedBackward : Packed<Config> {
   OF_COLUMNS(ROW, symbol, name, mma, 32)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 96)                                                        \
-  OF_COLUMNS(ROW, symbol, name, mma, 128)
+  OF_COLUMNS(ROW, symbol, name, mma, 128)                                                       \
+  OF_COLUMNS(ROW, symbol, name, mma, 256)
 #define SPARK_VOLTA_PACKED_BACKWARD(ROW)                                                        \
   SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS, ROW, volta_fp16acc,     \
                                 "volta-fp16acc", Accumulator::kFp16)                            \
@@ -247,11 +263,15 @@ struct PackedBackward : Packed<Config> {
   ROW(volta_fp16acc_##symbol##_d64_packed,  "volta-fp16acc/" name "/d64/packed",                \
       Packed<Rows<Accumulator::kFp16, 64>>)                                                     \
   ROW(volta_fp16acc_##symbol##_d128_packed, "volta-fp16acc/" name "/d128/packed",               \
-      Packed<Rows<Accumulator::kFp16, 128>>)                                                    \
+      Packed<Rows<Accumulator::kFp16, 128>>)  \
+  ROW(volta_fp16acc_##symbol##_d256_packed, "volta-fp16acc/" name "/d256/packed",               \
+      Packed<Rows<Accumulator::kFp16, 256>>)                                                    \
   ROW(volta_fp32acc_##symbol##_d64_packed,  "volta-fp32acc/" name "/d64/packed",                \
       Packed<Rows<Accumulator::kFp32, 64>>)                                                     \
   ROW(volta_fp32acc_##symbol##_d128_packed, "volta-fp32acc/" name "/d128/packed",               \
-      Packed<Rows<Accumulator::kFp32, 128>>)
+      Packed<Rows<Accumulator::kFp32, 128>>)  \
+  ROW(volta_fp32acc_##symbol##_d256_packed, "volta-fp32acc/" name "/d256/packed",               \
+      Packed<Rows<Accumulator::kFp32, 256>>)
 #define SPARK_VOLTA_PACKED_STATISTICS(ROW)                                                      \
   SPARK_VOLTA_PACKED_ROWS_OF(ROW, bwd_statistics, "bwd-statistics", StatisticsConfig)
 #define SPARK_VOLTA_PACKED_ROUND_DQ(ROW)                                                        \
@@ -261,21 +281,29 @@ struct PackedBackward : Packed<Config> {
   ROW(volta_fp16acc_bwd_statistics_d64,  "volta-fp16acc/bwd-statistics/d64",                    \
       StatisticsConfig<Accumulator::kFp16, 64>)                                                 \
   ROW(volta_fp16acc_bwd_statistics_d128, "volta-fp16acc/bwd-statistics/d128",                   \
-      StatisticsConfig<Accumulator::kFp16, 128>)                                                \
+      StatisticsConfig<Accumulator::kFp16, 128>)  \
+  ROW(volta_fp16acc_bwd_statistics_d256, "volta-fp16acc/bwd-statistics/d256",                   \
+      StatisticsConfig<Accumulator::kFp16, 256>)                                                \
   ROW(volta_fp32acc_bwd_statistics_d64,  "volta-fp32acc/bwd-statistics/d64",                    \
       StatisticsConfig<Accumulator::kFp32, 64>)                                                 \
   ROW(volta_fp32acc_bwd_statistics_d128, "volta-fp32acc/bwd-statistics/d128",                   \
-      StatisticsConfig<Accumulator::kFp32, 128>)
+      StatisticsConfig<Accumulator::kFp32, 128>)  \
+  ROW(volta_fp32acc_bwd_statistics_d256, "volta-fp32acc/bwd-statistics/d256",                   \
+      StatisticsConfig<Accumulator::kFp32, 256>)
 
 #define SPARK_VOLTA_ROUND_DQ(ROW)                                                               \
   ROW(volta_fp16acc_bwd_round_dq_d64,  "volta-fp16acc/bwd-round-dq/d64",                        \
       RoundDqConfig<Accumulator::kFp16, 64>)                                                    \
   ROW(volta_fp16acc_bwd_round_dq_d128, "volta-fp16acc/bwd-round-dq/d128",                       \
-      RoundDqConfig<Accumulator::kFp16, 128>)                                                   \
+      RoundDqConfig<Accumulator::kFp16, 128>)  \
+  ROW(volta_fp16acc_bwd_round_dq_d256, "volta-fp16acc/bwd-round-dq/d256",                       \
+      RoundDqConfig<Accumulator::kFp16, 256>)                                                   \
   ROW(volta_fp32acc_bwd_round_dq_d64,  "volta-fp32acc/bwd-round-dq/d64",                        \
       RoundDqConfig<Accumulator::kFp32, 64>)                                                    \
   ROW(volta_fp32acc_bwd_round_dq_d128, "volta-fp32acc/bwd-round-dq/d128",                       \
-      RoundDqConfig<Accumulator::kFp32, 128>)
+      RoundDqConfig<Accumulator::kFp32, 128>)  \
+  ROW(volta_fp32acc_bwd_round_dq_d256, "volta-fp32acc/bwd-round-dq/d256",                       \
+      RoundDqConfig<Accumulator::kFp32, 256>)
 // clang-format on
 // NOLINTEND(bugprone-macro-parentheses)
 

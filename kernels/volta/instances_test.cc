@@ -79,7 +79,10 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d96");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 104}, kVolta), "volta-fp32acc/fwd/d128/padded");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 120}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
+  EXPECT_EQ(backward_id({.head_dim = 192}, false, kVolta), "volta-fp32acc/bwd/d256/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");
   EXPECT_EQ(backward_id({.head_dim = 40}, false, kTuring),
             "volta-fp32acc/bwd/d64/padded/deterministic/128/1");
@@ -99,7 +102,8 @@ TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
 }
 
 TEST(VoltaDispatch, RefusesWhatHasNoRow) {
-  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 264}, kVolta), std::invalid_argument);
+  EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 136}, kTuring), std::invalid_argument);
   EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 60}, kVolta), std::invalid_argument);
   EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 64}, 1 << 10), std::invalid_argument);
 }

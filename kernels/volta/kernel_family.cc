@@ -18,8 +18,10 @@ namespace sparkbench::volta {
 namespace {
 
 constexpr int kMaxGridYZ = 65535;  // CUDA programming guide, technical specifications
-constexpr int kMostHeadDim = 128;  // of a tile: instances.h
+constexpr int kMostHeadDim = 256;  // of a tile: instances.h
+constexpr int kMostHeadDimOf64KiB = 128;
 constexpr std::size_t kLeastSharedBytes = std::size_t{64} << 10;  // of a block: instances.h
+constexpr std::size_t kLargeSharedBytes = std::size_t{96} << 10;  // of a block: Volta's
 
 Support supports(const Problem& problem, const KernelDevice& device) {
   if (device.sm < traits_of(MmaInstruction::kM8n8k4).first_sm) {
@@ -30,7 +32,12 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   }
   if (problem.head_dim % kChunkHalves != 0 || problem.head_dim > kMostHeadDim) {
     return {"head_dim " + std::to_string(problem.head_dim) +
-            " (multiples of 8 up to 128 are supported)"};
+            " (multiples of 8 up to 256 are supported)"};
+  }
+  if (problem.head_dim > kMostHeadDimOf64KiB && device.shared_bytes_per_block < kLargeSharedBytes) {
+    return {"head_dim " + std::to_string(problem.head_dim) +
+            " with less than 96 KiB of shared memory a block (multiples of 8 up to 128 are "
+            "supported)"};
   }
   if (problem.heads > kMaxGridYZ || problem.batch > kMaxGridYZ) {
     return {"more than 65535 heads or batch entries (the grid's limit)"};
@@ -40,8 +47,7 @@ Support supports(const Problem& problem, const KernelDevice& device) {
 
 /// SMs of 64 KiB have no instances for packed sequences.
 Support supports_packed(const Problem& packed, const KernelDevice& device) {
-  constexpr std::size_t kSharedBytes = std::size_t{96} << 10;
-  if (device.shared_bytes_per_block < kSharedBytes) {
+  if (device.shared_bytes_per_block < kLargeSharedBytes) {
     return {"variable lengths with less than 96 KiB of shared memory a block"};
   }
   return supports(packed, device);

@@ -64,8 +64,8 @@ class PackedBackwardPass {
   void dq() {
     visit_backward_dq<true>(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
-      static_assert(Config::kBlockM == kQueryList.block_rows, "a block has an item");
-      launch({id, Config::kThreads, sizeof(BackwardDqTiles<Config>)}, packed_.heads, queries_,
+      launch({id, Config::kThreads, sizeof(BackwardDqTiles<Config>)},
+             packed_.heads * kBlocksOfItem<Config>, queries_,
              [](EmulatedMachine& machine, const BackwardParams& params) {
                attention_backward_dq<Config>(machine, params);
              });

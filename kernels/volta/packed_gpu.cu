@@ -96,7 +96,8 @@ void launch_packed_backward(Accumulator accumulator, const Problem& packed,
   if (is_deterministic) {
     visit_backward_dq<true>(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
-      launch_items<Config>(params, packed.heads, queries, sizeof(BackwardDqTiles<Config>), stream);
+      launch_items<Config>(params, packed.heads * kBlocksOfItem<Config>, queries,
+                           sizeof(BackwardDqTiles<Config>), stream);
     });
   } else {
     visit_round_dq<true>(accumulator, wanted, [&](auto row, auto /*id*/) {

@@ -5,15 +5,14 @@
 
 namespace sparkbench::volta {
 
-// Blocks of every configuration for packed sequences have the rows of one of these.
 std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
                                      bool is_deterministic) {
   if (pass == Pass::kForward) {
     const WorkListKind list{false, forward_block_rows(packed.head_dim)};
     return work_list_bytes(packed, batch, list);
   }
-  constexpr WorkListKind kKeys = kKeyList<BackwardConfig<Accumulator::kFp32, 64, false, true>>;
-  return PackedBackwardLayout(packed, batch, kKeys, is_deterministic).bytes();
+  const WorkListKind keys{true, backward_keys(packed.head_dim)};
+  return PackedBackwardLayout(packed, batch, keys, is_deterministic).bytes();
 }
 
 }  // namespace sparkbench::volta

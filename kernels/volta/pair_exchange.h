@@ -17,9 +17,11 @@ using ScoreFragments = AccumulatorFragment<Config::kAccumulator>[Config::kScoreS
 template <class Config>
 SPARK_DEVICE Bits128* exchanged_chunk(TeamTiles<Config>& tiles, const ScoreShare<Config>& share,
                                       int lane, int group, int index) {
+  constexpr int kSteps = Config::kScoreSteps, kLanesOfRow = 2 * kSteps;
   // A call in the brackets g++ 12 makes for tiles.p alone.
-  auto& tile = (index < 2 ? tiles.p : tiles.ds)[share.key_tile()][group];
-  return tile.at(8 * (index & 1) + lane / 4, 2 * share.first_step() + lane % 4);
+  auto& tile = (index < kSteps ? tiles.p : tiles.ds)[share.key_tile()][group];
+  return tile.at(32 / kLanesOfRow * (index & (kSteps - 1)) + lane / kLanesOfRow,
+                 2 * share.first_step() + lane % kLanesOfRow);
 }
 
 /// Gives the partner what this warp has of the partner's group, and gets the same of its own.

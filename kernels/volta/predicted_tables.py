@@ -25,7 +25,7 @@ NAMES = {
     "volta-fp16acc-o16": "FP16-ACC, O in FP16",
 }
 PASSES = {"fwd": "forward", "bwd": "backward"}
-TILES = (32, 64, 96, 128)  # columns of the products: kernels/volta/instances.h
+TILES = (32, 64, 96, 128, 256)  # columns of the products: kernels/volta/instances.h
 
 
 def ask(program, *arguments):
@@ -61,7 +61,7 @@ def main_loops(instances):
 def instance_of(head_dim, drop):
     """What tells the instance of a head_dim apart, and the columns that it multiplies."""
     tile = next(columns for columns in TILES if head_dim <= columns)
-    padded = "/padded" if head_dim < tile and tile % 64 == 0 else ""
+    padded = "/padded" if head_dim < tile and tile in (64, 128) else ""
     return f"d{tile}{drop}{padded}", tile
 
 
@@ -69,7 +69,7 @@ def head_dims(instances):
     """Share of tensor peak by useful FLOPs: those of padding are none."""
     shares = {each["kernel"]: each["likely_tensor_share"] for each in instances}
     rows = []
-    for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128):
+    for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256):
         row = [str(head_dim), instance_of(head_dim, "")[0]]
         for way in PASSES:
             for drop in ("", "/dropout"):

@@ -13,9 +13,9 @@
 //    9      O += P V                                   tensor cores
 //   10      the next K and V tiles: global memory, registers, shared memory
 //   11  O / l, log-sum-exp to global memory
-// The three schedules below have the same steps (steps.h) in different orders. Tiles that only
-// other warps of the block see are staged for them (line 10) and not multiplied; tiles that no row
-// of the block sees are not visited.
+// The schedules below have the same steps (steps.h, piece_steps.h) in different orders. Tiles that
+// only other warps of the block see are staged for them (line 10) and not multiplied; tiles that no
+// row of the block sees are not visited.
 //
 // What accumulates in which type (forward_params.h):
 //   FP32-ACC              S and O in FP32
@@ -23,10 +23,11 @@
 //   FP16-ACC              S in FP16, and so P V inside one tile of keys; the running O in FP32
 //   FP16-ACC, O in FP16   O is the FP16 accumulator of all tiles (the paper's, section 3.2.1)
 //
-// Limits: head_dim a multiple of 8 up to 128 (padding.h); fp16 tensors whose rows are aligned to
+// Limits: head_dim a multiple of 8 up to 256 (padding.h); fp16 tensors whose rows are aligned to
 // 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
 #pragma once
 
+#include "kernels/volta/piece_steps.h"
 #include "kernels/volta/steps.h"
 
 namespace sparkbench::volta {
@@ -150,12 +151,60 @@ SPARK_DEVICE void attend(ForwardWarp<Config, Machine>& warp, int first_key) {
   }
 }
 
+/// head_dim above 128: K and V have 64 keys a tile in four pieces, of which two fit beside Q. Each
+/// piece is multiplied while the next one is loaded, and costs a barrier. Line 7 borrows the place
+/// of the next piece.
+template <class Config, class Machine>
+SPARK_DEVICE void attend(PieceWarp<Config, Machine>& warp, int first_key) {
+  typename PieceWarp<Config, Machine>::StagedKeys k;
+  typename PieceWarp<Config, Machine>::StagedValues v;
+  ScoreTile<Config> tile;
+  warp.load_k(first_key, 1, k);  // line 10
+  warp.add_scores(0, tile);      // line 3
+  warp.store_k(1, k);
+  warp.end_piece();
+  warp.load_v(first_key, 0, v);
+  warp.add_scores(1, tile);
+  warp.store_v(0, v);
+  warp.mask(first_key, tile);  // line 4
+  warp.draw_dropout(first_key, tile);
+  warp.end_piece();
+  auto softmax = warp.row_maxima(tile);     // line 5
+  warp.probabilities(0, 1, softmax, tile);  // line 6, a step for each piece of V
+  warp.store_probabilities(0, tile);        // line 7
+  warp.load_v(first_key, 1, v);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.probabilities(1, 2, softmax, tile);
+    warp.rescale(softmax);  // line 8
+    warp.add_values(0);     // line 9
+  } else {
+    warp.add_values(0, softmax);
+    warp.probabilities(1, 2, softmax, tile);
+  }
+  warp.meet();
+  warp.store_v(1, v);
+  warp.end_piece();
+  warp.store_probabilities(1, tile);
+  warp.load_k(first_key + Config::kBlockN, 0, k);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.add_values(1);
+  } else {
+    warp.add_values(1, softmax);
+  }
+  warp.add_sums(softmax);
+  warp.meet();
+  warp.store_k(0, k);
+  warp.end_piece();
+}
+
 /// The kernel.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
   constexpr int kKeys = Config::kBlockN;
   if (is_without_work<Config>(machine, params)) return;
-  ForwardWarp<Config, Machine> warp(machine, params);
+  std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceWarp<Config, Machine>,
+                     ForwardWarp<Config, Machine>>
+      warp(machine, params);
   int first_key = first_tile<kKeys>(warp.keys_of_block());
   warp.stage_first_tiles(first_key);  // line 1
   // Tiles that only rows before the warp's see, tiles that the warp sees, and those that only rows

@@ -14,10 +14,43 @@ struct ScoreTile {
   using Layout = typename Config::Layout;
 
   AccumulatorFragment<Config::kAccumulator> score[kRowGroups][Config::kKeySteps] = {};
-  TileDropout<Layout, Config::kBlockN, kRowGroups> dropout;
+  TileDropout<Layout, Config::kScoreKeys, kRowGroups> dropout;
   float p[kRowGroups][Config::kKeySteps][Layout::kElements];  // times 2^kLog2 of Config::Scale
   PackedProbabilities<Config::kKeySteps> packed[kRowGroups];
 };
+
+/// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of a tile.
+template <class Config, class Machine>
+SPARK_DEVICE void form_probabilities(Machine& machine, const ForwardParams& params, int first_step,
+                                     int end_step,
+                                     TileSoftmax<typename Config::Layout, kRowGroups>& softmax,
+                                     ScoreTile<Config>& tile) {
+  softmax.exponentials(machine, tile.score, first_step, end_step, params.scale_log2, tile.p);
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    using Scale = typename Config::Scale;
+    if constexpr (Config::kHasDropout) {
+      tile.packed[g].template pack_kept<Scale>(machine, tile.p[g], first_step, end_step,
+                                               tile.dropout, g);
+    } else {
+      tile.packed[g].template pack<Scale>(machine, tile.p[g], first_step, end_step);
+    }
+  }
+}
+
+/// O = rescale * O.
+template <class Config, class Machine>
+SPARK_DEVICE void rescale_rows(
+    Machine& machine, const TileSoftmax<typename Config::Layout, kRowGroups>& softmax,
+    AccumulatorFragment<Config::kOutput> (&o)[kRowGroups][Config::kOutputGroups]) {
+  RowValues<GridLayout<Config::kPv>, kRowGroups> of_output;
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    rows_of_layout<Config::kAccumulator, Config::kPv>(machine, softmax.rescale.of[g],
+                                                      of_output.of[g]);
+  }
+  rescale_output(machine, of_output.of, o);
+}
 
 /// A warp of the forward kernel: what it carries from one tile of keys to the next, 32 rows, and
 /// what it can do with a tile. The block is located anew in each step: there is no register to keep
@@ -133,17 +166,7 @@ class ForwardWarp {
 
   /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of the tile.
   SPARK_DEVICE void probabilities(int first_step, int end_step, Softmax& softmax, Tile& tile) {
-    softmax.exponentials(machine_, tile.score, first_step, end_step, params_.scale_log2, tile.p);
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      using Scale = typename Config::Scale;
-      if constexpr (Config::kHasDropout) {
-        tile.packed[g].template pack_kept<Scale>(machine_, tile.p[g], first_step, end_step,
-                                                 tile.dropout, g);
-      } else {
-        tile.packed[g].template pack<Scale>(machine_, tile.p[g], first_step, end_step);
-      }
-    }
+    form_probabilities<Config>(machine_, params_, first_step, end_step, softmax, tile);
   }
   /// l of the whole tile.
   SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
@@ -158,15 +181,7 @@ class ForwardWarp {
   }
 
   /// O = rescale * O.
-  SPARK_DEVICE void rescale(const Softmax& softmax) {
-    RowValues<GridLayout<Config::kPv>, kRowGroups> of_output;
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      rows_of_layout<Config::kAccumulator, Config::kPv>(machine_, softmax.rescale.of[g],
-                                                        of_output.of[g]);
-    }
-    rescale_output(machine_, of_output.of, o_);
-  }
+  SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
 
   /// O += P V for a pass.
   SPARK_DEVICE void multiply_pass(int first_key, int pass) {

@@ -169,7 +169,7 @@ TEST_P(VoltaStrided, BackwardHasTheBitsOfContiguousTensors) {
 INSTANTIATE_TEST_SUITE_P(Layouts, VoltaStrided,
                          testing::Combine(testing::Values(Order::kPacked, Order::kTransposed,
                                                           Order::kPadded),
-                                          testing::Values(8, 40, 64, 80, 96, 120, 128)));
+                                          testing::Values(8, 40, 64, 80, 96, 120, 128, 224, 256)));
 
 std::string why_refused(const TensorView<const Half>& k) {
   const Problem problem{.heads = 2, .seqlen_q = 4, .seqlen_k = 4};

@@ -67,8 +67,8 @@ TrafficBytes statistics_traffic(const Problem& problem) {
 }
 
 /// K, V, dK and dV once for all heads that share them; Q and dO once for every block of keys that
-/// they see, LSE and D once for
-/// every 32 of its keys, which a warp has scores of.
+/// they see, LSE and D once for every kScoreKeys of its keys, which a warp has scores of, and what
+/// V has lent of itself once for every step.
 template <class Config>
 void add_key_blocks(const Problem& problem, TrafficBytes& traffic) {
   const RowBytes row(problem);
@@ -77,8 +77,9 @@ void add_key_blocks(const Problem& problem, TrafficBytes& traffic) {
   traffic.read += 2 * keys * row.half;
   traffic.written += 2 * keys * row.half;
   for (int first = 0; first < problem.seqlen_k; first += Config::kBlockKeys) {
-    const std::uint64_t of_query =
+    std::uint64_t of_query =
         2 * row.half + Config::kBlockKeys / Config::kScoreKeys * (row.lse + row.delta);
+    if (Config::kBorrowsValues) of_query += Config::kBorrowedKeys * row.half / Config::kStep;
     traffic.read += heads * of_query * queries_seeing(problem, first);
   }
 }
@@ -108,7 +109,7 @@ TrafficBytes deterministic_backward_traffic(const Problem& problem) {
   const std::uint64_t rows = query_rows(problem);
   TrafficBytes traffic = statistics_traffic(problem);
   add_key_blocks<Config>(problem, traffic);
-  traffic.read += rows * (2 * row.half + row.lse + row.delta);
+  traffic.read += rows * (2 * row.half + DqConfig::kScoreWarps * (row.lse + row.delta));
   traffic.written += rows * row.half;
   for (int first = 0; first < problem.seqlen_q; first += DqConfig::kBlockM) {
     traffic.read += heads * 2 * row.half * keys_seen_by(problem, first + DqConfig::kBlockM - 1);
@@ -248,10 +249,10 @@ TEST_P(VoltaBackwardTraffic, OfTheGridFollowsFromItsEndTiles) {
 INSTANTIATE_TEST_SUITE_P(
     Instances, VoltaForwardTraffic,
     testing::Combine(testing::Values(kFp16Acc, kFp32Acc, kMixedAcc, kFp16AccO16),
-                     testing::Values(64, 128), testing::Bool(), testing::Values(0.0f, 0.1f)));
+                     testing::Values(64, 128, 256), testing::Bool(), testing::Values(0.0f, 0.1f)));
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128), testing::Bool(),
+                                          testing::Values(64, 128, 256), testing::Bool(),
                                           testing::Values(0.0f, 0.1f)));
 
 }  // namespace

@@ -34,7 +34,7 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
                                        const typename BTile::LanePlace& b_place,
                                        AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps],
                                        Beside beside) {
-  constexpr int kStepsAtOnce = 2;
+  constexpr int kStepsAtOnce = kSteps == 1 ? 1 : 2;
   static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
 #pragma unroll
   for (int chunk = 0; chunk < BTile::kChunks; ++chunk) {

@@ -1,12 +1,21 @@
 // m and l of a warp's 32 rows over the tiles of keys, as LaneRows (kernels/tile/softmax.h), in
 // fewer registers: where four lanes share four rows (FP32-ACC) each keeps one of them, for six
 // shuffles a tile more. A tile's sums begin at 0.
+//
+// Where several warps have keys of the same rows, combine_warps(operation, value) makes a value of
+// all of them of one that a lane has of each row that it keeps.
 #pragma once
 
 #include "kernels/tile/softmax.h"
 #include "kernels/volta/tile/grid_matmul.h"
 
 namespace sparkbench {
+
+/// Of a warp that has all keys of its rows.
+struct WarpAlone {
+  template <class Combine, int kRows>
+  SPARK_DEVICE void operator()(Combine /*combine*/, float (&/*value*/)[kRows]) const {}
+};
 
 template <Accumulator kAccumulator, class Scale>
 class SharedRows;
@@ -18,14 +27,19 @@ class SharedRows<Accumulator::kFp16, Scale> {
   using Layout = GridLayout<Accumulator::kFp16>;
   using Values = RowValues<Layout, kRowGroups>;
 
-  template <class Machine>
+  template <class Machine, class CombineWarps = WarpAlone>
   SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
-                            Values& rescale, Values& offset) {
+                            Values& rescale, Values& offset, CombineWarps combine_warps = {}) {
+    const auto larger = [](float a, float b) { return fmaxf(a, b); };
+    float of_row[kRowGroups];
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      const float of_row = Layout::reduce_row(machine, largest.of[g][0],
-                                              [](float a, float b) { return fmaxf(a, b); });
-      row_[g].include(machine, of_row, scale_log2, rescale.of[g][0], offset.of[g][0]);
+      of_row[g] = Layout::reduce_row(machine, largest.of[g][0], larger);
+    }
+    combine_warps(larger, of_row);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      row_[g].include(machine, of_row[g], scale_log2, rescale.of[g][0], offset.of[g][0]);
     }
   }
   SPARK_DEVICE Values initial_sum() const { return {}; }
@@ -33,6 +47,14 @@ class SharedRows<Accumulator::kFp16, Scale> {
   SPARK_DEVICE void add(Machine& /*machine*/, const Values& sum) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) row_[g].l += sum.of[g][0];
+  }
+  /// l of all warps, once, at the end.
+  template <class CombineWarps>
+  SPARK_DEVICE void add_warps(CombineWarps combine_warps) {
+    float l[kRowGroups] = {row_[0].l, row_[1].l};
+    combine_warps([](float a, float b) { return a + b; }, l);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) row_[g].l = l[g];
   }
   template <class Machine>
   SPARK_DEVICE FinishedRows<Layout, Scale> finished(Machine& machine, int g) const {
@@ -52,13 +74,14 @@ class SharedRows<Accumulator::kFp32, Scale> {
   using Layout = GridLayout<Accumulator::kFp32>;
   using Values = RowValues<Layout, kRowGroups>;
 
-  template <class Machine>
+  template <class Machine, class CombineWarps = WarpAlone>
   SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
-                            Values& rescale, Values& offset) {
-    const float of_row =
-        combine_own_row(machine, largest, [](float a, float b) { return fmaxf(a, b); });
+                            Values& rescale, Values& offset, CombineWarps combine_warps = {}) {
+    const auto larger = [](float a, float b) { return fmaxf(a, b); };
+    float of_row[1] = {combine_own_row(machine, largest, larger)};
+    combine_warps(larger, of_row);
     float own_rescale, own_offset;
-    row_.include(machine, of_row, scale_log2, own_rescale, own_offset);
+    row_.include(machine, of_row[0], scale_log2, own_rescale, own_offset);
     offset = of_all_rows(machine, own_offset);
     rescale = of_all_rows(machine, own_rescale);
   }
@@ -66,6 +89,12 @@ class SharedRows<Accumulator::kFp32, Scale> {
   template <class Machine>
   SPARK_DEVICE void add(Machine& machine, const Values& sum) {
     row_.l += combine_own_row(machine, sum, [](float a, float b) { return a + b; });
+  }
+  template <class CombineWarps>
+  SPARK_DEVICE void add_warps(CombineWarps combine_warps) {
+    float l[1] = {row_.l};
+    combine_warps([](float a, float b) { return a + b; }, l);
+    row_.l = l[0];
   }
   template <class Machine>
   SPARK_DEVICE FinishedRows<Layout, Scale> finished(Machine& machine, int g) const {
