@@ -11,7 +11,7 @@
 namespace sparkbench {
 
 /// Errors of `got` against `want`. A ratio of nothing to nothing is 0, of something to nothing
-/// +inf. Every metric of `got` is NaN when `nonfinite` is not 0, or no element is finite: what the
+/// +inf. Every metric of `got` is NaN when `nonfinite` is not 0, or none of its elements is finite: what the
 /// finite rest errs by would flatter an output that is of no use. Elements that are not finite in
 /// both, in the same way, are left out. The counts, the worst element and what is said of `want`
 /// remain.

@@ -14,7 +14,7 @@ inline constexpr std::string_view kFlopConvention =
     "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
     "fwd; fwd+bwd: 3.5 times fwd";
 
-/// Useful floating-point operations. The backward's five matrix products are S (recomputed), dP,
+/// Useful floating-point operations, of packed sequences the sum of each by itself. The backward's five matrix products are S (recomputed), dP,
 /// dV, dQ and dK; the unfused computation, which keeps P, is credited with as many.
 std::uint64_t useful_flops(Pass pass, const Problem& problem);
 

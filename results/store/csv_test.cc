@@ -36,7 +36,7 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
   EXPECT_EQ(
       cases_to_csv(run),
       "id,config_hash,kernel,role,accumulator," + axis_columns(false) +
-          "dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,"
+          "dropout_p_applied,scale,seed,total_q,total_k,lengths_hash,status,reason_code,reason_message,valid,"
           "warnings,"
           "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
           "noise,sampling_count,sampling_stop_reason,sampling_median_error,sampling_flagged,"
