@@ -22,8 +22,8 @@ namespace sparkbench {
 enum class Pass { kForward, kBackward, kForwardBackward };
 
 /// One attention problem. Every extent is at least 1, but where `lengths` says how long each of the
-/// `batch` sequences is, of which there may be none: then tensors are packed (kernels/packed.h), and
-/// seqlen_q and seqlen_k are the longest, which may be 0.
+/// `batch` sequences is, of which there may be none: then tensors are packed (kernels/packed.h),
+/// and seqlen_q and seqlen_k are the longest, which may be 0.
 struct Problem {
   int batch = 1;
   int heads = 1;
@@ -53,7 +53,7 @@ struct Problem {
   /// Rows, and keys, of all sequences.
   std::size_t total_q() const { return total(seqlen_q, &SequenceLengths::total_q); }
   std::size_t total_k() const { return total(seqlen_k, &SequenceLengths::total_k); }
-  /// All sequences as one, in the layout that kernels over packed sequences take: there are lengths.
+  /// All sequences as one, as kernels over packed sequences take them: there are lengths.
   Problem packed() const;
   /// A sequence by itself. As an entry of the batch it has another dropout mask.
   Problem alone(int sequence) const;

@@ -15,8 +15,7 @@ constexpr double kOfNoWork = -1.0;
 /// Steps of columns that the item's block walks: its counts are affine in them.
 double steps_of(const WorkItem& item, const WorkListParams& params, int step) {
   if (item.place.first_row == kNoWork) return kOfNoWork;
-  const KeyMask mask =
-      key_mask_of(params.mask, item.mask.seqlen_q, item.mask.seqlen_k);
+  const KeyMask mask = key_mask_of(params.mask, item.mask.seqlen_q, item.mask.seqlen_k);
   const int length = params.is_of_keys ? mask.seqlen_k : mask.seqlen_q;
   const Range own = {item.place.first_row,
                      least_of(item.place.first_row + params.block_rows, length)};

@@ -9,15 +9,15 @@
 
 namespace sparkbench {
 
-/// A list that has been emulated, whose blocks walk `step` columns at a time. All blocks of grid axis
-/// 0 have the same item.
+/// A list that has been emulated, whose blocks walk `step` columns at a time. All blocks of grid
+/// axis 0 have the same item.
 struct SampledList {
   const EmulatedWorkList& list;
   int step;
 
   /// Makes `shape` launch only the blocks of these tiles of rows, or of keys, each of its sequence
-  /// and of the head that is block(0), and one without work, if there is any. All where there are no
-  /// tiles.
+  /// and of the head that is block(0), and one without work, if there is any. All where there are
+  /// no tiles.
   void restrict_to(std::span<const SampleTile> tiles, LaunchShape& shape) const;
 
   /// The same with all of axis 0.

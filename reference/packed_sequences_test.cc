@@ -1,5 +1,5 @@
-// Packed sequences in the references: each is what it is as that entry of a batch of its own lengths,
-// in which nothing else counts.
+// Packed sequences in the references: each is what it is as that entry of a batch of its own
+// lengths, in which nothing else counts.
 #include <gtest/gtest.h>
 
 #include <cmath>
@@ -19,16 +19,12 @@
 namespace sparkbench {
 namespace {
 
-const std::vector<SequenceLength> kLengths = {{0, 0}, {5, 9},  {0, 4}, {3, 0},
+const std::vector<SequenceLength> kLengths = {{0, 0}, {5, 9},  {0, 4},  {3, 0},
                                               {1, 1}, {33, 7}, {2, 40}, {0, 0}};
 
 Problem packed_problem(const MaskSpec& mask, int heads_k = 1) {
-  const Problem of_one{.heads = 2,
-                       .head_dim = 8,
-                       .mask = mask,
-                       .dropout_p = 0.2f,
-                       .seed = 3,
-                       .heads_k = heads_k};
+  const Problem of_one{
+      .heads = 2, .head_dim = 8, .mask = mask, .dropout_p = 0.2f, .seed = 3, .heads_k = heads_k};
   return with_lengths(of_one, std::make_shared<const SequenceLengths>(kLengths));
 }
 

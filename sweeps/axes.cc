@@ -175,7 +175,8 @@ void derive_batch(CaseProblem& problem, const GridTotals& totals) {
   if (lengths && is_of_file(*lengths)) {
     problem.batch = 0;
   } else {
-    problem.batch = std::max(1, totals.tokens / (lengths ? mean_length(*lengths) : problem.seqlen_q));
+    problem.batch =
+        std::max(1, totals.tokens / (lengths ? mean_length(*lengths) : problem.seqlen_q));
   }
 }
 
@@ -307,7 +308,8 @@ std::vector<Axis> make_rows() {
        .access = member<&Problem::batch>(),
        .derive = derive_batch,
        .id = {.place = 2, .prefix = "b"},
-       .is_implied = [](const CaseProblem& p) { return has_lengths(p) && is_of_file(*p.lengths_spec); },
+       .is_implied =
+           [](const CaseProblem& p) { return has_lengths(p) && is_of_file(*p.lengths_spec); },
        .is_of_tensors = true,
        .is_in_every_record = true,
        .is_studied = false},

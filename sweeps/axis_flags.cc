@@ -51,9 +51,8 @@ void require_no_rivals(const AxisFlags& given) {
 }
 
 bool is_replaced_one_given(const AxisFlags& given, const Axis& axis) {
-  return std::any_of(axis.replaces.begin(), axis.replaces.end(), [&](std::string_view name) {
-    return are_given(given, find_axis(name));
-  });
+  return std::any_of(axis.replaces.begin(), axis.replaces.end(),
+                     [&](std::string_view name) { return are_given(given, find_axis(name)); });
 }
 
 std::string text_of_axis(const AxisFlags& preset, const AxisFlags& given, const Axis& axis) {

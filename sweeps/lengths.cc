@@ -24,8 +24,8 @@ constexpr std::string_view kFile = "file:";
 constexpr std::string_view kAllowedInLine =
     "one length, or two (of q and of k), from 0 to 16m (suffix k = 1024, m = 1024k)";
 constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{64} << 20;
-constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;     // kernels/work_lists.cc
-constexpr std::int64_t kMostTokens = (std::int64_t{1} << 30) - 1;  // kernels/mask/key_mask.h
+constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;  // kernels/work_lists.cc
+constexpr std::int64_t kMostTokens = (std::int64_t{1} << 30) - 1;   // kernels/mask/key_mask.h
 constexpr int kDrawRounds = 10;
 constexpr std::uint32_t kDrawStream = 0x6c656e67u;  // "leng": no other draw has it for a counter
 
@@ -153,9 +153,9 @@ int mean_length(std::string_view lengths) {
 
 void set_lengths(CaseProblem& problem) {
   const std::string& spec = problem.lengths_spec.value();
-  const Lengths lengths = is_of_file(spec) ? read_lengths(kFlag, spec)
-                                           : draw_lengths(uniform_range(kFlag, spec),
-                                                          problem.batch, problem.seed);
+  const Lengths lengths =
+      is_of_file(spec) ? read_lengths(kFlag, spec)
+                       : draw_lengths(uniform_range(kFlag, spec), problem.batch, problem.seed);
   require_possible(kFlag, spec, lengths);
   if (problem.batch != 0 && static_cast<std::size_t>(problem.batch) != lengths.size()) {
     throw UsageError(fmt::format("--batch: {}, but {} has {} sequences; leave --batch out",

@@ -12,9 +12,7 @@ constexpr std::uint64_t kRowAlignmentBytes = 16;
 std::uint64_t rows(int heads, std::size_t tokens) {
   return saturating_product({static_cast<std::uint64_t>(heads), tokens});
 }
-std::uint64_t query_rows(const Problem& problem) {
-  return rows(problem.heads, problem.total_q());
-}
+std::uint64_t query_rows(const Problem& problem) { return rows(problem.heads, problem.total_q()); }
 std::uint64_t key_rows(const Problem& problem) {
   return rows(problem.key_heads(), problem.total_k());
 }

@@ -162,10 +162,9 @@ class GpuProblem : public LoadedProblem {
                               lse_.as<float>());
   }
   BackwardTensors backward_tensors() const {
-    return contiguous_tensors(layout_, q_.as<Half>(), k_.as<Half>(), v_.as<Half>(),
-                              o_.as<Half>(), buffers_->d_o.as<Half>(), lse_.as<float>(),
-                              buffers_->dq.as<Half>(), buffers_->dk.as<Half>(),
-                              buffers_->dv.as<Half>());
+    return contiguous_tensors(layout_, q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(),
+                              buffers_->d_o.as<Half>(), lse_.as<float>(), buffers_->dq.as<Half>(),
+                              buffers_->dk.as<Half>(), buffers_->dv.as<Half>());
   }
 
   /// A backward pass starts from the O and LSE of a forward pass.

@@ -20,8 +20,8 @@ struct BlockWork {
 };
 
 /// A launch: the blocks of one head in their order, and so many heads one after the other; or, of
-/// packed sequences, each block of all heads before the next. Where a block walks all query heads of
-/// a key head, heads are key heads.
+/// packed sequences, each block of all heads before the next. Where a block walks all query heads
+/// of a key head, heads are key heads.
 struct BlockGrid {
   std::vector<BlockWork> of_head;
   std::uint64_t heads = 1;

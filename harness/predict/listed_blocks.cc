@@ -66,24 +66,24 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, 
 
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem) {
-  return tiles_of_list(
-      problem, false, instance.block_rows,
-      [&](const KeyMask& mask, const Range& rows, bool is_whole) {
-        return count_tiles(mask.keys_of_any(rows), is_whole ? mask.keys_of_all(rows) : Range{0, 0},
-                           instance.step_columns);
-      });
+  return tiles_of_list(problem, false, instance.block_rows,
+                       [&](const KeyMask& mask, const Range& rows, bool is_whole) {
+                         return count_tiles(mask.keys_of_any(rows),
+                                            is_whole ? mask.keys_of_all(rows) : Range{0, 0},
+                                            instance.step_columns);
+                       });
 }
 
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                                             const Problem& problem) {
-  return tiles_of_list(
-      problem, true, instance.block_rows,
-      [&](const KeyMask& mask, const Range& keys, bool is_whole) {
-        const BlockWork steps =
-            count_tiles(mask.rows_of_any(keys), is_whole ? mask.rows_of_all(keys) : Range{0, 0},
-                        instance.step_columns / instance.teams);
-        return tiles_of_teams(steps, problem.group_size(), instance.teams);
-      });
+  return tiles_of_list(problem, true, instance.block_rows,
+                       [&](const KeyMask& mask, const Range& keys, bool is_whole) {
+                         const BlockWork steps =
+                             count_tiles(mask.rows_of_any(keys),
+                                         is_whole ? mask.rows_of_all(keys) : Range{0, 0},
+                                         instance.step_columns / instance.teams);
+                         return tiles_of_teams(steps, problem.group_size(), instance.teams);
+                       });
 }
 
 }  // namespace sparkbench

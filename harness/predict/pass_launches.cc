@@ -33,8 +33,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
             const Problem& problem) {
   const bool is_of_rows = instance.products == 0;
   return instance.kernel() == kernel.name && instance.pass() == pass &&
-         is_packed(instance) == (problem.lengths != nullptr) &&
-         instance.serves(problem.head_dim) &&
+         is_packed(instance) == (problem.lengths != nullptr) && instance.serves(problem.head_dim) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
 }

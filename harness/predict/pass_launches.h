@@ -27,8 +27,8 @@ struct NoInstance : std::invalid_argument {
   using std::invalid_argument::invalid_argument;
 };
 
-/// In the order of the launches, which is kernels/volta/*_gpu.cu's, of which those without a block are
-/// none. `kernel` has the pass and the problem is one that it supports. Throws NoInstance.
+/// In the order of the launches, which is kernels/volta/*_gpu.cu's, of which those without a block
+/// are none. `kernel` has the pass and the problem is one that it supports. Throws NoInstance.
 std::vector<PassLaunch> launches_of_pass(
     const AttentionKernel& kernel, const Problem& problem, Pass pass, bool is_deterministic,
     std::span<const KernelInstance> instances = kernel_instances());

@@ -112,7 +112,9 @@ TEST(CheckPlan, SamplesTilesOfPackedSequences) {
 
 TEST(GradientPlan, SamplesWholePackedSequences) {
   const Problem problem = ragged_problem();
-  const auto flops_of = [](double seqlen) { return 2.0 * 10 * seqlen * seqlen * 64; };  // of a group
+  const auto flops_of = [](double seqlen) {
+    return 2.0 * 10 * seqlen * seqlen * 64;
+  };  // of a group
   const GradientPlan plan = make_gradient_plan(problem, {flops_of(400), 1e12});
   std::set<int> sequences;
   for (const KeyRow& row : plan.rows.dkv) {

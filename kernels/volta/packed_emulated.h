@@ -12,8 +12,8 @@
 namespace sparkbench::volta {
 
 /// Host pointers. Throws std::invalid_argument as check_packed() does. Tiles and sample are as
-/// PackedFunctions has them. Of a sample, counts of blocks that did not run go by how much they walk
-/// (work_list.h).
+/// PackedFunctions has them. Of a sample, counts of blocks that did not run go by how much they
+/// walk (work_list.h).
 EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
                                        const PackedLengths& lengths, const ForwardTensors& tensors,
                                        const EmulationOptions& options,

@@ -29,8 +29,8 @@ TensorView<T> from_token(const TensorView<T>& packed, int token) {
 
 void clear(const TensorView<Half>& of_sequence, int rows, cudaStream_t stream) {
   const auto row_bytes = static_cast<std::size_t>(of_sequence.seqlen_stride) * sizeof(Half);
-  CUDA_CHECK(cudaMemsetAsync(of_sequence.data, 0, static_cast<std::size_t>(rows) * row_bytes,
-                             stream));
+  CUDA_CHECK(
+      cudaMemsetAsync(of_sequence.data, 0, static_cast<std::size_t>(rows) * row_bytes, stream));
 }
 
 /// Where sequence i begins, and how long it is.

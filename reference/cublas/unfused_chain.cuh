@@ -139,8 +139,9 @@ class UnfusedChain {
   }
 
   ScoreShape shape() const {
-    return {matmul_.count, static_cast<int>(workspace_.row_stride), problem_.key_mask(),
-            problem_.dropout(), workspace_.first_head, workspace_.lse_stride};
+    return {matmul_.count,         static_cast<int>(workspace_.row_stride),
+            problem_.key_mask(),   problem_.dropout(),
+            workspace_.first_head, workspace_.lse_stride};
   }
 
   /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; heads of a group share a matrix. The

@@ -9,7 +9,7 @@ namespace sparkbench {
 namespace {
 
 const Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4,
-                           /*head_dim=*/2};
+                       /*head_dim=*/2};
 
 TEST(GradientRows, AreAllRowsOrASampleOfThem) {
   const GradientRows all = all_gradient_rows(kProblem);

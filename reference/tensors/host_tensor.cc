@@ -32,10 +32,9 @@ void HostTensor::check(const char* name, const TensorShape& shape) const {
   }
   if (shape.rows() == 0) return;
   const bool is_packed = shape.cu_seqlens != nullptr;
-  const std::size_t needed =
-      extent_bytes(view(shape), is_packed ? 1 : shape.batch,
-                   is_packed ? static_cast<int>(shape.tokens()) : shape.seqlen, shape.heads,
-                   shape.head_dim);
+  const std::size_t needed = extent_bytes(
+      view(shape), is_packed ? 1 : shape.batch,
+      is_packed ? static_cast<int>(shape.tokens()) : shape.seqlen, shape.heads, shape.head_dim);
   if (size_bytes() >= needed) return;
   throw std::invalid_argument(std::string(name) + " has " + std::to_string(size()) +
                               " elements, its strides reach over " +

@@ -36,8 +36,8 @@ int sequence_of_token(const TensorShape& shape, std::size_t token) {
   if (shape.cu_seqlens == nullptr) {
     return static_cast<int>(token / static_cast<std::size_t>(shape.seqlen));
   }
-  const auto after = std::upper_bound(shape.cu_seqlens->begin(), shape.cu_seqlens->end(),
-                                      static_cast<int>(token));
+  const auto after =
+      std::upper_bound(shape.cu_seqlens->begin(), shape.cu_seqlens->end(), static_cast<int>(token));
   return static_cast<int>(after - shape.cu_seqlens->begin()) - 1;
 }
 

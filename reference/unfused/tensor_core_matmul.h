@@ -36,8 +36,8 @@ class HalfMatrix {
 };
 
 /// C = A B^T, [a.rows(), b.rows()]: c[i, j] = sum over k of a[i, k] * b[j, k] from 0, k ascending
-/// in blocks of the profile's length; zeros where there is no k. With fp16 accumulators every element is an fp16 number.
-/// Throws std::invalid_argument unless a and b have as many columns.
+/// in blocks of the profile's length; zeros where there is no k. With fp16 accumulators every
+/// element is an fp16 number. Throws std::invalid_argument unless a and b have as many columns.
 std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
                                       const HalfMatrix& b);
 
