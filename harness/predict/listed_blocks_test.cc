@@ -64,39 +64,47 @@ TEST(ListedBlocks, OfNoSequenceAreNone) {
   EXPECT_EQ(listed_blocks(problem_of({{3, 0}}, MaskSpec::full()), false, 64).size(), 1u);
 }
 
-/// What is compiled, and besides, under the ids that those for packed sequences have, what `suffix`
-/// has of a head_dim: "" of one that a tile is for, "/padded".
+/// What is compiled but for packed sequences, and under the ids that these have the instances that
+/// are padded, or those that are not.
 class PackedInstances {
  public:
-  PackedInstances(const CyclesFile& cycles, const std::string& suffix) : cycles_(cycles) {
+  enum class Twins { kPadded, kWhole };
+
+  explicit PackedInstances(Twins twins) {
+    const std::string padded = "/padded";
     for (const KernelInstance& instance : kernel_instances()) {
-      all_.push_back(instance);
       const std::string id(instance.id);
-      if (!id.ends_with(suffix) || id.find("/packed") != std::string::npos) continue;
-      const std::string& packed =
-          names_.emplace_back(id.substr(0, id.size() - suffix.size()) + "/packed");
+      if (id.find("/packed") != std::string::npos) continue;
       all_.push_back(instance);
-      all_.back().id = packed;
-      if (const InstanceCycles* const of_twin = cycles.find(id)) {
-        InstanceCycles renamed = *of_twin;
-        renamed.id = packed;
-        cycles_.instances.push_back(std::move(renamed));
-      }
+      const std::size_t at = id.find(padded);
+      const bool is_padded = at != std::string::npos;
+      if (is_padded != (twins == Twins::kPadded)) continue;
+      add_twin(instance, is_padded ? id.substr(0, at) + "/packed" + id.substr(at + padded.size())
+                                   : id + "/packed");
     }
   }
   std::span<const KernelInstance> all() const { return all_; }
   const CyclesFile& cycles() const { return cycles_; }
 
  private:
+  void add_twin(const KernelInstance& instance, const std::string& id) {
+    all_.push_back(instance);
+    all_.back().id = names_.emplace_back(id);
+    const InstanceCycles* const cycles = embedded_cycles().find(instance.id);
+    if (cycles == nullptr) return;
+    cycles_.instances.push_back(*cycles);
+    cycles_.instances.back().id = id;
+  }
+
   std::deque<std::string> names_;
   std::vector<KernelInstance> all_;
-  CyclesFile cycles_;
+  CyclesFile cycles_ = embedded_cycles();
 };
 
 const AttentionKernel& fp32acc() { return *find_attention_kernel("volta-fp32acc"); }
 
 TEST(PackedLaunches, ListTheirBlocksFirst) {
-  const PackedInstances instances(embedded_cycles(), "/padded");
+  const PackedInstances instances(PackedInstances::Twins::kPadded);
   const Problem problem = problem_of({{300, 300}, {0, 9}, {70, 70}}, MaskSpec::full());
   const auto launches =
       launches_of_pass(fp32acc(), problem, Pass::kForward, false, instances.all());
@@ -121,7 +129,7 @@ TEST(PackedLaunches, ListTheirBlocksFirst) {
 }
 
 TEST(PackedLaunches, OfNoBlockAreNone) {
-  const PackedInstances instances(embedded_cycles(), "/padded");
+  const PackedInstances instances(PackedInstances::Twins::kPadded);
   const Problem problem = problem_of({{0, 0}, {0, 9}}, MaskSpec::full());
   EXPECT_TRUE(launches_of_pass(fp32acc(), problem, Pass::kForward, false, instances.all()).empty());
 }
@@ -159,8 +167,8 @@ Problem equal_lengths(const Problem& ragged) {
 }
 
 TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
-  // Whatever their own cycles are: with those of the kernels that equal lengths have.
-  const PackedInstances instances(embedded_cycles(), "");
+  // With the cycles of the kernels that equal lengths have: what lengths alone cost.
+  const PackedInstances instances(PackedInstances::Twins::kWhole);
   for (const int head_dim : {64, 128}) {
     for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
       for (const bool is_causal : {false, true}) {
