@@ -301,6 +301,9 @@ def study_flags(study):
         for value in ("", "0", "-1", "9" * 30, "1:2", "1:9:*1", ",", "1,,2", "x", "\n",
                       "1" + ",1" * 2000):
             study.refuse([*small, flag, value])
+    for value in ("", "9", "uniform", "uniform:1:", "uniform:-1:2", "uniform:1:" + "9" * 30,
+                  "uniform:2:1", "file:", "file:/", "file:/dev/zero", "file:/no", ",", "none,none"):
+        study.refuse(["sweep", *GRID, "--lengths", value, "--dry-run"])
     for flag in ("--out", "--json", "--csv", "--md", "--tensors", "--save-outputs", "--config",
                  "--device", "--kernel", "--preset", "--shard", "--tag", "--mask", "--input",
                  "--pass", "--resume"):

@@ -30,6 +30,7 @@ AXIS_VALUES = {
     "--input": ["normal", "uniform", "outliers"],
     "--input-scale": ["1", "16m"],
     "--headdim": ["1", "64,128"],
+    "--lengths": ["none", "uniform:0:9", "uniform:1:9,uniform:1:2k"],
     "--seqlen": ["1", "64,128", "512:16k:*2", "64:256:+64"],
     "--seqlen-k": ["1", "auto"],
     "--mask": ["full", "causal", "window:1", "band:0:0", "prefix:0"],
@@ -202,6 +203,7 @@ class Readme(unittest.TestCase):
         vectors = "a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n"
         vectors += "3c00,0,0,0,4000,0,0,0,40400000,40a00000,4200,4500\n"
         (self.folder / "v100.csv").write_text(vectors, "utf-8")
+        (self.folder / "lengths.txt").write_text("9\n5 7\n", "utf-8")
         (self.folder / "nightly.toml").write_text("seqlen = [64]\n", "utf-8")
         small = ["--device", "emulated-v100", "--seqlen", "32,64", "--headdim", "64", "-q"]
         small += ["--kernel", "unfused-fp16", "--causal", "false", "--dropout", "0"]

@@ -63,14 +63,18 @@ struct PackedFunctions {
   /// As AttentionKernel::workspace_bytes(), of `batch` sequences. A forward pass has one, too.
   std::uint64_t (*workspace_bytes)(const Problem& packed, int batch, Pass pass,
                                    bool is_deterministic);
+  /// The query tiles to compute, of the batch entry that a sequence is; none means all.
   EmulationReport (*emulate_forward)(const Problem& packed, const PackedLengths& lengths,
-                                     const ForwardTensors& tensors,
-                                     const EmulationOptions& options);
+                                     const ForwardTensors& tensors, const EmulationOptions& options,
+                                     std::span<const SampleTile> tiles);
   void (*launch_forward)(const Problem& packed, const PackedLengths& lengths,
                          const ForwardTensors& tensors, void* workspace, CUstream_st* stream);
+  /// Of a sample, whole sequences: all query tiles of the heads that read a key head, and all key
+  /// tiles of it.
   EmulationReport (*emulate_backward)(const Problem& packed, const PackedLengths& lengths,
                                       const BackwardTensors& tensors,
-                                      const EmulationOptions& options, bool is_deterministic);
+                                      const EmulationOptions& options, bool is_deterministic,
+                                      const BackwardSample& sample);
   void (*launch_backward)(const Problem& packed, const PackedLengths& lengths,
                           const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                           CUstream_st* stream);

@@ -15,6 +15,7 @@ class EmulatedWorkList {
 
   /// Lists the blocks. Nothing where there is none.
   EmulationReport emulate(const EmulationOptions& options) const;
+  const WorkListParams& params() const { return params_; }
   const WorkItem* items() const { return params_.items; }
   int size() const { return params_.items_end; }
   /// What a kernel reads.

@@ -24,6 +24,12 @@ struct PackedLengths {
   const int* cu_seqlens_k;  // [batch + 1]
 };
 
+/// Those of a problem with lengths, in the host's memory, which the problem owns.
+inline PackedLengths packed_lengths(const Problem& problem) {
+  const SequenceLengths& lengths = *problem.lengths;
+  return {lengths.batch(), lengths.cu_seqlens_q().data(), lengths.cu_seqlens_k().data()};
+}
+
 /// Blocks of `block_rows` rows that `batch` sequences of `total` rows have at most.
 inline int most_packed_blocks(int total, int batch, int block_rows) {
   const std::int64_t with_partial =

@@ -79,7 +79,8 @@ void finish(ErrorMetrics& metrics, const Sums& sums) {
   metrics.rel_l2 = std::sqrt(ratio_of(sums.squares, sums.want_squares));
   // 1 - 2 got.want / (got^2 + want^2), written so that nothing cancels.
   metrics.cosine_diff = ratio_of(sums.squares, sums.got_squares + sums.want_squares);
-  if (metrics.nonfinite != 0 || sums.count == 0.0) void_metrics(metrics);
+  const bool has_no_finite = sums.count == 0.0 && metrics.checked_elements != 0;
+  if (metrics.nonfinite != 0 || has_no_finite) void_metrics(metrics);
 }
 
 template <class Got>

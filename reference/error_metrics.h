@@ -11,10 +11,10 @@
 namespace sparkbench {
 
 /// Errors of `got` against `want`. A ratio of nothing to nothing is 0, of something to nothing
-/// +inf. Every metric of `got` is NaN when `nonfinite` is not 0, or no element is finite: what the
-/// finite rest errs by would flatter an output that is of no use. Elements that are not finite in
-/// both, in the same way, are left out. The counts, the worst element and what is said of `want`
-/// remain.
+/// +inf. Every metric of `got` is NaN when `nonfinite` is not 0, or none of its elements is finite:
+/// what the finite rest errs by would flatter an output that is of no use. Elements that are not
+/// finite in both, in the same way, are left out. The counts, the worst element and what is said of
+/// `want` remain.
 struct ErrorMetrics {
   std::size_t checked_elements = 0;  // of the tensor, finite or not
   double max_abs = 0.0;

@@ -13,6 +13,13 @@ Problem with_mask(Problem problem, const MaskSpec& mask) {
   return problem;
 }
 
+/// Of a head, in all sequences.
+std::uint64_t all_visible_pairs(const Problem& problem) {
+  std::uint64_t pairs = 0;
+  for (int i = 0; i < problem.batch; ++i) pairs += visible_pairs(problem.key_mask_of(i));
+  return pairs;
+}
+
 /// Positions of the rows that see, or are seen by, others than under the problem's mask.
 template <class Row>
 std::vector<std::size_t> changed_rows(const Problem& problem, const Problem& near_miss,
@@ -50,7 +57,7 @@ std::string agrees_with_both(const Problem& problem, const MaskSpec& miss) {
 std::vector<MaskSpec> near_misses(const Problem& problem) {
   std::vector<MaskSpec> masks = masks_one_off(problem.mask);
   std::erase_if(masks, [&](const MaskSpec& mask) {
-    return visible_pairs(with_mask(problem, mask).key_mask()) == visible_pairs(problem.key_mask());
+    return all_visible_pairs(with_mask(problem, mask)) == all_visible_pairs(problem);
   });
   return masks;
 }

@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "sweeps/lengths.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -82,6 +83,20 @@ std::string divisors_of(int number) {
   return divisors;
 }
 
+/// What it describes is drawn, or read, when the rest of the problem is known.
+constexpr AxisAccess kLengthsAccess = {
+    [](const CaseProblem& problem) { return to_value(problem.lengths_spec); },
+    [](CaseProblem& problem, const AxisValue& value) { assign(problem.lengths_spec, value); },
+    true};
+
+Values lengths_or_none(std::string_view flag, std::string_view text) {
+  const std::vector<std::string> specs = parse_lengths(flag, text);
+  if (specs.empty()) return {AxisValue()};
+  return {specs.begin(), specs.end()};
+}
+
+bool has_lengths(const CaseProblem& problem) { return problem.lengths_spec.has_value(); }
+
 /// The axis of heads comes before.
 constexpr AxisAccess kHeadsKAccess = {
     [](const CaseProblem& problem) { return AxisValue(problem.key_heads()); },
@@ -154,6 +169,17 @@ std::string expand_causal(std::string_view flag, std::string_view text) {
   return masks;
 }
 
+/// As many as a file has where that says the lengths.
+void derive_batch(CaseProblem& problem, const GridTotals& totals) {
+  const auto& lengths = problem.lengths_spec;
+  if (lengths && is_of_file(*lengths)) {
+    problem.batch = 0;
+  } else {
+    problem.batch =
+        std::max(1, totals.tokens / (lengths ? mean_length(*lengths) : problem.seqlen_q));
+  }
+}
+
 std::vector<Axis> make_rows() {
   const char* const extents = "numbers from 1 to 16m";
   return {
@@ -205,6 +231,19 @@ std::vector<Axis> make_rows() {
        .is_of_tensors = true,
        .is_in_every_record = true,
        .is_studied = false},
+      {.name = "lengths",
+       .flag = "--lengths",
+       .help = "of sequences that are not alike, packed; instead of --seqlen",
+       .allowed = std::string(kLengthsForms),
+       .initial = "none",
+       .parse = lengths_or_none,
+       .access = kLengthsAccess,
+       .derive = [](CaseProblem& p, const GridTotals& /*totals*/) { p.lengths_spec.reset(); },
+       .id = {.prefix = "lengths-",
+              .text = [](const CaseProblem& p) { return p.lengths_hash.value_or("unknown"); }},
+       .of = "batch",
+       .replaces = {"seqlen_q", "seqlen_k"},
+       .is_of_tensors = true},
       {.name = "seqlen_q",
        .flag = "--seqlen",
        .help = "query sequence lengths",
@@ -213,6 +252,7 @@ std::vector<Axis> make_rows() {
        .parse = list_of<parse_extents>,
        .access = member<&Problem::seqlen_q>(),
        .id = {.place = 4, .prefix = "sq"},
+       .is_implied = has_lengths,
        .is_of_tensors = true,
        .is_in_every_record = true},
       {.name = "seqlen_k",
@@ -225,6 +265,7 @@ std::vector<Axis> make_rows() {
        .derive = [](CaseProblem& p, const GridTotals& /*totals*/) { p.seqlen_k = p.seqlen_q; },
        .id = {.place = 5, .prefix = "sk"},
        .twin = "seqlen_q",
+       .is_implied = has_lengths,
        .is_of_tensors = true,
        .is_in_every_record = true},
       {.name = "mask",
@@ -260,14 +301,15 @@ std::vector<Axis> make_rows() {
        .is_studied = false},
       {.name = "batch",
        .flag = "--batch",
-       .help = "sequences; auto: total tokens / seqlen",
+       .help = "sequences; auto: total tokens / seqlen, or / the mean of --lengths",
        .allowed = "a number, or auto",
        .initial = "auto",
        .parse = one_extent_or_auto,
        .access = member<&Problem::batch>(),
-       .derive = [](CaseProblem& p,
-                    const GridTotals& t) { p.batch = std::max(1, t.tokens / p.seqlen_q); },
+       .derive = derive_batch,
        .id = {.place = 2, .prefix = "b"},
+       .is_implied =
+           [](const CaseProblem& p) { return has_lengths(p) && is_of_file(*p.lengths_spec); },
        .is_of_tensors = true,
        .is_in_every_record = true,
        .is_studied = false},

@@ -41,6 +41,8 @@ struct AxisInId {
   const char* prefix = "";
   std::vector<AxisValue> usual = {};
   bool is_left_out_like_twin = false;
+  /// What stands there instead of the value, where there is one.
+  std::string (*text)(const CaseProblem&) = nullptr;
 };
 
 struct Axis {
@@ -57,7 +59,10 @@ struct Axis {
   const char* heading = name;        // of its column in tables
   const char* twin = nullptr;        // name of the axis whose value this one's usually is
   int GridTotals::*total = nullptr;  // of a total, what it is; `of` is then the axis it is for
-  const char* of = nullptr;
+  const char* of = nullptr;          // or of lengths, which a preset's batch is not for
+  std::vector<std::string_view> replaces = {};  // axes whose flags say the same in another way
+  /// Whether another axis of the problem says the value: what repeats it then leaves it out.
+  bool (*is_implied)(const CaseProblem&) = nullptr;
   AxisShorthand shorthand = {};
   bool is_of_tensors = false;       // the user's own tensors say it
   bool is_of_case = false;          // in a record it stands beside "problem", not in it
@@ -76,6 +81,9 @@ std::span<const Axis* const> recorded_axes();
 
 /// Throws std::invalid_argument when there is none.
 const Axis& find_axis(std::string_view name);
+
+/// The row of which `axis` is one that it replaces; null without one.
+const Axis* find_replacement(const Axis& axis);
 
 /// Whether the problem has the same value of the axis as of its twin; false without one.
 bool equals_twin(const Axis& axis, const CaseProblem& problem);

@@ -45,8 +45,11 @@ TEST(Axes, GiveBackWhatWasSet) {
   for (const Axis* axis : problem_axes()) {
     CaseProblem problem;
     problem.heads = 7;  // what heads_k divides
-    const AxisValue value = axis->derive != nullptr ? axis->parse(axis->flag, "7").front()
-                                                    : axis->parse(axis->flag, axis->initial)[0];
+    const bool is_of_lengths = axis == &find_axis("lengths");
+    const char* const text = is_of_lengths             ? "uniform:1:7"
+                             : axis->derive != nullptr ? "7"
+                                                       : axis->initial;
+    const AxisValue value = axis->parse(axis->flag, text).front();
     axis->access.set(problem, value);
     EXPECT_EQ(axis->access.get(problem), value) << axis->name;
   }
@@ -103,10 +106,23 @@ TEST(FlagsOfProblem, NameEveryAxis) {
   problem.dropout_p = 0.1f;
   const std::string flags = flags_of_problem(problem, false) + " ";
   for (const Axis* axis : problem_axes()) {
+    if (is_none(axis->access.get(problem))) continue;
     EXPECT_NE(flags.find(std::string(axis->flag) + " "), std::string::npos) << flags;
   }
   EXPECT_NE(flags.find("--seqlen 1 --seqlen-k 1 --mask window:3 --dropout 0.1 "), std::string::npos)
       << flags;
+}
+
+TEST(FlagsOfProblem, LeaveOutWhatLengthsSay) {
+  CaseProblem problem;
+  problem.lengths_spec = "uniform:1:2048";
+  EXPECT_NE(flags_of_problem(problem, false).find("--lengths uniform:1:2048 --mask"),
+            std::string::npos);
+  EXPECT_NE(flags_of_problem(problem, false).find("--batch 1 "), std::string::npos);
+  problem.lengths_spec = "file:my lengths";
+  const std::string flags = flags_of_problem(problem, false);
+  EXPECT_NE(flags.find("--lengths 'file:my lengths' --mask"), std::string::npos) << flags;
+  EXPECT_EQ(flags.find("--batch"), std::string::npos) << flags;
 }
 
 TEST(FlagsOfProblem, LeaveOutWhatTensorsSay) {

@@ -34,10 +34,32 @@ bool is_total_given(const AxisFlags& given, const Axis& axis) {
   });
 }
 
+/// Whether a value is given other than the one that stands for none.
+bool is_said(const AxisFlags& flags, const Axis& axis) {
+  const auto text = text_given(flags, axis);
+  return text && *text != axis.initial;
+}
+
+/// Throws UsageError where two of the flags say the same.
+void require_no_rivals(const AxisFlags& given) {
+  for (const Axis& axis : axes()) {
+    const Axis* const other = find_replacement(axis);
+    if (other == nullptr || !are_given(given, axis) || !is_said(given, *other)) continue;
+    throw UsageError(fmt::format("{} and {}: both say how long sequences are; give one",
+                                 other->flag, axis.flag));
+  }
+}
+
+bool is_replaced_one_given(const AxisFlags& given, const Axis& axis) {
+  return std::any_of(axis.replaces.begin(), axis.replaces.end(),
+                     [&](std::string_view name) { return are_given(given, find_axis(name)); });
+}
+
 std::string text_of_axis(const AxisFlags& preset, const AxisFlags& given, const Axis& axis) {
   if (auto text = text_given(given, axis)) return *text;
   const auto text = text_given(preset, axis);
-  return text && !is_total_given(given, axis) ? *text : axis.initial;
+  const bool is_overruled = is_total_given(given, axis) || is_replaced_one_given(given, axis);
+  return text && !is_overruled ? *text : axis.initial;
 }
 
 }  // namespace
@@ -46,12 +68,21 @@ bool are_given(const AxisFlags& flags, const Axis& axis) {
   return text_given(flags, axis).has_value();
 }
 
+bool are_replaced(const AxisFlags& flags, const Axis& axis) {
+  const Axis* const other = find_replacement(axis);
+  return other != nullptr && is_said(flags, *other);
+}
+
 GridAxes make_grid_axes(const AxisFlags& preset, const AxisFlags& given,
                         std::span<const std::string> known_kernels) {
+  require_no_rivals(given);
   GridAxes grid;
   for (const Axis& axis : axes()) {
     const std::string text = text_of_axis(preset, given, axis);
-    if (axis.parse == nullptr) {
+    const Axis* const other = find_replacement(axis);
+    if (other != nullptr && text_of_axis(preset, given, *other) != other->initial) {
+      grid.values[axis.name] = {AxisValue()};
+    } else if (axis.parse == nullptr) {
       grid.kernels.assign(known_kernels.begin(), known_kernels.end());
       if (text != axis.initial) grid.kernels = select_names(axis.flag, text, known_kernels);
     } else if (axis.total != nullptr) {

@@ -16,9 +16,13 @@ using AxisFlags = std::map<std::string, std::string, std::less<>>;
 /// Whether the axis' own flag or its shorthand is among them.
 bool are_given(const AxisFlags& flags, const Axis& axis);
 
+/// Whether one of them says what the axis would: --lengths, of --seqlen.
+bool are_replaced(const AxisFlags& flags, const Axis& axis);
+
 /// The values of every axis: the user's, or else the preset's, or else what the axis' row says. A
-/// total that is given makes the preset's batch or heads automatic. Kernels are chosen from
-/// `known_kernels`, by default all. Throws UsageError, one line that names the flag.
+/// total that is given makes the preset's batch or heads automatic, and so do lengths the batch. Of
+/// two axes that say the same the user may give one, the preset's is not then taken. Kernels are
+/// chosen from `known_kernels`, by default all. Throws UsageError, one line that names the flag.
 GridAxes make_grid_axes(const AxisFlags& preset, const AxisFlags& given,
                         std::span<const std::string> known_kernels);
 

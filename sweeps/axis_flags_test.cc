@@ -116,5 +116,38 @@ TEST(AreGiven, SeesAFlagAndItsShorthand) {
   EXPECT_TRUE(are_given({{"--causal", "true"}}, mask));
 }
 
+TEST(LengthsFlag, StandsInPlaceOfOtherLengths) {
+  const GridAxes grid = quick_with({{"--lengths", "uniform:1:2k,uniform:0:7"}});
+  EXPECT_EQ(grid.values.at("lengths"), Values({"uniform:1:2048", "uniform:0:7"}));
+  EXPECT_EQ(grid.values.at("seqlen_q"), Values({AxisValue()}));
+  EXPECT_EQ(grid.values.at("seqlen_k"), Values({AxisValue()}));
+  EXPECT_EQ(grid.values.at("batch"), Values({AxisValue()}));  // not the preset's
+  EXPECT_EQ(quick_with({{"--lengths", "uniform:1:2k"}, {"--batch", "5"}}).values.at("batch"),
+            Values({5}));
+}
+
+TEST(LengthsFlag, ExcludesTheOthers) {
+  EXPECT_EQ(error_of({{"--lengths", "uniform:1:2"}, {"--seqlen", "64"}}),
+            "--lengths and --seqlen: both say how long sequences are; give one");
+  EXPECT_EQ(error_of({{"--lengths", "uniform:1:2"}, {"--seqlen-k", "64"}}),
+            "--lengths and --seqlen-k: both say how long sequences are; give one");
+  EXPECT_EQ(error_of({{"--lengths", "none"}, {"--seqlen", "64"}}), "no error");
+}
+
+TEST(LengthsFlag, OfAPresetGivesWayToSeqlen) {
+  const AxisFlags& preset = find_preset("ragged").flags;
+  EXPECT_EQ(make_grid_axes(preset, {}, known_kernels).values.at("lengths"),
+            Values({"uniform:1:2048"}));
+  const GridAxes grid = make_grid_axes(preset, {{"--seqlen", "64"}}, known_kernels);
+  EXPECT_EQ(grid.values.at("lengths"), Values({AxisValue()}));
+  EXPECT_EQ(grid.values.at("seqlen_q"), Values({64}));
+}
+
+TEST(LengthsFlag, ReplacesSeqlenWhereItIsSaid) {
+  EXPECT_TRUE(are_replaced({{"--lengths", "uniform:1:2"}}, find_axis("seqlen_q")));
+  EXPECT_FALSE(are_replaced({{"--lengths", "none"}}, find_axis("seqlen_q")));
+  EXPECT_FALSE(are_replaced({{"--lengths", "uniform:1:2"}}, find_axis("mask")));
+}
+
 }  // namespace
 }  // namespace sparkbench

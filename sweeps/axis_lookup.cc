@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sweeps/axes.h"
+#include "sweeps/shell_word.h"
 
 namespace sparkbench {
 namespace {
@@ -44,6 +45,16 @@ const Axis& find_axis(std::string_view name) {
   throw std::invalid_argument(fmt::format("no axis is called '{}'", name));
 }
 
+const Axis* find_replacement(const Axis& axis) {
+  for (const Axis& other : axes()) {
+    if (std::find(other.replaces.begin(), other.replaces.end(), axis.name) !=
+        other.replaces.end()) {
+      return &other;
+    }
+  }
+  return nullptr;
+}
+
 bool equals_twin(const Axis& axis, const CaseProblem& problem) {
   return axis.twin != nullptr &&
          axis.access.get(problem) == find_axis(axis.twin).access.get(problem);
@@ -53,9 +64,11 @@ std::string flags_of_problem(const CaseProblem& problem, bool has_own_tensors) {
   std::string flags;
   for (const Axis* axis : problem_axes()) {
     if (has_own_tensors && axis->is_of_tensors) continue;
+    if (axis->is_implied != nullptr && axis->is_implied(problem)) continue;
     const AxisValue value = axis->access.get(problem);
     if (is_none(value)) continue;
-    flags += fmt::format("{}{} {}", flags.empty() ? "" : " ", axis->flag, text_of_value(value));
+    flags += fmt::format("{}{} {}", flags.empty() ? "" : " ", axis->flag,
+                         plain_or_shell_word(text_of_value(value)));
   }
   return flags;
 }

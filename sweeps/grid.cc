@@ -4,6 +4,7 @@
 
 #include <stdexcept>
 
+#include "sweeps/lengths.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -21,13 +22,17 @@ void set_value(const Axis& axis, const AxisValue& value, CaseProblem& problem) {
 /// Every problem that has `problem`'s values of the axes before these.
 void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, CaseProblem& problem,
                      std::vector<CaseProblem>& problems) {
-  if (axes.empty()) return problems.push_back(problem);
+  if (axes.empty()) {
+    problems.push_back(problem);
+    if (problem.lengths_spec) set_lengths(problems.back());
+    return;
+  }
   const Axis& axis = *axes.front();
   for (const AxisValue& value : grid.values.at(axis.name)) {
-    if (is_none(value)) {
-      axis.derive(problem, grid.totals);
-    } else {
+    if (!is_none(value)) {
       set_value(axis, value, problem);
+    } else if (axis.derive != nullptr) {  // else lengths say it
+      axis.derive(problem, grid.totals);
     }
     append_problems(grid, axes.subspan(1), problem, problems);
   }

@@ -28,7 +28,7 @@ struct SweepCase {
 
 /// Every combination, in the order of problem_axes(), the first slowest, and last the kernel, so
 /// that the cases of one problem are neighbours and share its inputs. Every problem has `seed`.
-/// Throws UsageError when heads_k does not divide heads, and for more than kMaxCases.
+/// Throws UsageError as set_lengths() does, when heads_k does not divide heads, and for too many.
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed);
 
 }  // namespace sparkbench

@@ -108,5 +108,22 @@ TEST(Grid, RoundsAutomaticHeadsDown) {
   EXPECT_EQ(cases_of({{"--headdim", "96"}, {"--hidden", "64"}}).front().problem.heads, 1);
 }
 
+TEST(Grid, DrawsTheLengthsOfEachProblem) {
+  const auto cases = cases_of({{"--kernel", "a"},
+                               {"--lengths", "uniform:1:2k,uniform:0:0"},
+                               {"--mask", "full,causal"},
+                               {"--headdim", "64"}});
+  ASSERT_EQ(cases.size(), 4u);
+  const CaseProblem &drawn = cases[0].problem, &same = cases[1].problem, &empty = cases[2].problem;
+  EXPECT_EQ(drawn.batch, 16);  // 16k tokens of 1024 or so
+  EXPECT_EQ(drawn.seqlen_q, drawn.lengths->longest_q());
+  EXPECT_EQ(drawn.lengths_spec, "uniform:1:2048");
+  EXPECT_EQ(drawn.lengths_hash, same.lengths_hash);
+  EXPECT_NE(drawn.lengths_hash, empty.lengths_hash);
+  EXPECT_EQ(empty.batch, 16 * 1024);
+  EXPECT_EQ(empty.total_q, 0);
+  EXPECT_EQ(empty.seqlen_q, 0);
+}
+
 }  // namespace
 }  // namespace sparkbench

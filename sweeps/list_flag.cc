@@ -38,16 +38,17 @@ std::optional<std::int64_t> suffix_factor(std::string_view suffix) {
 }
 
 /// `number`, which is all or part of `item`: an error shows the item as typed.
-int parse_number(std::string_view flag, std::string_view item, std::string_view number) {
+int parse_number(std::string_view flag, std::string_view item, std::string_view number,
+                 std::int64_t least = 1, std::string_view allowed = kAllowedExtents) {
   std::int64_t value = 0;
   const char* end = number.data() + number.size();
   const auto [stop, error] = std::from_chars(number.data(), end, value);
-  if (error == std::errc::result_out_of_range) reject(flag, item, "is too large", kAllowedExtents);
+  if (error == std::errc::result_out_of_range) reject(flag, item, "is too large", allowed);
   const std::string_view suffix(stop, static_cast<std::size_t>(end - stop));
   const std::optional<std::int64_t> factor = suffix_factor(suffix);
-  if (error != std::errc() || !factor) reject(flag, item, "is not a whole number", kAllowedExtents);
-  if (value < 1) reject(flag, item, "is below 1", kAllowedExtents);
-  if (value > kMaxExtent / *factor) reject(flag, item, "is too large", kAllowedExtents);
+  if (error != std::errc() || !factor) reject(flag, item, "is not a whole number", allowed);
+  if (value < least) reject(flag, item, fmt::format("is below {}", least), allowed);
+  if (value > kMaxExtent / *factor) reject(flag, item, "is too large", allowed);
   return static_cast<int>(value * *factor);
 }
 
@@ -106,6 +107,11 @@ int parse_extent(std::string_view flag, std::string_view text) {
   const std::vector<int> values = parse_extents(flag, text);
   if (values.size() != 1) reject(flag, text, "is a list", "one whole number from 1 to 16m");
   return values.front();
+}
+
+int parse_length(std::string_view flag, std::string_view item, std::string_view number,
+                 std::string_view allowed) {
+  return parse_number(flag, item, number, 0, allowed);
 }
 
 std::optional<int> parse_extent_or_auto(std::string_view flag, std::string_view text) {

@@ -25,6 +25,10 @@ std::vector<int> parse_extents(std::string_view flag, std::string_view text);
 /// One integer of 1 to kMaxExtent.
 int parse_extent(std::string_view flag, std::string_view text);
 
+/// `number`, of 0 to kMaxExtent, all or part of `item`: an error shows that, and `allowed`.
+int parse_length(std::string_view flag, std::string_view item, std::string_view number,
+                 std::string_view allowed);
+
 /// One integer, or nothing for "auto".
 std::optional<int> parse_extent_or_auto(std::string_view flag, std::string_view text);
 

@@ -9,16 +9,18 @@ namespace {
 
 constexpr std::uint64_t kRowAlignmentBytes = 16;
 
-std::uint64_t rows(const Problem& problem, int heads, int seqlen) {
-  return saturating_product({static_cast<std::uint64_t>(problem.batch),
-                             static_cast<std::uint64_t>(heads),
-                             static_cast<std::uint64_t>(seqlen)});
+std::uint64_t rows(int heads, std::size_t tokens) {
+  return saturating_product({static_cast<std::uint64_t>(heads), tokens});
 }
-std::uint64_t query_rows(const Problem& problem) {
-  return rows(problem, problem.heads, problem.seqlen_q);
-}
+std::uint64_t query_rows(const Problem& problem) { return rows(problem.heads, problem.total_q()); }
 std::uint64_t key_rows(const Problem& problem) {
-  return rows(problem, problem.key_heads(), problem.seqlen_k);
+  return rows(problem.key_heads(), problem.total_k());
+}
+
+/// Where packed sequences begin, among rows and among keys.
+std::uint64_t offset_bytes(const Problem& problem) {
+  if (!problem.lengths) return 0;
+  return 2 * (static_cast<std::uint64_t>(problem.batch) + 1) * sizeof(int);
 }
 
 /// q, k, v and o; with a backward pass d_o, dq, dk and dv too, each as large as its counterpart.
@@ -36,7 +38,7 @@ std::uint64_t lse_bytes(const Problem& problem) {
 /// dV, and then dK, of each head in fp32 where heads share keys.
 std::uint64_t key_gradient_bytes(const Problem& problem) {
   if (problem.group_size() == 1) return 0;
-  return saturating_product({rows(problem, problem.heads, problem.seqlen_k),
+  return saturating_product({rows(problem.heads, problem.total_k()),
                              static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
 }
 
@@ -45,10 +47,17 @@ std::uint64_t key_gradient_bytes(const Problem& problem) {
 std::uint64_t tensor_bytes(Pass pass, const Problem& problem) {
   const std::uint64_t half_bytes =
       saturating_product({tensor_elements(pass, problem), sizeof(Half)});
-  return saturating_sum({half_bytes, lse_bytes(problem)});
+  return saturating_sum({half_bytes, lse_bytes(problem), offset_bytes(problem)});
 }
 
 std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int score_bytes) {
+  if (problem.lengths) {
+    std::uint64_t bytes = 0;
+    for (int i = 0; i < problem.batch; ++i) {
+      bytes = saturating_sum({bytes, unfused_workspace_bytes(pass, problem.alone(i), score_bytes)});
+    }
+    return bytes;
+  }
   const auto element_bytes = static_cast<std::uint64_t>(score_bytes);
   const std::uint64_t row_bytes =
       round_up(static_cast<std::uint64_t>(problem.seqlen_k) * element_bytes, kRowAlignmentBytes);

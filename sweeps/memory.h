@@ -8,7 +8,8 @@
 
 namespace sparkbench {
 
-/// q, k, v, o (fp16) and lse (fp32); with a backward pass d_o, dq, dk and dv (fp16) too.
+/// q, k, v, o (fp16) and lse (fp32); with a backward pass d_o, dq, dk and dv (fp16) too; of packed
+/// sequences, where they begin (int32).
 std::uint64_t tensor_bytes(Pass pass, const Problem& problem);
 
 /// What cuBLAS takes on top of the unfused computation's matrices: its recommended workspace on
@@ -19,7 +20,8 @@ inline constexpr std::uint64_t kCublasWorkspaceBytes = std::uint64_t{32} << 20;
 /// overwrites: [batch, heads, seqlen_q, seqlen_k] of `score_bytes` an element (2: fp16, 4: fp32),
 /// rows padded to 16 bytes. With scores wider than fp16, q, k, v and o exist in that type too.
 /// Backward, dropout(P) is kept from the forward, P too where values are dropped, and dP stands
-/// beside them, and where heads share keys dV and dK of each head in fp32, one after the other.
+/// beside them, and where heads share keys dV and dK of each head in fp32, one after the other. Of
+/// packed sequences, computed one by one, as much as each takes by itself: none is padded.
 std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int score_bytes);
 
 }  // namespace sparkbench

@@ -72,6 +72,15 @@ TEST(UnfusedMemory, DoesNotWrapBeyond32Bits) {
   EXPECT_EQ(unfused_workspace_bytes(Pass::kForward, problem, 2), 2ull * 32 * 16384 * 16384);
 }
 
+TEST(UnfusedMemory, OfPackedSequencesIsPaddedNowhere) {
+  const auto lengths = std::make_shared<const SequenceLengths>(
+      std::vector<SequenceLength>{{10, 20}, {5, 0}, {0, 5}, {1, 1000}});
+  const Problem problem = with_lengths(problem_of(1, 1), lengths);
+  EXPECT_EQ(unfused_workspace_bytes(Pass::kForward, problem, 2), 3u * (10 * 48 + 2000));
+  EXPECT_EQ(tensor_bytes(Pass::kForward, problem),
+            2u * 2 * (problem.q_elements() + problem.k_elements()) + 3u * 16 * 4 + 2u * 5 * 4);
+}
+
 TEST(Memory, SaturatesBeyond64Bits) {
   Problem problem = problem_of(1 << 24, 1 << 24);
   problem.batch = problem.heads = 1 << 24;

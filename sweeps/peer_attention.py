@@ -16,7 +16,9 @@ BACKENDS = {
 }
 UNFUSED = "torch-unfused"
 SPARK = {"spark-fp32acc": "fp32", "spark-fp16acc": "fp16"}
-PEERS = (UNFUSED, *BACKENDS, *SPARK)
+# Of packed sequences alone: peer_packed.py.
+OF_LENGTHS = ("torch-varlen", "torch-nested", "torch-padded")
+PEERS = (UNFUSED, *BACKENDS, *OF_LENGTHS, *SPARK)
 GRADIENTS = ("dq", "dk", "dv")
 SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn")
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
@@ -231,6 +233,10 @@ class Attention:
             self.forward()
         if self.case.direction != "fwd":
             self.backward()
+
+    def rows_of(self, tensor, _name, place):
+        """[rows, head_dim] of one (batch, head)."""
+        return tensor[place]
 
     def outputs(self):
         """{"o": ...}, or the three gradients."""

@@ -5,6 +5,7 @@ import math
 import peer_record
 import peer_verdict
 from peer_attention import GRADIENTS, Attention
+from peer_packed import PackedAttention
 
 REL_FLOOR = 1e-3
 METRICS = "max_abs mean_abs rmse rel_l1 rel_l2 mean_rel max_rel cosine_diff".split()
@@ -34,10 +35,13 @@ def unfused(torch, attention, head, dtype, mask):
 def unfused_head(torch, attention, head, dtype, mask):
     """O, or what one (batch, head) contributes to gradients: matmul, masked softmax, matmul."""
     case = attention.case
+    mask = case.mask_of(mask, head[0])
     places = (head, key_head_of(case, head), key_head_of(case, head))
     q, k, v = (
-        x.detach()[place].to(dtype).requires_grad_() for x, place in zip(attention.inputs, places)
+        attention.rows_of(x.detach(), name, place).to(dtype).requires_grad_()
+        for x, name, place in zip(attention.inputs, "qkv", places)
     )
+    d_o = attention.rows_of(attention.d_o, "d_o", head).to(dtype)
     scores = (q @ k.T) * case.problem["scale"]
     if mask.kind != "full":
         visible = mask.dense(torch)
@@ -50,7 +54,7 @@ def unfused_head(torch, attention, head, dtype, mask):
     o = p @ v
     if case.direction == "fwd":
         return {"o": o.detach()}
-    return dict(zip(GRADIENTS, torch.autograd.grad(o, (q, k, v), attention.d_o[head].to(dtype))))
+    return dict(zip(GRADIENTS, torch.autograd.grad(o, (q, k, v), d_o)))
 
 
 def metrics_of(g, w):
@@ -93,20 +97,30 @@ def errors_of(got, want):
 
 
 def checked_heads(case):
-    """(batch, head) pairs."""
+    """(batch, head) pairs; of packed sequences of those with rows and keys."""
     batch, _, heads, _ = case.query_shape
-    pairs = batch * heads
+    entries = range(batch)
+    if case.lengths is not None:
+        entries = [i for i, (of_q, of_k) in enumerate(case.lengths) if of_q and of_k]
+    pairs = len(entries) * heads
     count = min(CHECKED_HEADS, pairs)
     chosen = sorted({round(i * (pairs - 1) / max(1, count - 1)) for i in range(count)})
-    return [divmod(pair, heads) for pair in chosen]
+    return [(entries[pair // heads], pair % heads) for pair in chosen]
 
 
-def position_of(flat, heads, shape):
-    """(batch, row, head, dim) of an element of the checked heads, stacked."""
-    rows, head_dim = shape
-    which, inside = divmod(flat, rows * head_dim)
-    batch, head = heads[which]
-    return [batch, inside // head_dim, head, inside % head_dim]
+def position_of(flat, heads, rows_of_heads, head_dim):
+    """(batch, row, head, dim) of an element of the checked heads, one behind the other."""
+    row = flat // head_dim
+    for (batch, head), rows in zip(heads, rows_of_heads):
+        if row < rows:
+            return [batch, row, head, flat % head_dim]
+        row -= rows
+    raise IndexError(flat)
+
+
+def attention_of(torch, case, seed, dropout_p):
+    kind = Attention if case.lengths is None else PackedAttention
+    return kind(torch, case, seed, dropout_p)
 
 
 class Check:
@@ -114,17 +128,19 @@ class Check:
 
     def __init__(self, torch, case, arguments):
         self.torch, self.case, self.ratio = torch, case, arguments.tolerance_ratio
-        self.attention = Attention(torch, case, arguments.seed, 0.0)
+        self.attention = attention_of(torch, case, arguments.seed, 0.0)
         self.outputs, self.again = self.attention.outputs(), self.attention.outputs()
         self.heads = checked_heads(case)
         self.got = {
-            name: torch.stack([output[head] for head in self.heads_of(name)]).double()
+            name: [
+                self.attention.rows_of(output, name, head).double() for head in self.heads_of(name)
+            ]
             for name, output in self.outputs.items()
         }
         self.want = self.computed(torch.float64, case.mask)
         rounded = self.computed(torch.float16, case.mask)
         self.of_unfused = {
-            name: errors_of(rounded[name].double(), want) for name, want in self.want.items()
+            name: self.errors_of(rounded[name], want) for name, want in self.want.items()
         }
 
     def heads_of(self, name):
@@ -134,9 +150,13 @@ class Check:
         return [key_head_of(self.case, head) for head in self.heads]
 
     def computed(self, dtype, mask):
-        """{name: [heads, rows, head_dim]}"""
+        """{name: [rows, head_dim] of each head}"""
         of_heads = [unfused(self.torch, self.attention, head, dtype, mask) for head in self.heads]
-        return {name: self.torch.stack([one[name] for one in of_heads]) for name in self.got}
+        return {name: [one[name] for one in of_heads] for name in self.got}
+
+    def errors_of(self, got, want):
+        """Of all heads, one behind the other."""
+        return errors_of(self.torch.cat(got).double(), self.torch.cat(want))
 
     def judge(self, errors):
         is_reference = self.case.kernel in peer_record.REFERENCES
@@ -144,17 +164,22 @@ class Check:
 
     def agrees_with(self, miss):
         """Whether it has the oracle's rows under another mask, of those that differ."""
-        differs = miss.dense(self.torch) != self.case.mask.dense(self.torch)
-        queries, keys = differs.any(1), differs.any(0)
         errors = {}
         for name, want in self.computed(self.torch.float64, miss).items():
-            rows = keys if name in ("dk", "dv") else queries
-            errors[name] = errors_of(self.got[name][:, rows], want[:, rows])
+            rows = [self.rows_that_differ(name, miss, head[0]) for head in self.heads]
+            got = [of_head[some] for of_head, some in zip(self.got[name], rows)]
+            errors[name] = self.errors_of(got, [of_head[some] for of_head, some in zip(want, rows)])
         return self.judge(errors)[0] == ""
+
+    def rows_that_differ(self, name, miss, entry):
+        """Of a batch entry: those that see, or are seen by, others under another mask."""
+        masks = (self.case.mask_of(mask, entry) for mask in (miss, self.case.mask))
+        other, own = (mask.dense(self.torch) for mask in masks)
+        return (other != own).any(0 if name in ("dk", "dv") else 1)
 
     def verify(self):
         """(accuracy, why it is incorrect, warnings)"""
-        errors = {name: errors_of(self.got[name], want) for name, want in self.want.items()}
+        errors = {name: self.errors_of(self.got[name], want) for name, want in self.want.items()}
         why, warnings = self.judge(errors)
         # A reference hides keys by the mask's own table, which no vendor counts.
         if not why and self.case.kernel not in peer_record.REFERENCES:
@@ -167,8 +192,9 @@ class Check:
         # PyTorch's products accumulate in FP32: the two ratios of a record are one.
         of_unfused = self.of_unfused[name]["rel_l2"]
         ratio = peer_record.finite(peer_verdict.ratio_of(error["rel_l2"], of_unfused))
-        heads, shape = self.heads_of(name), self.want[name].shape[1:]
-        position = position_of(error.pop("worst_index"), heads, shape)
+        rows = [len(of_head) for of_head in self.want[name]]
+        head_dim = self.case.problem["head_dim"]
+        position = position_of(error.pop("worst_index"), self.heads_of(name), rows, head_dim)
         del error["want_max_abs"], error["want_rms"]
         return {
             "output": name,

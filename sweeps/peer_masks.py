@@ -1,5 +1,6 @@
 """Masks as sparkbench names them (kernels/mask/mask_spec.h), in the terms of PyTorch's kernels."""
 
+import math
 from dataclasses import dataclass
 
 # What each back end can hide. PyTorch gives its cuDNN no left bound.
@@ -9,6 +10,9 @@ MASKS = {
     "torch-efficient": ("full", "causal", "window"),
     "torch-flash": ("full", "causal", "window", "band"),
     "torch-cudnn": ("full", "causal"),
+    "torch-varlen": ("full", "causal"),
+    "torch-nested": ("full", "causal"),
+    "torch-padded": ("full", "causal", "window", "band", "prefix"),
     "spark-fp32acc": ("full", "causal", "window", "band", "prefix"),
     "spark-fp16acc": ("full", "causal", "window", "band", "prefix"),
 }
@@ -94,15 +98,48 @@ class Mask:
         return max(0, end - begin)
 
 
+# Which take packed sequences.
+OF_PACKED = ("torch-varlen", "torch-flash", "torch-efficient", "torch-nested", "torch-padded",
+             "spark-fp32acc", "spark-fp16acc")  # fmt: skip
+
+
+def why_not_packed(case):
+    """Empty where the peer computes these packed sequences, whose mask it has."""
+    kernel, mask, lengths = case.kernel, case.mask, case.lengths
+    if kernel not in OF_PACKED:
+        return f"{kernel} takes no packed sequences; {', '.join(OF_PACKED)} do"
+    if not any(of_q and of_k for of_q, of_k in lengths):
+        return "there is nothing to compute"
+    if kernel == "torch-nested":
+        if not all(of_q and of_k for of_q, of_k in lengths):
+            return "torch-nested has no empty sequences"
+        if mask.kind == "causal" and not case.has_equal_lengths:
+            return "torch-nested aligns a causal mask to the top left: lengths must be equal"
+    if kernel == "torch-efficient":
+        is_cut = mask.kind != "full"
+        if any(of_q > 0 and (of_k == 0 or (is_cut and of_q > of_k)) for of_q, of_k in lengths):
+            return "torch-efficient has no rows without a visible key"
+    if kernel == "torch-varlen":
+        if case.problem["dropout_p"] > 0:
+            return "torch-varlen has no dropout"
+        if not math.isclose(case.problem["scale"], case.problem["head_dim"] ** -0.5, rel_tol=1e-6):
+            return "torch-varlen has no scale but 1 / sqrt(head_dim)"
+    return ""
+
+
 def why_unsupported(case):
     """Empty where the peer computes the problem."""
     kernel, mask = case.kernel, case.mask
     if mask.kind not in MASKS[kernel]:
         return f"{kernel} has no mask {mask.name}; it has {', '.join(MASKS[kernel])}"
+    if case.lengths is not None and (why := why_not_packed(case)):
+        return why
+    if case.unknown_parts:
+        return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
+    if case.lengths is not None:
+        return ""
     if kernel == "torch-cudnn" and not mask.is_sdpa_s():
         return "torch-cudnn aligns a causal mask to the top left: lengths must be equal"
     if kernel == "torch-efficient" and mask.kind != "full" and mask.seqlen_q > mask.seqlen_k:
         return "torch-efficient has no rows without a visible key"
-    if case.unknown_parts:
-        return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
     return ""

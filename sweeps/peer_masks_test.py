@@ -2,6 +2,7 @@
 
 import unittest
 
+import peer_attention
 import peer_masks
 from test_peers import case_of, mask_of
 
@@ -50,6 +51,8 @@ class Masks(unittest.TestCase):
 
     def test_peers_decline_what_they_lack(self):
         def why(kernel, mask, *flags):
+            if kernel in peer_attention.OF_LENGTHS:
+                flags = (*flags, "--lengths", "7x7+5x5")
             return peer_masks.why_unsupported(case_of(kernel, mask, *flags))
 
         for kernel, masks in peer_masks.MASKS.items():

@@ -19,6 +19,12 @@ const AxisFlags kPaper = {{"--headdim", "64,128"},
                           {"--causal", "both"},
                           {"--dropout", "0,0.1"}};
 
+/// As many tokens as the paper's grid has, in sequences of any length.
+const AxisFlags kRagged = {{"--headdim", "64,128"},
+                           {"--lengths", "uniform:1:2k"},
+                           {"--causal", "both"},
+                           {"--dropout", "0,0.1"}};
+
 /// The inputs grow until they overflow fp16 themselves.
 const AxisFlags kAccuracyInputs = {{"--headdim", "64,128"},
                                    {"--seqlen", "512"},
@@ -47,6 +53,8 @@ std::span<const Preset> presets() {
       {"paper-accuracy", "SparkAttention's lengths, one sequence of two heads: errors, not times",
        // Every further head is only another sample of the same distribution.
        with(kPaper, {{"--batch", "1"}, {"--heads", "2"}})},
+      {"ragged", "packed sequences of 1 to 2k drawn tokens, 16,384 in all or so, hidden 2048",
+       kRagged},
       {"accuracy-inputs", "three distributions of inputs, each growing until FP16 overflows",
        kAccuracyInputs},
   };

@@ -83,7 +83,19 @@ TEST(Preset, SuggestsTheNearestName) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "--preset: unknown 'quik', did you mean 'quick'?; allowed: quick, paper-forward, "
-                 "paper-backward, paper-accuracy, accuracy-inputs");
+                 "paper-backward, paper-accuracy, ragged, accuracy-inputs");
+  }
+}
+
+TEST(Preset, RaggedHasLengthsAndTheirTokens) {
+  for (const SweepCase& sweep_case : cases_of("ragged")) {
+    EXPECT_EQ(sweep_case.problem.lengths_spec, "uniform:1:2048");
+    EXPECT_EQ(sweep_case.problem.batch, 16);
+    EXPECT_LE(sweep_case.problem.seqlen_q, 2048);
+  }
+  for (const SweepCase& sweep_case : cases_of("ragged", {{"--seqlen", "64"}})) {
+    EXPECT_EQ(sweep_case.problem.lengths, nullptr);
+    EXPECT_EQ(sweep_case.problem.seqlen_q, 64);
   }
 }
 

@@ -11,15 +11,17 @@ import subprocess
 from dataclasses import dataclass
 
 import peer_masks
+from peer_attention import OF_LENGTHS
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "sparkbench"
 # The reference that every machine has, and that declines no problem, stands for the peers.
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
 # Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
-# where it is not as usual: "hk2", where heads share keys, they know too.
+# where it is not as usual: "hk2", where heads share keys, and "lengths-" of packed sequences they know
+# too.
 KNOWN_PARTS = 9
-HEADS_K = re.compile("hk[0-9]+")
+KNOWN_BEHIND = re.compile("hk[0-9]+|lengths-[0-9a-f]{16}")
 
 
 class CasesError(Exception):
@@ -44,7 +46,7 @@ class Case:
     @property
     def unknown_parts(self):
         """Of the id: what would be another problem than the peers compute."""
-        parts = [part for part in self.id.split("/") if not HEADS_K.fullmatch(part)]
+        parts = [part for part in self.id.split("/") if not KNOWN_BEHIND.fullmatch(part)]
         return parts[KNOWN_PARTS:]
 
     @property
@@ -66,6 +68,44 @@ class Case:
 
     def shape_of(self, seqlen, heads):
         return (self.problem["batch"], seqlen, heads, self.problem["head_dim"])
+
+    @property
+    def cu_seqlens_q(self):
+        """Where packed sequences begin, and the last one ends; None where all are alike."""
+        return self.planned.get("cu_seqlens_q")
+
+    @property
+    def cu_seqlens_k(self):
+        return self.planned.get("cu_seqlens_k")
+
+    @property
+    def lengths(self):
+        """(rows, keys) of each packed sequence; None where all are alike."""
+        if self.cu_seqlens_q is None:
+            return None
+        of_q, of_k = (
+            [end - begin for begin, end in zip(offsets, offsets[1:])]
+            for offsets in (self.cu_seqlens_q, self.cu_seqlens_k)
+        )
+        return list(zip(of_q, of_k))
+
+    @property
+    def has_equal_lengths(self):
+        """Whether each sequence has as many keys as rows."""
+        lengths = self.lengths or [(self.problem["seqlen_q"], self.problem["seqlen_k"])]
+        return all(of_q == of_k for of_q, of_k in lengths)
+
+    def rows_of(self, tensor, name, place):
+        """[rows, head_dim] of a (sequence, head) of a packed tensor."""
+        sequence, head = place
+        offsets = self.cu_seqlens_k if name in ("k", "v", "dk", "dv") else self.cu_seqlens_q
+        return tensor[offsets[sequence] : offsets[sequence + 1], head]
+
+    def mask_of(self, mask, sequence):
+        """A mask of the batch as one of its sequences has it."""
+        if self.lengths is None:
+            return mask
+        return peer_masks.Mask(mask.name, *self.lengths[sequence])
 
     @property
     def group_size(self):
@@ -137,4 +177,5 @@ def plan_cases(arguments, flags, kernels):
     names = select_kernels(arguments.kernel, kernels)
     flags = ["--preset", arguments.preset, "--seed", str(arguments.seed), *flags]
     plan = read_plan(find_sparkbench(arguments.sparkbench), flags)
-    return [Case(name, planned) for planned in plan for name in names]
+    cases = [Case(name, planned) for planned in plan for name in names]
+    return [case for case in cases if case.lengths is not None or case.kernel not in OF_LENGTHS]

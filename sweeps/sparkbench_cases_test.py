@@ -15,7 +15,7 @@ from test_peers import case_of, cases_of
 class Cases(unittest.TestCase):
     def test_every_kernel_is_on_every_problem(self):
         cases = cases_of()
-        self.assertEqual(len(cases), 2 * 2 * 2 * 2 * len(peer_attention.PEERS))
+        self.assertEqual(len(cases), 2 * 2 * 2 * 2 * (len(peer_attention.PEERS) - 3))
         self.assertEqual(len({case.id for case in cases}), len(cases))
         self.assertEqual(cases[0].problem, cases[3].problem)
 

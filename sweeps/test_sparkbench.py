@@ -10,6 +10,17 @@ import sys
 PRODUCTS = {"fwd": 2, "bwd": 5, "fwd+bwd": 7}
 
 
+def add_lengths(planned, lengths):
+    """Of "5x7+0x3": rows and keys of each sequence."""
+    pairs = [[int(number) for number in pair.split("x")] for pair in lengths.split("+")]
+    for name, of_each in zip(("q", "k"), zip(*pairs)):
+        planned["cu_seqlens_" + name] = [0, *itertools.accumulate(of_each)]
+        planned["problem"]["seqlen_" + name] = max(of_each)
+    planned["problem"]["batch"] = len(pairs)
+    planned["id"] += "/lengths-0123456789abcdef"
+    return planned
+
+
 def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     batch, heads = int(flags.batch), int(flags.heads)
     heads_k = int(flags.heads_k or heads)
@@ -40,6 +51,10 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
             "dropout_p_applied": round(dropout_p * 256) / 256,
             "scale": head_dim**-0.5,
             "seed": int(flags.seed),
+            "lengths": None,
+            "total_q": None,
+            "total_k": None,
+            "lengths_hash": None,
         },
         "input": flags.input,
         "input_scale": 1,
@@ -60,7 +75,7 @@ def main(argv):
     defaults = {"pass": "fwd", "headdim": "64,128", "seqlen": "512,1024", "mask": "full,causal"}
     defaults |= {"dropout": "0,0.1", "batch": "1", "heads": "2", "seed": "0", "input": "normal"}
     defaults |= {"device": None, "kernel": None, "preset": None, "seqlen-k": None}
-    defaults |= {"heads-k": None, "dropout-scale": "applied"}
+    defaults |= {"heads-k": None, "dropout-scale": "applied", "lengths": None}
     for flag, default in defaults.items():
         parser.add_argument("--" + flag, default=default)
     flags = parser.parse_args(argv[5:])
@@ -73,9 +88,8 @@ def main(argv):
             sys.stderr.write(f"sparkbench: --seqlen: cannot read '{seqlen}'\n")
             return 2
         seqlen_k = int(flags.seqlen_k or seqlen)
-        cases.append(
-            plan(direction, int(head_dim), int(seqlen), seqlen_k, mask, float(dropout), flags)
-        )
+        planned = plan(direction, int(head_dim), int(seqlen), seqlen_k, mask, float(dropout), flags)
+        cases.append(add_lengths(planned, flags.lengths) if flags.lengths else planned)
     json.dump({"cases": cases}, sys.stdout)
     return 0
 

@@ -23,8 +23,8 @@ import peer_nvml
 import peer_record
 import peer_timer
 import sparkbench_cases
-from peer_attention import PEERS, Attention
-from peer_check import Check
+from peer_attention import PEERS
+from peer_check import Check, attention_of
 
 
 def run_case(torch, timer, case, record, arguments, nvml):
@@ -41,7 +41,7 @@ def run_case(torch, timer, case, record, arguments, nvml):
         torch.cuda.empty_cache()
         before = torch.cuda.memory_allocated()
         torch.cuda.reset_peak_memory_stats()
-        attention = Attention(torch, case, arguments.seed, case.problem["dropout_p"])
+        attention = attention_of(torch, case, arguments.seed, case.problem["dropout_p"])
         attention.forward()
         samples, stop_reason = timer.time(attention.launch)
         record["device_state"] = nvml.state()

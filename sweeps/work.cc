@@ -13,6 +13,13 @@ std::uint64_t unsigned_extent(int extent) { return static_cast<std::uint64_t>(ex
 }  // namespace
 
 std::uint64_t useful_flops(Pass pass, const Problem& problem) {
+  if (problem.lengths) {
+    std::uint64_t flops = 0;
+    for (int i = 0; i < problem.batch; ++i) {
+      flops = saturating_sum({flops, useful_flops(pass, problem.alone(i))});
+    }
+    return flops;
+  }
   // Matrix products of 2*D a pair: two forward; backward five, S recomputed among them.
   const unsigned products = pass == Pass::kForward ? 2 : pass == Pass::kBackward ? 5 : 7;
   return saturating_product({products, unsigned_extent(problem.batch),

@@ -14,8 +14,8 @@ inline constexpr std::string_view kFlopConvention =
     "fwd: 4*B*H*Sq*Sk*D, halved when causal (4*D per visible pair when Sq != Sk); bwd: 2.5 times "
     "fwd; fwd+bwd: 3.5 times fwd";
 
-/// Useful floating-point operations. The backward's five matrix products are S (recomputed), dP,
-/// dV, dQ and dK; the unfused computation, which keeps P, is credited with as many.
+/// Useful floating-point operations, of packed sequences the sum of each. The backward's five are S
+/// (recomputed), dP, dV, dQ and dK; the unfused computation, which keeps P, has as many.
 std::uint64_t useful_flops(Pass pass, const Problem& problem);
 
 /// Bytes that every implementation must move. Forward: q, k, v read once, o and lse written once;

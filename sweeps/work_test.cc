@@ -77,5 +77,24 @@ TEST(Bytes, OfTheBackwardAreTensorsAndTheirGradients) {
             compulsory_bytes(Pass::kForward, problem) + compulsory_bytes(Pass::kBackward, problem));
 }
 
+TEST(Work, OfPackedSequencesIsTheSumOfEach) {
+  const auto lengths = std::make_shared<const SequenceLengths>(
+      std::vector<SequenceLength>{{10, 10}, {0, 7}, {5, 0}, {3, 20}});
+  Problem problem = problem_of(1, 1, false);
+  problem.mask = MaskSpec::causal();
+  problem = with_lengths(problem, lengths);
+  // Half of a square, and of 3 rows that end at the last key 18 + 19 + 20.
+  EXPECT_EQ(useful_flops(Pass::kForward, problem), 4u * 3 * 64 * (50 + 57));
+  EXPECT_EQ(useful_flops(Pass::kBackward, problem), 10u * 3 * 64 * (50 + 57));
+  const std::uint64_t rows_q = 18 * 3, rows_k = 37 * 3, offsets = 2 * 5 * 4;
+  EXPECT_EQ(compulsory_bytes(Pass::kForward, problem),
+            2 * rows_q * 64 * 2 + 2 * rows_k * 64 * 2 + rows_q * 4 + offsets);
+}
+
+TEST(Work, OfNoSequenceIsNone) {
+  const auto none = std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{});
+  EXPECT_EQ(useful_flops(Pass::kForward, with_lengths(problem_of(1, 1, false), none)), 0u);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -21,8 +21,11 @@ namespace sparkbench {
 namespace {
 
 std::uint64_t count_tiles(const Problem& problem) {
-  return static_cast<std::uint64_t>(sample_tiles_of(problem.seqlen_q)) *
-         static_cast<std::uint64_t>(problem.heads) * static_cast<std::uint64_t>(problem.batch);
+  std::uint64_t of_head = 0;
+  for (int i = 0; i < problem.batch; ++i) {
+    of_head += static_cast<std::uint64_t>(sample_tiles_of(problem.seqlen_q_of(i)));
+  }
+  return of_head * static_cast<std::uint64_t>(problem.heads);
 }
 
 Distribution distribution_of(const std::string& input) {

@@ -7,11 +7,11 @@
 #include <utility>
 
 #include "harness/devices/known_contenders.h"
-#include "harness/options/shell_word.h"
 #include "harness/predict/case_prediction.h"
 #include "kernels/saturating.h"
 #include "results/record/case_id.h"
 #include "sweeps/memory.h"
+#include "sweeps/shell_word.h"
 #include "sweeps/work.h"
 
 namespace sparkbench {

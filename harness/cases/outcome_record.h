@@ -24,10 +24,11 @@ struct UnfusedError {
 Accuracy make_accuracy(const char* output, const ErrorMetrics& error, const UnfusedError& unfused,
                        std::span<const Half> values);
 
-/// {batch, row, head, dim} of the worst element of [rows, head_dim].
+/// {batch, row, head, dim} of the worst element of [rows, head_dim]; empty of no rows.
 template <class Row>
 std::vector<std::int64_t> worst_position(const std::vector<Row>& rows, const ErrorMetrics& error,
                                          const Problem& problem) {
+  if (rows.empty()) return {};
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   const Row& row = rows.at(error.worst_index / head_dim);
   return {row.batch, row.row, row.head, static_cast<std::int64_t>(error.worst_index % head_dim)};

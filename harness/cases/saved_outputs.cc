@@ -14,12 +14,35 @@ std::string_view bytes_of(const std::vector<T>& values) {
   return {reinterpret_cast<const char*>(values.data()), values.size() * sizeof(T)};
 }
 
-std::vector<std::uint64_t> shape_of(const CaseProblem& problem, int seqlen, int heads) {
-  std::vector<std::uint64_t> shape;
-  for (const int extent : {problem.batch, seqlen, heads, problem.head_dim}) {
+using Shape = std::vector<std::uint64_t>;
+
+/// [batch, seqlen, heads, head_dim], or [total, heads, head_dim] of packed sequences.
+Shape shape_of(const Problem& problem, int seqlen, int heads) {
+  Shape shape;
+  if (!problem.lengths) shape.push_back(static_cast<std::uint64_t>(problem.batch));
+  for (const int extent : {seqlen, heads, problem.head_dim}) {
     shape.push_back(static_cast<std::uint64_t>(extent));
   }
   return shape;
+}
+
+struct OutputShapes {
+  Shape queries, keys, statistics;
+
+  explicit OutputShapes(const Problem& problem) {
+    const Problem layout = problem.lengths ? problem.packed() : problem;
+    queries = shape_of(problem, layout.seqlen_q, problem.heads);
+    keys = shape_of(problem, layout.seqlen_k, problem.key_heads());
+    statistics.assign(queries.begin(), queries.end() - 3);  // the batch, where there is one
+    statistics.push_back(static_cast<std::uint64_t>(problem.heads));
+    statistics.push_back(static_cast<std::uint64_t>(layout.seqlen_q));
+  }
+};
+
+void append_offsets(const SequenceLengths& lengths, std::vector<TensorToStore>& tensors) {
+  const Shape shape = {static_cast<std::uint64_t>(lengths.batch()) + 1};
+  tensors.push_back({"cu_seqlens_q", "I32", shape, bytes_of(lengths.cu_seqlens_q())});
+  tensors.push_back({"cu_seqlens_k", "I32", shape, bytes_of(lengths.cu_seqlens_k())});
 }
 
 }  // namespace
@@ -65,9 +88,7 @@ std::string cost_of_saving(const SweepCase& sweep_case, const Device& device) {
 std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord& record,
                                    const RunRecord& run) {
   const CaseProblem& problem = record.problem;
-  const auto queries = shape_of(problem, problem.seqlen_q, problem.heads);
-  const auto keys = shape_of(problem, problem.seqlen_k, problem.key_heads());
-  const std::vector<std::uint64_t> statistics = {queries[0], queries[2], queries[1]};
+  const auto [queries, keys, statistics] = OutputShapes(problem);
   std::vector<TensorToStore> tensors = {{"o", "F16", queries, bytes_of(outputs.o)},
                                         {"lse", "F32", statistics, bytes_of(outputs.lse)}};
   if (problem.pass != Pass::kForward) {
@@ -75,6 +96,7 @@ std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord&
     tensors.push_back({"dk", "F16", keys, bytes_of(outputs.dk)});
     tensors.push_back({"dv", "F16", keys, bytes_of(outputs.dv)});
   }
+  if (problem.lengths) append_offsets(*problem.lengths, tensors);
   return safetensors_file(tensors, {{"producer", "sparkbench " + run.build.version},
                                     {"run", run.run.id},
                                     {"case", record.id},

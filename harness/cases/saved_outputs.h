@@ -23,8 +23,9 @@ void check_savable(const std::vector<SweepCase>& cases, const Device& device);
 std::string cost_of_saving(const SweepCase& sweep_case, const Device& device);
 
 /// The file: o, and of a pass with a backward one dq, dk and dv, F16, [batch, seqlen, heads,
-/// head_dim]; lse, F32, [batch, heads, seqlen_q]. Gradients start from this o and lse. The metadata
-/// say which case of which run this is.
+/// head_dim]; lse, F32, [batch, heads, seqlen_q]. Of packed sequences these are [total, heads,
+/// head_dim] and [heads, total_q], and where each begins is cu_seqlens_q and cu_seqlens_k, I32.
+/// Gradients start from this o and lse. The metadata say which case of which run this is.
 std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord& record,
                                    const RunRecord& run);
 

@@ -9,7 +9,6 @@
 #include <utility>
 
 #include "harness/commands/commands.h"
-#include "harness/options/shell_word.h"
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
@@ -17,6 +16,7 @@
 #include "results/render/summary.h"
 #include "results/store/merge.h"
 #include "results/store/run_folder.h"
+#include "sweeps/shell_word.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

@@ -19,7 +19,10 @@ void choose_one_problem(SweepOptions& options) {
   if (!options.preset.empty()) return;
   const GridAxes quick = make_grid_axes(find_preset("quick").flags, {}, {});
   for (const Axis* axis : problem_axes()) {
-    if (quick.values.at(axis->name).size() == 1 || are_given(options.axes, *axis)) continue;
+    if (quick.values.at(axis->name).size() == 1 || are_given(options.axes, *axis) ||
+        are_replaced(options.axes, *axis)) {
+      continue;
+    }
     options.axes[axis->flag] = axis->initial;
   }
 }

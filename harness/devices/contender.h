@@ -39,8 +39,9 @@ struct HostWork {
 struct GpuWork {
   const Problem& problem;
   const RunOptions& options;
-  ForwardTensors forward;
+  ForwardTensors forward;    // of Problem::packed() where there are lengths
   BackwardTensors backward;  // null pointers when no backward pass will be run
+  PackedLengths lengths;     // in the GPU's memory, where the problem has some
   CUstream_st* stream;
   std::shared_ptr<cublasContext> cublas;  // the device's, so that its memory is no case's
   /// Device memory aligned to 256 bytes, that is freed with the pointer.

@@ -14,11 +14,16 @@ EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOption
   outputs.o.assign(problem.q_elements(), kPoison);
   outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
   const ForwardInputs inputs = data.inputs();
-  return kernel.forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         outputs.o.data(), outputs.lse.data()),
-      options, data.plan().tiles);
+  const auto tensors = [&](const Problem& layout) {
+    return contiguous_tensors(layout, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                              outputs.o.data(), outputs.lse.data());
+  };
+  if (!problem.lengths) {
+    return kernel.forward.emulate(problem, tensors(problem), options, data.plan().tiles);
+  }
+  const Problem packed = problem.packed();
+  return kernel.packed.emulate_forward(packed, packed_lengths(problem), tensors(packed), options,
+                                       data.plan().tiles);
 }
 
 EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptions& options,
@@ -32,12 +37,19 @@ EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptio
     inputs.o = outputs.o;
     inputs.lse = outputs.lse;
   }
-  return kernel.backward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         inputs.o.data(), inputs.d_o.data(), inputs.lse.data(), outputs.dq.data(),
-                         outputs.dk.data(), outputs.dv.data()),
-      options, work.options.is_deterministic, work.gradients->plan().sample);
+  const auto tensors = [&](const Problem& layout) {
+    return contiguous_tensors(layout, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                              inputs.o.data(), inputs.d_o.data(), inputs.lse.data(),
+                              outputs.dq.data(), outputs.dk.data(), outputs.dv.data());
+  };
+  const BackwardSample& sample = work.gradients->plan().sample;
+  const bool is_deterministic = work.options.is_deterministic;
+  if (!problem.lengths) {
+    return kernel.backward.emulate(problem, tensors(problem), options, is_deterministic, sample);
+  }
+  const Problem packed = problem.packed();
+  return kernel.packed.emulate_backward(packed, packed_lengths(problem), tensors(packed), options,
+                                        is_deterministic, sample);
 }
 
 }  // namespace

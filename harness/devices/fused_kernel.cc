@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <stdexcept>
 
 #include "harness/devices/chip_arithmetic.h"
@@ -19,9 +20,12 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
     return {fmt::format("{} needs {}, which compute capability {}.{} does not have", kernel_.name,
                         traits_of(kernel_.instruction).name, device_.sm / 10, device_.sm % 10)};
   }
-  if (const Support support = kernel_.supports(problem, device_); !support) {
-    return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
+  if (problem.lengths && kernel_.packed.supports == nullptr) {
+    return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};
   }
+  const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
+                                          : kernel_.supports(problem, device_);
+  if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
   if (!device_.is_emulated && kernel_.forward.launch == nullptr) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
   }
@@ -33,7 +37,12 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
 
 std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
                                            bool is_deterministic) const {
-  return kernel_.workspace_bytes(problem, pass, is_deterministic);
+  if (!problem.lengths) return kernel_.workspace_bytes(problem, pass, is_deterministic);
+  const auto of = [&](Pass each) {
+    return kernel_.packed.workspace_bytes(problem.packed(), problem.batch, each, is_deterministic);
+  };
+  if (pass != Pass::kForwardBackward) return of(pass);
+  return std::max(of(Pass::kForward), of(Pass::kBackward));  // one after the other
 }
 
 const ArithmeticProfile& FusedKernel::arithmetic() const {
@@ -59,7 +68,30 @@ RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
       work);
 }
 
+/// Over one workspace for both passes, which follow each other.
+Prepared FusedKernel::prepare_packed(const GpuWork& work) const {
+  const AttentionKernel& kernel = kernel_;
+  const bool is_deterministic = work.options.is_deterministic;
+  const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kForwardBackward;
+  Prepared prepared;
+  prepared.workspace_bytes = workspace_bytes(work.problem, pass, is_deterministic);
+  const std::shared_ptr<void> workspace = work.allocate(prepared.workspace_bytes);
+  const Problem packed = work.problem.packed();
+  prepared.forward = [&kernel, packed, lengths = work.lengths, tensors = work.forward, workspace,
+                      stream = work.stream] {
+    kernel.packed.launch_forward(packed, lengths, tensors, workspace.get(), stream);
+  };
+  if (pass == Pass::kForward) return prepared;
+  prepared.backward = [&kernel, packed, lengths = work.lengths, tensors = work.backward, workspace,
+                       is_deterministic, stream = work.stream] {
+    kernel.packed.launch_backward(packed, lengths, tensors, workspace.get(), is_deterministic,
+                                  stream);
+  };
+  return prepared;
+}
+
 Prepared FusedKernel::prepare(const GpuWork& work) const {
+  if (work.problem.lengths) return prepare_packed(work);
   Prepared prepared;
   const AttentionKernel& kernel = kernel_;
   const Problem& problem = work.problem;

@@ -20,6 +20,8 @@ class FusedKernel : public Contender {
   Prepared prepare(const GpuWork& work) const override;
 
  private:
+  Prepared prepare_packed(const GpuWork& work) const;
+
   const AttentionKernel& kernel_;
   KernelDevice device_;
 };

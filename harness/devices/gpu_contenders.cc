@@ -7,6 +7,7 @@
 #include "harness/devices/known_contenders.h"
 #include "kernels/saturating.h"
 #include "reference/cublas/cublas_unfused.h"
+#include "reference/cublas/packed_unfused.h"
 #include "reference/cudnn/attention.h"
 #include "sweeps/memory.h"
 
@@ -55,6 +56,10 @@ class CublasReference : public Contender {
   Libraries libraries() const override { return {{"cublas", cublas_version()}}; }
   Prepared prepare(const GpuWork& work) const override {
     const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kBackward;
+    if (work.problem.lengths) {
+      return enqueue(
+          std::make_shared<PackedCublasUnfused>(work.problem, precision_, pass, work.cublas), work);
+    }
     const auto unfused =
         std::make_shared<CublasUnfused>(work.problem, precision_, pass, work.cublas);
     Prepared prepared = enqueue(unfused, work);
@@ -74,8 +79,11 @@ class CudnnKernel : public Contender {
  public:
   explicit CudnnKernel(int sm) : Contender(kCudnn), sm_(sm) {}
 
-  /// What it declines, it declines when its graph is built: prepare().
-  Support supports(const Problem& /*problem*/, Pass /*pass*/) const override { return {}; }
+  /// What else it declines, it declines when its graph is built: prepare().
+  Support supports(const Problem& problem, Pass /*pass*/) const override {
+    if (!problem.lengths) return {};
+    return {"cudnn: the graphs here have one length for all sequences, and no ragged offsets"};
+  }
   /// Not known: cuDNN chooses an engine, and so its workspace, when its graph is built. A run
   /// tells.
   std::uint64_t workspace_bytes(const Problem& /*problem*/, Pass /*pass*/,

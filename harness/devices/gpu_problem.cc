@@ -45,6 +45,21 @@ struct GradientBuffers {
   DeviceBuffer d_o, dq, dk, dv;
 };
 
+/// Where packed sequences begin.
+struct SequenceOffsets {
+  explicit SequenceOffsets(const SequenceLengths& of)
+      : batch(of.batch()),
+        q(of.cu_seqlens_q().size() * sizeof(int)),
+        k(of.cu_seqlens_k().size() * sizeof(int)) {
+    upload(q, std::span<const int>(of.cu_seqlens_q()));
+    upload(k, std::span<const int>(of.cu_seqlens_k()));
+  }
+  PackedLengths lengths() const { return {batch, q.as<int>(), k.as<int>()}; }
+
+  int batch;
+  DeviceBuffer q, k;
+};
+
 template <class T>
 bool same_bytes(const std::vector<T>& a, const std::vector<T>& b) {
   return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(T)) == 0;
@@ -69,7 +84,9 @@ class GpuProblem : public LoadedProblem {
         k_(data.inputs().k.size_bytes()),
         v_(data.inputs().v.size_bytes()),
         o_(data.problem().q_elements() * sizeof(Half)),
-        lse_(data.problem().lse_elements() * sizeof(float)) {
+        lse_(data.problem().lse_elements() * sizeof(float)),
+        layout_(data.problem().lengths ? data.problem().packed() : data.problem()) {
+    if (const auto& lengths = data.problem().lengths) offsets_.emplace(*lengths);
     upload(q_, data.inputs().q);
     upload(k_, data.inputs().k);
     upload(v_, data.inputs().v);
@@ -141,14 +158,13 @@ class GpuProblem : public LoadedProblem {
 
  private:
   ForwardTensors forward_tensors() const {
-    return contiguous_tensors(data_.problem(), q_.as<Half>(), k_.as<Half>(), v_.as<Half>(),
-                              o_.as<Half>(), lse_.as<float>());
+    return contiguous_tensors(layout_, q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(),
+                              lse_.as<float>());
   }
   BackwardTensors backward_tensors() const {
-    return contiguous_tensors(data_.problem(), q_.as<Half>(), k_.as<Half>(), v_.as<Half>(),
-                              o_.as<Half>(), buffers_->d_o.as<Half>(), lse_.as<float>(),
-                              buffers_->dq.as<Half>(), buffers_->dk.as<Half>(),
-                              buffers_->dv.as<Half>());
+    return contiguous_tensors(layout_, q_.as<Half>(), k_.as<Half>(), v_.as<Half>(), o_.as<Half>(),
+                              buffers_->d_o.as<Half>(), lse_.as<float>(), buffers_->dq.as<Half>(),
+                              buffers_->dk.as<Half>(), buffers_->dv.as<Half>());
   }
 
   /// A backward pass starts from the O and LSE of a forward pass.
@@ -176,6 +192,7 @@ class GpuProblem : public LoadedProblem {
 
   std::uint64_t bytes_of_tensors() const {
     std::uint64_t bytes = q_.bytes() + k_.bytes() + v_.bytes() + o_.bytes() + lse_.bytes();
+    if (offsets_) bytes += offsets_->q.bytes() + offsets_->k.bytes();
     if (buffers_) {
       bytes += buffers_->d_o.bytes() + buffers_->dq.bytes() + buffers_->dk.bytes() +
                buffers_->dv.bytes();
@@ -186,7 +203,8 @@ class GpuProblem : public LoadedProblem {
   /// `options` outlive what is prepared.
   Prepared prepare(const Contender& contender, const RunOptions& options) const {
     return contender.prepare({data_.problem(), options, forward_tensors(),
-                              buffers_ ? backward_tensors() : BackwardTensors{}, stream_.get(),
+                              buffers_ ? backward_tensors() : BackwardTensors{},
+                              offsets_ ? offsets_->lengths() : PackedLengths{}, stream_.get(),
                               cublas_, [](std::size_t bytes) {
                                 const auto buffer = std::make_shared<DeviceBuffer>(bytes);
                                 return std::shared_ptr<void>(buffer, buffer->as<void>());
@@ -233,6 +251,8 @@ class GpuProblem : public LoadedProblem {
   const CudaStream& stream_;
   std::uint64_t free_before_;  // any tensor was allocated
   DeviceBuffer q_, k_, v_, o_, lse_;
+  Problem layout_;  // of the tensors
+  std::optional<SequenceOffsets> offsets_;
   std::optional<GradientBuffers> buffers_;
   std::uint64_t tensor_bytes_;
 };

@@ -73,6 +73,7 @@ class Schedule {
  public:
   Schedule(const BlockGrid& grid, const std::vector<StageCycles>& stages, int sms)
       : of_head_(grid.of_head),
+        turns_(grid.is_head_fastest ? grid.heads : 1),
         left_(grid.heads * grid.of_head.size()),
         sms_(static_cast<std::size_t>(sms), Sm{std::vector<Place>(stages.size())}) {
     for (const StageCycles& each : stages) cycles_.push_back(cycles_of(each));
@@ -137,9 +138,9 @@ class Schedule {
       Sm& sm = sms_[emptiest];
       const auto free = std::find(sm.places.begin(), sm.places.end(), std::nullopt);
       if (free == sm.places.end()) return;
-      *free = Resident{counts_of(of_head_[next_]), now_, kNotBegun};
+      *free = Resident{counts_of(of_head_[begun_ / turns_ % of_head_.size()]), now_, kNotBegun};
       ++sm.residents;
-      next_ = (next_ + 1) % of_head_.size();
+      ++begun_;
     }
   }
 
@@ -161,8 +162,8 @@ class Schedule {
   static constexpr std::uint64_t kNotBegun = 0;
 
   const std::vector<BlockWork>& of_head_;
-  std::uint64_t left_;
-  std::size_t next_ = 0;  // of the head's blocks
+  std::uint64_t turns_;  // of a block before the next
+  std::uint64_t left_, begun_ = 0;
   std::vector<Sm> sms_;
   std::vector<OfStages> cycles_;
   std::priority_queue<End, std::vector<End>, std::greater<>> ends_;

@@ -19,11 +19,13 @@ struct BlockWork {
   bool operator==(const BlockWork&) const = default;
 };
 
-/// A launch: the blocks of one head in their order, and so many heads one after the other. Where a
-/// block walks all query heads of a key head, heads are key heads.
+/// A launch: the blocks of one head in their order, and so many heads one after the other; or, of
+/// packed sequences, each block of all heads before the next. Where a block walks all query heads
+/// of a key head, heads are key heads.
 struct BlockGrid {
   std::vector<BlockWork> of_head;
   std::uint64_t heads = 1;
+  bool is_head_fastest = false;
 };
 
 struct ScheduledCycles {

@@ -110,5 +110,16 @@ TEST(BlockSchedule, FollowsAHundredThousandBlocksAtOnce) {
   RecordProperty("seconds", std::to_string(took.count()));
 }
 
+TEST(BlockSchedule, AHeadOfPackedSequencesComesBeforeTheNextPlace) {
+  // Two SMs, three heads, a long place and a short one: 3 and 3 blocks by places, longest first.
+  const BlockGrid by_place{{BlockWork{4, 0}, BlockWork{1, 0}}, 3, true};
+  const std::vector<StageCycles> stages = {{0, 100, 150, 0}};
+  // 400 | 400, then 400 | 100 100 100.
+  EXPECT_DOUBLE_EQ(end_of(by_place, stages, 2), 800);
+  // 4 1 4 1 4 1: 400 | 100 400 | 100, 400 | 100.
+  const BlockGrid by_head{{BlockWork{4, 0}, BlockWork{1, 0}}, 3};
+  EXPECT_DOUBLE_EQ(end_of(by_head, stages, 2), 900);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -43,10 +43,14 @@ TimeOrReason time_of_case(const CaseRecord& record, bool is_deterministic,
   if (kernel == nullptr || kernel->instruction != MmaInstruction::kM8n8k4) {
     return {{}, Reason{"P-NO-MODEL", fmt::format("there is no model of {}", record.kernel)}};
   }
-  PassTime time = time_of_launches(
-      launches_of_pass(*kernel, problem, problem.pass, is_deterministic), cycles, card.sms);
-  if (!time.why_not.empty()) return {{}, Reason{"P-NO-CYCLES", std::move(time.why_not)}};
-  return {std::move(time), {}};
+  try {
+    PassTime time = time_of_launches(
+        launches_of_pass(*kernel, problem, problem.pass, is_deterministic), cycles, card.sms);
+    if (!time.why_not.empty()) return {{}, Reason{"P-NO-CYCLES", std::move(time.why_not)}};
+    return {std::move(time), {}};
+  } catch (const NoInstance& error) {
+    return {{}, Reason{"P-NO-CYCLES", error.what()}};
+  }
 }
 
 std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, const ThreeWays& ms,
@@ -77,6 +81,9 @@ CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
   const std::uint64_t bytes = record.memory_bytes ? record.memory_bytes->predicted : 0;
   if (std::string why = why_too_large(bytes, card); !why.empty()) {
     return {std::nullopt, Reason{"P-TOO-LARGE", std::move(why)}};
+  }
+  if (record.flops == 0) {
+    return {std::nullopt, Reason{"P-NO-WORK", "there is nothing to multiply"}};
   }
   TimeOrReason found = time_of_case(record, is_deterministic, card, cycles);
   if (!found.time) return {std::nullopt, std::move(found.why_not)};

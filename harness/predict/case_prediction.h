@@ -25,7 +25,8 @@ std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std:
 struct CasePrediction {
   std::optional<Prediction> predicted;
   /// Where there is none: "P-NO-CYCLES", of an instance that the file lacks; "P-NO-MODEL", of
-  /// another kernel or reference; "P-TOO-LARGE", for the card's memory.
+  /// another kernel or reference; "P-TOO-LARGE", for the card's memory; "P-NO-WORK", where no row
+  /// sees a key.
   std::optional<Reason> why_not;
 };
 

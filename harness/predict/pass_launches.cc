@@ -5,13 +5,14 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/predict/listed_blocks.h"
 #include "harness/predict/v100_constants.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/half.h"
-#include "kernels/registry.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_workspace.h"
+#include "kernels/work_lists.h"
 
 namespace sparkbench {
 namespace {
@@ -26,41 +27,57 @@ constexpr double kScoreKeys = 32, kKeysOfAnAddition = 64;
 bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::string_view pass,
             const Problem& problem) {
   const bool is_of_rows = instance.products == 0;
-  return !instance.is_packed && instance.kernel() == kernel.name && instance.pass() == pass &&
-         instance.serves(problem.head_dim) &&
+  return instance.kernel() == kernel.name && instance.pass() == pass &&
+         instance.is_packed == (problem.lengths != nullptr) && instance.serves(problem.head_dim) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
 }
 
-/// As kernels/volta/dispatch.h has it: the first row that fits.
-const KernelInstance& instance_of(const AttentionKernel& kernel, std::string_view pass,
-                                  const Problem& problem, int products) {
-  for (const KernelInstance& instance : kernel_instances()) {
-    if (serves(instance, kernel, pass, problem) && instance.products == products) return instance;
+/// A pass in the making.
+struct PassOf {
+  const AttentionKernel& kernel;
+  const Problem& problem;
+  std::span<const KernelInstance> instances;
+
+  /// As kernels/volta/dispatch.h has it: the first row that fits.
+  const KernelInstance& instance(std::string_view pass, int products) const {
+    for (const KernelInstance& each : instances) {
+      if (serves(each, kernel, pass, problem) && each.products == products) return each;
+    }
+    throw NoInstance("no instance of " + std::string(kernel.name) + " is a " + std::string(pass) +
+                     " of " + (problem.lengths ? "packed sequences" : "the problem"));
   }
-  throw std::invalid_argument("no instance of " + std::string(kernel.name) + " is a " +
-                              std::string(pass) + " of the problem");
-}
+};
 
 struct Extents {
   explicit Extents(const Problem& problem)
-      : heads(static_cast<double>(problem.batch) * problem.heads),
-        key_heads(static_cast<double>(problem.batch) * problem.key_heads()),
-        queries(problem.seqlen_q),
-        keys(problem.seqlen_k),
-        workspace_rows(volta::workspace_rows(problem.seqlen_q)),
+      : heads(static_cast<double>(entries(problem)) * problem.heads),
+        key_heads(static_cast<double>(entries(problem)) * problem.key_heads()),
+        queries(problem.lengths ? problem.lengths->total_q() : problem.seqlen_q),
+        keys(problem.lengths ? problem.lengths->total_k() : problem.seqlen_k),
+        workspace_rows(rows_of_workspace(problem)),
         half_row(static_cast<double>(sizeof(Half)) * problem.head_dim),
         fp32_row(static_cast<double>(sizeof(float)) * volta::sum_columns(problem)) {}
 
-  double heads, key_heads;  // of all batch entries
+  double heads, key_heads;  // of all batch entries; packed sequences are one
   double queries, keys, workspace_rows;
   double half_row, fp32_row;  // bytes of a row of a tensor, and of the sums of dQ
+
+  static int entries(const Problem& problem) { return problem.lengths ? 1 : problem.batch; }
+
+ private:
+  static int rows_of_workspace(const Problem& problem) {
+    return volta::workspace_rows(
+        problem.lengths ? volta::workspace_problem(problem.packed(), problem.batch).seqlen_q
+                        : problem.seqlen_q);
+  }
 };
 
 /// `heads` of each batch entry.
 BlockGrid grid_of(std::vector<BlockWork> of_head, const Problem& problem, int heads) {
   return {std::move(of_head),
-          static_cast<std::uint64_t>(problem.batch) * static_cast<std::uint64_t>(heads)};
+          static_cast<std::uint64_t>(Extents::entries(problem)) * static_cast<std::uint64_t>(heads),
+          problem.lengths != nullptr};
 }
 
 double columns_of_head(const std::vector<BlockWork>& blocks, int step) {
@@ -84,26 +101,53 @@ PassLaunch of_query_blocks(const KernelInstance& instance, std::vector<BlockWork
           of.heads * (of_queries + columns * of_key)};
 }
 
-PassLaunch forward(const AttentionKernel& kernel, const Problem& problem) {
-  const KernelInstance& instance = instance_of(kernel, "fwd", problem, 2);
-  std::vector<BlockWork> blocks = tiles_of_query_blocks(instance, problem);
-  if (launches_last_tile_first(problem.key_mask())) std::reverse(blocks.begin(), blocks.end());
+std::vector<BlockWork> query_blocks(const KernelInstance& instance, const Problem& problem) {
+  return problem.lengths ? tiles_of_listed_queries(instance, problem)
+                         : tiles_of_query_blocks(instance, problem);
+}
+
+PassLaunch forward(const PassOf& of) {
+  const Problem& problem = of.problem;
+  const KernelInstance& instance = of.instance("fwd", 2);
+  std::vector<BlockWork> blocks = query_blocks(instance, problem);
+  if (!problem.lengths && launches_last_tile_first(problem.key_mask())) {
+    std::reverse(blocks.begin(), blocks.end());
+  }
   return of_query_blocks(instance, std::move(blocks), problem,
                          2 * Extents(problem).half_row + kLseBytes);  // q, o
 }
 
+PassLaunch of_bytes(double bytes) {
+  PassLaunch launch;
+  launch.hbm_bytes = launch.l2_bytes = bytes;
+  return launch;
+}
+
 /// Of a kernel that goes over rows, each once.
-PassLaunch rows_launch(const AttentionKernel& kernel, std::string_view pass, const Problem& problem,
-                       double bytes) {
-  const KernelInstance& instance = instance_of(kernel, pass, problem, 0);
+PassLaunch rows_launch(const PassOf& of, std::string_view pass, double bytes) {
+  const Problem& problem = of.problem;
+  if (problem.lengths) return of_bytes(bytes);
+  const KernelInstance& instance = of.instance(pass, 0);
   const auto blocks = static_cast<std::size_t>(ceil_divide(problem.seqlen_q, instance.block_rows));
   return {&instance, grid_of(std::vector<BlockWork>(blocks), problem, problem.heads), bytes, bytes};
 }
 
+/// Of the lists of packed sequences' blocks: their offsets read, the lists written.
+PassLaunch list_blocks(const PassOf& of, const std::vector<WorkListKind>& kinds) {
+  const Problem packed = of.problem.packed();
+  double bytes = 0;
+  for (const WorkListKind& kind : kinds) {
+    const std::uint64_t of_list = work_list_bytes(packed, of.problem.batch, kind);
+    if (of_list == 0) continue;
+    bytes += static_cast<double>(of_list) + 2 * sizeof(int) * (of.problem.batch + 1.0);
+  }
+  return of_bytes(bytes);
+}
+
 /// LSE and rowsum(dO * O) of each row.
-PassLaunch statistics(const AttentionKernel& kernel, const Problem& problem) {
-  const Extents of(problem);
-  return rows_launch(kernel, "bwd-statistics", problem,
+PassLaunch statistics(const PassOf& pass) {
+  const Extents of(pass.problem);
+  return rows_launch(pass, "bwd-statistics",
                      of.heads * (of.queries * (2 * of.half_row + kLseBytes) +
                                  of.workspace_rows * kStatisticsBytes));
 }
@@ -113,16 +157,11 @@ double dq_sums_bytes(const Problem& problem) {
   return of.heads * of.workspace_rows * of.fp32_row;
 }
 
-PassLaunch clear_sums(const Problem& problem) {
-  PassLaunch launch;
-  launch.hbm_bytes = launch.l2_bytes = dq_sums_bytes(problem);
-  return launch;
-}
-
-PassLaunch key_gradients(const AttentionKernel& kernel, const Problem& problem,
-                         bool is_deterministic) {
-  const KernelInstance& instance = instance_of(kernel, "bwd", problem, is_deterministic ? 4 : 5);
-  std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
+PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
+  const Problem& problem = pass.problem;
+  const KernelInstance& instance = pass.instance("bwd", is_deterministic ? 4 : 5);
+  std::vector<BlockWork> blocks = problem.lengths ? tiles_of_listed_keys(instance, problem)
+                                                  : tiles_of_key_blocks(instance, problem);
   const Extents of(problem);
   const double columns = columns_of_head(blocks, instance.step_columns);
   const double of_keys = of.keys * 4 * of.half_row;  // k, v, dk, dv
@@ -137,24 +176,40 @@ PassLaunch key_gradients(const AttentionKernel& kernel, const Problem& problem,
       of.key_heads * (of_keys + columns * of_visit)};
 }
 
-PassLaunch dq_alone(const AttentionKernel& kernel, const Problem& problem) {
-  const KernelInstance& instance = instance_of(kernel, "bwd-dq", problem, 3);
-  return of_query_blocks(instance, tiles_of_query_blocks(instance, problem), problem,
-                         3 * Extents(problem).half_row + kStatisticsBytes);  // q, d_o, dq
+PassLaunch dq_alone(const PassOf& of) {
+  const KernelInstance& instance = of.instance("bwd-dq", 3);
+  return of_query_blocks(instance, query_blocks(instance, of.problem), of.problem,
+                         3 * Extents(of.problem).half_row + kStatisticsBytes);  // q, d_o, dq
 }
 
-PassLaunch round_dq(const AttentionKernel& kernel, const Problem& problem) {
-  const Extents of(problem);
-  return rows_launch(kernel, "bwd-round-dq", problem,
-                     of.heads * of.queries * (of.fp32_row + of.half_row));
+PassLaunch round_dq(const PassOf& pass) {
+  const Extents of(pass.problem);
+  return rows_launch(pass, "bwd-round-dq", of.heads * of.queries * (of.fp32_row + of.half_row));
 }
 
-/// Of teams that take turns in the steps of so many heads: a tile is a step of each.
-BlockWork tiles_of_teams(const BlockWork& steps_of_head, int heads, int teams) {
-  const auto in_turns = [=](std::int64_t of_head) { return (heads * of_head + teams - 1) / teams; };
-  const std::int64_t tiles = in_turns(steps_of_head.full_tiles + steps_of_head.cut_tiles);
-  const std::int64_t cut = std::min(tiles, in_turns(steps_of_head.cut_tiles));
-  return {tiles - cut, cut, heads - 1};
+void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
+  PassLaunch main = forward(of);
+  if (of.problem.lengths) {
+    launches.push_back(list_blocks(of, {{false, main.instance->block_rows}}));
+  }
+  launches.push_back(std::move(main));
+}
+
+void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
+  PassLaunch main = key_gradients(of, is_deterministic);
+  if (of.problem.lengths) {
+    launches.push_back(
+        list_blocks(of, {{false, volta::kWorkspaceBlock}, {true, main.instance->block_rows}}));
+  }
+  launches.push_back(statistics(of));
+  if (!is_deterministic) launches.push_back(of_bytes(dq_sums_bytes(of.problem)));
+  launches.push_back(std::move(main));
+  launches.push_back(is_deterministic ? dq_alone(of) : round_dq(of));
+}
+
+/// Which no host launches.
+bool is_nothing(const PassLaunch& launch) {
+  return launch.instance == nullptr ? launch.hbm_bytes == 0 : launch.grid.of_head.empty();
 }
 
 int saturated(std::int64_t value) {
@@ -204,15 +259,21 @@ std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const
   return blocks;
 }
 
+BlockWork tiles_of_teams(const BlockWork& steps_of_head, int heads, int teams) {
+  const auto in_turns = [=](std::int64_t of_head) { return (heads * of_head + teams - 1) / teams; };
+  const std::int64_t tiles = in_turns(steps_of_head.full_tiles + steps_of_head.cut_tiles);
+  const std::int64_t cut = std::min(tiles, in_turns(steps_of_head.cut_tiles));
+  return {tiles - cut, cut, heads - 1};
+}
+
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
-                                         Pass pass, bool is_deterministic) {
+                                         Pass pass, bool is_deterministic,
+                                         std::span<const KernelInstance> instances) {
+  const PassOf of{kernel, problem, instances};
   std::vector<PassLaunch> launches;
-  if (pass != Pass::kBackward) launches.push_back(forward(kernel, problem));
-  if (pass == Pass::kForward) return launches;
-  launches.push_back(statistics(kernel, problem));
-  if (!is_deterministic) launches.push_back(clear_sums(problem));
-  launches.push_back(key_gradients(kernel, problem, is_deterministic));
-  launches.push_back(is_deterministic ? dq_alone(kernel, problem) : round_dq(kernel, problem));
+  if (pass != Pass::kBackward) append_forward(of, launches);
+  if (pass != Pass::kForward) append_backward(of, is_deterministic, launches);
+  std::erase_if(launches, is_nothing);
   return launches;
 }
 

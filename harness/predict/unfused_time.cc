@@ -69,6 +69,18 @@ double ms_of_step(const UnfusedStep& step, double ThreeWays::*way) {
          kLaunchMs;
 }
 
+/// Of those with rows and keys, one after the other.
+std::vector<UnfusedStep> steps_of_sequences(const Problem& problem, Pass pass) {
+  std::vector<UnfusedStep> all;
+  for (int i = 0; i < problem.batch; ++i) {
+    const Problem alone = problem.alone(i);
+    if (alone.seqlen_q == 0 || alone.seqlen_k == 0) continue;
+    const std::vector<UnfusedStep> steps = unfused_steps(alone, pass);
+    all.insert(all.end(), steps.begin(), steps.end());
+  }
+  return all;
+}
+
 }  // namespace
 
 double gemm_tflops(double flops, double at_most) {
@@ -85,6 +97,7 @@ double gemm_tflops(double flops, double at_most) {
 }
 
 std::vector<UnfusedStep> unfused_steps(const Problem& problem, Pass pass) {
+  if (problem.lengths) return steps_of_sequences(problem, pass);
   UnfusedSteps steps(problem);
   const bool keeps_p = pass == Pass::kForwardBackward && problem.dropout().threshold != 0;
   if (pass != Pass::kBackward) steps.forward(keeps_p);

@@ -21,7 +21,7 @@ struct UnfusedStep {
 
 /// Of an fp16 pass, as reference/cublas/unfused_chain.cuh has them. A forward pass that a backward
 /// one follows also keeps P where dropout changes it. Heads that share keys have their own dV and
-/// dK in fp32, which a step more each adds up.
+/// dK in fp32, which a step more each adds up. Packed sequences are computed one by one.
 std::vector<UnfusedStep> unfused_steps(const Problem& problem, Pass pass);
 
 /// FLOP/s of a product of `flops`, in TFLOP/s.

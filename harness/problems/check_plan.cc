@@ -9,25 +9,52 @@
 namespace sparkbench {
 namespace {
 
-/// FLOPs of a query row, taken as the most that any of `block_rows` rows together costs: they share
-/// the keys that one of them sees.
-double flops_per_row(const Problem& problem, int block_rows) {
-  const KeyMask mask = problem.key_mask();
+/// The most keys that `block_rows` rows of a sequence share, of which one of them sees each.
+int most_keys(const KeyMask& mask, int block_rows) {
   int keys = 0;
-  for (int first = 0; first < problem.seqlen_q; first += block_rows) {
-    const int end = std::min(first + block_rows, problem.seqlen_q);
+  for (int first = 0; first < mask.seqlen_q; first += block_rows) {
+    const int end = std::min(first + block_rows, mask.seqlen_q);
     keys = std::max(keys, mask.keys_of_any({first, end}).size());
+  }
+  return keys;
+}
+
+/// FLOPs of a query row, taken as the most that any of `block_rows` rows together costs.
+double flops_per_row(const Problem& problem, int block_rows) {
+  int keys = 0;
+  if (problem.lengths) {
+    for (int i = 0; i < problem.batch; ++i) {
+      keys = std::max(keys, most_keys(problem.key_mask_of(i), block_rows));
+    }
+  } else {
+    keys = most_keys(problem.key_mask(), block_rows);
   }
   return 4.0 * std::max(1, keys) * problem.head_dim;
 }
 
-/// Tile `index` of batch x heads x tiles, tiles fastest.
-SampleTile tile_at(const Problem& problem, std::int64_t index) {
-  const std::int64_t tiles = sample_tiles_of(problem.seqlen_q);
-  const std::int64_t head_index = index / tiles;
-  return {static_cast<int>(index % tiles), static_cast<int>(head_index % problem.heads),
-          static_cast<int>(head_index / problem.heads)};
-}
+/// The tiles of a problem in the order of batch x heads x tiles, tiles fastest.
+class Tiles {
+ public:
+  explicit Tiles(const Problem& problem) : problem_(problem) {
+    for (int i = 0; i < problem.batch; ++i) {
+      const std::int64_t of_head = sample_tiles_of(problem.seqlen_q_of(i));
+      end_of_.push_back(count() + of_head * problem.heads);
+    }
+  }
+  std::int64_t count() const { return end_of_.empty() ? 0 : end_of_.back(); }
+  SampleTile at(std::int64_t index) const {
+    const auto sequence = std::upper_bound(end_of_.begin(), end_of_.end(), index) - end_of_.begin();
+    const std::int64_t first = sequence == 0 ? 0 : end_of_[static_cast<std::size_t>(sequence) - 1];
+    const int batch = static_cast<int>(sequence);
+    const std::int64_t tiles = sample_tiles_of(problem_.seqlen_q_of(batch));
+    return {static_cast<int>((index - first) % tiles), static_cast<int>((index - first) / tiles),
+            batch};
+  }
+
+ private:
+  const Problem& problem_;
+  std::vector<std::int64_t> end_of_;  // each batch entry
+};
 
 template <class Row>
 void append_rows(int seqlen, const SampleTile& tile, std::vector<Row>& rows) {
@@ -47,8 +74,8 @@ std::vector<int> spread(int total, int count) {
 }
 
 CheckPlan sample_tiles(const Problem& problem, const CheckBudget& budget) {
-  const std::int64_t total =
-      static_cast<std::int64_t>(sample_tiles_of(problem.seqlen_q)) * problem.heads * problem.batch;
+  const Tiles tiles(problem);
+  const std::int64_t total = tiles.count();
   const double tile_flops = flops_per_row(problem, kSampleRows) * kSampleRows;
   const double affordable =
       std::floor(std::min(budget.emulate_flops, budget.oracle_flops) / tile_flops);
@@ -57,10 +84,58 @@ CheckPlan sample_tiles(const Problem& problem, const CheckBudget& budget) {
   CheckPlan plan;
   for (std::int64_t i = 0; i < count; ++i) {
     const std::int64_t index = count == 1 ? 0 : i * (total - 1) / (count - 1);
-    plan.tiles.push_back(tile_at(problem, index));
-    append_rows(problem.seqlen_q, plan.tiles.back(), plan.rows);
+    plan.tiles.push_back(tiles.at(index));
+    append_rows(problem.seqlen_q_of(plan.tiles.back()[2]), plan.tiles.back(), plan.rows);
   }
   std::sort(plan.rows.begin(), plan.rows.end());
+  return plan;
+}
+
+/// Sequences of which a backward pass over one key head is affordable: the last that has rows and
+/// keys, and the next ones before it that fit. At least one, the cheapest, unless there is none.
+std::vector<int> affordable_sequences(const Problem& problem, double budget_flops) {
+  double left = budget_flops;
+  std::vector<int> chosen;
+  int cheapest = -1;
+  double least_flops = 0;
+  for (int i = problem.batch - 1; i >= 0; --i) {
+    if (problem.seqlen_q_of(i) == 0 || problem.seqlen_k_of(i) == 0) continue;
+    const Problem alone = problem.alone(i);
+    const double flops = static_cast<double>(useful_flops(Pass::kBackward, alone)) / alone.heads *
+                         alone.group_size();
+    if (cheapest < 0 || flops < least_flops) {
+      cheapest = i;
+      least_flops = flops;
+    }
+    if (flops > left) continue;
+    left -= flops;
+    chosen.push_back(i);
+  }
+  if (chosen.empty() && cheapest >= 0) chosen = {cheapest};
+  std::reverse(chosen.begin(), chosen.end());
+  return chosen;
+}
+
+/// Of packed sequences: some of them whole, of the last key head and the heads that read it.
+GradientPlan sample_sequences(const Problem& problem, const CheckBudget& budget) {
+  const int key_head = problem.key_heads() - 1;
+  const bool is_emulated = std::isfinite(budget.emulate_flops);
+  GradientPlan plan;
+  for (const int i :
+       affordable_sequences(problem, std::min(budget.emulate_flops, budget.oracle_flops))) {
+    const int seqlen_q = problem.seqlen_q_of(i), seqlen_k = problem.seqlen_k_of(i);
+    for (const int head : query_heads_of(problem, {i, key_head, 0})) {
+      for (int row = 0; row < seqlen_q; ++row) plan.forward_rows.push_back({i, head, row});
+      for (int t = 0; is_emulated && t < sample_tiles_of(seqlen_q); ++t) {
+        plan.sample.query_tiles.push_back({t, head, i});
+      }
+    }
+    for (int row = 0; row < seqlen_q; ++row) plan.rows.dq.push_back({i, problem.heads - 1, row});
+    for (int row = 0; row < seqlen_k; ++row) plan.rows.dkv.push_back({i, key_head, row});
+    for (int t = 0; is_emulated && t < sample_tiles_of(seqlen_k); ++t) {
+      plan.sample.key_tiles.push_back({t, key_head, i});
+    }
+  }
   return plan;
 }
 
@@ -81,6 +156,7 @@ GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budge
   if (flops <= budget.emulate_flops && flops <= budget.oracle_flops) {
     return {{}, all_gradient_rows(problem), all_rows(problem)};
   }
+  if (problem.lengths) return sample_sequences(problem, budget);
   // The last head of the last batch entry: an offset that is wrong anywhere is wrong there.
   const int head = problem.heads - 1, key_head = problem.key_heads() - 1, batch = problem.batch - 1;
   GradientPlan plan;

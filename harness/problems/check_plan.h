@@ -42,7 +42,9 @@ struct GradientPlan {
 
 /// Everything when both budgets allow it. Else one head and the key head that it reads, since every
 /// query of a head bears on dK and dV: two tiles of rows of each gradient where kernels are
-/// emulated, on a GPU as many rows as the oracle can afford, spread evenly.
+/// emulated, on a GPU as many rows as the oracle can afford, spread evenly. Of packed sequences, as
+/// many whole ones of that head as both budgets allow, the last among them if it is not too long,
+/// and at least one.
 GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budget);
 
 /// All rows when both budgets allow it. Else, where kernels are emulated, as many whole query tiles

@@ -90,5 +90,48 @@ TEST(CheckPlan, SamplesRowsWhereTheDeviceComputesEverything) {
   EXPECT_EQ(plan.rows.size(), 100u);
 }
 
+Problem ragged_problem() {
+  const auto lengths = std::make_shared<const SequenceLengths>(
+      std::vector<SequenceLength>{{300, 300}, {0, 9}, {9, 0}, {77, 77}, {1000, 1000}, {0, 0}});
+  return with_lengths({.heads = 4, .head_dim = 64, .heads_k = 2}, lengths);
+}
+
+TEST(CheckPlan, SamplesTilesOfPackedSequences) {
+  const Problem problem = ragged_problem();
+  EXPECT_EQ(make_check_plan(problem, {1e12, 1e12}).rows.size(), problem.lse_elements());
+  const double tile_flops = 4.0 * 128 * 1000 * 64;
+  const CheckPlan plan = make_check_plan(problem, {5.5 * tile_flops, kUnlimited});
+  ASSERT_EQ(plan.tiles.size(), 5u);
+  EXPECT_EQ(plan.tiles.front(), (std::array<int, 3>{0, 0, 0}));
+  EXPECT_EQ(plan.tiles.back(), (std::array<int, 3>{7, 3, 4}));
+  for (const auto& [tile, head, sequence] : plan.tiles) {
+    EXPECT_LT(tile * kSampleRows, problem.seqlen_q_of(sequence));
+  }
+  EXPECT_TRUE(plan.is_sampled(problem));
+}
+
+TEST(GradientPlan, SamplesWholePackedSequences) {
+  const Problem problem = ragged_problem();
+  const auto flops_of = [](double seqlen) {
+    return 2.0 * 10 * seqlen * seqlen * 64;
+  };  // of a group
+  const GradientPlan plan = make_gradient_plan(problem, {flops_of(400), 1e12});
+  std::set<int> sequences;
+  for (const KeyRow& row : plan.rows.dkv) {
+    EXPECT_EQ(row.head, 1);
+    sequences.insert(row.batch);
+  }
+  EXPECT_EQ(sequences, (std::set<int>{0, 3}));
+  EXPECT_EQ(plan.rows.dkv.size(), 377u);
+  EXPECT_EQ(plan.rows.dq.size(), 377u);
+  EXPECT_EQ(plan.forward_rows.size(), 2u * 377);
+  EXPECT_EQ(plan.sample.query_tiles.size(), 2u * (3 + 1));
+  EXPECT_EQ(plan.sample.key_tiles.size(), 3u + 1);
+  EXPECT_TRUE(std::is_sorted(plan.forward_rows.begin(), plan.forward_rows.end()));
+  EXPECT_TRUE(std::is_sorted(plan.rows.dkv.begin(), plan.rows.dkv.end()));
+  // The cheapest, where none is affordable.
+  EXPECT_EQ(make_gradient_plan(problem, {1, 1}).rows.dkv.size(), 77u);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -11,8 +11,8 @@ namespace {
 
 void scatter_head(std::vector<Half>& tensor, const std::vector<Half>& slice,
                   const TensorShape& shape, int batch, int head) {
-  for (int s = 0; s < shape.seqlen; ++s) {
-    const std::size_t at = row_offset(batch, s, head, shape.seqlen, shape.heads, shape.head_dim);
+  for (int s = 0; s < shape.seqlen_of(batch); ++s) {
+    const std::size_t at = shape.row_offset(batch, s, head);
     std::copy_n(slice.begin() + static_cast<std::ptrdiff_t>(s) * shape.head_dim, shape.head_dim,
                 tensor.begin() + static_cast<std::ptrdiff_t>(at));
   }

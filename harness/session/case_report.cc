@@ -277,6 +277,11 @@ std::string format_run_head(const RunRecord& run) {
       if (axis->is_of_case) continue;  // of the method's input, below
       report.line(axis->name, "{}", text_of_value(axis->access.get(problem)));
     }
+    if (problem.lengths_spec) {
+      report.line("total", "{} rows, {} keys", problem.total_q.value_or(0),
+                  problem.total_k.value_or(0));
+      report.line("lengths_hash", "{}", problem.lengths_hash.value_or("unknown"));
+    }
     report.line("dropout_p applied", "{}", problem.applied_dropout_p());
     report.line("softmax_scale", "{:.6g}", problem.scale());
   }

@@ -29,7 +29,8 @@ const std::string& preset_name(const SweepRequest& request) {
 void use_extents(const Problem& extents, AxisFlags& flags) {
   const CaseProblem problem(Pass::kForward, extents);
   for (const Axis* axis : problem_axes()) {
-    if (axis->is_of_tensors) flags[axis->flag] = text_of_value(axis->access.get(problem));
+    const AxisValue value = axis->access.get(problem);
+    if (axis->is_of_tensors && !is_none(value)) flags[axis->flag] = text_of_value(value);
   }
 }
 

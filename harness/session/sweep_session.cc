@@ -11,7 +11,6 @@
 
 #include "harness/devices/environment.h"
 #include "harness/environment_error.h"
-#include "harness/options/shell_word.h"
 #include "harness/session/interrupt.h"
 #include "harness/session/nothing_ran.h"
 #include "harness/session/progress.h"
@@ -24,6 +23,7 @@
 #include "results/store/output_error.h"
 #include "results/store/run_folder.h"
 #include "results/store/stored_run.h"
+#include "sweeps/shell_word.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

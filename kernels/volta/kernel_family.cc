@@ -72,15 +72,17 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
 
 template <ForwardAccumulators kAccumulators>
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
-                               const ForwardTensors& tensors, const EmulationOptions& options) {
-  return emulate_packed_forward(kAccumulators, packed, lengths, tensors, options);
+                               const ForwardTensors& tensors, const EmulationOptions& options,
+                               std::span<const SampleTile> tiles) {
+  return emulate_packed_forward(kAccumulators, packed, lengths, tensors, options, tiles);
 }
 
 template <Accumulator kAccumulator>
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
                                const BackwardTensors& tensors, const EmulationOptions& options,
-                               bool is_deterministic) {
-  return emulate_packed_backward(kAccumulator, packed, lengths, tensors, options, is_deterministic);
+                               bool is_deterministic, const BackwardSample& sample) {
+  return emulate_packed_backward(kAccumulator, packed, lengths, tensors, options, is_deterministic,
+                                 sample);
 }
 
 #ifdef SPARKBENCH_HAS_CUDA

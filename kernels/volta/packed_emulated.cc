@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/emulated_work_list.h"
+#include "kernels/emulated_work_list_sample.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/pass_regions.h"
 #include "kernels/volta/backward_rows.h"
@@ -21,13 +22,14 @@ class PackedBackwardPass {
  public:
   PackedBackwardPass(Accumulator accumulator, const Problem& packed, const PackedLengths& lengths,
                      const BackwardTensors& tensors, const EmulationOptions& options,
-                     bool is_deterministic)
+                     bool is_deterministic, const BackwardSample& sample)
       : accumulator_(accumulator),
         packed_(packed),
         wanted_{packed, options.shared_bytes_per_block},
         lengths_(lengths),
         tensors_(tensors),
         options_(options),
+        sample_(sample),
         queries_(packed, lengths, kQueryList),
         statistics_(all_workspace_rows(workspace_problem(packed, lengths.batch))),
         dq_sums_(dq_sums_bytes(workspace_problem(packed, lengths.batch), is_deterministic) /
@@ -46,7 +48,8 @@ class PackedBackwardPass {
       launch({id, Config::kThreads, 0}, packed_.heads * kBlocksOfItem<Config>, queries_,
              [](EmulatedMachine& machine, const BackwardParams& params) {
                prepare_statistics<Config>(machine, params);
-             });
+             },
+             {kSampleRows, {}, true});
     });
   }
   void key_gradients(bool computes_dq) {
@@ -58,7 +61,8 @@ class PackedBackwardPass {
       launch({id, Config::kThreads, sizeof(BackwardTiles<Config>)}, packed_.key_heads(), keys,
              [](EmulatedMachine& machine, const BackwardParams& params) {
                attention_backward<Config>(machine, params);
-             });
+             },
+             {Config::kStep, sample_.key_tiles});
     });
   }
   void dq() {
@@ -68,7 +72,8 @@ class PackedBackwardPass {
              packed_.heads * kBlocksOfItem<Config>, queries_,
              [](EmulatedMachine& machine, const BackwardParams& params) {
                attention_backward_dq<Config>(machine, params);
-             });
+             },
+             {Config::kBlockN, sample_.query_tiles});
     });
   }
   void round() {
@@ -78,7 +83,8 @@ class PackedBackwardPass {
              packed_.heads * kBlocksOfItem<Config>, queries_,
              [](EmulatedMachine& machine, const BackwardParams& params) {
                round_dq<Config>(machine, params);
-             });
+             },
+             {kSampleRows, {}, true});
     });
   }
   EmulationReport take_report() { return std::move(report_); }
@@ -90,13 +96,28 @@ class PackedBackwardPass {
     std::size_t shared_bytes;
   };
 
+  /// What of the list's blocks runs: of rows, every head of the sampled sequences.
+  struct Part {
+    int step;  // that a block walks at a time
+    std::span<const SampleTile> tiles;
+    bool is_of_rows = false;
+  };
+
   template <class Kernel>
-  void launch(const Instance& of, int blocks_of_item, const EmulatedWorkList& list, Kernel kernel) {
+  void launch(const Instance& of, int blocks_of_item, const EmulatedWorkList& list, Kernel kernel,
+              const Part& part) {
     if (list.size() == 0) return;
-    const LaunchShape shape{.kernel = of.id,
-                            .grid = packed_grid(blocks_of_item, list.size()),
-                            .threads = of.threads,
-                            .shared_bytes = of.shared_bytes};
+    LaunchShape shape{.kernel = of.id,
+                      .grid = packed_grid(blocks_of_item, list.size()),
+                      .threads = of.threads,
+                      .shared_bytes = of.shared_bytes};
+    const SampledList sampled{list, part.step};
+    if (part.is_of_rows) {
+      sampled.restrict_to_sequences(sample_.query_tiles, shape);
+    } else {
+      sampled.restrict_to(part.tiles, shape);
+    }
+    if (!sample_.is_everything() && shape.blocks.empty()) return;
     std::vector<GlobalRegion> all = regions();
     all.push_back(list.region());
     const BackwardParams params = params_;
@@ -123,6 +144,7 @@ class PackedBackwardPass {
   const PackedLengths& lengths_;
   const BackwardTensors& tensors_;
   const EmulationOptions& options_;
+  const BackwardSample& sample_;
   EmulatedWorkList queries_;
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;
@@ -134,7 +156,8 @@ class PackedBackwardPass {
 
 EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const Problem& packed,
                                        const PackedLengths& lengths, const ForwardTensors& tensors,
-                                       const EmulationOptions& options) {
+                                       const EmulationOptions& options,
+                                       std::span<const SampleTile> tiles) {
   check_packed(packed, lengths);
   ForwardParams params = forward_params(packed, tensors);
   EmulationReport report;
@@ -145,10 +168,11 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
     if (list.size() == 0) return;
     report = list.emulate(options);
     params.items = list.items();
-    const LaunchShape shape{.kernel = id,
-                            .grid = packed_grid(packed.heads, list.size()),
-                            .threads = Config::kThreads,
-                            .shared_bytes = sizeof(ForwardTiles<Config>)};
+    LaunchShape shape{.kernel = id,
+                      .grid = packed_grid(packed.heads, list.size()),
+                      .threads = Config::kThreads,
+                      .shared_bytes = sizeof(ForwardTiles<Config>)};
+    SampledList{list, Config::kBlockN}.restrict_to(tiles, shape);
     std::vector<GlobalRegion> all = forward_regions(packed, tensors);
     all.push_back(list.region());
     add_report(report, emulate(shape, all, options, [&](EmulatedMachine& machine) {
@@ -161,9 +185,10 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
 EmulationReport emulate_packed_backward(Accumulator accumulator, const Problem& packed,
                                         const PackedLengths& lengths,
                                         const BackwardTensors& tensors,
-                                        const EmulationOptions& options, bool is_deterministic) {
+                                        const EmulationOptions& options, bool is_deterministic,
+                                        const BackwardSample& sample) {
   check_packed(packed, lengths);
-  PackedBackwardPass pass(accumulator, packed, lengths, tensors, options, is_deterministic);
+  PackedBackwardPass pass(accumulator, packed, lengths, tensors, options, is_deterministic, sample);
   pass.prepare();
   pass.key_gradients(!is_deterministic);
   if (is_deterministic) {

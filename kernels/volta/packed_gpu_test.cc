@@ -111,14 +111,14 @@ TEST_P(VoltaPackedGpu, HasTheEmulatedMachinesBits) {
     const OnGpu gpu(made);
     const PackedRows rows = run_forward(kernel_, made, gpu);
     PackedRows want(made);
-    kernel_.packed.emulate_forward(made.problem, made.lengths(), made.tensors(want), options);
+    kernel_.packed.emulate_forward(made.problem, made.lengths(), made.tensors(want), options, {});
     EXPECT_EQ(count_different(rows.o, want.o), 0u);
     EXPECT_EQ(rows.lse, want.lse);
     if (!kernel_.has_backward()) continue;
     const PackedGradients got = run_backward(kernel_, made, gpu, rows, true);
     PackedGradients emulated(made);
     kernel_.packed.emulate_backward(made.problem, made.lengths(), made.tensors(rows, emulated),
-                                    options, true);
+                                    options, true, {});
     EXPECT_EQ(count_different(got.dq, emulated.dq), 0u);
     EXPECT_EQ(count_different(got.dk, emulated.dk), 0u);
     EXPECT_EQ(count_different(got.dv, emulated.dv), 0u);

@@ -37,7 +37,7 @@ PackedRows run_forward(const AttentionKernel& kernel, const PackedCase& made,
                        std::uint64_t schedule_seed = 0) {
   PackedRows rows(made);
   expect_clean(kernel.packed.emulate_forward(made.problem, made.lengths(), made.tensors(rows),
-                                             options_of(schedule_seed)));
+                                             options_of(schedule_seed), {}));
   return rows;
 }
 
@@ -47,7 +47,7 @@ PackedGradients run_backward(const AttentionKernel& kernel, const PackedCase& ma
   PackedGradients gradients(made);
   expect_clean(kernel.packed.emulate_backward(made.problem, made.lengths(),
                                               made.tensors(rows, gradients),
-                                              options_of(schedule_seed), is_deterministic));
+                                              options_of(schedule_seed), is_deterministic, {}));
   return gradients;
 }
 
@@ -253,7 +253,8 @@ TEST(VoltaPackedBits, OfStridedTensorsAreTheSame) {
   PackedRows rows(made);
   ForwardTensors tensors = made.tensors(rows).all;
   tensors.q = {by_heads.data(), 0, 64, std::int64_t{total} * 64};
-  expect_clean(kernel.packed.emulate_forward(made.problem, made.lengths(), tensors, options_of()));
+  expect_clean(
+      kernel.packed.emulate_forward(made.problem, made.lengths(), tensors, options_of(), {}));
   EXPECT_TRUE(same_bits(rows.o, want.o));
 }
 
@@ -274,7 +275,7 @@ TEST(VoltaPacked, TouchesNothingElseWhateverOffsetsAre) {
     made.cu_seqlens_q = made.cu_seqlens_k = offsets;
     PackedRows rows(made);
     const EmulationReport report = kernel.packed.emulate_forward(
-        made.problem, made.lengths(), made.tensors(rows).all, options_of());
+        made.problem, made.lengths(), made.tensors(rows).all, options_of(), {});
     for (const Finding& finding : report.findings) {
       EXPECT_NE(finding.kind, FindingKind::kOutOfBounds) << finding.message;
     }
@@ -287,8 +288,76 @@ TEST(VoltaPacked, RefusesWhatIsNotPacked) {
   PackedRows rows(made);
   made.problem.batch = 2;
   EXPECT_THROW(kernel.packed.emulate_forward(made.problem, made.lengths(), made.tensors(rows).all,
-                                             options_of()),
+                                             options_of(), {}),
                std::invalid_argument);
+}
+
+/// What of a sample is computed, and the counts that it stands for.
+class VoltaPackedSample : public testing::Test {
+ protected:
+  const AttentionKernel& kernel_ = *find_attention_kernel("volta-fp32acc");
+  PackedCase made_{problem_of(64, MaskSpec::causal(), 0.0f, 2),
+                   {{300, 300}, {0, 5}, {77, 77}, {130, 130}, {9, 9}}};
+};
+
+void expect_near_counts(const EmulationReport& sample, const EmulationReport& whole, double part) {
+  const auto of_whole = static_cast<double>(whole.grid_counters.mma());
+  EXPECT_TRUE(sample.is_sample);
+  EXPECT_LT(sample.counters.mma(), whole.counters.mma());
+  EXPECT_NEAR(static_cast<double>(sample.grid_counters.mma()), of_whole, part * of_whole);
+}
+
+TEST_F(VoltaPackedSample, OfTilesHasTheBitsOfTheWhole) {
+  PackedRows whole(made_), some(made_);
+  const EmulationReport of_whole = kernel_.packed.emulate_forward(
+      made_.problem, made_.lengths(), made_.tensors(whole).all, options_of(), {});
+  const std::vector<SampleTile> tiles = {{0, 1, 0}, {2, 1, 0}, {0, 3, 4}, {1, 2, 3}};
+  const EmulationReport of_some = kernel_.packed.emulate_forward(
+      made_.problem, made_.lengths(), made_.tensors(some).all, options_of(), tiles);
+  expect_clean(of_some);
+  expect_near_counts(of_some, of_whole, 0.05);
+  for (const auto& [tile, head, sequence] : tiles) {
+    const int first = made_.cu_seqlens_q[static_cast<std::size_t>(sequence)] + kSampleRows * tile;
+    const std::size_t at = row_offset(0, first, head, 0, made_.problem.heads, 64);
+    EXPECT_EQ(std::memcmp(&some.o[at], &whole.o[at], 64 * sizeof(Half)), 0) << sequence;
+  }
+  EXPECT_EQ(some.o[row_offset(0, 0, 0, 0, made_.problem.heads, 64)].bits, 0x7fff);  // not computed
+}
+
+TEST_F(VoltaPackedSample, OfSequencesHasTheirGradients) {
+  const PackedRows rows = run_forward(kernel_, made_);
+  for (const bool is_deterministic : {true, false}) {
+    PackedGradients whole(made_), some(made_);
+    const EmulationReport of_whole =
+        kernel_.packed.emulate_backward(made_.problem, made_.lengths(), made_.tensors(rows, whole),
+                                        options_of(), is_deterministic, {});
+    BackwardSample sample;  // of sequences 0 and 2 the second key head, which heads 2 and 3 read
+    for (const int sequence : {0, 2}) {
+      for (int t = 0; t < (sequence == 0 ? 3 : 1); ++t) {
+        sample.query_tiles.push_back({t, 2, sequence});
+        sample.query_tiles.push_back({t, 3, sequence});
+        sample.key_tiles.push_back({t, 1, sequence});
+      }
+    }
+    const EmulationReport of_some =
+        kernel_.packed.emulate_backward(made_.problem, made_.lengths(), made_.tensors(rows, some),
+                                        options_of(), is_deterministic, sample);
+    expect_clean(of_some);
+    expect_near_counts(of_some, of_whole, 0.05);
+    for (const int sequence : {0, 2}) {
+      const auto i = static_cast<std::size_t>(sequence);
+      for (int row = 0; row < made_.seqlens[i].seqlen_q; ++row) {
+        const std::size_t q = row_offset(0, made_.cu_seqlens_q[i] + row, 2, 0, 4, 64);
+        const std::size_t k = row_offset(0, made_.cu_seqlens_k[i] + row, 1, 0, 2, 64);
+        const std::size_t bytes = 64 * sizeof(Half);
+        if (is_deterministic) {
+          ASSERT_EQ(std::memcmp(&some.dq[q], &whole.dq[q], 2 * bytes), 0) << sequence;
+        }
+        ASSERT_EQ(std::memcmp(&some.dk[k], &whole.dk[k], bytes), 0) << sequence << ", " << row;
+        ASSERT_EQ(std::memcmp(&some.dv[k], &whole.dv[k], bytes), 0) << sequence << ", " << row;
+      }
+    }
+  }
 }
 
 }  // namespace

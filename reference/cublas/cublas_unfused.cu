@@ -12,9 +12,6 @@ namespace {
 
 constexpr int kForwardTensors = 5;  // q k v P O
 
-/// What NVIDIA recommends on Hopper, more than cuBLAS takes elsewhere. Ours, so that it is counted.
-constexpr std::size_t kCublasWorkspaceBytes = std::size_t{32} << 20;
-
 TensorView<const __half> halves(const TensorView<const Half>& tensor) {
   return {reinterpret_cast<const __half*>(tensor.data), tensor.batch_stride, tensor.seqlen_stride,
           tensor.head_stride};
@@ -39,7 +36,8 @@ TensorView<const float> read_only(const TensorView<float>& tensor) { return tens
 
 /// Byte offsets of the parts of the workspace.
 struct Layout {
-  Layout(const Problem& problem, UnfusedPrecision precision, Pass pass) {
+  Layout(const Problem& problem, UnfusedPrecision precision, Pass pass,
+         bool has_own_cublas = true) {
     const bool is_wide = precision == UnfusedPrecision::kFp32;
     const bool is_training = pass == Pass::kBackward;
     const std::size_t element_bytes = is_wide ? sizeof(float) : sizeof(Half);
@@ -54,7 +52,7 @@ struct Layout {
     forward_heads = place(head_pointer_bytes(problem.batch, problem.heads, kForwardTensors));
     backward_heads =
         place(is_training ? head_pointer_bytes(problem.batch, problem.heads, kMostHeadTensors) : 0);
-    cublas = place(kCublasWorkspaceBytes);
+    cublas = place(has_own_cublas ? kUnfusedCublasBytes : 0);
     const std::size_t q_bytes = is_wide ? problem.q_elements() * sizeof(float) : 0;
     const std::size_t k_bytes = is_wide ? problem.k_elements() * sizeof(float) : 0;
     q = place(q_bytes);
@@ -100,46 +98,59 @@ std::shared_ptr<cublasContext> make_cublas_handle() {
   return handle;
 }
 
-void CublasUnfused::DeviceDeleter::operator()(std::byte* memory) const { cudaFree(memory); }
+std::shared_ptr<std::byte> allocate_on_device(std::size_t bytes) {
+  std::byte* memory = nullptr;
+  CUDA_CHECK(cudaMalloc(&memory, bytes));
+  return {memory, [](std::byte* to_free) { cudaFree(to_free); }};
+}
 
 CublasUnfused::CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass,
-                             std::shared_ptr<cublasContext> handle)
-    : problem_(problem), precision_(precision), pass_(pass), handle_(std::move(handle)) {
-  std::byte* memory = nullptr;
-  CUDA_CHECK(cudaMalloc(&memory, workspace_bytes()));
-  workspace_.reset(memory);
-  CUDA_CHECK(cudaMemset(memory, 0, workspace_bytes()));  // the padding of S is read
+                             std::shared_ptr<cublasContext> handle, UnfusedPlace place)
+    : problem_(problem),
+      precision_(precision),
+      pass_(pass),
+      handle_(std::move(handle)),
+      place_(std::move(place)),
+      workspace_(allocate_on_device(workspace_bytes())) {
+  CUDA_CHECK(cudaMemset(workspace_.get(), 0, workspace_bytes()));  // the padding of S is read
+}
+
+std::size_t CublasUnfused::workspace_bytes() const {
+  return Layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr).total;
 }
 
 cublasContext* CublasUnfused::handle_on(cudaStream_t stream) const {
-  const Layout layout(problem_, precision_, pass_);
+  std::byte* const memory = place_.cublas_workspace
+                                ? place_.cublas_workspace.get()
+                                : part<std::byte>(Layout(problem_, precision_, pass_).cublas);
   check_cublas(cublasSetStream(handle_.get(), stream), "cublasSetStream");  // forgets the workspace
-  check_cublas(
-      cublasSetWorkspace(handle_.get(), part<std::byte>(layout.cublas), kCublasWorkspaceBytes),
-      "cublasSetWorkspace");
+  check_cublas(cublasSetWorkspace(handle_.get(), memory, kUnfusedCublasBytes),
+               "cublasSetWorkspace");
   return handle_.get();
 }
 
 const float* CublasUnfused::o_fp32() const {
   if (precision_ == UnfusedPrecision::kFp16) return nullptr;
-  return part<float>(Layout(problem_, precision_, pass_).o);
+  return part<float>(Layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr).o);
 }
 
 template <class T>
 UnfusedWorkspace<T> CublasUnfused::workspace() {
-  const Layout layout(problem_, precision_, pass_);
+  const Layout layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr);
   return {layout.row_stride,
           part<T>(layout.dropped_p),
           part<T>(layout.p),
           part<T>(layout.dp),
           layout.has_groups ? part<float>(layout.key_gradients) : nullptr,
           {part<std::byte*>(layout.forward_heads), &forward_heads_},
-          {part<std::byte*>(layout.backward_heads), &backward_heads_}};
+          {part<std::byte*>(layout.backward_heads), &backward_heads_},
+          place_.first_head,
+          place_.lse_stride != 0 ? place_.lse_stride : problem_.seqlen_q};
 }
 
 void CublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t stream,
                             const AfterPart& after_part) {
-  const Layout layout(problem_, precision_, pass_);
+  const Layout layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr);
   const ChainQueue queue{handle_on(stream), stream, after_part};
   const UnfusedInputs<__half> inputs = {halves(tensors.q), halves(tensors.k), halves(tensors.v)};
   has_forward_ = true;
@@ -166,7 +177,7 @@ void CublasUnfused::backward(const BackwardTensors& tensors, cudaStream_t stream
   if (pass_ != Pass::kBackward) throw std::logic_error("made for forward passes: P is not kept");
   if (!has_forward_)
     throw std::logic_error("a backward pass takes P from a forward pass before it");
-  const Layout layout(problem_, precision_, pass_);
+  const Layout layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr);
   const ChainQueue queue{handle_on(stream), stream, after_part};
   if (precision_ == UnfusedPrecision::kFp16) {
     const UnfusedChain<__half> chain(problem_, workspace<__half>(), queue);

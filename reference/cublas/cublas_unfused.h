@@ -27,8 +27,22 @@ namespace sparkbench {
 
 enum class UnfusedPrecision { kFp16, kFp32 };
 
+/// What NVIDIA recommends on Hopper, more than cuBLAS takes elsewhere. Ours, so that it is counted.
+inline constexpr std::size_t kUnfusedCublasBytes = std::size_t{32} << 20;
+
 template <class T>
 struct UnfusedWorkspace;
+
+/// A problem as one of several that are computed one after the other, such as packed sequences.
+struct UnfusedPlace {
+  int first_head = 0;  // of all that dropout counts: batch entry * heads
+  int lse_stride = 0;  // from a head's LSE to the next one's; 0: seqlen_q
+  /// For cuBLAS, on the device, of kUnfusedCublasBytes, that these share; null: one of its own.
+  std::shared_ptr<std::byte> cublas_workspace = nullptr;
+};
+
+/// Device memory, freed with the pointer. Throws OutOfDeviceMemory.
+std::shared_ptr<std::byte> allocate_on_device(std::size_t bytes);
 
 /// Device bytes that CublasUnfused allocates for `problem`, cuBLAS' own workspace included.
 std::size_t cublas_unfused_workspace_bytes(const Problem& problem, UnfusedPrecision precision,
@@ -44,11 +58,11 @@ class CublasUnfused {
  public:
   /// Allocates the workspace on the current device, for training steps if `pass` is kBackward.
   CublasUnfused(const Problem& problem, UnfusedPrecision precision, Pass pass = Pass::kForward,
-                std::shared_ptr<cublasContext> handle = make_cublas_handle());
+                std::shared_ptr<cublasContext> handle = make_cublas_handle(),
+                UnfusedPlace place = {});
 
-  std::size_t workspace_bytes() const {
-    return cublas_unfused_workspace_bytes(problem_, precision_, pass_);
-  }
+  /// That it allocated itself.
+  std::size_t workspace_bytes() const;
 
   /// Enqueues a forward pass on `stream`. The tensors lie on the device. `after_part` hears of each
   /// GEMM and softmax; cublas-fp32's copies count to the part behind them.
@@ -66,10 +80,6 @@ class CublasUnfused {
   const float* o_fp32() const;
 
  private:
-  struct DeviceDeleter {
-    void operator()(std::byte* memory) const;
-  };
-
   cublasContext* handle_on(cudaStream_t stream) const;
   template <class T>
   UnfusedWorkspace<T> workspace();
@@ -84,7 +94,8 @@ class CublasUnfused {
   Pass pass_;
   bool has_forward_ = false;
   std::shared_ptr<cublasContext> handle_;
-  std::unique_ptr<std::byte, DeviceDeleter> workspace_;
+  UnfusedPlace place_;
+  std::shared_ptr<std::byte> workspace_;
   WrittenHeadPlaces forward_heads_, backward_heads_;
 };
 

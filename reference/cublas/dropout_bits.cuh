@@ -82,7 +82,7 @@ class KeptRow {
         row.template first_column<kChunks>(segment, first_chunk + chunk_of_block(n)) +
         row.lane() / 8 * 64 + 2 * pair_of_block(n);
     return dropped_of_block(
-        row.dropout(), static_cast<std::uint32_t>(row.head()),
+        row.dropout(), static_cast<std::uint32_t>(row.dropout_head()),
         dropout_block(static_cast<std::uint32_t>(row.row()), static_cast<std::uint32_t>(column)));
   }
 

@@ -154,7 +154,8 @@ inline constexpr int kSoftmaxBlocks = sizeof(T) > sizeof(__half)
                                           : (kDrops ? 768 : 1024) / Shape::kThreads;
 
 /// scores [heads, seqlen_q, row_stride] becomes the P of line 3; `kept_p`, unless null, takes that
-/// of line 2 where line 3 drops, as a training step keeps it. lse [heads, seqlen_q].
+/// of line 2 where line 3 drops, as a training step keeps it. lse [heads, seqlen_q], heads apart by
+/// lse_stride.
 template <class T, class Shape, bool kDrops>
 __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDrops>)
     masked_softmax_dropout(ScoreShape shape, RowTeams teams, T* scores, T* kept_p, float* lse) {
@@ -185,7 +186,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
     }
   }
   const SoftmaxSums sums = sums_of_team(row, own);  // line 1
-  if (row.leads()) lse[row.index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
+  if (row.leads()) lse[row.lse_index()] = row.sees_any() ? sums.m + logf(sums.l) : -INFINITY;
   const ProbabilityFactors<T, kKeeps> factors(sums, own, row.dropout().keep_scale);
   const auto store = [&](int c, int column, ScoreChunk<T> p) {
     if constexpr (kDrops) {

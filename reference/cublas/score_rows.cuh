@@ -27,6 +27,8 @@ struct ScoreShape {
   int row_stride;
   KeyMask mask;
   Dropout dropout;
+  int first_head;  // of these among those that dropout counts
+  int lse_stride;  // from a head's LSE to the next one's: seqlen_q, but in packed sequences
 };
 
 /// Which threads have which rows: the grid of a launch.
@@ -104,7 +106,8 @@ class TeamRow {
     visible_ = columns_ > 0 ? shape.mask.keys(row_) : Range{0, 0};
   }
 
-  __device__ int head() const { return head_; }
+  /// As dropout counts them.
+  __device__ int dropout_head() const { return shape_.first_head + head_; }
   __device__ int row() const { return row_; }
   __device__ const Dropout& dropout() const { return shape_.dropout; }
   __device__ int segments() const { return teams_.segments; }
@@ -112,6 +115,10 @@ class TeamRow {
   __device__ int row_stride() const { return shape_.row_stride; }
   __device__ bool sees_any() const { return !visible_.is_empty(); }
 
+  __device__ std::size_t lse_index() const {
+    return static_cast<std::size_t>(head_) * static_cast<std::size_t>(shape_.lse_stride) +
+           static_cast<std::size_t>(row_);
+  }
   /// In [heads, seqlen_q].
   __device__ std::size_t index() const {
     return static_cast<std::size_t>(head_) * static_cast<std::size_t>(shape_.mask.seqlen_q) +

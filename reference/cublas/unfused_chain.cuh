@@ -24,6 +24,8 @@ struct UnfusedWorkspace {
   float* key_gradients;    // [batch, heads, seqlen_k, head_dim]: dV, then dK, of each head; null
                            // when no backward will follow or no two heads share keys
   HeadPointerMemory forward_heads, backward_heads;
+  int first_head;  // UnfusedPlace's
+  int lse_stride;
 };
 
 template <class T>
@@ -137,8 +139,9 @@ class UnfusedChain {
   }
 
   ScoreShape shape() const {
-    return {matmul_.count, static_cast<int>(workspace_.row_stride), problem_.key_mask(),
-            problem_.dropout()};
+    return {matmul_.count,         static_cast<int>(workspace_.row_stride),
+            problem_.key_mask(),   problem_.dropout(),
+            workspace_.first_head, workspace_.lse_stride};
   }
 
   /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; heads of a group share a matrix. The

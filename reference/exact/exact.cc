@@ -43,7 +43,7 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key,
   if (dropout.threshold == 0) return;
   std::vector<std::uint8_t> keep(weights.size());
   fill_keep_mask(problem, r, first_key, keep);
-  const double keep_scale = 256.0 / (256.0 - dropout.threshold);
+  const double keep_scale = exact_keep_scale(problem);
   for (std::size_t s = 0; s < weights.size(); ++s) weights[s] *= keep[s] ? keep_scale : 0.0;
 }
 
@@ -87,9 +87,9 @@ RoundedForward rounded_forward(const Problem& problem, const ForwardInputs& inpu
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   RoundedForward forward{std::vector<Half>(problem.q_elements()),
                          std::vector<float>(problem.lse_elements())};
+  const TensorShape queries = query_shape(problem);
   for (std::size_t r = 0; r < rows.size(); ++r) {
-    const std::size_t at = row_offset(rows[r].batch, rows[r].row, rows[r].head, problem.seqlen_q,
-                                      problem.heads, problem.head_dim);
+    const std::size_t at = queries.row_offset(rows[r].batch, rows[r].row, rows[r].head);
     for (std::size_t d = 0; d < head_dim; ++d) {
       forward.o[at + d] = to_half(static_cast<float>(exact.o[r * head_dim + d]));
     }

@@ -22,8 +22,8 @@ ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
 
 /// A forward pass without error but the last rounding: whole O and LSE as a kernel leaves them.
 struct RoundedForward {
-  std::vector<Half> o;     // [batch, seqlen_q, heads, head_dim]
-  std::vector<float> lse;  // [batch, heads, seqlen_q]
+  std::vector<Half> o;     // [batch, seqlen_q, heads, head_dim], or packed
+  std::vector<float> lse;  // [batch, heads, seqlen_q], or [heads, total_q]
 };
 
 /// The asked rows of exact_forward, rounded; zeros elsewhere. A backward pass can start from it.

@@ -64,7 +64,7 @@ class ScoreGradients {
   /// queries[i] is the query of element i.
   void differentiate(const Problem& problem, std::span<const QueryStatistics> queries) {
     const double scale = problem.scale();
-    const double keep_scale = 256.0 / (256.0 - problem.dropout().threshold);
+    const double keep_scale = exact_keep_scale(problem);
     for (std::size_t i = 0; i < scores_.size(); ++i) {
       const double p = std::exp(scale * scores_[i] - queries[i].lse);
       const double dropped_dp = keep_[i] ? keep_scale * dp_[i] : 0.0;

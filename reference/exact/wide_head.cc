@@ -17,12 +17,12 @@ std::vector<double> widen(std::span<const Half> row) {
 }
 
 WideHead::WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head)
-    : seqlen_(static_cast<std::size_t>(shape.seqlen)),
+    : seqlen_(static_cast<std::size_t>(shape.seqlen_of(batch))),
       head_dim_(static_cast<std::size_t>(shape.head_dim)),
       rows_(seqlen_ * head_dim_),
       columns_(seqlen_ * head_dim_) {
   for (std::size_t s = 0; s < seqlen_; ++s) {
-    const Half* const halves = tensor.view(shape).row(batch, static_cast<int>(s), head);
+    const Half* const halves = tensor.row(shape, batch, static_cast<int>(s), head);
     for (std::size_t d = 0; d < head_dim_; ++d) {
       rows_[s * head_dim_ + d] = columns_[d * seqlen_ + s] = to_float(halves[d]);
     }

@@ -63,12 +63,22 @@ void fill_keep_mask(const Problem& problem, const KeyRow& key, const QueryRow& f
   }
 }
 
+double exact_keep_scale(const Problem& problem) {
+  const std::uint32_t threshold = problem.dropout().threshold;
+  if (problem.dropout_scale == DropoutScale::kAsked && threshold != 0) {
+    return 1.0 / (1.0 - static_cast<double>(problem.dropout_p));
+  }
+  return 256.0 / (256.0 - threshold);
+}
+
 DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows) {
-  const auto columns = static_cast<std::size_t>(problem.seqlen_k);
-  std::vector<std::uint8_t> keep((columns + 7) / 8 * 8);
-  std::size_t kept = 0;
+  std::vector<std::uint8_t> keep;
+  std::size_t kept = 0, elements = 0;
   Fnv1a hash;
   for (const QueryRow& r : rows) {
+    const auto columns = static_cast<std::size_t>(problem.seqlen_k_of(r.batch));
+    keep.assign((columns + 7) / 8 * 8, 0);
+    elements += columns;
     fill_keep_mask(problem, r, 0, std::span(keep).first(columns));
     for (std::size_t byte = 0; byte < keep.size(); byte += 8) {
       unsigned bits = 0;
@@ -77,8 +87,7 @@ DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<cons
     }
     kept += static_cast<std::size_t>(std::count(keep.begin(), keep.end(), 1));
   }
-  const double elements = static_cast<double>(rows.size()) * static_cast<double>(columns);
-  return {static_cast<double>(kept) / elements, hash.state};
+  return {static_cast<double>(kept) / static_cast<double>(elements), hash.state};
 }
 
 }  // namespace sparkbench

@@ -17,13 +17,17 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
 void fill_keep_mask(const Problem& problem, const KeyRow& key, const QueryRow& first_query,
                     std::span<std::uint8_t> keep);
 
+/// What kept values are multiplied by, in fp64.
+double exact_keep_scale(const Problem& problem);
+
 struct DropoutMaskSummary {
   double kept_fraction;
   std::uint64_t hash;  // FNV-1a, 64 bits, of the mask bits: 8 columns a byte, lowest column in the
                        // lowest bit, every row filled up to a byte with zeros
 };
 
-/// Of the asked rows, over all seqlen_k columns, those that the mask hides included.
+/// Of the asked rows, over all columns of the sequence, those that the mask hides included. Of no
+/// column kept_fraction is NaN.
 DropoutMaskSummary summarize_dropout_mask(const Problem& problem, std::span<const QueryRow> rows);
 
 }  // namespace sparkbench

@@ -86,17 +86,16 @@ void fill_row(const InputStream& stream, const std::array<int, 3>& batch_s_head,
 std::vector<Half> make_input(const InputStream& stream, const TensorShape& shape) {
   const auto heads = static_cast<std::size_t>(shape.heads);
   const auto head_dim = static_cast<std::size_t>(shape.head_dim);
-  const auto seqlen = static_cast<std::size_t>(shape.seqlen);
   std::vector<std::vector<float>> scales;
   scales.reserve(heads);
   for (int head = 0; head < shape.heads; ++head) {
     scales.push_back(channel_scales(stream, head, shape.head_dim));
   }
-  const std::size_t tokens = static_cast<std::size_t>(shape.batch) * seqlen;
+  const std::size_t tokens = shape.tokens();
   std::vector<Half> tensor(tokens * heads * head_dim);
   parallel_for(tokens, [&](std::size_t token) {
-    const int batch = static_cast<int>(token / seqlen);
-    const int s = static_cast<int>(token % seqlen);
+    const int batch = sequence_of_token(shape, token);
+    const int s = static_cast<int>(token - shape.tokens_before(batch));
     for (std::size_t head = 0; head < heads; ++head) {
       const std::size_t offset = (token * heads + head) * head_dim;
       fill_row(stream, {batch, s, static_cast<int>(head)}, scales[head],
@@ -110,8 +109,9 @@ std::vector<Half> make_input_head(const InputStream& stream, const TensorShape& 
                                   int head) {
   const auto head_dim = static_cast<std::size_t>(shape.head_dim);
   const std::vector<float> scales = channel_scales(stream, head, shape.head_dim);
-  std::vector<Half> slice(static_cast<std::size_t>(shape.seqlen) * head_dim);
-  parallel_for(static_cast<std::size_t>(shape.seqlen), [&](std::size_t s) {
+  const auto seqlen = static_cast<std::size_t>(shape.seqlen_of(batch));
+  std::vector<Half> slice(seqlen * head_dim);
+  parallel_for(seqlen, [&](std::size_t s) {
     fill_row(stream, {batch, static_cast<int>(s), head}, scales,
              std::span(slice).subspan(s * head_dim, head_dim));
   });

@@ -34,7 +34,8 @@ struct InputStream {
   float scale = 1.0f;  // of every element, before the rounding to fp16, which may make it infinite
 };
 
-/// The tensor [batch, seqlen, heads, head_dim], generated on all cores.
+/// The tensor [batch, seqlen, heads, head_dim], generated on all cores; of packed sequences
+/// [total, heads, head_dim], with the elements of the same positions.
 std::vector<Half> make_input(const InputStream& stream, const TensorShape& shape);
 
 /// The slice [seqlen, head_dim] of one (batch, head).

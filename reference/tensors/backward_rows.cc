@@ -35,7 +35,8 @@ std::vector<QueryRow> queries_needed_by(const Problem& problem, const GradientRo
   }
   std::vector<QueryRow> queries;
   for (const auto& [batch, head] : heads) {
-    for (int row = 0; row < problem.seqlen_q; ++row) queries.push_back({batch, head, row});
+    const int seqlen = problem.seqlen_q_of(batch);
+    for (int row = 0; row < seqlen; ++row) queries.push_back({batch, head, row});
   }
   const std::size_t of_heads = queries.size();
   std::copy_if(rows.dq.begin(), rows.dq.end(), std::back_inserter(queries), [&](const auto& r) {

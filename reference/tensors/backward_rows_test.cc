@@ -8,8 +8,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4,
-                           /*head_dim=*/2};
+const Problem kProblem{/*batch=*/2, /*heads=*/3, /*seqlen_q=*/5, /*seqlen_k=*/4,
+                       /*head_dim=*/2};
 
 TEST(GradientRows, AreAllRowsOrASampleOfThem) {
   const GradientRows all = all_gradient_rows(kProblem);

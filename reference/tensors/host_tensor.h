@@ -7,6 +7,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <vector>
 
 #include "kernels/tensors.h"
 
@@ -17,20 +18,39 @@ struct TensorShape {
   int seqlen;
   int heads;
   int head_dim;
+  /// Of packed sequences (kernels/packed.h), of which seqlen is the longest: where each begins,
+  /// [batch + 1]. The problem's own; null where all sequences are alike.
+  const std::vector<int>* cu_seqlens = nullptr;
 
   bool operator==(const TensorShape&) const = default;
 
-  std::size_t rows() const {
-    return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
-           static_cast<std::size_t>(seqlen);
+  int seqlen_of(int sequence) const {
+    const auto at = static_cast<std::size_t>(sequence);
+    return cu_seqlens == nullptr ? seqlen : (*cu_seqlens)[at + 1] - (*cu_seqlens)[at];
+  }
+  /// Rows of a head, in all sequences, and those of the sequences before this one.
+  std::size_t tokens() const { return tokens_before(batch); }
+  std::size_t tokens_before(int sequence) const {
+    const auto at = static_cast<std::size_t>(sequence);
+    return cu_seqlens == nullptr ? at * static_cast<std::size_t>(seqlen)
+                                 : static_cast<std::size_t>((*cu_seqlens)[at]);
+  }
+  std::size_t rows() const { return tokens() * static_cast<std::size_t>(heads); }
+  /// Index of the first element of row (b, s, h) where the tensor is contiguous.
+  std::size_t row_offset(int b, int s, int h) const {
+    return ((tokens_before(b) + static_cast<std::size_t>(s)) * static_cast<std::size_t>(heads) +
+            static_cast<std::size_t>(h)) *
+           static_cast<std::size_t>(head_dim);
   }
 };
 
 inline TensorShape query_shape(const Problem& problem) {
-  return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim};
+  return {problem.batch, problem.seqlen_q, problem.heads, problem.head_dim,
+          problem.lengths ? &problem.lengths->cu_seqlens_q() : nullptr};
 }
 inline TensorShape key_shape(const Problem& problem) {
-  return {problem.batch, problem.seqlen_k, problem.key_heads(), problem.head_dim};
+  return {problem.batch, problem.seqlen_k, problem.key_heads(), problem.head_dim,
+          problem.lengths ? &problem.lengths->cu_seqlens_k() : nullptr};
 }
 
 /// Those of a TensorView, in elements; the last dimension is contiguous.
@@ -56,7 +76,11 @@ class HostTensor : public std::span<const Half> {
   HostTensor(std::span<const Half> memory, const RowStrides& strides)
       : std::span<const Half>(memory), strides_(strides) {}
 
+  /// Of packed sequences, of a batch of one: all sequences.
   TensorView<const Half> view(const TensorShape& shape) const;
+
+  /// The head_dim elements of row (b, s, h), s counted from the first row of a packed sequence.
+  const Half* row(const TensorShape& shape, int b, int s, int h) const;
 
   /// Throws std::invalid_argument, which names the tensor, unless the memory holds this shape:
   /// exactly where it is contiguous, at least where it is strided.

@@ -1,5 +1,6 @@
 #include "reference/tensors/tensor_rows.h"
 
+#include <algorithm>
 #include <numeric>
 #include <stdexcept>
 #include <string>
@@ -11,16 +12,17 @@ namespace {
 
 template <class Row>
 Row row_at(const TensorShape& shape, std::size_t index) {
-  const auto seqlen = static_cast<std::size_t>(shape.seqlen);
   const auto heads = static_cast<std::size_t>(shape.heads);
-  return {static_cast<int>(index / seqlen / heads), static_cast<int>(index / seqlen % heads),
-          static_cast<int>(index % seqlen)};
+  const int batch = sequence_of_token(shape, index / heads);
+  const std::size_t rest = index - shape.tokens_before(batch) * heads;
+  const auto seqlen = static_cast<std::size_t>(shape.seqlen_of(batch));
+  return {batch, static_cast<int>(rest / seqlen), static_cast<int>(rest % seqlen)};
 }
 
 template <class Row>
 bool is_inside(const TensorShape& shape, const Row& r) {
   return r.batch >= 0 && r.batch < shape.batch && r.head >= 0 && r.head < shape.heads &&
-         r.row >= 0 && r.row < shape.seqlen;
+         r.row >= 0 && r.row < shape.seqlen_of(r.batch);
 }
 
 Range normalized(const Range& range) { return range.is_empty() ? Range{0, 0} : range; }
@@ -30,12 +32,21 @@ const char* kind_of(const KeyRow&) { return "key row "; }
 
 }  // namespace
 
+int sequence_of_token(const TensorShape& shape, std::size_t token) {
+  if (shape.cu_seqlens == nullptr) {
+    return static_cast<int>(token / static_cast<std::size_t>(shape.seqlen));
+  }
+  const auto after =
+      std::upper_bound(shape.cu_seqlens->begin(), shape.cu_seqlens->end(), static_cast<int>(token));
+  return static_cast<int>(after - shape.cu_seqlens->begin()) - 1;
+}
+
 Range visible_to(const Problem& problem, const QueryRow& query) {
-  return normalized(problem.key_mask().keys(query.row));
+  return normalized(problem.key_mask_of(query.batch).keys(query.row));
 }
 
 Range visible_to(const Problem& problem, const KeyRow& key) {
-  return normalized(problem.key_mask().rows(key.row));
+  return normalized(problem.key_mask_of(key.batch).rows(key.row));
 }
 
 std::vector<int> query_heads_of(const Problem& problem, const KeyRow& key) {

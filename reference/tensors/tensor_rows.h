@@ -25,8 +25,12 @@ struct QueryRow {
     return std::tie(batch, head, row) < std::tie(other.batch, other.head, other.row);
   }
 
-  /// Index of this row in LSE, [batch, heads, seqlen_q].
+  /// Index of this row in LSE, [batch, heads, seqlen_q], or [heads, total_q] of packed sequences.
   std::size_t lse_index(const Problem& problem) const {
+    if (problem.lengths) {
+      const int first = problem.lengths->cu_seqlens_q()[static_cast<std::size_t>(batch)];
+      return lse_offset(0, head, first + row, problem.heads, problem.lengths->total_q());
+    }
     return lse_offset(batch, head, row, problem.heads, problem.seqlen_q);
   }
 };
@@ -58,8 +62,11 @@ std::vector<int> query_heads_of(const Problem& problem, const KeyRow& key);
 /// The head_dim elements of a row.
 template <class Row>
 std::span<const Half> row_of(const HostTensor& tensor, const TensorShape& shape, const Row& r) {
-  return {tensor.view(shape).row(r.batch, r.row, r.head), static_cast<std::size_t>(shape.head_dim)};
+  return {tensor.row(shape, r.batch, r.row, r.head), static_cast<std::size_t>(shape.head_dim)};
 }
+
+/// The sequence that has token `token` of all (TensorShape::tokens), of which there is one.
+int sequence_of_token(const TensorShape& shape, std::size_t token);
 
 /// Every row, in ascending order of (batch, head, row).
 template <class Row>

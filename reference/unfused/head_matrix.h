@@ -24,9 +24,9 @@ HalfMatrix rows_matrix(const HostTensor& tensor, const TensorShape& shape,
 /// All rows of the head that `of` belongs to, [seqlen, head_dim].
 template <class Row>
 HalfMatrix head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of) {
-  HalfMatrix matrix(static_cast<std::size_t>(shape.seqlen),
+  HalfMatrix matrix(static_cast<std::size_t>(shape.seqlen_of(of.batch)),
                     static_cast<std::size_t>(shape.head_dim));
-  for (of.row = 0; of.row < shape.seqlen; ++of.row) {
+  for (of.row = 0; of.row < shape.seqlen_of(of.batch); ++of.row) {
     std::ranges::copy(row_of(tensor, shape, of), matrix.row(static_cast<std::size_t>(of.row)));
   }
   return matrix;
@@ -36,8 +36,8 @@ HalfMatrix head_matrix(const HostTensor& tensor, const TensorShape& shape, Row o
 template <class Row>
 HalfMatrix transposed_head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of) {
   HalfMatrix matrix(static_cast<std::size_t>(shape.head_dim),
-                    static_cast<std::size_t>(shape.seqlen));
-  for (of.row = 0; of.row < shape.seqlen; ++of.row) {
+                    static_cast<std::size_t>(shape.seqlen_of(of.batch)));
+  for (of.row = 0; of.row < shape.seqlen_of(of.batch); ++of.row) {
     const std::span<const Half> row = row_of(tensor, shape, of);
     for (std::size_t d = 0; d < row.size(); ++d) {
       matrix.row(d)[static_cast<std::size_t>(of.row)] = row[d];

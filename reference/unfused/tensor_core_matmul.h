@@ -25,8 +25,8 @@ class HalfMatrix {
   std::size_t rows() const { return rows_; }
   std::size_t columns() const { return columns_; }
   std::size_t padded_columns() const { return padded_columns_; }
-  Half* row(std::size_t i) { return &data_[i * padded_columns_]; }
-  const Half* row(std::size_t i) const { return &data_[i * padded_columns_]; }
+  Half* row(std::size_t i) { return data_.data() + i * padded_columns_; }
+  const Half* row(std::size_t i) const { return data_.data() + i * padded_columns_; }
 
  private:
   std::size_t rows_;
@@ -36,8 +36,8 @@ class HalfMatrix {
 };
 
 /// C = A B^T, [a.rows(), b.rows()]: c[i, j] = sum over k of a[i, k] * b[j, k] from 0, k ascending
-/// in blocks of the profile's length. With fp16 accumulators every element is an fp16 number.
-/// Throws std::invalid_argument unless a and b have as many columns.
+/// in blocks of the profile's length; zeros where there is no k. With fp16 accumulators every
+/// element is an fp16 number. Throws std::invalid_argument unless a and b have as many columns.
 std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
                                       const HalfMatrix& b);
 

@@ -29,7 +29,7 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std
 HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs,
                              std::span<const QueryRow> run, const TensorCores& tensor_cores,
                              std::span<float> lse) {
-  const auto seqlen = static_cast<std::size_t>(problem.seqlen_k);
+  const auto seqlen = static_cast<std::size_t>(problem.seqlen_k_of(run.front().batch));
   const std::vector<float> scores = unfused_scores(
       problem, rows_matrix(inputs.q, query_shape(problem), run),
       head_matrix(inputs.k, key_shape(problem), key_row_of(problem, run.front())), tensor_cores);

@@ -91,9 +91,10 @@ struct UnfusedBackward {
   /// Line 3 and the softmax of line 2 of unfused.h, for all rows of a run.
   void find_statistics(std::span<const QueryRow> run) {
     const ScoreTile tile = score_tile(run);
+    const auto seqlen = static_cast<std::size_t>(problem.seqlen_k_of(run.front().batch));
     for (std::size_t i = 0; i < run.size(); ++i) {
       const auto [first, keep] = keep_of_visible(run[i]);
-      const std::size_t begin = i * static_cast<std::size_t>(problem.seqlen_k) + first;
+      const std::size_t begin = i * seqlen + first;
       const auto scores = std::span(tile.scores).subspan(begin, keep.size());
       const SoftmaxStatistics softmax = softmax_statistics(scores);
       std::vector<float> products(keep.size());
@@ -132,7 +133,7 @@ struct UnfusedBackward {
   /// Line 5.
   void differentiate(std::span<const QueryRow> run) {
     const ScoreTile tile = score_tile(run);
-    const auto seqlen = static_cast<std::size_t>(problem.seqlen_k);
+    const auto seqlen = static_cast<std::size_t>(problem.seqlen_k_of(run.front().batch));
     HalfMatrix ds_tile(run.size(), seqlen);
     for (std::size_t i = 0; i < run.size(); ++i) {
       const auto [first, keep] = keep_of_visible(run[i]);
@@ -162,11 +163,11 @@ struct UnfusedBackward {
                 std::vector<float>& dv) const {
     const QueryRow of_head{run.front().batch, head, 0};
     const ScoreTile tile = score_tile(run, of_head);
-    const auto seqlen = static_cast<std::size_t>(problem.seqlen_q);
+    const auto seqlen = static_cast<std::size_t>(problem.seqlen_q_of(run.front().batch));
     HalfMatrix ds_tile(run.size(), seqlen), p_tile(run.size(), seqlen);
     for (std::size_t i = 0; i < run.size(); ++i) {
       const auto [first, keep] = keep_of_visible(run[i], of_head);
-      const QueryStatistics* query = &statistics[of_head.lse_index(problem) + first];
+      const QueryStatistics* query = statistics.data() + of_head.lse_index(problem) + first;
       for (std::size_t j = 0; j < keep.size(); ++j) {
         const Dropped dropped{keep[j] != 0, keep_scale};
         const std::size_t at = i * seqlen + first + j;

@@ -63,6 +63,9 @@ void visit_fields(AnyConst<CaseProblem> auto& p, auto&& visit) {
   visit("dropout_p_applied", dropout_p_applied);
   visit("scale", scale);
   visit("seed", p.seed);
+  visit("total_q", p.total_q);
+  visit("total_k", p.total_k);
+  visit("lengths_hash", p.lengths_hash);
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(p)>>) {
     p.own_dropout_p = dropout_p_applied;
     p.softmax_scale = scale;

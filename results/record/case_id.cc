@@ -41,7 +41,8 @@ std::string make_case_id(std::string_view kernel, const CaseProblem& problem) {
         std::find(in_id.usual.begin(), in_id.usual.end(), value) != in_id.usual.end();
     const bool is_like_twin = in_id.is_left_out_like_twin && equals_twin(*axis, problem);
     if (is_none(value) || is_usual || is_like_twin) continue;
-    const std::string part = fmt::format("/{}{}", in_id.prefix, text_of_value(value));
+    const std::string text = in_id.text != nullptr ? in_id.text(problem) : text_of_value(value);
+    const std::string part = fmt::format("/{}{}", in_id.prefix, text);
     (in_id.place > 0 ? id : unusual) += part;
   }
   return id + scale_part(problem) + unusual;

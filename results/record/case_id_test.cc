@@ -102,5 +102,17 @@ TEST(ConfigHash, ChangesWithIdSeedAndMethod) {
   EXPECT_EQ(make_config_hash("a", 0, method), make_config_hash("a", 0, method));
 }
 
+TEST(CaseId, NamesLengthsByWhatTheyAre) {
+  CaseProblem problem;
+  problem.lengths_spec = "file:/a path/x.txt";
+  problem.lengths_hash = "0123456789abcdef";
+  const std::string id = make_case_id("kernel", problem);
+  EXPECT_TRUE(id.ends_with("/p0/lengths-0123456789abcdef")) << id;
+  problem.lengths_spec = "file:elsewhere";
+  EXPECT_EQ(make_case_id("kernel", problem), id);
+  problem.lengths_spec.reset();
+  EXPECT_EQ(make_case_id("kernel", problem).find("lengths"), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -36,7 +36,8 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
   EXPECT_EQ(
       cases_to_csv(run),
       "id,config_hash,kernel,role,accumulator," + axis_columns(false) +
-          "dropout_p_applied,scale,seed,status,reason_code,reason_message,valid,"
+          "dropout_p_applied,scale,seed,total_q,total_k,lengths_hash,status,reason_code,reason_"
+          "message,valid,"
           "warnings,"
           "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
           "noise,sampling_count,sampling_stop_reason,sampling_median_error,sampling_flagged,"
@@ -96,7 +97,7 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
                 sample_run().cases[0].config_hash + ",volta-fp32acc,fused,");
   // Axes that are yet to come stand between these two.
   for (const char* const cells : {",fwd,1,2,128,128,64,false,full,0.1,",
-                                  ",0.1015625,0.125,18364758544493064720,ok,,,true,"
+                                  ",0.1015625,0.125,18364758544493064720,,,,ok,,,true,"
                                   "W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"}) {
     EXPECT_NE(lines[1].find(cells), std::string::npos) << lines[1];
   }

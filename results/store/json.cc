@@ -66,6 +66,10 @@ Json known_before(const CaseRecord& record) {
     const bool is_reason = record.status == Status::kSkipped && is_in(kOfSkipped, name);
     if (is_axis || is_reason || is_in(kKnownBefore, name)) object[name] = to_json(field);
   });
+  if (const auto& lengths = record.problem.lengths) {
+    object["cu_seqlens_q"] = lengths->cu_seqlens_q();
+    object["cu_seqlens_k"] = lengths->cu_seqlens_k();
+  }
   return object;
 }
 
@@ -137,6 +141,7 @@ void read(const Json& json, const std::string& path, AxisField<CaseProblem>& fie
   if (json.is_null() && field.axis.access.may_be_none) {
     value = AxisValue();
   } else {
+    if (is_none(value)) value = std::string();  // of an axis that has a text or nothing
     std::visit([&](auto& held) { read(json, path, held); }, value);
   }
   try {

@@ -10,6 +10,7 @@
 #include <nlohmann/json.hpp>
 #include <stdexcept>
 
+#include "results/record/case_id.h"
 #include "results/record/test_run.h"
 #include "results/store/schema_check.h"
 #include "sweeps/axes.h"
@@ -177,7 +178,7 @@ TEST(Json, BreaksTheSchemaWhenDamaged) {
       [](Json& run) { run["cases"][0].erase("speedup"); },
       [](Json& run) { run["cases"][0]["extra"] = 1; },
       [](Json& run) { run["cases"][0]["status"] = "fine"; },
-      [](Json& run) { run["cases"][0]["problem"]["batch"] = 0; },
+      [](Json& run) { run["cases"][0]["problem"]["batch"] = -1; },
       [](Json& run) { run["cases"][0]["problem"].erase("mask"); },
       [](Json& run) { run["cases"][0]["accuracy"]["max_abs"] = "small"; },
       [](Json& run) { run["cases"][0]["time_ms"] = 0; },
@@ -364,6 +365,49 @@ TEST(Json, IsReadOfThisMajorVersionAlone) {
   EXPECT_EQ(error_of("sparkbench.run", "2.0.0"),
             "schema.version: is '2.0.0'; this program reads 1.x");
   EXPECT_NE(error_of("sparkbench.run", ""), "no error");
+}
+
+CaseRecord packed_case() {
+  CaseRecord record = sample_emulated_case();
+  record.problem.batch = 2;
+  record.problem.seqlen_q = 9;
+  record.problem.lengths_spec = "file:my lengths.txt";
+  record.problem.total_q = 9;
+  record.problem.total_k = 12;
+  record.problem.lengths_hash = "0123456789abcdef";
+  record.id = make_case_id(record.kernel, record.problem);
+  return record;
+}
+
+TEST(PackedJson, SaysWhatTheLengthsAre) {
+  RunRecord run = sample_run();
+  run.cases = {packed_case()};
+  EXPECT_EQ(schema_violations(schema_text(), run_to_json(run)), std::vector<std::string>());
+  const CaseRecord read = run_from_json(run_to_json(run)).cases.front();
+  EXPECT_EQ(read.problem.lengths_spec, "file:my lengths.txt");
+  EXPECT_EQ(read.problem.total_q, 9);
+  EXPECT_EQ(read.problem.total_k, 12);
+  EXPECT_EQ(read.problem.lengths_hash, "0123456789abcdef");
+  EXPECT_EQ(read.problem.lengths, nullptr);  // which no record has
+  EXPECT_EQ(make_case_id(read.kernel, read.problem), packed_case().id);
+}
+
+TEST(PackedJson, OfRecordsBeforeThereWereLengthsIsNone) {
+  Json json = Json::parse(case_to_json(packed_case()));
+  for (const char* name : {"lengths", "total_q", "total_k", "lengths_hash"}) {
+    json["problem"].erase(name);
+  }
+  const CaseProblem problem = case_from_json(json.dump()).problem;
+  EXPECT_FALSE(problem.lengths_spec || problem.total_q || problem.total_k || problem.lengths_hash);
+}
+
+TEST(PackedJson, OfAPlanSaysWhereSequencesBegin) {
+  CaseRecord record = packed_case();
+  record.problem.lengths =
+      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{0, 5}, {9, 7}});
+  const Json planned = Json::parse(planned_to_json({record}))["cases"][0];
+  EXPECT_EQ(planned["cu_seqlens_q"], Json({0, 0, 9}));
+  EXPECT_EQ(planned["cu_seqlens_k"], Json({0, 5, 12}));
 }
 
 }  // namespace

@@ -29,6 +29,15 @@ std::uint64_t block_index(const Block& block, const Block& grid) {
   return at(block, 0) + at(grid, 0) * (at(block, 1) + at(grid, 1) * at(block, 2));
 }
 
+/// The grid, and a block of it, with what work is of as the first axis.
+Block work_grid(const LaunchShape& shape) {
+  const Block& grid = shape.grid;
+  return shape.works_by_items ? Block{grid[1] * grid[2], grid[0], 1} : grid;
+}
+Block work_block(const LaunchShape& shape, const Block& block) {
+  return shape.works_by_items ? Block{block[1] + shape.grid[1] * block[2], block[0], 0} : block;
+}
+
 void validate(const LaunchShape& shape, const EmulationOptions& options) {
   if (options.profile == nullptr) throw std::invalid_argument("no arithmetic profile");
   if (shape.shared_bytes > options.shared_bytes_per_block) {
@@ -47,9 +56,10 @@ void validate(const LaunchShape& shape, const EmulationOptions& options) {
       !std::all_of(shape.blocks.begin(), shape.blocks.end(), inside_grid)) {
     throw std::invalid_argument("a grid without blocks, or blocks outside the grid");
   }
-  if (!shape.work.empty() && shape.work.size() != static_cast<std::size_t>(shape.grid[0])) {
+  const int positions = work_grid(shape)[0];
+  if (!shape.work.empty() && shape.work.size() != static_cast<std::size_t>(positions)) {
     throw std::invalid_argument(
-        fmt::format("work of {} blocks, in a grid of {}", shape.work.size(), shape.grid[0]));
+        fmt::format("work of {} blocks, in a grid of {}", shape.work.size(), positions));
   }
   const Block last = {shape.grid[0] - 1, shape.grid[1] - 1, shape.grid[2] - 1};
   if (block_index(last, shape.grid) >= std::numeric_limits<std::uint32_t>::max() / kMaxThreads) {
@@ -129,7 +139,8 @@ EmulationReport merge(const std::vector<Share>& shares, const LaunchShape& shape
     findings.merge(share.findings);
   }
   for (const BlockCounters& block : blocks) report.counters += block.counters;
-  report.grid_counters = extrapolate_to_grid(blocks, shape.grid, shape.work);
+  for (BlockCounters& each : blocks) each.block = work_block(shape, each.block);
+  report.grid_counters = extrapolate_to_grid(blocks, work_grid(shape), shape.work);
   report.is_sample =
       blocks.size() < block_index({0, 0, shape.grid[2]}, shape.grid);  // one past the last
   report.sites = merge_sites(shares);

@@ -31,6 +31,7 @@ struct LaunchShape {
   /// Of each block(0), how much its blocks do, in any unit that their counts are affine in (the key
   /// tiles that they walk): grid_counters go by it. Empty: it grows evenly with block(0).
   std::vector<double> work = {};
+  bool works_by_items = false;  // `work` is of each block(1) + grid[1] * block(2) instead
 };
 
 struct EmulationOptions {
@@ -61,7 +62,7 @@ void add_report(EmulationReport& total, const EmulationReport& launch);
 /// Runs the kernel for every block. A block whose threads can never meet is abandoned, with a
 /// finding, and the launch goes on. `regions` is all the global memory that exists.
 /// Rethrows what the kernel throws; throws std::invalid_argument for an impossible shape, work of
-/// another length than the grid's first extent, no profile, and regions that are misaligned or
+/// another length than what it is of, no profile, and regions that are misaligned or
 /// overlap.
 EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> regions,
                         const EmulationOptions& options, const EmulatedKernel& kernel);

@@ -1,0 +1,89 @@
+#include "harness/predict/listed_blocks.h"
+
+#include <algorithm>
+
+#include "harness/predict/pass_launches.h"
+#include "kernels/tile/list_blocks.h"
+
+namespace sparkbench {
+namespace {
+
+int length_of(const KeyMask& mask, bool is_of_keys) {
+  return is_of_keys ? mask.seqlen_k : mask.seqlen_q;
+}
+
+/// What a block has of its sequence.
+Range own_rows(const KeyMask& mask, bool is_of_keys, int first, int block_rows) {
+  return {first, std::min(first + block_rows, length_of(mask, is_of_keys))};
+}
+
+/// By how much numbers up to `longest` are shifted to be one of the classes.
+int class_shift(int longest) {
+  int shift = 0;
+  while (longest >> shift >= kLengthClasses) ++shift;
+  return shift;
+}
+
+/// work_of(mask of the sequence, what the block has of it, whether that is all its rows) for each
+/// place of the list.
+template <class WorkOf>
+std::vector<BlockWork> tiles_of_list(const Problem& problem, bool is_of_keys, int block_rows,
+                                     WorkOf work_of) {
+  std::vector<BlockWork> tiles;
+  for (const ListedBlock& block : listed_blocks(problem, is_of_keys, block_rows)) {
+    const KeyMask mask = problem.key_mask_of(block.sequence);
+    const Range own = own_rows(mask, is_of_keys, block.first, block_rows);
+    tiles.push_back(work_of(mask, own, own.size() == block_rows));
+  }
+  return tiles;
+}
+
+}  // namespace
+
+std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, int block_rows) {
+  struct Listed {
+    ListedBlock block;
+    int length_class;
+  };
+  const int shift = class_shift(is_of_keys ? problem.seqlen_q : problem.seqlen_k);
+  std::vector<Listed> all;
+  for (int i = 0; i < problem.batch; ++i) {
+    const KeyMask mask = problem.key_mask_of(i);
+    for (int first = 0; first < length_of(mask, is_of_keys); first += block_rows) {
+      const Range own = own_rows(mask, is_of_keys, first, block_rows);
+      const Range walked = is_of_keys ? mask.rows_of_any(own) : mask.keys_of_any(own);
+      all.push_back({{i, first}, walked.size() >> shift});
+    }
+  }
+  std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) {
+    return a.length_class > b.length_class;
+  });
+  std::vector<ListedBlock> blocks;
+  blocks.reserve(all.size());
+  for (const Listed& each : all) blocks.push_back(each.block);
+  return blocks;
+}
+
+std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
+                                               const Problem& problem) {
+  return tiles_of_list(problem, false, instance.block_rows,
+                       [&](const KeyMask& mask, const Range& rows, bool is_whole) {
+                         return count_tiles(mask.keys_of_any(rows),
+                                            is_whole ? mask.keys_of_all(rows) : Range{0, 0},
+                                            instance.step_columns);
+                       });
+}
+
+std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
+                                            const Problem& problem) {
+  return tiles_of_list(problem, true, instance.block_rows,
+                       [&](const KeyMask& mask, const Range& keys, bool is_whole) {
+                         const BlockWork steps =
+                             count_tiles(mask.rows_of_any(keys),
+                                         is_whole ? mask.rows_of_all(keys) : Range{0, 0},
+                                         instance.step_columns / instance.teams);
+                         return tiles_of_teams(steps, problem.group_size(), instance.teams);
+                       });
+}
+
+}  // namespace sparkbench

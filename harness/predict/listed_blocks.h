@@ -1,0 +1,29 @@
+// The blocks of packed sequences in the order in which a V100 starts them: that of the list which
+// kernels/tile/list_blocks.h makes on the device, those with most to do first.
+#pragma once
+
+#include <vector>
+
+#include "harness/predict/block_schedule.h"
+#include "kernels/attention_kernel.h"
+
+namespace sparkbench {
+
+struct ListedBlock {
+  int sequence;
+  int first;  // of its rows, or keys, in the sequence
+
+  bool operator==(const ListedBlock&) const = default;
+};
+
+/// The places of the list, of which each is a block for each head. `problem` has lengths.
+std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, int block_rows);
+
+/// What the blocks of the list walk: of a forward or "bwd-dq" instance tiles of keys, of a "bwd"
+/// one steps of the queries of all heads that read the keys. A block that reaches past its
+/// sequence's end has cut tiles alone.
+std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
+                                               const Problem& problem);
+std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance, const Problem& problem);
+
+}  // namespace sparkbench

@@ -1,0 +1,192 @@
+#include "harness/predict/listed_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <deque>
+#include <string>
+
+#include "harness/predict/pass_launches.h"
+#include "harness/predict/problem_time.h"
+#include "kernels/ceil_divide.h"
+#include "kernels/emulated_work_list.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/mask/test_masks.h"
+#include "kernels/registry.h"
+#include "sweeps/lengths.h"
+#include "sweeps/work.h"
+
+namespace sparkbench {
+namespace {
+
+Problem problem_of(const std::vector<SequenceLength>& lengths, const MaskSpec& mask,
+                   int head_dim = 64) {
+  return with_lengths({.heads = 4, .head_dim = head_dim, .mask = mask, .heads_k = 2},
+                      std::make_shared<const SequenceLengths>(lengths));
+}
+
+std::vector<SequenceLength> random_lengths(int count) {
+  std::vector<SequenceLength> lengths;
+  unsigned seed = 1;
+  const auto next = [&seed] {
+    seed = seed * 1664525u + 1013904223u;
+    return seed >> 29 == 0 ? 0 : static_cast<int>(seed >> 16) % 1500;
+  };
+  for (int i = 0; i < count; ++i) lengths.push_back({next(), next()});
+  return lengths;
+}
+
+std::vector<ListedBlock> listed_on_device(const Problem& problem, const WorkListKind& kind) {
+  const EmulatedWorkList list(problem.packed(), packed_lengths(problem), kind);
+  list.emulate({.profile = &arithmetic_profile("volta")});
+  std::vector<ListedBlock> blocks;
+  for (int i = 0; i < list.size(); ++i) {
+    const WorkPlace& place = list.items()[i].place;
+    if (place.first_row != kNoWork) blocks.push_back({place.sequence, place.first_row});
+  }
+  return blocks;
+}
+
+TEST(ListedBlocks, HaveTheDevicesOrder) {
+  for (const MaskSpec& mask : kMaskOfEachKind) {
+    const Problem problem = problem_of(random_lengths(300), mask);
+    for (const bool is_of_keys : {false, true}) {
+      SCOPED_TRACE(name_of(mask) + (is_of_keys ? ", keys" : ", queries"));
+      EXPECT_EQ(listed_blocks(problem, is_of_keys, 64),
+                listed_on_device(problem, {is_of_keys, 64}));
+    }
+  }
+}
+
+TEST(ListedBlocks, OfNoSequenceAreNone) {
+  EXPECT_TRUE(listed_blocks(problem_of({}, MaskSpec::full()), false, 64).empty());
+  EXPECT_TRUE(listed_blocks(problem_of({{0, 5}}, MaskSpec::full()), false, 64).empty());
+  EXPECT_EQ(listed_blocks(problem_of({{3, 0}}, MaskSpec::full()), false, 64).size(), 1u);
+}
+
+/// What is compiled but for packed sequences, and under the ids that these have the instances that
+/// are padded, or those that are not.
+class PackedInstances {
+ public:
+  enum class Twins { kPadded, kWhole };
+
+  explicit PackedInstances(Twins twins) {
+    const std::string padded = "/padded";
+    for (const KernelInstance& instance : kernel_instances()) {
+      const std::string id(instance.id);
+      if (id.find("/packed") != std::string::npos) continue;
+      all_.push_back(instance);
+      const std::size_t at = id.find(padded);
+      const bool is_padded = at != std::string::npos;
+      if (is_padded != (twins == Twins::kPadded)) continue;
+      add_twin(instance, is_padded ? id.substr(0, at) + "/packed" + id.substr(at + padded.size())
+                                   : id + "/packed");
+    }
+  }
+  std::span<const KernelInstance> all() const { return all_; }
+  const CyclesFile& cycles() const { return cycles_; }
+
+ private:
+  void add_twin(const KernelInstance& instance, const std::string& id) {
+    all_.push_back(instance);
+    all_.back().id = names_.emplace_back(id);
+    const InstanceCycles* const cycles = embedded_cycles().find(instance.id);
+    if (cycles == nullptr) return;
+    cycles_.instances.push_back(*cycles);
+    cycles_.instances.back().id = id;
+  }
+
+  std::deque<std::string> names_;
+  std::vector<KernelInstance> all_;
+  CyclesFile cycles_ = embedded_cycles();
+};
+
+const AttentionKernel& fp32acc() { return *find_attention_kernel("volta-fp32acc"); }
+
+TEST(PackedLaunches, ListTheirBlocksFirst) {
+  const PackedInstances instances(PackedInstances::Twins::kPadded);
+  const Problem problem = problem_of({{300, 300}, {0, 9}, {70, 70}}, MaskSpec::full());
+  const auto launches =
+      launches_of_pass(fp32acc(), problem, Pass::kForward, false, instances.all());
+  ASSERT_EQ(launches.size(), 2u);
+  EXPECT_EQ(launches[0].instance, nullptr);
+  EXPECT_GT(launches[0].hbm_bytes, 0);
+  EXPECT_EQ(launches[1].instance->id, "volta-fp32acc/fwd/d64/packed");
+  EXPECT_TRUE(launches[1].grid.is_head_fastest);
+  EXPECT_EQ(launches[1].grid.heads, 4u);
+  // Longest first; what reaches past the end has cut tiles alone.
+  const KernelInstance& instance = *launches[1].instance;
+  const auto& blocks = launches[1].grid.of_head;
+  ASSERT_EQ(blocks.size(), static_cast<std::size_t>(ceil_divide(300, instance.block_rows) +
+                                                    ceil_divide(70, instance.block_rows)));
+  EXPECT_EQ(blocks.front().full_tiles, 300 / instance.step_columns);
+  EXPECT_EQ(blocks.back().full_tiles, 0);
+  EXPECT_EQ(blocks.back().cut_tiles, ceil_divide(70, instance.step_columns));
+  EXPECT_EQ(launches_of_pass(fp32acc(), problem, Pass::kBackward, false, instances.all()).size(),
+            5u);
+  EXPECT_EQ(launches_of_pass(fp32acc(), problem, Pass::kBackward, true, instances.all()).size(),
+            4u);
+}
+
+TEST(PackedLaunches, OfNoBlockAreNone) {
+  const PackedInstances instances(PackedInstances::Twins::kPadded);
+  const Problem problem = problem_of({{0, 0}, {0, 9}}, MaskSpec::full());
+  EXPECT_TRUE(launches_of_pass(fp32acc(), problem, Pass::kForward, false, instances.all()).empty());
+}
+
+TEST(PackedLaunches, SayWhatIsMissing) {
+  const std::vector<KernelInstance> none;
+  const Problem problem = problem_of({{5, 5}}, MaskSpec::full());
+  try {
+    launches_of_pass(fp32acc(), problem, Pass::kForward, false, none);
+    ADD_FAILURE() << "without any instance";
+  } catch (const NoInstance& error) {
+    EXPECT_STREQ(error.what(), "no instance of volta-fp32acc is a fwd of packed sequences");
+  }
+}
+
+/// TFLOP/s of a pass that is likely.
+double likely_tflops(const Problem& problem, Pass pass, const PackedInstances& instances) {
+  const PassTime time = time_of_launches(
+      launches_of_pass(fp32acc(), problem, pass, false, instances.all()), instances.cycles());
+  EXPECT_EQ(time.why_not, "");
+  return static_cast<double>(useful_flops(pass, problem)) / time.ms.likely * 1e-9;
+}
+
+/// Sequences of one length with as many pairs as these have, nearly.
+Problem equal_lengths(const Problem& ragged) {
+  double pairs = 0;
+  for (int i = 0; i < ragged.batch; ++i) {
+    pairs += static_cast<double>(ragged.seqlen_q_of(i)) * ragged.seqlen_k_of(i);
+  }
+  Problem equal = ragged.alone(0);
+  equal.batch = ragged.batch;
+  const int seqlen = static_cast<int>(std::sqrt(pairs / ragged.batch)) / 128 * 128;
+  equal.seqlen_q = equal.seqlen_k = seqlen;
+  return equal;
+}
+
+TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
+  // With the cycles of the kernels that equal lengths have: what lengths alone cost.
+  const PackedInstances instances(PackedInstances::Twins::kWhole);
+  for (const int head_dim : {64, 128}) {
+    for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+      for (const bool is_causal : {false, true}) {
+        CaseProblem drawn;
+        drawn.batch = 16;
+        drawn.heads = 2048 / head_dim;
+        drawn.head_dim = head_dim;
+        drawn.mask = MaskSpec::causal_if(is_causal);
+        drawn.lengths_spec = "uniform:1:2048";
+        set_lengths(drawn);
+        const double ragged = likely_tflops(drawn, pass, instances);
+        const double equal = likely_tflops(equal_lengths(drawn), pass, instances);
+        EXPECT_GE(ragged, 0.9 * equal)
+            << head_dim << " " << name_of(pass) << " " << name_of(drawn.mask);
+      }
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench
