@@ -114,6 +114,10 @@ INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpu,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(64, 128),
                                           testing::Values(1, 63, 64, 65, 127, 500, 1024)));
+INSTANTIATE_TEST_SUITE_P(Wide, VoltaBackwardGpu,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::ValuesIn(kWideHeadDims),
+                                          testing::Values(1, 127, 500)));
 
 class VoltaBackwardGpuBits : public VoltaBackwardGpu {
  protected:
@@ -179,7 +183,7 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpuBits,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128), testing::Values(500)));
+                                          testing::Values(64, 128, 256), testing::Values(500)));
 
 }  // namespace
 }  // namespace sparkbench

@@ -70,6 +70,10 @@ TEST_P(VoltaForwardGpu, MatchesTheDefinitionForEveryLengthAndMask) {
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpu,
                          testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128),
                                           testing::Values(1, 63, 64, 65, 127, 500, 1024)));
+INSTANTIATE_TEST_SUITE_P(Wide, VoltaForwardGpu,
+                         testing::Combine(testing::ValuesIn(kKernels),
+                                          testing::ValuesIn(kWideHeadDims),
+                                          testing::Values(1, 127, 500)));
 
 class VoltaForwardGpuBits : public VoltaForwardGpu {};
 
@@ -109,7 +113,7 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpuBits,
-                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128),
+                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128, 256),
                                           testing::Values(500)));
 
 }  // namespace
