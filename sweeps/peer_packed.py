@@ -1,8 +1,8 @@
 """Packed sequences of several lengths: their tensors, and PyTorch's passes over them.
 
-Tensors are [total, heads, head_dim], the sequences one behind the other, but where a pass wants them
-otherwise: what it makes of them before its time begins is what its user has anyway. torch-padded has
-a batch of rows as long as the longest, zeros at the end, and computes what these cost besides.
+Tensors are [total, heads, head_dim], the sequences one behind the other, but where a pass wants
+them otherwise: what it makes of them before its time begins is what its user has anyway.
+torch-padded has a batch of rows as long as the longest, zeros at the end, and computes these too.
 """
 
 import peer_masks
@@ -97,7 +97,8 @@ class Nested(Packed):
 
 class Padded(Packed):
     """scaled_dot_product_attention of a batch padded with zeros, by whichever back end takes it.
-    Where rows see no key behind their own, no mask hides the padding: no row of a sequence sees it."""
+    Where rows see no key behind their own, no mask hides the padding: no row of a sequence sees
+    it."""
 
     def take(self, inputs, d_o):
         q, k, v = (self.padded(x, name) for x, name in zip(inputs, ("q", "k", "v")))

@@ -1,5 +1,5 @@
-"""Packed sequences: what PyTorch's kernels are called with, and their values on the CPU, where there
-is PyTorch."""
+"""Packed sequences: what PyTorch's kernels are called with, and their values on the CPU, where
+there is PyTorch."""
 
 import contextlib
 import importlib.util

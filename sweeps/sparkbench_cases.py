@@ -18,8 +18,8 @@ BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
 # Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
-# where it is not as usual: "hk2", where heads share keys, and "lengths-" of packed sequences they know
-# too.
+# where it is not as usual: "hk2", where heads share keys, and "lengths-" of packed sequences they
+# know too.
 KNOWN_PARTS = 9
 KNOWN_BEHIND = re.compile("hk[0-9]+|lengths-[0-9a-f]{16}")
 

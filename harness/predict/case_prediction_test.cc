@@ -114,5 +114,25 @@ TEST(CasePrediction, IsMadeForV100sAlone) {
   EXPECT_FALSE(predicted_card(device, "cublas-fp16").has_value());
 }
 
+TEST(CasePrediction, OfPackedSequencesWantsTheirInstances) {
+  CaseRecord record = case_of("volta-fp32acc");
+  const auto lengths = std::make_shared<const SequenceLengths>(
+      std::vector<SequenceLength>{{100, 100}, {0, 0}, {7, 7}});
+  static_cast<Problem&>(record.problem) = with_lengths(record.problem, lengths);
+  record.flops = useful_flops(Pass::kForward, record.problem);
+  EXPECT_EQ(predict(record).why_not->code, "P-NO-CYCLES");  // none in these cycles
+  record.kernel = "unfused-fp16";
+  EXPECT_GT(predict(record).predicted->tflops, 0);
+}
+
+TEST(CasePrediction, OfNothingIsNone) {
+  CaseRecord record = case_of("volta-fp32acc");
+  const auto lengths =
+      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{0, 5}, {3, 0}});
+  static_cast<Problem&>(record.problem) = with_lengths(record.problem, lengths);
+  record.flops = useful_flops(Pass::kForward, record.problem);
+  EXPECT_EQ(predict(record).why_not->code, "P-NO-WORK");
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -138,5 +138,16 @@ TEST(UnfusedTime, GoesByBytesAsAnH200Does) {
   }
 }
 
+TEST(UnfusedTime, OfPackedSequencesIsThatOfEach) {
+  const auto lengths = std::make_shared<const SequenceLengths>(
+      std::vector<SequenceLength>{{1024, 1024}, {0, 7}, {7, 0}, {64, 512}});
+  const Problem problem = with_lengths(problem_of(2, 1, 64), lengths);
+  const auto steps = unfused_steps(problem, Pass::kForward);
+  const auto of_first = unfused_steps(problem_of(2, 1024, 64), Pass::kForward);
+  ASSERT_EQ(steps.size(), 2u * 3);
+  for (std::size_t i = 0; i < 3; ++i) EXPECT_DOUBLE_EQ(steps[i].bytes, of_first[i].bytes);
+  EXPECT_DOUBLE_EQ(steps[3].flops, 2 * 2.0 * 64 * 512 * 64);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -42,7 +42,7 @@ void packed_forward(const PackedRequest& request, const PackedLengths& lengths,
   const PackedFunctions& functions = request.kernel->packed;
   if (request.is_emulated) {
     expect_no_findings(
-        functions.emulate_forward(request.problem, lengths, tensors, emulation_options()));
+        functions.emulate_forward(request.problem, lengths, tensors, emulation_options(), {}));
     return;
   }
   on_gpu(request.device,
@@ -55,7 +55,7 @@ void packed_backward(const PackedRequest& request, const PackedLengths& lengths,
   const bool is_deterministic = request.is_deterministic;
   if (request.is_emulated) {
     expect_no_findings(functions.emulate_backward(request.problem, lengths, tensors,
-                                                  emulation_options(), is_deterministic));
+                                                  emulation_options(), is_deterministic, {}));
     return;
   }
   on_gpu(request.device, [&] {
