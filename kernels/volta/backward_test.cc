@@ -144,8 +144,7 @@ TEST_P(VoltaWideBackward, MatchesTheDefinitionForMasksDropoutsAndModes) {
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideBackward,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(256),
-                                          testing::Values(Lengths{1, 1}, Lengths{31, 64},
-                                                          Lengths{131, 131}, Lengths{193, 5})));
+                                          testing::Values(Lengths{1, 1}, Lengths{131, 131})));
 
 INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaWideBackward,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),

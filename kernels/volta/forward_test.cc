@@ -100,8 +100,7 @@ TEST_P(VoltaWideForward, MatchesTheDefinitionForEveryMaskAndDropout) {
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideForward,
                          testing::Combine(testing::ValuesIn(kKernels), testing::Values(256),
-                                          testing::Values(Lengths{1, 1}, Lengths{127, 63},
-                                                          Lengths{2, 193}, Lengths{193, 5},
+                                          testing::Values(Lengths{1, 1}, Lengths{2, 193},
                                                           Lengths{257, 131})));
 
 INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaWideForward,

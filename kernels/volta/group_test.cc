@@ -201,6 +201,7 @@ TEST_P(VoltaGroups, BackwardMatchesTheDefinition) {
 }
 
 TEST_P(VoltaGroups, BackwardMatchesTheDefinitionIn64KiB) {
+  if (head_dim_ > 128) GTEST_SKIP() << "no kernel of 64 KiB is for this head_dim";
   const Case made(problem_of(heads_k_, head_dim_, {77, 150}));
   for (const bool is_deterministic : {false, true}) {
     expect_correct(accumulator_, made, all_gradient_rows(made.problem),

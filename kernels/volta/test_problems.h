@@ -13,7 +13,7 @@ namespace sparkbench {
 /// Those that no kernel had from the start: of each tile, and below.
 inline constexpr int kPaddedHeadDims[] = {8, 16, 24, 32, 40, 72, 80, 96, 104, 120};
 /// Above 128 columns, where SMs of 64 KiB have no kernels.
-inline constexpr int kWideHeadDims[] = {136, 160, 256};
+inline constexpr int kWideHeadDims[] = {136, 256};
 
 struct Lengths {
   int seqlen_q, seqlen_k;

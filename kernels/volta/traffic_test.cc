@@ -249,11 +249,18 @@ TEST_P(VoltaBackwardTraffic, OfTheGridFollowsFromItsEndTiles) {
 INSTANTIATE_TEST_SUITE_P(
     Instances, VoltaForwardTraffic,
     testing::Combine(testing::Values(kFp16Acc, kFp32Acc, kMixedAcc, kFp16AccO16),
-                     testing::Values(64, 128, 256), testing::Bool(), testing::Values(0.0f, 0.1f)));
+                     testing::Values(64, 128), testing::Bool(), testing::Values(0.0f, 0.1f)));
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128, 256), testing::Bool(),
+                                          testing::Values(64, 128), testing::Bool(),
                                           testing::Values(0.0f, 0.1f)));
+
+INSTANTIATE_TEST_SUITE_P(Wide, VoltaForwardTraffic,
+                         testing::Combine(testing::Values(kFp32Acc), testing::Values(256),
+                                          testing::Values(true), testing::Values(0.1f)));
+INSTANTIATE_TEST_SUITE_P(Wide, VoltaBackwardTraffic,
+                         testing::Combine(testing::Values(Accumulator::kFp32), testing::Values(256),
+                                          testing::Values(true), testing::Values(0.1f)));
 
 }  // namespace
 }  // namespace sparkbench::volta
