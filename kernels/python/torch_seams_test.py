@@ -66,6 +66,17 @@ class SdpaTest(unittest.TestCase):
             self.assertIn("is_causal with other lengths", sa.explain())
         self.assertNotIn("ran forward", sa.explain())
 
+    def test_a_causal_bias_is_known_by_name_and_by_function(self):
+        from torch.nn.attention.bias import CausalBias, causal_lower_right
+
+        q, k, v = (tensor[:, :2].float() for tensor in self.given)
+        bias, before = causal_lower_right(20, 33), CausalBias.__dict__["__torch_function__"]
+        want = SDPA(q[:, :, :20], k, v, bias)
+        with sa.sdpa():
+            for function in (self.sdpa, SDPA):
+                self.assertTrue(torch.equal(function(q[:, :, :20], k, v, attn_mask=bias), want))
+        self.assertIs(CausalBias.__dict__["__torch_function__"], before)
+
     def test_autocast_serves_fp32_tensors(self):
         q, k, v = (tensor[:, :2].float() for tensor in self.given)
         with sa.sdpa(), torch.autocast("cpu", dtype=torch.float16):

@@ -123,6 +123,11 @@ class BackwardDqWarp {
                         first_score_key(first_key));
     }
   }
+  /// Waits until no warp of the block reads V, where line 7 has its place. (A branch before a loop
+  /// that is to be unrolled makes nvcc 11.8 forget that.)
+  SPARK_DEVICE void free_values() {
+    if constexpr (Config::kBuffers == 1) machine_.barrier();
+  }
   /// dP = 0 there.
   SPARK_DEVICE void drop(int g, const Tile& tile, Group& group) {
     if constexpr (Config::kHasDropout) tile.dropout.drop(g, group.ds);

@@ -61,7 +61,7 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
   warp.scores(first_key, tile);  // line 3
   warp.gradients(first_key, tile);
   warp.draw_dropout(first_key, tile);
-  if constexpr (Config::kBuffers == 1) warp.machine().barrier();
+  warp.free_values();
 #pragma unroll
   for (int g = 0; g < Config::kScoreGroups; ++g) {
     KeyGroupScores<Config> group;

@@ -113,6 +113,7 @@ CublasUnfused::CublasUnfused(const Problem& problem, UnfusedPrecision precision,
       place_(std::move(place)),
       workspace_(allocate_on_device(workspace_bytes())) {
   CUDA_CHECK(cudaMemset(workspace_.get(), 0, workspace_bytes()));  // the padding of S is read
+  CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block come before it otherwise
 }
 
 std::size_t CublasUnfused::workspace_bytes() const {

@@ -23,17 +23,18 @@ _MASKS = {0: "full", _FROM_TOP_LEFT: "causal", 2: "causal"}
 
 # Of dropout whose seed is in host memory: an offset that PyTorch's generator, which counts in fours,
 # never has. Where seeds are on the GPU, as PyTorch has them in CUDA graphs and without dropout: a scalar
-# that stands behind another.
+# that stands behind two others, aligned to 16 bytes as compiled code asks.
 _MARK = torch.tensor(0x5350_4152_4B41, dtype=torch.int64)
+_PLACE = 2
 _marks = {}  # by device
 
 
 def _is_ours(offset):
-    return offset.storage_offset() == 1 if offset.is_cuda else offset.item() == _MARK.item()
+    return offset.storage_offset() == _PLACE if offset.is_cuda else offset.item() == _MARK.item()
 
 
 def _new_mark(device):
-    return torch.empty(2, dtype=torch.int64, device=device)[1]
+    return torch.empty(_PLACE + 1, dtype=torch.int64, device=device)[_PLACE]
 
 
 def _seed_and_offset(q, dropout_p):

@@ -20,6 +20,7 @@ import contextlib
 
 import torch
 import torch.nn.functional
+from torch.nn.attention.bias import CausalBias
 
 from . import _efficient, _ledger, _library, _served
 from ._attention import attention
@@ -49,6 +50,7 @@ class _Sdpa:
 
     def __init__(self):
         self._original = None
+        self._bias = None
         self._way = None
 
     @contextlib.contextmanager
@@ -76,6 +78,8 @@ class _Sdpa:
         _served.prepare(accumulator)
         self._way = over
         self._original = torch.nn.functional.scaled_dot_product_attention
+        self._bias = CausalBias.__dict__["__torch_function__"]
+        CausalBias.__torch_function__ = _bias_of(self._original)
         torch.nn.functional.scaled_dot_product_attention = _replacement(
             self._original, accumulator, over == "name"
         )
@@ -86,6 +90,7 @@ class _Sdpa:
         if self._way == "operator":
             _efficient.seam.give_back()
         torch.nn.functional.scaled_dot_product_attention = self._original
+        CausalBias.__torch_function__ = self._bias
         self._original = None
 
     def supports(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
@@ -94,6 +99,18 @@ class _Sdpa:
         the reason)."""
         reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         return reason is None, reason or ""
+
+
+def _bias_of(original):
+    """CausalBias knows SDPA by the name that is replaced: this one knows the function itself, too."""
+    inherited = CausalBias.__torch_function__
+
+    def torch_function(cls, func, types, args=(), kwargs=None):
+        if func is original:
+            return cls._dispatch(*args, **(kwargs or {}))
+        return inherited(func, types, args, kwargs)
+
+    return classmethod(torch_function)
 
 
 def _note(line):
@@ -105,6 +122,9 @@ def _replacement(original, accumulator, is_alone):
     def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                      is_causal=False, scale=None, enable_gqa=False):  # fmt: skip
         others = {"enable_gqa": True} if enable_gqa else {}  # torch 2.4 has no such argument
+        if isinstance(attn_mask, CausalBias):
+            return CausalBias._dispatch(query, key, value, attn_mask, dropout_p, is_causal, scale,
+                                        **others)  # fmt: skip
         shares_heads = enable_gqa and query.dim() == 4 and query.shape[1] != key.shape[1]
         is_ours = is_alone or query.device.type == "cpu" or shares_heads
         reason = None
