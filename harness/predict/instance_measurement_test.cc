@@ -32,6 +32,12 @@ TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
   EXPECT_EQ(specimens_of(sm70_function_of(backward), backward).group->work, (BlockWork{20, 0, 4}));
 }
 
+TEST_F(InstanceMeasurement, IsOfThisCodeForAllThatIsKept) {
+  for (const InstanceCycles& kept : embedded_cycles().instances) {
+    EXPECT_EQ(code_hash(sm70_function_of(instance_of(kept.id))), kept.code_hash) << kept.id;
+  }
+}
+
 /// The cycles in which one SM has done all blocks of a causal head, or of so many that share keys,
 /// simulated as they are, and as the sum of their stages.
 struct HeadCycles {
