@@ -24,6 +24,7 @@ import warnings
 os.environ.setdefault("SPARK_ATTENTION_ALLOW_SLOW", "1")
 
 import torch
+import torch.nn.functional as F
 
 import spark_attention as sa
 from spark_attention import _ledger, _ops
@@ -36,16 +37,18 @@ def left_calls():
 
 
 def answer_with_own_masks():
-    pytorchs = torch._fill_mem_eff_dropout_mask_
-    known_left = 0
+    pytorchs, served = torch._fill_mem_eff_dropout_mask_, F.scaled_dot_product_attention
+    left_before_call = 0
+
+    def call(*tensors, **options):
+        nonlocal left_before_call
+        left_before_call = left_calls()
+        return served(*tensors, **options)
 
     def fill(mask, dropout_p, seed, offset):
         """Above dropout_p where kept. The seed is the generator's, or as it was drawn from that. Where
         the call before was left to PyTorch, so is its mask."""
-        nonlocal known_left
-        now_left = left_calls()
-        was_left, known_left = now_left > known_left, now_left
-        if was_left:
+        if left_calls() > left_before_call:
             return pytorchs(mask, dropout_p, seed, offset)
         drawn = seed if seed >= 1 << 32 else _ops._mix(_ops._mix(seed) ^ offset) >> 1
         batch, heads, seqlen_q, seqlen_k = mask.shape
@@ -53,7 +56,7 @@ def answer_with_own_masks():
         k = torch.empty(batch, seqlen_k, 1, 64, dtype=torch.float16, device=mask.device)
         return mask.copy_(_ops.dropout_keep(q, k, drawn, dropout_p))
 
-    torch._fill_mem_eff_dropout_mask_ = fill
+    torch._fill_mem_eff_dropout_mask_, F.scaled_dot_product_attention = fill, call
 
 
 def load(path):
@@ -86,7 +89,6 @@ def main():
         sys.exit("run_torch_sdpa_tests.py: no GPU")
     if not given.file.is_file() or given.every < 1:
         sys.exit(f"run_torch_sdpa_tests.py: {given.file} is no file, or --every is below 1")
-    answer_with_own_masks()
     module = load(given.file)
     found = [test for test in flatten(unittest.defaultTestLoader.loadTestsFromModule(module))
              if re.search(given.tests, test.id())][:: given.every]  # fmt: skip
@@ -96,6 +98,7 @@ def main():
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with sa.sdpa():
+            answer_with_own_masks()
             result = unittest.TextTestRunner(verbosity=0).run(unittest.TestSuite(found))
     failed = len(result.failures) + len(result.errors)
     print(f"PyTorch {torch.__version__}, {torch.cuda.get_device_name()}: {result.testsRun} tests, "

@@ -69,7 +69,7 @@ def head_dims(instances):
     """Share of tensor peak by useful FLOPs: those of padding are none."""
     shares = {each["kernel"]: each["likely_tensor_share"] for each in instances}
     rows = []
-    for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128):
+    for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256):
         row = [str(head_dim), instance_of(head_dim, "")[0]]
         for way in PASSES:
             for drop in ("", "/dropout"):
