@@ -276,15 +276,15 @@ TEST_F(OwnTensorsProgram, NeverWritesOverItsInput) {
 }
 
 TEST_F(OwnTensorsProgram, LeavesNoFileWhenNoKernelRan) {
-  const std::vector<Half> zeros(136);
+  const std::vector<Half> zeros(264);
   write_tensors(path_,
-                {f16_tensor("q", {1, 1, 1, 136}, zeros), f16_tensor("k", {1, 1, 1, 136}, zeros),
-                 f16_tensor("v", {1, 1, 1, 136}, zeros)});
+                {f16_tensor("q", {1, 1, 1, 264}, zeros), f16_tensor("k", {1, 1, 1, 264}, zeros),
+                 f16_tensor("v", {1, 1, 1, 264}, zeros)});
   const ProgramResult result =
       run_sparkbench(kRun + "--no-progress --tensors " + path_ + " --save-outputs " + saved_path_);
   EXPECT_EQ(result.exit_code, 5);
   EXPECT_TRUE(contains(result.err, "nothing was written to '" + saved_path_ +
-                                       "', since volta-fp32acc does not support head_dim 136"))
+                                       "', since volta-fp32acc does not support head_dim 264"))
       << result.err;
   EXPECT_EQ(folder_.entries(), 1);
 }

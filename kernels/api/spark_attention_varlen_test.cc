@@ -104,7 +104,7 @@ TEST_F(SparkAttentionVarlen, RefusesOffsetsByPlaceAndValue) {
 }
 
 TEST_F(SparkAttentionVarlen, RefusesWhatNoKernelDoes) {
-  given_.head_dim = 136;
+  given_.head_dim = 264;
   EXPECT_EQ(spark_attention_varlen_supports(&given_, SPARK_ATTENTION_FORWARD),
             SPARK_ATTENTION_UNSUPPORTED);
   given_ = emulated_problem();

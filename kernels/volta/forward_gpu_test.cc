@@ -113,8 +113,8 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpuBits,
-                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128, 256),
-                                          testing::Values(500)));
+                         testing::Combine(testing::ValuesIn(kKernels),
+                                          testing::Values(64, 128, 256), testing::Values(500)));
 
 }  // namespace
 }  // namespace sparkbench

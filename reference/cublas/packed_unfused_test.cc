@@ -19,9 +19,8 @@ Problem packed_problem(const MaskSpec& mask, float dropout_p, int heads_k) {
                        .dropout_p = dropout_p,
                        .seed = 77,
                        .heads_k = heads_k};
-  return with_lengths(of_one,
-                      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{
-                          {0, 0}, {65, 65}, {7, 0}, {0, 9}, {1, 1}, {130, 300}, {31, 40}}));
+  return with_lengths(of_one, std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{
+                                  {0, 0}, {65, 65}, {7, 0}, {0, 9}, {1, 1}, {130, 300}, {31, 40}}));
 }
 
 class PackedUnfused : public CublasTest {
@@ -45,11 +44,13 @@ struct Forward {
   DeviceVector<float> lse;
 
   Forward(const Problem& problem, const OwnedInputs& inputs)
-      : q(inputs.q), k(inputs.k), v(inputs.v), o(problem.q_elements()),
+      : q(inputs.q),
+        k(inputs.k),
+        v(inputs.v),
+        o(problem.q_elements()),
         lse(problem.lse_elements()) {}
   ForwardTensors tensors(const Problem& problem) {
-    return contiguous_tensors(problem.packed(), q.data(), k.data(), v.data(), o.data(),
-                              lse.data());
+    return contiguous_tensors(problem.packed(), q.data(), k.data(), v.data(), o.data(), lse.data());
   }
 };
 
@@ -58,8 +59,8 @@ TEST_F(PackedUnfused, RowsAreAsCloseAsIntermediatesAllow) {
     const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 4);
     const auto rows = all_rows(problem);
     const ExactRows exact = exact_forward(problem, inputs.view(), rows);
-    for (const auto& [precision, most] : {std::pair{UnfusedPrecision::kFp16, 0x1p-10},
-                                          {UnfusedPrecision::kFp32, 0x1p-11}}) {
+    for (const auto& [precision, most] :
+         {std::pair{UnfusedPrecision::kFp16, 0x1p-10}, {UnfusedPrecision::kFp32, 0x1p-11}}) {
       Forward forward(problem, inputs);
       PackedCublasUnfused unfused(problem, precision, Pass::kForward, make_cublas_handle());
       unfused.forward(forward.tensors(problem), nullptr);
@@ -84,11 +85,10 @@ TEST_F(PackedUnfused, GradientsAreAsCloseAsIntermediatesAllow) {
     PackedCublasUnfused unfused(problem, UnfusedPrecision::kFp16, Pass::kBackward,
                                 make_cublas_handle());
     unfused.forward(forward.tensors(problem), nullptr);
-    unfused.backward(
-        contiguous_tensors(problem.packed(), forward.q.data(), forward.k.data(), forward.v.data(),
-                           forward.o.data(), d_out.data(), forward.lse.data(), dq.data(), dk.data(),
-                           dv.data()),
-        nullptr);
+    unfused.backward(contiguous_tensors(problem.packed(), forward.q.data(), forward.k.data(),
+                                        forward.v.data(), forward.o.data(), d_out.data(),
+                                        forward.lse.data(), dq.data(), dk.data(), dv.data()),
+                     nullptr);
     CUDA_CHECK(cudaDeviceSynchronize());
     const std::vector<Half> of_q = dq.to_host(), of_k = dk.to_host(), of_v = dv.to_host();
     const GradientErrors errors =
