@@ -127,8 +127,9 @@ class GpusTest(unittest.TestCase):
     def test_the_import_warns_and_the_first_use_is_an_error(self):
         if any(built <= 70 for built in _library.architectures()):
             self.skipTest("this library has code for a V100")
+        where = os.path.dirname(os.path.dirname(spark_attention.__file__))
         run = subprocess.run([sys.executable, "-B", "-c", WITH_A_V100], capture_output=True, text=True,
-                             env={**os.environ, "CUDA_VISIBLE_DEVICES": "0"})  # fmt: skip
+                             env={**os.environ, "CUDA_VISIBLE_DEVICES": "0", "PYTHONPATH": where})  # fmt: skip
         self.assertEqual(run.returncode, 0, run.stderr)
         self.assertIn("no code for Tesla V100 (sm_70)", run.stderr)
         self.assertIn("The cure: pip install ./kernels/python", run.stderr)
