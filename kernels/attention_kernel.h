@@ -30,7 +30,7 @@ struct KernelDevice {
 
 /// Yes, or why not.
 struct Support {
-  std::string why_not;  // "head_dim 136 (multiples of 8 up to 128 are supported)"
+  std::string why_not;  // "head_dim 60 (multiples of 8 up to 256 are supported)"
 
   explicit operator bool() const { return why_not.empty(); }
 };
