@@ -1,7 +1,5 @@
-#include <array>
-
-#include "kernels/volta/instance_table.h"
 #include "kernels/volta/instances.h"
+#include "kernels/volta/instance_table.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -102,7 +100,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
 #define SPARK_ROUND_DQ_ROW(symbol, id, ...) \
   rows<__VA_ARGS__>(#symbol, id, sizeof(RoundDqTiles<__VA_ARGS__>)),
 
-constexpr std::array kInstances = {
+constexpr KernelInstance kInstances[] = {
     SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)                 //
     SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)               //
     SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //

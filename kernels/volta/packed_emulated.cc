@@ -162,7 +162,7 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
   ForwardParams params = forward_params(packed, tensors);
   EmulationReport report;
   const Wanted wanted{packed, options.shared_bytes_per_block};
-  visit_forward<true>(accumulators, wanted, [&](auto row, auto id) {
+  visit_forward<true>(accumulators, wanted, [&, tiles](auto row, auto id) {
     using Config = decltype(row);
     const EmulatedWorkList list(packed, lengths, kForwardList<Config>);
     if (list.size() == 0) return;
