@@ -3,36 +3,21 @@
 SDPA is held to the operator that it takes on a V100."""
 
 import contextlib
-import os
 import pathlib
 import re
-import sys
 import tempfile
 import unittest
 import unittest.mock
 import warnings
 
-os.environ["SPARK_ATTENTION_ALLOW_SLOW"] = "1"  # read when the package is imported
-
+from test_gpu import on_gpu  # first: it sets what the package reads
 from test_torch import definition, inputs, max_error, random, torch, with_gradients
 
 import spark_attention as sa
-from spark_attention import _efficient, _gpus, _ops
-
-if not torch.cuda.is_available():
-    print("skipped: no GPU")
-    sys.exit(77)
-if _gpus.check_at_import():
-    print(f"skipped: {_gpus.check_at_import()}")
-    sys.exit(77)
-
+from spark_attention import _efficient, _ops
 from torch.nn.attention import SDPBackend, sdpa_kernel
 
 SDPA = torch.nn.functional.scaled_dot_product_attention
-
-
-def on_gpu(*tensors):
-    return [tensor.detach().cuda().requires_grad_(tensor.requires_grad) for tensor in tensors]
 
 
 def heads_first(*tensors):

@@ -2,27 +2,13 @@
 """On a GPU: values, streams, CUDA graphs, compiled code, checkpoints. Volta's kernels are forced on
 GPUs after Turing, where they are slow."""
 
-import os
-import sys
 import unittest
 
-os.environ["SPARK_ATTENTION_ALLOW_SLOW"] = "1"  # read when the package is imported
-
+from test_gpu import on_gpu  # first: it sets what the package reads
 from test_torch import definition, inputs, max_error, random, torch, with_gradients
 
 import spark_attention as sa
-from spark_attention import _gpus, _library, _ops, host
-
-if not torch.cuda.is_available():
-    print("skipped: no GPU")
-    sys.exit(77)
-if _gpus.check_at_import():
-    print(f"skipped: {_gpus.check_at_import()}")
-    sys.exit(77)
-
-
-def on_gpu(*tensors):
-    return [tensor.detach().cuda().requires_grad_(tensor.requires_grad) for tensor in tensors]
+from spark_attention import _library, _ops, host
 
 
 def forward(q, k, v, seed=None, dropout_p=0.0, mask="full"):

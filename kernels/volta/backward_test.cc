@@ -98,20 +98,24 @@ void expect_correct(Accumulator accumulator, const Case& made, const GradientRow
       << error.dv.rel_l2;
 }
 
-class VoltaBackward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {};
+class VoltaBackward : public testing::TestWithParam<std::tuple<Accumulator, int, Lengths>> {
+ protected:
+  /// For all masks, two dropouts, deterministic and not.
+  static void expect_definition() {
+    const auto [accumulator, head_dim, lengths] = GetParam();
+    const auto check = [accumulator = accumulator](const Problem& problem) {
+      const Case made = make_case(problem);
+      for (const bool is_deterministic : {false, true}) {
+        SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
+        expect_correct(accumulator, made, all_gradient_rows(problem),
+                       {.is_deterministic = is_deterministic});
+      }
+    };
+    for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, check);
+  }
+};
 
-TEST_P(VoltaBackward, MatchesTheDefinitionForMasksDropoutsAndModes) {
-  const auto [accumulator, head_dim, lengths] = GetParam();
-  const auto check = [accumulator = accumulator](const Problem& problem) {
-    const Case made = make_case(problem);
-    for (const bool is_deterministic : {false, true}) {
-      SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
-      expect_correct(accumulator, made, all_gradient_rows(problem),
-                     {.is_deterministic = is_deterministic});
-    }
-  };
-  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, check);
-}
+TEST_P(VoltaBackward, MatchesTheDefinitionForMasksDropoutsAndModes) { expect_definition(); }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaBackward,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
@@ -128,18 +132,7 @@ INSTANTIATE_TEST_SUITE_P(HeadDims, VoltaBackward,
 
 class VoltaWideBackward : public VoltaBackward {};
 
-TEST_P(VoltaWideBackward, MatchesTheDefinitionForMasksDropoutsAndModes) {
-  const auto [accumulator, head_dim, lengths] = GetParam();
-  const auto check = [accumulator = accumulator](const Problem& problem) {
-    const Case made = make_case(problem);
-    for (const bool is_deterministic : {false, true}) {
-      SCOPED_TRACE(testing::Message() << "deterministic " << is_deterministic);
-      expect_correct(accumulator, made, all_gradient_rows(problem),
-                     {.is_deterministic = is_deterministic});
-    }
-  };
-  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, check);
-}
+TEST_P(VoltaWideBackward, MatchesTheDefinitionForMasksDropoutsAndModes) { expect_definition(); }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaWideBackward,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
