@@ -21,7 +21,7 @@ LAYERS = [
     ["kernels/machine/"],
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h", "kernels/work_lists.",
-     "kernels/emulated_work_list"],
+     "kernels/emulated_work_list", "kernels/sparse_lists.", "kernels/pattern_lists.h"],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],
     ["kernels/api/"],
@@ -93,8 +93,9 @@ def self_check():
 def main():
     self_check()
     root = pathlib.Path(__file__).resolve().parent.parent
-    files = [path.relative_to(root).as_posix() for room in ("kernels", "reference", "sweeps",
-             "results", "harness") for pattern in SOURCES for path in (root / room).rglob(pattern)]
+    rooms = ("kernels", "reference", "sweeps", "results", "harness")
+    files = [path.relative_to(root).as_posix() for room in rooms for pattern in SOURCES
+             for path in (root / room).rglob(pattern)]  # fmt: skip
     includes = {file: INCLUDE.findall((root / file).read_text("utf-8")) for file in files}
     wrong = [f"{file}: {other} {why}" for file, others in includes.items() for other in others
              if (why := why_wrong(file, other))]  # fmt: skip

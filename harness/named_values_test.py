@@ -7,6 +7,7 @@ A line that wants a GPU, or the disassembler, may end in 3 where there is none.
 """
 
 import json
+import math
 import os
 import pathlib
 import re
@@ -33,7 +34,10 @@ AXIS_VALUES = {
     "--lengths": ["none", "uniform:0:9", "uniform:1:9,uniform:1:2k"],
     "--seqlen": ["1", "64,128", "512:16k:*2", "64:256:+64"],
     "--seqlen-k": ["1", "auto"],
-    "--mask": ["full", "causal", "window:1", "band:0:0", "prefix:0"],
+    "--mask": [
+        "full", "causal", "window:1", "band:0:0", "prefix:0", "blocked:1", "chunk:1", "strided:1",
+        "sink:4+window:9,window:9/full,causal-chunk:8",
+    ],
     "--causal": ["true", "false", "both"],
     "--dropout": ["0", "0.1"],
     "--dropout-scale": ["applied", "asked"],
@@ -42,6 +46,15 @@ AXIS_VALUES = {
     "--heads-k": ["1", "auto"],
     "--total-tokens": ["1024"],
     "--hidden": ["1024"],
+}
+# Of `encoder` besides.
+LAYER_VALUES = {
+    "--hidden": ["128", "128,256"],
+    "--ffn": ["1", "auto"],
+    "--activation": ["gelu-tanh", "gelu-erf", "relu"],
+    "--norm": ["post", "pre"],
+    "--bias": ["true", "false", "both"],
+    "--rest": ["unfused", "fused"],
 }
 # Names in help that stand for any of a kind.
 KINDS = {"window:1": "window:W", "band:0:0": "band:L:R", "prefix:0": "prefix:P"}
@@ -78,17 +91,27 @@ def choices_of(text):
     return found.group(1).split(",") if found else []
 
 
-def write_tensors(path):
-    shape, names = [1, 64, 2, 64], ("q", "k", "v", "d_o")
-    count = 64 * 2 * 64
+def write_safetensors(path, shapes):
     header, offset = {}, 0
-    for name in names:
-        end = offset + 2 * count
+    for name, shape in shapes.items():
+        end = offset + 2 * math.prod(shape)
         header[name] = {"dtype": "F16", "shape": shape, "data_offsets": [offset, end]}
         offset = end
     text = json.dumps(header).encode()
-    data = struct.pack("<e", 0.5) * (count * len(names))
+    data = struct.pack("<e", 0.5) * (offset // 2)
     path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def write_tensors(path):
+    write_safetensors(path, dict.fromkeys(("q", "k", "v", "d_o"), [1, 64, 2, 64]))
+
+
+def write_layer(path):
+    hidden, ffn = 64, 128
+    matrices = {"w_qkv": [3 * hidden, hidden], "w_o": [hidden, hidden]}
+    matrices |= {"w_1": [ffn, hidden], "w_2": [hidden, ffn]}
+    norms = dict.fromkeys(("gamma_1", "beta_1", "gamma_2", "beta_2"), [hidden])
+    write_safetensors(path, matrices | norms | {"x": [8, hidden]})
 
 
 class Help(unittest.TestCase):
@@ -115,6 +138,18 @@ class Help(unittest.TestCase):
         listed = {axis["flag"] for axis in json.loads(sparkbench("list", "--json").stdout)["axes"]}
         listed |= {"--causal"}
         self.assertEqual(listed, set(AXIS_VALUES))
+
+    def test_every_value_of_an_axis_of_layers_is_taken(self):
+        flags = flags_of(help_of("encoder"))
+        for flag, values in LAYER_VALUES.items():
+            for value in values:
+                if not re.fullmatch(r"[\d,]+", value):
+                    self.assertIn(value, flags[flag])
+                result = self.dry_run("encoder", flag, value)
+                self.assertEqual(result.returncode, 0, f"{flag} {value}: {result.stderr}")
+        listed = {axis["flag"] for axis in json.loads(sparkbench("list", "--json").stdout)["layer_axes"]}
+        self.assertLessEqual(set(LAYER_VALUES), listed)
+        self.assertLessEqual(listed, set(flags))
 
     def test_every_device_is_taken(self):
         for command in (*MEASURING, "info"):
@@ -163,10 +198,11 @@ class Help(unittest.TestCase):
             self.assertIn("/none.csv", result.stderr)
 
     def test_every_preset_is_taken(self):
-        presets = json.loads(sparkbench("list", "--json").stdout)["presets"]
-        for preset in presets:
-            result = self.dry_run("sweep", "--preset", preset["name"])
-            self.assertEqual(result.returncode, 0, result.stderr)
+        listed = json.loads(sparkbench("list", "--json").stdout)
+        for command, key in (("sweep", "presets"), ("encoder", "layer_presets")):
+            for preset in listed[key]:
+                result = self.dry_run(command, "--preset", preset["name"])
+                self.assertEqual(result.returncode, 0, result.stderr)
 
 
 def lines_to_type(text):
@@ -188,7 +224,7 @@ class Readme(unittest.TestCase):
         temporary = tempfile.TemporaryDirectory()
         self.addCleanup(temporary.cleanup)
         self.folder = pathlib.Path(temporary.name)
-        for name in ("kernels", "sweeps", "results", "harness"):
+        for name in ("kernels", "encoder", "sweeps", "results", "harness"):
             (self.folder / name).symlink_to(ROOT / name)
         (self.folder / "bin").mkdir()
         self.stub("srun", 'exec "$@"')
@@ -196,10 +232,11 @@ class Readme(unittest.TestCase):
         # The grids that are measured are listed here; a stored run is read and written in earnest.
         self.stub(
             "sparkbench",
-            f"case $1 in sweep | accuracy | run) set -- \"$@\" --dry-run ;; esac\n"
+            f"case $1 in sweep | accuracy | run | encoder) set -- \"$@\" --dry-run ;; esac\n"
             f"exec {shlex.quote(PROGRAM)} \"$@\"",
         )
         write_tensors(self.folder / "layer7.safetensors")
+        write_layer(self.folder / "encoder7.safetensors")
         vectors = "a0,a1,a2,a3,b0,b1,b2,b3,c_f32,d_f32,c_f16,d_f16\n"
         vectors += "3c00,0,0,0,4000,0,0,0,40400000,40a00000,4200,4500\n"
         (self.folder / "v100.csv").write_text(vectors, "utf-8")

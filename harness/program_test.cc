@@ -65,9 +65,10 @@ TEST(List, IsOneJsonDocumentWithTheseKeys) {
   const auto list = nlohmann::ordered_json::parse(run_sparkbench("list --json").out);
   std::vector<std::string> keys;
   for (const auto& [key, value] : list.items()) keys.push_back(key);
-  EXPECT_EQ(keys, std::vector<std::string>({"schema", "kernels", "references_on_emulated_devices",
-                                            "references_on_gpus", "vendor_kernels_on_gpus",
-                                            "devices", "presets", "axes"}));
+  EXPECT_EQ(keys,
+            std::vector<std::string>({"schema", "kernels", "references_on_emulated_devices",
+                                      "references_on_gpus", "vendor_kernels_on_gpus", "devices",
+                                      "presets", "axes", "layer_presets", "layer_axes"}));
   EXPECT_EQ(list["schema"]["name"], "sparkbench.list");
   const auto& kernel = list["kernels"][0];
   for (const char* key : {"name", "summary", "accumulator", "has_backward"}) {

@@ -18,6 +18,8 @@
 
 namespace sparkbench {
 
+struct SparseMask;  // kernels/mask/pattern/sparse_mask.h
+
 /// kForwardBackward is a training step's attention, one after the other.
 enum class Pass { kForward, kBackward, kForwardBackward };
 
@@ -38,6 +40,9 @@ struct Problem {
   DropoutScale dropout_scale = DropoutScale::kApplied;
   std::uint64_t dropout_offset = 0;  // tells calls of one seed apart (kernels/dropout.h)
   std::shared_ptr<const SequenceLengths> lengths = nullptr;  // null: all sequences are alike
+  /// A pattern over seqlen_q and seqlen_k, in the place of `mask`, which is full then. Null: none.
+  /// Without `lengths`.
+  std::shared_ptr<const SparseMask> sparse = nullptr;
 
   int key_heads() const { return heads_k != 0 ? heads_k : heads; }
   /// Query heads that read a key head, and which one a query head reads: as FlashAttention-2.
@@ -58,9 +63,11 @@ struct Problem {
   /// A sequence by itself. As an entry of the batch it has another dropout mask.
   Problem alone(int sequence) const;
 
-  /// Throws std::logic_error where sequences have lengths, and so masks, of their own.
+  /// Throws std::logic_error where sequences have lengths, and so masks, of their own, and where
+  /// the mask is a pattern.
   KeyMask key_mask() const {
     if (lengths) throw std::logic_error("packed sequences have a mask each");
+    if (sparse) throw std::logic_error("a pattern is no mask of one run of keys a row");
     return make_key_mask(mask, seqlen_q, seqlen_k);
   }
   KeyMask key_mask_of(int sequence) const {

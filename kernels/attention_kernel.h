@@ -18,6 +18,8 @@ struct CUstream_st;
 
 namespace sparkbench {
 
+class PatternLists;  // kernels/pattern_lists.h
+
 struct EmulationOptions;  // kernels/machine/emulated/blocks/launch.h
 struct EmulationReport;
 
@@ -80,6 +82,20 @@ struct PackedFunctions {
                           CUstream_st* stream);
 };
 
+/// A kernel over patterns (Problem::sparse). `emulate` of ForwardFunctions and BackwardFunctions
+/// takes them as they are; a launch reads lists that lie in device memory.
+struct SparseFunctions {
+  /// Of a pass on the current GPU; a training step has those of its forward pass and of its
+  /// backward pass by themselves. Throws std::invalid_argument for what is not supported.
+  PatternLists (*lists)(const Problem& problem, Pass pass, bool is_deterministic);
+  /// `memory` has PatternLists::bytes() as PatternLists::write() makes them, aligned to 16 bytes.
+  void (*launch_forward)(const Problem& problem, const ForwardTensors& tensors,
+                         const PatternLists& lists, const void* memory, CUstream_st* stream);
+  void (*launch_backward)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                          const PatternLists& lists, const void* memory, bool is_deterministic,
+                          CUstream_st* stream);
+};
+
 /// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
 struct AttentionKernel {
   std::string_view name;
@@ -97,6 +113,7 @@ struct AttentionKernel {
   ForwardFunctions forward;
   BackwardFunctions backward;  // all null for a kernel of forward passes alone
   PackedFunctions packed;
+  SparseFunctions sparse;  // all null for a kernel without them
 
   bool has_backward() const { return backward.emulate != nullptr; }
 };

@@ -26,6 +26,7 @@ struct KernelInstance {
   int least_head_dim;       // the fewest, by zeros: as many unless it is padded
   bool has_dropout;
   bool is_packed;            // for packed sequences (packed.h)
+  bool is_sparse;            // for patterns (mask/pattern/)
   int products;              // matrix products over all scores, of equal work; 0: none
   int threads;               // of a block
   int dynamic_shared_bytes;  // of a block

@@ -14,12 +14,14 @@ import argparse
 import pathlib
 import sys
 
-from figures import bars, difference, lines, panels, roofline, style
+from figures import bars, difference, layers, lines, panels, roofline, style
 from figures.cases import AXES, read_run
 
 FIGURES = {
     "throughput": (bars.draw_throughput, "grouped bars of TFLOP/s (SparkAttention, Figures 10, 11)"),
     "speedup": (bars.draw_speedup, "the same of the speed-up over --reference"),
+    "layers": (layers.draw_layers, "encoder layers, stacked by stage (SparkAttention, Figure 12)"),
+    "layer-speedup": (layers.draw_layer_speedup, "encoder layers over --reference, or the unfused one"),
     "error": (lines.draw_error, "--metric over seqlen, of O or of the worst gradient"),
     "memory": (lines.draw_memory, "the peak over seqlen, measured or else predicted"),
     "roofline": (roofline.draw_roofline, "TFLOP/s over FLOP a byte, under the device's peaks"),

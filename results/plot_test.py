@@ -14,7 +14,7 @@ import unittest
 
 ROOT = pathlib.Path(__file__).parent
 sys.path.insert(0, str(ROOT))
-from figures import bars, difference, lines, panels, style
+from figures import bars, difference, layers, lines, panels, style
 from figures.cases import read_run
 
 H200 = ROOT / "published/h200/paper-forward"
@@ -58,6 +58,33 @@ def record(kernel="a", seqlen=512, **changes):
             at = at[name]
         at[last] = value
     return case
+
+
+def layer_record(kernel, rest, seqlen=512, ms=2.0, **changes):
+    """An encoder layer that is predicted."""
+    shape = {"hidden": 2048, "ffn": 8192, "activation": "gelu-tanh", "norm": "post", "bias": True}
+    band = {"low": 0.9 * ms, "likely": ms, "high": 1.2 * ms}
+    half = {"likely": ms / 2}
+    return record(
+        kernel,
+        seqlen,
+        **{
+            "id": f"{kernel}/{seqlen}/{rest}",
+            "problem.layer": {**shape, "rest": rest},
+            "status": "skipped",
+            "reason": {"code": "E-ONLY-PREDICTED", "message": ""},
+            "time_ms": None,
+            "predicted": {"time_ms": band},
+            "device": "emulated-v100",
+            "layer": {
+                "stages": [
+                    {"name": "qkv", "time_ms": None, "predicted_ms": half},
+                    {"name": "mha", "time_ms": None, "predicted_ms": half},
+                ]
+            },
+            **changes,
+        },
+    )
 
 
 class Runs(unittest.TestCase):
@@ -200,6 +227,34 @@ class Compares(Runs):
         self.assertAlmostEqual(doubt, 3 * 1.1 * math.sqrt(2e-6 + 9e-6))
 
 
+class Layers(Runs):
+    def cases_of_layers(self):
+        return self.cases(
+            layer_record("unfused-fp16", "unfused", ms=4.0),
+            layer_record("ours", "unfused", ms=3.0),
+            layer_record("ours", "fused", ms=2.0),
+        )
+
+    def test_have_stages_and_a_rest(self):
+        one = self.cases(layer_record("ours", "fused"))[0]
+        self.assertEqual(one.stages, {"qkv": 1.0, "mha": 1.0})
+        self.assertEqual((one.axes["ffn"], one.axes["rest"], one.axes["bias"]), (8192, "fused", "true"))
+        self.assertEqual((one.mark, one.kind), ("", "predicted"))
+        self.assertIsNone(self.cases(record())[0].axes["rest"])
+
+    def test_are_series_by_kernel_and_rest(self):
+        made = layers.of_layers(self.cases_of_layers())
+        names = [series for series, _ in panels.Panels(made).series]
+        self.assertEqual(names, ["unfused-fp16, rest unfused", "ours, rest fused", "ours, rest unfused"])
+        with self.assertRaisesRegex(ValueError, "no case is of an encoder layer"):
+            layers.of_layers(self.cases(record()))
+
+    def test_are_compared_with_the_unfused_one(self):
+        made = layers.of_layers(self.cases_of_layers())
+        ratios = sorted(ratio.value for ratio in bars.speedups(made, layers.UNFUSED).values())
+        self.assertEqual(ratios, [1.0, 4.0 / 3.0, 2.0])
+
+
 class Refuses(Runs):
     def test_bad_input_with_one_line_and_2(self):
         run = self.run_of(record())
@@ -270,6 +325,19 @@ class Draws(Runs):
                 result = self.plot(*runs, "--figure", figure, "-o", f"{figure}.{suffix}")
                 self.assertEqual(result.returncode, 0, result.stderr)
                 self.assertGreater((self.folder / f"{figure}.{suffix}").stat().st_size, 1000)
+
+    def test_layers_with_and_without_memory(self):
+        oom = {"reason": {"code": "E-OOM-PREDICTED", "message": ""}, "predicted": None}
+        run = self.run_of(
+            layer_record("unfused-fp16", "unfused"),
+            layer_record("unfused-fp16", "unfused", 1024, **oom),
+            layer_record("ours", "fused"),
+            layer_record("ours", "fused", 1024),
+        )
+        for figure in ("layers", "layer-speedup"):
+            result = self.plot(run, "--figure", figure, "-o", f"{figure}.svg")
+            self.assertEqual(result.returncode, 0, result.stderr)
+        self.assertIn("OOM", (self.folder / "layers.svg").read_text("utf-8"))
 
     def test_published_runs_together(self):
         result = self.plot(H200, TORCH, "--figure", "speedup", "-o", "speedup.svg")

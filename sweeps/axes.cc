@@ -8,10 +8,11 @@
 #include <stdexcept>
 #include <type_traits>
 
+#include "kernels/mask/pattern/pattern_spec.h"
 #include "sweeps/lengths.h"
 #include "sweeps/list_flag.h"
+#include "sweeps/masks.h"
 #include "sweeps/names.h"
-#include "sweeps/usage_error.h"
 
 namespace sparkbench {
 namespace {
@@ -69,9 +70,9 @@ constexpr AxisAccess kDropoutScaleAccess = {
     }};
 
 constexpr AxisAccess kMaskAccess = {
-    [](const CaseProblem& problem) { return AxisValue(name_of(problem.mask)); },
+    [](const CaseProblem& problem) { return AxisValue(mask_name(problem)); },
     [](CaseProblem& problem, const AxisValue& value) {
-      problem.mask = parse_mask(std::get<std::string>(value));
+      set_mask(problem, std::get<std::string>(value));
     }};
 
 std::string divisors_of(int number) {
@@ -145,19 +146,6 @@ std::vector<std::string> parse_dropout_scales(std::string_view flag, std::string
 std::vector<std::string> parse_inputs(std::string_view flag, std::string_view text) {
   static const std::array<std::string, 3> names = {"normal", "uniform", "outliers"};
   return select_names(flag, text, names);
-}
-
-std::vector<std::string> parse_masks(std::string_view flag, std::string_view text) {
-  std::vector<std::string> masks;
-  for (const std::string_view item : split_list(flag, text)) {
-    try {
-      const std::string name = name_of(parse_mask(item));
-      if (std::find(masks.begin(), masks.end(), name) == masks.end()) masks.push_back(name);
-    } catch (const std::invalid_argument& error) {
-      throw UsageError(fmt::format("{}: {}", flag, error.what()));
-    }
-  }
-  return masks;
 }
 
 std::string expand_causal(std::string_view flag, std::string_view text) {
@@ -271,11 +259,11 @@ std::vector<Axis> make_rows() {
       {.name = "mask",
        .flag = "--mask",
        .help = "which keys a row sees",
-       .allowed = std::string(mask_forms()),
+       .allowed = std::string(pattern_forms()),
        .initial = "full",
        .parse = list_of<parse_masks>,
        .access = kMaskAccess,
-       .id = {.place = 7},
+       .id = {.place = 7, .text = mask_in_id},
        .shorthand = {.flag = "--causal",
                      .help = "for --mask causal, full, or full,causal",
                      .allowed = "true, false, both",

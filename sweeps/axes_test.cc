@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "kernels/mask/pattern/pattern_spec.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -71,9 +72,25 @@ TEST(MaskAxis, KeepsTheOrderTypedAndEachOnce) {
             std::vector<AxisValue>({"window:256", "full", "band:20:5", "prefix:9", "causal"}));
 }
 
+TEST(MaskAxis, TakesPatternsInTheirNormalForm) {
+  const Axis& mask = find_axis("mask");
+  EXPECT_EQ(mask.parse("--mask", "sink:4+window:1k,window:1k/full,causal-window:3,causal-chunk:9"),
+            std::vector<AxisValue>(
+                {"sink:4+window:1024", "window:1024/full", "window:3", "causal-chunk:9"}));
+  CaseProblem problem;
+  mask.access.set(problem, "chunk:9");
+  EXPECT_EQ(mask.access.get(problem), AxisValue("chunk:9"));
+  EXPECT_EQ(problem.mask, MaskSpec::full());
+  mask.access.set(problem, "window:3");
+  EXPECT_EQ(mask.access.get(problem), AxisValue("window:3"));
+  EXPECT_FALSE(problem.pattern_spec);
+}
+
 TEST(MaskAxis, RefusesWhatIsNoMask) {
   EXPECT_EQ(error_of("mask", "full,windows:3"),
-            "--mask: 'windows:3' is no mask; allowed: " + std::string(mask_forms()));
+            "--mask: 'windows:3' is no mask; allowed: " + std::string(pattern_forms()));
+  EXPECT_EQ(error_of("mask", "sink:4+windows:3").substr(0, 51),
+            "--mask: 'windows:3' of 'sink:4+windows:3' is no mas");
   EXPECT_EQ(error_of("mask", "window:0").substr(0, 40), "--mask: 'window:0' has a number below 1;");
   EXPECT_EQ(error_of("mask", "full,,causal").substr(0, 40),
             "--mask: 'full,,causal' has an empty item");

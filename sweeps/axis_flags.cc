@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -62,6 +63,26 @@ std::string text_of_axis(const AxisFlags& preset, const AxisFlags& given, const 
   return text && !is_overruled ? *text : axis.initial;
 }
 
+/// The attention's axes that a layer has no flag of are as by default.
+GridAxes make_layer_grid_axes(const AxisFlags& preset, const AxisFlags& given,
+                              std::span<const std::string> known_kernels) {
+  GridAxes grid;
+  grid.is_of_layers = true;
+  for (const Axis* axis : layer_axes()) {
+    grid.values[axis->name] = axis->parse(axis->flag, text_of_axis(preset, given, *axis));
+  }
+  const auto leave = [](const AxisFlags& flags) {
+    AxisFlags left = flags;
+    for (const Axis* axis : layer_axes()) left.erase(axis->flag);
+    return left;
+  };
+  GridAxes attention = make_grid_axes(leave(preset), leave(given), known_kernels);
+  grid.kernels = std::move(attention.kernels);
+  grid.totals = attention.totals;
+  grid.values.merge(attention.values);
+  return grid;
+}
+
 }  // namespace
 
 bool are_given(const AxisFlags& flags, const Axis& axis) {
@@ -74,7 +95,8 @@ bool are_replaced(const AxisFlags& flags, const Axis& axis) {
 }
 
 GridAxes make_grid_axes(const AxisFlags& preset, const AxisFlags& given,
-                        std::span<const std::string> known_kernels) {
+                        std::span<const std::string> known_kernels, Workload workload) {
+  if (workload == Workload::kLayer) return make_layer_grid_axes(preset, given, known_kernels);
   require_no_rivals(given);
   GridAxes grid;
   for (const Axis& axis : axes()) {

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "sweeps/axes.h"
+#include "sweeps/layer_axes.h"
 #include "sweeps/shell_word.h"
 
 namespace sparkbench {
@@ -62,8 +63,10 @@ bool equals_twin(const Axis& axis, const CaseProblem& problem) {
 
 std::string flags_of_problem(const CaseProblem& problem, bool has_own_tensors) {
   std::string flags;
-  for (const Axis* axis : problem_axes()) {
-    if (has_own_tensors && axis->is_of_tensors) continue;
+  const Workload workload = problem.layer ? Workload::kLayer : Workload::kAttention;
+  for (const Axis* axis : axes_of(workload)) {
+    if (axis->access.get == nullptr) continue;  // the kernel, a total
+    if (has_own_tensors && is_said_by_tensors(*axis, workload)) continue;
     if (axis->is_implied != nullptr && axis->is_implied(problem)) continue;
     const AxisValue value = axis->access.get(problem);
     if (is_none(value)) continue;

@@ -7,6 +7,7 @@
 #include <string_view>
 
 #include "kernels/attention.h"
+#include "reference/encoder/layer_shape.h"
 
 namespace sparkbench {
 
@@ -19,6 +20,7 @@ struct CaseProblem : Problem {
   // None in records of before there was a choice.
   std::optional<std::string> input = "normal";  // "uniform", "outliers", or "tensors": the user's
   std::optional<int> input_scale = 1;           // of q, k and v; none of the user's
+  std::optional<LayerShape> layer;              // whose attention it is; none of attention alone
   std::optional<float> own_dropout_p;  // that a contender with a dropout of its own applied
 
   /// As --lengths takes them (sweeps/lengths.h). None where all sequences are alike. Of a problem
@@ -26,6 +28,12 @@ struct CaseProblem : Problem {
   std::optional<std::string> lengths_spec;
   std::optional<std::int64_t> total_q, total_k;  // tokens of all sequences
   std::optional<std::string> lengths_hash;       // lengths.h: hash_of()
+
+  /// A pattern (kernels/mask/pattern) in its normal form, where the mask is none of mask_spec.h's;
+  /// `mask` is full then. `sparse` is made of it for known lengths (sweeps/masks.h), and null in a
+  /// problem that was read from a record.
+  std::optional<std::string> pattern_spec;
+  std::optional<std::string> zones_hash;  // of the file that the pattern names: masks.h
 
   /// In 256ths (kernels/dropout.h), unless the contender's own.
   float applied_dropout_p() const { return own_dropout_p.value_or(dropout().applied_p()); }

@@ -4,7 +4,9 @@
 
 #include <stdexcept>
 
+#include "sweeps/layer_axes.h"
 #include "sweeps/lengths.h"
+#include "sweeps/masks.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -39,10 +41,10 @@ void append_problems(const GridAxes& grid, std::span<const Axis* const> axes, Ca
 }
 
 /// Throws UsageError when no machine is meant to plan so much: every case has a record.
-void require_possible(const GridAxes& grid) {
+void require_possible(const GridAxes& grid, std::span<const Axis* const> axes) {
   double cases = static_cast<double>(grid.kernels.size());
   std::string factors = fmt::format("{} kernels", grid.kernels.size());
-  for (const Axis* axis : problem_axes()) {
+  for (const Axis* axis : axes) {
     const std::size_t values = grid.values.at(axis->name).size();
     cases *= static_cast<double>(values);
     if (values > 1) factors += fmt::format(", {} {}", values, axis->flag);
@@ -54,14 +56,28 @@ void require_possible(const GridAxes& grid) {
                   cases, factors, kMaxCases));
 }
 
+/// Throws UsageError: no layer's steps and oracle know patterns.
+void refuse_patterns_of_layers(const std::vector<CaseProblem>& problems) {
+  for (const CaseProblem& problem : problems) {
+    if (!problem.layer || !problem.sparse) continue;
+    throw UsageError(
+        "--mask: a pattern is not taken for an encoder layer; allowed: full, causal, window:W, "
+        "band:L:R, prefix:P");
+  }
+}
+
 }  // namespace
 
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed) {
-  require_possible(grid);
+  const std::vector<const Axis*> axes =
+      problem_axes_of(grid.is_of_layers ? Workload::kLayer : Workload::kAttention);
+  require_possible(grid, axes);
   CaseProblem problem;
   problem.seed = seed;
   std::vector<CaseProblem> problems;
-  append_problems(grid, problem_axes(), problem, problems);
+  append_problems(grid, axes, problem, problems);
+  lay_patterns(problems);
+  refuse_patterns_of_layers(problems);
   std::vector<SweepCase> cases;
   for (const CaseProblem& each : problems) {
     for (const std::string& kernel : grid.kernels) cases.push_back({kernel, each});

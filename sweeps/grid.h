@@ -16,6 +16,7 @@ struct GridAxes {
   /// By the name of the axis; none stands for what the others and the totals make it.
   std::map<std::string, std::vector<AxisValue>, std::less<>> values;
   GridTotals totals;
+  bool is_of_layers = false;  // then the axes of layers are among the values
 };
 
 /// Of one sweep, all its shards together.
@@ -26,9 +27,10 @@ struct SweepCase {
   CaseProblem problem;
 };
 
-/// Every combination, in the order of problem_axes(), the first slowest, and last the kernel, so
+/// Every combination, in the order of problem_axes_of(), the first slowest, and last the kernel, so
 /// that the cases of one problem are neighbours and share its inputs. Every problem has `seed`.
-/// Throws UsageError as set_lengths() does, when heads_k does not divide heads, and for too many.
+/// Throws UsageError as set_lengths() and lay_patterns() do, when heads_k does not divide heads,
+/// and for too many.
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed);
 
 }  // namespace sparkbench

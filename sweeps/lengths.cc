@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
+#include <iterator>
 #include <optional>
 #include <system_error>
 #include <utility>
@@ -12,6 +13,7 @@
 #include "kernels/philox.h"
 #include "kernels/split_text.h"
 #include "sweeps/list_flag.h"
+#include "sweeps/text_hash.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -169,13 +171,11 @@ void set_lengths(CaseProblem& problem) {
 }
 
 std::string hash_of(const SequenceLengths& lengths) {
-  std::uint64_t hash = 0xcbf29ce484222325u;
+  std::string text;
   for (int i = 0; i < lengths.batch(); ++i) {
-    for (const char byte : fmt::format("{} {}\n", lengths.q(i), lengths.k(i))) {
-      hash = (hash ^ static_cast<unsigned char>(byte)) * 0x100000001b3u;
-    }
+    fmt::format_to(std::back_inserter(text), "{} {}\n", lengths.q(i), lengths.k(i));
   }
-  return fmt::format("{:016x}", hash);
+  return text_hash(text);
 }
 
 }  // namespace sparkbench

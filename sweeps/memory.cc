@@ -1,6 +1,8 @@
 #include "sweeps/memory.h"
 
+#include "kernels/ceil_divide.h"
 #include "kernels/half.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/round_up.h"
 #include "kernels/saturating.h"
 
@@ -42,6 +44,15 @@ std::uint64_t key_gradient_bytes(const Problem& problem) {
                              static_cast<std::uint64_t>(problem.head_dim), sizeof(float)});
 }
 
+/// Of a pattern: the bits of each of its unions.
+std::uint64_t mask_bytes(const Problem& problem) {
+  if (!problem.sparse) return 0;
+  const auto row_words = static_cast<std::uint64_t>(ceil_divide(problem.seqlen_k, kWordKeys));
+  return saturating_product({problem.sparse->pattern.unions.size(),
+                             static_cast<std::uint64_t>(problem.seqlen_q), row_words,
+                             sizeof(std::uint64_t)});
+}
+
 }  // namespace
 
 std::uint64_t tensor_bytes(Pass pass, const Problem& problem) {
@@ -69,7 +80,7 @@ std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int sco
           ? 0
           : saturating_product({tensor_elements(pass, problem), element_bytes});
   const std::uint64_t sums_bytes = pass == Pass::kForward ? 0 : key_gradient_bytes(problem);
-  return saturating_sum({scores_bytes, copies_bytes, sums_bytes});
+  return saturating_sum({scores_bytes, copies_bytes, sums_bytes, mask_bytes(problem)});
 }
 
 }  // namespace sparkbench

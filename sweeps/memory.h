@@ -21,7 +21,8 @@ inline constexpr std::uint64_t kCublasWorkspaceBytes = std::uint64_t{32} << 20;
 /// rows padded to 16 bytes. With scores wider than fp16, q, k, v and o exist in that type too.
 /// Backward, dropout(P) is kept from the forward, P too where values are dropped, and dP stands
 /// beside them, and where heads share keys dV and dK of each head in fp32, one after the other. Of
-/// packed sequences, computed one by one, as much as each takes by itself: none is padded.
+/// packed sequences, computed one by one, as much as each takes by itself: none is padded. A
+/// pattern is a bit a pair of each of its unions, rows of whole 64-bit words.
 std::uint64_t unfused_workspace_bytes(Pass pass, const Problem& problem, int score_bytes);
 
 }  // namespace sparkbench

@@ -4,6 +4,8 @@
 
 #include <limits>
 
+#include "kernels/mask/pattern/sparse_mask.h"
+
 namespace sparkbench {
 namespace {
 
@@ -31,6 +33,15 @@ TEST(Memory, OfKeysIsThatOfTheirHeads) {
   const std::size_t rows_q = 2 * 3 * 10, rows_k = 2 * 1 * 20;
   EXPECT_EQ(tensor_bytes(Pass::kForward, problem), 2 * 2 * 64 * (rows_q + rows_k) + 4 * rows_q);
   EXPECT_EQ(tensor_bytes(Pass::kBackward, problem), 2 * 4 * 64 * (rows_q + rows_k) + 4 * rows_q);
+}
+
+TEST(UnfusedMemory, HasTheBitsOfEachUnion) {
+  Problem problem = problem_of(10, 70);
+  const std::uint64_t without = unfused_workspace_bytes(Pass::kForward, problem, 2);
+  problem.sparse = make_sparse_mask("window:3/strided:2", 10, 70);
+  EXPECT_EQ(unfused_workspace_bytes(Pass::kForward, problem, 2), without + 2u * 10 * 2 * 8);
+  EXPECT_EQ(tensor_bytes(Pass::kForward, problem),
+            tensor_bytes(Pass::kForward, problem_of(10, 70)));
 }
 
 TEST(UnfusedMemory, HasEachHeadsKeyGradientWhereHeadsShareKeys) {

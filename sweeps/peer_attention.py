@@ -8,6 +8,8 @@ Where heads share keys, back ends that know it (SHARE_KEYS) are told; for the ot
 are repeated for each head, as a user then has to do, and that is part of their time.
 """
 
+import peer_flex
+
 BACKENDS = {
     "torch-math": "MATH",
     "torch-efficient": "EFFICIENT_ATTENTION",
@@ -16,9 +18,10 @@ BACKENDS = {
 }
 UNFUSED = "torch-unfused"
 SPARK = {"spark-fp32acc": "fp32", "spark-fp16acc": "fp16"}
+FLEX = "torch-flex"
 # Of packed sequences alone: peer_packed.py.
 OF_LENGTHS = ("torch-varlen", "torch-nested", "torch-padded")
-PEERS = (UNFUSED, *BACKENDS, *OF_LENGTHS, *SPARK)
+PEERS = (UNFUSED, *BACKENDS, FLEX, *OF_LENGTHS, *SPARK)
 GRADIENTS = ("dq", "dk", "dv")
 SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn")
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
@@ -41,7 +44,10 @@ class Sdpa:
         self.torch, self.case, self.dropout_p = torch, case, dropout_p
         self.hidden = {"is_causal": case.mask.kind == "causal"}
         if not case.mask.is_sdpa_s():
-            self.hidden = {"attn_mask": case.mask.dense(torch)}
+            visible = case.mask.dense_of_heads(torch, case.problem["heads"])
+            if case.mask.kind == "pattern" and case.kernel == "torch-efficient" and not visible.any(-1).all():
+                raise NotImplementedError("torch-efficient has no rows without a visible key")
+            self.hidden = {"attn_mask": visible[None]}
         self.repeats = case.group_size
         if case.group_size > 1 and case.kernel in SHARE_KEYS:
             self.repeats = 1
@@ -72,10 +78,20 @@ class Unfused:
         self.torch, self.dropout_p = torch, dropout_p
         self.scale, self.group_size = case.problem["scale"], case.group_size
         self.hidden = self.sees_none = None
-        if case.mask.kind != "full":
+        if case.mask.kind == "pattern":
+            self.hide_pattern(case)
+        elif case.mask.kind != "full":
             self.hidden = ~case.mask.dense(torch)
             if case.mask.has_blind_rows():
                 self.sees_none = self.hidden.all(1, keepdim=True)
+
+    def hide_pattern(self, case):
+        hidden = ~case.mask.dense_of_heads(self.torch, case.problem["heads"])
+        # Of the heads of all batch entries, one behind the other.
+        batch = case.problem["batch"] if len(hidden) > 1 else 1
+        self.hidden = hidden.repeat(batch, 1, 1)
+        sees_none = self.hidden.all(2, keepdim=True)
+        self.sees_none = sees_none if sees_none.any() else None
 
     def forward(self, inputs):
         self.inputs = inputs
@@ -199,8 +215,12 @@ def passes_of(torch, case, dropout_p):
         return Unfused(torch, case, dropout_p)
     if case.kernel in SPARK:
         return Spark(torch, case, dropout_p)
+    if case.kernel == FLEX:
+        return peer_flex.Flex(torch, case)
     with_windows = {"torch-flash": Flash, "torch-efficient": Efficient}
-    is_sdpa = case.mask.is_sdpa_s() or case.kernel not in with_windows
+    is_sdpa = (
+        case.mask.is_sdpa_s() or case.mask.kind == "pattern" or case.kernel not in with_windows
+    )
     return (Sdpa if is_sdpa else with_windows[case.kernel])(torch, case, dropout_p)
 
 

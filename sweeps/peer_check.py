@@ -44,7 +44,7 @@ def unfused_head(torch, attention, head, dtype, mask):
     d_o = attention.rows_of(attention.d_o, "d_o", head).to(dtype)
     scores = (q @ k.T) * case.problem["scale"]
     if mask.kind != "full":
-        visible = mask.dense(torch)
+        visible = mask.dense(torch, head[1])
         # A row without a visible key is a softmax of zeros, of which nothing is left.
         sees_any = visible.any(1, keepdim=True)
         scores = scores.masked_fill(~visible & sees_any, float("-inf"))

@@ -43,7 +43,8 @@ def spark_version():
 
 
 def libraries_of(torch, kernel, timer):
-    """{name: version} for a case of `kernel`; Triton's where its do_bench takes the time."""
+    """{name: version} for a case of `kernel`; Triton's where it compiles the case, or its
+    do_bench takes the time."""
     libraries = {"torch": torch.__version__}
     if kernel.startswith("spark-"):
         libraries["spark_attention"] = spark_version()
@@ -51,6 +52,6 @@ def libraries_of(torch, kernel, timer):
         libraries["cublas"] = cublas_version(torch.version.cuda)
     if CALLS.get(kernel) == "cudnn":
         libraries["cudnn"] = spell_cudnn(torch.backends.cudnn.version())
-    if timer == "do_bench":
+    if timer == "do_bench" or kernel == "torch-flex":
         libraries["triton"] = triton_version()
     return libraries

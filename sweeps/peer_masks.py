@@ -5,9 +5,10 @@ from dataclasses import dataclass
 
 # What each back end can hide. PyTorch gives its cuDNN no left bound.
 MASKS = {
-    "torch-unfused": ("full", "causal", "window", "band", "prefix"),
-    "torch-math": ("full", "causal", "window", "band", "prefix"),
-    "torch-efficient": ("full", "causal", "window"),
+    "torch-unfused": ("full", "causal", "window", "band", "prefix", "pattern"),
+    "torch-math": ("full", "causal", "window", "band", "prefix", "pattern"),
+    "torch-efficient": ("full", "causal", "window", "pattern"),
+    "torch-flex": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-flash": ("full", "causal", "window", "band"),
     "torch-cudnn": ("full", "causal"),
     "torch-varlen": ("full", "causal"),
@@ -57,10 +58,18 @@ class Mask:
             visible = visible & (key - own <= after)
         return visible
 
-    def dense(self, torch):
+    def dense(self, torch, _head=0):
         """[seqlen_q, seqlen_k] of booleans, on the GPU."""
         rows = torch.arange(self.seqlen_q, device="cuda")[:, None]
         return self.sees(rows, torch.arange(self.seqlen_k, device="cuda")[None])
+
+    def dense_of_heads(self, torch, _heads):
+        """[1, seqlen_q, seqlen_k]: of any head."""
+        return self.dense(torch)[None]
+
+    def mask_mod(self, _torch):
+        """As FlexAttention asks: of tensors of a batch entry, a head, a row and a key."""
+        return lambda _batch, _head, row, key: self.sees(row, key)
 
     def is_sdpa_s(self):
         """Whether scaled_dot_product_attention spells it without a tensor: its causal mask is
@@ -134,12 +143,17 @@ def why_unsupported(case):
         return f"{kernel} has no mask {mask.name}; it has {', '.join(MASKS[kernel])}"
     if case.lengths is not None and (why := why_not_packed(case)):
         return why
+    if mask.kind == "pattern" and (why := mask.why_unknown()):
+        return why
+    if kernel == "torch-flex" and case.problem["dropout_p"] > 0:
+        return "torch-flex has no dropout"
     if case.unknown_parts:
         return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
     if case.lengths is not None:
         return ""
     if kernel == "torch-cudnn" and not mask.is_sdpa_s():
         return "torch-cudnn aligns a causal mask to the top left: lengths must be equal"
-    if kernel == "torch-efficient" and mask.kind != "full" and mask.seqlen_q > mask.seqlen_k:
+    is_cut = mask.kind not in ("full", "pattern")
+    if kernel == "torch-efficient" and is_cut and mask.seqlen_q > mask.seqlen_k:
         return "torch-efficient has no rows without a visible key"
     return ""

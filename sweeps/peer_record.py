@@ -107,6 +107,18 @@ def finite(value):
     return value if math.isfinite(value) else None
 
 
+def mask_work_of(case):
+    """What the mask shows. Of the reference that stands for the peers, no more."""
+    plan = "pairs_executed partial_share analysis_us metadata_bytes".split()
+    why = f"{case.kernel} tells of no plan of tiles"
+    return {**case.planned["mask_work"], **dict.fromkeys(plan), "why_no_plan": why}
+
+
+def add_mask_plan(record, plan):
+    """Of a peer that makes one: peer_flex.py."""
+    record["mask_work"].update(plan, why_no_plan=None)
+
+
 def begin_case(case, position, method):
     """What is known of case `position` of the sweep before it is run. PyTorch applies dropout_p as
     it is."""
@@ -144,6 +156,7 @@ def begin_case(case, position, method):
         "libraries": None,
         "device_state": None,
         "provenance": None,
+        "mask_work": mask_work_of(case),
         "input": case.planned["input"],
         "input_scale": case.planned["input_scale"],
     }
@@ -246,7 +259,7 @@ def make_method(arguments, flop_convention, l2_bytes, has_backward):
 def begin_run(argv, arguments, build, device, method):
     started_at = utc_now()
     return {
-        "schema": {"name": "sparkbench.run", "version": "1.4.0"},
+        "schema": {"name": "sparkbench.run", "version": "1.5.0"},
         "run": {
             "id": fnv1a(f"{started_at}{argv}{os.getpid()}"),
             "started_at": started_at,

@@ -25,6 +25,15 @@ const AxisFlags kRagged = {{"--headdim", "64,128"},
                            {"--causal", "both"},
                            {"--dropout", "0,0.1"}};
 
+/// SPLAT's three patterns at its densities, 10 to 50 % (kernels/mask/README.md): a window that
+/// reaches to both sides, blocked and strided.
+const AxisFlags kSplat = {{"--headdim", "64,128"},
+                          {"--seqlen", "1k"},
+                          {"--mask",
+                           "band:52:52,band:167:167,band:299:299,blocked:64,blocked:128,"
+                           "blocked:256,strided:10,strided:4,strided:2"},
+                          {"--dropout", "0"}};
+
 /// The inputs grow until they overflow fp16 themselves.
 const AxisFlags kAccuracyInputs = {{"--headdim", "64,128"},
                                    {"--seqlen", "512"},
@@ -34,6 +43,17 @@ const AxisFlags kAccuracyInputs = {{"--headdim", "64,128"},
                                    {"--input-scale", "1:64k:*2"},
                                    {"--batch", "1"},
                                    {"--heads", "1"}};
+
+const AxisFlags kQuickEncoder = {
+    {"--headdim", "64"}, {"--seqlen", "128"}, {"--causal", "both"}, {"--dropout", "0,0.1"},
+    {"--batch", "1"},    {"--hidden", "256"}, {"--ffn", "1024"},    {"--rest", "unfused,fused"}};
+
+/// SparkAttention, section 4.2.4: hidden 2048, 16,384 tokens. It says neither the FFN's size nor
+/// which mask and dropout, and leaves out 8192.
+const AxisFlags kPaperEncoder = {{"--headdim", "64,128"},    {"--seqlen", "512:16k:*2"},
+                                 {"--causal", "both"},       {"--dropout", "0,0.1"},
+                                 {"--hidden", "2048"},       {"--ffn", "2048,8192"},
+                                 {"--rest", "unfused,fused"}};
 
 AxisFlags with(AxisFlags flags, const AxisFlags& more) {
   flags.insert(more.begin(), more.end());
@@ -55,15 +75,27 @@ std::span<const Preset> presets() {
        with(kPaper, {{"--batch", "1"}, {"--heads", "2"}})},
       {"ragged", "packed sequences of 1 to 2k drawn tokens, 16,384 in all or so, hidden 2048",
        kRagged},
+      {"splat", "SPLAT's window, blocked and strided patterns, 10 to 50 % dense, 1,024 tokens",
+       kSplat},
       {"accuracy-inputs", "three distributions of inputs, each growing until FP16 overflows",
        kAccuracyInputs},
   };
   return all;
 }
 
-const Preset& find_preset(std::string_view name) {
+std::span<const Preset> layer_presets() {
+  static const std::vector<Preset> all = {
+      {"quick-encoder", "small layers, both masks and dropouts, fused and not: seconds, emulated",
+       kQuickEncoder},
+      {"paper-encoder", "SparkAttention's Figure 12, with what it leaves open: FFN 2048 and 8192",
+       kPaperEncoder},
+  };
+  return all;
+}
+
+const Preset& find_preset(std::string_view name, Workload workload) {
   std::vector<std::string> names;
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : workload == Workload::kLayer ? layer_presets() : presets()) {
     if (preset.name == name) return preset;
     names.push_back(preset.name);
   }

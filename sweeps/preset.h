@@ -18,7 +18,10 @@ struct Preset {
 /// In the order in which they are listed.
 std::span<const Preset> presets();
 
+/// Those of encoder layers, which are no grids of attention alone.
+std::span<const Preset> layer_presets();
+
 /// Throws UsageError, with the nearest name, when there is no preset of that name.
-const Preset& find_preset(std::string_view name);
+const Preset& find_preset(std::string_view name, Workload workload = Workload::kAttention);
 
 }  // namespace sparkbench

@@ -33,6 +33,17 @@ TEST(Preset, QuickCoversEveryPairWithLittleWork) {
   EXPECT_LT(flops, 100 * 67'000'000ull);
 }
 
+TEST(Preset, SplatIsOfTenToFiftyPercent) {
+  const std::vector<SweepCase> cases = cases_of("splat");
+  EXPECT_EQ(cases.size(), 2u * 9);
+  for (const SweepCase& sweep_case : cases) {
+    const PairCounts pairs = pairs_of(sweep_case.problem);
+    const double density = static_cast<double>(pairs.visible) / static_cast<double>(pairs.all);
+    EXPECT_GT(density, 0.09);
+    EXPECT_LT(density, 0.51);
+  }
+}
+
 TEST(Preset, PaperForwardIsThePapersGrid) {
   const std::vector<SweepCase> cases = cases_of("paper-forward");
   EXPECT_EQ(cases.size(), 2u * 6 * 2 * 2);
@@ -83,7 +94,7 @@ TEST(Preset, SuggestsTheNearestName) {
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
                  "--preset: unknown 'quik', did you mean 'quick'?; allowed: quick, paper-forward, "
-                 "paper-backward, paper-accuracy, ragged, accuracy-inputs");
+                 "paper-backward, paper-accuracy, ragged, splat, accuracy-inputs");
   }
 }
 

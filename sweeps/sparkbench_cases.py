@@ -11,6 +11,7 @@ import subprocess
 from dataclasses import dataclass
 
 import peer_masks
+import peer_patterns
 from peer_attention import OF_LENGTHS
 
 BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "sparkbench"
@@ -114,9 +115,9 @@ class Case:
 
     @property
     def mask(self):
-        return peer_masks.Mask(
-            self.problem["mask"], self.problem["seqlen_q"], self.problem["seqlen_k"]
-        )
+        name = self.problem["mask"]
+        kind = peer_patterns.Pattern if peer_patterns.is_pattern(name) else peer_masks.Mask
+        return kind(name, self.problem["seqlen_q"], self.problem["seqlen_k"])
 
     @property
     def io_bytes(self):
@@ -154,7 +155,7 @@ def read_plan(sparkbench, flags):
         raise CasesError(reason, result.returncode if result.returncode > 0 else 4)
     try:
         cases = json.loads(result.stdout)["cases"]
-        if all("dropout_scale" in case["problem"] for case in cases):
+        if all("mask_work" in case for case in cases):
             return cases
     except (ValueError, KeyError, TypeError):
         pass

@@ -25,7 +25,7 @@ class Cases(unittest.TestCase):
 
     def test_globs_select_and_must_select(self):
         kernels = {case.kernel for case in cases_of("--kernel", "torch-f*,torch-math")}
-        self.assertEqual(kernels, {"torch-flash", "torch-math"})
+        self.assertEqual(kernels, {"torch-flash", "torch-flex", "torch-math"})
         with self.assertRaisesRegex(sparkbench_cases.CasesError, "--kernel: unknown 'torch-x'"):
             cases_of("--kernel", "torch-x")
 

@@ -30,7 +30,7 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     groups = "" if heads_k == heads else f"/hk{heads_k}"
     case_id = (
         f"unfused-fp16/{direction}/b{batch}/h{heads}/sq{seqlen}/sk{seqlen_k}/d{head_dim}"
-        f"/{mask}/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}{groups}"
+        f"/{mask.replace('/', '~')}/p{dropout_p:g}{'' if flags.input == 'normal' else '/' + flags.input}{groups}"
     )
     return {
         "id": case_id,
@@ -55,6 +55,16 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
             "total_q": None,
             "total_k": None,
             "lengths_hash": None,
+            "zones_hash": None,
+        },
+        "mask_work": {
+            "pairs_visible": pairs,
+            "density": 1.0,
+            "pairs_executed": pairs,
+            "partial_share": None,
+            "analysis_us": None,
+            "metadata_bytes": None,
+            "why_no_plan": "an unfused computation has no tiles: it computes all pairs",
         },
         "input": flags.input,
         "input_scale": 1,

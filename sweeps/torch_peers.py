@@ -20,6 +20,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parent))
 import peer_libraries
 import peer_masks
 import peer_nvml
+import peer_patterns
 import peer_record
 import peer_timer
 import sparkbench_cases
@@ -34,6 +35,9 @@ def run_case(torch, timer, case, record, arguments, nvml):
         peer_record.end_without_result(record, "skipped", "E-UNSUPPORTED", why)
         return
     try:
+        if why := peer_patterns.why_other_pairs(torch, case):
+            peer_record.end_without_result(record, "failed", "E-MASK", why)
+            return
         if not arguments.no_verify:
             peer_record.add_accuracy(record, *Check(torch, case, arguments).verify())
             if case.mask.near_misses() and record["status"] != "ok":
@@ -43,6 +47,8 @@ def run_case(torch, timer, case, record, arguments, nvml):
         torch.cuda.reset_peak_memory_stats()
         attention = attention_of(torch, case, arguments.seed, case.problem["dropout_p"])
         attention.forward()
+        if plan := getattr(attention.passes, "mask_plan", None):
+            peer_record.add_mask_plan(record, plan())
         samples, stop_reason = timer.time(attention.launch)
         record["device_state"] = nvml.state()
         peer_record.add_timing(record, samples, stop_reason, arguments.timer == "held")

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/saturating.h"
 #include "sweeps/memory.h"
 
@@ -9,6 +10,26 @@ namespace sparkbench {
 namespace {
 
 std::uint64_t unsigned_extent(int extent) { return static_cast<std::uint64_t>(extent); }
+
+/// Of all heads of a sequence.
+std::uint64_t visible_pairs_of_heads(const Problem& problem) {
+  if (!problem.sparse) {
+    return saturating_product({unsigned_extent(problem.heads), visible_pairs(problem.key_mask())});
+  }
+  std::uint64_t pairs = 0;
+  for (int head = 0; head < problem.heads; ++head) {
+    pairs = saturating_sum({pairs, problem.sparse->pairs_of(head)});
+  }
+  return pairs;
+}
+
+/// Twice the pairs that all heads of a sequence are credited with.
+std::uint64_t twice_credited_pairs_of_heads(const Problem& problem) {
+  if (problem.sparse) return saturating_product({2, visible_pairs_of_heads(problem)});
+  return saturating_product(
+      {unsigned_extent(problem.heads),
+       twice_credited_pairs(problem.mask, problem.seqlen_q, problem.seqlen_k)});
+}
 
 }  // namespace
 
@@ -23,9 +44,26 @@ std::uint64_t useful_flops(Pass pass, const Problem& problem) {
   // Matrix products of 2*D a pair: two forward; backward five, S recomputed among them.
   const unsigned products = pass == Pass::kForward ? 2 : pass == Pass::kBackward ? 5 : 7;
   return saturating_product({products, unsigned_extent(problem.batch),
-                             unsigned_extent(problem.heads),
-                             twice_credited_pairs(problem.mask, problem.seqlen_q, problem.seqlen_k),
+                             twice_credited_pairs_of_heads(problem),
                              unsigned_extent(problem.head_dim)});
+}
+
+PairCounts pairs_of(const Problem& problem) {
+  PairCounts counts;
+  if (problem.lengths) {
+    for (int i = 0; i < problem.batch; ++i) {
+      const PairCounts alone = pairs_of(problem.alone(i));
+      counts.visible = saturating_sum({counts.visible, alone.visible});
+      counts.all = saturating_sum({counts.all, alone.all});
+    }
+    return counts;
+  }
+  if (problem.seqlen_q == 0 || problem.seqlen_k == 0) return counts;
+  const std::uint64_t batch = unsigned_extent(problem.batch);
+  return {
+      saturating_product({batch, visible_pairs_of_heads(problem)}),
+      saturating_product({batch, unsigned_extent(problem.heads), unsigned_extent(problem.seqlen_q),
+                          unsigned_extent(problem.seqlen_k)})};
 }
 
 std::uint64_t compulsory_bytes(Pass pass, const Problem& problem) {

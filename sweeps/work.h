@@ -18,6 +18,12 @@ inline constexpr std::string_view kFlopConvention =
 /// (recomputed), dP, dV, dQ and dK; the unfused computation, which keeps P, has as many.
 std::uint64_t useful_flops(Pass pass, const Problem& problem);
 
+/// Pairs (row, key) of all heads and sequences: those that the mask shows, and all.
+struct PairCounts {
+  std::uint64_t visible = 0, all = 0;
+};
+PairCounts pairs_of(const Problem& problem);
+
 /// Bytes that every implementation must move. Forward: q, k, v read once, o and lse written once;
 /// backward: q, k, v, o, d_o and lse read, dq, dk, dv written; forward and backward: the sum.
 std::uint64_t compulsory_bytes(Pass pass, const Problem& problem);

@@ -3,6 +3,10 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
+#include <vector>
+
+#include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {
 namespace {
@@ -29,6 +33,26 @@ TEST(Flops, AreHalvedWhenCausalAndSquare) {
 TEST(Flops, CountVisiblePairsWhenCausalAndNotSquare) {
   EXPECT_EQ(useful_flops(Pass::kForward, problem_of(2, 3, true)), 4u * 2 * 3 * (2 + 3) * 64);
   EXPECT_EQ(useful_flops(Pass::kForward, problem_of(5, 2, true)), 4u * 2 * 3 * (1 + 2) * 64);
+}
+
+TEST(Flops, OfAPatternAreThoseOfEachHeadsPairs) {
+  Problem problem = problem_of(10, 10, false);  // two sequences of three heads
+  problem.sparse = make_sparse_mask("causal-full/chunk:5", 10, 10);
+  const std::uint64_t pairs = 2 * (55 + 50 + 55);
+  EXPECT_EQ(useful_flops(Pass::kForward, problem), 4 * pairs * 64);
+  EXPECT_EQ(useful_flops(Pass::kBackward, problem), 10 * pairs * 64);
+  EXPECT_EQ(pairs_of(problem).visible, pairs);
+  EXPECT_EQ(pairs_of(problem).all, 2u * 3 * 10 * 10);
+}
+
+TEST(Pairs, AreThoseOfEverySequence) {
+  EXPECT_EQ(pairs_of(problem_of(10, 10, true)).visible, 2u * 3 * 55);
+  EXPECT_EQ(pairs_of(problem_of(10, 20, false)).visible, pairs_of(problem_of(10, 20, false)).all);
+  const Problem ragged = with_lengths(
+      problem_of(1, 1, false),
+      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{3, 4}, {0, 9}, {5, 0}}));
+  EXPECT_EQ(pairs_of(ragged).visible, 3u * 3 * 4);
+  EXPECT_EQ(pairs_of(ragged).all, 3u * 3 * 4);
 }
 
 TEST(Flops, SaturateInsteadOfOverflowing) {

@@ -55,17 +55,11 @@ CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
   if (record.status == Status::kSkipped) return record;
   try {
     if (settings_.before_case) settings_.before_case(record.id);
-    if (is_judged_without_dropout(contender, sweep_case.problem)) {
-      judge_without_dropout(sweep_case, record);
-      if (record.status != Status::kOk) return record;
+    if (record.layer) {
+      layers_.run(contender, settings_, record);
+    } else {
+      run_attention(sweep_case, contender, record);
     }
-    prepare_problem(record.problem);
-    if (record.problem.input_scale.value_or(1) != 1 && inputs_overflow()) {
-      record.status = Status::kSkipped;
-      record.reason = Reason{"E-INPUT-OVERFLOW", "an input is not finite in fp16 at this scale"};
-      return record;
-    }
-    measure(contender, record);
   } catch (const UnsupportedError& error) {
     record.status = Status::kSkipped;
     record.reason = Reason{"E-UNSUPPORTED", error.what()};
@@ -79,6 +73,21 @@ CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
   record.elapsed_s =
       std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   return record;
+}
+
+void CaseRunner::run_attention(const SweepCase& sweep_case, const Contender& contender,
+                               CaseRecord& record) {
+  if (is_judged_without_dropout(contender, sweep_case.problem)) {
+    judge_without_dropout(sweep_case, record);
+    if (record.status != Status::kOk) return;
+  }
+  prepare_problem(record.problem);
+  if (record.problem.input_scale.value_or(1) != 1 && inputs_overflow()) {
+    record.status = Status::kSkipped;
+    record.reason = Reason{"E-INPUT-OVERFLOW", "an input is not finite in fp16 at this scale"};
+    return;
+  }
+  measure(contender, record);
 }
 
 void CaseRunner::fail(Reason reason, CaseRecord& record) {
@@ -128,6 +137,7 @@ bool CaseRunner::inputs_overflow() const {
 
 void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
   if (settings_.is_profiled) return loaded_->profile(contender, run_options(record));
+  contender.add_mask_plan(record.problem, *record.mask_work);
   RunOutcome outcome = loaded_->run(contender, run_options(record));
   record_outcome(outcome, device_.info(), record);
   if (record.emulation) {

@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/cases/layer_runner.h"
 #include "harness/cases/run_settings.h"
 #include "sweeps/grid.h"
 
@@ -30,6 +31,7 @@ class CaseRunner {
 
  private:
   const Contender& find_contender(const std::string& name) const;
+  void run_attention(const SweepCase& sweep_case, const Contender& contender, CaseRecord& record);
   void fail(Reason reason, CaseRecord& record);
   void prepare_problem(const CaseProblem& problem);
   bool inputs_overflow() const;
@@ -50,6 +52,7 @@ class CaseRunner {
   std::unique_ptr<LoadedProblem> loaded_;
   const Contender* baseline_ = nullptr;  // the reference timed on it, which speed-ups are over
   std::optional<PassOutputs> outputs_;
+  LayerRunner layers_;
 };
 
 }  // namespace sparkbench

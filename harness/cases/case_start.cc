@@ -6,8 +6,10 @@
 #include <string>
 #include <utility>
 
+#include "harness/cases/layer_start.h"
 #include "harness/devices/known_contenders.h"
 #include "harness/predict/case_prediction.h"
+#include "harness/predict/layer_prediction.h"
 #include "kernels/saturating.h"
 #include "results/record/case_id.h"
 #include "sweeps/memory.h"
@@ -30,14 +32,38 @@ MemoryBytes predict_memory(const Contender& contender, const SweepCase& sweep_ca
           saturating_sum({io, unfused})};
 }
 
+/// A plan is made, and told of, when the case is run.
+MaskWork mask_work_of(const Contender& contender, const Problem& problem) {
+  const PairCounts pairs = pairs_of(problem);
+  MaskWork work;
+  work.pairs_visible = pairs.visible;
+  if (pairs.all > 0) {
+    work.density = static_cast<double>(pairs.visible) / static_cast<double>(pairs.all);
+  }
+  if (contender.role() == Role::kReference) {
+    work.pairs_executed = pairs.all;
+    work.why_no_plan = "an unfused computation has no tiles: it computes all pairs";
+  } else {
+    work.why_no_plan = problem.sparse
+                           ? "a pattern's plan is made when the case is run"
+                           : fmt::format("{} makes no plan of this mask", contender.name());
+  }
+  return work;
+}
+
 std::string repro_line(const SweepCase& sweep_case, const Device& device,
                        const RunSettings& settings) {
   const OwnTensors* own = settings.input.own.get();
-  return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}",
-                     own != nullptr ? "run" : "sweep", device.name(), sweep_case.kernel,
+  const OwnLayer* own_layer = settings.own_layer.get();
+  const std::string file = own != nullptr ? own->path : own_layer != nullptr ? own_layer->path : "";
+  const char* const command = sweep_case.problem.layer ? "encoder"
+                              : own != nullptr         ? "run"
+                                                       : "sweep";
+  return fmt::format("sparkbench {} --device {} --kernel {}{} {} --seed {}{}", command,
+                     device.name(), sweep_case.kernel,
                      settings.is_deterministic ? " --deterministic" : "",
-                     flags_of_problem(sweep_case.problem, own != nullptr), sweep_case.problem.seed,
-                     own != nullptr ? " --tensors " + shell_word(own->path) : "");
+                     flags_of_problem(sweep_case.problem, !file.empty()), sweep_case.problem.seed,
+                     file.empty() ? "" : " --tensors " + shell_word(file));
 }
 
 void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {
@@ -66,6 +92,7 @@ std::optional<Reason> why_skipped(const Contender& contender, const SweepCase& s
     return Reason{std::string(kUnsupported), support.why_not};
   }
   const DeviceInfo& info = device.info();
+  if (sweep_case.problem.layer) return why_layer_is_not_computed(sweep_case.problem, info, record);
   const std::uint64_t needed = info.kind == DeviceKind::kEmulated ? host_bytes_needed(record)
                                                                   : record.memory_bytes->predicted;
   const std::optional<std::uint64_t> there_is =
@@ -88,7 +115,8 @@ void add_prediction(const Device& device, const RunSettings& settings, CaseRecor
   const auto card = predicted_card(device.info(), std::string(baseline.name));
   if (!card) return;
   CasePrediction prediction =
-      predict_case(record, settings.is_deterministic, *card, *settings.cycles);
+      record.layer ? predict_layer(record, settings.is_deterministic, *card, *settings.cycles)
+                   : predict_case(record, settings.is_deterministic, *card, *settings.cycles);
   record.predicted = std::move(prediction.predicted);
   record.predicted_reason = std::move(prediction.why_not);
 }
@@ -101,7 +129,7 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
   CaseRecord record;
   record.problem = problem;
   Method method = settings.method;
-  if (settings.input.own == nullptr) {
+  if (settings.input.own == nullptr && settings.own_layer == nullptr) {
     method.input = problem.input.value();
   } else {
     record.problem.input = method.input;
@@ -115,12 +143,18 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
   record.libraries = contender.libraries();
   record.flops = useful_flops(problem.pass, problem);
   record.bytes = compulsory_bytes(problem.pass, problem);
+  record.mask_work = mask_work_of(contender, problem);
   record.memory_bytes =
       predict_memory(contender, sweep_case, settings.method.deterministic.value_or(false));
+  if (problem.layer) start_layer(contender, settings.is_deterministic, record);
   record.repro = repro_line(sweep_case, device, settings);
   add_device_warnings(contender, device.info(), record);
   if (settings.input.own != nullptr) {
     const auto& warnings = settings.input.own->warnings;
+    record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
+  }
+  if (settings.own_layer != nullptr) {
+    const auto& warnings = settings.own_layer->warnings;
     record.warnings.insert(record.warnings.end(), warnings.begin(), warnings.end());
   }
   record.device = device.name();

@@ -27,6 +27,12 @@ std::string inputs_of(const std::vector<SweepCase>& cases) {
   return fmt::format("{}", fmt::join(inputs, ","));
 }
 
+void name_input(const std::string& path, const std::string& hash, Method& method) {
+  method.input = "tensors";
+  method.input_file = std::filesystem::path(path).filename().string();
+  method.input_hash = hash;
+}
+
 }  // namespace
 
 RunSettings make_run_settings(const SweepOptions& options, const Device& device, bool is_timed,
@@ -69,10 +75,13 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
 }
 
 void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings) {
-  settings.method.input = "tensors";
-  settings.method.input_file = std::filesystem::path(tensors->path).filename().string();
-  settings.method.input_hash = tensors->hash;
+  name_input(tensors->path, tensors->hash, settings.method);
   settings.input.own = std::move(tensors);
+}
+
+void use_layer(std::shared_ptr<const OwnLayer> layer, RunSettings& settings) {
+  name_input(layer->path, layer->hash, settings.method);
+  settings.own_layer = std::move(layer);
 }
 
 }  // namespace sparkbench

@@ -8,6 +8,7 @@
 
 #include "harness/devices/device.h"
 #include "harness/predict/cycles_file.h"
+#include "harness/problems/own_layer.h"
 #include "sweeps/grid.h"
 
 namespace sparkbench {
@@ -20,6 +21,7 @@ using CaseHook = std::function<void(const std::string& case_id)>;
 /// What is the same for every case of a run.
 struct RunSettings {
   InputSpec input;
+  std::shared_ptr<const OwnLayer> own_layer;  // null unless layers have the user's own tensors
   TimingOptions timing;
   bool is_deterministic = false;  // of the backward pass
   bool is_verified = true;
@@ -40,5 +42,6 @@ RunSettings make_run_settings(const SweepOptions& options, const Device& device,
 
 /// Puts the user's own inputs in their place.
 void use_tensors(std::shared_ptr<const OwnTensors> tensors, RunSettings& settings);
+void use_layer(std::shared_ptr<const OwnLayer> layer, RunSettings& settings);
 
 }  // namespace sparkbench

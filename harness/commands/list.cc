@@ -14,7 +14,7 @@
 #include "harness/devices/known_contenders.h"
 #include "kernels/registry.h"
 #include "results/record/enum_names.h"
-#include "sweeps/axes.h"
+#include "sweeps/layer_axes.h"
 #include "sweeps/preset.h"
 
 namespace sparkbench {
@@ -38,6 +38,10 @@ void list_axes(std::ostream& out) {
     line(axis.flag, axis.help, fmt::format("{} [{}]", axis.allowed, axis.initial));
     const AxisShorthand& shorthand = axis.shorthand;
     if (shorthand.flag != nullptr) line(shorthand.flag, shorthand.help, shorthand.allowed);
+  }
+  out << "Axes of `sparkbench encoder` alone\n";
+  for (const Axis* axis : layer_axes()) {
+    line(axis->flag, axis->help, fmt::format("{} [{}]", axis->allowed, axis->initial));
   }
 }
 
@@ -70,23 +74,23 @@ Json kernels_json() {
   return array;
 }
 
-Json presets_json() {
+Json presets_json(std::span<const Preset> of) {
   Json array = Json::array();
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : of) {
     array.push_back({{"name", preset.name}, {"summary", preset.summary}, {"flags", preset.flags}});
   }
   return array;
 }
 
-Json axes_json() {
+Json axes_json(const std::vector<const Axis*>& of) {
   Json array = Json::array();
-  for (const Axis& axis : axes()) {
-    const AxisShorthand& shorthand = axis.shorthand;
-    array.push_back({{"name", axis.name},
-                     {"flag", axis.flag},
-                     {"help", axis.help},
-                     {"allowed", axis.allowed},
-                     {"initial", axis.initial},
+  for (const Axis* axis : of) {
+    const AxisShorthand& shorthand = axis->shorthand;
+    array.push_back({{"name", axis->name},
+                     {"flag", axis->flag},
+                     {"help", axis->help},
+                     {"allowed", axis->allowed},
+                     {"initial", axis->initial},
                      {"shorthand", or_null(shorthand.flag)}});
   }
   return array;
@@ -100,8 +104,10 @@ void list_as_json(std::ostream& out) {
                          {"references_on_gpus", contenders_json(kGpuReferences)},
                          {"vendor_kernels_on_gpus", contenders_json(kVendorKernels)},
                          {"devices", device_names()},
-                         {"presets", presets_json()},
-                         {"axes", axes_json()}};
+                         {"presets", presets_json(presets())},
+                         {"axes", axes_json(axes_of(Workload::kAttention))},
+                         {"layer_presets", presets_json(layer_presets())},
+                         {"layer_axes", axes_json(axes_of(Workload::kLayer))}};
   out << document.dump(2) << '\n';
 }
 
@@ -124,9 +130,9 @@ ExitCode run_list_command(bool is_json, const Streams& streams) {
   out << "Devices on this machine\n";
   for (const std::string& name : device_names()) out << "  " << name << '\n';
   out << "Presets\n";
-  for (const Preset& preset : presets()) {
-    out << fmt::format("  {:<16} {}\n", preset.name, preset.summary);
-  }
+  for (const Preset& preset : presets()) list_entry(preset.name, preset.summary, out);
+  out << "Presets of `sparkbench encoder`\n";
+  for (const Preset& preset : layer_presets()) list_entry(preset.name, preset.summary, out);
   list_axes(out);
   return ExitCode::kOk;
 }

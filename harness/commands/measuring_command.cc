@@ -63,6 +63,10 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   return exit_code_of(result.run);
 }
 
+const char* default_preset_of(Workload workload) {
+  return workload == Workload::kLayer ? "quick-encoder" : "quick";
+}
+
 ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest& request,
                             const std::string& device, const Streams& streams) {
   PlannedSweep sweep(request, device);
@@ -106,6 +110,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
                            MeasuringCommand command) {
   CLI::App* subcommand = program.add_subcommand(command.name, command.help);
   const auto options = std::make_shared<SweepOptions>();
+  options->workload = command.workload;
   add_sweep_flags(*subcommand, *options);
   if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
   if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
@@ -114,10 +119,11 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
     check_sweep_flags(*options);
     action = [options, command, &invocation] {
       if (command.complete_options) command.complete_options(*options);
-      return measure(command,
-                     {*options, "quick", command.is_timed, command.check_cases, invocation.argv,
-                      invocation.before_case, command.times_parts, invocation.cycles},
-                     invocation);
+      return measure(
+          command,
+          {*options, default_preset_of(command.workload), command.is_timed, command.check_cases,
+           invocation.argv, invocation.before_case, command.times_parts, invocation.cycles},
+          invocation);
     };
   });
 }

@@ -15,6 +15,7 @@ struct MeasuringCommand {
   const char* name;
   const char* help;
   bool is_timed;
+  Workload workload = Workload::kAttention;
   bool times_parts = false;                             // of references, one by one
   bool takes_tensors = false;                           // --tensors
   bool saves_outputs = false;                           // --save-outputs

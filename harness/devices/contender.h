@@ -46,6 +46,8 @@ struct GpuWork {
   std::shared_ptr<cublasContext> cublas;  // the device's, so that its memory is no case's
   /// Device memory aligned to 256 bytes, that is freed with the pointer.
   std::function<std::shared_ptr<void>(std::size_t bytes)> allocate;
+  /// The same with these bytes in it.
+  std::function<std::shared_ptr<void>(std::span<const std::byte> bytes)> upload;
 };
 
 /// What a contender enqueues on a GPU, and the memory that it took to be ready.
@@ -84,6 +86,9 @@ class Contender {
   virtual Libraries libraries() const { return {}; }
   /// Whether its dropout mask is not that of kernels/dropout.h: it is verified without dropout.
   virtual bool draws_own_dropout_mask() const { return false; }
+
+  /// Adds what its plan of tiles for the problem's mask comes to. False without one.
+  virtual bool add_mask_plan(const Problem& /*problem*/, MaskWork& /*work*/) const { return false; }
 
   /// Computes outputs from poisoned buffers on the host. Throws std::logic_error for a contender
   /// that runs on GPUs only.

@@ -4,9 +4,13 @@
 
 #include <algorithm>
 #include <stdexcept>
+#include <utility>
+#include <vector>
 
 #include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/emulated_pass.h"
+#include "harness/devices/pattern_plan.h"
+#include "kernels/pattern_lists.h"
 
 namespace sparkbench {
 
@@ -22,6 +26,9 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
   }
   if (problem.lengths && kernel_.packed.supports == nullptr) {
     return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};
+  }
+  if (problem.sparse && !device_.is_emulated && kernel_.sparse.launch_forward == nullptr) {
+    return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
   }
   const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
                                           : kernel_.supports(problem, device_);
@@ -62,6 +69,10 @@ std::optional<Warning> FusedKernel::why_time_is_invalid() const {
                  std::nullopt};
 }
 
+bool FusedKernel::add_mask_plan(const Problem& problem, MaskWork& work) const {
+  return add_pattern_plan(kernel_, problem, work);
+}
+
 RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
   return emulate_pass(
       kernel_, {.profile = &arithmetic(), .shared_bytes_per_block = device_.shared_bytes_per_block},
@@ -90,8 +101,43 @@ Prepared FusedKernel::prepare_packed(const GpuWork& work) const {
   return prepared;
 }
 
+/// A pattern's lists are made and copied here, and so no part of what is timed: they are of the
+/// pattern and its lengths alone.
+Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
+  const AttentionKernel& kernel = kernel_;
+  const Problem& problem = work.problem;
+  const bool is_deterministic = work.options.is_deterministic;
+  const auto upload = [&](Pass pass) {
+    const auto lists =
+        std::make_shared<const PatternLists>(kernel.sparse.lists(problem, pass, is_deterministic));
+    std::vector<std::byte> bytes(lists->bytes());
+    lists->write(bytes.data());
+    return std::pair(lists, work.upload(bytes));
+  };
+  Prepared prepared;
+  const auto [forward_lists, forward_memory] = upload(Pass::kForward);
+  prepared.workspace_bytes = forward_lists->bytes();
+  prepared.forward = [&kernel, &problem, tensors = work.forward, lists = forward_lists,
+                      memory = forward_memory, stream = work.stream] {
+    kernel.sparse.launch_forward(problem, tensors, *lists, memory.get(), stream);
+  };
+  if (work.options.pass == Pass::kForward) return prepared;
+  const auto [backward_lists, backward_memory] = upload(Pass::kBackward);
+  const std::uint64_t of_pass =
+      kernel.workspace_bytes(problem, work.options.pass, is_deterministic);
+  prepared.workspace_bytes += backward_lists->bytes() + of_pass;
+  prepared.backward = [&kernel, &problem, tensors = work.backward,
+                       workspace = work.allocate(of_pass), lists = backward_lists,
+                       memory = backward_memory, is_deterministic, stream = work.stream] {
+    kernel.sparse.launch_backward(problem, tensors, workspace.get(), *lists, memory.get(),
+                                  is_deterministic, stream);
+  };
+  return prepared;
+}
+
 Prepared FusedKernel::prepare(const GpuWork& work) const {
   if (work.problem.lengths) return prepare_packed(work);
+  if (work.problem.sparse) return prepare_sparse(work);
   Prepared prepared;
   const AttentionKernel& kernel = kernel_;
   const Problem& problem = work.problem;

@@ -16,11 +16,13 @@ class FusedKernel : public Contender {
   /// Throws std::logic_error where the device lacks the kernel's instruction.
   const ArithmeticProfile& arithmetic() const override;
   std::optional<Warning> why_time_is_invalid() const override;
+  bool add_mask_plan(const Problem& problem, MaskWork& work) const override;
   RunOutcome run_on_host(const HostWork& work) const override;
   Prepared prepare(const GpuWork& work) const override;
 
  private:
   Prepared prepare_packed(const GpuWork& work) const;
+  Prepared prepare_sparse(const GpuWork& work) const;
 
   const AttentionKernel& kernel_;
   KernelDevice device_;

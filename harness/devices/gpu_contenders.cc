@@ -5,6 +5,7 @@
 #include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/gpu_libraries.h"
 #include "harness/devices/known_contenders.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/saturating.h"
 #include "reference/cublas/cublas_unfused.h"
 #include "reference/cublas/packed_unfused.h"
@@ -81,8 +82,16 @@ class CudnnKernel : public Contender {
 
   /// What else it declines, it declines when its graph is built: prepare().
   Support supports(const Problem& problem, Pass /*pass*/) const override {
-    if (!problem.lengths) return {};
-    return {"cudnn: the graphs here have one length for all sequences, and no ragged offsets"};
+    if (problem.lengths) {
+      return {"cudnn: the graphs here have one length for all sequences, and no ragged offsets"};
+    }
+    if (problem.sparse) {
+      return {
+          "cudnn: the graphs here hide keys by two diagonals (causal, window, band), and take "
+          "no pattern " +
+          problem.sparse->spec};
+    }
+    return {};
   }
   /// Not known: cuDNN chooses an engine, and so its workspace, when its graph is built. A run
   /// tells.

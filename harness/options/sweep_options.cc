@@ -46,7 +46,7 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
-void add_axis_flags(CLI::App& command, AxisFlags& flags) {
+void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
   const char* const group = "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64)";
   const auto add = [&](const char* flag, const char* help, const std::string& allowed) {
     command
@@ -56,9 +56,9 @@ void add_axis_flags(CLI::App& command, AxisFlags& flags) {
         ->group(group)
         ->type_name("");
   };
-  for (const Axis& axis : axes()) {
-    add(axis.flag, axis.help, axis.allowed);
-    const AxisShorthand& shorthand = axis.shorthand;
+  for (const Axis* axis : axes_of(workload)) {
+    add(axis->flag, axis->help, axis->allowed);
+    const AxisShorthand& shorthand = axis->shorthand;
     if (shorthand.flag != nullptr) add(shorthand.flag, shorthand.help, shorthand.allowed);
   }
 }
@@ -180,7 +180,7 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command.add_option("--config", "TOML file of flags (keys without dashes); those given here win");
   command.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
-  add_axis_flags(command, options.axes);
+  add_axis_flags(command, options.workload, options.axes);
   add_method_flags(command, options);
   add_execution_flags(command, options);
   add_output_flags(command, options);
@@ -193,7 +193,9 @@ void add_salvage_flag(CLI::App& command, SweepOptions& options, const char* help
 void add_tensors_flag(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--tensors", options.tensors_file,
-                  "a safetensors file of q, k, v (and d_o): inputs instead of generated ones")
+                  options.workload == Workload::kLayer
+                      ? "a safetensors file of weights and x (and d_y): instead of generated ones"
+                      : "a safetensors file of q, k, v (and d_o): inputs instead of generated ones")
       ->group("Method");
 }
 
@@ -206,10 +208,10 @@ void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
 
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
   if (options.tensors_file.empty()) return;
-  for (const Axis& axis : axes()) {
-    if (!axis.is_of_tensors || command.count(axis.flag) == 0) continue;
+  for (const Axis* axis : axes_of(options.workload)) {
+    if (!is_said_by_tensors(*axis, options.workload) || command.count(axis->flag) == 0) continue;
     throw UsageError(
-        fmt::format("{}: the tensors of --tensors say that already; leave it out", axis.flag));
+        fmt::format("{}: the tensors of --tensors say that already; leave it out", axis->flag));
   }
 }
 

@@ -15,6 +15,7 @@ class App;
 namespace sparkbench {
 
 struct SweepOptions {
+  Workload workload = Workload::kAttention;  // the command's
   AxisFlags axes;
   std::string preset;
   std::string device = "auto";
@@ -45,7 +46,8 @@ struct SweepOptions {
   std::string worker_device;   // in a worker: its device; else empty
 };
 
-/// Adds the flags to a subcommand; they write into `options`, which must outlive parsing.
+/// Adds the flags of the options' workload to a subcommand; they write into `options`, which must
+/// outlive parsing.
 void add_sweep_flags(CLI::App& command, SweepOptions& options);
 
 /// Adds --json, --csv and --md.

@@ -14,43 +14,11 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kPredictedChip = "V100-SXM2";
-
 double gib(std::uint64_t bytes) { return static_cast<double>(bytes) / (1 << 30); }
-
-/// "" of what fits.
-std::string why_too_large(std::uint64_t bytes, const PredictedCard& card) {
-  if (bytes <= card.memory_bytes) return "";
-  return fmt::format("needs {:.1f} GiB, the {} has {:.1f} GiB", gib(bytes), card.device,
-                     gib(card.memory_bytes));
-}
 
 std::uint64_t unfused_bytes(const CaseProblem& problem) {
   return saturating_sum({tensor_bytes(problem.pass, problem),
                          unfused_workspace_bytes(problem.pass, problem, sizeof(Half))});
-}
-
-struct TimeOrReason {
-  std::optional<PassTime> time;
-  std::optional<Reason> why_not;
-};
-
-TimeOrReason time_of_case(const CaseRecord& record, bool is_deterministic,
-                          const PredictedCard& card, const CyclesFile& cycles) {
-  const CaseProblem& problem = record.problem;
-  if (record.kernel == card.baseline) return {time_of_unfused(problem, problem.pass), {}};
-  const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
-  if (kernel == nullptr || kernel->instruction != MmaInstruction::kM8n8k4) {
-    return {{}, Reason{"P-NO-MODEL", fmt::format("there is no model of {}", record.kernel)}};
-  }
-  try {
-    PassTime time = time_of_launches(
-        launches_of_pass(*kernel, problem, problem.pass, is_deterministic), cycles, card.sms);
-    if (!time.why_not.empty()) return {{}, Reason{"P-NO-CYCLES", std::move(time.why_not)}};
-    return {std::move(time), {}};
-  } catch (const NoInstance& error) {
-    return {{}, Reason{"P-NO-CYCLES", error.what()}};
-  }
 }
 
 std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, const ThreeWays& ms,
@@ -65,6 +33,12 @@ std::optional<PredictedSpeedup> predicted_speedup(const CaseRecord& record, cons
 
 }  // namespace
 
+std::string why_too_large(std::uint64_t bytes, const PredictedCard& card) {
+  if (bytes <= card.memory_bytes) return "";
+  return fmt::format("needs {:.1f} GiB, the {} has {:.1f} GiB", gib(bytes), card.device,
+                     gib(card.memory_bytes));
+}
+
 std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std::string& baseline) {
   const bool is_v100 = device.sm == kModelledSm && device.name.find("V100") != std::string::npos;
   // The constants are the SXM2 card's; the PCIe card has other clocks.
@@ -76,6 +50,29 @@ std::optional<PredictedCard> predicted_card(const DeviceInfo& device, const std:
   return card;
 }
 
+AttentionPrediction predict_attention(const std::string& kernel_name, const CaseProblem& problem,
+                                      bool is_deterministic, const PredictedCard& card,
+                                      const CyclesFile& cycles) {
+  if (kernel_name == card.baseline) {
+    return {time_of_unfused(problem, problem.pass),
+            static_cast<int>(unfused_steps(problem, problem.pass).size()),
+            {}};
+  }
+  const AttentionKernel* const kernel = find_attention_kernel(kernel_name);
+  if (kernel == nullptr || kernel->instruction != MmaInstruction::kM8n8k4) {
+    return {{}, 0, Reason{"P-NO-MODEL", fmt::format("there is no model of {}", kernel_name)}};
+  }
+  try {
+    const std::vector<PassLaunch> launches =
+        launches_of_pass(*kernel, problem, problem.pass, is_deterministic);
+    PassTime time = time_of_launches(launches, cycles, card.sms);
+    if (!time.why_not.empty()) return {{}, 0, Reason{"P-NO-CYCLES", std::move(time.why_not)}};
+    return {std::move(time), static_cast<int>(launches.size()), {}};
+  } catch (const NoInstance& error) {
+    return {{}, 0, Reason{"P-NO-CYCLES", error.what()}};
+  }
+}
+
 CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
                             const PredictedCard& card, const CyclesFile& cycles) {
   const std::uint64_t bytes = record.memory_bytes ? record.memory_bytes->predicted : 0;
@@ -85,7 +82,8 @@ CasePrediction predict_case(const CaseRecord& record, bool is_deterministic,
   if (record.flops == 0) {
     return {std::nullopt, Reason{"P-NO-WORK", "there is nothing to multiply"}};
   }
-  TimeOrReason found = time_of_case(record, is_deterministic, card, cycles);
+  AttentionPrediction found =
+      predict_attention(record.kernel, record.problem, is_deterministic, card, cycles);
   if (!found.time) return {std::nullopt, std::move(found.why_not)};
   const PassTime& time = *found.time;
   const bool is_baseline = record.kernel == card.baseline;

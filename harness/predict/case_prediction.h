@@ -6,10 +6,13 @@
 #include <string>
 
 #include "harness/predict/cycles_file.h"
+#include "harness/predict/problem_time.h"
 #include "harness/predict/v100_constants.h"
 #include "results/record/run_record.h"
 
 namespace sparkbench {
+
+inline constexpr std::string_view kPredictedChip = "V100-SXM2";
 
 /// The card that is predicted, and what its device calls the unfused baseline.
 struct PredictedCard {
@@ -29,6 +32,21 @@ struct CasePrediction {
   /// sees a key.
   std::optional<Reason> why_not;
 };
+
+/// "" of what fits, else "needs 36.0 GiB, the V100 has 32.0 GiB".
+std::string why_too_large(std::uint64_t bytes, const PredictedCard& card);
+
+/// Of an attention alone.
+struct AttentionPrediction {
+  std::optional<PassTime> time;
+  int launches = 0;
+  std::optional<Reason> why_not;  // P-NO-CYCLES or P-NO-MODEL, where there is no time
+};
+
+/// By a kernel of that name, or the baseline.
+AttentionPrediction predict_attention(const std::string& kernel_name, const CaseProblem& problem,
+                                      bool is_deterministic, const PredictedCard& card,
+                                      const CyclesFile& cycles);
 
 /// Of a kernel of ours, or of the baseline; a speed-up where both can be predicted and run: its
 /// ends are those of the baseline's time over the opposite ones of the kernel's, as if nothing made

@@ -18,7 +18,7 @@ constexpr int kCyclesSchema = 2;
 constexpr int kMostThreads = 1024, kWarpThreads = 32, kMostBlocks = 32;  // CUDA programming guide
 constexpr std::size_t kHashDigits = 16;
 
-constexpr std::array<double StageCycles::*, 5> kStages = {
+constexpr std::array<double StageCycles::*, 5> kStageMembers = {
     &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile, &StageCycles::epilogue,
     &StageCycles::next_head};
 
@@ -91,10 +91,10 @@ std::vector<StageCycles> stages_of(const CyclesJson& json, const std::string& wh
   std::vector<StageCycles> stages(json.size());
   for (std::size_t r = 0; r < json.size(); ++r) {
     const std::string at = fmt::format("{}[{}]", where, r);
-    require_array(json[r], at, kStages.size(),
+    require_array(json[r], at, kStageMembers.size(),
                   "prologue, full tile, cut tile, epilogue, next head");
-    for (std::size_t i = 0; i < kStages.size(); ++i) {
-      stages[r].*kStages[i] = cycles_of_json(json[r][i], fmt::format("{}[{}]", at, i));
+    for (std::size_t i = 0; i < kStageMembers.size(); ++i) {
+      stages[r].*kStageMembers[i] = cycles_of_json(json[r][i], fmt::format("{}[{}]", at, i));
     }
   }
   return stages;
@@ -166,8 +166,8 @@ std::string text_of_stages(const std::vector<StageCycles>& stages) {
   std::vector<std::string> of_residents;
   for (const StageCycles& each : stages) {
     std::vector<double> cycles;
-    cycles.reserve(std::size(kStages));
-    for (const auto& stage : kStages) cycles.push_back(std::round(each.*stage * 100) / 100);
+    cycles.reserve(std::size(kStageMembers));
+    for (const auto& stage : kStageMembers) cycles.push_back(std::round(each.*stage * 100) / 100);
     of_residents.push_back(fmt::format("[{}]", fmt::join(cycles, ", ")));
   }
   return fmt::format("[{}]", fmt::join(of_residents, ", "));

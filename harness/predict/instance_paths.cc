@@ -7,7 +7,7 @@ namespace sparkbench {
 KernelLaunch kernel_launch_of(const KernelInstance& instance, const Problem& problem) {
   const volta::InstanceLaunch launch = volta::launch_of(instance, problem);
   KnownMemory memory;
-  if (launch.work_list) memory = {launch.work_list->address, launch.work_list->bytes};
+  if (launch.lists) memory = {launch.lists->address, launch.lists->bytes};
   return {launch.grid, {launch.threads, 1, 1}, launch.parameters, std::move(memory)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "harness/predict/pass_launches.h"
+#include "kernels/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"
 
 namespace sparkbench {
@@ -84,6 +85,40 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                                          instance.step_columns / instance.teams);
                          return tiles_of_teams(steps, problem.group_size(), instance.teams);
                        });
+}
+
+std::vector<BlockWork> tiles_of_pattern(const KernelInstance& instance, const Problem& problem) {
+  const bool is_of_keys = instance.pass() == "bwd";
+  const SparseTileLists lists(
+      *problem.sparse, {is_of_keys, instance.block_rows, instance.step_columns / instance.teams});
+  const auto steps_of = [&](int head, int index) {
+    const SparseBlock& block = lists.block(head % lists.unions(), index);
+    BlockWork steps;
+    for (int i = 0; i < block.tiles; ++i) {
+      const bool is_cut = is_cut_step(lists.tiles()[block.first_tile + i].step);
+      ++(is_cut ? steps.cut_tiles : steps.full_tiles);
+    }
+    return steps;
+  };
+  std::vector<BlockWork> work;
+  for (int index = 0; index < lists.blocks_of_head(); ++index) {
+    if (!is_of_keys) {
+      for (int head = 0; head < problem.heads; ++head) work.push_back(steps_of(head, index));
+      continue;
+    }
+    for (int key_head = 0; key_head < problem.key_heads(); ++key_head) {
+      BlockWork steps;
+      for (int member = 0; member < problem.group_size(); ++member) {
+        const BlockWork of_head = steps_of(key_head * problem.group_size() + member, index);
+        steps.full_tiles += of_head.full_tiles;
+        steps.cut_tiles += of_head.cut_tiles;
+      }
+      BlockWork tiles = tiles_of_teams(steps, 1, instance.teams);
+      tiles.more_heads = problem.group_size() - 1;
+      work.push_back(tiles);
+    }
+  }
+  return work;
 }
 
 }  // namespace sparkbench

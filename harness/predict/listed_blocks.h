@@ -1,5 +1,6 @@
-// The blocks of packed sequences in the order in which a V100 starts them: that of the list which
-// kernels/tile/list_blocks.h makes on the device, those with most to do first.
+// Blocks in the order in which a V100 starts them where a list says it: of packed sequences that
+// which kernels/tile/list_blocks.h makes on the device, of a pattern kernels/sparse_lists.h's. Both
+// have those with most to do first.
 #pragma once
 
 #include <vector>
@@ -25,5 +26,9 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, 
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem);
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance, const Problem& problem);
+
+/// The same of a pattern, of all heads that have blocks: each block of all heads before the next.
+/// Where a warp leaves out what it does not see of a tile, its time is none less here.
+std::vector<BlockWork> tiles_of_pattern(const KernelInstance& instance, const Problem& problem);
 
 }  // namespace sparkbench

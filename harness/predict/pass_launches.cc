@@ -28,7 +28,9 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
             const Problem& problem) {
   const bool is_of_rows = instance.products == 0;
   return instance.kernel() == kernel.name && instance.pass() == pass &&
-         instance.is_packed == (problem.lengths != nullptr) && instance.serves(problem.head_dim) &&
+         instance.is_packed == (problem.lengths != nullptr) &&
+         (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
+         instance.serves(problem.head_dim) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
 }
@@ -45,7 +47,10 @@ struct PassOf {
       if (serves(each, kernel, pass, problem) && each.products == products) return each;
     }
     throw NoInstance("no instance of " + std::string(kernel.name) + " is a " + std::string(pass) +
-                     " of " + (problem.lengths ? "packed sequences" : "the problem"));
+                     " of " +
+                     (problem.lengths  ? "packed sequences"
+                      : problem.sparse ? "patterns"
+                                       : "the problem"));
   }
 };
 
@@ -73,19 +78,22 @@ struct Extents {
   }
 };
 
-/// `heads` of each batch entry.
+/// `heads` of each batch entry; of a pattern `of_head` has all of them.
 BlockGrid grid_of(std::vector<BlockWork> of_head, const Problem& problem, int heads) {
+  if (problem.sparse) heads = 1;
   return {std::move(of_head),
           static_cast<std::uint64_t>(Extents::entries(problem)) * static_cast<std::uint64_t>(heads),
           problem.lengths != nullptr};
 }
 
-double columns_of_head(const std::vector<BlockWork>& blocks, int step) {
+/// That a head's blocks walk; of a pattern in the mean of `heads`.
+double columns_of_head(const std::vector<BlockWork>& blocks, const Problem& problem, int heads,
+                       int step) {
   double tiles = 0;
   for (const BlockWork& work : blocks) {
     tiles += static_cast<double>(work.full_tiles + work.cut_tiles);
   }
-  return tiles * step;
+  return tiles * step / (problem.sparse ? heads : 1);
 }
 
 /// Blocks of query rows. K and V come from HBM once for all heads that share them, and from L2 for
@@ -95,13 +103,14 @@ PassLaunch of_query_blocks(const KernelInstance& instance, std::vector<BlockWork
   const Extents of(problem);
   const double of_queries = of.queries * bytes_of_query;
   const double of_key = 2 * of.half_row;
-  const double columns = columns_of_head(blocks, instance.step_columns);
+  const double columns = columns_of_head(blocks, problem, problem.heads, instance.step_columns);
   return {&instance, grid_of(std::move(blocks), problem, problem.heads),
           of.heads * of_queries + of.key_heads * of.keys * of_key,
           of.heads * (of_queries + columns * of_key)};
 }
 
 std::vector<BlockWork> query_blocks(const KernelInstance& instance, const Problem& problem) {
+  if (problem.sparse) return tiles_of_pattern(instance, problem);
   return problem.lengths ? tiles_of_listed_queries(instance, problem)
                          : tiles_of_query_blocks(instance, problem);
 }
@@ -110,7 +119,7 @@ PassLaunch forward(const PassOf& of) {
   const Problem& problem = of.problem;
   const KernelInstance& instance = of.instance("fwd", 2);
   std::vector<BlockWork> blocks = query_blocks(instance, problem);
-  if (!problem.lengths && launches_last_tile_first(problem.key_mask())) {
+  if (!problem.lengths && !problem.sparse && launches_last_tile_first(problem.key_mask())) {
     std::reverse(blocks.begin(), blocks.end());
   }
   return of_query_blocks(instance, std::move(blocks), problem,
@@ -160,10 +169,12 @@ double dq_sums_bytes(const Problem& problem) {
 PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
   const Problem& problem = pass.problem;
   const KernelInstance& instance = pass.instance("bwd", is_deterministic ? 4 : 5);
-  std::vector<BlockWork> blocks = problem.lengths ? tiles_of_listed_keys(instance, problem)
-                                                  : tiles_of_key_blocks(instance, problem);
+  std::vector<BlockWork> blocks = problem.lengths  ? tiles_of_listed_keys(instance, problem)
+                                  : problem.sparse ? tiles_of_pattern(instance, problem)
+                                                   : tiles_of_key_blocks(instance, problem);
   const Extents of(problem);
-  const double columns = columns_of_head(blocks, instance.step_columns);
+  const double columns =
+      columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
   const double of_keys = of.keys * 4 * of.half_row;  // k, v, dk, dv
   const double of_query = 2 * of.half_row;           // q, d_o
   const double sums_added = instance.block_rows / kKeysOfAnAddition * of.fp32_row;

@@ -4,12 +4,14 @@
 #include <cmath>
 
 #include "kernels/half.h"
+#include "sweeps/work.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr double kFlopsPerMsAndTflops = 1e9;
 constexpr double kBytesPerMsAtGbps = 1e6;
+constexpr double kBitsOfHalf = 16;
 
 /// Elements of the matrices, over all heads.
 class UnfusedSteps {
@@ -20,18 +22,19 @@ class UnfusedSteps {
         k_(static_cast<double>(problem.k_elements())),
         group_size_(problem.group_size()),
         all_(heads_ * problem.seqlen_q * problem.seqlen_k),
-        visible_(heads_ * static_cast<double>(visible_pairs(problem.key_mask()))),
+        visible_(static_cast<double>(pairs_of(problem).visible)),
+        mask_(problem.sparse ? all_ / kBitsOfHalf : 0),
         flops_(2 * all_ * problem.head_dim) {}
 
   void forward(bool keeps_p) {
     product("S = scale Q K^T", q_ + k_ + all_);
-    rows("P = softmax S", visible_ + (keeps_p ? 2 : 1) * all_);
+    rows("P = softmax S", visible_ + (keeps_p ? 2 : 1) * all_ + mask_);
     product("O = P V", all_ + k_ + q_);
   }
   void backward() {
     key_gradient("dV = P^T dO", "dV of groups");
     product("dP = dO V^T", q_ + k_ + all_);
-    rows("dS of P and dP", 2 * visible_ + all_);
+    rows("dS of P and dP", 2 * visible_ + all_ + mask_);
     product("dQ = scale dS K", all_ + k_ + q_);
     key_gradient("dK = scale dS^T Q", "dK of groups");
   }
@@ -54,7 +57,9 @@ class UnfusedSteps {
 
   double heads_, q_, k_;  // k_: of key heads
   int group_size_;
-  double all_, visible_, flops_;
+  double all_, visible_;
+  double mask_;  // the bits of a pattern, read for each head
+  double flops_;
   std::vector<UnfusedStep> steps_;
 };
 

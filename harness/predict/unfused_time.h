@@ -1,7 +1,8 @@
 // The likely time of the unfused computation on a V100, the `cublas-fp16` of reference/cublas: its
 // parts, each as long as its bytes take at the bandwidth that kernels reach, or its product at the
 // rate that cuBLAS has been published with, whichever is longer, and what a launch costs. Every
-// product is of all pairs, masked ones too; the softmax reads what is visible and writes all.
+// product is of all pairs, masked ones too; the softmax reads what is visible, and of a
+// pattern its bits, and writes all.
 //
 //   rate  of a product with as much work as a square of n rows: the published rates between their
 //         sizes, n / 1024 of the first below, and no more than what head_dim as an extent allows

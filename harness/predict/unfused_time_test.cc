@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/mask/pattern/sparse_mask.h"
+
 namespace sparkbench {
 namespace {
 
@@ -35,6 +37,15 @@ TEST(UnfusedTime, ForwardReadsAndWritesTheScores) {
   EXPECT_DOUBLE_EQ(steps[1].flops, 0);
   EXPECT_DOUBLE_EQ(steps[1].bytes, 2 * scores);
   EXPECT_DOUBLE_EQ(steps[2].bytes, scores + 2 * rows);
+}
+
+TEST(UnfusedTime, OfAPatternReadsWhatIsVisibleAndItsBits) {
+  Problem problem = problem_of(2, 1024, 64);
+  problem.sparse = make_sparse_mask("chunk:256", 1024, 1024);
+  const double scores = 2.0 * 1024 * 1024 * 2;  // bytes
+  EXPECT_DOUBLE_EQ(unfused_steps(problem, Pass::kForward)[1].bytes, scores * (0.25 + 1 + 1.0 / 16));
+  EXPECT_DOUBLE_EQ(unfused_steps(problem, Pass::kBackward)[2].bytes,
+                   scores * (2 * 0.25 + 1 + 1.0 / 16));
 }
 
 TEST(UnfusedTime, BackwardHasFourProducts) {

@@ -44,12 +44,14 @@ struct GradientPlan {
 /// query of a head bears on dK and dV: two tiles of rows of each gradient where kernels are
 /// emulated, on a GPU as many rows as the oracle can afford, spread evenly. Of packed sequences, as
 /// many whole ones of that head as both budgets allow, the last among them if it is not too long,
-/// and at least one.
+/// and at least one. Of a pattern, so much of the last head of each of its unions, and a tile, or
+/// 64 rows, where it changes.
 GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budget);
 
 /// All rows when both budgets allow it. Else, where kernels are emulated, as many whole query tiles
 /// as fit, at least two (two cores work on two blocks), spread evenly over tiles, heads and batch
-/// with the first and the last always among them; on a GPU, rows spread evenly.
+/// with the first and the last always among them; on a GPU, rows spread evenly. Of a pattern,
+/// besides, in a head of each of its unions, four tiles, or 64 rows, where it changes.
 CheckPlan make_check_plan(const Problem& problem, const CheckBudget& budget);
 
 }  // namespace sparkbench

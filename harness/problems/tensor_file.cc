@@ -49,6 +49,8 @@ std::vector<float> widen(const std::string& dtype, std::string_view bytes) {
   return values;
 }
 
+bool is_taken_extent(std::uint64_t extent) { return extent >= 1 && extent <= kMaxExtent; }
+
 bool is_finite(Half value) { return (value.bits & 0x7c00u) != 0x7c00u; }
 bool is_zero(Half value) { return (value.bits & 0x7fffu) == 0; }
 
@@ -83,13 +85,26 @@ const StoredTensor& TensorFile::find(const std::string& name) const {
   reject_file("has no tensor '{}'; it has {}", name, names_text(tensors_));
 }
 
-TensorShape TensorFile::shape_of(const std::string& name) const {
-  const auto& [dtype, shape, begin, end] = find(name);
-  if (dtype != "F16" && dtype != "BF16" && dtype != "F32") {
-    reject_file("tensor '{}' is {}; F16, BF16 and F32 are taken", name, dtype);
+void TensorFile::require_dtype(const std::string& name) const {
+  const std::string& dtype = find(name).dtype;
+  if (dtype == "F16" || dtype == "BF16" || dtype == "F32") return;
+  reject_file("tensor '{}' is {}; F16, BF16 and F32 are taken", name, dtype);
+}
+
+std::vector<std::uint64_t> TensorFile::extents_of(const std::string& name) const {
+  require_dtype(name);
+  const std::vector<std::uint64_t>& shape = find(name).shape;
+  if (!std::all_of(shape.begin(), shape.end(), is_taken_extent)) {
+    reject_file("tensor '{}' is [{}]; needs extents from 1 to {}", name, fmt::join(shape, ", "),
+                kMaxExtent);
   }
-  const auto is_taken = [](std::uint64_t extent) { return extent >= 1 && extent <= kMaxExtent; };
-  if (shape.size() != 4 || !std::all_of(shape.begin(), shape.end(), is_taken)) {
+  return shape;
+}
+
+TensorShape TensorFile::shape_of(const std::string& name) const {
+  require_dtype(name);
+  const std::vector<std::uint64_t>& shape = find(name).shape;
+  if (shape.size() != 4 || !std::all_of(shape.begin(), shape.end(), is_taken_extent)) {
     reject_file("tensor '{}' is [{}]; needs [batch, seqlen, heads, head_dim], each from 1 to {}",
                 name, fmt::join(shape, ", "), kMaxExtent);
   }

@@ -23,6 +23,9 @@ class TensorFile {
   /// The tensor must be F16, BF16 or F32, and have four extents of 1 to kMaxExtent.
   TensorShape shape_of(const std::string& name) const;
 
+  /// The extents of a tensor of any number of them, each 1 to kMaxExtent; F16, BF16 or F32.
+  std::vector<std::uint64_t> extents_of(const std::string& name) const;
+
   /// Of the tensor's elements in the file.
   std::uint64_t stored_bytes(const std::string& name) const;
 
@@ -37,6 +40,7 @@ class TensorFile {
   std::string hash();
 
  private:
+  void require_dtype(const std::string& name) const;
   const StoredTensor& find(const std::string& name) const;
   std::vector<Half> narrow(const std::string& name, const std::vector<float>& values);
 

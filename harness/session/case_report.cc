@@ -125,6 +125,15 @@ void add_parts(const CaseRecord& record, Report& report) {
 void add_work(const CaseRecord& record, Report& report) {
   report.line("useful work", "{:.4g} GFLOP, {} moved at least",
               static_cast<double>(record.flops) * 1e-9, format_bytes(record.bytes));
+  if (record.mask_work) {
+    const MaskWork& mask = *record.mask_work;
+    report.line("visible pairs", "{}{}", mask.pairs_visible,
+                mask.density ? fmt::format(", {:.4g} % of all", 100 * *mask.density) : "");
+    if (mask.pairs_executed && mask.pairs_visible > 0) {
+      report.line("executed pairs", "{}, {:.4g} times as many", *mask.pairs_executed,
+                  ratio(*mask.pairs_executed, mask.pairs_visible));
+    }
+  }
   if (record.tflops) {
     report.line("throughput", "{:.4g} TFLOP/s{}", *record.tflops, of_peak(record.peak_fraction));
   }

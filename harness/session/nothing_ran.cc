@@ -14,10 +14,11 @@ namespace {
 
 constexpr std::size_t kMostReasons = 3;  // in a line
 
-/// Whether a case ran, or would have with more memory.
+/// Whether a case ran, or would have with more memory or time, or was to be predicted alone.
 bool could_run(const CaseRecord& record) {
   return record.status != Status::kSkipped ||
-         (record.reason && record.reason->code == "E-OOM-PREDICTED");
+         (record.reason &&
+          (record.reason->code == "E-OOM-PREDICTED" || record.reason->code == "E-ONLY-PREDICTED"));
 }
 
 /// "volta-x has no backward pass (4 cases); ...", the most frequent first.

@@ -63,8 +63,25 @@ void check_are_here(const AxisFlags& flags, const std::vector<std::string>& know
   }
 }
 
+/// What the user's own layer says of the problem, as flags.
+void use_extents(const OwnLayer& layer, AxisFlags& flags) {
+  flags["--hidden"] = std::to_string(layer.shape.hidden);
+  flags["--ffn"] = std::to_string(layer.shape.ffn);
+  flags["--bias"] = layer.shape.bias ? "true" : "false";
+  flags["--seqlen"] = std::to_string(layer.seqlen);
+  flags["--batch"] = std::to_string(layer.batch);
+}
+
+/// Throws UsageError for a backward pass of tensors without the gradient that it begins with.
+void require_gradient(const std::vector<SweepCase>& cases, const std::string& path,
+                      const std::vector<Half>& gradient, const char* name) {
+  if (!gradient.empty() || !has_backward(cases)) return;
+  throw UsageError(
+      fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
+}
+
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
-                              const OwnTensors* tensors) {
+                              const OwnTensors* tensors, const OwnLayer* layer) {
   const SweepOptions& options = request.options;
   std::vector<std::string> known;
   for (const auto& contender : device.contenders()) known.push_back(contender->name());
@@ -73,12 +90,13 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);
   check_are_here(flags, known, device);
   if (tensors != nullptr) use_extents(tensors->extents, flags);
-  std::vector<SweepCase> cases = expand_grid(
-      make_grid_axes(find_preset(preset_name(request)).flags, flags, known), options.seed);
-  if (tensors != nullptr && tensors->d_o.empty() && has_backward(cases)) {
-    throw UsageError(fmt::format("--tensors: '{}' has no tensor 'd_o', which a backward pass needs",
-                                 tensors->path));
-  }
+  if (layer != nullptr) use_extents(*layer, flags);
+  std::vector<SweepCase> cases =
+      expand_grid(make_grid_axes(find_preset(preset_name(request), options.workload).flags, flags,
+                                 known, options.workload),
+                  options.seed);
+  if (tensors != nullptr) require_gradient(cases, tensors->path, tensors->d_o, "d_o");
+  if (layer != nullptr) require_gradient(cases, layer->path, layer->tensors.d_y, "d_y");
   if (request.check_cases) request.check_cases(cases, options);
   if (saves) check_savable(cases, device);
   return cases;
@@ -120,14 +138,18 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
 PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& device_name) {
   const SweepOptions& options = request.options;
   Tensors tensors;
-  if (!options.tensors_file.empty()) {
+  std::shared_ptr<const OwnLayer> layer;
+  if (!options.tensors_file.empty() && options.workload == Workload::kLayer) {
+    layer = std::make_shared<const OwnLayer>(read_own_layer(options.tensors_file));
+  } else if (!options.tensors_file.empty()) {
     tensors = std::make_shared<const OwnTensors>(
         read_own_tensors(options.tensors_file, host_memory_bytes()));
   }
   device_ = open_device(device_name);
-  cases_ = expand(request, *device_, tensors.get());
+  cases_ = expand(request, *device_, tensors.get(), layer.get());
   RunSettings settings = make_run_settings(options, *device_, request.is_timed, cases_);
   if (tensors != nullptr) use_tensors(std::move(tensors), settings);
+  if (layer != nullptr) use_layer(std::move(layer), settings);
   settings.keeps_outputs = !options.outputs_file.empty();
   settings.before_case = request.before_case;
   settings.times_parts = request.times_parts;

@@ -1,6 +1,7 @@
 // Where a block of a forward kernel stands, and what its rows are divided by at the end. A Config
 // has kBlockM, the query rows of a block, and kIsPacked, whether sequences are packed
-// (work_list.h); for the latter a Layout, a Scale and kHasDropout.
+// (work_list.h), and kIsSparse, whether the mask is a pattern (sparse_list.h); for the end a
+// Layout, a Scale and kHasDropout.
 #pragma once
 
 #include "kernels/tile/forward_params.h"
@@ -31,6 +32,11 @@ SPARK_DEVICE ForwardBlock locate_block(Machine& machine, const ForwardParams& pa
   if constexpr (Config::kIsPacked) {
     const WorkPlace place = load_work_place(machine, params.items);
     return {0, machine.block(0), place.first_row, place.sequence, place.first_q, place.first_k};
+  }
+  if constexpr (Config::kIsSparse) {
+    const int head = machine.block(0), batch = machine.block(2);
+    return {batch, head,
+            load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row), batch};
   }
   const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
   const int tile = params.is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0);
@@ -65,9 +71,13 @@ SPARK_DEVICE Range rows_of_block(Machine& machine, const ForwardParams& params) 
   return {first_row, first_row + Config::kBlockM};
 }
 
-/// The keys that some row of the block sees.
+/// The keys that some row of the block sees. Of a pattern they lie apart, and these are *places*:
+/// tile i of all that are listed is kBlockN places from kBlockN i on.
 template <class Config, class Machine>
 SPARK_DEVICE Range keys_of_block(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kIsSparse) {
+    return places_of_block<Config::kBlockN>(machine, params.sparse, machine.block(0));
+  }
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_block<Config>(machine, params));
 }
 

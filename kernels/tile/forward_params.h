@@ -5,6 +5,7 @@
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
+#include "kernels/tile/sparse_list.h"
 #include "kernels/tile/work_list.h"
 
 namespace sparkbench {
@@ -13,7 +14,8 @@ namespace sparkbench {
 /// fill the last wave: block b of a head then has the b-th of its tiles of rows from the end.
 inline bool launches_last_tile_first(const KeyMask& mask) { return mask.grows(); }
 
-/// Of a Config whose kIsPacked is true for packed sequences: kernels/packed.h.
+/// Of a Config whose kIsPacked is true for packed sequences: kernels/packed.h. Of one whose
+/// kIsSparse is true for a pattern.
 struct ForwardParams {
   ChunkedView<const Half> q, k, v;
   ChunkedView<Half> o;
@@ -28,6 +30,7 @@ struct ForwardParams {
   int head_chunks;                      // of a tensor's row
   const DropoutOffset* dropout_offset;  // null: dropout.offset
   const WorkItem* items = nullptr;      // of packed sequences, whose lengths in `mask` are totals
+  SparseLists sparse = {};              // of a pattern, beside which `mask` is full
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

@@ -60,6 +60,12 @@ SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParam
             walk.end};
   }
   const int batch = machine.block(2);
+  if constexpr (Config::kIsSparse) {
+    const int key_head = machine.block(0);
+    return {batch, key_head,
+            load_of_list(machine, &params.sparse_keys.block(0, machine.block(1))->first_row),
+            batch};
+  }
   return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};
 }
 
@@ -146,19 +152,28 @@ SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& para
                                     const BackwardBlock& block) {
   if constexpr (Config::kIsPacked) {
     return block.query_end;
+  } else if constexpr (Config::kIsSparse) {
+    return params.query_end;
   } else {
     return queries_of_block<Config>(machine, params, block).end;
   }
 }
 
-/// A step's rows of Q or dO, on their way to shared memory: those below query_end, and zeros.
+/// The tile of a pattern's step: places count all that are listed (tile/sparse_list.h).
+template <class Config>
+SPARK_DEVICE const SparseTile* tile_of_step(const BackwardParams& params, int place) {
+  return tile_of_place<Config::kStep>(params.sparse_keys, params.walk.query(place));
+}
+
+/// A step's rows of Q or dO from first_query on, on their way to shared memory: those below
+/// query_end, and zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
-                               int place, typename Config::StagedQueries& staged) {
+                               int place, int first_query, typename Config::StagedQueries& staged) {
   using Staged = typename Config::StagedQueries;
   const int query_end = query_end_of_block<Config>(machine, params, block);
-  const int row = params.walk.query(place) + Staged::first_row(machine);
+  const int row = first_query + Staged::first_row(machine);
   const int tensor_row = Config::kIsPacked ? block.first_q + row : row;
   const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
@@ -184,7 +199,7 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
-                                   BackwardTiles<Config>& tiles) {
+                                   int first_query, BackwardTiles<Config>& tiles) {
   const BackwardBlock block = locate_backward<Config>(machine, params);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
   const auto rows = [&](const ChunkedView<const Half>& tensor) {
@@ -198,8 +213,8 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   typename Config::StagedQueries q, d_o;
   k.load(machine, rows(params.k));
   v.load(machine, rows(params.v));
-  load_queries<Config>(machine, params, block, params.q, place, q);
-  load_queries<Config>(machine, params, block, params.d_o, place, d_o);
+  load_queries<Config>(machine, params, block, params.q, place, first_query, q);
+  load_queries<Config>(machine, params, block, params.d_o, place, first_query, d_o);
   k.store(machine, tiles.k);
   v.store(machine, tiles.values());
   q.store(machine, tiles.team[team].q);

@@ -35,6 +35,7 @@ struct BackwardShape {
   static constexpr bool kHasEveryBlock = kLeastHeadDim > kHeadDim - 32;
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
+  static constexpr bool kIsSparse = false;
   static constexpr bool kComputesDq = kDq;
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
@@ -218,6 +219,7 @@ struct BackwardDqShape {
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
+  static constexpr bool kIsSparse = false;
   static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
   static constexpr int kColumnWarps = (kHeadDim + 63) / 64;  // warps that share 32 rows
@@ -316,6 +318,7 @@ struct BackwardRowsShape {
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kIsPacked = false;
+  static constexpr bool kIsSparse = false;
   static constexpr int kBlockM = 64;
   static constexpr int kWarps = kBlockM / kGridRows;
   static constexpr int kThreads = 32 * kWarps;

@@ -52,10 +52,15 @@ class BackwardDqWarp {
         tiles_(machine.template shared<BackwardDqTiles<Config>>()),
         block_(locate_queries<Config>(machine, params)) {
     if constexpr (Config::kKeepsKeyHead) block_.head = params.groups.key_head(block_.head);
-    const KeyMask& mask = mask_of_queries<Config>(machine, params);
-    const Range rows{block_.first_row, block_.first_row + Config::kBlockM};
-    keys_ = mask.keys_of_any(rows);
-    all_seen_ = mask.keys_of_all(rows);
+    if constexpr (Config::kIsSparse) {
+      const SparseLists& lists = params.sparse_queries;
+      keys_ = places_of_block<Config::kBlockN>(machine, lists, head());
+    } else {
+      const KeyMask& mask = mask_of_queries<Config>(machine, params);
+      const Range rows{block_.first_row, block_.first_row + Config::kBlockM};
+      keys_ = mask.keys_of_any(rows);
+      all_seen_ = mask.keys_of_all(rows);
+    }
     batch_head_ = static_cast<std::uint32_t>(block_.sequence * params.heads + head());
   }
 
@@ -88,7 +93,7 @@ class BackwardDqWarp {
     queries.second.load(machine_, rows(params_.d_o));
     queries.second.store(machine_, tiles_.d_o);
     Staged keys;
-    load_keys(first_key, keys);
+    load_keys(key_of(first_key), keys);
     store_keys(buffer(first_key), keys);
     machine_.barrier();
   }
@@ -113,14 +118,23 @@ class BackwardDqWarp {
 
   /// S = -inf where the mask hides a key.
   SPARK_DEVICE void mask(int first_key, int g, Group& group) {
-    mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
-                        row_of_group(g), first_score_key(first_key));
+    if constexpr (Config::kIsSparse) {
+      constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
+      hide_unseen<Layout, Config::kKeySteps, kRowWords>(
+          machine_,
+          params_.sparse_queries.words + words_of(first_key) +
+              kRowWords * kGridRows * (first_group() + g),
+          [&](int step, int i) { group.p[step][i] = -INFINITY; });
+    } else {
+      mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
+                          row_of_group(g), first_score_key(first_key));
+    }
   }
   /// Which elements of a tile are dropped.
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
       tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0),
-                        first_score_key(first_key));
+                        first_score_key(key_of(first_key)));
     }
   }
   /// Waits until no warp of the block reads V, where line 7 has its place. (A branch before a loop
@@ -150,7 +164,7 @@ class BackwardDqWarp {
 
   /// K and V of the tile after this one, to registers and to shared memory.
   SPARK_DEVICE void load_next(int first_key, Staged& next) {
-    load_keys(next_tile<Config::kBlockN>(keys_, first_key), next);
+    load_keys(key_of(next_tile<Config::kBlockN>(keys_, first_key)), next);
   }
   SPARK_DEVICE void store_next(int first_key, const Staged& next) {
     store_keys(Config::kBuffers == 1 ? 0 : buffer(first_key) ^ 1, next);
@@ -204,6 +218,11 @@ class BackwardDqWarp {
   SPARK_DEVICE const Range& keys() const { return keys_; }
   /// Whether every row of the block sees every key of a tile.
   SPARK_DEVICE bool sees_all(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      // Of one number, which the list has behind the last tile, too.
+      const int step = step_of(first_key);
+      return is_cut_step(step) ? false : step < params_.mask.seqlen_k;
+    }
     return all_seen_.contains(Range{first_key, first_key + Config::kBlockN});
   }
   SPARK_DEVICE Machine& machine() { return machine_; }
@@ -228,6 +247,7 @@ class BackwardDqWarp {
 
   SPARK_DEVICE int head() const {
     if constexpr (!Config::kKeepsKeyHead) return block_.head;
+    if constexpr (Config::kIsSparse) return machine_.block(0);
     return Config::kIsPacked ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
   }
   /// Whose keys it reads.
@@ -267,13 +287,33 @@ class BackwardDqWarp {
     }
   }
 
+  /// This tile's first key: of a pattern by its list.
+  SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) return first_of_step(step_of(first_key));
+    return first_key;
+  }
+  /// Loaded wherever it is asked for.
+  SPARK_DEVICE int step_of(int place) const {
+    return load_of_list(machine_, &tile_at(place)->step);
+  }
+  SPARK_DEVICE int words_of(int place) const {
+    return load_of_list(machine_, &tile_at(place)->words);
+  }
+  SPARK_DEVICE const SparseTile* tile_at(int place) const {
+    return params_.sparse_queries.tiles + place / Config::kBlockN;
+  }
+  /// Behind the last key that is loaded.
+  SPARK_DEVICE int end_of_keys() const {
+    return Config::kIsSparse ? params_.mask.seqlen_k : keys_.end;
+  }
+
   /// Those that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
                         tensor.row_stride(),
-                        copied_rows<Config, typename Config::StagedKeys>(machine_, params_,
-                                                                         keys_.end - first_key)};
+                        copied_rows<Config, typename Config::StagedKeys>(
+                            machine_, params_, end_of_keys() - first_key)};
     };
     staged.first.load(machine_, rows(params_.k));
     staged.second.load(machine_, rows(params_.v));
@@ -287,7 +327,8 @@ class BackwardDqWarp {
   const BackwardParams& params_;
   BackwardDqTiles<Config>& tiles_;
   QueryBlock block_;       // with the key head where that is kept
-  Range keys_, all_seen_;  // that some row of the block sees, that every row sees
+  Range keys_, all_seen_;  // that some row of the block sees, that every row sees; of patterns
+                           // the places of tiles, and nothing
   std::uint32_t batch_head_;
 };
 

@@ -12,20 +12,42 @@ SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_KERNEL)
 SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
 
+namespace {
+
+BlockCounts blocks_of_queries(const Problem& problem, int rows, int rows_of_block) {
+  return {ceil_divide(rows, rows_of_block), problem.heads, problem.batch};
+}
+
+}  // namespace
+
+void launch_statistics(Accumulator accumulator, const Problem& problem,
+                       const BackwardParams& params, CUstream_st* stream) {
+  const Wanted wanted{problem, shared_bytes_per_block()};
+  visit_statistics(accumulator, wanted, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    launch<Config>(params,
+                   blocks_of_queries(problem, workspace_rows(problem.seqlen_q), Config::kBlockM), 0,
+                   stream);
+  });
+}
+
+void launch_round_dq(Accumulator accumulator, const Problem& problem, const BackwardParams& params,
+                     CUstream_st* stream) {
+  const Wanted wanted{problem, shared_bytes_per_block()};
+  visit_round_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    launch<Config>(params, blocks_of_queries(problem, problem.seqlen_q, Config::kBlockM),
+                   sizeof(RoundDqTiles<Config>), stream);
+  });
+}
+
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream) {
   const BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, is_deterministic));
   const Wanted wanted{problem, shared_bytes_per_block()};
-  const auto of_queries = [&](int rows, int rows_of_block) {
-    return BlockCounts{ceil_divide(rows, rows_of_block), problem.heads, problem.batch};
-  };
-  visit_statistics(accumulator, wanted, [&](auto row, auto /*id*/) {
-    using Config = decltype(row);
-    launch<Config>(params, of_queries(workspace_rows(problem.seqlen_q), Config::kBlockM), 0,
-                   stream);
-  });
+  launch_statistics(accumulator, problem, params, stream);
   if (!is_deterministic) {
     CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0,
                                dq_sums_bytes(problem, is_deterministic), stream));
@@ -39,15 +61,11 @@ void launch_backward(Accumulator accumulator, const Problem& problem,
   if (is_deterministic) {
     visit_backward_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
-      launch<Config>(params, of_queries(problem.seqlen_q, Config::kBlockM),
+      launch<Config>(params, blocks_of_queries(problem, problem.seqlen_q, Config::kBlockM),
                      sizeof(BackwardDqTiles<Config>), stream);
     });
   } else {
-    visit_round_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
-      using Config = decltype(row);
-      launch<Config>(params, of_queries(problem.seqlen_q, Config::kBlockM),
-                     sizeof(RoundDqTiles<Config>), stream);
-    });
+    launch_round_dq(accumulator, problem, params, stream);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_statistics.h"
+#include "kernels/tile/sparse_list.h"
 #include "kernels/tile/work_list.h"
 #include "kernels/volta/backward_walk.h"
 #include "kernels/volta/forward_params.h"
@@ -96,6 +97,8 @@ struct BackwardParams {
   const DropoutOffset* dropout_offset;    // null: dropout.offset
   const WorkItem* query_items = nullptr;  // of packed sequences, whose lengths in `mask` are totals
   const WorkItem* key_items = nullptr;
+  SparseLists sparse_queries = {};  // of a pattern, beside which `mask` is full: blocks of queries,
+  SparseLists sparse_keys = {};     // and of keys
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

@@ -39,6 +39,12 @@ SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& p
             place.first_k,
             first_workspace_row(place.first_q, place.sequence)};
   }
+  if constexpr (Config::kIsSparse) {
+    const int head = machine.block(0), batch = machine.block(2);
+    return {batch, head,
+            load_of_list(machine, &params.sparse_queries.block(head, machine.block(1))->first_row),
+            batch};
+  }
   const int head = machine.block(1), batch = machine.block(2);
   return {batch, head, Config::kBlockM * machine.block(0), batch};
 }

@@ -61,12 +61,18 @@ class BackwardWarp {
 
   /// K and V, and Q and dO of the team's first step.
   SPARK_DEVICE void stage_first_tiles(int place) {
-    load_first_tiles(machine_, params_, place, tiles_);
+    if constexpr (Config::kIsSparse) {
+      step_ = load_step(place);
+    }
+    load_first_tiles(machine_, params_, place, query_of(place), tiles_);
   }
 
   /// Log-sum-exp and D of the lane's rows.
   SPARK_DEVICE void load_statistics(int place, Step& step) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(place);
+    if constexpr (Config::kIsSparse) {
+      next_step_ = load_step(next(place));
+    }
     const BackwardBlock block = this->block();
     const std::uint32_t head = block.workspace_head(params_, place);
 #pragma unroll
@@ -116,22 +122,10 @@ class BackwardWarp {
 
   /// S = -inf where the mask hides a key of a step that it cuts.
   SPARK_DEVICE void mask(int place, Step& step) {
-    if constexpr (Config::kIsPacked) {
-      const int first_query = params_.walk.query(place);
-      if (block().seen_by_all.contains(Range{first_query, first_query + Config::kStep})) return;
+    if constexpr (Config::kIsSparse) {
+      mask_by_words(place, step);
     } else {
-      const int first_key = block().first_key;
-      const int first_query = params_.walk.query(place);
-      if (params_.mask.all_see({first_query, first_query + Config::kStep},
-                               {first_key, first_key + Config::kBlockKeys})) {
-        return;
-      }
-    }
-    const KeyMask& mask = mask_of_keys<Config>(machine_, params_);
-#pragma unroll
-    for (int g = 0; g < Step::kGroups; ++g) {
-      mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
-                          first_score_key());
+      mask_by_bounds(place, step);
     }
   }
 
@@ -189,8 +183,10 @@ class BackwardWarp {
   SPARK_DEVICE void load_next(int place, Staged& staged) {
     const int next_place = next(place);
     machine_.recompute_indices(Config::kEndsAnew ? next_place : place);
-    load_queries<Config>(machine_, params_, block(), params_.q, next_place, staged.first);
-    load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, staged.second);
+    const int query =
+        Config::kIsSparse ? first_of_step(next_step_) : params_.walk.query(next_place);
+    load_queries<Config>(machine_, params_, block(), params_.q, next_place, query, staged.first);
+    load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, query, staged.second);
     if constexpr (Config::kBorrowsValues) {
       load_borrowed<Config>(machine_, params_, block(), staged.borrowed);
     }
@@ -209,6 +205,7 @@ class BackwardWarp {
   }
   SPARK_DEVICE void end_step(int place) {
     team_barrier<Config>(machine_);
+    if constexpr (Config::kIsSparse) step_ = next_step_;
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
@@ -251,6 +248,7 @@ class BackwardWarp {
   SPARK_DEVICE static int next(int place) { return place + Config::kTeams * Config::kStep; }
   /// Whether there is a step, and not the end of the head.
   SPARK_DEVICE bool has_step(int place) const {
+    if constexpr (Config::kIsSparse) return query_of(place) < params_.query_end;
     return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
   }
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
@@ -260,8 +258,12 @@ class BackwardWarp {
     const BackwardBlock block = restore_place(machine_, params_, tiles_);
     const int first = first_place_from(params_.walk.first_of_next(place), block);
     StagedTiles<typename Config::StagedQueries> staged;
-    load_queries<Config>(machine_, params_, block, params_.q, first, staged.first);
-    load_queries<Config>(machine_, params_, block, params_.d_o, first, staged.second);
+    if constexpr (Config::kIsSparse) {
+      step_ = load_step(first);
+    }
+    load_queries<Config>(machine_, params_, block, params_.q, first, query_of(first), staged.first);
+    load_queries<Config>(machine_, params_, block, params_.d_o, first, query_of(first),
+                         staged.second);
     store_queries(staged);
     team_barrier<Config>(machine_);
     return first;
@@ -270,10 +272,53 @@ class BackwardWarp {
  private:
   using Layout = typename Config::Layout;
 
+  /// S = -inf by the bounds of a mask.
+  SPARK_DEVICE void mask_by_bounds(int place, Step& step) {
+    if constexpr (Config::kIsPacked) {
+      const int first_query = params_.walk.query(place);
+      if (block().seen_by_all.contains(Range{first_query, first_query + Config::kStep})) return;
+    } else {
+      const int first_key = block().first_key;
+      const int first_query = params_.walk.query(place);
+      if (params_.mask.all_see({first_query, first_query + Config::kStep},
+                               {first_key, first_key + Config::kBlockKeys})) {
+        return;
+      }
+    }
+    const KeyMask& mask = mask_of_keys<Config>(machine_, params_);
+#pragma unroll
+    for (int g = 0; g < Step::kGroups; ++g) {
+      mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
+                          first_score_key());
+    }
+  }
+  /// The same by the words of a cut tile.
+  SPARK_DEVICE void mask_by_words(int place, Step& step) {
+    static_assert(Config::kScoreKeys == kSparseWordKeys || !Config::kIsSparse,
+                  "a warp has a word of a row");
+    if (!is_cut_step(step_)) return;
+    constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;
+    const SparseTile* const tile = tile_of_step<Config>(params_, place);
+    const std::uint32_t* const words =
+        params_.sparse_keys.words + (load_of_list(machine_, &tile->words) + share().key_quarter);
+#pragma unroll
+    for (int g = 0; g < Step::kGroups; ++g) {
+      hide_unseen<Layout, Config::kScoreSteps, kRowWords>(
+          machine_, words + kRowWords * kGridRows * group(g),
+          [&](int at, int i) { step.p[g][at][i] = -INFINITY; });
+    }
+  }
+
   /// Teams take turns in having the first step of a head.
   SPARK_DEVICE int first_place_from(int first_of_member, const BackwardBlock& block) const {
     int turn = member().team;
     if constexpr (Config::kTeams > 1) turn ^= params_.walk.member(first_of_member) & 1;
+    if constexpr (Config::kIsSparse) {
+      const SparseBlock* const of_head =
+          params_.sparse_keys.block(block.head(params_, first_of_member), machine_.block(1));
+      const int first_tile = load_of_list(machine_, &of_head->first_tile);
+      return first_of_member + Config::kStep * (first_tile + turn);
+    }
     return first_of_member +
            first_tile<Config::kStep>(queries_of_block<Config>(machine_, params_, block)) +
            Config::kStep * turn;
@@ -291,7 +336,16 @@ class BackwardWarp {
   /// Which of the step's 16-row groups is group g of this warp's.
   SPARK_DEVICE int group(int g) const { return Config::kScoreWarps == 1 ? g : share().part; }
   SPARK_DEVICE int row_of_group(int place, int g) const {
-    return params_.walk.query(place) + kGridRows * group(g);
+    return query_of(place) + kGridRows * group(g);
+  }
+  /// SparseTile::step of a place.
+  SPARK_DEVICE int load_step(int place) const {
+    return load_of_list(machine_, &tile_of_step<Config>(params_, place)->step);
+  }
+  /// The first query of the step.
+  SPARK_DEVICE int query_of(int place) const {
+    if constexpr (Config::kIsSparse) return first_of_step(step_);
+    return params_.walk.query(place);
   }
   SPARK_DEVICE int first_score_key() const {
     return block().first_key + Config::kScoreKeys * share().key_quarter;
@@ -378,8 +432,7 @@ class BackwardWarp {
                                 const AccumulatorFragment<Config::kAccumulator> (&dq)[kGroups][2]) {
     const BackwardBlock block = this->block();
     const std::uint32_t head = block.workspace_head(params_, place);
-    const int first_query =
-        block.workspace_row + params_.walk.query(place) + kGridRows * first_group;
+    const int first_query = block.workspace_row + query_of(place) + kGridRows * first_group;
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
       // Opaque, or each sum has an address of its own.
@@ -402,9 +455,11 @@ class BackwardWarp {
   Machine& machine_;
   const BackwardParams& params_;
   BackwardTiles<Config>& tiles_;
-  /// Of packed sequences, where registers have room for it.
-  static constexpr bool kHoldsBlock = Config::kIsPacked && !Config::kKeepsItem;
+  /// Where a list tells the block's place, and registers have room for it.
+  static constexpr bool kHoldsBlock =
+      (Config::kIsPacked && !Config::kKeepsItem) || (Config::kIsSparse && !Config::kKeepsPlace);
   BackwardBlock block_;
+  int step_, next_step_;  // of patterns: this step, and the team's next one
 };
 
 }  // namespace sparkbench::volta

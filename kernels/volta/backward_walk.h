@@ -27,8 +27,9 @@ struct GroupWalk {
   SPARK_HD int first_of_next(int place) const { return (place | query_bits) + 1; }
 };
 
-/// Of members [first_member, end_member) of a group. Throws std::invalid_argument where a place has
-/// no room in 31 bits: where the tensors would fill 64 GiB, unless a stride is 0.
+/// Of members [first_member, end_member) of a group, whose places are below seqlen_q. Throws
+/// std::invalid_argument where a place has no room in 31 bits: where the tensors would fill 64 GiB,
+/// unless a stride is 0.
 inline GroupWalk group_walk(int seqlen_q, int first_member, int end_member) {
   int shift = 5;
   while ((std::int64_t{1} << shift) < std::int64_t{seqlen_q} + kMostTeams * kWarpRows) ++shift;

@@ -6,6 +6,13 @@
 
 namespace sparkbench::volta {
 
+/// A tile from one of its rows on, a multiple of 16.
+template <class Tile>
+SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
+  auto* const rows = tile.chunk[row];
+  return *reinterpret_cast<Tile*>(rows);
+}
+
 /// Everything computed anew wherever it is asked for: no register goes around the loop. With two
 /// buffers once a tile is enough; with one it is computed anew in each step, too, for then there
 /// are fewer registers.
@@ -61,13 +68,14 @@ class AnewCursor {
     staged.store(machine, tile);
   }
 
-  /// S += Q K^T.
+  /// S += Q K^T, of keys first_row and on of the tile: 0 or 32.
   template <class Machine, int kSteps>
   SPARK_DEVICE void multiply_keys(
       Machine& machine, Tiles& tiles, int buffer,
-      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) const {
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps],
+      int first_row = 0) const {
     matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(),
-                                        tiles.k[buffer], score);
+                                        from_row(tiles.k[buffer], first_row), score);
   }
   /// P of steps first_step.. as those of a pass.
   template <class Machine, int kSteps>
@@ -77,15 +85,16 @@ class AnewCursor {
     packed.template store<Config::kAccumulator>(
         machine, *tiles.probabilities(buffer, machine.warp(), pass, g), first_step);
   }
-  /// sum += P V, P of a pass, for columns 32 * first_block and on.
+  /// sum += P V, P of a pass, for columns 32 * first_block and on; V's keys as of S.
   template <class Machine, Accumulator kSum, int kColumnGroups>
   SPARK_DEVICE void multiply_probabilities(
       Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
-      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) const {
+      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups], int first_row = 0) const {
     typename Tiles::Probabilities* const p[kRowGroups] = {
         tiles.probabilities(buffer, machine.warp(), pass, 0),
         tiles.probabilities(buffer, machine.warp(), pass, 1)};
-    matmul_probabilities<kSum>(machine, p, tiles.v[buffer], first_block, sum, first_step);
+    matmul_probabilities<kSum>(machine, p, from_row(tiles.v[buffer], first_row), first_block, sum,
+                               first_step);
   }
 
   KeyWalk walk_;  // packed sequences only
@@ -115,13 +124,11 @@ class HeldCursor {
     p_.store_bytes += kWarpBytes * machine.warp();
     p_.load_bytes += kWarpBytes * machine.warp();
     const int first_k = Config::kIsPacked ? walk.first_k : 0;
-    k_chunk_ =
-        staged_chunk<Config>(machine, params, params.k, first_k, first_key + Config::kBlockN);
-    v_chunk_ =
-        staged_chunk<Config>(machine, params, params.v, first_k, first_key + Config::kBlockN);
-    int end = walk.end;
-    if constexpr (!Config::kIsPacked) end = keys_of_block<Config>(machine, params).end;
-    staged_end_ = copied_rows<Config, Staged>(machine, params, end - Staged::first_row(machine));
+    const int staged_key = Config::kIsSparse ? 0 : first_key + Config::kBlockN;
+    k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_k, staged_key);
+    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_k, staged_key);
+    staged_end_ = copied_rows<Config, Staged>(
+        machine, params, end_of_keys<Config>(machine, params, walk) - Staged::first_row(machine));
   }
   /// Keeps the compiler from computing addresses before the loop.
   template <class Machine>
@@ -142,6 +149,7 @@ class HeldCursor {
     k_.offset_bytes ^= kOtherBuffer;
     v_.offset_bytes ^= kOtherBuffer;
     staged_.offset_bytes ^= kOtherBuffer;
+    if constexpr (Config::kIsSparse) return;
     k_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.k.row;
     v_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.v.row;
   }
@@ -165,9 +173,11 @@ class HeldCursor {
   template <class Machine, int kSteps>
   SPARK_DEVICE void multiply_keys(
       Machine& machine, Tiles& tiles, int buffer,
-      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) const {
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps],
+      int first_row = 0) const {
     matmul_scores<Config::kAccumulator>(
-        machine, [&](int g, int chunk) { return q_[g][chunk]; }, tiles.k[buffer], k_, score);
+        machine, [&](int g, int chunk) { return q_[g][chunk]; },
+        from_row(tiles.k[buffer], first_row), k_, score);
   }
   template <class Machine, int kSteps>
   SPARK_DEVICE void store_probabilities(Machine& machine, Tiles& tiles, int buffer, int pass, int g,
@@ -179,13 +189,13 @@ class HeldCursor {
   template <class Machine, Accumulator kSum, int kColumnGroups>
   SPARK_DEVICE void multiply_probabilities(
       Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
-      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) const {
+      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups], int first_row = 0) const {
     matmul_probabilities<kSum, Tiles::kPassKeys, kColumnGroups / 2>(
         machine,
         [&](int g, int chunk) {
           return load_probabilities(machine, *tiles.probabilities(buffer, 0, pass, g), p_, chunk);
         },
-        tiles.v[buffer], v_, first_block, sum, first_step);
+        from_row(tiles.v[buffer], first_row), v_, first_block, sum, first_step);
   }
 
  private:
@@ -207,6 +217,7 @@ class HeldCursor {
   template <class Machine>
   SPARK_DEVICE void load(Machine& machine, const ChunkedView<const Half>& tensor,
                          std::uint32_t chunk, int first_key, Staged& staged) const {
+    if constexpr (Config::kIsSparse) chunk += static_cast<std::uint32_t>(first_key) * tensor.row;
     staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), 0,
                            staged_end_ - first_key);
   }
@@ -214,7 +225,8 @@ class HeldCursor {
   typename KeyTile::LanePlace k_, v_;   // its operands, from tiles.k[0] and v[0] on: this tile's
   typename KeyTile::LanePlace staged_;  // what it copies: the next tile's
   ProbabilityPlaces p_;                 // from those of warp 0 on
-  std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile
+  std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile; of a pattern,
+                                        // of the sequence's first
   int staged_end_;  // keys of the block that the lane copies, less its first of a tile
   Bits128 q_[kRowGroups][Config::QueryTile::kChunks];
 };

@@ -11,6 +11,13 @@
 
 namespace sparkbench::volta {
 
+/// How a launch's blocks find their place: which rows serve it.
+enum class Blocks {
+  kOfGrid,  // one after the other
+  kPacked,  // of packed sequences, by a list that is made before the launch
+  kSparse,  // of a pattern, by a list that is made with it
+};
+
 /// What a row has to serve. One that asks a block for more shared memory than the device has is
 /// passed over. A dropout threshold of 0 drops nothing and takes the row without dropout.
 struct Wanted {
@@ -34,9 +41,9 @@ struct Wanted {
   }
 };
 
-/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for packed
-/// sequences or of the others. Throws std::invalid_argument when there is none.
-template <bool kIsPacked = false, class Visit>
+/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for such
+/// blocks. Throws std::invalid_argument when there is none.
+template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit&& visit) {
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
@@ -46,8 +53,10 @@ void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit
   };
 #define SPARK_ROW(symbol, id, ...) \
   if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
-  if constexpr (kIsPacked) {
+  if constexpr (kBlocks == Blocks::kPacked) {
     SPARK_VOLTA_PACKED_FORWARD(SPARK_ROW)
+  } else if constexpr (kBlocks == Blocks::kSparse) {
+    SPARK_VOLTA_SPARSE_FORWARD(SPARK_ROW)
   } else {
     SPARK_VOLTA_FORWARD(SPARK_ROW)
   }
@@ -56,7 +65,7 @@ void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit
 }
 
 /// dK and dV; `computes_dq`: dQ as well, by sums.
-template <bool kIsPacked = false, class Visit>
+template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wanted,
                     Visit&& visit) {
   const auto is_met_by = [&](auto config) {
@@ -66,8 +75,10 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   };
 #define SPARK_ROW(symbol, id, ...) \
   if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
-  if constexpr (kIsPacked) {
+  if constexpr (kBlocks == Blocks::kPacked) {
     SPARK_VOLTA_PACKED_BACKWARD(SPARK_ROW)
+  } else if constexpr (kBlocks == Blocks::kSparse) {
+    SPARK_VOLTA_SPARSE_BACKWARD(SPARK_ROW)
   } else {
     SPARK_VOLTA_BACKWARD(SPARK_ROW)
   }
@@ -75,7 +86,7 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   wanted.refuse();
 }
 
-template <bool kIsPacked = false, class Visit>
+template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
@@ -84,8 +95,10 @@ void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& vi
   };
 #define SPARK_ROW(symbol, id, ...) \
   if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
-  if constexpr (kIsPacked) {
+  if constexpr (kBlocks == Blocks::kPacked) {
     SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_ROW)
+  } else if constexpr (kBlocks == Blocks::kSparse) {
+    SPARK_VOLTA_SPARSE_BACKWARD_DQ(SPARK_ROW)
   } else {
     SPARK_VOLTA_BACKWARD_DQ(SPARK_ROW)
   }
@@ -94,14 +107,14 @@ void visit_backward_dq(Accumulator accumulator, const Wanted& wanted, Visit&& vi
 }
 
 /// The row-wise kernels: those before the products, and those after them.
-template <bool kIsPacked = false, class Visit>
+template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 void visit_statistics(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                      \
   if (__VA_ARGS__::kAccumulator == accumulator &&       \
       wanted.template serves_head_dim<__VA_ARGS__>()) { \
     return visit(__VA_ARGS__{}, id);                    \
   }
-  if constexpr (kIsPacked) {
+  if constexpr (kBlocks == Blocks::kPacked) {
     SPARK_VOLTA_PACKED_STATISTICS(SPARK_ROW)
   } else {
     SPARK_VOLTA_STATISTICS(SPARK_ROW)
@@ -109,9 +122,9 @@ void visit_statistics(Accumulator accumulator, const Wanted& wanted, Visit&& vis
   wanted.refuse();
 }
 
-template <bool kIsPacked = false, class Visit>
+template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 void visit_round_dq(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
-  if constexpr (kIsPacked) {
+  if constexpr (kBlocks == Blocks::kPacked) {
     SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROW)
   } else {
     SPARK_VOLTA_ROUND_DQ(SPARK_ROW)

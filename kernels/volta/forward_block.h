@@ -21,6 +21,7 @@ SPARK_DEVICE Range rows_of_warp(Machine& machine, const ForwardParams& params) {
 /// The keys that some row of them sees.
 template <class Config, class Machine>
 SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
+  if constexpr (Config::kIsSparse) return keys_of_block<Config>(machine, params);
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_warp<Config>(machine, params));
 }
 
@@ -46,11 +47,27 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
     return tensor.chunk(0, first_k + first_key + Staged::first_row(machine),
                         params.groups.key_head(machine.block(0))) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  } else if constexpr (Config::kIsSparse) {
+    return tensor.chunk(machine.block(2), first_key + Staged::first_row(machine),
+                        params.groups.key_head(machine.block(0))) +
+           static_cast<std::uint32_t>(Staged::column_chunk(machine));
   } else {
     const ForwardBlock block = locate_block<Config>(machine, params);
     return tensor.chunk(block.batch, first_key + Staged::first_row(machine),
                         block.key_head(params)) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  }
+}
+
+/// Behind the last key that is loaded: of those that the block sees, or of the sequence.
+template <class Config, class Machine>
+SPARK_DEVICE int end_of_keys(Machine& machine, const ForwardParams& params, const KeyWalk& walk) {
+  if constexpr (Config::kIsPacked) {
+    return walk.end;
+  } else if constexpr (Config::kIsSparse) {
+    return params.mask.seqlen_k;
+  } else {
+    return keys_of_block<Config>(machine, params).end;
   }
 }
 
@@ -63,11 +80,10 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
   const int first_k = Config::kIsPacked ? walk.first_k : 0;
   const Half* const chunk = machine.opaque(
       tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_k, first_key)));
-  int end = walk.end;
-  if constexpr (!Config::kIsPacked) end = keys_of_block<Config>(machine, params).end;
   staged.load_from_chunk(
       machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
-      copied_rows<Config, typename Config::StagedKeys>(machine, params, end - first_key));
+      copied_rows<Config, typename Config::StagedKeys>(
+          machine, params, end_of_keys<Config>(machine, params, walk) - first_key));
 }
 
 /// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.

@@ -53,6 +53,7 @@ struct ForwardConfig {
   static constexpr bool kIsPadded = kLeastHeadDim < kHeadDim;
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
+  static constexpr bool kIsSparse = false;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumnWarps = forward_column_warps(kHeadDim);

@@ -5,14 +5,17 @@
 #include <stdexcept>
 #include <string>
 #include <type_traits>
+#include <utility>
 
 #include "kernels/ceil_divide.h"
 #include "kernels/emulated_work_list.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/packed_lists.h"
+#include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -27,8 +30,8 @@ class MadeUpMemory {
     return reinterpret_cast<T*>(next_);
   }
   /// Before all that is allocated.
-  static const WorkItem* list_of_blocks() {
-    return reinterpret_cast<const WorkItem*>(kFirst);  // NOLINT(performance-no-int-to-ptr)
+  static const void* lists() {
+    return reinterpret_cast<const void*>(kFirst);  // NOLINT(performance-no-int-to-ptr)
   }
 
  private:
@@ -132,7 +135,7 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
   const EmulatedWorkList list(packed, {problem.batch, begins_q.data(), begins_k.data()}, kind);
   list.emulate({.profile = &arithmetic_profile("volta"), .detect = false, .count = false});
   const auto items = std::as_bytes(std::span(list.items(), static_cast<std::size_t>(list.size())));
-  const WorkItem* const place = MadeUpMemory::list_of_blocks();
+  const auto* const place = static_cast<const WorkItem*>(MadeUpMemory::lists());
   const int blocks_of_item = kind.block_rows / instance.block_rows * heads_of(instance, problem);
   return {
       packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
@@ -142,6 +145,46 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
       MemoryContents{reinterpret_cast<std::uintptr_t>(place), {items.begin(), items.end()}}};
 }
 
+/// The lists of an instance, as sparse_gpu.cu has it.
+SparseListKind sparse_kind(const KernelInstance& instance) {
+  const bool is_of_keys = instance.pass() == "bwd";
+  return {is_of_keys, instance.block_rows, instance.step_columns / instance.teams};
+}
+
+InstanceLaunch sparse_launch(const KernelInstance& instance, const Problem& problem) {
+  const Problem dense = without_pattern(problem);
+  const auto mask =
+      problem.sparse ? problem.sparse
+                     : make_sparse_mask(name_of(problem.mask), problem.seqlen_q, problem.seqlen_k);
+  const SparseTileLists tiles(*mask, sparse_kind(instance));
+  std::vector<std::byte> bytes(tiles.bytes());
+  tiles.write(bytes.data());
+  const void* const place = MadeUpMemory::lists();
+  const SparseLists lists = tiles.at(place);
+  Parameters parameters;
+  if (instance.pass() == "fwd") {
+    ForwardParams params = forward_params(dense, made_up_forward(dense));
+    params.sparse = lists;
+    parameters = bytes_of(params);
+  } else {
+    MadeUpMemory memory;
+    const BackwardTensors tensors = made_up_backward(dense, memory);
+    BackwardParams params = backward_params(
+        dense, tensors,
+        lay_out_workspace(dense, memory.allocate<void>(), is_deterministic(instance)));
+    params.sparse_queries = params.sparse_keys = lists;  // an instance reads one of them
+    params.walk =
+        group_walk(sparse_kind(instance).step * static_cast<int>(tiles.all_tiles().size()), 0,
+                   problem.group_size());
+    parameters = bytes_of(params);
+  }
+  return {{heads_of(instance, problem), tiles.blocks_of_head(), problem.batch},
+          instance.threads,
+          instance.dynamic_shared_bytes,
+          std::move(parameters),
+          MemoryContents{reinterpret_cast<std::uintptr_t>(place), std::move(bytes)}};
+}
+
 void check(const KernelInstance& instance, const Problem& problem) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument(std::string(instance.id) + " is not for " + why);
@@ -149,6 +192,7 @@ void check(const KernelInstance& instance, const Problem& problem) {
   if (!instance.serves(problem.head_dim)) {
     refuse("head_dim " + std::to_string(problem.head_dim));
   }
+  if (problem.sparse && !instance.is_sparse) refuse("patterns");
   const bool drops = problem.dropout().threshold != 0;
   const bool scores = instance.products > 0;
   if (scores && drops != instance.has_dropout) {
@@ -160,6 +204,7 @@ void check(const KernelInstance& instance, const Problem& problem) {
 
 InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem) {
   check(instance, problem);
+  if (instance.is_sparse) return sparse_launch(instance, problem);
   return instance.is_packed ? packed_launch(instance, problem) : dense_launch(instance, problem);
 }
 

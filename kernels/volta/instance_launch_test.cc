@@ -102,15 +102,15 @@ TEST(InstanceLaunch, HasTensorsAtPlacesOfTheirOwn) {
 TEST(InstanceLaunch, TakesBatchEntriesForPackedSequences) {
   const InstanceLaunch forward =
       launch_of(instance_of("volta-fp32acc/fwd/d64/packed"), problem_of(64));
-  ASSERT_TRUE(forward.work_list);
+  ASSERT_TRUE(forward.lists);
   const auto params = params_of<ForwardParams>(forward);
-  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(params.items), forward.work_list->address);
+  EXPECT_EQ(reinterpret_cast<std::uintptr_t>(params.items), forward.lists->address);
   // Of 3 sequences of 300 queries, at most 9 blocks of 128; a head is axis 0.
   const int most = most_packed_blocks(900, 3, 128);
   EXPECT_EQ(forward.grid, (Grid{5, most, 1}));
   std::vector<WorkItem> items(most);
-  ASSERT_EQ(forward.work_list->bytes.size(), most * sizeof(WorkItem));
-  std::memcpy(items.data(), forward.work_list->bytes.data(), forward.work_list->bytes.size());
+  ASSERT_EQ(forward.lists->bytes.size(), most * sizeof(WorkItem));
+  std::memcpy(items.data(), forward.lists->bytes.data(), forward.lists->bytes.size());
   // The blocks of the last rows see the most of 700 keys.
   EXPECT_EQ(items[0].place.first_row, 256);
   EXPECT_EQ(items[0].place.sequence, 0);
@@ -120,7 +120,7 @@ TEST(InstanceLaunch, TakesBatchEntriesForPackedSequences) {
   const InstanceLaunch backward =
       launch_of(instance_of("volta-fp32acc/bwd/d64/packed"), problem_of(64));
   EXPECT_EQ(backward.grid, (Grid{5, most_packed_blocks(2100, 3, 128), 1}));
-  EXPECT_FALSE(launch_of(instance_of("volta-fp32acc/fwd/d64"), problem_of(64)).work_list);
+  EXPECT_FALSE(launch_of(instance_of("volta-fp32acc/fwd/d64"), problem_of(64)).lists);
 }
 
 TEST(InstanceLaunch, IsRefusedForAnotherProblem) {

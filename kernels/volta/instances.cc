@@ -25,6 +25,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
           .is_packed = Config::kIsPacked,
+          .is_sparse = Config::kIsSparse,
           .products = 2,  // S, P V
           .threads = Config::kThreads,
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
@@ -46,6 +47,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
           .is_packed = Config::kIsPacked,
+          .is_sparse = Config::kIsSparse,
           .products = Config::kComputesDq ? 5 : 4,  // S, dP, dV, dK; dQ
           .threads = Config::kThreads,
           .dynamic_shared_bytes = sizeof(BackwardTiles<Config>),
@@ -66,6 +68,7 @@ constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view i
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = Config::kHasDropout,
           .is_packed = Config::kIsPacked,
+          .is_sparse = Config::kIsSparse,
           .products = 3,  // S, dP, dQ
           .threads = Config::kThreads,
           .dynamic_shared_bytes = sizeof(BackwardDqTiles<Config>),
@@ -85,6 +88,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
           .least_head_dim = Config::kLeastHeadDim,
           .has_dropout = false,
           .is_packed = Config::kIsPacked,
+          .is_sparse = Config::kIsSparse,
           .products = 0,
           .threads = Config::kThreads,
           .dynamic_shared_bytes = shared_bytes,
@@ -111,6 +115,9 @@ constexpr KernelInstance kInstances[] = {
     SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
     SPARK_VOLTA_PACKED_STATISTICS(SPARK_STATISTICS_ROW)    //
     SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROUND_DQ_ROW)        //
+    SPARK_VOLTA_SPARSE_FORWARD(SPARK_FORWARD_ROW)          //
+    SPARK_VOLTA_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)        //
+    SPARK_VOLTA_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
 };
 
 }  // namespace

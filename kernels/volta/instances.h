@@ -66,6 +66,12 @@ struct PackedBackward : Packed<Config> {
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
 };
 
+/// A configuration for patterns (kernels/tile/sparse_list.h).
+template <class Config>
+struct Sparse : Config {
+  static constexpr bool kIsSparse = true;
+};
+
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
 #define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                                      \
@@ -133,6 +139,21 @@ struct PackedBackward : Packed<Config> {
   SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc) \
   SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, volta_mixedacc, "volta-mixedacc",             \
                                              ForwardMixedAcc)
+
+/// For patterns, of any head_dim up to the tile's columns.
+#define SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
+  ROW(symbol##_fwd_d##columns##_sparse, name "/fwd/d" #columns "/sparse",                       \
+      Sparse<Forward<columns, false, forward_warps(columns), least_head_dim_of_64_kib(columns)>>) \
+  ROW(symbol##_fwd_d##columns##_dropout_sparse, name "/fwd/d" #columns "/dropout/sparse",       \
+      Sparse<Forward<columns, true, forward_warps(columns), least_head_dim_of_64_kib(columns)>>)
+
+#define SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
+  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
+  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 128)
+
+#define SPARK_VOLTA_SPARSE_FORWARD(ROW)                                                         \
+  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc) \
+  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)
 
 /// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels. From
 /// `least` columns on, and `small_least`.
@@ -225,6 +246,36 @@ struct PackedBackward : Packed<Config> {
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
+
+/// The same for patterns.
+#define SPARK_VOLTA_SPARSE_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
+  ROW(symbol##_sparse, name "/sparse",                                                          \
+      Sparse<BackwardConfig<mma, columns, dropout, true, least_head_dim_of_64_kib(columns)>>)   \
+  ROW(symbol##_sparse_deterministic, name "/sparse/deterministic",                              \
+      Sparse<BackwardConfig<mma, columns, dropout, false, least_head_dim_of_64_kib(columns)>>)
+#define SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS(ROW, symbol, name, mma, columns)                 \
+  SPARK_VOLTA_SPARSE_BACKWARD_OF(ROW, symbol##_bwd_d##columns, name "/bwd/d" #columns, mma,     \
+                                 columns, false)                                                \
+  SPARK_VOLTA_SPARSE_BACKWARD_OF(ROW, symbol##_bwd_d##columns##_dropout,                        \
+                                 name "/bwd/d" #columns "/dropout", mma, columns, true)
+#define SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF(ROW, symbol, name, mma, columns)                      \
+  ROW(symbol##_bwd_dq_d##columns##_sparse, name "/bwd-dq/d" #columns "/sparse",                 \
+      Sparse<BackwardDqConfig<mma, columns, false, least_head_dim_of_64_kib(columns)>>)         \
+  ROW(symbol##_bwd_dq_d##columns##_dropout_sparse, name "/bwd-dq/d" #columns "/dropout/sparse", \
+      Sparse<BackwardDqConfig<mma, columns, true, least_head_dim_of_64_kib(columns)>>)
+#define SPARK_VOLTA_SPARSE_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
+  OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \
+  OF_COLUMNS(ROW, symbol, name, mma, 128)
+#define SPARK_VOLTA_SPARSE_BACKWARD(ROW)                                                        \
+  SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS, ROW, volta_fp16acc,     \
+                                "volta-fp16acc", Accumulator::kFp16)                            \
+  SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS, ROW, volta_fp32acc,     \
+                                "volta-fp32acc", Accumulator::kFp32)
+#define SPARK_VOLTA_SPARSE_BACKWARD_DQ(ROW)                                                     \
+  SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF, ROW, volta_fp16acc,          \
+                                "volta-fp16acc", Accumulator::kFp16)                            \
+  SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF, ROW, volta_fp32acc,          \
+                                "volta-fp32acc", Accumulator::kFp32)
 
 /// The same for packed sequences.
 #define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \

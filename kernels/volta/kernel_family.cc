@@ -3,16 +3,21 @@
 #include <cstddef>
 #include <string>
 
+#include "kernels/pattern_lists.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/volta/backward_emulated.h"
 #include "kernels/volta/backward_gpu.h"
 #include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/dispatch.h"
 #include "kernels/volta/forward_emulated.h"
 #include "kernels/volta/forward_gpu.h"
 #include "kernels/volta/instance_table.h"
 #include "kernels/volta/packed_emulated.h"
 #include "kernels/volta/packed_gpu.h"
 #include "kernels/volta/packed_workspace.h"
+#include "kernels/volta/sparse_emulated.h"
+#include "kernels/volta/sparse_gpu.h"
+#include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -20,6 +25,7 @@ namespace {
 constexpr int kMaxGridYZ = 65535;  // CUDA programming guide, technical specifications
 constexpr int kMostHeadDim = 256;  // of a tile: instances.h
 constexpr int kMostHeadDimOf64KiB = 128;
+constexpr int kMostHeadDimOfPatterns = 128;
 constexpr std::size_t kLeastSharedBytes = std::size_t{64} << 10;  // of a block: instances.h
 constexpr std::size_t kLargeSharedBytes = std::size_t{96} << 10;  // of a block: Volta's
 
@@ -39,10 +45,24 @@ Support supports(const Problem& problem, const KernelDevice& device) {
             " with less than 96 KiB of shared memory a block (multiples of 8 up to 128 are "
             "supported)"};
   }
+  if (problem.sparse && device.shared_bytes_per_block < kLargeSharedBytes) {
+    return {"a pattern with less than 96 KiB of shared memory a block"};
+  }
+  if (problem.sparse && problem.head_dim > kMostHeadDimOfPatterns) {
+    return {"a pattern with head_dim " + std::to_string(problem.head_dim) +
+            " (multiples of 8 up to 128 are supported)"};
+  }
   if (problem.heads > kMaxGridYZ || problem.batch > kMaxGridYZ) {
     return {"more than 65535 heads or batch entries (the grid's limit)"};
   }
   return {};
+}
+
+/// What has no backward kernel has none for patterns either.
+Support supports_no_pattern(const Problem& problem, const KernelDevice& device) {
+  if (problem.sparse)
+    return {"masks that are patterns (volta-fp32acc and volta-fp16acc take them)"};
+  return supports(problem, device);
 }
 
 /// SMs of 64 KiB have no instances for packed sequences.
@@ -60,13 +80,42 @@ std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_determi
 template <ForwardAccumulators kAccumulators>
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
+  if (problem.sparse) {
+    return emulate_sparse_forward(kAccumulators, problem, tensors, options, tiles);
+  }
   return emulate_forward(kAccumulators, problem, tensors, options, tiles);
+}
+
+/// Patterns have instances for 96 KiB alone.
+template <ForwardAccumulators kAccumulators>
+PatternLists sparse_lists(const Problem& problem, Pass pass, bool is_deterministic) {
+  const Wanted wanted{problem, kLargeSharedBytes};
+  PatternLists lists;
+  if (pass == Pass::kForward) {
+    visit_forward<Blocks::kSparse>(kAccumulators, wanted, [&](auto row, auto /*id*/) {
+      lists.add({*problem.sparse, kSparseForward<decltype(row)>});
+    });
+    return lists;
+  }
+  visit_backward<Blocks::kSparse>(kAccumulators.qk, !is_deterministic, wanted,
+                                  [&](auto row, auto /*id*/) {
+                                    lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
+                                  });
+  if (!is_deterministic) return lists;
+  visit_backward_dq<Blocks::kSparse>(kAccumulators.qk, wanted, [&](auto row, auto /*id*/) {
+    lists.add({*problem.sparse, kSparseQueries<decltype(row)>});
+  });
+  return lists;
 }
 
 template <Accumulator kAccumulator>
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
                         const EmulationOptions& options, bool is_deterministic,
                         const BackwardSample& sample) {
+  if (problem.sparse) {
+    return emulate_sparse_backward(kAccumulator, problem, tensors, options, is_deterministic,
+                                   sample);
+  }
   return emulate_backward(kAccumulator, problem, tensors, options, is_deterministic, sample);
 }
 
@@ -112,6 +161,20 @@ void launch_packed(const Problem& packed, const PackedLengths& lengths,
 }
 
 template <ForwardAccumulators kAccumulators>
+void launch_sparse(const Problem& problem, const ForwardTensors& tensors, const PatternLists& lists,
+                   const void* memory, CUstream_st* stream) {
+  launch_sparse_forward(kAccumulators, problem, tensors, lists, memory, stream);
+}
+
+template <Accumulator kAccumulator>
+void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                   const PatternLists& lists, const void* memory, bool is_deterministic,
+                   CUstream_st* stream) {
+  launch_sparse_backward(kAccumulator, problem, tensors, workspace, lists, memory, is_deterministic,
+                         stream);
+}
+
+template <ForwardAccumulators kAccumulators>
 constexpr ForwardFunctions kForward = {emulate<kAccumulators>, launch<kAccumulators>};
 template <Accumulator kAccumulator>
 constexpr BackwardFunctions kBackward = {emulate<kAccumulator>, launch<kAccumulator>};
@@ -119,6 +182,10 @@ template <ForwardAccumulators kAccumulators>
 constexpr auto kLaunchPackedForward = launch_packed<kAccumulators>;
 template <Accumulator kAccumulator>
 constexpr auto kLaunchPackedBackward = launch_packed<kAccumulator>;
+template <ForwardAccumulators kAccumulators>
+constexpr auto kLaunchSparseForward = launch_sparse<kAccumulators>;
+template <Accumulator kAccumulator>
+constexpr auto kLaunchSparseBackward = launch_sparse<kAccumulator>;
 #else
 template <ForwardAccumulators kAccumulators>
 constexpr ForwardFunctions kForward = {emulate<kAccumulators>, nullptr};
@@ -128,6 +195,10 @@ template <ForwardAccumulators kAccumulators>
 constexpr auto kLaunchPackedForward = nullptr;
 template <Accumulator kAccumulator>
 constexpr auto kLaunchPackedBackward = nullptr;
+template <ForwardAccumulators kAccumulators>
+constexpr auto kLaunchSparseForward = nullptr;
+template <Accumulator kAccumulator>
+constexpr auto kLaunchSparseBackward = nullptr;
 #endif
 
 template <ForwardAccumulators kAccumulators>
@@ -136,7 +207,7 @@ constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view
           .summary = summary,
           .accumulator = kAccumulators.qk,
           .instruction = MmaInstruction::kM8n8k4,
-          .supports = supports,
+          .supports = supports_no_pattern,
           .workspace_bytes = workspace_bytes,
           .forward = kForward<kAccumulators>,
           .backward = {},
@@ -145,7 +216,8 @@ constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view
                      .emulate_forward = emulate_packed<kAccumulators>,
                      .launch_forward = kLaunchPackedForward<kAccumulators>,
                      .emulate_backward = nullptr,
-                     .launch_backward = nullptr}};
+                     .launch_backward = nullptr},
+          .sparse = {}};
 }
 
 template <ForwardAccumulators kAccumulators>
@@ -154,6 +226,9 @@ constexpr AttentionKernel kernel(std::string_view name, std::string_view summary
   both.backward = kBackward<kAccumulators.qk>;
   both.packed.emulate_backward = emulate_packed<kAccumulators.qk>;
   both.packed.launch_backward = kLaunchPackedBackward<kAccumulators.qk>;
+  both.supports = supports;
+  both.sparse = {sparse_lists<kAccumulators>, kLaunchSparseForward<kAccumulators>,
+                 kLaunchSparseBackward<kAccumulators.qk>};
   return both;
 }
 

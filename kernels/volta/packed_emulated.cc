@@ -43,7 +43,7 @@ class PackedBackwardPass {
 
   void prepare() {
     add_report(report_, queries_.emulate(options_));
-    visit_statistics<true>(accumulator_, wanted_, [&](auto row, auto id) {
+    visit_statistics<Blocks::kPacked>(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       launch({id, Config::kThreads, 0}, packed_.heads * kBlocksOfItem<Config>, queries_,
              [](EmulatedMachine& machine, const BackwardParams& params) {
@@ -53,7 +53,7 @@ class PackedBackwardPass {
     });
   }
   void key_gradients(bool computes_dq) {
-    visit_backward<true>(accumulator_, computes_dq, wanted_, [&](auto row, auto id) {
+    visit_backward<Blocks::kPacked>(accumulator_, computes_dq, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       const EmulatedWorkList keys(packed_, lengths_, kKeyList<Config>);
       add_report(report_, keys.emulate(options_));
@@ -66,7 +66,7 @@ class PackedBackwardPass {
     });
   }
   void dq() {
-    visit_backward_dq<true>(accumulator_, wanted_, [&](auto row, auto id) {
+    visit_backward_dq<Blocks::kPacked>(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       launch({id, Config::kThreads, sizeof(BackwardDqTiles<Config>)},
              packed_.heads * kBlocksOfItem<Config>, queries_,
@@ -77,7 +77,7 @@ class PackedBackwardPass {
     });
   }
   void round() {
-    visit_round_dq<true>(accumulator_, wanted_, [&](auto row, auto id) {
+    visit_round_dq<Blocks::kPacked>(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       launch({id, Config::kThreads, sizeof(RoundDqTiles<Config>)},
              packed_.heads * kBlocksOfItem<Config>, queries_,
@@ -162,7 +162,7 @@ EmulationReport emulate_packed_forward(ForwardAccumulators accumulators, const P
   ForwardParams params = forward_params(packed, tensors);
   EmulationReport report;
   const Wanted wanted{packed, options.shared_bytes_per_block};
-  visit_forward<true>(accumulators, wanted, [&, tiles](auto row, auto id) {
+  visit_forward<Blocks::kPacked>(accumulators, wanted, [&, tiles](auto row, auto id) {
     using Config = decltype(row);
     const EmulatedWorkList list(packed, lengths, kForwardList<Config>);
     if (list.size() == 0) return;

@@ -50,7 +50,7 @@ void launch_packed_forward(ForwardAccumulators accumulators, const Problem& pack
   check_packed(packed, lengths);
   ForwardParams params = forward_params(packed, tensors);
   const Wanted wanted{packed, shared_bytes_per_block()};
-  visit_forward<true>(accumulators, wanted, [&](auto row, auto /*id*/) {
+  visit_forward<Blocks::kPacked>(accumulators, wanted, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const WorkListParams list = work_list(packed, lengths, kForwardList<Config>, workspace);
     launch_lists(list, {}, stream);
@@ -69,38 +69,43 @@ void launch_packed_backward(Accumulator accumulator, const Problem& packed,
   auto* const memory = static_cast<unsigned char*>(workspace);
   BackwardParams params{};
   int queries = 0;
-  visit_backward<true>(accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
-    using Config = decltype(row);
-    const PackedBackwardLayout layout(packed, lengths.batch, kKeyList<Config>, is_deterministic);
-    const WorkListParams query_list = work_list(packed, lengths, kQueryList, memory);
-    const WorkListParams key_list =
-        work_list(packed, lengths, kKeyList<Config>, memory + layout.query_bytes);
-    launch_lists(query_list, key_list, stream);
-    params = backward_params(
-        packed, tensors,
-        lay_out_workspace(rows, memory + layout.query_bytes + layout.key_bytes, is_deterministic));
-    params.query_items = query_list.items;
-    params.key_items = key_list.items;
-    queries = query_list.items_end;
-    visit_statistics<true>(accumulator, wanted, [&](auto statistics_row, auto /*id*/) {
-      using Statistics = decltype(statistics_row);
-      launch_items<Statistics>(params, packed.heads * kBlocksOfItem<Statistics>, queries, 0,
-                               stream);
-    });
-    if (!is_deterministic && queries > 0) {
-      CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(rows, false), stream));
-    }
-    launch_items<Config>(params, packed.key_heads(), key_list.items_end,
-                         sizeof(BackwardTiles<Config>), stream);
-  });
+  visit_backward<Blocks::kPacked>(
+      accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
+        using Config = decltype(row);
+        const PackedBackwardLayout layout(packed, lengths.batch, kKeyList<Config>,
+                                          is_deterministic);
+        const WorkListParams query_list = work_list(packed, lengths, kQueryList, memory);
+        const WorkListParams key_list =
+            work_list(packed, lengths, kKeyList<Config>, memory + layout.query_bytes);
+        launch_lists(query_list, key_list, stream);
+        params =
+            backward_params(packed, tensors,
+                            lay_out_workspace(rows, memory + layout.query_bytes + layout.key_bytes,
+                                              is_deterministic));
+        params.query_items = query_list.items;
+        params.key_items = key_list.items;
+        queries = query_list.items_end;
+        visit_statistics<Blocks::kPacked>(
+            accumulator, wanted, [&](auto statistics_row, auto /*id*/) {
+              using Statistics = decltype(statistics_row);
+              launch_items<Statistics>(params, packed.heads * kBlocksOfItem<Statistics>, queries, 0,
+                                       stream);
+            });
+        if (!is_deterministic && queries > 0) {
+          CUDA_CHECK(
+              cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(rows, false), stream));
+        }
+        launch_items<Config>(params, packed.key_heads(), key_list.items_end,
+                             sizeof(BackwardTiles<Config>), stream);
+      });
   if (is_deterministic) {
-    visit_backward_dq<true>(accumulator, wanted, [&](auto row, auto /*id*/) {
+    visit_backward_dq<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
       launch_items<Config>(params, packed.heads * kBlocksOfItem<Config>, queries,
                            sizeof(BackwardDqTiles<Config>), stream);
     });
   } else {
-    visit_round_dq<true>(accumulator, wanted, [&](auto row, auto /*id*/) {
+    visit_round_dq<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
       launch_items<Config>(params, packed.heads * kBlocksOfItem<Config>, queries,
                            sizeof(RoundDqTiles<Config>), stream);

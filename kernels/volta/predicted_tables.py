@@ -58,6 +58,43 @@ def main_loops(instances):
     return table(["", "d64", "d128", "d64, dropout", "d128, dropout"], rows)
 
 
+def sparse(instances):
+    """The same of the loops over a pattern's full tiles, and of those that know no list."""
+    shares = {each["kernel"]: each["likely_tensor_share"]["likely"] for each in instances}
+    rows = []
+    for way, of_pass in {**PASSES, "bwd-dq": "dQ alone"}.items():
+        for kernel in ("volta-fp32acc", "volta-fp16acc"):
+            row = [f"{of_pass} {NAMES[kernel]}"]
+            for drop in ("", "/dropout"):
+                for dim in (64, 128):
+                    name = f"{kernel}/{way}/d{dim}{drop}"
+                    row.append(f"{100 * shares[f'{name}/sparse']:.0f}, {100 * shares[name]:.0f}")
+            rows.append(row)
+    return table(["", "d64", "d128", "d64, dropout", "d128, dropout"], rows)
+
+
+# With a sink a window is a pattern, and not the mask that kernels without lists know.
+PATTERNS = ("window:1024", "window:256", "window:128", "blocked:128")
+
+
+def pattern_times(program):
+    """Useful TFLOP/s at 16k, likely, forward and backward."""
+    rows = []
+    for dim in (64, 128):
+        for way, name in PASSES.items():
+            row = [f"{name}, d{dim}"]
+            for mask in PATTERNS:
+                sweep = ["sweep", "--kernel", "volta-fp32acc", "--pass", way, "--headdim", str(dim),
+                         "--seqlen", "16k", "--batch", "1", "--heads", str(2048 // dim),
+                         "--mask", f"{mask}+sink:1" if mask.startswith("window") else mask, "--dropout", "0",
+                         "--device", "emulated-v100", "--dry-run", "-q", "--json", "-"]  # fmt: skip
+                (case,) = ask(program, *sweep)["cases"]
+                row.append(with_band(tflops_of(case)))
+            rows.append(row)
+    return table(["", *(f"{mask} + sink:1" if mask.startswith("window") else mask
+                        for mask in PATTERNS)], rows)  # fmt: skip
+
+
 def instance_of(head_dim, drop):
     """What tells the instance of a head_dim apart, and the columns that it multiplies."""
     tile = next(columns for columns in TILES if head_dim <= columns)
@@ -152,7 +189,8 @@ def headline(cases):
 def tables(program):
     """Texts by the name of their marks."""
     instances = ask(program, "predict", "--json")["instances"]
-    texts = {"main loops": main_loops(instances), "head dims": head_dims(instances)}
+    texts = {"main loops": main_loops(instances), "head dims": head_dims(instances),
+             "sparse": sparse(instances), "pattern times": pattern_times(program)}  # fmt: skip
     texts["training"] = training(ask(program, *TRAINING, "-q", "--json", "-")["cases"])
     for way, preset in (("fwd", "paper-forward"), ("bwd", "paper-backward")):
         sweep = ["sweep", "--device", "emulated-v100", "--preset", preset, "--dry-run", "-q"]

@@ -27,6 +27,7 @@
 // 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
 #pragma once
 
+#include "kernels/volta/pattern_steps.h"
 #include "kernels/volta/piece_steps.h"
 #include "kernels/volta/steps.h"
 
@@ -34,12 +35,12 @@ namespace sparkbench::volta {
 
 /// The plain order. K and V have two buffers, so a tile costs one barrier; line 7 borrows the
 /// buffer that line 10 fills.
-template <class Config, class Machine>
-SPARK_DEVICE void attend_two_buffers(ForwardWarp<Config, Machine>& warp, int first_key) {
+template <class Config, class Warp>
+SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys next_k, next_v;
   ScoreTile<Config> tile;
-  warp.begin_tile();
+  warp.begin_tile(first_key);
   warp.load_k(next_key, next_k);         // line 10
   warp.scores(first_key, tile);          // line 3
   warp.mask(first_key, tile);            // line 4
@@ -67,12 +68,12 @@ SPARK_DEVICE void attend_two_buffers(ForwardWarp<Config, Machine>& warp, int fir
 
 /// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
 /// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place.
-template <class Config, class Machine>
-SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int first_key) {
+template <class Config, class Warp>
+SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
-  warp.begin_tile();
+  warp.begin_tile(first_key);
   warp.scores(first_key, tile);    // line 3
   warp.machine().sync_warp();      // or the compiler moves the loads up, where it has no registers
   warp.load_v(first_key, staged);  // line 10, this tile's V
@@ -113,12 +114,12 @@ SPARK_DEVICE void attend_one_buffer(ForwardWarp<Config, Machine>& warp, int firs
 
 /// head_dim 64: a warp's 32 rows of Q fit in registers, are read from shared memory once, and P has
 /// their place there. K and V have two buffers, so a tile costs one barrier.
-template <class Config, class Machine>
-SPARK_DEVICE void attend_held_queries(ForwardWarp<Config, Machine>& warp, int first_key) {
+template <class Config, class Warp>
+SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
-  warp.begin_tile();
+  warp.begin_tile(first_key);
   warp.scores(first_key, tile);   // line 3
   warp.load_k(next_key, staged);  // line 10
   warp.mask(first_key, tile);     // line 4
@@ -140,15 +141,61 @@ SPARK_DEVICE void attend_held_queries(ForwardWarp<Config, Machine>& warp, int fi
   warp.end_tile();
 }
 
+template <class Config, class Warp>
+SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
+  if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
+    attend_two_buffers<Config>(warp, first_key);
+  } else if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+    attend_one_buffer<Config>(warp, first_key);
+  } else {
+    attend_held_queries<Config>(warp, first_key);
+  }
+}
 template <class Config, class Machine>
 SPARK_DEVICE void attend(ForwardWarp<Config, Machine>& warp, int first_key) {
-  if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
-    attend_two_buffers(warp, first_key);
-  } else if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
-    attend_one_buffer(warp, first_key);
+  attend_tile<Config>(warp, first_key);
+}
+
+/// 32 keys of a tile of 64 of which the warp sees no others, in the order of attend_one_buffer and
+/// of attend_held_queries: as many barriers, and half of all else.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
+  constexpr bool kHasOneBuffer = Config::kLoop == KeyLoop::kOneBuffer;
+  const int next_place = place + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  typename Warp::HalfTile tile;
+  warp.begin_tile(place);
+  warp.scores(place, half, tile);  // line 3
+  if constexpr (kHasOneBuffer) {
+    warp.machine().sync_warp();
+    warp.load_v(place, staged);  // line 10
   } else {
-    attend_held_queries(warp, first_key);
+    warp.load_k(next_place, staged);
   }
+  warp.mask(place, half, tile);  // line 4
+  warp.draw_dropout(place, half, tile);
+  auto softmax = warp.row_maxima(tile);  // line 5
+  warp.probabilities(softmax, tile);     // line 6
+  warp.add_sums(softmax);
+  if constexpr (kHasOneBuffer) {
+    warp.store_v(place, staged);
+    warp.machine().barrier_of_warps();
+    warp.load_k(next_place, staged);
+  } else {
+    warp.store_k(next_place, staged);
+  }
+  warp.store_probabilities(place, tile);  // line 7
+  warp.machine().sync_warp();
+  if constexpr (!kHasOneBuffer) warp.load_v(next_place, staged);
+  warp.rescale(softmax);                     // line 8
+  warp.multiply_probabilities(place, half);  // line 9
+  if constexpr (kHasOneBuffer) {
+    warp.machine().sync_warp();
+    warp.store_k(next_place, staged);
+  } else {
+    warp.store_v(next_place, staged);
+  }
+  warp.end_tile();
 }
 
 /// head_dim above 128: K and V have 64 keys a tile in four pieces, of which two fit beside Q. Each
@@ -197,18 +244,13 @@ SPARK_DEVICE void attend(PieceWarp<Config, Machine>& warp, int first_key) {
   warp.end_piece();
 }
 
-/// The kernel.
-template <class Config, class Machine>
-SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
+/// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
+/// those that only rows behind it do. The bounds are computed anew with each tile.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_range(Warp& warp) {
   constexpr int kKeys = Config::kBlockN;
-  if (is_without_work<Config>(machine, params)) return;
-  std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceWarp<Config, Machine>,
-                     ForwardWarp<Config, Machine>>
-      warp(machine, params);
   int first_key = first_tile<kKeys>(warp.keys_of_block());
   warp.stage_first_tiles(first_key);  // line 1
-  // Tiles that only rows before the warp's see, tiles that the warp sees, and those that only rows
-  // behind it do. The bounds are computed anew with each tile.
 #pragma unroll 1
   while (first_key < first_tile<kKeys>(warp.keys_of_warp()) &&
          first_key < warp.keys_of_block().end) {
@@ -224,6 +266,42 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
   while (first_key < warp.keys_of_block().end) {
     warp.stage_for_others(first_key);  // line 10
     first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
+  }
+}
+
+/// The same of a pattern's tiles, which a list tells, and of them which halves the warp sees.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_listed(Warp& warp) {
+  int place = warp.keys_of_block().begin;
+  warp.stage_first_tiles(place);  // line 1
+#pragma unroll 1
+  for (; warp.has_tile(); place += Config::kBlockN) {  // line 2
+    const int halves = warp.halves_seen();
+    if (halves == 0) {
+      warp.stage_for_others(place);  // line 10
+    } else if (halves == kBothHalves || !Warp::kHasHalves) {
+      attend_tile<Config>(warp, place);
+    } else {
+      if constexpr (Warp::kHasHalves) attend_half<Config>(warp, place, halves >> 1);
+    }
+  }
+}
+
+template <class Config, class Machine>
+using WarpOf =
+    std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceWarp<Config, Machine>,
+                       std::conditional_t<Config::kIsSparse, PatternWarp<Config, Machine>,
+                                          ForwardWarp<Config, Machine>>>;
+
+/// The kernel.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
+  if (is_without_work<Config>(machine, params)) return;
+  WarpOf<Config, Machine> warp(machine, params);
+  if constexpr (Config::kIsSparse) {
+    attend_listed<Config>(warp);
+  } else {
+    attend_range<Config>(warp);
   }
   warp.write();  // line 11
 }

@@ -5,7 +5,6 @@
 #include "kernels/tile/mask.h"
 #include "kernels/volta/cursors.h"
 #include "kernels/volta/tile/output_accumulator.h"
-
 namespace sparkbench::volta {
 
 /// A tile of scores of a warp, and what they become.
@@ -73,18 +72,21 @@ class ForwardWarp {
     const int buffer = at_.buffer(first_key);
     KeyWalk walk{};
     if constexpr (Config::kIsPacked) walk = walk_of_block<Config>(machine_, params_);
+    if constexpr (Config::kIsSparse) tile_ = load_tile(first_key);
+    const int key = key_of(first_key);
     Staged k, v;
-    load_keys<Config>(machine_, params_, walk, params_.k, first_key, k);
+    load_keys<Config>(machine_, params_, walk, params_.k, key, k);
     if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
       k.store(machine_, tiles_.k[buffer]);
     } else {
-      load_keys<Config>(machine_, params_, walk, params_.v, first_key, v);
+      load_keys<Config>(machine_, params_, walk, params_.v, key, v);
       k.store(machine_, tiles_.k[buffer]);
       v.store(machine_, tiles_.v[buffer]);
     }
     machine_.barrier();
     at_.start(machine_, params_, tiles_, walk, first_key);
     if constexpr (Config::kIsPacked) end_of_warp_ = keys_of_warp().end;
+    if constexpr (Config::kIsSparse) return;
     all_seen_ = mask_of_block<Config>(machine_, params_)
                     .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
@@ -95,14 +97,17 @@ class ForwardWarp {
   /// scores in registers.
   SPARK_DEVICE void load_k(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
+    const int key = next_key_of(first_key);
     if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
-      if (first_key >= at_.end_of_block(machine_, params_)) return;
+      if (key >= end_of_block()) return;
     }
-    at_.load_k(machine_, params_, first_key, staged);
+    at_.load_k(machine_, params_, key, staged);
   }
   SPARK_DEVICE void load_v(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
-    at_.load_v(machine_, params_, first_key, staged);
+    at_.load_v(machine_, params_,
+               Config::kLoop == KeyLoop::kOneBuffer ? key_of(first_key) : next_key_of(first_key),
+               staged);
   }
   SPARK_DEVICE void store_k(int first_key, const Staged& staged) {
     at_.begin_copy(machine_);
@@ -116,17 +121,17 @@ class ForwardWarp {
   SPARK_DEVICE void stage_for_others(int first_key) {
     const int next_key = first_key + Config::kBlockN;
     Staged staged;
-    begin_tile();
+    begin_tile(first_key);
     if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
-      at_.load_v(machine_, params_, first_key, staged);
+      at_.load_v(machine_, params_, key_of(first_key), staged);
       at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
       machine_.barrier_of_warps();
-      at_.load_k(machine_, params_, next_key, staged);
+      at_.load_k(machine_, params_, next_key_of(next_key), staged);
       at_.store(machine_, staged, tiles_.k[at_.buffer(next_key)]);
     } else {
-      at_.load_k(machine_, params_, next_key, staged);
+      at_.load_k(machine_, params_, next_key_of(next_key), staged);
       at_.store(machine_, staged, tiles_.k[at_.buffer(next_key)]);
-      at_.load_v(machine_, params_, next_key, staged);
+      at_.load_v(machine_, params_, next_key_of(next_key), staged);
       at_.store(machine_, staged, tiles_.v[at_.buffer(next_key)]);
     }
     end_tile();
@@ -155,7 +160,7 @@ class ForwardWarp {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       tile.dropout.draw(machine_, params_, block.batch_head(params_),
-                        block.first_row + kWarpRows * machine_.warp(), first_key);
+                        block.first_row + kWarpRows * machine_.warp(), key_of(first_key));
     }
   }
 
@@ -226,9 +231,13 @@ class ForwardWarp {
   }
 
   /// A tile begins and ends. What derives from the lane's place is computed anew in between.
-  SPARK_DEVICE void begin_tile() { at_.begin_tile(machine_); }
+  SPARK_DEVICE void begin_tile(int first_key) {
+    at_.begin_tile(machine_);
+    if constexpr (Config::kIsSparse) next_tile_ = load_tile(first_key + Config::kBlockN);
+  }
   SPARK_DEVICE void end_tile() {
     at_.advance(params_);
+    if constexpr (Config::kIsSparse) tile_ = next_tile_;
     machine_.barrier_of_warps();
   }
   SPARK_DEVICE Machine& machine() { return machine_; }
@@ -254,10 +263,43 @@ class ForwardWarp {
     }
   }
 
- private:
+ protected:
   static constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
   static constexpr int kPasses = Config::kKeySteps / kPassSteps;
 
+  /// The first key of this tile, and of the next one. Tiles of a pattern have places: its list
+  /// tells their keys.
+  SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      return key_of_tile(tile_);
+    } else {
+      return first_key;
+    }
+  }
+  SPARK_DEVICE int next_key_of(int next_key) const {
+    if constexpr (Config::kIsSparse) {
+      return key_of_tile(next_tile_);
+    } else {
+      return next_key;
+    }
+  }
+  /// A tile of the list in one number, for there is a register for no more: its first key, whether
+  /// it is cut (1), and which halves of it the warp sees (2 and 4).
+  SPARK_DEVICE int load_tile(int place) const {
+    const auto tile = machine_.template load_global<Bits64>(
+        tile_of_place<Config::kBlockN>(params_.sparse, place));
+    return static_cast<int>(tile.word[0] | (tile.word[1] >> (2 * machine_.warp()) & kBothHalves)
+                                               << 1);
+  }
+  SPARK_DEVICE static int key_of_tile(int tile) { return tile & -Config::kBlockN; }
+  /// Behind the block's last tile its list has one that begins there.
+  SPARK_DEVICE int end_of_block() const {
+    if constexpr (Config::kIsSparse) {
+      return params_.mask.seqlen_k;
+    } else {
+      return at_.end_of_block(machine_, params_);
+    }
+  }
   /// Keys that every row of the warp sees.
   SPARK_DEVICE Range all_seen() const {
     if constexpr (Config::kLoop == KeyLoop::kHeldQueries || Config::kIsPacked) {
@@ -272,8 +314,9 @@ class ForwardWarp {
   const ForwardParams& params_;
   ForwardTiles<Config>& tiles_;
   KeyCursor<Config> at_;
-  Range all_seen_;   // kHeldQueries and packed sequences only
-  int end_of_warp_;  // packed sequences only
+  Range all_seen_;        // kHeldQueries and packed sequences only
+  int end_of_warp_;       // packed sequences only
+  int tile_, next_tile_;  // patterns only
   typename Config::Rows rows_;
   AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
 };

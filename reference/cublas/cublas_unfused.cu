@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "kernels/round_up.h"
+#include "reference/cublas/pattern_bits.h"
 #include "reference/cublas/precision_copy.cuh"
 #include "reference/cublas/unfused_chain.cuh"
 
@@ -53,6 +54,7 @@ struct Layout {
     backward_heads =
         place(is_training ? head_pointer_bytes(problem.batch, problem.heads, kMostHeadTensors) : 0);
     cublas = place(has_own_cublas ? kUnfusedCublasBytes : 0);
+    bits = place(bits_bytes(problem));
     const std::size_t q_bytes = is_wide ? problem.q_elements() * sizeof(float) : 0;
     const std::size_t k_bytes = is_wide ? problem.k_elements() * sizeof(float) : 0;
     q = place(q_bytes);
@@ -67,7 +69,7 @@ struct Layout {
 
   std::size_t row_stride;  // elements
   bool has_groups;         // whose dK and dV are added up
-  std::size_t dropped_p, p, dp, key_gradients, forward_heads, backward_heads, cublas;
+  std::size_t dropped_p, p, dp, key_gradients, forward_heads, backward_heads, cublas, bits;
   std::size_t q, k, v, o, d_o, dq, dk, dv;  // fp32 copies
   std::size_t total = 0;
 
@@ -113,6 +115,11 @@ CublasUnfused::CublasUnfused(const Problem& problem, UnfusedPrecision precision,
       place_(std::move(place)),
       workspace_(allocate_on_device(workspace_bytes())) {
   CUDA_CHECK(cudaMemset(workspace_.get(), 0, workspace_bytes()));  // the padding of S is read
+  if (problem.sparse) {
+    const Layout layout(problem, precision, pass, place_.cublas_workspace == nullptr);
+    CUDA_CHECK(cudaMemcpy(part<std::byte>(layout.bits), pattern_words(problem).data(),
+                          bits_bytes(problem), cudaMemcpyHostToDevice));
+  }
   CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block come before it otherwise
 }
 
@@ -135,6 +142,12 @@ const float* CublasUnfused::o_fp32() const {
   return part<float>(Layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr).o);
 }
 
+PatternBits CublasUnfused::pattern_bits(std::size_t offset) const {
+  if (!problem_.sparse) return {};
+  return {part<std::uint8_t>(offset), union_count(problem_), problem_.heads,
+          static_cast<int>(bits_row_bytes(problem_))};
+}
+
 template <class T>
 UnfusedWorkspace<T> CublasUnfused::workspace() {
   const Layout layout(problem_, precision_, pass_, place_.cublas_workspace == nullptr);
@@ -146,7 +159,8 @@ UnfusedWorkspace<T> CublasUnfused::workspace() {
           {part<std::byte*>(layout.forward_heads), &forward_heads_},
           {part<std::byte*>(layout.backward_heads), &backward_heads_},
           place_.first_head,
-          place_.lse_stride != 0 ? place_.lse_stride : problem_.seqlen_q};
+          place_.lse_stride != 0 ? place_.lse_stride : problem_.seqlen_q,
+          pattern_bits(layout.bits)};
 }
 
 void CublasUnfused::forward(const ForwardTensors& tensors, cudaStream_t stream,

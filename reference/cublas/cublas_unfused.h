@@ -8,8 +8,8 @@
 // Tensors are read and written in place by their strides, of which cublas-fp32 makes contiguous
 // copies. S [batch, heads, seqlen_q, seqlen_k] is overwritten by dropout(P), its rows padded to 16
 // bytes. A training step also keeps P where dropout changes it, and has a third matrix for dP and
-// dS. Heads that share keys read them in place; each has dK and dV of its own in fp32, which are
-// added up.
+// dS. A pattern's bits lie beside it. Heads that share keys read them in place; each has dK and dV
+// of its own in fp32, which are added up.
 #pragma once
 
 #include <cuda_runtime_api.h>
@@ -32,6 +32,7 @@ inline constexpr std::size_t kUnfusedCublasBytes = std::size_t{32} << 20;
 
 template <class T>
 struct UnfusedWorkspace;
+struct PatternBits;
 
 /// A problem as one of several that are computed one after the other, such as packed sequences.
 struct UnfusedPlace {
@@ -81,6 +82,7 @@ class CublasUnfused {
 
  private:
   cublasContext* handle_on(cudaStream_t stream) const;
+  PatternBits pattern_bits(std::size_t offset) const;
   template <class T>
   UnfusedWorkspace<T> workspace();
   /// The part of the workspace at a byte offset.

@@ -40,8 +40,8 @@ class KeptColumns {
 template <int kChunks, bool kDrops>
 class KeptRow {
  public:
-  template <bool kIsWhole, int kLanes>
-  __device__ __forceinline__ void draw(const TeamRow<kLanes>& row, int segment) {
+  template <bool kIsWhole, class Row>
+  __device__ __forceinline__ void draw(const Row& row, int segment) {
     if constexpr (kDrops) {
 #pragma unroll
       for (int c = 0; c < kChunks; c += kWordChunks) {
@@ -64,9 +64,8 @@ class KeptRow {
   static_assert(kChunks % kWordChunks == 0, "as many as a word holds");
   static constexpr unsigned kAll = 0xffffffffu;
 
-  template <int kLanes>
-  static __device__ __forceinline__ bool reaches_any(const TeamRow<kLanes>& row, int segment,
-                                                     int first_chunk) {
+  template <class Row>
+  static __device__ __forceinline__ bool reaches_any(const Row& row, int segment, int first_chunk) {
     bool reaches = false;
     for (int c = first_chunk; c < first_chunk + kWordChunks; ++c) {
       reaches = reaches || row.reaches(row.template first_column<kChunks>(segment, c));
@@ -75,8 +74,8 @@ class KeptRow {
   }
 
   /// Block n of the 16 of the word of `first_chunk` and these eight lanes.
-  template <int kLanes>
-  static __device__ __forceinline__ std::uint32_t block(const TeamRow<kLanes>& row, int segment,
+  template <class Row>
+  static __device__ __forceinline__ std::uint32_t block(const Row& row, int segment,
                                                         int first_chunk, int n) {
     const int column =
         row.template first_column<kChunks>(segment, first_chunk + chunk_of_block(n)) +
@@ -87,9 +86,10 @@ class KeptRow {
   }
 
   /// Before the steps that are among eight lanes. Half warps share the blocks of their two rows.
-  template <int kLanes>
-  static __device__ __forceinline__ std::uint32_t drawn(const TeamRow<kLanes>& row, int segment,
+  template <class Row>
+  static __device__ __forceinline__ std::uint32_t drawn(const Row& row, int segment,
                                                         int first_chunk) {
+    constexpr int kLanes = Row::kLanes;
     const int place = static_cast<int>(threadIdx.x) % 8;
     if constexpr (kLanes < kWarpLanes) {
       const int second = static_cast<int>(threadIdx.x) / kLanes % 2;

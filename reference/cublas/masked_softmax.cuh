@@ -50,9 +50,9 @@ struct Exponentials {
 };
 
 /// Of a warp's columns of a segment.
-template <bool kIsWhole, class T, int kLanes, int kChunks, bool kAreKept>
-__device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
-                                                    const RowChunks<T, kChunks>& s, int segment,
+template <bool kIsWhole, class T, class Row, int kChunks, bool kAreKept>
+__device__ __forceinline__ SoftmaxSums sums_of_warp(const Row& row, const RowChunks<T, kChunks>& s,
+                                                    int segment,
                                                     Exponentials<kChunks, kAreKept>& exponentials) {
   auto most = s.chunk[0].pair[0];
 #pragma unroll
@@ -60,7 +60,7 @@ __device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
     for (const auto& pair : chunk.pair) most = max_of(most, pair);
   }
   const float2 of_lane = widened(most);
-  const float m = max_of_lanes<kLanes>(fmaxf(of_lane.x, of_lane.y));
+  const float m = max_of_lanes<Row::kLanes>(fmaxf(of_lane.x, of_lane.y));
   const ExpOf exp_of(m);
   float l = 0.0f;
 #pragma unroll
@@ -78,13 +78,13 @@ __device__ __forceinline__ SoftmaxSums sums_of_warp(const TeamRow<kLanes>& row,
       l += e.x + e.y;
     }
   }
-  return {m, sum_of_lanes<kLanes>(l)};
+  return {m, sum_of_lanes<Row::kLanes>(l)};
 }
 
 /// Of a row, of the sums of its team's warps.
-template <int kLanes>
-__device__ __forceinline__ SoftmaxSums sums_of_team(const TeamRow<kLanes>& row,
-                                                    const SoftmaxSums& own) {
+template <class Row>
+__device__ __forceinline__ SoftmaxSums sums_of_team(const Row& row, const SoftmaxSums& own) {
+  constexpr int kLanes = Row::kLanes;
   if (kLanes < kWarpLanes || row.team_warps() == 1) return own;
   __shared__ SoftmaxSums of_warp[kMostTeamWarps];
   if (row.lane() == 0) of_warp[row.warp()] = own;
@@ -161,7 +161,7 @@ __global__ void __launch_bounds__(Shape::kThreads, kSoftmaxBlocks<T, Shape, kDro
     masked_softmax_dropout(ScoreShape shape, RowTeams teams, T* scores, T* kept_p, float* lse) {
   using Chunks = RowChunks<T, Shape::kChunks>;
   constexpr bool kKeeps = kKeepsExponentials<T, Shape>;
-  const TeamRow<Shape::kLanes> row(shape, teams);
+  const typename Shape::Row row(shape, teams);
   T* const s_row = scores + row.offset();
   Chunks s;
   Exponentials<Shape::kChunks, kKeeps> exponentials;

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <type_traits>
 
 #include "kernels/attention.h"
@@ -20,6 +21,13 @@ inline constexpr int kMostTeamWarps = 16;
 /// Rows whose teams are not in their order, where a warp has two.
 inline constexpr int kPairedRows = 16;
 
+/// A pattern in the place of the mask: a bit a column, a byte a chunk, in rows of whole 64-bit
+/// words, [unions, seqlen_q, row_bytes]. Heads of a batch element take unions by turns.
+struct PatternBits {
+  const std::uint8_t* bytes = nullptr;  // null: there is none
+  int unions = 1, heads_of_element = 1, row_bytes = 0;
+};
+
 /// Of [heads of all batch elements, seqlen_q, row_stride], of which seqlen_k columns are in use.
 /// A row is aligned to 16 bytes.
 struct ScoreShape {
@@ -29,6 +37,7 @@ struct ScoreShape {
   Dropout dropout;
   int first_head;  // of these among those that dropout counts
   int lse_stride;  // from a head's LSE to the next one's: seqlen_q, but in packed sequences
+  PatternBits bits;
 };
 
 /// Which threads have which rows: the grid of a launch.
@@ -40,10 +49,14 @@ struct RowTeams {
   unsigned threads;
 };
 
-/// How many lanes of a warp have one row, how many chunks each has, and the most threads of a
-/// block.
-template <int kLanesOfRow, int kChunksOfLane, int kMostThreads>
+template <int kLanesOfRow, bool kHasPattern>
+class TeamRow;
+
+/// How many lanes of a warp have one row, how many chunks each has, the most threads of a block,
+/// and whether a pattern hides columns.
+template <int kLanesOfRow, int kChunksOfLane, int kMostThreads, bool kHasPattern>
 struct TeamShape {
+  using Row = TeamRow<kLanesOfRow, kHasPattern>;
   static constexpr int kLanes = kLanesOfRow;
   static constexpr int kChunks = kChunksOfLane;
   static constexpr int kThreads = kMostThreads;
@@ -91,9 +104,11 @@ __device__ __forceinline__ float sum_of_lanes(float value) {
 /// The row of this thread's team. The last heads' rows come first: they are what the GEMM before
 /// wrote last, so the L2 cache still has them, and what it has of the first heads when this is done
 /// is what the GEMM behind reads first. A team behind a head's last row has a row without columns.
-template <int kLanes>
+template <int kLanesOfRow, bool kHasPattern>
 class TeamRow {
  public:
+  static constexpr int kLanes = kLanesOfRow;
+
   __device__ __forceinline__ TeamRow(const ScoreShape& shape, const RowTeams& teams)
       : shape_(shape), teams_(teams) {
     const unsigned block = gridDim.x - 1 - blockIdx.x;
@@ -104,6 +119,14 @@ class TeamRow {
     warp_ = teams.warps == 1 ? 0 : static_cast<int>(threadIdx.x) / kWarpLanes;
     columns_ = row_ < shape.mask.seqlen_q ? shape.mask.seqlen_k : 0;
     visible_ = columns_ > 0 ? shape.mask.keys(row_) : Range{0, 0};
+    if constexpr (kHasPattern) {
+      const PatternBits& bits = shape.bits;
+      const int of_heads = head_ % bits.heads_of_element % bits.unions;
+      const std::size_t row_of_bits =
+          static_cast<std::size_t>(of_heads) * static_cast<std::size_t>(shape.mask.seqlen_q) +
+          static_cast<std::size_t>(row_);
+      bits_ = bits.bytes + row_of_bits * static_cast<std::size_t>(bits.row_bytes);
+    }
   }
 
   /// As dropout counts them.
@@ -113,6 +136,7 @@ class TeamRow {
   __device__ int segments() const { return teams_.segments; }
   __device__ int team_warps() const { return teams_.warps; }
   __device__ int row_stride() const { return shape_.row_stride; }
+  /// Of a pattern, whether it might: of scores that are all hidden the LSE is -inf by itself.
   __device__ bool sees_any() const { return !visible_.is_empty(); }
 
   __device__ std::size_t lse_index() const {
@@ -146,21 +170,42 @@ class TeamRow {
   __device__ bool has(int column) const { return column < columns_; }
   /// How much of a chunk is visible; which of its columns are, as bits.
   __device__ __forceinline__ TileCover cover(int column) const {
-    const int end = column + kChunkColumns;
-    if (visible_.end <= column || end <= visible_.begin) return TileCover::kEmpty;
-    return visible_.begin <= column && end <= visible_.end ? TileCover::kFull : TileCover::kCut;
+    if constexpr (kHasPattern) {
+      const std::uint32_t bits = visible(column);
+      return bits == 0             ? TileCover::kEmpty
+             : bits == kWholeChunk ? TileCover::kFull
+                                   : TileCover::kCut;
+    } else {
+      const int end = column + kChunkColumns;
+      if (visible_.end <= column || end <= visible_.begin) return TileCover::kEmpty;
+      return visible_.begin <= column && end <= visible_.end ? TileCover::kFull : TileCover::kCut;
+    }
   }
-  __device__ std::uint32_t visible(int column) const { return range_word(visible_, column); }
+  __device__ __forceinline__ std::uint32_t visible(int column) const {
+    if constexpr (kHasPattern) {
+      return has(column) ? bits_[column / kChunkColumns] : 0u;
+    } else {
+      return range_word(visible_, column);
+    }
+  }
   /// Whether each of these lanes sees all of its chunks of a segment. Then nothing is to be asked
   /// of any of them, which is a third of the instructions.
   template <int kChunks>
   __device__ bool sees_all(int segment) const {
-    return visible_.begin <= first_column<kChunks>(segment, 0) &&
-           first_column<kChunks>(segment, kChunks - 1) + kLanes * kChunkColumns <= visible_.end;
+    if constexpr (kHasPattern) {
+      return false;
+    } else {
+      return visible_.begin <= first_column<kChunks>(segment, 0) &&
+             first_column<kChunks>(segment, kChunks - 1) + kLanes * kChunkColumns <= visible_.end;
+    }
   }
-  /// Whether any of these lanes sees any of its chunk.
+  /// Whether any of these lanes sees any of its chunk, or by a pattern this one of its own.
   __device__ bool reaches(int first_column) const {
-    return first_column < visible_.end && visible_.begin < first_column + kLanes * kChunkColumns;
+    if constexpr (kHasPattern) {
+      return visible(lane_column(first_column)) != 0;
+    } else {
+      return first_column < visible_.end && visible_.begin < first_column + kLanes * kChunkColumns;
+    }
   }
 
  private:
@@ -175,6 +220,7 @@ class TeamRow {
   const RowTeams& teams_;
   int head_, row_, warp_, columns_;
   Range visible_;
+  const std::uint8_t* bits_ = nullptr;  // of the row
 };
 
 /// This lane's chunks of a segment. Hidden columns have a value of their own.
@@ -182,8 +228,8 @@ template <class T, int kChunks>
 struct RowChunks {
   ScoreChunk<T> chunk[kChunks];
 
-  template <bool kIsWhole, int kLanes>
-  __device__ __forceinline__ void load(const TeamRow<kLanes>& row, const T* columns, int segment,
+  template <bool kIsWhole, class Row>
+  __device__ __forceinline__ void load(const Row& row, const T* columns, int segment,
                                        float hidden) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
@@ -197,8 +243,8 @@ struct RowChunks {
   }
 
   /// Behind a load(), as late as it may be: this waits for what was loaded.
-  template <bool kIsWhole, int kLanes>
-  __device__ __forceinline__ void hide(const TeamRow<kLanes>& row, int segment, float hidden) {
+  template <bool kIsWhole, class Row>
+  __device__ __forceinline__ void hide(const Row& row, int segment, float hidden) {
     if constexpr (!kIsWhole) {
 #pragma unroll
       for (int c = 0; c < kChunks; ++c) {
@@ -209,8 +255,8 @@ struct RowChunks {
   }
 
   /// store(c, column, make(c)) for each chunk of the row, with zeros where it is hidden.
-  template <bool kIsWhole, int kLanes, class Make, class Store>
-  static __device__ __forceinline__ void store(const TeamRow<kLanes>& row, int segment, Make make,
+  template <bool kIsWhole, class Row, class Make, class Store>
+  static __device__ __forceinline__ void store(const Row& row, int segment, Make make,
                                                Store store) {
 #pragma unroll
     for (int c = 0; c < kChunks; ++c) {
@@ -231,8 +277,8 @@ struct RowChunks {
 
 /// Calls visit(whether all lanes see all of their chunks of the segment), as a constant; with false
 /// unless kAsks. It is worth its registers where instructions are what a kernel runs out of.
-template <bool kAsks, int kChunks, int kLanes, class Visit>
-__device__ __forceinline__ void with_cover(const TeamRow<kLanes>& row, int segment, Visit visit) {
+template <bool kAsks, int kChunks, class Row, class Visit>
+__device__ __forceinline__ void with_cover(const Row& row, int segment, Visit visit) {
   if (kAsks && __all_sync(0xffffffffu, row.template sees_all<kChunks>(segment))) {
     visit(std::true_type());
   } else {
@@ -260,20 +306,29 @@ void with_row_teams(const ScoreShape& shape, const TeamWishes& wishes, Launch la
       launch(teams_shape, std::false_type(), teams);
     }
   };
-  constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
-  using HalfWarps = TeamShape<kWarpLanes / 2, 4, 128>;
-  using FewWarps = TeamShape<kWarpLanes, 4, 128>;
-  using ManyWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps / 2 * kWarpLanes>;
-  using MostWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps * kWarpLanes>;
-  const int columns = shape.mask.seqlen_k;
-  if (columns <= HalfWarps::kColumns) {
-    with_shape(HalfWarps());
-  } else if (columns <= wishes.most_warps_of_four_chunks * FewWarps::kColumnsOfWarp) {
-    with_shape(FewWarps());
-  } else if (columns <= ManyWarps::kColumns && !wishes.wants_registers) {
-    with_shape(ManyWarps());
+  const auto with_pattern = [&](auto has_pattern) {
+    constexpr bool kHasPattern = decltype(has_pattern)::value;
+    constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
+    using HalfWarps = TeamShape<kWarpLanes / 2, 4, 128, kHasPattern>;
+    using FewWarps = TeamShape<kWarpLanes, 4, 128, kHasPattern>;
+    using ManyWarps =
+        TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps / 2 * kWarpLanes, kHasPattern>;
+    using MostWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps * kWarpLanes, kHasPattern>;
+    const int columns = shape.mask.seqlen_k;
+    if (columns <= HalfWarps::kColumns) {
+      with_shape(HalfWarps());
+    } else if (columns <= wishes.most_warps_of_four_chunks * FewWarps::kColumnsOfWarp) {
+      with_shape(FewWarps());
+    } else if (columns <= ManyWarps::kColumns && !wishes.wants_registers) {
+      with_shape(ManyWarps());
+    } else {
+      with_shape(MostWarps());
+    }
+  };
+  if (shape.bits.bytes != nullptr) {
+    with_pattern(std::true_type());
   } else {
-    with_shape(MostWarps());
+    with_pattern(std::false_type());
   }
 }
 

@@ -13,9 +13,8 @@ namespace sparkbench {
 template <class T, int kChunks, bool kDrops>
 class GradientChunks {
  public:
-  template <bool kIsWhole, int kLanes>
-  __device__ __forceinline__ void load(const TeamRow<kLanes>& row, const T* p, const T* dp,
-                                       int segment) {
+  template <bool kIsWhole, class Row>
+  __device__ __forceinline__ void load(const Row& row, const T* p, const T* dp, int segment) {
     p_.template load<kIsWhole>(row, p, segment, 0.0f);
     dp_.template load<kIsWhole>(row, dp, segment, 0.0f);
     KeptRow<kChunks, kDrops> kept;
@@ -45,8 +44,8 @@ class GradientChunks {
   }
 
   /// Line 3.
-  template <bool kIsWhole, int kLanes>
-  __device__ __forceinline__ void store_ds(const TeamRow<kLanes>& row, int segment, float delta,
+  template <bool kIsWhole, class Row>
+  __device__ __forceinline__ void store_ds(const Row& row, int segment, float delta,
                                            T* ds_row) const {
     const float keep_scale = row.dropout().keep_scale;
     const auto make = [&](int c) {
@@ -74,8 +73,9 @@ class GradientChunks {
 };
 
 /// Of a row, of the shares of its team's lanes.
-template <int kLanes>
-__device__ __forceinline__ float sum_of_team(const TeamRow<kLanes>& row, float of_lane) {
+template <class Row>
+__device__ __forceinline__ float sum_of_team(const Row& row, float of_lane) {
+  constexpr int kLanes = Row::kLanes;
   const float own = sum_of_lanes<kLanes>(of_lane);
   if (kLanes < kWarpLanes || row.team_warps() == 1) return own;
   __shared__ float of_warp[kMostTeamWarps];
@@ -88,7 +88,7 @@ __device__ __forceinline__ float sum_of_team(const TeamRow<kLanes>& row, float o
 template <class T, class Shape, bool kDrops>
 __global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / Shape::kThreads)
     masked_softmax_dropout_backward(ScoreShape shape, RowTeams teams, const T* p, T* dp) {
-  const TeamRow<Shape::kLanes> row(shape, teams);
+  const typename Shape::Row row(shape, teams);
   const T* const p_row = p + row.offset();
   T* const dp_row = dp + row.offset();
   const float keep_scale = row.dropout().keep_scale;

@@ -11,6 +11,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {
 
@@ -44,6 +45,11 @@ class DeviceVector {
   T* data_ = nullptr;
 };
 
+inline Problem with_pattern(Problem problem, const char* spec) {
+  problem.sparse = make_sparse_mask(spec, problem.seqlen_q, problem.seqlen_k);
+  return problem;
+}
+
 /// mask x dropout x equal, cross and odd lengths x head_dim, and some whose heads share keys.
 inline std::vector<Problem> cublas_grid() {
   std::vector<Problem> problems;
@@ -66,6 +72,21 @@ inline std::vector<Problem> cublas_grid() {
           {2, 4, 65, 127, 64, MaskSpec::band(20, 5), dropout_p, 0.0f, /*seed=*/77, heads_k});
     }
   }
+  for (const char* const spec : {"sink:4+window:9", "strided:7", "blocked:20/window:9/full",
+                                 "documents:30:60:5", "chunk:500+chunk:3"}) {
+    for (const auto& [seqlen_q, seqlen_k] : {std::pair{127, 127}, {65, 127}, {127, 65}}) {
+      for (const float dropout_p : {0.0f, 0.1f}) {
+        problems.push_back(with_pattern({.batch = 2,
+                                         .heads = 4,
+                                         .seqlen_q = seqlen_q,
+                                         .seqlen_k = seqlen_k,
+                                         .dropout_p = dropout_p,
+                                         .seed = 77,
+                                         .heads_k = 2},
+                                        spec));
+      }
+    }
+  }
   return problems;
 }
 
@@ -78,13 +99,19 @@ inline std::vector<Problem> long_row_problems() {
         problems.push_back({1, 2, 5, seqlen_k, 64, mask, dropout_p, 0.0f, /*seed=*/77});
       }
     }
+    for (const float dropout_p : {0.0f, 0.1f}) {
+      problems.push_back(with_pattern(
+          {.heads = 2, .seqlen_q = 5, .seqlen_k = seqlen_k, .dropout_p = dropout_p, .seed = 77},
+          "strided:37+window:300/sink:700"));
+    }
   }
   return problems;
 }
 
 inline std::string name_of(const Problem& p) {
+  const std::string mask = p.sparse ? p.sparse->spec : name_of(p.mask);
   return "sq" + std::to_string(p.seqlen_q) + " sk" + std::to_string(p.seqlen_k) + " d" +
-         std::to_string(p.head_dim) + " " + name_of(p.mask) + " p" + std::to_string(p.dropout_p);
+         std::to_string(p.head_dim) + " " + mask + " p" + std::to_string(p.dropout_p);
 }
 
 class CublasTest : public testing::Test {

@@ -9,6 +9,7 @@
 #include "reference/cublas/group_sums.cuh"
 #include "reference/cublas/head_pointers.cuh"
 #include "reference/cublas/masked_softmax.cuh"
+#include "reference/cublas/pattern_bits.h"
 #include "reference/cublas/softmax_backward.cuh"
 #include "reference/cublas/unfused_part.h"
 
@@ -26,6 +27,7 @@ struct UnfusedWorkspace {
   HeadPointerMemory forward_heads, backward_heads;
   int first_head;  // UnfusedPlace's
   int lse_stride;
+  PatternBits bits;
 };
 
 template <class T>
@@ -133,15 +135,19 @@ class UnfusedChain {
   }
   /// Of matrices of scores, of which visible elements are read, and all written.
   std::uint64_t row_bytes(std::uint64_t read, std::uint64_t written) const {
-    const std::uint64_t all = product_of(problem_.seqlen_q, problem_.seqlen_k);
-    const std::uint64_t of_head = read * visible_pairs(problem_.key_mask()) + written * all;
-    return static_cast<std::uint64_t>(matmul_.count) * of_head * sizeof(T);
+    const auto heads = static_cast<std::uint64_t>(matmul_.count);
+    const std::uint64_t all = heads * product_of(problem_.seqlen_q, problem_.seqlen_k);
+    return (read * visible_pairs_of_heads(problem_) + written * all) * sizeof(T);
   }
 
   ScoreShape shape() const {
-    return {matmul_.count,         static_cast<int>(workspace_.row_stride),
-            problem_.key_mask(),   problem_.dropout(),
-            workspace_.first_head, workspace_.lse_stride};
+    return {matmul_.count,
+            static_cast<int>(workspace_.row_stride),
+            make_key_mask(problem_.mask, problem_.seqlen_q, problem_.seqlen_k),
+            problem_.dropout(),
+            workspace_.first_head,
+            workspace_.lse_stride,
+            workspace_.bits};
   }
 
   /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; heads of a group share a matrix. The

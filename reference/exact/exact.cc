@@ -8,6 +8,7 @@
 #include "reference/exact/wide_head.h"
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
+#include "reference/tensors/visible_runs.h"
 
 namespace sparkbench {
 namespace {
@@ -47,16 +48,20 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key,
   for (std::size_t s = 0; s < weights.size(); ++s) weights[s] *= keep[s] ? keep_scale : 0.0;
 }
 
-/// Writes the row's o, which must be 0 before, and returns its lse.
-double attend(const Problem& problem, std::span<const Half> q, const QueryRow& r, const Head& head,
-              std::span<double> o) {
-  const Range keys = visible_to(problem, r);
-  if (keys.is_empty()) return -std::numeric_limits<double>::infinity();
-  std::vector<double> weights(static_cast<std::size_t>(keys.size()));
-  head.k.dot_rows(widen(q), keys.begin, weights);
+/// Writes the row's o, which must be 0 before, of the keys that it sees, and returns its lse.
+double attend(const Problem& problem, const VisibleRuns& keys, std::span<const Half> q,
+              const QueryRow& r, const Head& head, std::span<double> o) {
+  if (keys.empty()) return -std::numeric_limits<double>::infinity();
+  const std::vector<double> wide_q = widen(q);
+  std::vector<double> weights(size_of(keys));
+  for_each_part(keys, std::span(weights), [&](const Range& run, std::span<double> of_run) {
+    head.k.dot_rows(wide_q, run.begin, of_run);
+  });
   const double lse = softmax(problem.scale(), weights);
-  apply_dropout(problem, r, keys.begin, weights);
-  head.v.add_rows(weights, keys.begin, o);
+  for_each_part(keys, std::span(weights), [&](const Range& run, std::span<double> of_run) {
+    apply_dropout(problem, r, run.begin, of_run);
+    head.v.add_rows(of_run, run.begin, o);
+  });
   return lse;
 }
 
@@ -68,6 +73,7 @@ ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   const TensorShape keys = key_shape(problem);
   ExactRows result{std::vector<double>(rows.size() * head_dim), std::vector<double>(rows.size())};
+  const Visibility visibility(problem);
   const auto runs = split_by_head(rows, kRowsPerTask);
   parallel_for(runs.size(), [&](std::size_t run) {
     const KeyRow key = key_row_of(problem, runs[run].front());
@@ -75,7 +81,8 @@ ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
     for (const QueryRow& r : runs[run]) {
       const auto index = static_cast<std::size_t>(&r - rows.data());
       const std::span<double> o = std::span(result.o).subspan(index * head_dim, head_dim);
-      result.lse[index] = attend(problem, row_of(inputs.q, query_shape(problem), r), r, kv, o);
+      result.lse[index] =
+          attend(problem, visibility.of(r), row_of(inputs.q, query_shape(problem), r), r, kv, o);
     }
   });
   return result;

@@ -1,6 +1,6 @@
 // The reference `exact`: the definition of attention, evaluated in fp64 on the CPU.
 //   O = dropout(softmax(scale * Q K^T + mask)) V,   LSE = log(sum(exp(scale * Q K^T + mask)))
-// It shares with the kernels nothing but the mask's definition (KeyMask, dropout_keeps).
+// It shares with the kernels nothing but the mask's definition (KeyMask, Pattern, dropout_keeps).
 #pragma once
 
 #include <span>

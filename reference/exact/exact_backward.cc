@@ -10,6 +10,7 @@
 #include "reference/exact/exact.h"
 #include "reference/exact/wide_head.h"
 #include "reference/inputs/dropout_mask.h"
+#include "reference/tensors/visible_runs.h"
 
 namespace sparkbench {
 namespace {
@@ -80,6 +81,20 @@ class ScoreGradients {
   std::vector<std::uint8_t> keep_;
 };
 
+/// WideHead's products over the rows of some runs.
+void dot_rows(const WideHead& head, std::span<const double> x, const VisibleRuns& runs,
+              std::span<double> dots) {
+  for_each_part(runs, dots, [&](const Range& run, std::span<double> of_run) {
+    head.dot_rows(x, run.begin, of_run);
+  });
+}
+void add_rows(const WideHead& head, std::span<const double> weights, const VisibleRuns& runs,
+              std::span<double> sum) {
+  for_each_part(runs, weights, [&](const Range& run, std::span<const double> of_run) {
+    head.add_rows(of_run, run.begin, sum);
+  });
+}
+
 /// Row `index` of a tensor [rows, head_dim].
 std::span<double> row_at(std::vector<double>& rows, std::ptrdiff_t index, const Problem& problem) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
@@ -93,6 +108,7 @@ struct ExactBackward {
   const GradientRows& rows;
   std::vector<QueryStatistics> statistics;  // [batch, heads, seqlen_q]
   ExactGradients gradients;                 // zeros before
+  Visibility visibility = Visibility(problem);
 
   /// A row of P is a query over the keys that it sees.
   void differentiate(std::span<const QueryRow> run) {
@@ -101,14 +117,16 @@ struct ExactBackward {
     const WideHead k(inputs.k, keys, key.batch, key.head);
     const WideHead v(inputs.v, keys, key.batch, key.head);
     for (const QueryRow& r : run) {
-      const Range seen = visible_to(problem, r);
-      ScoreGradients row(static_cast<std::size_t>(seen.size()));
-      k.dot_rows(widen(row_of(inputs.q, queries, r)), seen.begin, row.scores());
-      v.dot_rows(widen(row_of(inputs.d_o, queries, r)), seen.begin, row.dp());
-      fill_keep_mask(problem, r, seen.begin, row.keep());
+      const VisibleRuns seen = visibility.of(r);
+      ScoreGradients row(size_of(seen));
+      dot_rows(k, widen(row_of(inputs.q, queries, r)), seen, row.scores());
+      dot_rows(v, widen(row_of(inputs.d_o, queries, r)), seen, row.dp());
+      for_each_part(seen, row.keep(), [&](const Range& keys_of_run, std::span<std::uint8_t> keep) {
+        fill_keep_mask(problem, r, keys_of_run.begin, keep);
+      });
       const QueryStatistics& query = statistics[r.lse_index(problem)];
       row.differentiate(problem, std::vector(row.scores().size(), query));
-      k.add_rows(row.scaled_ds(), seen.begin, row_at(gradients.dq, &r - rows.dq.data(), problem));
+      add_rows(k, row.scaled_ds(), seen, row_at(gradients.dq, &r - rows.dq.data(), problem));
     }
   }
 
@@ -123,17 +141,22 @@ struct ExactBackward {
     const WideHead q(inputs.q, queries, run.front().batch, head);
     const WideHead d_o(inputs.d_o, queries, run.front().batch, head);
     for (const KeyRow& r : run) {
-      const Range seen_by = visible_to(problem, r);
-      const int first = seen_by.begin;
-      ScoreGradients column(static_cast<std::size_t>(seen_by.size()));
-      q.dot_rows(widen(row_of(inputs.k, keys, r)), first, column.scores());
-      d_o.dot_rows(widen(row_of(inputs.v, keys, r)), first, column.dp());
-      fill_keep_mask(problem, r, {r.batch, head, first}, column.keep());
-      const std::size_t first_index = QueryRow{r.batch, head, first}.lse_index(problem);
-      column.differentiate(problem, std::span(statistics).subspan(first_index));
+      const VisibleRuns seen_by = visibility.of(r, head);
+      ScoreGradients column(size_of(seen_by));
+      dot_rows(q, widen(row_of(inputs.k, keys, r)), seen_by, column.scores());
+      dot_rows(d_o, widen(row_of(inputs.v, keys, r)), seen_by, column.dp());
+      std::vector<QueryStatistics> of_column(column.scores().size());
+      for_each_part(seen_by, column.keep(), [&](const Range& run_q, std::span<std::uint8_t> keep) {
+        fill_keep_mask(problem, r, {r.batch, head, run_q.begin}, keep);
+      });
+      for_each_part(seen_by, std::span(of_column), [&](const Range& run_q, auto of_run) {
+        const std::size_t at = QueryRow{r.batch, head, run_q.begin}.lse_index(problem);
+        std::ranges::copy(std::span(statistics).subspan(at, of_run.size()), of_run.begin());
+      });
+      column.differentiate(problem, of_column);
       const std::ptrdiff_t index = &r - rows.dkv.data();
-      d_o.add_rows(column.dropped_p(), first, row_at(gradients.dv, index, problem));
-      q.add_rows(column.scaled_ds(), first, row_at(gradients.dk, index, problem));
+      add_rows(d_o, column.dropped_p(), seen_by, row_at(gradients.dv, index, problem));
+      add_rows(q, column.scaled_ds(), seen_by, row_at(gradients.dk, index, problem));
     }
   }
 };

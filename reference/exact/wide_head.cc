@@ -8,6 +8,28 @@ namespace {
 /// Elements of `dots` that stay in the first-level cache while all of head_dim passes over them.
 constexpr std::size_t kChunk = 1024;
 
+/// Fewer rows than this are read by themselves: columns lie so far apart that each costs a cache
+/// line, of which few elements are wanted. A pattern's runs are short.
+constexpr std::size_t kLeastOfColumns = 256;
+
+/// Rows that are multiplied at once, so that none waits for its own sum.
+constexpr std::size_t kRowsAtOnce = 4;
+
+/// dots[i] = x . row i of a matrix, in the order in which columns would add it up.
+void dot_few_rows(std::span<const double> x, const double* matrix, std::span<double> dots) {
+  for (std::size_t i = 0; i < dots.size(); i += kRowsAtOnce) {
+    const double* row[kRowsAtOnce];
+    double sum[kRowsAtOnce] = {};
+    for (std::size_t j = 0; j < kRowsAtOnce; ++j) {
+      row[j] = matrix + std::min(i + j, dots.size() - 1) * x.size();
+    }
+    for (std::size_t d = 0; d < x.size(); ++d) {
+      for (std::size_t j = 0; j < kRowsAtOnce; ++j) sum[j] += x[d] * row[j][d];
+    }
+    std::copy_n(sum, std::min(kRowsAtOnce, dots.size() - i), &dots[i]);
+  }
+}
+
 }  // namespace
 
 std::vector<double> widen(std::span<const Half> row) {
@@ -30,6 +52,9 @@ WideHead::WideHead(const HostTensor& tensor, const TensorShape& shape, int batch
 }
 
 void WideHead::dot_rows(std::span<const double> x, int first, std::span<double> dots) const {
+  if (dots.size() < kLeastOfColumns) {
+    return dot_few_rows(x, rows_.data() + static_cast<std::size_t>(first) * head_dim_, dots);
+  }
   for (std::size_t begin = 0; begin < dots.size(); begin += kChunk) {
     const std::span<double> chunk = dots.subspan(begin, std::min(kChunk, dots.size() - begin));
     std::fill(chunk.begin(), chunk.end(), 0.0);

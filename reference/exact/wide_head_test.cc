@@ -2,6 +2,9 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cmath>
+
 namespace sparkbench {
 namespace {
 
@@ -25,6 +28,22 @@ TEST(WideHead, MultipliesByRowsFromTheFirstAskedOne) {
   head.dot_rows(x, 1, last);
   EXPECT_EQ(all, (std::vector<double>{12.0, 34.0, 56.0}));
   EXPECT_EQ(last, (std::vector<double>{34.0, 56.0}));
+}
+
+TEST(WideHead, FewRowsHaveTheBitsOfMany) {
+  const TensorShape shape{1, 600, 1, 13};
+  std::vector<Half> tensor;
+  for (int i = 0; i < 600 * 13; ++i) tensor.push_back(to_half(std::sin(static_cast<float>(i))));
+  const WideHead head(tensor, shape, 0, 0);
+  std::vector<double> x(13);
+  for (std::size_t d = 0; d < x.size(); ++d) x[d] = std::cos(static_cast<double>(d));
+  std::vector<double> many(600);
+  head.dot_rows(x, 0, many);
+  for (const std::size_t count : {0u, 1u, 3u, 4u, 6u, 255u}) {
+    std::vector<double> few(count);
+    head.dot_rows(x, 100, few);
+    EXPECT_TRUE(std::equal(few.begin(), few.end(), many.begin() + 100)) << count;
+  }
 }
 
 TEST(WideHead, AddsWeightedRowsFromTheFirstAskedOne) {

@@ -48,7 +48,7 @@ struct KeyRow {
 };
 
 /// What a row's scores are over: the keys that a query sees, or the queries that see a key; [0, 0)
-/// where there are none.
+/// where there are none. Of a mask of one run a row: visible_runs.h knows any.
 Range visible_to(const Problem& problem, const QueryRow& query);
 Range visible_to(const Problem& problem, const KeyRow& key);
 

@@ -21,27 +21,27 @@ HalfMatrix rows_matrix(const HostTensor& tensor, const TensorShape& shape,
   return matrix;
 }
 
-/// All rows of the head that `of` belongs to, [seqlen, head_dim].
+/// Some rows of the head that `of` belongs to, [rows, head_dim].
 template <class Row>
-HalfMatrix head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of) {
-  HalfMatrix matrix(static_cast<std::size_t>(shape.seqlen_of(of.batch)),
-                    static_cast<std::size_t>(shape.head_dim));
-  for (of.row = 0; of.row < shape.seqlen_of(of.batch); ++of.row) {
-    std::ranges::copy(row_of(tensor, shape, of), matrix.row(static_cast<std::size_t>(of.row)));
+HalfMatrix head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of,
+                       std::span<const int> rows) {
+  HalfMatrix matrix(rows.size(), static_cast<std::size_t>(shape.head_dim));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    of.row = rows[i];
+    std::ranges::copy(row_of(tensor, shape, of), matrix.row(i));
   }
   return matrix;
 }
 
-/// The same, transposed: [head_dim, seqlen].
+/// The same, transposed: [head_dim, rows].
 template <class Row>
-HalfMatrix transposed_head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of) {
-  HalfMatrix matrix(static_cast<std::size_t>(shape.head_dim),
-                    static_cast<std::size_t>(shape.seqlen_of(of.batch)));
-  for (of.row = 0; of.row < shape.seqlen_of(of.batch); ++of.row) {
+HalfMatrix transposed_head_matrix(const HostTensor& tensor, const TensorShape& shape, Row of,
+                                  std::span<const int> rows) {
+  HalfMatrix matrix(static_cast<std::size_t>(shape.head_dim), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    of.row = rows[i];
     const std::span<const Half> row = row_of(tensor, shape, of);
-    for (std::size_t d = 0; d < row.size(); ++d) {
-      matrix.row(d)[static_cast<std::size_t>(of.row)] = row[d];
-    }
+    for (std::size_t d = 0; d < row.size(); ++d) matrix.row(d)[i] = row[d];
   }
   return matrix;
 }

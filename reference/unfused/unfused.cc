@@ -6,6 +6,7 @@
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
 #include "reference/unfused/head_matrix.h"
+#include "reference/unfused/needed_columns.h"
 #include "reference/unfused/unfused_softmax.h"
 
 namespace sparkbench {
@@ -25,25 +26,29 @@ void apply_dropout(const Problem& problem, const QueryRow& r, int first_key, std
   }
 }
 
-/// Lines 1 to 3: P of the run's rows, and their lse.
+/// Lines 1 to 3: P of the run's rows, [run, the columns that it needs], and their lse.
 HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs,
-                             std::span<const QueryRow> run, const TensorCores& tensor_cores,
-                             std::span<float> lse) {
-  const auto seqlen = static_cast<std::size_t>(problem.seqlen_k_of(run.front().batch));
-  const std::vector<float> scores = unfused_scores(
-      problem, rows_matrix(inputs.q, query_shape(problem), run),
-      head_matrix(inputs.k, key_shape(problem), key_row_of(problem, run.front())), tensor_cores);
-  HalfMatrix p(run.size(), seqlen);
+                             std::span<const QueryRow> run, const SeenColumns& seen,
+                             const TensorCores& tensor_cores, std::span<float> lse) {
+  const std::size_t size = seen.columns.size();
+  const std::vector<float> scores =
+      unfused_scores(problem, rows_matrix(inputs.q, query_shape(problem), run),
+                     head_matrix(inputs.k, key_shape(problem), key_row_of(problem, run.front()),
+                                 seen.columns.columns()),
+                     tensor_cores);
+  HalfMatrix p(run.size(), size);
   for (std::size_t i = 0; i < run.size(); ++i) {
-    const Range keys = visible_to(problem, run[i]);
-    const auto first = static_cast<std::size_t>(keys.begin);
-    const auto visible = static_cast<std::size_t>(keys.size());
-    const std::span row = std::span(scores).subspan(i * seqlen + first, visible);
-    const std::span p_row(p.row(i) + first, visible);
+    const VisibleRuns& keys = seen.of_rows[i];
+    const std::vector<float> row =
+        visible_of(std::span(scores).subspan(i * size, size), seen.columns, keys);
     const SoftmaxStatistics statistics = softmax_statistics(row);
+    std::vector<Half> p_row(row.size());
     std::transform(row.begin(), row.end(), p_row.begin(), [&](float s) { return statistics.p(s); });
     lse[i] = statistics.lse();
-    apply_dropout(problem, run[i], keys.begin, p_row);
+    for_each_part(keys, std::span(p_row), [&](const Range& of_run, std::span<Half> part) {
+      apply_dropout(problem, run[i], of_run.begin, part);
+    });
+    scatter(p_row, seen.columns, keys, p.row(i));
   }
   return p;
 }
@@ -55,15 +60,18 @@ ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& in
   check_forward(problem, inputs, rows);
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
   ForwardRows result{std::vector<Half>(rows.size() * head_dim), std::vector<float>(rows.size())};
+  const Visibility visibility(problem);
   const auto runs = split_by_head(rows, kRowsPerTask);
   parallel_for(runs.size(), [&](std::size_t index) {
     const std::span<const QueryRow> run = runs[index];
     const auto begin = static_cast<std::size_t>(run.data() - rows.data());
     const std::span<float> lse = std::span(result.lse).subspan(begin, run.size());
-    const HalfMatrix p = attention_weights(problem, inputs, run, tensor_cores, lse);
+    const SeenColumns seen = keys_seen_by(problem, visibility, run);
+    const HalfMatrix p = attention_weights(problem, inputs, run, seen, tensor_cores, lse);
     const std::vector<float> o = tensor_core_matmul(
         tensor_cores, p,
-        transposed_head_matrix(inputs.v, key_shape(problem), key_row_of(problem, run.front())));
+        transposed_head_matrix(inputs.v, key_shape(problem), key_row_of(problem, run.front()),
+                               seen.columns.columns()));
     std::transform(o.begin(), o.end(), &result.o[begin * head_dim], to_half);
   });
   return result;

@@ -8,6 +8,7 @@
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
 #include "reference/unfused/head_matrix.h"
+#include "reference/unfused/needed_columns.h"
 #include "reference/unfused/unfused_softmax.h"
 
 namespace sparkbench {
@@ -46,6 +47,7 @@ struct UnfusedBackward {
   TensorShape queries = query_shape(problem);
   TensorShape keys = key_shape(problem);
   float keep_scale = problem.dropout().keep_scale;
+  Visibility visibility = Visibility(problem);
 
   /// Line 2.
   std::vector<float> matmul_dp(const HalfMatrix& a, const HalfMatrix& b) const {
@@ -54,53 +56,76 @@ struct UnfusedBackward {
     return dp;
   }
 
-  /// [run, seqlen_k]
-  ScoreTile score_tile(std::span<const QueryRow> run) const {
+  /// [run, the keys needed]
+  ScoreTile score_tile(std::span<const QueryRow> run, const NeededColumns& columns) const {
     const KeyRow key = key_row_of(problem, run.front());
     return {unfused_scores(problem, rows_matrix(inputs.q, queries, run),
-                           head_matrix(inputs.k, keys, key), tensor_cores),
-            matmul_dp(rows_matrix(inputs.d_o, queries, run), head_matrix(inputs.v, keys, key))};
+                           head_matrix(inputs.k, keys, key, columns.columns()), tensor_cores),
+            matmul_dp(rows_matrix(inputs.d_o, queries, run),
+                      head_matrix(inputs.v, keys, key, columns.columns()))};
   }
 
-  /// [run, seqlen_q], of the queries of one head that reads these keys.
-  ScoreTile score_tile(std::span<const KeyRow> run, const QueryRow& query) const {
+  /// [run, the queries needed], of those of one head that reads these keys.
+  ScoreTile score_tile(std::span<const KeyRow> run, const QueryRow& query,
+                       const NeededColumns& columns) const {
     return {unfused_scores(problem, rows_matrix(inputs.k, keys, run),
-                           head_matrix(inputs.q, queries, query), tensor_cores),
-            matmul_dp(rows_matrix(inputs.v, keys, run), head_matrix(inputs.d_o, queries, query))};
+                           head_matrix(inputs.q, queries, query, columns.columns()), tensor_cores),
+            matmul_dp(rows_matrix(inputs.v, keys, run),
+                      head_matrix(inputs.d_o, queries, query, columns.columns()))};
   }
 
-  /// Dropout of what a row sees: keep[i] is 1 or 0 of its (first + i)-th element.
-  struct VisibleKeep {
-    std::size_t first;
+  /// Of row i of a tile, what the mask shows, side by side; keep is 1 or 0.
+  struct VisibleRow {
+    std::vector<float> scores, dp;
     std::vector<std::uint8_t> keep;
   };
-  VisibleKeep keep_of_visible(const QueryRow& r) const {
-    const Range visible = visible_to(problem, r);
-    std::vector<std::uint8_t> keep(static_cast<std::size_t>(visible.size()));
-    fill_keep_mask(problem, r, visible.begin, keep);
-    return {static_cast<std::size_t>(visible.begin), std::move(keep)};
+  VisibleRow visible_row(const ScoreTile& tile, const SeenColumns& seen, std::size_t i) const {
+    const std::size_t size = seen.columns.size();
+    const auto of = [&](const std::vector<float>& matrix) {
+      return visible_of(std::span(matrix).subspan(i * size, size), seen.columns, seen.of_rows[i]);
+    };
+    VisibleRow row{of(tile.scores), of(tile.dp), {}};
+    row.keep.resize(row.scores.size());
+    return row;
   }
-  /// Under the queries of one head.
-  VisibleKeep keep_of_visible(const KeyRow& r, const QueryRow& query) const {
-    const Range visible = visible_to(problem, r);
-    std::vector<std::uint8_t> keep(static_cast<std::size_t>(visible.size()));
-    fill_keep_mask(problem, r, {query.batch, query.head, visible.begin}, keep);
-    return {static_cast<std::size_t>(visible.begin), std::move(keep)};
+  VisibleRow visible_row(const ScoreTile& tile, const SeenColumns& seen, std::size_t i,
+                         const QueryRow& r) const {
+    VisibleRow row = visible_row(tile, seen, i);
+    for_each_part(seen.of_rows[i], std::span(row.keep), [&](const Range& run, auto keep) {
+      fill_keep_mask(problem, r, run.begin, keep);
+    });
+    return row;
+  }
+  /// Under the queries of one head, with what is known of each.
+  struct VisibleColumn : VisibleRow {
+    std::vector<QueryStatistics> queries;
+  };
+  VisibleColumn visible_column(const ScoreTile& tile, const SeenColumns& seen, std::size_t i,
+                               const KeyRow& r, const QueryRow& of_head) const {
+    VisibleColumn column{visible_row(tile, seen, i), {}};
+    const VisibleRuns& runs = seen.of_rows[i];
+    for_each_part(runs, std::span(column.keep), [&](const Range& run, auto keep) {
+      fill_keep_mask(problem, r, {of_head.batch, of_head.head, run.begin}, keep);
+    });
+    for (const Range& run : runs) {
+      const QueryStatistics* const first =
+          statistics.data() + QueryRow{of_head.batch, of_head.head, run.begin}.lse_index(problem);
+      column.queries.insert(column.queries.end(), first, first + run.size());
+    }
+    return column;
   }
 
   /// Line 3 and the softmax of line 2 of unfused.h, for all rows of a run.
   void find_statistics(std::span<const QueryRow> run) {
-    const ScoreTile tile = score_tile(run);
-    const auto seqlen = static_cast<std::size_t>(problem.seqlen_k_of(run.front().batch));
+    const SeenColumns seen = keys_seen_by(problem, visibility, run);
+    const ScoreTile tile = score_tile(run, seen.columns);
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const auto [first, keep] = keep_of_visible(run[i]);
-      const std::size_t begin = i * seqlen + first;
-      const auto scores = std::span(tile.scores).subspan(begin, keep.size());
-      const SoftmaxStatistics softmax = softmax_statistics(scores);
-      std::vector<float> products(keep.size());
-      for (std::size_t j = 0; j < keep.size(); ++j) {
-        const Dropped dropped{keep[j] != 0, keep_scale};
-        products[j] = to_float(softmax.p(scores[j])) * dropped(tile.dp[begin + j]);
+      const VisibleRow row = visible_row(tile, seen, i, run[i]);
+      const SoftmaxStatistics softmax = softmax_statistics(row.scores);
+      std::vector<float> products(row.scores.size());
+      for (std::size_t j = 0; j < products.size(); ++j) {
+        const Dropped dropped{row.keep[j] != 0, keep_scale};
+        products[j] = to_float(softmax.p(row.scores[j])) * dropped(row.dp[j]);
       }
       statistics[run[i].lse_index(problem)] = {softmax, warp_sum(products)};
     }
@@ -132,19 +157,21 @@ struct UnfusedBackward {
 
   /// Line 5.
   void differentiate(std::span<const QueryRow> run) {
-    const ScoreTile tile = score_tile(run);
-    const auto seqlen = static_cast<std::size_t>(problem.seqlen_k_of(run.front().batch));
-    HalfMatrix ds_tile(run.size(), seqlen);
+    const SeenColumns seen = keys_seen_by(problem, visibility, run);
+    const ScoreTile tile = score_tile(run, seen.columns);
+    HalfMatrix ds_tile(run.size(), seen.columns.size());
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const auto [first, keep] = keep_of_visible(run[i]);
+      const VisibleRow row = visible_row(tile, seen, i, run[i]);
       const QueryStatistics& query = statistics[run[i].lse_index(problem)];
-      for (std::size_t j = 0; j < keep.size(); ++j) {
-        const Dropped dropped{keep[j] != 0, keep_scale};
-        const std::size_t at = i * seqlen + first + j;
-        ds_tile.row(i)[first + j] = ds(query, tile.scores[at], dropped(tile.dp[at]));
+      std::vector<Half> ds_row(row.scores.size());
+      for (std::size_t j = 0; j < ds_row.size(); ++j) {
+        const Dropped dropped{row.keep[j] != 0, keep_scale};
+        ds_row[j] = ds(query, row.scores[j], dropped(row.dp[j]));
       }
+      scatter(ds_row, seen.columns, seen.of_rows[i], ds_tile.row(i));
     }
-    const HalfMatrix k = transposed_head_matrix(inputs.k, keys, key_row_of(problem, run.front()));
+    const HalfMatrix k = transposed_head_matrix(inputs.k, keys, key_row_of(problem, run.front()),
+                                                seen.columns.columns());
     store(tensor_core_matmul(tensor_cores, ds_tile, k), problem.scale(), gradients.dq,
           run.data() - rows.dq.data());
   }
@@ -162,25 +189,26 @@ struct UnfusedBackward {
   void add_head(std::span<const KeyRow> run, int head, std::vector<float>& dk,
                 std::vector<float>& dv) const {
     const QueryRow of_head{run.front().batch, head, 0};
-    const ScoreTile tile = score_tile(run, of_head);
-    const auto seqlen = static_cast<std::size_t>(problem.seqlen_q_of(run.front().batch));
-    HalfMatrix ds_tile(run.size(), seqlen), p_tile(run.size(), seqlen);
+    const SeenColumns seen = queries_that_see(problem, visibility, run, head);
+    const ScoreTile tile = score_tile(run, of_head, seen.columns);
+    HalfMatrix ds_tile(run.size(), seen.columns.size()), p_tile(run.size(), seen.columns.size());
     for (std::size_t i = 0; i < run.size(); ++i) {
-      const auto [first, keep] = keep_of_visible(run[i], of_head);
-      const QueryStatistics* query = statistics.data() + of_head.lse_index(problem) + first;
-      for (std::size_t j = 0; j < keep.size(); ++j) {
-        const Dropped dropped{keep[j] != 0, keep_scale};
-        const std::size_t at = i * seqlen + first + j;
-        p_tile.row(i)[first + j] = to_half(dropped(to_float(query[j].softmax.p(tile.scores[at]))));
-        ds_tile.row(i)[first + j] = ds(query[j], tile.scores[at], dropped(tile.dp[at]));
+      const VisibleColumn column = visible_column(tile, seen, i, run[i], of_head);
+      std::vector<Half> p_row(column.scores.size()), ds_row(column.scores.size());
+      for (std::size_t j = 0; j < p_row.size(); ++j) {
+        const Dropped dropped{column.keep[j] != 0, keep_scale};
+        const QueryStatistics& query = column.queries[j];
+        p_row[j] = to_half(dropped(to_float(query.softmax.p(column.scores[j]))));
+        ds_row[j] = ds(query, column.scores[j], dropped(column.dp[j]));
       }
+      scatter(p_row, seen.columns, seen.of_rows[i], p_tile.row(i));
+      scatter(ds_row, seen.columns, seen.of_rows[i], ds_tile.row(i));
     }
-    add(tensor_core_matmul(tensor_cores, p_tile,
-                           transposed_head_matrix(inputs.d_o, queries, of_head)),
-        dv);
-    add(tensor_core_matmul(tensor_cores, ds_tile,
-                           transposed_head_matrix(inputs.q, queries, of_head)),
-        dk);
+    const auto of_queries = [&](const HostTensor& tensor) {
+      return transposed_head_matrix(tensor, queries, of_head, seen.columns.columns());
+    };
+    add(tensor_core_matmul(tensor_cores, p_tile, of_queries(inputs.d_o)), dv);
+    add(tensor_core_matmul(tensor_cores, ds_tile, of_queries(inputs.q)), dk);
   }
   /// An empty sum becomes the addend: of one head, its very bits.
   static void add(std::vector<float> addend, std::vector<float>& sum) {

@@ -24,6 +24,13 @@ AXES = (
     "seqlen",
     "seqlen_k",
     "lengths",
+    # Of an encoder layer; None of attention alone.
+    "hidden",
+    "ffn",
+    "activation",
+    "norm",
+    "bias",
+    "rest",
 )
 
 # What stands where a bar or a point would: the codes of a record's `reason`.
@@ -32,6 +39,7 @@ MARKS = {
     "E-OOM-PREDICTED": "OOM",
     "E-UNSUPPORTED": "n/s",
     "E-TIMEOUT": "timeout",
+    "E-ONLY-PREDICTED": "",
 }
 MARK_MEANINGS = {
     "OOM": "out of memory",
@@ -81,6 +89,7 @@ class Case:
     errors: dict  # {"rel_l1": 0.0002}; NaN where an output is not finite; without what is not known
     memory: dict  # {"peak", "predicted", "unfused"} in bytes, of those that are known
     peak: tuple | None  # TFLOP/s and GB/s of the device
+    stages: dict = dataclasses.field(default_factory=dict)  # of a layer: {"qkv": ms, ...}
 
     @property
     def time(self):
@@ -129,6 +138,31 @@ def _mask(fields):
     return fields.text("problem", "mask") or ("causal" if causal == "true" else "full")
 
 
+def _layer_axes(fields):
+    def text(name):
+        value = fields.text("problem", "layer", name)
+        return None if value is None else str(value).lower()
+
+    def whole(name):
+        value = fields.number("problem", "layer", name)
+        return None if value is None else int(value)
+
+    texts = {name: text(name) for name in ("activation", "norm", "bias", "rest")}
+    return {"hidden": whole("hidden"), "ffn": whole("ffn"), **texts}
+
+
+def _stages(fields):
+    """{stage: ms}, measured or else predicted; empty where there are none."""
+    stages = fields.text("layer", "stages")
+    if not isinstance(stages, list):
+        return {}
+    times = {
+        stage["name"]: number(stage["time_ms"]) or number((stage["predicted_ms"] or {}).get("likely"))
+        for stage in stages
+    }
+    return {} if None in times.values() else times
+
+
 def _axes(fields, device):
     def whole(name):
         value = fields.number("problem", name)
@@ -150,6 +184,7 @@ def _axes(fields, device):
         "seqlen": whole("seqlen_q"),
         "seqlen_k": whole("seqlen_k"),
         "lengths": fields.text("problem", "lengths"),
+        **_layer_axes(fields),
     }
 
 
@@ -209,6 +244,7 @@ def _case(fields, run, device, peak):
         errors=_errors(fields, axes["pass"] == "fwd"),
         memory={name: size for name, size in memory.items() if size is not None},
         peak=peak,
+        stages=_stages(fields),
     )
 
 

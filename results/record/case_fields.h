@@ -4,6 +4,7 @@
 #include <concepts>
 #include <type_traits>
 
+#include "reference/encoder/layer_shape.h"
 #include "results/record/case_record.h"
 #include "sweeps/axes.h"
 
@@ -51,6 +52,15 @@ void visit_causal(AnyConst<CaseProblem> auto& p, auto&& visit) {
   }
 }
 
+void visit_fields(AnyConst<LayerShape> auto& l, auto&& visit) {
+  visit("hidden", l.hidden);
+  visit("ffn", l.ffn);
+  visit("activation", l.activation);
+  visit("norm", l.norm);
+  visit("bias", l.bias);
+  visit("rest", l.rest);
+}
+
 /// What was asked, and then what it comes to.
 void visit_fields(AnyConst<CaseProblem> auto& p, auto&& visit) {
   for (const Axis* axis : recorded_axes()) {
@@ -66,6 +76,8 @@ void visit_fields(AnyConst<CaseProblem> auto& p, auto&& visit) {
   visit("total_q", p.total_q);
   visit("total_k", p.total_k);
   visit("lengths_hash", p.lengths_hash);
+  visit("zones_hash", p.zones_hash);
+  visit("layer", p.layer);
   if constexpr (!std::is_const_v<std::remove_reference_t<decltype(p)>>) {
     p.own_dropout_p = dropout_p_applied;
     p.softmax_scale = scale;
@@ -249,6 +261,44 @@ void visit_fields(AnyConst<PassParts> auto& p, auto&& visit) {
   visit("of", p.of);
 }
 
+void visit_fields(AnyConst<MaskWork> auto& m, auto&& visit) {
+  visit("pairs_visible", m.pairs_visible);
+  visit("density", m.density);
+  visit("pairs_executed", m.pairs_executed);
+  visit("partial_share", m.partial_share);
+  visit("analysis_us", m.analysis_us);
+  visit("metadata_bytes", m.metadata_bytes);
+  visit("why_no_plan", m.why_no_plan);
+}
+
+void visit_fields(AnyConst<StageOutcome> auto& s, auto&& visit) {
+  visit("name", s.name);
+  visit("flops", s.flops);
+  visit("bytes", s.bytes);
+  visit("launches", s.launches);
+  visit("predicted_ms", s.predicted_ms);
+  visit("time_ms", s.time_ms);
+}
+
+void visit_fields(AnyConst<LayerError> auto& e, auto&& visit) {
+  visit("of", e.of);
+  visit("checked_elements", e.checked_elements);
+  visit("rel_l2", e.rel_l2);
+  visit("max_abs", e.max_abs);
+  visit("over_unfused", e.over_unfused);
+}
+
+void visit_fields(AnyConst<LayerOutcome> auto& l, auto&& visit) {
+  visit("launches", l.launches);
+  visit("weight_bytes", l.weight_bytes);
+  visit("peak_bytes", l.peak_bytes);
+  visit("attention_share", l.attention_share);
+  visit("gap_ms", l.gap_ms);
+  visit("graph_ms", l.graph_ms);
+  visit("stages", l.stages);
+  visit("errors", l.errors);
+}
+
 void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("id", c.id);
   visit("config_hash", c.config_hash);
@@ -286,6 +336,8 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
   visit("parts", c.parts);
   visit("predicted", c.predicted);
   visit("predicted_reason", c.predicted_reason);
+  visit("mask_work", c.mask_work);
+  visit("layer", c.layer);
   for (const Axis* axis : recorded_axes()) {
     if (!axis->is_of_case) continue;
     AxisField field{*axis, c.problem};

@@ -5,6 +5,7 @@
 #include <algorithm>
 
 #include "results/record/record_fields.h"
+#include "sweeps/layer_axes.h"
 #include "sweeps/shortest.h"
 
 namespace sparkbench {
@@ -34,17 +35,19 @@ std::string scale_part(const Problem& problem) {
 
 std::string make_case_id(std::string_view kernel, const CaseProblem& problem) {
   std::string id(kernel), unusual;
-  for (const Axis* axis : recorded_axes()) {
+  const auto append = [&](const Axis* axis) {
     const AxisValue value = axis->access.get(problem);
     const AxisInId& in_id = axis->id;
     const bool is_usual =
         std::find(in_id.usual.begin(), in_id.usual.end(), value) != in_id.usual.end();
     const bool is_like_twin = in_id.is_left_out_like_twin && equals_twin(*axis, problem);
-    if (is_none(value) || is_usual || is_like_twin) continue;
+    if (is_none(value) || is_usual || is_like_twin) return;
     const std::string text = in_id.text != nullptr ? in_id.text(problem) : text_of_value(value);
     const std::string part = fmt::format("/{}{}", in_id.prefix, text);
     (in_id.place > 0 ? id : unusual) += part;
-  }
+  };
+  for (const Axis* axis : recorded_axes()) append(axis);
+  for (const Axis* axis : layer_axes()) append(axis);
   return id + scale_part(problem) + unusual;
 }
 

@@ -102,6 +102,19 @@ TEST(ConfigHash, ChangesWithIdSeedAndMethod) {
   EXPECT_EQ(make_config_hash("a", 0, method), make_config_hash("a", 0, method));
 }
 
+TEST(CaseId, NamesPatternsInOnePart) {
+  CaseProblem problem;
+  problem.pattern_spec = "sink:4+window:1024/full";
+  EXPECT_EQ(make_case_id("kernel", problem),
+            "kernel/fwd/b1/h1/sq1/sk1/d64/sink:4+window:1024~full/p0");
+  problem.pattern_spec = "sink:4+zones:/a path/x";
+  problem.zones_hash = "0123456789abcdef";
+  const std::string id = make_case_id("kernel", problem);
+  EXPECT_TRUE(id.ends_with("/d64/sink:4+zones-0123456789abcdef/p0")) << id;
+  problem.pattern_spec = "sink:4+zones:elsewhere";
+  EXPECT_EQ(make_case_id("kernel", problem), id);
+}
+
 TEST(CaseId, NamesLengthsByWhatTheyAre) {
   CaseProblem problem;
   problem.lengths_spec = "file:/a path/x.txt";

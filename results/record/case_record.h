@@ -132,6 +132,8 @@ struct PredictedSpeedup {
 /// or rates that were published of it.
 inline constexpr std::string_view kPredictedByCycles = "cycle model";
 inline constexpr std::string_view kPredictedByRates = "published rates";
+/// Of a layer: its attention by the first, the rest by the second.
+inline constexpr std::string_view kPredictedByBoth = "cycle model and published rates";
 
 /// What a case is expected to take on a chip, without having been run there: never a time.
 struct Prediction {
@@ -192,6 +194,48 @@ struct PassParts {
   std::vector<PassPart> of;
 };
 
+/// What a mask leaves of the pairs (row, key) of all heads, and how many of them are computed.
+struct MaskWork {
+  std::uint64_t pairs_visible = 0;
+  std::optional<double> density;  // of all pairs; none where there are none
+  // Of a forward pass, by the kernel's plan of tiles: none without one, and why_no_plan says why.
+  std::optional<std::uint64_t> pairs_executed;  // by matrix products
+  std::optional<double> partial_share;          // of the tiles visited, those that the mask cuts
+  std::optional<double> analysis_us;            // of the host, from the mask to the plan
+  std::optional<std::uint64_t> metadata_bytes;  // that a kernel reads of it
+  std::optional<std::string> why_no_plan;
+};
+
+/// A stage of an encoder layer (reference/encoder/layer_steps.h), forward and backward together.
+struct StageOutcome {
+  std::string name;  // "qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2"
+  std::uint64_t flops = 0, bytes = 0;
+  int launches = 0;
+  std::optional<TimeBand> predicted_ms;
+  std::optional<double> time_ms;  // median, timed by itself
+};
+
+/// How wrong a part of a layer is beside the same in fp64.
+struct LayerError {
+  /// "output", "before_residual"; a stage, given exact inputs: "qkv", ...; a gradient: "dx", "dWo".
+  std::string of;
+  std::uint64_t checked_elements = 0;
+  double rel_l2 = 0, max_abs = 0;
+  std::optional<double> over_unfused;  // rel_l2 over that of the unfused fp16 layer
+};
+
+/// What is known of a layer beside its attention.
+struct LayerOutcome {
+  int launches = 0;
+  std::uint64_t weight_bytes = 0;
+  std::uint64_t peak_bytes = 0;           // predicted, over the weights
+  std::optional<double> attention_share;  // of the measured time, or else of the likely one
+  std::optional<double> gap_ms;           // the whole's time less that of its stages
+  std::optional<double> graph_ms;         // of the whole as a CUDA graph
+  std::vector<StageOutcome> stages;
+  std::vector<LayerError> errors;  // empty when not verified
+};
+
 struct CaseRecord {
   std::string id;           // make_case_id()
   std::string config_hash;  // make_config_hash()
@@ -226,6 +270,8 @@ struct CaseRecord {
   std::optional<PassParts> parts;           // of a reference, when asked for (`sparkbench run`)
   std::optional<Prediction> predicted;      // of a V100, emulated or not
   std::optional<Reason> predicted_reason;   // why there is none there
+  std::optional<MaskWork> mask_work;        // none in records of before 1.5
+  std::optional<LayerOutcome> layer;        // of an encoder layer
 };
 
 /// What Accuracy::error_over_unfused is, for the legend of a table: one measure for all kernels.

@@ -8,11 +8,12 @@
 #include <string_view>
 
 #include "results/record/enum_names.h"
+#include "results/render/layer_table.h"
 #include "results/render/number_format.h"
 #include "results/render/tensors_read.h"
 #include "results/study/kernel_statistics.h"
 #include "results/study/prediction_check.h"
-#include "sweeps/axes.h"
+#include "sweeps/layer_axes.h"
 
 namespace sparkbench {
 namespace {
@@ -92,11 +93,28 @@ std::string over_predicted_cell(const CaseRecord& record) {
   return significant(check->ratio, 3) + (check->is_in_band ? "" : " (outside)");
 }
 
+/// "24"; "" of attention alone.
+std::string attention_share_cell(const CaseRecord& record) {
+  if (!record.layer || !record.layer->attention_share) return "";
+  return significant(100 * *record.layer->attention_share, 2);
+}
+
+std::string launches_cell(const CaseRecord& record) {
+  return record.layer ? std::to_string(record.layer->launches) : "";
+}
+
 /// What the baseline is predicted to take is there to compare kernels with.
 bool has_predicted_kernel(const std::vector<CaseRecord>& cases) {
   return std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
     return record.role == Role::kFused && record.predicted.has_value();
   });
+}
+
+/// Of a pattern; of any other mask it is known by heart.
+std::string density_cell(const CaseRecord& record) {
+  if (!record.problem.pattern_spec || !record.mask_work) return "";
+  const std::optional<double>& density = record.mask_work->density;
+  return density ? significant(100.0 * *density, 3) : "";
 }
 
 std::string memory_cell(const CaseRecord& record) {
@@ -112,7 +130,7 @@ std::string unfused_memory_cell(const CaseRecord& record) {
 /// What was asked. Leads the table where it varies, and its head where it does not.
 std::vector<ColumnRule> axis_rules() {
   std::vector<ColumnRule> rules = {{"kernel", [](const CaseRecord& c) { return c.kernel; }}};
-  for (const Axis* axis : problem_axes()) {
+  for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
     rules.push_back(
         {axis->heading,
          [axis](const CaseRecord& c) { return text_of_value(axis->access.get(c.problem)); }, axis});
@@ -123,9 +141,13 @@ std::vector<ColumnRule> axis_rules() {
 /// What a model says of a chip.
 std::vector<ColumnRule> predicted_rules() {
   return {
-      {"predicted_ms", predicted_ms_cell},         {"predicted_tflops", predicted_tflops_cell},
-      {"predicted_by", predicted_binding_cell},    {"predicted_speedup", predicted_speedup_cell},
+      {"predicted_ms", predicted_ms_cell},
+      {"predicted_tflops", predicted_tflops_cell},
+      {"predicted_by", predicted_binding_cell},
+      {"predicted_speedup", predicted_speedup_cell},
       {"measured/predicted", over_predicted_cell},
+      {"attention %", attention_share_cell},
+      {"launches", launches_cell},
   };
 }
 
@@ -140,6 +162,7 @@ std::vector<ColumnRule> result_rules() {
        [](const CaseRecord& c) { return std::string(c.bound ? name_of(c.bound->binding) : ""); }},
       {"speedup",
        [](const CaseRecord& c) { return c.speedup ? significant(c.speedup->ratio, 3) : ""; }},
+      {"density %", density_cell},
       {"memory", memory_cell},
       {"unfused_memory", unfused_memory_cell},
       {"rel_l1 %", rel_l1_percent_cell("o")},
@@ -243,6 +266,9 @@ std::string legend_of(const std::vector<CaseRecord>& cases) {
         "is measured\n",
         bounded->bound->chip);
   }
+  if (any([](const CaseRecord& c) { return !density_cell(c).empty(); })) {
+    legend += "density is the visible pairs over all, of patterns\n";
+  }
   if (any([](const CaseRecord& c) { return c.memory_bytes && c.memory_bytes->unfused; })) {
     legend += "unfused_memory is predicted, of the unfused computation in fp16\n";
   }
@@ -303,7 +329,9 @@ std::string format_case_table(const RunRecord& run, TableStyle style) {
     std::replace(column.cells.begin(), column.cells.end(), std::string(), std::string(kNoValue));
     columns.push_back(std::move(column));
   }
-  return head_of(run, constants) + format_columns(columns, style);
+  const std::string layers = format_layer_table(run, style);
+  return head_of(run, constants) + format_columns(columns, style) +
+         (layers.empty() ? "" : "\n" + layers);
 }
 
 }  // namespace sparkbench

@@ -51,14 +51,14 @@ std::string kernel_sentence(const std::vector<CaseRecord>& cases, const std::str
 
 /// "" of a kernel that nothing is predicted of, or no speed-up.
 std::string predicted_sentence(const std::vector<CaseRecord>& cases, const std::string& kernel,
-                               const std::string& name) {
+                               Role role, const std::string& name) {
   const auto mean = mean_predicted_speedup(cases, kernel);
   if (!mean) return "";
   const PredictedSpeedup& speedup = mean->speedup;
   return fmt::format(
-      "by the cycle model {} is predicted {}x as fast as {} on a {} ({}x to {}x, geometric mean of "
-      "{});\n",
-      name, significant(speedup.likely, 2), speedup.over, mean->chip, significant(speedup.low, 2),
+      "by {} {} is predicted {}x as fast as {} on a {} ({}x to {}x, geometric mean of {});\n",
+      role == Role::kFused ? "the cycle model" : "published rates", name,
+      significant(speedup.likely, 2), speedup.over, mean->chip, significant(speedup.low, 2),
       significant(speedup.high, 2), plural(mean->count, "case"));
 }
 
@@ -179,7 +179,7 @@ std::string format_closing_sentence(const RunRecord& run) {
       for (const std::string& kernel : kernels_of(cases, role)) {
         const std::string name = groups.size() > 1 ? fmt::format("{} {}", kernel, pass) : kernel;
         text += kernel_sentence(cases, kernel, role, name);
-        text += predicted_sentence(cases, kernel, name);
+        text += predicted_sentence(cases, kernel, role, name);
       }
     }
   }

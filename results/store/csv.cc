@@ -34,6 +34,8 @@ std::string text_of(const Libraries& libraries) {
   return text;
 }
 std::string text_of(const PassPart& part) { return part.name; }
+std::string text_of(const StageOutcome& stage) { return stage.name; }
+std::string text_of(const LayerError& error) { return error.of; }
 std::string text_of(bool value) { return value ? "true" : "false"; }
 std::string text_of(std::integral auto value) { return std::to_string(value); }
 std::string text_of(std::floating_point auto value) { return shortest(value); }
@@ -81,6 +83,7 @@ constexpr std::array<std::string_view, 12> kGradientColumns = {"max_abs",
 /// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
 bool is_left_out(std::string_view group, std::string_view leaf) {
   if (group.empty() && leaf == "parts") return true;
+  if (group == "layer" && (leaf == "stages" || leaf == "errors")) return true;
   if (group != "dq" && group != "dk" && group != "dv") return leaf == "samples";
   return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
          kGradientColumns.end();

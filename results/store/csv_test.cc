@@ -36,7 +36,9 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
   EXPECT_EQ(
       cases_to_csv(run),
       "id,config_hash,kernel,role,accumulator," + axis_columns(false) +
-          "dropout_p_applied,scale,seed,total_q,total_k,lengths_hash,status,reason_code,reason_"
+          "dropout_p_applied,scale,seed,total_q,total_k,lengths_hash,zones_hash,"
+          "layer_hidden,layer_ffn,layer_activation,layer_norm,layer_bias,layer_rest,status,reason_"
+          "code,reason_"
           "message,valid,"
           "warnings,"
           "time_ms_median,time_ms_mean,time_ms_min,time_ms_max,time_ms_stdev,time_ms_q1,time_ms_q3,"
@@ -83,7 +85,11 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "predicted_time_ms_likely,predicted_time_ms_high,predicted_tflops,predicted_clock_mhz,"
           "predicted_low_clock_mhz,predicted_binding,predicted_speedup_over,"
           "predicted_speedup_low,predicted_speedup_likely,predicted_speedup_high,"
-          "predicted_reason_code,predicted_reason_message," +
+          "predicted_reason_code,predicted_reason_message,mask_work_pairs_visible,"
+          "mask_work_density,mask_work_pairs_executed,mask_work_partial_share,"
+          "mask_work_analysis_us,mask_work_metadata_bytes,mask_work_why_no_plan,layer_launches,"
+          "layer_weight_bytes,"
+          "layer_peak_bytes,layer_attention_share,layer_gap_ms,layer_graph_ms," +
           axis_columns(true) +
           "tag_card,"
           "tag_host\n");
@@ -97,7 +103,7 @@ TEST(Csv, HasARowPerCaseWithNullsEmpty) {
                 sample_run().cases[0].config_hash + ",volta-fp32acc,fused,");
   // Axes that are yet to come stand between these two.
   for (const char* const cells : {",fwd,1,2,128,128,64,false,full,0.1,",
-                                  ",0.1015625,0.125,18364758544493064720,,,,ok,,,true,"
+                                  ",0.1015625,0.125,18364758544493064720,,,,,,,,,,,ok,,,true,"
                                   "W-EMULATED-NO-TIME,,,,,,,,,,,,,,,,,8388608,"}) {
     EXPECT_NE(lines[1].find(cells), std::string::npos) << lines[1];
   }

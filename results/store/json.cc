@@ -51,9 +51,10 @@ Json to_json(const T& value) {
 }
 
 /// Of CaseRecord, beside its axes.
-constexpr std::array<std::string_view, 14> kKnownBefore = {
-    "id",    "config_hash",  "kernel", "role",   "accumulator", "problem",   "flops",
-    "bytes", "memory_bytes", "repro",  "device", "position",    "predicted", "predicted_reason"};
+constexpr std::array<std::string_view, 16> kKnownBefore = {
+    "id",        "config_hash",  "kernel", "role",   "accumulator", "problem",   "flops",
+    "bytes",     "memory_bytes", "repro",  "device", "position",    "predicted", "predicted_reason",
+    "mask_work", "layer"};
 constexpr std::array<std::string_view, 2> kOfSkipped = {"status", "reason"};
 
 Json known_before(const CaseRecord& record) {

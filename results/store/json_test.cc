@@ -401,6 +401,43 @@ TEST(PackedJson, OfRecordsBeforeThereWereLengthsIsNone) {
   EXPECT_FALSE(problem.lengths_spec || problem.total_q || problem.total_k || problem.lengths_hash);
 }
 
+CaseRecord pattern_case() {
+  CaseRecord record = sample_emulated_case();
+  record.problem.mask = MaskSpec::full();
+  record.problem.pattern_spec = "sink:4+zones:a/b";
+  record.problem.zones_hash = "0123456789abcdef";
+  record.mask_work = MaskWork{.pairs_visible = 77,
+                              .density = 0.25,
+                              .pairs_executed = 99,
+                              .partial_share = 0.5,
+                              .analysis_us = 1.5,
+                              .metadata_bytes = 64};
+  record.id = make_case_id(record.kernel, record.problem);
+  return record;
+}
+
+TEST(PatternJson, SaysWhichItIsAndWhatItLeaves) {
+  RunRecord run = sample_run();
+  run.cases = {pattern_case()};
+  EXPECT_EQ(schema_violations(schema_text(), run_to_json(run)), std::vector<std::string>());
+  const CaseRecord read = run_from_json(run_to_json(run)).cases.front();
+  EXPECT_EQ(read.problem.pattern_spec, "sink:4+zones:a/b");
+  EXPECT_EQ(read.problem.sparse, nullptr);  // which no record has
+  EXPECT_EQ(make_case_id(read.kernel, read.problem), pattern_case().id);
+  ASSERT_TRUE(read.mask_work);
+  EXPECT_EQ(read.mask_work->pairs_executed, 99u);
+  EXPECT_EQ(read.mask_work->metadata_bytes, 64u);
+  EXPECT_FALSE(read.mask_work->why_no_plan);
+}
+
+TEST(PatternJson, OfRecordsBeforeThereWerePatternsIsNone) {
+  Json json = Json::parse(case_to_json(sample_emulated_case()));
+  json.erase("mask_work");
+  json["problem"].erase("zones_hash");
+  const CaseRecord read = case_from_json(json.dump());
+  EXPECT_FALSE(read.mask_work || read.problem.pattern_spec || read.problem.zones_hash);
+}
+
 TEST(PackedJson, OfAPlanSaysWhereSequencesBegin) {
   CaseRecord record = packed_case();
   record.problem.lengths =

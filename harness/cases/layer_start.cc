@@ -1,0 +1,107 @@
+#include "harness/cases/layer_start.h"
+
+#include <fmt/format.h>
+
+#include "harness/cases/layer_runner.h"
+#include "harness/predict/case_prediction.h"
+#include "kernels/half.h"
+#include "kernels/saturating.h"
+#include "reference/encoder/layer_steps.h"
+#include "sweeps/memory.h"
+
+namespace sparkbench {
+namespace {
+
+/// An unfused computation keeps P for its backward pass, and dropout(P) where that differs; a fused
+/// kernel computes it anew.
+AttentionMemory memory_of(std::uint64_t forward, std::uint64_t backward, bool keeps_p,
+                          const CaseProblem& problem) {
+  if (!keeps_p || problem.pass == Pass::kForward) return {forward, backward, 0};
+  const std::uint64_t kept = problem.dropout().threshold != 0 ? 2 * forward : forward;
+  return {0, backward - std::min(backward, kept), kept};
+}
+
+AttentionMemory memory_by(const Contender& contender, bool is_deterministic,
+                          const CaseProblem& problem) {
+  const auto of = [&](Pass pass) {
+    return contender.workspace_bytes(problem, pass, is_deterministic);
+  };
+  const std::uint64_t backward = problem.pass == Pass::kForward ? 0 : of(Pass::kBackward);
+  return memory_of(of(Pass::kForward), backward, contender.role() == Role::kReference, problem);
+}
+
+AttentionMemory unfused_memory(const CaseProblem& problem) {
+  const auto of = [&](Pass pass) { return unfused_workspace_bytes(pass, problem, sizeof(Half)); };
+  return memory_of(of(Pass::kForward), of(Pass::kBackward), true, problem);
+}
+
+/// Input and output, backward their gradients and those of weights.
+std::uint64_t io_bytes(const LayerShape& shape, const CaseProblem& problem) {
+  const std::uint64_t rows = problem.q_elements() * sizeof(Half), weights = weight_bytes(shape);
+  if (problem.pass == Pass::kForward) return saturating_sum({weights, 2 * rows});
+  if (problem.pass == Pass::kBackward) return saturating_sum({2 * weights, 3 * rows});
+  return saturating_sum({2 * weights, 4 * rows});
+}
+
+std::vector<StageOutcome> stages_of(const std::vector<LayerStep>& steps) {
+  std::vector<StageOutcome> stages;
+  stages.reserve(kStages.size());
+  for (const Stage stage : kStages) stages.push_back({.name = std::string(name_of(stage))});
+  for (const LayerStep& step : steps) {
+    StageOutcome& stage = stages.at(static_cast<std::size_t>(step.stage));
+    stage.flops = saturating_sum({stage.flops, step.flops});
+    stage.bytes = saturating_sum({stage.bytes, step.bytes()});
+    ++stage.launches;
+  }
+  return stages;
+}
+
+}  // namespace
+
+void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& record) {
+  const CaseProblem& problem = record.problem;
+  const LayerShape& shape = problem.layer.value();
+  const std::vector<LayerStep> steps = layer_steps(shape, problem, problem.pass);
+  LayerOutcome layer;
+  layer.weight_bytes = weight_bytes(shape);
+  layer.peak_bytes =
+      peak_bytes_over_weights(steps, memory_by(contender, is_deterministic, problem));
+  layer.stages = stages_of(steps);
+  record.flops = 0;
+  for (const StageOutcome& stage : layer.stages) {
+    record.flops = saturating_sum({record.flops, stage.flops});
+    layer.launches += stage.launches;
+  }
+  LayerShape unfused_shape = shape;
+  unfused_shape.rest = Rest::kUnfused;
+  const std::uint64_t unfused_peak = peak_bytes_over_weights(
+      layer_steps(unfused_shape, problem, problem.pass), unfused_memory(problem));
+  const std::uint64_t io = io_bytes(shape, problem);
+  const std::uint64_t predicted =
+      std::max(io, saturating_sum({layer.weight_bytes, layer.peak_bytes}));
+  record.bytes = io;
+  record.memory_bytes = {io, predicted - io, std::nullopt, predicted,
+                         saturating_sum({layer.weight_bytes, unfused_peak})};
+  record.layer = std::move(layer);
+}
+
+std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
+                                                const DeviceInfo& device,
+                                                const CaseRecord& record) {
+  const std::uint64_t needed = record.memory_bytes->predicted;
+  if (const auto card = predicted_card(device, ""); card) {
+    if (std::string why = why_too_large(needed, *card); !why.empty()) {
+      return Reason{"E-OOM-PREDICTED", std::move(why)};
+    }
+  }
+  if (device.kind != DeviceKind::kEmulated) {
+    return Reason{"E-ONLY-PREDICTED", "layers are computed on emulated devices alone"};
+  }
+  if (!rows_to_check(problem)) {
+    return Reason{"E-ONLY-PREDICTED",
+                  "a layer this large takes minutes to emulate, and is predicted alone"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,26 @@
+// sparkbench encoder: one encoder layer, every case of a grid.
+#include <ostream>
+
+#include "harness/commands/measuring_command.h"
+#include "results/render/case_table.h"
+#include "results/render/summary.h"
+
+namespace sparkbench {
+
+void add_encoder_command(CLI::App& program, const Invocation& invocation, Action& action) {
+  const auto report = [](const RunRecord& run, std::ostream& out) {
+    out << format_case_table(run, TableStyle::kTerminal) << '\n'
+        << format_summary(run, TableStyle::kTerminal);
+  };
+  add_measuring_command(program, invocation, action,
+                        {.name = "encoder",
+                         .help = "Verify, time or predict encoder layers, a case of a grid each",
+                         .is_timed = true,
+                         .workload = Workload::kLayer,
+                         .takes_tensors = true,
+                         .complete_options = {},
+                         .check_cases = {},
+                         .report = report});
+}
+
+}  // namespace sparkbench

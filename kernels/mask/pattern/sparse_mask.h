@@ -1,0 +1,29 @@
+// A pattern as a problem has it: laid over its lengths, and what it is called in results.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "kernels/mask/pattern/pattern.h"
+
+namespace sparkbench {
+
+struct SparseMask {
+  std::string spec;  // the normal form, which make_sparse_mask() reads; of results and their names
+  Pattern pattern;
+  std::vector<std::uint64_t> pairs;  // that a head of each of its unions sees
+
+  std::uint64_t pairs_of(int head) const {
+    return pairs[static_cast<std::size_t>(head) % pairs.size()];
+  }
+};
+
+/// "sink:4+window:128" over these lengths. Throws std::invalid_argument as parse_pattern_spec() and
+/// make_pattern() do, and for terms that cannot be told apart, as disjoint() does.
+std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
+                                                   int seqlen_k);
+
+}  // namespace sparkbench

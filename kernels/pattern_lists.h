@@ -1,0 +1,40 @@
+// What the launches of a pass read of a pattern: lists of tiles (sparse_lists.h), one behind the
+// other in device memory.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "kernels/sparse_lists.h"
+
+namespace sparkbench {
+
+class PatternLists {
+ public:
+  void add(SparseTileLists lists) { lists_.push_back(std::move(lists)); }
+  int size() const { return static_cast<int>(lists_.size()); }
+  const SparseTileLists& operator[](int index) const {
+    return lists_[static_cast<std::size_t>(index)];
+  }
+
+  /// Room for all of them, aligned to 16 bytes, and the bytes that go there.
+  std::size_t bytes() const { return begin_of(size()); }
+  void write(std::byte* to) const {
+    for (int i = 0; i < size(); ++i) (*this)[i].write(to + begin_of(i));
+  }
+  /// List `index` where write() was to `memory`, or to what was copied there.
+  SparseLists at(int index, const void* memory) const {
+    return (*this)[index].at(static_cast<const std::byte*>(memory) + begin_of(index));
+  }
+
+ private:
+  std::size_t begin_of(int index) const {
+    std::size_t begin = 0;
+    for (int i = 0; i < index; ++i) begin += ((*this)[i].bytes() + 15) / 16 * 16;
+    return begin;
+  }
+
+  std::vector<SparseTileLists> lists_;
+};
+
+}  // namespace sparkbench

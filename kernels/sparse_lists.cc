@@ -1,0 +1,245 @@
+#include "kernels/sparse_lists.h"
+
+#include <algorithm>
+#include <cstring>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <utility>
+
+#include "kernels/ceil_divide.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/mask/pattern/tile_plan.h"
+#include "kernels/round_up.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kWarpRowsOfList = 32;
+
+/// Where a tile's first row and first key stand.
+struct TilePosition {
+  int row, key;
+};
+
+/// What a closed form shows of a tile, in numbers that are the same for tiles which show the same:
+/// the zone as it lies in the tile, and where the tile lies in a grid.
+class TileSignature {
+ public:
+  TileSignature(const Pattern& pattern, int rows, int keys)
+      : pattern_(pattern), rows_(rows), keys_(keys) {}
+
+  /// Nothing where arrays or bits say it, or a grid that is not the same everywhere.
+  bool make(int head, int first_row, int first_key) {
+    numbers_.clear();
+    const TilePosition at = {first_row + pattern_.row_at, first_key + pattern_.key_at};
+    add(head % static_cast<int>(pattern_.unions.size()));
+    add(std::min(rows_, pattern_.seqlen_q - first_row));
+    add(std::min(keys_, pattern_.seqlen_k - first_key));
+    for (const Term& term : pattern_.terms(head)) {
+      if (!term.is_closed_form() || term.hidden_by != 0 || !add_grid(term.grid, at)) return false;
+      add_zone(term.flat, at);
+    }
+    return true;
+  }
+  std::string_view bytes() const {
+    return {reinterpret_cast<const char*>(numbers_.data()), numbers_.size() * sizeof(int)};
+  }
+
+ private:
+  void add(int number) { numbers_.push_back(number); }
+  void add_zone(const Zone& zone, const TilePosition& at) {
+    const auto row = [&](int q) { add(std::clamp(q - at.row, 0, rows_)); };
+    const auto key = [&](int k) { add(std::clamp(k - at.key, 0, keys_)); };
+    const auto offset = [&](int d) { add(std::clamp(d - (at.key - at.row), -rows_, keys_)); };
+    row(zone.q0);
+    row(zone.q1);
+    key(zone.k0);
+    key(zone.k1);
+    offset(zone.d0);
+    offset(zone.d1);
+  }
+  /// The outermost axis has no ends, so that a tile shows what one of as many lines further shows,
+  /// unless its zone has bounds of its own.
+  bool add_grid(const Grid& grid, const TilePosition& at) {
+    if (grid.axes == 0) return true;
+    const Zone& outer = grid.zone[0];
+    if (grid.clamp != Clamp::kNone || outer != zone_of_offsets(outer.d0, outer.d1)) return false;
+    int line = 1;
+    for (int axis = 1; axis < grid.axes; ++axis) line *= grid.extent[axis];
+    const int row_line = floor_divide(at.row, line), key_line = floor_divide(at.key, line);
+    add(at.row - row_line * line);
+    add(at.key - key_line * line);
+    add(key_line - row_line);
+    return true;
+  }
+
+  const Pattern& pattern_;
+  int rows_, keys_;
+  std::vector<int> numbers_;
+};
+
+/// What is kept of a cut tile.
+struct CutTile {
+  int words;           // where they begin
+  std::uint32_t seen;  // SparseTile::seen
+};
+
+/// The words of cut tiles, each kind of tile once.
+class CutTiles {
+ public:
+  CutTiles(const Pattern& pattern, const SparseListKind& kind, std::vector<std::uint32_t>& words)
+      : pattern_(pattern),
+        rows_(kind.is_of_keys ? kind.step : kind.block_rows),
+        keys_(kind.is_of_keys ? kind.block_rows : kind.step),
+        words_(words),
+        signature_(pattern, rows_, keys_) {}
+
+  /// Of the tile from this row and key on.
+  CutTile of(int head, int first_row, int first_key) {
+    if (!signature_.make(head, first_row, first_key)) return made(head, first_row, first_key);
+    const auto known = by_signature_.find(signature_.bytes());
+    if (known != by_signature_.end()) return known->second;
+    const std::string signature(signature_.bytes());
+    return by_signature_.emplace(signature, made(head, first_row, first_key)).first->second;
+  }
+
+ private:
+  /// A hash that takes both, so that what is looked up is no copy.
+  struct HashOfBytes {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view bytes) const {
+      return std::hash<std::string_view>{}(bytes);
+    }
+  };
+
+  CutTile made(int head, int first_row, int first_key) {
+    const auto row_words = static_cast<std::size_t>(keys_ / kSparseWordKeys);
+    own_.assign(static_cast<std::size_t>(rows_) * row_words, 0u);
+    const int rows = std::min(rows_, pattern_.seqlen_q - first_row);
+    for (int row = 0; row < rows; ++row) {
+      for (int key = 0; key < keys_; key += kWordKeys) {
+        const std::uint64_t word = key_word(pattern_, head, first_row + row, first_key + key);
+        const std::size_t at = static_cast<std::size_t>(row) * row_words +
+                               static_cast<std::size_t>(key / kSparseWordKeys);
+        own_[at] = static_cast<std::uint32_t>(word);
+        if (key + kSparseWordKeys < keys_) own_[at + 1] = static_cast<std::uint32_t>(word >> 32);
+      }
+    }
+    return {kept(), seen()};
+  }
+  std::uint32_t seen() const {
+    std::uint32_t seen = 0;
+    std::size_t next = 0;
+    const int halves = keys_ / kSparseWordKeys;
+    for (int row = 0; row < rows_; ++row) {
+      for (int half = 0; half < halves; ++half) {
+        const bool is_seen = own_[next++] != 0;
+        seen |= static_cast<std::uint32_t>(is_seen) << (2 * (row / kWarpRowsOfList) + half);
+      }
+    }
+    return seen;
+  }
+  int kept() {
+    const std::string_view bytes(reinterpret_cast<const char*>(own_.data()),
+                                 own_.size() * sizeof(std::uint32_t));
+    auto& same = places_[std::hash<std::string_view>{}(bytes)];
+    for (const int place : same) {
+      if (std::equal(own_.begin(), own_.end(), words_.begin() + place)) return place;
+    }
+    if (words_.size() + own_.size() > std::numeric_limits<int>::max()) {
+      throw std::invalid_argument("the pattern has more than 2^31 words of cut tiles");
+    }
+    const auto place = static_cast<int>(words_.size());
+    words_.insert(words_.end(), own_.begin(), own_.end());
+    same.push_back(place);
+    return place;
+  }
+
+  const Pattern& pattern_;
+  int rows_, keys_;
+  std::vector<std::uint32_t>& words_;
+  std::vector<std::uint32_t> own_;
+  std::unordered_map<std::size_t, std::vector<int>> places_;
+  TileSignature signature_;
+  std::unordered_map<std::string, CutTile, HashOfBytes, std::equal_to<>> by_signature_;
+};
+
+/// The bits of a full tile: of warps with rows, both halves.
+std::uint32_t all_seen(int rows) {
+  const int warps = ceil_divide(rows, kWarpRowsOfList);
+  return warps >= 16 ? ~0u : (1u << (2 * warps)) - 1u;
+}
+
+}  // namespace
+
+SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
+    : unions_(static_cast<int>(mask.pattern.unions.size())) {
+  const Pattern walked = kind.is_of_keys ? transposed(mask.pattern) : Pattern{};
+  const Pattern& pattern = kind.is_of_keys ? walked : mask.pattern;
+  blocks_of_head_ = ceil_divide(pattern.seqlen_q, kind.block_rows);
+  CutTiles cut(mask.pattern, kind, words_);
+  for (int head = 0; head < unions_; ++head) {
+    const TilePlan plan = sparkbench::plan(pattern, head, kind.block_rows, kind.step);
+    for (int block = 0; block < blocks_of_head_; ++block) {
+      const int first_row = block * kind.block_rows;
+      const auto first_tile = static_cast<int>(tiles_.size());
+      const int rows = std::min(kind.block_rows, pattern.seqlen_q - first_row);
+      for (const Span& span : plan.spans_of(block)) {
+        for (int tile = span.begin; tile < span.end; ++tile) {
+          const int first = tile * kind.step;
+          if (!kind.only.contains(first)) continue;
+          if (span.cover == TileCover::kFull) {
+            tiles_.push_back({first, all_seen(rows), 0, 0});
+            continue;
+          }
+          const CutTile tile_of =
+              kind.is_of_keys ? cut.of(head, first, first_row) : cut.of(head, first_row, first);
+          tiles_.push_back({first + 1, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
+        }
+      }
+      const auto tiles = static_cast<int>(tiles_.size()) - first_tile;
+      // Each of a block's tiles loads the next one, of two teams the one after it; and behind the
+      // last tile a loop may still ask what comes.
+      tiles_.insert(tiles_.end(), 2, {round_up(pattern.seqlen_k, kind.step), 0, 0, 0});
+      blocks_.push_back({first_row, first_tile, tiles, 0});
+    }
+  }
+  start_longest_first();
+}
+
+/// By the tiles of all unions together: what a block of keys has of one head and of the next is of
+/// the same keys.
+void SparseTileLists::start_longest_first() {
+  std::vector<int> tiles(static_cast<std::size_t>(blocks_of_head_)), order(tiles.size());
+  for (std::size_t i = 0; i < blocks_.size(); ++i) tiles[i % tiles.size()] += blocks_[i].tiles;
+  std::iota(order.begin(), order.end(), 0);
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return tiles[static_cast<std::size_t>(a)] > tiles[static_cast<std::size_t>(b)];
+  });
+  std::vector<SparseBlock> sorted;
+  sorted.reserve(blocks_.size());
+  for (int head = 0; head < unions_; ++head) {
+    for (const int index : order) sorted.push_back(block(head, index));
+  }
+  blocks_ = std::move(sorted);
+}
+
+void SparseTileLists::write(std::byte* to) const {
+  std::memcpy(to, blocks_.data(), tiles_at());
+  std::memcpy(to + tiles_at(), tiles_.data(), words_at() - tiles_at());
+  if (!words_.empty()) std::memcpy(to + words_at(), words_.data(), bytes() - words_at());
+}
+
+SparseLists SparseTileLists::at(const void* memory) const {
+  const auto* const bytes = static_cast<const std::byte*>(memory);
+  return at(reinterpret_cast<const SparseBlock*>(bytes),
+            reinterpret_cast<const SparseTile*>(bytes + tiles_at()),
+            reinterpret_cast<const std::uint32_t*>(bytes + words_at()));
+}
+
+}  // namespace sparkbench

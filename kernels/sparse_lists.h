@@ -1,0 +1,64 @@
+// The lists of tiles that kernels walk where the mask is a pattern (tile/sparse_list.h), made on
+// the host: once for a pattern and its lengths, whatever the tensors are.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/mask/pattern/zone.h"
+#include "kernels/tile/sparse_list.h"
+
+namespace sparkbench {
+
+struct SparseMask;  // kernels/mask/pattern/sparse_mask.h
+
+/// Blocks of rows that walk keys, or of keys that walk rows.
+struct SparseListKind {
+  bool is_of_keys;
+  int block_rows;                      // or keys: of a block
+  int step;                            // keys, or rows, of a tile
+  Range only = {0, kLongestSequence};  // tiles that begin there; others are left out
+};
+
+/// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
+/// of 32. A word of a cut tile that another has, too, is there once.
+class SparseTileLists {
+ public:
+  SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
+
+  /// Of the memory here.
+  SparseLists on_host() const { return at(blocks_.data(), tiles_.data(), words_.data()); }
+
+  /// Room for all of it elsewhere, aligned to 16 bytes; and its bytes, in that order.
+  std::size_t bytes() const { return words_at() + sizeof(std::uint32_t) * words_.size(); }
+  void write(std::byte* to) const;
+  SparseLists at(const void* memory) const;
+
+  int blocks_of_head() const { return blocks_of_head_; }
+  int unions() const { return unions_; }
+  const SparseBlock& block(int of_union, int index) const {
+    return blocks_[static_cast<std::size_t>(of_union) * static_cast<std::size_t>(blocks_of_head_) +
+                   static_cast<std::size_t>(index)];
+  }
+  const SparseTile* tiles() const { return tiles_.data(); }
+  const std::vector<SparseTile>& all_tiles() const { return tiles_; }
+  const std::vector<SparseBlock>& all_blocks() const { return blocks_; }
+  const std::vector<std::uint32_t>& words() const { return words_; }
+
+ private:
+  void start_longest_first();
+  std::size_t tiles_at() const { return sizeof(SparseBlock) * blocks_.size(); }
+  std::size_t words_at() const { return tiles_at() + sizeof(SparseTile) * tiles_.size(); }
+  SparseLists at(const SparseBlock* blocks, const SparseTile* tiles,
+                 const std::uint32_t* words) const {
+    return {blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1)};
+  }
+
+  int unions_, blocks_of_head_;
+  std::vector<SparseBlock> blocks_;
+  std::vector<SparseTile> tiles_;
+  std::vector<std::uint32_t> words_;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,127 @@
+#include "kernels/sparse_lists.h"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/mask/pattern/test_patterns.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr SparseListKind kForward = {false, 128, 64};
+constexpr SparseListKind kKinds[] = {kForward, {false, 256, 64}, {false, 128, 32}, {true, 128, 32}};
+
+/// What the lists say of each pair of a union, as often as they say it.
+std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& kind, int of_union,
+                           int seqlen_q, int seqlen_k) {
+  std::vector<int> visits(static_cast<std::size_t>(seqlen_q) * static_cast<std::size_t>(seqlen_k));
+  const int rows = kind.is_of_keys ? kind.step : kind.block_rows;
+  const int keys = kind.is_of_keys ? kind.block_rows : kind.step;
+  for (int index = 0; index < lists.blocks_of_head(); ++index) {
+    const SparseBlock& block = lists.block(of_union, index);
+    for (int i = 0; i < block.tiles; ++i) {
+      const SparseTile& tile = lists.tiles()[block.first_tile + i];
+      const int first = first_of_step(tile.step);
+      const int first_row = kind.is_of_keys ? first : block.first_row;
+      const int first_key = kind.is_of_keys ? block.first_row : first;
+      for (int row = 0; row < rows; ++row) {
+        for (int key = 0; key < keys; ++key) {
+          const auto word =
+              static_cast<std::size_t>(row * (keys / kSparseWordKeys) + key / kSparseWordKeys);
+          const bool is_seen =
+              !is_cut_step(tile.step) ||
+              (lists.words()[static_cast<std::size_t>(tile.words) + word] >> (key % 32) & 1u) != 0;
+          if (!is_seen) continue;
+          const bool is_inside = first_row + row < seqlen_q && first_key + key < seqlen_k;
+          // A full tile may have rows past the last; of a cut one they see nothing.
+          if (!is_inside) {
+            EXPECT_FALSE(is_cut_step(tile.step)) << row << ", " << key;
+            continue;
+          }
+          ++visits[static_cast<std::size_t>(first_row + row) * static_cast<std::size_t>(seqlen_k) +
+                   static_cast<std::size_t>(first_key + key)];
+        }
+      }
+    }
+  }
+  return visits;
+}
+
+TEST(SparseLists, HaveEachVisiblePairOnce) {
+  Random random(8);
+  for (int i = 0; i < 60; ++i) {
+    const RandomPattern drawn = random_pattern(random, 300);
+    SparseMask mask;
+    mask.pattern = drawn.pattern;
+    for (const SparseListKind& kind : kKinds) {
+      const SparseTileLists lists(mask, kind);
+      for (int u = 0; u < lists.unions(); ++u) {
+        const Picture& want = drawn.of_unions[static_cast<std::size_t>(u)];
+        const std::vector<int> got = visits_of(lists, kind, u, want.rows, want.keys);
+        ASSERT_TRUE(std::equal(got.begin(), got.end(), want.visible.begin()))
+            << drawn.name << ", blocks of " << kind.block_rows << " by " << kind.step;
+      }
+    }
+  }
+}
+
+/// What a warp does not see of a tile is what no row of it sees.
+TEST(SparseLists, SayWhichHalvesAWarpSees) {
+  const auto mask = make_sparse_mask("sink:4+window:100", 1000, 1000);
+  const SparseTileLists lists(*mask, kForward);
+  for (int index = 0; index < lists.blocks_of_head(); ++index) {
+    const SparseBlock& block = lists.block(0, index);
+    for (int i = 0; i < block.tiles; ++i) {
+      const SparseTile& tile = lists.tiles()[block.first_tile + i];
+      for (int bit = 0; bit < 8; ++bit) {
+        const int first_row = block.first_row + bit / 2 * 32;
+        const int first_key = first_of_step(tile.step) + bit % 2 * 32;
+        bool is_seen = false;
+        for (int row = first_row; row < first_row + 32; ++row) {
+          for (int key = first_key; key < first_key + 32; ++key) {
+            is_seen = is_seen || sees(mask->pattern, 0, row, key);
+          }
+        }
+        EXPECT_EQ((tile.seen >> bit & 1u) != 0, is_seen) << first_row << ", " << first_key;
+      }
+    }
+  }
+}
+
+/// A closed form has few kinds of cut tiles, however long it is.
+TEST(SparseLists, GrowByTilesAndNotByWords) {
+  for (const std::string_view spec : {"window:128", "band:64:64", "chunk:256", "strided:48"}) {
+    const SparseTileLists is(*make_sparse_mask(spec, 4096, 4096), kForward);
+    const SparseTileLists twice(*make_sparse_mask(spec, 8192, 8192), kForward);
+    EXPECT_EQ(is.words().size(), twice.words().size()) << spec;
+  }
+}
+
+TEST(SparseLists, StartTheLongestBlocksFirst) {
+  const SparseTileLists lists(*make_sparse_mask("longformer:64:16", 4096, 4096), kForward);
+  for (int i = 1; i < lists.blocks_of_head(); ++i) {
+    EXPECT_GE(lists.block(0, i - 1).tiles, lists.block(0, i).tiles);
+  }
+}
+
+TEST(SparseLists, AreTheSameWhereTheyAreCopiedTo) {
+  const SparseTileLists lists(*make_sparse_mask("window:100/full", 500, 500), kForward);
+  std::vector<SparseTile> memory(lists.bytes() / sizeof(SparseTile) + 1);
+  lists.write(reinterpret_cast<std::byte*>(memory.data()));
+  const SparseLists copy = lists.at(memory.data());
+  for (int u = 0; u < 2; ++u) {
+    for (int i = 0; i < lists.blocks_of_head(); ++i) {
+      const SparseBlock& want = lists.block(u, i);
+      EXPECT_EQ(copy.block(u + 2, i)->first_row, want.first_row);
+      EXPECT_EQ(copy.tiles[copy.block(u, i)->first_tile].step, lists.tiles()[want.first_tile].step);
+    }
+  }
+  EXPECT_TRUE(std::equal(lists.words().begin(), lists.words().end(), copy.words));
+}
+
+}  // namespace
+}  // namespace sparkbench

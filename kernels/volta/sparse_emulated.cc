@@ -1,0 +1,240 @@
+#include "kernels/volta/sparse_emulated.h"
+
+#include <algorithm>
+#include <optional>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "kernels/machine/emulated/machine.h"
+#include "kernels/pass_regions.h"
+#include "kernels/volta/backward_rows.h"
+#include "kernels/volta/backward_schedules.h"
+#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/dispatch.h"
+#include "kernels/volta/schedules.h"
+#include "kernels/volta/sparse_kinds.h"
+
+namespace sparkbench::volta {
+namespace {
+
+template <class T>
+void append_list(const char* name, const std::vector<T>& list, std::vector<GlobalRegion>& all) {
+  if (list.empty()) return;
+  all.push_back({name, const_cast<T*>(list.data()), list.size() * sizeof(T), true});
+}
+
+/// What a kernel reads of its lists.
+void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) {
+  append_list("pattern blocks", lists.all_blocks(), all);
+  append_list("pattern tiles", lists.all_tiles(), all);
+  append_list("pattern words", lists.words(), all);
+}
+
+/// A launch of a list's blocks: all of them, or those that have rows, or keys, of a sample.
+struct ListLaunch {
+  const char* id;
+  int threads;
+  std::size_t shared_bytes;
+  const SparseTileLists& lists;
+  int heads, batch;  // that have blocks
+  int block_rows;
+};
+
+LaunchShape shape_of(const ListLaunch& launch, std::span<const SampleTile> tiles) {
+  const int blocks = launch.lists.blocks_of_head();
+  LaunchShape shape{.kernel = launch.id,
+                    .grid = {launch.heads, blocks, launch.batch},
+                    .threads = launch.threads,
+                    .shared_bytes = launch.shared_bytes};
+  std::set<std::array<int, 3>> chosen;
+  for (const auto& [tile, head, batch] : tiles) {
+    for (int i = 0; i < blocks; ++i) {
+      const int first = launch.lists.block(head % launch.lists.unions(), i).first_row;
+      if (first / kSampleRows == tile ||
+          first == tile * kSampleRows / launch.block_rows * launch.block_rows) {
+        chosen.insert({head, i, batch});
+      }
+    }
+  }
+  shape.blocks = {chosen.begin(), chosen.end()};
+  return shape;
+}
+
+/// The launches of one backward pass over one workspace, and what they report together.
+class SparseBackwardPass {
+ public:
+  SparseBackwardPass(Accumulator accumulator, const Problem& problem,
+                     const BackwardTensors& tensors, const EmulationOptions& options,
+                     bool is_deterministic)
+      : accumulator_(accumulator),
+        problem_(without_pattern(problem)),
+        mask_(*problem.sparse),
+        wanted_{problem_, options.shared_bytes_per_block},
+        tensors_(tensors),
+        options_(options),
+        statistics_(all_workspace_rows(problem_)),
+        dq_sums_(dq_sums_bytes(problem_, is_deterministic) / sizeof(float)),
+        params_(backward_params(problem_, tensors,
+                                {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
+                                 workspace_rows(problem_.seqlen_q)})) {}
+
+  void prepare() {
+    visit_statistics(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      launch_rows({.kernel = id,
+                   .grid = {ceil_divide(workspace_rows(problem_.seqlen_q), Config::kBlockM),
+                            problem_.heads, problem_.batch},
+                   .threads = Config::kThreads,
+                   .shared_bytes = 0},
+                  [](EmulatedMachine& machine, const BackwardParams& params) {
+                    prepare_statistics<Config>(machine, params);
+                  });
+    });
+  }
+  /// `rows`: the queries that take part, of all heads of a group or of one.
+  void key_gradients(bool computes_dq, std::span<const SampleTile> tiles) {
+    visit_backward<Blocks::kSparse>(accumulator_, computes_dq, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const SparseTileLists lists(mask_, kSparseKeys<Config>);
+      params_.walk = walk_of_lists<Config>(lists, 0, problem_.group_size());
+      add_report(report_, key_launch<Config>(id, lists, tiles));
+    });
+  }
+  /// A sample of dQ: its queries alone, over all keys that they see. Before the sampled keys, for
+  /// it leaves partial sums in dK and dV. The sampled keys tell the counts of the pass.
+  void sampled_dq(std::span<const SampleTile> tiles) {
+    for (const SampleTile& tile : tiles) {
+      const int member = tile[1] % problem_.group_size();
+      visit_backward<Blocks::kSparse>(accumulator_, true, wanted_, [&](auto row, auto id) {
+        using Config = decltype(row);
+        SparseListKind kind = kSparseKeys<Config>;
+        kind.only = {tile[0] * kSampleRows, (tile[0] + 1) * kSampleRows};
+        const SparseTileLists lists(mask_, kind);
+        std::vector<SampleTile> keys;
+        for (int i = 0; i < lists.blocks_of_head(); ++i) {
+          const SparseBlock& block = lists.block(tile[1] % lists.unions(), i);
+          if (block.tiles == 0) continue;
+          keys.push_back({block.first_row / kSampleRows, problem_.key_head(tile[1]), tile[2]});
+        }
+        params_.walk = walk_of_lists<Config>(lists, member, member + 1);
+        if (keys.empty()) return;  // dQ stays zero; an empty list would mean all
+        EmulationReport launched = key_launch<Config>(id, lists, keys);
+        launched.grid_counters = {};
+        add_report(report_, launched);
+      });
+    }
+  }
+  void dq(std::span<const SampleTile> tiles) {
+    visit_backward_dq<Blocks::kSparse>(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const SparseTileLists lists(mask_, kSparseQueries<Config>);
+      params_.sparse_queries = lists.on_host();
+      const BackwardParams params = params_;
+      add_report(report_, emulate(shape_of({id, Config::kThreads, sizeof(BackwardDqTiles<Config>),
+                                            lists, problem_.heads, problem_.batch, Config::kBlockM},
+                                           tiles),
+                                  regions(&lists), options_, [&](EmulatedMachine& machine) {
+                                    attention_backward_dq<Config>(machine, params);
+                                  }));
+    });
+  }
+  void round() {
+    visit_round_dq(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      launch_rows({.kernel = id,
+                   .grid = {ceil_divide(problem_.seqlen_q, Config::kBlockM), problem_.heads,
+                            problem_.batch},
+                   .threads = Config::kThreads,
+                   .shared_bytes = sizeof(RoundDqTiles<Config>)},
+                  [](EmulatedMachine& machine, const BackwardParams& params) {
+                    round_dq<Config>(machine, params);
+                  });
+    });
+  }
+  EmulationReport take_report() { return std::move(report_); }
+
+ private:
+  template <class Kernel>
+  void launch_rows(const LaunchShape& shape, Kernel kernel) {
+    const BackwardParams params = params_;
+    add_report(report_, emulate(shape, regions(nullptr), options_,
+                                [&](EmulatedMachine& machine) { kernel(machine, params); }));
+  }
+  template <class Config>
+  EmulationReport key_launch(const char* id, const SparseTileLists& lists,
+                             std::span<const SampleTile> tiles) {
+    params_.sparse_keys = lists.on_host();
+    const BackwardParams params = params_;
+    return emulate(shape_of({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
+                             problem_.key_heads(), problem_.batch, Config::kBlockKeys},
+                            tiles),
+                   regions(&lists), options_,
+                   [&](EmulatedMachine& machine) { attention_backward<Config>(machine, params); });
+  }
+  std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
+    std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
+    all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
+    if (!dq_sums_.empty()) {
+      all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
+    }
+    if (lists != nullptr) append_lists(*lists, all);
+    return all;
+  }
+
+  Accumulator accumulator_;
+  Problem problem_;
+  const SparseMask& mask_;
+  Wanted wanted_;
+  const BackwardTensors& tensors_;
+  const EmulationOptions& options_;
+  std::vector<RowStatistics> statistics_;
+  std::vector<float> dq_sums_;
+  BackwardParams params_;
+  EmulationReport report_;
+};
+
+}  // namespace
+
+EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
+                                       const ForwardTensors& tensors,
+                                       const EmulationOptions& options,
+                                       std::span<const SampleTile> tiles) {
+  const Problem dense = without_pattern(problem);
+  ForwardParams params = forward_params(dense, tensors);
+  EmulationReport report;
+  const Wanted wanted{dense, options.shared_bytes_per_block};
+  visit_forward<Blocks::kSparse>(accumulators, wanted, [&, tiles](auto row, auto id) {
+    using Config = decltype(row);
+    const SparseTileLists lists(*problem.sparse, kSparseForward<Config>);
+    params.sparse = lists.on_host();
+    std::vector<GlobalRegion> all = forward_regions(dense, tensors);
+    append_lists(lists, all);
+    report = emulate(shape_of({id, Config::kThreads, sizeof(ForwardTiles<Config>), lists,
+                               problem.heads, problem.batch, Config::kBlockM},
+                              tiles),
+                     all, options,
+                     [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
+  });
+  return report;
+}
+
+EmulationReport emulate_sparse_backward(Accumulator accumulator, const Problem& problem,
+                                        const BackwardTensors& tensors,
+                                        const EmulationOptions& options, bool is_deterministic,
+                                        const BackwardSample& sample) {
+  SparseBackwardPass pass(accumulator, problem, tensors, options, is_deterministic);
+  pass.prepare();
+  if (is_deterministic) {
+    pass.key_gradients(false, sample.key_tiles);
+    pass.dq(sample.query_tiles);
+  } else {
+    if (!sample.is_everything()) pass.sampled_dq(sample.query_tiles);
+    if (!sample.is_everything()) pass.round();
+    pass.key_gradients(true, sample.key_tiles);
+    if (sample.is_everything()) pass.round();
+  }
+  return pass.take_report();
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,153 @@
+#include "reference/encoder/half_attention.h"
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "reference/unfused/unfused.h"
+#include "reference/unfused/unfused_backward.h"
+
+namespace sparkbench {
+namespace {
+
+/// A whole tensor of the sequence, of which `matrix` has the rows `first_row` on.
+std::vector<Half> whole_tensor(const Problem& problem, const Matrix<float>& matrix, int first_row) {
+  std::vector<Half> tensor(problem.q_elements());
+  const std::vector<Half> rows = halves_of(matrix);
+  std::copy(rows.begin(), rows.end(),
+            tensor.begin() + static_cast<std::ptrdiff_t>(first_row) *
+                                 static_cast<std::ptrdiff_t>(matrix.columns));
+  return tensor;
+}
+
+Matrix<float> rows_of_tensor(const std::vector<Half>& tensor, std::size_t first, std::size_t rows,
+                             std::size_t columns) {
+  return matrix_of<float>(std::span(tensor).subspan(first * columns, rows * columns), rows,
+                          columns);
+}
+
+std::vector<QueryRow> rows_of_heads(const Problem& problem, int first_row, int count) {
+  std::vector<QueryRow> rows;
+  for (int head = 0; head < problem.heads; ++head) {
+    for (int i = 0; i < count; ++i) rows.push_back({0, head, first_row + i});
+  }
+  return rows;
+}
+
+/// [heads, rows, head_dim] to [rows, hidden].
+Matrix<float> by_tokens(const Problem& problem, const std::vector<Half>& of_heads,
+                        std::size_t rows) {
+  const auto head_dim = static_cast<std::size_t>(problem.head_dim);
+  Matrix<float> matrix(rows, static_cast<std::size_t>(problem.heads) * head_dim);
+  for (std::size_t i = 0; i < of_heads.size(); ++i) {
+    const std::size_t head = i / (rows * head_dim), row = i / head_dim % rows;
+    matrix.row(row)[head * head_dim + i % head_dim] = to_float(of_heads[i]);
+  }
+  return matrix;
+}
+
+struct WholeForward {
+  std::vector<Half> q, k, v, o;
+  std::vector<float> lse;
+};
+
+/// A kernel and the machine that it is emulated on.
+class EmulatedAttention {
+ public:
+  EmulatedAttention(const Problem& problem, const AttentionKernel& kernel,
+                    const ArithmeticProfile& profile,
+                    std::function<void(const EmulationReport&)> report)
+      : problem_(problem), kernel_(kernel), report_(std::move(report)) {
+    options_.profile = &profile;
+  }
+
+  Matrix<float> forward(const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,
+                        int first_row) const {
+    const WholeForward whole = run_forward(q, k, v, first_row);
+    return rows_of_tensor(whole.o, static_cast<std::size_t>(first_row), q.rows, q.columns);
+  }
+
+  AttentionGradients<float> backward(const Matrix<float>& q, const Matrix<float>& k,
+                                     const Matrix<float>& v, const Matrix<float>& d_o) const {
+    const WholeForward whole = run_forward(q, k, v, 0);
+    const std::vector<Half> gradient = halves_of(d_o);
+    std::vector<Half> dq(gradient.size()), dk(gradient.size()), dv(gradient.size());
+    report_(kernel_.backward.emulate(
+        problem_,
+        contiguous_tensors(problem_, whole.q.data(), whole.k.data(), whole.v.data(), whole.o.data(),
+                           gradient.data(), whole.lse.data(), dq.data(), dk.data(), dv.data()),
+        options_, true, {}));
+    const auto all = [&](const std::vector<Half>& tensor) {
+      return rows_of_tensor(tensor, 0, d_o.rows, d_o.columns);
+    };
+    return {all(dq), all(dk), all(dv)};
+  }
+
+ private:
+  WholeForward run_forward(const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,
+                           int first_row) const {
+    WholeForward whole{
+        whole_tensor(problem_, q, first_row), halves_of(k), halves_of(v),
+        std::vector<Half>(problem_.q_elements()),
+        std::vector<float>(problem_.lse_elements(), std::numeric_limits<float>::quiet_NaN())};
+    std::vector<SampleTile> tiles;
+    if (q.rows < k.rows) {
+      for (int head = 0; head < problem_.heads; ++head) {
+        for (int tile = first_row / kSampleRows;
+             tile * kSampleRows < first_row + static_cast<int>(q.rows); ++tile) {
+          tiles.push_back({tile, head, 0});
+        }
+      }
+    }
+    report_(kernel_.forward.emulate(
+        problem_,
+        contiguous_tensors(problem_, whole.q.data(), whole.k.data(), whole.v.data(), whole.o.data(),
+                           whole.lse.data()),
+        options_, tiles));
+    return whole;
+  }
+
+  Problem problem_;
+  const AttentionKernel& kernel_;
+  EmulationOptions options_{};
+  std::function<void(const EmulationReport&)> report_;
+};
+
+}  // namespace
+
+AttentionFunctions<float> unfused_attention(const Problem& problem,
+                                            const TensorCores& tensor_cores) {
+  return {[problem, tensor_cores](const Matrix<float>& q, const Matrix<float>& k,
+                                  const Matrix<float>& v, int first_row) {
+            const std::vector<Half> whole_q = whole_tensor(problem, q, first_row);
+            const std::vector<Half> whole_k = halves_of(k), whole_v = halves_of(v);
+            const ForwardRows rows = unfused_fp16_forward(
+                problem, {whole_q, whole_k, whole_v},
+                rows_of_heads(problem, first_row, static_cast<int>(q.rows)), tensor_cores);
+            return by_tokens(problem, rows.o, q.rows);
+          },
+          [problem, tensor_cores](const Matrix<float>& q, const Matrix<float>& k,
+                                  const Matrix<float>& v, const Matrix<float>& d_o) {
+            const std::vector<Half> halves[] = {halves_of(q), halves_of(k), halves_of(v),
+                                                halves_of(d_o)};
+            const HalfGradients gradients =
+                unfused_fp16_backward(problem, {halves[0], halves[1], halves[2], halves[3]},
+                                      all_gradient_rows(problem), tensor_cores);
+            return AttentionGradients<float>{by_tokens(problem, gradients.dq, q.rows),
+                                             by_tokens(problem, gradients.dk, q.rows),
+                                             by_tokens(problem, gradients.dv, q.rows)};
+          }};
+}
+
+AttentionFunctions<float> emulated_attention(const Problem& problem, const AttentionKernel& kernel,
+                                             const ArithmeticProfile& profile,
+                                             std::function<void(const EmulationReport&)> report) {
+  const EmulatedAttention by(problem, kernel, profile, std::move(report));
+  return {[by](const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,
+               int first_row) { return by.forward(q, k, v, first_row); },
+          [by](const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,
+               const Matrix<float>& d_o) { return by.backward(q, k, v, d_o); }};
+}
+
+}  // namespace sparkbench

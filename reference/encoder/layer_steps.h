@@ -1,0 +1,73 @@
+// What a layer launches, in order: of each launch its stage, its FLOPs and the tensors that it
+// reads and writes. FLOPs, bytes, launches and peak memory of a layer all follow from this list.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "reference/encoder/layer_shape.h"
+
+namespace sparkbench {
+
+/// Post-LN's order. Pre-LN has ln1 before qkv, and ln2 between proj and ff1; the residual behind
+/// ff2 is then ff2's.
+enum class Stage { kQkv, kMha, kProj, kLn1, kFf1, kFf2, kLn2 };
+inline constexpr std::array<Stage, 7> kStages = {
+    Stage::kQkv, Stage::kMha, Stage::kProj, Stage::kLn1, Stage::kFf1, Stage::kFf2, Stage::kLn2};
+
+/// "qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2"
+std::string_view name_of(Stage stage);
+
+/// kRows goes over rows or elements; of kAttention the launches are a kernel's own.
+enum class StepKind { kProduct, kRows, kAttention };
+
+/// A tensor in device memory. Activations are fp16, [tokens, ...]; lse is fp32.
+struct LayerTensor {
+  std::string name;
+  std::uint64_t bytes = 0;
+  bool is_weight = false;  // the weights themselves, which are there before and after
+};
+
+struct LayerStep {
+  Stage stage = Stage::kQkv;
+  StepKind kind = StepKind::kRows;
+  std::string_view name;
+  bool is_backward = false;
+  std::uint64_t flops = 0;  // of products, and the attention's useful ones
+  std::vector<LayerTensor> reads, writes;
+
+  /// Read and written, each once.
+  std::uint64_t bytes() const;
+};
+
+/// Of a forward pass, or of a forward and a backward one (a backward pass alone begins with what
+/// its forward pass left). Dropout's masks are drawn anew wherever they are needed, and take no
+/// memory. Q, K and V come from one product over three weights, each as an attention kernel takes
+/// it. A fused backward pass has the activation's derivative in an epilogue, adds the residual's
+/// gradient in a product, and has the gradients of bias, gamma and beta beside the kernels that
+/// read what they sum. The gradients of weights stay to the end. Throws std::invalid_argument where
+/// why_no_layer() says why.
+std::vector<LayerStep> layer_steps(const LayerShape& shape, const Problem& problem, Pass pass);
+
+/// Of the attention's useful products: two forward, five backward.
+std::uint64_t attention_flops(const Problem& problem, bool is_backward);
+
+/// fp16 weights and biases, and gamma and beta.
+std::uint64_t weight_bytes(const LayerShape& shape);
+
+/// What an attention takes besides the tensors that layer_steps() has.
+struct AttentionMemory {
+  std::uint64_t forward = 0, backward = 0;  // while a pass runs
+  std::uint64_t kept = 0;  // from the forward to the backward pass: an unfused computation's P
+};
+
+/// The most that is held at once over the weights: each tensor from the launch that first writes it
+/// to the last that reads it, the input from the beginning, and y, dx and the gradients of weights
+/// to the end.
+std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
+                                      const AttentionMemory& attention);
+
+}  // namespace sparkbench

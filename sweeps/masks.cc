@@ -1,0 +1,111 @@
+#include "sweeps/masks.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <fstream>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <tuple>
+
+#include "kernels/mask/pattern/pattern_spec.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "sweeps/list_flag.h"
+#include "sweeps/text_hash.h"
+#include "sweeps/usage_error.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr std::string_view kMaskFlag = "--mask";
+constexpr std::string_view kFileAtom = "zones:";
+
+/// The name that kernels know it by, if they do.
+std::string normal_form(std::string_view text) {
+  const PatternSpec spec = parse_pattern_spec(text);
+  const std::optional<MaskSpec> mask = mask_spec_of(spec);
+  return mask ? name_of(*mask) : name_of(spec);
+}
+
+std::shared_ptr<const SparseMask> lay_pattern(const CaseProblem& problem) {
+  try {
+    return make_sparse_mask(*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: '{}' of {} rows and {} keys: {}", kMaskFlag,
+                                 *problem.pattern_spec, problem.seqlen_q, problem.seqlen_k,
+                                 error.what()));
+  }
+}
+
+void refuse_packed(const CaseProblem& problem) {
+  if (!problem.lengths_spec) return;
+  throw UsageError(
+      fmt::format("{}: '{}' is a pattern over one length, but --lengths gives each sequence its "
+                  "own; allowed with it: {}",
+                  kMaskFlag, *problem.pattern_spec, mask_forms()));
+}
+
+/// Of the one that the pattern names, which has been read; nothing if it names none.
+std::optional<std::string> hash_of_zones(const std::string& pattern) {
+  const std::size_t at = pattern.find(kFileAtom);
+  if (at == std::string::npos) return std::nullopt;
+  std::ifstream file(pattern.substr(at + kFileAtom.size()), std::ios::binary);
+  return text_hash(std::string(std::istreambuf_iterator<char>(file), {}));
+}
+
+}  // namespace
+
+std::vector<std::string> parse_masks(std::string_view flag, std::string_view text) {
+  std::vector<std::string> masks;
+  for (const std::string_view item : split_list(flag, text)) {
+    try {
+      std::string name = normal_form(item);
+      if (std::find(masks.begin(), masks.end(), name) == masks.end()) {
+        masks.push_back(std::move(name));
+      }
+    } catch (const std::invalid_argument& error) {
+      throw UsageError(fmt::format("{}: {}", flag, error.what()));
+    }
+  }
+  return masks;
+}
+
+void set_mask(CaseProblem& problem, std::string_view name) {
+  const PatternSpec spec = parse_pattern_spec(name);
+  const std::optional<MaskSpec> mask = mask_spec_of(spec);
+  problem.mask = mask.value_or(MaskSpec::full());
+  problem.sparse = nullptr;
+  problem.pattern_spec.reset();
+  problem.zones_hash.reset();
+  if (!mask) problem.pattern_spec = name_of(spec);
+}
+
+std::string mask_name(const CaseProblem& problem) {
+  return problem.pattern_spec.value_or(name_of(problem.mask));
+}
+
+std::string mask_in_id(const CaseProblem& problem) {
+  std::string name = mask_name(problem);
+  if (const std::size_t file = name.find(kFileAtom); file != std::string::npos) {
+    name = name.substr(0, file) + "zones-" + problem.zones_hash.value_or("unknown");
+  }
+  std::replace(name.begin(), name.end(), '/', '~');
+  return name;
+}
+
+void lay_patterns(std::span<CaseProblem> problems) {
+  std::map<std::tuple<std::string, int, int>, std::shared_ptr<const SparseMask>> laid;
+  for (CaseProblem& problem : problems) {
+    if (!problem.pattern_spec) continue;
+    refuse_packed(problem);
+    auto& sparse = laid[{*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k}];
+    if (sparse == nullptr) sparse = lay_pattern(problem);
+    problem.sparse = sparse;
+    problem.zones_hash = hash_of_zones(*problem.pattern_spec);
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,75 @@
+"""FlexAttention: PyTorch compiles the mask's predicate, and a block mask says which blocks of 128
+rows and keys it visits. Compiling it, and making the block mask, are no part of the pass's time; how
+long the latter takes, once compiled, is told with the plan."""
+
+import time
+
+BLOCK = 128
+
+
+class Flex:
+    def __init__(self, torch, case):
+        self.torch, self.case = torch, case
+        try:
+            from torch.nn.attention import flex_attention
+        except ImportError as error:
+            raise NotImplementedError(f"torch-flex needs PyTorch 2.5 or later ({error})") from error
+        self.flex = flex_attention
+        torch._dynamo.reset()  # else a sweep's shapes run out of what it compiles of one function
+        self.blocks = None
+        if case.mask.kind != "full":
+            self.make_blocks()  # compiles
+            begin = time.perf_counter()
+            self.blocks = self.make_blocks()
+            self.seconds = time.perf_counter() - begin
+        self.attend = torch.compile(flex_attention.flex_attention, dynamic=False)
+
+    def make_blocks(self):
+        case, torch = self.case, self.torch
+        has_heads = case.mask.kind == "pattern" and len(case.mask.unions) > 1
+        blocks = self.flex.create_block_mask(
+            case.mask.mask_mod(torch),
+            B=None,
+            H=case.problem["heads"] if has_heads else None,
+            Q_LEN=case.problem["seqlen_q"],
+            KV_LEN=case.problem["seqlen_k"],
+            device="cuda",
+            BLOCK_SIZE=BLOCK,
+            _compile=True,
+        )
+        torch.cuda.synchronize()
+        return blocks
+
+    def mask_plan(self):
+        """Of all heads: what the block mask visits, how long it took and how large it is."""
+        problem = self.case.problem
+        heads = problem["batch"] * problem["heads"]
+        if self.blocks is None:
+            rows, keys = (-(-problem[name] // BLOCK) for name in ("seqlen_q", "seqlen_k"))
+            partial, full, seconds, bytes_of_mask = 0, heads * rows * keys, 0.0, 0
+        else:
+            of_all = heads // self.blocks.kv_num_blocks[..., 0].numel()
+            partial = of_all * int(self.blocks.kv_num_blocks.sum())
+            full = of_all * int(self.blocks.full_kv_num_blocks.sum())
+            seconds = self.seconds
+            tensors = [x for x in self.blocks.as_tuple() if self.torch.is_tensor(x)]
+            bytes_of_mask = sum(x.numel() * x.element_size() for x in tensors)
+        return {
+            "pairs_executed": (partial + full) * BLOCK * BLOCK,
+            "partial_share": partial / (partial + full) if partial + full else None,
+            "analysis_us": seconds * 1e6,
+            "metadata_bytes": bytes_of_mask,
+        }
+
+    def forward(self, inputs):
+        self.inputs = inputs
+        self.o = self.attend(
+            *inputs,
+            block_mask=self.blocks,
+            scale=self.case.problem["scale"],
+            enable_gqa=self.case.group_size > 1,
+        )
+        return self.o
+
+    def backward(self, d_o):
+        return self.torch.autograd.grad(self.o, self.inputs, d_o, retain_graph=True)
