@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "kernels/attention.h"
-#include "reference/encoder/layer_shape.h"
+#include "kernels/encoder/layer_shape.h"
 
 namespace sparkbench {
 

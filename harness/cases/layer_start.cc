@@ -6,7 +6,7 @@
 #include "harness/predict/case_prediction.h"
 #include "kernels/half.h"
 #include "kernels/saturating.h"
-#include "reference/encoder/layer_steps.h"
+#include "kernels/encoder/layer_memory.h"
 #include "sweeps/memory.h"
 
 namespace sparkbench {

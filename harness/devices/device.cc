@@ -1,5 +1,7 @@
 #include "harness/devices/device.h"
 
+#include <stdexcept>
+
 #include "harness/devices/emulated_device.h"
 #include "harness/devices/gpu_device.h"
 #include "harness/environment_error.h"
@@ -22,6 +24,10 @@ std::unique_ptr<Device> open_gpu_named(std::string_view name) {
 }
 
 }  // namespace
+
+std::unique_ptr<LoadedLayer> Device::load_layer(const LayerWork& /*work*/) {
+  throw std::logic_error(name() + " holds no layers");
+}
 
 std::vector<std::string> device_names() {
   std::vector<std::string> names = emulated_device_names();

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "harness/devices/contender.h"
+#include "harness/devices/loaded_layer.h"
 #include "harness/devices/run_outcome.h"
 #include "results/record/run_record.h"
 
@@ -53,6 +54,8 @@ class Device {
   virtual CheckBudget check_budget() const = 0;
   /// `gradients` is null when no backward pass will be run.
   virtual std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) = 0;
+  /// Throws std::logic_error on a device that emulates layers otherwise (harness/cases/).
+  virtual std::unique_ptr<LoadedLayer> load_layer(const LayerWork& work);
 };
 
 /// Names that --device takes on this machine; "auto" is not among them.

@@ -103,8 +103,10 @@ class CudnnKernel : public Contender {
   bool draws_own_dropout_mask() const override { return true; }
   Libraries libraries() const override { return {{"cudnn", cudnn_version().value()}}; }
   Prepared prepare(const GpuWork& work) const override {
-    return enqueue(std::make_shared<CudnnAttention>(work.problem, work.options.pass,
-                                                    work.options.is_deterministic),
+    const bool has_backward = work.options.pass != Pass::kForward;
+    return enqueue(std::make_shared<CudnnAttention>(
+                       work.problem, work.options.pass, work.options.is_deterministic,
+                       attention_strides(work.forward, has_backward ? &work.backward : nullptr)),
                    work);
   }
 

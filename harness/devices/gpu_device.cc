@@ -9,6 +9,7 @@
 #include "harness/devices/fused_kernel.h"
 #include "harness/devices/gpu_code.h"
 #include "harness/devices/gpu_contenders.h"
+#include "harness/devices/gpu_loaded_layer.h"
 #include "harness/devices/gpu_problem.h"
 #include "harness/devices/nvml.h"
 #include "harness/environment_error.h"
@@ -79,6 +80,9 @@ class GpuDevice : public Device {
   }
   std::unique_ptr<LoadedProblem> load(const ProblemData& data, GradientData* gradients) override {
     return load_on_gpu(data, gradients, timer_, cublas_);
+  }
+  std::unique_ptr<LoadedLayer> load_layer(const LayerWork& work) override {
+    return load_layer_on_gpu(work, timer_, cublas_);
   }
 
  private:

@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "harness/devices/gpu_memory.h"
 #include "harness/devices/profiled_region.h"
 #include "kernels/machine/cuda_resources.h"
 
@@ -202,20 +203,10 @@ class GpuProblem : public LoadedProblem {
 
   /// `options` outlive what is prepared.
   Prepared prepare(const Contender& contender, const RunOptions& options) const {
-    return contender.prepare(
-        {data_.problem(), options, forward_tensors(),
-         buffers_ ? backward_tensors() : BackwardTensors{},
-         offsets_ ? offsets_->lengths() : PackedLengths{}, stream_.get(), cublas_,
-         allocate_on_device, [](std::span<const std::byte> bytes) {
-           std::shared_ptr<void> memory = allocate_on_device(bytes.size());
-           CUDA_CHECK(cudaMemcpy(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
-           return memory;
-         }});
-  }
-
-  static std::shared_ptr<void> allocate_on_device(std::size_t bytes) {
-    const auto buffer = std::make_shared<DeviceBuffer>(bytes);
-    return {buffer, buffer->as<void>()};
+    return contender.prepare({data_.problem(), options, forward_tensors(),
+                              buffers_ ? backward_tensors() : BackwardTensors{},
+                              offsets_ ? offsets_->lengths() : PackedLengths{}, stream_.get(),
+                              cublas_, allocate_for_contender, upload_for_contender});
   }
 
   void poison(const DeviceBuffer& buffer) const {

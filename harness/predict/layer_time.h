@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "harness/predict/problem_time.h"
-#include "reference/encoder/layer_steps.h"
+#include "kernels/encoder/layer_steps.h"
 
 namespace sparkbench {
 

@@ -54,6 +54,24 @@ std::optional<std::string> cudnn_version() {
   return api ? std::optional(cudnn::spell_version(api->version())) : std::nullopt;
 }
 
+cudnn::AttentionStrides attention_strides(const ForwardTensors& forward,
+                                          const BackwardTensors* backward) {
+  cudnn::AttentionStrides strides{strides_of(forward.q),
+                                  strides_of(forward.k),
+                                  strides_of(forward.v),
+                                  strides_of(forward.o),
+                                  {},
+                                  {},
+                                  {},
+                                  {}};
+  if (backward == nullptr) return strides;
+  strides.d_o = strides_of(backward->d_o);
+  strides.dq = strides_of(backward->dq);
+  strides.dk = strides_of(backward->dk);
+  strides.dv = strides_of(backward->dv);
+  return strides;
+}
+
 bool has_cudnn_attention(int sm) { return sm >= kFirstSm && cudnn::load_api().has_value(); }
 
 CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic,

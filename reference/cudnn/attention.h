@@ -21,6 +21,10 @@ std::optional<std::string> cudnn_version();
 /// Whether cuDNN is there and has attention for compute capability `sm`.
 bool has_cudnn_attention(int sm);
 
+/// Of these tensors; a forward pass has no `backward`.
+cudnn::AttentionStrides attention_strides(const ForwardTensors& forward,
+                                          const BackwardTensors* backward = nullptr);
+
 /// A problem that cuDNN is ready to compute. What it compiles and allocates, it does when it is
 /// made. Everything throws std::runtime_error on an error of CUDA or cuDNN.
 class CudnnAttention {

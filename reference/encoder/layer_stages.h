@@ -7,11 +7,11 @@
 
 #include <cmath>
 #include <cstdint>
-#include <numbers>
 #include <utility>
 
+#include "kernels/encoder/activation.h"
+#include "kernels/encoder/layer_dropout.h"
 #include "reference/encoder/layer_data.h"
-#include "reference/encoder/layer_dropout.h"
 #include "reference/encoder/layer_math.h"
 
 namespace sparkbench {
@@ -37,31 +37,6 @@ Real warp_sum(std::size_t count, F element) {
     for (std::size_t i = 0; i < half; ++i) lanes[i] += lanes[i + half];
   }
   return lanes[0];
-}
-
-template <class Real>
-Real activation_of(Activation activation, Real x) {
-  if (activation == Activation::kRelu) return x > 0 ? x : Real{0};
-  if (activation == Activation::kGeluErf) {
-    return Real{0.5} * x * (1 + std::erf(x * static_cast<Real>(std::numbers::sqrt2 / 2)));
-  }
-  const Real inner = static_cast<Real>(std::sqrt(2 / std::numbers::pi)) *
-                     (x + static_cast<Real>(0.044715) * x * x * x);
-  return Real{0.5} * x * (1 + std::tanh(inner));
-}
-
-template <class Real>
-Real derivative_of(Activation activation, Real x) {
-  if (activation == Activation::kRelu) return x > 0 ? Real{1} : Real{0};
-  if (activation == Activation::kGeluErf) {
-    const Real density = std::exp(-x * x / 2) / static_cast<Real>(std::sqrt(2 * std::numbers::pi));
-    return Real{0.5} * (1 + std::erf(x * static_cast<Real>(std::numbers::sqrt2 / 2))) + x * density;
-  }
-  const Real factor = static_cast<Real>(std::sqrt(2 / std::numbers::pi));
-  const Real cubic = static_cast<Real>(0.044715);
-  const Real tanh = std::tanh(factor * (x + cubic * x * x * x));
-  return Real{0.5} * (1 + tanh) +
-         Real{0.5} * x * (1 - tanh * tanh) * factor * (1 + 3 * cubic * x * x);
 }
 
 template <class Math>

@@ -1,4 +1,4 @@
-#include "reference/encoder/layer_steps.h"
+#include "kernels/encoder/layer_steps.h"
 
 #include <gtest/gtest.h>
 
@@ -120,28 +120,7 @@ TEST(LayerSteps, MoveFewerBytesFused) {
   EXPECT_EQ(passes[Rest::kUnfused], 40u);
 }
 
-TEST(LayerMemory, OfInferenceIsThatOfTheWidestStep) {
-  const std::uint64_t pass = kTokens * kHidden * 2;
-  const auto steps = layer_steps(shape_with(Rest::kFused), problem_with(0), Pass::kForward);
-  // h is the residual; with G, four times as wide, F is written.
-  EXPECT_EQ(peak_bytes_over_weights(steps, {}), (1 + 4 + 1) * pass);
-  // With workspace enough the attention's: x, q, k, v, o, lse.
-  const std::uint64_t workspace = 100 * pass;
-  EXPECT_EQ(peak_bytes_over_weights(steps, {.forward = workspace}),
-            5 * pass + 4 * kTokens * sizeof(float) + workspace);
-}
-
-TEST(LayerMemory, OfTrainingHoldsWhatIsKept) {
-  const auto steps =
-      layer_steps(shape_with(Rest::kFused), problem_with(0.1f), Pass::kForwardBackward);
-  const std::uint64_t without = peak_bytes_over_weights(steps, {});
-  EXPECT_EQ(peak_bytes_over_weights(steps, {.kept = 1000}), without + 1000);
-  const auto unfused =
-      layer_steps(shape_with(Rest::kUnfused), problem_with(0.1f), Pass::kForwardBackward);
-  EXPECT_GT(peak_bytes_over_weights(unfused, {}), without);
-}
-
-TEST(LayerMemory, OfWeightsIsTheirBytes) {
+TEST(LayerSteps, HaveWeightsOfTheirBytes) {
   EXPECT_EQ(weight_bytes(shape_with(Rest::kFused)),
             2 * (4 * kHidden * kHidden + 2 * kHidden * kFfn + 9 * kHidden + kFfn));
 }

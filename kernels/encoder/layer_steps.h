@@ -1,5 +1,6 @@
 // What a layer launches, in order: of each launch its stage, its FLOPs and the tensors that it
-// reads and writes. FLOPs, bytes, launches and peak memory of a layer all follow from this list.
+// reads and writes. FLOPs, bytes and launches of a layer follow from this list, and peak memory
+// (layer_memory.h).
 #pragma once
 
 #include <array>
@@ -8,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-#include "reference/encoder/layer_shape.h"
+#include "kernels/encoder/layer_shape.h"
 
 namespace sparkbench {
 
@@ -45,11 +46,12 @@ struct LayerStep {
 
 /// Of a forward pass, or of a forward and a backward one (a backward pass alone begins with what
 /// its forward pass left). Dropout's masks are drawn anew wherever they are needed, and take no
-/// memory. Q, K and V come from one product over three weights, each as an attention kernel takes
-/// it. A fused backward pass has the activation's derivative in an epilogue, adds the residual's
-/// gradient in a product, and has the gradients of bias, gamma and beta beside the kernels that
-/// read what they sum. The gradients of weights stay to the end. Throws std::invalid_argument where
-/// why_no_layer() says why.
+/// memory. Q, K and V come from one product over three weights and lie side by side, [tokens,
+/// 3 hidden], where an attention reads them in place. A fused backward pass has the activation's
+/// derivative in an epilogue, adds the residual's gradient in a product, and has the sums for
+/// gamma, beta and the bias before dropout beside the LayerNorm that reads what they sum. The
+/// gradients of weights stay to the end. Throws std::invalid_argument where why_no_layer() says
+/// why.
 std::vector<LayerStep> layer_steps(const LayerShape& shape, const Problem& problem, Pass pass);
 
 /// Of the attention's useful products: two forward, five backward.
@@ -57,17 +59,5 @@ std::uint64_t attention_flops(const Problem& problem, bool is_backward);
 
 /// fp16 weights and biases, and gamma and beta.
 std::uint64_t weight_bytes(const LayerShape& shape);
-
-/// What an attention takes besides the tensors that layer_steps() has.
-struct AttentionMemory {
-  std::uint64_t forward = 0, backward = 0;  // while a pass runs
-  std::uint64_t kept = 0;  // from the forward to the backward pass: an unfused computation's P
-};
-
-/// The most that is held at once over the weights: each tensor from the launch that first writes it
-/// to the last that reads it, the input from the beginning, and y, dx and the gradients of weights
-/// to the end.
-std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
-                                      const AttentionMemory& attention);
 
 }  // namespace sparkbench

@@ -31,6 +31,10 @@ struct LayerShape {
   Rest rest = Rest::kFused;
 };
 
+/// Whether the products' epilogues apply the activation: cublasLt has ReLU and the tanh form of
+/// GELU, no erf.
+bool has_activation_in_epilogue(const LayerShape& shape);
+
 /// LayerNorm's, of BERT (Devlin et al.): added to the variance.
 inline constexpr double kLayerNormEpsilon = 1e-12;
 

@@ -1,6 +1,5 @@
-#include "reference/encoder/layer_steps.h"
+#include "kernels/encoder/layer_steps.h"
 
-#include <algorithm>
 #include <map>
 #include <numeric>
 #include <stdexcept>
@@ -70,6 +69,7 @@ class Steps {
             saturating_product({elements, sizeof(Half)}), is_weight};
   }
   LayerTensor wide(std::string_view name) const { return half(name, tokens_ * hidden_); }
+  LayerTensor packed(std::string_view name) const { return half(name, 3 * tokens_ * hidden_); }
   LayerTensor broad(std::string_view name) const { return half(name, tokens_ * ffn_); }
   LayerTensor vectors(std::string_view name, std::uint64_t count) const {
     return half(name, count * hidden_, true);
@@ -96,12 +96,11 @@ class Steps {
   }
 
   void attention_block(std::string_view input) {
-    const Tensors qkv = {wide("q"), wide("k"), wide("v")};
     product(Stage::kQkv, "Q, K, V = x Wqkv", hidden_, 3 * hidden_,
-            {wide(input), half("Wqkv", 3 * hidden_ * hidden_, true)}, qkv);
-    bias(Stage::kQkv, qkv);
-    step(Stage::kMha, StepKind::kAttention, "attention", attention_flops(problem_, false), qkv,
-         {wide("o"), lse()});
+            {wide(input), half("Wqkv", 3 * hidden_ * hidden_, true)}, {packed("qkv")});
+    bias(Stage::kQkv, {packed("qkv")});
+    step(Stage::kMha, StepKind::kAttention, "attention", attention_flops(problem_, false),
+         {packed("qkv")}, {wide("o"), lse()});
     product(Stage::kProj, "A = O Wo", hidden_, hidden_,
             {wide("o"), half("Wo", hidden_ * hidden_, true)}, {wide("a")});
     bias(Stage::kProj, {wide("a")});
@@ -109,7 +108,7 @@ class Steps {
 
   void feed_forward_block(std::string_view input) {
     const LayerTensor weight = half("W1", hidden_ * ffn_, true);
-    if (is_fused_) {
+    if (has_activation_in_epilogue(shape_)) {
       product(Stage::kFf1, "G = act(H W1 + b1)", hidden_, ffn_, {wide(input), weight},
               {broad("u"), broad("g")});
     } else {
@@ -154,7 +153,9 @@ class Steps {
       if (!d_branch.empty() && drops_) writes.push_back(wide(d_branch));
       if (!d_branch.empty() && !drops_) same_as_[d_branch] = dz;
       rows(stage, "LayerNorm, residual, dropout", reads, writes);
-      rows(stage, "dgamma, dbeta, dbias", {}, {gradient("dnorm", stage, 3 * hidden_)});
+      const bool sums_branch = !d_branch.empty() && shape_.bias;
+      rows(stage, sums_branch ? "dgamma, dbeta, dbias" : "dgamma, dbeta", {},
+           {gradient("dnorm", stage, (sums_branch ? 3 : 2) * hidden_)});
       return;
     }
     rows(stage, "LayerNorm", reads, writes);
@@ -170,7 +171,7 @@ class Steps {
     }
   }
   void bias_gradient(Stage stage, const LayerTensor& of, std::uint64_t elements) {
-    if (!is_fused_ && shape_.bias) rows(stage, "dbias", {of}, {gradient("dbias", stage, elements)});
+    if (shape_.bias) rows(stage, "dbias", {of}, {gradient("dbias", stage, elements)});
   }
   /// Of vectors, with a name for each stage.
   LayerTensor gradient(const std::string& name, Stage stage, std::uint64_t elements) const {
@@ -182,10 +183,15 @@ class Steps {
     const LayerTensor w2 = half("W2", ffn_ * hidden_, true), w1 = half("W1", hidden_ * ffn_, true);
     product(Stage::kFf2, "dW2 = G^T dF", ffn_, hidden_, {broad("g"), wide("df")},
             {half("dW2", ffn_ * hidden_)});
-    bias_gradient(Stage::kFf2, wide("df"), hidden_);
-    if (is_fused_) {
+    if (!is_fused_ || shape_.norm == NormPlace::kPre) {
+      bias_gradient(Stage::kFf2, wide("df"), hidden_);
+    }
+    if (has_activation_in_epilogue(shape_)) {
+      // An epilogue may sum the columns, too; the launch that does otherwise is in the list.
+      Tensors writes = {broad("du")};
+      if (shape_.bias) writes.push_back(gradient("dbias", Stage::kFf1, ffn_));
       product(Stage::kFf2, "dU = act'(U) dF W2^T", hidden_, ffn_, {wide("df"), w2, broad("u")},
-              {broad("du")});
+              std::move(writes));
     } else {
       product(Stage::kFf2, "dG = dF W2^T", hidden_, ffn_, {wide("df"), w2}, {broad("dg")});
       rows(Stage::kFf1, "activation", {broad("dg"), broad("u")}, {broad("du")});
@@ -200,33 +206,16 @@ class Steps {
                           std::string_view residual) {
     product(Stage::kProj, "dWo = O^T dA", hidden_, hidden_, {wide("o"), wide("da")},
             {half("dWo", hidden_ * hidden_)});
-    bias_gradient(Stage::kProj, wide("da"), hidden_);
+    if (!is_fused_) bias_gradient(Stage::kProj, wide("da"), hidden_);
     product(Stage::kProj, "dO = dA Wo^T", hidden_, hidden_,
             {wide("da"), half("Wo", hidden_ * hidden_, true)}, {wide("do")});
     step(Stage::kMha, StepKind::kAttention, "attention", attention_flops(problem_, true),
-         {wide("q"), wide("k"), wide("v"), wide("o"), wide("do"), lse()},
-         {wide("dq"), wide("dk"), wide("dv")});
-    product(Stage::kQkv, "dWqkv = x^T dQKV", hidden_, 3 * hidden_,
-            {wide(input), wide("dq"), wide("dk"), wide("dv")},
+         {packed("qkv"), wide("o"), wide("do"), lse()}, {packed("dqkv")});
+    product(Stage::kQkv, "dWqkv = x^T dQKV", hidden_, 3 * hidden_, {wide(input), packed("dqkv")},
             {half("dWqkv", 3 * hidden_ * hidden_)});
-    for (const std::string_view of : {"dq", "dk", "dv"}) {
-      bias_gradient(Stage::kQkv, wide(of), hidden_);
-    }
-    input_gradient(d_input, residual);
-  }
-
-  /// Three products, each added to those before: Q, K and V lie apart.
-  void input_gradient(std::string_view d_input, std::string_view residual) {
-    std::string_view before = is_fused_ ? residual : "";
-    for (const std::string_view of : {"dq", "dk", "dv"}) {
-      Tensors reads = {wide(of), half("Wqkv", hidden_ * hidden_, true)};
-      if (!before.empty()) reads.push_back(wide(before));
-      product(Stage::kQkv, "dx += dQ Wq^T", hidden_, hidden_, reads, {wide(d_input)});
-      before = d_input;
-    }
-    if (!is_fused_ && !residual.empty()) {
-      rows(Stage::kQkv, "residual", {wide(d_input), wide(residual)}, {wide(d_input)});
-    }
+    bias_gradient(Stage::kQkv, packed("dqkv"), 3 * hidden_);
+    into_residual(Stage::kQkv, "dx = dQKV Wqkv^T", 3 * hidden_,
+                  {packed("dqkv"), half("Wqkv", 3 * hidden_ * hidden_, true)}, d_input, residual);
   }
   void into_residual(Stage stage, std::string_view name, std::uint64_t inner, Tensors reads,
                      std::string_view d_input, std::string_view residual) {
@@ -270,34 +259,6 @@ void drop_unread(std::vector<LayerStep>& steps, std::string_view output) {
   }
 }
 
-/// From which launch to which a tensor is held.
-struct Life {
-  std::size_t first, last;
-  std::uint64_t bytes;
-};
-
-/// The layer's output, and gradients that others wait for.
-bool is_result(std::string_view name) {
-  return name == "y" || name == "dx" || name.starts_with("dW") || name.starts_with("dnorm") ||
-         name.starts_with("dbias");
-}
-
-std::map<std::string, Life> lives_of(const std::vector<LayerStep>& steps) {
-  std::map<std::string, Life> lives;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    const auto use = [&](const LayerTensor& tensor, bool is_written) {
-      if (tensor.is_weight) return;
-      // What nobody wrote was there before; dy comes when it is needed.
-      const std::size_t first = is_written || tensor.name == "dy" ? i : 0;
-      const auto [life, is_new] = lives.emplace(tensor.name, Life{first, i, tensor.bytes});
-      life->second.last = is_result(tensor.name) ? steps.size() : i;
-    };
-    for (const LayerTensor& tensor : steps[i].reads) use(tensor, false);
-    for (const LayerTensor& tensor : steps[i].writes) use(tensor, true);
-  }
-  return lives;
-}
-
 }  // namespace
 
 std::string_view name_of(Stage stage) { return kStageNames.at(static_cast<std::size_t>(stage)); }
@@ -332,30 +293,6 @@ std::uint64_t weight_bytes(const LayerShape& shape) {
   const std::uint64_t matrices = 4 * hidden * hidden + 2 * hidden * ffn;
   const std::uint64_t biases = shape.bias ? 5 * hidden + ffn : 0;
   return (matrices + biases + 4 * hidden) * sizeof(Half);
-}
-
-std::uint64_t peak_bytes_over_weights(const std::vector<LayerStep>& steps,
-                                      const AttentionMemory& attention) {
-  const std::map<std::string, Life> lives = lives_of(steps);
-  const auto is_attention = [](const LayerStep& step) { return step.kind == StepKind::kAttention; };
-  const auto first = std::find_if(steps.begin(), steps.end(), is_attention);
-  const auto last = std::find_if(steps.rbegin(), steps.rend(), is_attention).base();
-  std::uint64_t peak = 0;
-  for (std::size_t i = 0; i < steps.size(); ++i) {
-    std::uint64_t held = 0;
-    for (const auto& [name, life] : lives) {
-      if (life.first <= i && i <= life.last) held = saturating_sum({held, life.bytes});
-    }
-    const auto here = steps.begin() + static_cast<std::ptrdiff_t>(i);
-    // A backward pass alone begins with what is kept.
-    const bool is_kept = here < last && (here >= first || first->is_backward);
-    if (is_kept) held = saturating_sum({held, attention.kept});
-    if (is_attention(*here)) {
-      held = saturating_sum({held, here->is_backward ? attention.backward : attention.forward});
-    }
-    peak = std::max(peak, held);
-  }
-  return peak;
 }
 
 }  // namespace sparkbench

@@ -1,4 +1,4 @@
-#include "reference/encoder/layer_shape.h"
+#include "kernels/encoder/layer_shape.h"
 
 #include <array>
 #include <stdexcept>
@@ -37,6 +37,10 @@ void parse_name(std::string_view name, NormPlace& norm) {
   find_name(kNormPlaces, name, "place of LayerNorm", norm);
 }
 void parse_name(std::string_view name, Rest& rest) { find_name(kRests, name, "rest", rest); }
+
+bool has_activation_in_epilogue(const LayerShape& shape) {
+  return shape.rest == Rest::kFused && shape.activation != Activation::kGeluErf;
+}
 
 std::string_view why_no_layer(const LayerShape& shape, const Problem& problem) {
   if (problem.lengths) return "its sequences differ in length";

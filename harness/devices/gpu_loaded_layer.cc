@@ -1,0 +1,228 @@
+#include "harness/devices/gpu_loaded_layer.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+#include "harness/devices/gpu_memory.h"
+#include "harness/timing/gpu_graph.h"
+#include "kernels/encoder/gpu_layer.h"
+#include "kernels/machine/out_of_device_memory.h"
+#include "reference/encoder/exact_gpu_layer.h"
+#include "reference/encoder/layer_data_on_gpu.h"
+
+namespace sparkbench {
+namespace {
+
+std::vector<Half> download(const Half* data, std::size_t elements) {
+  std::vector<Half> host(elements);
+  CUDA_CHECK(cudaMemcpy(host.data(), data, elements * sizeof(Half), cudaMemcpyDeviceToHost));
+  return host;
+}
+
+ErrorMetrics error_of(const std::vector<Half>& got, const std::vector<double>& want) {
+  return error_metrics(std::span<const Half>(got), std::span<const double>(want));
+}
+
+/// What every layer on the GPU shares, and outlives.
+struct OnGpu {
+  const LayerWork& work;
+  const LayerDataOnGpu& data;
+  const ProductLibrary& library;
+  const CudaStream& stream;
+  const std::shared_ptr<cublasContext>& cublas;
+};
+
+LayerShape shape_of(const LayerWork& work, Rest rest) {
+  LayerShape shape = work.shape;
+  shape.rest = rest;
+  return shape;
+}
+
+/// A layer with its attention, ready to run a pass.
+class ReadyLayer {
+ public:
+  ReadyLayer(const OnGpu& on, const LayerVariant& variant, const RunOptions& options)
+      : pass_(options.pass),
+        stream_(on.stream),
+        layer_(shape_of(on.work, variant.rest), on.work.problem, options.pass, on.data.weights(),
+               on.library, on.stream.get()),
+        attention_(variant.attention.prepare(
+            {on.work.problem, options, layer_.attention_tensors(),
+             pass_ == Pass::kForward ? BackwardTensors{} : layer_.attention_gradients(),
+             PackedLengths{}, on.stream.get(), on.cublas, allocate_for_contender,
+             upload_for_contender})) {
+    layer_.set_attention(attention_.forward, attention_.backward);
+    on.data.give_inputs(layer_, on.stream.get());
+    stream_.synchronize();
+  }
+
+  const GpuLayer& layer() const { return layer_; }
+
+  /// A backward pass begins with what a forward pass leaves.
+  void precede() const {
+    if (pass_ != Pass::kBackward) return;
+    layer_.forward();
+    stream_.synchronize();
+  }
+  void enqueue(const AfterStage& after = [](Stage) {}) const {
+    if (pass_ != Pass::kBackward) layer_.forward(after);
+    if (pass_ != Pass::kForward) layer_.backward(after);
+  }
+
+  std::uint64_t bytes() const {
+    return layer_.bytes() + attention_.workspace_bytes + ProductLibrary::kWorkspaceBytes;
+  }
+
+ private:
+  Pass pass_;
+  const CudaStream& stream_;
+  GpuLayer layer_;
+  Prepared attention_;
+};
+
+class GpuLoadedLayer : public LoadedLayer {
+ public:
+  GpuLoadedLayer(const LayerWork& work, GpuTimer& timer, std::shared_ptr<cublasContext> cublas)
+      : work_(work), timer_(timer), cublas_(std::move(cublas)), data_(work.tensors) {}
+
+  std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
+    const bool has_backward = options.pass != Pass::kForward;
+    const ExactLayerResult& exact = exact_result(has_backward);
+    RunOptions whole = options;
+    if (has_backward) whole.pass = Pass::kForwardBackward;
+    const ReadyLayer ready(on_gpu(), variant, whole);
+    const GpuLayer& layer = ready.layer();
+    layer.forward();
+    stream().synchronize();
+    const std::size_t elements = work_.tensors.x.size();
+    std::vector<PartError> errors = {
+        {"output", error_of(download(layer.tensor("y"), elements), exact.output)},
+        {"before_residual", error_of(last_branch(layer, variant.rest), exact.before_residual)}};
+    if (!has_backward) return errors;
+    layer.backward();
+    stream().synchronize();
+    for (const auto& [name, want] : exact.gradients) {
+      for (const LayerGradient& gradient : layer.gradients()) {
+        if (gradient.name != name) continue;
+        errors.push_back({name, error_of(download(gradient.data, gradient.elements), want)});
+      }
+    }
+    return errors;
+  }
+
+  LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,
+                  const RunOptions& options) override {
+    const ReadyLayer ready(on_gpu(), variant, options);
+    const std::unique_ptr<ReadyLayer> other = ready_beside(baseline, options);
+    std::vector<Launch> launches;
+    for (const ReadyLayer* each : {&ready, static_cast<const ReadyLayer*>(other.get())}) {
+      if (each == nullptr) continue;
+      each->precede();
+      launches.emplace_back([each] { each->enqueue(); });
+    }
+    std::vector<Timing> timings = timer_.time(launches, options.timing);
+    LayerTimes times;
+    times.whole = std::move(timings.front());
+    if (other != nullptr) times.baseline = std::move(timings.back());
+    times.stage_ms = stage_times(ready, options);
+    time_graph(ready, options, times);
+    return times;
+  }
+
+  LayerNeeds needs(const LayerVariant& variant, const RunOptions& options) override {
+    const ReadyLayer ready(on_gpu(), variant, options);
+    ready.precede();
+    ready.enqueue();  // what is only done once, such as loading a kernel, is done
+    stream().synchronize();
+    LayerNeeds needs{ready.bytes(), std::nullopt};
+    try {
+      needs.launches = GpuGraph(stream(), [&] { ready.enqueue(); }).launches();
+    } catch (const std::exception&) {
+      return needs;  // time() tells why there is no graph
+    }
+    return needs;
+  }
+
+ private:
+  OnGpu on_gpu() const { return {work_, data_, library_, stream(), cublas_}; }
+  const CudaStream& stream() const { return timer_.stream(); }
+
+  /// Computed when it is first asked for; with gradients it serves a forward pass, too.
+  const ExactLayerResult& exact_result(bool has_backward) {
+    if (!exact_ || (has_backward && exact_->gradients.empty())) {
+      exact_ = exact_layer_on_gpu(work_.shape, work_.problem, work_.tensors, has_backward,
+                                  cublas_.get());
+    }
+    return *exact_;
+  }
+
+  /// What the last residual is added to. A fused kernel does not store it: bias and dropout are
+  /// applied to F here as they are there, in fp32.
+  std::vector<Half> last_branch(const GpuLayer& layer, Rest rest) const {
+    std::vector<Half> branch = download(layer.tensor("f"), work_.tensors.x.size());
+    if (rest == Rest::kUnfused) return branch;
+    const auto columns = static_cast<std::size_t>(work_.shape.hidden);
+    const Dropout dropout = work_.problem.dropout();
+    for (std::size_t i = 0; i < branch.size(); ++i) {
+      const float biased = to_float(branch[i]) + to_float(work_.tensors.weights.b_2[i % columns]);
+      const bool keeps =
+          dropout.threshold == 0 ||
+          layer_keeps(dropout, DropoutSite::kSecond, static_cast<std::uint32_t>(i / columns),
+                      static_cast<std::uint32_t>(i % columns));
+      branch[i] = to_half(keeps ? biased * dropout.keep_scale : 0.0f);
+    }
+    return branch;
+  }
+
+  std::unique_ptr<ReadyLayer> ready_beside(const LayerVariant* variant,
+                                           const RunOptions& options) const {
+    if (variant == nullptr) return nullptr;
+    try {
+      return std::make_unique<ReadyLayer>(on_gpu(), *variant, options);
+    } catch (const OutOfDeviceMemory&) {
+      return nullptr;  // it is timed alone
+    }
+  }
+
+  std::vector<std::pair<std::string, double>> stage_times(const ReadyLayer& ready,
+                                                          const RunOptions& options) const {
+    std::vector<std::pair<std::string, double>> stage_ms;
+    for (const Stage stage : kStages) stage_ms.emplace_back(name_of(stage), 0.0);
+    const PassParts parts = timer_.time_parts(
+        [&](const AfterPart& after_part) {
+          ready.enqueue([&](Stage stage) { after_part({name_of(stage), 0, 0}); });
+        },
+        options.timing);
+    for (const PassPart& part : parts.of) {
+      for (auto& [name, ms] : stage_ms) ms += name == part.name ? part.ms : 0;
+    }
+    return stage_ms;
+  }
+
+  void time_graph(const ReadyLayer& ready, const RunOptions& options, LayerTimes& times) const {
+    try {
+      const GpuGraph graph(stream(), [&] { ready.enqueue(); });
+      const Launch launch = [&] { graph.launch(stream()); };
+      times.graph = timer_.time({&launch, 1}, options.timing).front();
+    } catch (const std::exception& error) {
+      times.why_no_graph = error.what();
+    }
+  }
+
+  LayerWork work_;
+  GpuTimer& timer_;
+  std::shared_ptr<cublasContext> cublas_;
+  ProductLibrary library_;
+  LayerDataOnGpu data_;
+  std::optional<ExactLayerResult> exact_;
+};
+
+}  // namespace
+
+std::unique_ptr<LoadedLayer> load_layer_on_gpu(const LayerWork& work, GpuTimer& timer,
+                                               const std::shared_ptr<cublasContext>& cublas) {
+  return std::make_unique<GpuLoadedLayer>(work, timer, cublas);
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,25 @@
+// Device memory as contenders ask for it.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "kernels/machine/cuda_resources.h"
+
+namespace sparkbench {
+
+/// Aligned to 256 bytes, freed with the pointer. Throws OutOfDeviceMemory.
+inline std::shared_ptr<void> allocate_for_contender(std::size_t bytes) {
+  const auto buffer = std::make_shared<DeviceBuffer>(bytes);
+  return {buffer, buffer->as<void>()};
+}
+
+/// The same with these bytes in it.
+inline std::shared_ptr<void> upload_for_contender(std::span<const std::byte> bytes) {
+  std::shared_ptr<void> memory = allocate_for_contender(bytes.size());
+  CUDA_CHECK(cudaMemcpy(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  return memory;
+}
+
+}  // namespace sparkbench

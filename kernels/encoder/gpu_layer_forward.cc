@@ -1,0 +1,127 @@
+#include "kernels/encoder/gpu_layer_forward.h"
+
+namespace sparkbench {
+namespace {
+
+std::pair<Product, Epilogue> find_ff1(const LayerParts& parts) {
+  const ProductShape shape{parts.wide.rows, parts.shape.ffn, parts.shape.hidden, false, true};
+  const Epilogue plain = parts.is_fused && parts.shape.bias ? Epilogue::kBias : Epilogue::kNone;
+  if (!has_activation_in_epilogue(parts.shape)) return parts.products.first_of(shape, {plain});
+  const bool is_gelu = parts.shape.activation == Activation::kGeluTanh;
+  const Epilogue activated = !parts.has_backward ? (is_gelu ? Epilogue::kGelu : Epilogue::kRelu)
+                             : is_gelu           ? Epilogue::kGeluKeeping
+                                                 : Epilogue::kReluKeeping;
+  return parts.products.first_of(shape, {activated, plain});
+}
+
+/// An epilogue that reads a bias takes it through a pointer by which others write.
+Half* bias_of(const Half* read) { return const_cast<Half*>(read); }
+
+}  // namespace
+
+LayerForwardPass::LayerForwardPass(const LayerParts& parts)
+    : parts_(parts),
+      qkv_(parts.products.required(
+          {parts.wide.rows, 3 * parts.shape.hidden, parts.shape.hidden, false, true, false,
+           parts.is_fused && parts.shape.bias ? Epilogue::kBias : Epilogue::kNone})),
+      proj_(parts.products.required(
+          {parts.wide.rows, parts.shape.hidden, parts.shape.hidden, false, true})),
+      ff1_(find_ff1(parts)),
+      ff2_(parts.products.required(
+          {parts.wide.rows, parts.shape.hidden, parts.shape.ffn, false, true})) {}
+
+void LayerForwardPass::add_bias(Half* x, const Half* bias, RowExtents extents) const {
+  if (parts_.is_fused || !parts_.shape.bias) return;
+  add_rows({x, bias, nullptr, x, {}, DropoutSite::kFirst}, extents, parts_.stream);
+}
+
+void LayerForwardPass::add(DropoutSite site, Half* x, const Half* bias, const Half* residual,
+                           Half* sum) const {
+  const LayerParts& parts = parts_;
+  if (parts.is_fused) {
+    return add_rows({x, parts.bias_or_null(bias), residual, sum, parts.dropout, site}, parts.wide,
+                    parts.stream);
+  }
+  if (parts.drops()) {
+    add_rows({x, nullptr, nullptr, x, parts.dropout, site}, parts.wide, parts.stream);
+  }
+  add_rows({x, nullptr, residual, sum, {}, site}, parts.wide, parts.stream);
+}
+
+void LayerForwardPass::normalize(const Half* z, int which, Half* norm) const {
+  add_norm({{z, nullptr, nullptr, nullptr, {}, DropoutSite::kFirst},
+            parts_.gamma(which),
+            parts_.beta(which),
+            norm},
+           parts_.wide, parts_.stream);
+}
+
+void LayerForwardPass::add_and_norm(DropoutSite site, Half* x, const Half* bias,
+                                    const Half* residual, Half* sum, int which, Half* norm) const {
+  if (!parts_.is_fused) {
+    add(site, x, bias, residual, sum);
+    return normalize(sum, which, norm);
+  }
+  add_norm({{x, parts_.bias_or_null(bias), residual, sum, parts_.dropout, site},
+            parts_.gamma(which),
+            parts_.beta(which),
+            norm},
+           parts_.wide, parts_.stream);
+}
+
+void LayerForwardPass::attention_block(const Half* input, const AfterStage& after) const {
+  const LayerParts& parts = parts_;
+  qkv_.enqueue({input, parts.weights.w_qkv, nullptr, parts.at("qkv"), bias_of(parts.weights.b_qkv)},
+               parts.stream);
+  add_bias(parts.at("qkv"), parts.weights.b_qkv, parts.packed);
+  after(Stage::kQkv);
+  parts.attention_forward();
+  after(Stage::kMha);
+  proj_.enqueue({parts.at("o"), parts.weights.w_o, nullptr, parts.at("a")}, parts.stream);
+  add_bias(parts.at("a"), parts.weights.b_o, parts.wide);
+  after(Stage::kProj);
+}
+
+void LayerForwardPass::feed_forward_block(const Half* input, const AfterStage& after) const {
+  const LayerParts& parts = parts_;
+  const auto& [product, epilogue] = ff1_;
+  Half* const g = parts.at("g");
+  // Where an epilogue was to apply the activation and none does, u has no place but g's.
+  Half* const u = parts.at("u") != nullptr ? parts.at("u") : g;
+  product.enqueue({input, parts.weights.w_1, nullptr, has_activation(epilogue) ? g : u,
+                   bias_of(parts.weights.b_1), u},
+                  parts.stream);
+  if (!has_activation(epilogue)) {
+    add_bias(u, parts.weights.b_1, parts.broad);
+    activate(parts.shape.activation, u, g, parts.broad, parts.stream);
+  }
+  after(Stage::kFf1);
+  ff2_.enqueue({g, parts.weights.w_2, nullptr, parts.at("f")}, parts.stream);
+  add_bias(parts.at("f"), parts.weights.b_2, parts.wide);
+}
+
+void LayerForwardPass::run(const AfterStage& after) const {
+  const LayerParts& parts = parts_;
+  const Half *const b_o = parts.weights.b_o, *const b_2 = parts.weights.b_2;
+  Half *const x = parts.at("x"), *const h = parts.at("h");
+  if (parts.is_post) {
+    attention_block(x, after);
+    add_and_norm(DropoutSite::kFirst, parts.at("a"), b_o, x, parts.at("z1"), 0, h);
+    after(Stage::kLn1);
+    feed_forward_block(h, after);
+    after(Stage::kFf2);
+    add_and_norm(DropoutSite::kSecond, parts.at("f"), b_2, h, parts.at("z2"), 1, parts.at("y"));
+    after(Stage::kLn2);
+  } else {
+    normalize(x, 0, parts.at("n1"));
+    after(Stage::kLn1);
+    attention_block(parts.at("n1"), after);
+    add_and_norm(DropoutSite::kFirst, parts.at("a"), b_o, x, h, 1, parts.at("n2"));
+    after(Stage::kLn2);
+    feed_forward_block(parts.at("n2"), after);
+    add(DropoutSite::kSecond, parts.at("f"), b_2, h, parts.at("y"));
+    after(Stage::kFf2);
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,30 @@
+// A layer's weights and input in a GPU's memory.
+#pragma once
+
+#include "kernels/encoder/gpu_layer.h"
+#include "kernels/machine/cuda_resources.h"
+#include "reference/encoder/layer_data.h"
+
+namespace sparkbench {
+
+class LayerDataOnGpu {
+ public:
+  /// Uploads to the current device. Throws OutOfDeviceMemory.
+  explicit LayerDataOnGpu(const LayerTensors& tensors);
+
+  LayerWeightPointers weights() const;
+  /// x, and d_y where the layer has a backward pass, into the layer's own memory.
+  void give_inputs(const GpuLayer& layer, cudaStream_t stream) const;
+  std::uint64_t weight_bytes() const { return weight_bytes_; }
+
+ private:
+  const Half* at(std::size_t index) const {
+    return reinterpret_cast<const Half*>(memory_.as<std::byte>() + places_.at(index));
+  }
+
+  std::vector<std::uint64_t> places_;  // of the tensors, weights first
+  std::uint64_t weight_bytes_ = 0, input_bytes_ = 0;
+  DeviceBuffer memory_;
+};
+
+}  // namespace sparkbench
