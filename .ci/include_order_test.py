@@ -13,7 +13,7 @@ import sys
 LAYERS = [
     [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "half", "host_device",
                                       "mma_instruction", "philox", "round_up", "sample",
-                                      "saturating", "split_text")],
+                                      "saturating", "split_text", "unsupported_error")],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
                                       "head_groups", "kernel_instance", "sequence_lengths",

@@ -10,6 +10,7 @@
 #include "harness/cases/case_start.h"
 #include "harness/cases/case_verdict.h"
 #include "harness/cases/outcome_record.h"
+#include "harness/devices/known_contenders.h"
 #include "harness/timing/statistics.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
@@ -56,7 +57,7 @@ CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
   try {
     if (settings_.before_case) settings_.before_case(record.id);
     if (record.layer) {
-      layers_.run(contender, settings_, record);
+      run_layer(sweep_case, contender, record);
     } else {
       run_attention(sweep_case, contender, record);
     }
@@ -88,6 +89,20 @@ void CaseRunner::run_attention(const SweepCase& sweep_case, const Contender& con
     return;
   }
   measure(contender, record);
+}
+
+void CaseRunner::run_layer(const SweepCase& sweep_case, const Contender& contender,
+                           CaseRecord& record) {
+  if (device_.info().kind == DeviceKind::kEmulated) {
+    return emulated_layers_.run(contender, settings_, record);
+  }
+  const bool has_other_mask = is_judged_without_dropout(contender, sweep_case.problem);
+  if (has_other_mask) {
+    judge_without_dropout(sweep_case, record);
+    if (record.status != Status::kOk) return;
+  }
+  gpu_layers_.run(contender, find_contender(std::string(kCublasFp16.name)), device_, settings_,
+                  settings_.is_verified && !has_other_mask, record);
 }
 
 void CaseRunner::fail(Reason reason, CaseRecord& record) {
@@ -175,6 +190,7 @@ void CaseRunner::judge_without_dropout(const SweepCase& sweep_case, CaseRecord& 
   record.reason = std::move(judged.reason);
   record.accuracy = std::move(judged.accuracy);
   record.gradient_accuracy = std::move(judged.gradient_accuracy);
+  if (record.layer && judged.layer) record.layer->errors = std::move(judged.layer->errors);
   for (Warning& warning : judged.warnings) {
     if (find_warning(record, warning.code) == nullptr)
       record.warnings.push_back(std::move(warning));

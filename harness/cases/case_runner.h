@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/cases/gpu_layer_runner.h"
 #include "harness/cases/layer_runner.h"
 #include "harness/cases/run_settings.h"
 #include "sweeps/grid.h"
@@ -32,6 +33,7 @@ class CaseRunner {
  private:
   const Contender& find_contender(const std::string& name) const;
   void run_attention(const SweepCase& sweep_case, const Contender& contender, CaseRecord& record);
+  void run_layer(const SweepCase& sweep_case, const Contender& contender, CaseRecord& record);
   void fail(Reason reason, CaseRecord& record);
   void prepare_problem(const CaseProblem& problem);
   bool inputs_overflow() const;
@@ -52,7 +54,8 @@ class CaseRunner {
   std::unique_ptr<LoadedProblem> loaded_;
   const Contender* baseline_ = nullptr;  // the reference timed on it, which speed-ups are over
   std::optional<PassOutputs> outputs_;
-  LayerRunner layers_;
+  LayerRunner emulated_layers_;
+  GpuLayerRunner gpu_layers_;
 };
 
 }  // namespace sparkbench

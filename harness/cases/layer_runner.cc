@@ -1,12 +1,10 @@
 #include "harness/cases/layer_runner.h"
 
-#include <fmt/format.h>
-
-#include <cmath>
 #include <map>
 #include <stdexcept>
 #include <utility>
 
+#include "harness/cases/layer_verdict.h"
 #include "harness/cases/outcome_record.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
@@ -25,25 +23,13 @@ Problem first_sequence(const CaseProblem& problem) {
   return first;
 }
 
-bool has_backward(const CaseProblem& problem) { return problem.pass != Pass::kForward; }
+bool layer_has_backward(const CaseProblem& problem) { return problem.pass != Pass::kForward; }
 
 /// Without what does not change the exact result.
-std::string key_of(const CaseProblem& problem) {
+std::string oracle_key_of(const CaseProblem& problem) {
   CaseProblem alike = problem;
   alike.layer->rest = Rest::kFused;
   return make_problem_key(alike);
-}
-
-std::optional<double> ratio_of(const ErrorMetrics& error, const ErrorMetrics& unfused) {
-  const double ratio = error_ratio(error, unfused);
-  return std::isfinite(ratio) ? std::optional(ratio) : std::nullopt;
-}
-
-Accuracy accuracy_of(const ErrorMetrics& error, const ErrorMetrics& same,
-                     const ErrorMetrics& fp32) {
-  Accuracy accuracy = make_accuracy("o", error, {same, fp32}, {});
-  accuracy.output_hash.reset();
-  return accuracy;
 }
 
 void warn_of_sample(const CaseProblem& problem, const LayerRows& rows, CaseRecord& record) {
@@ -72,17 +58,17 @@ std::optional<LayerRows> rows_to_check(const CaseProblem& problem) {
   const auto seqlen = static_cast<std::size_t>(problem.seqlen_q);
   const LayerRows all{0, seqlen};
   const auto flops = [&](const LayerRows& rows) {
-    return layer_check_flops(*problem.layer, first, rows, has_backward(problem));
+    return layer_check_flops(*problem.layer, first, rows, layer_has_backward(problem));
   };
   if (flops(all) <= kMostCheckedFlops) return all;
   const std::size_t tile = (seqlen - 1) / kSampleRows * kSampleRows;
   const LayerRows last{tile, seqlen - tile};
-  if (!has_backward(problem) && flops(last) <= kMostCheckedFlops) return last;
+  if (!layer_has_backward(problem) && flops(last) <= kMostCheckedFlops) return last;
   return std::nullopt;
 }
 
 void LayerRunner::prepare(const CaseProblem& problem, const OwnLayer* own) {
-  const std::string key = key_of(problem);
+  const std::string key = oracle_key_of(problem);
   if (checked_ != nullptr && checked_->key == key) return;
   checked_ = nullptr;
   auto made = std::make_shared<Checked>();
@@ -92,7 +78,8 @@ void LayerRunner::prepare(const CaseProblem& problem, const OwnLayer* own) {
   made->rows = rows_to_check(problem).value();
   made->tensors = own != nullptr ? own->tensors
                                  : make_layer_tensors(made->shape, problem.seqlen_q, problem.seed);
-  made->check.emplace(made->shape, made->problem, made->tensors, made->rows, has_backward(problem));
+  made->check.emplace(made->shape, made->problem, made->tensors, made->rows,
+                      layer_has_backward(problem));
   checked_ = std::move(made);
 }
 
@@ -126,25 +113,10 @@ void LayerRunner::run(const Contender& contender, const RunSettings& settings, C
   const auto& fp32 = unfused_errors({profile, Accumulator::kFp32});
   warn_of_sample(record.problem, checked_->rows, record);
   const bool is_measure = kernel == nullptr && rest == Rest::kUnfused;
-  std::string why;
-  for (std::size_t i = 0; i < errors.size(); ++i) {
-    const auto& [of, error] = errors[i];
-    record.layer->errors.push_back({of, error.checked_elements, error.rel_l2, error.max_abs,
-                                    ratio_of(error, fp32.at(i).error)});
-    const std::string wrong = is_measure
-                                  ? (error.nonfinite == 0 ? "" : "an element is not finite")
-                                  : why_incorrect(error, same.at(i).error, settings.tolerance);
-    if (why.empty() && !wrong.empty()) why = fmt::format("{}: {}", of, wrong);
-  }
-  if (!has_backward(record.problem)) {
-    record.accuracy = accuracy_of(errors.front().error, same.front().error, fp32.front().error);
-  }
+  judge_layer(errors, {fp32, &same}, is_measure, settings.tolerance, record);
   if (!findings.empty()) {
     record.status = Status::kIncorrect;
     record.reason = Reason{"E-FINDING", describe(findings.front())};
-  } else if (!why.empty()) {
-    record.status = Status::kIncorrect;
-    record.reason = Reason{"E-INCORRECT", why};
   }
 }
 

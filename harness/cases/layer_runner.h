@@ -18,10 +18,8 @@ std::optional<LayerRows> rows_to_check(const CaseProblem& problem);
 
 class LayerRunner {
  public:
-  /// Puts errors and verdict into the record. Every part is held to the error of the same part of
-  /// the unfused fp16 layer, its attention's accumulator being the kernel's, by the tolerance;
-  /// over_unfused is over that with FP32 accumulators. What is not verified is not computed. Layers
-  /// of one problem should follow each other: they share their oracle.
+  /// Puts errors and verdict into the record (layer_verdict.h). What is not verified is not
+  /// computed. Layers of one problem should follow each other: they share their oracle.
   void run(const Contender& contender, const RunSettings& settings, CaseRecord& record);
 
  private:

@@ -4,9 +4,9 @@
 
 #include "harness/cases/layer_runner.h"
 #include "harness/predict/case_prediction.h"
+#include "kernels/encoder/layer_memory.h"
 #include "kernels/half.h"
 #include "kernels/saturating.h"
-#include "kernels/encoder/layer_memory.h"
 #include "sweeps/memory.h"
 
 namespace sparkbench {
@@ -56,6 +56,15 @@ std::vector<StageOutcome> stages_of(const std::vector<LayerStep>& steps) {
   return stages;
 }
 
+std::optional<Reason> why_no_room(std::uint64_t needed, const DeviceInfo& device) {
+  const std::optional<std::uint64_t> there_is =
+      device.memory_available_bytes ? device.memory_available_bytes : device.memory_bytes;
+  if (!there_is || needed <= *there_is) return std::nullopt;
+  return Reason{"E-OOM-PREDICTED", fmt::format("needs {:.1f} GiB, {} has {:.1f} GiB",
+                                               static_cast<double>(needed) / (1 << 30), device.name,
+                                               static_cast<double>(*there_is) / (1 << 30))};
+}
+
 }  // namespace
 
 void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& record) {
@@ -94,9 +103,7 @@ std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
       return Reason{"E-OOM-PREDICTED", std::move(why)};
     }
   }
-  if (device.kind != DeviceKind::kEmulated) {
-    return Reason{"E-ONLY-PREDICTED", "layers are computed on emulated devices alone"};
-  }
+  if (device.kind != DeviceKind::kEmulated) return why_no_room(needed, device);
   if (!rows_to_check(problem)) {
     return Reason{"E-ONLY-PREDICTED",
                   "a layer this large takes minutes to emulate, and is predicted alone"};

@@ -13,8 +13,7 @@ namespace sparkbench {
 void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& record);
 
 /// Why the layer is not computed: E-OOM-PREDICTED, on the device or on the one that it stands for;
-/// E-ONLY-PREDICTED, of layers that would take minutes to emulate, and
-/// on GPUs.
+/// E-ONLY-PREDICTED, of layers that would take minutes to emulate.
 std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
                                                 const DeviceInfo& device, const CaseRecord& record);
 

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "harness/devices/contender.h"
+#include "kernels/encoder/layer_steps.h"
 #include "reference/encoder/layer_data.h"
 #include "reference/encoder/layer_errors.h"
 

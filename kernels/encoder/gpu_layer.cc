@@ -52,7 +52,7 @@ struct GpuLayer::Passes {
   Passes(const LayerShape& shape, const Problem& problem, Pass pass,
          const LayerWeightPointers& weights, const ProductLibrary& library, cudaStream_t stream)
       : parts(checked(shape), problem, pass, weights, library, stream), forward(parts) {
-    if (parts.has_backward) backward.emplace(parts, forward.ff1_epilogue());
+    if (parts.has_backward) backward.emplace(parts);
   }
 
   /// Of [tokens, 3 hidden], the part 0, 1 or 2.

@@ -12,28 +12,13 @@ ProductShape input_gradient(const LayerParts& parts, int out, int in) {
   return {parts.wide.rows, in, out, false, false};
 }
 
-std::pair<Product, Epilogue> find_d_u(const LayerParts& parts, Epilogue ff1) {
-  const ProductShape shape = input_gradient(parts, parts.shape.hidden, parts.shape.ffn);
-  // Only an epilogue reads what ReLU's leaves, bits.
-  if (!has_activation(ff1)) return parts.products.first_of(shape, {Epilogue::kNone});
-  if (parts.shape.activation == Activation::kRelu) {
-    return parts.products.first_of(shape, {Epilogue::kReluBackwardSum, Epilogue::kReluBackward});
-  }
-  return parts.products.first_of(
-      shape, {Epilogue::kGeluBackwardSum, Epilogue::kGeluBackward, Epilogue::kNone});
-}
-
-bool has_sum(Epilogue epilogue) {
-  return epilogue == Epilogue::kGeluBackwardSum || epilogue == Epilogue::kReluBackwardSum;
-}
-
 }  // namespace
 
-LayerBackwardPass::LayerBackwardPass(const LayerParts& parts, Epilogue ff1)
+LayerBackwardPass::LayerBackwardPass(const LayerParts& parts)
     : parts_(parts),
       is_fused_(parts.is_fused),
       d_w2_(parts.products.required(weight_gradient(parts, parts.shape.hidden, parts.shape.ffn))),
-      d_u_(find_d_u(parts, ff1)),
+      d_g_(parts.products.required(input_gradient(parts, parts.shape.hidden, parts.shape.ffn))),
       d_w1_(parts.products.required(weight_gradient(parts, parts.shape.ffn, parts.shape.hidden))),
       d_h_(find_with_residual(input_gradient(parts, parts.shape.ffn, parts.shape.hidden),
                               parts.is_post)),
@@ -58,9 +43,13 @@ void LayerBackwardPass::multiply_and_add(const WithResidual& by, const Half* a, 
   add_rows({d, nullptr, residual, d, {}, DropoutSite::kFirst}, parts_.wide, parts_.stream);
 }
 
-void LayerBackwardPass::sum_columns(std::string_view of, Half* x, RowExtents extents) const {
-  if (!parts_.shape.bias) return;
-  column_sums(x, parts_.at(of), parts_.scratch.as<float>(), extents, parts_.stream);
+ColumnSums LayerBackwardPass::sums_to(std::string_view gradient) const {
+  return {parts_.at(gradient), parts_.scratch.as<float>()};
+}
+
+void LayerBackwardPass::sum_columns(std::string_view gradient, const Half* x,
+                                    RowExtents extents) const {
+  if (parts_.shape.bias) column_sums(x, sums_to(gradient), extents, parts_.stream);
 }
 
 void LayerBackwardPass::drop_branch(DropoutSite site, Half* d_z, std::string_view branch) const {
@@ -103,21 +92,20 @@ void LayerBackwardPass::normalize_backward(Stage stage, int which, const Half* d
 void LayerBackwardPass::feed_forward_backward(const Half* input, Half* d_f, const Half* residual,
                                               Half* d_input, const AfterStage& after) const {
   const LayerParts& parts = parts_;
-  const auto& [product, epilogue] = d_u_;
-  Half *const u = parts.at("u"), *const d_u = parts.at("du");
+  Half* const d_u = parts.at("du");
   d_w2_.enqueue({d_f, parts.at("g"), nullptr, parts.at("dW2")}, parts.stream);
   if (!is_fused_ || !parts.is_post) sum_columns("dbiasff2", d_f, parts.wide);
-  // The gradient of g has a place of its own where a launch of its own reads it.
-  Half* const d_g = parts.at("dg") != nullptr ? parts.at("dg") : d_u;
-  Half* const sums = parts.shape.bias ? parts.at("dbiasff1") : parts.scratch.as<Half>();
-  product.enqueue({d_f, parts.weights.w_2, nullptr, has_activation(epilogue) ? d_u : d_g, sums, u},
-                  parts.stream);
+  // Fused, the gradient of u takes the place of that of g.
+  Half* const d_g = is_fused_ ? d_u : parts.at("dg");
+  d_g_.enqueue({d_f, parts.weights.w_2, nullptr, d_g}, parts.stream);
   after(Stage::kFf2);
-  if (!has_activation(epilogue)) {
-    activate_backward(parts.shape.activation, d_g, u, d_u, parts.broad, parts.stream);
-  }
+  const Half* const u = parts.at("u") != nullptr ? parts.at("u") : parts.at("g");
+  const ColumnSums sums = sums_to("dbiasff1");
+  const bool sums_beside = is_fused_ && parts.shape.bias;
+  activate_backward(parts.shape.activation, d_g, u, d_u, sums_beside ? &sums : nullptr, parts.broad,
+                    parts.stream);
   d_w1_.enqueue({d_u, input, nullptr, parts.at("dW1")}, parts.stream);
-  if (!has_sum(epilogue)) sum_columns("dbiasff1", d_u, parts.broad);
+  if (!sums_beside) sum_columns("dbiasff1", d_u, parts.broad);
   multiply_and_add(d_h_, d_u, parts.weights.w_1, residual, d_input);
   after(Stage::kFf1);
 }

@@ -3,7 +3,6 @@
 
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 #include "kernels/encoder/gpu_layer_parts.h"
@@ -12,9 +11,8 @@ namespace sparkbench {
 
 class LayerBackwardPass {
  public:
-  /// `parts` outlive it. `ff1` is the epilogue by which the forward pass left u: the derivative's
-  /// reads what that wrote.
-  LayerBackwardPass(const LayerParts& parts, Epilogue ff1);
+  /// `parts` outlive it.
+  explicit LayerBackwardPass(const LayerParts& parts);
 
   void run(const AfterStage& after) const;
   std::vector<LayerGradient> gradients() const;
@@ -29,7 +27,8 @@ class LayerBackwardPass {
   WithResidual find_with_residual(ProductShape shape, bool has_residual) const;
   void multiply_and_add(const WithResidual& by, const Half* a, const Half* b, const Half* residual,
                         Half* d) const;
-  void sum_columns(std::string_view of, Half* x, RowExtents extents) const;
+  ColumnSums sums_to(std::string_view gradient) const;
+  void sum_columns(std::string_view gradient, const Half* x, RowExtents extents) const;
   void drop_branch(DropoutSite site, Half* d_z, std::string_view branch) const;
   /// The gradient of z of the `which`-th LayerNorm, and behind dropout that of `branch`, unless
   /// that is empty.
@@ -43,9 +42,7 @@ class LayerBackwardPass {
 
   const LayerParts& parts_;
   bool is_fused_;
-  Product d_w2_;
-  std::pair<Product, Epilogue> d_u_;
-  Product d_w1_;
+  Product d_w2_, d_g_, d_w1_;
   WithResidual d_h_;
   Product d_wo_, d_o_, d_wqkv_;
   WithResidual d_x_;

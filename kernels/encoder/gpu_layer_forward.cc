@@ -7,15 +7,11 @@ std::pair<Product, Epilogue> find_ff1(const LayerParts& parts) {
   const ProductShape shape{parts.wide.rows, parts.shape.ffn, parts.shape.hidden, false, true};
   const Epilogue plain = parts.is_fused && parts.shape.bias ? Epilogue::kBias : Epilogue::kNone;
   if (!has_activation_in_epilogue(parts.shape)) return parts.products.first_of(shape, {plain});
-  const bool is_gelu = parts.shape.activation == Activation::kGeluTanh;
-  const Epilogue activated = !parts.has_backward ? (is_gelu ? Epilogue::kGelu : Epilogue::kRelu)
-                             : is_gelu           ? Epilogue::kGeluKeeping
-                                                 : Epilogue::kReluKeeping;
+  const Epilogue activated = parts.shape.activation == Activation::kRelu ? Epilogue::kRelu
+                             : parts.has_backward                        ? Epilogue::kGeluKeeping
+                                                                         : Epilogue::kGelu;
   return parts.products.first_of(shape, {activated, plain});
 }
-
-/// An epilogue that reads a bias takes it through a pointer by which others write.
-Half* bias_of(const Half* read) { return const_cast<Half*>(read); }
 
 }  // namespace
 
@@ -71,7 +67,7 @@ void LayerForwardPass::add_and_norm(DropoutSite site, Half* x, const Half* bias,
 
 void LayerForwardPass::attention_block(const Half* input, const AfterStage& after) const {
   const LayerParts& parts = parts_;
-  qkv_.enqueue({input, parts.weights.w_qkv, nullptr, parts.at("qkv"), bias_of(parts.weights.b_qkv)},
+  qkv_.enqueue({input, parts.weights.w_qkv, nullptr, parts.at("qkv"), parts.weights.b_qkv},
                parts.stream);
   add_bias(parts.at("qkv"), parts.weights.b_qkv, parts.packed);
   after(Stage::kQkv);
@@ -88,9 +84,9 @@ void LayerForwardPass::feed_forward_block(const Half* input, const AfterStage& a
   Half* const g = parts.at("g");
   // Where an epilogue was to apply the activation and none does, u has no place but g's.
   Half* const u = parts.at("u") != nullptr ? parts.at("u") : g;
-  product.enqueue({input, parts.weights.w_1, nullptr, has_activation(epilogue) ? g : u,
-                   bias_of(parts.weights.b_1), u},
-                  parts.stream);
+  product.enqueue(
+      {input, parts.weights.w_1, nullptr, has_activation(epilogue) ? g : u, parts.weights.b_1, u},
+      parts.stream);
   if (!has_activation(epilogue)) {
     add_bias(u, parts.weights.b_1, parts.broad);
     activate(parts.shape.activation, u, g, parts.broad, parts.stream);

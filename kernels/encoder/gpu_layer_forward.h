@@ -14,9 +14,6 @@ class LayerForwardPass {
 
   void run(const AfterStage& after) const;
 
-  /// By which the backward pass finds u.
-  Epilogue ff1_epilogue() const { return ff1_.second; }
-
  private:
   void add_bias(Half* x, const Half* bias, RowExtents extents) const;
   /// sum = residual + dropout(x + bias), as one launch or an operation each.

@@ -106,11 +106,19 @@ class Steps {
     bias(Stage::kProj, {wide("a")});
   }
 
+  /// Whether the backward pass asks for u: where the derivative of ReLU is of g as well, an
+  /// epilogue need not store it.
+  bool keeps_argument() const {
+    return !has_activation_in_epilogue(shape_) || shape_.activation != Activation::kRelu;
+  }
+
   void feed_forward_block(std::string_view input) {
     const LayerTensor weight = half("W1", hidden_ * ffn_, true);
     if (has_activation_in_epilogue(shape_)) {
+      Tensors writes = {broad("g")};
+      if (keeps_argument()) writes.push_back(broad("u"));
       product(Stage::kFf1, "G = act(H W1 + b1)", hidden_, ffn_, {wide(input), weight},
-              {broad("u"), broad("g")});
+              std::move(writes));
     } else {
       product(Stage::kFf1, "U = H W1", hidden_, ffn_, {wide(input), weight}, {broad("u")});
       bias(Stage::kFf1, {broad("u")});
@@ -186,19 +194,18 @@ class Steps {
     if (!is_fused_ || shape_.norm == NormPlace::kPre) {
       bias_gradient(Stage::kFf2, wide("df"), hidden_);
     }
-    if (has_activation_in_epilogue(shape_)) {
-      // An epilogue may sum the columns, too; the launch that does otherwise is in the list.
-      Tensors writes = {broad("du")};
-      if (shape_.bias) writes.push_back(gradient("dbias", Stage::kFf1, ffn_));
-      product(Stage::kFf2, "dU = act'(U) dF W2^T", hidden_, ffn_, {wide("df"), w2, broad("u")},
-              std::move(writes));
+    if (is_fused_) {
+      const Tensors reads = {broad("du"), broad(keeps_argument() ? "u" : "g")};
+      product(Stage::kFf2, "dG = dF W2^T", hidden_, ffn_, {wide("df"), w2}, {broad("du")});
+      rows(Stage::kFf1, "activation", reads, {broad("du")});
+      if (shape_.bias) rows(Stage::kFf1, "dbias", {}, {gradient("dbias", Stage::kFf1, ffn_)});
     } else {
       product(Stage::kFf2, "dG = dF W2^T", hidden_, ffn_, {wide("df"), w2}, {broad("dg")});
       rows(Stage::kFf1, "activation", {broad("dg"), broad("u")}, {broad("du")});
     }
     product(Stage::kFf1, "dW1 = H^T dU", hidden_, ffn_, {wide(input), broad("du")},
             {half("dW1", hidden_ * ffn_)});
-    bias_gradient(Stage::kFf1, broad("du"), ffn_);
+    if (!is_fused_) bias_gradient(Stage::kFf1, broad("du"), ffn_);
     into_residual(Stage::kFf1, "dH = dU W1^T", ffn_, {broad("du"), w1}, d_input, residual);
   }
 

@@ -47,11 +47,10 @@ struct LayerStep {
 /// Of a forward pass, or of a forward and a backward one (a backward pass alone begins with what
 /// its forward pass left). Dropout's masks are drawn anew wherever they are needed, and take no
 /// memory. Q, K and V come from one product over three weights and lie side by side, [tokens,
-/// 3 hidden], where an attention reads them in place. A fused backward pass has the activation's
-/// derivative in an epilogue, adds the residual's gradient in a product, and has the sums for
-/// gamma, beta and the bias before dropout beside the LayerNorm that reads what they sum. The
-/// gradients of weights stay to the end. Throws std::invalid_argument where why_no_layer() says
-/// why.
+/// 3 hidden], where an attention reads them in place. A fused backward pass adds the residual's
+/// gradient in a product, and has the sums for gamma, beta and biases beside the kernels that read
+/// what they sum. The gradients of weights stay to the end. Throws std::invalid_argument where
+/// why_no_layer() says why.
 std::vector<LayerStep> layer_steps(const LayerShape& shape, const Problem& problem, Pass pass);
 
 /// Of the attention's useful products: two forward, five backward.

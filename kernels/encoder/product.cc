@@ -29,29 +29,13 @@ cublasLtEpilogue_t epilogue_of(Epilogue epilogue) {
       return CUBLASLT_EPILOGUE_GELU_AUX_BIAS;
     case Epilogue::kRelu:
       return CUBLASLT_EPILOGUE_RELU_BIAS;
-    case Epilogue::kReluKeeping:
-      return CUBLASLT_EPILOGUE_RELU_AUX_BIAS;
-    case Epilogue::kGeluBackward:
-      return CUBLASLT_EPILOGUE_DGELU;
-    case Epilogue::kReluBackward:
-      return CUBLASLT_EPILOGUE_DRELU;
-    case Epilogue::kGeluBackwardSum:
-      return CUBLASLT_EPILOGUE_DGELU_BGRAD;
-    case Epilogue::kReluBackwardSum:
-      return CUBLASLT_EPILOGUE_DRELU_BGRAD;
   }
   throw std::logic_error("no such epilogue");
 }
 
-bool has_bias(Epilogue epilogue) {
-  return epilogue != Epilogue::kNone && epilogue != Epilogue::kGeluBackward &&
-         epilogue != Epilogue::kReluBackward;
-}
+bool has_bias(Epilogue epilogue) { return epilogue != Epilogue::kNone; }
 
-bool has_argument(Epilogue epilogue) {
-  return epilogue != Epilogue::kNone && epilogue != Epilogue::kBias &&
-         epilogue != Epilogue::kGelu && epilogue != Epilogue::kRelu;
-}
+bool has_argument(Epilogue epilogue) { return epilogue == Epilogue::kGeluKeeping; }
 
 /// cublasLt is column-major: to it our D is its transpose, B^T A^T.
 class Layout {

@@ -17,19 +17,15 @@ struct cublasLtContext;
 
 namespace sparkbench {
 
-/// What happens to a sum in fp32 before it is rounded. An activation's argument u is stored or read
-/// beside: of GELU as fp16 [rows, columns], of ReLU as bits.
+/// What happens to a sum in fp32 before it is rounded. u is the activation's argument, [rows,
+/// columns]. The epilogues of derivatives are not used: on an H200 the product with GELU's and its
+/// sums took 1.9 ms where the product alone and a kernel for both behind it take 1.0.
 enum class Epilogue {
   kNone,
-  kBias,             // + bias
-  kGelu,             // gelu(+ bias), the tanh form
-  kGeluKeeping,      // the same, and u is stored
-  kRelu,             // relu(+ bias)
-  kReluKeeping,      // the same, and whether u > 0
-  kGeluBackward,     // times gelu'(u)
-  kReluBackward,     // times relu'(u)
-  kGeluBackwardSum,  // the same, and its sums over rows go to the bias
-  kReluBackwardSum,
+  kBias,         // + bias
+  kGelu,         // gelu(+ bias), the tanh form
+  kGeluKeeping,  // the same, and u is stored
+  kRelu,         // relu(+ bias)
 };
 
 /// D [rows, columns] = A [rows, inner] B [inner, columns] (+ C), row-major and contiguous. A
@@ -46,7 +42,7 @@ struct ProductTensors {
   const Half* b = nullptr;
   const Half* c = nullptr;  // where the shape adds it; may be d
   Half* d = nullptr;
-  Half* bias = nullptr;  // [columns]: read by an epilogue that adds it, written by one that sums
+  const Half* bias = nullptr;  // [columns]
   Half* u = nullptr;
 };
 

@@ -53,7 +53,7 @@ __device__ __forceinline__ float scale_of(const Dropout& dropout) {
 __global__ void __launch_bounds__(kElementThreads)
     add_rows_kernel(const AddRows tensors, const RowExtents extents) {
   const auto [first_row, column] = element_place();
-  const GroupDropout<kGroupRows> dropout(tensors.dropout, tensors.site, first_row, column);
+  const GroupDropout dropout(tensors.dropout, tensors.site, first_row, column);
   const bool is_inside = column < extents.columns;
   const Floats bias = is_inside && tensors.bias != nullptr ? load(tensors.bias + column) : zeros();
   Floats x[kGroupRows], residual[kGroupRows];
@@ -101,155 +101,132 @@ struct BlockSums {
   }
 };
 
-/// Mean, and 1 / sqrt(variance + epsilon), of each row in two passes over registers. Threads beyond
-/// the last column have zeros, and count nothing.
-template <int kRows>
-struct RowStatistics {
-  float mean[kRows], rstd[kRows];
-
-  __device__ __forceinline__ RowStatistics(const Floats (&rows)[kRows], RowExtents extents,
-                                           bool is_inside, BlockSums<kRows>& sums) {
-    const float share = 1.0f / static_cast<float>(extents.columns);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      mean[i] = 0.0f;
-#pragma unroll
-      for (int j = 0; j < kVector; ++j) mean[i] += rows[i].at[j];
-    }
-    sums.sum(mean, 0);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      mean[i] *= share;
-      rstd[i] = 0.0f;
-#pragma unroll
-      for (int j = 0; j < kVector; ++j) {
-        const float off = is_inside ? rows[i].at[j] - mean[i] : 0.0f;
-        rstd[i] += off * off;
-      }
-    }
-    sums.sum(rstd, 1);
-#pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      rstd[i] = rsqrtf(rstd[i] * share + static_cast<float>(kLayerNormEpsilon));
-    }
-  }
-};
-
-/// A block has kRows rows, a thread eight columns of each.
-template <int kRows, int kMostThreads>
+/// A block has a row, a thread eight of its columns: many blocks hide each other's barriers. (With
+/// four rows a block, which share the bits of dropout, it took 1.5 times as long on an H200.)
+template <int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads)
     add_norm_kernel(const AddNorm tensors, const RowExtents extents) {
-  __shared__ BlockSums<kRows> sums;
+  __shared__ BlockSums<1> sums;
   const AddRows& add = tensors.add;
-  const int first_row = static_cast<int>(blockIdx.x) * kRows;
+  const int row = static_cast<int>(blockIdx.x);
   const int column = static_cast<int>(threadIdx.x) * kVector;
   const bool is_inside = column < extents.columns;
-  const GroupDropout<kRows> dropout(add.dropout, add.site, first_row, column);
-  const Floats bias = is_inside && add.bias != nullptr ? load(add.bias + column) : zeros();
-  Floats sum[kRows], residual[kRows];
-#pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    sum[i] = residual[i] = zeros();
-    if (!is_inside || first_row + i >= extents.rows) continue;
-    const std::size_t place = element(extents, first_row + i, column);
-    sum[i] = load(add.x + place);
-    if (add.residual != nullptr) residual[i] = load(add.residual + place);
+  const std::size_t place = element(extents, row, column);
+  Floats z = zeros();
+  if (is_inside) {
+    const Floats x = load(add.x + place);
+    const Floats bias = add.bias != nullptr ? load(add.bias + column) : zeros();
+    const Floats residual = add.residual != nullptr ? load(add.residual + place) : zeros();
+    z = added(x, bias, residual, dropped_of_row(add.dropout, add.site, row, column),
+              scale_of(add.dropout));
+    if (add.out != nullptr) store(add.out + place, z);
   }
+  const float share = 1.0f / static_cast<float>(extents.columns);
+  float mean[1] = {0.0f}, variance[1] = {0.0f};
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    const std::uint32_t dropped = dropout.of_row(i, column);
-    sum[i] = added(sum[i], bias, residual[i], dropped, scale_of(add.dropout));
-    if (is_inside && add.out != nullptr && first_row + i < extents.rows) {
-      store(add.out + element(extents, first_row + i, column), sum[i]);
-    }
+  for (int j = 0; j < kVector; ++j) mean[0] += z.at[j];
+  sums.sum(mean, 0);
+  mean[0] *= share;
+#pragma unroll
+  for (int j = 0; j < kVector; ++j) {
+    z.at[j] -= mean[0];
+    variance[0] += is_inside ? z.at[j] * z.at[j] : 0.0f;
   }
-  const RowStatistics<kRows> statistics(sum, extents, is_inside, sums);
+  sums.sum(variance, 1);
   if (!is_inside) return;
+  const float rstd = rsqrtf(variance[0] * share + static_cast<float>(kLayerNormEpsilon));
   const Floats gamma = load(tensors.gamma + column), beta = load(tensors.beta + column);
 #pragma unroll
-  for (int i = 0; i < kRows; ++i) {
-    if (first_row + i >= extents.rows) break;
-    Floats norm;
-#pragma unroll
-    for (int j = 0; j < kVector; ++j) {
-      const float hat = (sum[i].at[j] - statistics.mean[i]) * statistics.rstd[i];
-      norm.at[j] = hat * gamma.at[j] + beta.at[j];
-    }
-    store(tensors.norm + element(extents, first_row + i, column), norm);
-  }
+  for (int j = 0; j < kVector; ++j) z.at[j] = z.at[j] * rstd * gamma.at[j] + beta.at[j];
+  store(tensors.norm + place, z);
 }
 
 constexpr int kNormSums = 3;  // of gamma, beta and the bias
 
-/// Blocks take groups of rows in turns and keep the sums of their columns.
-template <int kRows, int kMostThreads>
-__global__ void __launch_bounds__(kMostThreads)
+/// On an SM: with 4 it spills, with 2 too few hide each other's barriers (108 us for 16384 rows of
+/// 2048 on an H200; 133 and 125).
+constexpr int kNormBlocks = 3;
+
+/// Eight columns of a row of norm_backward(), and the first element of the row's z.
+struct NormRow {
+  uint4 d_norm = {0, 0, 0, 0}, z = {0, 0, 0, 0};
+  float pivot = 0.0f;
+};
+__device__ __forceinline__ NormRow load_norm_row(const NormBackward& tensors, RowExtents extents,
+                                                 int row, int column) {
+  NormRow loaded;
+  if (row >= extents.rows || column >= extents.columns) return loaded;
+  const std::size_t place = element(extents, row, column);
+  loaded.d_norm = load_raw(tensors.d_norm + place);
+  loaded.z = load_raw(tensors.z + place);
+  loaded.pivot = __half2float(__ushort_as_half(tensors.z[element(extents, row, 0)].bits));
+  return loaded;
+}
+
+/// Blocks take rows in turns and keep the sums of their columns. All sums of a row come by one
+/// barrier, since the statistics are those of z - pivot, whose squares' sum loses little:
+///   mean = sum (z - pivot) / n,  variance = sum (z - pivot)^2 / n - mean^2
+template <int kMostThreads>
+__global__ void __launch_bounds__(kMostThreads, kMostThreads == 256 ? kNormBlocks : 1)
     norm_backward_kernel(const NormBackward tensors, const RowExtents extents) {
-  __shared__ BlockSums<kRows> sums;
+  __shared__ BlockSums<4> sums;
   const int column = static_cast<int>(threadIdx.x) * kVector;
   const bool is_inside = column < extents.columns;
   const Floats gamma = is_inside ? load(tensors.gamma + column) : zeros();
   Floats of_column[kNormSums] = {zeros(), zeros(), zeros()};
   const float share = 1.0f / static_cast<float>(extents.columns);
-  for (int first_row = static_cast<int>(blockIdx.x) * kRows; first_row < extents.rows;
-       first_row += static_cast<int>(gridDim.x) * kRows) {
-    Floats d_norm[kRows], hat[kRows];
+  const auto first = static_cast<int>(blockIdx.x), step = static_cast<int>(gridDim.x);
+  NormRow next = load_norm_row(tensors, extents, first, column);
+  int turn = 0;
+  for (int row = first; row < extents.rows; row += step) {
+    const Floats d_norm = widened(next.d_norm);
+    Floats off = widened(next.z);  // from the pivot
+    const float pivot = next.pivot;
+    next = load_norm_row(tensors, extents, row + step, column);
+    const std::size_t place = element(extents, row, column);
+    const Floats beside =
+        is_inside && tensors.beside != nullptr ? load(tensors.beside + place) : zeros();
+    float of_row[4] = {0.0f, 0.0f, 0.0f, 0.0f};  // z, z^2, d_norm gamma, d_norm gamma z
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      d_norm[i] = hat[i] = zeros();
-      if (!is_inside || first_row + i >= extents.rows) continue;
-      const std::size_t place = element(extents, first_row + i, column);
-      d_norm[i] = load(tensors.d_norm + place);
-      hat[i] = load(tensors.z + place);
+    for (int j = 0; j < kVector; ++j) {
+      off.at[j] = is_inside ? off.at[j] - pivot : 0.0f;
+      const float d_hat = d_norm.at[j] * gamma.at[j];
+      of_row[0] += off.at[j];
+      of_row[1] += off.at[j] * off.at[j];
+      of_row[2] += d_hat;
+      of_row[3] += d_hat * off.at[j];
     }
-    const RowStatistics<kRows> statistics(hat, extents, is_inside, sums);
-    float of_one[kRows], of_hat[kRows];
+    sums.sum(of_row, turn++);
+    if (!is_inside) continue;
+    const float mean = of_row[0] * share;
+    const float variance = fmaxf(of_row[1] * share - mean * mean, 0.0f);
+    const float rstd = rsqrtf(variance + static_cast<float>(kLayerNormEpsilon));
+    const float of_one = of_row[2] * share;
+    const float of_hat = (of_row[3] - mean * of_row[2]) * rstd * share;
+    Floats d_z;
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      of_one[i] = of_hat[i] = 0.0f;
-#pragma unroll
-      for (int j = 0; j < kVector; ++j) {
-        hat[i].at[j] = (hat[i].at[j] - statistics.mean[i]) * statistics.rstd[i];
-        of_column[0].at[j] += d_norm[i].at[j] * hat[i].at[j];
-        of_column[1].at[j] += d_norm[i].at[j];
-        d_norm[i].at[j] *= gamma.at[j];
-        of_one[i] += d_norm[i].at[j];
-        of_hat[i] += d_norm[i].at[j] * hat[i].at[j];
-      }
+    for (int j = 0; j < kVector; ++j) {
+      const float hat = (off.at[j] - mean) * rstd;
+      of_column[0].at[j] += d_norm.at[j] * hat;
+      of_column[1].at[j] += d_norm.at[j];
+      d_z.at[j] = rstd * (d_norm.at[j] * gamma.at[j] - of_one - hat * of_hat) + beside.at[j];
     }
     if (tensors.d_z == nullptr) continue;
-    sums.sum(of_one, 0);
-    sums.sum(of_hat, 1);
-    const GroupDropout<kRows> dropout(tensors.dropout, tensors.site, first_row, column);
+    store(tensors.d_z + place, d_z);
+    const Floats branch = drop(d_z, dropped_of_row(tensors.dropout, tensors.site, row, column),
+                               scale_of(tensors.dropout));
+    if (tensors.d_branch != nullptr) store(tensors.d_branch + place, branch);
 #pragma unroll
-    for (int i = 0; i < kRows; ++i) {
-      const std::uint32_t dropped = dropout.of_row(i, column);
-      if (!is_inside || first_row + i >= extents.rows) continue;
-      const std::size_t place = element(extents, first_row + i, column);
-      const Floats beside = tensors.beside != nullptr ? load(tensors.beside + place) : zeros();
-      Floats d_z;
-#pragma unroll
-      for (int j = 0; j < kVector; ++j) {
-        d_z.at[j] = statistics.rstd[i] *
-                        (d_norm[i].at[j] - share * of_one[i] - hat[i].at[j] * (share * of_hat[i])) +
-                    beside.at[j];
-      }
-      store(tensors.d_z + place, d_z);
-      const Floats branch = drop(d_z, dropped, scale_of(tensors.dropout));
-      if (tensors.d_branch != nullptr) store(tensors.d_branch + place, branch);
-#pragma unroll
-      for (int j = 0; j < kVector; ++j) of_column[2].at[j] += branch.at[j];
-    }
+    for (int j = 0; j < kVector; ++j) of_column[2].at[j] += branch.at[j];
   }
   if (!is_inside || tensors.d_gamma == nullptr) return;
   const int kinds = tensors.sums_branch ? kNormSums : kNormSums - 1;
-  for (int kind = 0; kind < kinds; ++kind) {
-    float* const to =
-        tensors.scratch + (static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(kinds) +
-                           static_cast<std::size_t>(kind)) *
-                              static_cast<std::size_t>(extents.columns);
+  float* const to = tensors.scratch + static_cast<std::size_t>(first * kinds) *
+                                          static_cast<std::size_t>(extents.columns);
 #pragma unroll
-    for (int j = 0; j < kVector; ++j) to[column + j] = of_column[kind].at[j];
+  for (int kind = 0; kind < kNormSums; ++kind) {
+    if (kind == kinds) break;
+    store_floats(to + element(extents, kind, column), of_column[kind]);
   }
 }
 
@@ -284,31 +261,37 @@ void sum_parts(const float* partial, int parts, int columns, Half* sums, cudaStr
 /// How many blocks share the rows of a sum over them: as many whatever the GPU, so that the sums
 /// have one order.
 constexpr int kMostParts = 512;
-constexpr int kRowsOfPart = 64;  // at least, of column_sums()
+constexpr int kMostNormParts = 396;  // three on each of an H200's 132 SMs
+constexpr int kRowsOfPart = 8;       // at least, where a block need not have whole rows
 
-int norm_parts(RowExtents extents) {
-  return std::min(kMostParts, ceil_divide(extents.rows, kGroupRows));
-}
+int norm_parts(RowExtents extents) { return std::min(kMostNormParts, extents.rows); }
 int column_parts(RowExtents extents) {
-  return std::min(kMostParts / 4, ceil_divide(extents.rows, kRowsOfPart));
+  return std::min(kMostParts, ceil_divide(extents.rows, kRowsOfPart));
 }
 
+/// out = f(a, b) of each element, and the sums over rows of what is stored: a part of the rows a
+/// block. b may be null, and so may out; then f(a, b) itself is summed.
+template <class F>
 __global__ void __launch_bounds__(kElementThreads)
-    column_sums_kernel(const Half* x, float* partial, const RowExtents extents) {
+    map_and_sum_kernel(const Half* a, const Half* b, Half* out, float* partial,
+                       const RowExtents extents, const F f) {
   const int column = static_cast<int>(blockIdx.y * kElementThreads + threadIdx.x) * kVector;
   if (column >= extents.columns) return;
   Floats sum = zeros();
-#pragma unroll 8
+#pragma unroll 4
   for (int row = static_cast<int>(blockIdx.x); row < extents.rows;
        row += static_cast<int>(gridDim.x)) {
-    const Floats values = load(x + element(extents, row, column));
+    const std::size_t place = element(extents, row, column);
+    Floats value = load(a + place);
+    const Floats other = b != nullptr ? load(b + place) : zeros();
 #pragma unroll
-    for (int j = 0; j < kVector; ++j) sum.at[j] += values.at[j];
+    for (int j = 0; j < kVector; ++j) {
+      value.at[j] = f(value.at[j], other.at[j]);
+      sum.at[j] += value.at[j];
+    }
+    if (out != nullptr) store(out + place, value);
   }
-  float* const to =
-      partial + static_cast<std::size_t>(blockIdx.x) * static_cast<std::size_t>(extents.columns);
-#pragma unroll
-  for (int j = 0; j < kVector; ++j) to[column + j] = sum.at[j];
+  store_floats(partial + element(extents, static_cast<int>(blockIdx.x), column), sum);
 }
 
 /// out = f(a, b) of each element; b may be null.
@@ -348,6 +331,10 @@ struct ActivateBackward {
   }
 };
 
+struct Unchanged {
+  __device__ float operator()(float x, float /*none*/) const { return x; }
+};
+
 template <class F>
 void map_rows(const Half* a, const Half* b, Half* out, RowExtents extents, const F& f,
               cudaStream_t stream) {
@@ -355,33 +342,40 @@ void map_rows(const Half* a, const Half* b, Half* out, RowExtents extents, const
   CUDA_CHECK(cudaGetLastError());
 }
 
-template <template <Activation> class F>
-void map_activation(Activation activation, const Half* a, const Half* b, Half* out,
-                    RowExtents extents, cudaStream_t stream) {
+template <class F>
+void map_and_sum_rows(const Half* a, const Half* b, Half* out, const ColumnSums& sums,
+                      RowExtents extents, const F& f, cudaStream_t stream) {
+  const int parts = column_parts(extents);
+  const dim3 grid(static_cast<unsigned>(parts),
+                  static_cast<unsigned>(ceil_divide(vectors_of(extents), kElementThreads)));
+  map_and_sum_kernel<<<grid, kElementThreads, 0, stream>>>(a, b, out, sums.scratch, extents, f);
+  CUDA_CHECK(cudaGetLastError());
+  sum_parts(sums.scratch, parts, extents.columns, sums.sums, stream);
+}
+
+/// f(an activation's F)
+template <template <Activation> class F, class Run>
+void for_activation(Activation activation, const Run& run) {
   switch (activation) {
     case Activation::kGeluTanh:
-      return map_rows(a, b, out, extents, F<Activation::kGeluTanh>{}, stream);
+      return run(F<Activation::kGeluTanh>{});
     case Activation::kGeluErf:
-      return map_rows(a, b, out, extents, F<Activation::kGeluErf>{}, stream);
+      return run(F<Activation::kGeluErf>{});
     case Activation::kRelu:
-      return map_rows(a, b, out, extents, F<Activation::kRelu>{}, stream);
+      return run(F<Activation::kRelu>{});
   }
 }
 
 template <int kMost>
 using Threads = std::integral_constant<int, kMost>;
 
-/// Threads of a block that has whole rows.
-int row_threads(RowExtents extents) { return round_up(vectors_of(extents), kWarp); }
-
-/// Launches over groups of rows where a block of at most 512 threads has their registers, else over
-/// single ones. A kernel for few threads has more registers.
+/// A block has whole rows; a kernel for few threads has more registers.
 template <class Launch>
-void launch_for_columns(RowExtents extents, const Launch& launch) {
-  const int threads = row_threads(extents);
-  if (threads <= 256) return launch(std::integral_constant<int, kGroupRows>{}, Threads<256>{});
-  if (threads <= 512) return launch(std::integral_constant<int, kGroupRows>{}, Threads<512>{});
-  launch(std::integral_constant<int, 1>{}, Threads<1024>{});
+void launch_rows(RowExtents extents, const Launch& launch) {
+  const int threads = round_up(vectors_of(extents), kWarp);
+  if (threads <= 256) return launch(static_cast<unsigned>(threads), Threads<256>{});
+  if (threads <= 512) return launch(static_cast<unsigned>(threads), Threads<512>{});
+  launch(static_cast<unsigned>(threads), Threads<1024>{});
 }
 
 }  // namespace
@@ -392,10 +386,9 @@ void add_rows(const AddRows& tensors, RowExtents extents, cudaStream_t stream) {
 }
 
 void add_norm(const AddNorm& tensors, RowExtents extents, cudaStream_t stream) {
-  const auto threads = static_cast<unsigned>(row_threads(extents));
-  launch_for_columns(extents, [&](auto rows, auto most_threads) {
-    const auto blocks = static_cast<unsigned>(ceil_divide(extents.rows, int{rows}));
-    add_norm_kernel<rows, most_threads><<<blocks, threads, 0, stream>>>(tensors, extents);
+  launch_rows(extents, [&](unsigned threads, auto most_threads) {
+    add_norm_kernel<most_threads>
+        <<<static_cast<unsigned>(extents.rows), threads, 0, stream>>>(tensors, extents);
   });
   CUDA_CHECK(cudaGetLastError());
 }
@@ -406,11 +399,10 @@ std::size_t norm_scratch_bytes(RowExtents extents) {
 }
 
 void norm_backward(const NormBackward& tensors, RowExtents extents, cudaStream_t stream) {
-  const auto threads = static_cast<unsigned>(row_threads(extents));
   const int parts = norm_parts(extents);
-  const auto blocks = static_cast<unsigned>(parts);
-  launch_for_columns(extents, [&](auto rows, auto most_threads) {
-    norm_backward_kernel<rows, most_threads><<<blocks, threads, 0, stream>>>(tensors, extents);
+  launch_rows(extents, [&](unsigned threads, auto most_threads) {
+    norm_backward_kernel<most_threads>
+        <<<static_cast<unsigned>(parts), threads, 0, stream>>>(tensors, extents);
   });
   CUDA_CHECK(cudaGetLastError());
   if (tensors.d_gamma == nullptr) return;
@@ -423,24 +415,25 @@ std::size_t column_scratch_bytes(RowExtents extents) {
          static_cast<std::size_t>(extents.columns) * sizeof(float);
 }
 
-void column_sums(const Half* x, Half* sums, float* scratch, RowExtents extents,
-                 cudaStream_t stream) {
-  const int parts = column_parts(extents);
-  const dim3 grid(static_cast<unsigned>(parts),
-                  static_cast<unsigned>(ceil_divide(vectors_of(extents), kElementThreads)));
-  column_sums_kernel<<<grid, kElementThreads, 0, stream>>>(x, scratch, extents);
-  CUDA_CHECK(cudaGetLastError());
-  sum_parts(scratch, parts, extents.columns, sums, stream);
+void column_sums(const Half* x, const ColumnSums& sums, RowExtents extents, cudaStream_t stream) {
+  map_and_sum_rows(x, nullptr, nullptr, sums, extents, Unchanged{}, stream);
 }
 
 void activate(Activation activation, const Half* u, Half* g, RowExtents extents,
               cudaStream_t stream) {
-  map_activation<Activate>(activation, u, nullptr, g, extents, stream);
+  for_activation<Activate>(activation,
+                           [&](auto f) { map_rows(u, nullptr, g, extents, f, stream); });
 }
 
 void activate_backward(Activation activation, const Half* d_g, const Half* u, Half* d_u,
-                       RowExtents extents, cudaStream_t stream) {
-  map_activation<ActivateBackward>(activation, d_g, u, d_u, extents, stream);
+                       const ColumnSums* sums, RowExtents extents, cudaStream_t stream) {
+  for_activation<ActivateBackward>(activation, [&](auto f) {
+    if (sums == nullptr) {
+      map_rows(d_g, u, d_u, extents, f, stream);
+    } else {
+      map_and_sum_rows(d_g, u, d_u, *sums, extents, f, stream);
+    }
+  });
 }
 
 }  // namespace sparkbench

@@ -64,16 +64,20 @@ struct NormBackward {
 std::size_t norm_scratch_bytes(RowExtents extents);
 void norm_backward(const NormBackward& tensors, RowExtents extents, cudaStream_t stream);
 
-/// sums[j] over rows of x[i, j]. scratch: column_scratch_bytes().
+/// Where sums over rows go: [columns], by a scratch of column_scratch_bytes().
+struct ColumnSums {
+  Half* sums = nullptr;
+  float* scratch = nullptr;
+};
 std::size_t column_scratch_bytes(RowExtents extents);
-void column_sums(const Half* x, Half* sums, float* scratch, RowExtents extents,
-                 cudaStream_t stream);
+void column_sums(const Half* x, const ColumnSums& sums, RowExtents extents, cudaStream_t stream);
 
 /// g = act(u)
 void activate(Activation activation, const Half* u, Half* g, RowExtents extents,
               cudaStream_t stream);
-/// d_u = d_g act'(u); d_u may be d_g.
+/// d_u = d_g act'(u), and its sums over rows unless that is null. d_u may be d_g. Of ReLU, u may be
+/// g.
 void activate_backward(Activation activation, const Half* d_g, const Half* u, Half* d_u,
-                       RowExtents extents, cudaStream_t stream);
+                       const ColumnSums* sums, RowExtents extents, cudaStream_t stream);
 
 }  // namespace sparkbench

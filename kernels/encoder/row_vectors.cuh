@@ -11,7 +11,7 @@
 namespace sparkbench {
 
 constexpr int kVector = 8;     // halves in 16 bytes
-constexpr int kGroupRows = 4;  // that a thread has in hand, so that their loads overlap
+constexpr int kGroupRows = 4;  // that a thread has in hand where it needs no whole row
 constexpr int kWarp = 32;
 constexpr unsigned kAllLanes = 0xffffffffu;
 
@@ -22,8 +22,12 @@ struct Floats {
 
 __device__ __forceinline__ Floats zeros() { return Floats{}; }
 
-__device__ __forceinline__ Floats load(const Half* data) {
-  const uint4 raw = *reinterpret_cast<const uint4*>(data);
+/// Eight halves as they lie in memory: half of the registers.
+__device__ __forceinline__ uint4 load_raw(const Half* data) {
+  return *reinterpret_cast<const uint4*>(data);
+}
+
+__device__ __forceinline__ Floats widened(const uint4& raw) {
   const std::uint32_t words[4] = {raw.x, raw.y, raw.z, raw.w};
   Floats values;
 #pragma unroll
@@ -37,6 +41,8 @@ __device__ __forceinline__ Floats load(const Half* data) {
   return values;
 }
 
+__device__ __forceinline__ Floats load(const Half* data) { return widened(load_raw(data)); }
+
 __device__ __forceinline__ void store(Half* data, const Floats& values) {
   std::uint32_t words[4];
 #pragma unroll
@@ -45,6 +51,12 @@ __device__ __forceinline__ void store(Half* data, const Floats& values) {
     memcpy(&words[i], &pair, sizeof pair);
   }
   *reinterpret_cast<uint4*>(data) = make_uint4(words[0], words[1], words[2], words[3]);
+}
+
+__device__ __forceinline__ void store_floats(float* data, const Floats& values) {
+  auto* const to = reinterpret_cast<float4*>(data);
+  to[0] = make_float4(values.at[0], values.at[1], values.at[2], values.at[3]);
+  to[1] = make_float4(values.at[4], values.at[5], values.at[6], values.at[7]);
 }
 
 /// dropout(values), `dropped` having a bit for each.
@@ -57,24 +69,33 @@ __device__ __forceinline__ Floats drop(const Floats& values, std::uint32_t dropp
   return kept;
 }
 
-/// Which of eight columns of each of `kRows` rows dropout hides. Four lanes share a block of 32
-/// columns: of four rows each lane draws one and hands it to the others, so all lanes of a warp
-/// must come along, those beyond the last column too.
-template <int kRows>
+/// Which of eight columns of a row dropout hides.
+__device__ __forceinline__ std::uint32_t dropped_of_row(const Dropout& dropout, DropoutSite site,
+                                                        int row, int column) {
+  if (dropout.threshold == 0u) return 0u;
+  const auto first = static_cast<std::uint32_t>(column);
+  const std::uint32_t block =
+      dropped_columns(dropout, site, static_cast<std::uint32_t>(row), first & ~31u);
+  return block >> (first & 31u) & 0xffu;
+}
+
+/// The same of a group of rows. Four lanes share a block of 32 columns: each draws one of the rows
+/// and hands it to the others, so all lanes of a warp must come along, those beyond the last column
+/// too.
 struct GroupDropout {
   std::uint32_t drawn = 0;
 
   __device__ __forceinline__ GroupDropout(const Dropout& dropout, DropoutSite site, int first_row,
                                           int column) {
     if (dropout.threshold == 0u) return;
-    const auto lane_row = static_cast<std::uint32_t>(kRows == 4 ? threadIdx.x & 3u : 0u);
-    drawn = dropped_columns(dropout, site, static_cast<std::uint32_t>(first_row) + lane_row,
+    const int row = first_row + static_cast<int>(threadIdx.x) % kGroupRows;
+    drawn = dropped_columns(dropout, site, static_cast<std::uint32_t>(row),
                             static_cast<std::uint32_t>(column) & ~31u);
   }
   /// Bits of the row `i` of the group.
   __device__ __forceinline__ std::uint32_t of_row(int i, int column) const {
     const std::uint32_t block =
-        kRows == 4 ? __shfl_sync(kAllLanes, drawn, static_cast<int>(threadIdx.x & 28u) + i) : drawn;
+        __shfl_sync(kAllLanes, drawn, static_cast<int>(threadIdx.x & 28u) + i);
     return block >> (static_cast<std::uint32_t>(column) & 31u) & 0xffu;
   }
 };

@@ -226,7 +226,7 @@ struct LayerError {
 
 /// What is known of a layer beside its attention.
 struct LayerOutcome {
-  int launches = 0;
+  int launches = 0;  // counted in a CUDA graph of the pass on a GPU, else as listed
   std::uint64_t weight_bytes = 0;
   std::uint64_t peak_bytes = 0;           // predicted, over the weights
   std::optional<double> attention_share;  // of the measured time, or else of the likely one

@@ -1,0 +1,130 @@
+#include "harness/cases/gpu_layer_runner.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "harness/cases/layer_verdict.h"
+#include "harness/timing/statistics.h"
+#include "harness/timing/timing_record.h"
+#include "kernels/machine/out_of_device_memory.h"
+#include "results/record/case_id.h"
+#include "results/record/speedup.h"
+
+namespace sparkbench {
+namespace {
+
+/// Without what weights, inputs and oracle do not depend on.
+std::string key_of(const CaseProblem& problem) {
+  CaseProblem alike = problem;
+  alike.layer->rest = Rest::kFused;
+  if (alike.pass != Pass::kForward) alike.pass = Pass::kForwardBackward;
+  return make_problem_key(alike);
+}
+
+/// All sequences have the user's first one's tensors where there are such.
+LayerTensors repeated(const LayerTensors& first, int batch) {
+  LayerTensors all = first;
+  for (std::vector<Half>* rows : {&all.x, &all.d_y}) {
+    const std::vector<Half> one = *rows;
+    for (int i = 1; i < batch; ++i) rows->insert(rows->end(), one.begin(), one.end());
+  }
+  return all;
+}
+
+void record_stages(const LayerTimes& times, CaseRecord& record) {
+  LayerOutcome& layer = record.layer.value();
+  double sum = 0, attention = 0;
+  for (StageOutcome& stage : layer.stages) {
+    const auto found = std::find_if(times.stage_ms.begin(), times.stage_ms.end(),
+                                    [&](const auto& each) { return each.first == stage.name; });
+    if (found == times.stage_ms.end()) continue;
+    stage.time_ms = found->second;
+    sum += found->second;
+    if (stage.name == name_of(Stage::kMha)) attention = found->second;
+  }
+  if (!record.time_ms) return;
+  layer.gap_ms = record.time_ms->median - sum;
+  if (sum > 0) layer.attention_share = attention / sum;
+}
+
+}  // namespace
+
+struct GpuLayerRunner::Loaded {
+  std::string key;
+  LayerTensors tensors;
+  std::unique_ptr<LoadedLayer> layer;
+  std::optional<std::vector<PartError>> unfused;
+};
+
+void GpuLayerRunner::prepare(Device& device, const RunSettings& settings,
+                             const CaseProblem& problem) {
+  const std::string key = key_of(problem);
+  if (loaded_ != nullptr && loaded_->key == key) return;
+  loaded_ = nullptr;
+  auto made = std::make_shared<Loaded>();
+  const LayerShape& shape = problem.layer.value();
+  made->key = key;
+  made->tensors = settings.own_layer != nullptr
+                      ? repeated(settings.own_layer->tensors, problem.batch)
+                      : make_layer_tensors(shape, problem.batch * problem.seqlen_q, problem.seed);
+  made->layer = device.load_layer({shape, problem, made->tensors});
+  loaded_ = std::move(made);
+}
+
+const std::vector<PartError>& GpuLayerRunner::unfused_errors(const Contender& unfused,
+                                                             const RunOptions& options) {
+  if (!loaded_->unfused || (options.pass != Pass::kForward && loaded_->unfused->size() == 2)) {
+    loaded_->unfused = loaded_->layer->errors({unfused, Rest::kUnfused}, options);
+  }
+  return *loaded_->unfused;
+}
+
+void GpuLayerRunner::verify(const LayerVariant& variant, const Contender& unfused,
+                            const RunSettings& settings, const RunOptions& options,
+                            CaseRecord& record) {
+  try {
+    const std::vector<PartError>& fp32 = unfused_errors(unfused, options);
+    const bool is_measure = variant.is_same_as({unfused, Rest::kUnfused});
+    const bool is_fp32 = variant.attention.accumulator() != Accumulator::kFp16;
+    judge_layer(is_measure ? fp32 : loaded_->layer->errors(variant, options),
+                {fp32, is_fp32 ? &fp32 : nullptr}, is_measure, settings.tolerance, record);
+  } catch (const OutOfDeviceMemory& error) {
+    record.warnings.push_back(
+        {"W-NOT-VERIFIED",
+         std::string("the layer in fp64 does not fit into the GPU's memory: ") + error.what(),
+         std::nullopt});
+  }
+}
+
+void GpuLayerRunner::time(const LayerVariant& variant, const Contender& unfused,
+                          const DeviceInfo& device, const RunOptions& options, CaseRecord& record) {
+  const LayerVariant baseline{unfused, Rest::kUnfused};
+  const bool is_baseline = variant.is_same_as(baseline);
+  const LayerTimes times =
+      loaded_->layer->time(variant, is_baseline || !record.valid ? nullptr : &baseline, options);
+  record_timing(times.whole, device, record);
+  record_stages(times, record);
+  if (times.graph) {
+    record.layer->graph_ms = summarize_samples(times.graph->samples_ms).median;
+  } else {
+    record.warnings.push_back({"W-NO-GRAPH", times.why_no_graph, std::nullopt});
+  }
+  if (!times.baseline || record.status != Status::kOk) return;
+  record.speedup =
+      speedup_over(unfused.name() + ", rest unfused", summarize_samples(times.baseline->samples_ms),
+                   *record.time_ms, true);
+}
+
+void GpuLayerRunner::run(const Contender& contender, const Contender& unfused, Device& device,
+                         const RunSettings& settings, bool is_verified, CaseRecord& record) {
+  prepare(device, settings, record.problem);
+  const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.timing};
+  const LayerVariant variant{contender, record.problem.layer->rest};
+  if (is_verified) verify(variant, unfused, settings, options, record);
+  const LayerNeeds needs = loaded_->layer->needs(variant, options);
+  record.memory_bytes->peak = record.layer->weight_bytes + needs.bytes_over_weights;
+  if (needs.launches) record.layer->launches = *needs.launches;
+  if (settings.timing.is_wanted) time(variant, unfused, device.info(), options, record);
+}
+
+}  // namespace sparkbench
