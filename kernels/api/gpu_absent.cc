@@ -22,6 +22,13 @@ void fill_dropout_mask_of_gpu(const Problem& /*problem*/, const DropoutOffset* /
   refuse();
 }
 
+std::shared_ptr<const void> copy_to_gpu(int /*device*/, const std::byte* /*bytes*/,
+                                        std::size_t /*count*/) {
+  refuse();
+}
+
+bool is_captured(CUstream_st* /*stream*/) { refuse(); }
+
 const char* compiled_architectures() { return ""; }
 
 }  // namespace sparkbench
