@@ -42,7 +42,9 @@ class Problem(ctypes.Structure):
         ("allow_slow", ctypes.c_int32),
         ("dropout_scale", ctypes.c_int32),
         ("dropout_offset", ctypes.c_void_p),
+        ("prepared_mask", ctypes.c_void_p),
     ]  # fmt: skip
+    prepared = None  # the Mask that prepared_mask is the handle of, which lives as long
 
 
 class Tensor(ctypes.Structure):
@@ -76,6 +78,9 @@ _SIGNATURES = {
     "forward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p),
     "backward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
                  ctypes.c_void_p),
+    "mask_create": (ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32,
+                    ctypes.POINTER(ctypes.c_void_p)),
+    "prepare": (ctypes.POINTER(Problem), ctypes.c_int),
     "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float),
                      ctypes.c_void_p),
     "varlen_supports": (ctypes.POINTER(Problem), ctypes.c_int),
@@ -104,6 +109,8 @@ def _load():
     for name in _TEXTS:
         function = getattr(library, "spark_attention_" + name)
         function.argtypes, function.restype = (), ctypes.c_char_p
+    library.spark_attention_mask_destroy.argtypes = (ctypes.c_void_p,)
+    library.spark_attention_mask_destroy.restype = None
     return library
 
 
@@ -131,9 +138,26 @@ def architectures():
     return [int(word.split("-")[0]) for word in text.split(",") if word]  # "70-real" is CMake's
 
 
-def problem(**fields):
-    """Fields that are not given have their defaults."""
-    return Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
+class Mask:
+    """A mask that problems of these lengths share; freed when none has it any more."""
+
+    _destroy = _library.spark_attention_mask_destroy
+
+    def __init__(self, text, seqlen_q, seqlen_k):
+        self.text, self.handle = text, ctypes.c_void_p()
+        _check(_library.spark_attention_mask_create(text.encode(), seqlen_q, seqlen_k,
+                                                    ctypes.byref(self.handle)))  # fmt: skip
+
+    def __del__(self, destroy=_destroy):
+        destroy(self.handle)
+
+
+def problem(*, prepared=None, **fields):
+    """Fields that are not given have their defaults. `prepared` is a Mask, in the place of `mask`."""
+    of = Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
+    if prepared is not None:
+        of.prepared_mask, of.prepared = prepared.handle, prepared
+    return of
 
 
 def accumulator_of(name):
@@ -178,6 +202,11 @@ def workspace_bytes(of, of_pass):
     count = ctypes.c_size_t()
     _check(_library.spark_attention_workspace_bytes(of, of_pass, ctypes.byref(count)))
     return count.value
+
+
+def prepare(of, of_pass):
+    """Makes what a pass of a problem with a prepared mask reads, and copies it to its device."""
+    _check(_library.spark_attention_prepare(of, of_pass))
 
 
 def forward(of, tensors, stream=None):
