@@ -137,6 +137,12 @@ std::shared_ptr<const void> copy_to_gpu(int device, const std::byte* bytes, std:
   return owned;
 }
 
+int gpu_of_memory(const void* memory) {
+  cudaPointerAttributes attributes;
+  CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
+  return attributes.device;
+}
+
 bool is_captured(CUstream_st* stream) {
   cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
   CUDA_CHECK(cudaStreamIsCapturing(stream, &status));

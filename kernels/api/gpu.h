@@ -46,6 +46,9 @@ void fill_dropout_mask_of_gpu(const Problem& problem, const DropoutOffset* offse
 /// CUDA_CHECK does.
 std::shared_ptr<const void> copy_to_gpu(int device, const std::byte* bytes, std::size_t count);
 
+/// The number of the GPU whose memory it is. Throws as CUDA_CHECK does.
+int gpu_of_memory(const void* memory);
+
 /// Whether what is launched in a stream of the current GPU becomes part of a CUDA graph. Throws as
 /// CUDA_CHECK does.
 bool is_captured(CUstream_st* stream);

@@ -27,6 +27,8 @@ std::shared_ptr<const void> copy_to_gpu(int /*device*/, const std::byte* /*bytes
   refuse();
 }
 
+int gpu_of_memory(const void* /*memory*/) { refuse(); }
+
 bool is_captured(CUstream_st* /*stream*/) { refuse(); }
 
 const char* compiled_architectures() { return ""; }

@@ -192,6 +192,11 @@ def why_unsupported_passes(of, is_varlen=False, passes=(FORWARD, BACKWARD)):
     return next((reason for reason in (ask(of, each) for each in passes) if reason), None)
 
 
+def require(of, of_pass):
+    """Raises the reason why a pass would not run."""
+    _check(_library.spark_attention_supports(of, of_pass))
+
+
 def kernel_name(of, of_pass):
     name = ctypes.c_char_p()
     _check(_library.spark_attention_kernel_name(of, of_pass, ctypes.byref(name)))
@@ -243,6 +248,11 @@ def dropout_mask(of, address, stream=None):
     scale = ctypes.c_float()
     _check(_library.spark_attention_dropout_mask(of, address, ctypes.byref(scale), stream))
     return scale.value
+
+
+def xla_handler(platform, of_pass):
+    """A custom call's handler in XLA's foreign function interface (kernels/api/xla.cc)."""
+    return getattr(_library, f"spark_attention_xla_{platform}_{of_pass}")
 
 
 def _serves(of_pass, head_dim=64, accumulator=0):
