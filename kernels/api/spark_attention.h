@@ -206,8 +206,9 @@ spark_attention_status spark_attention_varlen_backward(
  *
  * On a GPU a pattern's passes read lists of tiles. They are of an accumulator, a head_dim, a pass
  * and of whether there is dropout, and backward of `deterministic`. The first call that wants some
- * makes them, copies them to that GPU, and waits for that; so spark_attention_prepare() may do it
- * ahead, and calls then neither allocate nor wait. The emulated backend makes them each time.
+ * makes them, copies them to that GPU, and waits for that, also while streams are captured; so
+ * spark_attention_prepare() may do it ahead, and calls then neither allocate nor wait. The emulated
+ * backend makes them each time.
  *
  * A CUDA graph reads the lists whenever it is replayed, so the mask outlives it. A problem whose
  * `mask` is a pattern finds them in a store of the library's, of the last 64 such texts: a stream

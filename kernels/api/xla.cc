@@ -19,7 +19,7 @@
 namespace sparkbench::xla {
 namespace {
 
-constexpr std::int64_t kRank = 4, kMostBatch = 0x7fffffff;
+constexpr std::int64_t kRank = 4, kMostSize = 0x7fffffff;
 constexpr std::int64_t kSeedWords = 2;
 
 /// [before, batch, seqlen, heads, head_dim], contiguous.
@@ -58,9 +58,9 @@ void expect_shape(const char* name, const Tensor& got, const Tensor& want) {
 }
 
 std::int32_t narrowed(std::int64_t size, const char* name) {
-  if (size <= kMostBatch) return static_cast<std::int32_t>(size);
+  if (size <= kMostSize) return static_cast<std::int32_t>(size);
   throw std::invalid_argument(std::string(name) + " is " + std::to_string(size) +
-                              "; allowed: up to " + std::to_string(kMostBatch));
+                              "; allowed: up to " + std::to_string(kMostSize));
 }
 
 /// Q, K and V of a call, and the problems that it comes to.
@@ -97,9 +97,16 @@ class Call {
     }
   }
 
+  /// Of a mapped axis without entries.
+  bool is_empty() const { return q_.before == 0; }
+
   /// The argument that a seed is, if it is given: then each entry has one. Else all are a batch.
   void take_seed(int argument) {
     if (!frame_.has_argument(argument)) {
+      if (problem_.dropout_p > 0.0f) {
+        throw std::invalid_argument("dropout_p is above 0, and there is no argument " +
+                                    std::to_string(argument) + ", the seed");
+      }
       problem_.batch = narrowed(q_.before * q_.batch, "batch");
       return;
     }
@@ -165,6 +172,7 @@ void check(spark_attention_status status) {
 
 void forward(const CallFrame& given, spark_attention_backend backend) {
   Call call(given, backend, 0);
+  if (call.is_empty()) return;
   call.take_seed(3);
   const Tensor o = call.result(0, "o", call.q());
   const Array lse = call.frame().result(1, kF32);
@@ -180,6 +188,7 @@ void forward(const CallFrame& given, spark_attention_backend backend) {
 
 void backward(const CallFrame& given, spark_attention_backend backend) {
   Call call(given, backend, 1);
+  if (call.is_empty()) return;
   call.take_seed(6);
   const Tensor d_o = call.argument(0, "d_o", call.q()), o = call.argument(4, "o", call.q());
   const Array lse = call.frame().argument(5, kF32);

@@ -7,79 +7,17 @@ import os
 import pathlib
 import shutil
 import subprocess
-import sys
 import tempfile
 import unittest
 
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
-try:
-    import jax
-    import jax.numpy as jnp
-    import numpy
 
-    jax.ffi.ffi_call  # 0.5 has it
-except (ImportError, AttributeError) as error:
-    print(f"skipped: {error}")
-    sys.exit(77)
-
-jax.config.update("jax_enable_x64", True)  # for the definition
+from test_jax import (UNION, assert_same, definition, inputs, jax, jnp, max_error, numpy, passes_of,
+                      with_gradients)  # fmt: skip
 
 import spark_attention
 from spark_attention import _library, host
 from spark_attention.jax import attention, supports
-
-UNION = "window:7+causal-strided:5"
-
-
-def random(seed, *shape):
-    return jax.random.normal(jax.random.key(seed), shape, jnp.float32).astype(jnp.float16)
-
-
-def inputs(seqlen_q=37, seqlen_k=50, heads=4, heads_k=2, head_dim=64, batch=2):
-    """q, k, v and d_out."""
-    queries, keys = (batch, seqlen_q, heads, head_dim), (batch, seqlen_k, heads_k, head_dim)
-    return random(1, *queries), random(2, *keys), random(3, *keys), random(4, *queries)
-
-
-def visible(mask, seqlen_q, seqlen_k):
-    """By the words of the library's header; with "+" what any of them shows."""
-    if "+" in mask:
-        return numpy.any([visible(part, seqlen_q, seqlen_k) for part in mask.split("+")], axis=0)
-    p = numpy.arange(seqlen_q)[:, None] + seqlen_k - seqlen_q
-    key = numpy.arange(seqlen_k)[None, :]
-    name, *numbers = mask.split(":")
-    n = [int(number) for number in numbers]
-    return {
-        "full": lambda: key >= 0 * p,
-        "causal": lambda: key <= p,
-        "window": lambda: (key <= p) & (key > p - n[0]),
-        "causal-strided": lambda: (key <= p) & ((p - key) % n[0] == 0),
-    }[name]()
-
-
-def definition(q, k, v, mask="full", scale=None, keep=1.0):
-    """(out, lse) in the type of its inputs, where each row sees a key."""
-    group = q.shape[2] // k.shape[2]
-    k, v = (jnp.repeat(array, group, axis=2) for array in (k, v))
-    scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * q.dtype.type(scale or q.shape[3] ** -0.5)
-    scores = jnp.where(visible(mask, q.shape[1], k.shape[1]), scores, -jnp.inf)
-    p = jax.nn.softmax(scores, axis=-1) * jnp.asarray(keep, q.dtype)
-    return jnp.einsum("bhqk,bkhd->bqhd", p, v), jax.nn.logsumexp(scores, axis=-1)
-
-
-def with_gradients(function, arrays, d_out):
-    """[out, *gradients] of the function of the arrays."""
-    out, of = jax.vjp(function, *arrays)
-    return [out, *of(d_out.astype(out.dtype))]
-
-
-def max_error(got, want):
-    return float(jnp.abs(got.astype(jnp.float64) - want.astype(jnp.float64)).max())
-
-
-def assert_same(got, want):
-    for a, b in zip(jax.tree.leaves(got), jax.tree.leaves(want), strict=True):
-        numpy.testing.assert_array_equal(a, b)
 
 
 class ValuesTest(unittest.TestCase):
@@ -87,13 +25,7 @@ class ValuesTest(unittest.TestCase):
     gradients, both against fp64."""
 
     def check(self, arrays, d_out, mask="full", keep=1.0, scale=None, **options):
-        def exact(dtype):
-            return with_gradients(
-                lambda *t: definition(*(x.astype(dtype) for x in t), mask, scale, keep)[0], arrays,
-                d_out)  # fmt: skip
-
-        want, unfused = exact(jnp.float64), exact(jnp.float16)
-        self.assertLess(max_error(exact(jnp.float32)[0], want[0]), 1e-5)
+        want, unfused = passes_of(arrays, d_out, mask, keep, scale)
         given = {"causal": True} if mask == "causal" else {"mask": mask}
         fused = with_gradients(lambda *t: attention(*t, scale=scale, **given, **options), arrays, d_out)
         for i, (got, other, of) in enumerate(zip(fused, unfused, want)):
@@ -185,6 +117,8 @@ class TransformationTest(unittest.TestCase):
 
         each = [call(q[i], k[i]) for i in range(3)]
         assert_same(jax.vmap(call)(q, k), [jnp.stack(of) for of in zip(*each)])
+        none = jax.vmap(call)(q[:0], k[:0])
+        self.assertEqual([of.shape for of in none], [(0, 2, 37, 4, 64), (0, 2, 4, 37)])
         twice = jax.vmap(jax.vmap(call, (None, 0)), (0, None))(q, k)
         assert_same(twice[0][1, 2], call(q[1], k[2])[0])
 
@@ -257,10 +191,11 @@ class RefusalTest(unittest.TestCase):
             ((self.q, lse), (self.q, self.k, self.v.astype(jnp.float32)), "argument 2 has XLA's type"),
             ((self.k, lse), (self.q, self.k, self.v), "o is of another shape"),
             ((self.q, lse), (self.q, self.k, self.v), "attribute mask is missing"),
+            ((self.q, lse), (self.q, self.k, self.v), "dropout_p is above 0, and there is no argument 3"),
         ):
             shapes = tuple(jax.ShapeDtypeStruct(each.shape, each.dtype) for each in results)
             attributes = {} if "attribute" in why else {
-                "mask": "full", "dropout_p": numpy.float32(0), "softmax_scale": numpy.float32(0),
+                "mask": "full", "dropout_p": numpy.float32(0.5 if "dropout" in why else 0), "softmax_scale": numpy.float32(0),
                 **{name: numpy.int32(0) for name in ("dropout_scale", "accumulator", "deterministic",
                                                      "allow_slow")}}  # fmt: skip
             call = jax.ffi.ffi_call("spark_attention_forward", shapes)

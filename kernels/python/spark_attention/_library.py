@@ -80,7 +80,6 @@ _SIGNATURES = {
                  ctypes.c_void_p),
     "mask_create": (ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32,
                     ctypes.POINTER(ctypes.c_void_p)),
-    "prepare": (ctypes.POINTER(Problem), ctypes.c_int),
     "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float),
                      ctypes.c_void_p),
     "varlen_supports": (ctypes.POINTER(Problem), ctypes.c_int),
@@ -207,11 +206,6 @@ def workspace_bytes(of, of_pass):
     count = ctypes.c_size_t()
     _check(_library.spark_attention_workspace_bytes(of, of_pass, ctypes.byref(count)))
     return count.value
-
-
-def prepare(of, of_pass):
-    """Makes what a pass of a problem with a prepared mask reads, and copies it to its device."""
-    _check(_library.spark_attention_prepare(of, of_pass))
 
 
 def forward(of, tensors, stream=None):
