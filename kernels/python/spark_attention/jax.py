@@ -17,6 +17,9 @@ import numpy
 
 from . import _library
 
+if not hasattr(jax, "ffi"):
+    raise ImportError(f"JAX is {jax.__version__}; allowed: 0.5 or newer, which has jax.ffi")
+
 _PASSES = ("forward", "backward")
 _PLATFORMS = {"cpu": "cpu", "CUDA": "cuda"}  # JAX's name, and the library's
 
