@@ -3,6 +3,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -52,6 +54,23 @@ void on_gpu(int device, Launch&& launch) {
   } catch (const std::runtime_error& error) {
     throw ApiError(SPARK_ATTENTION_DEVICE_ERROR, error.what());
   }
+}
+
+/// What the launches of a pass read of the request's pattern. Makes and copies it where that was
+/// not done before. Throws std::invalid_argument for a captured stream and a pattern's text: its
+/// graph would read what later texts take the place of.
+inline std::shared_ptr<const PassLists> lists_on_gpu(const Request& request, Pass pass,
+                                                     CUstream_st* stream) {
+  if (request.has_text && is_captured(stream)) {
+    throw std::invalid_argument("mask '" + request.problem.sparse->spec +
+                                "' is a pattern, and the stream is being captured into a CUDA "
+                                "graph; allowed there: a prepared_mask, which outlives the graph");
+  }
+  const auto copy = [&](std::span<const std::byte> bytes) {
+    return copy_to_gpu(request.device, bytes.data(), bytes.size());
+  };
+  return request.mask->lists(*request.kernel, request.problem, pass, request.is_deterministic,
+                             request.device, copy);
 }
 
 /// What a result is written to. Throws std::invalid_argument for a null.

@@ -1,4 +1,5 @@
 #include <map>
+#include <memory>
 #include <mutex>
 #include <stdexcept>
 #include <string>
@@ -65,6 +66,27 @@ GpuTraits find_out(int device) {
   return {10 * properties.major + properties.minor, shared_bytes_per_block()};
 }
 
+/// While it lives this thread may allocate and free though some stream is captured.
+class RelaxedCapture {
+ public:
+  RelaxedCapture() { CUDA_CHECK(cudaThreadExchangeStreamCaptureMode(&mode_)); }
+  ~RelaxedCapture() { cudaThreadExchangeStreamCaptureMode(&mode_); }
+  RelaxedCapture(const RelaxedCapture&) = delete;
+  RelaxedCapture& operator=(const RelaxedCapture&) = delete;
+
+ private:
+  cudaStreamCaptureMode mode_ = cudaStreamCaptureModeRelaxed;
+};
+
+/// Memory of a GPU, for a pointer that frees it: at whatever time, and on whatever current GPU.
+void free_of_gpu(void* memory) {
+  cudaStreamCaptureMode mode = cudaStreamCaptureModeRelaxed;
+  const bool is_exchanged = cudaThreadExchangeStreamCaptureMode(&mode) == cudaSuccess;
+  cudaFree(memory);  // as the allocators of frameworks do, relies on its waiting for the GPU
+  if (is_exchanged) cudaThreadExchangeStreamCaptureMode(&mode);
+  cudaGetLastError();  // there is nobody to tell
+}
+
 }  // namespace
 
 CurrentGpu::CurrentGpu(int device) {
@@ -101,6 +123,30 @@ void fill_dropout_mask_of_gpu(const Problem& problem, const DropoutOffset* offse
   fill_keep<<<grid, kThreads, 0, stream>>>(dropout, offset, problem.seqlen_q, problem.seqlen_k,
                                            keep);
   check(cudaGetLastError(), "fill_keep");
+}
+
+std::shared_ptr<const void> copy_to_gpu(int device, const std::byte* bytes, std::size_t count) {
+  const CurrentGpu current(device);
+  const RelaxedCapture relaxed;
+  void* memory = nullptr;
+  CUDA_CHECK(cudaMalloc(&memory, count));
+  const std::shared_ptr<const void> owned(memory, [memory](const void*) { free_of_gpu(memory); });
+  const CudaStream stream;
+  CUDA_CHECK(cudaMemcpyAsync(memory, bytes, count, cudaMemcpyHostToDevice, stream.get()));
+  stream.synchronize();
+  return owned;
+}
+
+int gpu_of_memory(const void* memory) {
+  cudaPointerAttributes attributes;
+  CUDA_CHECK(cudaPointerGetAttributes(&attributes, memory));
+  return attributes.device;
+}
+
+bool is_captured(CUstream_st* stream) {
+  cudaStreamCaptureStatus status = cudaStreamCaptureStatusNone;
+  CUDA_CHECK(cudaStreamIsCapturing(stream, &status));
+  return status != cudaStreamCaptureStatusNone;
 }
 
 const char* compiled_architectures() { return SPARK_ATTENTION_ARCHITECTURES; }

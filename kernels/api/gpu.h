@@ -3,6 +3,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "kernels/attention.h"
 
@@ -39,6 +40,18 @@ GpuTraits describe_gpu(int device);
 /// is null. Throws what a launch throws.
 void fill_dropout_mask_of_gpu(const Problem& problem, const DropoutOffset* offset,
                               std::uint8_t* keep, CUstream_st* stream);
+
+/// A copy in memory of a GPU: there when the call returns, for every stream, and freed with the
+/// pointer, which waits for what the GPU is at. Also while streams are captured. Throws as
+/// CUDA_CHECK does.
+std::shared_ptr<const void> copy_to_gpu(int device, const std::byte* bytes, std::size_t count);
+
+/// The number of the GPU whose memory it is. Throws as CUDA_CHECK does.
+int gpu_of_memory(const void* memory);
+
+/// Whether what is launched in a stream of the current GPU becomes part of a CUDA graph. Throws as
+/// CUDA_CHECK does.
+bool is_captured(CUstream_st* stream);
 
 /// "70,75,80", or "" without CUDA.
 const char* compiled_architectures();

@@ -22,6 +22,15 @@ void fill_dropout_mask_of_gpu(const Problem& /*problem*/, const DropoutOffset* /
   refuse();
 }
 
+std::shared_ptr<const void> copy_to_gpu(int /*device*/, const std::byte* /*bytes*/,
+                                        std::size_t /*count*/) {
+  refuse();
+}
+
+int gpu_of_memory(const void* /*memory*/) { refuse(); }
+
+bool is_captured(CUstream_st* /*stream*/) { refuse(); }
+
 const char* compiled_architectures() { return ""; }
 
 }  // namespace sparkbench

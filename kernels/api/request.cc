@@ -1,7 +1,10 @@
 #include "kernels/api/request.h"
 
 #include <cmath>
+#include <cstddef>
+#include <cstring>
 #include <iterator>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -96,33 +99,12 @@ std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass 
   return "";
 }
 
-/// A null is of an empty tensor alone.
-void check_data(const void* data, int seqlen, const char* name) {
-  if (seqlen > 0) check_pointer(data, name);
-}
-
-TensorView<const Half> input_of(const spark_attention_input& given, int seqlen, const char* name) {
-  check_data(given.data, seqlen, name);
-  return {static_cast<const Half*>(given.data), given.batch_stride, given.seqlen_stride,
-          given.head_stride};
-}
-
-TensorView<Half> output_of(const spark_attention_output& given, int seqlen, const char* name) {
-  check_data(given.data, seqlen, name);
-  return {static_cast<Half*>(given.data), given.batch_stride, given.seqlen_stride,
-          given.head_stride};
-}
-
-template <class T>
-T* statistics_of(T* lse, int seqlen_q) {
-  check_data(lse, seqlen_q, "lse");
-  if (reinterpret_cast<std::uintptr_t>(lse) % sizeof(float) != 0) {
-    throw std::invalid_argument("tensor lse is not aligned to 4 bytes");
-  }
-  return lse;
-}
-
 }  // namespace
+
+void check_lengths(std::int32_t seqlen_q, std::int32_t seqlen_k) {
+  check_range("seqlen_q", seqlen_q, 1, kSeqlenLimit);
+  check_range("seqlen_k", seqlen_k, 1, kSeqlenLimit);
+}
 
 const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
                                   Pass pass, const KernelDevice& device, bool allow_slow,
@@ -151,30 +133,82 @@ std::uint64_t PackedRequest::workspace_bytes(Pass pass) const {
 
 namespace {
 
-Problem checked_problem(const spark_attention_problem* given, std::int32_t least) {
+/// Of headers before masks were prepared: without what comes from this field on.
+constexpr std::size_t kFirstStructBytes = offsetof(spark_attention_problem, prepared_mask);
+
+/// The struct of this header, of whichever it was.
+spark_attention_problem whole_struct(const spark_attention_problem* given) {
   check_pointer(given, "problem");
-  if (given->struct_bytes != sizeof *given) {
-    refuse("struct_bytes", std::to_string(given->struct_bytes),
-           std::to_string(sizeof *given) + ", which spark_attention_problem_default() sets");
+  const std::size_t bytes = given->struct_bytes;
+  if (bytes != sizeof *given && bytes != kFirstStructBytes) {
+    refuse("struct_bytes", std::to_string(bytes),
+           std::to_string(sizeof *given) + ", which spark_attention_problem_default() sets, or " +
+               std::to_string(kFirstStructBytes) + " of older headers");
   }
-  check_choices(*given);
-  if (reinterpret_cast<std::uintptr_t>(given->dropout_offset) % alignof(DropoutOffset) != 0) {
+  spark_attention_problem whole = spark_attention_problem_default();
+  std::memcpy(&whole, given, bytes);
+  return whole;
+}
+
+/// The mask of a text, unless it is a pattern.
+std::optional<MaskSpec> mask_without_pattern(const char* text) {
+  if (text == nullptr || text == std::string_view("full")) return MaskSpec::full();
+  if (text == std::string_view("causal")) return MaskSpec::causal();
+  return mask_spec_of(spec_of_mask(text));
+}
+
+/// But for its mask.
+Problem checked_problem(const spark_attention_problem& given, std::int32_t least) {
+  check_choices(given);
+  if (reinterpret_cast<std::uintptr_t>(given.dropout_offset) % alignof(DropoutOffset) != 0) {
     throw std::invalid_argument("dropout_offset is not aligned to 8 bytes");
   }
-  check_sizes(*given, least);
-  return {.batch = given->batch,
-          .heads = given->heads,
-          .seqlen_q = given->seqlen_q,
-          .seqlen_k = given->seqlen_k,
-          .head_dim = given->head_dim,
-          .mask = given->mask == nullptr ? MaskSpec::full() : parse_mask(given->mask),
-          .dropout_p = given->dropout_p,
-          .softmax_scale = given->softmax_scale,
-          .seed = given->seed,
-          .heads_k = given->heads_k,
-          .dropout_scale = given->dropout_scale == SPARK_ATTENTION_SCALE_ASKED
+  check_sizes(given, least);
+  if (given.prepared_mask != nullptr && given.mask != nullptr) {
+    throw std::invalid_argument("mask is '" + std::string(given.mask) +
+                                "' beside a prepared_mask; allowed: one of them");
+  }
+  return {.batch = given.batch,
+          .heads = given.heads,
+          .seqlen_q = given.seqlen_q,
+          .seqlen_k = given.seqlen_k,
+          .head_dim = given.head_dim,
+          .dropout_p = given.dropout_p,
+          .softmax_scale = given.softmax_scale,
+          .seed = given.seed,
+          .heads_k = given.heads_k,
+          .dropout_scale = given.dropout_scale == SPARK_ATTENTION_SCALE_ASKED
                                ? DropoutScale::kAsked
                                : DropoutScale::kApplied};
+}
+
+/// Gives the problem its mask, and tells the pattern's if it is one.
+std::shared_ptr<PreparedMask> mask_of(const spark_attention_problem& given, Problem& problem) {
+  std::shared_ptr<PreparedMask> mask;
+  if (given.prepared_mask != nullptr) {
+    mask = given.prepared_mask->mask;
+  } else if (const std::optional<MaskSpec> dense = mask_without_pattern(given.mask)) {
+    problem.mask = *dense;
+    return nullptr;
+  } else {
+    mask = mask_of_text(given.mask, problem.seqlen_q, problem.seqlen_k);
+  }
+  mask->give_to(problem);
+  return problem.sparse != nullptr ? mask : nullptr;
+}
+
+MaskSpec mask_of_packed(const spark_attention_problem& given) {
+  if (given.prepared_mask != nullptr) {
+    throw ApiError(SPARK_ATTENTION_UNSUPPORTED,
+                   "sequences of any lengths have no prepared_mask, which is of one length; "
+                   "allowed: a mask by its text");
+  }
+  if (const std::optional<MaskSpec> mask = mask_without_pattern(given.mask)) return *mask;
+  throw ApiError(SPARK_ATTENTION_UNSUPPORTED,
+                 "mask '" + std::string(given.mask) +
+                     "' is a pattern over one length, which sequences of any lengths do not have; "
+                     "allowed: " +
+                     std::string(mask_forms()));
 }
 
 Request request_for(const spark_attention_problem& given, const Problem& problem,
@@ -186,42 +220,38 @@ Request request_for(const spark_attention_problem& given, const Problem& problem
       kernel_for(problem, static_cast<spark_attention_accumulator>(given.accumulator),
                  pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device,
                  given.allow_slow != 0, is_packed);
-  return {problem, is_emulated, given.device, given.deterministic != 0, &kernel};
+  return {problem, is_emulated, given.device, given.deterministic != 0, &kernel, nullptr, false};
 }
 
 }  // namespace
 
-Problem problem_of(const spark_attention_problem* given) { return checked_problem(given, 1); }
+Problem problem_of(const spark_attention_problem* given) {
+  const spark_attention_problem whole = whole_struct(given);
+  Problem problem = checked_problem(whole, 1);
+  if (whole.prepared_mask != nullptr) {
+    mask_of(whole, problem);
+  } else {
+    problem.mask = mask_without_pattern(whole.mask).value_or(MaskSpec::full());
+  }
+  return problem;
+}
 
 Request request_of(const spark_attention_problem* given, spark_attention_pass pass) {
-  const Problem problem = problem_of(given);
-  return request_for(*given, problem, pass, false);
+  const spark_attention_problem whole = whole_struct(given);
+  Problem problem = checked_problem(whole, 1);
+  const std::shared_ptr<PreparedMask> mask = mask_of(whole, problem);
+  Request request = request_for(whole, problem, pass, false);
+  request.mask = mask;
+  request.has_text = whole.prepared_mask == nullptr;
+  return request;
 }
 
 PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass) {
-  Problem problem = checked_problem(given, 0);
+  const spark_attention_problem whole = whole_struct(given);
+  Problem problem = checked_problem(whole, 0);
+  problem.mask = mask_of_packed(whole);
   problem.batch = 1;
-  return {request_for(*given, problem, pass, true), given->batch};
-}
-
-ForwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
-                          const spark_attention_forward_tensors* given) {
-  check_pointer(given, "tensors");
-  const int rows = problem.seqlen_q, keys = problem.seqlen_k;
-  return {input_of(given->q, rows, "q.data"), input_of(given->k, keys, "k.data"),
-          input_of(given->v, keys, "v.data"), output_of(given->o, rows, "o.data"),
-          statistics_of(given->lse, rows),    offset};
-}
-
-BackwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
-                           const spark_attention_backward_tensors* given) {
-  check_pointer(given, "tensors");
-  const int rows = problem.seqlen_q, keys = problem.seqlen_k;
-  return {input_of(given->q, rows, "q.data"),     input_of(given->k, keys, "k.data"),
-          input_of(given->v, keys, "v.data"),     input_of(given->o, rows, "o.data"),
-          input_of(given->d_o, rows, "d_o.data"), statistics_of(given->lse, rows),
-          output_of(given->dq, rows, "dq.data"),  output_of(given->dk, keys, "dk.data"),
-          output_of(given->dv, keys, "dv.data"),  offset};
+  return {request_for(whole, problem, pass, true), whole.batch};
 }
 
 }  // namespace sparkbench

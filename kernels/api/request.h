@@ -2,7 +2,10 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
+#include <memory>
 
+#include "kernels/api/prepared_mask.h"
 #include "kernels/api/spark_attention.h"
 #include "kernels/attention_kernel.h"
 
@@ -15,6 +18,8 @@ struct Request {
   int device;
   bool is_deterministic;
   const AttentionKernel* kernel;
+  std::shared_ptr<PreparedMask> mask;  // of a pattern: null without one
+  bool has_text;                       // the pattern is given by its text
 
   /// Of the memory in which the tensors lie: the emulated backend takes its own.
   std::uint64_t workspace_bytes(Pass pass) const;
@@ -27,15 +32,18 @@ struct PackedRequest : Request {
   std::uint64_t workspace_bytes(Pass pass) const;
 };
 
-/// The problem alone, whatever computes it. Throws std::invalid_argument that names the field, what
-/// it was, and what is allowed.
+/// Throws std::invalid_argument unless they are lengths of sequences.
+void check_lengths(std::int32_t seqlen_q, std::int32_t seqlen_k);
+
+/// The problem alone, whatever computes it, and its pattern only where that is prepared. Throws
+/// std::invalid_argument that names the field, what it was, and what is allowed.
 Problem problem_of(const spark_attention_problem* given);
 
 /// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.
 Request request_of(const spark_attention_problem* given, spark_attention_pass pass);
 
 /// Of a problem whose batch counts sequences, and whose seqlen_q and seqlen_k are totals. Each may
-/// be 0. Throws as request_of() does.
+/// be 0. Throws as request_of() does, and ApiError (UNSUPPORTED) for patterns.
 PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass);
 
 /// The first kernel in the registry that sums as `accumulator` says and serves the pass on the

@@ -13,7 +13,12 @@ void forward(const Request& request, const ForwardTensors& tensors, CUstream_st*
     expect_no_findings(functions.emulate(request.problem, tensors, emulation_options(), {}));
     return;
   }
-  on_gpu(request.device, [&] { functions.launch(request.problem, tensors, stream); });
+  on_gpu(request.device, [&] {
+    if (request.mask == nullptr) return functions.launch(request.problem, tensors, stream);
+    const auto of_pattern = lists_on_gpu(request, Pass::kForward, stream);
+    request.kernel->sparse.launch_forward(request.problem, tensors, of_pattern->lists,
+                                          of_pattern->memory.get(), stream);
+  });
 }
 
 void backward(const Request& request, const BackwardTensors& tensors, void* workspace,
@@ -25,8 +30,14 @@ void backward(const Request& request, const BackwardTensors& tensors, void* work
         functions.emulate(request.problem, tensors, emulation_options(), is_deterministic, {}));
     return;
   }
-  on_gpu(request.device,
-         [&] { functions.launch(request.problem, tensors, workspace, is_deterministic, stream); });
+  on_gpu(request.device, [&] {
+    if (request.mask == nullptr) {
+      return functions.launch(request.problem, tensors, workspace, is_deterministic, stream);
+    }
+    const auto of_pattern = lists_on_gpu(request, Pass::kBackward, stream);
+    request.kernel->sparse.launch_backward(request.problem, tensors, workspace, of_pattern->lists,
+                                           of_pattern->memory.get(), is_deterministic, stream);
+  });
 }
 
 void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {

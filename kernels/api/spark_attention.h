@@ -5,9 +5,10 @@
  * forward, and the gradients of Q, K and V. On a GPU, or in host memory on an emulated V100 whose
  * results have the bits of the GPU's.
  *
- * A call neither allocates device memory nor waits for the device, and throws nothing. It may be
- * made from any thread. What it launches runs in the order of the stream that it is given; tensors
- * and workspace must live until then. Structs and strings are read during the call alone.
+ * A call neither allocates device memory nor waits for the device, but for the first of a pattern
+ * (spark_attention_mask_create), and throws nothing. It may be made from any thread. What it
+ * launches runs in the order of the stream that it is given; tensors and workspace must live until
+ * then. Structs and strings are read during the call alone.
  *
  * C99. Fields are only ever added at a struct's end; a library takes the structs of older headers
  * with the same soname.
@@ -63,6 +64,9 @@ typedef enum spark_attention_pass {
   SPARK_ATTENTION_BACKWARD = 1
 } spark_attention_pass;
 
+/* A mask that many calls share: spark_attention_mask_create(). */
+typedef struct spark_attention_mask spark_attention_mask;
+
 /* One problem. Begin with spark_attention_problem_default(); sizes have no default. */
 typedef struct spark_attention_problem {
   size_t struct_bytes; /* sizeof(spark_attention_problem) */
@@ -82,7 +86,12 @@ typedef struct spark_attention_problem {
                               causal     the keys up to p
                               window:W   the last W of these, p included; W >= 1
                               band:L:R   from L keys before p to R keys after it
-                              prefix:P   the keys up to p, and those below P */
+                              prefix:P   the keys up to p, and those below P
+                            or a pattern, which the first two accumulators have, up to head_dim
+                            128: strided, blocked, documents, ... (kernels/mask/README.md), by
+                            "+" what any of them shows, by "/" heads in turn:
+                              window:128+causal-strided:128
+                            See spark_attention_mask_create(). */
   float softmax_scale;   /* above 0, or 0 for 1 / sqrt(head_dim) */
   float dropout_p;       /* of an element of the softmax, in [0, 1); applied in 256ths */
   uint64_t seed;         /* with the position of an element it tells whether that is dropped */
@@ -94,6 +103,7 @@ typedef struct spark_attention_problem {
       dropout_offset; /* null is 0; else one number in memory of the backend, read as the
                          pass runs, which tells calls of one seed apart: so that each
                          replay of a CUDA graph drops others. Backward as forward. */
+  spark_attention_mask* prepared_mask; /* null, or in the place of `mask`, which is null then */
 } spark_attention_problem;
 
 /* A tensor of [batch, seqlen, heads, head_dim]: element (b, s, h, d) is
@@ -189,6 +199,33 @@ spark_attention_status spark_attention_varlen_backward(
     const spark_attention_problem* problem, const int32_t* cu_seqlens_q,
     const int32_t* cu_seqlens_k, const spark_attention_backward_tensors* tensors, void* workspace,
     size_t workspace_bytes, void* stream);
+
+/* A mask by its text, as a problem's, over these lengths. It is read here, with the zones file that
+ * it may name, and laid over the lengths: any number of problems of these lengths share it, on any
+ * device and from any threads at once.
+ *
+ * On a GPU a pattern's passes read lists of tiles. They are of an accumulator, a head_dim, a pass
+ * and of whether there is dropout, and backward of `deterministic`. The first call that wants some
+ * makes them, copies them to that GPU, and waits for that, also while streams are captured; so
+ * spark_attention_prepare() may do it ahead, and calls then neither allocate nor wait. The emulated
+ * backend makes them each time.
+ *
+ * A CUDA graph reads the lists whenever it is replayed, so the mask outlives it. A problem whose
+ * `mask` is a pattern finds them in a store of the library's, of the last 64 such texts: a stream
+ * that is being captured is refused then.
+ *
+ * Refused are a text or lengths that make no mask, which says where and what is allowed. */
+spark_attention_status spark_attention_mask_create(const char* text, int32_t seqlen_q,
+                                                   int32_t seqlen_k, spark_attention_mask** mask);
+
+/* What a pass of the problem reads of its prepared_mask, made ready on its device. Nothing is to be
+ * done for masks that are no patterns, and on the emulated backend. */
+spark_attention_status spark_attention_prepare(const spark_attention_problem* problem,
+                                               spark_attention_pass pass);
+
+/* Frees it and its lists, on GPUs when they are done with what was launched before. No call may
+ * have it any more, nor a CUDA graph. A null is none. */
+void spark_attention_mask_destroy(spark_attention_mask* mask);
 
 /* The dropout of a problem, in memory of its backend (and `stream`): keep[((b * heads + h) *
  * seqlen_q + q) * seqlen_k + k] is 1 where element (q, k) is kept and 0 where it is dropped,

@@ -35,6 +35,7 @@ int main(void) {
                                              {ones, 0, HEAD_DIM, 0},
                                              {o, 0, HEAD_DIM, 0},
                                              lse};
+  spark_attention_mask* mask = NULL;
   int i;
   for (i = 0; i < ROWS * HEAD_DIM; ++i) ones[i] = 0x3c00;
 
@@ -44,6 +45,15 @@ int main(void) {
   expect(spark_attention_forward(&problem, &tensors, NULL) == SPARK_ATTENTION_OK, "it runs");
   for (i = 0; i < ROWS * HEAD_DIM; ++i) expect(o[i] == 0x3c00, "a mean of ones is one");
   for (i = 0; i < ROWS; ++i) expect(lse[i] > 1.0985f && lse[i] < 1.0987f, "lse is log(3)");
+
+  expect(spark_attention_mask_create("sink:1+window:1", ROWS, ROWS, &mask) == SPARK_ATTENTION_OK,
+         "a pattern is prepared");
+  problem.prepared_mask = mask;
+  expect(spark_attention_forward(&problem, &tensors, NULL) == SPARK_ATTENTION_OK, "it runs");
+  expect(lse[0] == 0.0f, "the first row sees a key");
+  for (i = 1; i < ROWS; ++i) expect(lse[i] > 0.693f && lse[i] < 0.694f, "others two: log(2)");
+  problem.prepared_mask = NULL;
+  spark_attention_mask_destroy(mask);
 
   problem.head_dim = 63;
   expect(spark_attention_forward(&problem, &tensors, NULL) == SPARK_ATTENTION_UNSUPPORTED,

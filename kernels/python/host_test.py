@@ -1,12 +1,14 @@
 #!/usr/bin/env python3
 """The emulated backend over NumPy arrays, beside the definition in fp64. Needs no PyTorch."""
 
+import concurrent.futures
 import ctypes
 import math
 import os
 import subprocess
 import sys
 import unittest
+import unittest.mock
 
 try:
     import numpy
@@ -15,7 +17,7 @@ except ImportError:
     sys.exit(77)
 
 import spark_attention
-from spark_attention import _gpus, _library, host
+from spark_attention import _gpus, _library, _masks, host
 
 
 def random(generator, *shape):
@@ -69,8 +71,11 @@ class HostTest(unittest.TestCase):
         numpy.testing.assert_array_equal(lse, lse_of_views)
 
     def test_backward_is_the_derivative(self):
-        o, lse = host.forward(self.q, self.k, self.v, mask="causal")
-        gradients = host.backward(self.d_o, self.q, self.k, self.v, o, lse, mask="causal")
+        self.check_derivative("causal", self.causal)
+
+    def check_derivative(self, mask, is_visible):
+        o, lse = host.forward(self.q, self.k, self.v, mask=mask)
+        gradients = host.backward(self.d_o, self.q, self.k, self.v, o, lse, mask=mask)
         step = 1e-5
         generator = numpy.random.default_rng(4)
         for i, gradient in enumerate(gradients):
@@ -79,11 +84,68 @@ class HostTest(unittest.TestCase):
             for sign in (step, -step):
                 moved = [array.astype(numpy.float64) for array in (self.q, self.k, self.v)]
                 moved[i] = moved[i] + sign * direction
-                values.append((exact(*moved, self.causal)[0] * self.d_o).sum())
+                values.append((exact(*moved, is_visible)[0] * self.d_o).sum())
             want = (values[0] - values[1]) / (2 * step)
             got = (gradient.astype(numpy.float64) * direction).sum()
             norm = numpy.linalg.norm(gradient.astype(numpy.float64)) * numpy.linalg.norm(direction)
             self.assertLess(abs(got - want), 1e-3 * norm)
+
+    def test_a_pattern_is_what_any_of_its_parts_shows(self):
+        p, key = numpy.arange(37)[:, None] + 50 - 37, numpy.arange(50)[None, :]
+        union = (key <= p) & ((key > p - 7) | ((p - key) % 5 == 0))
+        mask = "window:7+causal-strided:5"
+        o, lse = host.forward(self.q, self.k, self.v, mask=mask)
+        want_o, want_lse = exact(self.q, self.k, self.v, union)
+        self.assertLess(relative_error(o, want_o), 5e-4)
+        self.assertLess(numpy.abs(lse - want_lse).max(), 1e-3)
+        self.check_derivative(mask, union)
+        turns, _ = host.forward(self.q, self.k, self.v, mask=f"{mask}/causal")
+        causal, _ = host.forward(self.q, self.k, self.v, mask="causal")
+        numpy.testing.assert_array_equal(turns[:, :, ::2], o[:, :, ::2])
+        numpy.testing.assert_array_equal(turns[:, :, 1::2], causal[:, :, 1::2])
+
+    def test_a_pattern_of_one_run_has_the_bits_of_its_name(self):
+        for backward in (False, True):
+            of = []
+            for mask in ("window:9", "causal-band:8:0"):
+                o, lse = host.forward(self.q, self.k, self.v, mask=mask, dropout_p=0.2, seed=4)
+                of.append(host.backward(self.d_o, self.q, self.k, self.v, o, lse, mask=mask,
+                                        dropout_p=0.2, seed=4) if backward else (o, lse))  # fmt: skip
+            for got, want in zip(*of):
+                numpy.testing.assert_array_equal(got, want)
+
+    def test_patterns_are_prepared_once_and_the_oldest_dropped(self):
+        with unittest.mock.patch.object(_masks, "MOST", 2):
+            _masks._prepared.clear()
+            first = _masks.fields_of("strided:3", 20, 20)["prepared"]
+            self.assertIs(_masks.fields_of("strided:3", 20, 20)["prepared"], first)
+            self.assertIsNot(_masks.fields_of("strided:3", 20, 21)["prepared"], first)
+            self.assertIs(_masks.fields_of("strided:3", 20, 20)["prepared"], first)  # used last
+            _masks.fields_of("strided:4", 20, 20)
+            self.assertEqual([key[2] for key in _masks._prepared], [20, 20])
+        self.assertEqual(_masks.fields_of("window:3", 20, 20), {"mask": b"window:3"})
+
+    def test_threads_share_a_prepared_pattern(self):
+        want, _ = host.forward(self.q, self.k, self.v, mask="strided:5")
+        _masks._prepared.clear()
+        with concurrent.futures.ThreadPoolExecutor(4) as pool:
+            of = [pool.submit(host.forward, self.q, self.k, self.v, mask="strided:5") for _ in range(8)]
+            for each in of:
+                numpy.testing.assert_array_equal(each.result()[0], want)
+        self.assertEqual(len(_masks._prepared), 1)
+
+    def test_patterns_that_no_kernel_has_are_told(self):
+        wide = [numpy.zeros((1, 4, 1, 256), numpy.float16)] * 3
+        self.assertEqual(host.supports(*wide, mask="window:2"), (True, ""))
+        why = "volta-fp32acc does not support a pattern with head_dim 256"
+        self.assertIn(why, host.supports(*wide, mask="strided:2")[1])
+        with self.assertRaisesRegex(spark_attention.UnsupportedError, why):
+            host.forward(*wide, mask="strided:2")
+        for mask, why in (("window:2+strded:2", "from character 10 on: 'strded:2' of"),
+                          ("nd:3x3:1x1", "of 37 rows and 50 keys: the axes 3x3 have 9 positions")):
+            runs, reason = host.supports(self.q, self.k, self.v, mask=mask)
+            self.assertFalse(runs)
+            self.assertIn(why, reason)
 
     def test_bad_input_is_refused_by_name(self):
         for change, text in (

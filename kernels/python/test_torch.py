@@ -28,7 +28,9 @@ def inputs(seqlen_q=37, seqlen_k=50, heads=4, heads_k=2, head_dim=64, batch=2):
 
 
 def visible(mask, seqlen_q, seqlen_k):
-    """By the words of the library's header."""
+    """By the words of the library's header; with "+" what any of them shows."""
+    if "+" in mask:
+        return torch.stack([visible(part, seqlen_q, seqlen_k) for part in mask.split("+")]).any(0)
     p = torch.arange(seqlen_q)[:, None] + seqlen_k - seqlen_q
     key = torch.arange(seqlen_k)[None, :]
     name, *numbers = mask.split(":")
@@ -39,6 +41,7 @@ def visible(mask, seqlen_q, seqlen_k):
         "window": lambda: (key <= p) & (key > p - n[0]),
         "band": lambda: (key >= p - n[0]) & (key <= p + n[1]),
         "prefix": lambda: (key <= p) | (key < n[0]),
+        "causal-strided": lambda: (key <= p) & ((p - key) % n[0] == 0),
     }[name]().expand(seqlen_q, seqlen_k)
 
 

@@ -2,13 +2,17 @@
 """On a GPU: values, streams, CUDA graphs, compiled code, checkpoints. Volta's kernels are forced on
 GPUs after Turing, where they are slow."""
 
+import ctypes
+import gc
 import unittest
 
 from test_gpu import on_gpu  # first: it sets what the package reads
 from test_torch import definition, inputs, max_error, random, torch, with_gradients
 
 import spark_attention as sa
-from spark_attention import _library, _ops, host
+from spark_attention import _direct, _library, _masks, _ops, host
+
+UNION = "window:7+causal-strided:5"
 
 
 def forward(q, k, v, seed=None, dropout_p=0.0, mask="full"):
@@ -54,6 +58,20 @@ class ValuesTest(unittest.TestCase):
             if where == "cpu":
                 of_host, scale = host.dropout_mask(2, 4, 70, 130, 0.25, 77)
                 self.assertTrue(torch.equal(keep.cpu(), torch.from_numpy(of_host)))
+
+    def test_patterns(self):
+        *tensors, d_out = inputs(130, 200)
+        for accumulator in ("fp32", "fp16"):
+            for deterministic in (False, True):
+                self.check(tensors, d_out, UNION, accumulator=accumulator,
+                           deterministic=deterministic)  # fmt: skip
+
+    def test_patterns_of_one_run_have_the_bits_of_their_names(self):
+        *tensors, d_out = on_gpu(*inputs(130, 200, head_dim=128))
+        of = [with_gradients(lambda *t, m=mask: sa.attention(*t, mask=m, deterministic=True),
+                             tensors, d_out) for mask in ("window:70", "causal-band:69:0")]  # fmt: skip
+        for got, want in zip(*of):
+            self.assertTrue(torch.equal(got, want))
 
     def test_strided_views_are_read_in_place(self):
         qkv = random(1, 2, 65, 3, 4, 64).detach().cuda()
@@ -102,6 +120,21 @@ class ExecutionTest(GpuTest):
             self.gradients(dropout_p=0.1)
         finally:
             torch.cuda.set_sync_debug_mode("default")
+
+    def test_streams_share_a_pattern(self):
+        want = sa.attention(self.q, self.k, self.v, mask=UNION)
+        _masks._prepared.clear()
+        _direct._plans.clear()
+        streams = [torch.cuda.Stream() for _ in range(4)]
+        got = []
+        for stream in streams:
+            stream.wait_stream(torch.cuda.current_stream())
+            with torch.cuda.stream(stream):
+                got.append(sa.attention(self.q, self.k, self.v, mask=UNION))
+        torch.cuda.synchronize()
+        for out in got:
+            self.assertTrue(torch.equal(out, want))
+        self.assertEqual(len(_masks._prepared), 1)
 
     def test_manual_seed_repeats_and_calls_differ(self):
         torch.manual_seed(5)
@@ -166,6 +199,43 @@ class GraphTest(GpuTest):
         static.copy_(self.q)
         graph.replay()
         self.assertTrue(torch.equal(out, sa.attention(self.q, self.k, self.v, causal=True)))
+
+
+class PatternGraphTest(GpuTest):
+    def check(self, is_prepared):
+        want = sa.attention(self.q, self.k, self.v, mask=UNION)
+        _masks._prepared.clear()
+        _direct._plans.clear()
+        static = torch.zeros_like(self.q)
+        if is_prepared:
+            sa.attention(static, self.k, self.v, mask=UNION)
+        graph = torch.cuda.CUDAGraph()
+        with torch.no_grad(), torch.cuda.graph(graph):
+            out = sa.attention(static, self.k, self.v, mask=UNION)
+        _masks._prepared.clear()  # the graph keeps what it reads
+        _direct._plans.clear()
+        gc.collect()
+        torch.zeros(1 << 20, device="cuda").fill_(1)
+        static.copy_(self.q)
+        graph.replay()
+        self.assertTrue(torch.equal(out, want))
+
+    def test_a_prepared_pattern_is_captured(self):
+        self.check(True)
+
+    def test_a_pattern_may_be_prepared_while_a_stream_is_captured(self):
+        self.check(False)
+
+    def test_a_text_is_refused_in_a_capture(self):
+        static = torch.zeros_like(self.q)
+        of = _ops.problem_of_shapes(static.shape, self.k.shape, static.device, "fp32",
+                                    mask=b"strided:3")  # fmt: skip
+        out, lse = torch.empty_like(static), torch.empty(2, 4, 100, device="cuda")
+        tensors = _library.ForwardTensors(*map(_ops.struct_of, (static, self.k, self.v, out)),
+                                          lse.data_ptr())  # fmt: skip
+        graph = torch.cuda.CUDAGraph()
+        with torch.cuda.graph(graph), self.assertRaisesRegex(ValueError, "captured into a CUDA"):
+            _library.forward(of, ctypes.byref(tensors), _ops.stream_of(static))
 
 
 class CompileTest(unittest.TestCase):

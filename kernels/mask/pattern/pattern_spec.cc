@@ -20,7 +20,8 @@ struct Typed {
   [[noreturn]] void refuse(const std::string& why) const {
     std::string message = "'" + std::string(atom) + "' ";
     if (atom != all) message += "of '" + std::string(all) + "' ";
-    throw std::invalid_argument(message + why + "; allowed: " + std::string(pattern_forms()));
+    throw PatternTextError(message + why + "; allowed: " + std::string(pattern_forms()),
+                           static_cast<std::size_t>(atom.data() - all.data()));
   }
 };
 

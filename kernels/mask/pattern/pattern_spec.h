@@ -6,7 +6,9 @@
 // for each name. All masks of mask_spec.h are in it, and mean the same.
 #pragma once
 
+#include <cstddef>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -31,7 +33,19 @@ struct PatternSpec {
   bool operator==(const PatternSpec&) const = default;
 };
 
-/// Throws std::invalid_argument, which says what was wrong and what is allowed.
+/// An atom that is none: what was wrong, and what is allowed.
+class PatternTextError : public std::invalid_argument {
+ public:
+  PatternTextError(const std::string& what, std::size_t position)
+      : std::invalid_argument(what), position_(position) {}
+  /// Where the atom begins in the whole text.
+  std::size_t position() const { return position_; }
+
+ private:
+  std::size_t position_;
+};
+
+/// Throws PatternTextError.
 PatternSpec parse_pattern_spec(std::string_view text);
 
 /// The normal form, which parse_pattern_spec() reads: numbers written out, "causal-" only where it

@@ -116,6 +116,21 @@ TEST(PatternSpec, SaysWhyATextIsRefused) {
   EXPECT_EQ(why_refused("zones:"), "'zones:' names no file" + allowed);
 }
 
+TEST(PatternSpec, SaysWhereATextIsRefused) {
+  const auto position = [](const char* text) {
+    try {
+      parse_pattern_spec(text);
+    } catch (const PatternTextError& error) {
+      return static_cast<int>(error.position());
+    }
+    return -1;
+  };
+  EXPECT_EQ(position("windows:3"), 0);
+  EXPECT_EQ(position("window:3+"), 9);
+  EXPECT_EQ(position("window:3/full+causal-strided:0"), 14);
+  EXPECT_EQ(position("full"), -1);
+}
+
 TEST(PatternSpec, SaysWhyANeighbourhoodIsRefused) {
   const std::string allowed = "; allowed: " + std::string(pattern_forms());
   EXPECT_EQ(why_refused("nd:4x4:3"), "'nd:4x4:3' has a window of 1 axes for 2" + allowed);

@@ -15,7 +15,9 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     become fp16. Views are read in place.
 
     causal       row q sees the keys up to q + seqlen_k - seqlen_q
-    mask         "window:W", "band:L:R" or "prefix:P" instead (kernels/api/spark_attention.h)
+    mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern of head dimensions up to 128,
+                 "window:128+causal-strided:128" (kernels/mask/README.md), which is prepared once for
+                 these lengths; a file that it names is read then
     dropout_p    of an element of the softmax; the mask is drawn from the device's default generator
     scale        1 / sqrt(head_dim) unless given
     accumulator  "fp32", "fp16", or for forward passes alone "mixed" and "fp16-o16"
@@ -75,7 +77,7 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
         options = _options.options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator,
                                       False)  # fmt: skip
         batched = (q.unsqueeze(0), k.unsqueeze(0)) if is_varlen else (q, k)
-        problem = _ops.problem_of(*batched, None, *options)
+        problem = _ops.problem_of(*batched, None, *options, is_varlen=is_varlen)
     except (TypeError, ValueError) as error:
         return False, str(error)
     if q.device.type not in _served.DEVICES:

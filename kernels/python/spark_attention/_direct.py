@@ -122,7 +122,7 @@ class _Pass:
             lse = [[0]]
             parts = [*given, *made, *lse] if name == "forward" else [*given, *lse, *made]
             self.words = [word for part in parts for word in part]
-        self.runs = _ledger.cell_of(name, inputs[0], problem.accumulator)
+        self.runs = _ledger.cell_of(name, inputs[0], problem)
 
     def begin(self, seed):
         try:
@@ -201,6 +201,8 @@ def _forward(plan, q, k, v, seed):
     words = call.words
     words[0], words[4], words[8] = at_q, at_k, at_v
     words[12], words[16] = out.data_ptr(), lse.data_ptr()
+    if plan.problem.prepared:
+        _ops.keep_captured(plan.problem, q)
     _library.forward(call.by_problem, call.by_words, plan.stream_of())
     of.end(call)
     return out, lse
@@ -219,6 +221,8 @@ def _backward(plan, d_out, q, k, v, out, lse, seed):
     words[0], words[4], words[8], words[12], words[16] = addresses
     words[20] = lse.data_ptr()
     words[21], words[25], words[29] = [gradient.data_ptr() for gradient in gradients]
+    if plan.problem.prepared:
+        _ops.keep_captured(plan.problem, q)
     _library.backward(call.by_problem, call.by_words, workspace.data_ptr() or None,
                       of.workspace_bytes, plan.stream_of())  # fmt: skip
     of.end(call)

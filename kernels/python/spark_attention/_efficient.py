@@ -136,8 +136,8 @@ def _of_shapes(q, k, v, dtypes, device, mask_type, is_varlen, accumulator):
     if mask_type not in _MASKS:
         return None, f"mask type {mask_type}"
     mask = _MASKS[mask_type]
-    reason = _library.why_unsupported_passes(_ops.problem_of_shapes(q, k, device, mask, accumulator),
-                                             is_varlen)  # fmt: skip
+    of = _ops.problem_of_shapes(q, k, device, accumulator, mask=mask.encode())
+    reason = _library.why_unsupported_passes(of, is_varlen)
     return (mask, None) if reason is None else (None, reason)
 
 

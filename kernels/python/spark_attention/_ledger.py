@@ -17,20 +17,22 @@ def note(line):
         _lines[line] += 1
 
 
-def cell_of(of_pass, q, accumulator):
-    """The one entry of this list counts such runs: who runs often keeps it. `accumulator` by its
-    number."""
+def cell_of(of_pass, q, problem):
+    """The one entry of this list counts such runs of the library's problem: who runs often keeps it."""
+    pattern = problem.prepared.text if problem.prepared else None
+    run = (of_pass, q.shape[-1], problem.accumulator, pattern, q.device)
     with _lock:
-        return _runs.setdefault((of_pass, q.shape[-1], accumulator, q.device), [0])
+        return _runs.setdefault(run, [0])
 
 
-def note_run(of_pass, q, accumulator):
-    cell_of(of_pass, q, accumulator)[0] += 1
+def note_run(of_pass, q, problem):
+    cell_of(of_pass, q, problem)[0] += 1
 
 
-def _text(of_pass, head_dim, accumulator, device):
+def _text(of_pass, head_dim, accumulator, pattern, device):
     where = "the emulated V100" if device.type == "cpu" else str(device)
-    return f"ran {of_pass}, head_dim {head_dim}, accumulator {_NAMES[accumulator]}, on {where}"
+    mask = f", pattern {pattern}" if pattern else ""
+    return f"ran {of_pass}, head_dim {head_dim}, accumulator {_NAMES[accumulator]}{mask}, on {where}"
 
 
 def lines():

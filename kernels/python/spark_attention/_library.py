@@ -42,7 +42,9 @@ class Problem(ctypes.Structure):
         ("allow_slow", ctypes.c_int32),
         ("dropout_scale", ctypes.c_int32),
         ("dropout_offset", ctypes.c_void_p),
+        ("prepared_mask", ctypes.c_void_p),
     ]  # fmt: skip
+    prepared = None  # the Mask that prepared_mask is the handle of, which lives as long
 
 
 class Tensor(ctypes.Structure):
@@ -76,6 +78,8 @@ _SIGNATURES = {
     "forward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p),
     "backward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
                  ctypes.c_void_p),
+    "mask_create": (ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32,
+                    ctypes.POINTER(ctypes.c_void_p)),
     "dropout_mask": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.POINTER(ctypes.c_float),
                      ctypes.c_void_p),
     "varlen_supports": (ctypes.POINTER(Problem), ctypes.c_int),
@@ -104,6 +108,8 @@ def _load():
     for name in _TEXTS:
         function = getattr(library, "spark_attention_" + name)
         function.argtypes, function.restype = (), ctypes.c_char_p
+    library.spark_attention_mask_destroy.argtypes = (ctypes.c_void_p,)
+    library.spark_attention_mask_destroy.restype = None
     return library
 
 
@@ -131,9 +137,26 @@ def architectures():
     return [int(word.split("-")[0]) for word in text.split(",") if word]  # "70-real" is CMake's
 
 
-def problem(**fields):
-    """Fields that are not given have their defaults."""
-    return Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
+class Mask:
+    """A mask that problems of these lengths share; freed when none has it any more."""
+
+    _destroy = _library.spark_attention_mask_destroy
+
+    def __init__(self, text, seqlen_q, seqlen_k):
+        self.text, self.handle = text, ctypes.c_void_p()
+        _check(_library.spark_attention_mask_create(text.encode(), seqlen_q, seqlen_k,
+                                                    ctypes.byref(self.handle)))  # fmt: skip
+
+    def __del__(self, destroy=_destroy):
+        destroy(self.handle)
+
+
+def problem(*, prepared=None, **fields):
+    """Fields that are not given have their defaults. `prepared` is a Mask, in the place of `mask`."""
+    of = Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
+    if prepared is not None:
+        of.prepared_mask, of.prepared = prepared.handle, prepared
+    return of
 
 
 def accumulator_of(name):
@@ -166,6 +189,11 @@ def why_unsupported_passes(of, is_varlen=False, passes=(FORWARD, BACKWARD)):
     """The first reason of a pass that would not run; None where all would."""
     ask = why_varlen_unsupported if is_varlen else why_unsupported
     return next((reason for reason in (ask(of, each) for each in passes) if reason), None)
+
+
+def require(of, of_pass):
+    """Raises the reason why a pass would not run."""
+    _check(_library.spark_attention_supports(of, of_pass))
 
 
 def kernel_name(of, of_pass):
@@ -214,6 +242,11 @@ def dropout_mask(of, address, stream=None):
     scale = ctypes.c_float()
     _check(_library.spark_attention_dropout_mask(of, address, ctypes.byref(scale), stream))
     return scale.value
+
+
+def xla_handler(platform, of_pass):
+    """A custom call's handler in XLA's foreign function interface (kernels/api/xla.cc)."""
+    return getattr(_library, f"spark_attention_xla_{platform}_{of_pass}")
 
 
 def _serves(of_pass, head_dim=64, accumulator=0):

@@ -18,7 +18,7 @@ import math
 
 import torch
 
-from . import _ledger, _library
+from . import _ledger, _library, _masks
 
 OF_ALL = (
     "float dropout_p, str dropout_scale, float scale, str mask, str accumulator, bool deterministic"
@@ -102,23 +102,25 @@ def struct_of(tensor):
     return _library.Tensor(tensor.data_ptr(), batch, seqlen, heads)
 
 
-def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, deterministic):
+def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, deterministic,
+               is_varlen=False):  # fmt: skip
+    """`is_varlen`: of packed sequences, which have no patterns; the library says so of its text."""
+    masks = {"mask": mask.encode()} if is_varlen else _masks.fields_of(mask, q.shape[1], k.shape[1])
     return problem_of_shapes(
-        q.shape, k.shape, q.device, mask, accumulator, softmax_scale=scale, dropout_p=dropout_p,
+        q.shape, k.shape, q.device, accumulator, softmax_scale=scale, dropout_p=dropout_p,
         dropout_scale=_library.dropout_scale_of(dropout_scale), deterministic=deterministic,
-        **_seed_fields(seed),
+        **masks, **_seed_fields(seed),
     )  # fmt: skip
 
 
-def problem_of_shapes(q, k, device, mask, accumulator, **others):
+def problem_of_shapes(q, k, device, accumulator, **others):
     is_cuda = device.type == "cuda"
     batch, seqlen_q, heads, head_dim = q
     return _library.problem(
         backend=_library.CUDA if is_cuda else _library.EMULATED,
         device=device.index or 0 if is_cuda else 0,
         batch=batch, heads=heads, heads_k=k[2], seqlen_q=seqlen_q, seqlen_k=k[1],
-        head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), mask=mask.encode(),
-        **others,
+        head_dim=head_dim, accumulator=_library.accumulator_of(accumulator), **others,
     )  # fmt: skip
 
 
@@ -130,6 +132,12 @@ def _seed_fields(seed):
     if seed.device.type == "cpu":
         return {"seed": seed.item()}
     return {"dropout_offset": seed.data_ptr()}  # under the seed 0
+
+
+def keep_captured(problem, q):
+    """What a CUDA graph reads again outlives the calls."""
+    if problem.prepared and q.is_cuda and torch.cuda.is_current_stream_capturing():
+        _masks.keep(problem.prepared)
 
 
 def stream_of(tensor):
@@ -215,8 +223,9 @@ def _forward(q, k, v, seed, dropout_p, *options):
     problem = problem_of(q, k, seed, dropout_p, *options)
     tensors = _library.ForwardTensors(struct_of(q), struct_of(k), struct_of(v), struct_of(out),
                                       lse.data_ptr())  # fmt: skip
+    keep_captured(problem, q)
     _library.forward(problem, ctypes.byref(tensors), stream_of(q))
-    _ledger.note_run("forward", q, problem.accumulator)
+    _ledger.note_run("forward", q, problem)
     return out, lse
 
 
@@ -233,9 +242,10 @@ def _backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
     workspace = torch.empty(byte_count, dtype=torch.uint8, device=q.device)
     tensors = _library.BackwardTensors(*map(struct_of, inputs), lse.data_ptr(),
                                        *map(struct_of, gradients))  # fmt: skip
+    keep_captured(problem, q)
     _library.backward(problem, ctypes.byref(tensors), workspace.data_ptr() or None, byte_count,
                       stream_of(q))  # fmt: skip
-    _ledger.note_run("backward", q, problem.accumulator)
+    _ledger.note_run("backward", q, problem)
     return tuple(gradients)
 
 

@@ -53,7 +53,7 @@ class _Call:
 
     def __init__(self, of_pass, q, k, cu_seqlens_q, cu_seqlens_k, seed, options):
         self.lengths = [lengths.contiguous() for lengths in (cu_seqlens_q, cu_seqlens_k)]
-        self.problem = _ops.problem_of(q, k, seed, *options)
+        self.problem = _ops.problem_of(q, k, seed, *options, is_varlen=True)
         self.problem.batch = cu_seqlens_q.shape[0] - 1
         self.byte_count = _library.varlen_workspace_bytes(self.problem, of_pass)
         self.workspace = torch.empty(self.byte_count, dtype=torch.uint8, device=q.device)
@@ -77,7 +77,7 @@ def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
     tensors = _library.ForwardTensors(*map(_ops.struct_of, (q, k, v, out.unsqueeze(0))),
                                       lse.data_ptr())  # fmt: skip
     _library.varlen_forward(*call.arguments(tensors))
-    _ledger.note_run("varlen forward", q, call.problem.accumulator)
+    _ledger.note_run("varlen forward", q, call.problem)
     return out, lse
 
 
@@ -93,7 +93,7 @@ def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *optio
     tensors = _library.BackwardTensors(*map(_ops.struct_of, inputs), lse.data_ptr(),
                                        *map(_ops.struct_of, _with_batch(*gradients)))  # fmt: skip
     _library.varlen_backward(*call.arguments(tensors))
-    _ledger.note_run("varlen backward", q, call.problem.accumulator)
+    _ledger.note_run("varlen backward", q, call.problem)
     return tuple(gradients)
 
 

@@ -1,14 +1,16 @@
 """Attention of NumPy arrays on the emulated V100: for tests, and for other frameworks than PyTorch.
 
 Arrays are fp16, [batch, seqlen, heads, head_dim], and may be strided views. lse is fp32,
-[batch, heads, seqlen_q]. Errors: ValueError, UnsupportedError.
+[batch, heads, seqlen_q]. A mask is full, causal, window:W, band:L:R, prefix:P or a pattern,
+"window:128+causal-strided:128" (kernels/mask/README.md), which is prepared once for its lengths; a
+file that it names is read then. Errors: ValueError, UnsupportedError.
 """
 
 import ctypes
 
 import numpy
 
-from . import _library
+from . import _library, _masks
 from ._library import Tensor
 
 
@@ -30,9 +32,10 @@ def _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic=Fals
     batch, seqlen_q, heads, head_dim = q.shape
     return _library.problem(
         backend=_library.EMULATED, batch=batch, heads=heads, heads_k=k.shape[2],
-        seqlen_q=seqlen_q, seqlen_k=k.shape[1], head_dim=head_dim, mask=mask.encode(),
+        seqlen_q=seqlen_q, seqlen_k=k.shape[1], head_dim=head_dim,
         softmax_scale=scale or 0.0, dropout_p=dropout_p, seed=seed,
         accumulator=_library.accumulator_of(accumulator), deterministic=deterministic,
+        **_masks.fields_of(mask, seqlen_q, k.shape[1]),
     )  # fmt: skip
 
 
@@ -50,7 +53,7 @@ def _lse(array, shape):
 
 
 def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumulator="fp32"):
-    """(o, lse). The mask is full, causal, window:W, band:L:R or prefix:P."""
+    """(o, lse)."""
     tensors = [_tensor(array, name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
     _check_shapes(q, k, v)
     o = numpy.empty(q.shape, numpy.float16)
@@ -78,13 +81,28 @@ def backward(d_o, q, k, v, o, lse, *, mask="full", dropout_p=0.0, seed=0, scale=
     return tuple(gradients)
 
 
-def dropout_mask(batch, heads, seqlen_q, seqlen_k, dropout_p, seed):
+def supports(q, k, v, *, mask="full", dropout_p=0.0, scale=None, accumulator="fp32"):
+    """(True, "") where forward() and backward() would run, else (False, the reason)."""
+    try:
+        for array, name in ((q, "q"), (k, "k"), (v, "v")):
+            _tensor(array, name)
+        _check_shapes(q, k, v)
+        problem = _problem(q, k, mask, dropout_p, 0, scale, accumulator)
+    except ValueError as error:
+        return False, str(error)
+    reason = _library.why_unsupported_passes(problem)
+    return reason is None, reason or ""
+
+
+def dropout_mask(batch, heads, seqlen_q, seqlen_k, dropout_p, seed, offset=0):
     """(keep, scale): a boolean [batch, heads, seqlen_q, seqlen_k], and what kept elements are
-    multiplied by. The same of every kernel and device."""
+    multiplied by. The same of every kernel and device. A seed that lies in memory, as in CUDA graphs
+    and in JAX, is the offset of the seed 0."""
+    words = ctypes.c_uint64(offset)
     keep = numpy.empty((batch, heads, seqlen_q, seqlen_k), numpy.uint8)
     problem = _library.problem(
         backend=_library.EMULATED, batch=batch, heads=heads, seqlen_q=seqlen_q, seqlen_k=seqlen_k,
-        head_dim=64, dropout_p=dropout_p, seed=seed,
+        head_dim=64, dropout_p=dropout_p, seed=seed, dropout_offset=ctypes.addressof(words),
     )  # fmt: skip
     scale = _library.dropout_mask(problem, keep.ctypes.data)
     return keep.astype(bool), scale

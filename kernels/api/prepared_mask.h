@@ -1,0 +1,71 @@
+// A mask that calls share: read and laid over its lengths once, with the lists that launches read,
+// made once for each kind of launch and copied once to each device.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <tuple>
+
+#include "kernels/attention_kernel.h"
+#include "kernels/mask/pattern/pattern_spec.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pattern_lists.h"
+
+namespace sparkbench {
+
+/// What a text says. Throws std::invalid_argument that says where it is wrong, and what is allowed.
+PatternSpec spec_of_mask(std::string_view text);
+
+/// Copies to memory of a device, there when it returns, and freed with the pointer.
+using CopyToDevice = std::function<std::shared_ptr<const void>(std::span<const std::byte>)>;
+
+/// What the launches of a pass read of a pattern, and where it lies on their device.
+struct PassLists {
+  PatternLists lists;
+  std::shared_ptr<const void> memory;
+};
+
+/// Any thread may call it.
+class PreparedMask {
+ public:
+  /// Throws std::invalid_argument for a text as spec_of_mask() does, and for lengths that it does
+  /// not fit.
+  PreparedMask(std::string_view text, int seqlen_q, int seqlen_k);
+
+  /// Gives the problem this mask: a pattern only where no kernel knows it by a name. Throws
+  /// std::invalid_argument where its lengths are others.
+  void give_to(Problem& problem) const;
+
+  /// Of a problem that has this mask, and of a pass on a device, by its number.
+  std::shared_ptr<const PassLists> lists(const AttentionKernel& kernel, const Problem& problem,
+                                         Pass pass, bool is_deterministic, int device,
+                                         const CopyToDevice& copy);
+
+ private:
+  /// What lists depend on: device, kernel, pass, is_deterministic, head_dim, and whether dropout
+  /// drops anything.
+  using Launch = std::tuple<int, const AttentionKernel*, Pass, bool, int, bool>;
+
+  int seqlen_q_, seqlen_k_;
+  std::optional<MaskSpec> mask_;
+  std::shared_ptr<const SparseMask> sparse_;  // where there is no mask_
+  std::mutex mutex_;
+  std::map<Launch, std::shared_ptr<const PassLists>> lists_;
+};
+
+/// The mask of a text over these lengths. The 64 that were asked for last are kept, and what a
+/// zones file holds is read each time. Throws as PreparedMask() does.
+std::shared_ptr<PreparedMask> mask_of_text(std::string_view text, int seqlen_q, int seqlen_k);
+
+}  // namespace sparkbench
+
+// NOLINTNEXTLINE(readability-identifier-naming): as C has it
+struct spark_attention_mask {
+  std::shared_ptr<sparkbench::PreparedMask> mask;
+};

@@ -1,0 +1,208 @@
+"""Attention in JAX, differentiable and under jit, grad and vmap.
+
+    from spark_attention.jax import attention
+    out = attention(q, k, v, mask="window:128+causal-strided:128")   # fp16, [batch, seqlen, heads, head_dim]
+
+On the CPU backend the kernels run on an emulated V100, slowly and with the same bits, on a GPU as
+they are. The library itself has the handlers of XLA's custom calls (kernels/api/xla.cc), so nothing is
+compiled for the JAX that is installed.
+"""
+
+import collections
+import functools
+
+import jax
+import jax.numpy as jnp
+import numpy
+
+from . import _library
+
+if not hasattr(jax, "ffi"):
+    raise ImportError(f"JAX is {jax.__version__}; allowed: 0.5 or newer, which has jax.ffi")
+
+_PASSES = ("forward", "backward")
+_PLATFORMS = {"cpu": "cpu", "CUDA": "cuda"}  # JAX's name, and the library's
+
+
+def _register():
+    for of_pass in _PASSES:
+        for platform, name in _PLATFORMS.items():
+            handler = _library.xla_handler(name, of_pass)
+            jax.ffi.register_ffi_target(f"spark_attention_{of_pass}", jax.ffi.pycapsule(handler),
+                                        platform=platform)  # fmt: skip
+
+
+_register()
+
+# All but the arrays, as they stand in a custom call's attributes.
+_Options = collections.namedtuple(
+    "_Options", "mask dropout_p dropout_scale softmax_scale accumulator deterministic allow_slow"
+)
+
+
+def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, scale=None,
+              accumulator="fp32", deterministic=False, return_lse=False,
+              dropout_scale="applied"):  # fmt: skip
+    """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v, once.
+
+    q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
+    divides heads; float16.
+
+    causal       row q sees the keys up to q + seqlen_k - seqlen_q
+    mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern of head dimensions up to 128,
+                 "window:128+causal-strided:128" (kernels/mask/README.md)
+    dropout_p    of an element of the softmax, a Python number; wants a seed
+    seed         a whole number, an array of one, a uint32 array of its lower and upper half, or a key
+                 of jax.random. The same seed drops the same elements, on each device
+    scale        1 / sqrt(head_dim) unless given
+    accumulator  "fp32", "fp16", or without gradients "mixed" and "fp16-o16"
+    deterministic  gradients have the same bits each time
+    return_lse   (out, lse); lse is [batch, heads, seqlen_q], float32, has no gradient, and is -inf where
+                 a row sees no key
+    dropout_scale  "applied" or "asked", as the PyTorch function has it
+
+    All but q, k, v and seed is static under jit. Errors: ValueError, TypeError, UnsupportedError; what
+    only the device knows is an error of JAX's when it runs.
+    """
+    options = _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale)
+    _check_arrays(q, k, v)
+    if q.size == 0 or k.shape[1] == 0:
+        lse = jnp.full(_lse_shape(q), -jnp.inf, jnp.float32)
+        return (jnp.zeros(q.shape, q.dtype), lse) if return_lse else jnp.zeros(q.shape, q.dtype)
+    _library.require(_problem(q, k, options), _library.FORWARD)
+    if dropout_p > 0 and seed is None:
+        raise ValueError(f"dropout_p is {dropout_p}, and seed is None; allowed: a number or a key")
+    out, lse = _attend(options, q, k, v, _words_of(seed) if dropout_p > 0 else None)
+    return (out, jax.lax.stop_gradient(lse)) if return_lse else out
+
+
+def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
+             dropout_scale="applied"):  # fmt: skip
+    """(True, "") where attention() would run on a V100, with gradients; else (False, the reason)."""
+    try:
+        options = _options_of(causal, mask, dropout_p, scale, accumulator, False, dropout_scale)
+        _check_arrays(q, k, v)
+        reason = _library.why_unsupported_passes(_problem(q, k, options))
+    except (TypeError, ValueError) as error:
+        return False, str(error)
+    return reason is None, reason or ""
+
+
+# --- What arguments may be.
+
+
+def _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale):
+    if mask is not None and causal:
+        raise ValueError(f"causal is True, and mask is {mask!r}; allowed: one of them")
+    if scale is not None and not scale > 0:
+        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
+    if not 0 <= dropout_p < 1:
+        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
+    return _Options(
+        mask or ("causal" if causal else "full"), float(dropout_p),
+        _library.dropout_scale_of(dropout_scale), float(scale or 0.0),
+        _library.accumulator_of(accumulator), bool(deterministic), _library.ALLOW_SLOW,
+    )  # fmt: skip
+
+
+def _check_arrays(q, k, v):
+    for name, array in (("q", q), ("k", k), ("v", v)):
+        if array.ndim != 4:
+            raise ValueError(f"{name} has {array.ndim} dimensions; allowed: 4, [batch, seqlen, heads, "
+                             "head_dim]")  # fmt: skip
+        if array.dtype != jnp.float16:
+            raise TypeError(f"{name} is {array.dtype}; allowed: float16, which is what a V100's tensor "
+                            "cores multiply")  # fmt: skip
+    if k.shape != v.shape:
+        raise ValueError(f"v has shape {v.shape}, and k {k.shape}: they are equal")
+    if k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
+        raise ValueError(f"k has shape {k.shape}, and q {q.shape}: batch and head_dim are equal")
+    if k.shape[2] == 0 or q.shape[2] % k.shape[2] != 0:
+        raise ValueError(f"k has {k.shape[2]} heads, and q {q.shape[2]}: the former divide the latter")
+
+
+def _problem(q, k, options):
+    """As far as it can be known before there is a device: on the emulated V100."""
+    batch, seqlen_q, heads, head_dim = q.shape
+    return _library.problem(
+        backend=_library.EMULATED, batch=batch, heads=heads, heads_k=k.shape[2], seqlen_q=seqlen_q,
+        seqlen_k=k.shape[1], head_dim=head_dim, mask=options.mask.encode(),
+        dropout_p=options.dropout_p, accumulator=options.accumulator,
+    )  # fmt: skip
+
+
+def _words_of(seed):
+    """uint32 [2], the lower half first."""
+    if isinstance(seed, (int, numpy.integer)):
+        return jnp.array([int(seed) & 0xFFFFFFFF, (int(seed) >> 32) & 0xFFFFFFFF], jnp.uint32)
+    seed = jnp.asarray(seed)
+    if jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.shape == ():
+        return jax.random.bits(seed, (2,), jnp.uint32)
+    if seed.dtype == jnp.uint32 and seed.shape == (2,):
+        return seed
+    if jnp.issubdtype(seed.dtype, jnp.integer) and seed.shape == ():
+        upper = seed >> 32 if seed.dtype.itemsize == 8 else jnp.zeros_like(seed)
+        return jnp.stack([seed, upper]).astype(jnp.uint32)
+    raise TypeError(f"seed is {seed.dtype} of shape {seed.shape}; allowed: a whole number, uint32 of "
+                    "shape (2,), or a key of jax.random")  # fmt: skip
+
+
+# --- The custom calls and their derivative.
+
+
+def _lse_shape(q):
+    return (q.shape[0], q.shape[2], q.shape[1])
+
+
+def _call(of_pass, results, options, arrays, seed):
+    """Under vmap each array has the mapped axis in front; the handler takes it as a larger batch, or
+    where there are seeds as calls of their own, so that each has the bits that it has alone."""
+    call = jax.ffi.ffi_call(f"spark_attention_{of_pass}", results, vmap_method="broadcast_all")
+    return call(
+        *arrays, *(() if seed is None else (seed,)), mask=options.mask,
+        dropout_p=numpy.float32(options.dropout_p),
+        softmax_scale=numpy.float32(options.softmax_scale),
+        dropout_scale=numpy.int32(options.dropout_scale),
+        accumulator=numpy.int32(options.accumulator),
+        deterministic=numpy.int32(options.deterministic),
+        allow_slow=numpy.int32(options.allow_slow),
+    )  # fmt: skip
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _attend(options, q, k, v, seed):
+    results = (jax.ShapeDtypeStruct(q.shape, q.dtype),
+               jax.ShapeDtypeStruct(_lse_shape(q), jnp.float32))  # fmt: skip
+    return _call("forward", results, options, (q, k, v), seed)
+
+
+def _attend_forward(options, q, k, v, seed):
+    _library.require(_problem(q, k, options), _library.BACKWARD)
+    out, lse = _attend(options, q, k, v, seed)
+    return (out, lse), (q, k, v, out, lse, seed)
+
+
+def _attend_backward(options, saved, cotangents):
+    *arrays, seed = saved
+    gradients = _gradients(options, cotangents[0], *arrays, seed)
+    return (*gradients, None if seed is None else _no_gradient(seed))
+
+
+_attend.defvjp(_attend_forward, _attend_backward)
+
+
+def _no_gradient(seed):
+    return numpy.zeros(seed.shape, jax.dtypes.float0)
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
+def _gradients(options, d_o, q, k, v, out, lse, seed):
+    results = tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (q, k, v))
+    return _call("backward", results, options, (d_o, q, k, v, out, lse), seed)
+
+
+def _no_second_derivative(options, *_):
+    raise _library.UnsupportedError("the backward pass of attention has no derivative of its own")
+
+
+_gradients.defvjp(_no_second_derivative, _no_second_derivative)
