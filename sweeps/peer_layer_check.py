@@ -150,7 +150,9 @@ class LayerCheck:
             warnings.append(peer_verdict.warning("W-SAMPLED-ROWS", message, tokens))
         unfused = [name for name, error in self.of_unfused.items() if error["nonfinite"]]
         if unfused and self.case.kernel != REFERENCE:
-            message = f"the unfused layer in fp16 is not finite ({', '.join(unfused)}): this one is "
+            message = (
+                f"the unfused layer in fp16 is not finite ({', '.join(unfused)}): this one is "
+            )
             message += "judged by its error alone there"
             warnings.append(peer_verdict.warning("W-UNFUSED-NOT-FINITE", message))
         return warnings

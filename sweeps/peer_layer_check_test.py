@@ -111,7 +111,12 @@ class Checks(unittest.TestCase):
         known = oracle.outputs(layer_of("torch-eager-math"), tensors)
         alike = layer_of("torch-compile-flash", "full", "--dropout", "0.1")
         self.assertIs(oracle.outputs(alike, tensors), known)
-        others = (("causal",), ("full", "--norm", "pre"), ("full", "--pass", "bwd"), ("full", "--seed", "1"))
+        others = (
+            ("causal",),
+            ("full", "--norm", "pre"),
+            ("full", "--pass", "bwd"),
+            ("full", "--seed", "1"),
+        )
         for other in others:
             self.assertIsNot(oracle.outputs(layer_of("torch-eager-math", *other), tensors), known)
             oracle.outputs(alike, tensors)

@@ -6,16 +6,29 @@ import contextlib
 MARK = "sparkbench stage "
 
 
-def is_kernel(event):
-    """Of a device, and no copy, no filling of memory, and no range that somebody marked."""
-    return event.is_on_device and not event.name.startswith(("Memcpy", "Memset", MARK))
-
-
 class Event:
     """Of a profile: a name, whether a device ran it, and from when to when in microseconds."""
 
     def __init__(self, name, is_on_device, begin, end):
         self.name, self.is_on_device, self.begin, self.end = name, is_on_device, begin, end
+
+
+def is_kernel(event):
+    """And no copy, and no filling of memory."""
+    return event.is_on_device and not event.name.startswith(("Memcpy", "Memset"))
+
+
+def events_of(found, on_host):
+    """Of PyTorch's, but for ranges that somebody named as the device shows them. `on_host` is the
+    type of device of the others."""
+    events = []
+    for event in found:
+        is_on_device = event.device_type != on_host
+        is_range = event.is_user_annotation or event.name.startswith(MARK)
+        if not (is_on_device and is_range):
+            times = event.time_range.start, event.time_range.end
+            events.append(Event(event.name, is_on_device, *times))
+    return events
 
 
 def profile(torch, function):
@@ -28,11 +41,7 @@ def profile(torch, function):
         function()
         if torch.cuda.is_available():
             torch.cuda.synchronize()
-    cpu = torch.autograd.DeviceType.CPU
-    return [
-        Event(event.name, event.device_type != cpu, event.time_range.start, event.time_range.end)
-        for event in profiler.events()
-    ]
+    return events_of(profiler.events(), torch.autograd.DeviceType.CPU)
 
 
 def operations_of(events):
@@ -46,11 +55,10 @@ def kernels_in(events):
 def kernels_by_stage(events, names):
     """{stage: kernels}: those that ran within its marks, between which the device is idle."""
     counts = dict.fromkeys(names, 0)
-    marks = [event for event in events if event.name.startswith(MARK) and not event.is_on_device]
-    for mark in marks:
+    kernels = [event for event in events if is_kernel(event)]
+    for mark in (event for event in events if event.name.startswith(MARK)):
         counts[mark.name.removeprefix(MARK)] += sum(
-            is_kernel(event) and mark.begin <= event.begin and event.end <= mark.end
-            for event in events
+            mark.begin <= kernel.begin and kernel.end <= mark.end for kernel in kernels
         )
     return counts
 

@@ -7,6 +7,7 @@ import time
 
 import peer_layer
 import peer_layer_check
+import peer_layer_file
 import peer_layer_launches as launches
 import peer_layer_record
 import peer_layer_stages
@@ -128,6 +129,12 @@ class Runner:
             release(torch)
             record["elapsed_s"] = time.perf_counter() - begin
 
+    def tensors_of(self, case, arguments):
+        if arguments.tensors:
+            path = arguments.tensors
+            return peer_layer_file.read_tensors(self.torch, case, path, self.device)
+        return peer_layer.draw_tensors(self.torch, case, arguments.seed, self.device)
+
     def layer_of(self, case, tensors, dropout_p):
         return peer_layer.Layer(self.torch, case, tensors, dropout_p, self.device, self.compiler)
 
@@ -141,7 +148,7 @@ class Runner:
 
     def measure(self, timer, case, record, arguments, nvml):
         torch = self.torch
-        tensors = peer_layer.draw_tensors(torch, case, arguments.seed, self.device)
+        tensors = self.tensors_of(case, arguments)
         dropout_p, layer, errors = case.problem["dropout_p"], None, []
         if not arguments.no_verify:
             layer, errors = self.verified(case, tensors, record, arguments)

@@ -175,7 +175,9 @@ class Runs(unittest.TestCase):
     def test_what_pytorch_declines_is_skipped(self):
         for kernel in ("torch-eager-cudnn", "torch-compile-cudnn", "torch-script-cudnn"):
             record = self.record_of(kernel)
-            self.assertEqual((record["status"], record["reason"]["code"]), ("skipped", "E-UNSUPPORTED"))
+            self.assertEqual(
+                (record["status"], record["reason"]["code"]), ("skipped", "E-UNSUPPORTED")
+            )
             self.assertIn("No viable backend", record["reason"]["message"])
             self.assertLessEqual(len(record["reason"]["message"]), peer_layer_run.LONGEST_MESSAGE)
 

@@ -28,7 +28,9 @@ class Recorder:
 
 
 def run(norm, direction, bias="true"):
-    case = layer_of("torch-eager-math", "causal", "--norm", norm, "--pass", direction, "--bias", bias)
+    case = layer_of(
+        "torch-eager-math", "causal", "--norm", norm, "--pass", direction, "--bias", bias
+    )
     tensors = peer_layer.draw_tensors(torch, case, 1, "cpu")
     layer = peer_layer.Layer(torch, case, tensors, 0.0, "cpu")
     counted, uncounted = Recorder(), Recorder()

@@ -125,7 +125,9 @@ class ExactLayer(unittest.TestCase):
 
     def test_pytorch_s_own_layer_is_the_same(self):
         for norm, activation in (("post", "relu"), ("pre", "relu"), ("post", "gelu-erf")):
-            case = layer_of("torch-encoder-layer", "causal", "--norm", norm, "--activation", activation)
+            case = layer_of(
+                "torch-encoder-layer", "causal", "--norm", norm, "--activation", activation
+            )
             weights, x, d_y = peer_layer.draw_tensors(torch, case, 3, "cpu")
             doubles = {name: tensor.double() for name, tensor in weights.items()}
             layer = peer_layer.Layer(torch, case, (doubles, x.double(), d_y), 0.0, "cpu")
@@ -141,7 +143,16 @@ class Layers(unittest.TestCase):
         for norm, mask, direction in (
             ("post", "causal", "fwd+bwd"), ("pre", "full", "bwd"), ("pre", "window:5", "fwd"),
         ):  # fmt: skip
-            flags = ("--norm", norm, "--pass", direction, "--activation", "gelu-erf", "--kernel", ways)
+            flags = (
+                "--norm",
+                norm,
+                "--pass",
+                direction,
+                "--activation",
+                "gelu-erf",
+                "--kernel",
+                ways,
+            )
             cases = layers_of("--mask", mask, *flags)
             tensors = peer_layer.draw_tensors(torch, cases[0], 4, "cpu")
             want = peer_layer_check.unfused_outputs(torch, cases[0], tensors, torch.float64, "cpu")
@@ -183,7 +194,9 @@ class Layers(unittest.TestCase):
                 outputs_of(case, tensors)
 
     def test_dropout_is_at_all_its_places(self):
-        case = layer_of("torch-eager-unfused", "full", "--norm", "pre", "--seqlen", "64", "--bias", "false")
+        case = layer_of(
+            "torch-eager-unfused", "full", "--norm", "pre", "--seqlen", "64", "--bias", "false"
+        )
         tensors = peer_layer.draw_tensors(torch, case, 5, "cpu")
         for kernel in ("torch-eager-unfused", "torch-eager-math", "torch-script-unfused"):
             case = layer_of(kernel, "full", "--norm", "pre", "--seqlen", "64", "--bias", "false")
@@ -213,7 +226,9 @@ class Weights(unittest.TestCase):
         for bias in ("true", "false"):
             case = layer_of("torch-eager-math", "full", "--bias", bias, "--hidden", "192")
             weights, x, d_y = peer_layer.draw_tensors(torch, case, 7, "cpu")
-            self.assertEqual(sum(w.nbytes for w in weights.values()), case.planned["layer"]["weight_bytes"])
+            self.assertEqual(
+                sum(w.nbytes for w in weights.values()), case.planned["layer"]["weight_bytes"]
+            )
             self.assertEqual((x.shape, d_y.shape), ((3, 24, 192), (3, 24, 192)))
             self.assertEqual("b_o" in weights, bias == "true")
             want = {"w_qkv": 192**-0.5, "w_2": 96**-0.5, "beta_1": 0.1, "gamma_2": 0.1}

@@ -85,6 +85,7 @@ class LayerCase(sparkbench_cases.Case):
 def plan_layers(arguments, flags):
     """The chosen layers on each problem, neighbours where it is one. Raises CasesError."""
     names = sparkbench_cases.select_kernels(arguments.kernel, list(LAYERS))
+    own = ["--tensors", arguments.tensors] if arguments.tensors else []
     if given := [flag for flag in flags if flag.split("=")[0] == "--rest"]:
         raise sparkbench_cases.CasesError(
             f"{given[0]}: layers of PyTorch's have their own: eager ones are unfused, others fused; "
@@ -92,7 +93,7 @@ def plan_layers(arguments, flags):
         )
     plan = sparkbench_cases.read_plan(
         sparkbench_cases.find_sparkbench(arguments.sparkbench),
-        ["--preset", arguments.preset or PRESET, "--seed", str(arguments.seed), *flags,
+        ["--preset", arguments.preset or PRESET, "--seed", str(arguments.seed), *own, *flags,
          "--rest", "unfused,fused"],
         "encoder",
     )  # fmt: skip
@@ -123,8 +124,8 @@ def why_unsupported(case):
     kernel, mask = case.kernel, case.mask
     if case.unknown_parts:
         return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
-    if case.planned["input"] != "normal":
-        return f"the peers draw normal inputs, and take none of --tensors ({case.planned['input']})"
+    if case.planned["input"] not in ("normal", "tensors"):
+        return f"the peers draw normal inputs, and not {case.planned['input']}"
     if mask.kind == "pattern" and (why := mask.why_unknown()):
         return why
     if kernel == FAST_PATH:

@@ -67,7 +67,9 @@ class Refusals(unittest.TestCase):
                     self.assertIn("has full, causal", self.why(f"torch-{way}-{backend}", mask))
 
     def test_what_is_unknown_is_refused(self):
-        self.assertIn("do not know the uniform", self.why("torch-eager-math", "full", "--input", "uniform"))
+        self.assertIn(
+            "do not know the uniform", self.why("torch-eager-math", "full", "--input", "uniform")
+        )
         self.assertIn("zones", self.why("torch-eager-math", "zones:file.txt"))
 
     def test_a_layer_calls_the_attention_of_its_name(self):
@@ -100,7 +102,9 @@ class BuiltProgram(unittest.TestCase):
             of_program, of_stand_in = (one.planned["layer"] for one in (case, stood_for))
             self.assertEqual(of_program["weight_bytes"], of_stand_in["weight_bytes"])
             self.assertEqual(set(of_program), set(of_stand_in))
-            names = [[stage["name"] for stage in one["stages"]] for one in (of_program, of_stand_in)]
+            names = [
+                [stage["name"] for stage in one["stages"]] for one in (of_program, of_stand_in)
+            ]
             self.assertEqual(*names)
             self.assertNotIn("--rest", case.repro)
             self.assertIn("--hidden 64 --ffn 96", case.repro)

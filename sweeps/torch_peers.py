@@ -147,6 +147,7 @@ def make_parser():
     parser.add_argument("--kernel", default="*", help=names)
     parser.add_argument("--sparkbench", help="the program, unless it is in build/ or on the PATH")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs")
+    parser.add_argument("--tensors", help="of a layer: a safetensors file of weights, x and d_y")
     parser.add_argument(
         "--timer",
         choices=("held", "do_bench"),
@@ -218,6 +219,9 @@ def sweep(torch, cases, arguments, argv):
 
 def main(argv):
     arguments, flags = make_parser().parse_known_args(argv[1:])
+    if arguments.tensors and arguments.layer is None:
+        print("torch_peers.py: --tensors: is of layers alone; see --layer", file=sys.stderr)
+        return 2
     if arguments.preset is None:
         arguments.preset = peer_layers.PRESET if arguments.layer else sparkbench_cases.PRESET
     try:

@@ -50,6 +50,7 @@ class Program(unittest.TestCase):
             ("--layer", "decoder"): "invalid choice: 'decoder'",
             ("--layer", "encoder", "--kernel", "torch-flash"): "--kernel: unknown 'torch-flash'",
             ("--layer", "encoder", "--rest", "fused"): "--rest",
+            ("--tensors", "file"): "--tensors: is of layers alone",
             ("--kernel", "torch-eager-math"): "--kernel: unknown 'torch-eager-math'",
         }.items():
             result = self.run_program("--dry-run", *flags)
