@@ -142,7 +142,7 @@ def why_another_attention(kernel, operations):
     if kernel == FAST_PATH:
         is_taken = FAST_PATH_OPERATION in operations
         return "" if is_taken else "nn.TransformerEncoderLayer did not take its fast path"
-    called = {name for operation, name in FUSED_ATTENTIONS.items() if operation in operations}
+    called = {FUSED_ATTENTIONS.get(one.removesuffix("_backward")) for one in operations} - {None}
     backend = backend_of(kernel)
     wanted = {backend} & set(FUSED_ATTENTIONS.values())
     if called == wanted:

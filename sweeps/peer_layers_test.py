@@ -76,6 +76,8 @@ class Refusals(unittest.TestCase):
         flash, math = "aten::_scaled_dot_product_flash_attention", "aten::bmm"
         why = peer_layers.why_another_attention
         self.assertEqual(why("torch-compile-flash", {flash, math}), "")
+        self.assertEqual(why("torch-compile-flash", {flash + "_backward", math}), "")
+        self.assertIn("called flash", why("torch-eager-math", {flash + "_backward", math}))
         self.assertEqual(why("torch-eager-unfused", {math}), "")
         self.assertIn("called flash in the place of math", why("torch-script-math", {flash}))
         self.assertIn("called no fused attention", why("torch-compile-cudnn", {math}))
