@@ -2,6 +2,7 @@
 
 import math
 import unittest
+from unittest import mock
 
 from test_peers import layer_of, torch_or_skip
 
@@ -85,12 +86,15 @@ class Checks(unittest.TestCase):
         self.assertIn("db2: rel_l2", self.check(case, of_twice_the_gradient).why_incorrect())
 
     def test_of_many_tokens_the_first_sequences_are_compared(self):
-        case = layer_of("torch-eager-math", "causal", "--pass", "fwd+bwd", "--seqlen", "900")
-        check = self.check(case)
-        self.assertEqual((check.count, check.why_incorrect()), (2, ""))
-        self.assertEqual(check.parts()[0]["checked_elements"], 2 * 900 * 64)
-        (warning,) = check.warnings()
-        self.assertEqual((warning["code"], warning["value"]), ("W-SAMPLED-ROWS", 1800))
+        case = layer_of("torch-eager-math", "causal", "--pass", "fwd+bwd", "--seqlen", "90")
+        for tokens, sequences in ((200, 2), (80, 1)):
+            with mock.patch("peer_layer_check.CHECKED_TOKENS", tokens):
+                check = self.check(case)
+            self.assertEqual((check.count, check.why_incorrect()), (sequences, ""))
+            self.assertEqual(check.parts()[0]["checked_elements"], sequences * 90 * 64)
+            (warning,) = check.warnings()
+            found = warning["code"], warning["value"]
+            self.assertEqual(found, ("W-SAMPLED-ROWS", sequences * 90))
 
     def test_accuracy_is_the_output_s(self):
         case = layer_of("torch-eager-math")

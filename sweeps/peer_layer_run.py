@@ -15,6 +15,7 @@ import peer_layers
 import peer_patterns
 import peer_record
 import peer_timer
+import peer_verdict
 
 DECLINES = ("No available kernel", "No viable backend")
 FIRST_LAUNCHES = 3  # which compile, and find out what a scripted layer is given
@@ -71,7 +72,7 @@ def add_graph_time(torch, layer, timer, record):
         record["layer"]["graph_ms"] = time_graph(torch, layer, timer)
     except RuntimeError as error:
         message = f"the layer has no time as a CUDA graph: {message_of(error)}"
-        record["warnings"].append({"code": "W-NO-GRAPH", "message": message, "value": None})
+        record["warnings"].append(peer_verdict.warning("W-NO-GRAPH", message))
 
 
 def add_stages(torch, layer, arguments, record):
@@ -87,7 +88,7 @@ def add_stages(torch, layer, arguments, record):
     times = peer_layer_stages.time_stages(
         torch,
         staged,
-        lambda: torch.cuda._sleep(2 * cycles),  # a pass flushes before each stage, too
+        lambda: torch.cuda._sleep(cycles),
         timer.flush if arguments.cache == "cold" else None,
         ignore,
     )
@@ -142,9 +143,14 @@ class Runner:
 
     def verified(self, case, tensors, record, arguments):
         """The layer without dropout, and the errors that its record will have."""
-        layer = self.layer_of(case, tensors, 0.0)
-        ratio = arguments.tolerance_ratio
-        check = peer_layer_check.LayerCheck(self.torch, layer, ratio, self.oracle)
+        layer, ratio = self.layer_of(case, tensors, 0.0), arguments.tolerance_ratio
+        try:
+            check = peer_layer_check.LayerCheck(self.torch, layer, ratio, self.oracle)
+        except self.torch.cuda.OutOfMemoryError as error:
+            layer.y = None
+            message = f"the layer and its oracle do not fit into the memory: {message_of(error)}"
+            record["warnings"].append(peer_verdict.warning("W-NOT-VERIFIED", message))
+            return layer, []
         peer_record.add_accuracy(record, check.accuracy(), check.why_incorrect(), check.warnings())
         return layer, check.parts()
 

@@ -194,6 +194,16 @@ class Runs(unittest.TestCase):
             record = self.record_of("torch-eager-math")
         self.assertEqual(record["reason"]["code"], "E-OUT-OF-MEMORY")
 
+    def test_without_memory_for_the_oracle_a_layer_is_timed(self):
+        def compute(*_unused):
+            raise torch.cuda.OutOfMemoryError("Tried to allocate 56 GiB")
+
+        with mock.patch("peer_layer_check.unfused_outputs", compute):
+            record = self.record_of("torch-eager-math")
+        self.assertEqual((record["status"], record["accuracy"]), ("ok", None))
+        self.assertEqual(record["layer"]["errors"], [])
+        self.assertEqual([w["code"] for w in record["warnings"]], ["W-NOT-VERIFIED"])
+
     def test_without_a_profile_of_kernels_there_is_no_layer(self):
         record = self.record_of("torch-eager-math", profile=PROFILE)
         self.assertEqual((record["status"], record["layer"]), ("ok", None))

@@ -105,7 +105,7 @@ class StagedLayer:
 
 
 class EventsAround:
-    """Events of CUDA before and behind each stage, in front of which the cache may be flushed."""
+    """Events of CUDA before and behind each stage. The cache may be flushed before the first one."""
 
     def __init__(self, torch, flush):
         self.torch, self.flush, self.pairs = torch, flush, []
@@ -115,7 +115,7 @@ class EventsAround:
         return self
 
     def __enter__(self):
-        if self.flush is not None:
+        if self.flush is not None and not self.pairs:
             self.flush.zero_()
         events = (self.torch.cuda.Event(enable_timing=True) for _ in range(2))
         self.begin, self.end = events
