@@ -66,7 +66,8 @@ def attention_of(torch, case, dropout_p, device):
 
 
 def make_fast_path(torch, case, weights, device):
-    """nn.TransformerEncoderLayer in the state in which it takes its fast path."""
+    """nn.TransformerEncoderLayer in the state in which it takes its fast path, what runs it, and what
+    masks it."""
     shape, problem = case.shape, case.problem
     layer = torch.nn.TransformerEncoderLayer(
         shape["hidden"], problem["heads"], shape["ffn"], dropout=0.0, layer_norm_eps=module.EPSILON,
@@ -83,7 +84,8 @@ def make_fast_path(torch, case, weights, device):
     layer.load_state_dict(state, strict=True, assign=True)
     hidden = visible_pairs(torch, case, device)
     hidden = None if hidden is None else ~hidden[0, 0]
-    return layer, lambda x: layer(x, src_mask=hidden, is_causal=case.mask.kind == "causal")
+    run = lambda x: layer(x, src_mask=hidden, is_causal=case.mask.kind == "causal")  # noqa: E731
+    return layer, run, [] if hidden is None else [hidden]
 
 
 class Layer:
@@ -94,13 +96,15 @@ class Layer:
         self.weights, self.x, self.d_y = tensors
         self.y = self.told = None
         if case.kernel == peer_layers.FAST_PATH:
-            self.module, self.run = make_fast_path(torch, case, self.weights, device)
+            made = make_fast_path(torch, case, self.weights, device)
+            self.module, self.run, self.masks = made
             return
         attention = attention_of(torch, case, dropout_p, device)
         with torch.device("meta"):
             empty = module.EncoderLayer(case.shape, case.problem["heads"], None, dropout_p)
         empty.attention = attention
         self.module = self.run = module.load(empty, self.weights)
+        self.masks = list(self.module.buffers())
         self.inputs = [self.x.requires_grad_(), *self.parameters().values()]
         way = peer_layers.way_of(case.kernel)
         if way == "script":

@@ -38,13 +38,14 @@ def release(torch):
 
 def measure_peak_over_weights(torch, layer):
     """Bytes at most held over the weights while the layer computes its pass from its input on, the
-    input among them. Workspaces that PyTorch keeps from pass to pass are not."""
+    input and a mask's table among them. Workspaces that PyTorch keeps from pass to pass are not."""
     release(torch)
     before = torch.cuda.memory_allocated()
     torch.cuda.reset_peak_memory_stats()
     layer.step()
     torch.cuda.synchronize()
-    given = [layer.x] if layer.case.direction == "fwd" else [layer.x, layer.d_y]
+    given = [layer.x, *layer.masks]
+    given += [] if layer.case.direction == "fwd" else [layer.d_y]
     over_inputs = torch.cuda.max_memory_allocated() - before
     return over_inputs + sum(tensor.nbytes for tensor in given)
 

@@ -151,6 +151,9 @@ class Runs(unittest.TestCase):
             self.assertEqual(record["layer"]["peak_bytes"], inputs + 4000)
             peak = record["layer"]["peak_bytes"] + record["layer"]["weight_bytes"]
             self.assertEqual(record["memory_bytes"]["peak"], peak)
+        for kernel in ("torch-eager-unfused", "torch-encoder-layer"):  # with a table of the mask
+            layer = self.record_of(kernel, "--activation", "relu")["layer"]
+            self.assertEqual(layer["peak_bytes"], tokens + 24 * 24 + 4000)
 
     def test_with_dropout_errors_are_those_without(self):
         for kernel in ("torch-eager-unfused", "torch-compile-math"):
