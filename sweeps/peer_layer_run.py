@@ -80,6 +80,17 @@ def add_stages(torch, layer, arguments, record):
     """Of an eager layer. The others' stages cannot be told apart."""
     if record["layer"] is None or peer_layers.way_of(layer.case.kernel) != "eager":
         return
+    try:
+        told = measure_stages(torch, layer, arguments)
+    except torch.cuda.OutOfMemoryError as error:
+        message = f"cut into its stages the layer does not fit into the memory: {message_of(error)}"
+        record["warnings"].append(peer_verdict.warning("W-NO-STAGES", message))
+        return
+    peer_layer_record.add_stages(record, layer.case, *told)
+
+
+def measure_stages(torch, layer, arguments):
+    """({stage: kernels}, {stage: median ms})"""
     timer = peer_timer.Timer(torch, arguments)  # do_bench holds no stream
     staged = peer_layer_stages.StagedLayer(torch, layer)
     around = launches.marked(torch)
@@ -93,7 +104,7 @@ def add_stages(torch, layer, arguments, record):
         timer.flush if arguments.cache == "cold" else None,
         ignore,
     )
-    peer_layer_record.add_stages(record, layer.case, counts, times)
+    return counts, times
 
 
 def ignore(_name):

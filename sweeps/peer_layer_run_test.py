@@ -207,6 +207,15 @@ class Runs(unittest.TestCase):
         self.assertEqual(record["layer"]["errors"], [])
         self.assertEqual([w["code"] for w in record["warnings"]], ["W-NOT-VERIFIED"])
 
+    def test_without_memory_for_its_stages_a_layer_has_none(self):
+        def run(*_unused):
+            raise torch.cuda.OutOfMemoryError("Tried to allocate 56 GiB")
+
+        with mock.patch("peer_layer_stages.StagedLayer.run", run):
+            record = self.record_of("torch-eager-math")
+        self.assertEqual((record["status"], record["layer"]["stages"]), ("ok", []))
+        self.assertEqual([w["code"] for w in record["warnings"]], ["W-NO-STAGES"])
+
     def test_without_a_profile_of_kernels_there_is_no_layer(self):
         record = self.record_of("torch-eager-math", profile=PROFILE)
         self.assertEqual((record["status"], record["layer"]), ("ok", None))
