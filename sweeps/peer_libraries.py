@@ -3,6 +3,7 @@
 import ctypes
 
 CALLS = {"torch-math": "cublas", "torch-unfused": "cublas", "torch-cudnn": "cudnn"}
+WAYS_OF_LAYERS = ("torch-eager-", "torch-compile-", "torch-script-", "torch-encoder-layer")
 UNKNOWN = "unknown"
 
 
@@ -48,10 +49,11 @@ def libraries_of(torch, kernel, timer):
     libraries = {"torch": torch.__version__}
     if kernel.startswith("spark-"):
         libraries["spark_attention"] = spark_version()
-    if CALLS.get(kernel) == "cublas":
+    is_layer = kernel.startswith(WAYS_OF_LAYERS)
+    if CALLS.get(kernel) == "cublas" or is_layer:
         libraries["cublas"] = cublas_version(torch.version.cuda)
-    if CALLS.get(kernel) == "cudnn":
+    if CALLS.get(kernel) == "cudnn" or (is_layer and kernel.endswith("-cudnn")):
         libraries["cudnn"] = spell_cudnn(torch.backends.cudnn.version())
-    if timer == "do_bench" or kernel == "torch-flex":
+    if timer == "do_bench" or kernel == "torch-flex" or kernel.startswith("torch-compile-"):
         libraries["triton"] = triton_version()
     return libraries

@@ -20,6 +20,13 @@ class Libraries(unittest.TestCase):
         with unittest.mock.patch.dict("sys.modules", {"spark_attention": None}):
             self.assertEqual(of(Torch, "spark-fp32acc", "held")["spark_attention"], "unknown")
         self.assertIn("triton", of(Torch, "torch-flash", "do_bench"))
+        for layer, names in {
+            "torch-eager-flash": {"torch", "cublas"},
+            "torch-script-cudnn": {"torch", "cublas", "cudnn"},
+            "torch-compile-cudnn": {"torch", "cublas", "cudnn", "triton"},
+            "torch-encoder-layer": {"torch", "cublas"},
+        }.items():
+            self.assertEqual(set(of(Torch, layer, "held")), names)
 
 
 if __name__ == "__main__":

@@ -58,14 +58,14 @@ class Mask:
             visible = visible & (key - own <= after)
         return visible
 
-    def dense(self, torch, _head=0):
-        """[seqlen_q, seqlen_k] of booleans, on the GPU."""
-        rows = torch.arange(self.seqlen_q, device="cuda")[:, None]
-        return self.sees(rows, torch.arange(self.seqlen_k, device="cuda")[None])
+    def dense(self, torch, _head=0, device="cuda"):
+        """[seqlen_q, seqlen_k] of booleans."""
+        rows = torch.arange(self.seqlen_q, device=device)[:, None]
+        return self.sees(rows, torch.arange(self.seqlen_k, device=device)[None])
 
-    def dense_of_heads(self, torch, _heads):
+    def dense_of_heads(self, torch, _heads, device="cuda"):
         """[1, seqlen_q, seqlen_k]: of any head."""
-        return self.dense(torch)[None]
+        return self.dense(torch, device=device)[None]
 
     def mask_mod(self, _torch):
         """As FlexAttention asks: of tensors of a batch entry, a head, a row and a key."""

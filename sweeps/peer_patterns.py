@@ -138,17 +138,17 @@ class Pattern:
             result = result | one
         return result
 
-    def dense(self, torch, head=0):
-        """[seqlen_q, seqlen_k] of booleans, on the GPU."""
-        keys = torch.arange(self.seqlen_k, device="cuda")[None]
-        rows = torch.arange(self.seqlen_q, device="cuda")[:, None]
+    def dense(self, torch, head=0, device="cuda"):
+        """[seqlen_q, seqlen_k] of booleans."""
+        keys = torch.arange(self.seqlen_k, device=device)[None]
+        rows = torch.arange(self.seqlen_q, device=device)[:, None]
         return torch.cat([self.sees(some, keys, head) for some in rows.split(ROWS_AT_ONCE)])
 
-    def dense_of_heads(self, torch, heads):
+    def dense_of_heads(self, torch, heads, device="cuda"):
         """The same of each head, [heads, seqlen_q, seqlen_k], or of one that stands for all."""
         if len(self.unions) == 1:
-            return self.dense(torch)[None]
-        of_unions = [self.dense(torch, head) for head in range(min(heads, len(self.unions)))]
+            return self.dense(torch, device=device)[None]
+        of_unions = [self.dense(torch, head, device) for head in range(min(heads, len(self.unions)))]
         return torch.stack([of_unions[head % len(of_unions)] for head in range(heads)])
 
     def mask_mod(self, torch):

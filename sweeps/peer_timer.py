@@ -51,10 +51,14 @@ class Timer:
             count += 1
         return host_s
 
+    def hold_cycles(self, launch):
+        """Of the hold that is at least as long as the host takes; it warms up."""
+        clock_hz = 2e9  # no slower than any GPU's
+        return int(2 * (self.warm_up(launch) + 50e-6) * clock_hz)
+
     def time(self, launch):
         """(samples in ms, what ended the sampling)."""
-        clock_hz = 2e9  # no slower than any GPU's: the hold is at least as long as it should be
-        hold_cycles = int(2 * (self.warm_up(launch) + 50e-6) * clock_hz)
+        hold_cycles = self.hold_cycles(launch)
         return sample_until_settled(lambda: self.take_sample(launch, hold_cycles), self.arguments)
 
 

@@ -18,6 +18,7 @@ BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "
 # The reference that every machine has, and that declines no problem, stands for the peers.
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
+PRESET = "paper-forward"
 # Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
 # where it is not as usual: "hk2", where heads share keys, and "lengths-" of packed sequences they
 # know too.
@@ -127,13 +128,17 @@ class Case:
     @property
     def repro(self):
         """The flags that repeat it, for the peers."""
-        words = shlex.split(self.planned["repro"])[2:]  # without "sparkbench sweep"
-        kept, skips = [], False
-        for word in words:
-            if not skips and word not in OF_STAND_IN:
-                kept.append(word)
-            skips = not skips and word in OF_STAND_IN
-        return shlex.join(["sweeps/torch_peers.py", "--kernel", self.kernel, *kept])
+        return peers_line(["--kernel", self.kernel], self.planned["repro"], OF_STAND_IN)
+
+
+def peers_line(own, repro, without):
+    """The flags of `repro`, a line of sparkbench's, but for those of `without`, behind our own."""
+    kept, skips = [], False
+    for word in shlex.split(repro)[2:]:  # without "sparkbench sweep"
+        if not skips and word not in without:
+            kept.append(word)
+        skips = not skips and word in without
+    return shlex.join(["sweeps/torch_peers.py", *own, *kept])
 
 
 def find_sparkbench(path):
@@ -146,9 +151,9 @@ def find_sparkbench(path):
     raise CasesError(f"--sparkbench: no program {where}; build it, or say where it is")
 
 
-def read_plan(sparkbench, flags):
+def read_plan(sparkbench, flags, command="sweep"):
     """The cases of the stand-in, as sparkbench writes them."""
-    command = [sparkbench, "sweep", "--dry-run", "--json", "-", *STANDS_FOR_PEERS, *flags]
+    command = [sparkbench, command, "--dry-run", "--json", "-", *STANDS_FOR_PEERS, *flags]
     result = subprocess.run(command, capture_output=True, text=True, check=False)
     if result.returncode != 0:
         reason = (result.stderr.strip().splitlines() or ["no reason given"])[-1]
@@ -176,7 +181,7 @@ def select_kernels(globs, known):
 def plan_cases(arguments, flags, kernels):
     """Cases of one problem are neighbours. `flags` go to sparkbench. Raises CasesError."""
     names = select_kernels(arguments.kernel, kernels)
-    flags = ["--preset", arguments.preset, "--seed", str(arguments.seed), *flags]
+    flags = ["--preset", arguments.preset or PRESET, "--seed", str(arguments.seed), *flags]
     plan = read_plan(find_sparkbench(arguments.sparkbench), flags)
     cases = [Case(name, planned) for planned in plan for name in names]
     return [case for case in cases if case.lengths is not None or case.kernel not in OF_LENGTHS]

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Stands for `sparkbench sweep --dry-run --json -` in tests: plans the cases of its own small grid,
-as the program writes them, whatever the preset."""
+"""Stands for `sparkbench sweep --dry-run --json -`, and for encoder, in tests: plans the cases of its own
+small grid, as the program writes them, whatever the preset."""
 
 import argparse
 import itertools
@@ -78,14 +78,45 @@ def plan(direction, head_dim, seqlen, seqlen_k, mask, dropout_p, flags):
     }  # fmt: skip
 
 
+def add_layer(planned, rest, flags):
+    """Of one value each, but for the rest. FLOPs and bytes of stages are made up."""
+    problem, hidden = planned["problem"], int(flags.hidden)
+    problem["heads"] = problem["heads_k"] = hidden // problem["head_dim"]
+    problem["layer"] = {
+        "hidden": hidden, "ffn": int(flags.ffn), "activation": flags.activation,
+        "norm": flags.norm, "bias": flags.bias == "true", "rest": rest,
+    }  # fmt: skip
+    weights = 2 * (4 * hidden * hidden + 2 * hidden * int(flags.ffn) + 4 * hidden)
+    weights += 2 * (5 * hidden + int(flags.ffn)) * problem["layer"]["bias"]
+    names = "qkv mha proj ln1 ff1 ff2 ln2".split()
+    stage = {"flops": 1000, "bytes": 100, "launches": 1, "predicted_ms": None, "time_ms": None}
+    planned["layer"] = {
+        "launches": len(names), "weight_bytes": weights, "peak_bytes": 1, "attention_share": None,
+        "gap_ms": None, "graph_ms": None, "stages": [{"name": name, **stage} for name in names],
+        "errors": [],
+    }  # fmt: skip
+    parts = planned["id"].split("/")
+    parts[3] = f"h{problem['heads']}"
+    parts += [f"hidden{hidden}", f"ffn{flags.ffn}", flags.activation, f"norm-{flags.norm}"]
+    parts += [] if problem["layer"]["bias"] else ["bias-false"]
+    planned["id"] = "/".join([*parts, f"rest-{rest}"])
+    planned["repro"] = planned["repro"].replace(" sweep ", " encoder ") + f" --rest {rest}"
+    return planned
+
+
+OF_LAYERS = {"hidden": "128", "ffn": "96", "activation": "gelu-tanh", "norm": "post", "bias": "true"}
+
+
 def main(argv):
-    if argv[1:6] != ["sweep", "--dry-run", "--json", "-", "--device"]:
+    is_layer = argv[1] == "encoder"
+    if not is_layer and argv[1] != "sweep" or argv[2:6] != ["--dry-run", "--json", "-", "--device"]:
         sys.exit(f"sparkbench: these are not the flags of the peers: {argv[1:]}")
     parser = argparse.ArgumentParser(prog="sparkbench: sweep", usage="", allow_abbrev=False)
     defaults = {"pass": "fwd", "headdim": "64,128", "seqlen": "512,1024", "mask": "full,causal"}
     defaults |= {"dropout": "0,0.1", "batch": "1", "heads": "2", "seed": "0", "input": "normal"}
     defaults |= {"device": None, "kernel": None, "preset": None, "seqlen-k": None}
     defaults |= {"heads-k": None, "dropout-scale": "applied", "lengths": None}
+    defaults |= {**OF_LAYERS, "rest": "fused"} if is_layer else {}
     for flag, default in defaults.items():
         parser.add_argument("--" + flag, default=default)
     flags = parser.parse_args(argv[5:])
@@ -99,7 +130,11 @@ def main(argv):
             return 2
         seqlen_k = int(flags.seqlen_k or seqlen)
         planned = plan(direction, int(head_dim), int(seqlen), seqlen_k, mask, float(dropout), flags)
-        cases.append(add_lengths(planned, flags.lengths) if flags.lengths else planned)
+        if is_layer:
+            alike = [json.loads(json.dumps(planned)) for _ in flags.rest.split(",")]
+            cases += [add_layer(one, rest, flags) for one, rest in zip(alike, flags.rest.split(","))]
+        else:
+            cases.append(add_lengths(planned, flags.lengths) if flags.lengths else planned)
     json.dump({"cases": cases}, sys.stdout)
     return 0
 

@@ -2,11 +2,13 @@
 """Verifies and times PyTorch's own attention, beside sparkbench's kernels.
 
     sweeps/torch_peers.py [--preset paper-forward] [--kernel 'torch-*'] [--json FILE]
+    sweeps/torch_peers.py --layer encoder [--preset paper-encoder] [--kernel 'torch-*'] [--json FILE]
 
 The back ends of torch.nn.functional.scaled_dot_product_attention, each by itself, and torch-unfused,
 the chain that they replace, and spark_attention, where that is installed, on the cases and by the
-method of `sparkbench sweep`, whose records and exit codes it gives. Flags that are not its own go to `sparkbench sweep --dry-run`, which says what
-the cases are.
+method of `sparkbench sweep`, whose records and exit codes it gives. With --layer encoder, PyTorch's
+encoder layers in the same way beside `sparkbench encoder`. Flags that are not its own go to `sparkbench
+sweep --dry-run`, or encoder's, which says what the cases are.
 """
 
 import argparse
@@ -17,6 +19,7 @@ import sys
 import time
 
 sys.path.insert(0, str(pathlib.Path(__file__).parent))
+import peer_layers
 import peer_libraries
 import peer_masks
 import peer_nvml
@@ -130,14 +133,21 @@ def duty_cycle(text):
 def make_parser():
     parser = argparse.ArgumentParser(
         description=__doc__.splitlines()[0],
-        epilog="Further flags, --headdim and --mask and all other axes, are `sparkbench sweep`'s.",
+        epilog="Further flags, --headdim and --mask and all other axes, are `sparkbench sweep`'s, or "
+        "`sparkbench encoder`'s.",
         allow_abbrev=False,
     )
-    names = "names or globs of " + ", ".join(PEERS)
-    parser.add_argument("--preset", default="paper-forward", help="see `sparkbench list`")
+    names = f"names or globs of {', '.join(PEERS)}; of layers {', '.join(peer_layers.LAYERS)}"
+    parser.add_argument("--layer", choices=("encoder",), help="whole layers, not attention alone")
+    parser.add_argument(
+        "--preset",
+        help="see `sparkbench list`; unless given "
+        f"{sparkbench_cases.PRESET}, of layers {peer_layers.PRESET}",
+    )
     parser.add_argument("--kernel", default="*", help=names)
     parser.add_argument("--sparkbench", help="the program, unless it is in build/ or on the PATH")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs")
+    parser.add_argument("--tensors", help="of a layer: a safetensors file of weights, x and d_y")
     parser.add_argument(
         "--timer",
         choices=("held", "do_bench"),
@@ -171,7 +181,18 @@ def write_run(run, path):
         sys.exit(5)
 
 
+def runner_of(torch, arguments):
+    """(what begins a case's record, what completes it)"""
+    if arguments.layer is None:
+        return peer_record.begin_case, run_case
+    import peer_layer_record
+    import peer_layer_run  # which needs PyTorch
+
+    return peer_layer_record.begin_case, peer_layer_run.Runner(torch).run_case
+
+
 def sweep(torch, cases, arguments, argv):
+    begin, complete = runner_of(torch, arguments)
     timer = peer_timer.make_timer(torch, arguments)
     has_backward = any(case.direction != "fwd" for case in cases)
     l2_bytes = torch.cuda.get_device_properties(0).L2_cache_size
@@ -184,10 +205,10 @@ def sweep(torch, cases, arguments, argv):
     run["environment"]["driver_version"] = nvml.driver_version
     with contextlib.suppress(KeyboardInterrupt):
         for position, case in enumerate(cases):
-            record = peer_record.begin_case(case, position, method)
+            record = begin(case, position, method)
             record["libraries"] = peer_libraries.libraries_of(torch, case.kernel, arguments.timer)
             record["provenance"] = peer_record.provenance_of(run)
-            run_case(torch, timer, case, record, arguments, nvml)
+            complete(torch, timer, case, record, arguments, nvml)
             run["cases"].append(record)
             print(line_of(record), file=sys.stderr, flush=True)
         run["run"]["complete"] = True
@@ -198,8 +219,16 @@ def sweep(torch, cases, arguments, argv):
 
 def main(argv):
     arguments, flags = make_parser().parse_known_args(argv[1:])
+    if arguments.tensors and arguments.layer is None:
+        print("torch_peers.py: --tensors: is of layers alone; see --layer", file=sys.stderr)
+        return 2
+    if arguments.preset is None:
+        arguments.preset = peer_layers.PRESET if arguments.layer else sparkbench_cases.PRESET
     try:
-        cases = sparkbench_cases.plan_cases(arguments, flags, list(PEERS))
+        if arguments.layer is None:
+            cases = sparkbench_cases.plan_cases(arguments, flags, list(PEERS))
+        else:
+            cases = peer_layers.plan_layers(arguments, flags)
     except sparkbench_cases.CasesError as error:
         print(f"torch_peers.py: {error}", file=sys.stderr)
         return error.exit_code
