@@ -1,4 +1,4 @@
-"""An encoder layer of PyTorch's operations, as reference/encoder/layer_shape.h describes it. It is
+"""An encoder layer of PyTorch's operations, as kernels/encoder/layer_shape.h describes it. It is
 imported where PyTorch is, and each of its modules can be compiled and scripted."""
 
 from typing import Optional, Tuple

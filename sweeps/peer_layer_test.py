@@ -1,4 +1,4 @@
-"""PyTorch's layers on this machine's processor, beside the layer as reference/encoder/layer_shape.h
+"""PyTorch's layers on this machine's processor, beside the layer as kernels/encoder/layer_shape.h
 has it, in NumPy. They are skipped where PyTorch is missing."""
 
 import itertools

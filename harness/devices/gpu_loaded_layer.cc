@@ -93,12 +93,18 @@ class GpuLoadedLayer : public LoadedLayer {
     if (has_backward) whole.pass = Pass::kForwardBackward;
     const ReadyLayer ready(on_gpu(), variant, whole);
     const GpuLayer& layer = ready.layer();
-    layer.forward();
-    stream().synchronize();
     const std::size_t elements = work_.tensors.x.size();
+    const DeviceBuffer f(elements * sizeof(Half));
+    layer.forward([&](Stage stage) {
+      if (stage != Stage::kFf2) return;  // before another tensor takes the place of this one
+      CUDA_CHECK(cudaMemcpyAsync(f.as<Half>(), layer.tensor("f"), f.bytes(),
+                                 cudaMemcpyDeviceToDevice, stream().get()));
+    });
+    stream().synchronize();
     std::vector<PartError> errors = {
         {"output", error_of(download(layer.tensor("y"), elements), exact.output)},
-        {"before_residual", error_of(last_branch(layer, variant.rest), exact.before_residual)}};
+        {"before_residual", error_of(last_branch(download(f.as<Half>(), elements), variant.rest),
+                                     exact.before_residual)}};
     if (!has_backward) return errors;
     layer.backward();
     stream().synchronize();
@@ -157,20 +163,22 @@ class GpuLoadedLayer : public LoadedLayer {
     return *exact_;
   }
 
-  /// What the last residual is added to. A fused kernel does not store it: bias and dropout are
-  /// applied to F here as they are there, in fp32.
-  std::vector<Half> last_branch(const GpuLayer& layer, Rest rest) const {
-    std::vector<Half> branch = download(layer.tensor("f"), work_.tensors.x.size());
-    if (rest == Rest::kUnfused) return branch;
+  /// What the last residual is added to, from F as it is behind its stage: what follows there in
+  /// launches that store no branch is done here, in fp32 as there. Unfused, F has its bias, and
+  /// pre-LN, where the residual is a part of the stage, has been dropped, too.
+  std::vector<Half> last_branch(std::vector<Half> branch, Rest rest) const {
+    const bool has_bias = rest == Rest::kUnfused;
+    if (has_bias && work_.shape.norm == NormPlace::kPre) return branch;
     const auto columns = static_cast<std::size_t>(work_.shape.hidden);
+    const std::vector<Half>& bias = work_.tensors.weights.b_2;
     const Dropout dropout = work_.problem.dropout();
     for (std::size_t i = 0; i < branch.size(); ++i) {
-      const float biased = to_float(branch[i]) + to_float(work_.tensors.weights.b_2[i % columns]);
+      const float value = to_float(branch[i]) + (has_bias ? 0.0f : to_float(bias[i % columns]));
       const bool keeps =
           dropout.threshold == 0 ||
           layer_keeps(dropout, DropoutSite::kSecond, static_cast<std::uint32_t>(i / columns),
                       static_cast<std::uint32_t>(i % columns));
-      branch[i] = to_half(keeps ? biased * dropout.keep_scale : 0.0f);
+      branch[i] = to_half(keeps ? value * dropout.keep_scale : 0.0f);
     }
     return branch;
   }
