@@ -1,7 +1,10 @@
 // The parts of a pass, timed one by one. Events between them cost a microsecond or two each, so
 // their sum is more than the pass takes; time_ms is the pass.
 #include <algorithm>
+#include <chrono>
 #include <deque>
+#include <numeric>
+#include <thread>
 
 #include "harness/timing/gpu_timer.h"
 #include "harness/timing/statistics.h"
@@ -34,6 +37,14 @@ class EventLaps {
   const CudaStream& stream_;
   std::deque<CudaEvent> events_;
 };
+
+/// As after the samples of a whole pass (alternation.h): without it the card would run into its
+/// power limit, and the parts would be slower than the pass.
+void rest_after(const std::vector<double>& laps_ms, double duty_cycle) {
+  const double busy_ms = std::accumulate(laps_ms.begin(), laps_ms.end(), 0.0);
+  std::this_thread::sleep_for(
+      std::chrono::duration<double, std::milli>(busy_ms * (1 / duty_cycle - 1)));
+}
 
 }  // namespace
 
@@ -73,6 +84,7 @@ PassParts GpuTimer::time_parts(const LaunchInParts& launch, const TimingOptions&
     stream_.synchronize();
     const std::vector<double> laps = marks.laps_ms();
     for (std::size_t i = 0; i < laps.size(); ++i) samples_ms.at(i).push_back(laps[i]);
+    rest_after(laps, options.duty_cycle);
   }
   parts.copy_gbps = measure_copy_gbps();
   for (std::size_t i = 0; i < parts.of.size(); ++i) {
