@@ -58,7 +58,7 @@ void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions
 }  // namespace
 
 void add_run_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  const auto report = [](const RunRecord& run, std::ostream& out) {
+  const auto report = [](const RunRecord& run, const TableView& /*view*/, std::ostream& out) {
     out << format_run_head(run);
     for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
   };
@@ -71,7 +71,8 @@ void add_run_command(CLI::App& program, const Invocation& invocation, Action& ac
                          .saves_outputs = true,
                          .complete_options = choose_one_problem,
                          .check_cases = require_one_problem,
-                         .report = report});
+                         .report = report,
+                         .has_tables = false});
 }
 
 }  // namespace sparkbench

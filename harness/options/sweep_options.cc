@@ -143,6 +143,12 @@ void add_file_flags(CLI::App& command, SweepOptions& options) {
   command.add_option("--json", options.json_file, "write the whole record")->group(group);
   command.add_option("--csv", options.csv_file, "write a row per case")->group(group);
   command.add_option("--md", options.markdown_file, "write the table as markdown")->group(group);
+  command
+      .add_option("--html", options.html_file,
+                  "write one page with a table that sorts and filters, and the figures")
+      ->group(group);
+  command.add_option("--junit", options.junit_file, "write JUnit's XML, which CI systems show")
+      ->group(group);
 }
 
 namespace {
