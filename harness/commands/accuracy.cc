@@ -52,7 +52,6 @@ void add_accuracy_command(CLI::App& program, const Invocation& invocation, Actio
   };
   add_measuring_command(program, invocation, action,
                         {.name = "accuracy",
-                         .help = "Compare the errors of the accumulators, untimed",
                          .is_timed = false,
                          .takes_tensors = true,
                          .complete_options = {},

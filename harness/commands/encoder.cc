@@ -13,7 +13,6 @@ void add_encoder_command(CLI::App& program, const Invocation& invocation, Action
   };
   add_measuring_command(program, invocation, action,
                         {.name = "encoder",
-                         .help = "Verify, time or predict encoder layers, a case of a grid each",
                          .is_timed = true,
                          .workload = Workload::kLayer,
                          .takes_tensors = true,

@@ -119,7 +119,7 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
 
 void add_measuring_command(CLI::App& program, const Invocation& invocation, Action& action,
                            MeasuringCommand command) {
-  CLI::App* subcommand = program.add_subcommand(command.name, command.help);
+  CLI::App* subcommand = program.add_subcommand(command.name);
   const auto options = std::make_shared<SweepOptions>();
   options->workload = command.workload;
   add_sweep_flags(*subcommand, *options);

@@ -13,7 +13,6 @@ namespace sparkbench {
 /// What is a measuring command's own. An empty function does nothing.
 struct MeasuringCommand {
   const char* name;
-  const char* help;
   bool is_timed;
   Workload workload = Workload::kAttention;
   bool times_parts = false;                             // of references, one by one

@@ -52,7 +52,7 @@ ExitCode run_report_command(const ReportOptions& report, const Streams& streams)
 }  // namespace
 
 void add_report_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("report", "Print a stored run, and write its files");
+  CLI::App* command = program.add_subcommand("report");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("run", options->path, "a run's folder, or a file that --json wrote")
       ->required();

@@ -64,7 +64,6 @@ void add_run_command(CLI::App& program, const Invocation& invocation, Action& ac
   };
   add_measuring_command(program, invocation, action,
                         {.name = "run",
-                         .help = "Measure one problem and tell everything",
                          .is_timed = true,
                          .times_parts = true,
                          .takes_tensors = true,

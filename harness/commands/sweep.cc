@@ -13,7 +13,6 @@ void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& 
   };
   add_measuring_command(program, invocation, action,
                         {.name = "sweep",
-                         .help = "Verify and time every case of a grid",
                          .is_timed = true,
                          .complete_options = {},
                          .check_cases = {},
