@@ -58,9 +58,11 @@ void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions
 }  // namespace
 
 void add_run_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  const auto report = [](const RunRecord& run, const TableView& /*view*/, std::ostream& out) {
-    out << format_run_head(run);
-    for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
+  const auto report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
+    out << wrapped_report(format_run_head(run), view);
+    for (const CaseRecord& record : run.cases) {
+      out << '\n' << wrapped_report(format_case_report(record), view);
+    }
   };
   add_measuring_command(program, invocation, action,
                         {.name = "run",
