@@ -126,7 +126,11 @@ Json columns_json(const std::vector<CaseRecord>& cases, std::vector<const CaseCo
     if (has_no_value(text_column_of(column, cases))) continue;
     shown.push_back(&column);
     std::string title = column.axis == nullptr ? column.title : column.axis->heading;
-    std::replace(title.begin(), title.end(), '\n', ' ');
+    if (const std::size_t end = title.find('\n'); end != std::string::npos) {
+      const bool is_at_slash = title[end - 1] == '/' || title[end + 1] == '/';
+      title[end] = ' ';
+      if (is_at_slash) title.erase(end, 1);
+    }
     columns.push_back(
         {{"name", column.name},
          {"title", title},

@@ -36,16 +36,23 @@ std::string escaped(const std::string& cell) {
   return text;
 }
 
+/// "error/unfused" and "TFLOP/s", but "time ms".
+std::string title_in_a_line(std::string title) {
+  for (std::size_t end = title.find('\n'); end != std::string::npos; end = title.find('\n')) {
+    const bool is_at_slash = (end > 0 && title[end - 1] == '/') || title[end + 1] == '/';
+    title[end] = ' ';
+    if (is_at_slash) title.erase(end, 1);
+  }
+  return one_line(title);
+}
+
 /// The columns as they are shown. Others may have written the cells: no newline ends a row early.
 std::vector<TextColumn> shown_columns(std::vector<TextColumn> columns, TableStyle style) {
   for (TextColumn& column : columns) {
     column.title = printable(column.title);
     for (std::string& cell : column.cells) cell = one_line(cell);
     if (style != TableStyle::kMarkdown) continue;
-    if (const std::size_t slash = column.title.find("/\n"); slash != std::string::npos) {
-      column.title.erase(slash + 1, 1);
-    }
-    column.title = escaped(one_line(column.title));
+    column.title = escaped(title_in_a_line(column.title));
     for (std::string& cell : column.cells) cell = escaped(cell);
   }
   return columns;

@@ -41,6 +41,8 @@ TEST(TextTable, IsEmptyWithoutColumnsNotWithoutRows) {
 
 TEST(TextTable, EndsTitlesOfTwoLinesOnTheSameLine) {
   const std::vector<TextColumn> columns = {{"kernel", {"a"}, false}, {"time\nms", {"12.25"}}};
+  EXPECT_EQ(format_columns({{"TFLOP\n/s", {"1"}}, {"a/\nb", {"2"}}}, kMarkdown),
+            "| TFLOP/s | a/b |\n| ------: | --: |\n|       1 |   2 |\n");
   EXPECT_EQ(format_columns(columns, kTerminal),
             "         time\n"
             "kernel     ms\n"
