@@ -81,7 +81,14 @@ std::vector<std::string> choosing_axes() {
 std::string choosing_axis(std::string_view flag, std::string_view typed) {
   if (typed == "kernel" || typed == "status" || typed == "device") return std::string(typed);
   if (const Axis* const axis = find_choosing_axis(typed)) return axis->heading;
-  throw UsageError(unknown_name_message(flag, typed, choosing_axes()));
+  std::vector<std::string> spoken = choosing_axes();
+  for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
+    for (std::string word : {word_of_flag(*axis), std::string(axis->heading)}) {
+      const bool is_new = std::find(spoken.begin(), spoken.end(), word) == spoken.end();
+      if (is_new) spoken.push_back(std::move(word));
+    }
+  }
+  throw UsageError(unknown_name_message(flag, typed, spoken));
 }
 
 std::string value_on(std::string_view axis, const CaseRecord& record) {

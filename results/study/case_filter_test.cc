@@ -56,6 +56,11 @@ TEST(CasesWhere, RefuseWhatIsNoConditionAndNoAxis) {
             "--where: unknown 'maskk', did you mean 'mask'?; allow");
 }
 
+TEST(CasesWhere, AskAfterTheNamesOfFlagsToo) {
+  EXPECT_EQ(refusal_of({"seqln=64"}).substr(0, 53),
+            "--where: unknown 'seqln', did you mean 'seqlen'?; all");
+}
+
 TEST(CasesWhere, SayWhatTheRunHas) {
   EXPECT_EQ(refusal_of({"mask=window:9"}),
             "--where: no case has mask=window:9; the run has full, causal");
