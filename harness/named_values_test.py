@@ -217,6 +217,29 @@ def lines_to_type(text):
     return lines
 
 
+def samples_of(text):
+    """(command, lines of its output) of each block that begins with "$ "."""
+    for block in re.findall(r"^```\w*\n\$ (.*?)^```", text, re.M | re.S):
+        command, *lines = block.splitlines()
+        yield command, lines
+
+
+class Sample(unittest.TestCase):
+    def test_the_readmes_sample_is_what_is_printed(self):
+        samples = list(samples_of((ROOT / "README.md").read_text()))
+        self.assertEqual(len(samples), 1)
+        for command, lines in samples:
+            words = [*shlex.split(command)[1:], "--device", "emulated-v100", "--no-progress"]
+            printed = sparkbench(*words, "--width", "80").stdout.splitlines()
+            at = 0
+            for line in lines:
+                if line == "...":
+                    continue
+                self.assertIn(line, printed[at:], f"of {command}")
+                at += printed[at:].index(line) + 1
+            self.assertEqual(at, len(printed), "the sample ends where the output does")
+
+
 class Readme(unittest.TestCase):
     """In a folder that has the files which they name."""
 

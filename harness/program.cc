@@ -7,9 +7,11 @@
 #include <ostream>
 
 #include "harness/build_info.h"
+#include "harness/commands/command_docs.h"
 #include "harness/commands/commands.h"
 #include "harness/environment_error.h"
 #include "harness/options/argument_sources.h"
+#include "harness/options/table_options.h"
 #include "harness/standard_streams.h"
 #include "results/record/safe_text.h"
 #include "results/store/output_error.h"
@@ -97,6 +99,9 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_inspect_command(program, invocation, action);
   add_predict_command(program, invocation, action);
   add_check_arithmetic_command(program, invocation, action);
+  add_completion_command(program, invocation, action);
+  add_man_command(program, invocation, action);
+  document_commands(program, *table_view({}, streams.out).width);
   check_command_name(program, typed);
   refuse_empty_values(typed);
   const std::vector<std::string>& argv = invocation.argv = write_out_arguments(program, typed);

@@ -79,7 +79,7 @@ TEST(Encoder, NamesItsLayerInIdsReprosAndTables) {
   EXPECT_EQ(again["cases"][0]["id"], only["id"]);
   const ProgramResult table = run_sparkbench(arguments);
   EXPECT_TRUE(contains(table.out, "milliseconds of each stage, predicted and not measured"));
-  EXPECT_TRUE(contains(table.out, "attention %")) << table.out;
+  EXPECT_TRUE(contains(table.out, " attention ")) << table.out;
 }
 
 TEST(Encoder, IsVerifiedAgainstALayerInFp64) {

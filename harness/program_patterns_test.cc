@@ -88,7 +88,7 @@ TEST(PatternProgram, TablesAndReportsTellTheDensity) {
   const ProgramResult table =
       run_sparkbench(kSweep + "--no-progress --mask chunk:36,full --dropout 0");
   EXPECT_EQ(table.exit_code, 0) << table.err;
-  EXPECT_TRUE(contains(table.out, "density %")) << table.out;
+  EXPECT_TRUE(contains(table.out, "  density  ")) << table.out;
   EXPECT_TRUE(contains(table.out, "50.0")) << table.out;
   const ProgramResult run = run_sparkbench("run --no-progress --kernel unfused-fp16 " + kProblem +
                                            "--mask chunk:36 --dropout 0");

@@ -1,5 +1,6 @@
 // sparkbench accuracy: FP16-ACC against FP32-ACC against the unfused computation, without timing.
 #include <ostream>
+#include <utility>
 
 #include "harness/commands/measuring_command.h"
 #include "results/render/accuracy_table.h"
@@ -8,9 +9,29 @@
 #include "results/study/accuracy_advice.h"
 #include "results/study/accuracy_axes.h"
 #include "results/study/accuracy_breaks.h"
+#include "results/study/case_filter.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
+namespace {
+
+void print_tables(const RunRecord& run, const TableView& view, std::ostream& out) {
+  for (const auto& format : {format_accuracy_table, format_accuracy_axes, format_accuracy_breaks}) {
+    const std::string block = format(run, view);
+    if (!block.empty()) out << block << '\n';
+  }
+}
+
+void print_tables_by_axis(const RunRecord& run, const TableView& view, std::ostream& out) {
+  RunRecord part = run;
+  for (CaseGroup& group : groups_by(view.by, run.cases)) {
+    out << inked(view.by + " " + group.value, Ink::kStrong, view) << "\n\n";
+    part.cases = std::move(group.cases);
+    print_tables(part, view, out);
+  }
+}
+
+}  // namespace
 
 void add_accuracy_command(CLI::App& program, const Invocation& invocation, Action& action) {
   const auto require_verification = [](const std::vector<SweepCase>& /*cases*/,
@@ -18,25 +39,25 @@ void add_accuracy_command(CLI::App& program, const Invocation& invocation, Actio
     if (!options.skips_verification) return;
     throw UsageError("--no-verify: accuracy has nothing else to do than to verify");
   };
-  const auto report = [](const RunRecord& run, std::ostream& out) {
+  const auto report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
     if (const std::string line = tensors_line(run); !line.empty()) out << line << '\n';
-    for (const auto& format :
-         {format_accuracy_table, format_accuracy_axes, format_accuracy_breaks}) {
-      const std::string block = format(run, TableStyle::kTerminal);
-      if (!block.empty()) out << block << '\n';
+    if (view.by.empty()) {
+      print_tables(run, view, out);
+    } else {
+      print_tables_by_axis(run, view, out);
     }
-    out << format_accuracy_advice(run) << "\n\n"
-        << format_summary(run, TableStyle::kTerminal) << '\n'
-        << format_recommendation(run) << '\n';
+    out << wrapped(format_accuracy_advice(run), view) << "\n\n"
+        << format_summary(run, view) << '\n'
+        << inked(wrapped(format_recommendation(run), view), Ink::kStrong, view) << '\n';
   };
   add_measuring_command(program, invocation, action,
                         {.name = "accuracy",
-                         .help = "Compare the errors of the accumulators, untimed",
                          .is_timed = false,
                          .takes_tensors = true,
                          .complete_options = {},
                          .check_cases = require_verification,
-                         .report = report});
+                         .report = report,
+                         .has_case_table = false});
 }
 
 }  // namespace sparkbench

@@ -101,8 +101,7 @@ ExitCode run_check_arithmetic_command(const CheckOptions& options, std::ostream&
 }  // namespace
 
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand(
-      "check-arithmetic", "Compare recorded arithmetic, or a GPU, with the emulated one");
+  CLI::App* command = program.add_subcommand("check-arithmetic");
   const auto options = std::make_shared<CheckOptions>();
   command->add_option("--profile", options->profile,
                       "a tensor core: volta, turing, ampere, hopper or fma884, by default the "

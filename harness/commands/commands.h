@@ -42,5 +42,7 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
 void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action);
 void add_check_arithmetic_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_completion_command(CLI::App& program, const Invocation& invocation, Action& action);
+void add_man_command(CLI::App& program, const Invocation& invocation, Action& action);
 
 }  // namespace sparkbench

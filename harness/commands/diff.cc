@@ -7,6 +7,7 @@
 #include <ostream>
 
 #include "harness/commands/commands.h"
+#include "harness/options/one_of.h"
 #include "harness/session/stored_runs.h"
 #include "results/record/safe_text.h"
 #include "results/store/output_file.h"
@@ -90,7 +91,7 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
                   fmt::format("end with 1 when there is one of: {}", fmt::join(names, ", ")))
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember(names))
+      ->check(one_of(names))
       ->type_name("")
       ->default_str(fmt::format("{}", fmt::join(options.fails_on, ",")));
   command
@@ -98,14 +99,14 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
                   "device, libraries, method: may differ; else diff refuses, with 2")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({std::string(kDevice), std::string(kLibraries), std::string(kMethod)}))
+      ->check(one_of({std::string(kDevice), std::string(kLibraries), std::string(kMethod)}))
       ->type_name("");
 }
 
 }  // namespace
 
 void add_diff_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("diff", "Compare two stored runs, case by case");
+  CLI::App* command = program.add_subcommand("diff");
   const auto options = std::make_shared<DiffOptions>();
   command->add_option("first", options->first, "a run's folder, or a file that --json wrote")
       ->required();

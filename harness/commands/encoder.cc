@@ -8,13 +8,11 @@
 namespace sparkbench {
 
 void add_encoder_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  const auto report = [](const RunRecord& run, std::ostream& out) {
-    out << format_case_table(run, TableStyle::kTerminal) << '\n'
-        << format_summary(run, TableStyle::kTerminal);
+  const auto report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
+    out << format_case_table(run, view) << '\n' << format_end(run, view);
   };
   add_measuring_command(program, invocation, action,
                         {.name = "encoder",
-                         .help = "Verify, time or predict encoder layers, a case of a grid each",
                          .is_timed = true,
                          .workload = Workload::kLayer,
                          .takes_tensors = true,

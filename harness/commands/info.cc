@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/container_choice.h"
 #include "harness/devices/environment.h"
 #include "harness/devices/gpu_libraries.h"
 #include "harness/devices/machine_check.h"
@@ -140,6 +141,8 @@ void print_text(const Device& device, const Info& info, std::ostream& out) {
   if (!build.cuda_archs.empty()) {
     line("architectures", fmt::format("{}", fmt::join(build.cuda_archs, ", ")));
   }
+  const bool is_gpu = device.info().kind == DeviceKind::kGpu;
+  line("container", container_for(is_gpu ? device.info().sm : std::nullopt));
   out << "Machine\n";
   line("system", environment.os);
   line("processor", environment.cpu);
@@ -177,7 +180,7 @@ ExitCode run_info_command(const InfoOptions& options, const Streams& streams) {
 }  // namespace
 
 void add_info_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("info", "Tell about the device, build and libraries");
+  CLI::App* command = program.add_subcommand("info");
   const auto options = std::make_shared<InfoOptions>();
   command
       ->add_option("--device", options->device,

@@ -112,8 +112,7 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
 }  // namespace
 
 void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand(
-      "inspect", "Read the kernels' machine code: resources, main loops, gates");
+  CLI::App* command = program.add_subcommand("inspect");
   const auto options = std::make_shared<InspectOptions>();
   command->add_option("--kernel", options->kernel,
                       "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");

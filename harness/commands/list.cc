@@ -140,8 +140,7 @@ ExitCode run_list_command(bool is_json, const Streams& streams) {
 }  // namespace
 
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command =
-      program.add_subcommand("list", "List kernels, references, devices, presets and axes");
+  CLI::App* command = program.add_subcommand("list");
   const auto is_json = std::make_shared<bool>(false);
   command->add_flag("--json", *is_json, "one JSON document instead of text");
   command->callback([is_json, &invocation, &action] {

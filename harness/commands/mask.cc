@@ -106,7 +106,7 @@ ExitCode run_mask_command(const MaskOptions& options, const Streams& streams) {
 }  // namespace
 
 void add_mask_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("mask", "Draw a mask, and count what it costs");
+  CLI::App* command = program.add_subcommand("mask");
   const auto options = std::make_shared<MaskOptions>();
   command
       ->add_option("mask", options->mask,

@@ -33,8 +33,8 @@ void tell_where_it_stopped(const SweepResult& result, const SweepRequest& reques
 /// The flags that began a resumed run, whoever that was, may name files outside of its folder.
 void tell_files_of_resumed(const SweepOptions& options, std::ostream& err) {
   if (options.resume_folder.empty()) return;
-  for (const std::string& file :
-       {options.json_file, options.csv_file, options.markdown_file, options.outputs_file}) {
+  for (const std::string& file : {options.json_file, options.csv_file, options.markdown_file,
+                                  options.html_file, options.junit_file, options.outputs_file}) {
     if (file.empty() || is_standard_output(file)) continue;
     err << fmt::format("--resume: will also write '{}'\n", printable(file));
   }
@@ -47,13 +47,24 @@ void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
   if (!cost.empty()) err << cost << '\n';
 }
 
+/// What --where leaves nothing of is said, and the files are written all the same.
+void report_to_people(const MeasuringCommand& command, const SweepOptions& options,
+                      const RunRecord& run, const Streams& streams) {
+  std::ostream& out = report_stream(options, streams);
+  try {
+    command.report(shown_part(options.table, run), table_view(options.table, out), out);
+  } catch (const UsageError& error) {
+    streams.err << "sparkbench: " << one_line(error.what()) << "; nothing to show\n";
+  }
+}
+
 ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& request,
                         CaseExecutor& executor, const Streams& streams) {
   const SweepOptions& options = request.options;
   check_outputs(options);
   tell_files_of_resumed(options, streams.err);
   const SweepResult result = run_sweep(request, executor, streams);
-  if (!options.is_quiet) command.report(result.run, report_stream(options, streams));
+  if (!options.is_quiet) report_to_people(command, options, result.run, streams);
   tell_where_it_stopped(result, request, streams.err);
   for (const std::string& why : why_nothing_ran(result.run)) {
     streams.err << "sparkbench: " << why << '\n';
@@ -108,15 +119,19 @@ ExitCode measure(const MeasuringCommand& command, SweepRequest request,
 
 void add_measuring_command(CLI::App& program, const Invocation& invocation, Action& action,
                            MeasuringCommand command) {
-  CLI::App* subcommand = program.add_subcommand(command.name, command.help);
+  CLI::App* subcommand = program.add_subcommand(command.name);
   const auto options = std::make_shared<SweepOptions>();
   options->workload = command.workload;
   add_sweep_flags(*subcommand, *options);
   if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
   if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
+  if (command.has_tables) {
+    add_table_flags(*subcommand, options->table, {.has_columns = command.has_case_table});
+  }
   subcommand->callback([options, subcommand, command = std::move(command), &invocation, &action] {
     check_tensors_flag(*subcommand, *options);
     check_sweep_flags(*options);
+    check_table_flags(options->table);
     action = [options, command, &invocation] {
       if (command.complete_options) command.complete_options(*options);
       return measure(

@@ -13,7 +13,6 @@ namespace sparkbench {
 /// What is a measuring command's own. An empty function does nothing.
 struct MeasuringCommand {
   const char* name;
-  const char* help;
   bool is_timed;
   Workload workload = Workload::kAttention;
   bool times_parts = false;                             // of references, one by one
@@ -22,7 +21,10 @@ struct MeasuringCommand {
   std::function<void(SweepOptions&)> complete_options;  // before the grid is expanded
   /// Throws UsageError for cases that the command does not take.
   std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
-  std::function<void(const RunRecord&, std::ostream&)> report;  // for people
+  /// For people: of the cases that they want to see.
+  std::function<void(const RunRecord&, const TableView&, std::ostream&)> report;
+  bool has_tables = true;      // whether there is anything to choose of what is reported
+  bool has_case_table = true;  // of those a table with a row a case
 };
 
 /// Registers the command. Chosen, it plans the cases, lists them and stops if that is all that was

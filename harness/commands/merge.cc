@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "harness/commands/commands.h"
+#include "harness/options/one_of.h"
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
@@ -100,7 +101,7 @@ ExitCode run_merge_command(MergeOptions options, const Streams& streams) {
 }  // namespace
 
 void add_merge_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("merge", "Put the shards of a sweep together");
+  CLI::App* command = program.add_subcommand("merge");
   const auto options = std::make_shared<MergeOptions>();
   command->add_option("runs", options->paths, "runs' folders, or files that --json wrote")
       ->required();
@@ -111,14 +112,14 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
                    "build, device, libraries, method: may differ; duplicates: the last one counts")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
-                             std::string(kMethod), std::string(kDuplicates)}));
+      ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
+                      std::string(kMethod), std::string(kDuplicates)}));
   add_file_flags(*command, options->outputs);
   command->callback([options, &invocation, &action] {
     const SweepOptions& outputs = options->outputs;
     if (outputs.out_folder.empty() && outputs.json_file.empty() && outputs.csv_file.empty() &&
-        outputs.markdown_file.empty()) {
-      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md");
+        outputs.markdown_file.empty() && outputs.html_file.empty() && outputs.junit_file.empty()) {
+      throw UsageError("merge: say where to: -o FOLDER, or --json, --csv, --md, --html, --junit");
     }
     action = [options, &invocation] { return run_merge_command(*options, invocation.streams); };
   });

@@ -42,8 +42,7 @@ ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
 }  // namespace
 
 void add_predict_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand(
-      "predict", "How long machine code takes on a V100, by a model of its SM");
+  CLI::App* command = program.add_subcommand("predict");
   const auto options = std::make_shared<PredictOptions>();
   add_instance_flags(*command, options->instances);
   add_code_flags(*command, options->code);

@@ -10,7 +10,6 @@
 #include "harness/options/sweep_options.h"
 #include "harness/session/stored_runs.h"
 #include "harness/session/sweep_session.h"
-#include "results/record/safe_text.h"
 #include "results/record/speedup.h"
 #include "results/render/case_table.h"
 #include "results/render/summary.h"
@@ -22,7 +21,7 @@ namespace {
 struct ReportOptions {
   std::string path;
   std::string reference;  // that speed-ups are over; empty: as stored
-  SweepOptions outputs;
+  SweepOptions outputs;   // and the table
 };
 
 RunRecord load_compared(const ReportOptions& options, std::ostream& err) {
@@ -41,10 +40,11 @@ ExitCode run_report_command(const ReportOptions& report, const Streams& streams)
   const SweepOptions& options = report.outputs;
   const RunRecord run = load_compared(report, streams.err);
   check_outputs(options, {{report.path}, true});
-  // Another's run may hold what a terminal obeys.
-  report_stream(options, streams) << printable(format_case_table(run, TableStyle::kTerminal))
-                                  << '\n'
-                                  << printable(format_summary(run, TableStyle::kTerminal));
+  const RunRecord shown = shown_part(options.table, run);
+  std::ostream& out = report_stream(options, streams);
+  const TableView view = table_view(options.table, out);
+  // Another's run may hold what a terminal obeys: neither of these lets it through.
+  out << format_case_table(shown, view) << '\n' << format_end(shown, view);
   write_outputs(options, run, streams);
   return ExitCode::kOk;
 }
@@ -52,7 +52,7 @@ ExitCode run_report_command(const ReportOptions& report, const Streams& streams)
 }  // namespace
 
 void add_report_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  CLI::App* command = program.add_subcommand("report", "Print a stored run, and write its files");
+  CLI::App* command = program.add_subcommand("report");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("run", options->path, "a run's folder, or a file that --json wrote")
       ->required();
@@ -67,7 +67,9 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
   add_file_flags(*command, options->outputs);
   add_salvage_flag(*command, options->outputs,
                    "leave out what is damaged in the run's journal, and say what that is");
+  add_table_flags(*command, options->outputs.table);
   command->callback([options, &invocation, &action] {
+    check_table_flags(options->outputs.table);
     action = [options, &invocation] { return run_report_command(*options, invocation.streams); };
   });
 }

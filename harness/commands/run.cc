@@ -58,20 +58,22 @@ void require_one_problem(const std::vector<SweepCase>& cases, const SweepOptions
 }  // namespace
 
 void add_run_command(CLI::App& program, const Invocation& invocation, Action& action) {
-  const auto report = [](const RunRecord& run, std::ostream& out) {
-    out << format_run_head(run);
-    for (const CaseRecord& record : run.cases) out << '\n' << format_case_report(record);
+  const auto report = [](const RunRecord& run, const TableView& view, std::ostream& out) {
+    out << wrapped_report(format_run_head(run), view);
+    for (const CaseRecord& record : run.cases) {
+      out << '\n' << wrapped_report(format_case_report(record), view);
+    }
   };
   add_measuring_command(program, invocation, action,
                         {.name = "run",
-                         .help = "Measure one problem and tell everything",
                          .is_timed = true,
                          .times_parts = true,
                          .takes_tensors = true,
                          .saves_outputs = true,
                          .complete_options = choose_one_problem,
                          .check_cases = require_one_problem,
-                         .report = report});
+                         .report = report,
+                         .has_tables = false});
 }
 
 }  // namespace sparkbench

@@ -39,7 +39,7 @@ TextColumn names(Kernels kernels) {
 }
 
 std::string section(const std::string& title, const std::vector<TextColumn>& columns) {
-  return title + "\n\n" + format_columns(columns, TableStyle::kTerminal) + "\n";
+  return title + "\n\n" + format_columns(columns, {}) + "\n";
 }
 
 std::string resource_table(Kernels kernels) {

@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 
+#include "harness/options/one_of.h"
 #include "results/record/comparability.h"
 #include "sweeps/usage_error.h"
 
@@ -47,7 +48,8 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
 }
 
 void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
-  const char* const group = "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64)";
+  const char* const group =
+      "Axes (64,128; 1k = 1024; 512:16k:*2; 64:256:+64; [if no preset says otherwise])";
   const auto add = [&](const char* flag, const char* help, const std::string& allowed) {
     command
         .add_option_function<std::string>(
@@ -57,7 +59,7 @@ void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
         ->type_name("");
   };
   for (const Axis* axis : axes_of(workload)) {
-    add(axis->flag, axis->help, axis->allowed);
+    add(axis->flag, axis->help, fmt::format("{} [{}]", axis->allowed, axis->initial));
     const AxisShorthand& shorthand = axis->shorthand;
     if (shorthand.flag != nullptr) add(shorthand.flag, shorthand.help, shorthand.allowed);
   }
@@ -72,7 +74,7 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->capture_default_str();
   command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
       ->group(group)
-      ->check(CLI::IsMember({"cold", "hot"}))
+      ->check(one_of({"cold", "hot"}))
       ->capture_default_str();
   command.add_option("--min-samples", options.min_samples, "samples of a timed case")
       ->group(group)
@@ -143,6 +145,12 @@ void add_file_flags(CLI::App& command, SweepOptions& options) {
   command.add_option("--json", options.json_file, "write the whole record")->group(group);
   command.add_option("--csv", options.csv_file, "write a row per case")->group(group);
   command.add_option("--md", options.markdown_file, "write the table as markdown")->group(group);
+  command
+      .add_option("--html", options.html_file,
+                  "write one page with a table that sorts and filters, and the figures")
+      ->group(group);
+  command.add_option("--junit", options.junit_file, "write JUnit's XML, which CI systems show")
+      ->group(group);
 }
 
 namespace {
@@ -167,8 +175,8 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
       ->take_all()
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(CLI::IsMember({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
-                             std::string(kMethod)}));
+      ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
+                      std::string(kMethod)}));
   command.add_option("--tag", options.tags, "K=V, kept in the record")->group(group)->take_all();
   command.add_flag("-q,--quiet", options.is_quiet, "no table, no progress")->group(group);
   command.add_flag("--no-progress", options.hides_progress, "no progress")->group(group);
@@ -179,7 +187,9 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
 void add_sweep_flags(CLI::App& command, SweepOptions& options) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command.add_option("--config", "TOML file of flags (keys without dashes); those given here win");
-  command.add_option("--preset", options.preset, "a named grid; see `sparkbench list`");
+  command.add_option("--preset", options.preset,
+                     fmt::format("a named grid; see `sparkbench list` [{}]",
+                                 options.workload == Workload::kLayer ? "quick-encoder" : "quick"));
   add_axis_flags(command, options.workload, options.axes);
   add_method_flags(command, options);
   add_execution_flags(command, options);

@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/options/table_options.h"
 #include "sweeps/axis_flags.h"
 
 namespace CLI {
@@ -31,6 +32,7 @@ struct SweepOptions {
   bool stops_at_first_failure = false;
   bool is_dry_run = false;
   std::string json_file, csv_file, markdown_file;  // empty: not written; "-": standard output
+  std::string html_file, junit_file;               // the same
   std::string out_folder, resume_folder;           // at most one of them
   bool retries_failed = false;
   bool salvages = false;             // what is damaged in the journal is run again
@@ -44,13 +46,14 @@ struct SweepOptions {
   bool is_in_process = false;  // no worker processes
   bool is_profiled = false;    // each kernel launched once, for a profiler
   std::string worker_device;   // in a worker: its device; else empty
+  TableOptions table;
 };
 
 /// Adds the flags of the options' workload to a subcommand; they write into `options`, which must
 /// outlive parsing.
 void add_sweep_flags(CLI::App& command, SweepOptions& options);
 
-/// Adds --json, --csv and --md.
+/// Adds --json, --csv, --md, --html and --junit.
 void add_file_flags(CLI::App& command, SweepOptions& options);
 
 /// Adds --salvage.

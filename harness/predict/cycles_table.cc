@@ -80,7 +80,7 @@ std::string stage_table(const std::vector<Row>& rows) {
        stage("epilogue", &StageCycles::epilogue),
        column("loop B", rows, [](const Row& row) { return std::to_string(row.cycles.loop_bytes); }),
        column("binds", rows, [](const Row& row) { return row.cycles.binding; })},
-      TableStyle::kTerminal);
+      {});
 }
 
 std::string share_table(const std::vector<Row>& rows) {
@@ -95,7 +95,7 @@ std::string share_table(const std::vector<Row>& rows) {
     const auto [slow, likely, fast] = band_of(row);
     return fmt::format("{:.0f} ({:.0f}-{:.0f})", 100 * likely, 100 * slow, 100 * fast);
   }));
-  return format_columns(columns, TableStyle::kTerminal);
+  return format_columns(columns, {});
 }
 
 nlohmann::ordered_json json_of(const Row& row) {

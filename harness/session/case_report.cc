@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <iterator>
+#include <sstream>
 #include <string_view>
 
 #include "results/record/enum_names.h"
@@ -32,6 +33,28 @@ class Report {
  private:
   std::string text_;
 };
+
+constexpr std::size_t kLabelWidth = 23;  // as Report::line() has it
+
+/// A line of a label and a value, the value's words in lines of their own where they do not fit.
+std::string filled_line(const std::string& line, std::size_t width) {
+  std::string text = line.substr(0, kLabelWidth);
+  std::istringstream words(line.substr(kLabelWidth));
+  std::size_t taken = kLabelWidth;
+  for (std::string word; words >> word;) {
+    const bool is_first = taken == kLabelWidth;
+    if (!is_first && taken + 1 + word.size() > width) {
+      text += "\n" + std::string(kLabelWidth, ' ');
+      taken = kLabelWidth;
+    } else if (!is_first) {
+      text += ' ';
+      ++taken;
+    }
+    text += word;
+    taken += word.size();
+  }
+  return text;
+}
 
 std::string format_bytes(std::uint64_t bytes) {
   if (bytes < (1 << 10)) return fmt::format("{} bytes", bytes);
@@ -275,6 +298,19 @@ void add_prediction(const CaseRecord& record, Report& report) {
 }
 
 }  // namespace
+
+std::string wrapped_report(const std::string& report, const TableView& view) {
+  if (!view.wraps_text || !view.width) return report;
+  const auto width = static_cast<std::size_t>(*view.width);
+  std::istringstream lines(report);
+  std::string text;
+  for (std::string line; std::getline(lines, line);) {
+    const bool is_whole =
+        line.size() <= width || line.size() <= kLabelWidth || line.starts_with("  repeat ");
+    text += (is_whole ? line : filled_line(line, width)) + "\n";
+  }
+  return text;
+}
 
 std::string format_run_head(const RunRecord& run) {
   Report report;

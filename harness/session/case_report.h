@@ -4,6 +4,7 @@
 #include <string>
 
 #include "results/record/run_record.h"
+#include "results/render/text_table.h"
 
 namespace sparkbench {
 
@@ -13,5 +14,9 @@ std::string format_run_head(const RunRecord& run);
 /// Status, times or why there are none, work, memory, errors, counts of an emulated run, warnings,
 /// and the command that repeats the case. What is not known is left out.
 std::string format_case_report(const CaseRecord& record);
+
+/// Either of them with values broken at the view's width, if that breaks sentences. The line that
+/// repeats a case stays whole, since somebody may copy it.
+std::string wrapped_report(const std::string& report, const TableView& view);
 
 }  // namespace sparkbench

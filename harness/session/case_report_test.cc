@@ -216,5 +216,26 @@ TEST(RunHead, TellsTheProblemTheInputAndTheDevice) {
   EXPECT_EQ(value_of(head, "device"), "V100 (emulated), arithmetic volta");
 }
 
+TEST(WrappedReport, BreaksValuesBesideTheirLabels) {
+  const std::string report =
+      "volta-fp32acc\n"
+      "  time                 none: an emulated device computes errors and counts\n"
+      "  repeat               sparkbench run --device emulated-v100 --kernel volta-fp32acc\n";
+  EXPECT_EQ(
+      wrapped_report(report, {.width = 48, .wraps_text = true}),
+      "volta-fp32acc\n"
+      "  time                 none: an emulated device\n"
+      "                       computes errors and\n"
+      "                       counts\n"
+      "  repeat               sparkbench run --device emulated-v100 --kernel volta-fp32acc\n");
+  EXPECT_EQ(wrapped_report(report, {.width = 48}), report);
+}
+
+TEST(WrappedReport, KeepsAWordThatIsWiderThanTheLine) {
+  const std::string line =
+      "  id                   volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/full/p0\n";
+  EXPECT_EQ(wrapped_report(line, {.width = 40, .wraps_text = true}), line);
+}
+
 }  // namespace
 }  // namespace sparkbench

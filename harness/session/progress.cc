@@ -15,32 +15,41 @@ constexpr const char* kClearLine = "\r\x1b[K";
 
 }  // namespace
 
-Progress::Progress(std::ostream& stream, std::size_t total, bool is_shown, bool is_terminal)
+Progress::Progress(std::ostream& stream, std::size_t total, bool is_shown, std::optional<int> width)
     : stream_(stream),
       total_(total),
       is_shown_(is_shown),
-      is_terminal_(is_terminal),
+      width_(width),
       start_(std::chrono::steady_clock::now()) {}
 
 Progress::~Progress() {
-  if (is_shown_ && is_terminal_) stream_ << kClearLine << std::flush;
+  if (is_shown_ && width_) stream_ << kClearLine << std::flush;
 }
 
 void Progress::begin_case(const std::string& id) {
-  if (!is_shown_ || !is_terminal_) return;
-  stream_ << kClearLine << fmt::format("[{}/{}] {}  {}", done_ + 1, total_, id, eta())
-          << std::flush;
+  if (!is_shown_ || !width_) return;
+  stream_ << kClearLine << line_of(id) << std::flush;
 }
 
 void Progress::end_case(const CaseRecord& record) {
   ++done_;
-  if (!is_shown_ || is_terminal_) return;
+  if (!is_shown_ || width_) return;
   stream_ << fmt::format("[{}/{}] {}  {}\n", done_, total_, record.id, format_outcome(record))
           << std::flush;
 }
 
 void Progress::note(const std::string& text) {
-  stream_ << (is_shown_ && is_terminal_ ? kClearLine : "") << text << '\n' << std::flush;
+  stream_ << (is_shown_ && width_ ? kClearLine : "") << text << '\n' << std::flush;
+}
+
+/// Of an id too long for the line its end is left out, which `...` says.
+std::string Progress::line_of(const std::string& id) const {
+  const std::string count = fmt::format("[{}/{}] ", done_ + 1, total_), rest = "  " + eta();
+  const std::size_t taken = count.size() + rest.size() + 1;
+  const auto width = static_cast<std::size_t>(*width_);
+  if (taken + id.size() <= width) return count + id + rest;
+  const std::string cut = taken + 3 < width ? id.substr(0, width - taken - 3) + "..." : "";
+  return (count + cut + rest).substr(0, width - 1);
 }
 
 std::string Progress::eta() const {

@@ -6,6 +6,7 @@
 #include <chrono>
 #include <cstddef>
 #include <iosfwd>
+#include <optional>
 #include <string>
 
 #include "results/record/case_record.h"
@@ -14,8 +15,9 @@ namespace sparkbench {
 
 class Progress {
  public:
-  /// Writes nothing when `is_shown` is false.
-  Progress(std::ostream& stream, std::size_t total, bool is_shown, bool is_terminal);
+  /// Writes nothing when `is_shown` is false. `width`: of the terminal, and none where there is
+  /// none. A line that is as long would be two, and the first of them would stay.
+  Progress(std::ostream& stream, std::size_t total, bool is_shown, std::optional<int> width);
   /// Leaves the terminal's line empty.
   ~Progress();
   Progress(const Progress&) = delete;
@@ -28,12 +30,13 @@ class Progress {
 
  private:
   std::string eta() const;
+  std::string line_of(const std::string& id) const;
 
   std::ostream& stream_;
   std::size_t total_;
   std::size_t done_ = 0;
   bool is_shown_;
-  bool is_terminal_;
+  std::optional<int> width_;
   std::chrono::steady_clock::time_point start_;
 };
 

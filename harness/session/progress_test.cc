@@ -18,7 +18,7 @@ CaseRecord finished_case() {
 TEST(Progress, WritesALinePerCaseWithoutATerminal) {
   std::ostringstream stream;
   {
-    Progress progress(stream, 2, true, false);
+    Progress progress(stream, 2, true, std::nullopt);
     progress.begin_case("volta-fp32acc/fwd");
     progress.end_case(finished_case());
   }
@@ -28,7 +28,7 @@ TEST(Progress, WritesALinePerCaseWithoutATerminal) {
 TEST(Progress, RewritesOneLineOnATerminal) {
   std::ostringstream stream;
   {
-    Progress progress(stream, 2, true, true);
+    Progress progress(stream, 2, true, 80);
     progress.begin_case("a");
     progress.end_case(finished_case());
     progress.begin_case("b");
@@ -39,10 +39,23 @@ TEST(Progress, RewritesOneLineOnATerminal) {
   EXPECT_EQ(text.substr(text.size() - 4), "\r\x1b[K");
 }
 
+TEST(Progress, StaysOnOneLineOfANarrowTerminal) {
+  for (const int width : {1, 8, 24, 40}) {
+    std::ostringstream stream;
+    Progress progress(stream, 2, true, width);
+    progress.begin_case("volta-fp32acc/fwd/b1/h2/sq128/sk128/d64/causal/p0.1");
+    const std::string line = stream.str().substr(4);  // behind what clears the last one
+    EXPECT_LT(line.size(), static_cast<std::size_t>(width));
+    if (width == 40) {
+      EXPECT_EQ(line, "[1/2] volta-fp32acc/fwd/b1/h2/sq12...  ");
+    }
+  }
+}
+
 TEST(Progress, IsSilentWhenHidden) {
   std::ostringstream stream;
   {
-    Progress progress(stream, 1, false, true);
+    Progress progress(stream, 1, false, 80);
     progress.begin_case("a");
     progress.end_case(finished_case());
   }

@@ -10,9 +10,11 @@
 #include <vector>
 
 #include "harness/cases/saved_outputs.h"
+#include "results/render/html_page.h"
 #include "results/render/summary.h"
 #include "results/store/csv.h"
 #include "results/store/json.h"
+#include "results/store/junit.h"
 #include "results/store/output_error.h"
 #include "results/store/output_file.h"
 #include "results/store/stored_run.h"
@@ -25,10 +27,10 @@ using OutputFile = std::pair<const char*, std::string>;  // its flag, its path
 
 /// The files that were asked for.
 std::vector<OutputFile> output_files(const SweepOptions& options) {
-  std::vector<OutputFile> files = {{"--json", options.json_file},
-                                   {"--csv", options.csv_file},
-                                   {"--md", options.markdown_file},
-                                   {"--save-outputs", options.outputs_file}};
+  std::vector<OutputFile> files = {
+      {"--json", options.json_file},   {"--csv", options.csv_file},
+      {"--md", options.markdown_file}, {"--html", options.html_file},
+      {"--junit", options.junit_file}, {"--save-outputs", options.outputs_file}};
   std::erase_if(files, [](const auto& file) { return file.second.empty(); });
   return files;
 }
@@ -90,6 +92,8 @@ void write_outputs(const SweepOptions& options, const RunRecord& run, const Stre
   write(options.json_file, run_to_json);
   write(options.csv_file, cases_to_csv);
   write(options.markdown_file, format_summary_markdown);
+  write(options.html_file, format_html_page);
+  write(options.junit_file, run_to_junit);
   if (first_error) std::rethrow_exception(first_error);
 }
 

@@ -36,8 +36,8 @@ void check_outputs(const SweepOptions& options, const RunsRead& runs = {});
 /// Where to print for people: the error stream when an output has taken the standard one.
 std::ostream& report_stream(const SweepOptions& options, const Streams& streams);
 
-/// Writes --json, --csv and --md: all that can be, before it throws OutputError for one that could
-/// not.
+/// Writes --json, --csv, --md, --html and --junit: all that can be, before it throws OutputError
+/// for one that could not.
 void write_outputs(const SweepOptions& options, const RunRecord& run, const Streams& streams);
 
 /// Writes --save-outputs. Throws OutputError also when there is nothing to write.

@@ -11,6 +11,7 @@
 
 #include "harness/devices/environment.h"
 #include "harness/environment_error.h"
+#include "harness/options/terminal.h"
 #include "harness/session/interrupt.h"
 #include "harness/session/nothing_ran.h"
 #include "harness/session/progress.h"
@@ -96,8 +97,11 @@ class Session : public CaseEvents {
   }
 
   void show_progress_of(std::size_t cases) {
-    progress_.emplace(err_, cases, !options_.is_quiet && !options_.hides_progress,
-                      ::isatty(STDERR_FILENO) == 1);
+    constexpr int kUsualWidth = 80;
+    const bool is_terminal = terminal_of(err_).has_value();
+    progress_.emplace(
+        err_, cases, !options_.is_quiet && !options_.hides_progress,
+        is_terminal ? std::optional(terminal_width(err_).value_or(kUsualWidth)) : std::nullopt);
   }
 
   void began(const CaseRecord& planned) override { progress_->begin_case(planned.id); }

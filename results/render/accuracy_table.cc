@@ -100,7 +100,7 @@ std::vector<std::string> cells_of(const AccuracyStudy& study, const MetricRule& 
   return cells;
 }
 
-std::string format_study(const AccuracyStudy& study, TableStyle style) {
+std::string format_study(const AccuracyStudy& study, const TableView& view) {
   std::vector<TextColumn> columns = {{"metric", {}, false}, {"head_dim", {}, true}};
   for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
   for (const MetricRule& metric : metric_rules(study.output == "o")) {
@@ -111,16 +111,16 @@ std::string format_study(const AccuracyStudy& study, TableStyle style) {
       for (std::size_t i = 0; i < cells.size(); ++i) columns[2 + i].cells.push_back(cells[i]);
     }
   }
-  return legend(study) + format_columns(columns, style);
+  return wrapped(legend(study), view) + format_columns(columns, view, 2);
 }
 
 }  // namespace
 
-std::string format_accuracy_table(const RunRecord& run, TableStyle style) {
+std::string format_accuracy_table(const RunRecord& run, const TableView& view) {
   std::string text;
   for (const AccuracyStudy& study : study_accuracy(run)) {
     if (!text.empty()) text += "\n";
-    text += format_study(study, style);
+    text += format_study(study, view);
   }
   return text;
 }

@@ -12,6 +12,6 @@ namespace sparkbench {
 /// that any kernel has a value of, a column per kernel. Metrics whose name begins with max, and
 /// lse_max_abs, are the largest of all cases; error_ratio is the geometric mean, every other metric
 /// the arithmetic one. "" when no kernel was verified.
-std::string format_accuracy_table(const RunRecord& run, TableStyle style);
+std::string format_accuracy_table(const RunRecord& run, const TableView& view);
 
 }  // namespace sparkbench

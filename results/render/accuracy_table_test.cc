@@ -10,7 +10,7 @@ namespace {
 TEST(AccuracyTable, HasALinePerMetricAndHeadDim) {
   RunRecord run = sample_run();
   for (std::size_t i = 3; i < 6; ++i) run.cases[i].problem.head_dim = 128;
-  EXPECT_EQ(format_accuracy_table(run, TableStyle::kTerminal),
+  EXPECT_EQ(format_accuracy_table(run, {}),
             "Errors of o, pass fwd, on 2 problems, FP16-ACC is volta-fp16acc, FP32-ACC is "
             "volta-fp32acc;\n"
             "error_over_unfused is rel_l2 over that of the unfused computation with FP32 "
@@ -35,7 +35,7 @@ TEST(AccuracyTable, HasALinePerMetricAndHeadDim) {
 }
 
 TEST(AccuracyTable, AveragesMeansAndTakesTheLargestOfMaxima) {
-  const std::string table = format_accuracy_table(sample_run(), TableStyle::kTerminal);
+  const std::string table = format_accuracy_table(sample_run(), {});
   EXPECT_NE(table.find("rel_l1 %                  64     0.100    0.0250        0.0500\n"),
             std::string::npos)
       << table;
@@ -48,7 +48,7 @@ TEST(AccuracyTable, HasNoMeanOverWhatIsNotFinite) {
   RunRecord run = sample_run();
   run.cases[0].accuracy->nonfinite = 1;
   bring_up_to_date(run.cases[0]);
-  const std::string table = format_accuracy_table(run, TableStyle::kTerminal);
+  const std::string table = format_accuracy_table(run, {});
   for (const char* line : {"rel_l1 %                  64     0.100         -        0.0500\n",
                            "max_abs                   64  8.00e-04         -      4.00e-04\n",
                            "lse_max_abs               64  1.00e-06         -      1.00e-06\n",
@@ -59,7 +59,7 @@ TEST(AccuracyTable, HasNoMeanOverWhatIsNotFinite) {
 }
 
 TEST(AccuracyTable, HasABlockPerGradientWithoutAnLse) {
-  const std::string table = format_accuracy_table(sample_backward_run(), TableStyle::kTerminal);
+  const std::string table = format_accuracy_table(sample_backward_run(), {});
   const std::size_t dq = table.find("Errors of dq, pass bwd, on 2 problems, FP16-ACC is");
   const std::size_t dk = table.find("\n\nErrors of dk, pass bwd, on 2 problems, FP16-ACC is");
   const std::size_t dv = table.find("\n\nErrors of dv, pass bwd, on 2 problems, FP16-ACC is");
@@ -75,7 +75,7 @@ TEST(AccuracyTable, HasABlockPerGradientWithoutAnLse) {
 }
 
 TEST(AccuracyTable, IsEmptyWhenNothingWasVerified) {
-  EXPECT_EQ(format_accuracy_table(RunRecord(), TableStyle::kTerminal), "");
+  EXPECT_EQ(format_accuracy_table(RunRecord(), {}), "");
 }
 
 }  // namespace

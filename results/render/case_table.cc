@@ -3,199 +3,36 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <functional>
-#include <set>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string_view>
+#include <utility>
+#include <variant>
 
 #include "results/record/enum_names.h"
+#include "results/record/safe_text.h"
+#include "results/render/case_columns.h"
+#include "results/render/column_legend.h"
 #include "results/render/layer_table.h"
-#include "results/render/number_format.h"
 #include "results/render/tensors_read.h"
-#include "results/study/kernel_statistics.h"
-#include "results/study/prediction_check.h"
-#include "sweeps/layer_axes.h"
+#include "results/study/case_filter.h"
 
 namespace sparkbench {
 namespace {
 
-using CellOf = std::function<std::string(const CaseRecord&)>;
-
-struct ColumnRule {
-  std::string_view title;
-  CellOf cell;                 // "" where the case has no value
-  const Axis* axis = nullptr;  // whose value it is
-};
-
 constexpr std::string_view kNoValue = "-";
 
-template <class T>
-std::string digits_of(const std::optional<T>& value, int digits) {
-  return value ? significant(*value, digits) : "";
-}
+struct ChosenColumn {
+  const CaseColumn* rule;
+  TextColumn text;
+};
 
-/// rel_l1 of one output in percent.
-CellOf rel_l1_percent_cell(std::string_view output) {
-  return [output](const CaseRecord& record) {
-    const Accuracy* accuracy = find_accuracy(record, output);
-    return accuracy != nullptr ? significant(100.0 * accuracy->rel_l1, 3) : "";
-  };
-}
-
-CellOf worst_error_cell(double Accuracy::*metric) {
-  return [metric](const CaseRecord& record) {
-    std::vector<double> errors;
-    for (const Accuracy* accuracy : accuracies_of(record)) errors.push_back(accuracy->*metric);
-    const std::optional<double> worst = largest(errors);
-    return worst ? scientific(*worst, 3) : "";
-  };
-}
-
-/// "ok (2.2x)" of what is ok beside the unfused computation with its own accumulator alone.
-std::string status_cell(const CaseRecord& record) {
-  std::string status(name_of(record.status));
-  const Warning* over = find_warning(record, kOverUnfusedWarning);
-  if (record.status != Status::kOk || over == nullptr || !over->value) return status;
-  return fmt::format("{} ({}x)", status, significant(*over->value, 2));
-}
-
-std::string time_cell(const CaseRecord& record) {
-  if (!record.time_ms) return "";
-  return significant(record.time_ms->median, 4) + (record.valid ? "" : " (invalid)");
-}
-
-/// "1.02 (0.92-1.21)"
-std::string predicted_ms_cell(const CaseRecord& record) {
-  if (!record.predicted) return "";
-  const TimeBand& ms = record.predicted->time_ms;
-  return fmt::format("{} ({}-{})", significant(ms.likely, 3), significant(ms.low, 3),
-                     significant(ms.high, 3));
-}
-
-/// "6.1x (4.9-7.5)"
-std::string predicted_speedup_cell(const CaseRecord& record) {
-  if (!record.predicted || !record.predicted->speedup) return "";
-  const PredictedSpeedup& speedup = *record.predicted->speedup;
-  return fmt::format("{}x ({}-{})", significant(speedup.likely, 2), significant(speedup.low, 2),
-                     significant(speedup.high, 2));
-}
-
-std::string predicted_tflops_cell(const CaseRecord& record) {
-  return record.predicted ? significant(record.predicted->tflops, 3) : "";
-}
-
-std::string predicted_binding_cell(const CaseRecord& record) {
-  return record.predicted ? record.predicted->binding : "";
-}
-
-std::string over_predicted_cell(const CaseRecord& record) {
-  const auto check = check_prediction(record);
-  if (!check) return "";
-  return significant(check->ratio, 3) + (check->is_in_band ? "" : " (outside)");
-}
-
-/// "24"; "" of attention alone.
-std::string attention_share_cell(const CaseRecord& record) {
-  if (!record.layer || !record.layer->attention_share) return "";
-  return significant(100 * *record.layer->attention_share, 2);
-}
-
-std::string launches_cell(const CaseRecord& record) {
-  return record.layer ? std::to_string(record.layer->launches) : "";
-}
-
-/// What the baseline is predicted to take is there to compare kernels with.
-bool has_predicted_kernel(const std::vector<CaseRecord>& cases) {
-  return std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
-    return record.role == Role::kFused && record.predicted.has_value();
-  });
-}
-
-/// Of a pattern; of any other mask it is known by heart.
-std::string density_cell(const CaseRecord& record) {
-  if (!record.problem.pattern_spec || !record.mask_work) return "";
-  const std::optional<double>& density = record.mask_work->density;
-  return density ? significant(100.0 * *density, 3) : "";
-}
-
-std::string memory_cell(const CaseRecord& record) {
-  if (!record.memory_bytes) return "";
-  return format_memory(record.memory_bytes->peak.value_or(record.memory_bytes->predicted));
-}
-
-std::string unfused_memory_cell(const CaseRecord& record) {
-  if (!record.memory_bytes || !record.memory_bytes->unfused) return "";
-  return format_memory(*record.memory_bytes->unfused);
-}
-
-/// What was asked. Leads the table where it varies, and its head where it does not.
-std::vector<ColumnRule> axis_rules() {
-  std::vector<ColumnRule> rules = {{"kernel", [](const CaseRecord& c) { return c.kernel; }}};
-  for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
-    rules.push_back(
-        {axis->heading,
-         [axis](const CaseRecord& c) { return text_of_value(axis->access.get(c.problem)); }, axis});
-  }
-  return rules;
-}
-
-/// What a model says of a chip.
-std::vector<ColumnRule> predicted_rules() {
-  return {
-      {"predicted_ms", predicted_ms_cell},
-      {"predicted_tflops", predicted_tflops_cell},
-      {"predicted_by", predicted_binding_cell},
-      {"predicted_speedup", predicted_speedup_cell},
-      {"measured/predicted", over_predicted_cell},
-      {"attention %", attention_share_cell},
-      {"launches", launches_cell},
-  };
-}
-
-/// What came out. Always in the table, unless no case has a value.
-std::vector<ColumnRule> result_rules() {
-  return {
-      {"time_ms", time_cell},
-      {"tflops", [](const CaseRecord& c) { return digits_of(c.tflops, 4); }},
-      {"bound_tflops",
-       [](const CaseRecord& c) { return c.bound ? significant(c.bound->tflops, 4) : ""; }},
-      {"bound_by",
-       [](const CaseRecord& c) { return std::string(c.bound ? name_of(c.bound->binding) : ""); }},
-      {"speedup",
-       [](const CaseRecord& c) { return c.speedup ? significant(c.speedup->ratio, 3) : ""; }},
-      {"density %", density_cell},
-      {"memory", memory_cell},
-      {"unfused_memory", unfused_memory_cell},
-      {"rel_l1 %", rel_l1_percent_cell("o")},
-      {"dq_rel_l1 %", rel_l1_percent_cell("dq")},
-      {"dk_rel_l1 %", rel_l1_percent_cell("dk")},
-      {"dv_rel_l1 %", rel_l1_percent_cell("dv")},
-      {"rel_l2", worst_error_cell(&Accuracy::rel_l2)},
-      {"max_abs", worst_error_cell(&Accuracy::max_abs)},
-      {"error_over_unfused",
-       [](const CaseRecord& c) { return digits_of(worst_error_over_unfused(c), 3); }},
-      {"status", status_cell},
-  };
-}
-
-TextColumn make_column(const ColumnRule& rule, const std::vector<CaseRecord>& cases) {
-  TextColumn column;
-  column.title = rule.title;
-  for (const CaseRecord& record : cases) column.cells.push_back(rule.cell(record));
-  column.right_aligned = rule.title != "kernel" && rule.title != "input" &&
-                         rule.title != "bound_by" && rule.title != "predicted_by" &&
-                         rule.title != "status";
-  return column;
-}
-
-bool is_constant(const TextColumn& column) {
-  return std::adjacent_find(column.cells.begin(), column.cells.end(), std::not_equal_to<>()) ==
-         column.cells.end();
-}
-
-bool has_no_value(const TextColumn& column) {
-  return std::all_of(column.cells.begin(), column.cells.end(),
-                     [](const std::string& cell) { return cell.empty(); });
-}
+struct Choice {
+  std::vector<std::string> constants;  // of the head
+  std::vector<ChosenColumn> columns;
+  std::vector<std::string> left_out;  // for want of width
+};
 
 bool all_equal_twin(const Axis& axis, const std::vector<CaseRecord>& cases) {
   return std::all_of(cases.begin(), cases.end(),
@@ -208,129 +45,215 @@ bool is_usual(const Axis& axis, const CaseRecord& record) {
   return std::find(usual.begin(), usual.end(), axis.access.get(record.problem)) != usual.end();
 }
 
-bool is_over_unfused(const CaseRecord& record) {
-  return record.status == Status::kOk && find_warning(record, kOverUnfusedWarning) != nullptr;
+/// "seqlen" of an axis whose twin says nothing else.
+std::string heading_of(const Axis& axis, const std::vector<CaseRecord>& cases) {
+  if (axis.name != std::string_view("seqlen_q")) return axis.heading;
+  return all_equal_twin(find_axis("seqlen_k"), cases) ? "seqlen" : axis.heading;
 }
 
-bool is_not_finite(const CaseRecord& record) {
-  const std::vector<const Accuracy*> accuracies = accuracies_of(record);
-  return std::any_of(accuracies.begin(), accuracies.end(),
-                     [](const Accuracy* accuracy) { return accuracy->nonfinite != 0; });
-}
-
-/// "speedup is over cublas-fp16"; "" without any.
-std::string speedup_legend(const std::vector<CaseRecord>& cases) {
-  std::set<std::string> names;
+/// The product of the two on every case; none where there is no such number.
+std::optional<std::int64_t> shared_product(const Axis& a, const Axis& b,
+                                           const std::vector<CaseRecord>& cases) {
+  std::optional<std::int64_t> shared;
   for (const CaseRecord& record : cases) {
-    if (record.speedup) names.insert(record.speedup->over);
+    const AxisValue first = a.access.get(record.problem), second = b.access.get(record.problem);
+    if (!std::holds_alternative<int>(first) || !std::holds_alternative<int>(second)) return {};
+    const std::int64_t product = std::int64_t{std::get<int>(first)} * std::get<int>(second);
+    if (shared && *shared != product) return {};
+    shared = product;
   }
-  if (names.empty()) return "";
-  return fmt::format("speedup is over {}\n", fmt::join(names, " or "));
+  return shared;
 }
 
-/// Of the predicted columns; "" without any.
-std::string prediction_legend(const std::vector<CaseRecord>& cases) {
-  if (!has_predicted_kernel(cases)) return "";
-  std::set<std::string> chips, baselines;
-  for (const CaseRecord& record : cases) {
-    if (!record.predicted) continue;
-    chips.insert(record.predicted->chip);
-    if (record.predicted->speedup) baselines.insert(record.predicted->speedup->over);
+/// "batch 16384 / seqlen" of an extent that varies as another does; "" of one that does not.
+std::string derived_text(const Axis& axis, const std::vector<CaseRecord>& cases) {
+  if (axis.derive == nullptr) return "";
+  for (const char* const name : {"seqlen_q", "head_dim"}) {
+    const Axis& other = find_axis(name);
+    const auto product = &other == &axis ? std::nullopt : shared_product(axis, other, cases);
+    if (product) {
+      return fmt::format("{} {} / {}", axis.heading, *product, heading_of(other, cases));
+    }
   }
-  std::string legend = fmt::format(
-      "predicted_ms is what a model of the {} makes likely (between the ends of its band), not "
-      "measured\n",
-      fmt::join(chips, " or "));
-  if (!baselines.empty()) {
-    legend +=
-        fmt::format("predicted_speedup is over {}, whose own prediction goes by published rates\n",
-                    fmt::join(baselines, " or "));
-  }
-  const bool is_checked = std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
-    return check_prediction(record).has_value();
-  });
-  return legend + (is_checked
-                       ? "measured/predicted is time_ms over the likely one, outside: of the band\n"
-                       : "");
+  return "";
 }
 
-/// Of the columns that do not explain themselves.
-std::string legend_of(const std::vector<CaseRecord>& cases) {
-  const auto any = [&](auto holds) { return std::any_of(cases.begin(), cases.end(), holds); };
-  std::string legend;
-  const auto bounded = std::find_if(cases.begin(), cases.end(),
-                                    [](const CaseRecord& c) { return c.bound.has_value(); });
-  if (bounded != cases.end()) {
-    legend += fmt::format(
-        "bound_tflops is what the counts allow a {} at most, bound_by what it runs out of; neither "
-        "is measured\n",
-        bounded->bound->chip);
-  }
-  if (any([](const CaseRecord& c) { return !density_cell(c).empty(); })) {
-    legend += "density is the visible pairs over all, of patterns\n";
-  }
-  if (any([](const CaseRecord& c) { return c.memory_bytes && c.memory_bytes->unfused; })) {
-    legend += "unfused_memory is predicted, of the unfused computation in fp16\n";
-  }
-  legend += prediction_legend(cases);
-  legend += speedup_legend(cases);
-  if (any([](const CaseRecord& c) { return worst_error_over_unfused(c).has_value(); })) {
-    legend += fmt::format("error_over_unfused is {}\n", kErrorOverUnfusedMeaning);
-  }
-  if (any([](const CaseRecord& c) { return c.gradient_accuracy.has_value(); })) {
-    legend +=
-        "rel_l2, max_abs and error_over_unfused of a backward pass are the largest of its "
-        "gradients'\n";
-  }
-  if (any(is_over_unfused)) {
-    legend +=
-        "ok (Nx) is ok beside the unfused computation with the same accumulator, but N times the "
-        "error of that with FP32 accumulators\n";
-  }
-  if (any(is_not_finite)) legend += "an output that is not finite has no error: -\n";
-  return legend;
+bool is_named(const TableView& view, std::string_view name) {
+  return std::find(view.columns.begin(), view.columns.end(), name) != view.columns.end();
 }
 
-std::string head_of(const RunRecord& run, const std::vector<std::string>& constants) {
-  const DeviceInfo& device = run.environment.device;
-  std::string head = device.name;
-  if (device.kind == DeviceKind::kEmulated) {
-    head += fmt::format(" (emulated, {} arithmetic)", device.arithmetic);
+/// The axis' column, or else what the head says of it.
+void choose_axis(const CaseColumn& rule, const std::vector<CaseRecord>& cases, Choice& choice) {
+  TextColumn column = text_column_of(rule, cases);
+  if (has_no_value(column)) return;
+  const Axis& axis = *rule.axis;
+  if (axis.twin != nullptr && all_equal_twin(axis, cases)) return;
+  if (!is_constant(column)) {
+    if (std::string derived = derived_text(axis, cases); !derived.empty()) {
+      choice.constants.push_back(std::move(derived));
+      return;
+    }
+    if (heading_of(axis, cases) == "seqlen") column.title = "seqlen";
+    choice.columns.push_back({&rule, std::move(column)});
+  } else if (!is_usual(axis, cases.front())) {
+    choice.constants.push_back(fmt::format("{} {}", heading_of(axis, cases), column.cells.front()));
   }
-  for (const std::string& constant : constants) head += ", " + constant;
-  return head + "\n" + tensors_line(run) + legend_of(run.cases) + "\n";
+}
+
+/// Statuses that are all plainly ok are in the closing sentence.
+bool is_needless(const CaseColumn& rule, const TextColumn& column,
+                 const std::vector<CaseRecord>& cases) {
+  if (rule.name == "status") return is_constant(column) && column.cells.front() == "ok";
+  return rule.name.starts_with("predicted") && !has_predicted_kernel(cases);
+}
+
+TextColumn result_column(const CaseColumn& rule, const std::vector<CaseRecord>& cases) {
+  TextColumn column = text_column_of(rule, cases);
+  std::replace(column.cells.begin(), column.cells.end(), std::string(), std::string(kNoValue));
+  return column;
+}
+
+void choose_result(const CaseColumn& rule, const std::vector<CaseRecord>& cases,
+                   const TableView& view, Choice& choice) {
+  const TextColumn column = text_column_of(rule, cases);
+  const bool wants_all = is_named(view, "all");
+  if (has_no_value(column)) return;
+  if (!wants_all && (rule.rank == kOnlyWhenAsked || is_needless(rule, column, cases))) return;
+  choice.columns.push_back({&rule, result_column(rule, cases)});
+}
+
+/// What somebody asked for by name, in that order, whether it varies or not.
+void use_named_columns(const std::vector<CaseRecord>& cases, const TableView& view,
+                       Choice& choice) {
+  choice.columns.clear();
+  for (const std::string& name : view.columns) {
+    const auto rule = std::find_if(case_columns().begin(), case_columns().end(),
+                                   [&](const CaseColumn& each) { return each.name == name; });
+    if (rule != case_columns().end()) {
+      choice.columns.push_back({&*rule, result_column(*rule, cases)});
+    }
+  }
+}
+
+int width_of_all(const std::vector<ChosenColumn>& columns) {
+  int width = -kNarrowGap;
+  for (const ChosenColumn& column : columns) width += width_of(column.text) + kNarrowGap;
+  return width;
+}
+
+void fit(const TableView& view, Choice& choice) {
+  if (!view.width || view.style == TableStyle::kMarkdown) return;
+  while (width_of_all(choice.columns) > *view.width) {
+    const auto least = std::max_element(
+        choice.columns.begin(), choice.columns.end(),
+        [](const ChosenColumn& a, const ChosenColumn& b) { return a.rule->rank < b.rule->rank; });
+    if (least == choice.columns.end() || least->rule->rank == 0) return;
+    choice.left_out.push_back(least->rule->name);
+    choice.columns.erase(least);
+  }
+}
+
+Choice choose_columns(const std::vector<CaseRecord>& cases, const TableView& view) {
+  Choice choice;
+  if (cases.empty()) return choice;
+  for (const CaseColumn& rule : case_columns()) {
+    if (rule.name == view.by) continue;  // a line above each table says it
+    if (rule.axis != nullptr) {
+      choose_axis(rule, cases, choice);
+    } else if (rule.name == "kernel") {
+      TextColumn kernel = text_column_of(rule, cases);
+      if (is_constant(kernel)) {
+        choice.constants.push_back("kernel " + kernel.cells.front());
+      } else {
+        choice.columns.push_back({&rule, std::move(kernel)});
+      }
+    } else {
+      choose_result(rule, cases, view, choice);
+    }
+  }
+  if (view.columns.empty()) {
+    fit(view, choice);
+  } else if (!is_named(view, "all")) {
+    use_named_columns(cases, view, choice);
+  }
+  return choice;
+}
+
+std::string device_text(const DeviceInfo& device) {
+  if (device.kind != DeviceKind::kEmulated) return device.name;
+  return fmt::format("{} (emulated, {} arithmetic)", device.name, device.arithmetic);
+}
+
+std::string left_out_line(const Choice& choice, const TableView& view) {
+  if (choice.left_out.empty()) return "";
+  return fmt::format("left out for want of width ({} characters): {}; to see them: --columns all\n",
+                     *view.width, fmt::join(choice.left_out, ", "));
+}
+
+std::string head_of(const RunRecord& run, const Choice& choice, const TableView& view) {
+  std::string head = device_text(run.environment.device);
+  for (const std::string& constant : choice.constants) head += ", " + constant;
+  std::vector<std::string> shown;
+  for (const ChosenColumn& column : choice.columns) shown.push_back(column.rule->name);
+  return wrapped(printable(head + "\n" + tensors_line(run) + legend_of(shown, run) +
+                           left_out_line(choice, view)),
+                 view) +
+         "\n";
+}
+
+/// Of the table's rows, those of one value.
+std::string format_group(const Choice& choice, const std::vector<std::size_t>& rows,
+                         const TableView& view) {
+  std::vector<TextColumn> columns;
+  std::size_t leading = 0;
+  for (const ChosenColumn& chosen : choice.columns) {
+    TextColumn column = chosen.text;
+    column.cells.clear();
+    for (const std::size_t row : rows) column.cells.push_back(chosen.text.cells[row]);
+    columns.push_back(std::move(column));
+    const bool tells_cases = chosen.rule->axis != nullptr || chosen.rule->name == "kernel";
+    if (tells_cases && leading + 1 == columns.size()) ++leading;
+  }
+  return format_columns(columns, view, leading);
+}
+
+std::string format_groups(const RunRecord& run, const Choice& choice, const TableView& view) {
+  std::vector<std::size_t> rows(run.cases.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
+  if (view.by.empty()) return format_group(choice, rows, view);
+  std::string text;
+  for (const CaseGroup& group : groups_by(view.by, run.cases)) {
+    std::vector<std::size_t> of_group;
+    std::copy_if(rows.begin(), rows.end(), std::back_inserter(of_group),
+                 [&](std::size_t row) { return value_on(view.by, run.cases[row]) == group.value; });
+    const std::string title =
+        fmt::format("{} {}", view.by, group.value.empty() ? kNoValue : one_line(group.value));
+    const bool is_markdown = view.style == TableStyle::kMarkdown;
+    text += fmt::format("{}{}{}\n{}{}", text.empty() ? "" : "\n", is_markdown ? "### " : "",
+                        inked(title, Ink::kStrong, view), is_markdown ? "\n" : "",
+                        format_group(choice, of_group, view));
+  }
+  return text;
 }
 
 }  // namespace
 
-std::string format_case_table(const RunRecord& run, TableStyle style) {
-  std::vector<std::string> constants;
+std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& cases) {
   std::vector<TextColumn> columns;
-  for (const ColumnRule& rule : axis_rules()) {
-    TextColumn column = make_column(rule, run.cases);
-    if (has_no_value(column)) continue;
-    if (rule.axis != nullptr && all_equal_twin(*rule.axis, run.cases)) {
-      if (rule.axis->id.is_left_out_like_twin) continue;
-      constants.push_back(fmt::format("{} = {}", rule.title, find_axis(rule.axis->twin).heading));
-    } else if (!is_constant(column)) {
-      columns.push_back(std::move(column));
-    } else if (rule.axis == nullptr || !is_usual(*rule.axis, run.cases.front())) {
-      constants.push_back(fmt::format("{} {}", rule.title, column.cells.front()));
-    }
+  for (ChosenColumn& chosen : choose_columns(cases, {}).columns) {
+    const bool tells_cases = chosen.rule->axis != nullptr || chosen.rule->name == "kernel";
+    if (tells_cases) columns.push_back(std::move(chosen.text));
   }
-  std::vector<ColumnRule> results = result_rules();
-  if (has_predicted_kernel(run.cases)) {
-    const std::vector<ColumnRule> predicted = predicted_rules();
-    results.insert(results.begin() + 2, predicted.begin(), predicted.end());  // behind the time
+  if (columns.empty() && !cases.empty()) {
+    columns.push_back(text_column_of(case_columns().front(), cases));
   }
-  for (const ColumnRule& rule : results) {
-    TextColumn column = make_column(rule, run.cases);
-    if (has_no_value(column)) continue;
-    std::replace(column.cells.begin(), column.cells.end(), std::string(), std::string(kNoValue));
-    columns.push_back(std::move(column));
-  }
-  const std::string layers = format_layer_table(run, style);
-  return head_of(run, constants) + format_columns(columns, style) +
+  return columns;
+}
+
+std::string format_case_table(const RunRecord& run, const TableView& view) {
+  const Choice choice = choose_columns(run.cases, view);
+  const std::string layers = format_layer_table(run, view);
+  return head_of(run, choice, view) + format_groups(run, choice, view) +
          (layers.empty() ? "" : "\n" + layers);
 }
 

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 
+#include "results/render/case_table.h"
 #include "results/render/number_format.h"
 
 namespace sparkbench {
@@ -21,14 +22,15 @@ bool has_stage_times(const CaseRecord& record) {
   return record.layer && !record.layer->stages.empty() && ms_of(record.layer->stages.front());
 }
 
-TextColumn ids_of(const Layers& layers) {
-  TextColumn column{.title = "layer", .cells = {}, .right_aligned = false};
-  for (const CaseRecord* record : layers) column.cells.push_back(record->id);
-  return column;
+std::vector<TextColumn> layer_columns(const Layers& layers) {
+  std::vector<CaseRecord> cases;
+  for (const CaseRecord* record : layers) cases.push_back(*record);
+  return leading_columns(cases);
 }
 
-std::string stages_table(const Layers& layers, TableStyle style) {
-  std::vector<TextColumn> columns = {ids_of(layers)};
+std::string stages_table(const Layers& layers, const TableView& view) {
+  std::vector<TextColumn> columns = layer_columns(layers);
+  const std::size_t leading = columns.size();
   for (std::size_t i = 0; i < layers.front()->layer->stages.size(); ++i) {
     TextColumn column;
     column.title = layers.front()->layer->stages[i].name;
@@ -41,7 +43,7 @@ std::string stages_table(const Layers& layers, TableStyle style) {
   const bool is_measured = layers.front()->layer->stages.front().time_ms.has_value();
   return fmt::format("milliseconds of each stage, {}\n\n{}",
                      is_measured ? "timed by itself" : "predicted and not measured",
-                     format_columns(columns, style));
+                     format_columns(columns, view, leading));
 }
 
 /// In the order in which they first come.
@@ -66,30 +68,32 @@ std::string error_cell(const CaseRecord& record, const std::string& of) {
   return "-";
 }
 
-std::string errors_table(const Layers& layers, TableStyle style) {
-  std::vector<TextColumn> columns = {ids_of(layers)};
+std::string errors_table(const Layers& layers, const TableView& view) {
+  std::vector<TextColumn> columns = layer_columns(layers);
+  const std::size_t leading = columns.size();
   for (const std::string& name : names_of_errors(layers)) {
     TextColumn column;
     column.title = name;
     for (const CaseRecord* record : layers) column.cells.push_back(error_cell(*record, name));
     columns.push_back(std::move(column));
   }
-  return fmt::format(
-      "rel_l2 of the output, of what the last residual is added to, and of each stage given exact "
-      "inputs (over that of the unfused fp16 layer)\n\n{}",
-      format_columns(columns, style));
+  return wrapped(
+             "rel_l2 of the output, of what the last residual is added to, and of each stage given "
+             "exact inputs (over that of the unfused fp16 layer)\n",
+             view) +
+         "\n" + format_columns(columns, view, leading);
 }
 
 }  // namespace
 
-std::string format_layer_table(const RunRecord& run, TableStyle style) {
+std::string format_layer_table(const RunRecord& run, const TableView& view) {
   Layers timed, verified;
   for (const CaseRecord& record : run.cases) {
     if (has_stage_times(record)) timed.push_back(&record);
     if (record.layer && !record.layer->errors.empty()) verified.push_back(&record);
   }
-  const std::string times = timed.empty() ? "" : stages_table(timed, style);
-  const std::string errors = verified.empty() ? "" : errors_table(verified, style);
+  const std::string times = timed.empty() ? "" : stages_table(timed, view);
+  const std::string errors = verified.empty() ? "" : errors_table(verified, view);
   return fmt::format("{}{}{}", times, times.empty() || errors.empty() ? "" : "\n", errors);
 }
 

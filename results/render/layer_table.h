@@ -10,6 +10,6 @@ namespace sparkbench {
 
 /// A row for each layer with a time, measured or else predicted: of each stage its milliseconds,
 /// and the errors of each that was verified. "" without any.
-std::string format_layer_table(const RunRecord& run, TableStyle style);
+std::string format_layer_table(const RunRecord& run, const TableView& view);
 
 }  // namespace sparkbench

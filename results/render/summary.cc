@@ -7,6 +7,7 @@
 #include "results/record/enum_names.h"
 #include "results/record/safe_text.h"
 #include "results/render/case_table.h"
+#include "results/render/fastest_line.h"
 #include "results/render/number_format.h"
 #include "results/study/kernel_statistics.h"
 #include "results/study/prediction_check.h"
@@ -189,20 +190,28 @@ std::string format_closing_sentence(const RunRecord& run) {
   return text + format_counts(run.cases);
 }
 
-std::string format_summary(const RunRecord& run, TableStyle style) {
-  const std::string_view bullet = style == TableStyle::kMarkdown ? "- " : "";
+std::string format_summary(const RunRecord& run, const TableView& view) {
+  const std::string_view bullet = view.style == TableStyle::kMarkdown ? "- " : "";
   const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
                             format_notes("skipped", collect_skips(run.cases), bullet) +
                             format_notes("not predicted", collect_unpredicted(run.cases), bullet) +
-                            format_failures(run.cases, style);
+                            format_failures(run.cases, view.style);
   const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
-  return format_closing_sentence(run) + ".\n" + end + (notes.empty() ? "" : "\n") + notes;
+  return wrapped(
+      printable(format_closing_sentence(run) + ".\n" + end + (notes.empty() ? "" : "\n") + notes),
+      view);
+}
+
+std::string format_end(const RunRecord& run, const TableView& view) {
+  const std::string fastest = wrapped(printable(format_fastest(run)), view);
+  return format_summary(run, view) + "\n" +
+         inked(fastest.substr(0, fastest.size() - 1), Ink::kStrong, view) + "\n";
 }
 
 std::string format_summary_markdown(const RunRecord& run) {
-  return fmt::format("# sparkbench {}\n\n{}\n{}", run.run.started_at,
-                     format_case_table(run, TableStyle::kMarkdown),
-                     format_summary(run, TableStyle::kMarkdown));
+  const TableView view{.style = TableStyle::kMarkdown};
+  return fmt::format("# sparkbench {}\n\n{}\n{}", run.run.started_at, format_case_table(run, view),
+                     format_end(run, view));
 }
 
 }  // namespace sparkbench

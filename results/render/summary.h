@@ -19,10 +19,13 @@ std::string format_counts(const std::vector<CaseRecord>& cases);
 std::string format_closing_sentence(const RunRecord& run);
 
 /// The closing sentence; each warning once, with how many cases have it; and for each case that is
-/// incorrect or failed its reason and the command that repeats it.
-std::string format_summary(const RunRecord& run, TableStyle style);
+/// incorrect or failed its reason and the command that repeats it. Nothing in it rules a terminal.
+std::string format_summary(const RunRecord& run, const TableView& view);
 
-/// The contents of summary.md: a title, format_case_table() and format_summary().
+/// The same, and last of all which kernel is the fastest correct one (fastest_line.h).
+std::string format_end(const RunRecord& run, const TableView& view);
+
+/// The contents of summary.md: a title, format_case_table() and format_end().
 std::string format_summary_markdown(const RunRecord& run);
 
 }  // namespace sparkbench

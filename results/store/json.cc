@@ -232,9 +232,49 @@ void require_known_schema(const SchemaVersion& schema) {
   }
 }
 
-std::string dump(const Json& json, int indent) {
+std::string dump(const Json& json) {
   // A message may quote a path that is not UTF-8; a record is not lost over it.
-  return json.dump(indent, ' ', false, Json::error_handler_t::replace);
+  return json.dump(-1, ' ', false, Json::error_handler_t::replace);
+}
+
+std::string indented(const Json& json, std::size_t depth);
+
+/// Values side by side, as samples are, in lines of about that many characters.
+std::string filled_list(const Json& list, std::size_t depth) {
+  constexpr std::size_t kLine = 100;
+  const std::string indent(depth + 2, ' ');
+  std::string text, line;
+  for (const Json& item : list) {
+    const std::string word = dump(item) + (&item == &list.back() ? "" : ",");
+    if (!line.empty() && indent.size() + line.size() + 1 + word.size() > kLine) {
+      text += indent + line + "\n";
+      line.clear();
+    }
+    line += (line.empty() ? "" : " ") + word;
+  }
+  if (text.empty()) return fmt::format("[{}]", line);
+  return fmt::format("[\n{}{}{}\n{}]", text, indent, line, std::string(depth, ' '));
+}
+
+std::string members_of(const Json& json, std::size_t depth) {
+  std::string text;
+  for (auto item = json.begin(); item != json.end(); ++item) {
+    text += fmt::format("{}{}{}{}", text.empty() ? "" : ",\n", std::string(depth + 2, ' '),
+                        json.is_object() ? dump(item.key()) + ": " : std::string(),
+                        indented(item.value(), depth + 2));
+  }
+  return text;
+}
+
+/// For people: a member a line, but lists of values in full lines.
+std::string indented(const Json& json, std::size_t depth) {
+  if (!json.is_structured() || json.empty()) return dump(json);
+  const bool is_list_of_values =
+      json.is_array() &&
+      std::none_of(json.begin(), json.end(), [](const Json& item) { return item.is_structured(); });
+  if (is_list_of_values) return filled_list(json, depth);
+  return fmt::format("{}\n{}\n{}{}", json.is_object() ? '{' : '[', members_of(json, depth),
+                     std::string(depth, ' '), json.is_object() ? '}' : ']');
 }
 
 }  // namespace
@@ -243,15 +283,15 @@ ChangedRun::ChangedRun()
     : std::invalid_argument("run_hash does not fit: the file was changed since it was written") {}
 
 std::string run_to_json(const RunRecord& run) {
-  return sealed(dump(to_json(run), 2) + "\n", kRunSeal);
+  return sealed(indented(to_json(run), 0) + "\n", kRunSeal);
 }
 
-std::string case_to_json(const CaseRecord& record) { return dump(to_json(record), -1); }
+std::string case_to_json(const CaseRecord& record) { return dump(to_json(record)); }
 
 std::string planned_to_json(const std::vector<CaseRecord>& cases) {
   Json array = Json::array();
   for (const CaseRecord& record : cases) array.push_back(known_before(record));
-  return dump({{"cases", std::move(array)}}, 2) + "\n";
+  return indented({{"cases", std::move(array)}}, 0) + "\n";
 }
 
 RunRecord run_from_json(std::string_view text, RunHash hash) {

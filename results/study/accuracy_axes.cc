@@ -61,24 +61,25 @@ void append_axis(const AccuracyStudy& study, const Axis& axis, std::vector<TextC
   }
 }
 
-std::string format_study(const AccuracyStudy& study, TableStyle style) {
+std::string format_study(const AccuracyStudy& study, const TableView& view) {
   std::vector<TextColumn> columns = {{"axis", {}, false}, {"value", {}, true}};
   for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
   for (const Axis* axis : problem_axes()) {
     if (axis->is_studied && !all_equal_twin(study, *axis)) append_axis(study, *axis, columns);
   }
   if (columns[0].cells.empty()) return "";
-  return fmt::format("rel_l1 % of {} along each axis, pass {}{}: the mean over the others\n\n{}",
-                     study.output, name_of(study.pass),
-                     study.input ? ", input " + *study.input : "", format_columns(columns, style));
+  const std::string head =
+      fmt::format("rel_l1 % of {} along each axis, pass {}{}: the mean over the others\n",
+                  study.output, name_of(study.pass), study.input ? ", input " + *study.input : "");
+  return wrapped(head, view) + "\n" + format_columns(columns, view, 2);
 }
 
 }  // namespace
 
-std::string format_accuracy_axes(const RunRecord& run, TableStyle style) {
+std::string format_accuracy_axes(const RunRecord& run, const TableView& view) {
   std::string text;
   for (const AccuracyStudy& study : study_accuracy(run)) {
-    const std::string block = format_study(study, style);
+    const std::string block = format_study(study, view);
     if (!block.empty()) text += (text.empty() ? "" : "\n") + block;
   }
   return text;

@@ -8,7 +8,7 @@ namespace sparkbench {
 namespace {
 
 TEST(AccuracyAxes, AverageTheProblemsOfEachValue) {
-  EXPECT_EQ(format_accuracy_axes(sample_run(), TableStyle::kTerminal),
+  EXPECT_EQ(format_accuracy_axes(sample_run(), {}),
             "rel_l1 % of o along each axis, pass fwd: the mean over the others\n"
             "\n"
             "axis       value  FP16-ACC  FP32-ACC  unfused-fp16\n"
@@ -27,7 +27,7 @@ TEST(AccuracyAxes, SortNumbersAsNumbers) {
     run.cases.back().problem.dropout_p = 0.0f;
     run.cases.back().accuracy->rel_l1 *= 3.0;
   }
-  const std::string table = format_accuracy_axes(run, TableStyle::kTerminal);
+  const std::string table = format_accuracy_axes(run, {});
   const std::size_t shorter = table.find("seqlen_q     200    0.0400    0.0100        0.0200\n");
   const std::size_t longer = table.find("seqlen_q    1024     0.320    0.0800         0.160\n");
   ASSERT_NE(longer, std::string::npos) << table;
@@ -37,7 +37,7 @@ TEST(AccuracyAxes, SortNumbersAsNumbers) {
 }
 
 TEST(AccuracyAxes, HaveABlockPerGradient) {
-  const std::string table = format_accuracy_axes(sample_backward_run(), TableStyle::kTerminal);
+  const std::string table = format_accuracy_axes(sample_backward_run(), {});
   for (const char* output : {"dq", "dk", "dv"}) {
     EXPECT_NE(table.find("rel_l1 % of " + std::string(output) + " along each axis, pass bwd"),
               std::string::npos)
@@ -48,8 +48,8 @@ TEST(AccuracyAxes, HaveABlockPerGradient) {
 TEST(AccuracyAxes, AreEmptyForOneProblemAndForNone) {
   RunRecord run = sample_run();
   run.cases.resize(3);
-  EXPECT_EQ(format_accuracy_axes(run, TableStyle::kTerminal), "");
-  EXPECT_EQ(format_accuracy_axes(RunRecord(), TableStyle::kTerminal), "");
+  EXPECT_EQ(format_accuracy_axes(run, {}), "");
+  EXPECT_EQ(format_accuracy_axes(RunRecord(), {}), "");
 }
 
 }  // namespace

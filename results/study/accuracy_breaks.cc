@@ -70,17 +70,18 @@ void append_head_dim(const RunRecord& run, const AccuracyStudy& study, int head_
   }
 }
 
-std::string format_study(const RunRecord& run, const AccuracyStudy& study, TableStyle style) {
+std::string format_study(const RunRecord& run, const AccuracyStudy& study, const TableView& view) {
   const std::set<int> scales = scales_of(run, study);
   if (scales.size() < 2) return "";
   std::vector<TextColumn> columns = {{"head_dim", {}, true}, {"breaks by", {}, false}};
   for (const StudiedKernel& kernel : study.kernels) columns.push_back({kernel.title, {}, true});
   columns.push_back({"inputs overflow", {}, true});
   for (const int head_dim : head_dims_of(study)) append_head_dim(run, study, head_dim, columns);
-  return fmt::format(
-      "Where {} breaks, pass {}{}: the first input_scale, of {} from {} to {}; '-' is none\n\n{}",
+  const std::string head = fmt::format(
+      "Where {} breaks, pass {}{}: the first input_scale, of {} from {} to {}; '-' is none\n",
       study.output, name_of(study.pass), study.input ? ", input " + *study.input : "",
-      scales.size(), *scales.begin(), *scales.rbegin(), format_columns(columns, style));
+      scales.size(), *scales.begin(), *scales.rbegin());
+  return wrapped(head, view) + "\n" + format_columns(columns, view, 2);
 }
 
 }  // namespace
@@ -101,10 +102,10 @@ AccuracyBreak find_break(const RunRecord& run, const AccuracyStudy& study,
   return broken;
 }
 
-std::string format_accuracy_breaks(const RunRecord& run, TableStyle style) {
+std::string format_accuracy_breaks(const RunRecord& run, const TableView& view) {
   std::string text;
   for (const AccuracyStudy& study : study_accuracy(run)) {
-    const std::string block = format_study(run, study, style);
+    const std::string block = format_study(run, study, view);
     if (!block.empty()) text += (text.empty() ? "" : "\n") + block;
   }
   return text;

@@ -26,6 +26,6 @@ AccuracyBreak find_break(const RunRecord& run, const AccuracyStudy& study,
 /// For each study whose input comes in several scales, two lines per head
 /// dim, one a way to break, a column per kernel; and the scale at which the inputs themselves
 /// overflow fp16, where a case was skipped for that. "" when no input comes in several scales.
-std::string format_accuracy_breaks(const RunRecord& run, TableStyle style);
+std::string format_accuracy_breaks(const RunRecord& run, const TableView& view);
 
 }  // namespace sparkbench

@@ -41,7 +41,7 @@ RunRecord growing_run() {
 }
 
 TEST(AccuracyBreaks, AreTheFirstScalesBeyondEachLimit) {
-  EXPECT_EQ(format_accuracy_breaks(growing_run(), TableStyle::kTerminal),
+  EXPECT_EQ(format_accuracy_breaks(growing_run(), {}),
             "Where o breaks, pass fwd, input normal: the first input_scale, of 5 from 1 to 16; '-' "
             "is none\n"
             "\n"
@@ -72,8 +72,8 @@ TEST(AccuracyBreaks, LeaveTheStudyItselfToTheSmallestScale) {
 }
 
 TEST(AccuracyBreaks, AreEmptyForInputsOfOneScale) {
-  EXPECT_EQ(format_accuracy_breaks(sample_run(), TableStyle::kTerminal), "");
-  EXPECT_EQ(format_accuracy_breaks(RunRecord(), TableStyle::kTerminal), "");
+  EXPECT_EQ(format_accuracy_breaks(sample_run(), {}), "");
+  EXPECT_EQ(format_accuracy_breaks(RunRecord(), {}), "");
 }
 
 }  // namespace

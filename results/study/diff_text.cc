@@ -54,7 +54,7 @@ std::string format_cases(const std::vector<CaseDiff>& diffs, bool shows_all) {
     for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
   if (columns.front().cells.empty()) return "";
-  return format_columns(columns, TableStyle::kTerminal) + "\n";
+  return format_columns(columns, {}) + "\n";
 }
 
 std::string format_counts_of(const std::vector<CaseDiff>& diffs) {

@@ -28,7 +28,7 @@ std::string product_table(const CalibrationReadings& readings) {
     columns[1].cells.push_back(std::to_string(reading.warps_per_scheduler));
     columns[2].cells.push_back(spread_text(reading.cycles));
   }
-  return format_columns(columns, TableStyle::kTerminal);
+  return format_columns(columns, {});
 }
 
 std::string code_table(const CalibrationReadings& readings) {
@@ -50,7 +50,7 @@ std::string code_table(const CalibrationReadings& readings) {
       columns[1 + i].cells.push_back(found == rates[i].end() ? "-" : found->second);
     }
   }
-  return format_columns(columns, TableStyle::kTerminal);
+  return format_columns(columns, {});
 }
 
 CalibrationJson json_of(const Spread& spread) {

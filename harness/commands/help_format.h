@@ -1,0 +1,25 @@
+// Help that fits the terminal.
+#pragma once
+
+#include <CLI/CLI.hpp>
+#include <string>
+
+namespace sparkbench {
+
+/// As CLI11's own, with descriptions broken at spaces so that lines are of `width` characters.
+class WrappedHelp : public CLI::Formatter {
+ public:
+  explicit WrappedHelp(int width) : width_(width) {}
+
+  std::string make_option_desc(const CLI::Option* option) const override;
+  std::string make_description(const CLI::App* command) const override;
+  std::string make_subcommand(const CLI::App* command) const override;
+
+ private:
+  /// Beside names, which take `column` characters.
+  std::string filled(const std::string& text, std::size_t column) const;
+
+  int width_;
+};
+
+}  // namespace sparkbench

@@ -1,0 +1,201 @@
+#!/usr/bin/env python3
+"""The page of `report --html`, in Chromium. Without a Chromium it is skipped, and says so.
+
+    page_test.py PROGRAM
+"""
+
+import html.parser
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+ROOT = pathlib.Path(__file__).resolve().parent.parent
+RUN = ROOT / "results/published/h200/paper-forward/run.json"
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+CHROMIUM = next(filter(None, map(shutil.which, NAMES)), None)
+SKIPPED = 77
+PROGRAM = ""
+
+
+class Page(html.parser.HTMLParser):
+    """What a browser made of the page: cells, bars, marks, elements that nobody wanted."""
+
+    def __init__(self, text):
+        super().__init__()
+        self.rows, self.titles, self.tags = [], [], []
+        self.bars = self.whiskers = self.panels = 0
+        self.marks, self.texts, self._at = [], {}, None
+        self.feed(text)
+
+    def handle_starttag(self, tag, attributes):
+        given = dict(attributes)
+        self.tags.append(tag)
+        self._at = given.get("id") or (tag if tag in ("td", "th", "button") else self._at)
+        if tag == "tr":
+            self.rows.append([])
+        elif tag == "td":
+            self.rows[-1].append("")
+        elif tag == "button":
+            self.titles.append("")
+        elif tag == "svg":
+            self.panels += 1
+        self.bars += given.get("class") == "bar"
+        self.whiskers += given.get("class") == "whisker"
+        if given.get("class") == "mark":
+            self.marks.append("")
+            self._at = "mark"
+
+    def handle_data(self, data):
+        if self._at == "td" and self.rows and self.rows[-1]:
+            self.rows[-1][-1] += data
+        elif self._at == "button":
+            self.titles[-1] += data
+        elif self._at == "mark":
+            self.marks[-1] += data
+        elif self._at:
+            self.texts[self._at] = self.texts.get(self._at, "") + data
+
+    def handle_endtag(self, tag):
+        if tag in ("td", "button", "text", "p", "pre"):
+            self._at = None
+
+    def cells(self):
+        return [row for row in self.rows if row]
+
+    def column(self, title):
+        at = [re.sub(r" [\u25b2\u25bc]$", "", each) for each in self.titles].index(title)
+        return [row[at] for row in self.cells()]
+
+
+class HtmlPage(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.folder = tempfile.TemporaryDirectory()
+        cls.page = cls.make(RUN, "page.html")
+        cls.record = json.loads(RUN.read_text())
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.folder.cleanup()
+
+    @classmethod
+    def make(cls, run, name):
+        path = pathlib.Path(cls.folder.name) / name
+        command = [PROGRAM, "report", str(run), "--html", str(path)]
+        subprocess.run(command, check=True, capture_output=True)
+        return path
+
+    def open(self, page=None, state="", script=""):
+        """The page as it is when its script, and then `script`, has run."""
+        path = page or self.page
+        if script:
+            text = path.read_text().replace("</body>", f"<script>{script}</script></body>")
+            path = pathlib.Path(self.folder.name) / "scripted.html"
+            path.write_text(text)
+        result = subprocess.run(
+            [CHROMIUM, "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage",
+             f"--user-data-dir={self.folder.name}/profile", "--virtual-time-budget=3000",
+             "--dump-dom", f"{path.as_uri()}{state and '#' + state}"],
+            capture_output=True, text=True, timeout=240, check=True,
+        )
+        return Page(result.stdout)
+
+    def test_it_needs_no_other_file(self):
+        text = self.page.read_text()
+        self.assertEqual(set(re.findall(r"https?://[^\"'\s]+", text)), {"http://www.w3.org/2000/svg"})
+        self.assertNotRegex(text, r"<(link|img|iframe)\b|\bsrc=|@import|url\(")
+        self.assertIn("default-src 'none'", text)
+
+    def test_every_case_is_a_row(self):
+        page = self.open()
+        self.assertEqual(len(page.cells()), len(self.record["cases"]))
+        self.assertEqual(page.texts["count"], "96 of 96 cases")
+        self.assertIn("NVIDIA H200", page.texts["head"])
+        self.assertIn("Fastest correct kernel: cudnn", page.texts["end"])
+
+    def test_it_sorts_and_filters_by_its_address(self):
+        page = self.open(state="sort=-time_ms&mask=causal&kernel=cudnn")
+        times = [float(cell) for cell in page.column("time ms")]
+        wanted = [case for case in self.record["cases"]
+                  if case["kernel"] == "cudnn" and case["problem"]["mask"] == "causal"]
+        self.assertEqual(len(times), len(wanted))
+        self.assertEqual(times, sorted(times, reverse=True))
+        self.assertEqual(set(page.column("mask")), {"causal"})
+        sizes = self.open(state="sort=memory").column("memory")
+        units = {"MiB": 1, "GiB": 1024}
+        bytes_of = [float(size.split()[0]) * units[size.split()[1]] for size in sizes]
+        self.assertEqual(bytes_of, sorted(bytes_of))
+
+    def test_it_sorts_by_a_click_and_filters_by_a_choice(self):
+        script = """
+            document.querySelector('button[data-column="tflops"]').click();
+            const mask = document.querySelector('select[name="mask"]');
+            mask.value = "full";
+            mask.dispatchEvent(new Event("change"));
+            const find = document.querySelector('input[name="find"]');
+            find.value = "CUBLAS";
+            find.dispatchEvent(new Event("input"));
+        """
+        page = self.open(script=script)
+        self.assertEqual(set(page.column("kernel")), {"cublas-fp16"})
+        self.assertEqual(set(page.column("mask")), {"full"})
+        rates = [float(cell) for cell in page.column("TFLOP/s")]
+        self.assertEqual(rates, sorted(rates))
+        self.assertEqual(len(rates), 24)
+        twice = script + "document.querySelector('button[data-column=\"tflops\"]').click();"
+        rates = [float(cell) for cell in self.open(script=twice).column("TFLOP/s")]
+        self.assertEqual(rates, sorted(rates, reverse=True))
+
+    def test_all_columns_are_there_when_asked_for(self):
+        few, all_of_them = self.open(), self.open(state="columns=all")
+        self.assertLess(len(few.titles), len(all_of_them.titles))
+        self.assertIn("rel_l2", all_of_them.titles)
+
+    def test_figures_have_a_bar_for_each_case_and_its_doubt(self):
+        page = self.open()
+        cases = len(self.record["cases"])
+        self.assertEqual(page.bars, 3 * cases)  # throughput, error, memory
+        self.assertEqual(page.whiskers, cases)  # of the times
+        self.assertEqual(page.panels, 3 * 8)  # head_dim, mask and dropout
+        self.assertEqual(page.marks, [])
+        causal = self.open(state="mask=causal")
+        self.assertEqual((causal.bars, causal.panels), (3 * cases // 2, 3 * 4))
+
+    def test_a_case_without_a_number_has_its_reason(self):
+        record = json.loads(RUN.read_text())
+        record.pop("run_hash", None)
+        first = record["cases"][0]
+        first["status"] = "skipped"
+        first["reason"] = {"code": "E-OUT-OF-MEMORY", "message": "needs more"}
+        for field in ("time_ms", "tflops", "accuracy", "memory_bytes", "speedup"):
+            first[field] = None
+        changed = pathlib.Path(self.folder.name) / "oom.json"
+        changed.write_text(json.dumps(record))
+        page = self.open(self.make(changed, "oom.html"))
+        self.assertEqual(page.marks, ["OOM"] * 3)
+
+    def test_what_others_wrote_is_text(self):
+        record = json.loads(RUN.read_text())
+        record.pop("run_hash", None)
+        evil = "</script><img src=x onerror=\"document.body.append('owned')\"><b>"
+        record["cases"][0]["kernel"] = evil
+        record["environment"]["device"]["name"] = evil
+        changed = pathlib.Path(self.folder.name) / "evil.json"
+        changed.write_text(json.dumps(record))
+        page = self.open(self.make(changed, "evil.html"))
+        self.assertNotIn("img", page.tags)
+        self.assertNotIn("b", page.tags)
+        self.assertIn(evil, page.column("kernel"))
+
+
+if __name__ == "__main__":
+    PROGRAM = sys.argv.pop(1)
+    if CHROMIUM is None:
+        print(f"skipped: no Chromium here ({', '.join(NAMES)})")
+        sys.exit(SKIPPED)
+    unittest.main()

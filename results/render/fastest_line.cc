@@ -1,0 +1,81 @@
+#include "results/render/fastest_line.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+
+#include "results/record/enum_names.h"
+#include "results/render/number_format.h"
+#include "results/study/fastest_kernel.h"
+
+namespace sparkbench {
+namespace {
+
+std::string times_text(double ratio) { return significant(ratio, 3) + "x"; }
+
+std::string interval_of(const Lead& lead) {
+  if (!lead.low || !lead.high) return "doubt unknown";
+  return fmt::format("{} to {}", times_text(*lead.low), times_text(*lead.high));
+}
+
+std::string how_known(const FastestKernel& fastest) {
+  return fmt::format("{}, {} problem{}",
+                     fastest.is_measured ? "measured" : "by a model of a " + fastest.chip,
+                     fastest.problems, fastest.problems == 1 ? "" : "s");
+}
+
+/// What the doubt leaves of a lead over the next.
+std::string next_clause(const FastestKernel& fastest) {
+  if (!fastest.over_next) {
+    return fmt::format(", the only one on its problems ({})", how_known(fastest));
+  }
+  const Lead& lead = *fastest.over_next;
+  const bool is_sure = lead.low && *lead.low > 1.0;
+  return fmt::format(", {} as fast as {}, the next ({}, {}){}", times_text(lead.likely), lead.over,
+                     interval_of(lead), how_known(fastest),
+                     is_sure ? "" : ", which the doubt does not tell apart");
+}
+
+std::string base_clause(const Lead& lead) {
+  return fmt::format(", {} as fast as {} ({})", times_text(lead.likely), lead.over,
+                     interval_of(lead));
+}
+
+std::string error_clause_of(const FastestKernel& fastest) {
+  if (!fastest.worst_rel_l1) return "; its error was not checked";
+  std::string text =
+      fmt::format("; rel_l1 at most {} %", significant(100 * *fastest.worst_rel_l1, 3));
+  if (fastest.error_over_unfused) {
+    text += fmt::format(", error {}x of the unfused computation's",
+                        significant(*fastest.error_over_unfused, 2));
+  }
+  return text;
+}
+
+std::string line_of(const FastestKernel& fastest, bool names_pass) {
+  const std::string pass = names_pass ? fmt::format(", {}", name_of(fastest.pass)) : "";
+  const std::string_view correct = fastest.worst_rel_l1 ? " correct" : "";
+  std::string text = fmt::format("Fastest{} kernel{}: {}", correct, pass, fastest.kernel);
+  text += next_clause(fastest);
+  if (fastest.over_base) text += base_clause(*fastest.over_base);
+  if (fastest.problems < fastest.all_problems) {
+    text += fmt::format("; it ran on {} of {} problems, the most of any", fastest.problems,
+                        fastest.all_problems);
+  }
+  return text + error_clause_of(fastest) + ".\n";
+}
+
+}  // namespace
+
+std::string format_fastest(const RunRecord& run) {
+  const std::vector<FastestKernel> found = find_fastest(run);
+  if (found.empty()) {
+    return "Fastest correct kernel: none is named, since no correct case has a time or a "
+           "prediction.\n";
+  }
+  std::string text;
+  for (const FastestKernel& fastest : found) text += line_of(fastest, found.size() > 1);
+  return text;
+}
+
+}  // namespace sparkbench

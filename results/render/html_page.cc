@@ -1,0 +1,206 @@
+#include "results/render/html_page.h"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <functional>
+#include <nlohmann/json.hpp>
+#include <optional>
+#include <string_view>
+
+#include "results/record/enum_names.h"
+#include "results/record/safe_text.h"
+#include "results/render/case_columns.h"
+#include "results/render/case_table.h"
+#include "results/render/embedded_page.h"
+#include "results/render/summary.h"
+#include "results/study/kernel_statistics.h"
+#include "sweeps/layer_axes.h"
+
+namespace sparkbench {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+Json number_or_null(const std::optional<double>& value) {
+  return value && std::isfinite(*value) ? Json(*value) : Json();
+}
+
+/// A number with what it may be off by: the middle half of the samples, or the prediction's band.
+Json point(double low, double value, double high) {
+  return {{"low", low}, {"value", value}, {"high", high}};
+}
+
+/// TFLOP/s, measured or else predicted; null of neither.
+Json throughput_of(const CaseRecord& record) {
+  const double work = static_cast<double>(record.flops) * 1e-9;  // TFLOP/s of a millisecond
+  if (record.time_ms && record.tflops && record.valid) {
+    const TimeMs& ms = *record.time_ms;
+    if (ms.q1 > 0 && ms.q3 > 0) return point(work / ms.q3, *record.tflops, work / ms.q1);
+    return point(*record.tflops, *record.tflops, *record.tflops);
+  }
+  if (!record.predicted) return {};
+  const TimeBand& ms = record.predicted->time_ms;
+  return point(work / ms.high, record.predicted->tflops, work / ms.low);
+}
+
+Json memory_of(const CaseRecord& record) {
+  if (!record.memory_bytes) return {};
+  const double mib =
+      static_cast<double>(record.memory_bytes->peak.value_or(record.memory_bytes->predicted)) /
+      (1 << 20);
+  return point(mib, mib, mib);
+}
+
+Json error_of_case(const CaseRecord& record) {
+  const Json percent = number_or_null(worst_rel_l1(record));
+  if (percent.is_null()) return {};
+  const double value = 100 * percent.get<double>();
+  return point(value, value, value);
+}
+
+/// What stands where a point would: as of results/plot.py.
+std::string mark_of(const CaseRecord& record) {
+  const std::string code = record.reason ? record.reason->code : "";
+  if (code == "E-OUT-OF-MEMORY") return "OOM";
+  if (code == "E-UNSUPPORTED") return "n/s";
+  switch (record.status) {
+    case Status::kIncorrect:
+      return "wrong";
+    case Status::kFailed:
+      return "failed";
+    case Status::kSkipped:
+      return "skipped";
+    case Status::kOk:
+      return "none";
+  }
+  return "";
+}
+
+/// Whether the axis follows from the length or the head dimension, and so makes no figure's panel.
+bool is_derived(const Axis& axis) { return axis.derive != nullptr; }
+
+/// "head_dim 64, mask causal": what tells apart the panels of a figure.
+std::string panel_of(const CaseRecord& record, const std::vector<const Axis*>& varying) {
+  std::vector<std::string> parts;
+  for (const Axis* axis : varying) {
+    const std::string value = text_of_value(axis->access.get(record.problem));
+    parts.push_back(fmt::format("{} {}", axis->heading, value.empty() ? "-" : value));
+  }
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+/// The axes that vary, but the length, and those that follow from others.
+std::vector<const Axis*> panel_axes(const std::vector<CaseRecord>& cases) {
+  std::vector<const Axis*> varying;
+  for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
+    if (axis->name == std::string_view("seqlen_q")) continue;
+    std::vector<AxisValue> values;
+    values.reserve(cases.size());
+    for (const CaseRecord& record : cases) values.push_back(axis->access.get(record.problem));
+    const bool varies =
+        std::adjacent_find(values.begin(), values.end(), std::not_equal_to<>()) != values.end();
+    const bool is_twin = axis->twin != nullptr &&
+                         std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
+                           return equals_twin(*axis, record.problem);
+                         });
+    if (varies && !is_twin && !is_derived(*axis)) varying.push_back(axis);
+  }
+  return varying;
+}
+
+/// What all cases share is in the head.
+bool is_shown_at_first(const CaseColumn& column, const std::vector<CaseRecord>& cases) {
+  if (column.axis == nullptr) return column.rank != kOnlyWhenAsked;
+  const bool is_twin = column.axis->twin != nullptr &&
+                       std::all_of(cases.begin(), cases.end(), [&](const CaseRecord& record) {
+                         return equals_twin(*column.axis, record.problem);
+                       });
+  return !is_twin && !is_constant(text_column_of(column, cases));
+}
+
+Json columns_json(const std::vector<CaseRecord>& cases, std::vector<const CaseColumn*>& shown) {
+  Json columns = Json::array();
+  for (const CaseColumn& column : case_columns()) {
+    if (has_no_value(text_column_of(column, cases))) continue;
+    shown.push_back(&column);
+    std::string title = column.axis == nullptr ? column.title : column.axis->heading;
+    if (const std::size_t end = title.find('\n'); end != std::string::npos) {
+      const bool is_at_slash = title[end - 1] == '/' || title[end + 1] == '/';
+      title[end] = ' ';
+      if (is_at_slash) title.erase(end, 1);
+    }
+    columns.push_back(
+        {{"name", column.name},
+         {"title", title},
+         {"is_text", column.is_text},
+         {"is_axis", column.axis != nullptr || column.name == "kernel" || column.name == "status"},
+         {"is_shown", is_shown_at_first(column, cases)}});
+  }
+  return columns;
+}
+
+Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<const CaseColumn*>& shown) {
+  const std::vector<const Axis*> axes = panel_axes(cases);
+  Json rows = Json::array();
+  for (const CaseRecord& record : cases) {
+    Json cells = Json::array();
+    for (const CaseColumn* column : shown) cells.push_back(one_line(column->cell(record)));
+    const bool is_timed = record.time_ms && record.tflops;
+    rows.push_back({{"cells", cells},
+                    {"kernel", one_line(record.kernel)},
+                    {"length", record.problem.seqlen_q},
+                    {"panel", one_line(panel_of(record, axes))},
+                    {"throughput", throughput_of(record)},
+                    {"is_predicted", !is_timed && record.predicted.has_value()},
+                    {"error", error_of_case(record)},
+                    {"memory", memory_of(record)},
+                    {"mark", mark_of(record)}});
+  }
+  return rows;
+}
+
+std::string device_kind(const RunRecord& run) {
+  const DeviceInfo& device = run.environment.device;
+  return fmt::format("{} ({})", device.name, name_of(device.kind));
+}
+
+/// Everything before the first empty line: device, constants, what the columns mean.
+std::string head_text(const RunRecord& run) {
+  const std::string table = format_case_table(run, {.columns = {"all"}});
+  return table.substr(0, table.find("\n\n"));
+}
+
+/// In a page no text of a run may end the element that it stands in.
+std::string json_for_a_page(const Json& json) {
+  const std::string text = json.dump(-1, ' ', false, Json::error_handler_t::replace);
+  std::string safe;
+  for (const char character : text) {
+    if (character == '<') {
+      safe += "\\u003c";
+    } else {
+      safe += character;
+    }
+  }
+  return safe;
+}
+
+}  // namespace
+
+std::string format_html_page(const RunRecord& run) {
+  std::vector<const CaseColumn*> shown;
+  const Json columns = columns_json(run.cases, shown);
+  const Json document = {{"started_at", printable(run.run.started_at)},
+                         {"device", printable(device_kind(run))},
+                         {"head", head_text(run)},
+                         {"end", format_end(run, {})},
+                         {"columns", columns},
+                         {"rows", rows_json(run.cases, shown)}};
+  constexpr std::string_view kPlace = "THE_RUN";
+  std::string page(kPageTemplate);
+  const std::size_t at = page.find(kPlace);
+  return page.substr(0, at) + json_for_a_page(document) + page.substr(at + kPlace.size());
+}
+
+}  // namespace sparkbench

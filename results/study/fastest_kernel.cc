@@ -1,0 +1,237 @@
+#include "results/study/fastest_kernel.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "results/record/case_id.h"
+#include "results/study/kernel_statistics.h"
+#include "results/study/median_error.h"
+
+namespace sparkbench {
+namespace {
+
+/// As of the diff of two runs (time_diff.cc).
+constexpr double kErrorsOfALead = 3;
+constexpr double kFromRunToRun = 0.003;
+
+/// What one case takes.
+struct Taken {
+  double low = 0, likely = 0, high = 0;  // ms
+  std::optional<double> error;           // relative, of a measured median
+};
+
+/// By problem and model of device.
+using TakenByProblem = std::map<std::string, Taken>;
+
+struct Contender {
+  std::string kernel;
+  TakenByProblem taken;
+};
+
+std::optional<double> error_of_median(const CaseRecord& record, const Method& method) {
+  const std::vector<double>& samples = record.time_ms->samples;
+  if (samples.size() < 2) {
+    return record.sampling ? std::optional(record.sampling->median_error) : std::nullopt;
+  }
+  const int block = method.block_samples.value_or(1);
+  return block > 1 ? relative_median_error_of_blocks(samples, block)
+                   : relative_median_error(samples);
+}
+
+bool is_measured_case(const CaseRecord& record) {
+  return record.status == Status::kOk && record.valid && record.time_ms &&
+         record.time_ms->median > 0;
+}
+
+/// A skipped case may be too large for this device alone: the prediction is of another.
+bool is_predicted_case(const CaseRecord& record) {
+  const bool is_wrong = record.status == Status::kIncorrect || record.status == Status::kFailed;
+  return !is_wrong && record.predicted && record.predicted->time_ms.likely > 0;
+}
+
+std::string key_of(const CaseRecord& record) {
+  const std::string device = record.provenance ? record.provenance->device_name : "";
+  return make_problem_key(record.problem) + " on " + device;
+}
+
+std::optional<Taken> taken_by(const CaseRecord& record, const Method& method, bool is_measured) {
+  if (is_measured && is_measured_case(record)) {
+    const double ms = record.time_ms->median;
+    return Taken{ms, ms, ms, error_of_median(record, method)};
+  }
+  if (is_measured || !is_predicted_case(record)) return std::nullopt;
+  const TimeBand& ms = record.predicted->time_ms;
+  return Taken{ms.low, ms.likely, ms.high, std::nullopt};
+}
+
+std::set<std::string> wrong_kernels(const std::vector<CaseRecord>& cases) {
+  std::set<std::string> wrong;
+  for (const CaseRecord& record : cases) {
+    if (record.status == Status::kIncorrect || record.status == Status::kFailed) {
+      wrong.insert(record.kernel);
+    }
+  }
+  return wrong;
+}
+
+std::vector<Contender> contenders_of(const std::vector<CaseRecord>& cases, const Method& method,
+                                     bool is_measured) {
+  const std::set<std::string> wrong = wrong_kernels(cases);
+  std::vector<Contender> contenders;
+  for (const CaseRecord& record : cases) {
+    const auto taken = taken_by(record, method, is_measured);
+    if (!taken || wrong.contains(record.kernel)) continue;
+    auto contender = std::find_if(contenders.begin(), contenders.end(), [&](const Contender& each) {
+      return each.kernel == record.kernel;
+    });
+    if (contender == contenders.end()) {
+      contender = contenders.insert(contenders.end(), {record.kernel, {}});
+    }
+    contender->taken.emplace(key_of(record), *taken);
+  }
+  return contenders;
+}
+
+double mean_log_ms(const Contender& contender) {
+  double sum = 0;
+  for (const auto& [key, taken] : contender.taken) sum += std::log(taken.likely);
+  return sum / static_cast<double>(contender.taken.size());
+}
+
+bool are_of_same_problems(const Contender& a, const Contender& b) {
+  return a.taken.size() == b.taken.size() &&
+         std::equal(a.taken.begin(), a.taken.end(), b.taken.begin(),
+                    [](const auto& x, const auto& y) { return x.first == y.first; });
+}
+
+/// None unless the other was timed on all of the first's problems.
+std::optional<Lead> lead_over(const Contender& other, const Contender& first, bool is_measured) {
+  double low = 0, likely = 0, high = 0, variance = 0;
+  bool has_errors = true;
+  for (const auto& [key, ours] : first.taken) {
+    const auto found = other.taken.find(key);
+    if (found == other.taken.end()) return std::nullopt;
+    const Taken& theirs = found->second;
+    low += std::log(theirs.low / ours.high);
+    likely += std::log(theirs.likely / ours.likely);
+    high += std::log(theirs.high / ours.low);
+    has_errors = has_errors && ours.error && theirs.error;
+    variance += std::pow(ours.error.value_or(0), 2) + std::pow(theirs.error.value_or(0), 2);
+  }
+  const auto count = static_cast<double>(first.taken.size());
+  Lead lead{other.kernel, std::exp(likely / count), std::nullopt, std::nullopt};
+  if (!is_measured) {
+    lead.low = std::exp(low / count);
+    lead.high = std::exp(high / count);
+  } else if (has_errors) {
+    const double doubt = kErrorsOfALead * std::hypot(std::sqrt(variance) / count, kFromRunToRun);
+    lead.low = lead.likely * (1 - doubt);
+    lead.high = lead.likely * (1 + doubt);
+  }
+  return lead;
+}
+
+/// What the speed-ups of the kernel's cases are over; "" when they are over several, or none.
+std::string base_of(const std::vector<CaseRecord>& cases, const std::string& kernel,
+                    bool is_measured) {
+  std::set<std::string> bases;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != kernel) continue;
+    if (is_measured && record.speedup) bases.insert(record.speedup->over);
+    if (!is_measured && record.predicted && record.predicted->speedup) {
+      bases.insert(record.predicted->speedup->over);
+    }
+  }
+  return bases.size() == 1 ? *bases.begin() : "";
+}
+
+void add_base(const std::vector<CaseRecord>& cases, const std::vector<Contender>& contenders,
+              const Contender& first, FastestKernel& fastest) {
+  const std::string base = base_of(cases, first.kernel, fastest.is_measured);
+  if (base.empty() || (fastest.over_next && fastest.over_next->over == base)) return;
+  if (!fastest.is_measured) {
+    // The model's own, whose ends know what the two share.
+    double low = 0, likely = 0, high = 0, count = 0;
+    for (const CaseRecord& record : cases) {
+      if (record.kernel != first.kernel || !is_predicted_case(record)) continue;
+      if (!record.predicted->speedup) return;
+      low += std::log(record.predicted->speedup->low);
+      likely += std::log(record.predicted->speedup->likely);
+      high += std::log(record.predicted->speedup->high);
+      ++count;
+    }
+    fastest.over_base =
+        Lead{base, std::exp(likely / count), std::exp(low / count), std::exp(high / count)};
+    return;
+  }
+  for (const Contender& each : contenders) {
+    if (each.kernel == base) fastest.over_base = lead_over(each, first, true);
+  }
+}
+
+void add_errors(const std::vector<CaseRecord>& cases, FastestKernel& fastest) {
+  std::vector<double> errors;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != fastest.kernel || record.status != Status::kOk) continue;
+    if (const auto error = worst_rel_l1(record)) errors.push_back(*error);
+  }
+  fastest.worst_rel_l1 = largest(errors);
+  if (const auto mean = mean_error_over_unfused(cases, fastest.kernel)) {
+    fastest.error_over_unfused = mean->ratio;
+  }
+}
+
+std::string chip_of(const std::vector<CaseRecord>& cases, const std::string& kernel) {
+  for (const CaseRecord& record : cases) {
+    if (record.kernel == kernel && record.predicted) return record.predicted->chip;
+  }
+  return "";
+}
+
+std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, const Method& method,
+                                        bool is_measured) {
+  std::vector<Contender> contenders = contenders_of(cases, method, is_measured);
+  if (contenders.empty()) return std::nullopt;
+  std::set<std::string> problems;
+  for (const Contender& each : contenders) {
+    for (const auto& [key, taken] : each.taken) problems.insert(key);
+  }
+  const auto most = std::max_element(
+      contenders.begin(), contenders.end(),
+      [](const Contender& a, const Contender& b) { return a.taken.size() < b.taken.size(); });
+  std::vector<Contender> rivals;
+  std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(rivals),
+               [&](const Contender& each) { return are_of_same_problems(each, *most); });
+  std::stable_sort(rivals.begin(), rivals.end(), [](const Contender& a, const Contender& b) {
+    return mean_log_ms(a) < mean_log_ms(b);
+  });
+  const Contender& first = rivals.front();
+  FastestKernel fastest{.kernel = first.kernel,
+                        .pass = cases.front().problem.pass,
+                        .is_measured = is_measured,
+                        .chip = is_measured ? "" : chip_of(cases, first.kernel),
+                        .problems = static_cast<int>(first.taken.size()),
+                        .all_problems = static_cast<int>(problems.size())};
+  if (rivals.size() > 1) fastest.over_next = lead_over(rivals[1], first, is_measured);
+  add_base(cases, contenders, first, fastest);
+  add_errors(cases, fastest);
+  return fastest;
+}
+
+}  // namespace
+
+std::vector<FastestKernel> find_fastest(const RunRecord& run) {
+  std::vector<FastestKernel> found;
+  for (const Pass pass : {Pass::kForward, Pass::kBackward, Pass::kForwardBackward}) {
+    std::vector<CaseRecord> cases;
+    std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(cases),
+                 [&](const CaseRecord& record) { return record.problem.pass == pass; });
+    const bool is_measured = std::any_of(cases.begin(), cases.end(), is_measured_case);
+    if (auto fastest = fastest_of(cases, run.method, is_measured)) found.push_back(*fastest);
+  }
+  return found;
+}
+
+}  // namespace sparkbench

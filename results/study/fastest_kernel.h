@@ -1,0 +1,40 @@
+// Which kernel to use: the fastest that is correct on every problem it was given.
+#pragma once
+
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "results/record/run_record.h"
+
+namespace sparkbench {
+
+/// How many times as fast as another kernel, as the geometric mean over problems.
+struct Lead {
+  std::string over;
+  double likely = 1;
+  /// Measured: three standard errors, of the samples' medians and from run to run. Predicted: what
+  /// the bands leave. None where samples are not known.
+  std::optional<double> low, high;
+};
+
+struct FastestKernel {
+  std::string kernel;
+  Pass pass = Pass::kForward;
+  bool is_measured = false;
+  std::string chip;               // of a prediction
+  int problems = 0;               // that it was timed on
+  int all_problems = 0;           // that any correct kernel was
+  std::optional<Lead> over_next;  // the second of those on as many problems
+  std::optional<Lead> over_base;  // what the run's speed-ups are over, unless that is the next
+  std::optional<double> worst_rel_l1;
+  std::optional<double> error_over_unfused;  // geometric mean
+};
+
+/// One for each pass that has a correct case with a time, or where no case has one, a prediction.
+/// Correct is a kernel of whose cases of that pass none is incorrect or failed. Of these it is the
+/// fastest by the geometric mean over the problems that the most of them share: a kernel that was
+/// timed on fewer problems is not compared.
+std::vector<FastestKernel> find_fastest(const RunRecord& run);
+
+}  // namespace sparkbench

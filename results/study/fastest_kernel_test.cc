@@ -1,0 +1,130 @@
+#include "results/study/fastest_kernel.h"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+
+#include "results/record/test_run.h"
+
+namespace sparkbench {
+namespace {
+
+CaseRecord timed(const std::string& kernel, int seqlen, double ms) {
+  CaseRecord record = sample_timed_case();
+  record.kernel = kernel;
+  record.problem.seqlen_q = record.problem.seqlen_k = seqlen;
+  record.time_ms->median = ms;
+  record.time_ms->samples = {ms * 0.99, ms * 0.99, ms, ms, ms, ms * 1.01, ms * 1.01};
+  record.speedup = Speedup{"cublas-fp16", 2, std::nullopt};
+  return record;
+}
+
+CaseRecord predicted(const std::string& kernel, double low, double likely, double high) {
+  CaseRecord record = sample_emulated_case();
+  record.kernel = kernel;
+  record.predicted = sample_predicted_case().predicted;
+  record.predicted->time_ms = {low, likely, high};
+  return record;
+}
+
+RunRecord run_of(std::vector<CaseRecord> cases) {
+  RunRecord run;
+  run.cases = std::move(cases);
+  return run;
+}
+
+TEST(Fastest, LeadsByTheGeometricMeanOverItsProblems) {
+  // 2 and 4.5 times as fast: 3 on the geometric mean.
+  const auto found = find_fastest(
+      run_of({timed("a", 128, 1), timed("b", 128, 2), timed("a", 256, 2), timed("b", 256, 9)}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kernel, "a");
+  EXPECT_TRUE(found[0].is_measured);
+  EXPECT_EQ(found[0].problems, 2);
+  ASSERT_TRUE(found[0].over_next);
+  EXPECT_EQ(found[0].over_next->over, "b");
+  EXPECT_NEAR(found[0].over_next->likely, 3, 1e-12);
+  EXPECT_NEAR(*found[0].worst_rel_l1, 3.5e-4, 1e-12);
+  EXPECT_NEAR(*found[0].error_over_unfused, 0.54, 1e-12);
+}
+
+TEST(Fastest, DoubtsByThreeStandardErrorsAndFromRunToRun) {
+  const auto found = find_fastest(run_of({timed("a", 128, 1), timed("b", 128, 2)}));
+  // The quartiles of the seven samples are 0.995 and 1.005 of the median (median_error.h).
+  const double error = 1.2533 * (0.01 / 1.3490) / std::sqrt(7.0);
+  const double doubt = 3 * std::hypot(std::hypot(error, error), 0.003);
+  EXPECT_NEAR(*found[0].over_next->low, 2 * (1 - doubt), 1e-9);
+  EXPECT_NEAR(*found[0].over_next->high, 2 * (1 + doubt), 1e-9);
+}
+
+TEST(Fastest, IsNeverWrongOrFailedOnceOfItsPass) {
+  std::vector<CaseRecord> cases = {timed("a", 128, 1), timed("b", 128, 2), timed("a", 256, 1)};
+  cases[2].status = Status::kIncorrect;
+  EXPECT_EQ(find_fastest(run_of(cases))[0].kernel, "b");
+  cases[2].status = Status::kFailed;
+  EXPECT_EQ(find_fastest(run_of(cases))[0].kernel, "b");
+  cases[2].problem.pass = Pass::kBackward;
+  EXPECT_EQ(find_fastest(run_of(cases))[0].kernel, "a");
+}
+
+TEST(Fastest, IsNotTakenFromInvalidTimes) {
+  std::vector<CaseRecord> cases = {timed("a", 128, 1), timed("b", 128, 2)};
+  cases[0].valid = false;
+  const auto found = find_fastest(run_of(cases));
+  EXPECT_EQ(found[0].kernel, "b");
+  EXPECT_FALSE(found[0].over_next);
+}
+
+TEST(Fastest, IsOfTheProblemsThatMostKernelsShare) {
+  const auto found = find_fastest(
+      run_of({timed("a", 128, 1), timed("b", 128, 2), timed("b", 256, 2), timed("c", 512, 1)}));
+  EXPECT_EQ(found[0].kernel, "b");
+  EXPECT_EQ(found[0].problems, 2);
+  EXPECT_EQ(found[0].all_problems, 3);
+}
+
+TEST(Fastest, SetsTheBaseBesideTheNext) {
+  const auto found =
+      find_fastest(run_of({timed("a", 128, 1), timed("b", 128, 2), timed("cublas-fp16", 128, 8)}));
+  EXPECT_EQ(found[0].over_next->over, "b");
+  ASSERT_TRUE(found[0].over_base);
+  EXPECT_EQ(found[0].over_base->over, "cublas-fp16");
+  EXPECT_NEAR(found[0].over_base->likely, 8, 1e-12);
+  EXPECT_FALSE(
+      find_fastest(run_of({timed("a", 128, 1), timed("cublas-fp16", 128, 8)}))[0].over_base);
+}
+
+TEST(Fastest, GoesByPredictionsWhereNothingIsTimed) {
+  const auto found =
+      find_fastest(run_of({predicted("a", 0.7, 0.8, 1.0), predicted("b", 0.8, 0.88, 1.1)}));
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].kernel, "a");
+  EXPECT_FALSE(found[0].is_measured);
+  EXPECT_EQ(found[0].chip, "V100-SXM2");
+  EXPECT_NEAR(found[0].over_next->likely, 1.1, 1e-12);
+  EXPECT_NEAR(*found[0].over_next->low, 0.8, 1e-12);  // 0.8 / 1.0
+  EXPECT_NEAR(*found[0].over_next->high, 1.1 / 0.7, 1e-12);
+  EXPECT_NEAR(found[0].over_base->likely, 7.25, 1e-12);
+  EXPECT_NEAR(*found[0].over_base->low, 5.5, 1e-12);
+}
+
+TEST(Fastest, GoesByTimesWhereThereAreAny) {
+  const auto found = find_fastest(run_of({timed("a", 128, 1), predicted("b", 0.07, 0.08, 0.1)}));
+  EXPECT_EQ(found[0].kernel, "a");
+  EXPECT_TRUE(found[0].is_measured);
+}
+
+TEST(Fastest, IsNamedForEachPass) {
+  std::vector<CaseRecord> cases = {timed("a", 128, 1), timed("b", 128, 2)};
+  cases[1].problem.pass = Pass::kBackward;
+  const auto found = find_fastest(run_of(cases));
+  ASSERT_EQ(found.size(), 2u);
+  EXPECT_EQ(found[0].kernel, "a");
+  EXPECT_EQ(found[1].kernel, "b");
+  EXPECT_EQ(found[1].pass, Pass::kBackward);
+}
+
+TEST(Fastest, IsNoneOfNothing) { EXPECT_TRUE(find_fastest(RunRecord()).empty()); }
+
+}  // namespace
+}  // namespace sparkbench
