@@ -2,6 +2,7 @@
 grey, sizes for a column of a paper, and the same bytes for the same run."""
 
 import math
+import textwrap
 
 COLOURS = ("#7f7f7f", "#0072b2", "#e69f00", "#009e73", "#cc79a7", "#56b4e9", "#d55e00", "#f0e442")
 MARKERS = "osD^vP*X"
@@ -77,4 +78,8 @@ def new_figure(pyplot, count, shares_scale=False):
 def finish(figure, handles, labels, lines):
     """The legend above, and below what the figure's numbers are."""
     figure.legend(handles, labels, loc="outside upper center", ncols=min(len(labels), 4), frameon=False)
-    figure.supxlabel("\n".join(line for line in lines if line), fontsize=7, color="#444444")
+    size = 7
+    # A letter is about half as wide as its size, of 72nds of an inch.
+    most = int(figure.get_figwidth() * 72 / (0.55 * size))
+    wrapped = [part for line in lines for part in textwrap.wrap(line, most)]
+    figure.supxlabel("\n".join(wrapped), fontsize=size, color="#444444")
