@@ -19,7 +19,7 @@ std::span<const CommandDoc> command_docs() {
         "sparkbench sweep --pass fwd,bwd --headdim 64,128 --seqlen 512:4k:*2 --mask causal",
         "sparkbench sweep --resume runs/today --retry-failed"}},
       {"encoder",
-       "a whole encoder layer: predicted for a V100, verified where it is small",
+       "a whole encoder layer: verified and timed on a GPU, predicted for a V100",
        {"sparkbench encoder --preset paper-encoder",
         "sparkbench encoder --hidden 128 --seqlen 64 --batch 1 --rest fused"}},
       {"accuracy",
