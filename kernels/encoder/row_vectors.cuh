@@ -1,4 +1,5 @@
-// Eight fp16 numbers of a row as one access, and which of a group of rows dropout hides.
+// Eight fp16 numbers of a row as one access, which of them dropout hides, and what all kernels over
+// rows do with them.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -6,6 +7,7 @@
 #include <cstdint>
 
 #include "kernels/encoder/layer_dropout.h"
+#include "kernels/encoder/row_kernels.h"
 #include "kernels/half.h"
 
 namespace sparkbench {
@@ -99,5 +101,27 @@ struct GroupDropout {
     return block >> (static_cast<std::uint32_t>(column) & 31u) & 0xffu;
   }
 };
+
+inline int vectors_of(RowExtents extents) { return extents.columns / kVector; }
+
+__device__ __forceinline__ std::size_t element(RowExtents extents, int row, int column) {
+  return static_cast<std::size_t>(row) * static_cast<std::size_t>(extents.columns) +
+         static_cast<std::size_t>(column);
+}
+
+/// residual + dropout(x + bias) of one row's eight columns, already loaded.
+__device__ __forceinline__ Floats added(Floats x, const Floats& bias, const Floats& residual,
+                                        std::uint32_t dropped, float scale) {
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) x.at[i] += bias.at[i];
+  x = drop(x, dropped, scale);
+#pragma unroll
+  for (int i = 0; i < kVector; ++i) x.at[i] += residual.at[i];
+  return x;
+}
+
+__device__ __forceinline__ float scale_of(const Dropout& dropout) {
+  return dropout.threshold == 0u ? 1.0f : dropout.keep_scale;
+}
 
 }  // namespace sparkbench
