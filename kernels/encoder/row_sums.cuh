@@ -2,11 +2,11 @@
 // in one order.
 #pragma once
 
+#include <cuda_fp16.h>
+
 #include "kernels/ceil_divide.h"
 #include "kernels/half.h"
 #include "kernels/machine/cuda_check.h"
-
-#include <cuda_fp16.h>
 
 namespace sparkbench {
 
