@@ -109,6 +109,7 @@ void CaseRunner::fail(Reason reason, CaseRecord& record) {
   record.status = Status::kFailed;
   record.reason = std::move(reason);
   problem_id_.clear();  // a device in doubt gets its inputs anew
+  gpu_layers_.forget();
 }
 
 CaseRecord CaseRunner::begin(const SweepCase& sweep_case) const {

@@ -82,27 +82,33 @@ const std::vector<PartError>& GpuLayerRunner::unfused_errors(const Contender& un
 void GpuLayerRunner::verify(const LayerVariant& variant, const Contender& unfused,
                             const RunSettings& settings, const RunOptions& options,
                             CaseRecord& record) {
-  try {
-    const std::vector<PartError>& fp32 = unfused_errors(unfused, options);
-    const bool is_measure = variant.is_same_as({unfused, Rest::kUnfused});
-    const bool is_fp32 = variant.attention.accumulator() != Accumulator::kFp16;
-    judge_layer(is_measure ? fp32 : loaded_->layer->errors(variant, options),
-                {fp32, is_fp32 ? &fp32 : nullptr}, is_measure, settings.tolerance, record);
-  } catch (const OutOfDeviceMemory& error) {
-    record.warnings.push_back(
-        {"W-NOT-VERIFIED",
-         std::string("the layer in fp64 does not fit into the GPU's memory: ") + error.what(),
-         std::nullopt});
+  const auto warn = [&](const char* what) {
+    record.warnings.push_back({"W-NOT-VERIFIED", what, std::nullopt});
+  };
+  if (!loaded_->layer->has_oracle(options)) {
+    return warn("the layer in fp64 does not fit into the GPU's memory");
   }
+  const bool is_measure = variant.is_same_as({unfused, Rest::kUnfused});
+  const std::vector<PartError>* fp32 = nullptr;
+  try {
+    fp32 = &unfused_errors(unfused, options);
+  } catch (const OutOfDeviceMemory&) {
+    if (is_measure) throw;
+    return warn("the unfused layer that it is judged by does not fit into the GPU's memory");
+  }
+  const bool is_fp32 = variant.attention.accumulator() != Accumulator::kFp16;
+  judge_layer(is_measure ? *fp32 : loaded_->layer->errors(variant, options),
+              {*fp32, is_fp32 ? fp32 : nullptr}, is_measure, settings.tolerance, record);
 }
 
 void GpuLayerRunner::time(const LayerVariant& variant, const Contender& unfused,
-                          const DeviceInfo& device, const RunOptions& options, CaseRecord& record) {
+                          const Device& device, const RunOptions& options, CaseRecord& record) {
   const LayerVariant baseline{unfused, Rest::kUnfused};
   const bool is_baseline = variant.is_same_as(baseline);
   const LayerTimes times =
       loaded_->layer->time(variant, is_baseline || !record.valid ? nullptr : &baseline, options);
-  record_timing(times.whole, device, record);
+  record.device_state = device.read_state();
+  record_timing(times.whole, device.info(), record);
   record_stages(times, record);
   if (times.graph) {
     record.layer->graph_ms = summarize_samples(times.graph->samples_ms).median;
@@ -118,13 +124,18 @@ void GpuLayerRunner::time(const LayerVariant& variant, const Contender& unfused,
 void GpuLayerRunner::run(const Contender& contender, const Contender& unfused, Device& device,
                          const RunSettings& settings, bool is_verified, CaseRecord& record) {
   prepare(device, settings, record.problem);
+  if (settings.own_layer != nullptr && record.problem.batch > 1) {
+    record.warnings.push_back({"W-REPEATED-SEQUENCE",
+                               "the file's first sequence stands for all of the batch",
+                               static_cast<double>(record.problem.batch)});
+  }
   const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.timing};
   const LayerVariant variant{contender, record.problem.layer->rest};
   if (is_verified) verify(variant, unfused, settings, options, record);
   const LayerNeeds needs = loaded_->layer->needs(variant, options);
   record.memory_bytes->peak = record.layer->weight_bytes + needs.bytes_over_weights;
   if (needs.launches) record.layer->launches = *needs.launches;
-  if (settings.timing.is_wanted) time(variant, unfused, device.info(), options, record);
+  if (settings.timing.is_wanted) time(variant, unfused, device, options, record);
 }
 
 }  // namespace sparkbench

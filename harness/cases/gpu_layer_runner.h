@@ -17,6 +17,8 @@ class GpuLayerRunner {
   /// layer that they are judged by and take turns with. `unfused` is the attention of that.
   void run(const Contender& contender, const Contender& unfused, Device& device,
            const RunSettings& settings, bool is_verified, CaseRecord& record);
+  /// After a failure: a device in doubt gets its layer anew.
+  void forget() { loaded_ = nullptr; }
 
  private:
   struct Loaded;
@@ -24,7 +26,7 @@ class GpuLayerRunner {
   const std::vector<PartError>& unfused_errors(const Contender& unfused, const RunOptions& options);
   void verify(const LayerVariant& variant, const Contender& unfused, const RunSettings& settings,
               const RunOptions& options, CaseRecord& record);
-  void time(const LayerVariant& variant, const Contender& unfused, const DeviceInfo& device,
+  void time(const LayerVariant& variant, const Contender& unfused, const Device& device,
             const RunOptions& options, CaseRecord& record);
 
   std::shared_ptr<Loaded> loaded_;

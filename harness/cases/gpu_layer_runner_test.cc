@@ -17,7 +17,8 @@ constexpr double kUnfusedError = 4e-4;
 /// What a layer is told to do.
 struct Script {
   double error = kUnfusedError;  // of every part of what is not the unfused layer
-  bool has_room_for_oracle = true;
+  double unfused_error = kUnfusedError;
+  bool has_room_for_oracle = true, has_room_for_unfused = true;
   bool has_graph = true;
   std::vector<float> judged, timed;  // dropout of the layers
 };
@@ -39,14 +40,17 @@ class FakeLayer : public LoadedLayer {
  public:
   FakeLayer(const LayerWork& work, Script& script) : work_(work), script_(script) {}
 
+  bool has_oracle(const RunOptions&) override { return script_.has_room_for_oracle; }
   std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
-    if (!script_.has_room_for_oracle) throw OutOfDeviceMemory("no room");
     script_.judged.push_back(work_.problem.dropout_p);
     const bool is_unfused =
         variant.rest == Rest::kUnfused && variant.attention.kind() == ContenderKind::kReference;
-    const ErrorMetrics error = metrics_of(is_unfused ? kUnfusedError : script_.error);
-    std::vector<PartError> all = {{"output", error}, {"before_residual", error}};
+    if (is_unfused && !script_.has_room_for_unfused) throw OutOfDeviceMemory("no room");
+    const ErrorMetrics error = metrics_of(is_unfused ? script_.unfused_error : script_.error);
+    std::vector<PartError> all = {{"output", metrics_of(script_.unfused_error)},
+                                  {"before_residual", metrics_of(script_.unfused_error)}};
     if (options.pass != Pass::kForward) all.push_back({"dx", error});
+    if (options.pass == Pass::kForward) all.front().error = error;
     return all;
   }
   LayerTimes time(const LayerVariant&, const LayerVariant* baseline, const RunOptions&) override {
@@ -94,6 +98,9 @@ class FakeGpu : public Device {
   }
   const std::string& name() const override { return name_; }
   const DeviceInfo& info() const override { return info_; }
+  std::optional<DeviceState> read_state() const override {
+    return DeviceState{.temperature_c = 41};
+  }
   Contenders contenders() const override { return contenders_; }
   CheckBudget check_budget() const override {
     return {std::numeric_limits<double>::infinity(), 1 << 20};
@@ -131,6 +138,7 @@ TEST(GpuLayerRunner, TellsTimesOfStagesAndOfTheGraph) {
   const CaseRecord record = run("cudnn", script, Pass::kForwardBackward);
   EXPECT_EQ(record.status, Status::kOk);
   EXPECT_EQ(record.time_ms->median, 2.0);
+  EXPECT_EQ(record.device_state->temperature_c, 41);
   const LayerOutcome& layer = *record.layer;
   EXPECT_EQ(layer.launches, 9);
   EXPECT_EQ(layer.stages.at(1).time_ms, 0.8);
@@ -151,6 +159,16 @@ TEST(GpuLayerRunner, HoldsEveryPartToTheUnfusedLayer) {
   EXPECT_EQ(record.reason->code, "E-INCORRECT");
   EXPECT_EQ(record.reason->message.rfind("output: ", 0), 0u) << record.reason->message;
   EXPECT_FALSE(record.speedup);
+  const CaseRecord of_gradients = run("cudnn", script, Pass::kForwardBackward);
+  EXPECT_EQ(of_gradients.reason->message.rfind("dx: ", 0), 0u) << of_gradients.reason->message;
+}
+
+TEST(GpuLayerRunner, SaysWhenTheMeasureIsNone) {
+  Script script;
+  script.error = script.unfused_error = 1;
+  for (const char* kernel : {"cudnn", "cublas-fp16"}) {
+    EXPECT_NE(find_warning(run(kernel, script), "W-REFERENCE-INACCURATE"), nullptr) << kernel;
+  }
 }
 
 TEST(GpuLayerRunner, TellsWhereAnAccumulatorInFp16ErrsMore) {
@@ -179,6 +197,15 @@ TEST(GpuLayerRunner, SaysWhenTheOracleHasNoRoom) {
   EXPECT_EQ(record.status, Status::kOk);
   EXPECT_NE(find_warning(record, "W-NOT-VERIFIED"), nullptr);
   EXPECT_TRUE(record.layer->errors.empty());
+}
+
+TEST(GpuLayerRunner, SaysWhenTheUnfusedLayerHasNoRoom) {
+  Script script;
+  script.has_room_for_unfused = false;
+  const CaseRecord record = run("cudnn", script);
+  EXPECT_EQ(record.status, Status::kOk);
+  ASSERT_NE(find_warning(record, "W-NOT-VERIFIED"), nullptr);
+  EXPECT_EQ(run("cublas-fp16", script, Pass::kForward, Rest::kUnfused).status, Status::kFailed);
 }
 
 TEST(GpuLayerRunner, SaysWhyThereIsNoGraph) {

@@ -18,7 +18,8 @@ struct UnfusedLayer {
 /// layer with the kernel's accumulator, by the tolerance; where that is not at hand, and of the
 /// unfused layer itself (`is_measure`), to being finite. over_unfused is over that with FP32
 /// accumulators; a part that is over twice that, though it may be, is warned of
-/// (kOverUnfusedWarning).
+/// (kOverUnfusedWarning). Where the unfused layer itself errs by more than fp16 explains, the
+/// record says so (W-REFERENCE-INACCURATE).
 void judge_layer(const std::vector<PartError>& errors, const UnfusedLayer& unfused, bool is_measure,
                  const Tolerance& tolerance, CaseRecord& record);
 

@@ -141,9 +141,10 @@ std::string bash_completion(const CLI::App& program) {
       "  local command=${{COMP_WORDS[1]}}\n"
       "  if ((COMP_CWORD == 1)); then {}; return; fi\n"
       "{}}}\n"
-      "complete -o filenames -F _sparkbench sparkbench\n",
+      "complete -F _sparkbench sparkbench\n",
       offer(command_names()),
-      cases_of(program, "bash zsh", offer, "COMPREPLY=($(compgen -f -- \"$current\"))"));
+      cases_of(program, "bash zsh", offer,
+               "COMPREPLY=($(compgen -f -- \"$current\")); compopt -o filenames"));
 }
 
 std::string zsh_completion(const CLI::App& program) {

@@ -17,6 +17,10 @@ std::string troff(const std::string& text) {
       escaped += "\\e";
     } else if (character == '-') {
       escaped += "\\-";
+    } else if (character == '\'') {
+      escaped += "\\(aq";
+    } else if (character == '`') {
+      escaped += "\\(ga";
     } else {
       escaped += character;
     }

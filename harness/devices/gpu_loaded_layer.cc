@@ -53,6 +53,7 @@ class ReadyLayer {
              PackedLengths{}, on.stream.get(), on.cublas, allocate_for_contender,
              upload_for_contender})) {
     layer_.set_attention(attention_.forward, attention_.backward);
+    layer_.poison();
     on.data.give_inputs(layer_, on.stream.get());
     stream_.synchronize();
   }
@@ -86,12 +87,19 @@ class GpuLoadedLayer : public LoadedLayer {
   GpuLoadedLayer(const LayerWork& work, GpuTimer& timer, std::shared_ptr<cublasContext> cublas)
       : work_(work), timer_(timer), cublas_(std::move(cublas)), data_(work.tensors) {}
 
+  bool has_oracle(const RunOptions& options) override {
+    try {
+      exact_result(options.pass != Pass::kForward);
+      return true;
+    } catch (const OutOfDeviceMemory&) {
+      return false;
+    }
+  }
+
   std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
     const bool has_backward = options.pass != Pass::kForward;
     const ExactLayerResult& exact = exact_result(has_backward);
-    RunOptions whole = options;
-    if (has_backward) whole.pass = Pass::kForwardBackward;
-    const ReadyLayer ready(on_gpu(), variant, whole);
+    const ReadyLayer ready(on_gpu(), variant, options);
     const GpuLayer& layer = ready.layer();
     const std::size_t elements = work_.tensors.x.size();
     const DeviceBuffer f(elements * sizeof(Half));
@@ -141,13 +149,9 @@ class GpuLoadedLayer : public LoadedLayer {
     ready.precede();
     ready.enqueue();  // what is only done once, such as loading a kernel, is done
     stream().synchronize();
-    LayerNeeds needs{ready.bytes(), std::nullopt};
-    try {
-      needs.launches = GpuGraph(stream(), [&] { ready.enqueue(); }).launches();
-    } catch (const std::exception&) {
-      return needs;  // time() tells why there is no graph
-    }
-    return needs;
+    std::string why_not;  // as time() tells
+    const std::unique_ptr<GpuGraph> graph = recorded(ready, why_not);
+    return {ready.bytes(), graph != nullptr ? std::optional(graph->launches()) : std::nullopt};
   }
 
  private:
@@ -208,14 +212,21 @@ class GpuLoadedLayer : public LoadedLayer {
     return stage_ms;
   }
 
-  void time_graph(const ReadyLayer& ready, const RunOptions& options, LayerTimes& times) const {
+  /// Null where no graph can hold the pass.
+  std::unique_ptr<GpuGraph> recorded(const ReadyLayer& ready, std::string& why_not) const {
     try {
-      const GpuGraph graph(stream(), [&] { ready.enqueue(); });
-      const Launch launch = [&] { graph.launch(stream()); };
-      times.graph = timer_.time({&launch, 1}, options.timing).front();
+      return std::make_unique<GpuGraph>(stream(), [&] { ready.enqueue(); });
     } catch (const std::exception& error) {
-      times.why_no_graph = error.what();
+      why_not = error.what();
+      return nullptr;
     }
+  }
+
+  void time_graph(const ReadyLayer& ready, const RunOptions& options, LayerTimes& times) const {
+    const std::unique_ptr<GpuGraph> graph = recorded(ready, times.why_no_graph);
+    if (graph == nullptr) return;
+    const Launch launch = [&] { graph->launch(stream()); };
+    times.graph = timer_.time({&launch, 1}, options.timing).front();
   }
 
   LayerWork work_;

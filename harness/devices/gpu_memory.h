@@ -19,6 +19,7 @@ inline std::shared_ptr<void> allocate_for_contender(std::size_t bytes) {
 inline std::shared_ptr<void> upload_for_contender(std::span<const std::byte> bytes) {
   std::shared_ptr<void> memory = allocate_for_contender(bytes.size());
   CUDA_CHECK(cudaMemcpy(memory.get(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
+  CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block would come before it
   return memory;
 }
 

@@ -49,9 +49,11 @@ class LoadedLayer {
  public:
   virtual ~LoadedLayer() = default;
 
+  /// Computes the layer in fp64 over all tokens, unless it is there. False where the memory has no
+  /// room for it.
+  virtual bool has_oracle(const RunOptions& options) = 0;
   /// Errors of the output, of what the last residual is added to, and, of a backward pass, of each
-  /// gradient, beside the layer in fp64 over all tokens. Throws OutOfDeviceMemory where that does
-  /// not fit.
+  /// gradient, beside the oracle. From poisoned memory.
   virtual std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) = 0;
   /// `baseline`, if it is not null, takes turns.
   virtual LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,

@@ -77,6 +77,9 @@ class Call {
     if (k_.before != q_.before || k_.batch != q_.batch || k_.head_dim != q_.head_dim) {
       throw std::invalid_argument("k is of another batch or head_dim than q");
     }
+    if (k_.heads < 1) {  // which would mean as many as q has
+      throw std::invalid_argument("k has no heads; allowed: 1 to as many as q, dividing them");
+    }
     problem_.backend = backend;
     problem_.heads = narrowed(q_.heads, "heads");
     problem_.heads_k = narrowed(k_.heads, "heads_k");

@@ -100,6 +100,15 @@ void GpuLayer::set_attention(std::function<void()> forward, std::function<void()
   passes_->parts.attention_backward = std::move(backward);
 }
 
+void GpuLayer::poison() const {
+  constexpr int kNanByte = 0xff;  // in fp16 and in fp32
+  const LayerParts& parts = passes_->parts;
+  for (const DeviceBuffer* buffer : {&parts.memory, &parts.scratch}) {
+    if (buffer->bytes() == 0) continue;
+    CUDA_CHECK(cudaMemsetAsync(buffer->as<void>(), kNanByte, buffer->bytes(), parts.stream));
+  }
+}
+
 void GpuLayer::forward(const AfterStage& after_stage) const { passes_->forward.run(after_stage); }
 
 void GpuLayer::backward(const AfterStage& after_stage) const {

@@ -59,6 +59,9 @@ class GpuLayer {
   /// What enqueues it on the layer's stream.
   void set_attention(std::function<void()> forward, std::function<void()> backward);
 
+  /// Enqueues NaNs into everything but the weights, so that what nobody writes is seen.
+  void poison() const;
+
   /// Enqueues a pass. Needs the attention, and "x", of a backward pass "dy", and a forward pass
   /// before it.
   void forward(const AfterStage& after_stage = [](Stage) {}) const;

@@ -15,9 +15,10 @@ namespace {
 constexpr int kRowsAtOnce = 1024;  // of a head's scores
 
 void check(cublasStatus_t status) {
-  if (status != CUBLAS_STATUS_SUCCESS) {
-    throw std::runtime_error(std::string("cublasDgemm: ") + cublasGetStatusString(status));
-  }
+  if (status == CUBLAS_STATUS_SUCCESS) return;
+  const std::string what = std::string("cublasDgemm: ") + cublasGetStatusString(status);
+  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw OutOfDeviceMemory(what);
+  throw std::runtime_error(what);
 }
 
 /// A row-major matrix, or a part of a wider one.

@@ -5,6 +5,7 @@
 #include <string>
 
 #include "kernels/encoder/gpu_layer.h"
+#include "kernels/unsupported_error.h"
 #include "reference/cublas/cublas_unfused.h"
 #include "reference/encoder/exact_gpu_layer.h"
 #include "reference/encoder/layer_data_on_gpu.h"
@@ -61,6 +62,7 @@ Values values_of(const TestLayer& layer, const LayerTensors& tensors, Pass pass,
   gpu.set_attention(
       [=, &stream] { attention->forward(forward, stream.get()); },
       [=, &stream, &gpu] { attention->backward(gpu.attention_gradients(), stream.get()); });
+  gpu.poison();
   data.give_inputs(gpu, stream.get());
   gpu.forward();
   stream.synchronize();
@@ -168,6 +170,35 @@ TEST_F(GpuLayerTest, IsAsAccurateAsUnfused) {
   }
 }
 
+/// More rows than a sum has parts, and than the oracle takes at once of a head's scores.
+TEST_F(GpuLayerTest, HoldsForLongSequences) {
+  TestLayer layer = layer_with(NormPlace::kPre, Activation::kGeluTanh);
+  constexpr int kSeqlen = 1100;
+  layer.problem.batch = 1;
+  layer.problem.seqlen_q = layer.problem.seqlen_k = kSeqlen;
+  const LayerTensors tensors = tensors_of(layer);
+  const ExactLayerResult exact = exact_of(layer, tensors);
+  const LayerStages<ExactMath> stages({}, layer.shape, layer.problem, tensors.weights);
+  const auto x = matrix_of<double>(tensors.x, kSeqlen, 128);
+  const auto values =
+      layer_forward(stages, x, LayerRows{0, kSeqlen}, exact_attention(layer.problem));
+  expect_close(exact.output, values.y(NormPlace::kPre).values, "output");
+  for (const Pass pass : {Pass::kForwardBackward, Pass::kBackward}) {
+    const Values fused = values_of(layer, tensors, pass);
+    EXPECT_LT(
+        error_metrics(std::span<const Half>(fused.output), std::span<const double>(exact.output))
+            .rel_l2,
+        2e-3);
+    for (const auto& [name, got] : fused.gradients) {
+      EXPECT_LT(
+          error_metrics(std::span<const Half>(got), std::span<const double>(find(exact, name)))
+              .rel_l2,
+          5e-3)
+          << name;
+    }
+  }
+}
+
 TEST_F(GpuLayerTest, WithoutBiasHasNoneOfItsGradients) {
   TestLayer layer = layer_with(NormPlace::kPost, Activation::kGeluTanh);
   layer.shape.bias = false;
@@ -229,7 +260,7 @@ TEST_F(GpuLayerTest, RefusesRowsThatNoBlockHolds) {
   layer.shape.hidden = 64 * 130;
   const ProductLibrary library;
   EXPECT_THROW(GpuLayer(layer.shape, layer.problem, Pass::kForward, {}, library, nullptr),
-               std::runtime_error);
+               UnsupportedError);
 }
 
 }  // namespace

@@ -41,6 +41,7 @@ LayerDataOnGpu::LayerDataOnGpu(const LayerTensors& tensors)
     CUDA_CHECK(cudaMemcpy(memory_.as<std::byte>() + places_.at(i), all.at(i)->data(),
                           bytes_of(*all.at(i)), cudaMemcpyHostToDevice));
   }
+  CUDA_CHECK(cudaDeviceSynchronize());  // streams that do not block would come before it
 }
 
 LayerWeightPointers LayerDataOnGpu::weights() const {

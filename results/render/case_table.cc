@@ -238,14 +238,15 @@ std::string format_groups(const RunRecord& run, const Choice& choice, const Tabl
 
 }  // namespace
 
-std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& cases) {
+std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& of_run,
+                                        const std::vector<CaseRecord>& shown) {
   std::vector<TextColumn> columns;
-  for (ChosenColumn& chosen : choose_columns(cases, {}).columns) {
+  for (const ChosenColumn& chosen : choose_columns(of_run, {}).columns) {
     const bool tells_cases = chosen.rule->axis != nullptr || chosen.rule->name == "kernel";
-    if (tells_cases) columns.push_back(std::move(chosen.text));
+    if (tells_cases) columns.push_back(text_column_of(*chosen.rule, shown));
   }
-  if (columns.empty() && !cases.empty()) {
-    columns.push_back(text_column_of(case_columns().front(), cases));
+  if (columns.empty() && !shown.empty()) {
+    columns.push_back(text_column_of(case_columns().front(), shown));
   }
   return columns;
 }

@@ -18,7 +18,8 @@ namespace sparkbench {
 /// By an axis there is a table for each of its values, under a line that says it.
 std::string format_case_table(const RunRecord& run, const TableView& view);
 
-/// The kernel and the axes that vary, for the left of a table of some of the cases.
-std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& cases);
+/// The kernel and the axes that vary in a run's cases, for the left of a table of some of them.
+std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& of_run,
+                                        const std::vector<CaseRecord>& shown);
 
 }  // namespace sparkbench

@@ -32,10 +32,14 @@ Json point(double low, double value, double high) {
   return {{"low", low}, {"value", value}, {"high", high}};
 }
 
+bool has_measured_throughput(const CaseRecord& record) {
+  return record.time_ms && record.tflops && record.valid;
+}
+
 /// TFLOP/s, measured or else predicted; null of neither.
 Json throughput_of(const CaseRecord& record) {
   const double work = static_cast<double>(record.flops) * 1e-9;  // TFLOP/s of a millisecond
-  if (record.time_ms && record.tflops && record.valid) {
+  if (has_measured_throughput(record)) {
     const TimeMs& ms = *record.time_ms;
     if (ms.q1 > 0 && ms.q3 > 0) return point(work / ms.q3, *record.tflops, work / ms.q1);
     return point(*record.tflops, *record.tflops, *record.tflops);
@@ -63,7 +67,7 @@ Json error_of_case(const CaseRecord& record) {
 /// What stands where a point would: as of results/plot.py.
 std::string mark_of(const CaseRecord& record) {
   const std::string code = record.reason ? record.reason->code : "";
-  if (code == "E-OUT-OF-MEMORY") return "OOM";
+  if (code == "E-OUT-OF-MEMORY" || code == "E-OOM-PREDICTED") return "OOM";
   if (code == "E-UNSUPPORTED") return "n/s";
   switch (record.status) {
     case Status::kIncorrect:
@@ -147,16 +151,16 @@ Json rows_json(const std::vector<CaseRecord>& cases, const std::vector<const Cas
   for (const CaseRecord& record : cases) {
     Json cells = Json::array();
     for (const CaseColumn* column : shown) cells.push_back(one_line(column->cell(record)));
-    const bool is_timed = record.time_ms && record.tflops;
-    rows.push_back({{"cells", cells},
-                    {"kernel", one_line(record.kernel)},
-                    {"length", record.problem.seqlen_q},
-                    {"panel", one_line(panel_of(record, axes))},
-                    {"throughput", throughput_of(record)},
-                    {"is_predicted", !is_timed && record.predicted.has_value()},
-                    {"error", error_of_case(record)},
-                    {"memory", memory_of(record)},
-                    {"mark", mark_of(record)}});
+    rows.push_back(
+        {{"cells", cells},
+         {"kernel", one_line(record.kernel)},
+         {"length", record.problem.seqlen_q},
+         {"panel", one_line(panel_of(record, axes))},
+         {"throughput", throughput_of(record)},
+         {"is_predicted", !has_measured_throughput(record) && record.predicted.has_value()},
+         {"error", error_of_case(record)},
+         {"memory", memory_of(record)},
+         {"mark", mark_of(record)}});
   }
   return rows;
 }

@@ -12,35 +12,65 @@ namespace {
 
 using Layers = std::vector<const CaseRecord*>;
 
-std::optional<double> ms_of(const StageOutcome& stage) {
-  if (stage.time_ms) return stage.time_ms;
-  if (stage.predicted_ms) return stage.predicted_ms->likely;
-  return std::nullopt;
+/// Timed, or else predicted: a table has no mixture of both.
+std::optional<double> ms_of(const StageOutcome& stage, bool is_measured) {
+  if (is_measured) return stage.time_ms;
+  return stage.predicted_ms ? std::optional(stage.predicted_ms->likely) : std::nullopt;
 }
 
-bool has_stage_times(const CaseRecord& record) {
-  return record.layer && !record.layer->stages.empty() && ms_of(record.layer->stages.front());
+bool has_stages(const CaseRecord& record, bool is_measured) {
+  return record.layer && std::ranges::any_of(record.layer->stages, [&](const StageOutcome& stage) {
+           return ms_of(stage, is_measured).has_value();
+         });
 }
 
-std::vector<TextColumn> layer_columns(const Layers& layers) {
+Layers layers_with_stages(const RunRecord& run, bool is_measured) {
+  Layers layers;
+  for (const CaseRecord& record : run.cases) {
+    if (has_stages(record, is_measured)) layers.push_back(&record);
+  }
+  return layers;
+}
+
+std::vector<TextColumn> layer_columns(const RunRecord& run, const Layers& layers) {
   std::vector<CaseRecord> cases;
+  cases.reserve(layers.size());
   for (const CaseRecord* record : layers) cases.push_back(*record);
-  return leading_columns(cases);
+  return leading_columns(run.cases, cases);
 }
 
-std::string stages_table(const Layers& layers, const TableView& view) {
-  std::vector<TextColumn> columns = layer_columns(layers);
+/// In the order in which they first come.
+std::vector<std::string> names_of_stages(const Layers& layers) {
+  std::vector<std::string> names;
+  for (const CaseRecord* record : layers) {
+    for (const StageOutcome& stage : record->layer->stages) {
+      if (std::ranges::find(names, stage.name) == names.end()) names.push_back(stage.name);
+    }
+  }
+  return names;
+}
+
+std::string stage_cell(const CaseRecord& record, const std::string& name, bool is_measured) {
+  for (const StageOutcome& stage : record.layer->stages) {
+    if (stage.name != name) continue;
+    const auto ms = ms_of(stage, is_measured);
+    return ms ? significant(*ms, 3) : "-";
+  }
+  return "-";
+}
+
+std::string stages_table(const RunRecord& run, const Layers& layers, bool is_measured,
+                         const TableView& view) {
+  std::vector<TextColumn> columns = layer_columns(run, layers);
   const std::size_t leading = columns.size();
-  for (std::size_t i = 0; i < layers.front()->layer->stages.size(); ++i) {
+  for (const std::string& name : names_of_stages(layers)) {
     TextColumn column;
-    column.title = layers.front()->layer->stages[i].name;
+    column.title = name;
     for (const CaseRecord* record : layers) {
-      const auto ms = ms_of(record->layer->stages.at(i));
-      column.cells.push_back(ms ? significant(*ms, 3) : "-");
+      column.cells.push_back(stage_cell(*record, name, is_measured));
     }
     columns.push_back(std::move(column));
   }
-  const bool is_measured = layers.front()->layer->stages.front().time_ms.has_value();
   return fmt::format("milliseconds of each stage, {}\n\n{}",
                      is_measured ? "timed by itself" : "predicted and not measured",
                      format_columns(columns, view, leading));
@@ -68,8 +98,8 @@ std::string error_cell(const CaseRecord& record, const std::string& of) {
   return "-";
 }
 
-std::string errors_table(const Layers& layers, const TableView& view) {
-  std::vector<TextColumn> columns = layer_columns(layers);
+std::string errors_table(const RunRecord& run, const Layers& layers, const TableView& view) {
+  std::vector<TextColumn> columns = layer_columns(run, layers);
   const std::size_t leading = columns.size();
   for (const std::string& name : names_of_errors(layers)) {
     TextColumn column;
@@ -87,13 +117,14 @@ std::string errors_table(const Layers& layers, const TableView& view) {
 }  // namespace
 
 std::string format_layer_table(const RunRecord& run, const TableView& view) {
-  Layers timed, verified;
+  Layers timed = layers_with_stages(run, true), verified;
+  const bool is_measured = !timed.empty();
+  if (!is_measured) timed = layers_with_stages(run, false);
   for (const CaseRecord& record : run.cases) {
-    if (has_stage_times(record)) timed.push_back(&record);
     if (record.layer && !record.layer->errors.empty()) verified.push_back(&record);
   }
-  const std::string times = timed.empty() ? "" : stages_table(timed, view);
-  const std::string errors = verified.empty() ? "" : errors_table(verified, view);
+  const std::string times = timed.empty() ? "" : stages_table(run, timed, is_measured, view);
+  const std::string errors = verified.empty() ? "" : errors_table(run, verified, view);
   return fmt::format("{}{}{}", times, times.empty() || errors.empty() ? "" : "\n", errors);
 }
 

@@ -127,7 +127,7 @@ std::optional<Lead> lead_over(const Contender& other, const Contender& first, bo
     lead.high = std::exp(high / count);
   } else if (has_errors) {
     const double doubt = kErrorsOfALead * std::hypot(std::sqrt(variance) / count, kFromRunToRun);
-    lead.low = lead.likely * (1 - doubt);
+    lead.low = lead.likely / (1 + doubt);
     lead.high = lead.likely * (1 + doubt);
   }
   return lead;

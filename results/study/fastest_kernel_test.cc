@@ -53,7 +53,7 @@ TEST(Fastest, DoubtsByThreeStandardErrorsAndFromRunToRun) {
   // The quartiles of the seven samples are 0.995 and 1.005 of the median (median_error.h).
   const double error = 1.2533 * (0.01 / 1.3490) / std::sqrt(7.0);
   const double doubt = 3 * std::hypot(std::hypot(error, error), 0.003);
-  EXPECT_NEAR(*found[0].over_next->low, 2 * (1 - doubt), 1e-9);
+  EXPECT_NEAR(*found[0].over_next->low, 2 / (1 + doubt), 1e-9);
   EXPECT_NEAR(*found[0].over_next->high, 2 * (1 + doubt), 1e-9);
 }
 

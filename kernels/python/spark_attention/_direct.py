@@ -3,11 +3,12 @@ same code behind, but without PyTorch's dispatcher in between: through Python th
 kernel of a short sequence. What a call has in common with others of its shapes is kept.
 """
 
+import collections
 import ctypes
 
 import torch
 
-from . import _ledger, _library, _ops, _options
+from . import _ledger, _library, _masks, _ops, _options
 
 # The structs of tensors as arrays of their words: an address and three strides a tensor, and lse.
 _FORWARD_WORDS = ctypes.sizeof(_library.ForwardTensors) // 8
@@ -171,6 +172,7 @@ def _strides_of_contiguous(tensor):
 
 
 _plans = {}
+_of_patterns = collections.deque()  # keys of plans that hold a prepared mask, the oldest first
 
 
 def _plan_of(q, k, v, asked):
@@ -183,6 +185,10 @@ def _plan_of(q, k, v, asked):
         if len(_plans) >= 4096:  # as lengths that vary make it
             _plans.clear()
         _plans[key] = plan
+        if plan.problem.prepared:
+            _of_patterns.append(key)
+            if len(_of_patterns) > _masks.MOST:  # a mask lives as long as a plan holds it
+                _plans.pop(_of_patterns.popleft(), None)
     return plan
 
 

@@ -10,6 +10,8 @@ _NAMES = {number: name for name, number in ACCUMULATORS.items()}
 _lock = threading.Lock()
 _lines = collections.Counter()
 _runs = {}
+_MOST_PATTERNS = 256  # that are told apart
+_patterns = set()
 
 
 def note(line):
@@ -20,8 +22,13 @@ def note(line):
 def cell_of(of_pass, q, problem):
     """The one entry of this list counts such runs of the library's problem: who runs often keeps it."""
     pattern = problem.prepared.text if problem.prepared else None
-    run = (of_pass, q.shape[-1], problem.accumulator, pattern, q.device)
     with _lock:
+        if pattern and pattern not in _patterns:
+            if len(_patterns) < _MOST_PATTERNS:
+                _patterns.add(pattern)
+            else:
+                pattern = "(others)"
+        run = (of_pass, q.shape[-1], problem.accumulator, pattern, q.device)
         return _runs.setdefault(run, [0])
 
 

@@ -22,7 +22,7 @@ def is_pattern(text):
 
 def fields_of(text, seqlen_q, seqlen_k):
     """The fields of a problem that say its mask."""
-    if not is_pattern(text):
+    if not is_pattern(text) or seqlen_q == 0 or seqlen_k == 0:  # nothing is launched without rows
         return {"mask": text.encode()}
     return {"prepared": _mask_of(text, seqlen_q, seqlen_k)}
 

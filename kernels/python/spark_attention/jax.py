@@ -94,12 +94,12 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
 def _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale):
     if mask is not None and causal:
         raise ValueError(f"causal is True, and mask is {mask!r}; allowed: one of them")
-    if scale is not None and not scale > 0:
+    if scale is not None and not 0 < scale < float("inf"):
         raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
     if not 0 <= dropout_p < 1:
         raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
     return _Options(
-        mask or ("causal" if causal else "full"), float(dropout_p),
+        mask if mask is not None else "causal" if causal else "full", float(dropout_p),
         _library.dropout_scale_of(dropout_scale), float(scale or 0.0),
         _library.accumulator_of(accumulator), bool(deterministic), _library.ALLOW_SLOW,
     )  # fmt: skip
@@ -134,6 +134,8 @@ def _problem(q, k, options):
 def _words_of(seed):
     """uint32 [2], the lower half first."""
     if isinstance(seed, (int, numpy.integer)):
+        if not -(2**63) <= int(seed) < 2**64:
+            raise ValueError(f"seed is {seed}; allowed: numbers of 64 bits")
         return jnp.array([int(seed) & 0xFFFFFFFF, (int(seed) >> 32) & 0xFFFFFFFF], jnp.uint32)
     seed = jnp.asarray(seed)
     if jnp.issubdtype(seed.dtype, jax.dtypes.prng_key) and seed.shape == ():
@@ -141,7 +143,8 @@ def _words_of(seed):
     if seed.dtype == jnp.uint32 and seed.shape == (2,):
         return seed
     if jnp.issubdtype(seed.dtype, jnp.integer) and seed.shape == ():
-        upper = seed >> 32 if seed.dtype.itemsize == 8 else jnp.zeros_like(seed)
+        # As of the whole number: that of a negative one goes on with ones.
+        upper = seed >> 32 if seed.dtype.itemsize == 8 else jnp.where(seed < 0, -1, 0)
         return jnp.stack([seed, upper]).astype(jnp.uint32)
     raise TypeError(f"seed is {seed.dtype} of shape {seed.shape}; allowed: a whole number, uint32 of "
                     "shape (2,), or a key of jax.random")  # fmt: skip
