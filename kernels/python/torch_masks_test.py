@@ -62,6 +62,12 @@ class ValuesTest(unittest.TestCase):
             self.assertTrue(torch.equal(named, of_band))
             self.assertTrue(torch.equal(named, of_union))
 
+    def test_without_rows_or_keys_is_what_other_masks_give(self):
+        for shape_q, shape_k in (((1, 0, 2, 64), (1, 5, 2, 64)), ((1, 5, 2, 64), (1, 0, 2, 64))):
+            q, k = (torch.zeros(shape, dtype=torch.float16) for shape in (shape_q, shape_k))
+            self.assertTrue(torch.equal(sa.attention(q, k, k, mask="strided:8"),
+                                        sa.attention(q, k, k, mask="causal")))  # fmt: skip
+
     def test_through_the_operators_has_the_same_bits(self):
         q, k, v, _ = inputs()
         with unittest.mock.patch.object(_direct, "is_open", lambda *_: False):
@@ -117,6 +123,13 @@ class KeptTest(unittest.TestCase):
         self.setUp()
         gc.collect()
         self.assertIsNone(mask())
+
+    def test_plans_keep_no_more_masks_than_are_kept(self):
+        q, k, v, _ = inputs(8, 8, batch=1)
+        with unittest.mock.patch.object(_masks, "MOST", 2):
+            for stride in range(2, 8):
+                sa.attention(q.detach(), k.detach(), v.detach(), mask=f"strided:{stride}")
+        self.assertLessEqual(sum(bool(plan.problem.prepared) for plan in _direct._plans.values()), 2)
 
     def test_explain_tells_the_pattern(self):
         q, k, v, _ = inputs(batch=1)

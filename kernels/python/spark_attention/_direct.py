@@ -187,7 +187,7 @@ def _plan_of(q, k, v, asked):
         _plans[key] = plan
         if plan.problem.prepared:
             _of_patterns.append(key)
-            if len(_of_patterns) > _masks.MOST:  # a mask lives as long as a plan holds it
+            while len(_of_patterns) > _masks.MOST:  # a mask lives as long as a plan holds it
                 _plans.pop(_of_patterns.popleft(), None)
     return plan
 
