@@ -200,6 +200,7 @@ class GpuLoadedLayer : public LoadedLayer {
   std::vector<std::pair<std::string, double>> stage_times(const ReadyLayer& ready,
                                                           const RunOptions& options) const {
     std::vector<std::pair<std::string, double>> stage_ms;
+    stage_ms.reserve(kStages.size());
     for (const Stage stage : kStages) stage_ms.emplace_back(name_of(stage), 0.0);
     const PassParts parts = timer_.time_parts(
         [&](const AfterPart& after_part) {
