@@ -36,8 +36,8 @@ struct BlockSums {
   }
 };
 
-/// A block has a row, a thread eight of its columns: many blocks hide each other's barriers. (With
-/// four rows a block, which share the bits of dropout, it took 1.5 times as long on an H200.)
+/// A block has a row, a thread eight of its columns: many blocks hide each other's barriers. Four
+/// rows a block, which share the bits of dropout, were slower on an H200.
 template <int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads)
     add_norm_kernel(const AddNorm tensors, const RowExtents extents) {
@@ -78,8 +78,8 @@ __global__ void __launch_bounds__(kMostThreads)
 
 constexpr int kNormSums = 3;  // of gamma, beta and the bias
 
-/// On an SM: with 4 it spills, with 2 too few hide each other's barriers (108 us for 16384 rows of
-/// 2048 on an H200; 133 and 125).
+/// On an SM: with 4 it spills, with 2 too few hide each other's barriers; both were slower on an
+/// H200.
 constexpr int kNormBlocks = 3;
 
 /// Eight columns of a row of norm_backward(), and the first element of the row's z.
