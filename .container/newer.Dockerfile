@@ -1,5 +1,5 @@
 # sparkbench for cards from Turing (sm_75) to Blackwell. CUDA 13 has no sm_70: for a V100 take
-# volta.Dockerfile. Its driver must be 580 or newer.
+# volta.Dockerfile. No image has been built of this file yet: the tag of CUDA's image is untried.
 #   docker build -f .container/newer.Dockerfile -t sparkbench:newer .
 #   docker run --rm --gpus all sparkbench:newer sweep --preset paper-forward
 ARG CUDA=13.0.1

@@ -1,5 +1,5 @@
 # sparkbench for a V100, and for every newer card too: CUDA 12.9 is the last that compiles for
-# sm_70. Its driver must be 525 or newer.
+# sm_70. No image has been built of this file yet: the tag of CUDA's image is untried.
 #   docker build -f .container/volta.Dockerfile -t sparkbench:volta .
 #   docker run --rm --gpus all sparkbench:volta sweep --preset paper-forward
 ARG CUDA=12.9.1
