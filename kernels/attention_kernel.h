@@ -89,7 +89,9 @@ struct SparseFunctions {
   /// backward pass by themselves. Throws std::invalid_argument for what is not supported.
   PatternLists (*lists)(const Problem& problem, Pass pass, bool is_deterministic);
   /// `memory` has PatternLists::bytes() as PatternLists::write() makes them, aligned to 16 bytes.
-  void (*launch_forward)(const Problem& problem, const ForwardTensors& tensors,
+  /// `workspace` as of a backward pass; a forward pass has one where the pattern is run as passes
+  /// (kernels/pattern_launches.h), and workspace_bytes() tells it.
+  void (*launch_forward)(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                          const PatternLists& lists, const void* memory, CUstream_st* stream);
   void (*launch_backward)(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                           const PatternLists& lists, const void* memory, bool is_deterministic,
@@ -106,8 +108,8 @@ struct AttentionKernel {
   /// Whether it computes the problem on the device.
   Support (*supports)(const Problem& problem, const KernelDevice& device);
 
-  /// Device memory that a pass takes besides its tensors: of a training step, that of its backward
-  /// pass. Saturates at 2^64 - 1.
+  /// Device memory that a pass takes besides its tensors: of a training step, what either of its
+  /// passes takes. Saturates at 2^64 - 1.
   std::uint64_t (*workspace_bytes)(const Problem& problem, Pass pass, bool is_deterministic);
 
   ForwardFunctions forward;

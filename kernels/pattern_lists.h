@@ -1,5 +1,6 @@
 // What the launches of a pass read of a pattern: lists of tiles (sparse_lists.h), one behind the
-// other in device memory.
+// other in device memory. A pattern that is run as passes has those of each view
+// (pattern_launches.h).
 #pragma once
 
 #include <utility>
@@ -12,6 +13,9 @@ namespace sparkbench {
 class PatternLists {
  public:
   void add(SparseTileLists lists) { lists_.push_back(std::move(lists)); }
+  /// What is added from here on is of the next view.
+  void begin_view() { firsts_.push_back(size()); }
+  int first_of_view(int view) const { return firsts_[static_cast<std::size_t>(view)]; }
   int size() const { return static_cast<int>(lists_.size()); }
   const SparseTileLists& operator[](int index) const {
     return lists_[static_cast<std::size_t>(index)];
@@ -35,6 +39,7 @@ class PatternLists {
   }
 
   std::vector<SparseTileLists> lists_;
+  std::vector<int> firsts_;  // of each view, where there are any
 };
 
 }  // namespace sparkbench

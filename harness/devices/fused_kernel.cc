@@ -102,7 +102,7 @@ Prepared FusedKernel::prepare_packed(const GpuWork& work) const {
 }
 
 /// A pattern's lists are made and copied here, and so no part of what is timed: they are of the
-/// pattern and its lengths alone.
+/// pattern and its lengths alone. Both passes have one workspace.
 Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
   const AttentionKernel& kernel = kernel_;
   const Problem& problem = work.problem;
@@ -114,21 +114,22 @@ Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
     lists->write(bytes.data());
     return std::pair(lists, work.upload(bytes));
   };
+  const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kForwardBackward;
+  const std::uint64_t of_pass = kernel.workspace_bytes(problem, pass, is_deterministic);
+  const std::shared_ptr<void> workspace = work.allocate(of_pass);
   Prepared prepared;
   const auto [forward_lists, forward_memory] = upload(Pass::kForward);
-  prepared.workspace_bytes = forward_lists->bytes();
-  prepared.forward = [&kernel, &problem, tensors = work.forward, lists = forward_lists,
+  prepared.workspace_bytes = of_pass + forward_lists->bytes();
+  prepared.forward = [&kernel, &problem, tensors = work.forward, workspace, lists = forward_lists,
                       memory = forward_memory, stream = work.stream] {
-    kernel.sparse.launch_forward(problem, tensors, *lists, memory.get(), stream);
+    kernel.sparse.launch_forward(problem, tensors, workspace.get(), *lists, memory.get(), stream);
   };
-  if (work.options.pass == Pass::kForward) return prepared;
+  if (pass == Pass::kForward) return prepared;
   const auto [backward_lists, backward_memory] = upload(Pass::kBackward);
-  const std::uint64_t of_pass =
-      kernel.workspace_bytes(problem, work.options.pass, is_deterministic);
-  prepared.workspace_bytes += backward_lists->bytes() + of_pass;
-  prepared.backward = [&kernel, &problem, tensors = work.backward,
-                       workspace = work.allocate(of_pass), lists = backward_lists,
-                       memory = backward_memory, is_deterministic, stream = work.stream] {
+  prepared.workspace_bytes += backward_lists->bytes();
+  prepared.backward = [&kernel, &problem, tensors = work.backward, workspace,
+                       lists = backward_lists, memory = backward_memory, is_deterministic,
+                       stream = work.stream] {
     kernel.sparse.launch_backward(problem, tensors, workspace.get(), *lists, memory.get(),
                                   is_deterministic, stream);
   };

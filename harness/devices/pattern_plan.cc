@@ -3,6 +3,8 @@
 #include <bit>
 #include <chrono>
 
+#include "kernels/ceil_divide.h"
+#include "kernels/pattern_launches.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/registry.h"
 
@@ -11,6 +13,7 @@ namespace {
 
 // The part of a tile that a warp may leave out (tile/sparse_list.h), where tiles have 64 keys.
 constexpr int kKeysOfHalves = 64;
+constexpr int kWarpRows = 32;
 constexpr std::uint64_t kPairsOfHalf = 32 * 32;
 
 /// Null when there is none.
@@ -25,7 +28,20 @@ const KernelInstance* forward_instance(const AttentionKernel& kernel, const Prob
 }
 
 struct TileCounts {
-  std::uint64_t tiles = 0, cut = 0, halves = 0;
+  std::uint64_t tiles = 0, cut = 0;
+  std::uint64_t pairs = 0;  // that warps compute
+
+  void add(const TileCounts& other, std::uint64_t times) {
+    tiles += times * other.tiles;
+    cut += times * other.cut;
+    pairs += times * other.pairs;
+  }
+};
+
+/// Tiles of the kernel's forward pass.
+struct TileShape {
+  int rows, keys;
+  bool has_halves;  // FP16 sums that are added to FP32 ones leave out whole tiles alone
 };
 
 /// Both bits of each pair of which one is set.
@@ -35,20 +51,72 @@ std::uint32_t both_of_each(std::uint32_t pairs) {
   return any | any << 1;
 }
 
-TileCounts count_tiles(const SparseTileLists& lists, int of_union, bool has_halves) {
+TileCounts count_listed(const SparseTileLists& lists, int of_union, const TileShape& shape) {
   TileCounts counts;
+  std::uint64_t halves = 0;
   for (int index = 0; index < lists.blocks_of_head(); ++index) {
     const SparseBlock& block = lists.block(of_union, index);
     for (int i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
       const SparseTile& tile = lists.tiles()[i];
       ++counts.tiles;
       counts.cut += is_cut_step(tile.step) ? 1 : 0;
-      // FP16 sums that are added to FP32 ones leave out whole tiles alone.
-      const std::uint32_t seen = has_halves ? tile.seen : both_of_each(tile.seen);
-      counts.halves += static_cast<std::uint64_t>(std::popcount(seen));
+      const std::uint32_t seen = shape.has_halves ? tile.seen : both_of_each(tile.seen);
+      halves += static_cast<std::uint64_t>(std::popcount(seen));
     }
   }
+  const std::uint64_t of_tile =
+      std::uint64_t{1} * static_cast<unsigned>(shape.rows) * static_cast<unsigned>(shape.keys);
+  counts.pairs = shape.keys == kKeysOfHalves ? halves * kPairsOfHalf : counts.tiles * of_tile;
   return counts;
+}
+
+/// All heads of a batch entry.
+TileCounts count_of_lists(const SparseTileLists& lists, const Problem& problem,
+                          const TileShape& shape) {
+  TileCounts all;
+  for (int head = 0; head < problem.heads; ++head) {
+    all.add(count_listed(lists, head % lists.unions(), shape), 1);
+  }
+  return all;
+}
+
+/// Without lists: of whole blocks, each warp the tiles that its rows see.
+TileCounts count_dense(const Problem& problem, const TileShape& shape) {
+  const KeyMask mask = problem.key_mask();
+  TileCounts of_head;
+  for (int first = 0; first < problem.seqlen_q; first += shape.rows) {
+    const Range rows{first, first + shape.rows};
+    const Range some = mask.keys_of_any(rows), all = mask.keys_of_all(rows);
+    for (int key = some.begin / shape.keys * shape.keys; key < some.end; key += shape.keys) {
+      ++of_head.tiles;
+      of_head.cut += all.contains(Range{key, key + shape.keys}) ? 0 : 1;
+    }
+    for (int row = first; row < first + shape.rows; row += kWarpRows) {
+      const Range seen = mask.keys_of_any({row, row + kWarpRows});
+      const int tiles =
+          seen.is_empty() ? 0 : ceil_divide(seen.end, shape.keys) - seen.begin / shape.keys;
+      of_head.pairs += std::uint64_t{1} * static_cast<unsigned>(tiles) *
+                       static_cast<unsigned>(shape.keys) * static_cast<unsigned>(kWarpRows);
+    }
+  }
+  TileCounts all;
+  all.add(of_head, static_cast<std::uint64_t>(problem.heads));
+  return all;
+}
+
+TileCounts count_of_passes(const PatternLists& lists, const Problem& problem,
+                           const TileShape& shape) {
+  TileCounts all;
+  for (std::size_t pass = 0; pass < problem.sparse->passes.size(); ++pass) {
+    for (const ViewLaunch& launch : view_launches(problem, static_cast<int>(pass))) {
+      const TileCounts counts =
+          launch.problem.sparse
+              ? count_of_lists(lists[lists.first_of_view(launch.view)], launch.problem, shape)
+              : count_dense(launch.problem, shape);
+      all.add(counts, static_cast<std::uint64_t>(launch.problem.batch));
+    }
+  }
+  return all;
 }
 
 }  // namespace
@@ -60,19 +128,15 @@ bool add_pattern_plan(const AttentionKernel& kernel, const Problem& problem, Mas
   const auto start = std::chrono::steady_clock::now();
   const PatternLists lists = kernel.sparse.lists(problem, Pass::kForward, false);
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
-  const SparseTileLists& forward = lists[0];
-  const bool has_halves = kernel.accumulator == Accumulator::kFp32;
+  const TileShape shape{instance->block_rows, instance->step_columns / instance->teams,
+                        kernel.accumulator == Accumulator::kFp32};
   TileCounts all;
-  for (int head = 0; head < problem.heads; ++head) {
-    const TileCounts counts = count_tiles(forward, head % forward.unions(), has_halves);
-    all = {all.tiles + counts.tiles, all.cut + counts.cut, all.halves + counts.halves};
+  if (has_mask_passes(problem)) {
+    all = count_of_passes(lists, problem, shape);
+  } else {
+    all.add(count_of_lists(lists[0], problem, shape), static_cast<std::uint64_t>(problem.batch));
   }
-  const int tile_keys = instance->step_columns / instance->teams;
-  const auto tile_pairs = std::uint64_t{1} * static_cast<unsigned>(instance->block_rows) *
-                          static_cast<unsigned>(tile_keys);
-  const std::uint64_t of_heads =
-      tile_keys == kKeysOfHalves ? all.halves * kPairsOfHalf : all.tiles * tile_pairs;
-  work.pairs_executed = static_cast<std::uint64_t>(problem.batch) * of_heads;
+  work.pairs_executed = all.pairs;
   work.partial_share.reset();
   if (all.tiles > 0) {
     work.partial_share = static_cast<double>(all.cut) / static_cast<double>(all.tiles);

@@ -9,6 +9,7 @@
 #include "harness/predict/v100_constants.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/half.h"
+#include "kernels/pattern_launches.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_workspace.h"
@@ -218,6 +219,39 @@ void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLa
   launches.push_back(is_deterministic ? dq_alone(of) : round_dq(of));
 }
 
+/// Of a pattern that is run as passes: each view's, and what goes over the rows before or behind
+/// them (kernels/tile/merge_passes.h).
+void append_passes_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
+  const Extents extents(of.problem);
+  const auto passes = static_cast<double>(of.problem.sparse->passes.size());
+  for (int pass = 0; pass < static_cast<int>(of.problem.sparse->passes.size()); ++pass) {
+    for (const ViewLaunch& view : view_launches(of.problem, pass)) {
+      append_forward({of.kernel, view.problem, of.instances}, launches);
+    }
+  }
+  const double of_outputs = passes > 1 ? (passes + 1) * extents.half_row : 0.0;
+  launches.push_back(
+      of_bytes(extents.heads * extents.queries * ((passes + 1) * kLseBytes + of_outputs)));
+}
+
+void append_passes_backward(const PassOf& of, bool is_deterministic,
+                            std::vector<PassLaunch>& launches) {
+  const Extents extents(of.problem);
+  const auto passes = static_cast<double>(of.problem.sparse->passes.size());
+  for (int pass = 0; pass < static_cast<int>(of.problem.sparse->passes.size()); ++pass) {
+    launches.push_back(of_bytes(2 * extents.heads * extents.queries * kLseBytes));
+    for (const ViewLaunch& view : view_launches(of.problem, pass)) {
+      append_backward({of.kernel, view.problem, of.instances}, is_deterministic, launches);
+    }
+  }
+  if (passes == 1) return;
+  const double of_row = (passes + 1) * extents.half_row;
+  launches.push_back(of_bytes(extents.heads * extents.queries * of_row));  // dQ
+  for (int i = 0; i < 2; ++i) {                                            // dK, dV
+    launches.push_back(of_bytes(extents.key_heads * extents.keys * of_row));
+  }
+}
+
 /// Which no host launches.
 bool is_nothing(const PassLaunch& launch) {
   return launch.instance == nullptr ? launch.hbm_bytes == 0 : launch.grid.of_head.empty();
@@ -282,8 +316,14 @@ std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Pr
                                          std::span<const KernelInstance> instances) {
   const PassOf of{kernel, problem, instances};
   std::vector<PassLaunch> launches;
-  if (pass != Pass::kBackward) append_forward(of, launches);
-  if (pass != Pass::kForward) append_backward(of, is_deterministic, launches);
+  const bool has_passes = has_mask_passes(problem);
+  if (pass != Pass::kBackward) {
+    has_passes ? append_passes_forward(of, launches) : append_forward(of, launches);
+  }
+  if (pass != Pass::kForward) {
+    has_passes ? append_passes_backward(of, is_deterministic, launches)
+               : append_backward(of, is_deterministic, launches);
+  }
   std::erase_if(launches, is_nothing);
   return launches;
 }

@@ -16,7 +16,8 @@ void forward(const Request& request, const ForwardTensors& tensors, CUstream_st*
   on_gpu(request.device, [&] {
     if (request.mask == nullptr) return functions.launch(request.problem, tensors, stream);
     const auto of_pattern = lists_on_gpu(request, Pass::kForward, stream);
-    request.kernel->sparse.launch_forward(request.problem, tensors, of_pattern->lists,
+    // Prepared masks have the order of the sequence, which takes no workspace.
+    request.kernel->sparse.launch_forward(request.problem, tensors, nullptr, of_pattern->lists,
                                           of_pattern->memory.get(), stream);
   });
 }

@@ -1,5 +1,6 @@
 #include "kernels/volta/kernel_family.h"
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 
@@ -15,6 +16,9 @@
 #include "kernels/volta/packed_emulated.h"
 #include "kernels/volta/packed_gpu.h"
 #include "kernels/volta/packed_workspace.h"
+#include "kernels/volta/passes_emulated.h"
+#include "kernels/volta/passes_gpu.h"
+#include "kernels/volta/passes_workspace.h"
 #include "kernels/volta/sparse_emulated.h"
 #include "kernels/volta/sparse_gpu.h"
 #include "kernels/volta/sparse_kinds.h"
@@ -73,13 +77,24 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
   return supports(packed, device);
 }
 
+/// A training step has room for either of its passes, which follow each other.
 std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
+  if (has_mask_passes(problem)) {
+    const auto of = [&](Pass each) {
+      return passes_workspace(problem, each, is_deterministic).bytes;
+    };
+    return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
+                                          : of(pass);
+  }
   return pass == Pass::kForward ? 0 : backward_workspace_bytes(problem, is_deterministic);
 }
 
 template <ForwardAccumulators kAccumulators>
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
+  if (has_mask_passes(problem)) {
+    return emulate_passes_forward(kAccumulators, problem, tensors, options, tiles);
+  }
   if (problem.sparse) {
     return emulate_sparse_forward(kAccumulators, problem, tensors, options, tiles);
   }
@@ -88,23 +103,35 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
 
 /// Patterns have instances for 96 KiB alone.
 template <ForwardAccumulators kAccumulators>
-PatternLists sparse_lists(const Problem& problem, Pass pass, bool is_deterministic) {
+void add_lists(const Problem& problem, Pass pass, bool is_deterministic, PatternLists& lists) {
   const Wanted wanted{problem, kLargeSharedBytes};
-  PatternLists lists;
   if (pass == Pass::kForward) {
     visit_forward<Blocks::kSparse>(kAccumulators, wanted, [&](auto row, auto /*id*/) {
       lists.add({*problem.sparse, kSparseForward<decltype(row)>});
     });
-    return lists;
+    return;
   }
   visit_backward<Blocks::kSparse>(kAccumulators.qk, !is_deterministic, wanted,
                                   [&](auto row, auto /*id*/) {
                                     lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
                                   });
-  if (!is_deterministic) return lists;
+  if (!is_deterministic) return;
   visit_backward_dq<Blocks::kSparse>(kAccumulators.qk, wanted, [&](auto row, auto /*id*/) {
     lists.add({*problem.sparse, kSparseQueries<decltype(row)>});
   });
+}
+
+template <ForwardAccumulators kAccumulators>
+PatternLists sparse_lists(const Problem& problem, Pass pass, bool is_deterministic) {
+  PatternLists lists;
+  if (!has_mask_passes(problem)) {
+    add_lists<kAccumulators>(problem, pass, is_deterministic, lists);
+    return lists;
+  }
+  for (const Problem& view : problems_of_views(problem)) {
+    lists.begin_view();
+    if (view.sparse) add_lists<kAccumulators>(view, pass, is_deterministic, lists);
+  }
   return lists;
 }
 
@@ -112,6 +139,10 @@ template <Accumulator kAccumulator>
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
                         const EmulationOptions& options, bool is_deterministic,
                         const BackwardSample& sample) {
+  if (has_mask_passes(problem)) {
+    return emulate_passes_backward(kAccumulator, problem, tensors, options, is_deterministic,
+                                   sample);
+  }
   if (problem.sparse) {
     return emulate_sparse_backward(kAccumulator, problem, tensors, options, is_deterministic,
                                    sample);
@@ -161,17 +192,24 @@ void launch_packed(const Problem& packed, const PackedLengths& lengths,
 }
 
 template <ForwardAccumulators kAccumulators>
-void launch_sparse(const Problem& problem, const ForwardTensors& tensors, const PatternLists& lists,
-                   const void* memory, CUstream_st* stream) {
-  launch_sparse_forward(kAccumulators, problem, tensors, lists, memory, stream);
+void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
+                   const PatternLists& lists, const void* memory, CUstream_st* stream) {
+  if (has_mask_passes(problem)) {
+    return launch_passes_forward(kAccumulators, problem, tensors, workspace, lists, memory, stream);
+  }
+  launch_sparse_forward(kAccumulators, problem, tensors, lists, 0, memory, stream);
 }
 
 template <Accumulator kAccumulator>
 void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, bool is_deterministic,
                    CUstream_st* stream) {
-  launch_sparse_backward(kAccumulator, problem, tensors, workspace, lists, memory, is_deterministic,
-                         stream);
+  if (has_mask_passes(problem)) {
+    return launch_passes_backward(kAccumulator, problem, tensors, workspace, lists, memory,
+                                  is_deterministic, stream);
+  }
+  launch_sparse_backward(kAccumulator, problem, tensors, workspace, lists, 0, memory,
+                         is_deterministic, stream);
 }
 
 template <ForwardAccumulators kAccumulators>

@@ -9,14 +9,15 @@ struct CUstream_st;
 
 namespace sparkbench::volta {
 
-/// Device pointers. `lists` are those of the problem and pass for this GPU, and `memory` is where
-/// they were copied to, aligned to 16 bytes. As launch_forward() and launch_backward() otherwise.
+/// Device pointers. `lists` has from `first` on those of the problem and pass for this GPU, and
+/// `memory` is where they were copied to, aligned to 16 bytes. As launch_forward() and
+/// launch_backward() otherwise.
 void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
-                           const ForwardTensors& tensors, const PatternLists& lists,
+                           const ForwardTensors& tensors, const PatternLists& lists, int first,
                            const void* memory, CUstream_st* stream);
 void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
                             const BackwardTensors& tensors, void* workspace,
-                            const PatternLists& lists, const void* memory, bool is_deterministic,
-                            CUstream_st* stream);
+                            const PatternLists& lists, int first, const void* memory,
+                            bool is_deterministic, CUstream_st* stream);
 
 }  // namespace sparkbench::volta

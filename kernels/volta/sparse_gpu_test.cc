@@ -38,15 +38,15 @@ Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
   const DeviceBuffer o = poisoned(of_q * sizeof(Half)), dq = poisoned(of_q * sizeof(Half)),
                      dk = poisoned(of_k * sizeof(Half)), dv = poisoned(of_k * sizeof(Half)),
                      lse = poisoned(problem.lse_elements() * sizeof(float)),
-                     workspace(
-                         run.kernel().workspace_bytes(problem, Pass::kBackward, is_deterministic));
+                     workspace(run.kernel().workspace_bytes(problem, Pass::kForwardBackward,
+                                                            is_deterministic));
   const ListsOnGpu forward(run, Pass::kForward, is_deterministic);
   const ListsOnGpu backward(run, Pass::kBackward, is_deterministic);
   run.kernel().sparse.launch_forward(
       problem,
       contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
                          lse.as<float>()),
-      forward.lists, forward.memory.as<void>(), nullptr);
+      workspace.as<void>(), forward.lists, forward.memory.as<void>(), nullptr);
   run.kernel().sparse.launch_backward(
       problem,
       contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
@@ -106,7 +106,8 @@ TEST_P(VoltaSparseGpu, HasTheEmulatedMachinesBits) {
   std::size_t compared = 0;
   for (const std::string_view spec :
        {"window:128/full", "sink:4+window:128", "blocked:128", "strided:16", "longformer:64:16",
-        "fixed:64:16", "causal-documents:100", "dilated:16:4", "nd:25x20:5x5"}) {
+        "fixed:64:16", "causal-documents:100", "dilated:16:4", "nd:25x20:5x5", "causal-strided:3",
+        "window:40+causal-strided:8", "band:3:5+strided:4"}) {
     SCOPED_TRACE(spec);
     compared += expect_emulated_bits(kernel(), with_pattern(problem(500, 500), spec));
   }

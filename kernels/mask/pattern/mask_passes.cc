@@ -1,0 +1,86 @@
+#include "kernels/mask/pattern/mask_passes.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "kernels/mask/pattern/passes.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+
+namespace sparkbench {
+namespace {
+
+/// Residues of fewer lines than a block of rows has take lists, which leave out what only rows
+/// behind the last line would see.
+constexpr int kLeastDenseLines = 128;
+
+/// The mask of one run of keys a row that a lone term over lines is.
+std::optional<MaskSpec> dense_mask(const std::vector<Term>& terms, int lines) {
+  if (lines < kLeastDenseLines || terms.size() != 1) return std::nullopt;
+  const Zone& zone = terms.front().flat;
+  const bool has_all = zone.q0 <= 0 && zone.k0 <= 0 && lines <= zone.q1 && lines <= zone.k1;
+  if (!has_all || 1 - lines < zone.d0) return std::nullopt;
+  if (lines <= zone.d1) return MaskSpec::full();
+  return zone.d1 == 1 ? std::optional(MaskSpec::causal()) : std::nullopt;
+}
+
+/// Of a pass over places, the terms of a residue, over its lines.
+std::vector<Term> terms_of_residue(const PatternPass& pass, int residue) {
+  std::vector<Term> terms;
+  for (const Term& term : pass.pattern.unions.front()) {
+    const Zone& residues = term.grid.zone[0];
+    if (residue < residues.q0 || residues.q1 <= residue) continue;
+    Term of_lines;
+    of_lines.flat = term.grid.zone[1];
+    terms.push_back(std::move(of_lines));
+  }
+  return terms;
+}
+
+ResidueView view_of(const PatternPass& pass, int first_residue, int end_residue, int lines,
+                    const std::string& spec) {
+  ResidueView view{first_residue, end_residue - first_residue, lines, MaskSpec::full(), nullptr};
+  const std::vector<Term> terms = terms_of_residue(pass, first_residue);
+  if (const std::optional<MaskSpec> dense = dense_mask(terms, lines)) {
+    view.dense = *dense;
+    return view;
+  }
+  SparseMask mask;
+  mask.spec = spec + " by " + std::to_string(pass.stride);
+  mask.pattern = empty_pattern(lines, lines);
+  mask.pattern.unions = {terms};
+  view.sparse = std::make_shared<const SparseMask>(std::move(mask));
+  return view;
+}
+
+MaskPass pass_of(const PatternPass& pass, int seqlen, const std::string& spec) {
+  if (pass.stride > 1) {
+    const int whole = seqlen - (pass.lines - 1) * pass.stride;
+    MaskPass made{pass.stride, {view_of(pass, 0, whole, pass.lines, spec)}};
+    if (whole < pass.stride) {
+      made.views.push_back(view_of(pass, whole, pass.stride, pass.lines - 1, spec));
+    }
+    return made;
+  }
+  SparseMask mask;
+  mask.spec = spec + " in order";
+  mask.pattern = pass.pattern;
+  return {1, {{0, 1, seqlen, MaskSpec::full(), std::make_shared<const SparseMask>(mask)}}};
+}
+
+}  // namespace
+
+std::vector<MaskPass> mask_passes(const Pattern& pattern, const std::string& spec) {
+  if (pattern.unions.size() != 1) return {};
+  const std::vector<PatternPass> passes = passes_of(pattern, 0);
+  const bool has_stride = std::any_of(passes.begin(), passes.end(),
+                                      [](const PatternPass& pass) { return pass.stride > 1; });
+  const bool is_odd = std::any_of(passes.begin(), passes.end(), [](const PatternPass& pass) {
+    return pass.stride > 1 && (pass.lines < kLeastLines || pass.stride > kMostResidues);
+  });
+  if (!has_stride || is_odd || static_cast<int>(passes.size()) > kMostMaskPasses) return {};
+  std::vector<MaskPass> made;
+  for (const PatternPass& pass : passes) made.push_back(pass_of(pass, pattern.seqlen_q, spec));
+  return made;
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,52 @@
+// A pattern as what is launched: a pass over the sequence as it stands, and one for each stride,
+// whose residues are sequences of their own (passes.h): tokens residue, residue + stride, ... of
+// the tensors are the rows of a dense mask or of a simpler pattern. No tensor is copied for it.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "kernels/mask/mask_spec.h"
+#include "kernels/mask/pattern/pattern.h"
+
+namespace sparkbench {
+
+struct SparseMask;  // kernels/mask/pattern/sparse_mask.h
+
+/// Residues of equal length that have one mask.
+struct ResidueView {
+  int first_residue, residues;
+  int lines;  // tokens of each residue
+  MaskSpec dense = MaskSpec::full();
+  std::shared_ptr<const SparseMask> sparse;  // null: `dense`
+};
+
+/// All residues of a stride. Of stride 1 there is one, the sequence.
+struct MaskPass {
+  int stride;
+  std::vector<ResidueView> views;  // one, or two where the last residues lack the last line
+
+  /// Tokens of the first residue, and how many residues have as many.
+  int lines() const { return views.front().lines; }
+  int whole_residues() const { return views.front().residues; }
+};
+
+/// Passes of one mask, at most.
+inline constexpr int kMostMaskPasses = 4;
+/// Shorter residues are left in the order of the sequence: a warp's rows would be theirs and
+/// nobody's.
+inline constexpr int kLeastLines = 32;
+
+/// Residues are entries of a grid's batch axis.
+inline constexpr int kMostResidues = 65535;
+
+/// None where the order of the sequence is all there is to it: no term strides, residues are
+/// shorter than kLeastLines or more than kMostResidues, more than kMostMaskPasses would be needed,
+/// or heads differ. Else each
+/// visible pair is in one view of one pass. `spec` names the pattern, for the names of its parts.
+/// Throws as disjoint() does.
+std::vector<MaskPass> mask_passes(const Pattern& pattern, const std::string& spec);
+
+}  // namespace sparkbench

@@ -1,0 +1,89 @@
+// A pattern's passes (mask/pattern/mask_passes.h) as launches of a kernel over strided views of the
+// problem's own tensors, and the workspace of what is merged behind them (tile/merge_passes.h).
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+#include "kernels/tile/merge_passes.h"
+
+namespace sparkbench {
+
+/// Whether kernels run the problem's pattern as passes. With dropout they do not: which element is
+/// dropped is told by its row and column in the sequence, of which a lane of a view owns no block.
+inline bool has_mask_passes(const Problem& problem) {
+  return problem.sparse && !problem.sparse->passes.empty() && problem.dropout().threshold == 0;
+}
+
+/// One launch: the residues of a batch entry, or the batch's entries of a residue, whichever are
+/// more; of stride 1 the whole problem.
+struct ViewLaunch {
+  Problem problem;  // over the view: its batch are those entries
+  int stride;
+  int first_batch, first_token;
+  bool has_entries_of_batch;
+  std::size_t first_lse;  // of its log-sum-exp, in that of the pass
+  int view;               // of all views of all passes
+
+  /// Of a tensor of the whole problem.
+  template <class T>
+  TensorView<T> of(const TensorView<T>& whole) const {
+    return {whole.data + (first_batch * whole.batch_stride + first_token * whole.seqlen_stride),
+            has_entries_of_batch ? whole.batch_stride : whole.seqlen_stride,
+            stride * whole.seqlen_stride, whole.head_stride};
+  }
+  /// Tiles of the view in which tokens of the whole problem's tiles are, each once; none where this
+  /// launch has none of them.
+  std::vector<SampleTile> tiles_of(const std::vector<SampleTile>& whole) const;
+};
+
+/// Of a problem that has_mask_passes(): a pass's launches, in their order.
+std::vector<ViewLaunch> view_launches(const Problem& problem, int pass);
+
+ViewedRows viewed_rows(const Problem& problem, int pass);
+
+/// A problem for each view of each pass, in their order, as those of its launches: what lists of
+/// tiles are made for.
+std::vector<Problem> problems_of_views(const Problem& problem);
+
+/// Where the parts of the workspace of a pass begin, in bytes; each is aligned to 256.
+///   forward    the log-sum-exp of each pass; O of those behind the first, [batch, seqlen, heads,
+///              head_dim]
+///   backward   the log-sum-exp of one pass, dQ, dK and dV of those behind the first, and the
+///              kernel's own
+struct PassesWorkspace {
+  PassesWorkspace(const Problem& problem, Pass pass, std::uint64_t of_kernel);
+
+  std::vector<std::uint64_t> lse;            // of each pass; backward the same for all
+  std::vector<std::uint64_t> o, dq, dk, dv;  // of each pass behind the first
+  std::uint64_t of_kernel = 0;
+  std::uint64_t bytes = 0;  // saturates at 2^64 - 1
+};
+
+/// The tensors of a pass forward in a workspace at `memory`, and of one of its launches.
+ForwardTensors tensors_of_pass(const Problem& problem, const ForwardTensors& whole, int pass,
+                               const PassesWorkspace& workspace, std::byte* memory);
+ForwardTensors tensors_of_launch(const ViewLaunch& launch, const ForwardTensors& of_pass);
+
+/// The same backward.
+BackwardTensors tensors_of_pass(const Problem& problem, const BackwardTensors& whole, int pass,
+                                const PassesWorkspace& workspace, std::byte* memory);
+BackwardTensors tensors_of_launch(const ViewLaunch& launch, const BackwardTensors& of_pass);
+
+/// What is launched behind the passes forward; before a pass backward; and behind those backward,
+/// once for dQ, dK and dV each, where there is more than one.
+MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,
+                         const PassesWorkspace& workspace, std::byte* memory);
+GatherParams gather_params(const Problem& problem, const BackwardTensors& whole, int pass,
+                           const PassesWorkspace& workspace, std::byte* memory);
+struct GradientSums {
+  SumParams dq, dk, dv;
+};
+GradientSums gradient_sums(const Problem& problem, const BackwardTensors& whole,
+                           const PassesWorkspace& workspace, std::byte* memory);
+
+}  // namespace sparkbench

@@ -1,0 +1,190 @@
+// Where a pattern's pass over residues (mask/pattern/mask_passes.h) has the log-sum-exp of a token,
+// and the kernels around such passes, of one go over the rows each: what a pass backward reads, and
+// what the results of several passes are together.
+//
+// Of passes over disjoint keys with (O_i, LSE_i) the whole has
+//   LSE = log(sum(exp(LSE_i))),   O = sum(exp(LSE_i - LSE) O_i)
+// (FlashAttention-2, section 2.3.1's merge of partial results; flash decoding's), and gradients
+// are sums, of passes that are given the whole's O and LSE.
+#pragma once
+
+#include <cmath>
+
+#include "kernels/machine/machine.h"
+#include "kernels/tile/chunked_view.h"
+#include "kernels/tile/log2e.h"
+
+namespace sparkbench {
+
+/// Passes that are merged, at most.
+inline constexpr int kMostMerged = 4;
+
+/// A pass's rows, as its launches have them one behind the other: each [entries, heads, lines], of
+/// which the entries are residues of a batch entry, or the batch's entries of a residue.
+struct ViewedRows {
+  int batch, heads;
+  int stride, whole;  // residues below `whole` have `lines` tokens, others one less
+  int lines;
+  bool has_entries_of_batch;
+
+  /// Of head h of a batch entry's token.
+  SPARK_HD std::size_t at(int b, int h, int token) const {
+    const int line = token / stride, residue = token - line * stride;
+    const bool is_whole = residue < whole;
+    const int residues = is_whole ? whole : stride - whole;
+    const int own_lines = is_whole ? lines : lines - 1;
+    const int own_residue = is_whole ? residue : residue - whole;
+    const std::size_t before = is_whole ? 0 : elements(whole, lines);
+    const int entry = has_entries_of_batch ? own_residue * batch + b : b * residues + own_residue;
+    return before +
+           (static_cast<std::size_t>(entry) * static_cast<std::size_t>(heads) +
+            static_cast<std::size_t>(h)) *
+               static_cast<std::size_t>(own_lines) +
+           static_cast<std::size_t>(line);
+  }
+  /// Of so many residues of so many lines.
+  SPARK_HD std::size_t elements(int residues, int of_lines) const {
+    return static_cast<std::size_t>(batch) * static_cast<std::size_t>(heads) *
+           static_cast<std::size_t>(residues) * static_cast<std::size_t>(of_lines);
+  }
+};
+
+/// Rows and threads of a block; of a row, kLanesOfRow threads take a chunk of 16 bytes each at a
+/// time. Grid: tiles of kMergeRows rows, heads, batch.
+inline constexpr int kMergeThreads = 128;
+inline constexpr int kLanesOfRow = 8;
+inline constexpr int kMergeRows = kMergeThreads / kLanesOfRow;
+
+/// Forward: the passes' results together.
+struct MergeParams {
+  int passes, heads, seqlen, head_chunks;
+  ViewedRows rows[kMostMerged];
+  const float* lse[kMostMerged];  // as `rows` has it
+  /// Of passes behind the first, whose O is in `o`.
+  ChunkedView<const Half> more[kMostMerged - 1];
+  ChunkedView<Half> o;
+  float* whole_lse;  // [batch, heads, seqlen]
+};
+
+/// Backward: LSE as a pass has it.
+struct GatherParams {
+  int heads, seqlen;
+  ViewedRows rows;
+  const float* whole_lse;
+  float* lse;
+};
+
+/// Backward: x += the passes' gradients behind the first, in FP32, rounded once.
+struct SumParams {
+  int parts, seqlen, head_chunks;
+  ChunkedView<const Half> more[kMostMerged - 1];
+  ChunkedView<Half> x;
+};
+
+/// A thread's row, and its first chunk.
+struct MergeRow {
+  int batch, head, row, chunk;
+};
+template <class Machine>
+SPARK_DEVICE MergeRow merge_row(Machine& machine) {
+  const int thread = machine.thread();
+  return {machine.block(2), machine.block(1), machine.block(0) * kMergeRows + thread / kLanesOfRow,
+          thread % kLanesOfRow};
+}
+
+/// sum += weight * the 8 halves of a chunk.
+template <class Machine>
+SPARK_DEVICE void add_chunk(Machine& machine, const Bits128& halves, float weight,
+                            float (&sum)[kChunkHalves]) {
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    sum[2 * i] = machine.fma(weight, machine.low_half(halves.word[i]), sum[2 * i]);
+    sum[2 * i + 1] = machine.fma(weight, machine.high_half(halves.word[i]), sum[2 * i + 1]);
+  }
+}
+template <class Machine>
+SPARK_DEVICE Bits128 chunk_of(Machine& machine, const float (&sum)[kChunkHalves]) {
+  Bits128 halves;
+#pragma unroll
+  for (int i = 0; i < 4; ++i) {
+    halves.word[i] = machine.pack_halves(sum[2 * i], sum[2 * i + 1]);
+  }
+  return halves;
+}
+
+template <class Machine>
+SPARK_DEVICE void merge_passes(Machine& machine, const MergeParams& params) {
+  const auto [batch, head, row, first_chunk] = merge_row(machine);
+  if (row >= params.seqlen) return;
+  float weight[kMostMerged], most = -INFINITY, sum = 0.0f;
+#pragma unroll
+  for (int i = 0; i < kMostMerged; ++i) {
+    weight[i] = -INFINITY;
+    if (i >= params.passes) continue;
+    weight[i] =
+        machine.template load_global<float>(params.lse[i] + params.rows[i].at(batch, head, row));
+    most = weight[i] > most ? weight[i] : most;
+  }
+  const float from = most == -INFINITY ? 0.0f : most;  // a NaN goes on into the sum
+#pragma unroll
+  for (int i = 0; i < kMostMerged; ++i) {
+    weight[i] = machine.exp2((weight[i] - from) * kLog2E);
+    sum += weight[i];
+  }
+  if (first_chunk == 0) {
+    machine.store_global(
+        params.whole_lse +
+            (static_cast<std::size_t>(batch) * static_cast<std::size_t>(params.heads) +
+             static_cast<std::size_t>(head)) *
+                static_cast<std::size_t>(params.seqlen) +
+            static_cast<std::size_t>(row),
+        sum == 0.0f ? -INFINITY : machine.fma(machine.log2(sum), kLn2, from));
+  }
+  if (params.passes == 1) return;
+  const float inverse = sum == 0.0f ? 0.0f : machine.reciprocal(sum);
+  for (int chunk = first_chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
+    Half* const own = params.o.at(batch, row, head) + chunk * kChunkHalves;
+    float o[kChunkHalves] = {};
+    add_chunk(machine, machine.template load_global<Bits128>(own), weight[0] * inverse, o);
+#pragma unroll
+    for (int i = 1; i < kMostMerged; ++i) {
+      if (i >= params.passes) continue;
+      const Half* const other = params.more[i - 1].at(batch, row, head) + chunk * kChunkHalves;
+      add_chunk(machine, machine.template load_global<Bits128>(other), weight[i] * inverse, o);
+    }
+    machine.store_global(own, chunk_of(machine, o));
+  }
+}
+
+/// A thread a row: of kMergeThreads rows a block.
+template <class Machine>
+SPARK_DEVICE void gather_lse(Machine& machine, const GatherParams& params) {
+  const int batch = machine.block(2), head = machine.block(1);
+  const int row = machine.block(0) * kMergeThreads + machine.thread();
+  if (row >= params.seqlen) return;
+  const std::size_t of_head =
+      static_cast<std::size_t>(batch) * static_cast<std::size_t>(params.heads) +
+      static_cast<std::size_t>(head);
+  machine.store_global(params.lse + params.rows.at(batch, head, row),
+                       machine.template load_global<float>(
+                           params.whole_lse + of_head * static_cast<std::size_t>(params.seqlen) +
+                           static_cast<std::size_t>(row)));
+}
+
+template <class Machine>
+SPARK_DEVICE void sum_gradients(Machine& machine, const SumParams& params) {
+  const auto [batch, head, row, first_chunk] = merge_row(machine);
+  if (row >= params.seqlen) return;
+  for (int chunk = first_chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
+    Half* const own = params.x.at(batch, row, head) + chunk * kChunkHalves;
+    float sum[kChunkHalves] = {};
+    add_chunk(machine, machine.template load_global<Bits128>(own), 1.0f, sum);
+    for (int i = 0; i < params.parts; ++i) {
+      const Half* const other = params.more[i].at(batch, row, head) + chunk * kChunkHalves;
+      add_chunk(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
+    }
+    machine.store_global(own, chunk_of(machine, sum));
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,221 @@
+// Patterns that are run as passes over the residues of their strides, on the emulated V100: by the
+// dense kernel over gathered tensors, by the definition in FP64, and in parts.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+#include "kernels/pattern_launches.h"
+#include "kernels/volta/test_sparse_checks.h"
+
+namespace sparkbench {
+namespace {
+
+Picture picture_of(const Problem& problem) {
+  return Picture(problem.seqlen_q, problem.seqlen_k,
+                 [&](int row, int key) { return sees(problem.sparse->pattern, 0, row, key); });
+}
+
+class VoltaPasses : public testing::TestWithParam<std::string_view> {};
+
+TEST_P(VoltaPasses, AreThePatternByItsDefinition) {
+  for (const int head_dim : {64, 40, 128}) {
+    for (const bool is_deterministic : {false, true}) {
+      const Problem problem = with_pattern({.heads = 2,
+                                            .seqlen_q = 270,
+                                            .seqlen_k = 270,
+                                            .head_dim = head_dim,
+                                            .softmax_scale = 0.02f,
+                                            .heads_k = 1},
+                                           GetParam());
+      SCOPED_TRACE(testing::Message()
+                   << "head_dim " << head_dim << (is_deterministic ? ", deterministic" : ""));
+      ASSERT_TRUE(has_mask_passes(problem));
+      expect_as_by_pictures("volta-fp32acc", problem, {picture_of(problem)}, is_deterministic);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, VoltaPasses,
+                         testing::Values("strided:7", "causal-strided:3", "dilated:9:4",
+                                         "window:20+causal-strided:8", "band:3:5+strided:4"),
+                         [](const auto& of) {
+                           std::string name(of.param);
+                           std::replace_if(
+                               name.begin(), name.end(),
+                               [](unsigned char c) { return std::isalnum(c) == 0; }, '_');
+                           return name;
+                         });
+
+/// Tokens residue, residue + stride, ... of contiguous [1, seqlen, heads, head_dim].
+std::vector<Half> gathered(const std::vector<Half>& tensor, int row_elements, int stride,
+                           int residue, int lines) {
+  std::vector<Half> rows;
+  for (int line = 0; line < lines; ++line) {
+    const auto first = tensor.begin() + std::ptrdiff_t{line * stride + residue} * row_elements;
+    rows.insert(rows.end(), first, first + row_elements);
+  }
+  return rows;
+}
+
+TEST(VoltaPassesBits, AreTheDenseKernelsOverGatheredTensors) {
+  constexpr int kStride = 3, kLines = 130, kSeqlen = kStride * kLines;
+  const Problem whole = with_pattern(
+      {.heads = 2, .seqlen_q = kSeqlen, .seqlen_k = kSeqlen, .head_dim = 64}, "causal-strided:3");
+  const PatternRun run_of_whole("volta-fp16acc", whole);
+  const Passes got = run(run_of_whole, true);
+  Problem dense = whole;
+  dense.sparse = nullptr;
+  dense.mask = MaskSpec::causal();
+  dense.seqlen_q = dense.seqlen_k = kLines;
+  const int row = whole.heads * whole.head_dim;
+  for (int residue = 0; residue < kStride; ++residue) {
+    const auto lines_of = [&](const std::vector<Half>& tensor) {
+      return gathered(tensor, row, kStride, residue, kLines);
+    };
+    const std::vector<Half> q = lines_of(run_of_whole.inputs().q),
+                            k = lines_of(run_of_whole.inputs().k),
+                            v = lines_of(run_of_whole.inputs().v),
+                            d_o = lines_of(run_of_whole.d_o());
+    std::vector<Half> o(q.size()), dq(q.size()), dk(q.size()), dv(q.size());
+    std::vector<float> lse(dense.lse_elements());
+    const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+    run_of_whole.kernel().forward.emulate(
+        dense, contiguous_tensors(dense, q.data(), k.data(), v.data(), o.data(), lse.data()),
+        options, {});
+    run_of_whole.kernel().backward.emulate(
+        dense,
+        contiguous_tensors(dense, q.data(), k.data(), v.data(), o.data(), d_o.data(), lse.data(),
+                           dq.data(), dk.data(), dv.data()),
+        options, true, {});
+    EXPECT_TRUE(same_bits(o, lines_of(got.o)));
+    EXPECT_TRUE(same_bits(dq, lines_of(got.dq)));
+    EXPECT_TRUE(same_bits(dk, lines_of(got.dk)));
+    EXPECT_TRUE(same_bits(dv, lines_of(got.dv)));
+    for (int head = 0; head < whole.heads; ++head) {
+      for (int line = 0; line < kLines; ++line) {
+        EXPECT_EQ(lse[lse_offset(0, head, line, whole.heads, kLines)],
+                  got.lse[lse_offset(0, head, line * kStride + residue, whole.heads, kSeqlen)]);
+      }
+    }
+  }
+}
+
+/// Launches are of residues of a batch entry, or of batch entries of a residue: each entry has the
+/// bits that it has alone.
+TEST(VoltaPassesBits, OfABatchAreThoseOfItsEntries) {
+  for (const int batch : {2, 5}) {
+    Problem problem =
+        with_pattern({.batch = batch, .heads = 2, .seqlen_q = 101, .seqlen_k = 101, .head_dim = 32},
+                     "window:9+causal-strided:3");
+    const PatternRun of_all("volta-fp32acc", problem);
+    const Passes all = run(of_all, true);
+    const std::size_t of_entry = problem.q_elements() / static_cast<std::size_t>(batch);
+    Problem one = problem;
+    one.batch = 1;
+    for (int i = 0; i < batch; ++i) {
+      const std::size_t first = static_cast<std::size_t>(i) * of_entry;
+      std::vector<Half> o(of_entry), dq(of_entry), dk(of_entry), dv(of_entry);
+      std::vector<float> lse(one.lse_elements());
+      const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+      const OwnedInputs& in = of_all.inputs();
+      of_all.kernel().forward.emulate(
+          one,
+          contiguous_tensors(one, in.q.data() + first, in.k.data() + first, in.v.data() + first,
+                             o.data(), lse.data()),
+          options, {});
+      of_all.kernel().backward.emulate(
+          one,
+          contiguous_tensors(one, in.q.data() + first, in.k.data() + first, in.v.data() + first,
+                             o.data(), of_all.d_o().data() + first, lse.data(), dq.data(),
+                             dk.data(), dv.data()),
+          options, true, {});
+      const auto entry = [&](const auto& of_batch) {
+        using Values = std::decay_t<decltype(of_batch)>;
+        const auto size = of_batch.size() / static_cast<std::size_t>(batch);
+        const auto begin = of_batch.begin() + static_cast<std::ptrdiff_t>(size) * i;
+        return Values(begin, begin + static_cast<std::ptrdiff_t>(size));
+      };
+      EXPECT_TRUE(same_bits(o, entry(all.o)));
+      EXPECT_TRUE(same_bits(lse, entry(all.lse)));
+      EXPECT_TRUE(same_bits(dq, entry(all.dq)));
+      EXPECT_TRUE(same_bits(dk, entry(all.dk)));
+      EXPECT_TRUE(same_bits(dv, entry(all.dv)));
+    }
+  }
+}
+
+/// Rows of a sample of tiles: all that is asked of them.
+TEST(VoltaPassesBits, OfASampleAreThoseOfTheWhole) {
+  const Problem problem =
+      with_pattern({.batch = 2, .heads = 2, .seqlen_q = 530, .seqlen_k = 530, .head_dim = 64},
+                   "window:9+causal-strided:5");
+  const PatternRun made("volta-fp32acc", problem);
+  const Passes whole = run(made, true);
+  Passes part = whole;
+  const auto clear = [](auto& values) {
+    std::fill(values.begin(), values.end(), typename std::decay_t<decltype(values)>::value_type{});
+  };
+  clear(part.o);
+  clear(part.lse);
+  const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+  const std::vector<SampleTile> tiles{{2, 1, 0}, {4, 0, 1}};
+  expect_clean(made.kernel().forward.emulate(problem, made.forward(part), options, tiles));
+  const auto rows_of = [&](const SampleTile& tile, auto&& compare) {
+    const int first = tile[0] * kSampleRows;
+    for (int row = first; row < std::min(first + kSampleRows, problem.seqlen_q); ++row) {
+      compare(row);
+    }
+  };
+  const auto same_row = [&](const std::vector<Half>& a, const std::vector<Half>& b, int batch,
+                            int row, int head) {
+    const std::size_t at =
+        row_offset(batch, row, head, problem.seqlen_q, problem.heads, problem.head_dim);
+    return std::equal(a.begin() + static_cast<std::ptrdiff_t>(at),
+                      a.begin() + static_cast<std::ptrdiff_t>(at) + problem.head_dim,
+                      b.begin() + static_cast<std::ptrdiff_t>(at),
+                      [](Half x, Half y) { return x.bits == y.bits; });
+  };
+  for (const SampleTile& tile : tiles) {
+    rows_of(tile, [&](int row) {
+      EXPECT_TRUE(same_row(whole.o, part.o, tile[2], row, tile[1])) << row;
+      const std::size_t at = lse_offset(tile[2], tile[1], row, problem.heads, problem.seqlen_q);
+      EXPECT_EQ(whole.lse[at], part.lse[at]);
+    });
+  }
+  part.o = whole.o;
+  part.lse = whole.lse;
+  clear(part.dq);
+  clear(part.dk);
+  clear(part.dv);
+  const BackwardSample sample{{{1, 0, 1}}, {{3, 1, 0}}};
+  expect_clean(made.kernel().backward.emulate(problem, made.backward(part), options, true, sample));
+  rows_of(sample.query_tiles[0],
+          [&](int row) { EXPECT_TRUE(same_row(whole.dq, part.dq, 1, row, 0)) << row; });
+  rows_of(sample.key_tiles[0], [&](int row) {
+    EXPECT_TRUE(same_row(whole.dk, part.dk, 0, row, 1)) << row;
+    EXPECT_TRUE(same_row(whole.dv, part.dv, 0, row, 1)) << row;
+  });
+}
+
+TEST(VoltaPassesBits, KeepTheOrderOfTheSequenceWithDropout) {
+  const Problem problem = with_pattern(
+      {.seqlen_q = 128, .seqlen_k = 128, .head_dim = 64, .dropout_p = 0.1f}, "strided:4");
+  EXPECT_FALSE(has_mask_passes(problem));
+}
+
+TEST(PassesWorkspace, HasTheResultsOfPassesBehindTheFirst) {
+  const Problem one = with_pattern(
+      {.batch = 2, .heads = 4, .seqlen_q = 512, .seqlen_k = 512, .head_dim = 64}, "strided:4");
+  const Problem two = with_pattern(one, "window:9+causal-strided:4");
+  const std::uint64_t lse = one.lse_elements() * sizeof(float);
+  const std::uint64_t o = one.q_elements() * sizeof(Half);
+  EXPECT_EQ(PassesWorkspace(one, Pass::kForward, 0).bytes, lse);
+  EXPECT_EQ(PassesWorkspace(two, Pass::kForward, 0).bytes, 2 * lse + o);
+  EXPECT_EQ(PassesWorkspace(one, Pass::kBackward, 1000).bytes, lse + 1024);
+  EXPECT_EQ(PassesWorkspace(two, Pass::kBackward, 1000).bytes, lse + 3 * o + 1024);
+}
+
+}  // namespace
+}  // namespace sparkbench
