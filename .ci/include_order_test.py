@@ -20,8 +20,9 @@ LAYERS = [
                                       "tensors", "packed")],
     ["kernels/machine/"],
     ["kernels/tile/"],
-    ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h", "kernels/work_lists.",
-     "kernels/emulated_work_list", "kernels/sparse_lists.", "kernels/pattern_lists.h"],
+    ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
+     "kernels/work_lists.", "kernels/emulated_work_list", "kernels/sparse_lists.",
+     "kernels/pattern_lists.h", "kernels/pattern_launches.", "kernels/merge_gpu."],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],
     ["kernels/api/"],

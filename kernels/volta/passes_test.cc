@@ -23,8 +23,8 @@ TEST_P(VoltaPasses, AreThePatternByItsDefinition) {
   for (const int head_dim : {64, 40, 128}) {
     for (const bool is_deterministic : {false, true}) {
       const Problem problem = with_pattern({.heads = 2,
-                                            .seqlen_q = 270,
-                                            .seqlen_k = 270,
+                                            .seqlen_q = 390,
+                                            .seqlen_k = 390,
                                             .head_dim = head_dim,
                                             .softmax_scale = 0.02f,
                                             .heads_k = 1},
@@ -107,7 +107,7 @@ TEST(VoltaPassesBits, AreTheDenseKernelsOverGatheredTensors) {
 TEST(VoltaPassesBits, OfABatchAreThoseOfItsEntries) {
   for (const int batch : {2, 5}) {
     Problem problem =
-        with_pattern({.batch = batch, .heads = 2, .seqlen_q = 101, .seqlen_k = 101, .head_dim = 32},
+        with_pattern({.batch = batch, .heads = 2, .seqlen_q = 301, .seqlen_k = 301, .head_dim = 32},
                      "window:9+causal-strided:3");
     const PatternRun of_all("volta-fp32acc", problem);
     const Passes all = run(of_all, true);
@@ -201,7 +201,7 @@ TEST(VoltaPassesBits, OfASampleAreThoseOfTheWhole) {
 
 TEST(VoltaPassesBits, KeepTheOrderOfTheSequenceWithDropout) {
   const Problem problem = with_pattern(
-      {.seqlen_q = 128, .seqlen_k = 128, .head_dim = 64, .dropout_p = 0.1f}, "strided:4");
+      {.seqlen_q = 512, .seqlen_k = 512, .head_dim = 64, .dropout_p = 0.1f}, "strided:4");
   EXPECT_FALSE(has_mask_passes(problem));
 }
 

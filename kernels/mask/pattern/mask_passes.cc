@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 
@@ -52,6 +53,28 @@ ResidueView view_of(const PatternPass& pass, int first_residue, int end_residue,
   return view;
 }
 
+/// Tiles that a sequence's blocks of rows walk, where each sees so many keys, with what a block
+/// takes besides.
+double tiles_of_blocks(int rows, int keys) {
+  constexpr int kRows = 128, kKeys = 64, kBesides = 2;
+  return ceil_divide(rows, kRows) *
+         (static_cast<double>(ceil_divide(std::min(rows, keys + std::min(rows, kRows)), kKeys)) +
+          kBesides);
+}
+
+/// Whether a pass in the order of its residues has less to do than in that of the sequence.
+bool is_shorter(const PatternPass& pass, int seqlen) {
+  if (pass.stride == 1) return true;
+  int most = 0;  // offsets of a term's keys, in lines
+  for (const Term& term : pass.pattern.unions.front()) {
+    const Zone& zone = term.grid.zone[1];
+    most = std::max(most, std::min(zone.d1, pass.lines) - std::max(zone.d0, 1 - pass.lines));
+  }
+  const int keys = std::min(most, pass.lines);
+  return pass.stride * tiles_of_blocks(pass.lines, keys) <
+         tiles_of_blocks(seqlen, keys * pass.stride);
+}
+
 MaskPass pass_of(const PatternPass& pass, int seqlen, const std::string& spec) {
   if (pass.stride > 1) {
     const int whole = seqlen - (pass.lines - 1) * pass.stride;
@@ -74,10 +97,10 @@ std::vector<MaskPass> mask_passes(const Pattern& pattern, const std::string& spe
   const std::vector<PatternPass> passes = passes_of(pattern, 0);
   const bool has_stride = std::any_of(passes.begin(), passes.end(),
                                       [](const PatternPass& pass) { return pass.stride > 1; });
-  const bool is_odd = std::any_of(passes.begin(), passes.end(), [](const PatternPass& pass) {
-    return pass.stride > 1 && (pass.lines < kLeastLines || pass.stride > kMostResidues);
+  const bool is_worse = std::any_of(passes.begin(), passes.end(), [&](const PatternPass& pass) {
+    return pass.stride > kMostResidues || !is_shorter(pass, pattern.seqlen_q);
   });
-  if (!has_stride || is_odd || static_cast<int>(passes.size()) > kMostMaskPasses) return {};
+  if (!has_stride || is_worse || static_cast<int>(passes.size()) > kMostMaskPasses) return {};
   std::vector<MaskPass> made;
   for (const PatternPass& pass : passes) made.push_back(pass_of(pass, pattern.seqlen_q, spec));
   return made;

@@ -35,16 +35,13 @@ struct MaskPass {
 
 /// Passes of one mask, at most.
 inline constexpr int kMostMaskPasses = 4;
-/// Shorter residues are left in the order of the sequence: a warp's rows would be theirs and
-/// nobody's.
-inline constexpr int kLeastLines = 32;
 
 /// Residues are entries of a grid's batch axis.
 inline constexpr int kMostResidues = 65535;
 
-/// None where the order of the sequence is all there is to it: no term strides, residues are
-/// shorter than kLeastLines or more than kMostResidues, more than kMostMaskPasses would be needed,
-/// or heads differ. Else each
+/// None where the order of the sequence is all there is to it: no term strides, or residues are so
+/// short that their blocks of rows, most of them empty, would take longer; and where there would be
+/// more than kMostResidues or kMostMaskPasses, or heads differ. Else each
 /// visible pair is in one view of one pass. `spec` names the pattern, for the names of its parts.
 /// Throws as disjoint() does.
 std::vector<MaskPass> mask_passes(const Pattern& pattern, const std::string& spec);

@@ -1,0 +1,51 @@
+#include "kernels/ceil_divide.h"
+#include "kernels/machine/cuda_resources.h"
+#include "kernels/machine/gpu.cuh"
+#include "kernels/merge_gpu.h"
+
+namespace sparkbench {
+
+extern "C" __global__ void __launch_bounds__(kMergeThreads)
+    spark_merge_passes(const MergeParams params) {
+  GpuMachine machine;
+  merge_passes(machine, params);
+}
+
+extern "C" __global__ void __launch_bounds__(kMergeThreads)
+    spark_gather_lse(const GatherParams params) {
+  GpuMachine machine;
+  gather_lse(machine, params);
+}
+
+extern "C" __global__ void __launch_bounds__(kMergeThreads)
+    spark_sum_gradients(const SumParams params) {
+  GpuMachine machine;
+  sum_gradients(machine, params);
+}
+
+namespace {
+
+template <class Params>
+void launch(void (*kernel)(Params), const Params& params, const RowsOfHeads& rows,
+            int rows_of_block, CUstream_st* stream) {
+  const dim3 grid(static_cast<unsigned>(ceil_divide(rows.seqlen, rows_of_block)),
+                  static_cast<unsigned>(rows.heads), static_cast<unsigned>(rows.batch));
+  kernel<<<grid, kMergeThreads, 0, stream>>>(params);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace
+
+void launch_merge_passes(const MergeParams& params, const RowsOfHeads& rows, CUstream_st* stream) {
+  launch(spark_merge_passes, params, rows, kMergeRows, stream);
+}
+
+void launch_gather_lse(const GatherParams& params, const RowsOfHeads& rows, CUstream_st* stream) {
+  launch(spark_gather_lse, params, rows, kMergeThreads, stream);
+}
+
+void launch_sum_gradients(const SumParams& params, const RowsOfHeads& rows, CUstream_st* stream) {
+  launch(spark_sum_gradients, params, rows, kMergeRows, stream);
+}
+
+}  // namespace sparkbench
