@@ -74,25 +74,26 @@ def sparse(instances):
 
 
 # With a sink a window is a pattern, and not the mask that kernels without lists know.
-PATTERNS = ("window:1024", "window:256", "window:128", "blocked:128")
+PATTERNS = ("window:1024+sink:1", "window:256+sink:1", "window:128+sink:1", "blocked:128",
+            "strided:16", "strided:128", "window:128+causal-strided:128",
+            "dilated:128:4")  # fmt: skip
 
 
 def pattern_times(program):
     """Useful TFLOP/s at 16k, likely, forward and backward."""
+    columns = [(way, dim) for dim in (64, 128) for way in PASSES]
     rows = []
-    for dim in (64, 128):
-        for way, name in PASSES.items():
-            row = [f"{name}, d{dim}"]
-            for mask in PATTERNS:
-                sweep = ["sweep", "--kernel", "volta-fp32acc", "--pass", way, "--headdim", str(dim),
-                         "--seqlen", "16k", "--batch", "1", "--heads", str(2048 // dim),
-                         "--mask", f"{mask}+sink:1" if mask.startswith("window") else mask, "--dropout", "0",
-                         "--device", "emulated-v100", "--dry-run", "-q", "--json", "-"]  # fmt: skip
-                (case,) = ask(program, *sweep)["cases"]
-                row.append(with_band(tflops_of(case)))
-            rows.append(row)
-    return table(["", *(f"{mask} + sink:1" if mask.startswith("window") else mask
-                        for mask in PATTERNS)], rows)  # fmt: skip
+    for mask in PATTERNS:
+        row = [f"`{mask}`"]
+        for way, dim in columns:
+            sweep = ["sweep", "--kernel", "volta-fp32acc", "--pass", way, "--headdim", str(dim),
+                     "--seqlen", "16k", "--batch", "1", "--heads", str(2048 // dim),
+                     "--mask", mask, "--dropout", "0", "--device", "emulated-v100", "--dry-run",
+                     "-q", "--json", "-"]  # fmt: skip
+            (case,) = ask(program, *sweep)["cases"]
+            row.append(with_band(tflops_of(case)))
+        rows.append(row)
+    return table(["", *(f"{PASSES[way]}, d{dim}" for way, dim in columns)], rows)
 
 
 def instance_of(head_dim, drop):
