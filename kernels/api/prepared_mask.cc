@@ -83,7 +83,7 @@ PreparedMask::PreparedMask(std::string_view text, int seqlen_q, int seqlen_k)
     : seqlen_q_(seqlen_q), seqlen_k_(seqlen_k), mask_(mask_spec_of(spec_of_mask(text))) {
   if (mask_) return;
   try {
-    sparse_ = make_sparse_mask(text, seqlen_q, seqlen_k, PatternOrder::kSequence);
+    sparse_ = make_sparse_mask(text, seqlen_q, seqlen_k);
   } catch (const std::invalid_argument& error) {
     throw std::invalid_argument("mask '" + std::string(text) + "' of " +
                                 named_lengths(seqlen_q, seqlen_k) + ": " + error.what());

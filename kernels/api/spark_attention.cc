@@ -7,7 +7,8 @@
 namespace sparkbench {
 namespace {
 
-void forward(const Request& request, const ForwardTensors& tensors, CUstream_st* stream) {
+void forward(const Request& request, const ForwardTensors& tensors, void* workspace,
+             CUstream_st* stream) {
   const ForwardFunctions& functions = request.kernel->forward;
   if (request.is_emulated) {
     expect_no_findings(functions.emulate(request.problem, tensors, emulation_options(), {}));
@@ -16,8 +17,7 @@ void forward(const Request& request, const ForwardTensors& tensors, CUstream_st*
   on_gpu(request.device, [&] {
     if (request.mask == nullptr) return functions.launch(request.problem, tensors, stream);
     const auto of_pattern = lists_on_gpu(request, Pass::kForward, stream);
-    // Prepared masks have the order of the sequence, which takes no workspace.
-    request.kernel->sparse.launch_forward(request.problem, tensors, nullptr, of_pattern->lists,
+    request.kernel->sparse.launch_forward(request.problem, tensors, workspace, of_pattern->lists,
                                           of_pattern->memory.get(), stream);
   });
 }
@@ -86,11 +86,20 @@ spark_attention_status spark_attention_workspace_bytes(const spark_attention_pro
 spark_attention_status spark_attention_forward(const spark_attention_problem* problem,
                                                const spark_attention_forward_tensors* tensors,
                                                void* stream) {
+  return spark_attention_forward_with_workspace(problem, tensors, nullptr, 0, stream);
+}
+
+spark_attention_status spark_attention_forward_with_workspace(
+    const spark_attention_problem* problem, const spark_attention_forward_tensors* tensors,
+    void* workspace, size_t workspace_bytes, void* stream) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, SPARK_ATTENTION_FORWARD);
     const sparkbench::DropoutOffset* const offset = sparkbench::offset_of(*problem);
-    sparkbench::forward(request, sparkbench::tensors_of(request.problem, offset, tensors),
-                        static_cast<CUstream_st*>(stream));
+    const sparkbench::ForwardTensors views =
+        sparkbench::tensors_of(request.problem, offset, tensors);
+    sparkbench::check_workspace(request.workspace_bytes(sparkbench::Pass::kForward), workspace,
+                                workspace_bytes);
+    sparkbench::forward(request, views, workspace, static_cast<CUstream_st*>(stream));
   });
 }
 

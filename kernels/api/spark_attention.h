@@ -161,10 +161,15 @@ spark_attention_status spark_attention_workspace_bytes(const spark_attention_pro
                                                        spark_attention_pass pass, size_t* bytes);
 
 /* `stream` is a cudaStream_t of the device: null is its default stream. The emulated backend
- * ignores it. */
+ * ignores it. For what needs no workspace forward, which is all but patterns with strides on a GPU:
+ * these are dense in an order of their own, and are INVALID_ARGUMENT here. */
 spark_attention_status spark_attention_forward(const spark_attention_problem* problem,
                                                const spark_attention_forward_tensors* tensors,
                                                void* stream);
+/* For all; `workspace` as of spark_attention_backward(). */
+spark_attention_status spark_attention_forward_with_workspace(
+    const spark_attention_problem* problem, const spark_attention_forward_tensors* tensors,
+    void* workspace, size_t workspace_bytes, void* stream);
 
 /* `workspace` is aligned to 256 bytes and has at least as many bytes as
  * spark_attention_workspace_bytes() says; null where that is 0. What it held is of no account. */

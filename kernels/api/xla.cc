@@ -179,13 +179,18 @@ void forward(const CallFrame& given, spark_attention_backend backend) {
   call.take_seed(3);
   const Tensor o = call.result(0, "o", call.q());
   const Array lse = call.frame().result(1, kF32);
+  const spark_attention_problem first = call.problem(0);
+  std::size_t bytes = 0;
+  check(spark_attention_workspace_bytes(&first, SPARK_ATTENTION_FORWARD, &bytes));
+  const Scratch workspace(given, bytes);
   for (std::int64_t entry = 0; entry < call.entries(); ++entry) {
     const spark_attention_problem problem = call.problem(entry);
     const spark_attention_forward_tensors tensors = {
         call.q().view<spark_attention_input>(entry), call.k().view<spark_attention_input>(entry),
         call.v().view<spark_attention_input>(entry), o.view<spark_attention_output>(entry),
         call.lse(lse, entry)};
-    check(spark_attention_forward(&problem, &tensors, call.stream()));
+    check(spark_attention_forward_with_workspace(&problem, &tensors, workspace.data(), bytes,
+                                                 call.stream()));
   }
 }
 

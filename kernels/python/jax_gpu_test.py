@@ -35,6 +35,10 @@ class GpuTest(unittest.TestCase):
             for deterministic in (False, True):
                 self.check(arrays, d_out, mask, deterministic=deterministic)
 
+    def test_patterns_that_are_run_as_passes(self):
+        *arrays, d_out = inputs(390, 390)
+        self.check(arrays, d_out, "window:7+causal-strided:6")
+
     def test_dropout_is_the_mask_of_the_host(self):
         *arrays, d_out = inputs(70, 130)
         keep, scale = host.dropout_mask(2, 4, 70, 130, 0.25, 0, offset=0x500000007)

@@ -30,14 +30,14 @@ class ValuesTest(unittest.TestCase):
     """FlashAttention's rule: at most twice the error of PyTorch's fp16 computation, three times that
     of its gradients, both against fp64."""
 
-    def check(self, tensors, d_out, dropout_p=0.0, seed=0, **options):
+    def check(self, tensors, d_out, dropout_p=0.0, seed=0, mask=UNION, **options):
         keep = keep_of(*tensors[:2], dropout_p, seed)
-        exact = with_gradients(lambda *t: definition(*(x.double() for x in t), UNION, keep=keep),
+        exact = with_gradients(lambda *t: definition(*(x.double() for x in t), mask, keep=keep),
                                tensors, d_out)  # fmt: skip
-        unfused = with_gradients(lambda *t: definition(*t, UNION, keep=keep), tensors, d_out)
+        unfused = with_gradients(lambda *t: definition(*t, mask, keep=keep), tensors, d_out)
         with unittest.mock.patch.object(_ops, "draw_number", lambda like: seed):
             fused = with_gradients(
-                lambda *t: sa.attention(*t, mask=UNION, dropout_p=dropout_p, **options),
+                lambda *t: sa.attention(*t, mask=mask, dropout_p=dropout_p, **options),
                 tensors, d_out,
             )  # fmt: skip
         for i, (got, other, want) in enumerate(zip(fused, unfused, exact)):
@@ -48,6 +48,10 @@ class ValuesTest(unittest.TestCase):
         *tensors, d_out = inputs()
         for deterministic in (False, True):
             self.check(tensors, d_out, deterministic=deterministic)
+
+    def test_of_strides_that_are_run_as_passes(self):
+        *tensors, d_out = inputs(390, 390, batch=1)
+        self.check(tensors, d_out, mask="window:7+causal-strided:6")
 
     def test_of_dropout(self):
         *tensors, d_out = inputs(head_dim=128, batch=1)

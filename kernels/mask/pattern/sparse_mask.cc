@@ -8,7 +8,7 @@
 namespace sparkbench {
 
 std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
-                                                   int seqlen_k, PatternOrder order) {
+                                                   int seqlen_k) {
   const PatternSpec parsed = parse_pattern_spec(spec);
   Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k);
   std::vector<std::uint64_t> pairs;
@@ -16,8 +16,7 @@ std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int se
     pairs.push_back(visible_pairs(pattern, static_cast<int>(i)));
   }
   std::string name = name_of(parsed);
-  std::vector<MaskPass> passes;
-  if (order == PatternOrder::kResidues) passes = mask_passes(pattern, name);
+  std::vector<MaskPass> passes = mask_passes(pattern, name);
   return std::make_shared<SparseMask>(
       SparseMask{std::move(name), std::move(pattern), std::move(pairs), std::move(passes)});
 }

@@ -15,22 +15,17 @@ namespace sparkbench {
 struct SparseMask {
   std::string spec;  // the normal form, which make_sparse_mask() reads; of results and their names
   Pattern pattern;
-  std::vector<std::uint64_t> pairs;  // that a head of each of its unions sees
-  std::vector<MaskPass> passes = {};  // none: kernels take the pattern as it stands
+  std::vector<std::uint64_t> pairs;   // that a head of each of its unions sees
+  std::vector<MaskPass> passes = {};  // mask_passes(); none: kernels take it as it stands
 
   std::uint64_t pairs_of(int head) const {
     return pairs[static_cast<std::size_t>(head) % pairs.size()];
   }
 };
 
-/// In which order kernels take a pattern: that of the sequence, or of the residues of its strides,
-/// in which these are dense, and which takes a workspace forward too (kernels/pattern_launches.h).
-enum class PatternOrder { kSequence, kResidues };
-
 /// "sink:4+window:128" over these lengths. Throws std::invalid_argument as parse_pattern_spec() and
 /// make_pattern() do, and for terms that cannot be told apart, as disjoint() does.
 std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
-                                                   int seqlen_k,
-                                                   PatternOrder order = PatternOrder::kResidues);
+                                                   int seqlen_k);
 
 }  // namespace sparkbench

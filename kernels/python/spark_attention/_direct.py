@@ -207,9 +207,14 @@ def _forward(plan, q, k, v, seed):
     words = call.words
     words[0], words[4], words[8] = at_q, at_k, at_v
     words[12], words[16] = out.data_ptr(), lse.data_ptr()
+    # Only patterns with strides take one.
+    workspace = (_empty(of.workspace_bytes, dtype=torch.uint8, device=plan.device)
+                 if of.workspace_bytes else None)  # fmt: skip
     if plan.problem.prepared:
         _ops.keep_captured(plan.problem, q)
-    _library.forward(call.by_problem, call.by_words, plan.stream_of())
+    _library.forward(call.by_problem, call.by_words,
+                     None if workspace is None else workspace.data_ptr(), of.workspace_bytes,
+                     plan.stream_of())  # fmt: skip
     of.end(call)
     return out, lse
 

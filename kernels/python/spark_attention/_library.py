@@ -75,7 +75,8 @@ _SIGNATURES = {
     "kernel_name": (ctypes.POINTER(Problem), ctypes.c_int, ctypes.POINTER(ctypes.c_char_p)),
     "workspace_bytes": (ctypes.POINTER(Problem), ctypes.c_int, ctypes.POINTER(ctypes.c_size_t)),
     # The tensors: ForwardTensors and BackwardTensors, or their words as an array.
-    "forward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p),
+    "forward_with_workspace": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p,
+                               ctypes.c_size_t, ctypes.c_void_p),
     "backward": (ctypes.POINTER(Problem), ctypes.c_void_p, ctypes.c_void_p, ctypes.c_size_t,
                  ctypes.c_void_p),
     "mask_create": (ctypes.c_char_p, ctypes.c_int32, ctypes.c_int32,
@@ -208,9 +209,10 @@ def workspace_bytes(of, of_pass):
     return count.value
 
 
-def forward(of, tensors, stream=None):
+def forward(of, tensors, workspace=None, byte_count=0, stream=None):
     """`tensors` by ctypes.byref."""
-    _check(_library.spark_attention_forward(of, tensors, stream))
+    _check(_library.spark_attention_forward_with_workspace(of, tensors, workspace, byte_count,
+                                                           stream))  # fmt: skip
 
 
 def backward(of, tensors, workspace=None, byte_count=0, stream=None):

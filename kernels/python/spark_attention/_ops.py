@@ -223,8 +223,11 @@ def _forward(q, k, v, seed, dropout_p, *options):
     problem = problem_of(q, k, seed, dropout_p, *options)
     tensors = _library.ForwardTensors(struct_of(q), struct_of(k), struct_of(v), struct_of(out),
                                       lse.data_ptr())  # fmt: skip
+    byte_count = _library.workspace_bytes(problem, _library.FORWARD)
+    workspace = torch.empty(byte_count, dtype=torch.uint8, device=q.device)
     keep_captured(problem, q)
-    _library.forward(problem, ctypes.byref(tensors), stream_of(q))
+    _library.forward(problem, ctypes.byref(tensors), workspace.data_ptr() or None, byte_count,
+                     stream_of(q))  # fmt: skip
     _ledger.note_run("forward", q, problem)
     return out, lse
 
