@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -198,6 +199,17 @@ class MakesPanels(Runs):
             panels.where(cases, ["colour=red"])
         with self.assertRaisesRegex(ValueError, "--kernel: no case of 'z'; the runs have a"):
             panels.of_kernels(cases, ["z"])
+
+    def test_asks_for_the_name_that_was_meant(self):
+        cases = self.cases(record("volta-fp32acc"), record(**{"problem.mask": "causal"}))
+        for call, meant in (
+            (lambda: panels.where(cases, ["maks=full"]), "--where 'maks=full', did you mean 'mask'"),
+            (lambda: panels.where(cases, ["mask=casual"]), "no case has casual, did you mean 'causal'"),
+            (lambda: panels.of_kernels(cases, ["volta-fp32ac"]), "did you mean 'volta-fp32acc'"),
+            (lambda: bars.speedups(cases, "Volta-fp32acc"), "did you mean 'volta-fp32acc'"),
+        ):
+            with self.assertRaisesRegex(ValueError, re.escape(meant)):
+                call()
 
 
 class Compares(Runs):

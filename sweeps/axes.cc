@@ -121,7 +121,7 @@ Values list_of(std::string_view flag, std::string_view text) {
 
 template <auto kParse>
 Values list_or_auto(std::string_view flag, std::string_view text) {
-  if (text == "auto") return {AxisValue()};
+  if (is_auto(flag, text)) return {AxisValue()};
   return list_of<kParse>(flag, text);
 }
 

@@ -66,7 +66,7 @@ std::vector<AxisValue> extents_of_layer(std::string_view flag, std::string_view 
 }
 
 std::vector<AxisValue> extents_or_auto(std::string_view flag, std::string_view text) {
-  return text == "auto" ? std::vector<AxisValue>{AxisValue()} : extents_of_layer(flag, text);
+  return is_auto(flag, text) ? std::vector<AxisValue>{AxisValue()} : extents_of_layer(flag, text);
 }
 
 std::vector<AxisValue> booleans_of_layer(std::string_view flag, std::string_view text) {

@@ -8,6 +8,7 @@
 #include <ostream>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/instance_choice.h"
 #include "harness/inspect/cuobjdump.h"
 #include "harness/inspect/held_gates.h"
 #include "harness/inspect/inspection_json.h"
@@ -42,7 +43,7 @@ void select(const std::string& glob, std::vector<KernelInspection>& kernels) {
   for (const KernelInspection& kernel : kernels) known.push_back(kernel.name);
   std::erase_if(kernels,
                 [&](const KernelInspection& kernel) { return !is_selected(kernel, glob); });
-  if (kernels.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+  if (kernels.empty()) throw UsageError(unknown_instance_message(glob, known));
 }
 
 void require_gates(const std::filesystem::path& binary, std::span<const KernelInspection> kernels) {

@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "harness/build_info.h"
+#include "harness/commands/instance_choice.h"
 #include "harness/environment_error.h"
 #include "harness/inspect/cuobjdump.h"
 #include "harness/predict/cycles_table.h"
@@ -31,7 +32,7 @@ Instances selected_instances(const std::string& asked) {
     return !glob_matches(glob, std::string(instance->id)) &&
            !glob_matches(glob, std::string(instance->kernel()));
   });
-  if (selected.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+  if (selected.empty()) throw UsageError(unknown_instance_message(glob, known));
   return selected;
 }
 

@@ -45,7 +45,10 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
     EXPECT_EQ(result.out, "") << flags;
     return result.err;
   };
-  EXPECT_TRUE(contains(refusal("--kernel volta-fp64acc"), "--kernel: unknown 'volta-fp64acc'"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp64acc"),
+                       "--kernel: unknown 'volta-fp64acc', did you mean 'volta-fp16acc'?"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc/fdw/d64"),
+                       "did you mean 'volta-fp32acc/fwd/d64'?; allowed: volta-fp16acc, "));
   EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write x.json"),
                        "--write: writes the cycles of all kernels; allowed: without --kernel"));
   EXPECT_TRUE(contains(refusal("--function gemm --threads 128"), "no machine code is named"));
