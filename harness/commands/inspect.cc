@@ -15,6 +15,7 @@
 #include "harness/inspect/inspection_table.h"
 #include "harness/inspect/instance_check.h"
 #include "harness/inspect/instruction_class.h"
+#include "harness/options/table_options.h"
 #include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -29,6 +30,7 @@ struct InspectOptions {
   bool is_json = false;
   std::string gates_file, new_gates_file;  // empty: not read; not written
   std::vector<int> required_sms;           // for which the binary is to have every instance
+  TableOptions table;
 };
 
 bool is_selected(const KernelInspection& kernel, const std::string& glob) {
@@ -98,8 +100,9 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
   const std::vector<KernelInspection> kernels = inspect_binary(options, binary);
   const std::vector<std::string> broken = broken_gates(held, kernels, options.kernel);
   const std::vector<std::string> misplaced = misplaced_in(kernels, options.required_sms);
-  streams.out << (options.is_json ? format_inspection_json(binary, kernels, broken)
-                                  : format_inspection(kernels));
+  streams.out << (options.is_json
+                      ? format_inspection_json(binary, kernels, broken)
+                      : format_inspection(kernels, table_view(options.table, streams.out)));
   if (!options.new_gates_file.empty()) {
     write_file(options.new_gates_file, format_held_gates(held_gates(kernels)));
   }
@@ -131,7 +134,9 @@ void add_inspect_command(CLI::App& program, const Invocation& invocation, Action
                    "products on tensor cores where they have the instruction")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
+  add_sheet_flags(*command, options->table, inspection_column_names());
   command->callback([options, &invocation, &action] {
+    check_table_flags(options->table);
     action = [options, &invocation] { return run_inspect_command(*options, invocation.streams); };
   });
 }

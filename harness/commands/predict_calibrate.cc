@@ -41,14 +41,16 @@ void add_calibration_flags(CLI::App& command, CalibrateOptions& options) {
       ->needs(calibrate);
 }
 
-ExitCode run_calibration(const CalibrateOptions& options, const Streams& streams) {
+ExitCode run_calibration(const CalibrateOptions& options, const TableOptions& table,
+                         const Streams& streams) {
   check_writable("--calibrate", options.file);
   const std::unique_ptr<Device> device = open_calibrated_gpu(options.device);
   const DeviceInfo& info = device->info();
   const CalibrationReadings readings = read_probes(*info.sm, *info.sm_count);
   const CalibrationFindings findings = evaluate(readings, *info.sm);
   const bool takes_output = is_standard_output(options.file);
-  (takes_output ? streams.err : streams.out) << format_calibration(info, readings, findings);
+  std::ostream& out = takes_output ? streams.err : streams.out;
+  out << format_calibration(info, readings, findings, table_view(table, out));
   write_output(options.file,
                calibration_to_json(utc_timestamp(), describe_build(), describe_environment(*device),
                                    readings, findings),

@@ -110,7 +110,8 @@ void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
 }
 
 ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
-                           const std::string& cuobjdump, bool is_json, const Streams& streams) {
+                           const std::string& cuobjdump, const TableOptions& table,
+                           const Streams& streams) {
   const Instances instances = selected_instances(options.kernel);
   const bool is_written = !options.new_file.empty();
   if (is_written && !options.kernel.empty()) {
@@ -124,8 +125,9 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
       is_measured ? measure(instances, options, binary, cuobjdump) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
   const bool takes_output = is_written && is_standard_output(options.new_file);
-  (takes_output ? streams.err : streams.out)
-      << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
+  std::ostream& out = takes_output ? streams.err : streams.out;
+  out << (options.is_json ? format_cycles_json(file, ids)
+                          : format_cycles(file, ids, table_view(table, out)));
   if (is_written) write_output(options.new_file, cycles_to_json(file), streams.out);
   if (options.check_file.empty()) return ExitCode::kOk;
   return report_differences(cycles_that_differ(held, file, instances), options.check_file, streams);

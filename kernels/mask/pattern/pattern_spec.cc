@@ -72,7 +72,7 @@ std::string meant_atom(std::string_view typed) {
   }
   const MeantMask meant = meant_mask(typed, known);
   if (meant.name.empty()) return "";
-  const std::string text = meant.name + meant.fields;
+  std::string text = meant.name + meant.fields;
   try {
     parse_atom({text, text});
     return text;

@@ -81,7 +81,7 @@ void read_word(std::string_view word, Term& term) {
     term.flat.d1 = std::min(term.flat.d1, 1);
   } else if (word == "clamped") {
     term.grid.clamp = Clamp::kRows;
-  } else if (sign == std::string_view::npos) {
+  } else if (sign == std::string_view::npos || (name.size() > 2 && name != "axes")) {
     refuse_name(word);
   } else if (name == "axes") {
     read_axes(word, word.substr(sign + 1), term.grid);
@@ -90,8 +90,6 @@ void read_word(std::string_view word, Term& term) {
   } else if (name.size() == 2 && std::string_view("qkd").find(name[0]) != std::string_view::npos &&
              name[1] >= '0' && name[1] < '0' + term.grid.axes) {
     read_range(word, name[0], word.substr(sign + 1), term.grid.zone[name[1] - '0']);
-  } else if (name.size() > 2) {
-    refuse_name(word);
   } else {
     refuse(word, "names no range of this term");
   }
