@@ -289,7 +289,7 @@ std::vector<Axis> make_rows() {
        .is_studied = false},
       {.name = "batch",
        .flag = "--batch",
-       .help = "sequences; auto: total tokens / seqlen, or / the mean of --lengths",
+       .help = "sequences; auto: total tokens / the length of one, or the mean of several",
        .allowed = "a number, or auto",
        .initial = "auto",
        .parse = one_extent_or_auto,

@@ -159,6 +159,12 @@ std::span<const Axis* const> layer_axes() {
   return pointers;
 }
 
+std::string allowed_of(const Axis& axis, Workload workload) {
+  const bool has_patterns =
+      workload == Workload::kAttention || axis.name != std::string_view("mask");
+  return has_patterns ? axis.allowed : std::string(mask_forms());
+}
+
 std::vector<const Axis*> axes_of(Workload workload) {
   std::vector<const Axis*> chosen;
   for (const Axis& axis : axes()) {

@@ -111,8 +111,9 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
   CLI::App* command = program.add_subcommand("diff");
   const auto options = std::make_shared<DiffOptions>();
   command->add_option("first", options->first, "a run's folder, or a file that --json wrote")
-      ->required();
-  command->add_option("second", options->second, "another")->required();
+      ->required()
+      ->type_name("RUN");
+  command->add_option("second", options->second, "another")->required()->type_name("RUN");
   command
       ->add_option("--threshold", options->rules.threshold,
                    "relative difference of medians, in time and in cycles, that means nothing")
@@ -121,7 +122,8 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
   command->add_flag("--time-only", options->rules.by_time_alone,
                     "judge by time, not by cycles too: the clocks were locked, or not read");
   add_gate_flags(*command, *options);
-  command->add_option("--json", options->json_file, "write what was found here; - is stdout");
+  command->add_option("--json", options->json_file, "write what was found here; - is stdout")
+      ->type_name("FILE");
   command->add_flag("--all", options->shows_all, "show what is the same too");
   add_sheet_flags(*command, options->table, diff_column_names());
   command->callback([options, &invocation, &action] {

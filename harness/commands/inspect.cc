@@ -118,16 +118,25 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
 void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand("inspect");
   const auto options = std::make_shared<InspectOptions>();
-  command->add_option("--kernel", options->kernel,
-                      "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
-  command->add_option("--binary", options->binary,
-                      "executable, library, archive, object or cubin; default: this program");
-  command->add_option("--cuobjdump", options->cuobjdump, "the disassembler; default: on PATH");
+  command
+      ->add_option("--kernel", options->kernel,
+                   "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*")
+      ->type_name("GLOB");
+  command
+      ->add_option("--binary", options->binary,
+                   "executable, library, archive, object or cubin; default: this program")
+      ->type_name("FILE");
+  command->add_option("--cuobjdump", options->cuobjdump, "the disassembler; default: on PATH")
+      ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of tables");
-  command->add_option("--gates", options->gates_file,
-                      "JSON file of gates that once held: fail when one is broken");
-  command->add_option("--write-gates", options->new_gates_file,
-                      "write the gates that hold now to this file");
+  command
+      ->add_option("--gates", options->gates_file,
+                   "JSON file of gates that once held: fail when one is broken")
+      ->type_name("FILE");
+  command
+      ->add_option("--write-gates", options->new_gates_file,
+                   "write the gates that hold now to this file")
+      ->type_name("FILE");
   command
       ->add_option("--require-sm", options->required_sms,
                    "fail unless the binary has every kernel for these architectures (70,75), its "

@@ -112,14 +112,14 @@ Json presets_json(std::span<const Preset> of) {
   return array;
 }
 
-Json axes_json(const std::vector<const Axis*>& of) {
+Json axes_json(Workload workload) {
   Json array = Json::array();
-  for (const Axis* axis : of) {
+  for (const Axis* axis : axes_of(workload)) {
     const AxisShorthand& shorthand = axis->shorthand;
     array.push_back({{"name", axis->name},
                      {"flag", axis->flag},
                      {"help", axis->help},
-                     {"allowed", axis->allowed},
+                     {"allowed", allowed_of(*axis, workload)},
                      {"initial", axis->initial},
                      {"shorthand", or_null(shorthand.flag)}});
   }
@@ -135,9 +135,9 @@ void list_as_json(std::ostream& out) {
                          {"vendor_kernels_on_gpus", contenders_json(kVendorKernels)},
                          {"devices", device_names()},
                          {"presets", presets_json(presets())},
-                         {"axes", axes_json(axes_of(Workload::kAttention))},
+                         {"axes", axes_json(Workload::kAttention)},
                          {"layer_presets", presets_json(layer_presets())},
-                         {"layer_axes", axes_json(axes_of(Workload::kLayer))}};
+                         {"layer_axes", axes_json(Workload::kLayer)}};
   out << document.dump(2) << '\n';
 }
 

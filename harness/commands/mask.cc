@@ -118,13 +118,19 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
                    "sink:4+window:1k/full")
       ->required()
       ->type_name("MASK");
-  command->add_option("--seqlen", options->seqlen, "rows, 1 to 256k")->required();
-  command->add_option("--seqlen-k", options->seqlen_k, "keys; default: as many as rows");
-  command->add_option("--heads", options->heads,
-                      "heads, of which work is balanced; default: one for each turn");
-  command->add_option("--tile", options->tile, "rows and keys of a tile; default: 64x64");
-  command->add_option("--output", options->outputs,
-                      "files to draw to: .svg, .png, or .txt for what is printed");
+  command->add_option("--seqlen", options->seqlen, "rows, 1 to 256k")->required()->type_name("N");
+  command->add_option("--seqlen-k", options->seqlen_k, "keys; default: as many as rows")
+      ->type_name("N");
+  command
+      ->add_option("--heads", options->heads,
+                   "heads, of which work is balanced; default: one for each turn")
+      ->type_name("N");
+  command->add_option("--tile", options->tile, "rows and keys of a tile; default: 64x64")
+      ->type_name("NxN");
+  command
+      ->add_option("--output", options->outputs,
+                   "files to draw to: .svg, .png, or .txt for what is printed")
+      ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
   add_width_flag(*command, options->table);
   command->callback([options, &invocation, &action] {

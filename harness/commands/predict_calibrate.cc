@@ -29,10 +29,12 @@ std::unique_ptr<Device> open_calibrated_gpu(const std::string& name) {
 }  // namespace
 
 void add_calibration_flags(CLI::App& command, CalibrateOptions& options) {
-  CLI::Option* calibrate = command.add_option(
-      "--calibrate", options.file,
-      "measure on a GPU what the model does not know of the chip, and write it to "
-      "this JSON file (-: standard output)");
+  CLI::Option* calibrate =
+      command
+          .add_option("--calibrate", options.file,
+                      "measure on a GPU what the model does not know of the chip, and write it to "
+                      "this JSON file (-: standard output)")
+          ->type_name("FILE");
   for (const char* const flag :
        {"--kernel", "--check", "--write", "--binary", "--listing", "--json"}) {
     calibrate->excludes(command.get_option(flag));

@@ -107,12 +107,18 @@ ExitCode predict_code(const CodePredictionOptions& options, const TableOptions& 
 }
 
 void add_code_flags(CLI::App& command, CodePredictionOptions& options) {
-  CLI::Option* binary = command.add_option(
-      "--binary", options.binary, "executable, library, archive, object or cubin with sm_70 code");
-  CLI::Option* listing = command.add_option("--listing", options.listing,
-                                            "what cuobjdump -sass or nvdisasm -hex printed of one");
+  CLI::Option* binary =
+      command
+          .add_option("--binary", options.binary,
+                      "executable, library, archive, object or cubin with sm_70 code")
+          ->type_name("FILE");
+  CLI::Option* listing = command
+                             .add_option("--listing", options.listing,
+                                         "what cuobjdump -sass or nvdisasm -hex printed of one")
+                             ->type_name("FILE");
   binary->excludes(listing);
-  command.add_option("--cuobjdump", options.cuobjdump, "the disassembler; default: on PATH");
+  command.add_option("--cuobjdump", options.cuobjdump, "the disassembler; default: on PATH")
+      ->type_name("FILE");
   CLI::Option* function = command.add_option(
       "--function", options.function, "part of a function's name; without it they are listed");
   const auto add = [&](const char* flag, auto& value, const char* help) {

@@ -95,13 +95,19 @@ ExitCode report_differences(const std::vector<std::string>& differences, const s
 }  // namespace
 
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
-  command.add_option("--kernel", options.kernel,
-                     "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
+  command
+      .add_option("--kernel", options.kernel,
+                  "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*")
+      ->type_name("GLOB");
   CLI::Option* check =
-      command.add_option("--check", options.check_file,
-                         "measure the machine code anew: fail where this file of cycles differs");
-  CLI::Option* write = command.add_option("--write", options.new_file,
-                                          "measure the machine code anew: to this file");
+      command
+          .add_option("--check", options.check_file,
+                      "measure the machine code anew: fail where this file of cycles differs")
+          ->type_name("FILE");
+  CLI::Option* write =
+      command
+          .add_option("--write", options.new_file, "measure the machine code anew: to this file")
+          ->type_name("FILE");
   write->excludes(check);
   command
       .add_option("--toolkit", options.toolkit,
