@@ -7,7 +7,7 @@
 namespace sparkbench {
 
 std::string shown_type(const CLI::Option& option) {
-  constexpr std::size_t kMostCharacters = 40;
+  constexpr std::size_t kMostCharacters = 48;
   std::string type = option.get_type_name();
   const std::size_t colon = type.find(':');
   if (colon == std::string::npos) return type;
