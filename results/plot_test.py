@@ -268,6 +268,11 @@ class Layers(Runs):
 
 
 class Refuses(Runs):
+    def test_a_figure_of_no_name(self):
+        result = self.plot(self.run_of(record()), "--figure", "speedp")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--figure: unknown 'speedp', did you mean 'speedup'?; allowed:", result.stderr)
+
     def test_bad_input_with_one_line_and_2(self):
         run = self.run_of(record())
         for arguments, words in (
