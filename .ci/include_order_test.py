@@ -11,9 +11,9 @@ import sys
 
 # A file belongs to the layer that has the longest beginning of its path.
 LAYERS = [
-    [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "half", "host_device",
-                                      "mma_instruction", "philox", "round_up", "sample",
-                                      "saturating", "split_text", "unsupported_error")],
+    [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "closest_name", "half",
+                                      "host_device", "mma_instruction", "philox", "round_up",
+                                      "sample", "saturating", "split_text", "unsupported_error")],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
                                       "head_groups", "kernel_instance", "sequence_lengths",

@@ -78,6 +78,9 @@ class Help(unittest.TestCase):
             (["diff", "a", "b", "--fail-on", "sloow"], "slow"),
             (["merge", "a", "--allow", "buld"], "build"),
             (["report", "a", "--columns", "tme_ms"], "time_ms"),
+            (["diff", "a", "b", "--columns", "verdit"], "verdict"),
+            (["inspect", "--columns", "registrs"], "registers"),
+            (["predict", "--columns", "full_tle"], "full_tile"),
         ):
             result = subprocess.run([PROGRAM, *words], capture_output=True, text=True)
             self.assertEqual(result.returncode, 2, words)
@@ -100,6 +103,8 @@ COMPLETIONS = (
     (["sweep", "--pass", "b"], ["bwd"], ["fwd"]),
     (["sweep", "--cache", "h"], ["hot"], ["cold"]),
     (["report", "run", "--columns", "rel_l"], ["rel_l1", "rel_l2"], ["kernel"]),
+    (["diff", "a", "b", "--columns", "ver"], ["verdict"], ["kernel"]),
+    (["predict", "--columns", "lik"], ["likely"], ["kernel"]),
     (["report", "run", "--by", "head_"], ["head_dim"], ["mask"]),
     (["encoder", "--rest", "f"], ["fused"], ["unfused"]),
     (["completion", "z"], ["zsh"], ["bash"]),

@@ -86,8 +86,8 @@ def flags_of(help_text):
 
 
 def choices_of(text):
-    """Of "--cache TEXT:{cold,hot}=cold", ["cold", "hot"]."""
-    found = re.search(r":\{([^}]*)\}", text)
+    """Of "--cache {cold,hot}", ["cold", "hot"]."""
+    found = re.search(r"^\s*\{([^}]*)\}", text)
     return found.group(1).split(",") if found else []
 
 
@@ -182,13 +182,16 @@ class Help(unittest.TestCase):
                 "diff": lambda flag, value: [run, run, flag, value],
                 "merge": lambda flag, value: [run, flag, value, "--json", "-"],
             }
+            tried = set()
             for command, arguments_of in trials.items():
                 for flag, text in flags_of(help_of(command)).items():
                     for value in choices_of(text):
+                        tried.add(flag)
                         result = sparkbench(command, *arguments_of(flag, value))
                         self.assertIn(
                             result.returncode, (0, 1), f"{command} {flag} {value}: {result.stderr}"
                         )
+            self.assertEqual(tried, {"--cache", "--allow"})
 
     def test_every_profile_is_known(self):
         text = flags_of(help_of("check-arithmetic"))["--profile"]

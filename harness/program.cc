@@ -36,7 +36,9 @@ void check_command_name(const CLI::App& program, const std::vector<std::string>&
   const CLI::App& chosen = *program.get_subcommands().front();
   const CLI::App& command = chosen.remaining().empty() ? program : chosen;
   std::vector<std::string> known;
-  for (const CLI::Option* option : command.get_options()) known.push_back(option->get_name());
+  for (const CLI::Option* option : command.get_options()) {
+    if (!option->get_group().empty()) known.push_back(option->get_name());
+  }
   throw UsageError(unknown_name_message(command.get_name(), command.remaining().front(), known));
 }
 

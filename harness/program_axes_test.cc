@@ -31,9 +31,10 @@ std::vector<std::string> ids_of(const nlohmann::json& document) {
 const std::string kId = "unfused-fp16/fwd/b1/h1/sq9/sk9/d64/";
 
 TEST(Mask, IsRefusedInOneLine) {
-  expect_refused(run_sparkbench(kSweep + "--mask windows:3"), 2, "--mask: 'windows:3' is no mask");
+  expect_refused(run_sparkbench(kSweep + "--mask windows:3"), 2,
+                 "--mask: 'windows:3' is no mask, did you mean 'window:3'?; allowed: full, ");
   expect_refused(run_sparkbench(kSweep + "--mask sink:4+windows:3"), 2,
-                 "--mask: 'windows:3' of 'sink:4+windows:3' is no mask; allowed: full, causal, ");
+                 "--mask: 'windows:3' of 'sink:4+windows:3' is no mask, did you mean 'window:3'?");
   expect_refused(run_sparkbench(kSweep + "--mask window:0"), 2, "--mask: 'window:0' has a number");
   expect_refused(run_sparkbench(kSweep + "--mask full,"), 2, "--mask: 'full,' has an empty item");
 }

@@ -16,6 +16,7 @@ import sys
 
 from figures import bars, difference, layers, lines, panels, roofline, style
 from figures.cases import AXES, read_run
+from figures.meant import one_of
 
 FIGURES = {
     "throughput": (bars.draw_throughput, "grouped bars of TFLOP/s (SparkAttention, Figures 10, 11)"),
@@ -37,7 +38,8 @@ def parser():
     found.add_argument("run", nargs="+", help="folder of --out, file of --json, or cases.csv")
     found.add_argument(
         "--figure",
-        choices=FIGURES,
+        type=one_of(FIGURES),
+        metavar="FIGURE",
         help=f"{of_figures}. Default: throughput, or error where there are no times",
     )
     found.add_argument(
@@ -60,8 +62,8 @@ def parser():
     found.add_argument(
         "--metric",
         default="rel_l1",
-        choices=lines.ERROR_LABELS,
-        help="of --figure error (%(default)s)",
+        type=one_of(lines.ERROR_LABELS),
+        help=f"of --figure error: {', '.join(lines.ERROR_LABELS)} (%(default)s)",
     )
     return found
 

@@ -7,6 +7,7 @@ import hashlib
 import json
 import math
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -199,6 +200,17 @@ class MakesPanels(Runs):
         with self.assertRaisesRegex(ValueError, "--kernel: no case of 'z'; the runs have a"):
             panels.of_kernels(cases, ["z"])
 
+    def test_asks_for_the_name_that_was_meant(self):
+        cases = self.cases(record("volta-fp32acc"), record(**{"problem.mask": "causal"}))
+        for call, meant in (
+            (lambda: panels.where(cases, ["maks=full"]), "--where 'maks=full', did you mean 'mask'"),
+            (lambda: panels.where(cases, ["mask=casual"]), "no case has casual, did you mean 'causal'"),
+            (lambda: panels.of_kernels(cases, ["volta-fp32ac"]), "did you mean 'volta-fp32acc'"),
+            (lambda: bars.speedups(cases, "Volta-fp32acc"), "did you mean 'volta-fp32acc'"),
+        ):
+            with self.assertRaisesRegex(ValueError, re.escape(meant)):
+                call()
+
 
 class Compares(Runs):
     def test_with_a_reference_of_the_run_or_of_another(self):
@@ -256,6 +268,11 @@ class Layers(Runs):
 
 
 class Refuses(Runs):
+    def test_a_figure_of_no_name(self):
+        result = self.plot(self.run_of(record()), "--figure", "speedp")
+        self.assertEqual(result.returncode, 2)
+        self.assertIn("--figure: unknown 'speedp', did you mean 'speedup'?; allowed:", result.stderr)
+
     def test_bad_input_with_one_line_and_2(self):
         run = self.run_of(record())
         for arguments, words in (

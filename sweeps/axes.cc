@@ -121,7 +121,7 @@ Values list_of(std::string_view flag, std::string_view text) {
 
 template <auto kParse>
 Values list_or_auto(std::string_view flag, std::string_view text) {
-  if (text == "auto") return {AxisValue()};
+  if (is_auto(flag, text)) return {AxisValue()};
   return list_of<kParse>(flag, text);
 }
 
@@ -289,7 +289,7 @@ std::vector<Axis> make_rows() {
        .is_studied = false},
       {.name = "batch",
        .flag = "--batch",
-       .help = "sequences; auto: total tokens / seqlen, or / the mean of --lengths",
+       .help = "sequences; auto: total tokens / the length of one, or the mean of several",
        .allowed = "a number, or auto",
        .initial = "auto",
        .parse = one_extent_or_auto,

@@ -88,7 +88,8 @@ TEST(MaskAxis, TakesPatternsInTheirNormalForm) {
 
 TEST(MaskAxis, RefusesWhatIsNoMask) {
   EXPECT_EQ(error_of("mask", "full,windows:3"),
-            "--mask: 'windows:3' is no mask; allowed: " + std::string(pattern_forms()));
+            "--mask: 'windows:3' is no mask, did you mean 'window:3'?; allowed: " +
+                std::string(pattern_forms()));
   EXPECT_EQ(error_of("mask", "sink:4+windows:3").substr(0, 51),
             "--mask: 'windows:3' of 'sink:4+windows:3' is no mas");
   EXPECT_EQ(error_of("mask", "window:0").substr(0, 40), "--mask: 'window:0' has a number below 1;");

@@ -66,7 +66,7 @@ std::vector<AxisValue> extents_of_layer(std::string_view flag, std::string_view 
 }
 
 std::vector<AxisValue> extents_or_auto(std::string_view flag, std::string_view text) {
-  return text == "auto" ? std::vector<AxisValue>{AxisValue()} : extents_of_layer(flag, text);
+  return is_auto(flag, text) ? std::vector<AxisValue>{AxisValue()} : extents_of_layer(flag, text);
 }
 
 std::vector<AxisValue> booleans_of_layer(std::string_view flag, std::string_view text) {
@@ -157,6 +157,12 @@ std::span<const Axis* const> layer_axes() {
     return made;
   }();
   return pointers;
+}
+
+std::string allowed_of(const Axis& axis, Workload workload) {
+  const bool has_patterns =
+      workload == Workload::kAttention || axis.name != std::string_view("mask");
+  return has_patterns ? axis.allowed : std::string(mask_forms());
 }
 
 std::vector<const Axis*> axes_of(Workload workload) {

@@ -17,6 +17,9 @@ enum class Workload { kAttention, kLayer };
 std::span<const Axis* const> layer_axes();
 
 /// Rows of axes() that the workload has flags of, and after them, of a layer, its own.
+/// What the axis takes: of a layer no mask is a pattern.
+std::string allowed_of(const Axis& axis, Workload workload);
+
 std::vector<const Axis*> axes_of(Workload workload);
 
 /// Whether the user's own tensors say the axis: of a layer how many heads there are they do not.

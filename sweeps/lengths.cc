@@ -10,6 +10,7 @@
 #include <system_error>
 #include <utility>
 
+#include "kernels/closest_name.h"
 #include "kernels/philox.h"
 #include "kernels/split_text.h"
 #include "sweeps/list_flag.h"
@@ -120,13 +121,21 @@ void require_possible(std::string_view flag, std::string_view item, const Length
   }
 }
 
+/// Which form was meant by an item of none.
+std::string hint_of(std::string_view item) {
+  constexpr std::string_view kWords[] = {"uniform", "file", kNone};
+  const std::size_t end = std::min(item.find(':'), item.size());
+  const std::string word = closest_name(item.substr(0, end), kWords);
+  return did_you_mean(word.empty() ? "" : word + std::string(item.substr(end)));
+}
+
 std::string parse_item(std::string_view flag, std::string_view item) {
   if (item.starts_with(kUniform)) {
     const UniformRange range = uniform_range(flag, item);
     return fmt::format("{}{}:{}", kUniform, range.least, range.most);
   }
   if (!item.starts_with(kFile)) {
-    reject(flag, item, item == kNone ? "stands alone" : "says no lengths");
+    reject(flag, item, item == kNone ? "stands alone" : "says no lengths" + hint_of(item));
   }
   require_possible(flag, item, read_lengths(flag, item));
   return std::string(item);

@@ -64,6 +64,8 @@ TEST(Lengths, AreNoneOrAListOfForms) {
 TEST(Lengths, NameWhatIsWrongInThem) {
   const std::string allowed =
       "; allowed: uniform:A:B, file:PATH (a length a line, or two: of q and k), or none";
+  EXPECT_EQ(error_of("unifrom:1:2k"),
+            "--lengths: 'unifrom:1:2k' says no lengths, did you mean 'uniform:1:2k'?" + allowed);
   EXPECT_EQ(error_of("512"), "--lengths: '512' says no lengths" + allowed);
   EXPECT_EQ(error_of("none,uniform:1:2"), "--lengths: 'none' stands alone" + allowed);
   EXPECT_EQ(error_of("uniform:1"), "--lengths: 'uniform:1' has not two numbers" + allowed);

@@ -3,10 +3,13 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cctype>
 #include <charconv>
 #include <cstdint>
 
+#include "kernels/closest_name.h"
 #include "kernels/split_text.h"
+#include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -114,8 +117,20 @@ int parse_length(std::string_view flag, std::string_view item, std::string_view 
   return parse_number(flag, item, number, 0, allowed);
 }
 
+bool is_auto(std::string_view flag, std::string_view text) {
+  constexpr std::string_view kNames[] = {"auto"};
+  if (text == kNames[0]) return true;
+  const bool is_word = !text.empty() && std::isalpha(static_cast<unsigned char>(text[0])) != 0;
+  const std::string meant = is_word ? closest_name(text, kNames) : "";
+  if (!meant.empty()) {
+    reject(flag, text, "is not a whole number" + did_you_mean(meant),
+           fmt::format("{}, or auto", kAllowedExtents));
+  }
+  return false;
+}
+
 std::optional<int> parse_extent_or_auto(std::string_view flag, std::string_view text) {
-  if (text == "auto") return std::nullopt;
+  if (is_auto(flag, text)) return std::nullopt;
   return parse_extent(flag, text);
 }
 
@@ -123,7 +138,8 @@ std::vector<bool> parse_booleans(std::string_view flag, std::string_view text) {
   if (text == "false") return {false};
   if (text == "true") return {true};
   if (text == "both") return {false, true};
-  reject(flag, text, "is not a choice", "true, false, both");
+  const std::vector<std::string> known = {"true", "false", "both"};
+  throw UsageError(unknown_name_message(flag, text, known));
 }
 
 std::vector<float> parse_probabilities(std::string_view flag, std::string_view text) {

@@ -29,6 +29,9 @@ int parse_extent(std::string_view flag, std::string_view text);
 int parse_length(std::string_view flag, std::string_view item, std::string_view number,
                  std::string_view allowed);
 
+/// Whether all that is typed is "auto", where it may be that or numbers. Throws for a slip of it.
+bool is_auto(std::string_view flag, std::string_view text);
+
 /// One integer, or nothing for "auto".
 std::optional<int> parse_extent_or_auto(std::string_view flag, std::string_view text);
 

@@ -117,6 +117,8 @@ TEST(Extent, IsOneNumber) {
 TEST(ExtentOrAuto, IsANumberOrNothing) {
   EXPECT_EQ(parse_extent_or_auto("--batch", "4"), 4);
   EXPECT_EQ(parse_extent_or_auto("--batch", "auto"), std::nullopt);
+  EXPECT_TRUE(starts_with(error_of([] { parse_extent_or_auto("--batch", "aut"); }),
+                          "--batch: 'aut' is not a whole number, did you mean 'auto'?; allowed: "));
   EXPECT_TRUE(starts_with(error_of([] { parse_extent_or_auto("--batch", "automatic"); }),
                           "--batch: 'automatic' is not a whole number;"));
 }
@@ -126,7 +128,7 @@ TEST(Booleans, AreTrueFalseOrBoth) {
   EXPECT_EQ(parse_booleans("--causal", "false"), std::vector<bool>({false}));
   EXPECT_EQ(parse_booleans("--causal", "both"), std::vector<bool>({false, true}));
   EXPECT_EQ(error_of([] { parse_booleans("--causal", "yes"); }),
-            "--causal: 'yes' is not a choice; allowed: true, false, both");
+            "--causal: unknown 'yes'; allowed: true, false, both");
 }
 
 TEST(Probabilities, ReadsAListAndDropsDuplicates) {

@@ -11,12 +11,6 @@ namespace sparkbench {
 /// Whether all of `name` matches `pattern`: `*` stands for any characters, `?` for one.
 bool glob_matches(std::string_view pattern, std::string_view name);
 
-/// Insertions, deletions and substitutions that turn `a` into `b` (Levenshtein).
-int edit_distance(std::string_view a, std::string_view b);
-
-/// The known name nearest to `typed`, or "" when none is near enough to be meant.
-std::string closest_name(std::string_view typed, std::span<const std::string> known);
-
 /// "--device: unknown 'emulated-v10', did you mean 'emulated-v100'?; allowed: ..."
 std::string unknown_name_message(std::string_view flag, std::string_view typed,
                                  std::span<const std::string> known);

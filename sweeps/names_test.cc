@@ -38,21 +38,6 @@ TEST(Glob, StarIsAnyCharactersQuestionMarkOne) {
   EXPECT_FALSE(glob_matches("*x*", "volta"));
 }
 
-TEST(EditDistance, CountsInsertionsDeletionsAndSubstitutions) {
-  EXPECT_EQ(edit_distance("", ""), 0);
-  EXPECT_EQ(edit_distance("", "abc"), 3);
-  EXPECT_EQ(edit_distance("abc", ""), 3);
-  EXPECT_EQ(edit_distance("kitten", "sitting"), 3);
-  EXPECT_EQ(edit_distance("same", "same"), 0);
-}
-
-TEST(ClosestName, FindsASlipAndNotAnotherWord) {
-  EXPECT_EQ(closest_name("volta-fp32ac", known_kernels), "volta-fp32acc");
-  EXPECT_EQ(closest_name("unfused-f16", known_kernels), "unfused-fp16");
-  EXPECT_EQ(closest_name("flash", known_kernels), "");
-  EXPECT_EQ(closest_name("volta", Names{}), "");
-}
-
 TEST(SelectNames, KeepsTheKnownOrderAndNamesEachOnce) {
   EXPECT_EQ(select_names("--kernel", "unfused-fp16,volta-*,*fp32acc", known_kernels),
             known_kernels);

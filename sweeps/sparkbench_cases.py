@@ -1,6 +1,7 @@
 """The cases of a sweep of peers, read from `sparkbench sweep --dry-run --json -`: its grid, its
 presets, ids, FLOPs and bytes are sparkbench's own."""
 
+import difflib
 import fnmatch
 import json
 import pathlib
@@ -173,7 +174,9 @@ def select_kernels(globs, known):
     for glob in globs.split(","):
         matches = fnmatch.filter(known, glob)
         if not matches:
-            raise CasesError(f"--kernel: unknown '{glob}'; allowed: {', '.join(known)}")
+            near = difflib.get_close_matches(glob, known, n=1, cutoff=0.7)
+            hint = f", did you mean '{near[0]}'?" if near else ""
+            raise CasesError(f"--kernel: unknown '{glob}'{hint}; allowed: {', '.join(known)}")
         chosen.update(matches)
     return [name for name in known if name in chosen]
 

@@ -28,6 +28,8 @@ class Cases(unittest.TestCase):
         self.assertEqual(kernels, {"torch-flash", "torch-flex", "torch-math"})
         with self.assertRaisesRegex(sparkbench_cases.CasesError, "--kernel: unknown 'torch-x'"):
             cases_of("--kernel", "torch-x")
+        with self.assertRaisesRegex(sparkbench_cases.CasesError, "did you mean 'torch-flash'"):
+            cases_of("--kernel", "torch-falsh")
 
     def test_sparkbench_s_refusal_is_passed_on(self):
         refused = {("--seqlen", "12x"): "cannot read '12x'", ("--bogus", "1"): "--bogus"}

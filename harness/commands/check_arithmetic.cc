@@ -5,11 +5,14 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 #include <ostream>
+#include <sstream>
 
 #include "harness/arithmetic/arithmetic_check.h"
 #include "harness/arithmetic/special_function_check.h"
 #include "harness/commands/commands.h"
 #include "harness/devices/device.h"
+#include "harness/options/table_options.h"
+#include "results/render/text_table.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -83,7 +86,7 @@ ExitCode check_gpu(const CheckOptions& options, std::ostream& out) {
   return all_equal ? ExitCode::kOk : ExitCode::kFinding;
 }
 
-ExitCode run_check_arithmetic_command(const CheckOptions& options, std::ostream& out) {
+ExitCode check_arithmetic(const CheckOptions& options, std::ostream& out) {
   if (options.profile == kSpecialFunctionProfile) {
     return check_special_functions(options.vector_files, options.device, out);
   }
@@ -96,6 +99,13 @@ ExitCode run_check_arithmetic_command(const CheckOptions& options, std::ostream&
         "--profile: needed to check recordings; only with --device does the GPU name it");
   }
   return check_recordings(options, out);
+}
+
+ExitCode run_check_arithmetic_command(const CheckOptions& options, std::ostream& out) {
+  std::ostringstream said;
+  const ExitCode code = check_arithmetic(options, said);
+  out << wrapped(said.str(), table_view({}, out));
+  return code;
 }
 
 }  // namespace

@@ -8,9 +8,12 @@
 #include "harness/commands/command_docs.h"
 #include "harness/devices/device.h"
 #include "harness/devices/known_contenders.h"
+#include "harness/inspect/inspection_table.h"
+#include "harness/predict/cycles_table.h"
 #include "kernels/registry.h"
 #include "results/render/case_columns.h"
 #include "results/study/case_filter.h"
+#include "results/study/diff_text.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/preset.h"
 
@@ -47,13 +50,16 @@ Names names_in(const std::string& text) {
   return names;
 }
 
-/// What flags take, whatever the command.
+/// What flags take, whatever the command; and a command's own.
 std::map<std::string, Names> names_by_flag() {
   std::map<std::string, Names> names = {{"--kernel", kernel_names()},
                                         {"--reference", kernel_names()},
                                         {"--preset", preset_names()},
                                         {"--device", device_names()},
                                         {"--columns", case_column_names()},
+                                        {"diff --columns", diff_column_names()},
+                                        {"inspect --columns", inspection_column_names()},
+                                        {"predict --columns", cycles_column_names()},
                                         {"--by", choosing_axes()},
                                         {"--where", {}}};
   for (const std::string& axis : choosing_axes()) names["--where"].push_back(axis + "=");
@@ -94,8 +100,9 @@ Completed complete(const CLI::App& command) {
       const std::string flag = "--" + name;
       completed.flags += (completed.flags.empty() ? "" : " ") + flag;
       Names names = choices_in(option->get_type_name());
-      if (const auto found = known.find(flag); names.empty() && found != known.end()) {
-        names = found->second;
+      for (const std::string& key : {command.get_name() + " " + flag, flag}) {
+        const auto found = known.find(key);
+        if (names.empty() && found != known.end()) names = found->second;
       }
       if (!names.empty() && option->get_items_expected_max() != 0) {
         completed.values[flag] = fmt::format("{}", fmt::join(names, " "));

@@ -8,8 +8,8 @@
 
 #include "harness/commands/commands.h"
 #include "harness/options/one_of.h"
+#include "harness/options/table_options.h"
 #include "harness/session/stored_runs.h"
-#include "results/record/safe_text.h"
 #include "results/store/output_file.h"
 #include "results/store/stored_run.h"
 #include "results/study/diff_json.h"
@@ -26,6 +26,7 @@ struct DiffOptions {
   std::vector<std::string> allowed;
   std::string json_file;
   bool shows_all = false;
+  TableOptions table;
 };
 
 bool has(const std::vector<std::string>& names, std::string_view name) {
@@ -73,7 +74,8 @@ ExitCode run_diff_command(const DiffOptions& options, const Streams& streams) {
   require_alike(options, diff);
   const ExitCode code = has_finding(options.fails_on, diff) ? ExitCode::kFinding : ExitCode::kOk;
   const bool is_stdout_taken = is_standard_output(options.json_file);
-  (is_stdout_taken ? streams.err : streams.out) << printable(format_diff(diff, options.shows_all));
+  std::ostream& out = is_stdout_taken ? streams.err : streams.out;
+  out << format_diff(diff, options.shows_all, table_view(options.table, out));
   if (!options.json_file.empty()) {
     write_output(options.json_file,
                  diff_to_json(first, second, diff, options.fails_on, static_cast<int>(code)),
@@ -109,8 +111,9 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
   CLI::App* command = program.add_subcommand("diff");
   const auto options = std::make_shared<DiffOptions>();
   command->add_option("first", options->first, "a run's folder, or a file that --json wrote")
-      ->required();
-  command->add_option("second", options->second, "another")->required();
+      ->required()
+      ->type_name("RUN");
+  command->add_option("second", options->second, "another")->required()->type_name("RUN");
   command
       ->add_option("--threshold", options->rules.threshold,
                    "relative difference of medians, in time and in cycles, that means nothing")
@@ -119,9 +122,12 @@ void add_diff_command(CLI::App& program, const Invocation& invocation, Action& a
   command->add_flag("--time-only", options->rules.by_time_alone,
                     "judge by time, not by cycles too: the clocks were locked, or not read");
   add_gate_flags(*command, *options);
-  command->add_option("--json", options->json_file, "write what was found here; - is stdout");
+  command->add_option("--json", options->json_file, "write what was found here; - is stdout")
+      ->type_name("FILE");
   command->add_flag("--all", options->shows_all, "show what is the same too");
+  add_sheet_flags(*command, options->table, diff_column_names());
   command->callback([options, &invocation, &action] {
+    check_table_flags(options->table);
     action = [options, &invocation] { return run_diff_command(*options, invocation.streams); };
   });
 }

@@ -15,7 +15,9 @@
 #include "harness/devices/environment.h"
 #include "harness/devices/gpu_libraries.h"
 #include "harness/devices/machine_check.h"
+#include "harness/options/table_options.h"
 #include "results/record/enum_names.h"
+#include "results/render/fact_lines.h"
 #include "results/store/json.h"
 
 namespace sparkbench {
@@ -32,12 +34,14 @@ std::string gibibytes(const std::optional<std::uint64_t>& bytes) {
   return bytes ? fmt::format("{:.1f} GiB", static_cast<double>(*bytes) / (1 << 30)) : "unknown";
 }
 
+using Facts = std::vector<Fact>;
+
 /// What NVML says, or why it does not.
-void print_management(const DeviceInfo& info, std::ostream& out) {
+void add_management(const DeviceInfo& info, Facts& facts) {
   const auto line = [&](const char* name, const char* field, const std::string& value) {
     const auto why = info.why_unknown ? info.why_unknown->find(field) : Whys::const_iterator();
     const bool is_unknown = info.why_unknown && why != info.why_unknown->end();
-    out << fmt::format("  {:<18} {}\n", name, is_unknown ? "unknown: " + why->second : value);
+    facts.push_back({name, is_unknown ? "unknown: " + why->second : value});
   };
   const auto on_or_off = [](const std::optional<bool>& mode) {
     return mode ? (*mode ? "on" : "off") : "unknown";
@@ -55,12 +59,11 @@ void print_management(const DeviceInfo& info, std::ostream& out) {
        reasons.empty() ? "nothing" : fmt::format("{}", fmt::join(reasons, ", ")));
 }
 
-void print_device(const Device& device, std::ostream& out) {
-  const DeviceInfo& info = device.info();
+Facts device_facts(const DeviceInfo& info) {
+  Facts facts;
   const auto line = [&](const char* name, const std::string& value) {
-    out << fmt::format("  {:<18} {}\n", name, value);
+    facts.push_back({name, value});
   };
-  out << "Device " << device.name() << '\n';
   line("name", info.name);
   line("kind", std::string(name_of(info.kind)));
   line("arithmetic", info.arithmetic);
@@ -71,7 +74,8 @@ void print_device(const Device& device, std::ostream& out) {
   line("maximum SM clock", or_unknown(info.sm_clock_max_mhz, " MHz"));
   line("peak", or_unknown(info.peak_tflops, " TFLOP/s"));
   line("bandwidth", or_unknown(info.peak_gbps, " GB/s"));
-  if (info.kind == DeviceKind::kGpu) print_management(info, out);
+  if (info.kind == DeviceKind::kGpu) add_management(info, facts);
+  return facts;
 }
 
 using Level = MachineFinding::Level;
@@ -126,39 +130,52 @@ void print_json(const Info& info, std::ostream& out) {
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
 
-void print_text(const Device& device, const Info& info, std::ostream& out) {
-  const auto& [name, build, environment, cudnn, findings] = info;
-  print_device(device, out);
-  const auto line = [&](const char* label, const std::string& value) {
-    out << fmt::format("  {:<18} {}\n", label, value);
-  };
-  out << "Build\n";
-  line("version", build.version);
-  line("commit", or_unknown(build.git_sha) + (build.git_dirty.value_or(false) ? ", modified" : ""));
-  line("build type", build.build_type);
-  line("compiler", build.cxx_compiler);
-  line("CUDA toolkit", build.cuda_toolkit ? *build.cuda_toolkit : "none: emulated devices only");
+Facts build_facts(const BuildInfo& build, std::optional<int> sm) {
+  Facts facts = {
+      {"version", build.version},
+      {"commit", or_unknown(build.git_sha) + (build.git_dirty.value_or(false) ? ", modified" : "")},
+      {"build type", build.build_type},
+      {"compiler", build.cxx_compiler},
+      {"CUDA toolkit", build.cuda_toolkit ? *build.cuda_toolkit : "none: emulated devices only"}};
   if (!build.cuda_archs.empty()) {
-    line("architectures", fmt::format("{}", fmt::join(build.cuda_archs, ", ")));
+    facts.push_back({"architectures", fmt::format("{}", fmt::join(build.cuda_archs, ", "))});
   }
+  facts.push_back({"container", container_for(sm)});
+  return facts;
+}
+
+Facts machine_facts(const Info& info) {
+  const Environment& environment = info.environment;
+  return {{"system", environment.os},
+          {"processor", environment.cpu},
+          {"driver", or_unknown(environment.driver_version)},
+          {"CUDA of driver", or_unknown(environment.cuda_driver)},
+          {"CUDA runtime", or_unknown(environment.cuda_runtime)},
+          {"cuBLAS", or_unknown(environment.cublas_version)},
+          {"cuDNN", or_unknown(info.cudnn)}};
+}
+
+void print_text(const Device& device, const Info& info, const TableView& view, std::ostream& out) {
+  constexpr int kNames = 18;  // of any section: "maximum SM clock", and a gap
   const bool is_gpu = device.info().kind == DeviceKind::kGpu;
-  line("container", container_for(is_gpu ? device.info().sm : std::nullopt));
-  out << "Machine\n";
-  line("system", environment.os);
-  line("processor", environment.cpu);
-  line("driver", or_unknown(environment.driver_version));
-  line("CUDA of driver", or_unknown(environment.cuda_driver));
-  line("CUDA runtime", or_unknown(environment.cuda_runtime));
-  line("cuBLAS", or_unknown(environment.cublas_version));
-  line("cuDNN", or_unknown(cudnn));
-  if (!findings) return;
-  out << "Fit to measure\n";
-  for (const MachineFinding& finding : *findings) line(verdict_of(finding), finding.what);
+  out << "Device " << device.name() << '\n'
+      << format_facts(device_facts(device.info()), view, kNames) << "Build\n"
+      << format_facts(build_facts(info.build, is_gpu ? device.info().sm : std::nullopt), view,
+                      kNames)
+      << "Machine\n"
+      << format_facts(machine_facts(info), view, kNames);
+  if (!info.findings) return;
+  Facts facts;
+  for (const MachineFinding& finding : *info.findings) {
+    facts.push_back({verdict_of(finding), finding.what});
+  }
+  out << "Fit to measure\n" << format_facts(facts, view, kNames);
 }
 
 struct InfoOptions {
   std::string device = "auto";
   bool is_checked = false, is_json = false;
+  TableOptions table;
 };
 
 /// Ends in kEnvironment when something makes the machine unfit.
@@ -172,7 +189,7 @@ ExitCode run_info_command(const InfoOptions& options, const Streams& streams) {
   if (options.is_json) {
     print_json(info, streams.out);
   } else {
-    print_text(*device, info, streams.out);
+    print_text(*device, info, table_view(options.table, streams.out), streams.out);
   }
   return !info.findings || is_fit(*info.findings) ? ExitCode::kOk : ExitCode::kEnvironment;
 }
@@ -190,6 +207,7 @@ void add_info_command(CLI::App& program, const Invocation& invocation, Action& a
   command->add_flag("--check", options->is_checked,
                     "say whether the machine is fit to measure on, now");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
+  add_width_flag(*command, options->table);
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] { return run_info_command(*options, invocation.streams); };
   });

@@ -8,12 +8,14 @@
 #include <ostream>
 
 #include "harness/commands/commands.h"
+#include "harness/commands/instance_choice.h"
 #include "harness/inspect/cuobjdump.h"
 #include "harness/inspect/held_gates.h"
 #include "harness/inspect/inspection_json.h"
 #include "harness/inspect/inspection_table.h"
 #include "harness/inspect/instance_check.h"
 #include "harness/inspect/instruction_class.h"
+#include "harness/options/table_options.h"
 #include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -28,6 +30,7 @@ struct InspectOptions {
   bool is_json = false;
   std::string gates_file, new_gates_file;  // empty: not read; not written
   std::vector<int> required_sms;           // for which the binary is to have every instance
+  TableOptions table;
 };
 
 bool is_selected(const KernelInspection& kernel, const std::string& glob) {
@@ -42,7 +45,7 @@ void select(const std::string& glob, std::vector<KernelInspection>& kernels) {
   for (const KernelInspection& kernel : kernels) known.push_back(kernel.name);
   std::erase_if(kernels,
                 [&](const KernelInspection& kernel) { return !is_selected(kernel, glob); });
-  if (kernels.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+  if (kernels.empty()) throw UsageError(unknown_instance_message(glob, known));
 }
 
 void require_gates(const std::filesystem::path& binary, std::span<const KernelInspection> kernels) {
@@ -97,8 +100,9 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
   const std::vector<KernelInspection> kernels = inspect_binary(options, binary);
   const std::vector<std::string> broken = broken_gates(held, kernels, options.kernel);
   const std::vector<std::string> misplaced = misplaced_in(kernels, options.required_sms);
-  streams.out << (options.is_json ? format_inspection_json(binary, kernels, broken)
-                                  : format_inspection(kernels));
+  streams.out << (options.is_json
+                      ? format_inspection_json(binary, kernels, broken)
+                      : format_inspection(kernels, table_view(options.table, streams.out)));
   if (!options.new_gates_file.empty()) {
     write_file(options.new_gates_file, format_held_gates(held_gates(kernels)));
   }
@@ -114,23 +118,34 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
 void add_inspect_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand("inspect");
   const auto options = std::make_shared<InspectOptions>();
-  command->add_option("--kernel", options->kernel,
-                      "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
-  command->add_option("--binary", options->binary,
-                      "executable, library, archive, object or cubin; default: this program");
-  command->add_option("--cuobjdump", options->cuobjdump, "the disassembler; default: on PATH");
+  command
+      ->add_option("--kernel", options->kernel,
+                   "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*")
+      ->type_name("GLOB");
+  command
+      ->add_option("--binary", options->binary,
+                   "executable, library, archive, object or cubin; default: this program")
+      ->type_name("FILE");
+  command->add_option("--cuobjdump", options->cuobjdump, "the disassembler; default: on PATH")
+      ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of tables");
-  command->add_option("--gates", options->gates_file,
-                      "JSON file of gates that once held: fail when one is broken");
-  command->add_option("--write-gates", options->new_gates_file,
-                      "write the gates that hold now to this file");
+  command
+      ->add_option("--gates", options->gates_file,
+                   "JSON file of gates that once held: fail when one is broken")
+      ->type_name("FILE");
+  command
+      ->add_option("--write-gates", options->new_gates_file,
+                   "write the gates that hold now to this file")
+      ->type_name("FILE");
   command
       ->add_option("--require-sm", options->required_sms,
                    "fail unless the binary has every kernel for these architectures (70,75), its "
                    "products on tensor cores where they have the instruction")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
+  add_sheet_flags(*command, options->table, inspection_column_names());
   command->callback([options, &invocation, &action] {
+    check_table_flags(options->table);
     action = [options, &invocation] { return run_inspect_command(*options, invocation.streams); };
   });
 }

@@ -64,7 +64,11 @@ TEST_F(CommandInspect, SelectsByKernelOrInstance) {
     EXPECT_EQ(inspect("--kernel " + glob).exit_code, 0) << glob;
   }
   expect_refused(inspect("--kernel volta-fp16acc"), 2, "--kernel: unknown 'volta-fp16acc'");
-  expect_refused(inspect("--kernel volta-fp16acc"), 2, "allowed: volta-fp32acc/fwd/d64");
+  expect_refused(
+      inspect("--kernel volta-fp16acc"), 2,
+      "did you mean 'volta-fp32acc'?; allowed: volta-fp32acc, or one of their instances");
+  expect_refused(inspect("--kernel volta-fp32acc/fdw/d64"), 2,
+                 "did you mean 'volta-fp32acc/fwd/d64'?");
 }
 
 TEST_F(CommandInspect, WritesGatesThatThenHold) {

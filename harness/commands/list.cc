@@ -12,37 +12,67 @@
 #include "harness/commands/commands.h"
 #include "harness/devices/device.h"
 #include "harness/devices/known_contenders.h"
+#include "harness/options/table_options.h"
 #include "kernels/registry.h"
 #include "results/record/enum_names.h"
+#include "results/render/fact_lines.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/preset.h"
 
 namespace sparkbench {
 namespace {
 
-void list_entry(std::string_view name, std::string_view summary, std::ostream& out) {
-  out << fmt::format("  {:<16} {}\n", name, summary);
+using Facts = std::vector<Fact>;
+
+Facts facts_of(std::span<const ContenderInfo> contenders) {
+  Facts facts;
+  for (const ContenderInfo& info : contenders) {
+    facts.push_back({std::string(info.name), std::string(info.summary)});
+  }
+  return facts;
 }
 
-void list_contenders(std::span<const ContenderInfo> contenders, std::ostream& out) {
-  for (const ContenderInfo& info : contenders) list_entry(info.name, info.summary, out);
+Facts kernel_facts() {
+  Facts facts;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    facts.push_back({std::string(kernel.name), std::string(kernel.summary)});
+  }
+  return facts;
 }
 
-void list_axes(std::ostream& out) {
-  const auto line = [&](const char* flag, const char* help, const std::string& allowed) {
-    out << fmt::format("  {:<16} {}: {}\n", flag, help, allowed);
-  };
-  out << "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; a preset's, or else the "
-         "value in brackets)\n";
+Facts device_facts() {
+  Facts facts;
+  for (const std::string& name : device_names()) facts.push_back({name, ""});
+  return facts;
+}
+
+Facts facts_of(std::span<const Preset> of) {
+  Facts facts;
+  for (const Preset& preset : of) {
+    facts.push_back({std::string(preset.name), std::string(preset.summary)});
+  }
+  return facts;
+}
+
+Fact fact_of(const Axis& axis) {
+  return {axis.flag, fmt::format("{}: {} [{}]", axis.help, axis.allowed, axis.initial)};
+}
+
+Facts axis_facts() {
+  Facts facts;
   for (const Axis& axis : axes()) {
-    line(axis.flag, axis.help, fmt::format("{} [{}]", axis.allowed, axis.initial));
+    facts.push_back(fact_of(axis));
     const AxisShorthand& shorthand = axis.shorthand;
-    if (shorthand.flag != nullptr) line(shorthand.flag, shorthand.help, shorthand.allowed);
+    if (shorthand.flag == nullptr) continue;
+    facts.push_back({shorthand.flag, fmt::format("{}: {}", shorthand.help, shorthand.allowed)});
   }
-  out << "Axes of `sparkbench encoder` alone\n";
-  for (const Axis* axis : layer_axes()) {
-    line(axis->flag, axis->help, fmt::format("{} [{}]", axis->allowed, axis->initial));
-  }
+  return facts;
+}
+
+Facts layer_axis_facts() {
+  Facts facts;
+  for (const Axis* axis : layer_axes()) facts.push_back(fact_of(*axis));
+  return facts;
 }
 
 using Json = nlohmann::ordered_json;
@@ -82,14 +112,14 @@ Json presets_json(std::span<const Preset> of) {
   return array;
 }
 
-Json axes_json(const std::vector<const Axis*>& of) {
+Json axes_json(Workload workload) {
   Json array = Json::array();
-  for (const Axis* axis : of) {
+  for (const Axis* axis : axes_of(workload)) {
     const AxisShorthand& shorthand = axis->shorthand;
     array.push_back({{"name", axis->name},
                      {"flag", axis->flag},
                      {"help", axis->help},
-                     {"allowed", axis->allowed},
+                     {"allowed", allowed_of(*axis, workload)},
                      {"initial", axis->initial},
                      {"shorthand", or_null(shorthand.flag)}});
   }
@@ -105,35 +135,40 @@ void list_as_json(std::ostream& out) {
                          {"vendor_kernels_on_gpus", contenders_json(kVendorKernels)},
                          {"devices", device_names()},
                          {"presets", presets_json(presets())},
-                         {"axes", axes_json(axes_of(Workload::kAttention))},
+                         {"axes", axes_json(Workload::kAttention)},
                          {"layer_presets", presets_json(layer_presets())},
-                         {"layer_axes", axes_json(axes_of(Workload::kLayer))}};
+                         {"layer_axes", axes_json(Workload::kLayer)}};
   out << document.dump(2) << '\n';
 }
 
-ExitCode run_list_command(bool is_json, const Streams& streams) {
+struct ListOptions {
+  bool is_json = false;
+  TableOptions table;
+};
+
+ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
   std::ostream& out = streams.out;
-  if (is_json) {
+  if (options.is_json) {
     list_as_json(out);
     return ExitCode::kOk;
   }
-  out << "Kernels\n";
-  for (const AttentionKernel& kernel : attention_kernels()) {
-    list_entry(kernel.name, kernel.summary, out);
-  }
-  out << "References on emulated devices\n";
-  list_contenders(kHostReferences, out);
-  out << "References on GPUs\n";
-  list_contenders(kGpuReferences, out);
-  out << "Vendors' kernels on GPUs\n";
-  list_contenders(kVendorKernels, out);
-  out << "Devices on this machine\n";
-  for (const std::string& name : device_names()) out << "  " << name << '\n';
-  out << "Presets\n";
-  for (const Preset& preset : presets()) list_entry(preset.name, preset.summary, out);
-  out << "Presets of `sparkbench encoder`\n";
-  for (const Preset& preset : layer_presets()) list_entry(preset.name, preset.summary, out);
-  list_axes(out);
+  constexpr int kNames = 17;  // "volta-fp16acc-o16"
+  const TableView view = table_view(options.table, out);
+  const auto section = [&](const char* title, const Facts& facts) {
+    out << wrapped(title, view) << '\n' << format_facts(facts, view, kNames);
+  };
+  section("Kernels", kernel_facts());
+  section("References on emulated devices", facts_of(kHostReferences));
+  section("References on GPUs", facts_of(kGpuReferences));
+  section("Vendors' kernels on GPUs", facts_of(kVendorKernels));
+  section("Devices on this machine", device_facts());
+  section("Presets", facts_of(presets()));
+  section("Presets of `sparkbench encoder`", facts_of(layer_presets()));
+  section(
+      "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; a preset's, or else the "
+      "value in brackets)",
+      axis_facts());
+  section("Axes of `sparkbench encoder` alone", layer_axis_facts());
   return ExitCode::kOk;
 }
 
@@ -141,10 +176,11 @@ ExitCode run_list_command(bool is_json, const Streams& streams) {
 
 void add_list_command(CLI::App& program, const Invocation& invocation, Action& action) {
   CLI::App* command = program.add_subcommand("list");
-  const auto is_json = std::make_shared<bool>(false);
-  command->add_flag("--json", *is_json, "one JSON document instead of text");
-  command->callback([is_json, &invocation, &action] {
-    action = [is_json, &invocation] { return run_list_command(*is_json, invocation.streams); };
+  const auto options = std::make_shared<ListOptions>();
+  command->add_flag("--json", options->is_json, "one JSON document instead of text");
+  add_width_flag(*command, options->table);
+  command->callback([options, &invocation, &action] {
+    action = [options, &invocation] { return run_list_command(*options, invocation.streams); };
   });
 }
 

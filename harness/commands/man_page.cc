@@ -5,6 +5,7 @@
 
 #include "harness/build_info.h"
 #include "harness/commands/command_docs.h"
+#include "harness/commands/help_format.h"
 
 namespace sparkbench {
 namespace {
@@ -33,7 +34,7 @@ std::string flags_section(const CLI::App& command) {
   std::string text;
   for (const CLI::Option* option : command.get_options()) {
     if (option->get_group().empty()) continue;
-    const std::string type = option->get_items_expected_max() == 0 ? "" : option->get_type_name();
+    const std::string type = option->get_items_expected_max() == 0 ? "" : shown_type(*option);
     const std::string initial = option->get_default_str();
     text += fmt::format(".TP\n.B {} {}\n{}{}\n", troff(option->get_name(false, true)), troff(type),
                         troff(option->get_description()),

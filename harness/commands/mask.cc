@@ -11,6 +11,7 @@
 #include "harness/commands/mask_figures.h"
 #include "harness/commands/mask_picture.h"
 #include "harness/commands/mask_report.h"
+#include "harness/options/table_options.h"
 #include "kernels/split_text.h"
 #include "results/store/output_file.h"
 #include "sweeps/list_flag.h"
@@ -27,6 +28,7 @@ struct MaskOptions {
   std::string mask, seqlen, seqlen_k, heads, tile = "64x64";
   std::vector<std::string> outputs;
   bool is_json = false;
+  TableOptions table;
 };
 
 int number_up_to(const char* flag, const std::string& text, int most) {
@@ -99,7 +101,9 @@ ExitCode run_mask_command(const MaskOptions& options, const Streams& streams) {
   for (const std::string& output : options.outputs) {
     write_file(output, content_for(output, question, found));
   }
-  streams.out << (options.is_json ? mask_to_json(question, found) : format_mask(question, found));
+  streams.out << (options.is_json
+                      ? mask_to_json(question, found)
+                      : format_mask(question, found, table_view(options.table, streams.out)));
   return ExitCode::kOk;
 }
 
@@ -114,14 +118,21 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
                    "sink:4+window:1k/full")
       ->required()
       ->type_name("MASK");
-  command->add_option("--seqlen", options->seqlen, "rows, 1 to 256k")->required();
-  command->add_option("--seqlen-k", options->seqlen_k, "keys; default: as many as rows");
-  command->add_option("--heads", options->heads,
-                      "heads, of which work is balanced; default: one for each turn");
-  command->add_option("--tile", options->tile, "rows and keys of a tile; default: 64x64");
-  command->add_option("--output", options->outputs,
-                      "files to draw to: .svg, .png, or .txt for what is printed");
+  command->add_option("--seqlen", options->seqlen, "rows, 1 to 256k")->required()->type_name("N");
+  command->add_option("--seqlen-k", options->seqlen_k, "keys; default: as many as rows")
+      ->type_name("N");
+  command
+      ->add_option("--heads", options->heads,
+                   "heads, of which work is balanced; default: one for each turn")
+      ->type_name("N");
+  command->add_option("--tile", options->tile, "rows and keys of a tile; default: 64x64")
+      ->type_name("NxN");
+  command
+      ->add_option("--output", options->outputs,
+                   "files to draw to: .svg, .png, or .txt for what is printed")
+      ->type_name("FILE");
   command->add_flag("--json", options->is_json, "one JSON document instead of text");
+  add_width_flag(*command, options->table);
   command->callback([options, &invocation, &action] {
     action = [options, &invocation] { return run_mask_command(*options, invocation.streams); };
   });

@@ -97,7 +97,8 @@ TEST(CommandMask, SaysWhatIsWrong) {
   const auto refused = [](const std::string& arguments, const std::string& says) {
     expect_refused(run_sparkbench("mask " + arguments), 2, says);
   };
-  refused("windos:3 --seqlen 64", "MASK: 'windos:3' is no mask; allowed: full, causal, window:W");
+  refused("windos:3 --seqlen 64",
+          "MASK: 'windos:3' is no mask, did you mean 'window:3'?; allowed: full, causal, window:W");
   refused("full --seqlen 0", "--seqlen");
   refused("full --seqlen 2m", "--seqlen: 2m is too many; allowed: 1 to 262144");
   refused("full/causal --seqlen 64 --heads 1",

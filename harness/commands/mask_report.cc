@@ -3,51 +3,48 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include <algorithm>
 #include <cmath>
 #include <nlohmann/json.hpp>
 
 #include "harness/commands/mask_picture.h"
+#include "results/render/fact_lines.h"
 #include "results/render/number_format.h"
 
 namespace sparkbench {
 namespace {
 
-constexpr int kTextCells = 40;
+constexpr int kMostTextCells = 40, kCellCharacters = 2;
 
 std::string ratio_text(double ratio) {
   return std::isfinite(ratio) ? fmt::format("{:.3f}", ratio) : "nothing is visible";
 }
 
-std::string mask_line(const std::string& name, const std::string& value) {
-  return fmt::format("  {:<22} {}\n", name, value);
-}
-
-std::string figures_text(const MaskQuestion& question, const MaskFigures& figures) {
+std::vector<Fact> facts_of(const MaskQuestion& question, const MaskFigures& figures) {
   const std::string tile = fmt::format("{} x {}", question.tile_rows, question.tile_keys);
   const std::string warp = fmt::format("{} x {}", kWarpRows, kWarpKeys);
-  std::string text = mask_line(
-      "density", fmt::format("{} %: {} pairs of a head", significant(100.0 * figures.density, 4),
-                             figures.visible_pairs));
-  text += mask_line(
-      "spans", fmt::format("{}, at most {} a tile of rows: {} full tiles, {} cut", figures.spans,
-                           figures.most_spans, figures.full_tiles, figures.cut_tiles));
-  text += mask_line("executed / useful",
-                    fmt::format("{} in tiles of {}, {} where warps skip {}",
-                                ratio_text(figures.ratio(figures.executed_pairs)), tile,
-                                ratio_text(figures.ratio(figures.warp_executed_pairs)), warp));
+  std::vector<Fact> facts = {
+      {"density", fmt::format("{} %: {} pairs of a head", significant(100.0 * figures.density, 4),
+                              figures.visible_pairs)},
+      {"spans", fmt::format("{}, at most {} a tile of rows: {} full tiles, {} cut", figures.spans,
+                            figures.most_spans, figures.full_tiles, figures.cut_tiles)},
+      {"executed / useful",
+       fmt::format("{} in tiles of {}, {} where warps skip {}",
+                   ratio_text(figures.ratio(figures.executed_pairs)), tile,
+                   ratio_text(figures.ratio(figures.warp_executed_pairs)), warp)}};
   if (figures.has_other_orders()) {
     const MaskPasses& passes = figures.passes;
-    text +=
-        mask_line("  in passes", fmt::format("{} and {}, keys in steps of {}",
-                                             ratio_text(figures.ratio(passes.executed_pairs)),
-                                             ratio_text(figures.ratio(passes.warp_executed_pairs)),
-                                             fmt::join(passes.strides, " and of ")));
+    facts.push_back(
+        {"  in passes", fmt::format("{} and {}, keys in steps of {}",
+                                    ratio_text(figures.ratio(passes.executed_pairs)),
+                                    ratio_text(figures.ratio(passes.warp_executed_pairs)),
+                                    fmt::join(passes.strides, " and of "))});
   }
-  text += mask_line("metadata", format_memory(figures.metadata_bytes));
-  text +=
-      mask_line("analysis", fmt::format("{} us, the least of {} on this machine",
-                                        significant(figures.analysis_us, 3), figures.repetitions));
-  return text;
+  facts.push_back({"metadata", format_memory(figures.metadata_bytes)});
+  facts.push_back(
+      {"analysis", fmt::format("{} us, the least of {} on this machine",
+                               significant(figures.analysis_us, 3), figures.repetitions)});
+  return facts;
 }
 
 using Json = nlohmann::ordered_json;
@@ -88,22 +85,30 @@ Json balance_json(const MaskAnswer& found) {
 
 }  // namespace
 
-std::string format_mask(const MaskQuestion& question, const MaskAnswer& found) {
-  std::string text = fmt::format("{}, seqlen_q {}, seqlen_k {}, heads {}\n", name_of(question.spec),
-                                 question.seqlen_q, question.seqlen_k, question.heads);
+std::string format_mask(const MaskQuestion& question, const MaskAnswer& found,
+                        const TableView& view) {
+  std::string text =
+      wrapped(fmt::format("{}, seqlen_q {}, seqlen_k {}, heads {}\n", name_of(question.spec),
+                          question.seqlen_q, question.seqlen_k, question.heads),
+              view);
   const std::size_t turns = found.unions.size();
+  const int cells = std::min(kMostTextCells, (view.width.value_or(120) - 2) / kCellCharacters);
+  const Fact makespan = {
+      "makespan / mean",
+      fmt::format("{:.3f} of all heads on {} slots, {} items of at most {} tiles; {:.3f} unless "
+                  "split",
+                  found.split.ratio(), kVoltaSlots, found.items, kMostItemTiles,
+                  found.whole.ratio())};
   for (std::size_t i = 0; i < turns; ++i) {
     const MaskFigures& figures = found.unions[i];
-    if (turns > 1) text += fmt::format("\nheads {}, {}, ...: {}\n", i, i + turns, figures.name);
-    text += '\n' + draw_text(found.pattern, static_cast<int>(i), kTextCells) + '\n';
-    text += figures_text(question, figures);
+    if (turns > 1) {
+      text += wrapped(fmt::format("\nheads {}, {}, ...: {}\n", i, i + turns, figures.name), view);
+    }
+    text += '\n' + draw_text(found.pattern, static_cast<int>(i), cells) + '\n';
+    std::vector<Fact> facts = facts_of(question, figures);
+    if (i + 1 == turns) facts.push_back(makespan);
+    text += format_facts(facts, view);
   }
-  text +=
-      mask_line("makespan / mean",
-                fmt::format("{:.3f} of all heads on {} slots, {} items of at most {} tiles; {:.3f} "
-                            "unless split",
-                            found.split.ratio(), kVoltaSlots, found.items, kMostItemTiles,
-                            found.whole.ratio()));
   return text;
 }
 

@@ -127,6 +127,8 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
   if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
   if (command.has_tables) {
     add_table_flags(*subcommand, options->table, {.has_columns = command.has_case_table});
+  } else {
+    add_width_flag(*subcommand, options->table);
   }
   subcommand->callback([options, subcommand, command = std::move(command), &invocation, &action] {
     check_tensors_flag(*subcommand, *options);

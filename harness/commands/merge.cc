@@ -104,7 +104,8 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
   CLI::App* command = program.add_subcommand("merge");
   const auto options = std::make_shared<MergeOptions>();
   command->add_option("runs", options->paths, "runs' folders, or files that --json wrote")
-      ->required();
+      ->required()
+      ->type_name("RUN");
   command->add_option("-o,--out", options->outputs.out_folder,
                       "a new folder, or a file of JSON when it is called so (.json)");
   command

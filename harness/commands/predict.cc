@@ -6,6 +6,8 @@
 #include "harness/commands/predict_calibrate.h"
 #include "harness/commands/predict_code.h"
 #include "harness/commands/predict_instances.h"
+#include "harness/options/table_options.h"
+#include "harness/predict/cycles_table.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -15,12 +17,13 @@ struct PredictOptions {
   CodePredictionOptions code;
   InstancePredictionOptions instances;
   CalibrateOptions calibration;
+  TableOptions table;
 };
 
 ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
-  const auto& [code, instances, calibration] = options;
-  if (!calibration.file.empty()) return run_calibration(calibration, streams);
-  if (code.is_asked_for() && !instances.is_asked_for()) return predict_code(code, streams);
+  const auto& [code, instances, calibration, table] = options;
+  if (!calibration.file.empty()) return run_calibration(calibration, table, streams);
+  if (code.is_asked_for() && !instances.is_asked_for()) return predict_code(code, table, streams);
   if (!code.listing.empty()) {
     throw UsageError(
         "--listing: does not say how many registers a kernel takes; allowed with --kernel, --check "
@@ -36,7 +39,9 @@ ExitCode run_predict(const PredictOptions& options, const Streams& streams) {
         "predict: no machine code is named whose functions or loops are meant; allowed: --binary "
         "FILE or --listing FILE, without --kernel, --check and --write");
   }
-  return predict_instances(instances, code.binary, code.cuobjdump, code.is_json, streams);
+  InstancePredictionOptions asked = instances;
+  asked.is_json = code.is_json;
+  return predict_instances(asked, code.binary, code.cuobjdump, table, streams);
 }
 
 }  // namespace
@@ -47,7 +52,9 @@ void add_predict_command(CLI::App& program, const Invocation& invocation, Action
   add_instance_flags(*command, options->instances);
   add_code_flags(*command, options->code);
   add_calibration_flags(*command, options->calibration);
+  add_sheet_flags(*command, options->table, cycles_column_names());
   command->callback([options, &invocation, &action] {
+    check_table_flags(options->table);
     action = [options, &invocation] { return run_predict(*options, invocation.streams); };
   });
 }

@@ -29,10 +29,12 @@ std::unique_ptr<Device> open_calibrated_gpu(const std::string& name) {
 }  // namespace
 
 void add_calibration_flags(CLI::App& command, CalibrateOptions& options) {
-  CLI::Option* calibrate = command.add_option(
-      "--calibrate", options.file,
-      "measure on a GPU what the model does not know of the chip, and write it to "
-      "this JSON file (-: standard output)");
+  CLI::Option* calibrate =
+      command
+          .add_option("--calibrate", options.file,
+                      "measure on a GPU what the model does not know of the chip, and write it to "
+                      "this JSON file (-: standard output)")
+          ->type_name("FILE");
   for (const char* const flag :
        {"--kernel", "--check", "--write", "--binary", "--listing", "--json"}) {
     calibrate->excludes(command.get_option(flag));
@@ -41,14 +43,16 @@ void add_calibration_flags(CLI::App& command, CalibrateOptions& options) {
       ->needs(calibrate);
 }
 
-ExitCode run_calibration(const CalibrateOptions& options, const Streams& streams) {
+ExitCode run_calibration(const CalibrateOptions& options, const TableOptions& table,
+                         const Streams& streams) {
   check_writable("--calibrate", options.file);
   const std::unique_ptr<Device> device = open_calibrated_gpu(options.device);
   const DeviceInfo& info = device->info();
   const CalibrationReadings readings = read_probes(*info.sm, *info.sm_count);
   const CalibrationFindings findings = evaluate(readings, *info.sm);
   const bool takes_output = is_standard_output(options.file);
-  (takes_output ? streams.err : streams.out) << format_calibration(info, readings, findings);
+  std::ostream& out = takes_output ? streams.err : streams.out;
+  out << format_calibration(info, readings, findings, table_view(table, out));
   write_output(options.file,
                calibration_to_json(utc_timestamp(), describe_build(), describe_environment(*device),
                                    readings, findings),

@@ -4,6 +4,7 @@
 #include <string>
 
 #include "harness/exit_code.h"
+#include "harness/options/table_options.h"
 #include "harness/session/sweep_outputs.h"
 
 namespace CLI {
@@ -22,6 +23,7 @@ void add_calibration_flags(CLI::App& command, CalibrateOptions& options);
 /// Prints what was measured, and stores it. Throws UsageError for a device that is no GPU's name,
 /// EnvironmentError where there is no GPU or no code for it, OutputError when the file could not be
 /// written, which is found out before anything is measured.
-ExitCode run_calibration(const CalibrateOptions& options, const Streams& streams);
+ExitCode run_calibration(const CalibrateOptions& options, const TableOptions& table,
+                         const Streams& streams);
 
 }  // namespace sparkbench

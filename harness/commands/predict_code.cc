@@ -80,11 +80,13 @@ const SassFunction& function_named(const std::vector<SassFunction>& functions,
 
 }  // namespace
 
-ExitCode predict_code(const CodePredictionOptions& options, const Streams& streams) {
+ExitCode predict_code(const CodePredictionOptions& options, const TableOptions& table,
+                      const Streams& streams) {
+  const TableView view = table_view(table, streams.out);
   const std::vector<SassFunction> functions = read_functions(options);
   if (options.function.empty()) {
     streams.out << (options.is_json ? format_functions_json(functions)
-                                    : format_functions(functions));
+                                    : format_functions(functions, view));
     return ExitCode::kOk;
   }
   const SassFunction& function = function_named(functions, options.function);
@@ -96,21 +98,27 @@ ExitCode predict_code(const CodePredictionOptions& options, const Streams& strea
     streams.out << format_prediction_json(function, request, prediction, changes);
     return ExitCode::kOk;
   }
-  streams.out << format_prediction(function, request, prediction);
+  streams.out << format_prediction(function, request, prediction, view);
   if (options.has_sensitivity) streams.out << format_sensitivity(changes);
   if (options.is_annotated) {
-    streams.out << annotated_code(function, prediction, options.is_full);
+    streams.out << annotated_code(function, prediction, options.is_full, view);
   }
   return ExitCode::kOk;
 }
 
 void add_code_flags(CLI::App& command, CodePredictionOptions& options) {
-  CLI::Option* binary = command.add_option(
-      "--binary", options.binary, "executable, library, archive, object or cubin with sm_70 code");
-  CLI::Option* listing = command.add_option("--listing", options.listing,
-                                            "what cuobjdump -sass or nvdisasm -hex printed of one");
+  CLI::Option* binary =
+      command
+          .add_option("--binary", options.binary,
+                      "executable, library, archive, object or cubin with sm_70 code")
+          ->type_name("FILE");
+  CLI::Option* listing = command
+                             .add_option("--listing", options.listing,
+                                         "what cuobjdump -sass or nvdisasm -hex printed of one")
+                             ->type_name("FILE");
   binary->excludes(listing);
-  command.add_option("--cuobjdump", options.cuobjdump, "the disassembler; default: on PATH");
+  command.add_option("--cuobjdump", options.cuobjdump, "the disassembler; default: on PATH")
+      ->type_name("FILE");
   CLI::Option* function = command.add_option(
       "--function", options.function, "part of a function's name; without it they are listed");
   const auto add = [&](const char* flag, auto& value, const char* help) {

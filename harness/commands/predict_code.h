@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "harness/commands/commands.h"
+#include "harness/options/table_options.h"
 
 namespace sparkbench {
 
@@ -33,6 +34,7 @@ struct CodePredictionOptions {
 
 void add_code_flags(CLI::App& command, CodePredictionOptions& options);
 
-ExitCode predict_code(const CodePredictionOptions& options, const Streams& streams);
+ExitCode predict_code(const CodePredictionOptions& options, const TableOptions& table,
+                      const Streams& streams);
 
 }  // namespace sparkbench

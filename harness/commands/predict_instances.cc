@@ -6,6 +6,7 @@
 #include <ostream>
 
 #include "harness/build_info.h"
+#include "harness/commands/instance_choice.h"
 #include "harness/environment_error.h"
 #include "harness/inspect/cuobjdump.h"
 #include "harness/predict/cycles_table.h"
@@ -31,7 +32,7 @@ Instances selected_instances(const std::string& asked) {
     return !glob_matches(glob, std::string(instance->id)) &&
            !glob_matches(glob, std::string(instance->kernel()));
   });
-  if (selected.empty()) throw UsageError(unknown_name_message("--kernel", glob, known));
+  if (selected.empty()) throw UsageError(unknown_instance_message(glob, known));
   return selected;
 }
 
@@ -94,13 +95,19 @@ ExitCode report_differences(const std::vector<std::string>& differences, const s
 }  // namespace
 
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
-  command.add_option("--kernel", options.kernel,
-                     "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*");
+  command
+      .add_option("--kernel", options.kernel,
+                  "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*")
+      ->type_name("GLOB");
   CLI::Option* check =
-      command.add_option("--check", options.check_file,
-                         "measure the machine code anew: fail where this file of cycles differs");
-  CLI::Option* write = command.add_option("--write", options.new_file,
-                                          "measure the machine code anew: to this file");
+      command
+          .add_option("--check", options.check_file,
+                      "measure the machine code anew: fail where this file of cycles differs")
+          ->type_name("FILE");
+  CLI::Option* write =
+      command
+          .add_option("--write", options.new_file, "measure the machine code anew: to this file")
+          ->type_name("FILE");
   write->excludes(check);
   command
       .add_option("--toolkit", options.toolkit,
@@ -109,7 +116,8 @@ void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
 }
 
 ExitCode predict_instances(const InstancePredictionOptions& options, const std::string& binary,
-                           const std::string& cuobjdump, bool is_json, const Streams& streams) {
+                           const std::string& cuobjdump, const TableOptions& table,
+                           const Streams& streams) {
   const Instances instances = selected_instances(options.kernel);
   const bool is_written = !options.new_file.empty();
   if (is_written && !options.kernel.empty()) {
@@ -123,8 +131,9 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
       is_measured ? measure(instances, options, binary, cuobjdump) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
   const bool takes_output = is_written && is_standard_output(options.new_file);
-  (takes_output ? streams.err : streams.out)
-      << (is_json ? format_cycles_json(file, ids) : format_cycles(file, ids));
+  std::ostream& out = takes_output ? streams.err : streams.out;
+  out << (options.is_json ? format_cycles_json(file, ids)
+                          : format_cycles(file, ids, table_view(table, out)));
   if (is_written) write_output(options.new_file, cycles_to_json(file), streams.out);
   if (options.check_file.empty()) return ExitCode::kOk;
   return report_differences(cycles_that_differ(held, file, instances), options.check_file, streams);

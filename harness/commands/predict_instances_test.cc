@@ -16,10 +16,11 @@ ProgramResult predict(const std::string& flags) { return run_sparkbench("predict
 TEST(CommandPredictInstances, TellsStagesAndSharesOfEachKernel) {
   const ProgramResult result = predict("--kernel volta-fp32acc/fwd/*");
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, "\nvolta-fp32acc/fwd/d64 ")) << result.out;
-  EXPECT_TRUE(contains(result.out, "\nvolta-fp32acc/fwd/d128/dropout ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\nd64 ")) << result.out;
+  EXPECT_TRUE(contains(result.out, "\nd128/dropout ")) << result.out;
+  EXPECT_TRUE(contains(result.out, ": kernel volta-fp32acc/fwd/*, ")) << result.out;
   EXPECT_FALSE(contains(result.out, "volta-fp16acc")) << result.out;
-  EXPECT_FALSE(contains(result.out, "/fwd/d128/4")) << result.out;  // of another GPU
+  EXPECT_FALSE(contains(result.out, "\nd128/4")) << result.out;  // of another GPU
 }
 
 TEST(CommandPredictInstances, TellsTheSameForPrograms) {
@@ -45,7 +46,10 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
     EXPECT_EQ(result.out, "") << flags;
     return result.err;
   };
-  EXPECT_TRUE(contains(refusal("--kernel volta-fp64acc"), "--kernel: unknown 'volta-fp64acc'"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp64acc"),
+                       "--kernel: unknown 'volta-fp64acc', did you mean 'volta-fp16acc'?"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc/fdw/d64"),
+                       "did you mean 'volta-fp32acc/fwd/d64'?; allowed: volta-fp16acc, "));
   EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write x.json"),
                        "--write: writes the cycles of all kernels; allowed: without --kernel"));
   EXPECT_TRUE(contains(refusal("--function gemm --threads 128"), "no machine code is named"));

@@ -55,7 +55,8 @@ void add_report_command(CLI::App& program, const Invocation& invocation, Action&
   CLI::App* command = program.add_subcommand("report");
   const auto options = std::make_shared<ReportOptions>();
   command->add_option("run", options->path, "a run's folder, or a file that --json wrote")
-      ->required();
+      ->required()
+      ->type_name("RUN");
   command
       ->add_option("--reference", options->reference,
                    "the kernel of the run that speed-ups are over, as cublas-fp16 or "

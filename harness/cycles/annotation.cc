@@ -3,7 +3,9 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <set>
+#include <vector>
 
 namespace sparkbench {
 namespace {
@@ -51,17 +53,18 @@ std::set<int> instructions_of(const LoopPrediction& prediction, bool is_full) {
 }  // namespace
 
 std::string annotated_code(const SassFunction& function, const LoopPrediction& prediction,
-                           bool is_full) {
-  std::string text =
-      fmt::format("{:>6}  {:>7}  {:<42}  {:<22}  {}\n", "addr", "wait", "for", "control", "code");
+                           bool is_full, const TableView& view) {
+  std::vector<TextColumn> columns = {
+      {"addr", {}}, {"wait", {}}, {"code", {}, false}, {"for", {}, false}, {"control", {}, false}};
   for (const int index : instructions_of(prediction, is_full)) {
     const InstructionWaits& waits = prediction.first.instructions[index];
     const TimedInstruction& timed = prediction.code.instructions[index];
-    text += fmt::format("{:>6x}  {:>7.1f}  {:<42}  {:<22}  {}\n", timed.address, mean_wait(waits),
-                        main_reasons(waits), format_control(timed.control),
-                        text_of(function.instructions[index]));
+    const std::array<std::string, 5> cells = {
+        fmt::format("{:x}", timed.address), fmt::format("{:.1f}", mean_wait(waits)),
+        text_of(function.instructions[index]), main_reasons(waits), format_control(timed.control)};
+    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
   }
-  return text;
+  return format_columns(columns, view, 2);
 }
 
 }  // namespace sparkbench

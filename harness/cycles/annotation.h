@@ -4,12 +4,13 @@
 #include <string>
 
 #include "harness/cycles/loop_prediction.h"
+#include "results/render/text_table.h"
 
 namespace sparkbench {
 
 /// The instructions of the path in memory order: cycles that a warp waits before each beyond the
-/// stall count, for what, the control field, the code. Only the 25 that wait longest, or `is_full`.
+/// stall count, the code, for what, the control field. Only the 25 that wait longest, or `is_full`.
 std::string annotated_code(const SassFunction& function, const LoopPrediction& prediction,
-                           bool is_full);
+                           bool is_full, const TableView& view = {});
 
 }  // namespace sparkbench

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "harness/inspect/function_name.h"
+#include "results/render/fact_lines.h"
 
 namespace sparkbench {
 namespace {
@@ -19,15 +20,15 @@ std::string place_of(const SassFunction& function, const std::optional<CodeLoop>
                      function.instructions[loop->back_edge].address);
 }
 
-std::string format_cycles(const LoopPrediction& prediction) {
-  std::string text = fmt::format("  cycles a pass of all warps: {:.1f}", prediction.cycles);
-  if (prediction.offsets.size() == 1) return text + "\n";
-  text += ", the mean over blocks that start";
+std::string format_cycles(const LoopPrediction& prediction, const TableView& view) {
+  std::string text = fmt::format("{:.1f}", prediction.cycles);
+  if (prediction.offsets.size() > 1) text += ", the mean over blocks that start";
   for (const OffsetCycles& one : prediction.offsets) {
+    if (prediction.offsets.size() == 1) break;
     text += fmt::format("{} {} apart ({:.1f})", &one == prediction.offsets.data() ? "" : ",",
                         one.offset, one.cycles);
   }
-  return text + "\n";
+  return format_facts(std::vector<Fact>{{"cycles a pass of all warps:", text}}, view);
 }
 
 std::string format_bounds(const LoopPrediction& prediction) {
@@ -57,7 +58,7 @@ std::string format_waits(const SmResult& result) {
 
 }  // namespace
 
-std::string format_functions(std::span<const SassFunction> functions) {
+std::string format_functions(std::span<const SassFunction> functions, const TableView& view) {
   std::string text;
   for (const SassFunction& function : functions) {
     text += fmt::format("{}: {} instructions, {} bytes\n", demangled(function.symbol),
@@ -68,25 +69,27 @@ std::string format_functions(std::span<const SassFunction> functions) {
                       loop.back_edge - loop.head + 1, count_tensor_instructions(function, loop));
     }
   }
-  return text;
+  return wrapped(text, view);
 }
 
 std::string format_prediction(const SassFunction& function, const PredictionRequest& request,
-                              const LoopPrediction& prediction) {
+                              const LoopPrediction& prediction, const TableView& view) {
   const std::size_t instructions = prediction.walk.path.size();
-  std::string text =
-      fmt::format("{}, {}\n", demangled(function.symbol), place_of(function, prediction.loop));
+  std::string text = wrapped(
+      fmt::format("{}, {}\n", demangled(function.symbol), place_of(function, prediction.loop)),
+      view);
   text += fmt::format("  {} instructions a pass; {} of {} threads on an SM\n", instructions,
                       request.blocks == 1 ? "a block" : fmt::format("{} blocks", request.blocks),
                       request.threads);
-  text += format_cycles(prediction);
+  text += format_cycles(prediction, view);
   if (prediction.flop > 0) {
     text += fmt::format("  share of the tensor cores' peak: {:.1f}%\n",
                         100 * prediction.tensor_share());
   }
   text += format_bounds(prediction) + format_waits(prediction.first);
-  for (const std::string& note : prediction.walk.notes) text += fmt::format("  note: {}\n", note);
-  return text;
+  std::vector<Fact> notes;
+  for (const std::string& note : prediction.walk.notes) notes.push_back({"note:", note});
+  return text + format_facts(notes, view);
 }
 
 std::string format_sensitivity(std::span<const ConstantSensitivity> changes) {

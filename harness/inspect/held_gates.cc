@@ -7,6 +7,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
+#include "kernels/closest_name.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 
@@ -23,8 +24,9 @@ HeldGates parse(const nlohmann::json& document) {
   for (const auto& [kernel, gates] : held) {
     for (const std::string& gate : gates) {
       if (is_gate(gate)) continue;
-      throw std::invalid_argument(fmt::format("{} has an unknown gate '{}'; allowed: {}", kernel,
-                                              gate, fmt::join(gate_names(), ", ")));
+      throw std::invalid_argument(fmt::format("{} has an unknown gate '{}'{}; allowed: {}", kernel,
+                                              gate, did_you_mean(closest_name(gate, gate_names())),
+                                              fmt::join(gate_names(), ", ")));
     }
   }
   return held;

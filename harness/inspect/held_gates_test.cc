@@ -79,7 +79,8 @@ void expect_refused(const std::string& text, const std::string& says) {
 TEST(HeldGates, OfABadFileAreRefused) {
   expect_refused("{", "parse error");
   expect_refused("[1]", "allowed: a file that --write-gates wrote");
-  expect_refused(R"({"a": ["isue_cap"]})", "a has an unknown gate 'isue_cap'; allowed: stack_");
+  expect_refused(R"({"a": ["isue_cap"]})",
+                 "a has an unknown gate 'isue_cap', did you mean 'issue_cap'?; allowed: stack_");
   EXPECT_THROW(read_held_gates("/nowhere/gates.json"), UsageError);
 }
 

@@ -2,11 +2,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <set>
+#include <utility>
 
 #include "results/render/number_format.h"
-#include "results/render/text_table.h"
+#include "results/render/sheet.h"
 
 namespace sparkbench {
 namespace {
@@ -38,11 +40,22 @@ TextColumn names(Kernels kernels) {
   return names;
 }
 
-std::string section(const std::string& title, const std::vector<TextColumn>& columns) {
-  return title + "\n\n" + format_columns(columns, {}) + "\n";
+/// "limited_by" of "limited by".
+std::string name_of_title(std::string title) {
+  std::replace_if(
+      title.begin(), title.end(), [](char c) { return c == ' ' || c == '\n'; }, '_');
+  return title;
 }
 
-std::string resource_table(Kernels kernels) {
+Sheet sheet_of(const std::string& title, const std::vector<TextColumn>& columns) {
+  Sheet sheet{title, {}};
+  for (const TextColumn& column : columns) {
+    sheet.columns.push_back({name_of_title(column.title), column});
+  }
+  return sheet;
+}
+
+Sheet resource_table(Kernels kernels) {
   const auto number = [&](std::string title, auto&& value) {
     return column(std::move(title), kernels,
                   [&](const auto& kernel) { return std::to_string(value(kernel)); });
@@ -57,7 +70,7 @@ std::string resource_table(Kernels kernels) {
       return cell(kernel.occupancy, [member](const auto& value) { return value.*member; });
     });
   };
-  return section(
+  return sheet_of(
       "Resources (shared memory in bytes; occupancy of one SM)",
       {names(kernels), number("sm", [](const auto& k) { return k.sm; }),
        number("registers", [](const auto& k) { return k.resources.registers; }),
@@ -72,7 +85,7 @@ std::string resource_table(Kernels kernels) {
        number("tensor", [](const auto& k) { return k.tensor_instructions; })});
 }
 
-std::string loop_table(Kernels kernels) {
+Sheet loop_table(Kernels kernels) {
   const auto number = [&](std::string title, auto&& text) {
     return column(std::move(title), kernels, [&](const auto& k) { return text(*k.main_loop()); });
   };
@@ -80,7 +93,7 @@ std::string loop_table(Kernels kernels) {
     return number(std::move(title),
                   [member](const LoopInspection& loop) { return cap_cell(loop.caps.*member); });
   };
-  return section(
+  return sheet_of(
       "Main loop (a pass of a warp; caps are shares of the tensor cores' peak)",
       {names(kernels),
        number("code",
@@ -104,7 +117,7 @@ std::string loop_table(Kernels kernels) {
 }
 
 /// `text` formats a count of the loop.
-std::string mix_table(const std::string& title, Kernels kernels, auto&& text) {
+Sheet mix_table(const std::string& title, Kernels kernels, auto&& text) {
   std::vector<TextColumn> columns = {names(kernels)};
   for (int i = 0; i < kInstructionClasses; ++i) {
     columns.push_back(column(std::string(name_of(static_cast<InstructionClass>(i))), kernels,
@@ -113,11 +126,11 @@ std::string mix_table(const std::string& title, Kernels kernels, auto&& text) {
                                return text(mix.counts[i], mix);
                              }));
   }
-  columns.push_back(column("all", kernels, [&](const auto& kernel) {
+  columns.push_back(column("in all", kernels, [&](const auto& kernel) {
     const LoopMix& mix = kernel.main_loop()->mix;
     return text(mix.instructions, mix);
   }));
-  return section(title, columns);
+  return sheet_of(title, columns);
 }
 
 std::string verdict(const GateResult& gate) {
@@ -125,39 +138,61 @@ std::string verdict(const GateResult& gate) {
   return (*gate.holds() ? "holds " : "BREAKS ") + significant(*gate.value, 3);
 }
 
-std::string gate_table(Kernels kernels) {
+Sheet gate_table(Kernels kernels) {
   std::vector<TextColumn> columns = {names(kernels)};
   for (std::size_t i = 0; i < gate_names().size(); ++i) {
     columns.push_back(column(std::string(gate_names()[i]), kernels,
                              [i](const auto& kernel) { return verdict(kernel.gates[i]); }));
   }
-  std::string text = section("Gates", columns);
+  return sheet_of("Gates", columns);
+}
+
+/// Why gates are unknown, a line each.
+std::string gate_reasons(Kernels kernels) {
   std::set<std::string> reasons;
   for (const KernelInspection& kernel : kernels) {
     for (const GateResult& gate : kernel.gates) {
       if (!gate.value) reasons.insert(fmt::format("unknown {}: {}\n", gate.name, gate.reason));
     }
   }
+  std::string text;
   for (const std::string& reason : reasons) text += reason;
   return text;
 }
 
+std::vector<Sheet> loop_tables(Kernels with_loop) {
+  return {loop_table(with_loop),
+          mix_table("Instructions of a pass", with_loop,
+                    [](int count, const LoopMix&) { return std::to_string(count); }),
+          mix_table(
+              "Instructions per m8n8k4", with_loop,
+              [](int count, const LoopMix& mix) { return fmt::format("{:.2f}", count / mix.mma); }),
+          gate_table(with_loop)};
+}
+
 }  // namespace
 
-std::string format_inspection(std::span<const KernelInspection> kernels) {
+std::vector<std::string> inspection_column_names() {
+  std::vector<Sheet> sheets = loop_tables({});
+  sheets.insert(sheets.begin(), resource_table({}));
+  return column_names(sheets);
+}
+
+std::string format_inspection(std::span<const KernelInspection> kernels, const TableView& view) {
   std::vector<KernelInspection> with_loop;
   for (const KernelInspection& kernel : kernels) {
     if (kernel.main_loop() != nullptr) with_loop.push_back(kernel);
   }
-  std::string text = resource_table(kernels);
-  if (with_loop.empty()) return text;
-  text += loop_table(with_loop);
-  text += mix_table("Instructions of a pass", with_loop,
-                    [](int count, const LoopMix&) { return std::to_string(count); });
-  text += mix_table("Instructions per m8n8k4", with_loop, [](int count, const LoopMix& mix) {
-    return fmt::format("{:.2f}", count / mix.mma);
-  });
-  return text + gate_table(with_loop);
+  std::vector<Sheet> sheets = {resource_table(kernels)};
+  if (!with_loop.empty()) {
+    for (Sheet& sheet : loop_tables(with_loop)) sheets.push_back(std::move(sheet));
+  }
+  std::string text;
+  for (const Sheet& sheet : sheets) {
+    const std::string table = format_sheet(sheet, view);
+    text += (text.empty() || table.empty() ? "" : "\n") + table;
+  }
+  return text + wrapped(gate_reasons(with_loop), view);
 }
 
 }  // namespace sparkbench

@@ -3,13 +3,19 @@
 
 #include <span>
 #include <string>
+#include <vector>
 
 #include "harness/inspect/kernel_inspection.h"
+#include "results/render/text_table.h"
 
 namespace sparkbench {
 
 /// Tables of resources for all kernels, and of main loops, instruction mixes and gates for those
 /// whose loops are known.
-std::string format_inspection(std::span<const KernelInspection> kernels);
+std::string format_inspection(std::span<const KernelInspection> kernels,
+                              const TableView& view = {});
+
+/// The names of these tables' columns, "all" last.
+std::vector<std::string> inspection_column_names();
 
 }  // namespace sparkbench

@@ -56,10 +56,11 @@ void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
             flag, [&flags, flag](const std::string& text) { flags[flag] = text; },
             fmt::format("{}: {}", help, allowed))
         ->group(group)
-        ->type_name("");
+        ->type_name(allowed.starts_with("a number") ? "N" : "LIST");
   };
   for (const Axis* axis : axes_of(workload)) {
-    add(axis->flag, axis->help, fmt::format("{} [{}]", axis->allowed, axis->initial));
+    const std::string allowed = allowed_of(*axis, workload);
+    add(axis->flag, axis->help, fmt::format("{} [{}]", allowed, axis->initial));
     const AxisShorthand& shorthand = axis->shorthand;
     if (shorthand.flag != nullptr) add(shorthand.flag, shorthand.help, shorthand.allowed);
   }
@@ -119,6 +120,7 @@ void add_execution_flags(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--shard", options.shard,
                   "I/N: the I-th of N parts of the sweep, for `merge` to put together")
+      ->type_name("I/N")
       ->group(group);
   command
       .add_flag("--in-process", options.is_in_process,
@@ -142,14 +144,22 @@ constexpr const char* kOutputGroup = "Output ('-' is the standard output)";
 
 void add_file_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = kOutputGroup;
-  command.add_option("--json", options.json_file, "write the whole record")->group(group);
-  command.add_option("--csv", options.csv_file, "write a row per case")->group(group);
-  command.add_option("--md", options.markdown_file, "write the table as markdown")->group(group);
+  command.add_option("--json", options.json_file, "write the whole record")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--csv", options.csv_file, "write a row per case")
+      ->type_name("FILE")
+      ->group(group);
+  command.add_option("--md", options.markdown_file, "write the table as markdown")
+      ->type_name("FILE")
+      ->group(group);
   command
       .add_option("--html", options.html_file,
                   "write one page with a table that sorts and filters, and the figures")
+      ->type_name("FILE")
       ->group(group);
   command.add_option("--junit", options.junit_file, "write JUnit's XML, which CI systems show")
+      ->type_name("FILE")
       ->group(group);
 }
 
@@ -159,10 +169,12 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
   const char* const group = kOutputGroup;
   add_file_flags(command, options);
   command.add_option("--out", options.out_folder, "a new folder for all of them and a journal")
+      ->type_name("FOLDER")
       ->group(group);
   command
       .add_option("--resume", options.resume_folder,
                   "finish the run of a folder, by the flags that began it and those given now")
+      ->type_name("FOLDER")
       ->group(group);
   add_salvage_flag(command, options, "with --resume: run again what is damaged in the journal");
   command
@@ -177,7 +189,10 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
       ->allow_extra_args(false)
       ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
                       std::string(kMethod)}));
-  command.add_option("--tag", options.tags, "K=V, kept in the record")->group(group)->take_all();
+  command.add_option("--tag", options.tags, "kept in the record")
+      ->type_name("KEY=VALUE")
+      ->group(group)
+      ->take_all();
   command.add_flag("-q,--quiet", options.is_quiet, "no table, no progress")->group(group);
   command.add_flag("--no-progress", options.hides_progress, "no progress")->group(group);
 }
@@ -186,7 +201,8 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
 
 void add_sweep_flags(CLI::App& command, SweepOptions& options) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
-  command.add_option("--config", "TOML file of flags (keys without dashes); those given here win");
+  command.add_option("--config", "TOML file of flags (keys without dashes); those given here win")
+      ->type_name("FILE");
   command.add_option("--preset", options.preset,
                      fmt::format("a named grid; see `sparkbench list` [{}]",
                                  options.workload == Workload::kLayer ? "quick-encoder" : "quick"));
@@ -213,6 +229,7 @@ void add_save_outputs_flag(CLI::App& command, SweepOptions& options) {
   command
       .add_option("--save-outputs", options.outputs_file,
                   "write one kernel's o, lse, dq, dk and dv, whole, as a safetensors file")
+      ->type_name("FILE")
       ->group(kOutputGroup);
 }
 

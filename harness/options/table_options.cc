@@ -41,7 +41,8 @@ std::optional<int> width_of_environment() {
 std::vector<std::string> named_columns(const TableOptions& options) {
   std::vector<std::string> names;
   if (options.columns.empty()) return names;
-  const std::vector<std::string> known = case_column_names();
+  const std::vector<std::string> known =
+      options.known.empty() ? case_column_names() : options.known;
   for (const std::string_view name : split_list("--columns", options.columns)) {
     if (std::find(known.begin(), known.end(), name) == known.end()) {
       throw UsageError(unknown_name_message("--columns", name, known));
@@ -51,30 +52,13 @@ std::vector<std::string> named_columns(const TableOptions& options) {
   return names;
 }
 
+void add_columns_flag(CLI::App& command, TableOptions& options, const std::string& help) {
+  command.add_option("--columns", options.columns, help)->group(kTableGroup)->type_name("LIST");
+}
+
 }  // namespace
 
-void add_table_flags(CLI::App& command, TableOptions& options, TableFlags flags) {
-  if (flags.has_columns) {
-    command
-        .add_option("--columns", options.columns,
-                    fmt::format("of the table, a list, in its order: {}; default: what varies and "
-                                "matters, as much as fits",
-                                fmt::join(case_column_names(), ", ")))
-        ->group(kTableGroup)
-        ->type_name("LIST");
-  }
-  command
-      .add_option("--where", options.where,
-                  fmt::format("show the cases with that value alone, as mask=causal or "
-                              "kernel='volta-*'; may come several times; axes: {}",
-                              fmt::join(choosing_axes(), ", ")))
-      ->group(kTableGroup)
-      ->type_name("AXIS=VALUE")
-      ->take_all()
-      ->allow_extra_args(false);
-  command.add_option("--by", options.by, "a table for each value of that axis")
-      ->group(kTableGroup)
-      ->type_name("AXIS");
+void add_width_flag(CLI::App& command, TableOptions& options) {
   command
       .add_option_function<std::string>(
           "--width",
@@ -88,6 +72,36 @@ void add_table_flags(CLI::App& command, TableOptions& options, TableFlags flags)
                       kWidthOfAPipe))
       ->group(kTableGroup)
       ->type_name("N");
+}
+
+void add_sheet_flags(CLI::App& command, TableOptions& options, std::vector<std::string> known) {
+  options.known = std::move(known);
+  add_columns_flag(command, options,
+                   fmt::format("of the tables, a list, in its order: {}; default: what varies",
+                               fmt::join(options.known, ", ")));
+  add_width_flag(command, options);
+}
+
+void add_table_flags(CLI::App& command, TableOptions& options, TableFlags flags) {
+  if (flags.has_columns) {
+    add_columns_flag(command, options,
+                     fmt::format("of the table, a list, in its order: {}; default: what varies and "
+                                 "matters, as much as fits",
+                                 fmt::join(case_column_names(), ", ")));
+  }
+  command
+      .add_option("--where", options.where,
+                  fmt::format("show the cases with that value alone, as mask=causal or "
+                              "kernel='volta-*'; may come several times; axes: {}",
+                              fmt::join(choosing_axes(), ", ")))
+      ->group(kTableGroup)
+      ->type_name("AXIS=VALUE")
+      ->take_all()
+      ->allow_extra_args(false);
+  command.add_option("--by", options.by, "a table for each value of that axis")
+      ->group(kTableGroup)
+      ->type_name("AXIS");
+  add_width_flag(command, options);
 }
 
 void check_table_flags(const TableOptions& options) {

@@ -17,6 +17,7 @@ namespace sparkbench {
 
 struct TableOptions {
   std::string columns;             // a list of names, "all", or empty: what matters and fits
+  std::vector<std::string> known;  // names of columns; empty: those of cases
   std::vector<std::string> where;  // AXIS=VALUE: the cases that tables and sentences are of
   std::string by;                  // an axis: a table for each of its values
   std::optional<int> width;
@@ -30,6 +31,12 @@ struct TableFlags {
 /// Adds --columns, --where, --by and --width; they write into `options`, which must outlive
 /// parsing.
 void add_table_flags(CLI::App& command, TableOptions& options, TableFlags flags = {});
+
+/// Adds --width alone.
+void add_width_flag(CLI::App& command, TableOptions& options);
+
+/// Adds --width, and --columns of these names (results/render/sheet.h).
+void add_sheet_flags(CLI::App& command, TableOptions& options, std::vector<std::string> known);
 
 /// Throws UsageError for columns, axes and conditions that there are none of.
 void check_table_flags(const TableOptions& options);

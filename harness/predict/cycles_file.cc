@@ -9,6 +9,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "kernels/closest_name.h"
+
 namespace sparkbench {
 namespace {
 
@@ -36,14 +38,15 @@ void require_fields(const CyclesJson& json, const std::string& where,
   if (!json.is_object()) {
     reject_cycles(where, fmt::format("is {}; allowed: an object", json.type_name()));
   }
-  for (const std::string& name : names) {
-    if (!json.contains(name)) reject_cycles(path_to(where, name), "is missing");
-  }
   for (const auto& [name, value] : json.items()) {
     if (std::find(names.begin(), names.end(), name) == names.end()) {
       reject_cycles(path_to(where, name),
-                    fmt::format("is no field; allowed: {}", fmt::join(names, ", ")));
+                    fmt::format("is no field{}; allowed: {}",
+                                did_you_mean(closest_name(name, names)), fmt::join(names, ", ")));
     }
+  }
+  for (const std::string& name : names) {
+    if (!json.contains(name)) reject_cycles(path_to(where, name), "is missing");
   }
 }
 

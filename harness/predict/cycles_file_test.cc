@@ -112,7 +112,9 @@ TEST(CyclesFile, RefusesWhatIsNoCycles) {
 
 TEST(CyclesFile, RefusesBadFieldsOfAnInstance) {
   const std::string at = "instances.volta-fp32acc/bwd/d64.";  // the first of them
-  EXPECT_EQ(error_of(replaced("\"threads\"", "\"warps\"")), at + "threads: is missing");
+  EXPECT_EQ(error_of(replaced("\"threads\": 128, ", "")), at + "threads: is missing");
+  EXPECT_TRUE(error_of(replaced("\"threads\"", "\"thraeds\""))
+                  .starts_with(at + "thraeds: is no field, did you mean 'threads'?; allowed: "));
   EXPECT_EQ(error_of(replaced("128", "\"128\"")),
             at + "threads: is \"128\"; allowed: an integer from 32 to 1024");
   EXPECT_EQ(error_of(replaced("\"blocks_per_sm\": 1", "\"blocks_per_sm\": 0")),
@@ -141,7 +143,9 @@ TEST(CyclesFile, RefusesBadCycles) {
             at + "[0][1]: is null; allowed: a number, at least 0");
   EXPECT_EQ(error_of(replaced(", 2000,", ", -2000,")),
             at + "[0][1]: is -2000; allowed: a number, at least 0");
-  EXPECT_EQ(error_of(replaced("\"forwarded\"", "\"forward\"")), at + ": is missing");
+  EXPECT_TRUE(error_of(replaced("\"forwarded\"", "\"forward\""))
+                  .starts_with("instances.volta-fp32acc/bwd/d64.forward: is no field, did you mean "
+                               "'forwarded'?; allowed: "));
 }
 
 TEST(CyclesFile, RefusesTwoInstancesOfOneId) {

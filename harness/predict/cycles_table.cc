@@ -9,7 +9,7 @@
 #include "harness/cycles/machine_constants.h"
 #include "harness/predict/problem_time.h"
 #include "kernels/registry.h"
-#include "results/render/text_table.h"
+#include "results/render/sheet.h"
 
 namespace sparkbench {
 namespace {
@@ -49,53 +49,59 @@ std::array<double, 3> band_of(const Row& row) {
 }
 
 template <class Text>
-TextColumn column(std::string title, const std::vector<Row>& rows, Text&& text) {
-  TextColumn column{std::move(title), {}, true};
-  for (const Row& row : rows) column.cells.push_back(text(row));
+SheetColumn column(std::string name, std::string title, const std::vector<Row>& rows, Text&& text) {
+  SheetColumn column{std::move(name), {std::move(title), {}, true}};
+  for (const Row& row : rows) column.text.cells.push_back(text(row));
   return column;
 }
 
-TextColumn names(const std::vector<Row>& rows) {
-  TextColumn names =
-      column("kernel", rows, [](const Row& row) { return std::string(row.instance.id); });
-  names.right_aligned = false;
+SheetColumn names(const std::vector<Row>& rows) {
+  SheetColumn names =
+      column("kernel", "kernel", rows, [](const Row& row) { return std::string(row.instance.id); });
+  names.text.right_aligned = false;
   return names;
 }
 
-std::string stage_table(const std::vector<Row>& rows) {
-  const auto stage = [&](std::string title, double StageCycles::*member) {
-    return column(std::move(title), rows,
+Sheet stage_table(const std::string& title, const std::vector<Row>& rows) {
+  const auto stage = [&](std::string name, std::string words, double StageCycles::*member) {
+    return column(std::move(name), std::move(words), rows,
                   [=](const Row& row) { return fmt::format("{:.0f}", row.stages().*member); });
   };
-  return format_columns(
-      {names(rows),
-       column("blocks", rows,
-              [](const Row& row) { return std::to_string(row.cycles.blocks_per_sm); }),
-       column("tile", rows,
-              [](const Row& row) {
-                return fmt::format("{}x{}", row.instance.block_rows, row.instance.step_columns);
-              }),
-       stage("prologue", &StageCycles::prologue), stage("full tile", &StageCycles::full_tile),
-       stage("cut tile", &StageCycles::cut_tile), stage("next head", &StageCycles::next_head),
-       stage("epilogue", &StageCycles::epilogue),
-       column("loop B", rows, [](const Row& row) { return std::to_string(row.cycles.loop_bytes); }),
-       column("binds", rows, [](const Row& row) { return row.cycles.binding; })},
-      {});
+  return {title,
+          {names(rows),
+           column("blocks", "blocks", rows,
+                  [](const Row& row) { return std::to_string(row.cycles.blocks_per_sm); }),
+           column("tile", "tile", rows,
+                  [](const Row& row) {
+                    return fmt::format("{}x{}", row.instance.block_rows, row.instance.step_columns);
+                  }),
+           stage("prologue", "prologue", &StageCycles::prologue),
+           stage("full_tile", "full\ntile", &StageCycles::full_tile),
+           stage("cut_tile", "cut\ntile", &StageCycles::cut_tile),
+           stage("next_head", "next\nhead", &StageCycles::next_head),
+           stage("epilogue", "epilogue", &StageCycles::epilogue),
+           column("loop_bytes", "loop\nB", rows,
+                  [](const Row& row) { return std::to_string(row.cycles.loop_bytes); }),
+           column("binds", "binds", rows, [](const Row& row) { return row.cycles.binding; })}};
 }
 
-std::string share_table(const std::vector<Row>& rows) {
-  std::vector<TextColumn> columns = {names(rows)};
+Sheet share_table(const std::vector<Row>& rows) {
+  Sheet sheet{
+      "Share of tensor peak in the main loop, per cent, under each assumption of the chip, and "
+      "what is likely, with its band",
+      {names(rows)}};
   for (int i = 0; i < kChipAssumptions; ++i) {
     const auto assumption = static_cast<ChipAssumption>(i);
-    columns.push_back(column(std::string(name_of(assumption)), rows, [=](const Row& row) {
+    const std::string name(name_of(assumption));
+    sheet.columns.push_back(column(name, name, rows, [=](const Row& row) {
       return fmt::format("{:.1f}", 100 * share_of(row, assumption));
     }));
   }
-  columns.push_back(column("likely", rows, [](const Row& row) {
+  sheet.columns.push_back(column("likely", "likely", rows, [](const Row& row) {
     const auto [slow, likely, fast] = band_of(row);
     return fmt::format("{:.0f} ({:.0f}-{:.0f})", 100 * likely, 100 * slow, 100 * fast);
   }));
-  return format_columns(columns, {});
+  return sheet;
 }
 
 nlohmann::ordered_json json_of(const Row& row) {
@@ -127,15 +133,21 @@ nlohmann::ordered_json json_of(const Row& row) {
 
 }  // namespace
 
-std::string format_cycles(const CyclesFile& file, std::span<const std::string> ids) {
+std::vector<std::string> cycles_column_names() {
+  const std::vector<Sheet> sheets = {stage_table("", {}), share_table({})};
+  return column_names(sheets);
+}
+
+std::string format_cycles(const CyclesFile& file, std::span<const std::string> ids,
+                          const TableView& view) {
   const std::vector<Row> rows = rows_of(file, ids);
-  return fmt::format(
-      "Predicted cycles of an SM of a V100 that holds as many blocks as fit, each at this stage\n"
-      "(sm_70 code{}; accumulators forwarded)\n\n{}\n"
-      "Share of tensor peak in the main loop, per cent, under each assumption of the chip, and "
-      "what "
-      "is\nlikely, with its band\n\n{}",
-      file.toolkit.empty() ? "" : " of CUDA " + file.toolkit, stage_table(rows), share_table(rows));
+  const std::string title = fmt::format(
+      "Predicted cycles of an SM of a V100 that holds as many blocks as fit, each at this stage "
+      "(sm_70 code{}; accumulators forwarded)",
+      file.toolkit.empty() ? "" : " of CUDA " + file.toolkit);
+  const std::string stages = format_sheet(stage_table(title, rows), view);
+  const std::string shares = format_sheet(share_table(rows), view);
+  return stages + (stages.empty() || shares.empty() ? "" : "\n") + shares;
 }
 
 std::string format_cycles_json(const CyclesFile& file, std::span<const std::string> ids) {

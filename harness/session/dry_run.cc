@@ -7,10 +7,12 @@
 #include <set>
 
 #include "harness/cases/case_cost.h"
+#include "harness/options/table_options.h"
 #include "harness/session/progress.h"
 #include "harness/session/shard.h"
 #include "harness/session/stored_runs.h"
 #include "results/render/number_format.h"
+#include "results/render/sheet.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
 #include "results/store/run_folder.h"
@@ -45,22 +47,28 @@ std::string describe(const CaseRecord& record, const CaseCost& cost) {
 }
 
 void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, const Device& device,
-                 std::ostream& out) {
-  std::size_t width = 0;
-  for (const CaseRecord& record : cases) width = std::max(width, record.id.size());
+                 const TableView& view, std::ostream& out) {
+  Sheet sheet{
+      "",
+      {{"case", {"case", {}, false}}, {"memory", {"memory", {}}}, {"time", {"time", {}, false}}}};
   double seconds = 0;
   std::uint64_t most_bytes = 0;
   for (const CaseRecord& record : cases) {
     const std::uint64_t bytes = record.memory_bytes->predicted;
-    out << fmt::format("{:<{}}  {:>9}  {}\n", record.id, width, format_memory(bytes),
-                       describe(record, cost));
+    sheet.columns[0].text.cells.push_back(record.id);
+    sheet.columns[1].text.cells.push_back(format_memory(bytes));
+    sheet.columns[2].text.cells.push_back(describe(record, cost));
     seconds += cost.seconds(record);
     if (record.status != Status::kSkipped) most_bytes = std::max(most_bytes, bytes);
   }
-  out << fmt::format(
-      "\n{} cases, at most {} at a time, about {} on {} (an estimate from {})\n", cases.size(),
-      format_memory(most_bytes), format_estimate(seconds), device.name(),
-      cost.is_corrected() ? "what the cases in the folder took" : "FLOPs, bytes and assumed rates");
+  if (!cases.empty()) out << format_sheet(sheet, view) << '\n';
+  out << wrapped(
+      fmt::format("{} cases, at most {} at a time, about {} on {} (an estimate from "
+                  "{})\n",
+                  cases.size(), format_memory(most_bytes), format_estimate(seconds), device.name(),
+                  cost.is_corrected() ? "what the cases in the folder took"
+                                      : "FLOPs, bytes and assumed rates"),
+      view);
 }
 
 }  // namespace
@@ -82,7 +90,8 @@ void report_dry_run(const PlannedSweep& sweep, const SweepRequest& request,
     timing.is_wanted = request.is_timed;
     timing.min_samples = options.min_samples;
     const CaseCost cost(sweep.device(), timing, stored);
-    print_cases(cases, cost, sweep.device(), streams.out);
+    const TableView view = table_view({.width = options.table.width}, streams.out);
+    print_cases(cases, cost, sweep.device(), view, streams.out);
   }
   if (!options.json_file.empty()) {
     write_output(options.json_file, planned_to_json(cases), streams.out);

@@ -86,6 +86,12 @@ std::string_view generation_of(const AttentionKernel& kernel) {
 std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass pass,
                     const KernelDevice& device, bool allow_slow, bool is_packed) {
   const auto supports = is_packed ? kernel.packed.supports : kernel.supports;
+  if (supports == nullptr) return " does not support sequences of several lengths";
+#ifdef SPARKBENCH_HAS_CUDA
+  if (!device.is_emulated && kernel.forward.launch == nullptr) {
+    return " runs on emulated devices only";
+  }
+#endif
   if (const Support support = supports(problem, device); !support) {
     return " does not support " + support.why_not;
   }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "kernels/mask/mask_table.h"
+#include "kernels/mask/meant_mask.h"
 #include "kernels/split_text.h"
 
 namespace sparkbench {
@@ -25,6 +26,13 @@ int parse_parameter(std::string_view text, std::string_view part, int least) {
   if (error != std::errc() || stop != end) refuse(text, "has no whole number where one is wanted");
   if (value < least) refuse(text, "has a number below " + std::to_string(least));
   return value;
+}
+
+[[noreturn]] void refuse_name(std::string_view text) {
+  std::vector<std::string> names;
+  for (const MaskRow& row : mask_rows()) names.emplace_back(row.name);
+  const MeantMask meant = meant_mask(text, names);
+  refuse(text, "is no mask" + did_you_mean(meant.name.empty() ? "" : meant.name + meant.fields));
 }
 
 }  // namespace
@@ -74,7 +82,7 @@ MaskSpec parse_mask(std::string_view text) {
     if (row.parameters > 1) mask.second = parse_parameter(text, parts[2], row.least);
     return mask;
   }
-  refuse(text, "is no mask");
+  refuse_name(text);
 }
 
 }  // namespace sparkbench

@@ -87,8 +87,8 @@ class TestForwardWarp {
   void stage(const ChunkedView<const Half>& tensor, int first_key,
              PaddedTile<Config::kBlockN>& tile) {
     StagedRows<PaddedTile<Config::kBlockN>, Config::kWarps> rows;
-    rows.load(machine_, {tensor.at(block_.batch, first_key, block_.head), tensor.row_stride(),
-                         params_.mask.seqlen_k - first_key});
+    rows.load(machine_, {tensor.at(block_.batch, first_key, block_.key_head(params_)),
+                         tensor.row_stride(), params_.mask.seqlen_k - first_key});
     rows.store(machine_, tile);
   }
 

@@ -4,6 +4,7 @@ and 11 (throughput), and speed-ups over one kernel."""
 import collections
 
 from figures import caption, style
+from figures.meant import did_you_mean
 from figures.panels import Panels, series_label, short_length
 
 GROUP_WIDTH = 0.86
@@ -25,8 +26,11 @@ def speedups(cases, reference):
         if case.kernel == reference and case.time:
             times[case.problem(), case.kind][case.run] = case.time
     if not times:
-        known = ", ".join(sorted({case.kernel for case in cases if case.time}))
-        raise ValueError(f"--reference: no time of '{reference}'; the runs have times of {known}")
+        known = sorted({case.kernel for case in cases if case.time})
+        raise ValueError(
+            f"--reference: no time of '{reference}'{did_you_mean(reference, known)}; the runs have "
+            f"times of {', '.join(known)}"
+        )
     ratios = {}
     for case in cases:
         of_runs = times.get((case.problem(), case.kind), {}) if case.time else {}

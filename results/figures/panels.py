@@ -4,6 +4,7 @@ two cases apart, and is not the kernel or the length, makes panels of its own.""
 import collections
 
 from figures.cases import AXES
+from figures.meant import did_you_mean
 
 # Axes that may follow the length: --batch auto keeps the tokens, seqlen_k is mostly seqlen.
 FOLLOWING = ("seqlen_k", "batch", "heads", "heads_k", "lengths")
@@ -130,12 +131,16 @@ def where(cases, conditions):
     for condition in conditions:
         axis, equals, values = condition.partition("=")
         if not equals or axis not in AXES:
-            raise ValueError(f"--where '{condition}': allowed: AXIS=VALUE, of {', '.join(AXES)}")
+            hint = did_you_mean(axis, AXES)
+            raise ValueError(
+                f"--where '{condition}'{hint or ':'} allowed: AXIS=VALUE, of {', '.join(AXES)}"
+            )
         wanted = set(values.split(","))
         known = {text_value(value) for value in values_of(cases, axis)}
-        if not wanted <= known:
+        if missing := sorted(wanted - known):
+            hint = did_you_mean(missing[0], known)
             raise ValueError(
-                f"--where {axis}: no case has {', '.join(sorted(wanted - known))}; the runs have "
+                f"--where {axis}: no case has {', '.join(missing)}{hint}; the runs have "
                 f"{', '.join(sorted(known))}"
             )
         cases = [case for case in cases if text_value(case.axes[axis]) in wanted]
@@ -151,5 +156,8 @@ def of_kernels(cases, kernels):
     known = sorted({case.kernel for case in cases})
     for kernel in kernels:
         if kernel not in known:
-            raise ValueError(f"--kernel: no case of '{kernel}'; the runs have {', '.join(known)}")
+            raise ValueError(
+                f"--kernel: no case of '{kernel}'{did_you_mean(kernel, known)}; the runs have "
+                f"{', '.join(known)}"
+            )
     return [case for case in cases if case.kernel in kernels] if kernels else cases

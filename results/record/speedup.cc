@@ -8,6 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
+#include "kernels/closest_name.h"
 #include "results/record/case_id.h"
 
 namespace sparkbench {
@@ -70,7 +71,8 @@ class ReferenceCases {
   std::set<std::string> names;
   for (const CaseRecord& record : cases) names.insert(record.kernel);
   throw std::invalid_argument(
-      fmt::format("no case of '{}' in the run; it has {}", reference,
+      fmt::format("no case of '{}' in the run{}; it has {}", reference,
+                  did_you_mean(closest_name(reference, names)),
                   names.empty() ? "no cases" : fmt::format("{}", fmt::join(names, ", "))));
 }
 

@@ -187,6 +187,9 @@ TEST(CompareWithReference, LeavesOutWhatIsIncorrectOrUntimed) {
 TEST(CompareWithReference, RefusesWhatTheRunCannotBeComparedWith) {
   EXPECT_EQ(refusal_of("cudnn", timed_run()),
             "no case of 'cudnn' in the run; it has cublas-fp16, torch-unfused, volta-fp32acc");
+  EXPECT_EQ(refusal_of("cublas-fp61", timed_run()),
+            "no case of 'cublas-fp61' in the run, did you mean 'cublas-fp16'?; it has "
+            "cublas-fp16, torch-unfused, volta-fp32acc");
   EXPECT_EQ(refusal_of("cudnn", RunRecord()), "no case of 'cudnn' in the run; it has no cases");
   RunRecord skipped = timed_run();
   skipped.cases[1].status = Status::kSkipped;

@@ -5,16 +5,10 @@
 #include <algorithm>
 
 #include "results/record/safe_text.h"
+#include "results/render/broken_text.h"
 
 namespace sparkbench {
 namespace {
-
-/// Of UTF-8, a character each: what continues one does not count.
-int characters_in(std::string_view text) {
-  return static_cast<int>(std::count_if(text.begin(), text.end(), [](char byte) {
-    return (static_cast<unsigned char>(byte) & 0xc0) != 0x80;
-  }));
-}
 
 std::vector<std::string> lines_in(std::string_view text) {
   std::vector<std::string> lines;
@@ -110,6 +104,35 @@ int gap_of(const std::vector<int>& widths, const TableView& view) {
   return view.width && width > *view.width ? kNarrowGap : kColumnGap;
 }
 
+struct TableLine {
+  std::size_t row, line;  // of a row whose cells have several
+};
+
+std::vector<std::string> cells_of_line(const std::vector<TextColumn>& columns,
+                                       const std::vector<int>& widths, const TableLine& at,
+                                       const TableView& view) {
+  std::vector<std::string> cells;
+  for (std::size_t i = 0; i < columns.size(); ++i) {
+    const std::string& cell = columns[i].cells[at.row];
+    const std::vector<std::string> lines = lines_in(cell);
+    const Ink ink = columns[i].ink == nullptr ? Ink::kPlain : columns[i].ink(cell);
+    cells.push_back(
+        inked(padded(at.line < lines.size() ? lines[at.line] : "", columns[i], widths[i]),
+              at.line < lines.size() ? ink : Ink::kPlain, view));
+  }
+  return cells;
+}
+
+/// Cells of more characters than `most`, or than a column is narrow, get several lines.
+void break_cells(TextColumn& column, int most) {
+  constexpr int kNarrow = 16;  // of a name, or of a number with its doubt
+  most = std::max(most, kNarrow);
+  for (std::string& cell : column.cells) {
+    if (characters_in(cell) <= most) continue;
+    cell = fmt::format("{}", fmt::join(broken(cell, most, column.right_aligned ? 0 : 2), "\n"));
+  }
+}
+
 std::string format_block(const std::vector<TextColumn>& columns, const TableView& view) {
   std::vector<int> widths;
   std::vector<std::string> rules;
@@ -119,16 +142,36 @@ std::string format_block(const std::vector<TextColumn>& columns, const TableView
   }
   const int gap = gap_of(widths, view);
   std::string text = format_titles(columns, widths, view, gap) + joined(rules, view.style, gap);
-  std::vector<std::string> cells(columns.size());
   for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
-    for (std::size_t i = 0; i < columns.size(); ++i) {
-      const std::string& cell = columns[i].cells[row];
-      const Ink ink = columns[i].ink == nullptr ? Ink::kPlain : columns[i].ink(cell);
-      cells[i] = inked(padded(cell, columns[i], widths[i]), ink, view);
+    std::size_t height = 1;
+    for (const TextColumn& column : columns) {
+      height = std::max(height, lines_in(column.cells[row]).size());
     }
-    text += joined(cells, view.style, gap);
+    for (std::size_t line = 0; line < height; ++line) {
+      text += joined(cells_of_line(columns, widths, {row, line}, view), view.style, gap);
+    }
   }
   return text;
+}
+
+/// Columns that are wider than is left to them are broken into lines, within their cells: of those
+/// that begin each block so much that two fifths of a line, or what the others leave, is theirs.
+void narrow(std::vector<TextColumn>& columns, std::size_t leading, const TableView& view) {
+  if (!view.width || view.style == TableStyle::kMarkdown) return;
+  const auto room_beside = [&](std::size_t first, std::size_t end, std::size_t column) {
+    int room = *view.width;
+    for (std::size_t i = first; i < end; ++i) {
+      if (i != column) room -= width_of(columns[i]) + kNarrowGap;
+    }
+    return room;
+  };
+  const std::size_t all = columns.size();
+  if (room_beside(0, all, 0) >= width_of(columns.front())) return;
+  for (std::size_t i = leading; i-- > 0;) {
+    break_cells(columns[i], std::max(room_beside(0, all, i), *view.width * 2 / 5));
+  }
+  const int room = room_beside(0, leading, all);
+  for (std::size_t i = leading; i < columns.size(); ++i) break_cells(columns[i], room);
 }
 
 /// As many columns from `from` on as fit behind the leading ones, and at least one.
@@ -189,15 +232,18 @@ int width_of(const TextColumn& column) {
   for (const std::string& line : lines_in(column.title)) {
     width = std::max(width, characters_in(line));
   }
-  for (const std::string& cell : column.cells) width = std::max(width, characters_in(cell));
+  for (const std::string& cell : column.cells) {
+    for (const std::string& line : lines_in(cell)) width = std::max(width, characters_in(line));
+  }
   return width;
 }
 
 std::string format_columns(const std::vector<TextColumn>& columns, const TableView& view,
                            std::size_t leading) {
   if (columns.empty()) return "";
-  const std::vector<TextColumn> shown = shown_columns(columns, view.style);
+  std::vector<TextColumn> shown = shown_columns(columns, view.style);
   leading = std::min(leading, shown.size() - 1);
+  narrow(shown, leading, view);
   std::string text;
   for (std::size_t from = leading; from < shown.size();) {
     const std::size_t end = end_of_block(shown, leading, from, view);

@@ -39,7 +39,7 @@ int width_of(const TextColumn& column);
 
 /// Lines, each ending in a newline; nothing when there is no column. A terminal's table wider than
 /// the view comes in blocks below each other, each of which begins with the first `leading` columns
-/// again. A single column may still be wider.
+/// again. Cells that are too long even so come in several lines; a title may still be wider.
 std::string format_columns(const std::vector<TextColumn>& columns, const TableView& view,
                            std::size_t leading = 1);
 

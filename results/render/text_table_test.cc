@@ -126,5 +126,20 @@ TEST(TextTable, LetsNoCellRuleTheTerminal) {
   EXPECT_EQ(format_columns({{"x", {"a\nb\x1b[2J"}}}, kTerminal), "      x\n-------\na b?[2J\n");
 }
 
+TEST(TextTable, BreaksCellsThatLeaveOthersNoRoom) {
+  const std::vector<TextColumn> columns = {
+      {"case", {"volta-fp32acc/fwd/b8/h32/sq2048/d64", "b"}, false},
+      {"ms", {"12.5", "1.5"}},
+      {"verdict", {"failed (misaligned address)", "same"}, false}};
+  EXPECT_EQ(format_columns(columns, {.width = 40}),
+            "case              ms  verdict\n"
+            "--------------  ----  ------------------\n"
+            "volta-fp32acc/  12.5  failed (misaligned\n"
+            "  fwd/b8/h32/           address)\n"
+            "  sq2048/d64\n"
+            "b                1.5  same\n");
+  EXPECT_EQ(format_columns(columns, {.width = 80}), format_columns(columns, {}));
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -296,7 +296,7 @@ TEST(Json, TakesAMaskNotWrittenFromCausal) {
 TEST(Json, RefusesAMaskThatIsNone) {
   Json json = Json::parse(run_to_json(sample_run()));
   json["cases"][0]["problem"]["mask"] = "windows:3";
-  EXPECT_EQ(error_of(json).substr(0, 49), "cases[0].problem.mask: 'windows:3' is no mask; al");
+  EXPECT_EQ(error_of(json).substr(0, 47), "cases[0].problem.mask: 'windows:3' is no mask, ");
   json["cases"][0]["problem"]["mask"] = nullptr;
   EXPECT_EQ(error_of(json), "cases[0].problem.mask: expected a string, found null");
 }

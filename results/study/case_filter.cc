@@ -6,6 +6,7 @@
 #include <iterator>
 #include <utility>
 
+#include "kernels/closest_name.h"
 #include "results/record/enum_names.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/list_flag.h"
@@ -62,7 +63,8 @@ std::vector<std::string> values_wanted(const Condition& condition,
     std::copy_if(known.begin(), known.end(), std::back_inserter(wanted),
                  [&](const std::string& value) { return glob_matches(glob, value); });
     if (wanted.size() > before) continue;
-    throw UsageError(fmt::format("--where: no case has {}={}; the run has {}", condition.axis, glob,
+    throw UsageError(fmt::format("--where: no case has {}={}{}; the run has {}", condition.axis,
+                                 glob, did_you_mean(closest_name(glob, known)),
                                  fmt::join(known, ", ")));
   }
   return wanted;

@@ -64,6 +64,8 @@ TEST(CasesWhere, AskAfterTheNamesOfFlagsToo) {
 TEST(CasesWhere, SayWhatTheRunHas) {
   EXPECT_EQ(refusal_of({"mask=window:9"}),
             "--where: no case has mask=window:9; the run has full, causal");
+  EXPECT_EQ(refusal_of({"mask=casual"}),
+            "--where: no case has mask=casual, did you mean 'causal'?; the run has full, causal");
   EXPECT_EQ(refusal_of({"mask=causal", "status=failed"}),
             "--where: no case has all of mask=causal, status=failed");
 }

@@ -4,9 +4,11 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 
+#include "results/record/safe_text.h"
 #include "results/render/number_format.h"
-#include "results/render/text_table.h"
+#include "results/render/sheet.h"
 
 namespace sparkbench {
 namespace {
@@ -38,12 +40,16 @@ std::string verdicts_of(const CaseDiff& diff) {
   return fmt::format("{}", fmt::join(texts, ", "));
 }
 
-std::string format_cases(const std::vector<CaseDiff>& diffs, bool shows_all) {
-  std::vector<TextColumn> columns = {{"case", {}, false}, {"first ms", {}}, {"second ms", {}},
-                                     {"time %", {}},      {"cycles %", {}}, {"doubt %", {}},
-                                     {"", {}, false}};
+Sheet sheet_of(const std::vector<CaseDiff>& diffs) {
+  Sheet sheet{"",
+              {{"case", {"case", {}, false}},
+               {"first_ms", {"first\nms", {}}},
+               {"second_ms", {"second\nms", {}}},
+               {"time", {"time\n%", {}}},
+               {"cycles", {"cycles\n%", {}}},
+               {"doubt", {"doubt\n%", {}}},
+               {"verdict", {"verdict", {}, false}}}};
   for (const CaseDiff& diff : diffs) {
-    if (!shows_all && diff.has(Verdict::kSame)) continue;
     const std::array<std::string, 7> cells = {diff.id,
                                               ms_or_dash(diff.first_ms),
                                               ms_or_dash(diff.second_ms),
@@ -51,10 +57,17 @@ std::string format_cases(const std::vector<CaseDiff>& diffs, bool shows_all) {
                                               change_or_dash(diff.cycles),
                                               doubt_or_dash(diff),
                                               verdicts_of(diff)};
-    for (std::size_t i = 0; i < cells.size(); ++i) columns[i].cells.push_back(cells[i]);
+    for (std::size_t i = 0; i < cells.size(); ++i) sheet.columns[i].text.cells.push_back(cells[i]);
   }
-  if (columns.front().cells.empty()) return "";
-  return format_columns(columns, {}) + "\n";
+  return sheet;
+}
+
+std::string format_cases(const std::vector<CaseDiff>& diffs, bool shows_all,
+                         const TableView& view) {
+  std::vector<CaseDiff> shown;
+  std::copy_if(diffs.begin(), diffs.end(), std::back_inserter(shown),
+               [&](const CaseDiff& diff) { return shows_all || !diff.has(Verdict::kSame); });
+  return shown.empty() ? "" : format_sheet(sheet_of(shown), view) + "\n";
 }
 
 std::string format_counts_of(const std::vector<CaseDiff>& diffs) {
@@ -97,7 +110,12 @@ std::string format_steps(const std::vector<CaseDiff>& diffs) {
 
 }  // namespace
 
-std::string format_diff(const RunDiff& diff, bool shows_all) {
+std::vector<std::string> diff_column_names() {
+  const std::vector<Sheet> sheets = {sheet_of({})};
+  return column_names(sheets);
+}
+
+std::string format_diff(const RunDiff& diff, bool shows_all, const TableView& view) {
   std::string text;
   for (const Difference& each : diff.differences) {
     text += fmt::format("{} is {} and {}\n", each.field, each.first, each.second);
@@ -108,10 +126,12 @@ std::string format_diff(const RunDiff& diff, bool shows_all) {
   if (!diff.is_first_complete) text += "the first run is not complete\n";
   if (!diff.is_second_complete) text += "the second run is not complete\n";
   if (!text.empty()) text += '\n';
-  return text + format_cases(diff.cases, shows_all) + format_counts_of(diff.cases) +
-         format_means(diff.cases) + ".\n" +
-         format_predictions("first run", diff.first_predictions) +
-         format_predictions("second run", diff.second_predictions) + format_steps(diff.cases);
+  const std::string end = format_counts_of(diff.cases) + format_means(diff.cases) + ".\n" +
+                          format_predictions("first run", diff.first_predictions) +
+                          format_predictions("second run", diff.second_predictions) +
+                          format_steps(diff.cases);
+  return wrapped(printable(text), view) + format_cases(diff.cases, shows_all, view) +
+         wrapped(printable(end), view);
 }
 
 }  // namespace sparkbench

@@ -2,7 +2,9 @@
 #pragma once
 
 #include <string>
+#include <vector>
 
+#include "results/render/text_table.h"
 #include "results/study/run_diff.h"
 
 namespace sparkbench {
@@ -10,6 +12,9 @@ namespace sparkbench {
 /// What differs between the runs themselves, a line each; a table of the cases that are not the
 /// same, or of all; how many there are of each verdict; how far each run's predictions were off;
 /// and the next step for each verdict, with the command that repeats the worst case.
-std::string format_diff(const RunDiff& diff, bool shows_all);
+std::string format_diff(const RunDiff& diff, bool shows_all, const TableView& view = {});
+
+/// The names of the table's columns, "all" last.
+std::vector<std::string> diff_column_names();
 
 }  // namespace sparkbench

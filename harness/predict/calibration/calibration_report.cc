@@ -19,7 +19,7 @@ std::string spread_text(const Spread& spread) {
   return fmt::format("{:.3f} ({:.3f} to {:.3f})", spread.median, spread.min, spread.max);
 }
 
-std::string product_table(const CalibrationReadings& readings) {
+std::string product_table(const CalibrationReadings& readings, const TableView& view) {
   std::vector<TextColumn> columns = {{fmt::format("operands of {}", readings.product), {}, false},
                                      {"warps a scheduler", {}},
                                      {"cycles a product", {}}};
@@ -28,10 +28,10 @@ std::string product_table(const CalibrationReadings& readings) {
     columns[1].cells.push_back(std::to_string(reading.warps_per_scheduler));
     columns[2].cells.push_back(spread_text(reading.cycles));
   }
-  return format_columns(columns, {});
+  return format_columns(columns, view);
 }
 
-std::string code_table(const CalibrationReadings& readings) {
+std::string code_table(const CalibrationReadings& readings, const TableView& view) {
   std::map<int, std::string> rates[kCodeSharings];
   std::map<int, int> sizes;
   for (const CodeReading& reading : readings.code) {
@@ -50,7 +50,7 @@ std::string code_table(const CalibrationReadings& readings) {
       columns[1 + i].cells.push_back(found == rates[i].end() ? "-" : found->second);
     }
   }
-  return format_columns(columns, {});
+  return format_columns(columns, view);
 }
 
 CalibrationJson json_of(const Spread& spread) {
@@ -121,12 +121,13 @@ CalibrationJson json_of_findings(const CalibrationFindings& findings) {
 }  // namespace
 
 std::string format_calibration(const DeviceInfo& device, const CalibrationReadings& readings,
-                               const CalibrationFindings& findings) {
-  return fmt::format(
-      "{} (sm_{}) at {:.0f} MHz; medians of {}, with the least and the most\n\n{}\n"
-      "Instructions a clock and scheduler, of straight-line code:\n{}\n{}\n",
-      device.name, device.sm.value_or(0), readings.clock_mhz, readings.repeats,
-      product_table(readings), code_table(readings), findings.sentence);
+                               const CalibrationFindings& findings, const TableView& view) {
+  const std::string head =
+      fmt::format("{} (sm_{}) at {:.0f} MHz; medians of {}, with the least and the most\n\n",
+                  device.name, device.sm.value_or(0), readings.clock_mhz, readings.repeats);
+  return wrapped(head, view) + product_table(readings, view) +
+         wrapped("\nInstructions a clock and scheduler, of straight-line code:\n", view) +
+         code_table(readings, view) + wrapped("\n" + findings.sentence + "\n", view);
 }
 
 std::string calibration_to_json(const std::string& measured_at, const BuildInfo& build,

@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/mask/mask_table.h"
+#include "kernels/mask/meant_mask.h"
 #include "kernels/mask/pattern/pattern_atoms.h"
 #include "kernels/split_text.h"
 
@@ -60,6 +61,30 @@ void check_field_count(const Typed& typed, int fields, const AtomRow& row) {
   typed.refuse("has " + std::to_string(fields) + " numbers, not " + wanted);
 }
 
+PatternAtom parse_atom(const Typed& typed);
+
+/// The atom that was meant by one of no known name, if it is one; or else how it is typed.
+std::string meant_atom(std::string_view typed) {
+  std::vector<std::string> known;
+  for (const AtomRow& row : atom_rows()) {
+    known.emplace_back(row.name);
+    known.push_back(std::string(kCausalPrefix) + std::string(row.name));
+  }
+  const MeantMask meant = meant_mask(typed, known);
+  if (meant.name.empty()) return "";
+  std::string text = meant.name + meant.fields;
+  try {
+    parse_atom({text, text});
+    return text;
+  } catch (const PatternTextError&) {
+    const bool is_causal = meant.name.starts_with(kCausalPrefix);
+    const std::string name = meant.name.substr(is_causal ? kCausalPrefix.size() : 0);
+    const std::string_view form = find_atom(name)->form;
+    return std::string(is_causal ? kCausalPrefix : "") +
+           std::string(form.substr(0, form.find(' ')));
+  }
+}
+
 PatternAtom parse_atom(const Typed& typed) {
   std::string_view text = typed.atom;
   PatternAtom atom;
@@ -69,7 +94,7 @@ PatternAtom parse_atom(const Typed& typed) {
   }
   std::vector<std::string_view> parts = split_text(text, ':');
   const AtomRow* const row = find_atom(parts[0]);
-  if (row == nullptr) typed.refuse("is no mask");
+  if (row == nullptr) typed.refuse("is no mask" + did_you_mean(meant_atom(typed.atom)));
   atom.name = row->name;
   if (row->takes_file) {
     atom.file = text.size() > kFileAtom.size() ? text.substr(kFileAtom.size()) : "";

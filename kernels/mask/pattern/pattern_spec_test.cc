@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include <stdexcept>
+#include <tuple>
 
 #include "kernels/mask/key_mask.h"
 #include "kernels/mask/test_masks.h"
@@ -98,11 +99,11 @@ std::string why_refused(const char* text, int seqlen = 16) {
 
 TEST(PatternSpec, SaysWhyATextIsRefused) {
   const std::string allowed = "; allowed: " + std::string(pattern_forms());
-  EXPECT_EQ(why_refused("windows:3"), "'windows:3' is no mask" + allowed);
+  EXPECT_EQ(why_refused("sliding:3"), "'sliding:3' is no mask" + allowed);
   EXPECT_EQ(why_refused(""), "'' is no mask" + allowed);
   EXPECT_EQ(why_refused("full+"), "'' of 'full+' is no mask" + allowed);
   EXPECT_EQ(why_refused("full//full"), "'' of 'full//full' is no mask" + allowed);
-  EXPECT_EQ(why_refused("causal-"), "'causal-' is no mask" + allowed);
+  EXPECT_EQ(why_refused("causal-"), "'causal-' is no mask, did you mean 'causal'?" + allowed);
   EXPECT_EQ(why_refused("full/window"), "'window' of 'full/window' has 0 numbers, not 1" + allowed);
   EXPECT_EQ(why_refused("documents"), "'documents' has 0 numbers, not 1 or more" + allowed);
   EXPECT_EQ(why_refused("strided:0"), "'strided:0' has a number below 1" + allowed);
@@ -114,6 +115,29 @@ TEST(PatternSpec, SaysWhyATextIsRefused) {
             "'chunk:2x2' has 2 numbers in a field of at most 1" + allowed);
   EXPECT_EQ(why_refused("fixed:4:5"), "'fixed:4:5' has more summary keys than a block" + allowed);
   EXPECT_EQ(why_refused("zones:"), "'zones:' names no file" + allowed);
+}
+
+TEST(PatternSpec, AsksForTheMaskThatWasMeant) {
+  for (const auto& [typed, refused, meant] :
+       {std::tuple{"windw:128", "'windw:128'", "window:128"},
+        {"windows:3", "'windows:3'", "window:3"},
+        {"Causal", "'Causal'", "causal"},
+        {"casual-strided:4", "'casual-strided:4'", "causal-strided:4"},
+        {"causal-stided:4", "'causal-stided:4'", "causal-strided:4"},
+        {"causal_strided:4", "'causal_strided:4'", "causal-strided:4"},
+        {"sink:4+windw:1k", "'windw:1k' of 'sink:4+windw:1k'", "window:1k"},
+        {"window:1k/ful", "'ful' of 'window:1k/ful'", "full"},
+        {"sink:4+window:8/sikn:2+full", "'sikn:2' of 'sink:4+window:8/sikn:2+full'", "sink:2"},
+        {"window=128", "'window=128'", "window:128"},
+        {"window128", "'window128'", "window:128"},
+        {"window-128", "'window-128'", "window:128"},
+        {"nd4x4:3x3", "'nd4x4:3x3'", "nd:4x4:3x3"},
+        {"causal-longfomer:4", "'causal-longfomer:4'", "causal-longformer:W:G"},
+        {"windw", "'windw'", "window:W"},
+        {"zone:a", "'zone:a'", "zones:a"}}) {
+    EXPECT_EQ(why_refused(typed), std::string(refused) + " is no mask, did you mean '" + meant +
+                                      "'?; allowed: " + std::string(pattern_forms()));
+  }
 }
 
 TEST(PatternSpec, SaysWhereATextIsRefused) {

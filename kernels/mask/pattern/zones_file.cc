@@ -8,6 +8,7 @@
 #include <iterator>
 #include <stdexcept>
 
+#include "kernels/closest_name.h"
 #include "kernels/split_text.h"
 
 namespace sparkbench {
@@ -17,9 +18,19 @@ constexpr std::string_view kWords =
     "; allowed: q=, k= or d=BEGIN:END, axes=A, AxB or AxBxC and then q0= to d2=, causal, clamped";
 constexpr std::uintmax_t kMostBytes = 1 << 20;
 
-[[noreturn]] void refuse(std::string_view word, std::string_view why) {
+[[noreturn]] void refuse(std::string_view word, std::string_view why, std::string_view meant = "") {
   throw std::invalid_argument("'" + std::string(word) + "' " + std::string(why) +
-                              std::string(kWords));
+                              did_you_mean(meant) + std::string(kWords));
+}
+
+/// Refuses a word whose name none has. A range of an axis is too short to be guessed.
+[[noreturn]] void refuse_name(std::string_view word) {
+  const std::size_t sign = std::min(word.find('='), word.size());
+  constexpr std::string_view kNames[] = {"axes", "causal", "clamped"};
+  const std::string name = closest_name(word.substr(0, sign), kNames);
+  const bool is_whole = (name == "axes") == (sign < word.size());
+  refuse(word, "is no word of a term",
+         is_whole && !name.empty() ? name + std::string(word.substr(sign)) : "");
 }
 
 int parse_position(std::string_view word, std::string_view text, int otherwise) {
@@ -70,8 +81,8 @@ void read_word(std::string_view word, Term& term) {
     term.flat.d1 = std::min(term.flat.d1, 1);
   } else if (word == "clamped") {
     term.grid.clamp = Clamp::kRows;
-  } else if (sign == std::string_view::npos) {
-    refuse(word, "is no word of a term");
+  } else if (sign == std::string_view::npos || (name.size() > 2 && name != "axes")) {
+    refuse_name(word);
   } else if (name == "axes") {
     read_axes(word, word.substr(sign + 1), term.grid);
   } else if (name.size() == 1 && std::string_view("qkd").find(name[0]) != std::string_view::npos) {

@@ -47,6 +47,11 @@ std::string why_refused(const char* text) {
 TEST(ZonesFile, SaysWhyALineIsRefused) {
   EXPECT_EQ(why_refused(" # nothing\n"), "no line is a term");
   EXPECT_EQ(why_refused("d=0:1\nband"), "line 2: 'band' is no word of a term");
+  EXPECT_EQ(why_refused("d=0:1 casual"),
+            "line 1: 'casual' is no word of a term, did you mean 'causal'?");
+  EXPECT_EQ(why_refused("axis=5x6 d0=0:1"),
+            "line 1: 'axis=5x6' is no word of a term, did you mean 'axes=5x6'?");
+  EXPECT_EQ(why_refused("keys=0:1"), "line 1: 'keys=0:1' is no word of a term");
   EXPECT_EQ(why_refused("d=0"), "line 1: 'd=0' is no range");
   EXPECT_EQ(why_refused("d=0:x"), "line 1: 'd=0:x' has no whole number");
   EXPECT_EQ(why_refused("d=3:3"), "line 1: 'd=3:3' is empty");

@@ -1,0 +1,23 @@
+"""Which of the known names was meant by one that is none of them."""
+
+import argparse
+import difflib
+
+
+def did_you_mean(typed, known):
+    """", did you mean 'causal'?", for behind what was wrong; "" where none is near enough."""
+    lower = {name.lower(): name for name in known}
+    near = difflib.get_close_matches(typed.lower(), lower, n=1, cutoff=0.7)
+    return f", did you mean '{lower[near[0]]}'?" if near else ""
+
+
+def one_of(known):
+    """The type of an argparse flag that takes one of these names."""
+
+    def checked(typed):
+        if typed in known:
+            return typed
+        hint = did_you_mean(typed, known)
+        raise argparse.ArgumentTypeError(f"unknown '{typed}'{hint}; allowed: {', '.join(known)}")
+
+    return checked
