@@ -21,7 +21,8 @@ LAYERS = [
     ["kernels/machine/"],
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h", "kernels/work_lists.",
-     "kernels/emulated_work_list", "kernels/sparse_lists.", "kernels/pattern_lists.h"],
+     "kernels/emulated_work_list", "kernels/sparse_lists.", "kernels/pattern_lists.h",
+     "kernels/instance_launch.h"],
     ["kernels/volta/tile/"],  # m8n8k4's vocabulary, which is not Volta's kernels' alone
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],

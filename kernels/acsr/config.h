@@ -34,7 +34,7 @@ struct OutputConfig : ProductConfig<kColumns, kLeast> {
 /// R-softmax: a warp a row. What a lane keeps of it in registers is eight chunks: rows of up to
 /// 2048 values are read once.
 struct SoftmaxConfig {
-  static constexpr int kWarps = 8, kThreads = 32 * kWarps, kBlocksPerSm = 2;
+  static constexpr int kWarps = 8, kThreads = 32 * kWarps, kBlocksPerSm = 3;
   static constexpr int kRows = kWarps;
   static constexpr int kLaneChunks = 8;
   static constexpr int kBlocksOfRows = kBlockRows / kRows;  // for each block of the others

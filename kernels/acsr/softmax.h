@@ -25,6 +25,7 @@ class SoftmaxRow {
 #pragma unroll
     for (int i = 0; i < SoftmaxConfig::kLaneChunks; ++i) {
       const int chunk = chunk_of(piece, i);
+      if (!has_some(piece, i)) continue;
       held_[i] = Bits128{{kTwoHidden, kTwoHidden, kTwoHidden, kTwoHidden}};
       if (chunk < chunks_) {
         held_[i] = machine_.template load_global<Bits128>(first_ + kChunkPlaces * chunk);
@@ -32,9 +33,9 @@ class SoftmaxRow {
     }
   }
   /// Line 1, of what is held.
-  SPARK_DEVICE void include() {
+  SPARK_DEVICE void include(int piece) {
     float largest = -INFINITY;
-    visit([&](std::uint32_t pair) {
+    visit(piece, [&](std::uint32_t pair) {
       largest = fmaxf(largest, fmaxf(machine_.low_half(pair), machine_.high_half(pair)));
     });
     largest = combine_rows(largest, [](float a, float b) { return fmaxf(a, b); });
@@ -42,7 +43,7 @@ class SoftmaxRow {
     m_ = fmaxf(m_, largest);
     const float rescale = exponential(before);
     float sum = 0.0f;
-    visit([&](std::uint32_t pair) {
+    visit(piece, [&](std::uint32_t pair) {
       sum += exponential(machine_.low_half(pair));
       sum += exponential(machine_.high_half(pair));
     });
@@ -77,10 +78,15 @@ class SoftmaxRow {
   SPARK_DEVICE int chunk_of(int piece, int i) const {
     return kPieceChunks * piece + 32 * i + machine_.lane();
   }
+  /// Whether a lane has an i-th chunk: short rows cost what they have.
+  SPARK_DEVICE bool has_some(int piece, int i) const {
+    return kPieceChunks * piece + 32 * i < chunks_;
+  }
   template <class Visit>
-  SPARK_DEVICE void visit(Visit visit) const {
+  SPARK_DEVICE void visit(int piece, Visit visit) const {
 #pragma unroll
     for (int i = 0; i < SoftmaxConfig::kLaneChunks; ++i) {
+      if (!has_some(piece, i)) continue;
 #pragma unroll
       for (int word = 0; word < 4; ++word) visit(held_[i].word[word]);
     }
@@ -116,7 +122,7 @@ SPARK_DEVICE void normalize_rows(Machine& machine, const ChainParams& params) {
   const int pieces = softmax.pieces();
   for (int piece = 0; piece < pieces; ++piece) {
     softmax.load(piece);
-    softmax.include();  // line 1
+    softmax.include(piece);  // line 1
   }
   for (int piece = pieces - 1; piece >= 0; --piece) {
     if (piece != pieces - 1) softmax.load(piece);
