@@ -145,8 +145,8 @@ SPARK_DEVICE void compute_scores(Machine& machine, const ChainParams& params) {
   const ChainBlock<Machine> block(machine, params, machine.block(0));
   if (block.begin() >= block.end()) return;
   ScoresWarp<Config, Machine> warp(machine, params, block);
-  warp.copy_queries();  // line 1
   warp.load_keys(block.begin());
+  warp.copy_queries();                                                     // line 1
   for (int tile = block.begin(); tile < block.end(); tile += kTileKeys) {  // line 2
     warp.store_keys();                                                     // line 3
     machine.barrier();

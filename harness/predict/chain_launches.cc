@@ -1,0 +1,104 @@
+#include "harness/predict/chain_launches.h"
+
+#include <algorithm>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "kernels/acsr/config.h"
+#include "kernels/acsr/instances.h"
+#include "kernels/acsr/rows_of_mask.h"
+#include "kernels/half.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr double kChunkBytes = 16, kLseRowBytes = sizeof(float);
+/// A longer row is read twice.
+constexpr int kRowChunksHeld = 32 * acsr::SoftmaxConfig::kLaneChunks;
+
+const KernelInstance& instance_of_pass(std::span<const KernelInstance> instances,
+                                       std::string_view pass, int head_dim) {
+  for (const KernelInstance& each : instances) {
+    if (each.kernel() == acsr::kKernelName && each.pass() == pass && each.serves(head_dim)) {
+      return each;
+    }
+  }
+  throw NoInstance("no instance of " + std::string(acsr::kKernelName) + " is a " +
+                   std::string(pass) + " of head_dim " + std::to_string(head_dim));
+}
+
+/// Rows of which each sees all places of the core.
+BlockWork work_of(const acsr::AffineRow* of_union, const acsr::RowBlock& block) {
+  Range core{0, std::numeric_limits<int>::max()};
+  for (int i = block.first_row; i < block.first_row + block.rows; ++i) {
+    core = {std::max(core.begin, of_union[i].first), std::min(core.end, of_union[i].end)};
+  }
+  return count_tiles({block.begin, block.end}, core, acsr::kTileKeys);
+}
+
+/// The chain of one problem.
+class Chain {
+ public:
+  explicit Chain(const Problem& problem) : problem_(problem), rows_(problem) {
+    for (int head = 0; head < problem.heads; ++head) {
+      const int of_union = head % rows_.unions();
+      const auto* const rows =
+          rows_.rows().data() + static_cast<std::ptrdiff_t>(of_union) * problem.seqlen_q;
+      for (int i = 0; i < rows_.blocks_of_head(); ++i) {
+        const acsr::RowBlock& block =
+            rows_.blocks()[static_cast<std::size_t>(of_union * rows_.blocks_of_head() + i)];
+        blocks_.push_back(work_of(rows, block));
+        tiles_ += static_cast<double>(blocks_.back().full_tiles + blocks_.back().cut_tiles);
+      }
+      for (int i = 0; i < problem.seqlen_q; ++i) add_row(rows[i]);
+    }
+  }
+
+  /// Values are written, or read, and of either tensor each row: of keys, L2 gives each block's
+  /// tiles.
+  PassLaunch product(const KernelInstance& instance) const {
+    const double half_row = static_cast<double>(sizeof(Half)) * problem_.head_dim;
+    const double batch = problem_.batch;
+    const double of_queries = batch * problem_.heads * problem_.seqlen_q * half_row;
+    const double of_keys = batch * problem_.key_heads() * problem_.seqlen_k * half_row;
+    const double of_tiles = batch * tiles_ * acsr::kTileKeys * half_row;
+    const double of_values = batch * value_bytes_;
+    return {&instance,
+            {blocks_, static_cast<std::uint64_t>(problem_.batch)},
+            of_queries + of_keys + of_values,
+            of_queries + of_tiles + of_values};
+  }
+  PassLaunch softmax(const KernelInstance& instance) const {
+    const double bytes = problem_.batch * softmax_bytes_;
+    return {&instance, {blocks_, static_cast<std::uint64_t>(problem_.batch)}, bytes, bytes};
+  }
+
+ private:
+  void add_row(const acsr::AffineRow& row) {
+    const double bytes = kChunkBytes * row.chunks();
+    value_bytes_ += bytes;
+    softmax_bytes_ += (row.chunks() > kRowChunksHeld ? 3 : 2) * bytes + kLseRowBytes;
+  }
+
+  const Problem& problem_;
+  acsr::MaskRows rows_;
+  std::vector<BlockWork> blocks_;  // of the heads of a batch entry
+  double tiles_ = 0, value_bytes_ = 0, softmax_bytes_ = 0;
+};
+
+}  // namespace
+
+bool is_chain(const AttentionKernel& kernel) { return kernel.name == acsr::kKernelName; }
+
+std::vector<PassLaunch> launches_of_chain(const Problem& problem,
+                                          std::span<const KernelInstance> instances) {
+  const auto instance = [&](std::string_view pass) -> const KernelInstance& {
+    return instance_of_pass(instances, pass, problem.head_dim);
+  };
+  const Chain chain(problem);
+  return {chain.product(instance("fwd-sddmm")), chain.softmax(instance("fwd-softmax")),
+          chain.product(instance("fwd-spmm"))};
+}
+
+}  // namespace sparkbench
