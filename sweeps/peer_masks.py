@@ -9,6 +9,7 @@ MASKS = {
     "torch-math": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-efficient": ("full", "causal", "window", "pattern"),
     "torch-flex": ("full", "causal", "window", "band", "prefix", "pattern"),
+    "torch-bsr": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-flash": ("full", "causal", "window", "band"),
     "torch-cudnn": ("full", "causal"),
     "torch-varlen": ("full", "causal"),
@@ -147,6 +148,10 @@ def why_unsupported(case):
         return why
     if kernel == "torch-flex" and case.problem["dropout_p"] > 0:
         return "torch-flex has no dropout"
+    if kernel == "torch-bsr" and case.direction != "fwd":
+        return "torch-bsr has no backward pass"
+    if kernel == "torch-bsr" and mask.kind == "pattern" and len(mask.unions) > 1:
+        return "torch-bsr has one mask for all heads"
     if case.unknown_parts:
         return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
     if case.lengths is not None:
