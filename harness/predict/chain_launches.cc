@@ -42,13 +42,9 @@ class Chain {
  public:
   explicit Chain(const Problem& problem) : problem_(problem), rows_(problem) {
     for (int head = 0; head < problem.heads; ++head) {
-      const int of_union = head % rows_.unions();
-      const auto* const rows =
-          rows_.rows().data() + static_cast<std::ptrdiff_t>(of_union) * problem.seqlen_q;
+      const acsr::AffineRow* const rows = rows_.rows_of(head);
       for (int i = 0; i < rows_.blocks_of_head(); ++i) {
-        const acsr::RowBlock& block =
-            rows_.blocks()[static_cast<std::size_t>(of_union * rows_.blocks_of_head() + i)];
-        blocks_.push_back(work_of(rows, block));
+        blocks_.push_back(work_of(rows, rows_.blocks_of(head)[i]));
         tiles_ += static_cast<double>(blocks_.back().full_tiles + blocks_.back().cut_tiles);
       }
       for (int i = 0; i < problem.seqlen_q; ++i) add_row(rows[i]);

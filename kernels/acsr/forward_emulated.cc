@@ -61,16 +61,13 @@ class ForwardChain {
   /// Those with rows of a tile.
   Blocks blocks_of(std::span<const SampleTile> tiles) const {
     Blocks blocks;
-    for (const auto& [tile, head, batch] : tiles) {
-      const int of_union = head % rows_.unions();
+    for (const SampleTile& of : tiles) {
+      const int head = of[1], batch = of[2];
       for (int i = 0; i < rows_.blocks_of_head(); ++i) {
-        const RowBlock& block =
-            rows_.blocks()[static_cast<std::size_t>(of_union * rows_.blocks_of_head() + i)];
-        const AffineRow* const first = rows_.rows().data() +
-                                       static_cast<std::ptrdiff_t>(of_union) * problem_.seqlen_q +
-                                       block.first_row;
-        const bool has_some = std::any_of(first, first + block.rows, [&](const AffineRow& row) {
-          return row.row / kSampleRows == tile;
+        const RowBlock& block = rows_.blocks_of(head)[i];
+        const AffineRow* const first = rows_.rows_of(head) + block.first_row;
+        const bool has_some = std::any_of(first, first + block.rows, [&of](const AffineRow& row) {
+          return row.row / kSampleRows == of[0];
         });
         if (has_some) blocks.insert({i, head, batch});
       }

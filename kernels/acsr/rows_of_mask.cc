@@ -90,7 +90,7 @@ std::vector<RowBlock> blocks_of_rows(const std::vector<AcsrRow>& acsr,
 
 }  // namespace
 
-MaskRows::MaskRows(const Problem& problem) {
+MaskRows::MaskRows(const Problem& problem) : seqlen_q_(static_cast<std::size_t>(problem.seqlen_q)) {
   const auto mask = pattern_of_problem(problem);
   std::vector<std::vector<RowBlock>> of_unions;
   for (int head = 0; head < static_cast<int>(mask->pattern.unions.size()); ++head) {

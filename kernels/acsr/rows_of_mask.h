@@ -24,6 +24,11 @@ class MaskRows {
   int blocks_of_head() const { return blocks_of_head_; }
   const std::vector<AffineRow>& rows() const { return rows_; }     // [unions, seqlen_q]
   const std::vector<RowBlock>& blocks() const { return blocks_; }  // [unions, blocks_of_head]
+  /// Those of a head.
+  const AffineRow* rows_of(int head) const { return rows_.data() + union_of(head) * seqlen_q_; }
+  const RowBlock* blocks_of(int head) const {
+    return blocks_.data() + union_of(head) * static_cast<std::size_t>(blocks_of_head_);
+  }
 
   /// Of the values of one union after the other: AffineRow::first_chunk counts from the first's.
   std::uint64_t chunks_of_turn() const;
@@ -36,6 +41,9 @@ class MaskRows {
   std::vector<std::byte> all_bytes() const;
 
  private:
+  std::size_t union_of(int head) const { return static_cast<std::size_t>(head % unions()); }
+
+  std::size_t seqlen_q_;
   int blocks_of_head_ = 0;
   std::vector<AffineRow> rows_;
   std::vector<RowBlock> blocks_;
