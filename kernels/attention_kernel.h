@@ -101,8 +101,9 @@ struct SparseFunctions {
 /// A chain of kernels that keeps its scores in memory, so that a forward pass has a workspace, too:
 /// launched by this instead of the functions above, whatever the mask.
 struct ChainFunctions {
-  /// For the current GPU. Throws std::invalid_argument for what is not supported.
-  std::shared_ptr<const PreparedChain> (*prepare)(const Problem& problem);
+  /// For the current GPU, and for backward passes unless `pass` is a forward one. Throws
+  /// std::invalid_argument for what is not supported.
+  std::shared_ptr<const PreparedChain> (*prepare)(const Problem& problem, Pass pass);
 };
 
 /// A forward kernel and, if there is one, the backward kernel that recomputes its scores.

@@ -140,13 +140,19 @@ Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
 
 /// The rows of the mask are made and copied here, as a pattern's lists are.
 Prepared FusedKernel::prepare_chain(const GpuWork& work) const {
-  const std::shared_ptr<const PreparedChain> chain = kernel_.chain.prepare(work.problem);
+  const Pass pass = work.options.pass;
+  const std::shared_ptr<const PreparedChain> chain = kernel_.chain.prepare(work.problem, pass);
   const std::vector<std::byte> tables = chain->tables();
   Prepared prepared;
   prepared.workspace_bytes = chain->kept_bytes() + tables.size();
-  prepared.forward = [chain, tensors = work.forward, kept = work.allocate(chain->kept_bytes()),
-                      memory = work.upload(tables), stream = work.stream] {
+  const std::shared_ptr<void> kept = work.allocate(chain->kept_bytes());
+  const std::shared_ptr<void> memory = work.upload(tables);
+  prepared.forward = [chain, tensors = work.forward, kept, memory, stream = work.stream] {
     chain->launch_forward(tensors, kept.get(), memory.get(), stream);
+  };
+  if (pass == Pass::kForward) return prepared;
+  prepared.backward = [chain, tensors = work.backward, kept, memory, stream = work.stream] {
+    chain->launch_backward(tensors, kept.get(), memory.get(), stream);
   };
   return prepared;
 }

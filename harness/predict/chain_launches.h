@@ -11,8 +11,8 @@ namespace sparkbench {
 /// Whether a kernel is that chain, whose launches are no fused kernel's.
 bool is_chain(const AttentionKernel& kernel);
 
-/// Of a forward pass, as launches_of_pass() otherwise: R-SDDMM, softmax and R-SpMM.
-std::vector<PassLaunch> launches_of_chain(const Problem& problem,
+/// As launches_of_pass(). A backward pass begins with P.
+std::vector<PassLaunch> launches_of_chain(const Problem& problem, Pass pass,
                                           std::span<const KernelInstance> instances);
 
 }  // namespace sparkbench

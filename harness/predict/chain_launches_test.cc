@@ -28,9 +28,9 @@ TEST(ChainLaunches, AreItsThreeKernels) {
     const std::vector<PassLaunch> launches = launches_of(problem_of("window:100", 300, head_dim));
     ASSERT_EQ(launches.size(), 3u);
     const std::string columns = head_dim <= 64 ? "/d64" : "/d128";
-    EXPECT_EQ(launches[0].instance->id, "acsr-unfused/fwd-sddmm" + columns);
-    EXPECT_EQ(launches[1].instance->id, "acsr-unfused/fwd-softmax");
-    EXPECT_EQ(launches[2].instance->id, "acsr-unfused/fwd-spmm" + columns);
+    EXPECT_EQ(launches[0].instance->id, "acsr-unfused/sddmm" + columns);
+    EXPECT_EQ(launches[1].instance->id, "acsr-unfused/softmax");
+    EXPECT_EQ(launches[2].instance->id, "acsr-unfused/spmm" + columns);
   }
 }
 
@@ -64,6 +64,25 @@ TEST(ChainLaunches, ReadLongRowsTwice) {
   Problem problem = problem_of("full", 4096);
   problem.batch = problem.heads = 1;
   EXPECT_EQ(launches_of(problem)[1].hbm_bytes, 3 * 2.0 * 4096 * 4096 + 4.0 * 4096);
+}
+
+TEST(ChainLaunches, OfABackwardPassBeginWithP) {
+  Problem problem = problem_of("full", 256);
+  problem.heads = 4;
+  problem.heads_k = 2;
+  const std::vector<PassLaunch> launches =
+      launches_of_pass(*find_attention_kernel("acsr-unfused"), problem, Pass::kBackward, false);
+  ASSERT_EQ(launches.size(), 5u);
+  const double values = 2.0 * 2 * 4 * 256 * 256, queries = 2.0 * 2 * 4 * 256 * 64;
+  EXPECT_EQ(launches[0].hbm_bytes, 1.5 * queries + values);
+  EXPECT_EQ(launches[1].hbm_bytes, 3 * values);
+  EXPECT_EQ(launches[1].instance->id, "acsr-unfused/softmax-gradient");
+  EXPECT_EQ(launches[2].instance->id, "acsr-unfused/spmm/d64");
+  EXPECT_EQ(launches[3].instance->id, "acsr-unfused/spmm-transposed/d64");
+  EXPECT_EQ(launches[4].instance, launches[3].instance);
+  // Of two key heads two blocks each, which two heads of four tiles of rows see.
+  EXPECT_EQ(launches[3].grid.of_head, std::vector<BlockWork>(4, {8, 0, 1}));
+  EXPECT_EQ(launches[3].hbm_bytes, 1.5 * queries + values);
 }
 
 TEST(ChainLaunches, OfHeadsByTurnsAreEachHeads) {

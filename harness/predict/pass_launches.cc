@@ -281,7 +281,7 @@ BlockWork tiles_of_teams(const BlockWork& steps_of_head, int heads, int teams) {
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic,
                                          std::span<const KernelInstance> instances) {
-  if (is_chain(kernel)) return launches_of_chain(problem, instances);
+  if (is_chain(kernel)) return launches_of_chain(problem, pass, instances);
   const PassOf of{kernel, problem, instances};
   std::vector<PassLaunch> launches;
   if (pass != Pass::kBackward) append_forward(of, launches);

@@ -4,6 +4,7 @@
 #include "kernels/acsr/rows.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
+#include "kernels/volta/tile/transposed_product.h"
 
 namespace sparkbench::acsr {
 
@@ -40,6 +41,22 @@ struct SoftmaxConfig {
   static constexpr int kBlocksOfRows = kBlockRows / kRows;  // for each block of the others
 };
 
+/// Its gradient: rows of up to 1024 values are read once.
+struct SoftmaxGradientConfig : SoftmaxConfig {
+  static constexpr int kLaneChunks = 4;
+};
+
+/// R-SpMM with the transpose. A warp has 64 of a block's 128 places and 32 columns.
+template <int kColumns, int kLeast>
+struct KeyGradientConfig {
+  static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeast;
+  static constexpr int kColumnWarps = kColumns / 32;
+  static constexpr int kWarps = kBlockPlaces / kTransposedKeys * kColumnWarps;
+  static constexpr int kThreads = 32 * kWarps;
+  static constexpr int kRowChunks = kColumns / 8;
+  static constexpr int kBlocksPerSm = kColumns == 64 ? 3 : 1;  // by registers
+};
+
 /// 16 rows of 32 scores in the order of keys: from accumulators to rows of a tensor. The
 /// permutation keeps the stores of a pair and the loads of whole rows free of bank conflicts.
 struct StagedScores {
@@ -72,6 +89,18 @@ struct OutputTiles {
   SPARK_DEVICE OutputTile<64>& o(int warp) {
     static_assert(sizeof(OutputTile<64>) * Config::kWarps == sizeof(p), "one for each warp");
     return reinterpret_cast<OutputTile<64>*>(&p)[warp];
+  }
+};
+
+/// A ProbabilityTile's places, but for its order of keys. The output takes the place of `values`.
+template <class Config>
+struct KeyGradientTiles {
+  ProbabilityTile<kTransposedKeys> values[kBlockPlaces / kTransposedKeys][kTileRows / kGridRows];
+  SwizzledTile<kTileRows, Config::kHeadDim> rows;
+
+  SPARK_DEVICE OutputTile<64>& output(int warp) {
+    static_assert(sizeof(OutputTile<64>) * Config::kWarps <= sizeof(values), "one for each warp");
+    return reinterpret_cast<OutputTile<64>*>(&values)[warp];
   }
 };
 

@@ -18,8 +18,8 @@ Problem problem_of(int head_dim) {
   return problem;
 }
 
-/// Two classes of 150 rows are four blocks.
-TEST(AcsrInstanceLaunch, HasABlockForEachOfRows) {
+/// Two classes of 150 rows are four blocks, and of 150 keys.
+TEST(AcsrInstanceLaunch, HasABlockForEachOfRowsOrKeys) {
   for (const KernelInstance& instance : instances()) {
     const InstanceLaunch launch = launch_of(instance, problem_of(instance.head_dim));
     const int parts = instance.products == 0 ? 128 / instance.block_rows : 1;
@@ -38,7 +38,10 @@ TEST(AcsrInstanceLaunch, HasTheRowsWhereItsParametersSay) {
   const MaskRows rows(problem);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(params.blocks), launch.lists->address);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(params.rows), launch.lists->address + rows.rows_at());
-  EXPECT_EQ(launch.lists->bytes, rows.all_bytes());
+  std::vector<std::byte> want = rows.all_bytes();
+  const std::vector<std::byte> keys = MaskKeys(problem, rows).all_bytes();
+  want.insert(want.end(), keys.begin(), keys.end());
+  EXPECT_EQ(launch.lists->bytes, want);
 }
 
 TEST(AcsrInstanceLaunch, RefusesAnotherHeadDim) {

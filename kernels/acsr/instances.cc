@@ -40,16 +40,29 @@ constexpr KernelInstance product(std::string_view symbol, std::string_view id) {
   return of;
 }
 
+/// A block of which owns keys, and goes over rows.
+template <class Config, class Tiles>
+constexpr KernelInstance key_product(std::string_view symbol, std::string_view id) {
+  KernelInstance of = product<Config, Tiles>(symbol, id);
+  of.block_rows = kBlockPlaces;
+  of.step_columns = kTileRows;
+  return of;
+}
+
 #define SPARK_SCORES_ROW(symbol, id, ...) \
   product<__VA_ARGS__, ScoresTiles<__VA_ARGS__>>(#symbol, id),
 #define SPARK_SOFTMAX_ROW(symbol, id, ...) instance(#symbol, id),
 #define SPARK_OUTPUT_ROW(symbol, id, ...) \
   product<__VA_ARGS__, OutputTiles<__VA_ARGS__>>(#symbol, id),
+#define SPARK_KEY_GRADIENT_ROW(symbol, id, ...) \
+  key_product<__VA_ARGS__, KeyGradientTiles<__VA_ARGS__>>(#symbol, id),
 
 constexpr KernelInstance kInstances[] = {
-    SPARK_ACSR_SCORES(SPARK_SCORES_ROW)    //
-    SPARK_ACSR_SOFTMAX(SPARK_SOFTMAX_ROW)  //
-    SPARK_ACSR_OUTPUT(SPARK_OUTPUT_ROW)    //
+    SPARK_ACSR_SCORES(SPARK_SCORES_ROW)              //
+    SPARK_ACSR_SOFTMAX(SPARK_SOFTMAX_ROW)            //
+    SPARK_ACSR_OUTPUT(SPARK_OUTPUT_ROW)              //
+    SPARK_ACSR_SOFTMAX_GRADIENT(SPARK_SOFTMAX_ROW)   //
+    SPARK_ACSR_KEY_GRADIENT(SPARK_KEY_GRADIENT_ROW)  //
 };
 
 }  // namespace

@@ -2,12 +2,13 @@
 
 #include <limits>
 #include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <utility>
 
-#include "kernels/acsr/forward_emulated.h"
-#include "kernels/acsr/forward_gpu.h"
+#include "kernels/acsr/emulated.h"
+#include "kernels/acsr/gpu.h"
 #include "kernels/acsr/instance_table.h"
 #include "kernels/acsr/instances.h"
 #include "kernels/acsr/rows_of_mask.h"
@@ -48,42 +49,70 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   if (problem.heads > kMaxGridYZ || problem.batch > kMaxGridYZ) {
     return {"more than 65535 heads or batch entries (the grid's limit)"};
   }
+  const bool has_turns = problem.sparse != nullptr && problem.sparse->pattern.unions.size() > 1;
+  if (has_turns && problem.group_size() > 1) {
+    return {"patterns by turns where heads share keys"};
+  }
   if (problem.dropout().threshold != 0) return {"dropout: the chain has none, as SPLAT has none"};
   return {why_no_acsr(problem)};
 }
 
-std::uint64_t kept_bytes(const Problem& problem, const MaskRows& rows) {
+/// A value of each pair; of a backward pass two, of which the first begins each.
+std::uint64_t value_bytes(const Problem& problem, const MaskRows& rows) {
   return saturating_product({sizeof(Bits128), static_cast<std::uint64_t>(problem.batch),
                              rows.chunks_of_heads(problem.heads)});
 }
+std::uint64_t kept_bytes(const Problem& problem, const MaskRows& rows, Pass pass) {
+  const std::uint64_t values = value_bytes(problem, rows);
+  return pass == Pass::kForward ? values : saturating_sum({values, values});
+}
 
-std::uint64_t workspace_bytes(const Problem& problem, Pass /*pass*/, bool /*is_deterministic*/) {
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
   if (!why_no_acsr(problem).empty()) return 0;  // it is not computed
   const MaskRows rows(problem);
-  return saturating_sum({kept_bytes(problem, rows), rows.bytes()});
+  const std::uint64_t of_keys = pass == Pass::kForward ? 0 : MaskKeys(problem, rows).bytes();
+  return saturating_sum({kept_bytes(problem, rows, pass), rows.bytes(), of_keys});
 }
 
 #ifdef SPARKBENCH_HAS_CUDA
 class Chain : public PreparedChain {
  public:
-  explicit Chain(const Problem& problem) : problem_(problem), rows_(problem) {}
+  Chain(const Problem& problem, Pass pass) : problem_(problem), pass_(pass), rows_(problem) {
+    if (pass != Pass::kForward) keys_.emplace(problem, rows_);
+  }
 
-  std::vector<std::byte> tables() const override { return rows_.all_bytes(); }
-  std::uint64_t kept_bytes() const override { return acsr::kept_bytes(problem_, rows_); }
+  std::vector<std::byte> tables() const override {
+    std::vector<std::byte> bytes = rows_.all_bytes();
+    if (!keys_) return bytes;
+    const std::vector<std::byte> of_keys = keys_->all_bytes();
+    bytes.insert(bytes.end(), of_keys.begin(), of_keys.end());
+    return bytes;
+  }
+  std::uint64_t kept_bytes() const override { return acsr::kept_bytes(problem_, rows_, pass_); }
   void launch_forward(const ForwardTensors& tensors, void* kept, const void* tables,
                       CUstream_st* stream) const override {
     acsr::launch_forward(problem_, rows_,
                          chain_params(problem_, tensors, rows_, static_cast<Half*>(kept), tables),
                          stream);
   }
+  void launch_backward(const BackwardTensors& tensors, void* kept, const void* tables,
+                       CUstream_st* stream) const override {
+    auto* const p = static_cast<Half*>(kept);
+    Half* const gradients = p + value_bytes(problem_, rows_) / sizeof(Half);
+    acsr::launch_backward(
+        problem_, rows_, keys_.value(),
+        gradient_params(problem_, tensors, rows_, keys_.value(), p, gradients, tables), stream);
+  }
 
  private:
   Problem problem_;
+  Pass pass_;
   MaskRows rows_;
+  std::optional<MaskKeys> keys_;  // of backward passes
 };
 
-std::shared_ptr<const PreparedChain> prepare(const Problem& problem) {
-  return std::make_shared<const Chain>(problem);
+std::shared_ptr<const PreparedChain> prepare(const Problem& problem, Pass pass) {
+  return std::make_shared<const Chain>(problem, pass);
 }
 constexpr ChainFunctions kChain = {prepare};
 #else
@@ -98,7 +127,7 @@ constexpr AttentionKernel kKernels[] = {
      .supports = supports,
      .workspace_bytes = workspace_bytes,
      .forward = {emulate_forward, nullptr},
-     .backward = {},
+     .backward = {emulate_backward, nullptr},
      .packed = {},
      .sparse = {},
      .chain = kChain,

@@ -1,4 +1,4 @@
-// R-SpMM: O = P V over the values of each row.
+// R-SpMM: O = P V over the values of each row; and dQ = scale dS K.
 //
 // One block computes 128 rows of one class, on tensor cores by m8n8k4:
 //    1  for each tile of 64 places that some row sees:
@@ -100,7 +100,8 @@ class OutputWarp {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
       machine_.sync_warp();
-      store_output<Accumulator::kFp32>(machine_, tile, {1.0f, 1.0f}, o_[g]);
+      store_output<Accumulator::kFp32>(machine_, tile, {params_.output_scale, params_.output_scale},
+                                       o_[g]);
       machine_.sync_warp();
 #pragma unroll
       for (int first = 0; first < kGridRows; first += kRowsAtOnce) {

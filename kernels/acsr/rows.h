@@ -39,4 +39,15 @@ struct alignas(16) RowBlock {
   int unused[2];
 };
 
+/// The same of gradients of keys, which go over rows.
+inline constexpr int kBlockPlaces = 128, kTileRows = 64;
+
+/// Places of one class, and those of its rows that see some of them.
+struct alignas(16) KeyBlock {
+  int first_place;  // a multiple of kBlockPlaces; with stride 0: of a union that has fewer blocks
+  int residue, stride;
+  int first_row, end_row;  // of its union's rows
+  int unused[3];
+};
+
 }  // namespace sparkbench::acsr

@@ -5,11 +5,9 @@
 //    2  for each tile of 64 places that some row sees:
 //    3      K of these places to shared memory, loaded a tile ahead
 //    4      S = Q K^T
-//    5      S = scale * S, or -inf where the row does not see the place
+//    5      S = scale * S, or -inf where the row does not see the place; and dP = dO V^T, or 0
 //    6      S, rounded to fp16, to the rows' values, in whole chunks of 8
 #pragma once
-
-#include <cmath>
 
 #include "kernels/acsr/block.h"
 #include "kernels/acsr/config.h"
@@ -117,7 +115,7 @@ class ScoresWarp {
           for (int e = 0; e < 2; ++e) {
             const int place = first + kGridColumns * step + 8 * half + 2 * pair + e;
             value[e] = params_.scale * score[step].element[quartet_element(slot, half, e)];
-            if (is_cut && !sees(Layout::kRowsPerLane * g + slot, place)) value[e] = -INFINITY;
+            if (is_cut && !sees(Layout::kRowsPerLane * g + slot, place)) value[e] = params_.hidden;
           }
           machine_.store_shared(staged().pair(Layout::row(lane, slot), 2 * step + half, pair),
                                 machine_.pack_halves(value[0], value[1]));

@@ -15,4 +15,11 @@ namespace sparkbench::acsr {
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
                                 const EmulationOptions& options, std::span<const SampleTile> tiles);
 
+/// The same of a backward pass. P, which a GPU has from the forward pass, is computed first, and is
+/// no part of the report; O and LSE are not read. Of a sample, rows that others of it need are
+/// computed, too.
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, bool is_deterministic,
+                                 const BackwardSample& sample);
+
 }  // namespace sparkbench::acsr
