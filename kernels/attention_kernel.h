@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -18,7 +19,8 @@ struct CUstream_st;
 
 namespace sparkbench {
 
-class PatternLists;  // kernels/pattern_lists.h
+class PatternLists;   // kernels/pattern_lists.h
+class PreparedChain;  // kernels/prepared_chain.h
 
 struct EmulationOptions;  // kernels/machine/emulated/blocks/launch.h
 struct EmulationReport;
@@ -98,6 +100,14 @@ struct SparseFunctions {
                           CUstream_st* stream);
 };
 
+/// A chain of kernels that keeps its scores in memory, so that a forward pass has a workspace, too:
+/// launched by this instead of the functions above, whatever the mask.
+struct ChainFunctions {
+  /// For the current GPU, and for backward passes unless `pass` is a forward one. Throws
+  /// std::invalid_argument for what is not supported.
+  std::shared_ptr<const PreparedChain> (*prepare)(const Problem& problem, Pass pass);
+};
+
 /// A forward kernel and, if there is one, the backward kernel that recomputes its scores.
 struct AttentionKernel {
   std::string_view name;
@@ -115,7 +125,10 @@ struct AttentionKernel {
   ForwardFunctions forward;
   BackwardFunctions backward;  // all null for a kernel of forward passes alone
   PackedFunctions packed;
-  SparseFunctions sparse;  // all null for a kernel without them
+  SparseFunctions sparse;     // all null for a kernel without them
+  ChainFunctions chain = {};  // null for a fused kernel
+  /// What fused kernels are compared with, which runs where it is named.
+  bool is_baseline = false;
 
   bool has_backward() const { return backward.emulate != nullptr; }
 };

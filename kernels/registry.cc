@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/acsr/kernel_family.h"
 #include "kernels/volta/kernel_family.h"
 
 namespace sparkbench {
@@ -11,6 +12,7 @@ namespace {
 /// One line a folder.
 constexpr KernelFamily (*kFamilies[])() = {
     volta::kernel_family,
+    acsr::kernel_family,
 };
 
 template <class T>

@@ -1,13 +1,14 @@
 """A problem's tensors, and PyTorch's passes over them.
 
 Inputs are normal, fp16, [batch, seqlen, heads, head_dim] in memory, seen as [batch, heads, seqlen,
-head_dim], and require gradients, as in a training step. The unfused chain has them heads before
-rows in memory too: the layout that its products take without a copy.
+head_dim], and require gradients, as in a training step. The unfused chains have them heads before
+rows in memory too: the layout that their products take without a copy.
 
 Where heads share keys, back ends that know it (SHARE_KEYS) are told; for the others keys and values
 are repeated for each head, as a user then has to do, and that is part of their time.
 """
 
+import peer_bsr
 import peer_flex
 
 BACKENDS = {
@@ -19,11 +20,13 @@ BACKENDS = {
 UNFUSED = "torch-unfused"
 SPARK = {"spark-fp32acc": "fp32", "spark-fp16acc": "fp16"}
 FLEX = "torch-flex"
+BSR = "torch-bsr"
 # Of packed sequences alone: peer_packed.py.
 OF_LENGTHS = ("torch-varlen", "torch-nested", "torch-padded")
-PEERS = (UNFUSED, *BACKENDS, FLEX, *OF_LENGTHS, *SPARK)
+PEERS = (UNFUSED, *BACKENDS, FLEX, BSR, *OF_LENGTHS, *SPARK)
 GRADIENTS = ("dq", "dk", "dv")
 SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn")
+HEADS_FIRST = (UNFUSED, BSR)
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
 
 
@@ -217,6 +220,8 @@ def passes_of(torch, case, dropout_p):
         return Spark(torch, case, dropout_p)
     if case.kernel == FLEX:
         return peer_flex.Flex(torch, case)
+    if case.kernel == BSR:
+        return peer_bsr.BlockSparse(torch, case, dropout_p)
     with_windows = {"torch-flash": Flash, "torch-efficient": Efficient}
     is_sdpa = (
         case.mask.is_sdpa_s() or case.mask.kind == "pattern" or case.kernel not in with_windows
@@ -234,7 +239,7 @@ class Attention:
         def draw(shape):
             tensor = torch.randn(shape, generator=generator, device="cuda", dtype=torch.float16)
             heads_first = tensor.transpose(1, 2)  # a view: [batch, heads, seqlen, head_dim]
-            return heads_first.contiguous() if case.kernel == UNFUSED else heads_first
+            return heads_first.contiguous() if case.kernel in HEADS_FIRST else heads_first
 
         shapes = (case.query_shape, case.key_shape, case.key_shape)
         self.inputs = [draw(shape).requires_grad_() for shape in shapes]

@@ -4,6 +4,7 @@ import ctypes
 
 CALLS = {"torch-math": "cublas", "torch-unfused": "cublas", "torch-cudnn": "cudnn"}
 WAYS_OF_LAYERS = ("torch-eager-", "torch-compile-", "torch-script-", "torch-encoder-layer")
+OF_TRITON = ("torch-flex", "torch-bsr")
 UNKNOWN = "unknown"
 
 
@@ -54,6 +55,7 @@ def libraries_of(torch, kernel, timer):
         libraries["cublas"] = cublas_version(torch.version.cuda)
     if CALLS.get(kernel) == "cudnn" or (is_layer and kernel.endswith("-cudnn")):
         libraries["cudnn"] = spell_cudnn(torch.backends.cudnn.version())
-    if timer == "do_bench" or kernel == "torch-flex" or kernel.startswith("torch-compile-"):
+    compiles = kernel in OF_TRITON or kernel.startswith("torch-compile-")
+    if timer == "do_bench" or compiles:
         libraries["triton"] = triton_version()
     return libraries

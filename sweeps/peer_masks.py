@@ -9,14 +9,17 @@ MASKS = {
     "torch-math": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-efficient": ("full", "causal", "window", "pattern"),
     "torch-flex": ("full", "causal", "window", "band", "prefix", "pattern"),
+    "torch-bsr": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-flash": ("full", "causal", "window", "band"),
     "torch-cudnn": ("full", "causal"),
     "torch-varlen": ("full", "causal"),
     "torch-nested": ("full", "causal"),
     "torch-padded": ("full", "causal", "window", "band", "prefix"),
-    "spark-fp32acc": ("full", "causal", "window", "band", "prefix"),
-    "spark-fp16acc": ("full", "causal", "window", "band", "prefix"),
+    "spark-fp32acc": ("full", "causal", "window", "band", "prefix", "pattern"),
+    "spark-fp16acc": ("full", "causal", "window", "band", "prefix", "pattern"),
 }
+
+SPARK_PATTERN_HEAD_DIM = 128
 
 
 @dataclass(frozen=True)
@@ -147,6 +150,13 @@ def why_unsupported(case):
         return why
     if kernel == "torch-flex" and case.problem["dropout_p"] > 0:
         return "torch-flex has no dropout"
+    is_spark_s = kernel.startswith("spark-")
+    if is_spark_s and mask.kind == "pattern" and case.problem["head_dim"] > SPARK_PATTERN_HEAD_DIM:
+        return f"{kernel} has patterns up to head_dim {SPARK_PATTERN_HEAD_DIM}"
+    if kernel == "torch-bsr" and case.direction != "fwd":
+        return "torch-bsr has no backward pass"
+    if kernel == "torch-bsr" and mask.kind == "pattern" and len(mask.unions) > 1:
+        return "torch-bsr has one mask for all heads"
     if case.unknown_parts:
         return f"the peers do not know the {', '.join(case.unknown_parts)} of {case.id}"
     if case.lengths is not None:

@@ -72,13 +72,16 @@ class Patterns(unittest.TestCase):
         def why(kernel, mask):
             return peer_masks.why_unsupported(case_of(kernel, mask))
 
-        for kernel in ("torch-unfused", "torch-math", "torch-efficient", "torch-flex"):
+        takers = ("torch-unfused", "torch-math", "torch-efficient", "torch-flex", "spark-fp32acc")
+        for kernel in takers:
             self.assertEqual(why(kernel, "sink:4+window:7"), "")
             self.assertEqual(why(kernel, "window:9/strided:3"), "")
             self.assertIn("do not read the file", why(kernel, "zones:some/file"))
             self.assertIn("do not know the mask", why(kernel, "moire:3"))
-        for kernel in ("torch-flash", "torch-cudnn", "spark-fp32acc"):
+        for kernel in ("torch-flash", "torch-cudnn"):
             self.assertIn("no mask sink:4+window:7; it has", why(kernel, "sink:4+window:7"))
+        wide = peer_masks.why_unsupported(case_of("spark-fp16acc", "chunk:9", "--headdim", "256"))
+        self.assertIn("patterns up to head_dim 128", wide)
         self.assertIn(
             "no dropout", peer_masks.why_unsupported(case_of("torch-flex", "full", "--dropout", "0.1"))
         )

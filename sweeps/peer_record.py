@@ -115,7 +115,7 @@ def mask_work_of(case):
 
 
 def add_mask_plan(record, plan):
-    """Of a peer that makes one: peer_flex.py."""
+    """Of a peer that makes one: peer_flex.py, peer_bsr.py."""
     record["mask_work"].update(plan, why_no_plan=None)
 
 

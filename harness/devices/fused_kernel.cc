@@ -11,6 +11,7 @@
 #include "harness/devices/emulated_pass.h"
 #include "harness/devices/pattern_plan.h"
 #include "kernels/pattern_lists.h"
+#include "kernels/prepared_chain.h"
 
 namespace sparkbench {
 
@@ -27,13 +28,15 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
   if (problem.lengths && kernel_.packed.supports == nullptr) {
     return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};
   }
-  if (problem.sparse && !device_.is_emulated && kernel_.sparse.launch_forward == nullptr) {
+  const bool is_chain = kernel_.chain.prepare != nullptr;
+  if (problem.sparse && !device_.is_emulated && !is_chain &&
+      kernel_.sparse.launch_forward == nullptr) {
     return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
   }
   const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
                                           : kernel_.supports(problem, device_);
   if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
-  if (!device_.is_emulated && kernel_.forward.launch == nullptr) {
+  if (!device_.is_emulated && !is_chain && kernel_.forward.launch == nullptr) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
   }
   if (pass != Pass::kForward && !kernel_.has_backward()) {
@@ -136,7 +139,27 @@ Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
   return prepared;
 }
 
+/// The rows of the mask are made and copied here, as a pattern's lists are.
+Prepared FusedKernel::prepare_chain(const GpuWork& work) const {
+  const Pass pass = work.options.pass;
+  const std::shared_ptr<const PreparedChain> chain = kernel_.chain.prepare(work.problem, pass);
+  const std::vector<std::byte> tables = chain->tables();
+  Prepared prepared;
+  prepared.workspace_bytes = chain->kept_bytes() + tables.size();
+  const std::shared_ptr<void> kept = work.allocate(chain->kept_bytes());
+  const std::shared_ptr<void> memory = work.upload(tables);
+  prepared.forward = [chain, tensors = work.forward, kept, memory, stream = work.stream] {
+    chain->launch_forward(tensors, kept.get(), memory.get(), stream);
+  };
+  if (pass == Pass::kForward) return prepared;
+  prepared.backward = [chain, tensors = work.backward, kept, memory, stream = work.stream] {
+    chain->launch_backward(tensors, kept.get(), memory.get(), stream);
+  };
+  return prepared;
+}
+
 Prepared FusedKernel::prepare(const GpuWork& work) const {
+  if (kernel_.chain.prepare != nullptr) return prepare_chain(work);
   if (work.problem.lengths) return prepare_packed(work);
   if (work.problem.sparse) return prepare_sparse(work);
   Prepared prepared;

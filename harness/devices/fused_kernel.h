@@ -1,4 +1,4 @@
-// A fused kernel of ours on a GPU or on an emulated one.
+// A kernel of ours, fused or a chain of kernels, on a GPU or on an emulated one.
 #pragma once
 
 #include "harness/devices/contender.h"
@@ -10,6 +10,7 @@ class FusedKernel : public Contender {
   /// `kernel` is the registry's.
   FusedKernel(const AttentionKernel& kernel, const KernelDevice& device);
 
+  bool is_baseline() const override { return kernel_.is_baseline; }
   Support supports(const Problem& problem, Pass pass) const override;
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;
@@ -23,6 +24,7 @@ class FusedKernel : public Contender {
  private:
   Prepared prepare_packed(const GpuWork& work) const;
   Prepared prepare_sparse(const GpuWork& work) const;
+  Prepared prepare_chain(const GpuWork& work) const;
 
   const AttentionKernel& kernel_;
   KernelDevice device_;

@@ -5,6 +5,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "harness/predict/chain_launches.h"
 #include "harness/predict/listed_blocks.h"
 #include "harness/predict/v100_constants.h"
 #include "kernels/ceil_divide.h"
@@ -314,6 +315,7 @@ BlockWork tiles_of_teams(const BlockWork& steps_of_head, int heads, int teams) {
 std::vector<PassLaunch> launches_of_pass(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic,
                                          std::span<const KernelInstance> instances) {
+  if (is_chain(kernel)) return launches_of_chain(problem, pass, instances);
   const PassOf of{kernel, problem, instances};
   std::vector<PassLaunch> launches;
   const bool has_passes = has_mask_passes(problem);

@@ -18,7 +18,9 @@ constexpr int kTilesBeforeDiagonal = 4;
 constexpr float kDropout = 0.1f;
 
 /// Whether a block owns keys and goes over queries.
-bool owns_keys(const KernelInstance& instance) { return instance.pass() == "bwd"; }
+bool owns_keys(const KernelInstance& instance) {
+  return instance.pass() == "bwd" || instance.pass() == "spmm-transposed";
+}
 
 /// A padded instance is measured with columns that its tensors lack.
 Problem problem_of(const KernelInstance& instance) {

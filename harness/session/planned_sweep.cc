@@ -80,11 +80,21 @@ void require_gradient(const std::vector<SweepCase>& cases, const std::string& pa
       fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
 }
 
+/// What --kernel may name; all of it is chosen unless something is named, but baselines.
+std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& device) {
+  const auto globs = flags.find("--kernel");
+  const bool is_named = globs != flags.end() && globs->second != "*";
+  std::vector<std::string> known;
+  for (const auto& contender : device.contenders()) {
+    if (is_named || !contender->is_baseline()) known.push_back(contender->name());
+  }
+  return known;
+}
+
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
                               const OwnTensors* tensors, const OwnLayer* layer) {
   const SweepOptions& options = request.options;
-  std::vector<std::string> known;
-  for (const auto& contender : device.contenders()) known.push_back(contender->name());
+  const std::vector<std::string> known = known_kernels(options.axes, device);
   AxisFlags flags = options.axes;
   const bool saves = !options.outputs_file.empty();
   if (saves && !flags.contains("--kernel")) flags["--kernel"] = kernel_to_save(device);

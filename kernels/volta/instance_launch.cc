@@ -1,10 +1,8 @@
 #include "kernels/volta/instance_launch.h"
 
-#include <cstring>
 #include <span>
 #include <stdexcept>
 #include <string>
-#include <type_traits>
 #include <utility>
 
 #include "kernels/ceil_divide.h"
@@ -20,33 +18,9 @@
 namespace sparkbench::volta {
 namespace {
 
-/// A device's memory, of which nothing but the addresses is used.
-class MadeUpMemory {
- public:
-  template <class T>
-  T* allocate() {
-    next_ += kSpacing;
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): an address of a device that is not there
-    return reinterpret_cast<T*>(next_);
-  }
-  /// Before all that is allocated.
-  static const void* lists() {
-    return reinterpret_cast<const void*>(kFirst);  // NOLINT(performance-no-int-to-ptr)
-  }
-
- private:
-  static constexpr std::uintptr_t kFirst = std::uintptr_t{1} << 42;
-  static constexpr std::uintptr_t kSpacing = std::uintptr_t{1} << 37;  // 128 GiB
-  std::uintptr_t next_ = kFirst;
-};
-
 ForwardTensors made_up_forward(const Problem& problem) {
   MadeUpMemory memory;
-  const Half* const q = memory.allocate<Half>();
-  const Half* const k = memory.allocate<Half>();
-  const Half* const v = memory.allocate<Half>();
-  Half* const o = memory.allocate<Half>();
-  return contiguous_tensors(problem, q, k, v, o, memory.allocate<float>());
+  return sparkbench::made_up_forward(problem, memory);
 }
 
 BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
@@ -54,14 +28,6 @@ BackwardTensors made_up_backward(const Problem& problem, MadeUpMemory& memory) {
   for (Half*& tensor : tensors) tensor = memory.allocate<Half>();
   const auto [q, k, v, o, d_o, dq, dk, dv] = tensors;
   return contiguous_tensors(problem, q, k, v, o, d_o, memory.allocate<float>(), dq, dk, dv);
-}
-
-template <class Params>
-std::vector<std::byte> bytes_of(const Params& params) {
-  static_assert(std::is_trivially_copyable_v<Params>, "a launch copies its parameters");
-  std::vector<std::byte> bytes(sizeof params);
-  std::memcpy(bytes.data(), &params, sizeof params);
-  return bytes;
 }
 
 /// Only the sums of dQ are not there in a deterministic pass.

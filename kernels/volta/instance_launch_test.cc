@@ -8,6 +8,7 @@
 
 #include "kernels/registry.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/instance_table.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -142,7 +143,7 @@ TEST(InstanceLaunch, IsRefusedForAnotherProblem) {
 }
 
 TEST(InstanceLaunch, IsThereForEveryInstance) {
-  for (const KernelInstance& instance : kernel_instances()) {
+  for (const KernelInstance& instance : instances()) {
     const InstanceLaunch launch =
         launch_of(instance, problem_of(instance.head_dim, instance.has_dropout ? 0.1f : 0.0f));
     EXPECT_EQ(launch.threads, instance.threads) << instance.id;

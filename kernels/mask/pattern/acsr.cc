@@ -41,6 +41,27 @@ std::optional<AcsrRow> progression(std::vector<Range>& runs) {
   return row;
 }
 
+/// Of a term that shows of each line of keys the row's own column alone, without a look at each
+/// line. Nothing of another term.
+std::optional<AcsrRow> own_column(const Pattern& pattern, const Term& term, int row) {
+  const Grid& grid = term.grid;
+  if (!term.is_closed_form() || term.hidden_by != 0 || grid.axes != 2 ||
+      grid.clamp != Clamp::kNone || grid.zone[1] != zone_of_offsets(0, 1)) {
+    return std::nullopt;
+  }
+  const int p = row + pattern.row_at, extent = grid.extent[1];
+  const int line = floor_divide(p, extent), column = p - line * extent;
+  const auto has_row = [](const Zone& zone, int q) { return zone.q0 <= q && q < zone.q1; };
+  if (!has_row(term.flat, p) || !has_row(grid.zone[0], line)) return AcsrRow{};
+  const Range keys = overlap(term.flat.keys(p), pattern.key_positions());
+  const Range in_keys = {-floor_divide(column - keys.begin, extent),
+                         floor_divide(keys.end - 1 - column, extent) + 1};
+  const Range lines = overlap(grid.zone[0].keys(line), in_keys);
+  if (keys.is_empty() || lines.is_empty()) return AcsrRow{};
+  return AcsrRow{lines.begin * extent + column - pattern.key_at, lines.size() > 1 ? extent : 1,
+                 lines.size()};
+}
+
 void check_row(std::size_t index, const AcsrRow& row, int seqlen_k) {
   const auto refuse = [&](const std::string& why) {
     throw std::invalid_argument("row " + std::to_string(index) + " " + why);
@@ -148,10 +169,16 @@ SharedBits bits_with(std::span<const AcsrRow> rows, int seqlen_k) {
 std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
   std::vector<AcsrRow> rows;
   KeyRuns runs;
+  const std::vector<Term>& terms = pattern.terms(head);
   for (int row = 0; row < pattern.seqlen_q; ++row) {
+    const auto column = terms.size() == 1 ? own_column(pattern, terms.front(), row) : std::nullopt;
+    if (column) {
+      rows.push_back(*column);
+      continue;
+    }
     runs.clear();
     // Of one row, and for tiles of one key, the touched keys are the visible ones.
-    for (const Term& term : pattern.terms(head)) {
+    for (const Term& term : terms) {
       add_key_runs(pattern, term, {row, row + 1}, 1, runs);
     }
     const std::optional<AcsrRow> affine = progression(runs.touched);

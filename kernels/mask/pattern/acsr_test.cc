@@ -77,6 +77,26 @@ TEST(Acsr, ComesBackInTheLeastMemory) {
   EXPECT_EQ(acsr_of(bits, 0), falling);
 }
 
+/// A column's keys between bounds of rows, of keys and of lines: as pair by pair.
+TEST(Acsr, OfAColumnHasTheTermsBounds) {
+  for (const auto& [seqlen_q, seqlen_k] : {std::pair(40, 40), {23, 50}, {50, 23}}) {
+    for (const int extent : {1, 3, 7, 60}) {
+      Pattern pattern = empty_pattern(seqlen_q, seqlen_k);
+      Term term;
+      term.flat = {5, 38, 4, 33, -20, 9};
+      term.grid.axes = 2;
+      term.grid.extent[0] = (seqlen_k + extent - 1) / extent;
+      term.grid.extent[1] = extent;
+      term.grid.zone[0] = {1, 12, 0, 11, -3, 5};
+      term.grid.zone[1] = zone_of_offsets(0, 1);
+      pattern.unions = {{term}};
+      const Picture want(seqlen_q, seqlen_k,
+                         [&](int row, int key) { return sees(pattern, 0, row, key); });
+      EXPECT_EQ(sees_differ(pattern_of(acsr_of(pattern, 0), seqlen_k), 0, want), "") << extent;
+    }
+  }
+}
+
 TEST(Acsr, TakesRowsWithoutKeysAndOfOne) {
   const std::vector<AcsrRow> rows = {{0, 0, 0}, {3, 7, 1}, {2, 5, 0}};
   const Pattern pattern = pattern_of(rows, 4);

@@ -1,0 +1,268 @@
+#include "kernels/acsr/emulated.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/acsr/instances.h"
+#include "kernels/acsr/key_gradient.h"
+#include "kernels/acsr/output.h"
+#include "kernels/acsr/scores.h"
+#include "kernels/acsr/softmax.h"
+#include "kernels/acsr/softmax_gradient.h"
+#include "kernels/machine/emulated/machine.h"
+#include "kernels/pass_regions.h"
+
+namespace sparkbench::acsr {
+namespace {
+
+constexpr Half kNeverWritten{0x7e5a};  // a NaN
+
+using Regions = std::vector<GlobalRegion>;
+/// Of a launch, {index, head, batch}; empty: all.
+using Blocks = std::set<std::array<int, 3>>;
+
+/// What both passes have: a mask's rows, and memory for a value of each pair.
+class EmulatedChain {
+ public:
+  EmulatedChain(const Problem& problem, const EmulationOptions& options)
+      : problem_(problem),
+        options_(options),
+        rows_(problem),
+        tables_(rows_.all_bytes()),
+        values_(kChunkPlaces * static_cast<std::size_t>(problem.batch) *
+                    rows_.chunks_of_heads(problem.heads),
+                kNeverWritten) {
+    if (problem.head_dim > kMostHeadDim || problem.head_dim % kChunkHalves != 0) {
+      throw std::invalid_argument("no kernel of the chain is for head_dim " +
+                                  std::to_string(problem.head_dim));
+    }
+  }
+
+  /// Those with rows of a tile.
+  Blocks row_blocks_of(std::span<const SampleTile> tiles) const {
+    Blocks blocks;
+    for (const SampleTile& of : tiles) {
+      for (int i = 0; i < rows_.blocks_of_head(); ++i) {
+        const RowBlock& block = rows_.blocks_of(of[1])[i];
+        const AffineRow* const first = rows_.rows_of(of[1]) + block.first_row;
+        const bool has_some = std::any_of(first, first + block.rows, [&of](const AffineRow& row) {
+          return row.row / kSampleRows == of[0];
+        });
+        if (has_some) blocks.insert({i, of[1], of[2]});
+      }
+    }
+    return blocks;
+  }
+
+  EmulationReport scores(const ChainParams& params, const Blocks& blocks, Regions regions) {
+    EmulationReport report;
+    visit_scores(problem_.head_dim, [&](auto row, const char* id) {
+      using Config = decltype(row);
+      report =
+          launch(row_shape(id, Config::kThreads, sizeof(ScoresTiles<Config>), 1, blocks),
+                 with_values(std::move(regions), params.values, false),
+                 [params](EmulatedMachine& machine) { compute_scores<Config>(machine, params); });
+    });
+    return report;
+  }
+  EmulationReport softmax(const ChainParams& params, const Blocks& blocks, Regions regions) {
+    return launch(row_shape("acsr-unfused/softmax", SoftmaxConfig::kThreads, 0,
+                            SoftmaxConfig::kBlocksOfRows, blocks),
+                  with_values(std::move(regions), params.values, true),
+                  [params](EmulatedMachine& machine) { normalize_rows(machine, params); });
+  }
+  EmulationReport output(const ChainParams& params, const Blocks& blocks, Regions regions) {
+    EmulationReport report;
+    visit_output(problem_.head_dim, [&](auto row, const char* id) {
+      using Config = decltype(row);
+      report =
+          launch(row_shape(id, Config::kThreads, sizeof(OutputTiles<Config>), 1, blocks),
+                 with_values(std::move(regions), params.values, true),
+                 [params](EmulatedMachine& machine) { compute_output<Config>(machine, params); });
+    });
+    return report;
+  }
+
+ protected:
+  /// `parts` blocks of threads for each block of rows.
+  LaunchShape row_shape(const char* id, int threads, std::size_t shared_bytes, int parts,
+                        const Blocks& blocks) const {
+    LaunchShape shape;
+    shape.kernel = id;
+    shape.grid = {parts * rows_.blocks_of_head(), problem_.heads, problem_.batch};
+    shape.threads = threads;
+    shape.shared_bytes = shared_bytes;
+    for (const auto& [index, head, batch] : blocks) {
+      for (int part = 0; part < parts; ++part) {
+        shape.blocks.push_back({parts * index + part, head, batch});
+      }
+    }
+    return shape;
+  }
+  Regions with_values(Regions regions, Half* values, bool are_written) const {
+    if (values_.empty()) return regions;
+    regions.push_back({"values", values, values_.size() * sizeof(Half), are_written, true});
+    return regions;
+  }
+  EmulationReport launch(const LaunchShape& shape, Regions regions, const EmulatedKernel& kernel) {
+    regions.push_back({"rows", tables_.data(), tables_.size(), true, false});
+    return emulate(shape, regions, options_, kernel);
+  }
+
+  const Problem& problem_;
+  const EmulationOptions& options_;
+  MaskRows rows_;
+  std::vector<std::byte> tables_;
+  std::vector<Half> values_;
+};
+
+class EmulatedForward : public EmulatedChain {
+ public:
+  using EmulatedChain::EmulatedChain;
+
+  EmulationReport run(const ForwardTensors& tensors, std::span<const SampleTile> tiles) {
+    const ChainParams params =
+        chain_params(problem_, tensors, rows_, values_.data(), tables_.data());
+    const Blocks blocks = row_blocks_of(tiles);
+    const Regions regions = forward_regions(problem_, tensors);
+    EmulationReport report = scores(params, blocks, regions);
+    add_report(report, softmax(params, blocks, regions));
+    add_report(report, output(params, blocks, regions));
+    return report;
+  }
+};
+
+class EmulatedBackward : public EmulatedChain {
+ public:
+  EmulatedBackward(const Problem& problem, const EmulationOptions& options)
+      : EmulatedChain(problem, options), keys_(problem, rows_), gradients_(values_) {
+    const std::vector<std::byte> of_keys = keys_.all_bytes();
+    tables_.insert(tables_.end(), of_keys.begin(), of_keys.end());
+  }
+
+  EmulationReport run(const BackwardTensors& tensors, const BackwardSample& sample) {
+    const Blocks of_queries = row_blocks_of(sample.query_tiles);
+    const Blocks of_keys = key_blocks_of(sample.key_tiles);
+    const Blocks rows = sample.is_everything() ? Blocks{} : rows_of(of_queries, of_keys);
+    compute_probabilities(tensors, rows);
+    const GradientParams params = gradient_params(problem_, tensors, rows_, keys_, values_.data(),
+                                                  gradients_.data(), tables_.data());
+    const Regions regions = backward_regions(problem_, tensors);
+    EmulationReport report = scores(params.scores, rows, regions);
+    add_report(report, differentiate(params, rows, regions));
+    const bool is_everything = sample.is_everything();
+    if (is_everything || !of_queries.empty()) {
+      add_report(report, output(params.dq, of_queries, regions));
+    }
+    if (is_everything || !of_keys.empty()) {
+      add_report(report, key_gradient(params.dv, of_keys, regions));
+      add_report(report, key_gradient(params.dk, of_keys, regions));
+    }
+    return report;
+  }
+
+ private:
+  /// What the forward pass leaves, over an O and an LSE that nobody reads.
+  void compute_probabilities(const BackwardTensors& tensors, const Blocks& rows) {
+    std::vector<Half> o(problem_.q_elements());
+    std::vector<float> lse(problem_.lse_elements());
+    const ForwardTensors forward = {tensors.q, tensors.k, tensors.v,
+                                    contiguous_queries(problem_, o.data()), lse.data()};
+    const ChainParams params =
+        chain_params(problem_, forward, rows_, values_.data(), tables_.data());
+    const Regions regions = forward_regions(problem_, forward);
+    scores(params, rows, regions);
+    softmax(params, rows, regions);
+  }
+  EmulationReport differentiate(const GradientParams& params, const Blocks& rows,
+                                const Regions& regions) {
+    return launch(row_shape("acsr-unfused/softmax-gradient", SoftmaxGradientConfig::kThreads, 0,
+                            SoftmaxGradientConfig::kBlocksOfRows, rows),
+                  with_probabilities(with_values(regions, gradients_.data(), true)),
+                  [params](EmulatedMachine& machine) {
+                    differentiate_rows(machine, params.scores, params.probabilities);
+                  });
+  }
+  EmulationReport key_gradient(const ChainParams& params, const Blocks& blocks, Regions regions) {
+    EmulationReport report;
+    visit_key_gradient(problem_.head_dim, [&](auto row, const char* id) {
+      using Config = decltype(row);
+      LaunchShape shape;
+      shape.kernel = id;
+      shape.grid = {keys_.blocks_of_head(), problem_.key_heads(), problem_.batch};
+      shape.threads = Config::kThreads;
+      shape.shared_bytes = sizeof(KeyGradientTiles<Config>);
+      shape.blocks = {blocks.begin(), blocks.end()};
+      report = launch(
+          shape, with_values(std::move(regions), params.values, true),
+          [params](EmulatedMachine& machine) { compute_key_gradient<Config>(machine, params); });
+    });
+    return report;
+  }
+  Regions with_probabilities(Regions regions) {
+    if (values_.empty()) return regions;
+    regions.push_back(
+        {"probabilities", values_.data(), values_.size() * sizeof(Half), true, false});
+    return regions;
+  }
+
+  /// Those with keys of a tile.
+  Blocks key_blocks_of(std::span<const SampleTile> tiles) const {
+    Blocks blocks;
+    for (const SampleTile& of : tiles) {
+      const int first = of[0] * kSampleRows;
+      const int end = std::min(first + kSampleRows, problem_.seqlen_k);
+      for (int i = 0; i < keys_.blocks_of_head(); ++i) {
+        const KeyBlock& block = keys_.blocks_of(of[1] * problem_.group_size())[i];
+        for (int place = block.first_place;
+             block.stride > 0 && place < block.first_place + kBlockPlaces; ++place) {
+          const int key = block.residue + block.stride * place;
+          if (key < first || key >= end) continue;
+          blocks.insert({i, of[1], of[2]});
+          break;
+        }
+      }
+    }
+    return blocks;
+  }
+  /// The blocks of rows whose values these need.
+  Blocks rows_of(const Blocks& of_queries, const Blocks& of_keys) const {
+    Blocks all = of_queries;
+    for (const auto& [index, key_head, batch] : of_keys) {
+      for (int member = 0; member < problem_.group_size(); ++member) {
+        const int head = key_head * problem_.group_size() + member;
+        const KeyBlock& keys = keys_.blocks_of(head)[index];
+        for (int i = 0; i < rows_.blocks_of_head(); ++i) {
+          const RowBlock& block = rows_.blocks_of(head)[i];
+          if (block.first_row < keys.end_row && block.first_row + block.rows > keys.first_row) {
+            all.insert({i, head, batch});
+          }
+        }
+      }
+    }
+    return all;
+  }
+
+  MaskKeys keys_;
+  std::vector<Half> gradients_;
+};
+
+}  // namespace
+
+EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
+                                const EmulationOptions& options,
+                                std::span<const SampleTile> tiles) {
+  return EmulatedForward(problem, options).run(tensors, tiles);
+}
+
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, bool /*is_deterministic*/,
+                                 const BackwardSample& sample) {
+  return EmulatedBackward(problem, options).run(tensors, sample);
+}
+
+}  // namespace sparkbench::acsr

@@ -1,0 +1,25 @@
+// Runs the chain on the emulated machine.
+#pragma once
+
+#include <span>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench::acsr {
+
+/// `tensors` are host pointers. Computes the rows of `tiles`, none means all, and others of their
+/// classes. Throws std::invalid_argument as MaskRows does and for a head_dim that no instance
+/// serves.
+EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
+                                const EmulationOptions& options, std::span<const SampleTile> tiles);
+
+/// The same of a backward pass. P, which a GPU has from the forward pass, is computed first, and is
+/// no part of the report; O and LSE are not read. Of a sample, rows that others of it need are
+/// computed, too.
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, bool is_deterministic,
+                                 const BackwardSample& sample);
+
+}  // namespace sparkbench::acsr

@@ -1,0 +1,12 @@
+// The rows of instances.h as values.
+#pragma once
+
+#include <span>
+
+#include "kernels/kernel_instance.h"
+
+namespace sparkbench::acsr {
+
+std::span<const KernelInstance> instances();
+
+}  // namespace sparkbench::acsr

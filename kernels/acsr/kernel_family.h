@@ -1,0 +1,10 @@
+// The chain of this folder, for the registry.
+#pragma once
+
+#include "kernels/attention_kernel.h"
+
+namespace sparkbench::acsr {
+
+KernelFamily kernel_family();
+
+}  // namespace sparkbench::acsr

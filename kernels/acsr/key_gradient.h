@@ -1,0 +1,157 @@
+// R-SpMM with the transpose: dV = P^T dO and dK = scale dS^T Q over the values of each row.
+//
+// One block computes 128 keys of one class, on tensor cores by m8n8k4:
+//    1  for each query head that reads them, and each tile of 64 rows that see some of them:
+//    2      the rows' values of these places, 0 where one has none, and their rows of dO or Q to
+//           shared memory, loaded a tile ahead
+//    3      dV += P^T dO
+//    4  dV, rounded to fp16, to global memory
+#pragma once
+
+#include "kernels/acsr/block.h"
+#include "kernels/acsr/config.h"
+
+namespace sparkbench::acsr {
+
+template <class Config, class Machine>
+class KeyGradientWarp {
+  static constexpr int kRowsOfWarp = kTileRows / Config::kWarps;
+  static constexpr int kValueChunks = kBlockPlaces / kChunkPlaces;  // of a row
+  static constexpr int kRowsAtOnce = 32 / kValueChunks;
+  static constexpr int kCopies = kRowsOfWarp / kRowsAtOnce;
+
+ public:
+  SPARK_DEVICE KeyGradientWarp(Machine& machine, const ChainParams& params)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<KeyGradientTiles<Config>>()),
+        key_head_(machine.block(1)),
+        batch_(machine.block(2)),
+        head_(key_head_ * params.groups.size),
+        share_(machine.warp() % Config::kColumnWarps),
+        places_(machine.warp() / Config::kColumnWarps) {
+    const int of_union = head_ - params.unions.key_head(head_) * params.unions.size;
+    const KeyBlock* const block =
+        params.key_blocks +
+        (static_cast<std::int64_t>(of_union) * params.key_blocks_of_head + machine.block(0));
+    const auto low = machine.template load_global<Bits128>(block);
+    first_place_ = static_cast<int>(low.word[0]);
+    residue_ = static_cast<int>(low.word[1]);
+    stride_ = static_cast<int>(low.word[2]);
+    row_ = first_row_ = static_cast<int>(low.word[3]);
+    end_row_ = machine.template load_global<int>(&block->end_row);
+    rows_ = params.rows + static_cast<std::int64_t>(of_union) * params.seqlen_q;
+  }
+
+  SPARK_DEVICE bool is_there() const { return stride_ > 0; }
+  SPARK_DEVICE int tiles() const {
+    return params_.groups.size * ((end_row_ - first_row_ + kTileRows - 1) / kTileRows);
+  }
+
+  /// Line 2: the next tile's. Past the last one nothing is there.
+  SPARK_DEVICE void load() {
+    const int turn = params_.unions.key_head(head_);
+    const Half* const values = params_.values + kChunkPlaces * (batch_ * params_.chunks_of_batch +
+                                                                turn * params_.chunks_of_turn);
+    const int chunk = first_place_ / kChunkPlaces + machine_.lane() % kValueChunks;
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      const AffineRow row = row_of(row_ + copied_row(i));
+      copied_[i] = Bits128{};
+      if (static_cast<unsigned>(chunk - row.begin_chunk()) < static_cast<unsigned>(row.chunks())) {
+        copied_[i] = machine_.template load_global<Bits128>(values + std::int64_t{kChunkPlaces} *
+                                                                         (row.origin() + chunk));
+      }
+    }
+    of_rows_.load(machine_, params_.head_chunks, [&](int index) -> const Half* {
+      const AffineRow row = row_of(row_ + index);
+      return row.row < 0 ? nullptr : params_.q.at(batch_, row.row, head_);
+    });
+    row_ += kTileRows;
+    if (row_ >= end_row_) {
+      row_ = first_row_;
+      ++head_;
+    }
+  }
+  SPARK_DEVICE void store() {
+#pragma unroll
+    for (int i = 0; i < kCopies; ++i) {
+      const int row = copied_row(i), chunk = machine_.lane() % kValueChunks;
+      machine_.store_shared(
+          tiles_.values[chunk / 8][row / kGridRows].at(row % kGridRows, chunk % 8), copied_[i]);
+    }
+    of_rows_.store(machine_, [&](int row, int chunk) { return tiles_.rows.at(row, chunk); });
+  }
+  /// Line 3.
+  SPARK_DEVICE void multiply() {
+    matmul_transposed_probabilities<1>(machine_, tiles_.values[places_], tiles_.rows, share_, sum_);
+  }
+  /// Line 4. No warp reads values any more.
+  SPARK_DEVICE void write() {
+    OutputTile<64>& tile = tiles_.output(machine_.warp());
+    constexpr int kChunks = 4, kRowsOfStore = 32 / kChunks;
+    const int chunk = machine_.lane() % kChunks;
+#pragma unroll
+    for (int g = 0; g < kTransposedGroups; ++g) {
+      machine_.sync_warp();
+      store_output<Accumulator::kFp32>(machine_, tile, {params_.output_scale, params_.output_scale},
+                                       sum_[g]);
+      machine_.sync_warp();
+#pragma unroll
+      for (int first = 0; first < kGridRows; first += kRowsOfStore) {
+        const int row = first + machine_.lane() / kChunks;
+        const auto bits = machine_.template load_shared<Bits128>(tile.at(row, chunk));
+        const int place = first_place_ + kTransposedKeys * places_ + place_of(g, row);
+        const int key = residue_ + stride_ * place, of_row = kChunks * share_ + chunk;
+        if (key < params_.seqlen_k && of_row < params_.head_chunks) {
+          machine_.store_global(params_.o.at(batch_, key, key_head_) + kChunkHalves * of_row, bits);
+        }
+      }
+    }
+  }
+
+ private:
+  SPARK_DEVICE int copied_row(int i) const {
+    return kRowsOfWarp * machine_.warp() + kRowsAtOnce * i + machine_.lane() / kValueChunks;
+  }
+  SPARK_DEVICE AffineRow row_of(int index) const {
+    if (index >= end_row_) return {-1, 0, 0, 0};
+    const auto bits = machine_.template load_global<Bits128>(rows_ + index);
+    return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1]),
+            static_cast<int>(bits.word[2]), static_cast<int>(bits.word[3])};
+  }
+  /// Of the 64 of a warp, that of row `row` of group g of its sums: where values lie in the order
+  /// of places, and not as transposed_key() has it.
+  SPARK_DEVICE static int place_of(int g, int row) {
+    return 32 * (g >> 1) + 16 * (row >> 3) + 8 * ((row >> 2) & 1) + 4 * (g & 1) + (row & 3);
+  }
+
+  Machine& machine_;
+  const ChainParams& params_;
+  KeyGradientTiles<Config>& tiles_;
+  int key_head_, batch_, head_;
+  int share_, places_;
+  int first_place_, residue_, stride_, first_row_, end_row_, row_;
+  const AffineRow* rows_;
+  Bits128 copied_[kCopies];
+  CopiedRows<kTileRows, Config::kRowChunks, Config::kWarps> of_rows_;
+  AccumulatorFragment<Accumulator::kFp32> sum_[kTransposedGroups][2] = {};
+};
+
+template <class Config, class Machine>
+SPARK_DEVICE void compute_key_gradient(Machine& machine, const ChainParams& params) {
+  KeyGradientWarp<Config, Machine> warp(machine, params);
+  if (!warp.is_there()) return;
+  const int tiles = warp.tiles();
+  if (tiles > 0) warp.load();
+  for (int tile = 0; tile < tiles; ++tile) {  // line 1
+    warp.store();                             // line 2
+    machine.barrier();
+    if (tile + 1 < tiles) warp.load();
+    warp.multiply();  // line 3
+    machine.barrier();
+  }
+  warp.write();  // line 4
+}
+
+}  // namespace sparkbench::acsr
