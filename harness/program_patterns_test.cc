@@ -1,6 +1,7 @@
 // --mask with patterns, from the flag to the record, on the emulated V100.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 
@@ -38,6 +39,30 @@ TEST(PatternProgram, EveryKernelIsOkOrSaysWhyNot) {
     if (record["status"] == "ok") continue;
     EXPECT_EQ(record["status"], "skipped") << record["id"] << record["reason"];
     EXPECT_EQ(record["reason"]["code"], "E-UNSUPPORTED");
+  }
+}
+
+/// SPLAT's chain, which runs where it is named.
+TEST(PatternProgram, ABaselineRunsWhereItIsNamed) {
+  const std::string flags =
+      kProblem + "--dropout 0 --pass fwd,bwd --mask strided:8,sink:4+window:9 ";
+  const auto count = [](const nlohmann::json& cases) {
+    return std::count_if(cases.begin(), cases.end(), [](const nlohmann::json& record) {
+      return record["kernel"] == "acsr-unfused";
+    });
+  };
+  EXPECT_EQ(count(cases_of("sweep --dry-run " + flags)), 0);
+  EXPECT_EQ(count(cases_of("sweep --dry-run --kernel * " + flags)), 0);
+  EXPECT_EQ(count(cases_of("sweep --dry-run --kernel *unfused* " + flags)), 4);
+  for (const auto& record : cases_of("sweep --kernel acsr-unfused " + flags)) {
+    if (record["problem"]["mask"] == "strided:8") {
+      EXPECT_EQ(record["status"], "ok") << record["id"] << record["reason"];
+      EXPECT_FALSE(record["predicted"].is_null()) << record["id"];
+    } else {
+      EXPECT_EQ(record["status"], "skipped");
+      const std::string why = record["reason"]["message"];
+      EXPECT_NE(why.find("which is no ACSR: the keys of row"), std::string::npos) << why;
+    }
   }
 }
 

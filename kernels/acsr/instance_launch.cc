@@ -47,7 +47,8 @@ InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem)
       MemoryContents{reinterpret_cast<std::uintptr_t>(place), rows.all_bytes()}};
   if (instance.pass() == "softmax-gradient") {
     launch.parameters = bytes_of(gradients.scores);
-    const std::vector<std::byte> probabilities = bytes_of(gradients.probabilities);
+    const std::vector<std::byte> probabilities =
+        bytes_of(reinterpret_cast<std::uintptr_t>(gradients.probabilities));
     launch.parameters.insert(launch.parameters.end(), probabilities.begin(), probabilities.end());
   }
   const std::vector<std::byte> of_keys = keys.all_bytes();
