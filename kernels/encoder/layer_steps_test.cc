@@ -52,6 +52,18 @@ TEST(LayerSteps, OfAFusedLayerAreOneAStage) {
   EXPECT_EQ(stages, std::vector<Stage>(kStages.begin(), kStages.end()));
 }
 
+TEST(LayerSteps, ComeInTheOrderOfTheStages) {
+  for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
+    const auto order = stages_in_order(norm);
+    std::vector<Stage> stages;
+    for (const LayerStep& step :
+         layer_steps(shape_with(Rest::kUnfused, norm), problem_with(0.1f), Pass::kForward)) {
+      if (stages.empty() || stages.back() != step.stage) stages.push_back(step.stage);
+    }
+    EXPECT_EQ(stages, std::vector<Stage>(order.begin(), order.end())) << name_of(norm);
+  }
+}
+
 TEST(LayerSteps, OfAnUnfusedLayerAreOneAnOperation) {
   const auto names =
       names_of(layer_steps(shape_with(Rest::kUnfused), problem_with(0.1f), Pass::kForward));
