@@ -41,6 +41,7 @@ Problem first_sequence(const Problem& problem) {
 /// The first `count`, packed: each is the batch entry that it is among all.
 Problem first_sequences(const Problem& problem, int count) {
   std::vector<SequenceLength> lengths;
+  lengths.reserve(static_cast<std::size_t>(count));
   for (int i = 0; i < count; ++i) {
     lengths.push_back({problem.lengths->q(i), problem.lengths->k(i)});
   }
