@@ -15,7 +15,7 @@ LAYERS = [
                                       "host_device", "mma_instruction", "philox", "round_up",
                                       "sample", "saturating", "split_text", "unsupported_error")],
     ["kernels/mask/"],
-    [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "dropout",
+    [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "credited_pairs", "dropout",
                                       "head_groups", "kernel_instance", "sequence_lengths",
                                       "tensors", "packed", "prepared_chain")],
     ["kernels/machine/"],

@@ -56,13 +56,15 @@ void require_possible(const GridAxes& grid, std::span<const Axis* const> axes) {
                   cases, factors, kMaxCases));
 }
 
-/// Throws UsageError: no layer's steps and oracle know patterns.
-void refuse_patterns_of_layers(const std::vector<CaseProblem>& problems) {
+/// Throws UsageError for sequences that no layer has.
+void require_layers(const std::vector<CaseProblem>& problems) {
   for (const CaseProblem& problem : problems) {
-    if (!problem.layer || !problem.sparse) continue;
+    if (!problem.layer || !problem.lengths) continue;
+    if (why_no_layer(*problem.layer, problem).empty()) continue;
     throw UsageError(
-        "--mask: a pattern is not taken for an encoder layer; allowed: full, causal, window:W, "
-        "band:L:R, prefix:P");
+        fmt::format("--lengths: '{}' has a sequence with other keys than rows; an encoder layer's "
+                    "have as many: allowed: one length a line",
+                    *problem.lengths_spec));
   }
 }
 
@@ -77,7 +79,7 @@ std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed) {
   std::vector<CaseProblem> problems;
   append_problems(grid, axes, problem, problems);
   lay_patterns(problems);
-  refuse_patterns_of_layers(problems);
+  require_layers(problems);
   std::vector<SweepCase> cases;
   for (const CaseProblem& each : problems) {
     for (const std::string& kernel : grid.kernels) cases.push_back({kernel, each});

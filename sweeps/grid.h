@@ -30,7 +30,7 @@ struct SweepCase {
 /// Every combination, in the order of problem_axes_of(), the first slowest, and last the kernel, so
 /// that the cases of one problem are neighbours and share its inputs. Every problem has `seed`.
 /// Throws UsageError as set_lengths() and lay_patterns() do, when heads_k does not divide heads,
-/// and for too many.
+/// for a layer's sequences with other keys than rows, and for too many.
 std::vector<SweepCase> expand_grid(const GridAxes& grid, std::uint64_t seed);
 
 }  // namespace sparkbench

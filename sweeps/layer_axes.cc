@@ -15,9 +15,9 @@ namespace sparkbench {
 namespace {
 
 /// Of the attention; its other axes have one value in a layer.
-constexpr std::array<std::string_view, 9> kSharedAxes = {"kernel",        "pass",  "head_dim",
-                                                         "seqlen_q",      "mask",  "dropout_p",
-                                                         "dropout_scale", "batch", "total_tokens"};
+constexpr std::array<std::string_view, 10> kSharedAxes = {
+    "kernel", "pass",      "head_dim",      "lengths", "seqlen_q",
+    "mask",   "dropout_p", "dropout_scale", "batch",   "total_tokens"};
 
 LayerShape& layer_of(CaseProblem& problem) {
   if (!problem.layer) problem.layer.emplace();

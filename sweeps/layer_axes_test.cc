@@ -33,7 +33,8 @@ TEST(LayerAxes, HaveFlagsOfTheirOwnAmongThoseOfLayers) {
     EXPECT_TRUE(flags.insert(axis->flag).second) << axis->flag;
   }
   EXPECT_TRUE(flags.contains("--ffn") && flags.contains("--seqlen"));
-  EXPECT_FALSE(flags.contains("--heads") || flags.contains("--lengths"));
+  EXPECT_TRUE(flags.contains("--lengths"));
+  EXPECT_FALSE(flags.contains("--heads") || flags.contains("--seqlen-k"));
 }
 
 TEST(LayerAxes, HaveNoValueWithoutALayer) {

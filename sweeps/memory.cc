@@ -19,12 +19,6 @@ std::uint64_t key_rows(const Problem& problem) {
   return rows(problem.key_heads(), problem.total_k());
 }
 
-/// Where packed sequences begin, among rows and among keys.
-std::uint64_t offset_bytes(const Problem& problem) {
-  if (!problem.lengths) return 0;
-  return 2 * (static_cast<std::uint64_t>(problem.batch) + 1) * sizeof(int);
-}
-
 /// q, k, v and o; with a backward pass d_o, dq, dk and dv too, each as large as its counterpart.
 std::uint64_t tensor_elements(Pass pass, const Problem& problem) {
   const std::uint64_t rows_of_all = saturating_sum({query_rows(problem), key_rows(problem)});
@@ -54,6 +48,11 @@ std::uint64_t mask_bytes(const Problem& problem) {
 }
 
 }  // namespace
+
+std::uint64_t offset_bytes(const Problem& problem) {
+  if (!problem.lengths) return 0;
+  return 2 * (static_cast<std::uint64_t>(problem.batch) + 1) * sizeof(int);
+}
 
 std::uint64_t tensor_bytes(Pass pass, const Problem& problem) {
   const std::uint64_t half_bytes =

@@ -8,6 +8,9 @@
 
 namespace sparkbench {
 
+/// Where packed sequences begin, among rows and among keys (int32); 0 of sequences that are alike.
+std::uint64_t offset_bytes(const Problem& problem);
+
 /// q, k, v, o (fp16) and lse (fp32); with a backward pass d_o, dq, dk and dv (fp16) too; of packed
 /// sequences, where they begin (int32).
 std::uint64_t tensor_bytes(Pass pass, const Problem& problem);

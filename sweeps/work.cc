@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "kernels/credited_pairs.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/saturating.h"
 #include "sweeps/memory.h"
@@ -23,29 +24,13 @@ std::uint64_t visible_pairs_of_heads(const Problem& problem) {
   return pairs;
 }
 
-/// Twice the pairs that all heads of a sequence are credited with.
-std::uint64_t twice_credited_pairs_of_heads(const Problem& problem) {
-  if (problem.sparse) return saturating_product({2, visible_pairs_of_heads(problem)});
-  return saturating_product(
-      {unsigned_extent(problem.heads),
-       twice_credited_pairs(problem.mask, problem.seqlen_q, problem.seqlen_k)});
-}
-
 }  // namespace
 
 std::uint64_t useful_flops(Pass pass, const Problem& problem) {
-  if (problem.lengths) {
-    std::uint64_t flops = 0;
-    for (int i = 0; i < problem.batch; ++i) {
-      flops = saturating_sum({flops, useful_flops(pass, problem.alone(i))});
-    }
-    return flops;
-  }
   // Matrix products of 2*D a pair: two forward; backward five, S recomputed among them.
   const unsigned products = pass == Pass::kForward ? 2 : pass == Pass::kBackward ? 5 : 7;
-  return saturating_product({products, unsigned_extent(problem.batch),
-                             twice_credited_pairs_of_heads(problem),
-                             unsigned_extent(problem.head_dim)});
+  return saturating_product(
+      {products, twice_credited_pairs_of_heads(problem), unsigned_extent(problem.head_dim)});
 }
 
 PairCounts pairs_of(const Problem& problem) {

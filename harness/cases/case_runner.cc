@@ -93,6 +93,7 @@ void CaseRunner::run_attention(const SweepCase& sweep_case, const Contender& con
 
 void CaseRunner::run_layer(const SweepCase& sweep_case, const Contender& contender,
                            CaseRecord& record) {
+  contender.add_mask_plan(record.problem, *record.mask_work);
   if (device_.info().kind == DeviceKind::kEmulated) {
     return emulated_layers_.run(contender, settings_, record);
   }

@@ -54,6 +54,7 @@ struct GpuLayerRunner::Loaded {
   LayerTensors tensors;
   std::unique_ptr<LoadedLayer> layer;
   std::optional<std::vector<PartError>> unfused;
+  bool unfused_has_gradients = false;
 };
 
 void GpuLayerRunner::prepare(Device& device, const RunSettings& settings,
@@ -64,17 +65,20 @@ void GpuLayerRunner::prepare(Device& device, const RunSettings& settings,
   auto made = std::make_shared<Loaded>();
   const LayerShape& shape = problem.layer.value();
   made->key = key;
-  made->tensors = settings.own_layer != nullptr
-                      ? repeated(settings.own_layer->tensors, problem.batch)
-                      : make_layer_tensors(shape, problem.batch * problem.seqlen_q, problem.seed);
+  made->tensors =
+      settings.own_layer != nullptr
+          ? repeated(settings.own_layer->tensors, problem.batch)
+          : make_layer_tensors(shape, static_cast<int>(problem.Problem::total_q()), problem.seed);
   made->layer = device.load_layer({shape, problem, made->tensors});
   loaded_ = std::move(made);
 }
 
 const std::vector<PartError>& GpuLayerRunner::unfused_errors(const Contender& unfused,
                                                              const RunOptions& options) {
-  if (!loaded_->unfused || (options.pass != Pass::kForward && loaded_->unfused->size() == 2)) {
+  const bool asks_for_gradients = options.pass != Pass::kForward;
+  if (!loaded_->unfused || (asks_for_gradients && !loaded_->unfused_has_gradients)) {
     loaded_->unfused = loaded_->layer->errors({unfused, Rest::kUnfused}, options);
+    loaded_->unfused_has_gradients = asks_for_gradients;
   }
   return *loaded_->unfused;
 }

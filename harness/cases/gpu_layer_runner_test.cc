@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 
 #include <limits>
+#include <memory>
+#include <utility>
 
 #include "harness/cases/case_runner.h"
 #include "harness/devices/known_contenders.h"
@@ -18,9 +20,11 @@ constexpr double kUnfusedError = 4e-4;
 struct Script {
   double error = kUnfusedError;  // of every part of what is not the unfused layer
   double unfused_error = kUnfusedError;
+  std::string wrong_stage;  // errs by `error`, too
   bool has_room_for_oracle = true, has_room_for_unfused = true;
   bool has_graph = true;
   std::vector<float> judged, timed;  // dropout of the layers
+  std::size_t tokens = 0;            // of the last that was loaded
 };
 
 ErrorMetrics metrics_of(double rel_l2) {
@@ -38,7 +42,9 @@ Timing timing_of(double ms) {
 
 class FakeLayer : public LoadedLayer {
  public:
-  FakeLayer(const LayerWork& work, Script& script) : work_(work), script_(script) {}
+  FakeLayer(const LayerWork& work, Script& script) : work_(work), script_(script) {
+    script.tokens = work.tensors.x.size() / static_cast<std::size_t>(work.shape.hidden);
+  }
 
   bool has_oracle(const RunOptions&) override { return script_.has_room_for_oracle; }
   std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
@@ -49,6 +55,11 @@ class FakeLayer : public LoadedLayer {
     const ErrorMetrics error = metrics_of(is_unfused ? script_.unfused_error : script_.error);
     std::vector<PartError> all = {{"output", metrics_of(script_.unfused_error)},
                                   {"before_residual", metrics_of(script_.unfused_error)}};
+    for (const Stage stage : stages_in_order(work_.shape.norm)) {
+      all.push_back({std::string(name_of(stage)), name_of(stage) == script_.wrong_stage
+                                                      ? error
+                                                      : metrics_of(script_.unfused_error)});
+    }
     if (options.pass != Pass::kForward) all.push_back({"dx", error});
     if (options.pass == Pass::kForward) all.front().error = error;
     return all;
@@ -120,7 +131,8 @@ class FakeGpu : public Device {
 };
 
 CaseRecord run(const char* kernel, Script& script, Pass pass = Pass::kForward,
-               Rest rest = Rest::kFused, float dropout_p = 0) {
+               Rest rest = Rest::kFused, float dropout_p = 0,
+               std::shared_ptr<const SequenceLengths> lengths = nullptr) {
   FakeGpu device(script);
   CaseProblem problem;
   problem.pass = pass;
@@ -129,6 +141,7 @@ CaseRecord run(const char* kernel, Script& script, Pass pass = Pass::kForward,
   problem.head_dim = 8;
   problem.dropout_p = dropout_p;
   problem.input = "normal";
+  if (lengths) static_cast<Problem&>(problem) = with_lengths(problem, std::move(lengths));
   problem.layer = LayerShape{.hidden = 16, .ffn = 32, .rest = rest};
   return CaseRunner(device, {}).run({kernel, problem});
 }
@@ -146,7 +159,9 @@ TEST(GpuLayerRunner, TellsTimesOfStagesAndOfTheGraph) {
   EXPECT_NEAR(*layer.gap_ms, 0.0, 1e-12);
   EXPECT_NEAR(*layer.attention_share, 0.4, 1e-12);
   EXPECT_EQ(record.memory_bytes->peak, layer.weight_bytes + 1000);
-  EXPECT_EQ(layer.errors.size(), 3u);
+  EXPECT_EQ(layer.errors.size(), 10u);
+  EXPECT_EQ(layer.errors.at(3).of, "mha");
+  EXPECT_EQ(layer.errors.back().of, "dx");
   EXPECT_EQ(record.speedup->over, "cublas-fp16, rest unfused");
   EXPECT_EQ(record.speedup->ratio, 2.5);
 }
@@ -161,6 +176,24 @@ TEST(GpuLayerRunner, HoldsEveryPartToTheUnfusedLayer) {
   EXPECT_FALSE(record.speedup);
   const CaseRecord of_gradients = run("cudnn", script, Pass::kForwardBackward);
   EXPECT_EQ(of_gradients.reason->message.rfind("dx: ", 0), 0u) << of_gradients.reason->message;
+}
+
+TEST(GpuLayerRunner, HoldsEachStageToTheUnfusedLayers) {
+  Script script;
+  script.wrong_stage = "ff1";
+  script.error = 3 * kUnfusedError + 1e-3;
+  const CaseRecord record = run("cudnn", script, Pass::kForwardBackward);
+  EXPECT_EQ(record.status, Status::kIncorrect);
+  EXPECT_EQ(record.reason->message.rfind("ff1: ", 0), 0u) << record.reason->message;
+}
+
+TEST(GpuLayerRunner, TakesPackedSequencesByTheirTokens) {
+  Script script;
+  const CaseRecord record =
+      run("cudnn", script, Pass::kForward, Rest::kFused, 0,
+          std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{3, 3}, {9, 9}}));
+  EXPECT_EQ(record.status, Status::kOk) << record.reason->message;
+  EXPECT_EQ(script.tokens, 12u);
 }
 
 TEST(GpuLayerRunner, SaysWhenTheMeasureIsNone) {
@@ -223,7 +256,7 @@ TEST(GpuLayerRunner, JudgesAnotherMaskWithoutDropoutAndTimesItWith) {
   EXPECT_EQ(record.status, Status::kOk);
   for (const float dropout_p : script.judged) EXPECT_EQ(dropout_p, 0.0f);
   EXPECT_EQ(script.timed, std::vector<float>{0.1f});
-  EXPECT_EQ(record.layer->errors.size(), 2u);
+  EXPECT_EQ(record.layer->errors.size(), 9u);
   EXPECT_NE(find_warning(record, "W-OWN-DROPOUT-MASK"), nullptr);
 }
 

@@ -17,12 +17,6 @@ namespace {
 /// Of each arithmetic's products, so that a layer takes some seconds on two cores.
 constexpr double kMostCheckedFlops = 3e9;
 
-Problem first_sequence(const CaseProblem& problem) {
-  Problem first = problem;
-  first.batch = 1;
-  return first;
-}
-
 bool layer_has_backward(const CaseProblem& problem) { return problem.pass != Pass::kForward; }
 
 /// Without what does not change the exact result.
@@ -32,39 +26,88 @@ std::string oracle_key_of(const CaseProblem& problem) {
   return make_problem_key(alike);
 }
 
-void warn_of_sample(const CaseProblem& problem, const LayerRows& rows, CaseRecord& record) {
-  const std::uint64_t tokens =
-      static_cast<std::uint64_t>(problem.batch) * static_cast<std::uint64_t>(problem.seqlen_q);
-  if (rows.count == tokens) return;
-  record.warnings.push_back({"W-SAMPLED-ROWS",
-                             "the oracle checked rows of the first sequence, the last of them",
-                             static_cast<double>(rows.count)});
+double flops_of(const CaseProblem& problem, const Problem& sequence, const LayerRows& rows) {
+  return layer_check_flops(*problem.layer, sequence, rows, layer_has_backward(problem));
+}
+
+LayerRows all_rows_of_layer(const Problem& problem) { return {0, problem.total_q()}; }
+
+Problem first_sequence(const Problem& problem) {
+  Problem first = problem;
+  first.batch = 1;
+  return first;
+}
+
+/// The first `count`, packed: each is the batch entry that it is among all.
+Problem first_sequences(const Problem& problem, int count) {
+  std::vector<SequenceLength> lengths;
+  lengths.reserve(static_cast<std::size_t>(count));
+  for (int i = 0; i < count; ++i) {
+    lengths.push_back({problem.lengths->q(i), problem.lengths->k(i)});
+  }
+  return with_lengths(problem, std::make_shared<const SequenceLengths>(lengths));
+}
+
+/// How many of the first do not take too long; at least up to the first that is not empty.
+int affordable_sequences(const CaseProblem& problem) {
+  double flops = 0;
+  bool has_tokens = false;
+  for (int i = 0; i < problem.batch; ++i) {
+    const Problem alone = problem.alone(i);
+    flops += flops_of(problem, alone, all_rows_of_layer(alone));
+    if (has_tokens && flops > kMostCheckedFlops) return i;
+    has_tokens = has_tokens || alone.seqlen_q > 0;
+  }
+  return problem.batch;
+}
+
+/// Of sequences of which at most the last has too many rows for all to be checked.
+std::optional<LayerRows> rows_to_check(const CaseProblem& problem, const Problem& sequences) {
+  const Problem last = sequences.lengths ? sequences.alone(sequences.batch - 1) : sequences;
+  const auto seqlen = static_cast<std::size_t>(last.seqlen_q);
+  const bool is_alone = sequences.total_q() == seqlen;
+  if (!is_alone || flops_of(problem, last, {0, seqlen}) <= kMostCheckedFlops) {
+    return all_rows_of_layer(sequences);
+  }
+  const std::size_t tile = (seqlen - 1) / kSampleRows * kSampleRows;
+  const LayerRows rows{tile, seqlen - tile};
+  if (!layer_has_backward(problem) && flops_of(problem, last, rows) <= kMostCheckedFlops) {
+    return rows;
+  }
+  return std::nullopt;
+}
+
+void warn_of_sample(const CaseProblem& problem, const LayerPart& part, CaseRecord& record) {
+  if (part.is_everything) return;
+  const bool are_all_of_some = part.rows.count == part.problem.total_q();
+  record.warnings.push_back(
+      {"W-SAMPLED-ROWS",
+       problem.lengths && are_all_of_some
+           ? "the oracle checked the first of the sequences"
+           : "the oracle checked rows of the first sequence, the last of them",
+       static_cast<double>(part.rows.count)});
 }
 
 }  // namespace
 
 struct LayerRunner::Checked {
   std::string key;
-  Problem problem;
+  LayerPart part;
   LayerShape shape;
-  LayerRows rows;
   LayerTensors tensors;
   std::optional<LayerCheck> check;
   std::map<std::pair<std::string_view, Accumulator>, std::vector<PartError>> unfused;
 };
 
-std::optional<LayerRows> rows_to_check(const CaseProblem& problem) {
-  const Problem first = first_sequence(problem);
-  const auto seqlen = static_cast<std::size_t>(problem.seqlen_q);
-  const LayerRows all{0, seqlen};
-  const auto flops = [&](const LayerRows& rows) {
-    return layer_check_flops(*problem.layer, first, rows, layer_has_backward(problem));
-  };
-  if (flops(all) <= kMostCheckedFlops) return all;
-  const std::size_t tile = (seqlen - 1) / kSampleRows * kSampleRows;
-  const LayerRows last{tile, seqlen - tile};
-  if (!layer_has_backward(problem) && flops(last) <= kMostCheckedFlops) return last;
-  return std::nullopt;
+std::optional<LayerPart> part_to_check(const CaseProblem& problem) {
+  LayerPart part{problem.lengths ? first_sequences(problem, affordable_sequences(problem))
+                                 : first_sequence(problem),
+                 {}};
+  const std::optional<LayerRows> rows = rows_to_check(problem, part.problem);
+  if (!rows) return std::nullopt;
+  part.rows = *rows;
+  part.is_everything = rows->count == problem.Problem::total_q();
+  return part;
 }
 
 void LayerRunner::prepare(const CaseProblem& problem, const OwnLayer* own) {
@@ -73,12 +116,14 @@ void LayerRunner::prepare(const CaseProblem& problem, const OwnLayer* own) {
   checked_ = nullptr;
   auto made = std::make_shared<Checked>();
   made->key = key;
-  made->problem = first_sequence(problem);
+  made->part = part_to_check(problem).value();
   made->shape = *problem.layer;
-  made->rows = rows_to_check(problem).value();
-  made->tensors = own != nullptr ? own->tensors
-                                 : make_layer_tensors(made->shape, problem.seqlen_q, problem.seed);
-  made->check.emplace(made->shape, made->problem, made->tensors, made->rows,
+  const Problem& checked = made->part.problem;
+  made->tensors =
+      own != nullptr
+          ? own->tensors
+          : make_layer_tensors(made->shape, static_cast<int>(checked.total_q()), problem.seed);
+  made->check.emplace(made->shape, checked, made->tensors, made->part.rows,
                       layer_has_backward(problem));
   checked_ = std::move(made);
 }
@@ -89,8 +134,9 @@ const std::vector<PartError>& LayerRunner::unfused_errors(const TensorCores& ten
   if (found != checked_->unfused.end()) return found->second;
   const TensorCores of_products{tensor_cores.profile};
   return checked_->unfused
-      .emplace(key, checked_->check->errors(of_products, Rest::kUnfused,
-                                            unfused_attention(checked_->problem, tensor_cores)))
+      .emplace(key,
+               checked_->check->errors(of_products, Rest::kUnfused,
+                                       unfused_attention(checked_->part.problem, tensor_cores)))
       .first->second;
 }
 
@@ -104,14 +150,14 @@ void LayerRunner::run(const Contender& contender, const RunSettings& settings, C
     findings.insert(findings.end(), report.findings.begin(), report.findings.end());
   };
   const AttentionFunctions<float> attention =
-      kernel != nullptr ? emulated_attention(checked_->problem, *kernel, profile, note)
-                        : unfused_attention(checked_->problem, {profile});
+      kernel != nullptr ? emulated_attention(checked_->part.problem, *kernel, profile, note)
+                        : unfused_attention(checked_->part.problem, {profile});
   const Rest rest = record.problem.layer->rest;
   const std::vector<PartError> errors = checked_->check->errors({profile}, rest, attention);
   const auto& same =
       unfused_errors({profile, contender.accumulator().value_or(Accumulator::kFp32)});
   const auto& fp32 = unfused_errors({profile, Accumulator::kFp32});
-  warn_of_sample(record.problem, checked_->rows, record);
+  warn_of_sample(record.problem, checked_->part, record);
   const bool is_measure = kernel == nullptr && rest == Rest::kUnfused;
   judge_layer(errors, {fp32, &same}, is_measure, settings.tolerance, record);
   if (!findings.empty()) {

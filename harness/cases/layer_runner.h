@@ -12,9 +12,17 @@
 
 namespace sparkbench {
 
-/// Of the first sequence: all rows, or the last tile of kSampleRows where all take too long; none
-/// where those do, too. A backward pass is checked whole.
-std::optional<LayerRows> rows_to_check(const CaseProblem& problem);
+/// What of a layer is computed and checked: some of its sequences, and rows of these.
+struct LayerPart {
+  Problem problem;
+  LayerRows rows;
+  bool is_everything = false;
+};
+
+/// Of sequences that are alike, the first; of packed ones, as many of the first as do not take too
+/// long. Where one alone, the first that is not empty, takes too long, the last tile of kSampleRows
+/// of it; none where that does, too. A backward pass is checked whole.
+std::optional<LayerPart> part_to_check(const CaseProblem& problem);
 
 class LayerRunner {
  public:

@@ -35,12 +35,13 @@ AttentionMemory unfused_memory(const CaseProblem& problem) {
   return memory_of(of(Pass::kForward), of(Pass::kBackward), true, problem);
 }
 
-/// Input and output, backward their gradients and those of weights.
+/// Input and output, backward their gradients and those of weights; where sequences begin.
 std::uint64_t io_bytes(const LayerShape& shape, const CaseProblem& problem) {
   const std::uint64_t rows = problem.q_elements() * sizeof(Half), weights = weight_bytes(shape);
-  if (problem.pass == Pass::kForward) return saturating_sum({weights, 2 * rows});
-  if (problem.pass == Pass::kBackward) return saturating_sum({2 * weights, 3 * rows});
-  return saturating_sum({2 * weights, 4 * rows});
+  const std::uint64_t offsets = offset_bytes(problem);
+  if (problem.pass == Pass::kForward) return saturating_sum({weights, 2 * rows, offsets});
+  if (problem.pass == Pass::kBackward) return saturating_sum({2 * weights, 3 * rows, offsets});
+  return saturating_sum({2 * weights, 4 * rows, offsets});
 }
 
 std::vector<StageOutcome> stages_of(const std::vector<LayerStep>& steps) {
@@ -73,8 +74,9 @@ void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& 
   const std::vector<LayerStep> steps = layer_steps(shape, problem, problem.pass);
   LayerOutcome layer;
   layer.weight_bytes = weight_bytes(shape);
-  layer.peak_bytes =
-      peak_bytes_over_weights(steps, memory_by(contender, is_deterministic, problem));
+  layer.peak_bytes = saturating_sum(
+      {peak_bytes_over_weights(steps, memory_by(contender, is_deterministic, problem)),
+       offset_bytes(problem)});
   layer.stages = stages_of(steps);
   record.flops = 0;
   for (const StageOutcome& stage : layer.stages) {
@@ -83,8 +85,10 @@ void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& 
   }
   LayerShape unfused_shape = shape;
   unfused_shape.rest = Rest::kUnfused;
-  const std::uint64_t unfused_peak = peak_bytes_over_weights(
-      layer_steps(unfused_shape, problem, problem.pass), unfused_memory(problem));
+  const std::uint64_t unfused_peak =
+      saturating_sum({peak_bytes_over_weights(layer_steps(unfused_shape, problem, problem.pass),
+                                              unfused_memory(problem)),
+                      offset_bytes(problem)});
   const std::uint64_t io = io_bytes(shape, problem);
   const std::uint64_t predicted =
       std::max(io, saturating_sum({layer.weight_bytes, layer.peak_bytes}));
@@ -97,6 +101,9 @@ void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& 
 std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
                                                 const DeviceInfo& device,
                                                 const CaseRecord& record) {
+  if (problem.q_elements() == 0) {
+    return Reason{"E-UNSUPPORTED", "there are no tokens, and so no layer to compute"};
+  }
   const std::uint64_t needed = record.memory_bytes->predicted;
   if (const auto card = predicted_card(device, ""); card) {
     if (std::string why = why_too_large(needed, *card); !why.empty()) {
@@ -104,7 +111,7 @@ std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
     }
   }
   if (device.kind != DeviceKind::kEmulated) return why_no_room(needed, device);
-  if (!rows_to_check(problem)) {
+  if (!part_to_check(problem)) {
     return Reason{"E-ONLY-PREDICTED",
                   "a layer this large takes minutes to emulate, and is predicted alone"};
   }

@@ -12,8 +12,8 @@ namespace sparkbench {
 /// backward their gradients too. `workspace` is what a layer holds at most besides these.
 void start_layer(const Contender& contender, bool is_deterministic, CaseRecord& record);
 
-/// Why the layer is not computed: E-OOM-PREDICTED, on the device or on the one that it stands for;
-/// E-ONLY-PREDICTED, of layers that would take minutes to emulate.
+/// Why the layer is not computed: E-UNSUPPORTED, of no tokens; E-OOM-PREDICTED, on the device or on
+/// the one that it stands for; E-ONLY-PREDICTED, of layers that would take minutes to emulate.
 std::optional<Reason> why_layer_is_not_computed(const CaseProblem& problem,
                                                 const DeviceInfo& device, const CaseRecord& record);
 

@@ -4,83 +4,16 @@
 #include <exception>
 #include <utility>
 
-#include "harness/devices/gpu_memory.h"
+#include "harness/devices/gpu_ready_layer.h"
 #include "harness/timing/gpu_graph.h"
-#include "kernels/encoder/gpu_layer.h"
 #include "kernels/machine/out_of_device_memory.h"
-#include "reference/encoder/exact_gpu_layer.h"
-#include "reference/encoder/layer_data_on_gpu.h"
 
 namespace sparkbench {
 namespace {
 
-std::vector<Half> download(const Half* data, std::size_t elements) {
-  std::vector<Half> host(elements);
-  CUDA_CHECK(cudaMemcpy(host.data(), data, elements * sizeof(Half), cudaMemcpyDeviceToHost));
-  return host;
-}
-
 ErrorMetrics error_of(const std::vector<Half>& got, const std::vector<double>& want) {
   return error_metrics(std::span<const Half>(got), std::span<const double>(want));
 }
-
-/// What every layer on the GPU shares, and outlives.
-struct OnGpu {
-  const LayerWork& work;
-  const LayerDataOnGpu& data;
-  const ProductLibrary& library;
-  const CudaStream& stream;
-  const std::shared_ptr<cublasContext>& cublas;
-};
-
-LayerShape shape_of(const LayerWork& work, Rest rest) {
-  LayerShape shape = work.shape;
-  shape.rest = rest;
-  return shape;
-}
-
-/// A layer with its attention, ready to run a pass.
-class ReadyLayer {
- public:
-  ReadyLayer(const OnGpu& on, const LayerVariant& variant, const RunOptions& options)
-      : pass_(options.pass),
-        stream_(on.stream),
-        layer_(shape_of(on.work, variant.rest), on.work.problem, options.pass, on.data.weights(),
-               on.library, on.stream.get()),
-        attention_(variant.attention.prepare(
-            {on.work.problem, options, layer_.attention_tensors(),
-             pass_ == Pass::kForward ? BackwardTensors{} : layer_.attention_gradients(),
-             PackedLengths{}, on.stream.get(), on.cublas, allocate_for_contender,
-             upload_for_contender})) {
-    layer_.set_attention(attention_.forward, attention_.backward);
-    layer_.poison();
-    on.data.give_inputs(layer_, on.stream.get());
-    stream_.synchronize();
-  }
-
-  const GpuLayer& layer() const { return layer_; }
-
-  /// A backward pass begins with what a forward pass leaves.
-  void precede() const {
-    if (pass_ != Pass::kBackward) return;
-    layer_.forward();
-    stream_.synchronize();
-  }
-  void enqueue(const AfterStage& after = [](Stage) {}) const {
-    if (pass_ != Pass::kBackward) layer_.forward(after);
-    if (pass_ != Pass::kForward) layer_.backward(after);
-  }
-
-  std::uint64_t bytes() const {
-    return layer_.bytes() + attention_.workspace_bytes + ProductLibrary::kWorkspaceBytes;
-  }
-
- private:
-  Pass pass_;
-  const CudaStream& stream_;
-  GpuLayer layer_;
-  Prepared attention_;
-};
 
 class GpuLoadedLayer : public LoadedLayer {
  public:
@@ -97,31 +30,23 @@ class GpuLoadedLayer : public LoadedLayer {
   }
 
   std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) override {
-    const bool has_backward = options.pass != Pass::kForward;
-    const ExactLayerResult& exact = exact_result(has_backward);
-    const ReadyLayer ready(on_gpu(), variant, options);
-    const GpuLayer& layer = ready.layer();
-    const std::size_t elements = work_.tensors.x.size();
-    const DeviceBuffer f(elements * sizeof(Half));
-    layer.forward([&](Stage stage) {
-      if (stage != Stage::kFf2) return;  // before another tensor takes the place of this one
-      CUDA_CHECK(cudaMemcpyAsync(f.as<Half>(), layer.tensor("f"), f.bytes(),
-                                 cudaMemcpyDeviceToDevice, stream().get()));
-    });
-    stream().synchronize();
-    std::vector<PartError> errors = {
-        {"output", error_of(download(layer.tensor("y"), elements), exact.output)},
-        {"before_residual", error_of(last_branch(download(f.as<Half>(), elements), variant.rest),
-                                     exact.before_residual)}};
-    if (!has_backward) return errors;
-    layer.backward();
-    stream().synchronize();
-    for (const auto& [name, want] : exact.gradients) {
-      for (const LayerGradient& gradient : layer.gradients()) {
-        if (gradient.name != name) continue;
-        errors.push_back({name, error_of(download(gradient.data, gradient.elements), want)});
-      }
+    const ExactLayerResult& exact = exact_result(options.pass != Pass::kForward);
+    std::vector<PartError> errors, gradients;
+    std::vector<std::pair<Stage, std::vector<Half>>> stages;
+    {
+      const ReadyLayer ready(on_gpu(), variant, options);
+      errors = output_errors(ready.layer(), exact, variant.rest);
+      if (options.pass != Pass::kForward) gradients = gradient_errors(ready.layer(), exact);
+      stages = run_stages(ready, exact, variant.rest);
     }
+    // The layer's memory is free again: fp64 needs no more than the whole layer in fp64 did.
+    for (const auto& [stage, got] : stages) {
+      errors.push_back({std::string(name_of(stage)),
+                        error_of(got, exact_stage_on_gpu(stage, shape_of(work_, variant.rest),
+                                                         work_.problem, work_.tensors.weights,
+                                                         exact.stage_inputs, cublas_.get()))});
+    }
+    errors.insert(errors.end(), gradients.begin(), gradients.end());
     return errors;
   }
 
@@ -155,6 +80,54 @@ class GpuLoadedLayer : public LoadedLayer {
   }
 
  private:
+  std::vector<PartError> output_errors(const GpuLayer& layer, const ExactLayerResult& exact,
+                                       Rest rest) const {
+    const std::size_t elements = work_.tensors.x.size();
+    const DeviceBuffer f(elements * sizeof(Half));
+    layer.forward([&](Stage stage) {
+      if (stage != Stage::kFf2) return;  // before another tensor takes the place of this one
+      CUDA_CHECK(cudaMemcpyAsync(f.as<Half>(), layer.tensor("f"), f.bytes(),
+                                 cudaMemcpyDeviceToDevice, stream().get()));
+    });
+    stream().synchronize();
+    return {{"output", error_of(download_halves(layer.tensor("y"), elements), exact.output)},
+            {"before_residual", error_of(last_branch(download_halves(f.as<Half>(), elements), rest),
+                                         exact.before_residual)}};
+  }
+
+  /// Of the forward pass before.
+  std::vector<PartError> gradient_errors(const GpuLayer& layer,
+                                         const ExactLayerResult& exact) const {
+    layer.backward();
+    stream().synchronize();
+    std::vector<PartError> errors;
+    for (const auto& [name, want] : exact.gradients) {
+      for (const LayerGradient& gradient : layer.gradients()) {
+        if (gradient.name != name) continue;
+        errors.push_back({name, error_of(download_halves(gradient.data, gradient.elements), want)});
+      }
+    }
+    return errors;
+  }
+
+  /// Each from the exact layer's values, rounded to fp16.
+  std::vector<std::pair<Stage, std::vector<Half>>> run_stages(const ReadyLayer& ready,
+                                                              const ExactLayerResult& exact,
+                                                              Rest rest) const {
+    std::vector<std::pair<Stage, std::vector<Half>>> stages;
+    for (const Stage stage : stages_in_order(work_.shape.norm)) {
+      stages.emplace_back(stage, ready.run_stage(stage, tensors_of_stage(work_.shape.norm, stage),
+                                                 exact.stage_inputs, rest, elements_of(stage)));
+    }
+    return stages;
+  }
+  std::size_t elements_of(Stage stage) const {
+    const std::size_t of_hidden = work_.tensors.x.size();
+    if (stage == Stage::kQkv) return 3 * of_hidden;
+    if (stage != Stage::kFf1) return of_hidden;
+    return work_.problem.total_q() * static_cast<std::size_t>(work_.shape.ffn);
+  }
+
   OnGpu on_gpu() const { return {work_, data_, library_, stream(), cublas_}; }
   const CudaStream& stream() const { return timer_.stream(); }
 

@@ -52,8 +52,9 @@ class LoadedLayer {
   /// Computes the layer in fp64 over all tokens, unless it is there. False where the memory has no
   /// room for it.
   virtual bool has_oracle(const RunOptions& options) = 0;
-  /// Errors of the output, of what the last residual is added to, and, of a backward pass, of each
-  /// gradient, beside the oracle. From poisoned memory.
+  /// Errors of the output, of what the last residual is added to, of each stage given the oracle's
+  /// values rounded to fp16, in the order of the stages, and, of a backward pass, of each gradient.
+  /// From poisoned memory.
   virtual std::vector<PartError> errors(const LayerVariant& variant, const RunOptions& options) = 0;
   /// `baseline`, if it is not null, takes turns.
   virtual LayerTimes time(const LayerVariant& variant, const LayerVariant* baseline,

@@ -58,8 +58,8 @@ struct GpuLayer::Passes {
   /// Of [tokens, 3 hidden], the part 0, 1 or 2.
   TensorView<Half> packed_view(std::string_view name, int part) const {
     const std::int64_t row = 3 * std::int64_t{parts.shape.hidden};
-    return {parts.at(name) + std::int64_t{part} * parts.shape.hidden, parts.problem.seqlen_q * row,
-            row, parts.problem.head_dim};
+    return {parts.at(name) + std::int64_t{part} * parts.shape.hidden, parts.layout.seqlen_q * row,
+            row, parts.layout.head_dim};
   }
 
   LayerParts parts;
@@ -77,7 +77,7 @@ GpuLayer::~GpuLayer() = default;
 ForwardTensors GpuLayer::attention_tensors() const {
   const LayerParts& parts = passes_->parts;
   return {passes_->packed_view("qkv", 0), passes_->packed_view("qkv", 1),
-          passes_->packed_view("qkv", 2), contiguous_queries(parts.problem, parts.at("o")),
+          passes_->packed_view("qkv", 2), contiguous_queries(parts.layout, parts.at("o")),
           reinterpret_cast<float*>(parts.at("lse"))};
 }
 
@@ -88,7 +88,7 @@ BackwardTensors GpuLayer::attention_gradients() const {
           forward.k,
           forward.v,
           forward.o,
-          contiguous_queries(parts.problem, parts.at("do")),
+          contiguous_queries(parts.layout, parts.at("do")),
           forward.lse,
           passes_->packed_view("dqkv", 0),
           passes_->packed_view("dqkv", 1),
@@ -110,6 +110,8 @@ void GpuLayer::poison() const {
 }
 
 void GpuLayer::forward(const AfterStage& after_stage) const { passes_->forward.run(after_stage); }
+
+void GpuLayer::forward_stage(Stage stage) const { passes_->forward.run_stage(stage); }
 
 void GpuLayer::backward(const AfterStage& after_stage) const {
   passes_->backward.value().run(after_stage);

@@ -52,7 +52,8 @@ class GpuLayer {
   GpuLayer(const GpuLayer&) = delete;
   GpuLayer& operator=(const GpuLayer&) = delete;
 
-  /// What the attention reads and writes: Q, K and V side by side.
+  /// What the attention reads and writes: Q, K and V side by side. Of sequences of several lengths
+  /// as Problem::packed() has them.
   ForwardTensors attention_tensors() const;
   /// Where the layer has a backward pass.
   BackwardTensors attention_gradients() const;
@@ -66,6 +67,10 @@ class GpuLayer {
   /// before it.
   void forward(const AfterStage& after_stage = [](Stage) {}) const;
   void backward(const AfterStage& after_stage = [](Stage) {}) const;
+
+  /// Enqueues one stage of a forward pass, from what its tensors hold. Of pre-LN's ff2 it is the
+  /// product with its bias, without the residual.
+  void forward_stage(Stage stage) const;
 
   /// A tensor by its name in layer_steps(): "x", "dy", "y", ... Null where the layer does not keep
   /// it.

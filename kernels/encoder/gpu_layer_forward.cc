@@ -65,20 +65,20 @@ void LayerForwardPass::add_and_norm(DropoutSite site, Half* x, const Half* bias,
            parts_.wide, parts_.stream);
 }
 
-void LayerForwardPass::attention_block(const Half* input, const AfterStage& after) const {
+void LayerForwardPass::project_in(const Half* input) const {
   const LayerParts& parts = parts_;
   qkv_.enqueue({input, parts.weights.w_qkv, nullptr, parts.at("qkv"), parts.weights.b_qkv},
                parts.stream);
   add_bias(parts.at("qkv"), parts.weights.b_qkv, parts.packed);
-  after(Stage::kQkv);
-  parts.attention_forward();
-  after(Stage::kMha);
-  proj_.enqueue({parts.at("o"), parts.weights.w_o, nullptr, parts.at("a")}, parts.stream);
-  add_bias(parts.at("a"), parts.weights.b_o, parts.wide);
-  after(Stage::kProj);
 }
 
-void LayerForwardPass::feed_forward_block(const Half* input, const AfterStage& after) const {
+void LayerForwardPass::project_out() const {
+  const LayerParts& parts = parts_;
+  proj_.enqueue({parts.at("o"), parts.weights.w_o, nullptr, parts.at("a")}, parts.stream);
+  add_bias(parts.at("a"), parts.weights.b_o, parts.wide);
+}
+
+void LayerForwardPass::expand(const Half* input) const {
   const LayerParts& parts = parts_;
   const auto& [product, epilogue] = ff1_;
   Half* const g = parts.at("g");
@@ -87,36 +87,53 @@ void LayerForwardPass::feed_forward_block(const Half* input, const AfterStage& a
   product.enqueue(
       {input, parts.weights.w_1, nullptr, has_activation(epilogue) ? g : u, parts.weights.b_1, u},
       parts.stream);
-  if (!has_activation(epilogue)) {
-    add_bias(u, parts.weights.b_1, parts.broad);
-    activate(parts.shape.activation, u, g, parts.broad, parts.stream);
-  }
-  after(Stage::kFf1);
-  ff2_.enqueue({g, parts.weights.w_2, nullptr, parts.at("f")}, parts.stream);
+  if (has_activation(epilogue)) return;
+  add_bias(u, parts.weights.b_1, parts.broad);
+  activate(parts.shape.activation, u, g, parts.broad, parts.stream);
+}
+
+void LayerForwardPass::contract() const {
+  const LayerParts& parts = parts_;
+  ff2_.enqueue({parts.at("g"), parts.weights.w_2, nullptr, parts.at("f")}, parts.stream);
   add_bias(parts.at("f"), parts.weights.b_2, parts.wide);
+}
+
+void LayerForwardPass::run_stage(Stage stage) const {
+  const LayerParts& parts = parts_;
+  const Half *const b_o = parts.weights.b_o, *const b_2 = parts.weights.b_2;
+  const bool is_post = parts.is_post;
+  Half *const x = parts.at("x"), *const h = parts.at("h");
+  switch (stage) {
+    case Stage::kQkv:
+      return project_in(is_post ? x : parts.at("n1"));
+    case Stage::kMha:
+      return parts.attention_forward();
+    case Stage::kProj:
+      return project_out();
+    case Stage::kLn1:
+      if (!is_post) return normalize(x, 0, parts.at("n1"));
+      return add_and_norm(DropoutSite::kFirst, parts.at("a"), b_o, x, parts.at("z1"), 0, h);
+    case Stage::kFf1:
+      return expand(is_post ? h : parts.at("n2"));
+    case Stage::kFf2:
+      return contract();
+    case Stage::kLn2:
+      if (!is_post) {
+        return add_and_norm(DropoutSite::kFirst, parts.at("a"), b_o, x, h, 1, parts.at("n2"));
+      }
+      return add_and_norm(DropoutSite::kSecond, parts.at("f"), b_2, h, parts.at("z2"), 1,
+                          parts.at("y"));
+  }
 }
 
 void LayerForwardPass::run(const AfterStage& after) const {
   const LayerParts& parts = parts_;
-  const Half *const b_o = parts.weights.b_o, *const b_2 = parts.weights.b_2;
-  Half *const x = parts.at("x"), *const h = parts.at("h");
-  if (parts.is_post) {
-    attention_block(x, after);
-    add_and_norm(DropoutSite::kFirst, parts.at("a"), b_o, x, parts.at("z1"), 0, h);
-    after(Stage::kLn1);
-    feed_forward_block(h, after);
-    after(Stage::kFf2);
-    add_and_norm(DropoutSite::kSecond, parts.at("f"), b_2, h, parts.at("z2"), 1, parts.at("y"));
-    after(Stage::kLn2);
-  } else {
-    normalize(x, 0, parts.at("n1"));
-    after(Stage::kLn1);
-    attention_block(parts.at("n1"), after);
-    add_and_norm(DropoutSite::kFirst, parts.at("a"), b_o, x, h, 1, parts.at("n2"));
-    after(Stage::kLn2);
-    feed_forward_block(parts.at("n2"), after);
-    add(DropoutSite::kSecond, parts.at("f"), b_2, h, parts.at("y"));
-    after(Stage::kFf2);
+  for (const Stage stage : stages_in_order(parts.shape.norm)) {
+    run_stage(stage);
+    if (stage == Stage::kFf2 && !parts.is_post) {
+      add(DropoutSite::kSecond, parts.at("f"), parts.weights.b_2, parts.at("h"), parts.at("y"));
+    }
+    after(stage);
   }
 }
 

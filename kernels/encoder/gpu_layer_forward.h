@@ -13,6 +13,8 @@ class LayerForwardPass {
   explicit LayerForwardPass(const LayerParts& parts);
 
   void run(const AfterStage& after) const;
+  /// As GpuLayer::forward_stage().
+  void run_stage(Stage stage) const;
 
  private:
   void add_bias(Half* x, const Half* bias, RowExtents extents) const;
@@ -21,8 +23,10 @@ class LayerForwardPass {
   void normalize(const Half* z, int which, Half* norm) const;
   void add_and_norm(DropoutSite site, Half* x, const Half* bias, const Half* residual, Half* sum,
                     int which, Half* norm) const;
-  void attention_block(const Half* input, const AfterStage& after) const;
-  void feed_forward_block(const Half* input, const AfterStage& after) const;
+  void project_in(const Half* input) const;
+  void project_out() const;
+  void expand(const Half* input) const;
+  void contract() const;
 
   const LayerParts& parts_;
   Product qkv_, proj_;

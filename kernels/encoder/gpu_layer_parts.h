@@ -52,6 +52,7 @@ struct LayerParts {
              const LayerWeightPointers& pointers, const ProductLibrary& library, cudaStream_t on)
       : shape(of),
         problem(attention),
+        layout(attention.lengths ? attention.packed() : attention),
         weights(pointers),
         stream(on),
         has_backward(pass != Pass::kForward),
@@ -89,6 +90,7 @@ struct LayerParts {
 
   LayerShape shape;
   Problem problem;
+  Problem layout;  // of the attention's tensors: packed sequences are one
   LayerWeightPointers weights;
   cudaStream_t stream;
   bool has_backward, is_fused, is_post;

@@ -22,6 +22,14 @@ void find_name(const std::array<std::string_view, kCount>& names, std::string_vi
   throw std::invalid_argument(std::string("no ") + what + " is called '" + std::string(name) + "'");
 }
 
+bool has_other_keys(const Problem& problem) {
+  if (!problem.lengths) return problem.seqlen_k != problem.seqlen_q;
+  for (int i = 0; i < problem.batch; ++i) {
+    if (problem.seqlen_k_of(i) != problem.seqlen_q_of(i)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 std::string_view name_of(Activation activation) {
@@ -43,8 +51,7 @@ bool has_activation_in_epilogue(const LayerShape& shape) {
 }
 
 std::string_view why_no_layer(const LayerShape& shape, const Problem& problem) {
-  if (problem.lengths) return "its sequences differ in length";
-  if (problem.seqlen_k != problem.seqlen_q) return "it has other keys than rows";
+  if (has_other_keys(problem)) return "it has other keys than rows";
   if (problem.key_heads() != problem.heads) return "its heads share keys";
   if (problem.heads * problem.head_dim != shape.hidden) return "its heads do not make up hidden";
   return "";

@@ -5,7 +5,8 @@
 //   pre-LN   h = x + dropout(proj(MHA(qkv(LN1(x)))))
 //            y = h + dropout(ff2(act(ff1(LN2(h)))))
 // Tokens, heads, head_dim, mask and dropout are the attention's (kernels/attention.h), whose heads
-// are hidden / head_dim and whose softmax drops by the same probability.
+// are hidden / head_dim and whose softmax drops by the same probability. Sequences of several
+// lengths are packed: all but the attention goes over the tokens of all, and knows no sequences.
 #pragma once
 
 #include <string_view>
@@ -51,7 +52,7 @@ void parse_name(std::string_view name, NormPlace& norm);
 void parse_name(std::string_view name, Rest& rest);
 
 /// "" where the layer's attention can be `problem`, else why not: no self-attention with as many
-/// keys as rows, as many key heads as heads, hidden / head_dim heads and sequences that are alike.
+/// keys as rows in each sequence, as many key heads as heads, and hidden / head_dim heads.
 std::string_view why_no_layer(const LayerShape& shape, const Problem& problem);
 
 }  // namespace sparkbench

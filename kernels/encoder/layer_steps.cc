@@ -6,6 +6,7 @@
 #include <string>
 #include <utility>
 
+#include "kernels/credited_pairs.h"
 #include "kernels/half.h"
 #include "kernels/saturating.h"
 
@@ -270,12 +271,16 @@ void drop_unread(std::vector<LayerStep>& steps, std::string_view output) {
 
 std::string_view name_of(Stage stage) { return kStageNames.at(static_cast<std::size_t>(stage)); }
 
+std::array<Stage, kStages.size()> stages_in_order(NormPlace norm) {
+  if (norm == NormPlace::kPost) return kStages;
+  return {Stage::kLn1, Stage::kQkv, Stage::kMha, Stage::kProj,
+          Stage::kLn2, Stage::kFf1, Stage::kFf2};
+}
+
 std::uint64_t LayerStep::bytes() const { return saturating_sum({sum_of(reads), sum_of(writes)}); }
 
 std::uint64_t attention_flops(const Problem& problem, bool is_backward) {
-  return saturating_product({is_backward ? 5u : 2u, static_cast<std::uint64_t>(problem.batch),
-                             static_cast<std::uint64_t>(problem.heads),
-                             twice_credited_pairs(problem.mask, problem.seqlen_q, problem.seqlen_k),
+  return saturating_product({is_backward ? 5u : 2u, twice_credited_pairs_of_heads(problem),
                              static_cast<std::uint64_t>(problem.head_dim)});
 }
 

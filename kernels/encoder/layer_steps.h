@@ -19,6 +19,9 @@ enum class Stage { kQkv, kMha, kProj, kLn1, kFf1, kFf2, kLn2 };
 inline constexpr std::array<Stage, 7> kStages = {
     Stage::kQkv, Stage::kMha, Stage::kProj, Stage::kLn1, Stage::kFf1, Stage::kFf2, Stage::kLn2};
 
+/// The stages in the order in which a forward pass runs them.
+std::array<Stage, kStages.size()> stages_in_order(NormPlace norm);
+
 /// "qkv", "mha", "proj", "ln1", "ff1", "ff2", "ln2"
 std::string_view name_of(Stage stage);
 

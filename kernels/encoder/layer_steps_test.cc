@@ -4,8 +4,12 @@
 
 #include <algorithm>
 #include <map>
+#include <memory>
 #include <set>
 #include <stdexcept>
+#include <utility>
+
+#include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {
 namespace {
@@ -48,6 +52,18 @@ TEST(LayerSteps, OfAFusedLayerAreOneAStage) {
   EXPECT_EQ(stages, std::vector<Stage>(kStages.begin(), kStages.end()));
 }
 
+TEST(LayerSteps, ComeInTheOrderOfTheStages) {
+  for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
+    const auto order = stages_in_order(norm);
+    std::vector<Stage> stages;
+    for (const LayerStep& step :
+         layer_steps(shape_with(Rest::kUnfused, norm), problem_with(0.1f), Pass::kForward)) {
+      if (stages.empty() || stages.back() != step.stage) stages.push_back(step.stage);
+    }
+    EXPECT_EQ(stages, std::vector<Stage>(order.begin(), order.end())) << name_of(norm);
+  }
+}
+
 TEST(LayerSteps, OfAnUnfusedLayerAreOneAnOperation) {
   const auto names =
       names_of(layer_steps(shape_with(Rest::kUnfused), problem_with(0.1f), Pass::kForward));
@@ -87,6 +103,31 @@ TEST(LayerSteps, CreditACausalAttentionWithHalf) {
   EXPECT_EQ(full, 4u * 4 * 4 * 128 * 128 * 64);
   EXPECT_EQ(attention_flops(problem_with(0, MaskSpec::causal()), false), full / 2);
   EXPECT_EQ(attention_flops(problem_with(0), true), full / 2 * 5);
+}
+
+Problem packed_problem(std::vector<SequenceLength> lengths) {
+  return with_lengths(problem_with(0, MaskSpec::causal()),
+                      std::make_shared<const SequenceLengths>(std::move(lengths)));
+}
+
+TEST(LayerSteps, OfPackedSequencesAreOfTheTokensOfAll) {
+  const Problem packed = packed_problem({{100, 100}, {0, 0}, {12, 12}, {400, 400}});
+  EXPECT_EQ(attention_flops(packed, false), 2u * 4 * (100 * 100 + 12 * 12 + 400 * 400) * 64);
+  const auto of_packed = layer_steps(shape_with(Rest::kFused), packed, Pass::kForwardBackward);
+  const auto of_alike =
+      layer_steps(shape_with(Rest::kFused), problem_with(0), Pass::kForwardBackward);
+  ASSERT_EQ(of_packed.size(), of_alike.size());  // both of 512 tokens
+  for (std::size_t i = 0; i < of_alike.size(); ++i) {
+    EXPECT_EQ(of_packed[i].bytes(), of_alike[i].bytes()) << of_alike[i].name;
+    if (of_alike[i].kind == StepKind::kAttention) continue;
+    EXPECT_EQ(of_packed[i].flops, of_alike[i].flops) << of_alike[i].name;
+  }
+}
+
+TEST(LayerSteps, CreditAPatternWithWhatIsVisible) {
+  Problem problem = problem_with(0);
+  problem.sparse = std::make_shared<const SparseMask>(SparseMask{"", {}, {1000, 20}});
+  EXPECT_EQ(attention_flops(problem, false), 4u * 4 * (2 * 1000 + 2 * 20) * 64);
 }
 
 TEST(LayerSteps, ReadNothingThatNobodyWrote) {
@@ -131,6 +172,8 @@ TEST(LayerShape, RefusesAnotherAttention) {
   Problem problem = problem_with(0);
   problem.seqlen_k = 64;
   EXPECT_EQ(why_no_layer(shape, problem), "it has other keys than rows");
+  EXPECT_EQ(why_no_layer(shape, packed_problem({{0, 0}, {7, 7}})), "");
+  EXPECT_EQ(why_no_layer(shape, packed_problem({{7, 7}, {7, 8}})), "it has other keys than rows");
   problem = problem_with(0);
   problem.heads_k = 2;
   EXPECT_EQ(why_no_layer(shape, problem), "its heads share keys");

@@ -2,6 +2,7 @@
 #include <type_traits>
 
 #include "kernels/encoder/row_kernels.h"
+#include "kernels/encoder/row_moments.h"
 #include "kernels/encoder/row_sums.cuh"
 #include "kernels/encoder/row_vectors.cuh"
 #include "kernels/round_up.h"
@@ -9,30 +10,25 @@
 namespace sparkbench {
 namespace {
 
-/// Sums of kCount numbers over a block of at most 1024 threads, each thread having all of them.
-template <int kCount>
+__device__ __forceinline__ float warp_sum(float value) {
+#pragma unroll
+  for (int step = kWarp / 2; step > 0; step /= 2) value += __shfl_xor_sync(kAllLanes, value, step);
+  return value;
+}
+
+/// Sums over a block of at most 1024 threads, which each thread has.
 struct BlockSums {
-  float of_warp[2][kCount][kWarp];
+  float of_warp[2][kWarp];
 
   /// `turn` alternates between calls, so that one barrier a call suffices.
-  __device__ __forceinline__ void sum(float (&values)[kCount], int turn) {
-    const auto lane = static_cast<int>(threadIdx.x) % kWarp;
-    const auto warp = static_cast<int>(threadIdx.x) / kWarp;
+  __device__ __forceinline__ float sum(float value, int turn) {
     const auto warps = static_cast<int>(blockDim.x) / kWarp;
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-#pragma unroll
-      for (int step = kWarp / 2; step > 0; step /= 2) {
-        values[i] += __shfl_xor_sync(kAllLanes, values[i], step);
-      }
-      if (lane == 0) of_warp[turn & 1][i][warp] = values[i];
-    }
+    value = warp_sum(value);
+    if (threadIdx.x % kWarp == 0) of_warp[turn][threadIdx.x / kWarp] = value;
     __syncthreads();
-#pragma unroll
-    for (int i = 0; i < kCount; ++i) {
-      values[i] = 0.0f;
-      for (int w = 0; w < warps; ++w) values[i] += of_warp[turn & 1][i][w];
-    }
+    value = 0.0f;
+    for (int w = 0; w < warps; ++w) value += of_warp[turn][w];
+    return value;
   }
 };
 
@@ -41,7 +37,7 @@ struct BlockSums {
 template <int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads)
     add_norm_kernel(const AddNorm tensors, const RowExtents extents) {
-  __shared__ BlockSums<1> sums;
+  __shared__ BlockSums sums;
   const AddRows& add = tensors.add;
   const int row = static_cast<int>(blockIdx.x);
   const int column = static_cast<int>(threadIdx.x) * kVector;
@@ -57,19 +53,18 @@ __global__ void __launch_bounds__(kMostThreads)
     if (add.out != nullptr) store(add.out + place, z);
   }
   const float share = 1.0f / static_cast<float>(extents.columns);
-  float mean[1] = {0.0f}, variance[1] = {0.0f};
+  float sum = 0.0f, squares = 0.0f;
 #pragma unroll
-  for (int j = 0; j < kVector; ++j) mean[0] += z.at[j];
-  sums.sum(mean, 0);
-  mean[0] *= share;
+  for (int j = 0; j < kVector; ++j) sum += z.at[j];
+  const float mean = sums.sum(sum, 0) * share;
 #pragma unroll
   for (int j = 0; j < kVector; ++j) {
-    z.at[j] -= mean[0];
-    variance[0] += is_inside ? z.at[j] * z.at[j] : 0.0f;
+    z.at[j] -= mean;
+    squares += is_inside ? z.at[j] * z.at[j] : 0.0f;
   }
-  sums.sum(variance, 1);
+  const float variance = sums.sum(squares, 1) * share;
   if (!is_inside) return;
-  const float rstd = rsqrtf(variance[0] * share + static_cast<float>(kLayerNormEpsilon));
+  const float rstd = rsqrtf(variance + static_cast<float>(kLayerNormEpsilon));
   const Floats gamma = load(tensors.gamma + column), beta = load(tensors.beta + column);
 #pragma unroll
   for (int j = 0; j < kVector; ++j) z.at[j] = z.at[j] * rstd * gamma.at[j] + beta.at[j];
@@ -82,10 +77,9 @@ constexpr int kNormSums = 3;  // of gamma, beta and the bias
 /// H200.
 constexpr int kNormBlocks = 3;
 
-/// Eight columns of a row of norm_backward(), and the first element of the row's z.
+/// Eight columns of a row of norm_backward().
 struct NormRow {
   uint4 d_norm = {0, 0, 0, 0}, z = {0, 0, 0, 0};
-  float pivot = 0.0f;
 };
 __device__ __forceinline__ NormRow load_norm_row(const NormBackward& tensors, RowExtents extents,
                                                  int row, int column) {
@@ -94,18 +88,43 @@ __device__ __forceinline__ NormRow load_norm_row(const NormBackward& tensors, Ro
   const std::size_t place = element(extents, row, column);
   loaded.d_norm = load_raw(tensors.d_norm + place);
   loaded.z = load_raw(tensors.z + place);
-  loaded.pivot = __half2float(__ushort_as_half(tensors.z[element(extents, row, 0)].bits));
   return loaded;
 }
 
+constexpr int kWarpColumns = kWarp * kVector;
+
+/// Of the columns that a warp has, each thread eight; of those that a row does not have d_norm is
+/// 0.
+__device__ __forceinline__ RowMoments moments_of_warp(const Floats& z, const Floats& d_norm,
+                                                      const Floats& gamma, int column,
+                                                      int columns) {
+  const int first = column / kWarpColumns * kWarpColumns;
+  const int count = min(kWarpColumns, columns - first);
+  RowMoments of{0.0f, 0.0f, 0.0f, 0.0f};
+#pragma unroll
+  for (int j = 0; j < kVector; ++j) {
+    of.mean += z.at[j];
+    of.d += d_norm.at[j] * gamma.at[j];
+  }
+  of.mean = warp_sum(of.mean) / static_cast<float>(count);
+#pragma unroll
+  for (int j = 0; j < kVector; ++j) {
+    const float off = column < columns ? z.at[j] - of.mean : 0.0f;
+    of.squares += off * off;
+    of.d_off += d_norm.at[j] * gamma.at[j] * off;
+  }
+  of.squares = warp_sum(of.squares);
+  of.d = warp_sum(of.d);
+  of.d_off = warp_sum(of.d_off);
+  return of;
+}
+
 /// Blocks take rows in turns and keep the sums of their columns. All sums of a row come by one
-/// barrier, since the statistics are those of z - pivot, the row's first element. Where that lies
-/// 100 standard deviations off, the variance loses 1e-3 of itself.
-///   mean = sum (z - pivot) / n,  variance = sum (z - pivot)^2 / n - mean^2
+/// barrier, since each warp's are of what is off its own mean (row_moments.h).
 template <int kMostThreads>
 __global__ void __launch_bounds__(kMostThreads, kMostThreads == 256 ? kNormBlocks : 1)
     norm_backward_kernel(const NormBackward tensors, const RowExtents extents) {
-  __shared__ BlockSums<4> sums;
+  __shared__ RowMoments of_warp[2][kWarp];  // by turns, so that one barrier a row suffices
   const int column = static_cast<int>(threadIdx.x) * kVector;
   const bool is_inside = column < extents.columns;
   const Floats gamma = is_inside ? load(tensors.gamma + column) : zeros();
@@ -116,33 +135,26 @@ __global__ void __launch_bounds__(kMostThreads, kMostThreads == 256 ? kNormBlock
   int turn = 0;
   for (int row = first; row < extents.rows; row += step) {
     const Floats d_norm = widened(next.d_norm);
-    Floats off = widened(next.z);  // from the pivot
-    const float pivot = next.pivot;
+    const Floats z = widened(next.z);
     next = load_norm_row(tensors, extents, row + step, column);
     const std::size_t place = element(extents, row, column);
-    const Floats beside =
-        is_inside && tensors.beside != nullptr ? load(tensors.beside + place) : zeros();
-    float of_row[4] = {0.0f, 0.0f, 0.0f, 0.0f};  // z, z^2, d_norm gamma, d_norm gamma z
-#pragma unroll
-    for (int j = 0; j < kVector; ++j) {
-      off.at[j] = is_inside ? off.at[j] - pivot : 0.0f;
-      const float d_hat = d_norm.at[j] * gamma.at[j];
-      of_row[0] += off.at[j];
-      of_row[1] += off.at[j] * off.at[j];
-      of_row[2] += d_hat;
-      of_row[3] += d_hat * off.at[j];
-    }
-    sums.sum(of_row, turn++);
+    const uint4 raw_beside = is_inside && tensors.beside != nullptr
+                                 ? load_raw(tensors.beside + place)
+                                 : make_uint4(0, 0, 0, 0);
+    RowMoments* const parts = of_warp[turn++ & 1];
+    const RowMoments part = moments_of_warp(z, d_norm, gamma, column, extents.columns);
+    if (threadIdx.x % kWarp == 0) parts[threadIdx.x / kWarp] = part;
+    __syncthreads();
     if (!is_inside) continue;
-    const float mean = of_row[0] * share;
-    const float variance = fmaxf(of_row[1] * share - mean * mean, 0.0f);
-    const float rstd = rsqrtf(variance + static_cast<float>(kLayerNormEpsilon));
-    const float of_one = of_row[2] * share;
-    const float of_hat = (of_row[3] - mean * of_row[2]) * rstd * share;
+    const RowMoments of_row = joined(parts, kWarpColumns, extents.columns);
+    const float rstd = rsqrtf(of_row.squares * share + static_cast<float>(kLayerNormEpsilon));
+    const float of_one = of_row.d * share;
+    const float of_hat = of_row.d_off * rstd * share;
+    const Floats beside = widened(raw_beside);
     Floats d_z;
 #pragma unroll
     for (int j = 0; j < kVector; ++j) {
-      const float hat = (off.at[j] - mean) * rstd;
+      const float hat = (z.at[j] - of_row.mean) * rstd;
       of_column[0].at[j] += d_norm.at[j] * hat;
       of_column[1].at[j] += d_norm.at[j];
       d_z.at[j] = rstd * (d_norm.at[j] * gamma.at[j] - of_one - hat * of_hat) + beside.at[j];

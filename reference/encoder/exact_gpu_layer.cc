@@ -1,60 +1,10 @@
 #include "reference/encoder/exact_gpu_layer.h"
 
-#include <cublas_v2.h>
-
-#include <algorithm>
-#include <cstddef>
-#include <stdexcept>
-
-#include "kernels/machine/cuda_resources.h"
-#include "reference/encoder/exact_kernels.h"
+#include "reference/encoder/exact_gpu_attention.h"
+#include "reference/inputs/dropout_mask.h"
 
 namespace sparkbench {
 namespace {
-
-constexpr int kRowsAtOnce = 1024;  // of a head's scores
-
-void check(cublasStatus_t status) {
-  if (status == CUBLAS_STATUS_SUCCESS) return;
-  const std::string what = std::string("cublasDgemm: ") + cublasGetStatusString(status);
-  if (status == CUBLAS_STATUS_ALLOC_FAILED) throw OutOfDeviceMemory(what);
-  throw std::runtime_error(what);
-}
-
-/// A row-major matrix, or a part of a wider one.
-struct DoubleView {
-  double* data;
-  int rows, columns, stride;
-  bool is_transposed = false;
-
-  DoubleView transposed() const { return {data, columns, rows, stride, !is_transposed}; }
-};
-
-class DoubleMatrix {
- public:
-  DoubleMatrix(int rows, int columns)
-      : rows_(rows),
-        columns_(columns),
-        memory_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(columns) *
-                sizeof(double)) {}
-
-  double* data() const { return memory_.as<double>(); }
-  std::size_t size() const { return memory_.bytes() / sizeof(double); }
-  ExactExtents extents() const { return {rows_, columns_}; }
-  DoubleView view() const { return {data(), rows_, columns_, columns_}; }
-  DoubleView part(int first_row, int rows, int first_column, int columns) const {
-    return {data() + std::ptrdiff_t{first_row} * columns_ + first_column, rows, columns, columns_};
-  }
-  std::vector<double> download() const {
-    std::vector<double> host(size());
-    CUDA_CHECK(cudaMemcpy(host.data(), data(), memory_.bytes(), cudaMemcpyDeviceToHost));
-    return host;
-  }
-
- private:
-  int rows_, columns_;
-  DeviceBuffer memory_;
-};
 
 /// On the default stream.
 class ExactLayer {
@@ -64,17 +14,17 @@ class ExactLayer {
       : shape_(shape),
         problem_(problem),
         tensors_(tensors),
-        cublas_(cublas),
-        tokens_(problem.batch * problem.seqlen_q),
+        products_(cublas),
+        attention_(problem, products_),
+        tokens_(static_cast<int>(problem.total_q())),
         hidden_(shape.hidden),
         ffn_(shape.ffn),
         is_post_(shape.norm == NormPlace::kPost),
-        dropout_(problem.dropout()) {
-    check(cublasSetStream(cublas_, nullptr));
-  }
+        dropout_{problem.dropout(), exact_keep_scale(problem)} {}
 
   ExactLayerResult run(bool has_backward) {
     ExactLayerResult result;
+    stage_inputs_ = &result.stage_inputs;
     forward();
     CUDA_CHECK(cudaDeviceSynchronize());
     result.output = (is_post_ ? norm2_ : sum2_).download();
@@ -89,93 +39,13 @@ class ExactLayer {
  private:
   DoubleMatrix wide() const { return {tokens_, hidden_}; }
   DoubleMatrix uploaded(const std::vector<Half>& halves, int rows, int columns) const {
-    const DeviceBuffer staged(halves.size() * sizeof(Half));
-    CUDA_CHECK(
-        cudaMemcpy(staged.as<Half>(), halves.data(), staged.bytes(), cudaMemcpyHostToDevice));
-    DoubleMatrix matrix(rows, columns);
-    exact_widen(staged.as<Half>(), matrix.data(), matrix.size(), nullptr);
-    CUDA_CHECK(cudaDeviceSynchronize());
-    return matrix;
-  }
-
-  /// C = A B (+ C). cuBLAS is column-major: to it C is its transpose, B^T A^T.
-  void multiply(const DoubleView& a, const DoubleView& b, const DoubleView& c,
-                double of_c = 0) const {
-    const double one = 1;
-    const auto operation = [](const DoubleView& m) {
-      return m.is_transposed ? CUBLAS_OP_T : CUBLAS_OP_N;
-    };
-    check(cublasDgemm(cublas_, operation(b), operation(a), c.columns, c.rows, a.columns, &one,
-                      b.data, b.stride, a.data, a.stride, &of_c, c.data, c.stride));
-  }
-
-  template <class Body>
-  void for_rows_of_heads(Body body) const {
-    for (int b = 0; b < problem_.batch; ++b) {
-      for (int h = 0; h < problem_.heads; ++h) {
-        for (int row = 0; row < problem_.seqlen_q; row += kRowsAtOnce) {
-          body(b, h, row, std::min(kRowsAtOnce, problem_.seqlen_q - row));
-        }
-      }
-    }
-  }
-  ExactScores scores_of(int b, int h, int row) const {
-    return {problem_.key_mask_of(b), dropout_, static_cast<std::uint32_t>(b * problem_.heads + h),
-            row, static_cast<double>(problem_.scale())};
-  }
-  /// Of a head's Q (0), K (1), V (2) or their gradients.
-  DoubleView head_rows(const DoubleMatrix& packed, int part, int b, int h, int row,
-                       int rows) const {
-    const int head_dim = problem_.head_dim;
-    return packed.part(b * problem_.seqlen_q + row, rows, part * hidden_ + h * head_dim, head_dim);
-  }
-  DoubleView head_rows(const DoubleMatrix& matrix, int b, int h, int row, int rows) const {
-    return head_rows(matrix, 0, b, h, row, rows);
-  }
-
-  void probabilities(int b, int h, int row, int rows, const DoubleMatrix& p,
-                     const DoubleMatrix& dropped) const {
-    const int keys = problem_.seqlen_k;
-    multiply(head_rows(qkv_, 0, b, h, row, rows), head_rows(qkv_, 1, b, h, 0, keys).transposed(),
-             p.part(0, rows, 0, keys));
-    exact_softmax(p.data(), dropped.data(), scores_of(b, h, row), {rows, keys}, nullptr);
-  }
-
-  void attend() {
-    const int keys = problem_.seqlen_k;
-    const DoubleMatrix p(std::min(kRowsAtOnce, problem_.seqlen_q), keys),
-        dropped(std::min(kRowsAtOnce, problem_.seqlen_q), keys);
-    for_rows_of_heads([&](int b, int h, int row, int rows) {
-      probabilities(b, h, row, rows, p, dropped);
-      multiply(dropped.part(0, rows, 0, keys), head_rows(qkv_, 2, b, h, 0, keys),
-               head_rows(o_, b, h, row, rows));
-    });
-  }
-
-  void attend_backward(const DoubleMatrix& d_o, const DoubleMatrix& d_qkv) {
-    const int keys = problem_.seqlen_k, most = std::min(kRowsAtOnce, problem_.seqlen_q);
-    const DoubleMatrix p(most, keys), dropped(most, keys), d_scores(most, keys);
-    for_rows_of_heads([&](int b, int h, int row, int rows) {
-      probabilities(b, h, row, rows, p, dropped);
-      const DoubleView of_o = head_rows(d_o, b, h, row, rows);
-      const double of_before = row == 0 ? 0 : 1;
-      multiply(dropped.part(0, rows, 0, keys).transposed(), of_o,
-               head_rows(d_qkv, 2, b, h, 0, keys), of_before);
-      multiply(of_o, head_rows(qkv_, 2, b, h, 0, keys).transposed(),
-               d_scores.part(0, rows, 0, keys));
-      exact_softmax_backward(p.data(), d_scores.data(), scores_of(b, h, row), {rows, keys},
-                             nullptr);
-      multiply(d_scores.part(0, rows, 0, keys), head_rows(qkv_, 1, b, h, 0, keys),
-               head_rows(d_qkv, 0, b, h, row, rows));
-      multiply(d_scores.part(0, rows, 0, keys).transposed(), head_rows(qkv_, 0, b, h, row, rows),
-               head_rows(d_qkv, 1, b, h, 0, keys), of_before);
-    });
+    return {halves, rows, columns};
   }
 
   /// y = x W^T + b
   void linear(const DoubleMatrix& x, const DoubleMatrix& weight, const DoubleMatrix& bias,
               const DoubleMatrix& y) const {
-    multiply(x.view(), weight.view().transposed(), y.view());
+    products_.multiply(x.view(), weight.view().transposed(), y.view());
     exact_add_bias(y.data(), bias.data(), y.extents(), nullptr);
   }
   void normalize(const DoubleMatrix& z, int which, const DoubleMatrix& norm) const {
@@ -189,19 +59,38 @@ class ExactLayer {
     exact_add(branch.data(), residual.data(), sum.data(), sum.extents(), nullptr);
   }
 
+  /// What a stage reads, by its name in layer_steps().
+  void give(const char* name, const DoubleMatrix& tensor) const {
+    (*stage_inputs_)[name] = tensor.download_halves();
+  }
+  /// Before its bias, which a fused stage leaves to the next, and behind it.
+  void linear_and_give(const DoubleMatrix& x, const DoubleMatrix& weight, const DoubleMatrix& bias,
+                       const DoubleMatrix& y, const std::string& name) const {
+    products_.multiply(x.view(), weight.view().transposed(), y.view());
+    give(name.c_str(), y);
+    exact_add_bias(y.data(), bias.data(), y.extents(), nullptr);
+    give((name + kBehindBias).c_str(), y);
+  }
+
   void forward() {
     if (!is_post_) normalize(x_, 0, norm0_);
+    give("x", x_);
+    if (!is_post_) give("n1", norm0_);
     linear(is_post_ ? x_ : norm0_, w_qkv_, b_qkv_, qkv_);
-    attend();
+    give("qkv", qkv_);
+    attention_.forward(qkv_, o_);
+    give("o", o_);
     {
       const DoubleMatrix a = wide();
-      linear(o_, w_o_, b_o_, a);
+      linear_and_give(o_, w_o_, b_o_, a, "a");
       add_branch(DropoutSite::kFirst, a, x_, sum1_);
     }
     normalize(sum1_, is_post_ ? 0 : 1, norm1_);
+    give(is_post_ ? "h" : "n2", norm1_);
     linear(norm1_, w_1_, b_1_, u_);
     exact_activate(shape_.activation, u_.data(), g_.data(), u_.extents(), nullptr);
-    linear(g_, w_2_, b_2_, branch2_);
+    give("g", g_);
+    linear_and_give(g_, w_2_, b_2_, branch2_, "f");
     add_branch(DropoutSite::kSecond, branch2_, is_post_ ? norm1_ : sum1_, sum2_);
     if (is_post_) normalize(sum2_, 1, norm2_);
   }
@@ -217,7 +106,7 @@ class ExactLayer {
   void weight_gradients(const char* weight, const char* bias, const DoubleMatrix& d_y,
                         const DoubleMatrix& x) const {
     const DoubleMatrix d_weight(d_y.extents().columns, x.extents().columns);
-    multiply(d_y.view().transposed(), x.view(), d_weight.view());
+    products_.multiply(d_y.view().transposed(), x.view(), d_weight.view());
     keep(weight, d_weight);
     if (shape_.bias) keep_sums(bias, d_y);
   }
@@ -244,22 +133,22 @@ class ExactLayer {
   DoubleMatrix feed_forward_backward(const DoubleMatrix& d_f) {
     weight_gradients("dW2", "db2", d_f, g_);
     const DoubleMatrix d_u(tokens_, ffn_);
-    multiply(d_f.view(), w_2_.view(), d_u.view());
+    products_.multiply(d_f.view(), w_2_.view(), d_u.view());
     exact_activate_backward(shape_.activation, d_u.data(), u_.data(), d_u.data(), d_u.extents(),
                             nullptr);
     weight_gradients("dW1", "db1", d_u, norm1_);
     DoubleMatrix d_input = wide();
-    multiply(d_u.view(), w_1_.view(), d_input.view());
+    products_.multiply(d_u.view(), w_1_.view(), d_input.view());
     return d_input;
   }
   DoubleMatrix attention_backward(const DoubleMatrix& d_a, const DoubleMatrix& input) {
     weight_gradients("dWo", "dbo", d_a, o_);
     DoubleMatrix d_o = wide();
-    multiply(d_a.view(), w_o_.view(), d_o.view());
+    products_.multiply(d_a.view(), w_o_.view(), d_o.view());
     const DoubleMatrix d_qkv(tokens_, 3 * hidden_);
-    attend_backward(d_o, d_qkv);
+    attention_.backward(qkv_, d_o, d_qkv);
     weight_gradients("dWqkv", "dbqkv", d_qkv, input);
-    multiply(d_qkv.view(), w_qkv_.view(), d_o.view());
+    products_.multiply(d_qkv.view(), w_qkv_.view(), d_o.view());
     return d_o;
   }
 
@@ -282,10 +171,11 @@ class ExactLayer {
   const LayerShape& shape_;
   const Problem& problem_;
   const LayerTensors& tensors_;
-  cublasContext* cublas_;
+  ExactProducts products_;
+  ExactGpuAttention attention_;
   int tokens_, hidden_, ffn_;
   bool is_post_;
-  Dropout dropout_;
+  ExactDropout dropout_;
   const LayerWeights& weights_ = tensors_.weights;
   DoubleMatrix w_qkv_ = uploaded(weights_.w_qkv, 3 * hidden_, hidden_);
   DoubleMatrix w_o_ = uploaded(weights_.w_o, hidden_, hidden_);
@@ -305,6 +195,7 @@ class ExactLayer {
   DoubleMatrix u_{tokens_, ffn_}, g_{tokens_, ffn_};
   DoubleMatrix branch2_ = wide(), sum2_ = wide(), norm2_{is_post_ ? tokens_ : 0, hidden_};
   std::vector<std::pair<std::string, std::vector<double>>>* gradients_ = nullptr;
+  StageInputs* stage_inputs_ = nullptr;
 };
 
 }  // namespace

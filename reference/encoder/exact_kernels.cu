@@ -1,3 +1,5 @@
+#include <cuda_fp16.h>
+
 #include "reference/encoder/exact_kernels.h"
 
 #include "kernels/ceil_divide.h"
@@ -48,27 +50,32 @@ struct Widen {
   }
 };
 
+struct Narrow {
+  const double* values;
+  Half* halves;
+  std::size_t count;
+  __device__ void operator()(int /*row*/, int /*column*/, std::size_t i) const {
+    if (i >= count) return;
+    halves[i].bits = __half_as_ushort(__float2half_rn(static_cast<float>(values[i])));
+  }
+};
+
 struct AddBias {
   double* x;
   const double* bias;
   __device__ void operator()(int /*row*/, int column, std::size_t i) const { x[i] += bias[column]; }
 };
 
-/// 256 / (256 - threshold) in fp64, as the layer's definition multiplies by.
-__device__ __forceinline__ double kept_scale(const Dropout& dropout) {
-  return 256.0 / (256.0 - static_cast<double>(dropout.threshold));
-}
-
 struct Drop {
   const double* x;
   double* out;
-  Dropout dropout;
+  ExactDropout by;
   DropoutSite site;
   __device__ void operator()(int row, int column, std::size_t i) const {
     const bool keeps =
-        dropout.threshold == 0u || layer_keeps(dropout, site, static_cast<std::uint32_t>(row),
-                                               static_cast<std::uint32_t>(column));
-    out[i] = keeps ? x[i] * kept_scale(dropout) : 0.0;
+        by.dropout.threshold == 0u || layer_keeps(by.dropout, site, static_cast<std::uint32_t>(row),
+                                                  static_cast<std::uint32_t>(column));
+    out[i] = keeps ? x[i] * by.keep_scale : 0.0;
   }
 };
 
@@ -177,28 +184,36 @@ __global__ void __launch_bounds__(kThreads)
 }
 
 __device__ bool keeps(const ExactScores& scores, int row, int key) {
-  return scores.dropout.threshold == 0u ||
-         dropout_keeps(scores.dropout, scores.batch_head, static_cast<std::uint32_t>(row),
+  const Dropout& dropout = scores.dropout.dropout;
+  return dropout.threshold == 0u ||
+         dropout_keeps(dropout, scores.batch_head, static_cast<std::uint32_t>(row),
                        static_cast<std::uint32_t>(key));
+}
+
+__device__ bool sees(const ExactScores& scores, int row, int key) {
+  if (scores.bits == nullptr) return scores.mask.sees(row, key);
+  const std::uint64_t word =
+      scores.bits[static_cast<std::size_t>(row) * static_cast<std::size_t>(scores.row_words) +
+                  static_cast<std::size_t>(key / 64)];
+  return (word >> (key % 64) & 1u) != 0u;
 }
 
 __global__ void __launch_bounds__(kThreads)
     softmax_kernel(double* p, double* dropped, ExactScores scores, ExactExtents extents) {
   const int row = scores.first_row + static_cast<int>(blockIdx.x);
   const std::size_t place = index_of(static_cast<int>(blockIdx.x), 0, extents);
-  const Range keys = scores.mask.keys(row);
   double most = -INFINITY;
   for (int j = static_cast<int>(threadIdx.x); j < extents.columns; j += kThreads) {
-    if (keys.contains(j)) most = fmax(most, scores.scale * p[place + j]);
+    if (sees(scores, row, j)) most = fmax(most, scores.scale * p[place + j]);
   }
   most = block_max(most);
   const double sum = row_sum(extents.columns, [&](int j) {
-    return keys.contains(j) ? exp(scores.scale * p[place + j] - most) : 0.0;
+    return sees(scores, row, j) ? exp(scores.scale * p[place + j] - most) : 0.0;
   });
   for (int j = static_cast<int>(threadIdx.x); j < extents.columns; j += kThreads) {
-    const double value = keys.contains(j) ? exp(scores.scale * p[place + j] - most) / sum : 0.0;
+    const double value = sees(scores, row, j) ? exp(scores.scale * p[place + j] - most) / sum : 0.0;
     p[place + j] = value;
-    dropped[place + j] = keeps(scores, row, j) ? value * kept_scale(scores.dropout) : 0.0;
+    dropped[place + j] = keeps(scores, row, j) ? value * scores.dropout.keep_scale : 0.0;
   }
 }
 
@@ -208,7 +223,7 @@ __global__ void __launch_bounds__(kThreads)
   const int row = scores.first_row + static_cast<int>(blockIdx.x);
   const std::size_t place = index_of(static_cast<int>(blockIdx.x), 0, extents);
   const auto d_p = [&](int j) {
-    return keeps(scores, row, j) ? d_scores[place + j] * kept_scale(scores.dropout) : 0.0;
+    return keeps(scores, row, j) ? d_scores[place + j] * scores.dropout.keep_scale : 0.0;
   };
   const double delta = row_sum(extents.columns, [&](int j) { return p[place + j] * d_p(j); });
   for (int j = static_cast<int>(threadIdx.x); j < extents.columns; j += kThreads) {
@@ -226,11 +241,17 @@ void exact_widen(const Half* halves, double* values, std::size_t count, cudaStre
   run_elements({rows, kColumns}, stream, Widen{halves, values, count});
 }
 
+void exact_narrow(const double* values, Half* halves, std::size_t count, cudaStream_t stream) {
+  constexpr int kColumns = 4096;
+  const auto rows = static_cast<int>((count + kColumns - 1) / kColumns);
+  run_elements({rows, kColumns}, stream, Narrow{values, halves, count});
+}
+
 void exact_add_bias(double* x, const double* bias, ExactExtents extents, cudaStream_t stream) {
   run_elements(extents, stream, AddBias{x, bias});
 }
 
-void exact_drop(const double* x, double* out, const Dropout& dropout, DropoutSite site,
+void exact_drop(const double* x, double* out, const ExactDropout& dropout, DropoutSite site,
                 ExactExtents extents, cudaStream_t stream) {
   run_elements(extents, stream, Drop{x, out, dropout, site});
 }

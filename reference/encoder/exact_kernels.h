@@ -20,11 +20,19 @@ struct ExactExtents {
 };
 
 void exact_widen(const Half* halves, double* values, std::size_t count, cudaStream_t stream);
+/// Each to the nearest fp16, by way of fp32.
+void exact_narrow(const double* values, Half* halves, std::size_t count, cudaStream_t stream);
+
+/// What is dropped, and what is kept is multiplied by in fp64.
+struct ExactDropout {
+  Dropout dropout;
+  double keep_scale = 1;
+};
 
 /// x += bias
 void exact_add_bias(double* x, const double* bias, ExactExtents extents, cudaStream_t stream);
 /// out = dropout(x); out may be x.
-void exact_drop(const double* x, double* out, const Dropout& dropout, DropoutSite site,
+void exact_drop(const double* x, double* out, const ExactDropout& dropout, DropoutSite site,
                 ExactExtents extents, cudaStream_t stream);
 /// out = a + b
 void exact_add(const double* a, const double* b, double* out, ExactExtents extents,
@@ -45,7 +53,9 @@ void exact_column_sums(const double* x, double* sums, ExactExtents extents, cuda
 /// Some rows of a head's scores, [rows, keys].
 struct ExactScores {
   KeyMask mask;
-  Dropout dropout;
+  const std::uint64_t* bits = nullptr;  // instead of the mask, unless null: a bit a pair,
+  int row_words = 0;                    // rows of so many words
+  ExactDropout dropout;
   std::uint32_t batch_head = 0;
   int first_row = 0;
   double scale = 1;  // of scores

@@ -1,67 +1,31 @@
 // The layer on a GPU beside the oracle there, and that oracle beside the host's.
-#include <gtest/gtest.h>
-
-#include <memory>
-#include <string>
-
 #include "kernels/encoder/gpu_layer.h"
+
+#include <string>
+#include <utility>
+
 #include "kernels/unsupported_error.h"
-#include "reference/cublas/cublas_unfused.h"
-#include "reference/encoder/exact_gpu_layer.h"
 #include "reference/encoder/layer_data_on_gpu.h"
 #include "reference/encoder/layer_passes.h"
+#include "reference/encoder/test_gpu_layer.h"
 #include "reference/error_metrics.h"
 
 namespace sparkbench {
 namespace {
-
-struct TestLayer {
-  LayerShape shape;
-  Problem problem;
-};
-
-TestLayer layer_with(NormPlace norm, Activation activation, Rest rest = Rest::kFused,
-                     float dropout_p = 0.1f) {
-  TestLayer layer;
-  layer.shape = {.hidden = 128, .ffn = 384, .activation = activation, .norm = norm, .rest = rest};
-  layer.problem.batch = 2;
-  layer.problem.heads = 2;
-  layer.problem.seqlen_q = layer.problem.seqlen_k = 96;
-  layer.problem.head_dim = 64;
-  layer.problem.mask = MaskSpec::causal();
-  layer.problem.dropout_p = dropout_p;
-  layer.problem.seed = 11;
-  return layer;
-}
-
-LayerTensors tensors_of(const TestLayer& layer) {
-  return make_layer_tensors(layer.shape, layer.problem.batch * layer.problem.seqlen_q, 5);
-}
 
 struct Values {
   std::vector<Half> output;
   std::vector<std::pair<std::string, std::vector<Half>>> gradients;
 };
 
-std::vector<Half> download(const Half* data, std::size_t elements) {
-  std::vector<Half> host(elements);
-  CUDA_CHECK(cudaMemcpy(host.data(), data, elements * sizeof(Half), cudaMemcpyDeviceToHost));
-  return host;
-}
-
-/// With the unfused attention of cuBLAS, which takes P from its forward pass.
+/// With the unfused attention of cuBLAS.
 Values values_of(const TestLayer& layer, const LayerTensors& tensors, Pass pass, int repeats = 1) {
   const ProductLibrary library;
   const LayerDataOnGpu data(tensors);
   const CudaStream stream;
   GpuLayer gpu(layer.shape, layer.problem, pass, data.weights(), library, stream.get());
-  const auto attention =
-      std::make_shared<CublasUnfused>(layer.problem, UnfusedPrecision::kFp16,
-                                      pass == Pass::kForward ? Pass::kForward : Pass::kBackward);
-  const ForwardTensors forward = gpu.attention_tensors();
-  gpu.set_attention(
-      [=, &stream] { attention->forward(forward, stream.get()); },
-      [=, &stream, &gpu] { attention->backward(gpu.attention_gradients(), stream.get()); });
+  const TestAttention attention = cublas_attention(layer, pass, gpu, stream.get());
+  gpu.set_attention(attention.forward, attention.backward);
   gpu.poison();
   data.give_inputs(gpu, stream.get());
   gpu.forward();
@@ -77,10 +41,6 @@ Values values_of(const TestLayer& layer, const LayerTensors& tensors, Pass pass,
   return values;
 }
 
-ExactLayerResult exact_of(const TestLayer& layer, const LayerTensors& tensors) {
-  return exact_layer_on_gpu(layer.shape, layer.problem, tensors, true, make_cublas_handle().get());
-}
-
 const std::vector<double>& find(const ExactLayerResult& exact, const std::string& name) {
   for (const auto& [of, values] : exact.gradients) {
     if (of == name) return values;
@@ -88,43 +48,78 @@ const std::vector<double>& find(const ExactLayerResult& exact, const std::string
   throw std::out_of_range(name);
 }
 
-void expect_close(const std::vector<double>& a, std::span<const double> b, const std::string& of) {
-  ASSERT_EQ(a.size(), b.size()) << of;
-  double difference = 0, square = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) {
-    difference += (a[i] - b[i]) * (a[i] - b[i]);
-    square += b[i] * b[i];
+void expect_hosts_oracle(const TestLayer& layer) {
+  const LayerTensors tensors = tensors_of(layer);
+  const ExactLayerResult exact = exact_of(layer, tensors);
+  const std::size_t tokens = layer.problem.total_q();
+  const LayerStages<ExactMath> stages({}, layer.shape, layer.problem, tensors.weights);
+  const auto attention = exact_attention(layer.problem);
+  const auto x = matrix_of<double>(tensors.x, tokens, 128);
+  const auto values = layer_forward(stages, x, LayerRows{0, tokens}, attention);
+  expect_close(exact.output, values.y(layer.shape.norm).values, "output");
+  expect_close(exact.before_residual, values.second.branch.values, "before_residual");
+  const auto d_y = matrix_of<double>(tensors.d_y, tokens, 128);
+  for (const auto& [name, gradient] :
+       LayerBackward<ExactMath>(stages, x, values, attention).run(d_y)) {
+    expect_close(find(exact, std::string(name)), gradient.values, std::string(name));
   }
-  EXPECT_LE(difference, 1e-24 * square) << of;
 }
-
-class GpuLayerTest : public testing::Test {
- protected:
-  void SetUp() override {
-    int count = 0;
-    if (cudaGetDeviceCount(&count) != cudaSuccess || count == 0) GTEST_SKIP() << "no CUDA device";
-  }
-};
 
 TEST_F(GpuLayerTest, OracleIsTheHosts) {
   for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
     for (const Activation activation :
          {Activation::kGeluTanh, Activation::kGeluErf, Activation::kRelu}) {
       TestLayer layer = layer_with(norm, activation);
-      layer.problem.batch = 1;  // the host's is of one sequence
-      const LayerTensors tensors = tensors_of(layer);
-      const ExactLayerResult exact = exact_of(layer, tensors);
-      const LayerStages<ExactMath> stages({}, layer.shape, layer.problem, tensors.weights);
-      const auto attention = exact_attention(layer.problem);
-      const auto x = matrix_of<double>(tensors.x, 96, 128);
-      const auto values = layer_forward(stages, x, LayerRows{0, 96}, attention);
-      expect_close(exact.output, values.y(norm).values, "output");
-      expect_close(exact.before_residual, values.second.branch.values, "before_residual");
-      const auto d_y = matrix_of<double>(tensors.d_y, 96, 128);
-      for (const auto& [name, gradient] :
-           LayerBackward<ExactMath>(stages, x, values, attention).run(d_y)) {
-        expect_close(find(exact, std::string(name)), gradient.values, std::string(name));
-      }
+      layer.problem.batch = 1;  // the host's is of one sequence, or of packed ones
+      expect_hosts_oracle(layer);
+    }
+  }
+}
+
+TEST_F(GpuLayerTest, OracleOfPackedSequencesIsTheHosts) {
+  for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
+    expect_hosts_oracle(packed_layer(norm));
+  }
+}
+
+TEST_F(GpuLayerTest, OracleOfPatternsIsTheHosts) {
+  for (const char* pattern : {"sink:4+window:9", "window:9/full", "strided:8"}) {
+    SCOPED_TRACE(pattern);
+    expect_hosts_oracle(pattern_layer(pattern));
+  }
+  TestLayer asked = layer_with(NormPlace::kPost, Activation::kRelu);
+  asked.problem.batch = 1;
+  asked.problem.dropout_scale = DropoutScale::kAsked;
+  expect_hosts_oracle(asked);
+}
+
+/// Half a unit of fp16 is 2^-11; unfused, a stage adds up some of them.
+void expect_accurate(const TestLayer& layer) {
+  const LayerTensors tensors = tensors_of(layer);
+  const ExactLayerResult exact = exact_of(layer, tensors);
+  const Values values = values_of(layer, tensors, Pass::kForwardBackward);
+  const auto rel_l2 = [](const std::vector<Half>& got, const std::vector<double>& want) {
+    return error_metrics(std::span<const Half>(got), std::span<const double>(want)).rel_l2;
+  };
+  EXPECT_LT(rel_l2(values.output, exact.output), 2e-3);
+  ASSERT_EQ(values.gradients.size(), 13u);
+  for (const auto& [name, got] : values.gradients) {
+    EXPECT_LT(rel_l2(got, find(exact, name)), 5e-3) << name;
+  }
+}
+
+TEST_F(GpuLayerTest, HoldsForPackedSequences) {
+  for (const Rest rest : {Rest::kFused, Rest::kUnfused}) {
+    for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
+      expect_accurate(packed_layer(norm, rest));
+    }
+  }
+}
+
+TEST_F(GpuLayerTest, HoldsForPatterns) {
+  for (const Rest rest : {Rest::kFused, Rest::kUnfused}) {
+    for (const char* pattern : {"sink:4+window:9", "window:9/full"}) {
+      expect_accurate(pattern_layer(pattern, rest));
     }
   }
 }

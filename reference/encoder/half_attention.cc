@@ -5,13 +5,14 @@
 #include <utility>
 
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "reference/encoder/token_rows.h"
 #include "reference/unfused/unfused.h"
 #include "reference/unfused/unfused_backward.h"
 
 namespace sparkbench {
 namespace {
 
-/// A whole tensor of the sequence, of which `matrix` has the rows `first_row` on.
+/// A whole tensor, of which `matrix` has the rows `first_row` on.
 std::vector<Half> whole_tensor(const Problem& problem, const Matrix<float>& matrix, int first_row) {
   std::vector<Half> tensor(problem.q_elements());
   const std::vector<Half> rows = halves_of(matrix);
@@ -27,24 +28,35 @@ Matrix<float> rows_of_tensor(const std::vector<Half>& tensor, std::size_t first,
                           columns);
 }
 
-std::vector<QueryRow> rows_of_heads(const Problem& problem, int first_row, int count) {
-  std::vector<QueryRow> rows;
-  for (int head = 0; head < problem.heads; ++head) {
-    for (int i = 0; i < count; ++i) rows.push_back({0, head, first_row + i});
-  }
-  return rows;
-}
-
-/// [heads, rows, head_dim] to [rows, hidden].
-Matrix<float> by_tokens(const Problem& problem, const std::vector<Half>& of_heads,
-                        std::size_t rows) {
+/// [rows, head_dim] of rows of heads to [tokens, hidden], from token `first` on.
+template <class Row>
+Matrix<float> by_tokens(const Problem& problem, const std::vector<Row>& rows,
+                        const std::vector<Half>& of_rows, std::size_t first, std::size_t tokens) {
   const auto head_dim = static_cast<std::size_t>(problem.head_dim);
-  Matrix<float> matrix(rows, static_cast<std::size_t>(problem.heads) * head_dim);
-  for (std::size_t i = 0; i < of_heads.size(); ++i) {
-    const std::size_t head = i / (rows * head_dim), row = i / head_dim % rows;
-    matrix.row(row)[head * head_dim + i % head_dim] = to_float(of_heads[i]);
+  Matrix<float> matrix(tokens, static_cast<std::size_t>(problem.heads) * head_dim);
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const std::span<float> to = matrix.row(token_of(problem, rows[i]) - first)
+                                    .subspan(static_cast<std::size_t>(rows[i].head) * head_dim);
+    std::transform(of_rows.begin() + static_cast<std::ptrdiff_t>(i * head_dim),
+                   of_rows.begin() + static_cast<std::ptrdiff_t>((i + 1) * head_dim), to.begin(),
+                   to_float);
   }
   return matrix;
+}
+
+/// The tiles that have tokens from `first` on.
+std::vector<SampleTile> tiles_of_tokens(const Problem& problem, std::size_t first,
+                                        std::size_t count) {
+  std::vector<SampleTile> tiles;
+  for (const SequenceRows& rows : sequences_of_tokens(problem, first, count)) {
+    for (int head = 0; head < problem.heads; ++head) {
+      for (int tile = rows.first / kSampleRows; tile * kSampleRows < rows.first + rows.count;
+           ++tile) {
+        tiles.push_back({tile, head, rows.sequence});
+      }
+    }
+  }
+  return tiles;
 }
 
 struct WholeForward {
@@ -73,11 +85,18 @@ class EmulatedAttention {
     const WholeForward whole = run_forward(q, k, v, 0);
     const std::vector<Half> gradient = halves_of(d_o);
     std::vector<Half> dq(gradient.size()), dk(gradient.size()), dv(gradient.size());
-    report_(kernel_.backward.emulate(
-        problem_,
-        contiguous_tensors(problem_, whole.q.data(), whole.k.data(), whole.v.data(), whole.o.data(),
-                           gradient.data(), whole.lse.data(), dq.data(), dk.data(), dv.data()),
-        options_, true, {}));
+    const auto tensors = [&](const Problem& layout) {
+      return contiguous_tensors(layout, whole.q.data(), whole.k.data(), whole.v.data(),
+                                whole.o.data(), gradient.data(), whole.lse.data(), dq.data(),
+                                dk.data(), dv.data());
+    };
+    if (problem_.lengths) {
+      const Problem packed = problem_.packed();
+      report_(kernel_.packed.emulate_backward(packed, packed_lengths(problem_), tensors(packed),
+                                              options_, true, {}));
+    } else {
+      report_(kernel_.backward.emulate(problem_, tensors(problem_), options_, true, {}));
+    }
     const auto all = [&](const std::vector<Half>& tensor) {
       return rows_of_tensor(tensor, 0, d_o.rows, d_o.columns);
     };
@@ -91,20 +110,20 @@ class EmulatedAttention {
         whole_tensor(problem_, q, first_row), halves_of(k), halves_of(v),
         std::vector<Half>(problem_.q_elements()),
         std::vector<float>(problem_.lse_elements(), std::numeric_limits<float>::quiet_NaN())};
-    std::vector<SampleTile> tiles;
-    if (q.rows < k.rows) {
-      for (int head = 0; head < problem_.heads; ++head) {
-        for (int tile = first_row / kSampleRows;
-             tile * kSampleRows < first_row + static_cast<int>(q.rows); ++tile) {
-          tiles.push_back({tile, head, 0});
-        }
-      }
+    const std::vector<SampleTile> tiles =
+        q.rows < k.rows ? tiles_of_tokens(problem_, static_cast<std::size_t>(first_row), q.rows)
+                        : std::vector<SampleTile>();
+    const auto tensors = [&](const Problem& layout) {
+      return contiguous_tensors(layout, whole.q.data(), whole.k.data(), whole.v.data(),
+                                whole.o.data(), whole.lse.data());
+    };
+    if (problem_.lengths) {
+      const Problem packed = problem_.packed();
+      report_(kernel_.packed.emulate_forward(packed, packed_lengths(problem_), tensors(packed),
+                                             options_, tiles));
+    } else {
+      report_(kernel_.forward.emulate(problem_, tensors(problem_), options_, tiles));
     }
-    report_(kernel_.forward.emulate(
-        problem_,
-        contiguous_tensors(problem_, whole.q.data(), whole.k.data(), whole.v.data(), whole.o.data(),
-                           whole.lse.data()),
-        options_, tiles));
     return whole;
   }
 
@@ -122,21 +141,22 @@ AttentionFunctions<float> unfused_attention(const Problem& problem,
                                   const Matrix<float>& v, int first_row) {
             const std::vector<Half> whole_q = whole_tensor(problem, q, first_row);
             const std::vector<Half> whole_k = halves_of(k), whole_v = halves_of(v);
-            const ForwardRows rows = unfused_fp16_forward(
-                problem, {whole_q, whole_k, whole_v},
-                rows_of_heads(problem, first_row, static_cast<int>(q.rows)), tensor_cores);
-            return by_tokens(problem, rows.o, q.rows);
+            const auto first = static_cast<std::size_t>(first_row);
+            const std::vector<QueryRow> rows = query_rows_of_tokens(problem, first, q.rows);
+            const ForwardRows found =
+                unfused_fp16_forward(problem, {whole_q, whole_k, whole_v}, rows, tensor_cores);
+            return by_tokens(problem, rows, found.o, first, q.rows);
           },
           [problem, tensor_cores](const Matrix<float>& q, const Matrix<float>& k,
                                   const Matrix<float>& v, const Matrix<float>& d_o) {
             const std::vector<Half> halves[] = {halves_of(q), halves_of(k), halves_of(v),
                                                 halves_of(d_o)};
-            const HalfGradients gradients =
-                unfused_fp16_backward(problem, {halves[0], halves[1], halves[2], halves[3]},
-                                      all_gradient_rows(problem), tensor_cores);
-            return AttentionGradients<float>{by_tokens(problem, gradients.dq, q.rows),
-                                             by_tokens(problem, gradients.dk, q.rows),
-                                             by_tokens(problem, gradients.dv, q.rows)};
+            const GradientRows rows = all_gradient_rows(problem);
+            const HalfGradients gradients = unfused_fp16_backward(
+                problem, {halves[0], halves[1], halves[2], halves[3]}, rows, tensor_cores);
+            return AttentionGradients<float>{by_tokens(problem, rows.dq, gradients.dq, 0, q.rows),
+                                             by_tokens(problem, rows.dkv, gradients.dk, 0, q.rows),
+                                             by_tokens(problem, rows.dkv, gradients.dv, 0, q.rows)};
           }};
 }
 

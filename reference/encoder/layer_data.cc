@@ -30,9 +30,9 @@ float scale_of(const NamedTensor& tensor) {
 
 }  // namespace
 
-std::vector<NamedTensor> named_tensors(const LayerShape& shape, int seqlen) {
+std::vector<NamedTensor> named_tensors(const LayerShape& shape, int tokens) {
   const auto hidden = static_cast<std::uint64_t>(shape.hidden);
-  const auto ffn = static_cast<std::uint64_t>(shape.ffn), rows = static_cast<std::uint64_t>(seqlen);
+  const auto ffn = static_cast<std::uint64_t>(shape.ffn), rows = static_cast<std::uint64_t>(tokens);
   const auto weight = [](std::string_view name, std::vector<Half> LayerWeights::*member,
                          std::vector<std::uint64_t> extents) {
     return NamedTensor{name, member, nullptr, std::move(extents), name.starts_with("b_")};
@@ -53,10 +53,10 @@ std::vector<NamedTensor> named_tensors(const LayerShape& shape, int seqlen) {
           {"d_y", nullptr, &LayerTensors::d_y, {rows, hidden}}};
 }
 
-LayerTensors make_layer_tensors(const LayerShape& shape, int seqlen, std::uint64_t seed) {
+LayerTensors make_layer_tensors(const LayerShape& shape, int tokens, std::uint64_t seed) {
   LayerTensors made;
   std::uint64_t stream = 0;
-  for (const NamedTensor& tensor : named_tensors(shape, seqlen)) {
+  for (const NamedTensor& tensor : named_tensors(shape, tokens)) {
     std::vector<Half>& values = tensor.of(made);
     const int columns = static_cast<int>(tensor.shape.back());
     const int rows = static_cast<int>(elements_of(tensor)) / columns;

@@ -21,7 +21,7 @@ struct LayerWeights {
 
 struct LayerTensors {
   LayerWeights weights;
-  std::vector<Half> x, d_y;  // [seqlen, hidden], of the first sequence
+  std::vector<Half> x, d_y;  // [tokens, hidden]
 };
 
 /// A tensor of a layer by the name that a file has it by.
@@ -37,11 +37,11 @@ struct NamedTensor {
   }
 };
 
-/// All of them, x and d_y last, of a sequence of `seqlen` tokens.
-std::vector<NamedTensor> named_tensors(const LayerShape& shape, int seqlen);
+/// All of them, x and d_y last, of so many tokens.
+std::vector<NamedTensor> named_tensors(const LayerShape& shape, int tokens);
 
 /// Normal ones: x and d_y of standard deviation 1, a matrix of 1 / sqrt(in), biases and beta of
 /// 0.1, gamma 1 + 0.1 times. Every element is a function of the seed, its tensor and its place.
-LayerTensors make_layer_tensors(const LayerShape& shape, int seqlen, std::uint64_t seed);
+LayerTensors make_layer_tensors(const LayerShape& shape, int tokens, std::uint64_t seed);
 
 }  // namespace sparkbench

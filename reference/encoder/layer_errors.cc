@@ -8,8 +8,7 @@ namespace {
 template <class Real>
 Matrix<Real> input_of(const LayerShape& shape, const Problem& problem,
                       const std::vector<Half>& tensor) {
-  return matrix_of<Real>(tensor, static_cast<std::size_t>(problem.seqlen_q),
-                         static_cast<std::size_t>(shape.hidden));
+  return matrix_of<Real>(tensor, problem.total_q(), static_cast<std::size_t>(shape.hidden));
 }
 
 ErrorMetrics error_of(const Matrix<float>& got, const Matrix<double>& want) {

@@ -19,7 +19,8 @@ struct PartError {
 /// One layer, its rows, and what it is checked against, which every attention shares.
 class LayerCheck {
  public:
-  /// `problem` is of one sequence. With a backward pass `rows` are all.
+  /// `problem` is of one sequence, or of packed ones, of which x has the tokens. With a backward
+  /// pass `rows` are all.
   LayerCheck(const LayerShape& shape, const Problem& problem, const LayerTensors& tensors,
              const LayerRows& rows, bool has_backward);
 
@@ -41,7 +42,8 @@ class LayerCheck {
   LayerGradients<double> gradients_;
 };
 
-/// FLOPs of the products of one arithmetic: of K and V of a sequence, and of everything of `rows`.
+/// FLOPs of the products of one arithmetic, of one sequence: of its K and V, and of everything of
+/// `rows`.
 double layer_check_flops(const LayerShape& shape, const Problem& problem, const LayerRows& rows,
                          bool has_backward);
 

@@ -4,6 +4,7 @@
 #include <map>
 #include <string>
 
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "reference/encoder/layer_passes.h"
 
 namespace sparkbench {
@@ -26,13 +27,19 @@ LayerShape small_shape(Activation activation, NormPlace norm) {
 
 using Exact = LayerStages<ExactMath>;
 
+Problem packed_problem(float dropout_p) {
+  return with_lengths(
+      small_problem(dropout_p),
+      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{2, 2}, {0, 0}, {3, 3}}));
+}
+
 /// sum(y d_y) of the layer, which its gradients are of.
 class Loss {
  public:
   Loss(const LayerShape& shape, const Problem& problem)
       : shape_(shape),
         problem_(problem),
-        tensors_(make_layer_tensors(shape, problem.seqlen_q, 3)),
+        tensors_(make_layer_tensors(shape, 5, 3)),
         stages_({}, shape, problem, tensors_.weights),
         x_(matrix_of<double>(tensors_.x, 5, 16)),
         d_y_(matrix_of<double>(tensors_.d_y, 5, 16)) {}
@@ -94,21 +101,48 @@ class Loss {
   AttentionFunctions<double> attention_ = exact_attention(problem_);
 };
 
+void expect_gradients_of_slopes(Loss loss, const std::string& of) {
+  const auto gradients = loss.gradients();
+  EXPECT_EQ(gradients.size(), 13u);
+  for (const auto& [name, gradient] : gradients) {
+    for (std::size_t i = 0; i < gradient.values.size(); i += 7) {
+      EXPECT_NEAR(gradient.values[i], loss.slope(name, i), 2e-6) << name << " " << i << " " << of;
+    }
+  }
+}
+
 TEST(ExactLayer, HasTheGradientsOfItsForwardPass) {
   for (const NormPlace norm : {NormPlace::kPost, NormPlace::kPre}) {
     for (const Activation activation :
          {Activation::kGeluTanh, Activation::kGeluErf, Activation::kRelu}) {
-      Loss loss(small_shape(activation, norm), small_problem(0.25f));
-      const auto gradients = loss.gradients();
-      EXPECT_EQ(gradients.size(), 13u);
-      for (const auto& [name, gradient] : gradients) {
-        for (std::size_t i = 0; i < gradient.values.size(); i += 7) {
-          EXPECT_NEAR(gradient.values[i], loss.slope(name, i), 2e-6)
-              << name << " " << i << " " << name_of(norm) << " " << name_of(activation);
-        }
-      }
+      expect_gradients_of_slopes({small_shape(activation, norm), small_problem(0.25f)},
+                                 std::string(name_of(norm)) + std::string(name_of(activation)));
     }
   }
+}
+
+TEST(ExactLayer, HasThemOfPackedSequencesAndOfPatterns) {
+  const LayerShape shape = small_shape(Activation::kGeluTanh, NormPlace::kPost);
+  expect_gradients_of_slopes({shape, packed_problem(0.25f)}, "packed");
+  Problem problem = small_problem(0.25f);
+  problem.mask = MaskSpec::full();
+  problem.sparse = make_sparse_mask("strided:2/full", 5, 5);
+  expect_gradients_of_slopes({shape, problem}, "pattern");
+}
+
+TEST(ExactLayer, KnowsNoTokensOfOtherSequences) {
+  const LayerShape shape = small_shape(Activation::kGeluTanh, NormPlace::kPre);
+  const Problem packed = packed_problem(0);
+  LayerTensors tensors = make_layer_tensors(shape, 5, 3);
+  const Exact stages({}, shape, packed, tensors.weights);
+  const auto output_of = [&](const Problem& problem, std::size_t first, std::size_t count) {
+    const auto x = rows_from(matrix_of<double>(tensors.x, 5, 16), first, count);
+    return layer_forward(stages, x, {0, count}, exact_attention(problem)).y(shape.norm).values;
+  };
+  std::vector<double> alone = output_of(packed.alone(0), 0, 2);
+  const std::vector<double> last = output_of(packed.alone(2), 2, 3);
+  alone.insert(alone.end(), last.begin(), last.end());
+  EXPECT_EQ(output_of(packed, 0, 5), alone);
 }
 
 TEST(ExactLayer, DropsByTheLayersOwnMask) {

@@ -3,9 +3,10 @@
 #include <algorithm>
 #include <cmath>
 
+#include "reference/encoder/token_rows.h"
 #include "reference/inputs/dropout_mask.h"
 #include "reference/parallel.h"
-#include "reference/tensors/tensor_rows.h"
+#include "reference/tensors/visible_runs.h"
 
 namespace sparkbench {
 namespace {
@@ -23,17 +24,19 @@ double dot(std::span<const double> a, std::span<const double> b) {
   return (sums[0] + sums[1]) + (sums[2] + sums[3]);
 }
 
-/// What a row of a head has of its keys: P, and what dropout multiplies it by.
+/// What a row of a head has of its keys: which tokens they are, P, and what dropout multiplies it
+/// by.
 struct ExactWeights {
-  Range keys;
+  std::vector<std::size_t> keys;
   std::vector<double> p, keep;
 };
 
 /// A head's columns of a [tokens, hidden] matrix.
 class ExactHead {
  public:
-  ExactHead(const Problem& problem, int head)
+  ExactHead(const Problem& problem, const Visibility& visibility, int head)
       : problem_(problem),
+        visibility_(visibility),
         head_(head),
         first_(static_cast<std::size_t>(head) * static_cast<std::size_t>(problem.head_dim)) {}
 
@@ -42,26 +45,39 @@ class ExactHead {
     return matrix.row(row).subspan(first_, static_cast<std::size_t>(problem_.head_dim));
   }
 
-  ExactWeights weights(std::span<const double> q, const Matrix<double>& k, int row) const {
-    ExactWeights weights{visible_to(problem_, QueryRow{0, head_, row}), {}, {}};
+  ExactWeights weights(std::span<const double> q, const Matrix<double>& k, int sequence,
+                       int row) const {
+    const QueryRow query{sequence, head_, row};
+    ExactWeights weights = visible(query);
     double largest = -INFINITY, sum = 0;
-    for (int key = weights.keys.begin; key < weights.keys.end; ++key) {
-      weights.p.push_back(problem_.scale() * dot(q, of(k, static_cast<std::size_t>(key))));
+    for (const std::size_t key : weights.keys) {
+      weights.p.push_back(problem_.scale() * dot(q, of(k, key)));
       largest = std::max(largest, weights.p.back());
     }
     for (double& p : weights.p) sum += p = std::exp(p - largest);
     for (double& p : weights.p) p /= sum;
-    weights.keep.assign(weights.p.size(), 1.0);
-    if (problem_.dropout().threshold == 0 || weights.p.empty()) return weights;
-    std::vector<std::uint8_t> kept(weights.p.size());
-    fill_keep_mask(problem_, QueryRow{0, head_, row}, weights.keys.begin, kept);
-    const double scale = exact_keep_scale(problem_);
-    for (std::size_t i = 0; i < kept.size(); ++i) weights.keep[i] = kept[i] ? scale : 0.0;
     return weights;
   }
 
  private:
+  /// Without P.
+  ExactWeights visible(const QueryRow& query) const {
+    ExactWeights weights;
+    const std::size_t first = first_token(problem_, query.batch);
+    const double scale = exact_keep_scale(problem_);
+    for (const Range& run : visibility_.of(query)) {
+      std::vector<std::uint8_t> kept(static_cast<std::size_t>(run.size()), 1);
+      if (problem_.dropout().threshold != 0) fill_keep_mask(problem_, query, run.begin, kept);
+      for (std::size_t i = 0; i < kept.size(); ++i) {
+        weights.keys.push_back(first + static_cast<std::size_t>(run.begin) + i);
+        weights.keep.push_back(kept[i] ? scale : 0.0);
+      }
+    }
+    return weights;
+  }
+
   const Problem& problem_;
+  const Visibility& visibility_;
   int head_;
   std::size_t first_;
 };
@@ -70,41 +86,34 @@ void add_scaled(double factor, std::span<const double> from, std::span<double> t
   for (std::size_t i = 0; i < to.size(); ++i) to[i] += factor * from[i];
 }
 
-Matrix<double> attend(const Problem& problem, const Matrix<double>& q, const Matrix<double>& k,
-                      const Matrix<double>& v, int first_row) {
-  Matrix<double> o(q.rows, q.columns);
+/// visit(head, weights, i) of each row of each head, `i` counted from the first token on.
+template <class Visit>
+void for_each_row(const Problem& problem, const Matrix<double>& q, const Matrix<double>& k,
+                  std::size_t first, Visit visit) {
+  const Visibility visibility(problem);
+  const std::vector<SequenceRows> sequences = sequences_of_tokens(problem, first, q.rows);
   parallel_for(static_cast<std::size_t>(problem.heads), [&](std::size_t h) {
-    const ExactHead head(problem, static_cast<int>(h));
-    for (std::size_t i = 0; i < q.rows; ++i) {
-      const ExactWeights weights = head.weights(head.of(q, i), k, first_row + static_cast<int>(i));
-      for (std::size_t j = 0; j < weights.p.size(); ++j) {
-        const std::size_t key = static_cast<std::size_t>(weights.keys.begin) + j;
-        add_scaled(weights.p[j] * weights.keep[j], head.of(v, key), head.of(o, i));
+    const ExactHead head(problem, visibility, static_cast<int>(h));
+    std::size_t i = 0;
+    for (const SequenceRows& rows : sequences) {
+      for (int row = rows.first; row < rows.first + rows.count; ++row, ++i) {
+        visit(head, head.weights(head.of(q, i), k, rows.sequence, row), i);
       }
     }
   });
-  return o;
 }
 
-/// dS = P (dP keep - sum of P dP keep), scaled, of one row.
-void attend_backward_row(const ExactHead& head, const ExactWeights& weights, double scale,
-                         std::size_t i, const Matrix<double>& q, const Matrix<double>& k,
-                         const Matrix<double>& v, const Matrix<double>& d_o,
-                         AttentionGradients<double>& gradients) {
-  std::vector<double> dp(weights.p.size());
-  double delta = 0;
-  for (std::size_t j = 0; j < dp.size(); ++j) {
-    const std::size_t key = static_cast<std::size_t>(weights.keys.begin) + j;
-    dp[j] = weights.keep[j] * dot(head.of(d_o, i), head.of(v, key));
-    delta += weights.p[j] * dp[j];
-  }
-  for (std::size_t j = 0; j < dp.size(); ++j) {
-    const std::size_t key = static_cast<std::size_t>(weights.keys.begin) + j;
-    const double ds = scale * weights.p[j] * (dp[j] - delta);
-    add_scaled(weights.p[j] * weights.keep[j], head.of(d_o, i), head.of(gradients.dv, key));
-    add_scaled(ds, head.of(k, key), head.of(gradients.dq, i));
-    add_scaled(ds, head.of(q, i), head.of(gradients.dk, key));
-  }
+Matrix<double> attend(const Problem& problem, const Matrix<double>& q, const Matrix<double>& k,
+                      const Matrix<double>& v, int first_row) {
+  Matrix<double> o(q.rows, q.columns);
+  for_each_row(problem, q, k, static_cast<std::size_t>(first_row),
+               [&](const ExactHead& head, const ExactWeights& weights, std::size_t i) {
+                 for (std::size_t j = 0; j < weights.p.size(); ++j) {
+                   add_scaled(weights.p[j] * weights.keep[j], head.of(v, weights.keys[j]),
+                              head.of(o, i));
+                 }
+               });
+  return o;
 }
 
 AttentionGradients<double> attend_backward(const Problem& problem, const Matrix<double>& q,
@@ -112,13 +121,23 @@ AttentionGradients<double> attend_backward(const Problem& problem, const Matrix<
                                            const Matrix<double>& d_o) {
   const Matrix<double> zeros(q.rows, q.columns);
   AttentionGradients<double> gradients{zeros, zeros, zeros};
-  parallel_for(static_cast<std::size_t>(problem.heads), [&](std::size_t h) {
-    const ExactHead head(problem, static_cast<int>(h));
-    for (std::size_t i = 0; i < q.rows; ++i) {
-      attend_backward_row(head, head.weights(head.of(q, i), k, static_cast<int>(i)),
-                          problem.scale(), i, q, k, v, d_o, gradients);
+  // dS = P (dP keep - sum of P dP keep), scaled, of one row.
+  const auto row_backward = [&](const ExactHead& head, const ExactWeights& weights, std::size_t i) {
+    std::vector<double> dp(weights.p.size());
+    double delta = 0;
+    for (std::size_t j = 0; j < dp.size(); ++j) {
+      dp[j] = weights.keep[j] * dot(head.of(d_o, i), head.of(v, weights.keys[j]));
+      delta += weights.p[j] * dp[j];
     }
-  });
+    for (std::size_t j = 0; j < dp.size(); ++j) {
+      const std::size_t key = weights.keys[j];
+      const double ds = problem.scale() * weights.p[j] * (dp[j] - delta);
+      add_scaled(weights.p[j] * weights.keep[j], head.of(d_o, i), head.of(gradients.dv, key));
+      add_scaled(ds, head.of(k, key), head.of(gradients.dq, i));
+      add_scaled(ds, head.of(q, i), head.of(gradients.dk, key));
+    }
+  };
+  for_each_row(problem, q, k, 0, row_backward);
   return gradients;
 }
 

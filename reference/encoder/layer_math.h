@@ -12,13 +12,14 @@
 
 namespace sparkbench {
 
-/// dQ, dK and dV, [seqlen, hidden] each.
+/// dQ, dK and dV, [tokens, hidden] each.
 template <class Real>
 struct AttentionGradients {
   Matrix<Real> dq, dk, dv;
 };
 
-/// Attention of the first sequence. q and o have the rows `first_row` on, k and v all.
+/// Attention of a problem's tokens, of one sequence or of several behind each other. q and o have
+/// the rows `first_row` on, k and v all.
 template <class Real>
 struct AttentionFunctions {
   std::function<Matrix<Real>(const Matrix<Real>& q, const Matrix<Real>& k, const Matrix<Real>& v,

@@ -1,4 +1,4 @@
-// A layer's forward and backward pass over the first sequence, by any arithmetic.
+// A layer's forward and backward pass over the tokens of a problem, by any arithmetic.
 #pragma once
 
 #include <string_view>
@@ -9,7 +9,7 @@
 
 namespace sparkbench {
 
-/// Rows of the first sequence that are followed through the layer. K and V are of all.
+/// Tokens that are followed through the layer. K and V are of all.
 struct LayerRows {
   std::size_t first = 0, count = 0;
 };

@@ -13,6 +13,7 @@
 #include "kernels/encoder/layer_dropout.h"
 #include "reference/encoder/layer_data.h"
 #include "reference/encoder/layer_math.h"
+#include "reference/inputs/dropout_mask.h"
 
 namespace sparkbench {
 
@@ -120,7 +121,7 @@ class LayerStages {
   Real kept(DropoutSite site, std::size_t row, std::size_t column) const {
     const Dropout dropout = problem_.dropout();
     if (dropout.threshold == 0) return 1;
-    const auto scale = static_cast<Real>(256.0 / (256.0 - dropout.threshold));
+    const auto scale = static_cast<Real>(exact_keep_scale(problem_));
     return layer_keeps(dropout, site, static_cast<std::uint32_t>(row),
                        static_cast<std::uint32_t>(column))
                ? scale
