@@ -41,7 +41,19 @@ std::string base_clause(const Lead& lead) {
                      interval_of(lead));
 }
 
+/// Of whole layers.
+std::string layer_error_clause(const FastestKernel& fastest) {
+  std::string text = fmt::format("; rel_l2 at most {} % in every part",
+                                 significant(100 * *fastest.worst_layer_rel_l2, 3));
+  if (fastest.worst_layer_over_unfused) {
+    text += fmt::format(", error at most {}x of the unfused layer's",
+                        significant(*fastest.worst_layer_over_unfused, 2));
+  }
+  return text;
+}
+
 std::string error_clause_of(const FastestKernel& fastest) {
+  if (fastest.worst_layer_rel_l2) return layer_error_clause(fastest);
   if (!fastest.worst_rel_l1) return "; its error was not checked";
   std::string text =
       fmt::format("; rel_l1 at most {} %", significant(100 * *fastest.worst_rel_l1, 3));
@@ -54,7 +66,8 @@ std::string error_clause_of(const FastestKernel& fastest) {
 
 std::string line_of(const FastestKernel& fastest, bool names_pass) {
   const std::string pass = names_pass ? fmt::format(", {}", name_of(fastest.pass)) : "";
-  const std::string_view correct = fastest.worst_rel_l1 ? " correct" : "";
+  const bool is_checked = fastest.worst_rel_l1 || fastest.worst_layer_rel_l2;
+  const std::string_view correct = is_checked ? " correct" : "";
   std::string text = fmt::format("Fastest{} kernel{}: {}", correct, pass, fastest.kernel);
   text += next_clause(fastest);
   if (fastest.over_base) text += base_clause(*fastest.over_base);

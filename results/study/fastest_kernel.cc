@@ -178,6 +178,16 @@ void add_errors(const std::vector<CaseRecord>& cases, FastestKernel& fastest) {
     if (const auto error = worst_rel_l1(record)) errors.push_back(*error);
   }
   fastest.worst_rel_l1 = largest(errors);
+  std::vector<double> of_layers, over_unfused;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != fastest.kernel || record.status != Status::kOk || !record.layer) continue;
+    for (const LayerError& error : record.layer->errors) {
+      of_layers.push_back(error.rel_l2);
+      if (error.over_unfused) over_unfused.push_back(*error.over_unfused);
+    }
+  }
+  fastest.worst_layer_rel_l2 = largest(of_layers);
+  fastest.worst_layer_over_unfused = largest(over_unfused);
   if (const auto mean = mean_error_over_unfused(cases, fastest.kernel)) {
     fastest.error_over_unfused = mean->ratio;
   }

@@ -29,6 +29,8 @@ struct FastestKernel {
   std::optional<Lead> over_base;  // what the run's speed-ups are over, unless that is the next
   std::optional<double> worst_rel_l1;
   std::optional<double> error_over_unfused;  // geometric mean
+  /// Of layers instead: the largest of all parts of all cases, and beside the unfused fp16 layer.
+  std::optional<double> worst_layer_rel_l2, worst_layer_over_unfused;
 };
 
 /// One for each pass that has a correct case with a time, or where no case has one, a prediction.
