@@ -10,6 +10,8 @@ from torch_sinks_test import UNION, definition, each_alone, ragged, sinks_of
 
 import spark_attention as sa
 
+HEADS = 16  # the largest error of fewer sinks' gradients is a matter of luck
+
 
 class ValuesTest(unittest.TestCase):
     """FlashAttention's rule: at most twice the error of PyTorch's fp16 computation, three times that
@@ -24,18 +26,19 @@ class ValuesTest(unittest.TestCase):
             self.assertLess(max_error(one.cpu(), exactly), limit, i)
 
     def test_masks_and_accumulators(self):
-        *tensors, d_out = inputs(130, 200)
+        *tensors, d_out = inputs(130, 200, heads=HEADS)
         for mask in ("full", "causal", "window:9", UNION):
             for accumulator, factor in (("fp32", 1), ("fp16", 2)):
                 self.compare(
                     lambda *t: sa.attention(*t[:3], sinks=t[3], mask=mask, accumulator=accumulator),
-                    lambda *t: definition(*t, mask)[0], (*tensors, sinks_of()), d_out, factor,
+                    lambda *t: definition(*t, mask)[0], (*tensors, sinks_of(HEADS)), d_out, factor,
                 )  # fmt: skip
 
     def test_rows_without_keys(self):
-        *tensors, d_out = inputs(200, 130)
+        *tensors, d_out = inputs(200, 130, heads=HEADS)
         self.compare(lambda *t: sa.attention(*t[:3], sinks=t[3], causal=True),
-                     lambda *t: definition(*t, "causal")[0], (*tensors, sinks_of()), d_out)  # fmt: skip
+                     lambda *t: definition(*t, "causal")[0], (*tensors, sinks_of(HEADS)),
+                     d_out)  # fmt: skip
 
     def test_packed_sequences(self):
         *tensors, d_out, cu_seqlens_q, cu_seqlens_k = ragged()
