@@ -54,17 +54,16 @@ class SdpaTest(unittest.TestCase):
             "head_dim 36, 36": (q[..., :36], k[..., :36], v[..., :36]),
             "tensors of other than 4 dimensions": (q[0], k[0], v[0]),
         }
+        mask, short = torch.ones(33, 33, dtype=torch.bool).tril(), q[:, :, :9]
+        want = [SDPA(*tensors) for tensors in cases.values()]
+        masked, causal = SDPA(q, k, v, mask), SDPA(short, k, v, is_causal=True)
         with sa.sdpa(over=OVER):
-            for why, tensors in cases.items():
-                self.assertTrue(torch.equal(self.sdpa(*tensors), SDPA(*tensors)))
+            for (why, tensors), wanted in zip(cases.items(), want):
+                self.assertTrue(torch.equal(self.sdpa(*tensors), wanted))
                 self.assertIn(f"1 x left to PyTorch: {why}", sa.explain())
-            mask = torch.ones(33, 33, dtype=torch.bool).tril()
-            self.assertTrue(torch.equal(self.sdpa(q, k, v, mask), SDPA(q, k, v, mask)))
+            self.assertTrue(torch.equal(self.sdpa(q, k, v, mask), masked))
             self.assertIn("attn_mask is given", sa.explain())
-            short = q[:, :, :9]
-            self.assertTrue(
-                torch.equal(self.sdpa(short, k, v, is_causal=True), SDPA(short, k, v, is_causal=True))
-            )
+            self.assertTrue(torch.equal(self.sdpa(short, k, v, is_causal=True), causal))
             self.assertIn("is_causal with other lengths", sa.explain())
         self.assertNotIn("ran forward", sa.explain())
 

@@ -42,9 +42,11 @@ library.define("sink_gradient(Tensor d_out, Tensor out, Tensor lse, Tensor sinks
 
 def draw_seed(like):
     """In the GPU's memory where what draws it will run again: in CUDA graphs, which compiled code
-    may become."""
+    may become, also that whose operators are traced alone, with tensors of another class."""
     if like.device.type == "cuda" and (
-        torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
+        torch.compiler.is_compiling()
+        or type(like) not in (torch.Tensor, torch.nn.Parameter)
+        or torch.cuda.is_current_stream_capturing()
     ):
         return torch.randint((1 << 63) - 1, (), dtype=torch.int64, device=like.device)
     return torch.ops.spark.draw_seed.default(like)

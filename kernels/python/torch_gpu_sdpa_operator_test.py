@@ -1,0 +1,98 @@
+#!/usr/bin/env python3
+"""On a GPU: calls of SDPA with shared key heads by the operator itself, for callers that do not look up
+the name in torch.nn.functional, beside PyTorch's other choices. Volta's kernels are forced."""
+
+import sys
+import unittest
+import warnings
+
+from test_gpu import on_gpu  # first: it sets what the package reads
+from test_torch import inputs, max_error, torch, with_gradients
+
+if not hasattr(torch.library, "get_kernel"):
+    print("skipped: PyTorch before 2.9")
+    sys.exit(77)
+
+import spark_attention as sa
+from torch.nn.attention import SDPBackend, sdpa_kernel
+from torch_sdpa_operator_test import imported, scripted
+
+
+class OperatorTest(unittest.TestCase):
+    def setUp(self):
+        torch.use_deterministic_algorithms(True, warn_only=True)
+        self.addCleanup(torch.use_deterministic_algorithms, False)
+        contexts = warnings.catch_warnings()
+        contexts.__enter__()
+        self.addCleanup(contexts.__exit__, None, None, None)
+        warnings.simplefilter("ignore")
+        torch.compiler.reset()
+        *self.tensors, self.d_out = on_gpu(*(t.transpose(1, 2) for t in inputs(100, 100)))
+        sa.explain(clear=True)
+
+    def passes(self, function, **options):
+        torch.cuda.manual_seed(3)
+        return with_gradients(lambda *t: function(*t, **options), self.tensors, self.d_out)
+
+    def attend(self, q, k, v, dropout_p=0.0):
+        q, k, v = (tensor.transpose(1, 2) for tensor in (q, k, v))
+        return sa.attention(q, k, v, causal=True, dropout_p=dropout_p,
+                            dropout_scale="asked").transpose(1, 2)  # fmt: skip
+
+    def assert_same(self, got, want):
+        for one, other in zip(got, want, strict=True):
+            self.assertTrue(torch.equal(one, other))
+
+    def test_imported_functions_and_scripts_reach_the_kernels(self):
+        for function in (imported, scripted):
+            for dropout_p in (0.0, 0.3):
+                with sa.sdpa():
+                    got = self.passes(function, dropout_p=dropout_p)
+                self.assert_same(got, self.passes(self.attend, dropout_p=dropout_p))
+        self.assertIn("8 x ran backward", sa.explain())
+        self.assertNotIn("left to PyTorch", sa.explain())
+
+    def test_scripts_take_no_memory_of_scores(self):
+        q, k, v = (tensor.transpose(1, 2).detach().cuda()
+                   for tensor in inputs(4096, 4096, heads=8, heads_k=2, batch=1)[:3])  # fmt: skip
+        with sa.sdpa(), torch.inference_mode():
+            torch.cuda.reset_peak_memory_stats()
+            before = torch.cuda.max_memory_allocated()
+            scripted(q, k, v)
+        self.assertLess(torch.cuda.max_memory_allocated() - before, 4096 * 4096)
+
+    def test_compiled_code_is_one_graph(self):
+        with sa.sdpa():
+            got = self.passes(torch.compile(imported, fullgraph=True))
+        for one, other in zip(got, self.passes(self.attend), strict=True):
+            self.assertLess(max_error(one, other), 2e-3)
+
+    def test_compiled_dropout_drops_others_each_time(self):
+        for mode in ("default", "reduce-overhead"):
+            torch.compiler.reset()
+            outs = []
+            with sa.sdpa():
+                compiled = torch.compile(imported, fullgraph=True, mode=mode)
+                for _ in range(4):
+                    found = with_gradients(lambda *t: compiled(*t, dropout_p=0.5), self.tensors,
+                                           self.d_out)  # fmt: skip
+                    outs.append(found[0].clone())
+            self.assertFalse(torch.equal(outs[2], outs[3]), mode)
+
+    def test_calls_with_a_key_head_each_are_pytorchs_choice(self):
+        q, k, v = (t.transpose(1, 2).detach().cuda() for t in inputs(100, 100, heads_k=4)[:3])
+        for backend in (SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION):
+            sa.explain(clear=True)
+            with sdpa_kernel(backend):
+                want = imported(q, k, v)
+                with sa.sdpa():
+                    got = imported(q, k, v)
+            if backend == SDPBackend.MATH:
+                self.assertTrue(torch.equal(got, want))
+                self.assertEqual(sa.explain(), "nothing ran yet")
+            else:
+                self.assertTrue(torch.equal(got, self.attend(q, k, v)))
+
+
+if __name__ == "__main__":
+    unittest.main()
