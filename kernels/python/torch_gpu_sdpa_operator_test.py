@@ -79,6 +79,25 @@ class OperatorTest(unittest.TestCase):
                     outs.append(found[0].clone())
             self.assertFalse(torch.equal(outs[2], outs[3]), mode)
 
+    def test_causal_nested_tensors(self):
+        begins = torch.tensor([0, 9, 49, 100], device="cuda")
+        q, k, v = (tensor.transpose(1, 2)[0].detach().requires_grad_() for tensor in self.tensors)
+        d_out = self.d_out.transpose(1, 2)[0]
+
+        def by_sdpa(q, k, v):
+            of = [torch.nested.nested_tensor_from_jagged(tensor, begins).transpose(1, 2)
+                  for tensor in (q, k, v)]  # fmt: skip
+            out = torch.nn.functional.scaled_dot_product_attention(*of, is_causal=True, enable_gqa=True)
+            return out.transpose(1, 2).values()
+
+        def packed(q, k, v):
+            return sa.attention_varlen(q, k, v, begins.int(), begins.int(), causal=True)
+
+        with sa.sdpa():
+            got = with_gradients(by_sdpa, (q, k, v), d_out)
+        self.assert_same(got, with_gradients(packed, (q, k, v), d_out))
+        self.assertNotIn("left to PyTorch", sa.explain())
+
     def test_calls_with_a_key_head_each_are_pytorchs_choice(self):
         q, k, v = (t.transpose(1, 2).detach().cuda() for t in inputs(100, 100, heads_k=4)[:3])
         for backend in (SDPBackend.MATH, SDPBackend.EFFICIENT_ATTENTION):

@@ -23,7 +23,7 @@ import torch
 import torch.nn.functional
 from torch.nn.attention.bias import CausalBias
 
-from . import _efficient, _library, _sdpa_operator, _served
+from . import _efficient, _library, _nested, _sdpa_operator, _served
 from ._sdpa_operator import why_not
 
 WAYS = ("operator", "name")
@@ -107,7 +107,15 @@ def _replacement(original, accumulator, is_alone):
         if isinstance(attn_mask, CausalBias):
             return CausalBias._dispatch(query, key, value, attn_mask, dropout_p, is_causal, scale,
                                         **others)  # fmt: skip
-        if is_alone or _sdpa_operator.passes_by_kernels(query, key, enable_gqa):
+        if _nested.is_kind(query):
+            is_ours = is_alone or _nested.passes_by_kernels(query, key, is_causal, enable_gqa)
+            if is_ours and not torch.compiler.is_compiling():  # which keeps to PyTorch's way
+                reason = _nested.why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa,
+                                         accumulator)  # fmt: skip
+                if reason is None:
+                    return _nested.attend(query, key, value, dropout_p, is_causal, scale, accumulator)
+                _sdpa_operator.note(reason)
+        elif is_alone or _sdpa_operator.passes_by_kernels(query, key, enable_gqa):
             reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa,
                              accumulator)  # fmt: skip
             if reason is None:

@@ -18,6 +18,8 @@ NAME = "scaled_dot_product_attention"
 
 def why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, accumulator="fp32"):
     """Why the kernels do not serve a call of SDPA; None where they do."""
+    if any(tensor.is_nested for tensor in (query, key, value)):
+        return "nested tensors of the strided layout, or with others that are not nested"
     if not all(tensor.dim() == 4 for tensor in (query, key, value)):
         return "tensors of other than 4 dimensions"
     if attn_mask is not None:
