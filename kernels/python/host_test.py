@@ -110,8 +110,9 @@ class HostTest(unittest.TestCase):
         self.assertLess(relative_error(o, want), 1e-3)  # rounded twice
         self.assertLess(numpy.abs(lse - want_lse).max(), 1e-3)
         step = 1e-5
-        want = [((exact_with(sinks + step * of)[0] - exact_with(sinks - step * of)[0]) * self.d_o).sum()
-                / (2 * step) for of in numpy.eye(4)]  # fmt: skip
+        moved = [exact_with(sinks + step * of)[0] - exact_with(sinks - step * of)[0]
+                 for of in numpy.eye(4)]  # fmt: skip
+        want = [(difference * self.d_o).sum() / (2 * step) for difference in moved]
         got = host.sink_gradient(self.d_o, o, lse, sinks)
         self.assertLess(relative_error(got, numpy.array(want)), 5e-3)
 

@@ -55,8 +55,8 @@ def ragged():
 
 class DefinitionTest(unittest.TestCase):
     def test_its_gradient_is_what_differences_give(self):
-        tensors = [tensor.detach().double().requires_grad_()
-                   for tensor in (*inputs(5, 7, heads=2, heads_k=1, head_dim=8)[:3], sinks_of(2))]  # fmt: skip
+        given = *inputs(5, 7, heads=2, heads_k=1, head_dim=8)[:3], sinks_of(2)
+        tensors = [tensor.detach().double().requires_grad_() for tensor in given]
         self.assertTrue(torch.autograd.gradcheck(lambda *t: definition(*t, "causal")[0], tensors))
 
     def test_of_two_keys_is_as_by_hand(self):

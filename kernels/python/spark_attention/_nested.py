@@ -1,5 +1,5 @@
-"""SDPA of nested tensors of the jagged layout, [batch, heads, any lengths, head_dim], as sequences of any
-lengths, where PyTorch would not get to the operator that is overridden or the operator could not tell.
+"""SDPA of nested tensors of the jagged layout, [batch, heads, any lengths, head_dim], as sequences of
+any lengths, where PyTorch would not get to the operator that is overridden or that could not tell.
 
 A causal mask is one: PyTorch's begins at the first key of each sequence, the kernels' ends at the last,
 and they are the same where q and k have the same lengths. The operator is given copies of the offsets,

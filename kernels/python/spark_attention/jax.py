@@ -63,8 +63,8 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, sca
     sinks        [heads], float32, float16 or bfloat16: a key more for each head, with this score, which
                  is not scaled, and the value zero. Each row sees it, and lse has it in
 
-    All but q, k, v, sinks and seed is static under jit. Errors: ValueError, TypeError, UnsupportedError; what
-    only the device knows is an error of JAX's when it runs.
+    All but q, k, v, sinks and seed is static under jit. Errors: ValueError, TypeError,
+    UnsupportedError; what only the device knows is an error of JAX's when it runs.
     """
     options = _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale)
     _check_arrays(q, k, v)

@@ -1,4 +1,4 @@
-"""Hugging Face transformers with these kernels, from transformers 4.57 on, encoders from 5.0:
+"""Hugging Face transformers with these kernels, from transformers 4.57 on:
 
     import spark_attention.transformers
     spark_attention.transformers.register()
