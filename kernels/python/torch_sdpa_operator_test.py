@@ -14,6 +14,7 @@ if not hasattr(torch.library, "get_kernel"):
 
 import spark_attention as sa
 from spark_attention import _sdpa_operator
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 SDPA = torch.nn.functional.scaled_dot_product_attention  # as it was imported
 
@@ -155,6 +156,8 @@ class LeaveTest(OperatorTest):
         self.assertFalse(_sdpa_operator.passes_by_kernels(of[0], of[0], True))
         self.assertTrue(_sdpa_operator.passes_by_kernels(*of, True))
         self.assertFalse(_sdpa_operator.passes_by_kernels(*of, False))
+        with sdpa_kernel(SDPBackend.MATH):
+            self.assertFalse(_sdpa_operator.passes_by_kernels(*of, True))
 
 
 if __name__ == "__main__":

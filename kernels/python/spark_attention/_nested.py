@@ -10,6 +10,7 @@ offsets are known.
 import torch
 
 from . import _served
+from ._sdpa_operator import is_allowed
 from ._varlen import attention_varlen
 
 
@@ -19,8 +20,10 @@ def is_kind(query):
 
 def passes_by_kernels(query, key, is_causal, enable_gqa):
     """Whether the operator would not be reached, or could not tell."""
+    if query.device.type == "cpu":
+        return True
     shares_heads = enable_gqa and query.shape[1] != key.shape[1]
-    return is_causal or shares_heads or query.device.type == "cpu"
+    return (is_causal or shares_heads) and is_allowed()
 
 
 def why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa, accumulator):

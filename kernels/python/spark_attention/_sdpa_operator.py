@@ -36,9 +36,17 @@ def why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gq
 
 
 def passes_by_kernels(query, key, enable_gqa):
-    """Whether PyTorch would not take the operator of its memory-efficient attention."""
+    """Whether PyTorch would not take the operator of its memory-efficient attention, though it might."""
+    if query.device.type == "cpu":
+        return True
     shares_heads = enable_gqa and query.dim() == 4 and query.shape[1] != key.shape[1]
-    return shares_heads or query.device.type == "cpu"
+    return shares_heads and is_allowed()
+
+
+def is_allowed():
+    """Whether sdpa_kernel() or a flag leave PyTorch its memory-efficient attention. Compilers do not
+    follow what asks that."""
+    return torch.compiler.is_compiling() or torch.backends.cuda.mem_efficient_sdp_enabled()
 
 
 def attend(query, key, value, dropout_p, is_causal, scale, accumulator):
