@@ -74,7 +74,6 @@ class NestedTest(unittest.TestCase):
     def test_dropout_and_scale(self):
         self.check(self.k, self.v, is_causal=True, dropout_p=0.3, scale=0.2)
 
-    @unittest.skipIf(OVER == "name", "PyTorch before 2.9")
     def test_shared_key_heads(self):
         k, v = self.k[:, :2], self.v[:, :2]
         self.check(k, v, is_causal=True, enable_gqa=True)
