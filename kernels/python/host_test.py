@@ -90,6 +90,48 @@ class HostTest(unittest.TestCase):
             norm = numpy.linalg.norm(gradient.astype(numpy.float64)) * numpy.linalg.norm(direction)
             self.assertLess(abs(got - want), 1e-3 * norm)
 
+    def test_sinks_are_a_key_of_zeros(self):
+        sinks = numpy.array([0.5, -1, 2, 0], numpy.float32)
+        zeros = numpy.zeros((2, 1, 4, 64))
+
+        def exact_with(sinks):
+            """The sinks as scores: one column of ones in q, and of their scores in the key."""
+            q = numpy.concatenate([self.q, numpy.ones((2, 37, 4, 1))], 3)
+            keys = numpy.repeat(self.k, 2, 2)
+            keys = numpy.concatenate([keys, numpy.zeros((2, 50, 4, 1))], 3)
+            sink = numpy.concatenate([zeros, zeros[..., :1] + 8 * sinks[:, None]], 3)
+            values = numpy.concatenate([numpy.repeat(self.v, 2, 2), zeros], 1)
+            seen = numpy.concatenate([self.causal, numpy.ones((37, 1), bool)], 1)
+            scaled = q * math.sqrt(65) / 8  # exact() divides by the root of 65, and not of 64
+            return exact(scaled, numpy.concatenate([keys, sink], 1), values, seen)
+
+        o, lse = host.forward(self.q, self.k, self.v, mask="causal", sinks=sinks)
+        want, want_lse = exact_with(sinks)
+        self.assertLess(relative_error(o, want), 1e-3)  # rounded twice
+        self.assertLess(numpy.abs(lse - want_lse).max(), 1e-3)
+        step = 1e-5
+        moved = [exact_with(sinks + step * of)[0] - exact_with(sinks - step * of)[0]
+                 for of in numpy.eye(4)]  # fmt: skip
+        want = [(difference * self.d_o).sum() / (2 * step) for difference in moved]
+        got = host.sink_gradient(self.d_o, o, lse, sinks)
+        self.assertLess(relative_error(got, numpy.array(want)), 5e-3)
+
+    def test_a_sink_of_nothing_has_the_bits_of_none(self):
+        nothing = numpy.full(4, -numpy.inf, numpy.float32)
+        given = self.q, self.k[:, :30], self.v[:, :30]  # of which the first 7 rows see no key
+        of = [host.forward(*given, mask="causal", sinks=sinks) for sinks in (None, nothing)]
+        for got, want in zip(*of):
+            numpy.testing.assert_array_equal(got, want)
+        self.assertTrue((host.sink_gradient(self.d_o, *of[1], nothing) == 0).all())
+
+    def test_bad_sinks_are_refused_by_name(self):
+        for text, sinks in (("sinks is float64; allowed", numpy.zeros(4)),
+                            ("sinks is list; allowed", [0.0] * 4),
+                            (r"sinks has shape \(2,\); allowed: \(4,\)",
+                             numpy.zeros(2, numpy.float32))):  # fmt: skip
+            with self.assertRaisesRegex(ValueError, text):
+                host.forward(self.q, self.k, self.v, sinks=sinks)
+
     def test_a_pattern_is_what_any_of_its_parts_shows(self):
         p, key = numpy.arange(37)[:, None] + 50 - 37, numpy.arange(50)[None, :]
         union = (key <= p) & ((key > p - 7) | ((p - key) % 5 == 0))

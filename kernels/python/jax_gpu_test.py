@@ -8,7 +8,7 @@ import unittest
 
 os.environ["SPARK_ATTENTION_ALLOW_SLOW"] = "1"  # read when the package is imported
 
-from test_jax import UNION, inputs, jax, jnp, max_error, passes_of, with_gradients
+from test_jax import UNION, inputs, jax, jnp, max_error, numpy, passes_of, with_gradients
 
 from spark_attention import _gpus, host
 from spark_attention.jax import attention
@@ -43,6 +43,17 @@ class GpuTest(unittest.TestCase):
         *arrays, d_out = inputs(70, 130)
         keep, scale = host.dropout_mask(2, 4, 70, 130, 0.25, 0, offset=0x500000007)
         self.check(arrays, d_out, "causal", keep * scale, dropout_p=0.25, seed=0x500000007)
+
+    def test_sinks_are_those_of_the_host(self):
+        *arrays, d_out = inputs(70, 130)
+        sinks = jnp.array([0.5, -1, 2, 0], jnp.float32)
+        function = jax.jit(lambda *t: attention(*t[:3], mask=UNION, sinks=t[3]))
+        out, *_, d_sinks = with_gradients(function, (*arrays, sinks), d_out)
+        q, k, v, d_o, sinks = (numpy.asarray(array) for array in (*arrays, d_out, sinks))
+        o, lse = host.forward(q, k, v, mask=UNION, sinks=sinks)
+        self.assertLess(max_error(out, o), 2e-3)
+        want = host.sink_gradient(d_o, o, lse, sinks)
+        self.assertLess(max_error(d_sinks, want), 5e-3 * abs(want).max())
 
     def test_vmap_is_call_by_call(self):
         q, k, v, _ = inputs(70, 130)

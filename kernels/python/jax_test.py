@@ -13,7 +13,7 @@ import unittest
 os.environ.setdefault("JAX_PLATFORMS", "cpu")
 
 from test_jax import (UNION, assert_same, definition, inputs, jax, jnp, max_error, numpy, passes_of,
-                      with_gradients)  # fmt: skip
+                      visible, with_gradients)  # fmt: skip
 
 import spark_attention
 from spark_attention import _library, host
@@ -81,6 +81,96 @@ class ValuesTest(unittest.TestCase):
         out, lse = attention(q, k[:, :0], v[:, :0], return_lse=True)
         self.assertTrue((out == 0).all() and (lse == -jnp.inf).all())
         self.assertEqual(attention(q[:, :0], k, v).shape, (2, 0, 4, 64))
+
+
+class SinksTest(unittest.TestCase):
+    """A key more for each head, with a score of its own and the value zero."""
+
+    def setUp(self):
+        *self.arrays, self.d_out = inputs(heads=16, batch=1)  # of few sinks the largest error is luck
+        self.sinks = 0.5 + jax.random.normal(jax.random.key(9), 16, jnp.float32)
+
+    def definition(self, q, k, v, sinks):
+        group = q.shape[2] // k.shape[2]
+        k, v = (jnp.repeat(array, group, axis=2) for array in (k, v))
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) * q.dtype.type(q.shape[3] ** -0.5)
+        scores = jnp.where(visible("causal", q.shape[1], k.shape[1]), scores, -jnp.inf)
+        column = jnp.broadcast_to(sinks.astype(q.dtype)[:, None, None], (*scores.shape[:3], 1))
+        p = jax.nn.softmax(jnp.concatenate([scores, column], -1), axis=-1)[..., :-1]
+        return jnp.einsum("bhqk,bkhd->bqhd", p, v)
+
+    def call(self, q, k, v, sinks, **options):
+        return attention(q, k, v, causal=True, deterministic=True, sinks=sinks, **options)
+
+    def test_values_and_gradients(self):
+        for rows, keys in ((37, 50), (50, 37)):  # of the latter, 13 rows see the sink alone
+            *arrays, d_out = inputs(rows, keys, heads=16, batch=1)
+            given = (*arrays, self.sinks)
+            exact, unfused = (
+                with_gradients(lambda *t: self.definition(*(x.astype(dtype) for x in t)), given, d_out)
+                for dtype in (jnp.float64, jnp.float16)
+            )  # fmt: skip
+            fused = with_gradients(self.call, given, d_out)
+            for i, (got, other, want) in enumerate(zip(fused, unfused, exact, strict=True)):
+                limit = (3 if i else 2) * max_error(other, want) + 1e-4
+                self.assertLess(max_error(got, want), limit, i)
+
+    def test_numpy_has_the_same(self):
+        arrays = [numpy.asarray(array) for array in self.arrays]
+        want = host.forward(*arrays, mask="causal", sinks=numpy.asarray(self.sinks))
+        got = self.call(*self.arrays, self.sinks, return_lse=True)
+        self.assertLess(max_error(got[0], want[0]), 2e-3)
+        self.assertLess(max_error(got[1], want[1]), 1e-5)
+
+    def test_a_sink_of_nothing_has_the_bits_of_none(self):
+        nothing = jnp.full(16, -jnp.inf, jnp.float32)
+        for rows, keys in ((37, 50), (50, 37)):
+            *arrays, d_out = inputs(rows, keys, heads=16, batch=1)
+            want = with_gradients(lambda *t: self.call(*t, None), arrays, d_out)
+            *got, d_sinks = with_gradients(self.call, (*arrays, nothing), d_out)
+            assert_same(got, want)
+            self.assertTrue((d_sinks == 0).all())
+
+    def test_without_keys_the_sink_is_all(self):
+        q, k, v = self.arrays
+        out, lse = self.call(q, k[:, :0], v[:, :0], self.sinks, return_lse=True)
+        self.assertTrue((out == 0).all())
+        assert_same(lse, jnp.broadcast_to(self.sinks[:, None], lse.shape))
+
+    def test_jit_and_vmap_are_call_by_call(self):
+        sinks = jnp.stack([self.sinks, self.sinks + 1]).astype(jnp.float16)
+
+        def loss(sinks):
+            return (self.call(*self.arrays, sinks).astype(jnp.float32) ** 2).sum()
+
+        gradients = jax.grad(loss)
+        each = jnp.stack([gradients(one) for one in sinks])
+        self.assertEqual(each.dtype, jnp.float16)
+        numpy.testing.assert_allclose(jax.vmap(gradients)(sinks), each, rtol=2e-3)
+        numpy.testing.assert_allclose(jax.jit(gradients)(sinks[1]), each[1], rtol=2e-3)
+
+    def test_second_derivatives_are_refused(self):
+        def loss(sinks):
+            return self.call(*self.arrays, sinks).astype(jnp.float32).sum()
+
+        def slope(sinks):
+            return jax.grad(loss)(sinks).sum()
+
+        with self.assertRaisesRegex(spark_attention.UnsupportedError, "no derivative of its own"):
+            jax.grad(slope)(self.sinks)
+
+    def test_bad_sinks_are_refused_by_name(self):
+        for error, text, sinks in (
+            (ValueError, r"sinks has shape \(2,\); allowed: \(16,\)", jnp.zeros(2, jnp.float32)),
+            (TypeError, "sinks is float64; allowed: float32", jnp.zeros(16, jnp.float64)),
+            (TypeError, "sinks is list; allowed", [0.0] * 16),
+        ):
+            with self.assertRaisesRegex(error, text):
+                self.call(*self.arrays, sinks)
+            runs, why = supports(*self.arrays, sinks=sinks)
+            self.assertFalse(runs)
+            self.assertRegex(why, text)
+        self.assertEqual(supports(*self.arrays, sinks=self.sinks), (True, ""))
 
 
 class TransformationTest(unittest.TestCase):

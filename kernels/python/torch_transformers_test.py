@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """Models of transformers with random weights, beside themselves over PyTorch's SDPA."""
 
+import inspect
 import sys
 import unittest
 import warnings
@@ -11,6 +12,10 @@ try:
     import transformers
 except ImportError as error:
     print(f"skipped: {error}")
+    sys.exit(77)
+if not transformers.is_torch_available():
+    print(f"skipped: transformers {transformers.__version__} wants another PyTorch than "
+          f"{torch.__version__}")  # fmt: skip
     sys.exit(77)
 
 import spark_attention as sa
@@ -36,6 +41,18 @@ def bert():
                                                           hidden_dropout_prob=0.0))  # fmt: skip
 
 
+def gpt_oss():
+    """Of a windowed and a full layer, each with sinks that have more than the keys' shares."""
+    config = transformers.GptOssConfig(
+        **SMALL, num_key_value_heads=1, head_dim=64, sliding_window=7, num_local_experts=2,
+        num_experts_per_tok=1, layer_types=["sliding_attention", "full_attention"],
+    )  # fmt: skip
+    model = transformers.GptOssForCausalLM(config)
+    for layer in model.model.layers:
+        torch.nn.init.normal_(layer.self_attn.sinks, 2.0)
+    return model
+
+
 def padding(*runs, length=20):
     at = torch.arange(length)
     return torch.stack([(at >= begin) & (at < end) for begin, end in runs]).long()
@@ -57,20 +74,22 @@ class TransformersTest(unittest.TestCase):
         found = model(self.ids, attention_mask=mask, **others)
         return found.logits if hasattr(found, "logits") else found.last_hidden_state
 
-    def compare(self, model, mask=None, name="spark", tolerance=4e-3):
-        """In fp16, at the places that are no padding; and gradients with them."""
+    def compare(self, model, mask=None, name="spark", tolerance=4e-3, beside="sdpa"):
+        """In fp16, at the places that are no padding; and gradients with them, also of sinks."""
         model = model.half()
         kept = torch.ones_like(self.ids) if mask is None else mask
         direction, results = None, []
-        for each in ("sdpa", name):
+        for each in (beside, name):
             model.zero_grad()
             out = self.outputs(model, each, mask) * kept[..., None]
             direction = torch.randn(out.shape) if direction is None else direction
             (out.float() * direction).sum().backward()
-            weight = next(p for n, p in model.named_parameters() if "0.self_attn.q_proj" in n
-                          or "0.attention.self.query.weight" in n)  # fmt: skip
-            results.append((out.detach().float(), weight.grad.float().clone()))
-        for want, got in zip(*results):
+            weights = [p.grad.float().clone() for n, p in model.named_parameters()
+                       if n.endswith(("0.self_attn.q_proj.weight", "0.attention.self.query.weight",
+                                      "self_attn.sinks"))]  # fmt: skip
+            results.append((out.detach().float(), *weights))
+        self.assertGreater(len(results[0]), 1)
+        for want, got in zip(*results, strict=True):
             self.assertTrue(torch.isfinite(got).all())
             self.assertLess((got - want).norm() / want.norm(), tolerance)
 
@@ -108,6 +127,7 @@ class TransformersTest(unittest.TestCase):
         self.compare(llama(), padding((0, 12), (0, 20)))
         self.assert_ran(2)
 
+    @unittest.skipIf(transformers.__version__.startswith("4."), "its BERT knows no other attention")
     def test_encoders_with_padding(self):
         self.compare(bert(), padding((0, 12), (0, 20)))
         self.assert_ran(2, "varlen forward")
@@ -117,8 +137,45 @@ class TransformersTest(unittest.TestCase):
         self.assert_ran(2)
         self.compare(mistral(), padding((5, 20), (0, 20)))
 
+    def test_learned_sinks(self):
+        for mask, kind in ((None, "forward"), (padding((0, 12), (0, 20)), "forward"),
+                           (padding((5, 20), (0, 20)), "varlen forward")):  # fmt: skip
+            sa.explain(clear=True)
+            self.compare(gpt_oss(), mask, beside="eager")
+            self.assert_ran(2, kind)
+
+    def test_learned_sinks_matter(self):
+        model = gpt_oss().half()
+        with torch.no_grad():
+            some = self.outputs(model, "spark", None)
+            for layer in model.model.layers:
+                layer.self_attn.sinks.fill_(-torch.inf)
+            none = self.outputs(model, "spark", None)
+        self.assertGreater((some - none).norm() / none.norm(), 2e-2)
+
+    def test_learned_sinks_of_what_is_not_served(self):
+        holes = padding((0, 20), (0, 20))
+        holes[0, 6] = 0
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            self.compare(gpt_oss(), holes, beside="eager")
+            self.assertIn("2 x left to PyTorch: a mask that is no padding", sa.explain())
+            model = gpt_oss()  # of fp32
+            for mask in (None, padding((5, 20), (0, 20))):
+                with torch.no_grad():
+                    got, want = (self.outputs(model, name, mask) for name in ("spark", "eager"))
+                kept = torch.ones_like(self.ids) if mask is None else mask
+                torch.testing.assert_close(got * kept[..., None], want * kept[..., None])
+        self.assertIn("4 x left to PyTorch: dtype float32", sa.explain())
+
+    def test_learned_sinks_with_a_cache(self):
+        self.check_cache(gpt_oss())
+
     def test_a_cache_continues(self):
-        model, mask = llama().half().eval(), padding((5, 20), (0, 20))
+        self.check_cache(llama())
+
+    def check_cache(self, model):
+        model, mask = model.half().eval(), padding((5, 20), (0, 20))
         with torch.no_grad():
             whole = self.outputs(model, "spark", mask)
             start = model(self.ids[:, :16], attention_mask=mask[:, :16], use_cache=True)
@@ -149,9 +206,14 @@ class TransformersTest(unittest.TestCase):
         self.assertIn("left to PyTorch: a mask that is no padding", sa.explain())
 
     def test_chunks_are_not_taken_for_windows(self):
-        from transformers.masking_utils import chunked_causal_mask_function, sliding_window_causal_mask_function
+        from transformers.masking_utils import (chunked_causal_mask_function, sdpa_mask,
+                                                sliding_window_causal_mask_function)  # fmt: skip
 
-        given = {"batch_size": 1, "q_length": 20, "kv_length": 20, "local_size": 7, "device": "cpu"}
+        given = {"batch_size": 1, "kv_length": 20, "local_size": 7, "device": "cpu"}
+        if "q_length" in inspect.signature(sdpa_mask).parameters:
+            given["q_length"] = 20
+        else:  # older ones
+            given["cache_position"] = torch.arange(20)
         chunked = chunked_causal_mask_function(7, torch.zeros(1, dtype=torch.long))
         mask = spark_attention.transformers.mask_of(**given, mask_function=chunked)
         self.assertEqual(mask.shape, (1, 1, 20, 20))

@@ -2,13 +2,13 @@
 
 import torch
 
-from . import _bf16, _direct, _ledger, _library, _ops, _options, _served
+from . import _bf16, _direct, _ledger, _library, _ops, _options, _served, _sinks
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
               deterministic=None, return_lse=False, dropout_scale="applied",
-              bf16="refuse"):  # fmt: skip
-    """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v.
+              bf16="refuse", sinks=None):  # fmt: skip
+    """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k, v and sinks.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
     divides heads. fp16, on a GPU or, on the emulated V100, on the CPU; under autocast fp32 and bf16
@@ -26,7 +26,10 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
                  1 / (1 - dropout_p), which is FlashAttention's
     bf16         of bfloat16 tensors: "refuse", or "cast" to fp16, and out and gradients back;
                  bf16_counts() tells how many numbers fp16 could not hold
-    return_lse   (out, lse); lse is [batch, heads, seqlen_q], fp32, and -inf where a row sees no key
+    sinks        [heads], fp32, fp16 or bf16: a key more for each head, with this score, which is not
+                 scaled, and the value zero, as gpt-oss has it. Each row sees it
+    return_lse   (out, lse); lse is [batch, heads, seqlen_q], fp32, and -inf where a row sees no key.
+                 Sinks are keys of it
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
@@ -34,7 +37,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     if is_cast:
         q, k, v = _bf16.halved(q, k, v)
     out, lse, _ = attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator,
-                         deterministic)  # fmt: skip
+                         deterministic, sinks)  # fmt: skip
     if is_cast:
         out = _bf16.restored(out)
     return (out, lse) if return_lse else out
@@ -45,24 +48,26 @@ def wants_cast(bf16, q):
     return q.dtype == torch.bfloat16
 
 
-def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
+def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic,
+           sinks=None):  # fmt: skip
     """(out, lse, seed): attention() of the arguments of options_of(), and the seed of its dropout, if
     any."""
+    _sinks.check(sinks, q)
     if deterministic is None:
         deterministic = torch.are_deterministic_algorithms_enabled()
     asked = (causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic)
-    if _direct.is_open(q, k, v):
-        return _direct.attend(q, k, v, asked)
+    if _direct.is_open(q, k, v, sinks):
+        return _direct.attend(q, k, v, asked, sinks)
     options = _options.options_of(*asked)
-    if _options.wants_gradient(q, k, v):
+    if _options.wants_gradient(q, k, v, sinks):
         _options.refuse_gradient_of(accumulator)
     seed = _ops.draw_seed(q) if options[0] > 0 else None
-    return (*torch.ops.spark.forward.default(q, k, v, seed, *options), seed)
+    return (*torch.ops.spark.forward.default(q, k, v, seed, *options, sinks), seed)
 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
              dropout_scale="applied", bf16="refuse", cu_seqlens_q=None,
-             cu_seqlens_k=None):  # fmt: skip
+             cu_seqlens_k=None, sinks=None):  # fmt: skip
     """(True, "") where attention() would run, with gradients where an input wants them; else (False,
     the reason). With cu_seqlens_q and cu_seqlens_k, of attention_varlen()."""
     from . import _varlen
@@ -74,6 +79,7 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
             _varlen.check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=bf16 == "cast")
         else:
             _ops.check_tensors(q, k, v, casts_bf16=bf16 == "cast")
+        _sinks.check(sinks, q)
         options = _options.options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator,
                                       False)  # fmt: skip
         batched = (q.unsqueeze(0), k.unsqueeze(0)) if is_varlen else (q, k)
@@ -84,7 +90,7 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
         return False, f"q is on {q.device}; allowed: {', '.join(_served.DEVICES)}"
     if is_varlen:
         problem.batch = cu_seqlens_q.shape[0] - 1
-    wants_gradient = any(tensor.requires_grad for tensor in (q, k, v))
+    wants_gradient = any(t is not None and t.requires_grad for t in (q, k, v, sinks))
     passes = (_library.FORWARD, _library.BACKWARD) if wants_gradient else (_library.FORWARD,)
     reason = _library.why_unsupported_passes(problem, is_varlen, passes)
     return reason is None, reason or ""

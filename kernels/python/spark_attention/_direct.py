@@ -8,7 +8,7 @@ import ctypes
 
 import torch
 
-from . import _ledger, _library, _masks, _ops, _options
+from . import _ledger, _library, _masks, _ops, _options, _sinks
 
 # The structs of tensors as arrays of their words: an address and three strides a tensor, and lse.
 _FORWARD_WORDS = ctypes.sizeof(_library.ForwardTensors) // 8
@@ -29,16 +29,18 @@ def _is_plain(tensor):
     return (kind is _Tensor or kind is _Parameter) and tensor.dtype is _half
 
 
-def is_open(q, k, v):
+def is_open(q, k, v, sinks=None):
     """Whether nobody would notice: no compiler, no mode and no subclass of PyTorch's sees the
-    operators, and autocast has nothing to cast, as all is fp16."""
+    operators, and autocast has nothing to cast, as all is fp16 (but for sinks, which it leaves)."""
     if torch.compiler.is_compiling() or not _HAS_PROBES:
+        return False
+    if sinks is not None and type(sinks) is not _Tensor and type(sinks) is not _Parameter:
         return False
     return (_is_plain(q) and _is_plain(k) and _is_plain(v) and not _modes()
             and not _is_function_mode() and _functorch() is None and _tracing() is None)  # fmt: skip
 
 
-def attend(q, k, v, asked):
+def attend(q, k, v, asked, sinks=None):
     """(out, lse, seed), as torch.ops.spark.forward of what is_open(); `asked` are the arguments of
     options_of(), and do not leave it to PyTorch's flag whether bits repeat. The seed is a number, a
     tensor on the GPU, or none."""
@@ -46,13 +48,14 @@ def attend(q, k, v, asked):
     if plan is None:  # on another device than these kernels': the dispatcher tells
         options = _options.options_of(*asked)
         seed = _ops.draw_seed(q) if options[0] > 0 else None
-        return (*torch.ops.spark.forward.default(q, k, v, seed, *options), seed)
+        return (*torch.ops.spark.forward.default(q, k, v, seed, *options, sinks), seed)
     seed = _ops.draw_number(q) if plan.drops else None
-    if _is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad):
+    if _is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad
+                               or sinks is not None and sinks.requires_grad):  # fmt: skip
         _options.refuse_gradient_of(plan.accumulator)
-        out, lse = _Attention.apply(q, k, v, seed, plan)
+        out, lse = _Attention.apply(q, k, v, sinks, seed, plan)
     else:
-        out, lse = _forward(plan, q, k, v, seed)
+        out, lse = _sinks.applied(*_forward(plan, q, k, v, seed), sinks)
     return out, lse, seed
 
 
@@ -68,26 +71,32 @@ def backward(d_out, q, k, v, out, lse, seed, asked):
 
 class _Attention(torch.autograd.Function):
     @staticmethod
-    def forward(ctx, q, k, v, seed, plan):
-        out, lse = _forward(plan, q, k, v, seed)
+    def forward(ctx, q, k, v, sinks, seed, plan):
+        out, lse = _sinks.applied(*_forward(plan, q, k, v, seed), sinks)
         ctx.plan = plan
         ctx.set_materialize_grads(False)
         ctx.mark_non_differentiable(lse)
         is_tensor = isinstance(seed, torch.Tensor)
         ctx.number = None if is_tensor else seed
-        ctx.save_for_backward(q, k, v, out, lse, seed if is_tensor else None)
+        ctx.save_for_backward(q, k, v, out, lse, seed if is_tensor else None, sinks)
         return out, lse
 
     @staticmethod
     def backward(ctx, d_out, _):
         if d_out is None:
-            return None, None, None, None, None
-        q, k, v, out, lse, seed = ctx.saved_tensors
+            return None, None, None, None, None, None
+        q, k, v, out, lse, seed, sinks = ctx.saved_tensors
         seed = ctx.number if seed is None else seed
-        if _is_grad_enabled() or not (is_open(q, k, v) and _is_plain(d_out) and _is_plain(out)):
+        is_bare = not _is_grad_enabled() and is_open(q, k, v, sinks) and _is_plain(d_out)
+        if is_bare and _is_plain(out):
+            gradients = _backward(ctx.plan, d_out, q, k, v, out, lse, seed)
+        else:
             run = torch.ops.spark.backward.default
-            return (*run(d_out, q, k, v, out, lse, _as_tensor(seed), *ctx.plan.options), None, None)
-        return (*_backward(ctx.plan, d_out, q, k, v, out, lse, seed), None, None)
+            gradients = run(d_out, q, k, v, out, lse, _as_tensor(seed), *ctx.plan.options)
+        d_sinks = None
+        if ctx.needs_input_grad[3]:
+            d_sinks = torch.ops.spark.sink_gradient.default(d_out, out, lse, sinks)
+        return (*gradients, d_sinks, None, None)
 
 
 class _Call:
@@ -200,7 +209,7 @@ def _forward(plan, q, k, v, seed):
     of = plan.forward
     at_q, at_k, at_v = q.data_ptr(), k.data_ptr(), v.data_ptr()
     if of.words is None or (at_q | at_k | at_v) & 15:
-        return _ops._forward(q, k, v, _as_tensor(seed), *plan.options)
+        return _ops.without_sinks(q, k, v, _as_tensor(seed), *plan.options)
     out = _empty(plan.shape, dtype=_half, device=plan.device)
     lse = _empty(plan.lse_shape, dtype=_float, device=plan.device)
     call = of.begin(seed)

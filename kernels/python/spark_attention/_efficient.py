@@ -197,8 +197,8 @@ def _forward(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k, m
         lse = _padded_lse.padded(lse) if compute_log_sumexp else lse.new_empty(*lse.shape[:2], 0)
     else:
         options = _options(mask, dropout_p, scale, accumulator)
-        out, lse = _varlen._forward(query[0], key[0], value[0], cu_seqlens_q, cu_seqlens_k, of_call,
-                                    *options)  # fmt: skip
+        out, lse = _varlen.without_sinks(query[0], key[0], value[0], cu_seqlens_q, cu_seqlens_k,
+                                         of_call, *options)  # fmt: skip
         out = out.unsqueeze(0)
         if compute_log_sumexp:
             lse = _padded_lse.by_sequence(lse, cu_seqlens_q, max_seqlen_q)

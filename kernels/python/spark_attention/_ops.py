@@ -4,12 +4,14 @@
                                                     generator of like's device. On a GPU a seed may
                                                     lie in its memory as well, where each replay of
                                                     a CUDA graph may find another.
-    forward(q, k, v, seed?, ...) -> (out, lse)
+    forward(q, k, v, seed?, ..., sinks?) -> (out, lse)
     backward(d_out, q, k, v, out, lse, seed?, ...) -> (dq, dk, dv)
+    sink_gradient(d_out, out, lse, sinks) -> d_sinks
 
 Tensors are fp16, [batch, seqlen, heads, head_dim]; views whose rows are aligned to 16 bytes are read
 in place, others are copied. Outputs are contiguous. lse is fp32, [batch, heads, seqlen_q], and has no
-gradient. Attention over no keys gives zeros, and lse -inf.
+gradient. Attention over no keys gives zeros, and lse -inf. Sinks are [heads] (_sinks.py): out and lse
+have them in, and so has the backward pass, which is given these.
 """
 
 import ctypes
@@ -18,29 +20,33 @@ import math
 
 import torch
 
-from . import _ledger, _library, _masks
+from . import _ledger, _library, _masks, _sinks
 
 OF_ALL = (
     "float dropout_p, str dropout_scale, float scale, str mask, str accumulator, bool deterministic"
 )
+OF_FORWARD = f"{OF_ALL}, Tensor? sinks=None"
 _QKV = "Tensor q, Tensor k, Tensor v"
 
 library = torch.library.Library("spark", "DEF")
 library.define(
     "draw_seed(Tensor like) -> Tensor", tags=(torch.Tag.nondeterministic_seeded,)
 )
-library.define(f"forward({_QKV}, Tensor? seed, {OF_ALL}) -> (Tensor, Tensor)")
+library.define(f"forward({_QKV}, Tensor? seed, {OF_FORWARD}) -> (Tensor, Tensor)")
 library.define(
     f"backward(Tensor d_out, {_QKV}, Tensor out, Tensor lse, Tensor? seed, {OF_ALL}) "
     "-> (Tensor, Tensor, Tensor)"
 )
+library.define("sink_gradient(Tensor d_out, Tensor out, Tensor lse, Tensor sinks) -> Tensor")
 
 
 def draw_seed(like):
     """In the GPU's memory where what draws it will run again: in CUDA graphs, which compiled code
-    may become."""
+    may become, also that whose operators are traced alone, with tensors of another class."""
     if like.device.type == "cuda" and (
-        torch.compiler.is_compiling() or torch.cuda.is_current_stream_capturing()
+        torch.compiler.is_compiling()
+        or type(like) not in (torch.Tensor, torch.nn.Parameter)
+        or torch.cuda.is_current_stream_capturing()
     ):
         return torch.randint((1 << 63) - 1, (), dtype=torch.int64, device=like.device)
     return torch.ops.spark.draw_seed.default(like)
@@ -210,7 +216,20 @@ def _number_of_cuda(like):
     return _mix(_mix_of_seed(generator.initial_seed()) ^ offset) >> 1
 
 
-def _forward(q, k, v, seed, dropout_p, *options):
+def split(others):
+    """OF_FORWARD's options, and sinks, which the dispatcher leaves out where they are none."""
+    count = OF_ALL.count(",") + 1
+    return others[:count], others[count] if len(others) > count else None
+
+
+def _forward(q, k, v, seed, *others):
+    options, sinks = split(others)
+    _sinks.check(sinks, q)
+    return _sinks.applied(*without_sinks(q, k, v, seed, *options), sinks)
+
+
+def without_sinks(q, k, v, seed, dropout_p, *options):
+    """(out, lse), below autograd."""
     check_tensors(q, k, v)
     check_seed(seed, dropout_p, q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
@@ -256,8 +275,9 @@ def _fake_draw_seed(like):
     return torch.empty((), dtype=torch.int64, device="cpu")
 
 
-def _fake_forward(q, k, v, seed, *_):
+def _fake_forward(q, k, v, seed, *others):
     check_tensors(q, k, v)
+    _sinks.check(split(others)[1], q)
     lse_shape = (q.shape[0], q.shape[2], q.shape[1])
     return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
 
@@ -266,33 +286,46 @@ def _fake_backward(d_out, q, k, v, *_):
     return tuple(tensor.new_empty(tensor.shape) for tensor in (q, k, v))
 
 
+def _fake_sink_gradient(d_out, out, lse, sinks):
+    return sinks.new_empty(sinks.shape)
+
+
 library.impl("draw_seed", _draw_seed_cpu, "CPU")
 library.impl("draw_seed", _draw_seed_cuda, "CUDA")
 for _key in ("CPU", "CUDA"):
     library.impl("forward", _forward, _key)
     library.impl("backward", _backward, _key)
+    library.impl("sink_gradient", _sinks.gradient, _key)
 torch.library.register_fake("spark::draw_seed", _fake_draw_seed, lib=library)
 torch.library.register_fake("spark::forward", _fake_forward, lib=library)
 torch.library.register_fake("spark::backward", _fake_backward, lib=library)
+torch.library.register_fake("spark::sink_gradient", _fake_sink_gradient, lib=library)
 
 
 # --- Autograd and autocast.
 
 
 def _setup_context(ctx, inputs, output):
-    q, k, v, seed, *ctx.options = inputs
+    q, k, v, seed, *ctx.options, sinks = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[1])
-    ctx.save_for_backward(q, k, v, *output, seed)
+    ctx.save_for_backward(q, k, v, *output, seed, sinks)
 
 
 def _autograd(ctx, d_out, _):
     nothing = (None,) * (1 + len(ctx.options))
     if d_out is None:
-        return (None, None, None, *nothing)
-    q, k, v, out, lse, seed = ctx.saved_tensors
+        return (None, None, None, *nothing, None)
+    q, k, v, out, lse, seed, sinks = ctx.saved_tensors
     gradients = torch.ops.spark.backward.default(d_out, q, k, v, out, lse, seed, *ctx.options)
-    return (*gradients, *nothing)
+    return (*gradients, *nothing, gradient_of_sinks(ctx, d_out, out, lse, sinks))
+
+
+def gradient_of_sinks(ctx, d_out, out, lse, sinks):
+    """None where it is not wanted; sinks are the last of the context's inputs."""
+    if not ctx.needs_input_grad[-1]:
+        return None
+    return torch.ops.spark.sink_gradient.default(d_out, out, lse, sinks)
 
 
 def no_second_derivative(ctx, *_):
@@ -302,9 +335,10 @@ def no_second_derivative(ctx, *_):
 torch.library.register_autograd(
     "spark::forward", _autograd, setup_context=_setup_context, lib=library
 )
-torch.library.register_autograd(
-    "spark::backward", no_second_derivative, setup_context=lambda *_, **__: None, lib=library
-)
+for _name in ("backward", "sink_gradient"):
+    torch.library.register_autograd(
+        f"spark::{_name}", no_second_derivative, setup_context=lambda *_, **__: None, lib=library
+    )
 torch.library.register_autograd(
     "spark::draw_seed", lambda ctx, _: None, setup_context=lambda *_, **__: None, lib=library
 )

@@ -22,8 +22,9 @@ def options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator, deter
             accumulator, deterministic)  # fmt: skip
 
 
-def wants_gradient(q, k, v):
-    return torch.is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad)
+def wants_gradient(*tensors):
+    """Of those that are given."""
+    return torch.is_grad_enabled() and any([t is not None and t.requires_grad for t in tensors])
 
 
 def refuse_gradient_of(accumulator):

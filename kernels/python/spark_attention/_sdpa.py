@@ -6,11 +6,12 @@
 
 On a GPU the operator of PyTorch's memory-efficient attention is overridden (_efficient.py), which is
 what SDPA takes on a V100: code that imported the function itself, C++, compiled code, nested tensors
-and causal_lower_right get there too. Two kinds of calls never reach that operator, so the name
-torch.nn.functional.scaled_dot_product_attention is replaced for them besides: shared key heads
-(enable_gqa), for which PyTorch's way is math over all scores, and CPU tensors, which it has other
-kernels for. over="name" replaces the name alone, for all calls. As PyTorch's, dropout multiplies what
-it keeps by 1 / (1 - dropout_p).
+and causal_lower_right get there too. Two kinds of calls never reach that operator, so SDPA's own is
+overridden for them besides (_sdpa_operator.py): shared key heads (enable_gqa), for which PyTorch's way
+is math over all scores, and CPU tensors, which it has other kernels for. The name
+torch.nn.functional.scaled_dot_product_attention is replaced too, so that compiled code, which keeps
+what these calls were when it was compiled, is compiled anew. over="name" replaces the name alone, for
+all calls. As PyTorch's, dropout multiplies what it keeps by 1 / (1 - dropout_p).
 
 Calls that the kernels do not serve go to PyTorch as before; explain() says which and why. All threads
 are concerned.
@@ -22,27 +23,10 @@ import torch
 import torch.nn.functional
 from torch.nn.attention.bias import CausalBias
 
-from . import _efficient, _ledger, _library, _served
-from ._attention import attention
+from . import _efficient, _library, _nested, _sdpa_operator, _served
+from ._sdpa_operator import why_not
 
 WAYS = ("operator", "name")
-
-
-def why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, accumulator="fp32"):
-    """Why the kernels do not serve a call of SDPA; None where they do."""
-    if not all(tensor.dim() == 4 for tensor in (query, key, value)):
-        return "tensors of other than 4 dimensions"
-    if attn_mask is not None:
-        return "attn_mask is given"
-    if is_causal and query.shape[-2] != key.shape[-2]:
-        return "is_causal with other lengths of q and k: PyTorch's begins at the first key"
-    if query.shape[1] != key.shape[1] and not enable_gqa:
-        return "other heads of q and k without enable_gqa"
-    if not 0 <= dropout_p < 1:
-        return f"dropout_p {dropout_p}"
-    if scale is not None and not scale > 0:
-        return f"scale {scale}"
-    return _served.why_not(*(tensor.transpose(1, 2) for tensor in (query, key, value)), accumulator)
 
 
 class _Sdpa:
@@ -52,6 +36,7 @@ class _Sdpa:
         self._original = None
         self._bias = None
         self._way = None
+        self._operator = None
 
     @contextlib.contextmanager
     def __call__(self, accumulator="fp32", *, over="operator"):
@@ -75,6 +60,7 @@ class _Sdpa:
             raise ValueError(f"over is {over!r}; allowed: {', '.join(WAYS)}")
         if over == "operator":
             _efficient.install(accumulator)
+            self._operator = _sdpa_operator.register(accumulator)
         _served.prepare(accumulator)
         self._way = over
         self._original = torch.nn.functional.scaled_dot_product_attention
@@ -89,6 +75,7 @@ class _Sdpa:
             raise RuntimeError("sa.sdpa is not installed")
         if self._way == "operator":
             _efficient.seam.give_back()
+            self._operator._destroy()
         torch.nn.functional.scaled_dot_product_attention = self._original
         CausalBias.__torch_function__ = self._bias
         self._original = None
@@ -113,11 +100,6 @@ def _bias_of(original):
     return classmethod(torch_function)
 
 
-def _note(line):
-    if not torch.compiler.is_compiling():
-        _ledger.note(line)
-
-
 def _replacement(original, accumulator, is_alone):
     def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                      is_causal=False, scale=None, enable_gqa=False):  # fmt: skip
@@ -125,21 +107,24 @@ def _replacement(original, accumulator, is_alone):
         if isinstance(attn_mask, CausalBias):
             return CausalBias._dispatch(query, key, value, attn_mask, dropout_p, is_causal, scale,
                                         **others)  # fmt: skip
-        shares_heads = enable_gqa and query.dim() == 4 and query.shape[1] != key.shape[1]
-        is_ours = is_alone or query.device.type == "cpu" or shares_heads
-        reason = None
-        if is_ours:
+        if _nested.is_kind(query):
+            is_ours = is_alone or _nested.passes_by_kernels(query, key, is_causal, enable_gqa)
+            if is_ours and not torch.compiler.is_compiling():  # which keeps to PyTorch's way
+                reason = _nested.why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa,
+                                         accumulator)  # fmt: skip
+                if reason is None:
+                    return _nested.attend(query, key, value, dropout_p, is_causal, scale, accumulator)
+                _sdpa_operator.note(reason)
+        elif is_alone or _sdpa_operator.passes_by_kernels(query, key, enable_gqa):
             reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa,
                              accumulator)  # fmt: skip
-        if not is_ours or reason is not None:
-            if reason is not None:
-                _note(f"left to PyTorch: {reason}")
-            return original(query, key, value, attn_mask=attn_mask, dropout_p=dropout_p,
-                            is_causal=is_causal, scale=scale, **others)  # fmt: skip
-        out = attention(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
-                        causal=is_causal, dropout_p=dropout_p, scale=scale,
-                        accumulator=accumulator, dropout_scale="asked")  # fmt: skip
-        return out.transpose(1, 2)
+            if reason is None:
+                return _sdpa_operator.attend(query, key, value, dropout_p, is_causal, scale,
+                                             accumulator)  # fmt: skip
+            if is_alone:  # else the operator tells
+                _sdpa_operator.note(reason)
+        return original(query, key, value, attn_mask=attn_mask, dropout_p=dropout_p,
+                        is_causal=is_causal, scale=scale, **others)  # fmt: skip
 
     return scaled_dot_product_attention
 

@@ -33,7 +33,7 @@ def why_not_of(q, k, v, dtypes, device, accumulator="fp32"):
             return f"dtype {str(dtype).removeprefix('torch.')}"
     if device.type not in DEVICES:
         return f"device {device.type}"
-    head_dim = q[3]
+    head_dim = int(q[3])
     if head_dim not in _library.head_dims(accumulator) or v[3] != head_dim or k[3] != head_dim:
         return f"head_dim {head_dim}, {v[3]}"
     if q[0] != k[0] or k[:3] != v[:3]:

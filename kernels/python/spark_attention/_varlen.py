@@ -1,6 +1,6 @@
 """attention_varlen() and its operators, for sequences of any lengths, one behind the other.
 
-    varlen_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed?, ...) -> (out, lse)
+    varlen_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed?, ..., sinks?) -> (out, lse)
     varlen_backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed?, ...) -> (dq, dk, dv)
 
 Tensors are as those of _ops.py, without the batch: [total, heads, head_dim], and lse is [heads,
@@ -11,7 +11,7 @@ import ctypes
 
 import torch
 
-from . import _bf16, _ledger, _library, _ops, _options
+from . import _bf16, _ledger, _library, _ops, _options, _sinks
 from ._attention import wants_cast
 
 _OF_ALL = _ops.OF_ALL
@@ -19,7 +19,7 @@ _QKV = "Tensor q, Tensor k, Tensor v"
 _LENGTHS = "Tensor cu_seqlens_q, Tensor cu_seqlens_k"
 
 _ops.library.define(
-    f"varlen_forward({_QKV}, {_LENGTHS}, Tensor? seed, {_OF_ALL}) -> (Tensor, Tensor)"
+    f"varlen_forward({_QKV}, {_LENGTHS}, Tensor? seed, {_ops.OF_FORWARD}) -> (Tensor, Tensor)"
 )
 _ops.library.define(
     f"varlen_backward(Tensor d_out, {_QKV}, Tensor out, Tensor lse, {_LENGTHS}, Tensor? seed, "
@@ -65,7 +65,15 @@ class _Call:
                 _ops.stream_of(self.q))  # fmt: skip
 
 
-def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
+def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *others):
+    options, sinks = _ops.split(others)
+    _sinks.check(sinks, q)
+    found = without_sinks(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options)
+    return _sinks.applied(*found, sinks)
+
+
+def without_sinks(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
+    """(out, lse), below autograd."""
     check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     _ops.check_seed(seed, options[0], q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
@@ -97,8 +105,9 @@ def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *optio
     return tuple(gradients)
 
 
-def _fake_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, *_):
+def _fake_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *others):
     check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    _sinks.check(_ops.split(others)[1], q)
     lse_shape = (q.shape[1], q.shape[0])
     return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
 
@@ -115,18 +124,20 @@ torch.library.register_fake("spark::varlen_backward", _fake_backward, lib=_ops.l
 
 
 def _setup_context(ctx, inputs, output):
-    q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *ctx.options = inputs
+    q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *ctx.options, sinks = inputs
     ctx.set_materialize_grads(False)
     ctx.mark_non_differentiable(output[1])
-    ctx.save_for_backward(q, k, v, *output, cu_seqlens_q, cu_seqlens_k, seed)
+    ctx.save_for_backward(q, k, v, *output, cu_seqlens_q, cu_seqlens_k, seed, sinks)
 
 
 def _autograd(ctx, d_out, _):
     nothing = (None,) * (3 + len(ctx.options))
     if d_out is None:
-        return (None, None, None, *nothing)
-    gradients = torch.ops.spark.varlen_backward.default(d_out, *ctx.saved_tensors, *ctx.options)
-    return (*gradients, *nothing)
+        return (None, None, None, *nothing, None)
+    *saved, sinks = ctx.saved_tensors
+    gradients = torch.ops.spark.varlen_backward.default(d_out, *saved, *ctx.options)
+    out, lse = saved[3:5]
+    return (*gradients, *nothing, _ops.gradient_of_sinks(ctx, d_out, out, lse, sinks))
 
 
 torch.library.register_autograd(
@@ -148,8 +159,8 @@ for _key in ("AutocastCPU", "AutocastCUDA"):
 
 def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=None, dropout_p=0.0,
                      scale=None, accumulator="fp32", deterministic=None, return_lse=False,
-                     dropout_scale="applied", bf16="refuse"):  # fmt: skip
-    """attention() of sequences of any lengths, one behind the other; differentiable in q, k and v.
+                     dropout_scale="applied", bf16="refuse", sinks=None):  # fmt: skip
+    """attention() of sequences of any lengths, one behind the other; differentiable in q, k, v and sinks.
 
     q is [total_q, heads, head_dim], k and v [total_k, heads_k, head_dim]. Sequence i has rows
     cu_seqlens_q[i] to below cu_seqlens_q[i + 1], and such keys: int32 tensors on the same device,
@@ -161,18 +172,20 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     if is_cast:
         q, k, v = _bf16.halved(q, k, v)
     out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p,
-                                dropout_scale, scale, accumulator, deterministic)  # fmt: skip
+                                dropout_scale, scale, accumulator, deterministic,
+                                sinks=sinks)  # fmt: skip
     if is_cast:
         out = _bf16.restored(out)
     return (out, lse) if return_lse else out
 
 
-def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked):
+def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked, sinks=None):
     """(out, lse, seed), as attend()."""
     options = _options.options_of(*asked)
-    if _options.wants_gradient(q, k, v):
+    _sinks.check(sinks, q)
+    if _options.wants_gradient(q, k, v, sinks):
         _options.refuse_gradient_of(asked[-2])
     seed = _ops.draw_seed(q) if options[0] > 0 else None
     out, lse = torch.ops.spark.varlen_forward.default(q, k, v, cu_seqlens_q, cu_seqlens_k, seed,
-                                                      *options)  # fmt: skip
+                                                      *options, sinks)  # fmt: skip
     return out, lse, seed

@@ -1,7 +1,8 @@
 """Attention of NumPy arrays on the emulated V100: for tests, and for other frameworks than PyTorch.
 
 Arrays are fp16, [batch, seqlen, heads, head_dim], and may be strided views. lse is fp32,
-[batch, heads, seqlen_q]. A mask is full, causal, window:W, band:L:R, prefix:P or a pattern,
+[batch, heads, seqlen_q]. Sinks are fp32 [heads], of a key more for each head with the value zero. A
+mask is full, causal, window:W, band:L:R, prefix:P or a pattern,
 "window:128+causal-strided:128" (kernels/mask/README.md), which is prepared once for its lengths; a
 file that it names is read then. Errors: ValueError, UnsupportedError.
 """
@@ -52,8 +53,26 @@ def _lse(array, shape):
     return array.ctypes.data
 
 
-def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumulator="fp32"):
-    """(o, lse)."""
+def _with_sinks(o, lse, sinks):
+    """As spark_attention/_sinks.py has it."""
+    sinks = _checked_sinks(sinks, o)
+    with_sinks = numpy.logaddexp(lse, sinks[:, None])
+    with numpy.errstate(invalid="ignore"):
+        kept = numpy.where(lse == with_sinks, numpy.float32(1), numpy.exp(lse - with_sinks))
+    return (o * kept.swapaxes(1, 2)[..., None]).astype(numpy.float16), with_sinks
+
+
+def _checked_sinks(sinks, o):
+    if not isinstance(sinks, numpy.ndarray) or sinks.dtype != numpy.float32:
+        kind = getattr(sinks, "dtype", type(sinks).__name__)
+        raise ValueError(f"sinks is {kind}; allowed: an array of float32")
+    _same_shape("sinks", sinks, (o.shape[2],))
+    return sinks
+
+
+def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumulator="fp32",
+            sinks=None):  # fmt: skip
+    """(o, lse), which have the sinks in, if any."""
     tensors = [_tensor(array, name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
     _check_shapes(q, k, v)
     o = numpy.empty(q.shape, numpy.float16)
@@ -61,12 +80,23 @@ def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumula
     problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator)
     structs = _library.ForwardTensors(*tensors, _tensor(o, "o"), lse.ctypes.data)
     _library.forward(problem, ctypes.byref(structs))
-    return o, lse
+    return (o, lse) if sinks is None else _with_sinks(o, lse, sinks)
+
+
+def sink_gradient(d_o, o, lse, sinks):
+    """d_sinks of sum(o * d_o), where o and lse are forward()'s with the same sinks."""
+    sinks = _checked_sinks(sinks, o)
+    _same_shape("d_o", d_o, o.shape)
+    _lse(lse, (o.shape[0], o.shape[2], o.shape[1]))
+    delta = numpy.einsum("bshd,bshd->bhs", d_o.astype(numpy.float32), o.astype(numpy.float32))
+    with numpy.errstate(invalid="ignore"):
+        weight = numpy.where(sinks[:, None] == -numpy.inf, 0, numpy.exp(sinks[:, None] - lse))
+    return -(weight * delta).sum((0, 2), dtype=numpy.float32)
 
 
 def backward(d_o, q, k, v, o, lse, *, mask="full", dropout_p=0.0, seed=0, scale=None,
              accumulator="fp32", deterministic=True):  # fmt: skip
-    """(dq, dk, dv) of sum(o * d_o); o and lse are the forward pass's."""
+    """(dq, dk, dv) of sum(o * d_o); o and lse are the forward pass's, with the sinks if it had any."""
     named = ((q, "q"), (k, "k"), (v, "v"), (o, "o"), (d_o, "d_o"))
     tensors = [_tensor(array, name) for array, name in named]
     _check_shapes(q, k, v)

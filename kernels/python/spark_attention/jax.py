@@ -42,8 +42,8 @@ _Options = collections.namedtuple(
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, scale=None,
               accumulator="fp32", deterministic=False, return_lse=False,
-              dropout_scale="applied"):  # fmt: skip
-    """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k and v, once.
+              dropout_scale="applied", sinks=None):  # fmt: skip
+    """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k, v and sinks, once.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
     divides heads; float16.
@@ -60,28 +60,34 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, sca
     return_lse   (out, lse); lse is [batch, heads, seqlen_q], float32, has no gradient, and is -inf where
                  a row sees no key
     dropout_scale  "applied" or "asked", as the PyTorch function has it
+    sinks        [heads], float32, float16 or bfloat16: a key more for each head, with this score, which
+                 is not scaled, and the value zero. Each row sees it, and lse has it in
 
-    All but q, k, v and seed is static under jit. Errors: ValueError, TypeError, UnsupportedError; what
-    only the device knows is an error of JAX's when it runs.
+    All but q, k, v, sinks and seed is static under jit. Errors: ValueError, TypeError,
+    UnsupportedError; what only the device knows is an error of JAX's when it runs.
     """
     options = _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale)
     _check_arrays(q, k, v)
+    _check_sinks(sinks, q)
     if q.size == 0 or k.shape[1] == 0:
-        lse = jnp.full(_lse_shape(q), -jnp.inf, jnp.float32)
-        return (jnp.zeros(q.shape, q.dtype), lse) if return_lse else jnp.zeros(q.shape, q.dtype)
+        none = -jnp.inf if sinks is None else sinks.astype(jnp.float32)[:, None]
+        lse = jnp.broadcast_to(jnp.asarray(none, jnp.float32), _lse_shape(q))
+        out = jnp.zeros(q.shape, q.dtype)
+        return (out, jax.lax.stop_gradient(lse)) if return_lse else out
     _library.require(_problem(q, k, options), _library.FORWARD)
     if dropout_p > 0 and seed is None:
         raise ValueError(f"dropout_p is {dropout_p}, and seed is None; allowed: a number or a key")
-    out, lse = _attend(options, q, k, v, _words_of(seed) if dropout_p > 0 else None)
+    out, lse = _attend(options, q, k, v, sinks, _words_of(seed) if dropout_p > 0 else None)
     return (out, jax.lax.stop_gradient(lse)) if return_lse else out
 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
-             dropout_scale="applied"):  # fmt: skip
+             dropout_scale="applied", sinks=None):  # fmt: skip
     """(True, "") where attention() would run on a V100, with gradients; else (False, the reason)."""
     try:
         options = _options_of(causal, mask, dropout_p, scale, accumulator, False, dropout_scale)
         _check_arrays(q, k, v)
+        _check_sinks(sinks, q)
         reason = _library.why_unsupported_passes(_problem(q, k, options))
     except (TypeError, ValueError) as error:
         return False, str(error)
@@ -119,6 +125,20 @@ def _check_arrays(q, k, v):
         raise ValueError(f"k has shape {k.shape}, and q {q.shape}: batch and head_dim are equal")
     if k.shape[2] == 0 or q.shape[2] % k.shape[2] != 0:
         raise ValueError(f"k has {k.shape[2]} heads, and q {q.shape[2]}: the former divide the latter")
+
+
+_SINK_DTYPES = ("float32", "float16", "bfloat16")
+
+
+def _check_sinks(sinks, q):
+    if sinks is None:
+        return
+    dtype = getattr(sinks, "dtype", type(sinks).__name__)
+    if str(dtype) not in _SINK_DTYPES:
+        raise TypeError(f"sinks is {dtype}; allowed: {', '.join(_SINK_DTYPES)}, or None")
+    if sinks.shape != (q.shape[2],):
+        raise ValueError(f"sinks has shape {sinks.shape}; allowed: ({q.shape[2]},), one of each head "
+                         "of q")  # fmt: skip
 
 
 def _problem(q, k, options):
@@ -173,21 +193,29 @@ def _call(of_pass, results, options, arrays, seed):
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _attend(options, q, k, v, seed):
+def _attend(options, q, k, v, sinks, seed):
     results = (jax.ShapeDtypeStruct(q.shape, q.dtype),
                jax.ShapeDtypeStruct(_lse_shape(q), jnp.float32))  # fmt: skip
-    return _call("forward", results, options, (q, k, v), seed)
+    out, lse = _call("forward", results, options, (q, k, v), seed)
+    return (out, lse) if sinks is None else _with_sinks(out, lse, sinks)
 
 
-def _attend_forward(options, q, k, v, seed):
+def _with_sinks(out, lse, sinks):
+    """As spark_attention/_sinks.py has it."""
+    with_sinks = jnp.logaddexp(lse, sinks.astype(jnp.float32)[:, None])
+    kept = jnp.where(lse == with_sinks, jnp.float32(1), jnp.exp(lse - with_sinks))
+    return (out * kept.swapaxes(1, 2)[..., None]).astype(out.dtype), with_sinks
+
+
+def _attend_forward(options, q, k, v, sinks, seed):
     _library.require(_problem(q, k, options), _library.BACKWARD)
-    out, lse = _attend(options, q, k, v, seed)
-    return (out, lse), (q, k, v, out, lse, seed)
+    out, lse = _attend(options, q, k, v, sinks, seed)
+    return (out, lse), (q, k, v, out, lse, sinks, seed)
 
 
 def _attend_backward(options, saved, cotangents):
-    *arrays, seed = saved
-    gradients = _gradients(options, cotangents[0], *arrays, seed)
+    gradients = _gradients(options, cotangents[0], *saved)
+    seed = saved[-1]
     return (*gradients, None if seed is None else _no_gradient(seed))
 
 
@@ -199,9 +227,17 @@ def _no_gradient(seed):
 
 
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
-def _gradients(options, d_o, q, k, v, out, lse, seed):
+def _gradients(options, d_o, q, k, v, out, lse, sinks, seed):
     results = tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (q, k, v))
-    return _call("backward", results, options, (d_o, q, k, v, out, lse), seed)
+    found = _call("backward", results, options, (d_o, q, k, v, out, lse), seed)
+    return (*found, None if sinks is None else _sink_gradient(d_o, out, lse, sinks))
+
+
+def _sink_gradient(d_o, out, lse, sinks):
+    delta = (d_o.astype(jnp.float32) * out.astype(jnp.float32)).sum(-1).swapaxes(1, 2)
+    scores = sinks.astype(jnp.float32)[:, None]
+    weight = jnp.where(scores == -jnp.inf, jnp.float32(0), jnp.exp(scores - lse))
+    return -(weight * delta).sum((0, 2)).astype(sinks.dtype)
 
 
 def _no_second_derivative(options, *_):

@@ -1,13 +1,13 @@
-"""Hugging Face transformers with these kernels, from transformers 4.56 on:
+"""Hugging Face transformers with these kernels, from transformers 4.57 on:
 
     import spark_attention.transformers
     spark_attention.transformers.register()
     model = AutoModel.from_pretrained(..., attn_implementation="spark", dtype=torch.float16)
 
 "spark" sums in FP32, "spark_fp16acc" in FP16, and "spark_bf16cast" takes bfloat16 by a checked cast
-(attention()'s bf16="cast"). Padding on the left and on the right, sliding windows,
-shared key heads and caches are served. What is not (another dtype or head_dim, masks of other
-shapes) goes to PyTorch's SDPA with the same mask; a warning tells it once, explain() always.
+(attention()'s bf16="cast"). Padding on the left and on the right, sliding windows, shared key heads,
+learned sinks (gpt-oss) and caches are served. What is not (another dtype or head_dim, masks of other
+shapes) goes to PyTorch's SDPA with the same mask and sinks; a warning tells it once, explain() always.
 """
 
 import functools
@@ -26,6 +26,9 @@ NAMES = {
     "spark_bf16cast": {"accumulator": "fp32", "bf16": "cast"},
 }
 
+# PyTorch's SDPA made NaN of rows without keys, which the layers behind it spread; padding is such rows.
+_EMPTY_ROWS_ARE_NAN = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 5)
+
 
 def register():
     """Makes the names known to transformers. Again is no harm."""
@@ -38,22 +41,28 @@ def register():
         AttentionMaskInterface.register(name, mask_of)
 
 
-def mask_of(batch_size, q_length, kv_length, q_offset=0, kv_offset=0, mask_function=None,
-            attention_mask=None, local_size=None, **others):  # fmt: skip
+def mask_of(batch_size, q_length=None, kv_length=None, q_offset=0, kv_offset=0, mask_function=None,
+            attention_mask=None, local_size=None, cache_position=None, **others):  # fmt: skip
     """What transformers hands to attend() as its mask: None where the kernels know it without, a
-    boolean [batch, kv_length] of padding, or a dense one of SDPA's."""
+    boolean [batch, kv_length] of padding, or a dense one of SDPA's. Where rows stand is told by
+    q_length and q_offset, or by older ones as cache_position, for which the host waits."""
     from transformers import masking_utils
 
+    rows = {"q_length": q_length, "q_offset": q_offset}
+    if cache_position is not None:
+        rows = {"cache_position": cache_position}
+        q_length, q_offset = len(cache_position), int(cache_position[0])
     is_aligned = isinstance(q_offset, int) and q_offset + q_length == kv_offset + kv_length
-    is_known = mask_function is masking_utils.bidirectional_mask_function or (
+    bidirectional = getattr(masking_utils, "bidirectional_mask_function", masking_utils)  # or none
+    is_known = mask_function is bidirectional or (
         is_aligned and (mask_function is masking_utils.causal_mask_function
                         or _is_sliding_window(mask_function)))  # fmt: skip
     is_of_all_keys = attention_mask is None or attention_mask.shape[-1] >= kv_length
     if not is_known or not is_of_all_keys:
         return masking_utils.sdpa_mask(
-            batch_size=batch_size, q_length=q_length, kv_length=kv_length, q_offset=q_offset,
-            kv_offset=kv_offset, mask_function=mask_function, attention_mask=attention_mask,
-            local_size=local_size, **{**others, "allow_is_causal_skip": False},
+            batch_size=batch_size, kv_length=kv_length, kv_offset=kv_offset,
+            mask_function=mask_function, attention_mask=attention_mask, local_size=local_size,
+            **{**rows, **others, "allow_is_causal_skip": False},
         )  # fmt: skip
     if attention_mask is None:
         return None
@@ -71,22 +80,23 @@ def _is_sliding_window(mask_function):
 
 
 def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None,
-           sliding_window=None, *, accumulator, bf16, **others):  # fmt: skip
-    """An AttentionInterface: query is [batch, heads, seqlen_q, head_dim]; gives (out, None), out
-    with heads behind rows."""
-    for name in ("softcap", "s_aux"):
-        if others.get(name) is not None:
-            raise _library.UnsupportedError(f"{name} is given; supported: None")
+           sliding_window=None, s_aux=None, *, accumulator, bf16, **others):  # fmt: skip
+    """An AttentionInterface: query is [batch, heads, seqlen_q, head_dim], s_aux attention()'s sinks;
+    gives (out, None), out with heads behind rows."""
+    if others.get("softcap") is not None:
+        raise _library.UnsupportedError("softcap is given; supported: None")
     if is_causal is None:
         is_causal = getattr(module, "is_causal", True)
     window = sliding_window if is_causal else None
     options = {"dropout_p": dropout, "scale": scaling, "accumulator": accumulator,
-               "bf16": bf16,
+               "bf16": bf16, "sinks": s_aux,
                "mask": f"window:{window}" if window else "causal" if is_causal else "full"}  # fmt: skip
     runs = None if attention_mask is None else runs_of(attention_mask)
     q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
     reason = _served.why_not(q, k, v, accumulator, bf16)
     if others.get("position_bias") is not None:
+        if s_aux is not None:
+            raise _library.UnsupportedError("position_bias and s_aux are given; supported: one of them")
         reason = "position_bias is given"
     if sliding_window is not None and not is_causal:
         reason = "a sliding window to both sides"
@@ -94,7 +104,8 @@ def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None,
         reason = "a mask that is no padding on the left or right"
     if reason is not None:
         return _by_sdpa(reason, module, query, key, value, attention_mask, dropout=dropout,
-                        scaling=scaling, is_causal=is_causal, window=window, **others)  # fmt: skip
+                        scaling=scaling, is_causal=is_causal, window=window, sinks=s_aux,
+                        **others)  # fmt: skip
     sees_padding = runs is not None and not (
         is_causal and q.shape[1] == k.shape[1] and all(begin == 0 for begin, _ in runs)
     )
@@ -154,7 +165,7 @@ def _warn_once(reason):
     warnings.warn(f"spark_attention leaves attention to PyTorch: {reason}", stacklevel=4)
 
 
-def _by_sdpa(reason, module, query, key, value, mask, *, is_causal, window, **others):
+def _by_sdpa(reason, module, query, key, value, mask, *, is_causal, window, sinks, **others):
     from transformers.integrations.sdpa_attention import sdpa_attention_forward
 
     _warn_once(reason)
@@ -162,6 +173,9 @@ def _by_sdpa(reason, module, query, key, value, mask, *, is_causal, window, **ot
     if mask is None or mask.dim() == 2:
         mask = _dense(query, key, mask, is_causal, window)
         is_causal = False
+    if sinks is not None:
+        key, value = (torch.nn.functional.pad(tensor, (0, 0, 0, 1)) for tensor in (key, value))
+        mask = _with_sinks(mask, sinks, query)
     return sdpa_attention_forward(module, query, key, value, mask, is_causal=is_causal, **others)
 
 
@@ -174,4 +188,16 @@ def _dense(query, key, padding, is_causal, window):
     if window is not None:
         mask = mask & (of > at - window)
     mask = mask[None, None]
-    return mask if padding is None else mask & padding[:, None, None, :].bool()
+    if padding is not None:
+        mask = mask & padding[:, None, None, :].bool()
+    return mask | ~mask.any(-1, keepdim=True) if _EMPTY_ROWS_ARE_NAN else mask
+
+
+def _with_sinks(mask, sinks, query):
+    """Scores to be added, [batch or 1, heads, seqlen_q, seqlen_k + 1]: the mask's, and the sinks of a
+    key of zeros behind the others."""
+    if mask.dtype == torch.bool:
+        mask = torch.zeros_like(mask, dtype=query.dtype).masked_fill(~mask, -torch.inf)
+    shape = mask.shape[0], query.shape[1], query.shape[2]
+    column = sinks.to(mask.dtype)[:, None, None].expand(*shape, 1)
+    return torch.cat([mask.expand(*shape, -1), column], -1)

@@ -1,0 +1,50 @@
+"""Learned sinks: a key more for each head, with a score of its own and the value zero, as gpt-oss has
+them. The kernels know nothing of them: what they give without is scaled here, and what they take for
+the backward pass then has the sinks in it.
+
+    lse' = log(exp(lse) + exp(sink))        out' = out exp(lse - lse')
+    d_sink = -sum over rows of exp(sink - lse') rowsum(d_out * out')
+
+Tensors are out [..., rows, heads, head_dim] and lse [..., heads, rows], of batches and of packed
+sequences alike.
+"""
+
+import torch
+
+DTYPES = (torch.float32, torch.float16, torch.bfloat16)
+
+
+def check(sinks, q):
+    """Raises what names the argument, what it was and what is allowed. None is allowed."""
+    if sinks is None:
+        return
+    if not isinstance(sinks, torch.Tensor):
+        raise TypeError(f"sinks is a {type(sinks).__name__}; allowed: a tensor of [heads], or None")
+    if sinks.dtype not in DTYPES:
+        raise TypeError(f"sinks is {_name(sinks.dtype)}; allowed: {', '.join(map(_name, DTYPES))}")
+    if sinks.shape != q.shape[-2:-1]:
+        raise ValueError(f"sinks has shape {tuple(sinks.shape)}; allowed: {tuple(q.shape[-2:-1])}, one "
+                         "of each head of q")  # fmt: skip
+    if sinks.device != q.device:
+        raise ValueError(f"sinks is on {sinks.device}, and q on {q.device}")
+
+
+def _name(dtype):
+    return str(dtype).removeprefix("torch.")
+
+
+def applied(out, lse, sinks):
+    """(out', lse'), below autograd; out becomes the former. A sink of -inf changes no bit, and a row
+    that sees no key has zeros and the sink alone."""
+    if sinks is None:
+        return out, lse
+    with_sinks = torch.logaddexp(lse, sinks.float()[:, None])
+    kept = torch.exp(lse - with_sinks).masked_fill_(lse == with_sinks, 1)  # -inf less itself is NaN
+    return out.mul_(kept.transpose(-1, -2)[..., None]), with_sinks
+
+
+def gradient(d_out, out, lse, sinks):
+    """d_sinks, of what applied() gave."""
+    delta = d_out.float().mul_(out).sum(-1)  # [..., rows, heads]; fp16 might not hold the products
+    weight = torch.exp(sinks.float() - lse.transpose(-1, -2)).masked_fill_(sinks == -torch.inf, 0)
+    return weight.mul_(delta).flatten(0, -2).sum(0).neg_().to(sinks.dtype)
