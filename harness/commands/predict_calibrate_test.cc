@@ -18,7 +18,7 @@ template <class Error>
 std::string refusal_of(const CalibrateOptions& options) {
   std::ostringstream out, err;
   try {
-    run_calibration(options, {out, err});
+    run_calibration(options, {}, {out, err});
   } catch (const Error& error) {
     EXPECT_EQ(out.str() + err.str(), "");
     return error.what();

@@ -37,8 +37,8 @@ TEST(Config, GivesFlagsAtTopAndInCommandsTables) {
   write(folder, kConfig);
   const ProgramResult result = dry_run(folder);
   EXPECT_EQ(result.exit_code, 0) << result.err;
-  EXPECT_TRUE(contains(result.out, "volta-fp32acc/fwd/b1/h1/sq33/sk33/d64/causal/p0"))
-      << result.out;
+  EXPECT_TRUE(contains(result.out, "volta-fp32acc/fwd/b1/h1/*/*/d64/causal/p0")) << result.out;
+  EXPECT_TRUE(contains(result.out, "sq33/sk33")) << result.out;
   EXPECT_TRUE(contains(result.out, "2 cases")) << result.out;
   const ProgramResult accuracy = run_sparkbench(
       "accuracy --dry-run --headdim 64 --causal true --config=" + path_in(folder, "sweep.toml"));

@@ -20,7 +20,8 @@ std::string why_refused(const spark_attention_problem& given, bool is_packed = f
 TEST(SparkAttentionMask, IsRefusedWhereItsTextIsWrong) {
   const std::string text = why_refused(with_mask("window:8+strded:8"));
   EXPECT_EQ(text.find("INVALID_ARGUMENT: mask, from character 10 on: 'strded:8' of "
-                      "'window:8+strded:8' is no mask; allowed: full, causal, window:W"),
+                      "'window:8+strded:8' is no mask, did you mean 'strided:8'?; allowed: full, "
+                      "causal, window:W"),
             0u)
       << text;
   EXPECT_NE(text.find("by turns of heads"), std::string::npos) << text;

@@ -102,6 +102,7 @@ std::vector<MaskPass> mask_passes(const Pattern& pattern, const std::string& spe
   });
   if (!has_stride || is_worse || static_cast<int>(passes.size()) > kMostMaskPasses) return {};
   std::vector<MaskPass> made;
+  made.reserve(passes.size());
   for (const PatternPass& pass : passes) made.push_back(pass_of(pass, pattern.seqlen_q, spec));
   return made;
 }

@@ -56,7 +56,7 @@ void expect_each_pair_once(const char* text, int seqlen) {
 
 TEST(MaskPasses, ShowEachPairOnce) {
   for (const char* const text :
-       {"strided:4", "causal-strided:4", "dilated:60:4", "causal-dilated:60:4",
+       {"strided:4", "causal-strided:4", "dilated:60:4", "causal-dilated:100:4",
         "window:20+causal-strided:4", "band:3:5+strided:4"}) {
     for (const int seqlen : {512, 515, 600}) expect_each_pair_once(text, seqlen);
   }
