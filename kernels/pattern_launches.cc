@@ -123,8 +123,6 @@ T* at(std::byte* memory, std::uint64_t begin) {
 
 std::size_t behind_first(int pass) { return static_cast<std::size_t>(pass - 1); }
 
-int passes_of(const Problem& problem) { return static_cast<int>(problem.sparse->passes.size()); }
-
 ChunkedView<const Half> queries(const Problem& problem, const char* name,
                                 const TensorView<const Half>& view) {
   return chunked_view(name, view, problem.batch, problem.seqlen_q, problem.heads, problem.head_dim);
@@ -188,7 +186,7 @@ BackwardTensors tensors_of_launch(const ViewLaunch& launch, const BackwardTensor
 MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,
                          const PassesWorkspace& workspace, std::byte* memory) {
   MergeParams params{};
-  params.passes = passes_of(problem);
+  params.passes = mask_pass_count(problem);
   params.heads = problem.heads;
   params.seqlen = problem.seqlen_q;
   params.head_chunks = problem.head_dim / kChunkHalves;

@@ -19,6 +19,11 @@ inline bool has_mask_passes(const Problem& problem) {
   return problem.sparse && !problem.sparse->passes.empty() && problem.dropout().threshold == 0;
 }
 
+/// Of a problem that has_mask_passes().
+inline int mask_pass_count(const Problem& problem) {
+  return static_cast<int>(problem.sparse->passes.size());
+}
+
 /// One launch: the residues of a batch entry, or the batch's entries of a residue, whichever are
 /// more; of stride 1 the whole problem.
 struct ViewLaunch {

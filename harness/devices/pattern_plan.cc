@@ -107,8 +107,8 @@ TileCounts count_dense(const Problem& problem, const TileShape& shape) {
 TileCounts count_of_passes(const PatternLists& lists, const Problem& problem,
                            const TileShape& shape) {
   TileCounts all;
-  for (std::size_t pass = 0; pass < problem.sparse->passes.size(); ++pass) {
-    for (const ViewLaunch& launch : view_launches(problem, static_cast<int>(pass))) {
+  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
+    for (const ViewLaunch& launch : view_launches(problem, pass)) {
       const TileCounts counts =
           launch.problem.sparse
               ? count_of_lists(lists[lists.first_of_view(launch.view)], launch.problem, shape)

@@ -224,8 +224,8 @@ void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLa
 /// them (kernels/tile/merge_passes.h).
 void append_passes_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
   const Extents extents(of.problem);
-  const auto passes = static_cast<double>(of.problem.sparse->passes.size());
-  for (int pass = 0; pass < static_cast<int>(of.problem.sparse->passes.size()); ++pass) {
+  const int passes = mask_pass_count(of.problem);
+  for (int pass = 0; pass < passes; ++pass) {
     for (const ViewLaunch& view : view_launches(of.problem, pass)) {
       append_forward({of.kernel, view.problem, of.instances}, launches);
     }
@@ -238,8 +238,8 @@ void append_passes_forward(const PassOf& of, std::vector<PassLaunch>& launches) 
 void append_passes_backward(const PassOf& of, bool is_deterministic,
                             std::vector<PassLaunch>& launches) {
   const Extents extents(of.problem);
-  const auto passes = static_cast<double>(of.problem.sparse->passes.size());
-  for (int pass = 0; pass < static_cast<int>(of.problem.sparse->passes.size()); ++pass) {
+  const int passes = mask_pass_count(of.problem);
+  for (int pass = 0; pass < passes; ++pass) {
     launches.push_back(of_bytes(2 * extents.heads * extents.queries * kLseBytes));
     for (const ViewLaunch& view : view_launches(of.problem, pass)) {
       append_backward({of.kernel, view.problem, of.instances}, is_deterministic, launches);

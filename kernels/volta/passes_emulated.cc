@@ -130,7 +130,7 @@ EmulationReport emulate_passes_forward(ForwardAccumulators accumulators, const P
                                        std::span<const SampleTile> tiles) {
   HostWorkspace workspace(problem, Pass::kForward);
   EmulationReport report;
-  for (int pass = 0; pass < static_cast<int>(problem.sparse->passes.size()); ++pass) {
+  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     const ForwardTensors of_pass =
         tensors_of_pass(problem, tensors, pass, workspace.layout(), workspace.memory());
     for (const ViewLaunch& launch : view_launches(problem, pass)) {
@@ -151,7 +151,7 @@ EmulationReport emulate_passes_backward(Accumulator accumulator, const Problem& 
                                         const BackwardSample& sample) {
   HostWorkspace workspace(problem, Pass::kBackward);
   EmulationReport report;
-  for (int pass = 0; pass < static_cast<int>(problem.sparse->passes.size()); ++pass) {
+  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     add_report(report, gather(problem, tensors, pass, workspace, options));
     const BackwardTensors of_pass =
         tensors_of_pass(problem, tensors, pass, workspace.layout(), workspace.memory());
@@ -165,7 +165,7 @@ EmulationReport emulate_passes_backward(Accumulator accumulator, const Problem& 
                                       is_deterministic, own));
     }
   }
-  if (problem.sparse->passes.size() == 1) return report;
+  if (mask_pass_count(problem) == 1) return report;
   const GradientSums sums = gradient_sums(problem, tensors, workspace.layout(), workspace.memory());
   const TensorShape queries = query_shape(problem), keys = key_shape(problem);
   add_report(report, sum("dq", problem, sums.dq, tensors.dq, queries, options, sample.query_tiles));

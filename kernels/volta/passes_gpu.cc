@@ -14,8 +14,6 @@ RowsOfHeads rows_of(const Problem& problem, int heads) {
   return {problem.seqlen_q, heads, problem.batch};
 }
 
-int passes_of(const Problem& problem) { return static_cast<int>(problem.sparse->passes.size()); }
-
 }  // namespace
 
 void launch_passes_forward(ForwardAccumulators accumulators, const Problem& problem,
@@ -23,7 +21,7 @@ void launch_passes_forward(ForwardAccumulators accumulators, const Problem& prob
                            const PatternLists& lists, const void* memory, CUstream_st* stream) {
   const PassesWorkspace layout = passes_workspace(problem, Pass::kForward, false);
   auto* const bytes = static_cast<std::byte*>(workspace);
-  for (int pass = 0; pass < passes_of(problem); ++pass) {
+  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     const ForwardTensors of_pass = tensors_of_pass(problem, tensors, pass, layout, bytes);
     for (const ViewLaunch& launch : view_launches(problem, pass)) {
       const ForwardTensors of_launch = tensors_of_launch(launch, of_pass);
@@ -46,7 +44,7 @@ void launch_passes_backward(Accumulator accumulator, const Problem& problem,
   const PassesWorkspace layout = passes_workspace(problem, Pass::kBackward, is_deterministic);
   auto* const bytes = static_cast<std::byte*>(workspace);
   void* const own = bytes + layout.of_kernel;
-  for (int pass = 0; pass < passes_of(problem); ++pass) {
+  for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     launch_gather_lse(gather_params(problem, tensors, pass, layout, bytes),
                       rows_of(problem, problem.heads), stream);
     const BackwardTensors of_pass = tensors_of_pass(problem, tensors, pass, layout, bytes);
@@ -60,7 +58,7 @@ void launch_passes_backward(Accumulator accumulator, const Problem& problem,
       }
     }
   }
-  if (passes_of(problem) == 1) return;
+  if (mask_pass_count(problem) == 1) return;
   const GradientSums sums = gradient_sums(problem, tensors, layout, bytes);
   launch_sum_gradients(sums.dq, rows_of(problem, problem.heads), stream);
   launch_sum_gradients(sums.dk, rows_of(problem, problem.key_heads()), stream);
