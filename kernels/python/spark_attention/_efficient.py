@@ -152,10 +152,9 @@ def _decide(accumulator, q, k, v, bias, cu_seqlens_q, cu_seqlens_k, dropout_p, m
         return None, "attn_mask is given"
     if seqlen_k is not None or window_size is not None:
         return None, "seqlen_k or window_size is given"
-    if not 0 <= dropout_p < 1:
-        return None, f"dropout_p {dropout_p}"
-    if scale is not None and not scale > 0:
-        return None, f"scale {scale}"
+    reason = _served.why_not_numbers(dropout_p, scale)
+    if reason is not None:
+        return None, reason
     is_varlen = cu_seqlens_q is not None
     if is_varlen and mask_type == _FROM_TOP_LEFT and not _are_same(cu_seqlens_q, cu_seqlens_k):
         return None, ("causal sequences whose lengths of q and k are two tensors: PyTorch's mask "

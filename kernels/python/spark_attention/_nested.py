@@ -35,14 +35,9 @@ def why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa, accumula
         return "nested tensors whose lengths are not those of rows"
     if not all(tensor.offsets() is query.offsets() and tensor.lengths() is None for tensor in tensors):
         return "nested tensors of other offsets each"
-    if attn_mask is not None:
-        return "attn_mask is given"
-    if query.shape[1] != key.shape[1] and not enable_gqa:
-        return "other heads of q and k without enable_gqa"
-    if not 0 <= dropout_p < 1:
-        return f"dropout_p {dropout_p}"
-    if scale is not None and not scale > 0:
-        return f"scale {scale}"
+    reason = _served.why_not_call(query, key, attn_mask, dropout_p, scale, enable_gqa)
+    if reason is not None:
+        return reason
     return _served.why_not(*(packed(tensor)[None] for tensor in tensors), accumulator)
 
 

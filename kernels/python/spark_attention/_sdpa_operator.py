@@ -22,16 +22,11 @@ def why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gq
         return "nested tensors of the strided layout, or with others that are not nested"
     if not all(tensor.dim() == 4 for tensor in (query, key, value)):
         return "tensors of other than 4 dimensions"
-    if attn_mask is not None:
-        return "attn_mask is given"
+    reason = _served.why_not_call(query, key, attn_mask, dropout_p, scale, enable_gqa)
+    if reason is not None:
+        return reason
     if is_causal and query.shape[-2] != key.shape[-2]:
         return "is_causal with other lengths of q and k: PyTorch's begins at the first key"
-    if query.shape[1] != key.shape[1] and not enable_gqa:
-        return "other heads of q and k without enable_gqa"
-    if not 0 <= dropout_p < 1:
-        return f"dropout_p {dropout_p}"
-    if scale is not None and not scale > 0:
-        return f"scale {scale}"
     return _served.why_not(*(tensor.transpose(1, 2) for tensor in (query, key, value)), accumulator)
 
 

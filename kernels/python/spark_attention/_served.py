@@ -24,6 +24,23 @@ def why_not(q, k, v, accumulator="fp32", bf16="refuse"):
     return why_not_of(q.shape, k.shape, v.shape, dtypes, q.device, accumulator)
 
 
+def why_not_call(query, key, attn_mask, dropout_p, scale, enable_gqa):
+    """Why not a call of SDPA, whose tensors are [batch, heads, seqlen, head_dim], whatever is in them."""
+    if attn_mask is not None:
+        return "attn_mask is given"
+    if query.shape[1] != key.shape[1] and not enable_gqa:
+        return "other heads of q and k without enable_gqa"
+    return why_not_numbers(dropout_p, scale)
+
+
+def why_not_numbers(dropout_p, scale):
+    if not 0 <= dropout_p < 1:
+        return f"dropout_p {dropout_p}"
+    if scale is not None and not scale > 0:
+        return f"scale {scale}"
+    return None
+
+
 def why_not_of(q, k, v, dtypes, device, accumulator="fp32"):
     """The same by shapes of [batch, seqlen, heads, head_dim] and what else tensors have."""
     if not len(q) == len(k) == len(v) == 4:
