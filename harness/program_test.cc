@@ -36,6 +36,16 @@ TEST(Program, ListsItsCommandsAndTheirFlags) {
   EXPECT_TRUE(contains(sweep_help.out, "--seqlen-k")) << sweep_help.out;
 }
 
+TEST(Program, ShowsNoFlagThatTheCommandRefuses) {
+  const ProgramResult sweep = run_sparkbench("sweep --help");
+  const ProgramResult accuracy = run_sparkbench("accuracy --help");
+  for (const char* flag :
+       {"--cache", "--min-samples", "--max-noise", "--duty-cycle", "--no-verify", "--profile"}) {
+    EXPECT_TRUE(contains(sweep.out, flag)) << flag;
+    EXPECT_FALSE(contains(accuracy.out, flag)) << flag;
+  }
+}
+
 TEST(List, NamesKernelsReferencesDevicesAndPresets) {
   const ProgramResult result = run_sparkbench("list");
   EXPECT_EQ(result.exit_code, 0);

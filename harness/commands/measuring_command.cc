@@ -122,7 +122,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
   CLI::App* subcommand = program.add_subcommand(command.name);
   const auto options = std::make_shared<SweepOptions>();
   options->workload = command.workload;
-  add_sweep_flags(*subcommand, *options);
+  add_sweep_flags(*subcommand, *options, command.is_timed);
   if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
   if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
   if (command.has_tables) {
@@ -131,6 +131,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
     add_width_flag(*subcommand, options->table);
   }
   subcommand->callback([options, subcommand, command = std::move(command), &invocation, &action] {
+    if (!command.is_timed) check_untimed_flags(*subcommand);
     check_tensors_flag(*subcommand, *options);
     check_sweep_flags(*options);
     check_table_flags(options->table);

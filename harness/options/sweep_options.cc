@@ -66,13 +66,11 @@ void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
   }
 }
 
-void add_method_flags(CLI::App& command, SweepOptions& options) {
-  const char* const group = "Method";
-  command.add_option("--device", options.device, kDeviceHelp)->group(group)->capture_default_str();
-  command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
-      ->group(group)
-      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
-      ->capture_default_str();
+/// Where nothing is timed they are known, so that they are refused by name, and not shown.
+constexpr const char* kTimingFlags[] = {"--cache", "--min-samples", "--max-noise", "--duty-cycle"};
+constexpr const char* kUnverifiedFlags[] = {"--no-verify", "--profile"};
+
+void add_timing_flags(CLI::App& command, SweepOptions& options, const char* group) {
   command.add_option("--cache", options.cache, "cold (L2 flushed before each sample) or hot")
       ->group(group)
       ->check(one_of({"cold", "hot"}))
@@ -91,6 +89,16 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
       ->group(group)
       ->check(within(0.01, 1.0))
       ->capture_default_str();
+}
+
+void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
+  const char* const group = "Method";
+  command.add_option("--device", options.device, kDeviceHelp)->group(group)->capture_default_str();
+  command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
+      ->group(group)
+      ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
+      ->capture_default_str();
+  add_timing_flags(command, options, is_timed ? group : "");
   command
       .add_option("--tolerance-ratio", options.tolerance_ratio,
                   "error allowed, in errors of the unfused computation")
@@ -102,10 +110,10 @@ void add_method_flags(CLI::App& command, SweepOptions& options) {
                 "backward: gradients with the same bits in every run")
       ->group(group);
   command.add_flag("--no-verify", options.skips_verification, "do not compare with the oracle")
-      ->group(group);
+      ->group(is_timed ? group : "");
 }
 
-void add_execution_flags(CLI::App& command, SweepOptions& options) {
+void add_execution_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   const char* const group = "Execution";
   command
       .add_option("--timeout", options.timeout_s,
@@ -129,7 +137,7 @@ void add_execution_flags(CLI::App& command, SweepOptions& options) {
   command
       .add_flag("--profile", options.is_profiled,
                 "launch each kernel once and nothing else, marked for ncu and nsys")
-      ->group(group);
+      ->group(is_timed ? group : "");
   command
       .add_flag("--dry-run", options.is_dry_run,
                 "list the cases, their memory and time, and stop; of the files only --json "
@@ -199,7 +207,7 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
 
 }  // namespace
 
-void add_sweep_flags(CLI::App& command, SweepOptions& options) {
+void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command.add_option("--config", "TOML file of flags (keys without dashes); those given here win")
       ->type_name("FILE");
@@ -207,8 +215,8 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options) {
                      fmt::format("a named grid; see `sparkbench list` [{}]",
                                  options.workload == Workload::kLayer ? "quick-encoder" : "quick"));
   add_axis_flags(command, options.workload, options.axes);
-  add_method_flags(command, options);
-  add_execution_flags(command, options);
+  add_method_flags(command, options, is_timed);
+  add_execution_flags(command, options, is_timed);
   add_output_flags(command, options);
 }
 
@@ -239,6 +247,18 @@ void check_tensors_flag(const CLI::App& command, const SweepOptions& options) {
     if (!is_said_by_tensors(*axis, options.workload) || command.count(axis->flag) == 0) continue;
     throw UsageError(
         fmt::format("{}: the tensors of --tensors say that already; leave it out", axis->flag));
+  }
+}
+
+void check_untimed_flags(const CLI::App& command) {
+  for (const char* flag : kTimingFlags) {
+    if (command.count(flag) == 0) continue;
+    throw UsageError(fmt::format("{}: {} times nothing; leave it out", flag, command.get_name()));
+  }
+  for (const char* flag : kUnverifiedFlags) {
+    if (command.count(flag) == 0) continue;
+    throw UsageError(
+        fmt::format("{}: {} has nothing else to do than to verify", flag, command.get_name()));
   }
 }
 

@@ -50,8 +50,9 @@ struct SweepOptions {
 };
 
 /// Adds the flags of the options' workload to a subcommand; they write into `options`, which must
-/// outlive parsing.
-void add_sweep_flags(CLI::App& command, SweepOptions& options);
+/// outlive parsing. Those of timing, --no-verify and --profile are only
+/// shown where a command times.
+void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed);
 
 /// Adds --json, --csv, --md, --html and --junit.
 void add_file_flags(CLI::App& command, SweepOptions& options);
@@ -67,6 +68,9 @@ void add_save_outputs_flag(CLI::App& command, SweepOptions& options);
 
 /// Throws UsageError when --tensors stands beside a flag for what the tensors themselves say.
 void check_tensors_flag(const CLI::App& command, const SweepOptions& options);
+
+/// Of a command that does not time: throws UsageError for the flags that are not shown.
+void check_untimed_flags(const CLI::App& command);
 
 /// Throws UsageError for flags that exclude each other, and for a tag that is not K=V.
 void check_sweep_flags(const SweepOptions& options);
