@@ -1,13 +1,16 @@
 #include "kernels/api/xla_frame.h"
 
-#include <new>
+#include <memory>
 #include <stdexcept>
+
+#include "kernels/api/status.h"
 
 namespace sparkbench::xla {
 namespace {
 
 constexpr int kMajorVersion = 0, kFirstMinorVersion = 1;
-constexpr std::size_t kWorkspaceAlignment = 256;
+// XLA refuses to align further than this, whatever its allocators do.
+constexpr std::size_t kMostAlignment = 16, kWorkspaceAlignment = 256;
 
 /// XLA's words for an error of its own, which is gone then.
 std::string taken_message(const Api& api, Error* error) {
@@ -60,20 +63,30 @@ void* Frame::stream() const {
   return get.stream;
 }
 
-Scratch::Scratch(const CallFrame& frame, std::size_t bytes) : frame_(frame), bytes_(bytes) {
+Scratch::Scratch(const CallFrame& frame, std::size_t bytes) : frame_(frame) {
   if (bytes == 0) return;
-  DeviceMemoryAllocateArgs allocate{
-      sizeof(DeviceMemoryAllocateArgs), nullptr, frame.ctx, bytes, kWorkspaceAlignment, nullptr};
+  allocated_bytes_ = bytes + (kWorkspaceAlignment - kMostAlignment);
+  DeviceMemoryAllocateArgs allocate{sizeof(DeviceMemoryAllocateArgs),
+                                    nullptr,
+                                    frame.ctx,
+                                    allocated_bytes_,
+                                    kMostAlignment,
+                                    nullptr};
   if (Error* const error = frame.api->device_memory_allocate(&allocate)) {
-    taken_message(*frame.api, error);
-    throw std::bad_alloc();
+    throw ApiError(SPARK_ATTENTION_OUT_OF_MEMORY,
+                   "XLA gives no workspace of " + std::to_string(allocated_bytes_) +
+                       " bytes: " + taken_message(*frame.api, error));
   }
-  data_ = allocate.data;
+  allocated_ = allocate.data;
+  std::size_t room = allocated_bytes_;
+  data_ = allocated_;
+  std::align(kWorkspaceAlignment, bytes, data_, room);
 }
 
 Scratch::~Scratch() {
-  if (data_ == nullptr) return;
-  DeviceMemoryFreeArgs free{sizeof(DeviceMemoryFreeArgs), nullptr, frame_.ctx, bytes_, data_};
+  if (allocated_ == nullptr) return;
+  DeviceMemoryFreeArgs free{sizeof(DeviceMemoryFreeArgs), nullptr, frame_.ctx, allocated_bytes_,
+                            allocated_};
   if (Error* const error = frame_.api->device_memory_free(&free)) {
     taken_message(*frame_.api, error);  // there is nobody to tell
   }

@@ -53,7 +53,7 @@ class Frame {
 /// 256 bytes.
 class Scratch {
  public:
-  /// Throws std::bad_alloc where there is none.
+  /// Throws ApiError with XLA's words where there is none.
   Scratch(const CallFrame& frame, std::size_t bytes);
   ~Scratch();
   Scratch(const Scratch&) = delete;
@@ -62,8 +62,8 @@ class Scratch {
 
  private:
   const CallFrame& frame_;
-  std::size_t bytes_;
-  void* data_ = nullptr;
+  std::size_t allocated_bytes_ = 0;
+  void *allocated_ = nullptr, *data_ = nullptr;
 };
 
 /// Answers XLA's question for the handler's version; whether it was that. Throws
