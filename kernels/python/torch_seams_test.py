@@ -6,7 +6,7 @@ import unittest
 from test_torch import definition, inputs, max_error, random, torch, with_gradients
 
 import spark_attention as sa
-from spark_attention.flash import mask_of_window
+from spark_attention._options import mask_of_window
 
 SDPA = torch.nn.functional.scaled_dot_product_attention
 # Before PyTorch 2.9 operators cannot be overridden, which torch_operator_test.py tests.

@@ -2,7 +2,7 @@
 
 import torch
 
-from . import _bf16, _direct, _ledger, _library, _ops, _options, _served, _sinks
+from . import _bf16, _direct, _ledger, _library, _ops, _options, _served, _sinks, _varlen
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
@@ -33,7 +33,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
-    is_cast = bf16 != "refuse" and wants_cast(bf16, q)
+    is_cast = bf16 != "refuse" and _bf16.is_wanted(bf16, q)
     if is_cast:
         q, k, v = _bf16.halved(q, k, v)
     out, lse, _ = attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator,
@@ -41,11 +41,6 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     if is_cast:
         out = _bf16.restored(out)
     return (out, lse) if return_lse else out
-
-
-def wants_cast(bf16, q):
-    _bf16.check(bf16)
-    return q.dtype == torch.bfloat16
 
 
 def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic,
@@ -70,8 +65,6 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
              cu_seqlens_k=None, sinks=None):  # fmt: skip
     """(True, "") where attention() would run, with gradients where an input wants them; else (False,
     the reason). With cu_seqlens_q and cu_seqlens_k, of attention_varlen()."""
-    from . import _varlen
-
     is_varlen = cu_seqlens_q is not None
     try:
         _bf16.check(bf16)

@@ -35,6 +35,12 @@ def check(bf16):
         raise ValueError(f"bf16 is {bf16!r}; allowed: {', '.join(CHOICES)}")
 
 
+def is_wanted(bf16, q):
+    """Whether the checked cast was asked for, and q is what it casts."""
+    check(bf16)
+    return q.dtype == torch.bfloat16
+
+
 def counts(*, clear=False):
     """How many numbers were cast from bfloat16 to fp16 on all devices, since the start or since it was
     cleared; how many of them were finite and became infinite; and how many were not zero and became

@@ -6,6 +6,7 @@ import torch
 
 from ._attention import attend
 from ._library import UnsupportedError
+from ._options import mask_of_window
 from ._varlen import attend_varlen
 from .rotary import apply_rotary_emb
 
@@ -23,8 +24,6 @@ def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None
 
     Keys that are not one run of the cache for all samples are copied, and the host waits for their
     number."""
-    from .flash import mask_of_window
-
     for name, given in (("block_table", block_table), ("alibi_slopes", alibi_slopes)):
         if given is not None:
             raise UnsupportedError(f"{name} is given; supported: None")

@@ -4,6 +4,8 @@ import torch
 
 from . import _library
 
+_EVERYTHING = 1 << 29  # further than any key is from any row
+
 
 def options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic):
     """(dropout_p, dropout_scale, scale, mask, accumulator, deterministic), as the operators take
@@ -20,6 +22,19 @@ def options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator, deter
         deterministic = torch.are_deterministic_algorithms_enabled()
     return (dropout_p, dropout_scale, scale or 0.0, mask or ("causal" if causal else "full"),
             accumulator, deterministic)  # fmt: skip
+
+
+def mask_of_window(causal, window_size):
+    """The mask of FlashAttention-2's causal and window_size, (keys before, keys after), where -1 is
+    all of them and causal allows none after."""
+    before, after = map(int, window_size)
+    if causal:
+        after = 0
+    if before < 0 and after < 0:
+        return "full"
+    if after == 0:
+        return "causal" if before < 0 else f"window:{before + 1}"
+    return f"band:{before if before >= 0 else _EVERYTHING}:{after if after >= 0 else _EVERYTHING}"
 
 
 def wants_gradient(*tensors):

@@ -12,7 +12,6 @@ import ctypes
 import torch
 
 from . import _bf16, _ledger, _library, _ops, _options, _sinks
-from ._attention import wants_cast
 
 _OF_ALL = _ops.OF_ALL
 _QKV = "Tensor q, Tensor k, Tensor v"
@@ -168,7 +167,7 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     total. A sequence may be empty on either side: rows without keys give zeros. Masks and dropout
     are of each sequence. lse is [heads, total_q]. All else is as in attention().
     """
-    is_cast = bf16 != "refuse" and wants_cast(bf16, q)
+    is_cast = bf16 != "refuse" and _bf16.is_wanted(bf16, q)
     if is_cast:
         q, k, v = _bf16.halved(q, k, v)
     out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p,

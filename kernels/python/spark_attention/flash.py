@@ -13,23 +13,9 @@ import torch
 from ._attention import attend
 from ._kv_cache import flash_attn_with_kvcache
 from ._library import UnsupportedError
+from ._options import mask_of_window
 from ._s_dmask import s_dmask, s_dmask_varlen
 from ._varlen import attend_varlen
-
-_EVERYTHING = 1 << 29  # further than any key is from any row
-
-
-def mask_of_window(causal, window_size):
-    """The mask of FlashAttention-2's causal and window_size, (keys before, keys after), where -1 is
-    all of them and causal allows none after."""
-    before, after = map(int, window_size)
-    if causal:
-        after = 0
-    if before < 0 and after < 0:
-        return "full"
-    if after == 0:
-        return "causal" if before < 0 else f"window:{before + 1}"
-    return f"band:{before if before >= 0 else _EVERYTHING}:{after if after >= 0 else _EVERYTHING}"
 
 
 def _refuse(**arguments):
