@@ -95,6 +95,15 @@ class DenseTest(OperatorTest):
             self.assertTrue(torch.equal(a, b))
             self.assertEqual(b.stride(), (33 * 3 * 256, 3 * 256, 64, 1))
 
+    def test_a_gradient_of_no_bias_is_refused_as_there(self):
+        q, k, v, d_out = (tensor.detach() for tensor in inputs(33, 33, heads_k=4))
+        with sa.sdpa():
+            out, lse, seed, offset, _, _ = call(q, k, v)
+            with self.assertRaisesRegex(RuntimeError, "bias_requires_grad is true but no bias"):
+                torch.ops.aten._efficient_attention_backward(
+                    d_out, q, k, v, None, out, None, None, 33, 33, lse, 0.0, seed, offset, NO_MASK, True
+                )
+
     def test_one_graph_under_compile(self):
         q, k, v, _ = (tensor.detach() for tensor in inputs(33, 33))
         with sa.sdpa():

@@ -213,6 +213,8 @@ def _backward(accumulator, grad_out, query, key, value, bias, out, cu_seqlens_q,
     """(dq, dk, dv, None); None where the forward pass was not ours."""
     if not _is_ours(philox_offset):
         return None
+    if bias_requires_grad and bias is None:  # as PyTorch's kernel has it
+        raise RuntimeError("bias_requires_grad is true but no bias was provided")
     mask, reason = _decide(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k,
                            dropout_p, custom_mask_type, scale, None, window_size)  # fmt: skip
     if reason is not None:
