@@ -17,7 +17,8 @@ LAYERS = [
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "credited_pairs", "dropout",
                                       "head_groups", "kernel_instance", "sequence_lengths",
-                                      "tensors", "packed", "prepared_chain")],
+                                      "tensors", "packed", "prepared_chain")]
+    + ["kernels/pass_dropout."],
     ["kernels/machine/"],
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",

@@ -43,6 +43,9 @@ struct Problem {
   /// A pattern over seqlen_q and seqlen_k, in the place of `mask`, which is full then. Null: none.
   /// Without `lengths`.
   std::shared_ptr<const SparseMask> sparse = nullptr;
+  /// Of a view of another problem: the dropout mask is of_sequences() of this one
+  /// (kernels/mask/dropout_views.h).
+  std::uint32_t first_dropout_sequence = 0;
 
   int key_heads() const { return heads_k != 0 ? heads_k : heads; }
   /// Query heads that read a key head, and which one a query head reads: as FlashAttention-2.
@@ -77,7 +80,7 @@ struct Problem {
     Dropout made = make_dropout(dropout_p, seed, dropout_scale);
     made.offset = {static_cast<std::uint32_t>(dropout_offset),
                    static_cast<std::uint32_t>(dropout_offset >> 32)};
-    return made;
+    return of_sequences(made, first_dropout_sequence);
   }
 
   std::size_t q_elements() const { return elements(total_q(), heads); }

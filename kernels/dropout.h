@@ -12,6 +12,8 @@
 //   bit     = 16 * bit 3 of row + 8 * bit 0 of column + bits 5 to 3 of column
 //   counter = (block's row, (batch * heads + head) ^ upper half of the offset,
 //              block's column + (k >> 2), lower half of the offset), word k & 3
+// A pattern that is run as passes has other sequences than batch * heads + head, and rows and
+// columns of its own (kernels/mask/dropout_views.h).
 // The offset is a call's: 0, or what tells calls of one seed apart. Random offsets of 64 bits, or
 // counts below 2^32, use no counter twice.
 // Where the tensor core is m8n8k4, rows r and r + 8 are two lanes': each draws half of the blocks
@@ -71,6 +73,14 @@ SPARK_HD Dropout make_dropout(float p, std::uint64_t seed,
                            ? 1.0f / (1.0f - p)
                            : 256.0f / static_cast<float>(256u - dropout.threshold);
   dropout.keys = philox_round_keys<kDropoutRounds>(philox_key(seed));
+  return dropout;
+}
+
+/// The mask of sequences `first` | i, where it is asked for i: `first` has no bit that an i has.
+/// The counter's second word meets nothing in the first round but this key, so that a kernel needs
+/// no instruction for it.
+SPARK_HD Dropout of_sequences(Dropout dropout, std::uint32_t first) {
+  dropout.keys.round[0].lo ^= first;
   return dropout;
 }
 

@@ -16,9 +16,10 @@ const MaskPass& pass_of(const Problem& problem, int pass) {
   return problem.sparse->passes[static_cast<std::size_t>(pass)];
 }
 
-/// Fewer launches than the other way round.
+/// Where that is fewer launches than the other way round. With dropout the residues of an entry
+/// count their places from one (mask/dropout_views.h).
 bool takes_entries_of_batch(const Problem& problem, const MaskPass& pass) {
-  return pass.stride == 1 || pass.stride < problem.batch;
+  return pass.stride == 1 || (pass.stride < problem.batch && problem.dropout().threshold == 0);
 }
 
 Problem problem_of_view(const Problem& problem, const MaskPass& pass, const ResidueView& view) {
@@ -56,13 +57,18 @@ std::vector<SampleTile> ViewLaunch::tiles_of(const std::vector<SampleTile>& whol
 std::vector<ViewLaunch> view_launches(const Problem& problem, int pass) {
   const MaskPass& of = pass_of(problem, pass);
   const bool has_entries = takes_entries_of_batch(problem, of);
+  const bool drops = problem.dropout().threshold != 0;
   std::vector<ViewLaunch> launches;
   std::size_t first_lse = 0;
   int index = views_before(problem, pass);
   for (const ResidueView& view : of.views) {
-    const Problem of_view = problem_of_view(problem, of, view);
+    Problem of_view = problem_of_view(problem, of, view);
     const int count = has_entries ? view.residues : problem.batch;
     for (int i = 0; i < count; ++i) {
+      if (drops) {
+        of_view.first_dropout_sequence =
+            first_dropout_sequence(problem, index, has_entries ? 0 : i);
+      }
       launches.push_back({of_view, of.stride, has_entries ? 0 : i,
                           has_entries ? view.first_residue + i : view.first_residue, has_entries,
                           first_lse, index});
@@ -159,8 +165,8 @@ ForwardTensors tensors_of_pass(const Problem& problem, const ForwardTensors& who
 }
 
 ForwardTensors tensors_of_launch(const ViewLaunch& launch, const ForwardTensors& of_pass) {
-  return {launch.of(of_pass.q), launch.of(of_pass.k), launch.of(of_pass.v), launch.of(of_pass.o),
-          of_pass.lse + launch.first_lse};
+  return {launch.of(of_pass.q), launch.of(of_pass.k),           launch.of(of_pass.v),
+          launch.of(of_pass.o), of_pass.lse + launch.first_lse, of_pass.dropout_offset};
 }
 
 BackwardTensors tensors_of_pass(const Problem& problem, const BackwardTensors& whole, int pass,
@@ -178,9 +184,9 @@ BackwardTensors tensors_of_pass(const Problem& problem, const BackwardTensors& w
 
 BackwardTensors tensors_of_launch(const ViewLaunch& launch, const BackwardTensors& of_pass) {
   const BackwardTensors& t = of_pass;
-  return {launch.of(t.q),  launch.of(t.k),   launch.of(t.v),
-          launch.of(t.o),  launch.of(t.d_o), t.lse + launch.first_lse,
-          launch.of(t.dq), launch.of(t.dk),  launch.of(t.dv)};
+  return {launch.of(t.q),   launch.of(t.k),           launch.of(t.v),  launch.of(t.o),
+          launch.of(t.d_o), t.lse + launch.first_lse, launch.of(t.dq), launch.of(t.dk),
+          launch.of(t.dv),  t.dropout_offset};
 }
 
 MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,

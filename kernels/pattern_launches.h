@@ -7,25 +7,20 @@
 #include <vector>
 
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pass_dropout.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
 #include "kernels/tile/merge_passes.h"
 
 namespace sparkbench {
 
-/// Whether kernels run the problem's pattern as passes. With dropout they do not: which element is
-/// dropped is told by its row and column in the sequence, of which a lane of a view owns no block.
-inline bool has_mask_passes(const Problem& problem) {
-  return problem.sparse && !problem.sparse->passes.empty() && problem.dropout().threshold == 0;
-}
-
 /// Of a problem that has_mask_passes().
 inline int mask_pass_count(const Problem& problem) {
   return static_cast<int>(problem.sparse->passes.size());
 }
 
-/// One launch: the residues of a batch entry, or the batch's entries of a residue, whichever are
-/// more; of stride 1 the whole problem.
+/// One launch: the residues of a batch entry, or, without dropout, whose places want that, the
+/// batch's entries of a residue where these are more; of stride 1 the whole problem.
 struct ViewLaunch {
   Problem problem;  // over the view: its batch are those entries
   int stride;

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 
+#include "kernels/pass_dropout.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
@@ -110,8 +111,7 @@ class Dense {
   bool is_kept(const QueryRow& r, int key) const {
     if (threshold() == 0) return true;
     return dropout_keeps(problem_.dropout(),
-                         static_cast<std::uint32_t>(r.batch * problem_.heads + r.head),
-                         static_cast<std::uint32_t>(r.row), static_cast<std::uint32_t>(key));
+                         dropout_views_of(problem_).place(r.batch, r.head, r.row, key));
   }
 
   const Problem& problem_;

@@ -8,6 +8,7 @@
 #include "kernels/api/status.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/machine/cuda_resources.h"
+#include "kernels/pass_dropout.h"
 
 namespace sparkbench {
 namespace {
@@ -16,14 +17,17 @@ namespace {
 __global__ void probe_of_code() {}
 
 /// A grid's x is over the columns, y over the rows of all heads.
-__global__ void fill_keep(Dropout dropout, const DropoutOffset* offset, int rows, int columns,
-                          std::uint8_t* keep) {
-  const std::uint32_t column = blockIdx.x * blockDim.x + threadIdx.x;
-  const std::uint32_t head = blockIdx.z, row = blockIdx.y;
-  if (column >= static_cast<std::uint32_t>(columns)) return;
+__global__ void fill_keep(Dropout dropout, DropoutViews views, const DropoutOffset* offset,
+                          int rows, int columns, std::uint8_t* keep) {
+  const auto column = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
+  const auto head = static_cast<int>(blockIdx.z), row = static_cast<int>(blockIdx.y);
+  if (column >= columns) return;
   if (offset != nullptr) dropout.offset = *offset;
-  keep[(static_cast<std::size_t>(head) * rows + row) * columns + column] =
-      dropout_keeps(dropout, head, row, column) ? 1 : 0;
+  const DropoutPlace place = views.place(head / views.heads, head % views.heads, row, column);
+  keep[(static_cast<std::size_t>(head) * static_cast<std::size_t>(rows) +
+        static_cast<std::size_t>(row)) *
+           static_cast<std::size_t>(columns) +
+       static_cast<std::size_t>(column)] = dropout_keeps(dropout, place) ? 1 : 0;
 }
 
 void check(cudaError_t error, const char* what) {
@@ -120,8 +124,8 @@ void fill_dropout_mask_of_gpu(const Problem& problem, const DropoutOffset* offse
   }
   const dim3 grid(static_cast<unsigned>(ceil_divide(problem.seqlen_k, kThreads)),
                   static_cast<unsigned>(problem.seqlen_q), static_cast<unsigned>(heads));
-  fill_keep<<<grid, kThreads, 0, stream>>>(dropout, offset, problem.seqlen_q, problem.seqlen_k,
-                                           keep);
+  fill_keep<<<grid, kThreads, 0, stream>>>(dropout, dropout_views_of(problem), offset,
+                                           problem.seqlen_q, problem.seqlen_k, keep);
   check(cudaGetLastError(), "fill_keep");
 }
 

@@ -9,6 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/pass_dropout.h"
+
 namespace sparkbench {
 namespace {
 
@@ -106,7 +108,7 @@ std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kern
                                                      const CopyToDevice& copy) {
   const bool drops = problem.dropout().threshold != 0;
   const Launch launch(device, &kernel, pass, pass != Pass::kForward && is_deterministic,
-                      problem.head_dim, drops);
+                      problem.head_dim, drops, has_mask_passes(problem));
   const std::lock_guard lock(mutex_);  // another thread that asks for the same waits for it
   std::shared_ptr<const PassLists>& made = lists_[launch];
   if (made != nullptr) return made;

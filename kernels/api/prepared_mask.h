@@ -48,9 +48,9 @@ class PreparedMask {
                                          const CopyToDevice& copy);
 
  private:
-  /// What lists depend on: device, kernel, pass, is_deterministic, head_dim, and whether dropout
-  /// drops anything.
-  using Launch = std::tuple<int, const AttentionKernel*, Pass, bool, int, bool>;
+  /// What lists depend on: device, kernel, pass, is_deterministic, head_dim, whether dropout drops
+  /// anything, and whether the pattern is run as passes.
+  using Launch = std::tuple<int, const AttentionKernel*, Pass, bool, int, bool, bool>;
 
   int seqlen_q_, seqlen_k_;
   std::optional<MaskSpec> mask_;

@@ -234,11 +234,7 @@ Request request_for(const spark_attention_problem& given, const Problem& problem
 Problem problem_of(const spark_attention_problem* given) {
   const spark_attention_problem whole = whole_struct(given);
   Problem problem = checked_problem(whole, 1);
-  if (whole.prepared_mask != nullptr) {
-    mask_of(whole, problem);
-  } else {
-    problem.mask = mask_without_pattern(whole.mask).value_or(MaskSpec::full());
-  }
+  mask_of(whole, problem);
   return problem;
 }
 

@@ -35,8 +35,8 @@ struct PackedRequest : Request {
 /// Throws std::invalid_argument unless they are lengths of sequences.
 void check_lengths(std::int32_t seqlen_q, std::int32_t seqlen_k);
 
-/// The problem alone, whatever computes it, and its pattern only where that is prepared. Throws
-/// std::invalid_argument that names the field, what it was, and what is allowed.
+/// The problem alone, whatever computes it. Throws std::invalid_argument that names the field, what
+/// it was, and what is allowed.
 Problem problem_of(const spark_attention_problem* given);
 
 /// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.

@@ -3,6 +3,7 @@
 #include "kernels/api/calls.h"
 #include "kernels/api/request.h"
 #include "kernels/api/status.h"
+#include "kernels/pass_dropout.h"
 
 namespace sparkbench {
 namespace {
@@ -43,13 +44,13 @@ void backward(const Request& request, const BackwardTensors& tensors, void* work
 
 void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {
   const Dropout dropout = problem.dropout();
-  const auto heads = static_cast<std::uint32_t>(problem.batch * problem.heads);
-  const auto rows = static_cast<std::uint32_t>(problem.seqlen_q);
-  const auto columns = static_cast<std::uint32_t>(problem.seqlen_k);
-  for (std::uint32_t head = 0; head < heads; ++head) {
-    for (std::uint32_t row = 0; row < rows; ++row) {
-      for (std::uint32_t column = 0; column < columns; ++column) {
-        *keep++ = dropout_keeps(dropout, head, row, column) ? 1 : 0;
+  const DropoutViews views = dropout_views_of(problem);
+  for (int entry = 0; entry < problem.batch; ++entry) {
+    for (int head = 0; head < problem.heads; ++head) {
+      for (int row = 0; row < problem.seqlen_q; ++row) {
+        for (int column = 0; column < problem.seqlen_k; ++column) {
+          *keep++ = dropout_keeps(dropout, views.place(entry, head, row, column)) ? 1 : 0;
+        }
       }
     }
   }

@@ -234,7 +234,8 @@ void spark_attention_mask_destroy(spark_attention_mask* mask);
 
 /* The dropout of a problem, in memory of its backend (and `stream`): keep[((b * heads + h) *
  * seqlen_q + q) * seqlen_k + k] is 1 where element (q, k) is kept and 0 where it is dropped,
- * whether or not the mask hides it. *keep_scale, in host memory, is what kept elements are
+ * whether or not the mask hides it. Where a pattern strides, the elements that it shows have
+ * another dropout than without it. *keep_scale, in host memory, is what kept elements are
  * multiplied by. Either pointer may be null. For tests: kernels make the same bits as they go. */
 spark_attention_status spark_attention_dropout_mask(const spark_attention_problem* problem,
                                                     uint8_t* keep, float* keep_scale, void* stream);

@@ -6,6 +6,8 @@
 #include "kernels/api/test_api.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pass_dropout.h"
 #include "kernels/registry.h"
 #include "reference/inputs/inputs.h"
 
@@ -126,6 +128,41 @@ TEST_P(SparkAttention, DropoutMaskIsTheKernels) {
       }
     }
   }
+}
+
+TEST(SparkAttentionDropoutMask, OfPassesHasTheirPlaces) {
+  constexpr int kSeqlen = 390;
+  const char* const mask = "window:20+causal-strided:8";
+  spark_attention_problem given = spark_attention_problem_default();
+  given.backend = SPARK_ATTENTION_EMULATED;
+  given.batch = 2;
+  given.heads = 3;
+  given.seqlen_q = given.seqlen_k = kSeqlen;
+  given.head_dim = 64;
+  given.dropout_p = 0.2f;
+  given.mask = mask;
+  Problem problem{.batch = 2,
+                  .heads = 3,
+                  .seqlen_q = kSeqlen,
+                  .seqlen_k = kSeqlen,
+                  .dropout_p = 0.2f,
+                  .sparse = make_sparse_mask(mask, kSeqlen, kSeqlen)};
+  ASSERT_TRUE(has_mask_passes(problem));
+  std::vector<std::uint8_t> keep(std::size_t{6} * kSeqlen * kSeqlen);
+  ASSERT_EQ(spark_attention_dropout_mask(&given, keep.data(), nullptr, nullptr), SPARK_ATTENTION_OK)
+      << spark_attention_last_error();
+  const DropoutViews views = dropout_views_of(problem);
+  std::size_t at = 0, of_views = 0;
+  for (int head = 0; head < 6; ++head) {
+    for (int row = 0; row < kSeqlen; ++row) {
+      for (int column = 0; column < kSeqlen; ++column, ++at) {
+        const DropoutPlace place = views.place(head / 3, head % 3, row, column);
+        of_views += place.sequence >> kViewNumberBit != 0 ? 1 : 0;
+        ASSERT_EQ(keep[at] != 0, dropout_keeps(problem.dropout(), place)) << at;
+      }
+    }
+  }
+  EXPECT_GT(of_views, 0u);
 }
 
 TEST_P(SparkAttention, DropoutScaleIsHonoured) {

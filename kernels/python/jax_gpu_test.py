@@ -44,6 +44,12 @@ class GpuTest(unittest.TestCase):
         keep, scale = host.dropout_mask(2, 4, 70, 130, 0.25, 0, offset=0x500000007)
         self.check(arrays, d_out, "causal", keep * scale, dropout_p=0.25, seed=0x500000007)
 
+    def test_dropout_of_passes_is_the_mask_of_the_host(self):
+        *arrays, d_out = inputs(390, 390)
+        mask = "window:7+causal-strided:6"
+        keep, scale = host.dropout_mask(2, 4, 390, 390, 0.25, 0, offset=0x500000007, mask=mask)
+        self.check(arrays, d_out, mask, keep * scale, dropout_p=0.25, seed=0x500000007)
+
     def test_sinks_are_those_of_the_host(self):
         *arrays, d_out = inputs(70, 130)
         sinks = jnp.array([0.5, -1, 2, 0], jnp.float32)

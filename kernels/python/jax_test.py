@@ -46,6 +46,12 @@ class ValuesTest(unittest.TestCase):
         keep, scale = host.dropout_mask(2, 4, 37, 50, 0.25, 0, offset=0x500000007)
         self.check(arrays, d_out, "causal", keep * scale, dropout_p=0.25, seed=0x500000007)
 
+    def test_dropout_of_passes_is_the_mask_of_the_host(self):
+        *arrays, d_out = inputs(390, 390, batch=2)
+        mask = "window:7+causal-strided:6"
+        keep, scale = host.dropout_mask(2, 4, 390, 390, 0.25, 0, offset=0x500000007, mask=mask)
+        self.check(arrays, d_out, mask, keep * scale, dropout_p=0.25, seed=0x500000007)
+
     def test_a_seed_is_a_number_in_whatever_form(self):
         def dropped(seed):
             return attention(*inputs(9, 9, batch=1)[:3], dropout_p=0.5, seed=seed)

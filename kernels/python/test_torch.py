@@ -45,11 +45,12 @@ def visible(mask, seqlen_q, seqlen_k):
     }[name]().expand(seqlen_q, seqlen_k)
 
 
-def keep_of(q, k, dropout_p, seed):
+def keep_of(q, k, dropout_p, seed, mask="full"):
     """Scaled, [batch, heads, seqlen_q, seqlen_k]."""
     if dropout_p == 0:
         return 1.0
-    keep, scale = host.dropout_mask(q.shape[0], q.shape[2], q.shape[1], k.shape[1], dropout_p, seed)
+    shape = q.shape[0], q.shape[2], q.shape[1], k.shape[1]
+    keep, scale = host.dropout_mask(*shape, dropout_p, seed, mask=mask)
     return torch.from_numpy(keep.astype(numpy.float64) * scale)
 
 

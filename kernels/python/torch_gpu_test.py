@@ -78,6 +78,15 @@ class ValuesTest(unittest.TestCase):
             one = sa.attention(*(t[1:2].detach().cuda() for t in tensors), mask="causal-strided:6")
             self.assertTrue(torch.equal(all_of[1:2], one))
 
+    def test_dropout_of_passes_is_the_mask_of_the_host(self):
+        mask = "window:7+causal-strided:6"
+        q, k, v, _ = inputs(390, 390)
+        keep, scale = host.dropout_mask(2, 4, 390, 390, 0.25, 77, mask=mask)
+        want = definition(q.double(), k.double(), v.double(), mask,
+                          keep=torch.from_numpy(keep).double() * scale)  # fmt: skip
+        out, _ = forward(*on_gpu(q, k, v), torch.tensor(77), 0.25, mask)
+        self.assertLess(max_error(out.cpu(), want), 4e-3)
+
     def test_passes_are_captured(self):
         q, k, v, _ = on_gpu(*inputs(390, 390))
         want = sa.attention(q, k, v, mask="window:7+causal-strided:6")

@@ -31,7 +31,7 @@ class ValuesTest(unittest.TestCase):
     of its gradients, both against fp64."""
 
     def check(self, tensors, d_out, dropout_p=0.0, seed=0, mask=UNION, **options):
-        keep = keep_of(*tensors[:2], dropout_p, seed)
+        keep = keep_of(*tensors[:2], dropout_p, seed, mask)
         exact = with_gradients(lambda *t: definition(*(x.double() for x in t), mask, keep=keep),
                                tensors, d_out)  # fmt: skip
         unfused = with_gradients(lambda *t: definition(*t, mask, keep=keep), tensors, d_out)
@@ -52,6 +52,11 @@ class ValuesTest(unittest.TestCase):
     def test_of_strides_that_are_run_as_passes(self):
         *tensors, d_out = inputs(390, 390, batch=1)
         self.check(tensors, d_out, mask="window:7+causal-strided:6")
+
+    def test_of_dropout_in_passes(self):
+        *tensors, d_out = inputs(390, 390)
+        for mask in ("window:7+causal-strided:6", "causal-strided:3"):
+            self.check(tensors, d_out, 0.25, seed=77, mask=mask)
 
     def test_of_dropout(self):
         *tensors, d_out = inputs(head_dim=128, batch=1)

@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/pattern_launches.h"
@@ -20,17 +21,20 @@ Picture picture_of(const Problem& problem) {
 class VoltaPasses : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(VoltaPasses, AreThePatternByItsDefinition) {
-  for (const int head_dim : {64, 40, 128}) {
+  for (const auto& [head_dim, dropout_p] :
+       {std::pair{64, 0.0f}, {40, 0.2f}, {64, 0.2f}, {128, 0.0f}}) {
     for (const bool is_deterministic : {false, true}) {
       const Problem problem = with_pattern({.heads = 2,
                                             .seqlen_q = 390,
                                             .seqlen_k = 390,
                                             .head_dim = head_dim,
+                                            .dropout_p = dropout_p,
                                             .softmax_scale = 0.02f,
+                                            .seed = 5,
                                             .heads_k = 1},
                                            GetParam());
-      SCOPED_TRACE(testing::Message()
-                   << "head_dim " << head_dim << (is_deterministic ? ", deterministic" : ""));
+      SCOPED_TRACE(testing::Message() << "head_dim " << head_dim << ", dropout " << dropout_p
+                                      << (is_deterministic ? ", deterministic" : ""));
       ASSERT_TRUE(has_mask_passes(problem));
       expect_as_by_pictures("volta-fp32acc", problem, {picture_of(problem)}, is_deterministic);
     }
@@ -199,10 +203,71 @@ TEST(VoltaPassesBits, OfASampleAreThoseOfTheWhole) {
   });
 }
 
-TEST(VoltaPassesBits, KeepTheOrderOfTheSequenceWithDropout) {
-  const Problem problem = with_pattern(
-      {.seqlen_q = 512, .seqlen_k = 512, .head_dim = 64, .dropout_p = 0.1f}, "strided:4");
-  EXPECT_FALSE(has_mask_passes(problem));
+template <class T>
+std::vector<T> entry_of(const std::vector<T>& of_batch, int batch, int entry) {
+  const auto size = static_cast<std::ptrdiff_t>(of_batch.size()) / batch;
+  const auto begin = of_batch.begin() + size * entry;
+  return std::vector<T>(begin, begin + size);
+}
+
+/// Each entry of a batch has residues, and so sequences, of its own.
+TEST(VoltaPassesDropout, OfABatchIsTheDefinitionsOfEachEntry) {
+  constexpr int kBatch = 3;
+  const Problem problem = with_pattern({.batch = kBatch,
+                                        .heads = 2,
+                                        .seqlen_q = 301,
+                                        .seqlen_k = 301,
+                                        .head_dim = 32,
+                                        .dropout_p = 0.3f,
+                                        .softmax_scale = 0.02f,
+                                        .seed = 9},
+                                       "window:9+causal-strided:2");
+  const PatternRun made("volta-fp32acc", problem);
+  const Passes got = run(made, true);
+  Problem one = problem;
+  one.batch = 1;
+  for (int entry = 0; entry < kBatch; ++entry) {
+    const auto of = [&](const std::vector<Half>& all) { return entry_of(all, kBatch, entry); };
+    const std::vector<Half> q = of(made.inputs().q), k = of(made.inputs().k),
+                            v = of(made.inputs().v), d_o = of(made.d_o());
+    const PatternAttention want = attention_by_pictures(one, q.data(), k.data(), v.data(),
+                                                        d_o.data(), {picture_of(one)}, entry);
+    const auto rms = [&](const std::vector<double>& values) {
+      return [of_all = root_mean_square(values)](std::size_t) { return of_all; };
+    };
+    expect_near("o", kOfHalves, want.o, of(got.o), rms(want.o));
+    expect_near("dv", kOfHalves, want.dv, of(got.dv), rms(want.dv));
+    expect_near("dq", kOfHalves, want.dq, of(got.dq),
+                [&](std::size_t i) { return want.dq_slack[i]; });
+    expect_near("dk", kOfHalves, want.dk, of(got.dk),
+                [&](std::size_t i) { return want.dk_slack[i]; });
+  }
+}
+
+/// An offset in memory, which kernels load, is the problem's; another one drops other elements.
+TEST(VoltaPassesDropout, TakesItsOffsetFromMemory) {
+  Problem problem = with_pattern(
+      {.heads = 2, .seqlen_q = 300, .seqlen_k = 300, .head_dim = 64, .dropout_p = 0.2f},
+      "window:9+causal-strided:8");
+  const Passes without = run(PatternRun("volta-fp32acc", problem), true);
+  problem.dropout_offset = 0x500000007;
+  const PatternRun made("volta-fp32acc", problem);
+  const Passes want = run(made, true);
+  EXPECT_FALSE(same_bits(without.o, want.o));
+  problem.dropout_offset = 0;
+  const PatternRun in_memory("volta-fp32acc", problem);
+  Passes got = want;
+  const DropoutOffset offset{7, 5};
+  const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+  ForwardTensors forward = in_memory.forward(got);
+  BackwardTensors backward = in_memory.backward(got);
+  forward.dropout_offset = backward.dropout_offset = &offset;
+  expect_clean(in_memory.kernel().forward.emulate(problem, forward, options, {}));
+  expect_clean(in_memory.kernel().backward.emulate(problem, backward, options, true, {}));
+  EXPECT_TRUE(same_bits(want.o, got.o));
+  EXPECT_TRUE(same_bits(want.dq, got.dq));
+  EXPECT_TRUE(same_bits(want.dk, got.dk));
+  EXPECT_TRUE(same_bits(want.dv, got.dv));
 }
 
 TEST(PassesWorkspace, HasTheResultsOfPassesBehindTheFirst) {

@@ -12,6 +12,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/test_patterns.h"
+#include "kernels/pass_dropout.h"
 #include "kernels/registry.h"
 #include "reference/inputs/inputs.h"
 
@@ -24,10 +25,11 @@ struct PatternAttention {
   std::vector<double> dq_slack, dk_slack;
 };
 
-/// Of contiguous tensors, one batch entry. Head h has the picture h % size.
+/// Of contiguous tensors, one batch entry, which is the dropout mask's `entry`. Head h has the
+/// picture h % size.
 inline PatternAttention attention_by_pictures(const Problem& problem, const Half* q, const Half* k,
                                               const Half* v, const Half* d_o,
-                                              const std::vector<Picture>& pictures) {
+                                              const std::vector<Picture>& pictures, int entry = 0) {
   const int dim = problem.head_dim;
   PatternAttention out{std::vector<double>(problem.q_elements()),
                        std::vector<double>(problem.lse_elements(), -INFINITY),
@@ -37,6 +39,7 @@ inline PatternAttention attention_by_pictures(const Problem& problem, const Half
                        std::vector<double>(problem.q_elements()),
                        std::vector<double>(problem.k_elements())};
   const Dropout dropout = problem.dropout();
+  const DropoutViews views = dropout_views_of(problem);
   std::vector<double> p(static_cast<std::size_t>(problem.seqlen_k)), kept(p.size());
   for (int head = 0; head < problem.heads; ++head) {
     const Picture& picture = pictures[static_cast<std::size_t>(head) % pictures.size()];
@@ -60,11 +63,9 @@ inline PatternAttention attention_by_pictures(const Problem& problem, const Half
                        ? std::exp(static_cast<double>(problem.scale()) * dot(q, at_q, k, at_k(key)))
                        : 0.0;
         total += p[index];
-        kept[index] =
-            dropout_keeps(dropout, static_cast<std::uint32_t>(head),
-                          static_cast<std::uint32_t>(row), static_cast<std::uint32_t>(key))
-                ? static_cast<double>(dropout.keep_scale)
-                : 0.0;
+        kept[index] = dropout_keeps(dropout, views.place(entry, head, row, key))
+                          ? static_cast<double>(dropout.keep_scale)
+                          : 0.0;
       }
       if (total == 0.0) continue;
       out.lse[lse_offset(0, head, row, problem.heads, problem.seqlen_q)] = std::log(total);

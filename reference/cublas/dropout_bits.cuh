@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/machine/permute.cuh"
+#include "kernels/pass_dropout.h"
 #include "reference/cublas/dropout_lanes.h"
 #include "reference/cublas/score_rows.cuh"
 
@@ -52,6 +53,10 @@ class KeptRow {
         word = exchanged<4>(word, 4);
         word = exchanged<2>(word, 2);
         word = exchanged<1>(word, 1);
+        for (int chunk = 0; chunk < kWordChunks; ++chunk) {
+          place_views(row, row.lane_column(row.template first_column<kChunks>(segment, c + chunk)),
+                      chunk, word);
+        }
       }
     }
   }
@@ -83,6 +88,16 @@ class KeptRow {
     return dropped_of_block(
         row.dropout(), static_cast<std::uint32_t>(row.dropout_head()),
         dropout_block(static_cast<std::uint32_t>(row.row()), static_cast<std::uint32_t>(column)));
+  }
+
+  /// The columns of a chunk which views of a pattern have.
+  template <class Row>
+  static __device__ __forceinline__ void place_views(const Row& row, int column, int chunk,
+                                                     std::uint32_t& word) {
+    row.for_columns_of_views(column, [&](int j, const DropoutPlace& place) {
+      const std::uint32_t bit = 1u << dropped_column_bit(chunk, j / 2, j % 2);
+      word = dropout_keeps(row.dropout(), place) ? word & ~bit : word | bit;
+    });
   }
 
   /// Before the steps that are among eight lanes. Half warps share the blocks of their two rows.

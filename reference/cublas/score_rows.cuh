@@ -11,6 +11,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
+#include "kernels/mask/dropout_views.h"
 #include "reference/cublas/score_chunk.cuh"
 
 namespace sparkbench {
@@ -38,6 +39,7 @@ struct ScoreShape {
   int first_head;  // of these among those that dropout counts
   int lse_stride;  // from a head's LSE to the next one's: seqlen_q, but in packed sequences
   PatternBits bits;
+  DropoutViews views;  // of the pattern
 };
 
 /// Which threads have which rows: the grid of a launch.
@@ -133,6 +135,25 @@ class TeamRow {
   __device__ int dropout_head() const { return shape_.first_head + head_; }
   __device__ int row() const { return row_; }
   __device__ const Dropout& dropout() const { return shape_.dropout; }
+  /// Calls visit(column of the chunk, its place in the dropout mask) for the visible columns of a
+  /// chunk which the views of a pattern have; the others have theirs in the order of the sequence.
+  template <class Visit>
+  __device__ __forceinline__ void for_columns_of_views(int column, Visit visit) const {
+    if constexpr (kHasPattern) {
+      const DropoutViews& views = shape_.views;
+      if (views.count == 0) return;
+      const std::uint32_t bits = visible(column);
+      const int of_all = dropout_head(), entry = of_all / views.heads;
+      for (int j = 0; j < kChunkColumns; ++j) {
+        if ((bits >> j & 1u) == 0) continue;
+        for (int i = 0; i < views.count; ++i) {
+          const DropoutZone& zone = views.zone[i];
+          if (!zone.sees(row_, column + j)) continue;
+          visit(j, zone.place(entry, views.heads, of_all - entry * views.heads, row_, column + j));
+        }
+      }
+    }
+  }
   __device__ int segments() const { return teams_.segments; }
   __device__ int team_warps() const { return teams_.warps; }
   __device__ int row_stride() const { return shape_.row_stride; }

@@ -87,6 +87,17 @@ inline std::vector<Problem> cublas_grid() {
       }
     }
   }
+  // Whose dropout has the places of passes.
+  for (const char* const spec : {"window:20+causal-strided:8", "strided:3", "dilated:9:4"}) {
+    problems.push_back(with_pattern({.batch = 2,
+                                     .heads = 4,
+                                     .seqlen_q = 390,
+                                     .seqlen_k = 390,
+                                     .dropout_p = 0.1f,
+                                     .seed = 77,
+                                     .heads_k = 2},
+                                    spec));
+  }
   return problems;
 }
 

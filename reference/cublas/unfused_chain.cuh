@@ -4,6 +4,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/machine/cuda_check.h"
+#include "kernels/pass_dropout.h"
 #include "kernels/tensors.h"
 #include "reference/cublas/cublas_matmul.cuh"
 #include "reference/cublas/group_sums.cuh"
@@ -147,7 +148,8 @@ class UnfusedChain {
             problem_.dropout(),
             workspace_.first_head,
             workspace_.lse_stride,
-            workspace_.bits};
+            workspace_.bits,
+            dropout_views_of(problem_)};
   }
 
   /// [seqlen, head_dim] of [batch, seqlen, heads, head_dim]; heads of a group share a matrix. The

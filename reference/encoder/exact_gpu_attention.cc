@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <vector>
 
+#include "kernels/pass_dropout.h"
 #include "reference/cublas/pattern_bits.h"
 #include "reference/encoder/token_rows.h"
 #include "reference/inputs/dropout_mask.h"
@@ -67,7 +68,9 @@ DoubleView ExactGpuAttention::scores_of(const DoubleMatrix& scores, const Rows& 
 ExactScores ExactGpuAttention::meaning_of(const Rows& rows) const {
   ExactScores scores;
   scores.dropout = {problem_.dropout(), exact_keep_scale(problem_)};
-  scores.batch_head = static_cast<std::uint32_t>(rows.sequence * problem_.heads + rows.head);
+  scores.views = dropout_views_of(problem_);
+  scores.sequence = rows.sequence;
+  scores.head = rows.head;
   scores.first_row = rows.row;
   scores.scale = static_cast<double>(problem_.scale());
   if (bits_ == nullptr) {

@@ -5,6 +5,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/encoder/activation.h"
 #include "kernels/machine/cuda_check.h"
+#include "kernels/pass_dropout.h"
 
 namespace sparkbench {
 namespace {
@@ -186,8 +187,7 @@ __global__ void __launch_bounds__(kThreads)
 __device__ bool keeps(const ExactScores& scores, int row, int key) {
   const Dropout& dropout = scores.dropout.dropout;
   return dropout.threshold == 0u ||
-         dropout_keeps(dropout, scores.batch_head, static_cast<std::uint32_t>(row),
-                       static_cast<std::uint32_t>(key));
+         dropout_keeps(dropout, scores.views.place(scores.sequence, scores.head, row, key));
 }
 
 __device__ bool sees(const ExactScores& scores, int row, int key) {

@@ -11,6 +11,7 @@
 #include "kernels/encoder/layer_dropout.h"
 #include "kernels/encoder/layer_shape.h"
 #include "kernels/half.h"
+#include "kernels/mask/dropout_views.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench {
@@ -56,7 +57,8 @@ struct ExactScores {
   const std::uint64_t* bits = nullptr;  // instead of the mask, unless null: a bit a pair,
   int row_words = 0;                    // rows of so many words
   ExactDropout dropout;
-  std::uint32_t batch_head = 0;
+  DropoutViews views;
+  int sequence = 0, head = 0;
   int first_row = 0;
   double scale = 1;  // of scores
 };

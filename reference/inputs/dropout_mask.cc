@@ -4,6 +4,9 @@
 #include <array>
 #include <vector>
 
+#include "kernels/ceil_divide.h"
+#include "kernels/pass_dropout.h"
+
 namespace sparkbench {
 namespace {
 
@@ -18,6 +21,20 @@ std::array<std::uint32_t, 4> dropped_of_group(const Dropout& dropout, std::uint3
         dropout, batch_head, dropout_block(row, column / kGroupColumns * kGroupColumns + 2 * pair));
   }
   return dropped;
+}
+
+/// keep[i] of key first_key + i, as the order of the sequence has it.
+void fill_in_order(const Dropout& dropout, std::uint32_t batch_head, std::uint32_t row,
+                   int first_key, std::span<std::uint8_t> keep) {
+  const auto begin = static_cast<std::uint32_t>(first_key);
+  const auto end = begin + static_cast<std::uint32_t>(keep.size());
+  for (std::uint32_t column = begin, group_end; column < end; column = group_end) {
+    group_end = std::min(end, (column / kGroupColumns + 1) * kGroupColumns);
+    const std::array<std::uint32_t, 4> dropped = dropped_of_group(dropout, batch_head, row, column);
+    for (std::uint32_t at = column; at < group_end; ++at) {
+      keep[at - begin] = (dropped[at >> 1 & 3u] >> dropout_bit(row, at) & 1u) == 0u;
+    }
+  }
 }
 
 /// FNV-1a (Fowler, Noll, Vo): offset basis and prime of 64 bits.
@@ -35,15 +52,20 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
     std::fill(keep.begin(), keep.end(), std::uint8_t{1});
     return;
   }
-  const auto batch_head = static_cast<std::uint32_t>(query.batch * problem.heads + query.head);
-  const auto row = static_cast<std::uint32_t>(query.row);
-  const auto begin = static_cast<std::uint32_t>(first_key);
-  const auto end = begin + static_cast<std::uint32_t>(keep.size());
-  for (std::uint32_t column = begin, group_end; column < end; column = group_end) {
-    group_end = std::min(end, (column / kGroupColumns + 1) * kGroupColumns);
-    const std::array<std::uint32_t, 4> dropped = dropped_of_group(dropout, batch_head, row, column);
-    for (std::uint32_t at = column; at < group_end; ++at) {
-      keep[at - begin] = (dropped[at >> 1 & 3u] >> dropout_bit(row, at) & 1u) == 0u;
+  fill_in_order(dropout, static_cast<std::uint32_t>(query.batch * problem.heads + query.head),
+                static_cast<std::uint32_t>(query.row), first_key, keep);
+  const DropoutViews views = dropout_views_of(problem);
+  const int end_key = first_key + static_cast<int>(keep.size());
+  for (const DropoutZone& zone : std::span(views.zone, static_cast<std::size_t>(views.count))) {
+    if (!zone.has_row(query.row)) continue;
+    const int residue = query.row % zone.stride;
+    const Range lines = zone.keys_of(query.row);
+    const int first_line = std::max(lines.begin, ceil_divide(first_key - residue, zone.stride));
+    for (int line = std::max(0, first_line); line < lines.end; ++line) {
+      const int column = line * zone.stride + residue;
+      if (column >= end_key) break;
+      keep[static_cast<std::size_t>(column - first_key)] = dropout_keeps(
+          dropout, zone.place(query.batch, problem.heads, query.head, query.row, column));
     }
   }
 }
@@ -55,11 +77,11 @@ void fill_keep_mask(const Problem& problem, const KeyRow& key, const QueryRow& f
     std::fill(keep.begin(), keep.end(), std::uint8_t{1});
     return;
   }
-  const auto batch_head =
-      static_cast<std::uint32_t>(first_query.batch * problem.heads + first_query.head);
+  const DropoutViews views = dropout_views_of(problem);
   for (std::size_t i = 0; i < keep.size(); ++i) {
-    const auto query = static_cast<std::uint32_t>(first_query.row) + static_cast<std::uint32_t>(i);
-    keep[i] = dropout_keeps(dropout, batch_head, query, static_cast<std::uint32_t>(key.row));
+    const int query = first_query.row + static_cast<int>(i);
+    keep[i] =
+        dropout_keeps(dropout, views.place(first_query.batch, first_query.head, query, key.row));
   }
 }
 

@@ -9,7 +9,8 @@
 
 namespace sparkbench {
 
-/// keep[i] = dropout_keeps(...) of this query and key first_key + i, 0 or 1.
+/// keep[i] = dropout_keeps(...) of this query and key first_key + i, 0 or 1, where the problem has
+/// their place (kernels/pass_dropout.h).
 void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key,
                     std::span<std::uint8_t> keep);
 

@@ -7,6 +7,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pass_dropout.h"
 #include "kernels/philox.h"
 
 namespace sparkbench {
@@ -65,6 +67,35 @@ TEST(DropoutMask, FilledRowsAreWhatSingleElementsSay) {
   fill_keep_mask(problem, QueryRow{1, 2, 9}, 0, keep);
   for (std::uint32_t column = 0; column < keep.size(); ++column) {
     EXPECT_EQ(keep[column] != 0, dropout_keeps(problem.dropout(), 1 * 3 + 2, 9, column));
+  }
+}
+
+TEST(DropoutMask, OfPassesIsWhatTheirPlacesSay) {
+  for (const char* const spec : {"window:20+causal-strided:8", "strided:3", "dilated:9:4"}) {
+    Problem problem{.batch = 2, .heads = 3, .seqlen_q = 390, .seqlen_k = 390, .dropout_p = 0.3f};
+    problem.sparse = make_sparse_mask(spec, 390, 390);
+    ASSERT_TRUE(has_mask_passes(problem));
+    const DropoutViews views = dropout_views_of(problem);
+    const auto keeps = [&](int row, std::size_t column) {
+      return dropout_keeps(problem.dropout(), views.place(1, 2, row, static_cast<int>(column)));
+    };
+    for (const int row : {0, 9, 201, 389}) {
+      Mask keep(390);
+      for (const int first : {0, 1, 37}) {
+        const auto part = std::span(keep).subspan(static_cast<std::size_t>(first));
+        fill_keep_mask(problem, QueryRow{1, 2, row}, first, part);
+        for (std::size_t i = 0; i < part.size(); ++i) {
+          ASSERT_EQ(part[i] != 0, keeps(row, static_cast<std::size_t>(first) + i))
+              << row << " " << i;
+        }
+      }
+      // Of a key, the rows from 5 on.
+      const auto column = std::span(keep).first(300);
+      fill_keep_mask(problem, KeyRow{1, 2, row}, QueryRow{1, 2, 5}, column);
+      for (std::size_t i = 0; i < column.size(); ++i) {
+        ASSERT_EQ(column[i] != 0, keeps(5 + static_cast<int>(i), static_cast<std::size_t>(row)));
+      }
+    }
   }
 }
 

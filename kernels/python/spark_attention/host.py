@@ -124,15 +124,17 @@ def supports(q, k, v, *, mask="full", dropout_p=0.0, scale=None, accumulator="fp
     return reason is None, reason or ""
 
 
-def dropout_mask(batch, heads, seqlen_q, seqlen_k, dropout_p, seed, offset=0):
+def dropout_mask(batch, heads, seqlen_q, seqlen_k, dropout_p, seed, offset=0, *, mask="full"):
     """(keep, scale): a boolean [batch, heads, seqlen_q, seqlen_k], and what kept elements are
-    multiplied by. The same of every kernel and device. A seed that lies in memory, as in CUDA graphs
-    and in JAX, is the offset of the seed 0."""
+    multiplied by. The same of every kernel and device. Where `mask` strides the elements that it
+    shows have another dropout than without it. A seed that lies in memory, as in CUDA graphs and in
+    JAX, is the offset of the seed 0."""
     words = ctypes.c_uint64(offset)
     keep = numpy.empty((batch, heads, seqlen_q, seqlen_k), numpy.uint8)
     problem = _library.problem(
         backend=_library.EMULATED, batch=batch, heads=heads, seqlen_q=seqlen_q, seqlen_k=seqlen_k,
         head_dim=64, dropout_p=dropout_p, seed=seed, dropout_offset=ctypes.addressof(words),
+        **_masks.fields_of(mask, seqlen_q, seqlen_k),
     )  # fmt: skip
     scale = _library.dropout_mask(problem, keep.ctypes.data)
     return keep.astype(bool), scale

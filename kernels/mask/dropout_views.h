@@ -1,0 +1,79 @@
+// Where the dropout mask (kernels/dropout.h) has a pair of a pattern that is run as passes
+// (pattern/mask_passes.h): each visible pair has a place of its own, and the kernel of a pass finds
+// those of its pairs as a kernel over any other sequences does.
+//
+// In the order of the sequence a pair's place is that of a problem without passes:
+//   row = q,   column = k,   sequence = entry * heads + head
+// for head `head` of the batch's entry `entry`. Views, residues of one length of one stride
+// (ResidueView), are numbered from 1, over all passes. A pair that view n shows has
+//   row    = q / stride,   column = k / stride
+//   sequence = 2^28 n + u entry + heads (q % stride - first residue of the view) + head
+// where u is the least power of two that is not below heads * residues of the view. So the kernel
+// counts the view's sequences from 0, and all else is bits above these (of_sequences()).
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/mask/pattern/zone.h"
+
+namespace sparkbench {
+
+struct DropoutPlace {
+  std::uint32_t sequence, row, column;
+};
+
+/// Above what counts a view's sequences.
+inline constexpr int kViewNumberBit = 28;
+
+/// Pairs of a view's lines.
+struct DropoutZone {
+  int stride, first_residue, end_residue;
+  Zone lines;
+  std::uint32_t number;              // of the view, 2^28 times
+  std::uint32_t sequences_of_entry;  // u
+
+  SPARK_HD bool has_row(int q) const {
+    const int residue = q % stride;
+    return first_residue <= residue && residue < end_residue;
+  }
+  /// Of a row that it has: the lines of the keys that the row sees, if any.
+  SPARK_HD Range keys_of(int q) const {
+    const int line = q / stride;
+    return lines.q0 <= line && line < lines.q1 ? lines.keys(line) : Range{0, 0};
+  }
+  SPARK_HD bool sees(int q, int k) const {
+    return q % stride == k % stride && has_row(q) && lines.sees(q / stride, k / stride);
+  }
+  /// Of a batch's entry.
+  SPARK_HD std::uint32_t first_sequence(int entry) const {
+    return number | sequences_of_entry * static_cast<std::uint32_t>(entry);
+  }
+  /// Of a pair that it sees.
+  SPARK_HD DropoutPlace place(int entry, int heads, int head, int q, int k) const {
+    return {first_sequence(entry) |
+                static_cast<std::uint32_t>((q % stride - first_residue) * heads + head),
+            static_cast<std::uint32_t>(q / stride), static_cast<std::uint32_t>(k / stride)};
+  }
+};
+
+/// Zones of all views of a pattern, at most.
+inline constexpr int kMostDropoutZones = 16;
+
+/// All views of a pattern's passes; none where there are no passes. Small enough for a parameter of
+/// a kernel. No two zones have a pair in common.
+struct DropoutViews {
+  int count = 0;
+  int heads = 1;
+  DropoutZone zone[kMostDropoutZones] = {};
+
+  /// Of any pair; one that no view sees is in the order of the sequence.
+  SPARK_HD DropoutPlace place(int entry, int head, int q, int k) const {
+    for (int i = 0; i < count; ++i) {
+      if (zone[i].sees(q, k)) return zone[i].place(entry, heads, head, q, k);
+    }
+    return {static_cast<std::uint32_t>(entry * heads + head), static_cast<std::uint32_t>(q),
+            static_cast<std::uint32_t>(k)};
+  }
+};
+
+}  // namespace sparkbench
