@@ -8,9 +8,9 @@
 namespace sparkbench {
 
 std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
-                                                   int seqlen_k) {
+                                                   int seqlen_k, int heads) {
   const PatternSpec parsed = parse_pattern_spec(spec);
-  Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k);
+  Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k, heads);
   std::vector<std::uint64_t> pairs;
   for (std::size_t i = 0; i < pattern.unions.size(); ++i) {
     pairs.push_back(visible_pairs(pattern, static_cast<int>(i)));

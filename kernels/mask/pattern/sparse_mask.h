@@ -23,9 +23,10 @@ struct SparseMask {
   }
 };
 
-/// "sink:4+window:128" over these lengths. Throws std::invalid_argument as parse_pattern_spec() and
-/// make_pattern() do, and for terms that cannot be told apart, as disjoint() does.
+/// "sink:4+window:128" over these lengths, `heads` as make_pattern() has it. Throws
+/// std::invalid_argument as parse_pattern_spec() and make_pattern() do, and for terms that cannot
+/// be told apart, as disjoint() does.
 std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
-                                                   int seqlen_k);
+                                                   int seqlen_k, int heads = 0);
 
 }  // namespace sparkbench
