@@ -129,9 +129,7 @@ bool Nvrtc::compiles_for(int sm) const {
   return std::find(archs.begin(), archs.end(), sm) != archs.end();
 }
 
-std::vector<std::string> Nvrtc::options() {
-  return {"--std=c++17"};
-}
+std::vector<std::string> Nvrtc::options() { return {"--std=c++17"}; }
 
 std::string Nvrtc::compile(const JitSource& source, int sm) const {
   const OwnedProgram<Api> program(*api_, source);
