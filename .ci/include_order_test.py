@@ -19,6 +19,7 @@ LAYERS = [
                                       "head_groups", "kernel_instance", "sequence_lengths",
                                       "tensors", "packed", "prepared_chain")],
     ["kernels/machine/"],
+    ["kernels/jit/"],
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
      "kernels/work_lists.", "kernels/emulated_work_list", "kernels/sparse_lists.",

@@ -15,7 +15,7 @@
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/tile_plan.h"
 #include "kernels/round_up.h"
-#include "kernels/tile_sights.h"
+#include "kernels/jit/tile_sights.h"
 
 namespace sparkbench {
 namespace {

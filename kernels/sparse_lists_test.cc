@@ -12,7 +12,7 @@
 
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/test_patterns.h"
-#include "kernels/tile_sights.h"
+#include "kernels/jit/tile_sights.h"
 
 namespace sparkbench {
 namespace {
@@ -202,7 +202,7 @@ bool are_same_lists(const SparseTileLists& a, const SparseTileLists& b) {
 /// As those that the host makes, also where unlike tiles have one sum.
 TEST(SparseLists, AreTheSameBySights) {
   for (const std::string_view spec :
-       {"where:k<=q&&(q-k<100||k%64==0)", "where:abs(q-k)<90/where:q/128==k/128",
+       {"where:k<=q&&(q-k<100||k%64==0)", "window:100/where:q/128==k/128&&abs(q-k)<90",
         "where:(q*7+k*13)%5==0", "where:0", "where:1", "causal-where:(q+h)%3!=0"}) {
     for (const auto& [seqlen_q, seqlen_k] : {std::pair(300, 300), {290, 430}, {430, 290}}) {
       SparseMask mask = *make_sparse_mask(spec, seqlen_q, seqlen_k, 3);

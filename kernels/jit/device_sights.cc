@@ -16,7 +16,7 @@
 #include "kernels/jit/driver_module.h"
 #include "kernels/jit/pattern_source.h"
 #include "kernels/machine/cuda_resources.h"
-#include "kernels/tile_sights.h"
+#include "kernels/jit/tile_sights.h"
 
 namespace sparkbench {
 namespace {

@@ -117,7 +117,7 @@ std::vector<std::byte> bytes_of(const SparseTileLists& lists) {
 
 TEST_F(DeviceSightsGpuTest, ListsAreThoseOfTheHost) {
   for (const std::string_view spec :
-       {"where:k<=q&&(q-k<100||k%64==0)", "where:abs(q-k)<90/where:q/128==k/128",
+       {"where:k<=q&&(q-k<100||k%64==0)", "window:100/where:q/128==k/128&&abs(q-k)<90",
         "where:(q*7+k*13)%5==0", "where:0", "where:1", "causal-where:(q+h)%3!=0",
         "where:q*q+k*k<seqlen_k*seqlen_k", "where:((q^k)&(q>>3))==0"}) {
     for (const auto& [seqlen_q, seqlen_k] :

@@ -12,7 +12,7 @@
 
 namespace sparkbench {
 
-class TileSights;  // kernels/tile_sights.h
+class TileSights;  // kernels/jit/tile_sights.h
 
 struct SparseMask {
   std::string spec;  // the normal form, which make_sparse_mask() reads; of results and their names

@@ -1,5 +1,5 @@
 // How tiles see a pattern, told by whoever can tell it faster than the host: a GPU that asks the
-// pattern's own code for each pair (kernels/jit/).
+// pattern's own code for each pair (device_sights.h). sparse_lists.h makes lists of it.
 #pragma once
 
 #include <cstdint>
