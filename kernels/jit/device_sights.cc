@@ -15,8 +15,8 @@
 #include "kernels/jit/compiled_code.h"
 #include "kernels/jit/driver_module.h"
 #include "kernels/jit/pattern_source.h"
-#include "kernels/machine/cuda_resources.h"
 #include "kernels/jit/tile_sights.h"
+#include "kernels/machine/cuda_resources.h"
 
 namespace sparkbench {
 namespace {

@@ -19,14 +19,17 @@
 #include "kernels/mask/predicate/device_source.h"
 #include "kernels/mask/predicate/evaluate.h"
 #include "kernels/mask/predicate/test_expressions.h"
-#include "kernels/registry.h"
 #include "kernels/sparse_lists.h"
-#include "kernels/volta/test_gpu.h"
 
 namespace sparkbench {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool has_gpu() {
+  int count = 0;
+  return cudaGetDeviceCount(&count) == cudaSuccess && count > 0;
+}
 
 int sm_of_gpu() {
   cudaDeviceProp properties;

@@ -11,7 +11,7 @@ namespace sparkbench {
 namespace {
 
 /// nvrtcProgram.
-using ProgramHandle = struct _nvrtcProgram*;  // NOLINT(bugprone-reserved-identifier)
+using ProgramHandle = void*;
 
 template <class Function>
 bool find_function(void* library, const char* name, Function*& function) {
@@ -136,6 +136,7 @@ std::string Nvrtc::compile(const JitSource& source, int sm) const {
   std::vector<std::string> options = Nvrtc::options();
   options.push_back("--gpu-architecture=sm_" + std::to_string(sm));
   std::vector<const char*> words;
+  words.reserve(options.size());
   for (const std::string& option : options) words.push_back(option.c_str());
   const int status = api_->compile(program.get(), static_cast<int>(words.size()), words.data());
   if (status != 0) {

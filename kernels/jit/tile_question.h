@@ -16,7 +16,7 @@ struct TileQuestion {
 
 /// How a tile is seen: 0 empty, 1 cut, 2 full; and a sum over its words.
 struct SeenTile {
-  unsigned long long sum;  // NOLINT(google-runtime-int): what both compilers know
+  unsigned long long sum;
   int cover, unused;
 };
 

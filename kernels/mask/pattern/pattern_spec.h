@@ -23,8 +23,8 @@ struct PatternAtom {
   std::string name;
   std::vector<std::vector<int>> fields;
   std::string file;
-  bool is_causal = false;       // has the prefix
-  std::string expression = "";  // in its normal form
+  bool is_causal = false;  // has the prefix
+  std::string expression;  // in its normal form
 
   int number(std::size_t field) const { return fields[field][0]; }
   bool operator==(const PatternAtom&) const = default;

@@ -10,11 +10,9 @@
 
 namespace sparkbench {
 
-using Whole = long long;  // NOLINT(google-runtime-int): what both compilers know
+using Whole = long long;
 
-SPARK_HD unsigned long long bits_of_whole(Whole a) {  // NOLINT(google-runtime-int)
-  return static_cast<unsigned long long>(a);          // NOLINT(google-runtime-int)
-}
+SPARK_HD unsigned long long bits_of_whole(Whole a) { return static_cast<unsigned long long>(a); }
 
 SPARK_HD Whole whole_sum(Whole a, Whole b) {
   return static_cast<Whole>(bits_of_whole(a) + bits_of_whole(b));
