@@ -20,6 +20,7 @@ LAYERS = [
                                       "tensors", "packed", "prepared_chain")]
     + ["kernels/pass_dropout."],
     ["kernels/machine/"],
+    ["kernels/jit/"],
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
      "kernels/work_lists.", "kernels/emulated_work_list", "kernels/sparse_lists.",

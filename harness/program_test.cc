@@ -98,8 +98,9 @@ TEST(Info, IsOneJsonDocumentWithTheseKeys) {
   const auto info = nlohmann::ordered_json::parse(result.out);
   std::vector<std::string> keys;
   for (const auto& [key, value] : info.items()) keys.push_back(key);
-  EXPECT_EQ(keys, std::vector<std::string>(
-                      {"schema", "device", "build", "environment", "cudnn_version", "check"}));
+  EXPECT_EQ(keys,
+            std::vector<std::string>({"schema", "device", "build", "environment", "cudnn_version",
+                                      "nvrtc_version", "why_no_nvrtc", "check"}));
   EXPECT_EQ(info["schema"]["name"], "sparkbench.info");
   EXPECT_EQ(info["device"], "emulated-v100");
   EXPECT_EQ(info["environment"]["device"]["kind"], "emulated");

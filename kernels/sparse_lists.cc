@@ -15,11 +15,17 @@
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/tile_plan.h"
 #include "kernels/round_up.h"
+#include "kernels/jit/tile_sights.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr int kWarpRowsOfList = 32;
+
+void require_room(std::uint64_t words) {
+  if (words <= std::numeric_limits<int>::max()) return;
+  throw std::invalid_argument("the pattern has more than 2^31 words of cut tiles");
+}
 
 /// Where a tile's first row and first key stand.
 struct TilePosition {
@@ -83,6 +89,17 @@ class TileSignature {
   std::vector<int> numbers_;
 };
 
+/// SparseTile::seen of a tile of these words.
+std::uint32_t seen_of_words(const std::uint32_t* words, int rows, int halves) {
+  std::uint32_t seen = 0;
+  for (int row = 0; row < rows; ++row) {
+    for (int half = 0; half < halves; ++half) {
+      seen |= static_cast<std::uint32_t>(*words++ != 0) << (2 * (row / kWarpRowsOfList) + half);
+    }
+  }
+  return seen;
+}
+
 /// What is kept of a cut tile.
 struct CutTile {
   int words;           // where they begin
@@ -132,18 +149,7 @@ class CutTiles {
     }
     return {kept(), seen()};
   }
-  std::uint32_t seen() const {
-    std::uint32_t seen = 0;
-    std::size_t next = 0;
-    const int halves = keys_ / kSparseWordKeys;
-    for (int row = 0; row < rows_; ++row) {
-      for (int half = 0; half < halves; ++half) {
-        const bool is_seen = own_[next++] != 0;
-        seen |= static_cast<std::uint32_t>(is_seen) << (2 * (row / kWarpRowsOfList) + half);
-      }
-    }
-    return seen;
-  }
+  std::uint32_t seen() const { return seen_of_words(own_.data(), rows_, keys_ / kSparseWordKeys); }
   int kept() {
     const std::string_view bytes(reinterpret_cast<const char*>(own_.data()),
                                  own_.size() * sizeof(std::uint32_t));
@@ -151,9 +157,7 @@ class CutTiles {
     for (const int place : same) {
       if (std::equal(own_.begin(), own_.end(), words_.begin() + place)) return place;
     }
-    if (words_.size() + own_.size() > std::numeric_limits<int>::max()) {
-      throw std::invalid_argument("the pattern has more than 2^31 words of cut tiles");
-    }
+    require_room(words_.size() + own_.size());
     const auto place = static_cast<int>(words_.size());
     words_.insert(words_.end(), own_.begin(), own_.end());
     same.push_back(place);
@@ -169,6 +173,43 @@ class CutTiles {
   std::unordered_map<std::string, CutTile, HashOfBytes, std::equal_to<>> by_signature_;
 };
 
+/// SeenTile::cover.
+constexpr int kEmptySight = 0, kFullSight = 2;
+
+/// Where the words of cut tiles go that a device has seen, tiles of one sum in one place.
+class CutTileWords {
+ public:
+  explicit CutTileWords(const SightedTiles& shape) : shape_(shape) {}
+
+  int place_of(int of_union, int row_tile, int key_tile, std::uint64_t sum) {
+    const auto [known, is_new] = places_.emplace(sum, next_);
+    (is_new ? firsts_ : others_)
+        .push_back({of_union, {row_tile, key_tile, static_cast<int>(known->second), 0}});
+    if (is_new) next_ += shape_.rows * (shape_.keys / kSparseWordKeys);
+    require_room(static_cast<std::uint64_t>(next_));
+    return static_cast<int>(known->second);
+  }
+  bool write(const TileSights& sights, std::vector<std::uint32_t>& words) const {
+    words.resize(static_cast<std::size_t>(next_));
+    return sights.write_words(shape_, firsts_, others_, words);
+  }
+  std::uint32_t seen_of(int place, const std::vector<std::uint32_t>& words) {
+    const auto [known, is_new] = seen_.emplace(place, 0);
+    if (is_new) {
+      known->second =
+          seen_of_words(words.data() + place, shape_.rows, shape_.keys / kSparseWordKeys);
+    }
+    return known->second;
+  }
+
+ private:
+  SightedTiles shape_;
+  std::int64_t next_ = 0;
+  std::unordered_map<std::uint64_t, std::int64_t> places_;
+  std::vector<TileSights::Place> firsts_, others_;
+  std::unordered_map<int, std::uint32_t> seen_;
+};
+
 /// The bits of a full tile: of warps with rows, both halves.
 std::uint32_t all_seen(int rows) {
   const int warps = ceil_divide(rows, kWarpRowsOfList);
@@ -178,10 +219,16 @@ std::uint32_t all_seen(int rows) {
 }  // namespace
 
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
-    : unions_(static_cast<int>(mask.pattern.unions.size())) {
+    : unions_(static_cast<int>(mask.pattern.unions.size())),
+      blocks_of_head_(ceil_divide(kind.is_of_keys ? mask.pattern.seqlen_k : mask.pattern.seqlen_q,
+                                  kind.block_rows)) {
+  if (mask.sights == nullptr || !make_by_sights(mask, kind)) make_on_host(mask, kind);
+  start_longest_first();
+}
+
+void SparseTileLists::make_on_host(const SparseMask& mask, const SparseListKind& kind) {
   const Pattern walked = kind.is_of_keys ? transposed(mask.pattern) : Pattern{};
   const Pattern& pattern = kind.is_of_keys ? walked : mask.pattern;
-  blocks_of_head_ = ceil_divide(pattern.seqlen_q, kind.block_rows);
   CutTiles cut(mask.pattern, kind, words_);
   for (int head = 0; head < unions_; ++head) {
     const TilePlan plan = sparkbench::plan(pattern, head, kind.block_rows, kind.step);
@@ -202,14 +249,60 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
           tiles_.push_back({first + 1, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
         }
       }
-      const auto tiles = static_cast<int>(tiles_.size()) - first_tile;
-      // Each of a block's tiles loads the next one, of two teams the one after it; and behind the
-      // last tile a loop may still ask what comes.
-      tiles_.insert(tiles_.end(), 2, {round_up(pattern.seqlen_k, kind.step), 0, 0, 0});
-      blocks_.push_back({first_row, first_tile, tiles, 0});
+      end_block(first_row, first_tile, round_up(pattern.seqlen_k, kind.step));
     }
   }
-  start_longest_first();
+}
+
+void SparseTileLists::end_block(int first_row, int first_tile, int end) {
+  const auto tiles = static_cast<int>(tiles_.size()) - first_tile;
+  // Each of a block's tiles loads the next one, of two teams the one after it; and behind the last
+  // tile a loop may still ask what comes.
+  tiles_.insert(tiles_.end(), 2, {end, 0, 0, 0});
+  blocks_.push_back({first_row, first_tile, tiles, 0});
+}
+
+bool SparseTileLists::make_by_sights(const SparseMask& mask, const SparseListKind& kind) {
+  const Pattern& pattern = mask.pattern;
+  const SightedTiles shape = {kind.is_of_keys, kind.is_of_keys ? kind.step : kind.block_rows,
+                              kind.is_of_keys ? kind.block_rows : kind.step};
+  const int length = kind.is_of_keys ? pattern.seqlen_k : pattern.seqlen_q;
+  const int walked = kind.is_of_keys ? pattern.seqlen_q : pattern.seqlen_k;
+  const int key_tiles = ceil_divide(pattern.seqlen_k, shape.keys);
+  CutTileWords words(shape);
+  for (int head = 0; head < unions_; ++head) {
+    const std::vector<SeenTile> seen = mask.sights->of_union(head, shape);
+    for (int block = 0; block < blocks_of_head_; ++block) {
+      const auto first_tile = static_cast<int>(tiles_.size());
+      const int first_row = block * kind.block_rows;
+      const int rows = std::min(kind.block_rows, length - first_row);
+      for (int first = 0; first < walked; first += kind.step) {
+        const int row_tile = kind.is_of_keys ? first / kind.step : block;
+        const int key_tile = kind.is_of_keys ? block : first / kind.step;
+        const SeenTile& tile =
+            seen[static_cast<std::size_t>(row_tile) * static_cast<std::size_t>(key_tiles) +
+                 static_cast<std::size_t>(key_tile)];
+        if (tile.cover == kEmptySight || !kind.only.contains(first)) continue;
+        if (tile.cover == kFullSight) {
+          tiles_.push_back({first, all_seen(rows), 0, 0});
+        } else {
+          tiles_.push_back({first + 1, 0, words.place_of(head, row_tile, key_tile, tile.sum), 0});
+        }
+      }
+      end_block(first_row, first_tile, round_up(walked, kind.step));
+    }
+  }
+  if (!words.write(*mask.sights, words_)) {
+    blocks_.clear();
+    tiles_.clear();
+    words_.clear();
+    return false;
+  }
+  if (kind.is_of_keys) return true;
+  for (SparseTile& tile : tiles_) {
+    if (is_cut_step(tile.step)) tile.seen = words.seen_of(tile.words, words_);
+  }
+  return true;
 }
 
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of

@@ -22,7 +22,8 @@ struct SparseListKind {
 };
 
 /// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
-/// of 32. A word of a cut tile that another has, too, is there once.
+/// of 32. A word of a cut tile that another has, too, is there once. The mask's `sights` tell of
+/// its tiles if it has any.
 class SparseTileLists {
  public:
   SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
@@ -47,6 +48,10 @@ class SparseTileLists {
   const std::vector<std::uint32_t>& words() const { return words_; }
 
  private:
+  void make_on_host(const SparseMask& mask, const SparseListKind& kind);
+  /// False, and nothing is made, where two unlike tiles have one sum.
+  bool make_by_sights(const SparseMask& mask, const SparseListKind& kind);
+  void end_block(int first_row, int first_tile, int end);
   void start_longest_first();
   std::size_t tiles_at() const { return sizeof(SparseBlock) * blocks_.size(); }
   std::size_t words_at() const { return tiles_at() + sizeof(SparseTile) * tiles_.size(); }

@@ -3,11 +3,16 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstddef>
+#include <memory>
+#include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/test_patterns.h"
+#include "kernels/jit/tile_sights.h"
 
 namespace sparkbench {
 namespace {
@@ -121,6 +126,97 @@ TEST(SparseLists, AreTheSameWhereTheyAreCopiedTo) {
     }
   }
   EXPECT_TRUE(std::equal(lists.words().begin(), lists.words().end(), copy.words));
+}
+
+/// Sights as a device has them, of the pattern's definition. Sums are of words, or all alike.
+class SlowSights : public TileSights {
+ public:
+  SlowSights(const Pattern& pattern, bool are_sums_alike)
+      : pattern_(pattern), are_sums_alike_(are_sums_alike) {}
+
+  std::vector<SeenTile> of_union(int of_union, const SightedTiles& tiles) const override {
+    std::vector<SeenTile> seen;
+    for (int row = 0; row < pattern_.seqlen_q; row += tiles.rows) {
+      for (int key = 0; key < pattern_.seqlen_k; key += tiles.keys) {
+        seen.push_back(sight_of(of_union, tiles, row, key));
+      }
+    }
+    return seen;
+  }
+  bool write_words(const SightedTiles& tiles, std::span<const Place> firsts,
+                   std::span<const Place> others, std::span<std::uint32_t> words) const override {
+    for (const Place& place : firsts) {
+      const std::vector<std::uint32_t> own = words_of(place, tiles);
+      std::copy(own.begin(), own.end(), words.begin() + place.tile.words);
+    }
+    return std::all_of(others.begin(), others.end(), [&](const Place& place) {
+      const std::vector<std::uint32_t> own = words_of(place, tiles);
+      return std::equal(own.begin(), own.end(), words.begin() + place.tile.words);
+    });
+  }
+
+ private:
+  std::vector<std::uint32_t> words_of(const Place& place, const SightedTiles& tiles) const {
+    std::vector<std::uint32_t> words;
+    const int first_key = place.tile.key_tile * tiles.keys;
+    for (int row = 0; row < tiles.rows; ++row) {
+      for (int key = first_key; key < first_key + tiles.keys; ++key) {
+        if (key % 32 == 0) words.push_back(0);
+        const bool is_seen =
+            sees(pattern_, place.of_union, place.tile.row_tile * tiles.rows + row, key);
+        words.back() |= static_cast<std::uint32_t>(is_seen) << key % 32;
+      }
+    }
+    return words;
+  }
+  SeenTile sight_of(int of_union, const SightedTiles& tiles, int first_row, int first_key) const {
+    bool is_any_seen = false, is_any_hidden = false;
+    for (int row = first_row; row < first_row + tiles.rows; ++row) {
+      for (int key = first_key; key < first_key + tiles.keys; ++key) {
+        const bool is_past = tiles.is_of_keys ? key >= pattern_.seqlen_k : row >= pattern_.seqlen_q;
+        const bool is_seen = sees(pattern_, of_union, row, key);
+        is_any_seen = is_any_seen || is_seen;
+        is_any_hidden = is_any_hidden || !(is_seen || is_past);
+      }
+    }
+    const Place place{of_union, {first_row / tiles.rows, first_key / tiles.keys, 0, 0}};
+    std::uint64_t sum = 0;
+    if (!are_sums_alike_) {
+      for (const std::uint32_t word : words_of(place, tiles))
+        sum = sum * 0x9e3779b97f4a7c15u + word;
+    }
+    return {sum, !is_any_seen ? 0 : is_any_hidden ? 1 : 2, 0};
+  }
+
+  const Pattern& pattern_;
+  bool are_sums_alike_;
+};
+
+bool are_same_lists(const SparseTileLists& a, const SparseTileLists& b) {
+  std::vector<std::byte> of_a(a.bytes()), of_b(b.bytes());
+  a.write(of_a.data());
+  b.write(of_b.data());
+  return of_a == of_b;
+}
+
+/// As those that the host makes, also where unlike tiles have one sum.
+TEST(SparseLists, AreTheSameBySights) {
+  for (const std::string_view spec :
+       {"where:k<=q&&(q-k<100||k%64==0)", "window:100/where:q/128==k/128&&abs(q-k)<90",
+        "where:(q*7+k*13)%5==0", "where:0", "where:1", "causal-where:(q+h)%3!=0"}) {
+    for (const auto& [seqlen_q, seqlen_k] : {std::pair(300, 300), {290, 430}, {430, 290}}) {
+      SparseMask mask = *make_sparse_mask(spec, seqlen_q, seqlen_k, 3);
+      for (const SparseListKind& kind : kKinds) {
+        mask.sights = nullptr;
+        const SparseTileLists want(mask, kind);
+        for (const bool are_alike : {false, true}) {
+          mask.sights = std::make_shared<SlowSights>(mask.pattern, are_alike);
+          EXPECT_TRUE(are_same_lists(SparseTileLists(mask, kind), want))
+              << spec << ", " << seqlen_q << " x " << seqlen_k << ", blocks of " << kind.block_rows;
+        }
+      }
+    }
+  }
 }
 
 }  // namespace

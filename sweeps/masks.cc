@@ -32,7 +32,8 @@ std::string normal_form(std::string_view text) {
 
 std::shared_ptr<const SparseMask> lay_pattern(const CaseProblem& problem) {
   try {
-    return make_sparse_mask(*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k);
+    return make_sparse_mask(*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k,
+                            problem.heads);
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("{}: '{}' of {} rows and {} keys: {}", kMaskFlag,
                                  *problem.pattern_spec, problem.seqlen_q, problem.seqlen_k,
@@ -97,11 +98,13 @@ std::string mask_in_id(const CaseProblem& problem) {
 }
 
 void lay_patterns(std::span<CaseProblem> problems) {
-  std::map<std::tuple<std::string, int, int>, std::shared_ptr<const SparseMask>> laid;
+  std::map<std::tuple<std::string, int, int, int>, std::shared_ptr<const SparseMask>> laid;
   for (CaseProblem& problem : problems) {
     if (!problem.pattern_spec) continue;
     refuse_packed(problem);
-    auto& sparse = laid[{*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k}];
+    const bool has_heads = names_heads(parse_pattern_spec(*problem.pattern_spec));
+    auto& sparse = laid[{*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k,
+                         has_heads ? problem.heads : 0}];
     if (sparse == nullptr) sparse = lay_pattern(problem);
     problem.sparse = sparse;
     problem.zones_hash = hash_of_zones(*problem.pattern_spec);

@@ -52,6 +52,16 @@ TEST(Masks, OtherOnesAreLaidOverTheLengths) {
   EXPECT_EQ(cases[4].problem.sparse, nullptr);
 }
 
+TEST(Masks, ThatNameHeadsAreLaidOverThese) {
+  const auto cases =
+      cases_of({{"--mask", "where:k <= q + h"}, {"--heads", "3"}, {"--seqlen", "40"}});
+  const CaseProblem& problem = cases.at(0).problem;
+  EXPECT_EQ(mask_name(problem), "where:k<=q+h");
+  ASSERT_EQ(problem.sparse->pattern.unions.size(), 3u);
+  EXPECT_EQ(problem.sparse->pairs_of(0), 40u * 41 / 2);
+  EXPECT_EQ(problem.sparse->pairs_of(2), 40u * 41 / 2 + 39 + 38);
+}
+
 TEST(Masks, ThatDoNotFitTheLengthsAreRefused) {
   const std::string error = error_of({{"--mask", "full,nd:5x8:3x3"}, {"--seqlen", "40,48"}});
   EXPECT_TRUE(error.starts_with("--mask: 'nd:5x8:3x3' of 48 rows and 48 keys: ")) << error;

@@ -16,6 +16,7 @@
 #include "harness/devices/gpu_libraries.h"
 #include "harness/devices/machine_check.h"
 #include "harness/options/table_options.h"
+#include "kernels/jit/nvrtc.h"
 #include "results/record/enum_names.h"
 #include "results/render/fact_lines.h"
 #include "results/store/json.h"
@@ -103,8 +104,23 @@ struct Info {
   BuildInfo build;
   Environment environment;
   std::optional<std::string> cudnn;  // of the one that the dynamic loader finds
+  std::optional<std::string> nvrtc;  // of the one that compiles for the GPU
+  std::string why_no_nvrtc;
   std::optional<Findings> findings;  // where they were asked for
 };
+
+/// What compiles a mask's expression, where the device is a GPU.
+void find_compiler(const Device& device, Info& info) {
+  if (device.info().kind != DeviceKind::kGpu || !device.info().sm) {
+    info.why_no_nvrtc = "nothing is compiled for an emulated device";
+    return;
+  }
+  try {
+    info.nvrtc = nvrtc_for(*device.info().sm).version();
+  } catch (const NvrtcMissing& error) {
+    info.why_no_nvrtc = error.what();
+  }
+}
 
 /// Build and environment as in a run's record. Keys are added within a major version, never renamed
 /// or removed.
@@ -126,6 +142,8 @@ void print_json(const Info& info, std::ostream& out) {
                          {"build", record["build"]},
                          {"environment", record["environment"]},
                          {"cudnn_version", info.cudnn ? Json(*info.cudnn) : Json()},
+                         {"nvrtc_version", info.nvrtc ? Json(*info.nvrtc) : Json()},
+                         {"why_no_nvrtc", info.nvrtc ? Json() : Json(info.why_no_nvrtc)},
                          {"check", check}};
   out << document.dump(2, ' ', false, Json::error_handler_t::replace) << '\n';
 }
@@ -152,7 +170,8 @@ Facts machine_facts(const Info& info) {
           {"CUDA of driver", or_unknown(environment.cuda_driver)},
           {"CUDA runtime", or_unknown(environment.cuda_runtime)},
           {"cuBLAS", or_unknown(environment.cublas_version)},
-          {"cuDNN", or_unknown(info.cudnn)}};
+          {"cuDNN", or_unknown(info.cudnn)},
+          {"NVRTC", info.nvrtc ? *info.nvrtc : info.why_no_nvrtc}};
 }
 
 void print_text(const Device& device, const Info& info, const TableView& view, std::ostream& out) {
@@ -181,8 +200,14 @@ struct InfoOptions {
 /// Ends in kEnvironment when something makes the machine unfit.
 ExitCode run_info_command(const InfoOptions& options, const Streams& streams) {
   const auto device = open_device(options.device);
-  Info info{device->name(), describe_build(), describe_environment(*device),
-            gpu_libraries().cudnn_version, std::nullopt};
+  Info info{device->name(),
+            describe_build(),
+            describe_environment(*device),
+            gpu_libraries().cudnn_version,
+            std::nullopt,
+            "",
+            std::nullopt};
+  find_compiler(*device, info);
   if (options.is_checked) {
     info.findings = check_machine(*device, info.build, read_machine_state());
   }

@@ -23,6 +23,8 @@ namespace {
 /// Up to which a drawing and all counts take seconds.
 constexpr int kLongestDrawn = 1 << 18;
 constexpr int kMostMaskHeads = 4096;
+/// Each of which is drawn and counted by itself.
+constexpr int kMostNamedHeads = 64;
 
 struct MaskOptions {
   std::string mask, seqlen, seqlen_k, heads, tile = "64x64";
@@ -53,12 +55,19 @@ MaskQuestion question_of(const MaskOptions& options) {
                           ? question.seqlen_q
                           : number_up_to("--seqlen-k", options.seqlen_k, kLongestDrawn);
   const int turns = static_cast<int>(question.spec.unions.size());
+  if (names_heads(question.spec) && options.heads.empty()) {
+    throw UsageError(fmt::format(
+        "--heads: the mask names h, a query head, and wants to know how many there are; "
+        "allowed: 1 to {}",
+        kMostNamedHeads));
+  }
+  const int most_heads = names_heads(question.spec) ? kMostNamedHeads : kMostMaskHeads;
   question.heads =
-      options.heads.empty() ? turns : number_up_to("--heads", options.heads, kMostMaskHeads);
+      options.heads.empty() ? turns : number_up_to("--heads", options.heads, most_heads);
   if (question.heads < turns) {
     throw UsageError(
         fmt::format("--heads: {} heads do not take {} masks by turns; allowed: {} to {}",
-                    question.heads, turns, turns, kMostMaskHeads));
+                    question.heads, turns, turns, most_heads));
   }
   const std::vector<std::string_view> sides = split_text(options.tile, 'x');
   if (sides.size() != 2) {
@@ -115,7 +124,7 @@ void add_mask_command(CLI::App& program, const Invocation& invocation, Action& a
   command
       ->add_option("mask", options->mask,
                    "what rows see, as window:128, or several united and by turns of heads: "
-                   "sink:4+window:1k/full")
+                   "sink:4+window:1k/full; or where:EXPRESSION of q and k")
       ->required()
       ->type_name("MASK");
   command->add_option("--seqlen", options->seqlen, "rows, 1 to 256k")->required()->type_name("N");

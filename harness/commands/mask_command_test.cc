@@ -56,6 +56,23 @@ TEST(CommandMask, TellsHeadsByTurns) {
   EXPECT_TRUE(contains(text.out, "heads 1, 3, ...: full\n")) << text.out;
 }
 
+TEST(CommandMask, TakesExpressions) {
+  const Json one = json_of("where:k<=q&&q-k<128 --seqlen 1k"),
+             other = json_of("window:128 --seqlen 1k");
+  EXPECT_EQ(one["unions"][0]["mask"], "where:k<=q&&q-k<128");
+  for (const char* const figure :
+       {"pairs_visible", "spans", "full_tiles", "cut_tiles", "pairs_executed"}) {
+    ASSERT_TRUE(one["unions"][0].contains(figure)) << figure;
+    EXPECT_EQ(one["unions"][0][figure], other["unions"][0][figure]) << figure;
+  }
+  const Json heads = json_of("where:(q+h)%4==0 --seqlen 64 --heads 3");
+  EXPECT_EQ(heads["unions"].size(), 3u);
+  EXPECT_EQ(run_sparkbench("mask where:h<k --seqlen 64").exit_code, 2);
+  const ProgramResult wrong = run_sparkbench("mask where:k<=q<=5 --seqlen 64");
+  EXPECT_EQ(wrong.exit_code, 2);
+  EXPECT_TRUE(contains(wrong.err, "at character 5 of 'k<=q<=5'")) << wrong.err;
+}
+
 TEST(CommandMask, HasNoRatioWhereNothingIsVisible) {
   const TemporaryFolder folder;
   std::ofstream(folder.path() / "none.zones") << "q=90: # no such row\n";

@@ -10,19 +10,23 @@
 namespace sparkbench {
 namespace {
 
+const std::vector<PatternAtom>& union_of_head(const PatternSpec& spec, int head) {
+  return spec.unions[static_cast<std::size_t>(head) % spec.unions.size()];
+}
+
 /// Of one union, as often as a fifth of a second allows, but not for ever.
 void time_analysis(const MaskQuestion& question, int head, MaskFigures& figures) {
   using Clock = std::chrono::steady_clock;
   constexpr int kMostRepetitions = 1000;
   constexpr std::chrono::milliseconds kEnough(200);
-  const PatternSpec one = {{question.spec.unions[static_cast<std::size_t>(head)]}};
+  const PatternSpec one = {{union_of_head(question.spec, head)}};
   Clock::duration least = Clock::duration::max();
   const Clock::time_point begin = Clock::now();
   Clock::time_point start = begin;
   do {
     start = Clock::now();
-    const Pattern pattern = make_pattern(one, question.seqlen_q, question.seqlen_k);
-    const TilePlan tiles = plan(pattern, 0, question.tile_rows, question.tile_keys);
+    const Pattern pattern = make_pattern(one, question.seqlen_q, question.seqlen_k, question.heads);
+    const TilePlan tiles = plan(pattern, head, question.tile_rows, question.tile_keys);
     least = std::min(least, Clock::now() - start);
     figures.repetitions += tiles.rows > 0;
   } while (figures.repetitions < kMostRepetitions && start - begin < kEnough);
@@ -44,7 +48,7 @@ MaskPasses figures_of_passes(const MaskQuestion& question, const Pattern& patter
 MaskFigures figures_of_union(const MaskQuestion& question, const Pattern& pattern, int head,
                              const TilePlan& tiles) {
   MaskFigures figures;
-  figures.name = name_of({{question.spec.unions[static_cast<std::size_t>(head)]}});
+  figures.name = name_of({{union_of_head(question.spec, head)}});
   figures.visible_pairs = visible_pairs(pattern, head);
   figures.density =
       static_cast<double>(figures.visible_pairs) / pattern.seqlen_q / pattern.seqlen_k;
@@ -69,9 +73,9 @@ double MaskFigures::ratio(std::uint64_t executed) const {
 
 MaskAnswer answer(const MaskQuestion& question) {
   MaskAnswer found;
-  found.pattern = make_pattern(question.spec, question.seqlen_q, question.seqlen_k);
+  found.pattern = make_pattern(question.spec, question.seqlen_q, question.seqlen_k, question.heads);
   std::vector<TilePlan> plans;
-  for (std::size_t i = 0; i < question.spec.unions.size(); ++i) {
+  for (std::size_t i = 0; i < found.pattern.unions.size(); ++i) {
     const int head = static_cast<int>(i);
     plans.push_back(plan(found.pattern, head, question.tile_rows, question.tile_keys));
     found.unions.push_back(figures_of_union(question, found.pattern, head, plans.back()));

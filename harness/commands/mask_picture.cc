@@ -108,9 +108,10 @@ std::string draw_svg(const Pattern& pattern, const PatternSpec& spec) {
       width, height);
   for (int panel = 0; panel < panels; ++panel) {
     const int left = kMargin + panel % kLinePanels * (kPanel + kMargin);
-    svg += svg_panel(pattern, panel,
-                     escaped(name_of({{spec.unions[static_cast<std::size_t>(panel)]}})), left,
-                     panel / kLinePanels * kLine);
+    svg += svg_panel(
+        pattern, panel,
+        escaped(name_of({{spec.unions[static_cast<std::size_t>(panel) % spec.unions.size()]}})),
+        left, panel / kLinePanels * kLine);
   }
   return svg + "</svg>\n";
 }

@@ -10,6 +10,7 @@
 #include "harness/devices/chip_arithmetic.h"
 #include "harness/devices/emulated_pass.h"
 #include "harness/devices/pattern_plan.h"
+#include "kernels/jit/device_sights.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/prepared_chain.h"
 
@@ -73,7 +74,23 @@ std::optional<Warning> FusedKernel::why_time_is_invalid() const {
 }
 
 bool FusedKernel::add_mask_plan(const Problem& problem, MaskWork& work) const {
-  return add_pattern_plan(kernel_, problem, work);
+  if (!problem.sparse || device_.is_emulated) {
+    if (!add_pattern_plan(kernel_, problem, work)) return false;
+    work.why_no_jit = "an emulated device runs no code that a compiler makes for it";
+    return true;
+  }
+  Problem seen = problem;
+  const SightedMask sighted = with_device_sights(problem.sparse);
+  seen.sparse = sighted.mask;
+  if (!add_pattern_plan(kernel_, seen, work)) return false;
+  const JitReport& report = sighted.report;
+  if (!report.is_used) {
+    work.why_no_jit = report.why_not;
+    return true;
+  }
+  work.jit_first_call_ms = report.first_call_ms;
+  work.jit_code_from = report.is_from_disk ? "disk" : "nvrtc";
+  return true;
 }
 
 RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
@@ -110,9 +127,11 @@ Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
   const AttentionKernel& kernel = kernel_;
   const Problem& problem = work.problem;
   const bool is_deterministic = work.options.is_deterministic;
+  Problem seen = problem;
+  seen.sparse = with_device_sights(problem.sparse).mask;
   const auto upload = [&](Pass pass) {
     const auto lists =
-        std::make_shared<const PatternLists>(kernel.sparse.lists(problem, pass, is_deterministic));
+        std::make_shared<const PatternLists>(kernel.sparse.lists(seen, pass, is_deterministic));
     std::vector<std::byte> bytes(lists->bytes());
     lists->write(bytes.data());
     return std::pair(lists, work.upload(bytes));

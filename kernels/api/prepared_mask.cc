@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/jit/device_sights.h"
 #include "kernels/pass_dropout.h"
 
 namespace sparkbench {
@@ -82,14 +83,25 @@ PatternSpec spec_of_mask(std::string_view text) {
 }
 
 PreparedMask::PreparedMask(std::string_view text, int seqlen_q, int seqlen_k)
-    : seqlen_q_(seqlen_q), seqlen_k_(seqlen_k), mask_(mask_spec_of(spec_of_mask(text))) {
-  if (mask_) return;
+    : text_(text), seqlen_q_(seqlen_q), seqlen_k_(seqlen_k) {
+  const PatternSpec spec = spec_of_mask(text);
+  mask_ = mask_spec_of(spec);
+  has_heads_ = names_heads(spec);
+  // A mask that names heads is laid over the lengths of one now, to say what does not fit.
+  if (!mask_) sparse_of(1);
+}
+
+std::shared_ptr<const SparseMask> PreparedMask::sparse_of(int heads) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const SparseMask>& sparse = sparse_[has_heads_ ? heads : 0];
+  if (sparse != nullptr) return sparse;
   try {
-    sparse_ = make_sparse_mask(text, seqlen_q, seqlen_k);
+    sparse = make_uncounted_sparse_mask(text_, seqlen_q_, seqlen_k_, heads);
   } catch (const std::invalid_argument& error) {
-    throw std::invalid_argument("mask '" + std::string(text) + "' of " +
-                                named_lengths(seqlen_q, seqlen_k) + ": " + error.what());
+    throw std::invalid_argument("mask '" + text_ + "' of " + named_lengths(seqlen_q_, seqlen_k_) +
+                                ": " + error.what());
   }
+  return sparse;
 }
 
 void PreparedMask::give_to(Problem& problem) const {
@@ -99,7 +111,7 @@ void PreparedMask::give_to(Problem& problem) const {
                                 named_lengths(problem.seqlen_q, problem.seqlen_k));
   }
   problem.mask = mask_.value_or(MaskSpec::full());
-  problem.sparse = sparse_;
+  problem.sparse = mask_ ? nullptr : sparse_of(problem.heads);
 }
 
 std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kernel,
@@ -108,11 +120,13 @@ std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kern
                                                      const CopyToDevice& copy) {
   const bool drops = problem.dropout().threshold != 0;
   const Launch launch(device, &kernel, pass, pass != Pass::kForward && is_deterministic,
-                      problem.head_dim, drops, has_mask_passes(problem));
+                      problem.head_dim, drops, has_mask_passes(problem), problem.sparse.get());
   const std::lock_guard lock(mutex_);  // another thread that asks for the same waits for it
   std::shared_ptr<const PassLists>& made = lists_[launch];
   if (made != nullptr) return made;
-  PatternLists lists = kernel.sparse.lists(problem, pass, is_deterministic);
+  Problem seen = problem;
+  if (device >= 0) seen.sparse = with_device_sights(problem.sparse).mask;
+  PatternLists lists = kernel.sparse.lists(seen, pass, is_deterministic);
   std::vector<std::byte> bytes(lists.bytes());
   lists.write(bytes.data());
   std::shared_ptr<const void> memory = copy(bytes);

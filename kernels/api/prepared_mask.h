@@ -49,13 +49,20 @@ class PreparedMask {
 
  private:
   /// What lists depend on: device, kernel, pass, is_deterministic, head_dim, whether dropout drops
-  /// anything, and whether the pattern is run as passes.
-  using Launch = std::tuple<int, const AttentionKernel*, Pass, bool, int, bool, bool>;
+  /// anything, whether the pattern is run as passes, and the pattern, which may be of so many
+  /// heads.
+  using Launch =
+      std::tuple<int, const AttentionKernel*, Pass, bool, int, bool, bool, const SparseMask*>;
 
+  std::shared_ptr<const SparseMask> sparse_of(int heads) const;
+
+  std::string text_;
   int seqlen_q_, seqlen_k_;
   std::optional<MaskSpec> mask_;
-  std::shared_ptr<const SparseMask> sparse_;  // where there is no mask_
-  std::mutex mutex_;
+  bool has_heads_ = false;  // an expression names them
+  /// Where there is no mask_: by how many heads there are, 0 where none are named.
+  mutable std::map<int, std::shared_ptr<const SparseMask>> sparse_;
+  mutable std::mutex mutex_;
   std::map<Launch, std::shared_ptr<const PassLists>> lists_;
 };
 

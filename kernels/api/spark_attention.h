@@ -91,6 +91,8 @@ typedef struct spark_attention_problem {
                             128: strided, blocked, documents, ... (kernels/mask/README.md), by
                             "+" what any of them shows, by "/" heads in turn:
                               window:128+causal-strided:128
+                            or, where no words fit, where:EXPRESSION of p as q, k and the head h:
+                              where:k <= q && (q - k < 128 || k % 64 == 0)
                             See spark_attention_mask_create(). */
   float softmax_scale;   /* above 0, or 0 for 1 / sqrt(head_dim) */
   float dropout_p;       /* of an element of the softmax, in [0, 1); applied in 256ths */

@@ -25,6 +25,11 @@ TEST(SparkAttentionMask, IsRefusedWhereItsTextIsWrong) {
             0u)
       << text;
   EXPECT_NE(text.find("by turns of heads"), std::string::npos) << text;
+  const std::string expression = why_refused(with_mask("sink:1+where:k <= q and k"));
+  EXPECT_EQ(expression.find("INVALID_ARGUMENT: mask, from character 21 on: where: an operator is "
+                            "missing, at character 8 of 'k <= q and k'"),
+            0u)
+      << expression;
   const std::string axes = why_refused(with_mask("nd:8x8:3x3"));
   EXPECT_EQ(axes.find("INVALID_ARGUMENT: mask 'nd:8x8:3x3' of 37 rows and 70 keys: the axes 8x8 "
                       "have 64 positions"),

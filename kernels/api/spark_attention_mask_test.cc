@@ -90,9 +90,12 @@ void expect_equal(const Passes& got, const Passes& want) {
   expect_bits("dv", got.dv, want.dv);
 }
 
-/// A pattern of one run a row: no kernel knows it by a name, and it shows what the window does.
+/// Patterns of one run a row: no kernel knows one by a name, and each shows what the window does.
 constexpr const char* kWindow = "window:20";
 constexpr const char* kWindowAsPattern = "causal-band:19:0";
+
+constexpr const char* kWindowsAsPatterns[] = {kWindowAsPattern, "where:k <= q && q - k < 20",
+                                              "where:k <= q && q - k < 20 + 0 * h"};
 
 class SparkAttentionPattern : public testing::TestWithParam<int> {};
 
@@ -102,12 +105,15 @@ TEST_P(SparkAttentionPattern, OfOneRunHasTheDenseKernelsBits) {
     spark_attention_problem given = with_mask(kWindow, GetParam());
     given.accumulator = accumulator;
     const Passes want = BothPasses(given).run();
-    given.mask = kWindowAsPattern;
-    expect_equal(BothPasses(given).run(), want);
-    const MaskHandle mask = prepared(kWindowAsPattern, given.seqlen_q, given.seqlen_k);
-    given.mask = nullptr;
-    given.prepared_mask = mask.get();
-    expect_equal(BothPasses(given).run(), want);
+    for (const char* const text : kWindowsAsPatterns) {
+      given.mask = text;
+      given.prepared_mask = nullptr;
+      expect_equal(BothPasses(given).run(), want);
+      const MaskHandle mask = prepared(text, given.seqlen_q, given.seqlen_k);
+      given.mask = nullptr;
+      given.prepared_mask = mask.get();
+      expect_equal(BothPasses(given).run(), want);
+    }
   }
 }
 

@@ -269,6 +269,9 @@ void visit_fields(AnyConst<MaskWork> auto& m, auto&& visit) {
   visit("analysis_us", m.analysis_us);
   visit("metadata_bytes", m.metadata_bytes);
   visit("why_no_plan", m.why_no_plan);
+  visit("jit_first_call_ms", m.jit_first_call_ms);
+  visit("jit_code_from", m.jit_code_from);
+  visit("why_no_jit", m.why_no_jit);
 }
 
 void visit_fields(AnyConst<StageOutcome> auto& s, auto&& visit) {

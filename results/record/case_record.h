@@ -204,6 +204,11 @@ struct MaskWork {
   std::optional<double> analysis_us;            // of the host, from the mask to the plan
   std::optional<std::uint64_t> metadata_bytes;  // that a kernel reads of it
   std::optional<std::string> why_no_plan;
+  // Of a plan of our kernels' on a GPU that told of the tiles, by code made at run time: what its
+  // first call took, and where that code came from ("nvrtc", "disk"). Or why_no_jit says why not.
+  std::optional<double> jit_first_call_ms;
+  std::optional<std::string> jit_code_from;
+  std::optional<std::string> why_no_jit;
 };
 
 /// A stage of an encoder layer (kernels/encoder/layer_steps.h), forward and backward together.

@@ -87,7 +87,9 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "predicted_speedup_low,predicted_speedup_likely,predicted_speedup_high,"
           "predicted_reason_code,predicted_reason_message,mask_work_pairs_visible,"
           "mask_work_density,mask_work_pairs_executed,mask_work_partial_share,"
-          "mask_work_analysis_us,mask_work_metadata_bytes,mask_work_why_no_plan,layer_launches,"
+          "mask_work_analysis_us,mask_work_metadata_bytes,mask_work_why_no_plan,mask_work_jit_"
+          "first_call_ms,"
+          "mask_work_jit_code_from,mask_work_why_no_jit,layer_launches,"
           "layer_weight_bytes,"
           "layer_peak_bytes,layer_attention_share,layer_gap_ms,layer_graph_ms," +
           axis_columns(true) +

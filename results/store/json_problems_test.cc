@@ -67,7 +67,9 @@ CaseRecord pattern_case() {
                               .pairs_executed = 99,
                               .partial_share = 0.5,
                               .analysis_us = 1.5,
-                              .metadata_bytes = 64};
+                              .metadata_bytes = 64,
+                              .jit_first_call_ms = 231.5,
+                              .jit_code_from = "nvrtc"};
   record.id = make_case_id(record.kernel, record.problem);
   return record;
 }
@@ -84,6 +86,19 @@ TEST(PatternJson, SaysWhichItIsAndWhatItLeaves) {
   EXPECT_EQ(read.mask_work->pairs_executed, 99u);
   EXPECT_EQ(read.mask_work->metadata_bytes, 64u);
   EXPECT_FALSE(read.mask_work->why_no_plan);
+  EXPECT_EQ(read.mask_work->jit_first_call_ms, 231.5);
+  EXPECT_EQ(read.mask_work->jit_code_from, "nvrtc");
+  EXPECT_FALSE(read.mask_work->why_no_jit);
+}
+
+TEST(PatternJson, OfRecordsBeforeAnythingWasCompiledSaysNothingOfIt) {
+  Json json = Json::parse(case_to_json(pattern_case()));
+  for (const char* const name : {"jit_first_call_ms", "jit_code_from", "why_no_jit"}) {
+    json["mask_work"].erase(name);
+  }
+  const CaseRecord read = case_from_json(json.dump());
+  EXPECT_EQ(read.mask_work->metadata_bytes, 64u);
+  EXPECT_FALSE(read.mask_work->jit_first_call_ms || read.mask_work->jit_code_from);
 }
 
 TEST(PatternJson, OfRecordsBeforeThereWerePatternsIsNone) {

@@ -86,7 +86,8 @@ class Trimmer {
 /// Terms that cost others the least pieces come first.
 std::tuple<bool, bool, bool, bool> order_of(const Term& term) {
   const bool is_band = term.flat.d0 > -kUnbounded + 1 || term.flat.d1 < kUnbounded;
-  return {term.bits != nullptr, term.grid.axes != 0, term.bounds != nullptr, is_band};
+  return {term.bits != nullptr || term.where != nullptr, term.grid.axes != 0,
+          term.bounds != nullptr, is_band};
 }
 
 /// A term before it was trimmed, and the bits of what is left of it.
@@ -124,7 +125,8 @@ std::uint64_t bits_between(std::size_t begin, std::size_t end) {
 
 std::optional<std::vector<Term>> less(const Pattern& pattern, const Term& term, const Term& other) {
   if (!can_be_both(term, other) ||
-      (other.grid.clamp != Clamp::kNone && !(term.grid == other.grid))) {
+      (other.grid.clamp != Clamp::kNone && !(term.grid == other.grid)) ||
+      (other.where != nullptr && other.where->factors().size() != 1)) {
     return std::nullopt;
   }
   if (is_surely_empty(pattern, both(term, other))) return {{term}};
@@ -142,7 +144,11 @@ std::optional<std::vector<Term>> less(const Pattern& pattern, const Term& term, 
     trimmer.keep_part({.bounds = keys_behind(*other.bounds, pattern.seqlen_k)});
     trimmer.narrow({.bounds = other.bounds});
   }
-  if (other.bits != nullptr) trimmer.keep_part({.bits = complement(*other.bits)});
+  if (other.bits != nullptr) {
+    trimmer.keep_part({.bits = complement(*other.bits)});
+    trimmer.narrow({.bits = other.bits});
+  }
+  if (other.where != nullptr) trimmer.keep_part({.where = complement(*other.where)});
   return std::move(trimmer).pieces();
 }
 

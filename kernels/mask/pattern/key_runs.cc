@@ -164,6 +164,46 @@ void add_bit_runs(const BitRows& bits, const FlatLimits& limits, int tile_keys, 
   }
 }
 
+/// How some rows see some keys, by words, until it is clear.
+TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& rows,
+                         const Range& keys) {
+  bool is_any_seen = false, is_any_hidden = false;
+  for (int row = rows.begin; row < rows.end; ++row) {
+    for (int first = keys.begin; first < keys.end; first += kWordKeys) {
+      const std::uint64_t wanted = key_bits(keys, first);
+      const std::uint64_t seen = key_word(pattern, term, row, first) & wanted;
+      is_any_seen = is_any_seen || seen != 0;
+      is_any_hidden = is_any_hidden || seen != wanted;
+      if (is_any_seen && is_any_hidden) return TileCover::kCut;
+    }
+  }
+  return is_any_seen ? TileCover::kFull : TileCover::kEmpty;
+}
+
+/// Limits are indices. Tile by tile, first by bounds of the expression.
+void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimits& limits,
+                        int tile_keys, KeyRuns& runs) {
+  const bool is_expression_alone =
+      term.grid.axes == 0 && term.bounds == nullptr && term.bits == nullptr;
+  RunSink touched(runs.touched, limits.hull, 0, tile_keys), full(runs.full, limits.hull, 0, 1);
+  const int first_tile = limits.hull.begin / tile_keys * tile_keys;
+  for (int first = first_tile; first < limits.hull.end; first += tile_keys) {
+    const Range keys = overlap(limits.hull, {first, first + tile_keys});
+    const TileCover of_expression =
+        term.where->cover({limits.rows.begin + pattern.row_at, limits.rows.end + pattern.row_at},
+                          {keys.begin + pattern.key_at, keys.end + pattern.key_at});
+    if (of_expression == TileCover::kEmpty) continue;
+    if (of_expression == TileCover::kFull && is_expression_alone) {
+      touched.add(keys);
+      full.add(overlap(keys, limits.core));
+      continue;
+    }
+    const TileCover cover = cover_by_words(pattern, term, limits.rows, keys);
+    if (cover != TileCover::kEmpty) touched.add(keys);
+    if (cover == TileCover::kFull) full.add(keys);
+  }
+}
+
 }  // namespace
 
 void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
@@ -181,7 +221,9 @@ void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, i
   if (flat.hull.is_empty()) return;
   const Range hull_keys = {flat.hull.begin - key_at, flat.hull.end - key_at};
   const Range core_keys = {flat.core.begin - key_at, flat.core.end - key_at};
-  if (term.bits != nullptr) {
+  if (term.where != nullptr) {
+    add_predicate_runs(pattern, term, {rows, hull_keys, core_keys}, tile_keys, runs);
+  } else if (term.bits != nullptr) {
     // What a grid hides besides is left to the words of a row.
     const Range every = term.grid.axes > 0 ? Range{0, 0} : core_keys;
     add_bit_runs(*term.bits, {rows, hull_keys, every}, tile_keys, runs);

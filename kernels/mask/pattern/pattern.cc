@@ -78,7 +78,8 @@ bool sees(const Pattern& pattern, const Term& term, int row, int key) {
   const int q = row + pattern.row_at, k = key + pattern.key_at;
   if (!term.flat.sees(q, k) || !sees(term.grid, q, k)) return false;
   if (term.bounds != nullptr && !term.bounds->keys(row).contains(key)) return false;
-  return term.bits == nullptr || term.bits->sees(row, key);
+  if (term.bits != nullptr && !term.bits->sees(row, key)) return false;
+  return term.where == nullptr || term.where->sees(q, k);
 }
 
 bool sees(const Pattern& pattern, int head, int row, int key) {
@@ -105,6 +106,7 @@ std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int fi
   if (term.bounds != nullptr) word &= key_bits(term.bounds->keys(row), first);
   if (term.bits != nullptr) word &= term.bits->word(row, first);
   if (term.grid.axes > 0 && word != 0) word &= grid_word(term.grid, q, k);
+  if (term.where != nullptr && word != 0) word &= term.where->word(q, k);
   return word;
 }
 
@@ -124,6 +126,7 @@ Pattern transposed(const Pattern& pattern) {
       term.grid = transposed(term.grid);
       if (term.bounds != nullptr) term.bounds = transposed(*term.bounds, pattern.seqlen_k);
       if (term.bits != nullptr) term.bits = transposed(*term.bits);
+      if (term.where != nullptr) term.where = transposed(*term.where);
     }
   }
   return other;
@@ -147,6 +150,7 @@ Term both(const Term& a, const Term& b) {
   }
   if (b.bounds != nullptr) joined.bounds = a.bounds ? both(*a.bounds, *b.bounds) : b.bounds;
   if (b.bits != nullptr) joined.bits = a.bits ? both(*a.bits, *b.bits) : b.bits;
+  if (b.where != nullptr) joined.where = a.where ? both(*a.where, *b.where) : b.where;
   return joined;
 }
 

@@ -9,20 +9,23 @@
 #include "kernels/mask/pattern/bit_rows.h"
 #include "kernels/mask/pattern/grid.h"
 #include "kernels/mask/pattern/row_bounds.h"
+#include "kernels/mask/predicate/pair_predicate.h"
 
 namespace sparkbench {
 
-/// Pairs that all of its parts see. Zones speak of positions, arrays and bits of indices.
+/// Pairs that all of its parts see. Zones and predicates speak of positions, arrays and bits of
+/// indices.
 struct Term {
-  Zone flat;            // over the sequence itself; causal order is {.d1 = 1}
-  Grid grid;            // over its axes; {}: no grid
-  SharedBounds bounds;  // nullptr: none
-  SharedBits bits;      // nullptr: none
+  Zone flat;              // over the sequence itself; causal order is {.d1 = 1}
+  Grid grid;              // over its axes; {}: no grid
+  SharedBounds bounds;    // nullptr: none
+  SharedBits bits;        // nullptr: none
+  SharedPredicate where;  // nullptr: none
   /// Of disjoint terms alone: bit t is whether term t, which comes before, takes the pairs that
   /// this one has in common with it.
   std::uint64_t hidden_by = 0;
 
-  bool is_closed_form() const { return bounds == nullptr && bits == nullptr; }
+  bool is_closed_form() const { return bounds == nullptr && bits == nullptr && where == nullptr; }
 };
 
 /// Row r stands at position r + row_at, key k at k + key_at.

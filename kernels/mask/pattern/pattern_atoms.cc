@@ -151,6 +151,13 @@ std::vector<Term> neighbourhood_terms(const PatternAtom& atom, const Pattern& le
   return {term};
 }
 
+/// Of head 0: make_pattern() knows the head.
+std::vector<Term> predicate_terms(const PatternAtom& atom, const Pattern& lengths) {
+  const ExpressionPoint names = {.seqlen_q = lengths.seqlen_q, .seqlen_k = lengths.seqlen_k};
+  return {
+      {.where = std::make_shared<const PairPredicate>(parse_expression(atom.expression), names)}};
+}
+
 std::vector<Term> file_terms(const PatternAtom& atom, const Pattern& lengths) {
   return read_zones_file(atom.file, lengths.seqlen_k);
 }
@@ -216,6 +223,10 @@ std::span<const AtomRow> atom_rows() {
        .takes_axes = true,
        .check = check_neighbourhood,
        .terms = neighbourhood_terms},
+      {.name = "where",
+       .form = "where:EXPRESSION (of q, k, h, seqlen_q, seqlen_k; last)",
+       .takes_expression = true,
+       .terms = predicate_terms},
       {.name = "zones", .form = "zones:FILE (last)", .takes_file = true, .terms = file_terms},
   };
   return rows;

@@ -14,9 +14,10 @@ struct AtomRow {
   std::string_view name;
   std::string_view form;  // as it is typed, and the least numbers
   int least_fields = 0, most_fields = 0;
-  int least = 1;            // that each number may be
-  bool takes_axes = false;  // a field is "AxB", or "AxBxC"
-  bool takes_file = false;  // all that follows is a file's name
+  int least = 1;                  // that each number may be
+  bool takes_axes = false;        // a field is "AxB", or "AxBxC"
+  bool takes_file = false;        // all that follows is a file's name
+  bool takes_expression = false;  // all that follows is an expression
   /// The atom that "causal-" makes of it, when that has a name of its own, with the same fields if
   /// it is this one. nullptr: none has.
   const char* causal_name = nullptr;

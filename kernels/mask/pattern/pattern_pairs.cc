@@ -32,19 +32,46 @@ std::int64_t keys_of_row(const Pattern& pattern, const Term& term, int row) {
          positions_below(term.grid, seen, range.begin);
 }
 
+/// Of 64 keys of a row those that the term alone takes.
+std::uint64_t taken_word(const Pattern& pattern, const std::vector<Term>& terms, const Term& term,
+                         int row, int first) {
+  std::uint64_t word = key_word(pattern, term, row, first);
+  for (std::uint64_t left = term.hidden_by; left != 0 && word != 0; left &= left - 1) {
+    const auto other = static_cast<std::size_t>(std::countr_zero(left));
+    word &= ~key_word(pattern, terms[other], row, first);
+  }
+  return word;
+}
+
 /// Keys of a row that the term alone takes, by words.
 std::int64_t taken_by_words(const Pattern& pattern, const std::vector<Term>& terms,
                             const Term& term, int row) {
   std::int64_t keys = 0;
   for (int first = 0; first < pattern.seqlen_k; first += kWordKeys) {
-    std::uint64_t word = key_word(pattern, term, row, first);
-    for (std::uint64_t left = term.hidden_by; left != 0 && word != 0; left &= left - 1) {
-      const auto other = static_cast<std::size_t>(std::countr_zero(left));
-      word &= ~key_word(pattern, terms[other], row, first);
-    }
-    keys += std::popcount(word);
+    keys += std::popcount(taken_word(pattern, terms, term, row, first));
   }
   return keys;
+}
+
+/// The same of a term with a predicate, over all rows: by words, but where bounds tell that nothing
+/// is visible.
+std::int64_t taken_by_predicate(const Pattern& pattern, const std::vector<Term>& terms,
+                                const Term& term) {
+  std::int64_t pairs = 0;
+  for (int row = 0; row < pattern.seqlen_q; row += kWordKeys) {
+    const Range rows = {row, least_of(row + kWordKeys, pattern.seqlen_q)};
+    for (int first = 0; first < pattern.seqlen_k; first += kWordKeys) {
+      const Range keys = {first, least_of(first + kWordKeys, pattern.seqlen_k)};
+      const TileCover cover =
+          term.where->cover({rows.begin + pattern.row_at, rows.end + pattern.row_at},
+                            {keys.begin + pattern.key_at, keys.end + pattern.key_at});
+      if (cover == TileCover::kEmpty) continue;
+      for (int of_tile = rows.begin; of_tile < rows.end; ++of_tile) {
+        pairs += std::popcount(taken_word(pattern, terms, term, of_tile, first));
+      }
+    }
+  }
+  return pairs;
 }
 
 }  // namespace
@@ -56,6 +83,10 @@ std::uint64_t visible_pairs(const Pattern& pattern, int head) {
   const std::vector<Term>& terms = one.unions[0];
   std::int64_t pairs = 0;
   for (const Term& term : terms) {
+    if (term.where != nullptr) {
+      pairs += taken_by_predicate(one, terms, term);
+      continue;
+    }
     const bool needs_words = term.bits != nullptr || term.hidden_by != 0;
     for (int row = 0; row < pattern.seqlen_q; ++row) {
       pairs += needs_words ? taken_by_words(one, terms, term, row) : keys_of_row(one, term, row);

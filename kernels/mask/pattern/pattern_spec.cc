@@ -12,7 +12,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kCausalPrefix = "causal-", kFileAtom = "zones:";
+constexpr std::string_view kCausalPrefix = "causal-",
+                           kFileAtom = "zones:", kExpressionAtom = "where:";
 
 /// An atom as it was typed, within all that was typed.
 struct Typed {
@@ -85,6 +86,19 @@ std::string meant_atom(std::string_view typed) {
   }
 }
 
+/// The normal form of what stands behind "where".
+std::string parse_expression_of(const Typed& typed, std::string_view text) {
+  if (text.size() < 2) typed.refuse("has no expression");
+  text.remove_prefix(1);
+  try {
+    return text_of(parse_expression(text));
+  } catch (const ExpressionError& error) {
+    const auto begin = static_cast<std::size_t>(text.data() - typed.all.data());
+    throw PatternTextError(std::string(kExpressionAtom) + " " + error.what(),
+                           begin + error.position());
+  }
+}
+
 PatternAtom parse_atom(const Typed& typed) {
   std::string_view text = typed.atom;
   PatternAtom atom;
@@ -101,6 +115,10 @@ PatternAtom parse_atom(const Typed& typed) {
     if (atom.file.empty()) typed.refuse("names no file");
     return atom;
   }
+  if (row->takes_expression) {
+    atom.expression = parse_expression_of(typed, text.substr(parts[0].size()));
+    return atom;
+  }
   check_field_count(typed, static_cast<int>(parts.size()) - 1, *row);
   for (std::size_t i = 1; i < parts.size(); ++i) {
     atom.fields.push_back(parse_field(typed, parts[i], *row));
@@ -115,11 +133,11 @@ PatternAtom parse_atom(const Typed& typed) {
   return atom;
 }
 
-/// The parts between separators; after "zones:" all is a file's name.
-std::vector<std::string_view> split_before_file(std::string_view text, char separator) {
-  const std::size_t file = text.find(kFileAtom);
-  if (file == std::string_view::npos) return split_text(text, separator);
-  std::vector<std::string_view> parts = split_text(text.substr(0, file), separator);
+/// The parts between separators; after "zones:" all is a file's name, after "where:" an expression.
+std::vector<std::string_view> split_before_last(std::string_view text, char separator) {
+  const std::size_t last = std::min(text.find(kFileAtom), text.find(kExpressionAtom));
+  if (last == std::string_view::npos) return split_text(text, separator);
+  std::vector<std::string_view> parts = split_text(text.substr(0, last), separator);
   const auto begin = static_cast<std::size_t>(parts.back().data() - text.data());
   parts.back() = text.substr(begin);
   return parts;
@@ -129,9 +147,9 @@ std::vector<std::string_view> split_before_file(std::string_view text, char sepa
 
 PatternSpec parse_pattern_spec(std::string_view text) {
   PatternSpec spec;
-  for (const std::string_view of_heads : split_before_file(text, '/')) {
+  for (const std::string_view of_heads : split_before_last(text, '/')) {
     std::vector<PatternAtom> atoms;
-    for (const std::string_view part : split_before_file(of_heads, '+')) {
+    for (const std::string_view part : split_before_last(of_heads, '+')) {
       PatternAtom atom = parse_atom({part, text});
       if (std::find(atoms.begin(), atoms.end(), atom) == atoms.end()) {
         atoms.push_back(std::move(atom));
@@ -150,6 +168,7 @@ std::string name_of(const PatternSpec& spec) {
       name.append(separator).append(atom.is_causal ? kCausalPrefix : "").append(atom.name);
       separator = "+";
       if (!atom.file.empty()) name.append(":").append(atom.file);
+      if (!atom.expression.empty()) name.append(":").append(atom.expression);
       for (const std::vector<int>& field : atom.fields) {
         const char* before = ":";
         for (const int number : field) {
@@ -162,14 +181,33 @@ std::string name_of(const PatternSpec& spec) {
   return name;
 }
 
-Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k) {
+bool names_heads(const PatternSpec& spec) {
+  const auto names_head = [](const PatternAtom& atom) {
+    return !atom.expression.empty() && parse_expression(atom.expression).names(ExpressionOp::kHead);
+  };
+  return std::any_of(spec.unions.begin(), spec.unions.end(), [&](const auto& atoms) {
+    return std::any_of(atoms.begin(), atoms.end(), names_head);
+  });
+}
+
+Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k, int heads) {
   Pattern pattern = empty_pattern(seqlen_q, seqlen_k);
   const Pattern lengths = pattern;
+  std::size_t unions = spec.unions.size();
+  if (names_heads(spec)) {
+    if (heads < 1) {
+      throw std::invalid_argument(
+          "the expression names h, a query head, and how many there are is not known; allowed: q, "
+          "k, seqlen_q, seqlen_k, or patterns by turns of heads with '/'");
+    }
+    unions = static_cast<std::size_t>(heads);
+  }
   pattern.unions.clear();
-  for (const std::vector<PatternAtom>& atoms : spec.unions) {
+  for (std::size_t head = 0; head < unions; ++head) {
     std::vector<Term> terms;
-    for (const PatternAtom& atom : atoms) {
+    for (const PatternAtom& atom : spec.unions[head % spec.unions.size()]) {
       for (Term& term : find_atom(atom.name)->terms(atom, lengths)) {
+        if (term.where != nullptr) term.where = of_head(*term.where, static_cast<int>(head));
         if (atom.is_causal) term.flat.d1 = std::min(term.flat.d1, 1);
         terms.push_back(std::move(term));
       }

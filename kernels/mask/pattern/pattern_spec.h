@@ -2,6 +2,7 @@
 //   pattern = union { "/" union }     heads take the unions by turns
 //   union   = atom { "+" atom }       what any of them shows
 //   atom    = [ "causal-" ] name { ":" field }
+// "zones:" and "where:" take all that follows, a file's name and an expression (expression.h).
 // A field is a number, or numbers between "x"; k is 1024 and m 1024 k. pattern_atoms.cc has a row
 // for each name. All masks of mask_spec.h are in it, and mean the same.
 #pragma once
@@ -23,6 +24,7 @@ struct PatternAtom {
   std::vector<std::vector<int>> fields;
   std::string file;
   bool is_causal = false;  // has the prefix
+  std::string expression;  // in its normal form
 
   int number(std::size_t field) const { return fields[field][0]; }
   bool operator==(const PatternAtom&) const = default;
@@ -52,12 +54,17 @@ PatternSpec parse_pattern_spec(std::string_view text);
 /// changes something, no atom twice in a union.
 std::string name_of(const PatternSpec& spec);
 
-/// Over these lengths. Throws std::invalid_argument for lengths that an atom does not fit, and for
-/// files that cannot be read.
-Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k);
+/// Whether an expression of it names h: then each head has a union of its own, and make_pattern()
+/// wants to know how many there are.
+bool names_heads(const PatternSpec& spec);
 
-inline Pattern parse_pattern(std::string_view text, int seqlen_q, int seqlen_k) {
-  return make_pattern(parse_pattern_spec(text), seqlen_q, seqlen_k);
+/// Over these lengths; `heads` is 0 where it is not known. Throws std::invalid_argument for lengths
+/// that an atom does not fit, for files that cannot be read, and where names_heads() and `heads` is
+/// 0.
+Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k, int heads = 0);
+
+inline Pattern parse_pattern(std::string_view text, int seqlen_q, int seqlen_k, int heads = 0) {
+  return make_pattern(parse_pattern_spec(text), seqlen_q, seqlen_k, heads);
 }
 
 /// The mask that today's kernels know under this name, if it is one.

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 #include <tuple>
+#include <utility>
+#include <vector>
 
 #include "kernels/mask/key_mask.h"
 #include "kernels/mask/test_masks.h"
@@ -164,6 +166,63 @@ TEST(PatternSpec, SaysWhyANeighbourhoodIsRefused) {
   EXPECT_EQ(
       why_refused("nd:4x5:3x3"),
       "the axes 4x5 have 20 positions and seqlen_k is 16; allowed: axes of as many positions");
+}
+
+TEST(PatternSpec, TakesExpressionsLast) {
+  const PatternSpec spec =
+      parse_pattern_spec("window:64+where: k <= q && (q - k < 128 || k % 64 == 0)");
+  EXPECT_EQ(name_of(spec), "window:64+where:k<=q&&(q-k<128||k%64==0)");
+  EXPECT_EQ(parse_pattern_spec(name_of(spec)), spec);
+  EXPECT_EQ(name_of(parse_pattern_spec("full/causal-where:q/2==k/2")),
+            "full/causal-where:q/2==k/2");
+}
+
+/// A row's q is the key at which it stands, as in every other mask.
+TEST(PatternSpec, GivesExpressionsTheMeaningOfMasks) {
+  for (const auto& [expression, mask] : std::vector<std::pair<std::string_view, std::string_view>>{
+           {"where:k<=q", "causal"},
+           {"where:k<=q&&q-k<7", "window:7"},
+           {"causal-where:q-k<7", "window:7"},
+           {"where:abs(q-k)<=3", "band:3:3"},
+           {"where:k<=q||k<5", "prefix:5"},
+           {"where:k+seqlen_q-seqlen_k<=q+seqlen_q-seqlen_k", "causal"},
+           {"sink:2+where:k<=q&&q-k<7", "sink:2+window:7"}}) {
+    for (const auto& [seqlen_q, seqlen_k] : {std::pair(70, 70), {30, 90}, {90, 30}}) {
+      const Pattern one = parse_pattern(expression, seqlen_q, seqlen_k);
+      const Pattern other = parse_pattern(mask, seqlen_q, seqlen_k);
+      for (int row = 0; row < seqlen_q; ++row) {
+        for (int key = 0; key < seqlen_k; ++key) {
+          ASSERT_EQ(sees(one, 0, row, key), sees(other, 0, row, key)) << expression;
+        }
+      }
+    }
+  }
+}
+
+TEST(PatternSpec, GivesAHeadWhatItsExpressionSays) {
+  const Pattern pattern = parse_pattern("full/where:q==k+h", 20, 20, 5);
+  ASSERT_EQ(pattern.unions.size(), 5u);
+  for (int head = 0; head < 5; ++head) {
+    EXPECT_EQ(sees(pattern, head, 9, 4), head % 2 == 0);
+    EXPECT_EQ(sees(pattern, head, 9, 9 - head), true);
+  }
+  EXPECT_THROW(parse_pattern("where:q==k+h", 20, 20), std::invalid_argument);
+}
+
+TEST(PatternSpec, SaysWhereAnExpressionIsRefused) {
+  for (const auto& [text, position] :
+       std::vector<std::pair<std::string_view, std::size_t>>{{"where", 0},
+                                                             {"where:", 0},
+                                                             {"where:k <=", 10},
+                                                             {"sink:4+where:k < qq", 17},
+                                                             {"where:k<q+window:3", 10}}) {
+    try {
+      parse_pattern_spec(text);
+      ADD_FAILURE() << text << " is taken";
+    } catch (const PatternTextError& error) {
+      EXPECT_EQ(error.position(), position) << error.what();
+    }
+  }
 }
 
 }  // namespace

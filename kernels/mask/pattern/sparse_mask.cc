@@ -6,19 +6,30 @@
 #include "kernels/mask/pattern/pattern_spec.h"
 
 namespace sparkbench {
+namespace {
 
-std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
-                                                   int seqlen_k) {
+SparseMask uncounted_mask(std::string_view spec, int seqlen_q, int seqlen_k, int heads) {
   const PatternSpec parsed = parse_pattern_spec(spec);
-  Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k);
-  std::vector<std::uint64_t> pairs;
-  for (std::size_t i = 0; i < pattern.unions.size(); ++i) {
-    pairs.push_back(visible_pairs(pattern, static_cast<int>(i)));
-  }
+  Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k, heads);
   std::string name = name_of(parsed);
   std::vector<MaskPass> passes = mask_passes(pattern, name);
-  return std::make_shared<SparseMask>(
-      SparseMask{std::move(name), std::move(pattern), std::move(pairs), std::move(passes)});
+  return {std::move(name), std::move(pattern), {}, std::move(passes)};
+}
+
+}  // namespace
+
+std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
+                                                   int seqlen_k, int heads) {
+  SparseMask mask = uncounted_mask(spec, seqlen_q, seqlen_k, heads);
+  for (std::size_t i = 0; i < mask.pattern.unions.size(); ++i) {
+    mask.pairs.push_back(visible_pairs(mask.pattern, static_cast<int>(i)));
+  }
+  return std::make_shared<const SparseMask>(std::move(mask));
+}
+
+std::shared_ptr<const SparseMask> make_uncounted_sparse_mask(std::string_view spec, int seqlen_q,
+                                                             int seqlen_k, int heads) {
+  return std::make_shared<const SparseMask>(uncounted_mask(spec, seqlen_q, seqlen_k, heads));
 }
 
 }  // namespace sparkbench

@@ -12,20 +12,28 @@
 
 namespace sparkbench {
 
+class TileSights;  // kernels/jit/tile_sights.h
+
 struct SparseMask {
   std::string spec;  // the normal form, which make_sparse_mask() reads; of results and their names
   Pattern pattern;
-  std::vector<std::uint64_t> pairs;   // that a head of each of its unions sees
+  std::vector<std::uint64_t> pairs;   // that a head of each of its unions sees; none: not counted
   std::vector<MaskPass> passes = {};  // mask_passes(); none: kernels take it as it stands
+  std::shared_ptr<const TileSights> sights = nullptr;  // of its tiles; null: the host looks
 
   std::uint64_t pairs_of(int head) const {
     return pairs[static_cast<std::size_t>(head) % pairs.size()];
   }
 };
 
-/// "sink:4+window:128" over these lengths. Throws std::invalid_argument as parse_pattern_spec() and
-/// make_pattern() do, and for terms that cannot be told apart, as disjoint() does.
+/// "sink:4+window:128" over these lengths, `heads` as make_pattern() has it. Throws
+/// std::invalid_argument as parse_pattern_spec() and make_pattern() do, and for terms that cannot
+/// be told apart, as disjoint() does.
 std::shared_ptr<const SparseMask> make_sparse_mask(std::string_view spec, int seqlen_q,
-                                                   int seqlen_k);
+                                                   int seqlen_k, int heads = 0);
+
+/// The same without `pairs`, for whoever does not ask: of an expression counting takes the longest.
+std::shared_ptr<const SparseMask> make_uncounted_sparse_mask(std::string_view spec, int seqlen_q,
+                                                             int seqlen_k, int heads = 0);
 
 }  // namespace sparkbench

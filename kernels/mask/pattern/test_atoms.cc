@@ -68,7 +68,7 @@ Words drawn_neighbourhood(Random& random, int seqlen_k) {
 
 Words drawn_words(Random& random, int seqlen_q, int seqlen_k) {
   const int size = draw(random, 1, seqlen_k + 3), count = draw(random, 1, size);
-  switch (draw(random, 0, 9)) {
+  switch (draw(random, 0, 10)) {
     case 0:
       return {with("blocked", {size}), [=](int p, int k) {
                 const int back = line_of(p, size) - line_of(k, size);
@@ -99,6 +99,14 @@ Words drawn_words(Random& random, int seqlen_q, int seqlen_k) {
       return drawn_documents_atom(random, seqlen_k);
     case 8:
       return drawn_neighbourhood(random, seqlen_k);
+    case 9: {
+      const int apart = draw(random, 1, 9);
+      return {"where:abs(q - k) < " + std::to_string(size) + " && (q + k) % " +
+                  std::to_string(apart) + " != 1 || k < " + std::to_string(count),
+              [=](int p, int k) {
+                return (std::abs(p - k) < size && (p + k) % apart != 1) || k < count;
+              }};
+    }
     default:
       return drawn_mask(random, seqlen_q, seqlen_k);
   }

@@ -116,8 +116,9 @@ std::uint64_t metadata_bytes(const Pattern& pattern, int head, const TilePlan& p
   for (const Term& term : terms) {
     if (term.bounds != nullptr) bytes += kBoundsBytes * static_cast<std::uint64_t>(plan.seqlen_q);
   }
-  const bool has_bits = std::any_of(terms.begin(), terms.end(),
-                                    [](const Term& term) { return term.bits != nullptr; });
+  const bool has_bits = std::any_of(terms.begin(), terms.end(), [](const Term& term) {
+    return term.bits != nullptr || term.where != nullptr;
+  });
   if (has_bits) {
     const auto words_of_row = static_cast<std::uint64_t>(ceil_divide(plan.keys, kWordKeys));
     bytes += kWordBytes * plan.cut_tiles * static_cast<std::uint64_t>(plan.rows) * words_of_row;

@@ -1,0 +1,57 @@
+// A predicate of pairs, as a part of a term (mask/pattern/pattern.h): an expression over positions,
+// laid over lengths and a head. It costs no memory, whatever the lengths are.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "kernels/mask/key_mask.h"
+#include "kernels/mask/predicate/evaluate.h"
+
+namespace sparkbench {
+
+class PairPredicate {
+ public:
+  /// Of `names` q and k are not looked at.
+  PairPredicate(Expression expression, const ExpressionPoint& names);
+
+  bool sees(int q, int k) const;
+  /// Bit i is whether row q sees key first + i.
+  std::uint64_t word(int q, int first) const;
+  /// What bounds tell of a tile with at least a row and a key: kCut where they do not tell.
+  TileCover cover(const Range& rows, const Range& keys) const;
+
+  /// An expression, or what it is not.
+  struct Factor {
+    std::shared_ptr<const Expression> expression;
+    bool is_negated;
+  };
+  /// All of which a pair must satisfy.
+  const std::vector<Factor>& factors() const { return factors_; }
+  bool is_transposed() const { return is_transposed_; }
+  const ExpressionPoint& names() const { return names_; }
+
+  friend std::shared_ptr<const PairPredicate> both(const PairPredicate& a, const PairPredicate& b);
+  friend std::shared_ptr<const PairPredicate> complement(const PairPredicate& of);
+  friend std::shared_ptr<const PairPredicate> transposed(const PairPredicate& of);
+  friend std::shared_ptr<const PairPredicate> of_head(const PairPredicate& of, int head);
+
+ private:
+  ExpressionPoint at(int q, int k) const;
+
+  std::vector<Factor> factors_;
+  ExpressionPoint names_;
+  bool is_transposed_ = false;  // rows are what the expression calls k
+};
+using SharedPredicate = std::shared_ptr<const PairPredicate>;
+
+/// AND, of the same head and lengths. Throws std::logic_error where these differ.
+SharedPredicate both(const PairPredicate& a, const PairPredicate& b);
+/// Of a predicate of one factor: the only ones that whoever trims terms takes away. Throws
+/// std::logic_error for others.
+SharedPredicate complement(const PairPredicate& of);
+SharedPredicate transposed(const PairPredicate& of);
+SharedPredicate of_head(const PairPredicate& of, int head);
+
+}  // namespace sparkbench
