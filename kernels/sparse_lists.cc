@@ -12,10 +12,10 @@
 #include <utility>
 
 #include "kernels/ceil_divide.h"
+#include "kernels/jit/tile_sights.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/tile_plan.h"
 #include "kernels/round_up.h"
-#include "kernels/jit/tile_sights.h"
 
 namespace sparkbench {
 namespace {

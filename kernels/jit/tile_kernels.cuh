@@ -15,9 +15,9 @@ __device__ unsigned word_of_tile(const TileQuestion& asked, int row, int first_k
   unsigned word = 0;
   for (int bit = 0; bit < 32; ++bit) {
     const int key = first_key + bit;
-    const bool is_seen = key < asked.seqlen_k &&
-                         pattern_sees(asked.text, asked.head, Whole(row) + asked.row_at, key,
-                                      asked.seqlen_q, asked.seqlen_k);
+    const bool is_seen =
+        key < asked.seqlen_k && pattern_sees(asked.text, asked.head, Whole(row) + asked.row_at, key,
+                                             asked.seqlen_q, asked.seqlen_k);
     word |= unsigned(is_seen) << bit;
   }
   return word;
