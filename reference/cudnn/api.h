@@ -26,6 +26,8 @@ enum class PointwiseMode : int {
   kIdentity = 21,
   kGreater = 302,
   kGreaterOrEqual = 303,
+  kLess = 304,
+  kAnd = 400,
   kIndex = 501,  // along an axis
   kSelect = 601  // operands: where true, where false, condition
 };
@@ -78,6 +80,7 @@ enum class Attribute : int {
   kTensorUniqueId = 906,
   kTensorIsVirtual = 907,
   kTensorIsByValue = 908,
+  kTensorRaggedOffset = 913,
   kPackUniqueIds = 1000,
   kPackPointers = 1001,
   kPackWorkspace = 1003,
@@ -86,6 +89,9 @@ enum class Attribute : int {
   kMatmulOperationB = 1521,
   kMatmulOperationC = 1522,
   kMatmulOperationDescriptor = 1523,
+  kMatmulOperationM = 1525,  // how many of A's rows count, in memory
+  kMatmulOperationN = 1526,
+  kMatmulOperationK = 1527,
   kReductionOperator = 1600,
   kReductionComputeType = 1601,
   kReductionOperationX = 1610,

@@ -63,6 +63,8 @@ TEST(CudnnApi, DeclaresTheModesOfTheInstalledHeader) {
   expect_same(PointwiseMode::kIdentity, CUDNN_POINTWISE_IDENTITY);
   expect_same(PointwiseMode::kGreater, CUDNN_POINTWISE_CMP_GT);
   expect_same(PointwiseMode::kGreaterOrEqual, CUDNN_POINTWISE_CMP_GE);
+  expect_same(PointwiseMode::kLess, CUDNN_POINTWISE_CMP_LT);
+  expect_same(PointwiseMode::kAnd, CUDNN_POINTWISE_LOGICAL_AND);
   expect_same(PointwiseMode::kIndex, CUDNN_POINTWISE_GEN_INDEX);
   expect_same(PointwiseMode::kSelect, CUDNN_POINTWISE_BINARY_SELECT);
   expect_same(ReductionOperator::kAdd, CUDNN_REDUCE_TENSOR_ADD);
@@ -114,6 +116,7 @@ TEST(CudnnApi, DeclaresTheAttributesOfTheInstalledHeader) {
   expect_same(Attribute::kTensorUniqueId, CUDNN_ATTR_TENSOR_UNIQUE_ID);
   expect_same(Attribute::kTensorIsVirtual, CUDNN_ATTR_TENSOR_IS_VIRTUAL);
   expect_same(Attribute::kTensorIsByValue, CUDNN_ATTR_TENSOR_IS_BY_VALUE);
+  expect_same(Attribute::kTensorRaggedOffset, CUDNN_ATTR_TENSOR_RAGGED_OFFSET_DESC);
   expect_same(Attribute::kPackUniqueIds, CUDNN_ATTR_VARIANT_PACK_UNIQUE_IDS);
   expect_same(Attribute::kPackPointers, CUDNN_ATTR_VARIANT_PACK_DATA_POINTERS);
   expect_same(Attribute::kPackWorkspace, CUDNN_ATTR_VARIANT_PACK_WORKSPACE);
@@ -122,6 +125,9 @@ TEST(CudnnApi, DeclaresTheAttributesOfTheInstalledHeader) {
   expect_same(Attribute::kMatmulOperationB, CUDNN_ATTR_OPERATION_MATMUL_BDESC);
   expect_same(Attribute::kMatmulOperationC, CUDNN_ATTR_OPERATION_MATMUL_CDESC);
   expect_same(Attribute::kMatmulOperationDescriptor, CUDNN_ATTR_OPERATION_MATMUL_DESC);
+  expect_same(Attribute::kMatmulOperationM, CUDNN_ATTR_OPERATION_MATMUL_GEMM_M_OVERRIDE_DESC);
+  expect_same(Attribute::kMatmulOperationN, CUDNN_ATTR_OPERATION_MATMUL_GEMM_N_OVERRIDE_DESC);
+  expect_same(Attribute::kMatmulOperationK, CUDNN_ATTR_OPERATION_MATMUL_GEMM_K_OVERRIDE_DESC);
   expect_same(Attribute::kReductionOperator, CUDNN_ATTR_REDUCTION_OPERATOR);
   expect_same(Attribute::kReductionComputeType, CUDNN_ATTR_REDUCTION_COMP_TYPE);
   expect_same(Attribute::kReductionOperationX, CUDNN_ATTR_OPERATION_REDUCTION_XDESC);

@@ -11,6 +11,7 @@ namespace sparkbench {
 namespace {
 
 constexpr int kFirstSm = 80;
+constexpr int kFirstSmOfPackedSequences = 90;  // cudnn-frontend, sdpa_support_surface.h
 /// Before it the caller clears the sums of dQ (cudnn-frontend, same node).
 constexpr std::size_t kFirstVersionThatClears = 90600;
 
@@ -37,10 +38,8 @@ RowStrides strides_of(const TensorView<T>& view) {
   return {view.batch_stride, view.seqlen_stride, view.head_stride};
 }
 
-/// dK or dV of every head, where heads share keys.
-std::size_t bytes_of_heads(const Problem& problem) {
-  const auto group_size = static_cast<std::size_t>(problem.group_size());
-  return group_size == 1 ? 0 : group_size * problem.k_elements() * sizeof(Half);
+std::size_t bytes_of(const std::optional<cudnn::Plan>& plan) {
+  return plan ? plan->workspace_bytes() : 0;
 }
 
 void require_strides(bool are_those_planned) {
@@ -74,56 +73,87 @@ cudnn::AttentionStrides attention_strides(const ForwardTensors& forward,
 
 bool has_cudnn_attention(int sm) { return sm >= kFirstSm && cudnn::load_api().has_value(); }
 
+bool has_packed_cudnn_attention(int sm) {
+  return sm >= kFirstSmOfPackedSequences && has_cudnn_attention(sm);
+}
+
 CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic,
                                const cudnn::AttentionStrides& strides)
     : api_(require_api()),
       problem_(require_graph(problem, api_.version())),
       strides_(strides),
+      ragged_(make_ragged()),
       handle_(api_),
       forward_(make_forward()),
       backward_(make_backward(pass, is_deterministic)),
-      workspace_(std::max(forward_.workspace_bytes(),
-                          backward_ ? backward_->workspace_bytes() : std::size_t{0})),
+      workspace_(std::max(bytes_of(forward_), bytes_of(backward_))),
       seed_(2 * sizeof(std::int64_t)),
       delta_(backward_ ? problem.lse_elements() * sizeof(float) : 0),
-      dq_sum_(backward_ && !is_deterministic ? problem.q_elements() * sizeof(float) : 0),
-      dk_of_heads_(backward_ ? bytes_of_heads(problem) : 0),
-      dv_of_heads_(backward_ ? bytes_of_heads(problem) : 0) {
+      dq_sum_(backward_ && !is_deterministic
+                  ? cudnn::dq_sum_elements(problem, strides) * sizeof(float)
+                  : 0),
+      dk_of_heads_(backward_ ? cudnn::elements_of_heads(problem, strides.dk) * sizeof(Half) : 0),
+      dv_of_heads_(backward_ ? cudnn::elements_of_heads(problem, strides.dv) * sizeof(Half) : 0) {
   const std::array<std::int64_t, 2> seed_and_offset = {static_cast<std::int64_t>(problem.seed), 0};
   CUDA_CHECK(cudaMemcpy(seed_.as<void>(), seed_and_offset.data(), sizeof seed_and_offset,
                         cudaMemcpyHostToDevice));
 }
 
-cudnn::Plan CudnnAttention::make_forward() const {
+std::optional<cudnn::RaggedMemory> CudnnAttention::make_ragged() const {
+  if (!problem_.lengths) return std::nullopt;
+  return std::optional<cudnn::RaggedMemory>(std::in_place, problem_, strides_);
+}
+
+cudnn::AttentionPlan CudnnAttention::attention_plan() const {
+  return {problem_, strides_, api_.version(), ragged_ ? &ragged_->batch() : nullptr};
+}
+
+std::optional<cudnn::Plan> CudnnAttention::make_forward() const {
+  if (!has_pairs()) return std::nullopt;
   auto graph = std::make_unique<cudnn::Graph>(api_);
-  add_forward(*graph, {problem_, strides_, api_.version()});
-  return cudnn::Plan(api_, handle_, std::move(graph));
+  add_forward(*graph, attention_plan());
+  return std::optional<cudnn::Plan>(std::in_place, api_, handle_, std::move(graph));
 }
 
 std::optional<cudnn::Plan> CudnnAttention::make_backward(Pass pass, bool is_deterministic) const {
-  if (pass == Pass::kForward) return std::nullopt;
+  if (pass == Pass::kForward || !has_pairs()) return std::nullopt;
   auto graph = std::make_unique<cudnn::Graph>(api_);
-  add_backward(*graph, {problem_, strides_, api_.version()}, is_deterministic);
+  add_backward(*graph, attention_plan(), is_deterministic);
   return std::optional<cudnn::Plan>(std::in_place, api_, handle_, std::move(graph));
 }
 
 std::size_t CudnnAttention::workspace_bytes() const {
   return workspace_.bytes() + seed_.bytes() + delta_.bytes() + dq_sum_.bytes() +
-         dk_of_heads_.bytes() + dv_of_heads_.bytes();
+         dk_of_heads_.bytes() + dv_of_heads_.bytes() + (ragged_ ? ragged_->bytes() : 0);
+}
+
+std::vector<cudnn::Binding> CudnnAttention::own_bindings() const {
+  std::vector<cudnn::Binding> bindings = {
+      {cudnn::kSeed, seed_.as<std::int64_t>()},     {cudnn::kOffset, seed_.as<std::int64_t>() + 1},
+      {cudnn::kDelta, delta_.as<void>()},           {cudnn::kDqSum, dq_sum_.as<void>()},
+      {cudnn::kDkOfHeads, dk_of_heads_.as<void>()}, {cudnn::kDvOfHeads, dv_of_heads_.as<void>()}};
+  if (ragged_) {
+    bindings.insert(bindings.end(), ragged_->bindings().begin(), ragged_->bindings().end());
+  }
+  return bindings;
 }
 
 void CudnnAttention::forward(const ForwardTensors& tensors, CUstream_st* stream) const {
   require_strides(strides_of(tensors.q) == strides_.q && strides_of(tensors.k) == strides_.k &&
                   strides_of(tensors.v) == strides_.v && strides_of(tensors.o) == strides_.o);
-  const cudnn::Binding bindings[] = {{cudnn::kQ, memory(tensors.q.data)},
-                                     {cudnn::kK, memory(tensors.k.data)},
-                                     {cudnn::kV, memory(tensors.v.data)},
-                                     {cudnn::kO, tensors.o.data},
-                                     {cudnn::kLse, tensors.lse},
-                                     {cudnn::kSeed, seed_.as<std::int64_t>()},
-                                     {cudnn::kOffset, seed_.as<std::int64_t>() + 1}};
-  const bool drops = problem_.dropout().threshold != 0;
-  forward_.execute(std::span(bindings).first(drops ? 7 : 5), workspace_.as<void>(), stream);
+  if (ragged_) {
+    ragged_->blind_rows().clear(tensors.o, problem_.heads, problem_.head_dim, stream);
+    ragged_->blind_rows().fill_lse(tensors.lse, problem_.heads, ragged_->batch().total_rows,
+                                   stream);
+  }
+  if (!forward_) return;
+  std::vector<cudnn::Binding> bindings = own_bindings();
+  bindings.insert(bindings.end(), {{cudnn::kQ, memory(tensors.q.data)},
+                                   {cudnn::kK, memory(tensors.k.data)},
+                                   {cudnn::kV, memory(tensors.v.data)},
+                                   {cudnn::kO, tensors.o.data},
+                                   {cudnn::kLse, tensors.lse}});
+  forward_->execute(bindings, workspace_.as<void>(), stream);
 }
 
 void CudnnAttention::backward(const BackwardTensors& tensors, CUstream_st* stream) const {
@@ -131,22 +161,22 @@ void CudnnAttention::backward(const BackwardTensors& tensors, CUstream_st* strea
                       strides_of(tensors.q), strides_of(tensors.k), strides_of(tensors.v),
                       strides_of(tensors.o), strides_of(tensors.d_o), strides_of(tensors.dq),
                       strides_of(tensors.dk), strides_of(tensors.dv)} == strides_);
-  std::vector<cudnn::Binding> bindings = {
-      {cudnn::kQ, memory(tensors.q.data)}, {cudnn::kK, memory(tensors.k.data)},
-      {cudnn::kV, memory(tensors.v.data)}, {cudnn::kO, memory(tensors.o.data)},
-      {cudnn::kLse, memory(tensors.lse)},  {cudnn::kDO, memory(tensors.d_o.data)},
-      {cudnn::kDq, tensors.dq.data},       {cudnn::kDk, tensors.dk.data},
-      {cudnn::kDv, tensors.dv.data},       {cudnn::kDelta, delta_.as<float>()},
-  };
-  if (dq_sum_.bytes() != 0) bindings.push_back({cudnn::kDqSum, dq_sum_.as<float>()});
-  if (dk_of_heads_.bytes() != 0) {
-    bindings.push_back({cudnn::kDkOfHeads, dk_of_heads_.as<void>()});
-    bindings.push_back({cudnn::kDvOfHeads, dv_of_heads_.as<void>()});
+  if (ragged_) {
+    ragged_->blind_rows().clear(tensors.dq, problem_.heads, problem_.head_dim, stream);
+    ragged_->unread_keys().clear(tensors.dk, problem_.key_heads(), problem_.head_dim, stream);
+    ragged_->unread_keys().clear(tensors.dv, problem_.key_heads(), problem_.head_dim, stream);
   }
-  if (problem_.dropout().threshold != 0) {
-    bindings.push_back({cudnn::kSeed, seed_.as<std::int64_t>()});
-    bindings.push_back({cudnn::kOffset, seed_.as<std::int64_t>() + 1});
-  }
+  if (!backward_) return;
+  std::vector<cudnn::Binding> bindings = own_bindings();
+  bindings.insert(bindings.end(), {{cudnn::kQ, memory(tensors.q.data)},
+                                   {cudnn::kK, memory(tensors.k.data)},
+                                   {cudnn::kV, memory(tensors.v.data)},
+                                   {cudnn::kO, memory(tensors.o.data)},
+                                   {cudnn::kLse, memory(tensors.lse)},
+                                   {cudnn::kDO, memory(tensors.d_o.data)},
+                                   {cudnn::kDq, tensors.dq.data},
+                                   {cudnn::kDk, tensors.dk.data},
+                                   {cudnn::kDv, tensors.dv.data}});
   if (api_.version() < kFirstVersionThatClears) {
     CUDA_CHECK(cudaMemsetAsync(dq_sum_.as<void>(), 0, dq_sum_.bytes(), stream));
   }

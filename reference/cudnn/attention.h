@@ -1,17 +1,21 @@
 // The peer `cudnn`: scaled-dot-product attention by NVIDIA's cuDNN, forward and backward.
 //   fp16 in and out, fp32 accumulation. Needs compute capability 8.0 and libcudnn.so.9, which is
 //   looked for at run time.
+//   Packed sequences (kernels/packed.h) need compute capability 9.0 and cuDNN 9.10.2. cuDNN finds
+//   them by ragged offsets; rows without keys, and keys without rows, are cleared beside it.
 //   Its dropout draws a mask of its own, so what it computes with dropout cannot be compared with
 //   the definition here: it is verified without, and timed with.
 #pragma once
 
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/tensors.h"
 #include "reference/cudnn/attention_graph.h"
 #include "reference/cudnn/plan.h"
+#include "reference/cudnn/ragged_memory.h"
 
 namespace sparkbench {
 
@@ -20,6 +24,8 @@ std::optional<std::string> cudnn_version();
 
 /// Whether cuDNN is there and has attention for compute capability `sm`.
 bool has_cudnn_attention(int sm);
+/// The same of packed sequences.
+bool has_packed_cudnn_attention(int sm);
 
 /// Of these tensors; a forward pass has no `backward`.
 cudnn::AttentionStrides attention_strides(const ForwardTensors& forward,
@@ -29,9 +35,10 @@ cudnn::AttentionStrides attention_strides(const ForwardTensors& forward,
 /// made. Everything throws std::runtime_error on an error of CUDA or cuDNN.
 class CudnnAttention {
  public:
-  /// On the current device; the backward pass too unless `pass` is kForward. Deterministic means
-  /// that dQ has the same bits in every run. Throws UnsupportedError for a problem that this cuDNN
-  /// cannot compute here.
+  /// On the current device, where tensors are those of Problem::packed() if the problem has
+  /// lengths; the backward pass too unless `pass` is kForward. Deterministic means that dQ has the
+  /// same bits in every run. Throws UnsupportedError for a problem that this cuDNN cannot compute
+  /// here.
   CudnnAttention(const Problem& problem, Pass pass, bool is_deterministic = false)
       : CudnnAttention(problem, pass, is_deterministic, cudnn::contiguous_strides(problem)) {}
   /// The same of tensors that are not contiguous.
@@ -52,17 +59,21 @@ class CudnnAttention {
   void backward(const BackwardTensors& tensors, CUstream_st* stream) const;
 
  private:
-  cudnn::Plan make_forward() const;
+  std::optional<cudnn::RaggedMemory> make_ragged() const;
+  bool has_pairs() const { return !ragged_ || !ragged_->batch().sequences.empty(); }
+  cudnn::AttentionPlan attention_plan() const;
+  std::vector<cudnn::Binding> own_bindings() const;
+  std::optional<cudnn::Plan> make_forward() const;
   std::optional<cudnn::Plan> make_backward(Pass pass, bool is_deterministic) const;
 
   cudnn::Api api_;
   Problem problem_;
   cudnn::AttentionStrides strides_;
+  std::optional<cudnn::RaggedMemory> ragged_;
   cudnn::Handle handle_;
-  cudnn::Plan forward_;
-  std::optional<cudnn::Plan> backward_;
-  DeviceBuffer workspace_;  // of the pass that runs
-  DeviceBuffer seed_;       // of the dropout mask, and its offset
+  std::optional<cudnn::Plan> forward_, backward_;  // none where no row sees a key
+  DeviceBuffer workspace_;                         // of the pass that runs
+  DeviceBuffer seed_;                              // of the dropout mask, and its offset
   DeviceBuffer delta_, dq_sum_, dk_of_heads_, dv_of_heads_;
 };
 

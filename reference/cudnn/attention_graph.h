@@ -5,11 +5,15 @@
 // declined or slow.
 #pragma once
 
+#include <cstddef>
+#include <cstdint>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "kernels/attention.h"
 #include "reference/cudnn/graph.h"
+#include "reference/cudnn/ragged_batch.h"
 #include "reference/tensors/host_tensor.h"
 
 namespace sparkbench::cudnn {
@@ -30,13 +34,19 @@ enum TensorId : std::int64_t {
   kDelta,      // [batch, heads, seqlen_q], fp32: rowsum(dO * O)
   kDqSum,      // [batch, heads, seqlen_q, head_dim], fp32: unless deterministic
   kDkOfHeads,  // [batch, heads, seqlen_k, head_dim], fp16: where heads share keys, before
-  kDvOfHeads   // dK and dV are the sums over those that do
+  kDvOfHeads,  // dK and dV are the sums over those that do
+  kRows,       // int32, [sequences], of a ragged batch: how many each has
+  kKeys,       // int32, [sequences]
 };
 
+/// The tensor that says at which element each sequence of a ragged batch begins in tensor `id`:
+/// int64, [sequences + 1].
+constexpr std::int64_t offsets_id(std::int64_t id) { return 100 + id; }
+
 /// Why there is no graph of the problem, or nothing when there is one: cuDNN has no head_dim that
-/// is no multiple of 8 (its documentation of fused attention), no rows without a visible key, no
-/// dropout under a mask of unequal lengths, and no prefix. `library_version` is
-/// that of Api::version.
+/// is no multiple of 8 (its documentation of fused attention), no rows without a visible key (but
+/// for packed sequences, see ragged_batch.h), no dropout under a mask of unequal lengths, and no
+/// prefix. `library_version` is that of Api::version.
 std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version);
 
 /// Where the rows of a problem's tensors lie.
@@ -46,7 +56,7 @@ struct AttentionStrides {
   bool operator==(const AttentionStrides&) const = default;
 };
 
-/// All tensors contiguous.
+/// All tensors contiguous; those of Problem::packed() where there are lengths.
 AttentionStrides contiguous_strides(const Problem& problem);
 
 /// What the graphs compute, and for which library: older ones want a finite minus infinity.
@@ -54,7 +64,21 @@ struct AttentionPlan {
   const Problem& problem;
   const AttentionStrides& strides;
   std::size_t library_version;
+  const RaggedBatch* ragged = nullptr;  // of a problem with lengths, and not without sequences
 };
+
+/// The contents of offsets_id(tensor).
+struct RaggedOffsets {
+  std::int64_t tensor;
+  std::vector<std::int64_t> first_elements;
+};
+std::vector<RaggedOffsets> ragged_offsets(const RaggedBatch& batch,
+                                          const AttentionStrides& strides);
+
+/// Elements of the sums of dQ, and of dK or dV of every head where heads share keys: 0 where the
+/// graph has none.
+std::size_t dq_sum_elements(const Problem& problem, const AttentionStrides& strides);
+std::size_t elements_of_heads(const Problem& problem, const RowStrides& gradient);
 
 void add_forward(Graph& graph, const AttentionPlan& plan);
 void add_backward(Graph& graph, const AttentionPlan& plan, bool is_deterministic);

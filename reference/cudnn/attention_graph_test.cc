@@ -5,7 +5,10 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -33,38 +36,54 @@ constexpr Tolerance kTwoRoundings{.ratio = 0.0, .floor = 0x1p-9};
 struct HostTensors {
   explicit HostTensors(const Problem& problem, TestLayout layout = TestLayout::kContiguous)
       : inputs(make_inputs(problem, Distribution::kUniform, kInputSeed)),
-        q(inputs.q, query_shape(problem), layout),
-        k(inputs.k, key_shape(problem), layout),
-        v(inputs.v, key_shape(problem), layout),
-        d_o(make_gradient_input(problem, Distribution::kUniform, kInputSeed), query_shape(problem),
-            layout),
-        o(query_shape(problem), layout),
-        dq(query_shape(problem), layout),
-        dk(key_shape(problem), layout),
-        dv(key_shape(problem), layout),
+        queries(query_shape(problem.lengths ? problem.packed() : problem)),
+        keys(key_shape(problem.lengths ? problem.packed() : problem)),
+        q(inputs.q, queries, layout),
+        k(inputs.k, keys, layout),
+        v(inputs.v, keys, layout),
+        d_o(make_gradient_input(problem, Distribution::kUniform, kInputSeed), queries, layout),
+        o(queries, layout),
+        dq(queries, layout),
+        dk(keys, layout),
+        dv(keys, layout),
         lse(problem.lse_elements()),
         delta(problem.lse_elements()),
-        dq_sum(problem.q_elements()),
-        dk_of_heads(elements_of_heads(problem)),
-        dv_of_heads(elements_of_heads(problem)),
-        seed(static_cast<std::int64_t>(problem.seed)) {}
+        dq_sum(dq_sum_elements(problem, strides())),
+        dk_of_heads(elements_of_heads(problem, dk.strides)),
+        dv_of_heads(elements_of_heads(problem, dv.strides)),
+        seed(static_cast<std::int64_t>(problem.seed)) {
+    if (!problem.lengths) return;
+    batch = ragged_batch(problem);
+    rows = batch->rows();
+    keys_of_each = batch->keys();
+    offsets = ragged_offsets(*batch, strides());
+  }
 
   std::vector<Binding> bindings() {
-    return {{kQ, q.view().data},
-            {kK, k.view().data},
-            {kV, v.view().data},
-            {kO, o.view().data},
-            {kLse, lse.data()},
-            {kSeed, &seed},
-            {kOffset, &offset},
-            {kDO, d_o.view().data},
-            {kDq, dq.view().data},
-            {kDk, dk.view().data},
-            {kDv, dv.view().data},
-            {kDelta, delta.data()},
-            {kDqSum, dq_sum.data()},
-            {kDkOfHeads, dk_of_heads.data()},
-            {kDvOfHeads, dv_of_heads.data()}};
+    std::vector<Binding> all = {{kQ, q.view().data},
+                                {kK, k.view().data},
+                                {kV, v.view().data},
+                                {kO, o.view().data},
+                                {kLse, lse.data()},
+                                {kSeed, &seed},
+                                {kOffset, &offset},
+                                {kDO, d_o.view().data},
+                                {kDq, dq.view().data},
+                                {kDk, dk.view().data},
+                                {kDv, dv.view().data},
+                                {kDelta, delta.data()},
+                                {kDqSum, dq_sum.data()},
+                                {kDkOfHeads, dk_of_heads.data()},
+                                {kDvOfHeads, dv_of_heads.data()},
+                                {kRows, rows.data()},
+                                {kKeys, keys_of_each.data()}};
+    for (RaggedOffsets& of : offsets) {
+      all.push_back({offsets_id(of.tensor), of.first_elements.data()});
+    }
+    return all;
+  }
+  AttentionPlan plan(const Problem& problem, const AttentionStrides& strides) const {
+    return {problem, strides, kVersion, batch ? &*batch : nullptr};
   }
   AttentionStrides strides() const {
     return {q.strides,   k.strides,  v.strides,  o.strides,
@@ -75,15 +94,15 @@ struct HostTensors {
            dv.has_untouched_gaps();
   }
 
-  static std::size_t elements_of_heads(const Problem& problem) {
-    return problem.k_elements() * static_cast<std::size_t>(problem.group_size());
-  }
-
   OwnedInputs inputs;
+  TensorShape queries, keys;
   LaidOutTensor q, k, v, d_o, o, dq, dk, dv;
   std::vector<float> lse, delta, dq_sum;
   std::vector<Half> dk_of_heads, dv_of_heads;
   std::int64_t seed, offset = 0;
+  std::optional<RaggedBatch> batch;
+  std::vector<std::int32_t> rows, keys_of_each;
+  std::vector<RaggedOffsets> offsets;
 };
 
 std::vector<Problem> problems_with_a_graph() {
@@ -126,15 +145,15 @@ void execute(const Api& api, HostTensors& tensors, const AddOperations& add_oper
 }
 
 void run_forward(const Api& api, const Problem& problem, HostTensors& tensors) {
-  execute(api, tensors, [&](Graph& graph) {
-    add_forward(graph, {problem, tensors.strides(), api.version()});
-  });
+  const AttentionStrides strides = tensors.strides();
+  execute(api, tensors, [&](Graph& graph) { add_forward(graph, tensors.plan(problem, strides)); });
 }
 
 void run_backward(const Api& api, const Problem& problem, bool is_deterministic,
                   HostTensors& tensors) {
+  const AttentionStrides strides = tensors.strides();
   execute(api, tensors, [&](Graph& graph) {
-    add_backward(graph, {problem, tensors.strides(), api.version()}, is_deterministic);
+    add_backward(graph, tensors.plan(problem, strides), is_deterministic);
   });
 }
 
@@ -219,6 +238,100 @@ TEST(CudnnAttentionGraph, ReadsAndWritesEveryLayoutInPlace) {
   }
 }
 
+/// Lengths that differ, empty ones among them, and more rows than keys.
+const std::vector<SequenceLength> kLengths = {{7, 7}, {0, 0}, {1, 4}, {9, 5},
+                                              {3, 0}, {0, 2}, {5, 6}};
+const std::vector<SequenceLength> kSquares = {{7, 7}, {1, 1}, {4, 4}};
+
+Problem packed_problem(const std::vector<SequenceLength>& lengths, const MaskSpec& mask,
+                       float dropout_p = 0.0f, int heads_k = 4) {
+  const Problem of_each{.heads = 4,
+                        .head_dim = 8,
+                        .mask = mask,
+                        .dropout_p = dropout_p,
+                        .seed = 77,
+                        .heads_k = heads_k};
+  return with_lengths(of_each, std::make_shared<const SequenceLengths>(lengths));
+}
+
+/// Every mask that has a graph, with and without heads that share keys and dropout.
+std::vector<Problem> packed_problems() {
+  std::vector<Problem> problems;
+  for (const MaskSpec& mask : kTestMasks) {
+    for (const int heads_k : {4, 2}) {
+      for (const Problem& problem : {packed_problem(kLengths, mask, 0.0f, heads_k),
+                                     packed_problem(kSquares, mask, 0.0f, heads_k),
+                                     packed_problem(kSquares, mask, 0.25f, heads_k)}) {
+        if (!why_no_graph(problem, kVersion)) problems.push_back(problem);
+      }
+    }
+  }
+  return problems;
+}
+
+/// What cuDNN is not given is not written, and so as it was: zero, and this.
+void expect_no_key(const HostTensors& tensors, int heads) {
+  for (const Range& range : tensors.batch->blind_rows) {
+    for (int row = range.begin; row < range.end; ++row) {
+      for (int head = 0; head < heads; ++head) {
+        const auto at = static_cast<std::size_t>(head * tensors.batch->total_rows + row);
+        EXPECT_EQ(tensors.lse[at], -std::numeric_limits<float>::infinity()) << row;
+      }
+    }
+  }
+}
+
+void make_blind(HostTensors& tensors) {
+  std::ranges::fill(tensors.lse, -std::numeric_limits<float>::infinity());
+  for (LaidOutTensor* written : {&tensors.o, &tensors.dq, &tensors.dk, &tensors.dv}) {
+    const std::vector<Half> zeros(written->tensor().size());
+    *written = LaidOutTensor(zeros, written->shape, TestLayout::kContiguous);
+  }
+}
+
+TEST(CudnnAttentionGraph, IsTheDefinitionOfPackedSequences) {
+  const Api api = fake_api();
+  EXPECT_EQ(packed_problems().size(), 48u);  // 8 masks: no prefix
+  for (const Problem& problem : packed_problems()) {
+    SCOPED_TRACE(name_of(problem) + ", heads_k " + std::to_string(problem.heads_k));
+    HostTensors tensors(problem);
+    make_blind(tensors);
+    run_forward(api, problem, tensors);
+    const GradientRows rows = all_gradient_rows(problem);
+    const ErrorMetrics error =
+        error_metrics(gather_rows(problem, tensors.o.tensor(), tensors.lse, rows.dq),
+                      exact_forward(problem, tensors.inputs.view(), rows.dq));
+    EXPECT_EQ(why_incorrect(error, {}, kOneRounding), "");
+    expect_no_key(tensors, problem.heads);
+    const ExactGradients want = exact_gradients(problem, tensors, rows);
+    for (const bool is_deterministic : {false, true}) {
+      run_backward(api, problem, is_deterministic, tensors);
+      const HalfGradients got = gather_gradients(
+          problem, {tensors.dq.tensor(), tensors.dk.tensor(), tensors.dv.tensor()}, rows);
+      EXPECT_EQ(why_incorrect(gradient_errors(got, want), {}, kTwoRoundings), "")
+          << "deterministic " << is_deterministic;
+    }
+  }
+}
+
+TEST(CudnnAttentionGraph, LeavesOutPackedSequencesThatCudnnDoesNotSupport) {
+  const auto why_none = [](const Problem& problem, std::size_t version = kVersion) {
+    return why_no_graph(problem, version).value_or("");
+  };
+  const MaskSpec causal = MaskSpec::causal(), full = MaskSpec::full();
+  EXPECT_EQ(why_none(packed_problem(kLengths, full, 0.25f)), "");
+  EXPECT_EQ(why_none(packed_problem(kLengths, causal)), "");
+  EXPECT_EQ(why_none(packed_problem(kSquares, causal, 0.25f)), "");
+  EXPECT_EQ(why_none(packed_problem({{9, 5}, {2, 2}}, causal, 0.25f)), "");
+  EXPECT_EQ(why_none(packed_problem(kLengths, causal, 0.25f)),
+            "dropout under a mask where a sequence has more keys than rows that see any");
+  EXPECT_EQ(why_none(packed_problem(kLengths, MaskSpec::prefix(2))), "the mask prefix:2");
+  EXPECT_EQ(why_none(packed_problem(kLengths, full), 91001),
+            "packed sequences before version 9.10.2");
+  EXPECT_EQ(why_none(packed_problem({{2048, 2048}}, MaskSpec::band(7, 2)), 91400),
+            "bands of more than 1024 keys in version 9.14.0");
+}
+
 /// Empty where there is a graph.
 std::string why_none(const MaskSpec& mask, int seqlen_q, int seqlen_k, float dropout_p = 0.0f,
                      std::size_t version = kVersion) {
@@ -297,6 +410,24 @@ TEST_F(InstalledCudnn, HasKernelsForEveryLayout) {
     add_backward(backward, plan, false);
     EXPECT_NO_THROW(count_kernels(forward)) << name_of(layout);
     EXPECT_NO_THROW(count_kernels(backward)) << name_of(layout);
+  }
+}
+
+TEST_F(InstalledCudnn, HasKernelsForPackedSequences) {
+  for (Problem problem : packed_problems()) {
+    for (const int head_dim : {64, 128}) {
+      problem.head_dim = head_dim;
+      const RaggedBatch batch = ragged_batch(problem);
+      const AttentionStrides strides = contiguous_strides(problem);
+      const AttentionPlan plan{problem, strides, api_->version(), &batch};
+      Graph forward(*api_), backward(*api_), deterministic(*api_);
+      add_forward(forward, plan);
+      add_backward(backward, plan, false);
+      add_backward(deterministic, plan, true);
+      for (const Graph* graph : {&forward, &backward, &deterministic}) {
+        EXPECT_NO_THROW(count_kernels(*graph)) << name_of(problem) << ", head_dim " << head_dim;
+      }
+    }
   }
 }
 

@@ -26,7 +26,7 @@ Layout transposed(Layout layout) {
 }
 
 const Tensor& Graph::add_tensor(std::int64_t id, DataType type, const Layout& layout,
-                                std::optional<Attribute> kind) {
+                                std::optional<Attribute> kind, const Tensor* ragged_offset) {
   Descriptor descriptor(api_, DescriptorType::kTensor);
   descriptor.set(Attribute::kTensorUniqueId, id);
   descriptor.set(Attribute::kTensorDataType, type);
@@ -34,16 +34,22 @@ const Tensor& Graph::add_tensor(std::int64_t id, DataType type, const Layout& la
   descriptor.set(Attribute::kTensorStrides, std::span<const std::int64_t>(layout.strides));
   descriptor.set(Attribute::kTensorByteAlignment, kAlignmentBytes);
   if (kind) descriptor.set(*kind, true);
+  if (ragged_offset != nullptr) {
+    descriptor.set(Attribute::kTensorRaggedOffset, ragged_offset->descriptor);
+  }
   descriptor.finalize();
   return tensors_.emplace_back(Tensor{id, layout, std::move(descriptor)});
 }
 
-const Tensor& Graph::tensor(std::int64_t id, DataType type, const Layout& layout) {
-  return add_tensor(id, type, layout, std::nullopt);
+const Tensor& Graph::tensor(std::int64_t id, DataType type, const Layout& layout,
+                            const Tensor* ragged_offset) {
+  ids_in_memory_.insert(id);
+  return add_tensor(id, type, layout, std::nullopt, ragged_offset);
 }
 
-const Tensor& Graph::intermediate(const Layout& layout, DataType type) {
-  return add_tensor(next_id_++, type, layout, Attribute::kTensorIsVirtual);
+const Tensor& Graph::intermediate(const Layout& layout, DataType type,
+                                  const Tensor* ragged_offset) {
+  return add_tensor(next_id_++, type, layout, Attribute::kTensorIsVirtual, ragged_offset);
 }
 
 template <class T>
@@ -85,9 +91,9 @@ const Tensor& Graph::pointwise(PointwiseMode mode, std::initializer_list<const T
   return result;
 }
 
-const Tensor& Graph::index(const Tensor& like, std::int64_t axis) {
+const Tensor& Graph::index(const Tensor& like, std::int64_t axis, DataType compute_type) {
   const Tensor& result = intermediate(like.layout, DataType::kInt32);
-  Descriptor descriptor = pointwise_descriptor(api_, PointwiseMode::kIndex, DataType::kFloat);
+  Descriptor descriptor = pointwise_descriptor(api_, PointwiseMode::kIndex, compute_type);
   descriptor.set(Attribute::kPointwiseAxis, axis);
   descriptor.finalize();
   Descriptor operation(api_, DescriptorType::kPointwiseOperation);
@@ -98,7 +104,8 @@ const Tensor& Graph::index(const Tensor& like, std::int64_t axis) {
   return result;
 }
 
-void Graph::matmul(const Tensor& a, const Tensor& b, const Tensor& result) {
+void Graph::matmul(const Tensor& a, const Tensor& b, const Tensor& result,
+                   const MatmulLengths& lengths) {
   Descriptor descriptor(api_, DescriptorType::kMatmul);
   descriptor.set(Attribute::kMatmulComputeType, DataType::kFloat);
   descriptor.finalize();
@@ -107,6 +114,11 @@ void Graph::matmul(const Tensor& a, const Tensor& b, const Tensor& result) {
   operation.set(Attribute::kMatmulOperationB, b.descriptor);
   operation.set(Attribute::kMatmulOperationC, result.descriptor);
   operation.set(Attribute::kMatmulOperationDescriptor, descriptor);
+  for (const auto& [attribute, length] : {std::pair{Attribute::kMatmulOperationM, lengths.m},
+                                          {Attribute::kMatmulOperationN, lengths.n},
+                                          {Attribute::kMatmulOperationK, lengths.k}}) {
+    if (length != nullptr) operation.set(attribute, length->descriptor);
+  }
   add_operation(std::move(operation));
 }
 

@@ -6,6 +6,7 @@
 #include <deque>
 #include <initializer_list>
 #include <optional>
+#include <set>
 #include <span>
 #include <vector>
 
@@ -33,6 +34,14 @@ struct Binding {
   void* memory;
 };
 
+/// How much of a product counts, where entries of the batch differ: int32, [batch, 1, 1, 1], or
+/// null for all. C = A B: `m` of the rows of A and C, `n` of the columns of B and C, `k` terms.
+struct MatmulLengths {
+  const Tensor* m = nullptr;
+  const Tensor* n = nullptr;
+  const Tensor* k = nullptr;
+};
+
 /// References that it returns live as long as it does. Compute types are fp32.
 class Graph {
  public:
@@ -43,10 +52,13 @@ class Graph {
   Graph(const Graph&) = delete;
   Graph& operator=(const Graph&) = delete;
 
-  /// In memory that is aligned to 16 bytes and bound at every execution.
-  const Tensor& tensor(std::int64_t id, DataType type, const Layout& layout);
+  /// In memory that is aligned to 16 bytes and bound at every execution. Where entries of the batch
+  /// differ in length, `ragged_offset`, [batch + 1, 1, 1, 1], says at which element each begins.
+  const Tensor& tensor(std::int64_t id, DataType type, const Layout& layout,
+                       const Tensor* ragged_offset = nullptr);
   /// Exists between operations only.
-  const Tensor& intermediate(const Layout& layout, DataType type = DataType::kFloat);
+  const Tensor& intermediate(const Layout& layout, DataType type = DataType::kFloat,
+                             const Tensor* ragged_offset = nullptr);
   const Tensor& scalar(float value);
   const Tensor& scalar(std::int32_t value);
 
@@ -57,8 +69,10 @@ class Graph {
   const Tensor& pointwise(PointwiseMode mode, std::initializer_list<const Tensor*> operands,
                           DataType type = DataType::kFloat);
   /// The index of each element of `like` along `axis`, as int32.
-  const Tensor& index(const Tensor& like, std::int64_t axis);
-  void matmul(const Tensor& a, const Tensor& b, const Tensor& result);
+  const Tensor& index(const Tensor& like, std::int64_t axis,
+                      DataType compute_type = DataType::kFloat);
+  void matmul(const Tensor& a, const Tensor& b, const Tensor& result,
+              const MatmulLengths& lengths = {});
   /// Along the axes on which `result` has extent 1.
   void reduce(ReductionOperator op, const Tensor& operand, const Tensor& result);
   /// Reads the elements of `operand` by the layout of `result`.
@@ -72,10 +86,12 @@ class Graph {
   Descriptor finalize(cudnnContext* handle) const;
   /// Of the scalars.
   std::span<const Binding> bindings() const { return bindings_; }
+  /// Whether it has a tensor() of this id.
+  bool reads_or_writes(std::int64_t id) const { return ids_in_memory_.contains(id); }
 
  private:
   const Tensor& add_tensor(std::int64_t id, DataType type, const Layout& layout,
-                           std::optional<Attribute> kind);
+                           std::optional<Attribute> kind, const Tensor* ragged_offset = nullptr);
   template <class T>
   const Tensor& add_scalar(T value, DataType type);
   void add_operation(Descriptor operation);
@@ -86,6 +102,7 @@ class Graph {
   std::vector<Descriptor> operations_;
   std::deque<std::int64_t> scalars_;  // the bits, in the first bytes
   std::vector<Binding> bindings_;
+  std::set<std::int64_t> ids_in_memory_;
 };
 
 }  // namespace sparkbench::cudnn

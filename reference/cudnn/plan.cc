@@ -67,12 +67,14 @@ std::size_t Plan::workspace_bytes() const {
 void Plan::execute(std::span<const Binding> bindings, void* workspace, CUstream_st* stream) const {
   std::vector<std::int64_t> ids;
   std::vector<void*> pointers;
-  for (const std::span<const Binding> some : {bindings, graph_->bindings()}) {
-    for (const Binding& binding : some) {
-      ids.push_back(binding.id);
-      pointers.push_back(binding.memory);
-    }
+  const auto bind = [&](const Binding& binding) {
+    ids.push_back(binding.id);
+    pointers.push_back(binding.memory);
+  };
+  for (const Binding& binding : bindings) {
+    if (graph_->reads_or_writes(binding.id)) bind(binding);
   }
+  for (const Binding& scalar : graph_->bindings()) bind(scalar);
   Descriptor pack(api_, DescriptorType::kVariantPack);
   pack.set(Attribute::kPackUniqueIds, std::span<const std::int64_t>(ids));
   pack.set(Attribute::kPackPointers, std::span<void* const>(pointers));

@@ -38,7 +38,8 @@ class Plan {
 
   std::size_t workspace_bytes() const;
 
-  /// Enqueues the kernel on the stream. `bindings` has every tensor in memory.
+  /// Enqueues the kernel on the stream. `bindings` has every tensor in memory; of others, which
+  /// cuDNN would refuse, it is told nothing.
   void execute(std::span<const Binding> bindings, void* workspace, CUstream_st* stream) const;
 
  private:

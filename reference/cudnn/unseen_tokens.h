@@ -1,0 +1,28 @@
+// Rows that see no key and keys that no row sees, of packed sequences: what cuDNN is not given
+// (ragged_batch.h), and so leaves as it was.
+#pragma once
+
+#include <vector>
+
+#include "kernels/machine/cuda_resources.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench {
+
+/// Tokens of a packed problem, in the memory of the current device.
+class UnseenTokens {
+ public:
+  explicit UnseenTokens(const std::vector<Range>& ranges);
+
+  std::size_t bytes() const { return tokens_.bytes(); }
+
+  /// Enqueue. `tensor` is [1, total, heads, head_dim], `lse` [heads, total].
+  void clear(const TensorView<Half>& tensor, int heads, int head_dim, cudaStream_t stream) const;
+  void fill_lse(float* lse, int heads, int total, cudaStream_t stream) const;
+
+ private:
+  unsigned count_;
+  DeviceBuffer tokens_;
+};
+
+}  // namespace sparkbench
