@@ -92,7 +92,7 @@ struct SparseFunctions {
   PatternLists (*lists)(const Problem& problem, Pass pass, bool is_deterministic);
   /// `memory` has PatternLists::bytes() as PatternLists::write() makes them, aligned to 16 bytes.
   /// `workspace` as of a backward pass; a forward pass has one where the pattern is run as passes
-  /// (kernels/pattern_launches.h), and workspace_bytes() tells it.
+  /// (pattern_launches.h) or blocks share rows (sparse_lists.h), and workspace_bytes() tells it.
   void (*launch_forward)(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                          const PatternLists& lists, const void* memory, CUstream_st* stream);
   void (*launch_backward)(const Problem& problem, const BackwardTensors& tensors, void* workspace,

@@ -23,6 +23,18 @@ extern "C" __global__ void __launch_bounds__(kMergeThreads)
   sum_gradients(machine, params);
 }
 
+extern "C" __global__ void __launch_bounds__(kMergeThreads)
+    spark_merge_parts(const MergePartsParams params) {
+  GpuMachine machine;
+  merge_parts(machine, params);
+}
+
+extern "C" __global__ void __launch_bounds__(kMergeThreads)
+    spark_sum_parts(const SumPartsParams params) {
+  GpuMachine machine;
+  sum_parts(machine, params);
+}
+
 namespace {
 
 template <class Params>
@@ -46,6 +58,15 @@ void launch_gather_lse(const GatherParams& params, const RowsOfHeads& rows, CUst
 
 void launch_sum_gradients(const SumParams& params, const RowsOfHeads& rows, CUstream_st* stream) {
   launch(spark_sum_gradients, params, rows, kMergeRows, stream);
+}
+
+void launch_merge_parts(const MergePartsParams& params, const RowsOfHeads& rows,
+                        CUstream_st* stream) {
+  launch(spark_merge_parts, params, rows, kMergeRows, stream);
+}
+
+void launch_sum_parts(const SumPartsParams& params, const RowsOfHeads& rows, CUstream_st* stream) {
+  launch(spark_sum_parts, params, rows, kMergeRows, stream);
 }
 
 }  // namespace sparkbench

@@ -1,8 +1,8 @@
-// Launches what goes over the rows before and behind the passes of a pattern (tile/merge_passes.h)
-// on the current GPU.
+// Launches what goes over the rows before and behind the passes of a pattern (tile/merge_passes.h),
+// and behind parts of a block (tile/merge_parts.h), on the current GPU.
 #pragma once
 
-#include "kernels/tile/merge_passes.h"
+#include "kernels/tile/merge_parts.h"
 
 struct CUstream_st;
 
@@ -16,5 +16,10 @@ struct RowsOfHeads {
 void launch_merge_passes(const MergeParams& params, const RowsOfHeads& rows, CUstream_st* stream);
 void launch_gather_lse(const GatherParams& params, const RowsOfHeads& rows, CUstream_st* stream);
 void launch_sum_gradients(const SumParams& params, const RowsOfHeads& rows, CUstream_st* stream);
+
+/// `rows` are those that parts share: of all splits.
+void launch_merge_parts(const MergePartsParams& params, const RowsOfHeads& rows,
+                        CUstream_st* stream);
+void launch_sum_parts(const SumPartsParams& params, const RowsOfHeads& rows, CUstream_st* stream);
 
 }  // namespace sparkbench

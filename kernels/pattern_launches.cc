@@ -109,6 +109,7 @@ PassesWorkspace::PassesWorkspace(const Problem& problem, Pass pass, std::uint64_
   if (pass == Pass::kForward) {
     for (std::size_t i = 0; i < passes; ++i) lse.push_back(take(lse_bytes));
     for (std::size_t i = 1; i < passes; ++i) o.push_back(take(q_bytes));
+    of_kernel = take(of_kernel_bytes);
     return;
   }
   lse.assign(passes, take(lse_bytes));

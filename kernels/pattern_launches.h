@@ -52,7 +52,7 @@ std::vector<Problem> problems_of_views(const Problem& problem);
 
 /// Where the parts of the workspace of a pass begin, in bytes; each is aligned to 256.
 ///   forward    the log-sum-exp of each pass; O of those behind the first, [batch, seqlen, heads,
-///              head_dim]
+///              head_dim]; and the kernel's own
 ///   backward   the log-sum-exp of one pass, dQ, dK and dV of those behind the first, and the
 ///              kernel's own
 struct PassesWorkspace {

@@ -30,6 +30,9 @@ class PatternLists {
   SparseLists at(int index, const void* memory) const {
     return (*this)[index].at(static_cast<const std::byte*>(memory) + begin_of(index));
   }
+  const SparseSplit* splits_at(int index, const void* memory) const {
+    return (*this)[index].splits_at(static_cast<const std::byte*>(memory) + begin_of(index));
+  }
 
  private:
   std::size_t begin_of(int index) const {

@@ -15,6 +15,7 @@
 #include "kernels/jit/tile_sights.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/tile_plan.h"
+#include "kernels/mask/pattern/work_items.h"
 #include "kernels/round_up.h"
 
 namespace sparkbench {
@@ -216,50 +217,91 @@ std::uint32_t all_seen(int rows) {
   return warps >= 16 ? ~0u : (1u << (2 * warps)) - 1u;
 }
 
+/// Of each union, the plan of the blocks.
+std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind) {
+  std::vector<TilePlan> plans;
+  for (std::size_t i = 0; i < walked.unions.size(); ++i) {
+    plans.push_back(plan(walked, static_cast<int>(i), kind.block_rows, kind.step));
+  }
+  return plans;
+}
+
+std::vector<int> parts_of(const Pattern& pattern, const std::vector<TilePlan>& plans,
+                          const SparseListKind& kind) {
+  if (kind.splits && may_be_split(pattern)) return parts_of_row_tiles(plans);
+  return std::vector<int>(static_cast<std::size_t>(plans.front().row_tiles()), 1);
+}
+
+RowsOfParts rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
+  std::int64_t shared = 0, stored = 0;
+  for (const int of_block : parts) {
+    if (of_block == 1) continue;
+    shared += kind.block_rows;
+    stored += std::int64_t{of_block} * kind.block_rows;
+  }
+  if (stored > std::numeric_limits<int>::max()) {
+    throw std::invalid_argument("the pattern has more than 2^31 rows that are stored in parts");
+  }
+  return {static_cast<int>(shared), static_cast<int>(stored)};
+}
+
+Pattern walked_by(const SparseMask& mask, const SparseListKind& kind) {
+  return kind.is_of_keys ? transposed(mask.pattern) : mask.pattern;
+}
+
 }  // namespace
 
+RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
+  if (!may_be_split(mask.pattern)) return {};
+  return mask.part_rows->of({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
+    const Pattern walked = walked_by(mask, kind);
+    return rows_of(parts_of(walked, plans_of(walked, kind), kind), kind);
+  });
+}
+
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
-    : unions_(static_cast<int>(mask.pattern.unions.size())),
-      blocks_of_head_(ceil_divide(kind.is_of_keys ? mask.pattern.seqlen_k : mask.pattern.seqlen_q,
-                                  kind.block_rows)) {
+    : unions_(static_cast<int>(mask.pattern.unions.size())) {
   if (mask.sights == nullptr || !make_by_sights(mask, kind)) make_on_host(mask, kind);
   start_longest_first();
 }
 
 void SparseTileLists::make_on_host(const SparseMask& mask, const SparseListKind& kind) {
-  const Pattern walked = kind.is_of_keys ? transposed(mask.pattern) : Pattern{};
-  const Pattern& pattern = kind.is_of_keys ? walked : mask.pattern;
+  const Pattern pattern = walked_by(mask, kind);
+  const std::vector<TilePlan> plans = plans_of(pattern, kind);
+  const std::vector<int> parts = parts_of(pattern, plans, kind);
+  part_rows_ = rows_of(parts, kind);
+  blocks_of_head_ = std::accumulate(parts.begin(), parts.end(), 0);
   CutTiles cut(mask.pattern, kind, words_);
+  std::vector<SparseTile> of_block;
   for (int head = 0; head < unions_; ++head) {
-    const TilePlan plan = sparkbench::plan(pattern, head, kind.block_rows, kind.step);
-    for (int block = 0; block < blocks_of_head_; ++block) {
-      const int first_row = block * kind.block_rows;
-      const auto first_tile = static_cast<int>(tiles_.size());
+    int part_row = 0;
+    for (std::size_t block = 0; block < parts.size(); ++block) {
+      const int first_row = static_cast<int>(block) * kind.block_rows;
       const int rows = std::min(kind.block_rows, pattern.seqlen_q - first_row);
-      for (const Span& span : plan.spans_of(block)) {
+      of_block.clear();
+      for (const Span& span :
+           plans[static_cast<std::size_t>(head)].spans_of(static_cast<int>(block))) {
         for (int tile = span.begin; tile < span.end; ++tile) {
           const int first = tile * kind.step;
           if (!kind.only.contains(first)) continue;
           if (span.cover == TileCover::kFull) {
-            tiles_.push_back({first, all_seen(rows), 0, 0});
+            of_block.push_back({first, all_seen(rows), 0, 0});
             continue;
           }
           const CutTile tile_of =
               kind.is_of_keys ? cut.of(head, first, first_row) : cut.of(head, first_row, first);
-          tiles_.push_back({first + 1, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
+          of_block.push_back({first + 1, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
         }
       }
-      end_block(first_row, first_tile, round_up(pattern.seqlen_k, kind.step));
+      const bool is_split = parts[block] > 1;
+      if (is_split && head == 0) splits_.push_back({first_row, part_row, parts[block], 0});
+      for (int part = 0; part < parts[block]; ++part) {
+        add_block({first_row, part, parts[block], is_split ? part_row : kNoPart}, of_block,
+                  round_up(pattern.seqlen_k, kind.step));
+        if (is_split) part_row += kind.block_rows;
+      }
     }
   }
-}
-
-void SparseTileLists::end_block(int first_row, int first_tile, int end) {
-  const auto tiles = static_cast<int>(tiles_.size()) - first_tile;
-  // Each of a block's tiles loads the next one, of two teams the one after it; and behind the last
-  // tile a loop may still ask what comes.
-  tiles_.insert(tiles_.end(), 2, {end, 0, 0, 0});
-  blocks_.push_back({first_row, first_tile, tiles, 0});
 }
 
 bool SparseTileLists::make_by_sights(const SparseMask& mask, const SparseListKind& kind) {
@@ -269,13 +311,15 @@ bool SparseTileLists::make_by_sights(const SparseMask& mask, const SparseListKin
   const int length = kind.is_of_keys ? pattern.seqlen_k : pattern.seqlen_q;
   const int walked = kind.is_of_keys ? pattern.seqlen_q : pattern.seqlen_k;
   const int key_tiles = ceil_divide(pattern.seqlen_k, shape.keys);
+  blocks_of_head_ = ceil_divide(length, kind.block_rows);
   CutTileWords words(shape);
+  std::vector<SparseTile> of_block;
   for (int head = 0; head < unions_; ++head) {
     const std::vector<SeenTile> seen = mask.sights->of_union(head, shape);
     for (int block = 0; block < blocks_of_head_; ++block) {
-      const auto first_tile = static_cast<int>(tiles_.size());
       const int first_row = block * kind.block_rows;
       const int rows = std::min(kind.block_rows, length - first_row);
+      of_block.clear();
       for (int first = 0; first < walked; first += kind.step) {
         const int row_tile = kind.is_of_keys ? first / kind.step : block;
         const int key_tile = kind.is_of_keys ? block : first / kind.step;
@@ -284,12 +328,12 @@ bool SparseTileLists::make_by_sights(const SparseMask& mask, const SparseListKin
                  static_cast<std::size_t>(key_tile)];
         if (tile.cover == kEmptySight || !kind.only.contains(first)) continue;
         if (tile.cover == kFullSight) {
-          tiles_.push_back({first, all_seen(rows), 0, 0});
+          of_block.push_back({first, all_seen(rows), 0, 0});
         } else {
-          tiles_.push_back({first + 1, 0, words.place_of(head, row_tile, key_tile, tile.sum), 0});
+          of_block.push_back({first + 1, 0, words.place_of(head, row_tile, key_tile, tile.sum), 0});
         }
       }
-      end_block(first_row, first_tile, round_up(walked, kind.step));
+      add_block({first_row, 0, 1, kNoPart}, of_block, round_up(walked, kind.step));
     }
   }
   if (!words.write(*mask.sights, words_)) {
@@ -303,6 +347,21 @@ bool SparseTileLists::make_by_sights(const SparseMask& mask, const SparseListKin
     if (is_cut_step(tile.step)) tile.seen = words.seen_of(tile.words, words_);
   }
   return true;
+}
+
+void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>& of_block,
+                                int behind_last) {
+  const auto place = [&](int i) {
+    return static_cast<std::ptrdiff_t>(of_block.size()) * i / part.parts;
+  };
+  const auto first_tile = static_cast<int>(tiles_.size());
+  tiles_.insert(tiles_.end(), of_block.begin() + place(part.index),
+                of_block.begin() + place(part.index + 1));
+  blocks_.push_back({part.first_row, first_tile, static_cast<int>(tiles_.size()) - first_tile,
+                     part.first_part_row});
+  // Each of a block's tiles loads the next one, of two teams the one after it; and behind the
+  // last tile a loop may still ask what comes.
+  tiles_.insert(tiles_.end(), 2, {behind_last, 0, 0, 0});
 }
 
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of
@@ -324,8 +383,16 @@ void SparseTileLists::start_longest_first() {
 
 void SparseTileLists::write(std::byte* to) const {
   std::memcpy(to, blocks_.data(), tiles_at());
-  std::memcpy(to + tiles_at(), tiles_.data(), words_at() - tiles_at());
+  std::memcpy(to + tiles_at(), tiles_.data(), splits_begin() - tiles_at());
+  if (!splits_.empty()) {
+    std::memcpy(to + splits_begin(), splits_.data(), words_at() - splits_begin());
+  }
   if (!words_.empty()) std::memcpy(to + words_at(), words_.data(), bytes() - words_at());
+}
+
+const SparseSplit* SparseTileLists::splits_at(const void* memory) const {
+  return reinterpret_cast<const SparseSplit*>(static_cast<const std::byte*>(memory) +
+                                              splits_begin());
 }
 
 SparseLists SparseTileLists::at(const void* memory) const {

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/mask/pattern/part_rows.h"
 #include "kernels/mask/pattern/zone.h"
 #include "kernels/tile/sparse_list.h"
 
@@ -19,7 +20,12 @@ struct SparseListKind {
   int block_rows;                      // or keys: of a block
   int step;                            // keys, or rows, of a tile
   Range only = {0, kLongestSequence};  // tiles that begin there; others are left out
+  bool splits = true;                  // blocks with many more tiles than others (work_items.h)
 };
+
+/// Of each head of a mask, as SparseTileLists::part_rows() has it. It is kept in the mask, whose
+/// plan it wants.
+RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
 /// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
 /// of 32. A word of a cut tile that another has, too, is there once. The mask's `sights` tell of
@@ -47,22 +53,35 @@ class SparseTileLists {
   const std::vector<SparseBlock>& all_blocks() const { return blocks_; }
   const std::vector<std::uint32_t>& words() const { return words_; }
 
+  /// What parts share, of each head alike; in memory as at() has the lists; and the rows of all
+  /// parts' results.
+  const std::vector<SparseSplit>& splits() const { return splits_; }
+  const SparseSplit* splits_at(const void* memory) const;
+  int part_rows() const { return part_rows_.stored; }
+
  private:
   void make_on_host(const SparseMask& mask, const SparseListKind& kind);
   /// False, and nothing is made, where two unlike tiles have one sum.
   bool make_by_sights(const SparseMask& mask, const SparseListKind& kind);
-  void end_block(int first_row, int first_tile, int end);
+  /// Which of a block's parts, and where its results begin.
+  struct Part {
+    int first_row, index, parts, first_part_row;
+  };
+  void add_block(const Part& part, const std::vector<SparseTile>& of_block, int behind_last);
   void start_longest_first();
   std::size_t tiles_at() const { return sizeof(SparseBlock) * blocks_.size(); }
-  std::size_t words_at() const { return tiles_at() + sizeof(SparseTile) * tiles_.size(); }
+  std::size_t splits_begin() const { return tiles_at() + sizeof(SparseTile) * tiles_.size(); }
+  std::size_t words_at() const { return splits_begin() + sizeof(SparseSplit) * splits_.size(); }
   SparseLists at(const SparseBlock* blocks, const SparseTile* tiles,
                  const std::uint32_t* words) const {
     return {blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1)};
   }
 
   int unions_, blocks_of_head_;
+  RowsOfParts part_rows_;
   std::vector<SparseBlock> blocks_;
   std::vector<SparseTile> tiles_;
+  std::vector<SparseSplit> splits_;
   std::vector<std::uint32_t> words_;
 };
 

@@ -10,9 +10,10 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/jit/tile_sights.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/test_patterns.h"
-#include "kernels/jit/tile_sights.h"
+#include "kernels/mask/pattern/work_items.h"
 
 namespace sparkbench {
 namespace {
@@ -111,6 +112,60 @@ TEST(SparseLists, StartTheLongestBlocksFirst) {
   for (int i = 1; i < lists.blocks_of_head(); ++i) {
     EXPECT_GE(lists.block(0, i - 1).tiles, lists.block(0, i).tiles);
   }
+}
+
+/// Every part is of the block's rows, has its share of the tiles, and a place of its own.
+TEST(SparseLists, ShareTilesOfLongBlocksEvenly) {
+  const auto mask = make_sparse_mask("longformer:64:16", 4096, 4096);
+  for (const SparseListKind& kind : {kForward, SparseListKind{true, 128, 32}}) {
+    const SparseTileLists lists(*mask, kind);
+    ASSERT_EQ(lists.splits().size(), 1u);
+    const SparseSplit& split = lists.splits().front();
+    EXPECT_EQ(split.first_row, 0);
+    EXPECT_EQ(split.parts, 2);
+    EXPECT_EQ(lists.part_rows(), split.parts * kind.block_rows);
+    EXPECT_EQ(rows_of_parts(*mask, kind).stored, lists.part_rows());
+    EXPECT_EQ(lists.blocks_of_head(), 4096 / 128 + 1);
+    std::vector<int> rows;
+    for (int i = 0; i < lists.blocks_of_head(); ++i) {
+      const SparseBlock& block = lists.block(0, i);
+      EXPECT_EQ(block.first_part_row != kNoPart, block.first_row == 0);
+      if (block.first_row == 0) {
+        EXPECT_EQ(block.tiles, 4096 / kind.step / 2);
+        rows.push_back(block.first_part_row);
+      }
+    }
+    EXPECT_EQ(rows, (std::vector<int>{0, kind.block_rows}));
+  }
+  SparseListKind whole = kForward;
+  whole.splits = false;
+  EXPECT_EQ(SparseTileLists(*mask, whole).part_rows(), 0);
+}
+
+/// longformer 256, 16 at 16k, 12 heads: all slots of a V100 are done at nearly the same time.
+TEST(SparseLists, BalanceLongRowsAndKeys) {
+  const auto mask = make_sparse_mask("longformer:256:16", 16384, 16384);
+  const auto ratio = [&](SparseListKind kind, int slots, int heads = 12) {
+    const SparseTileLists lists(*mask, kind);
+    std::vector<WorkItem> items;
+    for (int i = 0; i < lists.blocks_of_head(); ++i) {
+      const int tiles = lists.block(0, i).tiles;
+      for (int head = 0; head < heads; ++head) items.push_back({head, i, 0, tiles, 0, 1});
+    }
+    return balance_of(items, slots).ratio();
+  };
+  const auto unsplit = [](SparseListKind kind) {
+    kind.splits = false;
+    return kind;
+  };
+  constexpr SparseListKind kKeys = {true, 128, 32}, kWide = {false, 256, 64};
+  EXPECT_GT(ratio(unsplit(kForward), 160), 2.0);
+  EXPECT_LT(ratio(kForward, 160), 1.1);
+  EXPECT_LT(ratio(kWide, 80), 1.1);
+  EXPECT_LT(ratio(kKeys, 80), 1.1);
+  // Of twelve heads the longest blocks of keys take no longer than the others together.
+  EXPECT_GT(ratio(unsplit(kKeys), 80, 4), 3.0);
+  EXPECT_LT(ratio(kKeys, 80, 4), 1.1);
 }
 
 TEST(SparseLists, AreTheSameWhereTheyAreCopiedTo) {

@@ -80,9 +80,11 @@ MaskAnswer answer(const MaskQuestion& question) {
     plans.push_back(plan(found.pattern, head, question.tile_rows, question.tile_keys));
     found.unions.push_back(figures_of_union(question, found.pattern, head, plans.back()));
   }
-  found.whole = balance_of(work_items(plans, question.heads, 0), kVoltaSlots);
-  const std::vector<WorkItem> items = work_items(plans, question.heads, kMostItemTiles);
+  found.whole = balance_of(work_items(plans, question.heads, false), kVoltaSlots);
+  const std::vector<WorkItem> items =
+      work_items(plans, question.heads, may_be_split(found.pattern));
   found.split = balance_of(items, kVoltaSlots);
+  found.longest_item = items.empty() ? 0 : items.front().tiles;
   found.items = items.size();
   return found;
 }

@@ -20,7 +20,7 @@ struct MaskQuestion {
 /// What a warp of Volta's forward kernels computes at once, and could leave out.
 inline constexpr int kWarpRows = 32, kWarpKeys = 16;
 /// Two blocks on each SM of a V100, which take items of at most so many tiles.
-inline constexpr int kVoltaSlots = 160, kMostItemTiles = 32;
+inline constexpr int kVoltaSlots = 160;
 
 /// A pattern as passes, where one of these is in an order of its own (passes.h).
 struct MaskPasses {
@@ -50,7 +50,8 @@ struct MaskFigures {
 struct MaskAnswer {
   Pattern pattern;
   std::vector<MaskFigures> unions;
-  Balance whole, split;  // of all heads: items of whole tiles of rows, and of kMostItemTiles
+  Balance whole, split;  // of all heads: items of whole tiles of rows, and as kernels split them
+  int longest_item = 0;  // of those, in tiles
   std::size_t items = 0;
 };
 

@@ -77,7 +77,7 @@ Json figures_json(const MaskFigures& figures) {
 
 Json balance_json(const MaskAnswer& found) {
   return {{"slots", kVoltaSlots},
-          {"most_item_tiles", kMostItemTiles},
+          {"most_item_tiles", found.longest_item},
           {"items", found.items},
           {"makespan_over_mean", found.split.ratio()},
           {"makespan_over_mean_unsplit", found.whole.ratio()}};
@@ -97,7 +97,7 @@ std::string format_mask(const MaskQuestion& question, const MaskAnswer& found,
       "makespan / mean",
       fmt::format("{:.3f} of all heads on {} slots, {} items of at most {} tiles; {:.3f} unless "
                   "split",
-                  found.split.ratio(), kVoltaSlots, found.items, kMostItemTiles,
+                  found.split.ratio(), kVoltaSlots, found.items, found.longest_item,
                   found.whole.ratio())};
   for (std::size_t i = 0; i < turns; ++i) {
     const MaskFigures& figures = found.unions[i];

@@ -87,10 +87,13 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                        });
 }
 
+SparseListKind list_kind_of(const KernelInstance& instance) {
+  return {instance.pass() == "bwd", instance.block_rows, instance.step_columns / instance.teams};
+}
+
 std::vector<BlockWork> tiles_of_pattern(const KernelInstance& instance, const Problem& problem) {
   const bool is_of_keys = instance.pass() == "bwd";
-  const SparseTileLists lists(
-      *problem.sparse, {is_of_keys, instance.block_rows, instance.step_columns / instance.teams});
+  const SparseTileLists lists(*problem.sparse, list_kind_of(instance));
   const auto steps_of = [&](int head, int index) {
     const SparseBlock& block = lists.block(head % lists.unions(), index);
     BlockWork steps;

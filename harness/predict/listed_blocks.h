@@ -7,6 +7,7 @@
 
 #include "harness/predict/block_schedule.h"
 #include "kernels/attention_kernel.h"
+#include "kernels/sparse_lists.h"
 
 namespace sparkbench {
 
@@ -26,6 +27,9 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, 
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem);
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance, const Problem& problem);
+
+/// Which lists of a pattern's tiles an instance takes.
+SparseListKind list_kind_of(const KernelInstance& instance);
 
 /// The same of a pattern, of all heads that have blocks: each block of all heads before the next.
 /// Where a warp leaves out what it does not see of a tile, its time is none less here.

@@ -11,6 +11,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/half.h"
 #include "kernels/pattern_launches.h"
+#include "kernels/sparse_lists.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_workspace.h"
@@ -195,6 +196,15 @@ PassLaunch dq_alone(const PassOf& of) {
                          3 * Extents(of.problem).half_row + kStatisticsBytes);  // q, d_o, dq
 }
 
+/// Of what is merged behind a launch of a pattern some of whose blocks had parts, with so many
+/// bytes a row of each part and of the whole: nothing where none had.
+PassLaunch of_parts(const PassOf& of, const KernelInstance& instance, double heads,
+                    double bytes_of_row) {
+  if (!of.problem.sparse) return of_bytes(0);
+  const RowsOfParts rows = rows_of_parts(*of.problem.sparse, list_kind_of(instance));
+  return of_bytes(heads * (rows.shared + rows.stored) * bytes_of_row);
+}
+
 PassLaunch round_dq(const PassOf& pass) {
   const Extents of(pass.problem);
   return rows_launch(pass, "bwd-round-dq", of.heads * of.queries * (of.fp32_row + of.half_row));
@@ -205,7 +215,10 @@ void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
   if (of.problem.lengths) {
     launches.push_back(list_blocks(of, {{false, main.instance->block_rows}}));
   }
+  const KernelInstance& instance = *main.instance;
   launches.push_back(std::move(main));
+  const Extents extents(of.problem);
+  launches.push_back(of_parts(of, instance, extents.heads, extents.half_row + kLseBytes));
 }
 
 void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
@@ -216,8 +229,17 @@ void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLa
   }
   launches.push_back(statistics(of));
   if (!is_deterministic) launches.push_back(of_bytes(dq_sums_bytes(of.problem)));
+  const KernelInstance& instance = *main.instance;
   launches.push_back(std::move(main));
+  const Extents extents(of.problem);
+  const double of_row = extents.half_row;
+  for (int i = 0; i < 2; ++i) {  // dK, dV
+    launches.push_back(of_parts(of, instance, extents.key_heads, of_row));
+  }
   launches.push_back(is_deterministic ? dq_alone(of) : round_dq(of));
+  if (!is_deterministic) return;
+  const KernelInstance& of_dq = *launches.back().instance;
+  launches.push_back(of_parts(of, of_dq, extents.heads, of_row));
 }
 
 /// Of a pattern that is run as passes: each view's, and what goes over the rows before or behind

@@ -2,7 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include "harness/predict/block_schedule.h"
 #include "harness/predict/test_cycles.h"
+#include "harness/predict/v100_constants.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
 
 namespace sparkbench {
@@ -199,6 +202,34 @@ TEST(ProblemTime, FewerSmsTakeLonger) {
                                          problem_of(10, 2048), Pass::kForward, false);
   EXPECT_GT(time_of_launches(launches, test_cycles(), 72).ms.likely,
             1.2 * time_of_launches(launches, test_cycles(), 80).ms.likely);
+}
+
+/// How long the slots of the launch with most to do take, over the mean of them, by the cycles of
+/// the kernels.
+double imbalance_of(const Problem& problem, Pass pass, bool is_deterministic = false) {
+  const CyclesFile& cycles = embedded_cycles();
+  ScheduledCycles most;
+  for (const PassLaunch& launch :
+       launches_of_pass(*find_attention_kernel("volta-fp32acc"), problem, pass, is_deterministic)) {
+    if (launch.instance == nullptr || launch.instance->products == 0) continue;
+    const InstanceCycles& of = *cycles.find(launch.instance->id);
+    const ScheduledCycles cycles_of = schedule_blocks(launch.grid, of.stages.front(), kV100Sms);
+    if (cycles_of.until_end > most.until_end) most = cycles_of;
+  }
+  return most.until_end / most.evenly;
+}
+
+TEST(ProblemTime, OfRowsThatSeeAllIsHardlyLongerThanTheMean) {
+  for (const int heads : {4, 12}) {
+    for (const int head_dim : {64, 128}) {
+      Problem problem = problem_of(heads, 16384);
+      problem.head_dim = head_dim;
+      problem.sparse = make_sparse_mask("longformer:256:16", 16384, 16384);
+      EXPECT_LT(imbalance_of(problem, Pass::kForward), 1.1);
+      EXPECT_LT(imbalance_of(problem, Pass::kBackward), 1.1);
+      EXPECT_LT(imbalance_of(problem, Pass::kBackward, true), 1.1);
+    }
+  }
 }
 
 }  // namespace

@@ -163,8 +163,8 @@ spark_attention_status spark_attention_workspace_bytes(const spark_attention_pro
                                                        spark_attention_pass pass, size_t* bytes);
 
 /* `stream` is a cudaStream_t of the device: null is its default stream. The emulated backend
- * ignores it. For what needs no workspace forward, which is all but patterns with strides on a GPU:
- * these are dense in an order of their own, and are INVALID_ARGUMENT here. */
+ * ignores it. For what needs no workspace forward, which is all but patterns with strides, or with
+ * rows that see many times more than others, on a GPU: these are INVALID_ARGUMENT here. */
 spark_attention_status spark_attention_forward(const spark_attention_problem* problem,
                                                const spark_attention_forward_tensors* tensors,
                                                void* stream);

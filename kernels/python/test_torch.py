@@ -41,6 +41,7 @@ def visible(mask, seqlen_q, seqlen_k):
         "window": lambda: (key <= p) & (key > p - n[0]),
         "band": lambda: (key >= p - n[0]) & (key <= p + n[1]),
         "prefix": lambda: (key <= p) | (key < n[0]),
+        "longformer": lambda: ((key - p).abs() <= n[0]) | (key < n[1]) | (p < n[1]),
         "causal-strided": lambda: (key <= p) & ((p - key) % n[0] == 0),
     }[name]().expand(seqlen_q, seqlen_k)
 

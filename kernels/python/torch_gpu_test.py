@@ -78,6 +78,11 @@ class ValuesTest(unittest.TestCase):
             one = sa.attention(*(t[1:2].detach().cuda() for t in tensors), mask="causal-strided:6")
             self.assertTrue(torch.equal(all_of[1:2], one))
 
+    def test_rows_that_see_all_are_shared_by_blocks(self):
+        *tensors, d_out = inputs(2430, 2430, batch=1)
+        for deterministic in (False, True):
+            self.check(tensors, d_out, "longformer:16:4", deterministic=deterministic)
+
     def test_dropout_of_passes_is_the_mask_of_the_host(self):
         mask = "window:7+causal-strided:6"
         q, k, v, _ = inputs(390, 390)

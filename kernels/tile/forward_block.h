@@ -14,6 +14,7 @@ struct ForwardBlock {
   int batch, head, first_row;    // of a tensor; the row, in its sequence
   int sequence;                  // batch, or of those that are packed
   int first_q = 0, first_k = 0;  // where this begins in its tensors
+  int part_row = kNoPart;        // first_part_row(), once it is asked for
 
   /// As dropout counts.
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {

@@ -31,6 +31,9 @@ struct ForwardParams {
   const DropoutOffset* dropout_offset;  // null: dropout.offset
   const WorkItem* items = nullptr;      // of packed sequences, whose lengths in `mask` are totals
   SparseLists sparse = {};              // of a pattern, beside which `mask` is full
+  ChunkedView<Half> part_o = {};        // of its parts (sparse_list.h): [batch, part_rows, heads,
+  float* part_lse = nullptr;            // head_dim], and [batch, heads, part_rows]
+  int part_rows = 0;
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

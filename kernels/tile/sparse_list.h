@@ -28,10 +28,22 @@ inline constexpr int kBothHalves = 3;
 SPARK_HD int first_of_step(int step) { return step & ~1; }
 SPARK_HD bool is_cut_step(int step) { return (step & 1) != 0; }
 
-/// A block's rows, or keys, and its tiles.
+/// A block's rows, or keys, and its tiles. Where they would be many more than others', several
+/// blocks have a *part* of them each, and store what they have of the rows where merge_parts.h
+/// finds it.
 struct alignas(16) SparseBlock {
   int first_row;          // or key
   int first_tile, tiles;  // of all tiles
+  int first_part_row;     // where a part's results begin among those of parts, else kNoPart
+};
+inline constexpr int kNoPart = -1;
+
+/// Rows, or keys, that parts share: results of part i begin at first_part_row + i * rows of a
+/// block.
+struct alignas(16) SparseSplit {
+  int first_row;
+  int first_part_row;
+  int parts;
   int unused;
 };
 
@@ -58,6 +70,18 @@ struct SparseLists {
 template <class Machine>
 SPARK_DEVICE int load_of_list(Machine& machine, const int* number) {
   return machine.template load_global<int>(number);
+}
+
+/// Where the results of a launch's block, as below, begin among those of parts: kNoPart if it is
+/// none. Parts are the same of all heads. To be asked with the block's place, so that nothing waits
+/// for it alone.
+template <class Config, class Machine>
+SPARK_DEVICE int first_part_row(Machine& machine, const SparseLists& lists, int head) {
+  if constexpr (Config::kIsSparse) {
+    return load_of_list(machine, &lists.block(head, machine.block(1))->first_part_row);
+  } else {
+    return kNoPart;
+  }
 }
 
 /// Where a launch with heads on grid axis x and a list's blocks on axis y has a block of a head. A

@@ -17,6 +17,7 @@ struct BackwardBlock {
   int workspace_row = 0;           // and in the workspace of its heads
   Range seen_by_all = {0, 0};      // of packed sequences: queries that see all of the keys,
   int query_end = 0;               // and where those end that see any
+  int part_row = kNoPart;          // first_part_row(), once it is asked for
 
   /// The query head of a step, at a place of params.walk.
   SPARK_DEVICE int head(const BackwardParams& params, int place) const {

@@ -195,6 +195,8 @@ class BackwardDqWarp {
 
   /// scale * dQ to global memory.
   SPARK_DEVICE void write(const Rows& rows) {
+    const int part_row = first_part_row<Config>(machine_, params_.sparse_queries, head());
+    const bool is_part = part_row != kNoPart;
     const DqShare<Config> share(machine_.warp());
     float factor[Layout::kRowsPerLane];
 #pragma unroll
@@ -207,10 +209,14 @@ class BackwardDqWarp {
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
       Half* const first =
-          params_.dq.at(block_.batch, block_.first_q + first_row, head()) + 64 * share.column_block;
-      write_rows(machine_, tile,
-                 {first, params_.dq.row_stride(), seqlen_q - first_row,
-                  written_chunks<Config, 8>(params_, 8 * share.column_block)});
+          (is_part
+               ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
+               : params_.dq.at(block_.batch, block_.first_q + first_row, head())) +
+          64 * share.column_block;
+      write_rows(
+          machine_, tile,
+          {first, is_part ? params_.part_dq.row_stride() : params_.dq.row_stride(),
+           seqlen_q - first_row, written_chunks<Config, 8>(params_, 8 * share.column_block)});
     }
   }
 

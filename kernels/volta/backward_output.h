@@ -77,9 +77,12 @@ SPARK_DEVICE void write_groups(
 #pragma unroll
   for (float& value : factor) value = of_product * params.dropout.keep_scale;
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
-  const ChunkedView<Half>& tensor = share.is_dk ? params.dk : params.dv;
-  Half* const first =
-      tensor.at(block.batch, block.first_k + first_key, block.key_head) + 64 * share.column_block;
+  const bool is_part = block.part_row != kNoPart;
+  const ChunkedView<Half>& tensor = is_part ? (share.is_dk ? params.part_dk : params.part_dv)
+                                            : (share.is_dk ? params.dk : params.dv);
+  const int first_row =
+      is_part ? block.part_row + first_key - block.first_key : block.first_k + first_key;
+  Half* const first = tensor.at(block.batch, first_row, block.key_head) + 64 * share.column_block;
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
@@ -97,7 +100,8 @@ template <class Config, class Machine>
 SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
                                      BackwardTiles<Config>& in_loop, const KeyGradient& gradient) {
   auto& tiles = reinterpret_cast<KeyGradientTiles<Config>&>(in_loop.k);
-  const BackwardBlock block = restore_place(machine, params, in_loop);
+  BackwardBlock block = restore_place(machine, params, in_loop);
+  block.part_row = first_part_row<Config>(machine, params.sparse_keys, 0);
   OutputTile<64>& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {
     write_groups<Config>(machine, params, block, output, 0, gradient);

@@ -99,6 +99,8 @@ struct BackwardParams {
   const WorkItem* key_items = nullptr;
   SparseLists sparse_queries = {};  // of a pattern, beside which `mask` is full: blocks of queries,
   SparseLists sparse_keys = {};     // and of keys
+  /// Of their parts (sparse_list.h): [batch, rows, heads, head_dim], and of key heads.
+  ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

@@ -110,17 +110,20 @@ SPARK_DEVICE void write_output(
     WarpOutputTile<Config>& tile, int first_chunk = 0) {
   using Layout = typename Config::Layout;
   const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
+  const bool is_part = block.part_row != kNoPart;
+  const int row_of_part = block.part_row + first_row - block.first_row;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
   normalization<Config>(machine, params, rows, l, factor);
   float factor_of_o[GridLayout<Config::kPv>::kRowsPerLane];
   rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
   store_output<Config::kPv>(machine, tile, factor_of_o, o);
   machine.sync_warp();
-  write_rows(
-      machine, tile,
-      {params.o.at(block.batch, block.first_q + first_row, block.head) + kChunkHalves * first_chunk,
-       params.o.row_stride(), seqlen_q - first_row,
-       written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk)});
+  write_rows(machine, tile,
+             {(is_part ? params.part_o.at(block.batch, row_of_part, block.head)
+                       : params.o.at(block.batch, block.first_q + first_row, block.head)) +
+                  kChunkHalves * first_chunk,
+              is_part ? params.part_o.row_stride() : params.o.row_stride(), seqlen_q - first_row,
+              written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk)});
   if (first_chunk != 0) return;
 
   const int lane = machine.lane();
@@ -129,9 +132,16 @@ SPARK_DEVICE void write_output(
   const float lse =
       machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
   if (row < seqlen_q && grid_column_half(lane) == 0) {
-    machine.store_global(params.lse + lse_offset(block.batch, block.head, block.first_q + row,
-                                                 params.heads, params.mask.seqlen_q),
-                         lse);
+    if (is_part) {
+      machine.store_global(
+          params.part_lse + lse_offset(block.batch, block.head, row_of_part + row - first_row,
+                                       params.heads, params.part_rows),
+          lse);
+    } else {
+      machine.store_global(params.lse + lse_offset(block.batch, block.head, block.first_q + row,
+                                                   params.heads, params.mask.seqlen_q),
+                           lse);
+    }
   }
 }
 

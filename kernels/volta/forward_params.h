@@ -26,4 +26,9 @@ inline constexpr ForwardAccumulators kFp16Acc{Accumulator::kFp16, Accumulator::k
 inline constexpr ForwardAccumulators kFp16AccO16{Accumulator::kFp16, Accumulator::kFp16,
                                                  Accumulator::kFp16};
 
+/// Of the kernel whose backward pass accumulates scores so.
+constexpr ForwardAccumulators accumulators_of(Accumulator accumulator) {
+  return accumulator == Accumulator::kFp32 ? kFp32Acc : kFp16Acc;
+}
+
 }  // namespace sparkbench::volta

@@ -77,16 +77,31 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
   return supports(packed, device);
 }
 
-/// A training step has room for either of its passes, which follow each other.
-std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
-  if (has_mask_passes(problem)) {
-    const auto of = [&](Pass each) {
-      return passes_workspace(problem, each, is_deterministic).bytes;
-    };
-    return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
-                                          : of(pass);
+/// Of a kernel that takes patterns, of one pass.
+template <ForwardAccumulators kAccumulators>
+std::uint64_t bytes_of_pass(const Problem& problem, Pass pass, bool is_deterministic) {
+  if (problem.sparse && problem.head_dim <= kMostHeadDimOfPatterns) {
+    return has_mask_passes(problem)
+               ? passes_workspace(kAccumulators, problem, pass, is_deterministic).bytes
+               : sparse_workspace_bytes(kAccumulators, problem, pass, is_deterministic);
   }
   return pass == Pass::kForward ? 0 : backward_workspace_bytes(problem, is_deterministic);
+}
+
+/// A training step has room for either of its passes, which follow each other.
+template <ForwardAccumulators kAccumulators>
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
+  const auto of = [&](Pass each) {
+    return bytes_of_pass<kAccumulators>(problem, each, is_deterministic);
+  };
+  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
+                                        : of(pass);
+}
+
+/// Of one that has forward passes alone, and no patterns.
+std::uint64_t no_workspace_bytes(const Problem& /*problem*/, Pass /*pass*/,
+                                 bool /*is_deterministic*/) {
+  return 0;
 }
 
 template <ForwardAccumulators kAccumulators>
@@ -197,7 +212,7 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
   if (has_mask_passes(problem)) {
     return launch_passes_forward(kAccumulators, problem, tensors, workspace, lists, memory, stream);
   }
-  launch_sparse_forward(kAccumulators, problem, tensors, lists, 0, memory, stream);
+  launch_sparse_forward(kAccumulators, problem, tensors, workspace, lists, 0, memory, stream);
 }
 
 template <Accumulator kAccumulator>
@@ -246,7 +261,7 @@ constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view
           .accumulator = kAccumulators.qk,
           .instruction = MmaInstruction::kM8n8k4,
           .supports = supports_no_pattern,
-          .workspace_bytes = workspace_bytes,
+          .workspace_bytes = no_workspace_bytes,
           .forward = kForward<kAccumulators>,
           .backward = {},
           .packed = {.supports = supports_packed,
@@ -265,6 +280,7 @@ constexpr AttentionKernel kernel(std::string_view name, std::string_view summary
   both.packed.emulate_backward = emulate_packed<kAccumulators.qk>;
   both.packed.launch_backward = kLaunchPackedBackward<kAccumulators.qk>;
   both.supports = supports;
+  both.workspace_bytes = workspace_bytes<kAccumulators>;
   both.sparse = {sparse_lists<kAccumulators>, kLaunchSparseForward<kAccumulators>,
                  kLaunchSparseBackward<kAccumulators.qk>};
   return both;

@@ -19,15 +19,15 @@ RowsOfHeads rows_of(const Problem& problem, int heads) {
 void launch_passes_forward(ForwardAccumulators accumulators, const Problem& problem,
                            const ForwardTensors& tensors, void* workspace,
                            const PatternLists& lists, const void* memory, CUstream_st* stream) {
-  const PassesWorkspace layout = passes_workspace(problem, Pass::kForward, false);
+  const PassesWorkspace layout = passes_workspace(accumulators, problem, Pass::kForward, false);
   auto* const bytes = static_cast<std::byte*>(workspace);
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     const ForwardTensors of_pass = tensors_of_pass(problem, tensors, pass, layout, bytes);
     for (const ViewLaunch& launch : view_launches(problem, pass)) {
       const ForwardTensors of_launch = tensors_of_launch(launch, of_pass);
       if (launch.problem.sparse) {
-        launch_sparse_forward(accumulators, launch.problem, of_launch, lists,
-                              lists.first_of_view(launch.view), memory, stream);
+        launch_sparse_forward(accumulators, launch.problem, of_launch, bytes + layout.of_kernel,
+                              lists, lists.first_of_view(launch.view), memory, stream);
       } else {
         launch_forward(accumulators, launch.problem, of_launch, stream);
       }
@@ -41,7 +41,8 @@ void launch_passes_backward(Accumulator accumulator, const Problem& problem,
                             const BackwardTensors& tensors, void* workspace,
                             const PatternLists& lists, const void* memory, bool is_deterministic,
                             CUstream_st* stream) {
-  const PassesWorkspace layout = passes_workspace(problem, Pass::kBackward, is_deterministic);
+  const PassesWorkspace layout =
+      passes_workspace(accumulators_of(accumulator), problem, Pass::kBackward, is_deterministic);
   auto* const bytes = static_cast<std::byte*>(workspace);
   void* const own = bytes + layout.of_kernel;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {

@@ -5,14 +5,18 @@
 
 #include "kernels/pattern_launches.h"
 #include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/sparse_parts.h"
 
 namespace sparkbench::volta {
 
 /// Of a problem that has_mask_passes(). Launches follow each other, and share what is theirs.
-inline PassesWorkspace passes_workspace(const Problem& problem, Pass pass, bool is_deterministic) {
+inline PassesWorkspace passes_workspace(ForwardAccumulators accumulators, const Problem& problem,
+                                        Pass pass, bool is_deterministic) {
   std::uint64_t most = 0;
-  if (pass != Pass::kForward) {
-    for (const Problem& view : problems_of_views(problem)) {
+  for (const Problem& view : problems_of_views(problem)) {
+    if (view.sparse) {
+      most = std::max(most, sparse_workspace_bytes(accumulators, view, pass, is_deterministic));
+    } else if (pass != Pass::kForward) {
       most = std::max<std::uint64_t>(most, backward_workspace_bytes(view, is_deterministic));
     }
   }

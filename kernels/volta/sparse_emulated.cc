@@ -1,6 +1,7 @@
 #include "kernels/volta/sparse_emulated.h"
 
 #include <algorithm>
+#include <array>
 #include <optional>
 #include <set>
 #include <utility>
@@ -8,12 +9,14 @@
 
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/pass_regions.h"
+#include "kernels/tensor_regions.h"
 #include "kernels/volta/backward_rows.h"
 #include "kernels/volta/backward_schedules.h"
 #include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/schedules.h"
 #include "kernels/volta/sparse_kinds.h"
+#include "kernels/volta/sparse_parts.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -29,6 +32,54 @@ void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) 
   append_list("pattern blocks", lists.all_blocks(), all);
   append_list("pattern tiles", lists.all_tiles(), all);
   append_list("pattern words", lists.words(), all);
+}
+
+/// Rows of one tensor that parts of a launch store.
+class PartTensor {
+ public:
+  PartTensor(const char* name, const Problem& problem, int heads, int rows)
+      : name_(name),
+        halves_(static_cast<std::size_t>(problem.batch) * static_cast<std::size_t>(rows) *
+                static_cast<std::size_t>(heads) * static_cast<std::size_t>(problem.head_dim)) {}
+
+  Half* data() { return halves_.data(); }
+  void append_written(std::vector<GlobalRegion>& all) { append(false, all); }
+  void append_read(std::vector<GlobalRegion>& all) { append(true, all); }
+
+ private:
+  void append(bool is_read, std::vector<GlobalRegion>& all) {
+    if (halves_.empty()) return;
+    all.push_back({name_, halves_.data(), halves_.size() * sizeof(Half), is_read, !is_read});
+  }
+
+  const char* name_;
+  std::vector<Half> halves_;
+};
+
+/// Of a kernel behind parts: a row of heads each; of a sample those of its tiles.
+LaunchShape split_shape(const char* kernel, const SparseTileLists& lists, int block_rows,
+                        const TensorShape& of, std::span<const SampleTile> tiles) {
+  const int blocks_of_split = block_rows / kMergeRows;
+  LaunchShape shape{
+      .kernel = kernel,
+      .grid = {static_cast<int>(lists.splits().size()) * blocks_of_split, of.heads, of.batch},
+      .threads = kMergeThreads,
+      .shared_bytes = 0};
+  std::set<std::array<int, 3>> chosen;
+  for (const auto& [tile, head, batch] : tiles) {
+    for (int block = 0; block < shape.grid[0]; ++block) {
+      const SparseSplit& split = lists.splits()[static_cast<std::size_t>(block / blocks_of_split)];
+      const int row = split.first_row + block % blocks_of_split * kMergeRows;
+      if (row / kSampleRows == tile && row < of.seqlen) chosen.insert({block, head, batch});
+    }
+  }
+  shape.blocks = {chosen.begin(), chosen.end()};
+  return shape;
+}
+
+/// Whether there is nothing to merge: a sample of no such rows would mean all.
+bool has_nothing(const LaunchShape& shape, std::span<const SampleTile> tiles) {
+  return shape.grid[0] == 0 || (!tiles.empty() && shape.blocks.empty());
 }
 
 /// A launch of a list's blocks: all of them, or those that have rows, or keys, of a sample.
@@ -98,7 +149,14 @@ class SparseBackwardPass {
       using Config = decltype(row);
       const SparseTileLists lists(mask_, kSparseKeys<Config>);
       params_.walk = walk_of_lists<Config>(lists, 0, problem_.group_size());
-      add_report(report_, key_launch<Config>(id, lists, tiles));
+      const int rows = lists.part_rows(), heads = problem_.key_heads();
+      PartTensor dk("dk of parts", problem_, heads, rows), dv("dv of parts", problem_, heads, rows);
+      give_key_parts(params_, problem_, rows, dk.data(), dv.data());
+      add_report(report_, key_launch<Config>(id, lists, tiles, {&dk, &dv}));
+      const SplitRows split{lists.splits().data(), Config::kBlockKeys, problem_.seqlen_k, rows};
+      const TensorShape keys = key_shape(problem_);
+      sum_parts_of(lists, split, keys, tiles, {dk, params_.part_dk, params_.dk, tensors_.dk});
+      sum_parts_of(lists, split, keys, tiles, {dv, params_.part_dv, params_.dv, tensors_.dv});
     });
   }
   /// A sample of dQ: its queries alone, over all keys that they see. Before the sampled keys, for
@@ -110,6 +168,7 @@ class SparseBackwardPass {
         using Config = decltype(row);
         SparseListKind kind = kSparseKeys<Config>;
         kind.only = {tile[0] * kSampleRows, (tile[0] + 1) * kSampleRows};
+        kind.splits = false;
         const SparseTileLists lists(mask_, kind);
         std::vector<SampleTile> keys;
         for (int i = 0; i < lists.blocks_of_head(); ++i) {
@@ -119,7 +178,7 @@ class SparseBackwardPass {
         }
         params_.walk = walk_of_lists<Config>(lists, member, member + 1);
         if (keys.empty()) return;  // dQ stays zero; an empty list would mean all
-        EmulationReport launched = key_launch<Config>(id, lists, keys);
+        EmulationReport launched = key_launch<Config>(id, lists, keys, {});
         launched.grid_counters = {};
         add_report(report_, launched);
       });
@@ -130,13 +189,20 @@ class SparseBackwardPass {
       using Config = decltype(row);
       const SparseTileLists lists(mask_, kSparseQueries<Config>);
       params_.sparse_queries = lists.on_host();
+      PartTensor parts("dq of parts", problem_, problem_.heads, lists.part_rows());
+      give_query_parts(params_, problem_, lists.part_rows(), parts.data());
       const BackwardParams params = params_;
+      std::vector<GlobalRegion> all = regions(&lists);
+      parts.append_written(all);
       add_report(report_, emulate(shape_of({id, Config::kThreads, sizeof(BackwardDqTiles<Config>),
                                             lists, problem_.heads, problem_.batch, Config::kBlockM},
                                            tiles),
-                                  regions(&lists), options_, [&](EmulatedMachine& machine) {
+                                  all, options_, [&](EmulatedMachine& machine) {
                                     attention_backward_dq<Config>(machine, params);
                                   }));
+      sum_parts_of(lists,
+                   {lists.splits().data(), Config::kBlockM, problem_.seqlen_q, lists.part_rows()},
+                   query_shape(problem_), tiles, {parts, params_.part_dq, params_.dq, tensors_.dq});
     });
   }
   void round() {
@@ -163,14 +229,37 @@ class SparseBackwardPass {
   }
   template <class Config>
   EmulationReport key_launch(const char* id, const SparseTileLists& lists,
-                             std::span<const SampleTile> tiles) {
+                             std::span<const SampleTile> tiles,
+                             const std::vector<PartTensor*>& parts) {
     params_.sparse_keys = lists.on_host();
     const BackwardParams params = params_;
+    std::vector<GlobalRegion> all = regions(&lists);
+    for (PartTensor* const part : parts) part->append_written(all);
     return emulate(shape_of({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
                              problem_.key_heads(), problem_.batch, Config::kBlockKeys},
                             tiles),
-                   regions(&lists), options_,
+                   all, options_,
                    [&](EmulatedMachine& machine) { attention_backward<Config>(machine, params); });
+  }
+  /// A gradient of which blocks have parts.
+  struct SplitGradient {
+    PartTensor& parts;
+    const ChunkedView<Half>& part;
+    const ChunkedView<Half>& x;
+    const TensorView<Half>& tensor;
+  };
+  void sum_parts_of(const SparseTileLists& lists, const SplitRows& rows, const TensorShape& shape,
+                    std::span<const SampleTile> tiles, const SplitGradient& gradient) {
+    const LaunchShape launch = split_shape("sum-parts", lists, rows.block_rows, shape, tiles);
+    if (has_nothing(launch, tiles)) return;
+    const SumPartsParams params =
+        sum_parts_params(rows, params_.head_chunks, gradient.part, gradient.x);
+    std::vector<GlobalRegion> all =
+        regions_of(std::array{output_region("gradients", gradient.tensor, shape)});
+    gradient.parts.append_read(all);
+    append_list("splits", lists.splits(), all);
+    add_report(report_, emulate(launch, all, options_,
+                                [&](EmulatedMachine& machine) { sum_parts(machine, params); }));
   }
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
@@ -208,13 +297,37 @@ EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const P
     using Config = decltype(row);
     const SparseTileLists lists(*problem.sparse, kSparseForward<Config>);
     params.sparse = lists.on_host();
+    const int rows = lists.part_rows();
+    PartTensor part_o("o of parts", dense, dense.heads, rows);
+    std::vector<float> part_lse(static_cast<std::size_t>(dense.batch) *
+                                static_cast<std::size_t>(dense.heads) *
+                                static_cast<std::size_t>(rows));
+    give_parts(params, dense, rows, part_o.data(), part_lse.data());
     std::vector<GlobalRegion> all = forward_regions(dense, tensors);
     append_lists(lists, all);
+    part_o.append_written(all);
+    const auto append_lse = [&](bool is_read, std::vector<GlobalRegion>& regions) {
+      regions.push_back(
+          {"lse of parts", part_lse.data(), part_lse.size() * sizeof(float), is_read, !is_read});
+    };
+    if (rows > 0) append_lse(false, all);
     report = emulate(shape_of({id, Config::kThreads, sizeof(ForwardTiles<Config>), lists,
                                problem.heads, problem.batch, Config::kBlockM},
                               tiles),
                      all, options,
                      [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
+    const LaunchShape merge =
+        split_shape("merge-parts", lists, Config::kBlockM, query_shape(dense), tiles);
+    if (has_nothing(merge, tiles)) return;
+    const MergePartsParams of_merge =
+        merge_parts_params(params, dense.seqlen_q, lists.splits().data(), Config::kBlockM);
+    all = regions_of(std::array{output_region("o", tensors.o, query_shape(dense))});
+    all.push_back({"lse", tensors.lse, dense.lse_elements() * sizeof(float), false, true});
+    part_o.append_read(all);
+    append_lse(true, all);
+    append_list("splits", lists.splits(), all);
+    add_report(report, emulate(merge, all, options,
+                               [&](EmulatedMachine& machine) { merge_parts(machine, of_merge); }));
   });
   return report;
 }

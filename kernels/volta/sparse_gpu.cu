@@ -1,3 +1,4 @@
+#include "kernels/merge_gpu.h"
 #include "kernels/volta/backward_gpu.h"
 #include "kernels/volta/backward_rows.h"
 #include "kernels/volta/backward_schedules.h"
@@ -7,6 +8,7 @@
 #include "kernels/volta/schedules.h"
 #include "kernels/volta/sparse_gpu.h"
 #include "kernels/volta/sparse_kinds.h"
+#include "kernels/volta/sparse_parts.h"
 
 namespace sparkbench::volta {
 
@@ -14,17 +16,41 @@ SPARK_VOLTA_SPARSE_FORWARD(SPARK_FORWARD_KERNEL)
 SPARK_VOLTA_SPARSE_BACKWARD(SPARK_BACKWARD_KERNEL)
 SPARK_VOLTA_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 
+namespace {
+
+/// Rows that parts of a launch share.
+RowsOfHeads split_rows(const Problem& problem, const SparseTileLists& lists, int block_rows,
+                       int heads) {
+  return {static_cast<int>(lists.splits().size()) * block_rows, heads, problem.batch};
+}
+
+template <class T>
+T* in_workspace(void* workspace, std::uint64_t begin) {
+  return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + begin);
+}
+
+}  // namespace
+
 void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
-                           const ForwardTensors& tensors, const PatternLists& lists, int first,
-                           const void* memory, CUstream_st* stream) {
+                           const ForwardTensors& tensors, void* workspace,
+                           const PatternLists& lists, int first, const void* memory,
+                           CUstream_st* stream) {
   const Problem dense = without_pattern(problem);
+  const int part_rows = lists[first].part_rows();
+  const PartsWorkspace parts = PartsWorkspace::forward(dense, part_rows);
   ForwardParams params = forward_params(dense, tensors);
   params.sparse = lists.at(first, memory);
+  give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),
+             in_workspace<float>(workspace, parts.lse));
   const Wanted wanted{dense, shared_bytes_per_block()};
   visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     launch<Config>(params, {problem.heads, lists[first].blocks_of_head(), problem.batch},
                    sizeof(ForwardTiles<Config>), stream);
+    if (part_rows == 0) return;
+    launch_merge_parts(merge_parts_params(params, problem.seqlen_q, lists.splits_at(first, memory),
+                                          Config::kBlockM),
+                       split_rows(problem, lists[first], Config::kBlockM, problem.heads), stream);
   });
 }
 
@@ -35,6 +61,13 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
   const Problem dense = without_pattern(problem);
   BackwardParams params =
       backward_params(dense, tensors, lay_out_workspace(dense, workspace, is_deterministic));
+  const int key_rows = lists[first].part_rows();
+  const int query_rows = is_deterministic ? lists[first + 1].part_rows() : 0;
+  const PartsWorkspace parts =
+      PartsWorkspace::backward(dense, key_rows, query_rows, is_deterministic);
+  give_key_parts(params, dense, key_rows, in_workspace<Half>(workspace, parts.dk),
+                 in_workspace<Half>(workspace, parts.dv));
+  give_query_parts(params, dense, query_rows, in_workspace<Half>(workspace, parts.dq));
   params.sparse_keys = lists.at(first, memory);
   if (is_deterministic) params.sparse_queries = lists.at(first + 1, memory);
   const Wanted wanted{dense, shared_bytes_per_block()};
@@ -47,12 +80,27 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
     params.walk = walk_of_lists<Config>(lists[first], 0, problem.group_size());
     launch<Config>(params, {problem.key_heads(), lists[first].blocks_of_head(), problem.batch},
                    sizeof(BackwardTiles<Config>), stream);
+    if (key_rows == 0) return;
+    const SplitRows rows{lists.splits_at(first, memory), Config::kBlockKeys, problem.seqlen_k,
+                         key_rows};
+    const RowsOfHeads shared =
+        split_rows(problem, lists[first], Config::kBlockKeys, problem.key_heads());
+    launch_sum_parts(sum_parts_params(rows, params.head_chunks, params.part_dk, params.dk), shared,
+                     stream);
+    launch_sum_parts(sum_parts_params(rows, params.head_chunks, params.part_dv, params.dv), shared,
+                     stream);
   });
   if (is_deterministic) {
     visit_backward_dq<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
       launch<Config>(params, {problem.heads, lists[first + 1].blocks_of_head(), problem.batch},
                      sizeof(BackwardDqTiles<Config>), stream);
+      if (query_rows == 0) return;
+      const SplitRows rows{lists.splits_at(first + 1, memory), Config::kBlockM, problem.seqlen_q,
+                           query_rows};
+      launch_sum_parts(sum_parts_params(rows, params.head_chunks, params.part_dq, params.dq),
+                       split_rows(problem, lists[first + 1], Config::kBlockM, problem.heads),
+                       stream);
     });
   } else {
     launch_round_dq(accumulator, dense, params, stream);

@@ -114,6 +114,27 @@ TEST_P(VoltaSparseGpu, HasTheEmulatedMachinesBits) {
   std::cout << compared << " elements compared\n";
 }
 
+/// Launches are of a residue's batch entries, or with dropout of an entry's residues.
+TEST_P(VoltaSparseGpu, HasThemForABatchInPasses) {
+  Problem of_batch = problem(450, 450);
+  of_batch.batch = 3;
+  for (const std::string_view spec : {"causal-strided:2", "window:20+causal-strided:4"}) {
+    SCOPED_TRACE(spec);
+    expect_emulated_bits(kernel(), with_pattern(of_batch, spec));
+  }
+}
+
+/// Rows that see all, and keys that all see, are several blocks' work.
+TEST_P(VoltaSparseGpu, HasThemForSplitBlocks) {
+  const Problem split = with_pattern(problem(2430, 2430), "longformer:16:4/window:40+sink:3");
+  for (const bool is_deterministic : {false, true}) {
+    const PatternLists lists =
+        find_attention_kernel(kernel())->sparse.lists(split, Pass::kBackward, is_deterministic);
+    for (int i = 0; i < lists.size(); ++i) EXPECT_GT(lists[i].part_rows(), 0);
+  }
+  expect_emulated_bits(kernel(), split);
+}
+
 TEST_P(VoltaSparseGpu, HasThemForPatternsDrawnAtRandom) {
   Random random(5);
   for (int i = 0; i < 40; ++i) {

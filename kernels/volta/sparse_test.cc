@@ -2,11 +2,16 @@
 // by the definition of a pattern in FP64.
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cstdlib>
+#include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pattern_lists.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_checks.h"
 
@@ -65,6 +70,88 @@ TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
     expect_as_by_pictures("volta-fp32acc", with_pattern(problem, drawn), drawn.of_unions,
                           is_deterministic);
     if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+/// Rows that see all and keys that all see are more than one block's work.
+constexpr std::string_view kSplit = "longformer:16:4/window:40+sink:3";
+constexpr int kSplitSeqlen = 2430;
+
+Problem split_problem(int head_dim, float dropout_p) {
+  return with_pattern({.heads = 2,
+                       .seqlen_q = kSplitSeqlen,
+                       .seqlen_k = kSplitSeqlen,
+                       .head_dim = head_dim,
+                       .dropout_p = dropout_p,
+                       .softmax_scale = 0.02f,
+                       .seed = 6,
+                       .heads_k = 1},
+                      kSplit);
+}
+
+std::vector<Picture> pictures_of(const Problem& problem) {
+  std::vector<Picture> pictures;
+  for (int head = 0; head < 2; ++head) {
+    pictures.emplace_back(problem.seqlen_q, problem.seqlen_k, [&](int row, int key) {
+      return sees(problem.sparse->pattern, head, row, key);
+    });
+  }
+  return pictures;
+}
+
+TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
+  for (const auto& [head_dim, dropout_p] : {std::pair{64, 0.0f}, {40, 0.2f}, {128, 0.2f}}) {
+    for (const bool is_deterministic : {false, true}) {
+      SCOPED_TRACE(testing::Message() << "head_dim " << head_dim << ", dropout " << dropout_p
+                                      << (is_deterministic ? ", deterministic" : ""));
+      const Problem problem = split_problem(head_dim, dropout_p);
+      const PatternLists lists = PatternRun("volta-fp32acc", problem)
+                                     .kernel()
+                                     .sparse.lists(problem, Pass::kBackward, is_deterministic);
+      for (int i = 0; i < lists.size(); ++i) ASSERT_GT(lists[i].part_rows(), 0);
+      expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), is_deterministic);
+    }
+  }
+}
+
+/// In whatever order blocks and warps run.
+TEST(VoltaSplitBlocks, HaveTheSameBitsEachTime) {
+  for (const std::string_view kernel : kKernels) {
+    const PatternRun made(kernel, split_problem(64, 0.1f));
+    const Passes once = run(made, true, 1), again = run(made, true, 2);
+    EXPECT_TRUE(same_bits(once.o, again.o));
+    EXPECT_TRUE(same_bits(once.lse, again.lse));
+    EXPECT_TRUE(same_bits(once.dq, again.dq));
+    EXPECT_TRUE(same_bits(once.dk, again.dk));
+    EXPECT_TRUE(same_bits(once.dv, again.dv));
+  }
+}
+
+/// Each row of a sample has the bits of the whole.
+TEST(VoltaSplitBlocks, OfASampleAreThoseOfTheWhole) {
+  const Problem problem = split_problem(64, 0.0f);
+  const PatternRun made("volta-fp32acc", problem);
+  const Passes whole = run(made, true);
+  const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+  const std::size_t row = std::size_t{2} * 64;  // of two heads
+  for (const int tile : {0, 3}) {
+    Passes part = whole;
+    std::fill(part.o.begin(), part.o.end(), Half{});
+    std::fill(part.lse.begin(), part.lse.end(), 0.0f);
+    expect_clean(
+        made.kernel().forward.emulate(problem, made.forward(part), options, {{{tile, 1, 0}}}));
+    const std::size_t first = static_cast<std::size_t>(tile) * kSampleRows * row + 64;
+    EXPECT_EQ(std::memcmp(&part.o[first], &whole.o[first], 64 * sizeof(Half)), 0);
+    const std::size_t lse = kSplitSeqlen + static_cast<std::size_t>(tile) * kSampleRows;
+    EXPECT_EQ(std::memcmp(&part.lse[lse], &whole.lse[lse], kSampleRows * sizeof(float)), 0);
+    part = whole;
+    std::fill(part.dq.begin(), part.dq.end(), Half{});
+    std::fill(part.dk.begin(), part.dk.end(), Half{});
+    expect_clean(made.kernel().backward.emulate(problem, made.backward(part), options, true,
+                                                {{{tile, 1, 0}}, {{tile, 0, 0}}}));
+    EXPECT_EQ(std::memcmp(&part.dq[first], &whole.dq[first], 64 * sizeof(Half)), 0);
+    const std::size_t key = static_cast<std::size_t>(tile) * kSampleRows * 64;
+    EXPECT_EQ(std::memcmp(&part.dk[key], &whole.dk[key], kSampleRows * 64 * sizeof(Half)), 0);
   }
 }
 

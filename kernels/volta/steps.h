@@ -221,7 +221,8 @@ class ForwardWarp {
   /// O / l and the log-sum-exp to global memory.
   SPARK_DEVICE void write() {
     machine_.recompute_indices();
-    const ForwardBlock block = locate_block<Config>(machine_, params_);
+    ForwardBlock block = locate_block<Config>(machine_, params_);
+    block.part_row = first_part_row<Config>(machine_, params_.sparse, block.head);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
       const int first_row = block.first_row + kWarpRows * machine_.warp() + kGridRows * g;

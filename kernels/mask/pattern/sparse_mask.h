@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/mask/pattern/mask_passes.h"
+#include "kernels/mask/pattern/part_rows.h"
 #include "kernels/mask/pattern/pattern.h"
 
 namespace sparkbench {
@@ -20,6 +21,7 @@ struct SparseMask {
   std::vector<std::uint64_t> pairs;   // that a head of each of its unions sees; none: not counted
   std::vector<MaskPass> passes = {};  // mask_passes(); none: kernels take it as it stands
   std::shared_ptr<const TileSights> sights = nullptr;  // of its tiles; null: the host looks
+  std::shared_ptr<PartRows> part_rows = std::make_shared<PartRows>();  // of `pattern`
 
   std::uint64_t pairs_of(int head) const {
     return pairs[static_cast<std::size_t>(head) % pairs.size()];

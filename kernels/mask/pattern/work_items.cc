@@ -1,6 +1,7 @@
 #include "kernels/mask/pattern/work_items.h"
 
 #include <algorithm>
+#include <cmath>
 #include <functional>
 #include <queue>
 #include <stdexcept>
@@ -10,21 +11,45 @@
 
 namespace sparkbench {
 
-std::vector<WorkItem> work_items(std::span<const TilePlan> plans, int heads, int most_tiles) {
-  if (most_tiles < 0) {
-    throw std::invalid_argument("items of at most " + std::to_string(most_tiles) +
-                                " tiles; allowed: 1 and more, or 0 to split none");
+int parts_of_row_tile(int tiles, double mean, int keys) {
+  const double most = std::max<double>(kColumnsOfPart / keys, std::ceil(mean));
+  if (tiles <= most || tiles <= kTimesOfMean * mean) return 1;
+  return ceil_divide(tiles, static_cast<int>(most));
+}
+
+std::vector<int> parts_of_row_tiles(std::span<const TilePlan> plans) {
+  std::vector<int> parts(static_cast<std::size_t>(plans.front().row_tiles()), 1);
+  double all = 0.0;
+  for (const TilePlan& plan : plans) all += static_cast<double>(plan.tiles());
+  const double mean = all / static_cast<double>(plans.size() * parts.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    int most = 0;
+    for (const TilePlan& plan : plans) most = std::max(most, plan.tiles_of(static_cast<int>(i)));
+    parts[i] = parts_of_row_tile(most, mean, plans.front().keys);
   }
+  return parts;
+}
+
+bool may_be_split(const Pattern& pattern) {
+  for (const std::vector<Term>& terms : pattern.unions) {
+    for (const Term& term : terms) {
+      if (term.where != nullptr) return false;
+    }
+  }
+  return true;
+}
+
+std::vector<WorkItem> work_items(std::span<const TilePlan> plans, int heads, bool splits) {
+  const std::vector<int> parts_of = parts_of_row_tiles(plans);
   std::vector<WorkItem> items;
   for (int head = 0; head < heads; ++head) {
     const TilePlan& plan = plans[static_cast<std::size_t>(head) % plans.size()];
     for (int row_tile = 0; row_tile < plan.row_tiles(); ++row_tile) {
       const int tiles = plan.tiles_of(row_tile);
-      if (tiles == 0) continue;
-      const int parts = most_tiles == 0 ? 1 : ceil_divide(tiles, most_tiles);
+      const int parts = splits ? parts_of[static_cast<std::size_t>(row_tile)] : 1;
       for (int part = 0, first = 0; part < parts; ++part) {
         const int next = static_cast<int>(std::int64_t{tiles} * (part + 1) / parts);
-        items.push_back({head, row_tile, first, next - first, part, parts});
+        if (next > first) items.push_back({head, row_tile, first, next - first, part, parts});
         first = next;
       }
     }

@@ -1,0 +1,108 @@
+// The kernels behind a launch some of whose blocks had a part of their tiles each (sparse_list.h):
+// what parts have of the same rows together, as merge_passes.h has it for passes over all rows.
+#pragma once
+
+#include "kernels/tile/merge_passes.h"
+#include "kernels/tile/sparse_list.h"
+
+namespace sparkbench {
+
+/// Grid: kMergeRows rows each of the rows that parts share, heads, batch.
+struct SplitRows {
+  const SparseSplit* splits;
+  int block_rows;  // of a part
+  int seqlen;      // of what is written; rows past it are nobody's
+  int part_rows;   // of all parts
+};
+
+/// Forward: (O, LSE) of parts over disjoint keys.
+struct MergePartsParams {
+  SplitRows rows;
+  int heads, head_chunks;
+  ChunkedView<const Half> part_o;  // [batch, part_rows, heads, head_dim]
+  const float* part_lse;           // [batch, heads, part_rows]
+  ChunkedView<Half> o;
+  float* lse;  // [batch, heads, seqlen]
+};
+
+/// Backward: gradients of parts, added in FP32 and rounded once.
+struct SumPartsParams {
+  SplitRows rows;
+  int head_chunks;
+  ChunkedView<const Half> part;  // [batch, part_rows, heads, head_dim]
+  ChunkedView<Half> x;
+};
+
+/// A thread's row, where the first part has it, how many parts there are, and its first chunk.
+struct PartRow {
+  int batch, head, row, part_row, parts, chunk;
+};
+template <class Machine>
+SPARK_DEVICE PartRow part_row(Machine& machine, const SplitRows& rows) {
+  const int blocks_of_split = rows.block_rows / kMergeRows, block = machine.block(0);
+  const SparseSplit* const split = rows.splits + block / blocks_of_split;
+  const int thread = machine.thread();
+  const int row = block % blocks_of_split * kMergeRows + thread / kLanesOfRow;
+  return {machine.block(2),
+          machine.block(1),
+          load_of_list(machine, &split->first_row) + row,
+          load_of_list(machine, &split->first_part_row) + row,
+          load_of_list(machine, &split->parts),
+          thread % kLanesOfRow};
+}
+
+template <class Machine>
+SPARK_DEVICE void merge_parts(Machine& machine, const MergePartsParams& params) {
+  const PartRow of = part_row(machine, params.rows);
+  if (of.row >= params.rows.seqlen) return;
+  const int part_rows = params.rows.part_rows, block_rows = params.rows.block_rows;
+  const float* const lse =
+      params.part_lse + lse_offset(of.batch, of.head, of.part_row, params.heads, part_rows);
+  const auto lse_of = [&](int part) {
+    return machine.template load_global<float>(lse + part * block_rows);
+  };
+  float most = -INFINITY, sum = 0.0f;
+  for (int part = 0; part < of.parts; ++part) {
+    const float value = lse_of(part);
+    most = value > most ? value : most;
+  }
+  const float from = most == -INFINITY ? 0.0f : most;  // a NaN goes on into the sum
+  const auto weight = [&](int part) { return machine.exp2((lse_of(part) - from) * kLog2E); };
+  for (int part = 0; part < of.parts; ++part) sum += weight(part);
+  if (of.chunk == 0) {
+    machine.store_global(
+        params.lse + lse_offset(of.batch, of.head, of.row, params.heads, params.rows.seqlen),
+        sum == 0.0f ? -INFINITY : machine.fma(machine.log2(sum), kLn2, from));
+  }
+  const float inverse = sum == 0.0f ? 0.0f : machine.reciprocal(sum);
+  for (int chunk = of.chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
+    float o[kChunkHalves] = {};
+    for (int part = 0; part < of.parts; ++part) {
+      const Half* const other =
+          params.part_o.at(of.batch, of.part_row + part * block_rows, of.head) +
+          chunk * kChunkHalves;
+      add_chunk(machine, machine.template load_global<Bits128>(other), weight(part) * inverse, o);
+    }
+    machine.store_global(params.o.at(of.batch, of.row, of.head) + chunk * kChunkHalves,
+                         chunk_of(machine, o));
+  }
+}
+
+template <class Machine>
+SPARK_DEVICE void sum_parts(Machine& machine, const SumPartsParams& params) {
+  const PartRow of = part_row(machine, params.rows);
+  if (of.row >= params.rows.seqlen) return;
+  for (int chunk = of.chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
+    float sum[kChunkHalves] = {};
+    for (int part = 0; part < of.parts; ++part) {
+      const Half* const other =
+          params.part.at(of.batch, of.part_row + part * params.rows.block_rows, of.head) +
+          chunk * kChunkHalves;
+      add_chunk(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
+    }
+    machine.store_global(params.x.at(of.batch, of.row, of.head) + chunk * kChunkHalves,
+                         chunk_of(machine, sum));
+  }
+}
+
+}  // namespace sparkbench

@@ -1,0 +1,75 @@
+// What parts of a pattern's longest blocks (kernels/tile/sparse_list.h) store in a pass's
+// workspace, and what merges it. C++17, for both machines.
+#pragma once
+
+#include "kernels/attention.h"
+#include "kernels/sparse_lists.h"
+#include "kernels/tile/merge_parts.h"
+#include "kernels/volta/backward_params.h"
+#include "kernels/volta/forward_params.h"
+
+namespace sparkbench::volta {
+
+/// Where they begin in the workspace, in bytes, each aligned to 256: of a forward pass, or behind
+/// the rest of a backward one's. Saturates.
+struct PartsWorkspace {
+  /// Of so many rows of parts.
+  static PartsWorkspace forward(const Problem& problem, int rows);
+  static PartsWorkspace backward(const Problem& problem, int rows_of_keys, int rows_of_queries,
+                                 bool is_deterministic);
+
+  std::uint64_t o = 0, lse = 0;
+  std::uint64_t dk = 0, dv = 0, dq = 0;
+  std::uint64_t bytes = 0;  // of all of the workspace
+};
+
+/// That a pass over a pattern takes which is not run as passes. Throws std::invalid_argument where
+/// there is no instance for it.
+std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Problem& problem,
+                                     Pass pass, bool is_deterministic);
+
+inline ChunkedView<Half> part_view(Half* data, const Problem& problem, int heads, int rows) {
+  return chunked_view("of parts", contiguous_view(data, rows, heads, problem.head_dim),
+                      problem.batch, rows, heads, problem.head_dim);
+}
+
+/// Where a launch stores parts; nothing is asked of memory where there are none.
+inline void give_parts(ForwardParams& params, const Problem& problem, int rows, Half* o,
+                       float* lse) {
+  if (rows == 0) return;
+  params.part_o = part_view(o, problem, problem.heads, rows);
+  params.part_lse = lse;
+  params.part_rows = rows;
+}
+inline void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Half* dk,
+                           Half* dv) {
+  if (rows == 0) return;
+  params.part_dk = part_view(dk, problem, problem.key_heads(), rows);
+  params.part_dv = part_view(dv, problem, problem.key_heads(), rows);
+}
+inline void give_query_parts(BackwardParams& params, const Problem& problem, int rows, Half* dq) {
+  if (rows == 0) return;
+  params.part_dq = part_view(dq, problem, problem.heads, rows);
+}
+
+inline ChunkedView<const Half> read_only(const ChunkedView<Half>& view) {
+  return {view.first, view.batch, view.row, view.head};
+}
+
+/// Behind a launch of `lists`, whose splits lie at `splits`.
+inline MergePartsParams merge_parts_params(const ForwardParams& params, int seqlen,
+                                           const SparseSplit* splits, int block_rows) {
+  return {{splits, block_rows, seqlen, params.part_rows},
+          params.heads,
+          params.head_chunks,
+          read_only(params.part_o),
+          params.part_lse,
+          params.o,
+          params.lse};
+}
+inline SumPartsParams sum_parts_params(const SplitRows& rows, int head_chunks,
+                                       const ChunkedView<Half>& part, const ChunkedView<Half>& x) {
+  return {rows, head_chunks, read_only(part), x};
+}
+
+}  // namespace sparkbench::volta
