@@ -48,10 +48,6 @@ class SparseTileLists {
   const std::vector<std::uint32_t>& words() const { return words_; }
 
  private:
-  void make_on_host(const SparseMask& mask, const SparseListKind& kind);
-  /// False, and nothing is made, where two unlike tiles have one sum.
-  bool make_by_sights(const SparseMask& mask, const SparseListKind& kind);
-  void end_block(int first_row, int first_tile, int end);
   void start_longest_first();
   std::size_t tiles_at() const { return sizeof(SparseBlock) * blocks_.size(); }
   std::size_t words_at() const { return tiles_at() + sizeof(SparseTile) * tiles_.size(); }
