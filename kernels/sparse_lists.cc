@@ -5,6 +5,7 @@
 #include <functional>
 #include <limits>
 #include <numeric>
+#include <optional>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -177,38 +178,100 @@ class CutTiles {
 /// SeenTile::cover.
 constexpr int kEmptySight = 0, kFullSight = 2;
 
-/// Where the words of cut tiles go that a device has seen, tiles of one sum in one place.
-class CutTileWords {
+/// A pattern's tiles as its sights tell them, and the words of those that are cut.
+class SightedPlans {
  public:
-  explicit CutTileWords(const SightedTiles& shape) : shape_(shape) {}
+  /// Adds to `words`, which is empty.
+  SightedPlans(const SparseMask& mask, const SparseListKind& kind,
+               std::vector<std::uint32_t>& words)
+      : pattern_(mask.pattern),
+        kind_(kind),
+        shape_{kind.is_of_keys, kind.is_of_keys ? kind.step : kind.block_rows,
+               kind.is_of_keys ? kind.block_rows : kind.step},
+        key_tiles_(ceil_divide(mask.pattern.seqlen_k, shape_.keys)),
+        words_(words) {
+    for (std::size_t head = 0; head < pattern_.unions.size(); ++head) {
+      seen_.push_back(mask.sights->of_union(static_cast<int>(head), shape_));
+      add_plan(static_cast<int>(head));
+    }
+    words_.resize(static_cast<std::size_t>(next_));
+    has_all_words_ = mask.sights->write_words(shape_, firsts_, others_, words_);
+    if (!has_all_words_) words_.clear();
+  }
 
-  int place_of(int of_union, int row_tile, int key_tile, std::uint64_t sum) {
-    const auto [known, is_new] = places_.emplace(sum, next_);
-    (is_new ? firsts_ : others_)
-        .push_back({of_union, {row_tile, key_tile, static_cast<int>(known->second), 0}});
-    if (is_new) next_ += shape_.rows * (shape_.keys / kSparseWordKeys);
-    require_room(static_cast<std::uint64_t>(next_));
-    return static_cast<int>(known->second);
-  }
-  bool write(const TileSights& sights, std::vector<std::uint32_t>& words) const {
-    words.resize(static_cast<std::size_t>(next_));
-    return sights.write_words(shape_, firsts_, others_, words);
-  }
-  std::uint32_t seen_of(int place, const std::vector<std::uint32_t>& words) {
-    const auto [known, is_new] = seen_.emplace(place, 0);
+  /// False where two unlike tiles have one sum: then the host looks.
+  bool has_all_words() const { return has_all_words_; }
+  const TilePlan& plan(int head) const { return plans_[static_cast<std::size_t>(head)]; }
+  /// Of the tile from this row and key on.
+  CutTile of(int head, int first_row, int first_key) {
+    const int row_tile = first_row / shape_.rows, key_tile = first_key / shape_.keys;
+    const int place = static_cast<int>(places_.at(tile(head, row_tile, key_tile).sum));
+    const auto [known, is_new] = seen_of_place_.emplace(place, 0);
     if (is_new) {
       known->second =
-          seen_of_words(words.data() + place, shape_.rows, shape_.keys / kSparseWordKeys);
+          seen_of_words(words_.data() + place, shape_.rows, shape_.keys / kSparseWordKeys);
     }
-    return known->second;
+    return {place, known->second};
   }
 
  private:
+  const SeenTile& tile(int head, int row_tile, int key_tile) const {
+    return seen_[static_cast<std::size_t>(head)]
+                [static_cast<std::size_t>(row_tile) * static_cast<std::size_t>(key_tiles_) +
+                 static_cast<std::size_t>(key_tile)];
+  }
+
+  /// Spans of the blocks, and places for the words of cut tiles, in the order of both.
+  void add_plan(int head) {
+    const int length = kind_.is_of_keys ? pattern_.seqlen_k : pattern_.seqlen_q;
+    const int walked = kind_.is_of_keys ? pattern_.seqlen_q : pattern_.seqlen_k;
+    TilePlan plan{length, walked, kind_.block_rows, kind_.step};
+    plan.first_spans.push_back(0);
+    for (int block = 0; block < ceil_divide(length, kind_.block_rows); ++block) {
+      for (int step = 0; step < ceil_divide(walked, kind_.step); ++step) {
+        const int row_tile = kind_.is_of_keys ? step : block;
+        const int key_tile = kind_.is_of_keys ? block : step;
+        const SeenTile& seen = tile(head, row_tile, key_tile);
+        if (seen.cover == kEmptySight) continue;
+        const bool is_full = seen.cover == kFullSight;
+        (is_full ? plan.full_tiles : plan.cut_tiles) += 1;
+        if (!is_full && kind_.only.contains(step * kind_.step)) {
+          add_place(head, row_tile, key_tile, seen.sum);
+        }
+        add_tile(plan, step, is_full ? TileCover::kFull : TileCover::kCut);
+      }
+      plan.first_spans.push_back(static_cast<int>(plan.spans.size()));
+    }
+    plans_.push_back(std::move(plan));
+  }
+  static void add_tile(TilePlan& plan, int step, TileCover cover) {
+    const bool is_first = static_cast<int>(plan.spans.size()) == plan.first_spans.back();
+    if (!is_first && plan.spans.back().end == step && plan.spans.back().cover == cover) {
+      ++plan.spans.back().end;
+    } else {
+      plan.spans.push_back({step, step + 1, cover});
+    }
+  }
+  void add_place(int head, int row_tile, int key_tile, std::uint64_t sum) {
+    const auto [known, is_new] = places_.emplace(sum, next_);
+    (is_new ? firsts_ : others_)
+        .push_back({head, {row_tile, key_tile, static_cast<int>(known->second), 0}});
+    if (is_new) next_ += shape_.rows * (shape_.keys / kSparseWordKeys);
+    require_room(static_cast<std::uint64_t>(next_));
+  }
+
+  const Pattern& pattern_;
+  const SparseListKind& kind_;
   SightedTiles shape_;
+  int key_tiles_;
+  std::vector<std::uint32_t>& words_;
+  std::vector<std::vector<SeenTile>> seen_;  // of each union
+  std::vector<TilePlan> plans_;
   std::int64_t next_ = 0;
-  std::unordered_map<std::uint64_t, std::int64_t> places_;
+  std::unordered_map<std::uint64_t, std::int64_t> places_;  // by their sums
   std::vector<TileSights::Place> firsts_, others_;
-  std::unordered_map<int, std::uint32_t> seen_;
+  std::unordered_map<int, std::uint32_t> seen_of_place_;
+  bool has_all_words_ = false;
 };
 
 /// The bits of a full tile: of warps with rows, both halves.
@@ -261,17 +324,23 @@ RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
 
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
     : unions_(static_cast<int>(mask.pattern.unions.size())) {
-  if (mask.sights == nullptr || !make_by_sights(mask, kind)) make_on_host(mask, kind);
-  start_longest_first();
-}
-
-void SparseTileLists::make_on_host(const SparseMask& mask, const SparseListKind& kind) {
   const Pattern pattern = walked_by(mask, kind);
-  const std::vector<TilePlan> plans = plans_of(pattern, kind);
+  std::optional<SightedPlans> sighted;
+  if (mask.sights != nullptr) sighted.emplace(mask, kind, words_);
+  if (sighted && !sighted->has_all_words()) sighted.reset();
+  std::vector<TilePlan> plans;
+  if (sighted) {
+    for (int head = 0; head < unions_; ++head) plans.push_back(sighted->plan(head));
+  } else {
+    plans = plans_of(pattern, kind);
+  }
   const std::vector<int> parts = parts_of(pattern, plans, kind);
   part_rows_ = rows_of(parts, kind);
   blocks_of_head_ = std::accumulate(parts.begin(), parts.end(), 0);
   CutTiles cut(mask.pattern, kind, words_);
+  const auto cut_of = [&](int head, int row, int key) {
+    return sighted ? sighted->of(head, row, key) : cut.of(head, row, key);
+  };
   std::vector<SparseTile> of_block;
   for (int head = 0; head < unions_; ++head) {
     int part_row = 0;
@@ -289,7 +358,7 @@ void SparseTileLists::make_on_host(const SparseMask& mask, const SparseListKind&
             continue;
           }
           const CutTile tile_of =
-              kind.is_of_keys ? cut.of(head, first, first_row) : cut.of(head, first_row, first);
+              kind.is_of_keys ? cut_of(head, first, first_row) : cut_of(head, first_row, first);
           of_block.push_back({first + 1, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
         }
       }
@@ -302,51 +371,7 @@ void SparseTileLists::make_on_host(const SparseMask& mask, const SparseListKind&
       }
     }
   }
-}
-
-bool SparseTileLists::make_by_sights(const SparseMask& mask, const SparseListKind& kind) {
-  const Pattern& pattern = mask.pattern;
-  const SightedTiles shape = {kind.is_of_keys, kind.is_of_keys ? kind.step : kind.block_rows,
-                              kind.is_of_keys ? kind.block_rows : kind.step};
-  const int length = kind.is_of_keys ? pattern.seqlen_k : pattern.seqlen_q;
-  const int walked = kind.is_of_keys ? pattern.seqlen_q : pattern.seqlen_k;
-  const int key_tiles = ceil_divide(pattern.seqlen_k, shape.keys);
-  blocks_of_head_ = ceil_divide(length, kind.block_rows);
-  CutTileWords words(shape);
-  std::vector<SparseTile> of_block;
-  for (int head = 0; head < unions_; ++head) {
-    const std::vector<SeenTile> seen = mask.sights->of_union(head, shape);
-    for (int block = 0; block < blocks_of_head_; ++block) {
-      const int first_row = block * kind.block_rows;
-      const int rows = std::min(kind.block_rows, length - first_row);
-      of_block.clear();
-      for (int first = 0; first < walked; first += kind.step) {
-        const int row_tile = kind.is_of_keys ? first / kind.step : block;
-        const int key_tile = kind.is_of_keys ? block : first / kind.step;
-        const SeenTile& tile =
-            seen[static_cast<std::size_t>(row_tile) * static_cast<std::size_t>(key_tiles) +
-                 static_cast<std::size_t>(key_tile)];
-        if (tile.cover == kEmptySight || !kind.only.contains(first)) continue;
-        if (tile.cover == kFullSight) {
-          of_block.push_back({first, all_seen(rows), 0, 0});
-        } else {
-          of_block.push_back({first + 1, 0, words.place_of(head, row_tile, key_tile, tile.sum), 0});
-        }
-      }
-      add_block({first_row, 0, 1, kNoPart}, of_block, round_up(walked, kind.step));
-    }
-  }
-  if (!words.write(*mask.sights, words_)) {
-    blocks_.clear();
-    tiles_.clear();
-    words_.clear();
-    return false;
-  }
-  if (kind.is_of_keys) return true;
-  for (SparseTile& tile : tiles_) {
-    if (is_cut_step(tile.step)) tile.seen = words.seen_of(tile.words, words_);
-  }
-  return true;
+  start_longest_first();
 }
 
 void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>& of_block,

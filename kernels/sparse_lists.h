@@ -60,9 +60,6 @@ class SparseTileLists {
   int part_rows() const { return part_rows_.stored; }
 
  private:
-  void make_on_host(const SparseMask& mask, const SparseListKind& kind);
-  /// False, and nothing is made, where two unlike tiles have one sum.
-  bool make_by_sights(const SparseMask& mask, const SparseListKind& kind);
   /// Which of a block's parts, and where its results begin.
   struct Part {
     int first_row, index, parts, first_part_row;
