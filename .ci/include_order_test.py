@@ -24,6 +24,7 @@ LAYERS = [
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
      "kernels/work_lists.", "kernels/emulated_work_list", "kernels/sparse_lists.",
+     "kernels/cut_tiles.h", "kernels/sighted_plans.h",
      "kernels/pattern_lists.h", "kernels/pattern_launches.", "kernels/merge_gpu.",
      "kernels/instance_launch.h"],
     ["kernels/volta/tile/"],  # m8n8k4's vocabulary, which is not Volta's kernels' alone
