@@ -77,7 +77,7 @@ MaskAnswer answer(const MaskQuestion& question) {
     found.unions.push_back(figures_of_union(question, found.pattern, head, plans.back()));
   }
   found.whole = balance_of(work_items(plans, question.heads, false), kVoltaSlots);
-  const std::vector<WorkItem> items = work_items(plans, question.heads, true);
+  const std::vector<TileItem> items = work_items(plans, question.heads, true);
   found.split = balance_of(items, kVoltaSlots);
   found.longest_item = items.empty() ? 0 : items.front().tiles;
   found.items = items.size();
