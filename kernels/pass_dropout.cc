@@ -5,7 +5,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::uint64_t kMostSequences = std::uint64_t{1} << kViewNumberBit;
+constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << kViewNumberBit;
 
 /// Of a view's lines.
 std::vector<Zone> zones_of(const ResidueView& view) {
@@ -50,14 +50,14 @@ std::optional<DropoutViews> dropout_views(const std::vector<MaskPass>& passes, i
   DropoutViews views;
   views.heads = heads;
   // In the order of the sequence.
-  if (product(batch, heads) > kMostSequences) return std::nullopt;
+  if (product(batch, heads) > kMostPlaces) return std::nullopt;
   int number = 0;
   for (const MaskPass& pass : passes) {
     if (pass.stride == 1) continue;
     for (const ResidueView& view : pass.views) {
       ++number;
       const std::uint64_t of_entry = power_of_two_from(product(view.residues, heads));
-      if (of_entry > kMostSequences / static_cast<std::uint64_t>(batch)) return std::nullopt;
+      if (of_entry > kMostPlaces / static_cast<std::uint64_t>(batch)) return std::nullopt;
       for (const Zone& zone : zones_of(view)) {
         if (views.count == kMostDropoutZones) return std::nullopt;
         views.zone[views.count++] = {

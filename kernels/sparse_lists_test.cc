@@ -147,7 +147,7 @@ TEST(SparseLists, BalanceLongRowsAndKeys) {
   const auto mask = make_sparse_mask("longformer:256:16", 16384, 16384);
   const auto ratio = [&](SparseListKind kind, int slots, int heads = 12) {
     const SparseTileLists lists(*mask, kind);
-    std::vector<WorkItem> items;
+    std::vector<TileItem> items;
     for (int i = 0; i < lists.blocks_of_head(); ++i) {
       const int tiles = lists.block(0, i).tiles;
       for (int head = 0; head < heads; ++head) items.push_back({head, i, 0, tiles, 0, 1});

@@ -81,7 +81,7 @@ MaskAnswer answer(const MaskQuestion& question) {
     found.unions.push_back(figures_of_union(question, found.pattern, head, plans.back()));
   }
   found.whole = balance_of(work_items(plans, question.heads, false), kVoltaSlots);
-  const std::vector<WorkItem> items =
+  const std::vector<TileItem> items =
       work_items(plans, question.heads, may_be_split(found.pattern));
   found.split = balance_of(items, kVoltaSlots);
   found.longest_item = items.empty() ? 0 : items.front().tiles;

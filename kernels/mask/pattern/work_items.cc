@@ -12,9 +12,8 @@
 namespace sparkbench {
 
 int parts_of_row_tile(int tiles, double mean, int keys) {
-  const double most = std::max<double>(kColumnsOfPart / keys, std::ceil(mean));
-  if (tiles <= most || tiles <= kTimesOfMean * mean) return 1;
-  return ceil_divide(tiles, static_cast<int>(most));
+  const int most = std::max(kColumnsOfPart / keys, static_cast<int>(std::ceil(mean)));
+  return tiles <= most || tiles <= kTimesOfMean * mean ? 1 : ceil_divide(tiles, most);
 }
 
 std::vector<int> parts_of_row_tiles(std::span<const TilePlan> plans) {
@@ -39,9 +38,9 @@ bool may_be_split(const Pattern& pattern) {
   return true;
 }
 
-std::vector<WorkItem> work_items(std::span<const TilePlan> plans, int heads, bool splits) {
+std::vector<TileItem> work_items(std::span<const TilePlan> plans, int heads, bool splits) {
   const std::vector<int> parts_of = parts_of_row_tiles(plans);
-  std::vector<WorkItem> items;
+  std::vector<TileItem> items;
   for (int head = 0; head < heads; ++head) {
     const TilePlan& plan = plans[static_cast<std::size_t>(head) % plans.size()];
     for (int row_tile = 0; row_tile < plan.row_tiles(); ++row_tile) {
@@ -55,11 +54,11 @@ std::vector<WorkItem> work_items(std::span<const TilePlan> plans, int heads, boo
     }
   }
   std::stable_sort(items.begin(), items.end(),
-                   [](const WorkItem& a, const WorkItem& b) { return a.tiles > b.tiles; });
+                   [](const TileItem& a, const TileItem& b) { return a.tiles > b.tiles; });
   return items;
 }
 
-Balance balance_of(std::span<const WorkItem> items, int slots) {
+Balance balance_of(std::span<const TileItem> items, int slots) {
   if (slots < 1) {
     throw std::invalid_argument(std::to_string(slots) + " slots; allowed: 1 and more");
   }
@@ -67,7 +66,7 @@ Balance balance_of(std::span<const WorkItem> items, int slots) {
       std::greater<>(), std::vector<std::uint64_t>(static_cast<std::size_t>(slots), 0));
   Balance balance;
   std::uint64_t all = 0;
-  for (const WorkItem& item : items) {
+  for (const TileItem& item : items) {
     const std::uint64_t done = free_at.top() + static_cast<std::uint64_t>(item.tiles);
     free_at.pop();
     free_at.push(done);

@@ -32,7 +32,7 @@ bool may_be_split(const Pattern& pattern);
 
 /// Some of the tiles that a tile of rows visits, counted in the order of its spans. The parts of a
 /// tile of rows are merged by their log-sum-exp.
-struct WorkItem {
+struct TileItem {
   int head, row_tile;
   int first, tiles;
   int part, parts;
@@ -41,7 +41,7 @@ struct WorkItem {
 /// Of all heads, head h by plans[h % plans.size()]. Tiles of rows are split into
 /// parts_of_row_tiles(), as equal as possible, or not at all; an item without tiles is none.
 /// Longest first, else by head and row.
-std::vector<WorkItem> work_items(std::span<const TilePlan> plans, int heads, bool splits);
+std::vector<TileItem> work_items(std::span<const TilePlan> plans, int heads, bool splits);
 
 /// How long slots, which take the next item when they are done with one, take for all: in tiles.
 struct Balance {
@@ -51,6 +51,6 @@ struct Balance {
   double ratio() const { return mean > 0.0 ? static_cast<double>(makespan) / mean : 1.0; }
 };
 /// In the order of the items. At least one slot.
-Balance balance_of(std::span<const WorkItem> items, int slots);
+Balance balance_of(std::span<const TileItem> items, int slots);
 
 }  // namespace sparkbench

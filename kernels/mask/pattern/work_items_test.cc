@@ -17,8 +17,8 @@ std::vector<TilePlan> longformer_plans() {
 }
 
 /// As a grid starts them: head by head, row by row.
-std::vector<WorkItem> in_grid_order(std::vector<WorkItem> items) {
-  std::sort(items.begin(), items.end(), [](const WorkItem& a, const WorkItem& b) {
+std::vector<TileItem> in_grid_order(std::vector<TileItem> items) {
+  std::sort(items.begin(), items.end(), [](const TileItem& a, const TileItem& b) {
     return std::pair(a.head, a.row_tile) < std::pair(b.head, b.row_tile);
   });
   return items;
@@ -27,7 +27,7 @@ std::vector<WorkItem> in_grid_order(std::vector<WorkItem> items) {
 /// Longformer at 16k, 12 heads, tiles of 128 x 64; two blocks on each SM of an H200 and a V100.
 TEST(WorkItems, BalanceGlobalRowsOnceSplit) {
   const std::vector<TilePlan> plans = longformer_plans();
-  const std::vector<WorkItem> whole = work_items(plans, 12, false),
+  const std::vector<TileItem> whole = work_items(plans, 12, false),
                               split = work_items(plans, 12, true);
   EXPECT_NEAR(balance_of(in_grid_order(whole), 264).ratio(), 4.1, 0.15);
   EXPECT_NEAR(balance_of(whole, 264).ratio(), 3.4, 0.05);
@@ -41,10 +41,10 @@ TEST(WorkItems, HoldEachTileOnceAndLongestFirst) {
   const std::vector<TilePlan> plans = {
       plan(parse_pattern("longformer:64:9", 6144, 6144), 0, 64, 64),
       plan(parse_pattern("window:128", 6144, 6144), 0, 64, 64)};
-  const std::vector<WorkItem> items = work_items(plans, 3, true);
+  const std::vector<TileItem> items = work_items(plans, 3, true);
   std::map<std::pair<int, int>, std::vector<int>> seen;
   int longest = 32;
-  for (const WorkItem& item : items) {
+  for (const TileItem& item : items) {
     EXPECT_LE(item.tiles, longest);
     EXPECT_GE(item.tiles, 1);
     longest = item.tiles;
@@ -71,7 +71,7 @@ TEST(WorkItems, SplitWhatIsManyTimesTheMean) {
 TEST(WorkItems, SplitIntoEqualParts) {
   const std::vector<TilePlan> plans = {
       plan(parse_pattern("longformer:8:8", 4160, 4160), 0, 64, 64)};
-  const std::vector<WorkItem> items = work_items(plans, 1, true);
+  const std::vector<TileItem> items = work_items(plans, 1, true);
   ASSERT_EQ(items.size(), 64u + 3u);
   EXPECT_EQ(items[0].tiles, 22);
   EXPECT_EQ(items[2].tiles, 21);
