@@ -142,6 +142,15 @@ TEST(SparseLists, ShareTilesOfLongBlocksEvenly) {
   EXPECT_EQ(SparseTileLists(*mask, whole).part_rows(), 0);
 }
 
+/// An expression's rows are no one's to share: the same, said without one, are.
+TEST(SparseLists, LeaveBlocksOfExpressionsWhole) {
+  const auto mask = make_sparse_mask("where:q<16||k<16||(q-k<64&&k-q<64)", 4096, 4096);
+  const SparseTileLists lists(*mask, kForward);
+  EXPECT_TRUE(lists.splits().empty());
+  EXPECT_EQ(lists.blocks_of_head(), 4096 / 128);
+  EXPECT_EQ(rows_of_parts(*mask, kForward).stored, 0);
+}
+
 /// longformer 256, 16 at 16k, 12 heads: all slots of a V100 are done at nearly the same time.
 TEST(SparseLists, BalanceLongRowsAndKeys) {
   const auto mask = make_sparse_mask("longformer:256:16", 16384, 16384);
