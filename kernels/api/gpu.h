@@ -21,7 +21,7 @@ class CurrentGpu {
   CurrentGpu& operator=(const CurrentGpu&) = delete;
 
  private:
-  [[maybe_unused]] int former_ = -1;  // -1: nothing to put back
+  int former_ = -1;  // -1: nothing to put back
 };
 
 /// What decides which kernels run on it: a KernelDevice of attention_kernel.h.
