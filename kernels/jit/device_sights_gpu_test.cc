@@ -15,11 +15,11 @@
 #include "kernels/jit/compiled_code.h"
 #include "kernels/jit/driver_module.h"
 #include "kernels/jit/pattern_source.h"
+#include "kernels/jit/test_lists.h"
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/mask/predicate/device_source.h"
 #include "kernels/mask/predicate/evaluate.h"
 #include "kernels/mask/predicate/test_expressions.h"
-#include "kernels/sparse_lists.h"
 
 namespace sparkbench {
 namespace {
@@ -107,15 +107,6 @@ TEST_F(DeviceSightsGpuTest, ExpressionsHaveTheHostsValues) {
           << text_of(expressions[i / kPointsOfEach]);
     }
   }
-}
-
-constexpr SparseListKind kKindsOfLists[] = {
-    {false, 128, 64}, {false, 256, 64}, {false, 128, 32}, {true, 128, 32}};
-
-std::vector<std::byte> bytes_of(const SparseTileLists& lists) {
-  std::vector<std::byte> bytes(lists.bytes());
-  lists.write(bytes.data());
-  return bytes;
 }
 
 TEST_F(DeviceSightsGpuTest, ListsAreThoseOfTheHost) {

@@ -11,10 +11,10 @@
 
 #include "kernels/ceil_divide.h"
 #include "kernels/jit/pattern_source.h"
+#include "kernels/jit/test_lists.h"
 #include "kernels/jit/tile_sights.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/predicate/whole_numbers.h"
-#include "kernels/sparse_lists.h"
 
 #define __device__
 #define __global__
@@ -93,15 +93,6 @@ class KernelSights : public TileSights {
   const Pattern& pattern_;
   const PatternSource& source_;
 };
-
-constexpr SparseListKind kKindsOfLists[] = {
-    {false, 128, 64}, {false, 256, 64}, {false, 128, 32}, {true, 128, 32}};
-
-std::vector<std::byte> bytes_of(const SparseTileLists& lists) {
-  std::vector<std::byte> bytes(lists.bytes());
-  lists.write(bytes.data());
-  return bytes;
-}
 
 TEST(TileKernels, MakeTheHostsLists) {
   for (const std::string_view spec :
