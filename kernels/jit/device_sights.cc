@@ -11,7 +11,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/ceil_divide.h"
 #include "kernels/jit/compiled_code.h"
 #include "kernels/jit/driver_module.h"
 #include "kernels/jit/pattern_source.h"
@@ -52,13 +51,10 @@ void upload(const DeviceBuffer& to, const std::vector<T>& from, const CudaStream
 class DeviceSights : public TileSights {
  public:
   DeviceSights(std::shared_ptr<const LoadedSource> loaded, PatternSource source,
-               const Pattern& pattern, int device)
+               std::shared_ptr<const SparseMask> mask, int device)
       : loaded_(std::move(loaded)),
-        texts_(std::move(source.texts)),
-        heads_(std::move(source.heads)),
-        seqlen_q_(pattern.seqlen_q),
-        seqlen_k_(pattern.seqlen_k),
-        row_at_(pattern.row_at),
+        source_(std::move(source)),
+        mask_(std::move(mask)),
         device_(device) {}
 
   std::vector<SeenTile> of_union(int of_union, const SightedTiles& tiles) const override {
@@ -121,17 +117,7 @@ class DeviceSights : public TileSights {
   }
 
   TileQuestion question(int of_union, const SightedTiles& tiles) const {
-    const auto index = static_cast<std::size_t>(of_union);
-    return {.seqlen_q = seqlen_q_,
-            .seqlen_k = seqlen_k_,
-            .row_at = row_at_,
-            .text = texts_[index],
-            .head = heads_[index],
-            .rows = tiles.rows,
-            .keys = tiles.keys,
-            .row_tiles = ceil_divide(seqlen_q_, tiles.rows),
-            .key_tiles = ceil_divide(seqlen_k_, tiles.keys),
-            .may_pass_keys = tiles.is_of_keys ? 1 : 0};
+    return tile_question(source_, mask_->pattern, of_union, tiles);
   }
   void require_device() const {
     int current = -1;
@@ -140,8 +126,9 @@ class DeviceSights : public TileSights {
   }
 
   std::shared_ptr<const LoadedSource> loaded_;
-  std::vector<int> texts_, heads_;
-  int seqlen_q_, seqlen_k_, row_at_, device_;
+  PatternSource source_;
+  std::shared_ptr<const SparseMask> mask_;
+  int device_;
 };
 
 int sm_of(int device) {
@@ -209,8 +196,8 @@ SightedMask with_device_sights(const std::shared_ptr<const SparseMask>& mask) {
   }
   JitReport report = loaded->report;
   SparseMask sighted = *mask;
-  sighted.sights = std::make_shared<const DeviceSights>(std::move(loaded), std::move(*source),
-                                                        mask->pattern, device);
+  sighted.sights =
+      std::make_shared<const DeviceSights>(std::move(loaded), std::move(*source), mask, device);
   return {std::make_shared<const SparseMask>(std::move(sighted)), std::move(report)};
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <string>
 
+#include "kernels/ceil_divide.h"
 #include "kernels/mask/predicate/device_source.h"
 
 namespace sparkbench {
@@ -89,6 +90,21 @@ std::optional<PatternSource> pattern_source(const Pattern& pattern) {
   made.source.text.append(kBehind);
   made.source.headers = embedded_headers();
   return made;
+}
+
+TileQuestion tile_question(const PatternSource& source, const Pattern& pattern, int of_union,
+                           const SightedTiles& tiles) {
+  const auto index = static_cast<std::size_t>(of_union);
+  return {.seqlen_q = pattern.seqlen_q,
+          .seqlen_k = pattern.seqlen_k,
+          .row_at = pattern.row_at,
+          .text = source.texts[index],
+          .head = source.heads[index],
+          .rows = tiles.rows,
+          .keys = tiles.keys,
+          .row_tiles = ceil_divide(pattern.seqlen_q, tiles.rows),
+          .key_tiles = ceil_divide(pattern.seqlen_k, tiles.keys),
+          .may_pass_keys = tiles.is_of_keys ? 1 : 0};
 }
 
 }  // namespace sparkbench

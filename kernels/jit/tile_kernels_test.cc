@@ -9,7 +9,6 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/ceil_divide.h"
 #include "kernels/jit/pattern_source.h"
 #include "kernels/jit/test_lists.h"
 #include "kernels/jit/tile_sights.h"
@@ -77,17 +76,7 @@ class KernelSights : public TileSights {
 
  private:
   TileQuestion question(int of_union, const SightedTiles& tiles) const {
-    const auto index = static_cast<std::size_t>(of_union);
-    return {.seqlen_q = pattern_.seqlen_q,
-            .seqlen_k = pattern_.seqlen_k,
-            .row_at = pattern_.row_at,
-            .text = source_.texts[index],
-            .head = source_.heads[index],
-            .rows = tiles.rows,
-            .keys = tiles.keys,
-            .row_tiles = ceil_divide(pattern_.seqlen_q, tiles.rows),
-            .key_tiles = ceil_divide(pattern_.seqlen_k, tiles.keys),
-            .may_pass_keys = tiles.is_of_keys ? 1 : 0};
+    return tile_question(source_, pattern_, of_union, tiles);
   }
 
   const Pattern& pattern_;
