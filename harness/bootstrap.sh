@@ -160,22 +160,22 @@ choose_cuda() { # COMMAND ARCH_LIST
 
 # --- The two commands. Every option is given each time, so that they may share a build folder.
 
-configure() { # TESTS QUICK_BUILD
+configure() { # TESTS
   local extra
   read -ra extra <<<"${SPARKBENCH_CMAKE_OPTIONS:-}"
-  cmake -S "$root" -B "$build" -G Ninja "-DSPARKBENCH_TESTS=$1" "-DSPARKBENCH_QUICK_BUILD=$2" \
+  cmake -S "$root" -B "$build" -G Ninja "-DSPARKBENCH_TESTS=$1" -DSPARKBENCH_QUICK_BUILD=ON \
     "${cuda_options[@]}" "${extra[@]}" >&2
 }
 
 sweep() {
-  configure OFF ON
+  configure OFF
   cmake --build "$build" --target sparkbench >&2
   say "built $build/harness/sparkbench in $SECONDS s"
   exec "$build/harness/sparkbench" sweep "$@"
 }
 
 tests() {
-  configure ON OFF
+  configure ON
   cmake --build "$build" >&2
   say "built $build in $SECONDS s; the program is $build/harness/sparkbench"
   exec ctest --test-dir "$build" --output-on-failure -j "$(nproc)" "$@"
