@@ -82,8 +82,8 @@ class CudnnKernel : public Contender {
 
   /// What else it declines, it declines when its graph is built: prepare().
   Support supports(const Problem& problem, Pass /*pass*/) const override {
-    if (problem.lengths) {
-      return {"cudnn: the graphs here have one length for all sequences, and no ragged offsets"};
+    if (problem.lengths && !has_packed_cudnn_attention(sm_)) {
+      return {"cudnn: packed sequences need compute capability 9.0"};
     }
     if (problem.sparse) {
       return {

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "kernels/unsupported_error.h"
+#include "reference/cudnn/supported_problems.h"
 
 namespace sparkbench {
 namespace {
@@ -88,9 +89,9 @@ CudnnAttention::CudnnAttention(const Problem& problem, Pass pass, bool is_determ
       backward_(make_backward(pass, is_deterministic)),
       workspace_(std::max(bytes_of(forward_), bytes_of(backward_))),
       seed_(2 * sizeof(std::int64_t)),
-      delta_(backward_ ? problem.lse_elements() * sizeof(float) : 0),
+      delta_(backward_ ? cudnn::delta_elements(problem, ragged_batch()) * sizeof(float) : 0),
       dq_sum_(backward_ && !is_deterministic
-                  ? cudnn::dq_sum_elements(problem, strides) * sizeof(float)
+                  ? cudnn::dq_sum_elements(problem, ragged_batch()) * sizeof(float)
                   : 0),
       dk_of_heads_(backward_ ? cudnn::elements_of_heads(problem, strides.dk) * sizeof(Half) : 0),
       dv_of_heads_(backward_ ? cudnn::elements_of_heads(problem, strides.dv) * sizeof(Half) : 0) {
@@ -104,8 +105,12 @@ std::optional<cudnn::RaggedMemory> CudnnAttention::make_ragged() const {
   return std::optional<cudnn::RaggedMemory>(std::in_place, problem_, strides_);
 }
 
+const cudnn::RaggedBatch* CudnnAttention::ragged_batch() const {
+  return ragged_ ? &ragged_->batch() : nullptr;
+}
+
 cudnn::AttentionPlan CudnnAttention::attention_plan() const {
-  return {problem_, strides_, api_.version(), ragged_ ? &ragged_->batch() : nullptr};
+  return {problem_, strides_, api_.version(), ragged_batch()};
 }
 
 std::optional<cudnn::Plan> CudnnAttention::make_forward() const {

@@ -61,6 +61,7 @@ class CudnnAttention {
  private:
   std::optional<cudnn::RaggedMemory> make_ragged() const;
   bool has_pairs() const { return !ragged_ || !ragged_->batch().sequences.empty(); }
+  const cudnn::RaggedBatch* ragged_batch() const;  // null where all have one length
   cudnn::AttentionPlan attention_plan() const;
   std::vector<cudnn::Binding> own_bindings() const;
   std::optional<cudnn::Plan> make_forward() const;

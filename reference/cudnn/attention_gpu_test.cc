@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/volta/test_gpu.h"
+#include "reference/cudnn/supported_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"

@@ -3,6 +3,9 @@
 #include <algorithm>
 #include <cstdint>
 #include <limits>
+#include <optional>
+
+#include "reference/cudnn/diagonal_bounds.h"
 
 namespace sparkbench::cudnn {
 namespace {
@@ -10,22 +13,26 @@ namespace {
 using Mode = PointwiseMode;
 
 constexpr std::size_t kFirstVersionWithInfinity = 91000;
-/// Before it, left bounds are for some devices, lengths and masks only; in one version after it
-/// they are wrong where more than 1024 keys are seen past the diagonal (cudnn-frontend, same node).
-constexpr std::size_t kFirstVersionWithLeftBounds = 91002;
-constexpr std::size_t kVersionWithWrongBands = 91400;
-constexpr int kMostKeysOfWrongVersion = 1024;
-/// Bounds beside the bottom right corners of sequences, without which no packed mask is the one
-/// here (same node).
-constexpr std::size_t kFirstVersionOfRaggedBatches = 91002;
+/// Of one row a sequence, cuDNN 9.19 takes another kernel, which leaves out the LSE of a ragged
+/// batch (seen on an H200).
+constexpr int kFewestRaggedRows = 2;
+
+std::int64_t batch_of(const Problem& problem, const RaggedBatch* ragged) {
+  return ragged != nullptr ? static_cast<std::int64_t>(ragged->sequences.size()) : problem.batch;
+}
+
+/// Of the longest sequence, or more.
+std::int64_t rows_of(const Problem& problem, const RaggedBatch* ragged) {
+  return ragged != nullptr ? std::max(ragged->longest_rows, kFewestRaggedRows) : problem.seqlen_q;
+}
 
 /// The layouts of a problem's tensors, in memory and between operations.
 struct Layouts {
   Layouts(const Problem& problem, const AttentionStrides& strides, const RaggedBatch* ragged)
-      : batch(ragged ? static_cast<std::int64_t>(ragged->sequences.size()) : problem.batch),
+      : batch(batch_of(problem, ragged)),
         heads(problem.heads),
         key_heads(problem.key_heads()),
-        rows(ragged ? ragged->longest_rows : problem.seqlen_q),
+        rows(rows_of(problem, ragged)),
         keys(ragged ? ragged->longest_keys : problem.seqlen_k),
         head_dim(problem.head_dim),
         q(of_queries(strides.q)),
@@ -55,44 +62,6 @@ struct Layouts {
     return {{batch, key_heads, keys, head_dim}, {strides.batch, strides.head, strides.seqlen, 1}};
   }
 };
-
-bool hides_nothing(const KeyMask& mask) {
-  return mask.all_see({0, mask.seqlen_q}, {0, mask.seqlen_k});
-}
-
-/// A mask as cuDNN counts it, from the key at which a row stands.
-struct DiagonalBounds {
-  std::optional<std::int32_t> keys_before;  // that a row sees, its own included; nothing: all
-  std::int32_t keys_after;                  // that it sees behind its own
-};
-
-/// Nothing where a mask is not bounded by diagonals, and where it hides no key. Bounds further away
-/// than there are keys hide as much as the nearest of these.
-std::optional<DiagonalBounds> diagonal_bounds(const Problem& problem) {
-  const KeyMask mask = problem.key_mask();
-  if (hides_nothing(mask) || mask.prefix > 0) return std::nullopt;
-  const int to_p = problem.seqlen_k - problem.seqlen_q;
-  DiagonalBounds bounds{std::nullopt, std::min(mask.end_offset - to_p - 1, problem.seqlen_k)};
-  const bool hides_on_the_left = mask.keys(problem.seqlen_q - 1).begin > 0;
-  if (hides_on_the_left) bounds.keys_before = to_p - mask.begin_offset + 1;
-  return bounds;
-}
-
-/// The same of all sequences of a batch, where the mask has no prefix.
-std::optional<DiagonalBounds> diagonal_bounds(const MaskSpec& spec, const RaggedBatch& batch) {
-  bool hides_on_the_right = false, hides_on_the_left = false;
-  for (const RaggedSequence& one : batch.sequences) {
-    const KeyMask mask = make_key_mask(spec, one.rows, one.keys);
-    hides_on_the_right |= mask.keys(0).end < one.keys;
-    hides_on_the_left |= mask.keys(one.rows - 1).begin > 0;
-  }
-  if (!hides_on_the_right && !hides_on_the_left) return std::nullopt;
-  const OpenMask mask = open_mask(spec);
-  DiagonalBounds bounds{std::nullopt,
-                        std::min(mask.end - 1, batch.longest_rows + batch.longest_keys)};
-  if (hides_on_the_left) bounds.keys_before = 1 - mask.begin;
-  return bounds;
-}
 
 /// A problem's graph in the making.
 class Builder {
@@ -139,7 +108,7 @@ class Builder {
   const Tensor& cut_left(const Tensor& scores, std::int32_t keys);
   const Tensor& softmax(const Tensor& scores);
   const Tensor& kept_mask();
-  const Tensor& row_dots(const Tensor& d_o, const Tensor& o, const Tensor* lse_offsets);
+  const Tensor& row_dots(const Tensor& d_o, const Tensor& o);
   const Tensor& transposed_half(const Tensor& scores);
   void key_gradient(const Tensor& scores, const Tensor& queries, TensorId of_heads,
                     TensorId gradient, const Layout& layout);
@@ -262,14 +231,14 @@ void Builder::forward() {
 
 /// D = rowsum(dO * O), over what kept values are multiplied by: that multiplies the difference
 /// dP - D in the end.
-const Tensor& Builder::row_dots(const Tensor& d_o, const Tensor& o, const Tensor* lse_offsets) {
+const Tensor& Builder::row_dots(const Tensor& d_o, const Tensor& o) {
   const std::int64_t rows = layouts_.rows, heads = layouts_.heads, head_dim = layouts_.head_dim;
   const Tensor& products = graph_.intermediate(
       {layouts_.q.extents, {heads * rows * head_dim, rows * head_dim, heads * head_dim, 1}});
   graph_.pointwise(Mode::kMultiply, {&d_o, &o}, products);
   const Tensor& sums = graph_.intermediate(layouts_.row);
   graph_.reduce(ReductionOperator::kAdd, products, sums);
-  const Tensor& delta = graph_.tensor(kDelta, DataType::kFloat, layouts_.lse, lse_offsets);
+  const Tensor& delta = graph_.tensor(kDelta, DataType::kFloat, layouts_.row);
   const float keep = drops() ? 1.0f / problem_.dropout().keep_scale : 1.0f;
   graph_.pointwise(Mode::kMultiply, {&sums, &graph_.scalar(keep)}, delta);
   return delta;
@@ -304,7 +273,9 @@ void Builder::key_gradient(const Tensor& scores, const Tensor& queries, TensorId
   graph_.reduce(ReductionOperator::kAdd, products, gradient);
 }
 
-/// dQ = scores K: summed in memory, or by one block for each tile of queries.
+/// dQ = scores K: summed in memory, or by one block for each tile of queries. In that memory each
+/// sequence of a ragged batch has as many rows as the longest: where the sums lie like dQ, cuDNN
+/// 9.19 adds them up wrong at head_dim 40 (seen on an H200).
 void Builder::query_gradient(const Tensor& scores, const Tensor& k_transposed,
                              const Tensor* k_offsets, bool is_deterministic) {
   const Tensor& k = graph_.intermediate(layouts_.k, DataType::kHalf, k_offsets);
@@ -314,10 +285,9 @@ void Builder::query_gradient(const Tensor& scores, const Tensor& k_transposed,
   const MatmulLengths lengths{rows_, nullptr, keys_};
   if (is_deterministic) return graph_.matmul(scores, k, dq, lengths);
   const std::int64_t rows = layouts_.rows, head_dim = layouts_.head_dim;
-  Layout layout{layouts_.q.extents,
-                {layouts_.heads * rows * head_dim, rows * head_dim, head_dim, 1}};
-  if (ragged_ != nullptr) layout.strides = layouts_.dq.strides;
-  const Tensor& dq_sum = graph_.tensor(kDqSum, DataType::kFloat, layout, dq_offsets);
+  const Layout layout{layouts_.q.extents,
+                      {layouts_.heads * rows * head_dim, rows * head_dim, head_dim, 1}};
+  const Tensor& dq_sum = graph_.tensor(kDqSum, DataType::kFloat, layout);
   graph_.matmul(scores, k, dq_sum, lengths);
   graph_.pointwise(Mode::kIdentity, {&dq_sum}, dq);
 }
@@ -329,11 +299,10 @@ void Builder::backward(bool is_deterministic) {
       graph_.tensor(kK, DataType::kHalf, transposed(layouts_.k), k_offsets);
   const Tensor& v_transposed = half_tensor(kV, transposed(layouts_.v));
   const Tensor& d_o = half_tensor(kDO, layouts_.d_o);
-  const Tensor* const lse_offsets = offsets(kLse);
-  const Tensor& lse = graph_.tensor(kLse, DataType::kFloat, layouts_.lse, lse_offsets);
+  const Tensor& lse = graph_.tensor(kLse, DataType::kFloat, layouts_.lse, offsets(kLse));
   const Tensor* mask = drops() ? &kept_mask() : nullptr;
   const Tensor* keep_scale = drops() ? &graph_.scalar(problem_.dropout().keep_scale) : nullptr;
-  const Tensor& delta = row_dots(d_o, half_tensor(kO, layouts_.o), lse_offsets);
+  const Tensor& delta = row_dots(d_o, half_tensor(kO, layouts_.o));
 
   // P = exp(S - LSE), the mask after the subtraction; dV = dropout(P)^T dO
   const Tensor& s = without_padding(scaled_scores(q, k_transposed));
@@ -358,53 +327,12 @@ void Builder::backward(bool is_deterministic) {
   query_gradient(*d_s, k_transposed, k_offsets, is_deterministic);
 }
 
-std::optional<std::string> why_no_bounds(const DiagonalBounds& bounds, int longest_keys,
-                                         std::size_t library_version) {
-  if (!bounds.keys_before) return std::nullopt;
-  if (library_version < kFirstVersionWithLeftBounds) {
-    return "windows and bands before version 9.10.2";
-  }
-  if (library_version == kVersionWithWrongBands && bounds.keys_after > 0 &&
-      longest_keys > kMostKeysOfWrongVersion) {
-    return "bands of more than 1024 keys in version 9.14.0";
-  }
-  return std::nullopt;
-}
-
-std::optional<std::string> why_no_ragged_graph(const Problem& problem,
-                                               std::size_t library_version) {
-  if (library_version < kFirstVersionOfRaggedBatches) {
-    return "packed sequences before version 9.10.2";
-  }
-  if (problem.mask.kind == MaskKind::kPrefix) return "the mask " + name_of(problem.mask);
-  const RaggedBatch batch = ragged_batch(problem);
-  const std::optional<DiagonalBounds> bounds = diagonal_bounds(problem.mask, batch);
-  if (!bounds) return std::nullopt;
-  if (auto why = why_no_bounds(*bounds, batch.longest_keys, library_version)) return why;
-  if (batch.are_square() || problem.dropout().threshold == 0) return std::nullopt;
-  return "dropout under a mask where a sequence has more keys than rows that see any";
-}
-
 /// Of a gradient whose heads lie side by side.
 std::size_t elements_of_tokens(std::size_t tokens, const RowStrides& strides) {
   return tokens * static_cast<std::size_t>(strides.seqlen);
 }
 
 }  // namespace
-
-std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version) {
-  if (problem.head_dim % 8 != 0) {
-    return "head_dim " + std::to_string(problem.head_dim) + " (multiples of 8 are supported)";
-  }
-  if (problem.lengths) return why_no_ragged_graph(problem, library_version);
-  if (hides_nothing(problem.key_mask())) return std::nullopt;
-  const std::optional<DiagonalBounds> bounds = diagonal_bounds(problem);
-  if (!bounds) return "the mask " + name_of(problem.mask);
-  if (auto why = why_no_bounds(*bounds, problem.seqlen_k, library_version)) return why;
-  if (problem.seqlen_q > problem.seqlen_k) return "rows without a visible key";
-  if (problem.seqlen_q == problem.seqlen_k || problem.dropout().threshold == 0) return std::nullopt;
-  return "dropout under a mask of unequal lengths";
-}
 
 AttentionStrides contiguous_strides(const Problem& problem) {
   if (problem.lengths) return contiguous_strides(problem.packed());
@@ -422,8 +350,13 @@ std::vector<RaggedOffsets> ragged_offsets(const RaggedBatch& batch,
           {kDq, of_rows(strides.dq)}, {kDk, of_keys(strides.dk)},  {kDv, of_keys(strides.dv)}};
 }
 
-std::size_t dq_sum_elements(const Problem& problem, const AttentionStrides& strides) {
-  return problem.lengths ? elements_of_tokens(problem.total_q(), strides.dq) : problem.q_elements();
+std::size_t delta_elements(const Problem& problem, const RaggedBatch* ragged) {
+  return static_cast<std::size_t>(batch_of(problem, ragged) * problem.heads *
+                                  rows_of(problem, ragged));
+}
+
+std::size_t dq_sum_elements(const Problem& problem, const RaggedBatch* ragged) {
+  return delta_elements(problem, ragged) * static_cast<std::size_t>(problem.head_dim);
 }
 
 std::size_t elements_of_heads(const Problem& problem, const RowStrides& gradient) {

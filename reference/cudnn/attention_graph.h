@@ -7,8 +7,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <string>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -31,8 +29,8 @@ enum TensorId : std::int64_t {
   kDq,
   kDk,
   kDv,
-  kDelta,      // [batch, heads, seqlen_q], fp32: rowsum(dO * O)
-  kDqSum,      // [batch, heads, seqlen_q, head_dim], fp32: unless deterministic
+  kDelta,      // [batch, heads, longest seqlen_q], fp32: rowsum(dO * O)
+  kDqSum,      // [batch, heads, longest seqlen_q, head_dim], fp32: unless deterministic
   kDkOfHeads,  // [batch, heads, seqlen_k, head_dim], fp16: where heads share keys, before
   kDvOfHeads,  // dK and dV are the sums over those that do
   kRows,       // int32, [sequences], of a ragged batch: how many each has
@@ -42,12 +40,6 @@ enum TensorId : std::int64_t {
 /// The tensor that says at which element each sequence of a ragged batch begins in tensor `id`:
 /// int64, [sequences + 1].
 constexpr std::int64_t offsets_id(std::int64_t id) { return 100 + id; }
-
-/// Why there is no graph of the problem, or nothing when there is one: cuDNN has no head_dim that
-/// is no multiple of 8 (its documentation of fused attention), no rows without a visible key (but
-/// for packed sequences, see ragged_batch.h), no dropout under a mask of unequal lengths, and no
-/// prefix. `library_version` is that of Api::version.
-std::optional<std::string> why_no_graph(const Problem& problem, std::size_t library_version);
 
 /// Where the rows of a problem's tensors lie.
 struct AttentionStrides {
@@ -75,9 +67,10 @@ struct RaggedOffsets {
 std::vector<RaggedOffsets> ragged_offsets(const RaggedBatch& batch,
                                           const AttentionStrides& strides);
 
-/// Elements of the sums of dQ, and of dK or dV of every head where heads share keys: 0 where the
-/// graph has none.
-std::size_t dq_sum_elements(const Problem& problem, const AttentionStrides& strides);
+/// Elements of D = rowsum(dO * O), and of the sums of dQ.
+std::size_t delta_elements(const Problem& problem, const RaggedBatch* ragged);
+std::size_t dq_sum_elements(const Problem& problem, const RaggedBatch* ragged);
+/// Of dK or dV of every head where heads share keys: 0 where the graph has none.
 std::size_t elements_of_heads(const Problem& problem, const RowStrides& gradient);
 
 void add_forward(Graph& graph, const AttentionPlan& plan);

@@ -7,6 +7,7 @@
 
 #include "kernels/volta/test_gpu.h"
 #include "reference/cudnn/attention.h"
+#include "reference/cudnn/supported_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
@@ -141,6 +142,16 @@ TEST_F(PackedCudnnAttentionGpu, ReadsAndWritesTokensThatLieApart) {
   for (const TestLayout layout : {TestLayout::kPacked, TestLayout::kPadded}) {
     expect_is_the_definition(packed_problem(kMixed, MaskSpec::causal(), 64, 4), layout);
     expect_is_the_definition(packed_problem(kMixed, MaskSpec::full(), 64, 2), layout);
+  }
+}
+
+TEST_F(PackedCudnnAttentionGpu, MatchesTheDefinitionOfOneRowASequence) {
+  const Lengths one_of_each{{1, 1}, {1, 1}, {1, 1}}, one_row{{1, 9}, {1, 300}, {1, 64}};
+  for (const int heads_k : {4, 1}) {
+    for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal()}) {
+      expect_is_the_definition(packed_problem(one_of_each, mask, 64, heads_k));
+      expect_is_the_definition(packed_problem(one_row, mask, 128, heads_k));
+    }
   }
 }
 
