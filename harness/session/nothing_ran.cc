@@ -3,9 +3,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <map>
 #include <optional>
 
+#include "results/study/skip_reasons.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/names.h"
 
@@ -23,18 +23,13 @@ bool could_run(const CaseRecord& record) {
 
 /// "volta-x has no backward pass (4 cases); ...", the most frequent first.
 std::string reasons_of(const std::vector<const CaseRecord*>& cases) {
-  std::map<std::string, std::size_t> counts;
-  for (const CaseRecord* record : cases) {
-    ++counts[record->reason ? record->reason->message : "it was skipped"];
-  }
-  std::vector<std::pair<std::string, std::size_t>> reasons(counts.begin(), counts.end());
-  std::stable_sort(reasons.begin(), reasons.end(),
-                   [](const auto& a, const auto& b) { return a.second > b.second; });
+  const std::vector<SkipReason> reasons = skip_reasons(cases);
+  if (reasons.empty()) return "without a reason on record";
   std::string text;
   for (std::size_t i = 0; i < std::min(reasons.size(), kMostReasons); ++i) {
-    const auto& [reason, count] = reasons[i];
-    text += fmt::format("{}{}{}", i == 0 ? "" : "; ", reason,
-                        reasons.size() == 1 ? "" : fmt::format(" ({} cases)", count));
+    const int count = reasons[i].count;
+    text += (i == 0 ? "" : "; ") + reasons[i].message;
+    if (reasons.size() > 1) text += fmt::format(" ({} case{})", count, count == 1 ? "" : "s");
   }
   if (reasons.size() > kMostReasons) {
     text += fmt::format("; and {} reasons more", reasons.size() - kMostReasons);

@@ -44,7 +44,7 @@ TEST(NothingRan, IsSaidOfAGlobAsAWhole) {
   EXPECT_EQ(why_nothing_ran(run_of("*", {ran("a"), skipped("b", "no")})), Lines());
   EXPECT_EQ(
       why_nothing_ran(run_of("*", {skipped("a", "x"), skipped("b", "no"), skipped("c", "no")})),
-      Lines({"--kernel: '*': none of its 3 cases ran: no (2 cases); x (1 cases)"}));
+      Lines({"--kernel: '*': none of its 3 cases ran: no (2 cases); x (1 case)"}));
   EXPECT_EQ(why_nothing_ran(run_of("*,b", {ran("a"), skipped("b", "no")})).size(), 1u);
 }
 

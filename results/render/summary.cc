@@ -3,6 +3,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <map>
 
 #include "results/record/enum_names.h"
 #include "results/record/safe_text.h"
@@ -11,6 +12,7 @@
 #include "results/render/number_format.h"
 #include "results/study/kernel_statistics.h"
 #include "results/study/prediction_check.h"
+#include "results/study/skip_reasons.h"
 
 namespace sparkbench {
 namespace {
@@ -101,15 +103,6 @@ std::vector<Note> collect_warnings(const std::vector<CaseRecord>& cases) {
   return notes;
 }
 
-std::vector<Note> collect_skips(const std::vector<CaseRecord>& cases) {
-  std::vector<Note> notes;
-  for (const CaseRecord& record : cases) {
-    if (record.status != Status::kSkipped || !record.reason) continue;
-    add_note(notes, record.reason->code, record.reason->message);
-  }
-  return notes;
-}
-
 std::vector<Note> collect_unpredicted(const std::vector<CaseRecord>& cases) {
   std::vector<Note> notes;
   for (const CaseRecord& record : cases) {
@@ -127,6 +120,30 @@ std::string format_notes(std::string_view title, const std::vector<Note>& notes,
                         plural(note.count, "case"), one_line(note.message));
   }
   return text;
+}
+
+constexpr int kMostReasons = 3;  // of a code, each in a line of its own
+
+/// A line for each reason; of a code with many, those of the most cases.
+std::string format_skips(const std::vector<CaseRecord>& cases, std::string_view bullet) {
+  std::vector<const CaseRecord*> all;
+  for (const CaseRecord& record : cases) all.push_back(&record);
+  std::vector<Note> notes;
+  std::map<std::string, Note> rest;  // by code, what is not in a line of its own
+  std::map<std::string, int> lines;
+  for (const SkipReason& reason : skip_reasons(all)) {
+    if (lines[reason.code]++ < kMostReasons) {
+      notes.push_back({reason.code, reason.message, reason.count});
+    } else {
+      Note& others = rest.try_emplace(reason.code, Note{reason.code, "", 0}).first->second;
+      others.count += reason.count;
+    }
+  }
+  for (auto& [code, others] : rest) {
+    others.message = fmt::format("of {} more", plural(lines[code] - kMostReasons, "reason"));
+    notes.push_back(others);
+  }
+  return format_notes("skipped", notes, bullet);
 }
 
 /// What repeats the case. The record may be another's: what is no plain command, which a reader
@@ -193,7 +210,7 @@ std::string format_closing_sentence(const RunRecord& run) {
 std::string format_summary(const RunRecord& run, const TableView& view) {
   const std::string_view bullet = view.style == TableStyle::kMarkdown ? "- " : "";
   const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
-                            format_notes("skipped", collect_skips(run.cases), bullet) +
+                            format_skips(run.cases, bullet) +
                             format_notes("not predicted", collect_unpredicted(run.cases), bullet) +
                             format_failures(run.cases, view.style);
   const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";

@@ -133,6 +133,28 @@ TEST(Summary, ListsWarningsOnceSkipsAndRepeatableFailures) {
                 "  repeat: sparkbench run --kernel volta-fp16acc --seqlen 64\n");
 }
 
+TEST(Summary, SaysEachReasonOfSkippedCasesTheMostFrequentFirst) {
+  RunRecord run;
+  run.run.complete = true;
+  for (const char* why : {"no mask", "no dropout", "no dropout", "a", "b", "c", "c"}) {
+    run.cases.push_back(sample_emulated_case());
+    run.cases.back().warnings.clear();
+    run.cases.back().status = Status::kSkipped;
+    run.cases.back().reason = Reason{"E-UNSUPPORTED", why};
+  }
+  run.cases.push_back(run.cases.back());
+  run.cases.back().reason = Reason{"E-OOM-PREDICTED", "needs 9 GiB"};
+  const std::string summary = format_summary(run, {});
+  EXPECT_TRUE(
+      summary.ends_with("failed.\n\n"
+                        "skipped E-UNSUPPORTED (2 cases): no dropout\n"
+                        "skipped E-UNSUPPORTED (2 cases): c\n"
+                        "skipped E-UNSUPPORTED (1 case): no mask\n"
+                        "skipped E-OOM-PREDICTED (1 case): needs 9 GiB\n"
+                        "skipped E-UNSUPPORTED (2 cases): of 2 reasons more\n"))
+      << summary;
+}
+
 TEST(Summary, HasOnlyItsSentenceWhenAllIsWell) {
   RunRecord run;
   run.run.complete = true;
