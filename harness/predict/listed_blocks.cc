@@ -25,8 +25,7 @@ int class_shift(int longest) {
   return shift;
 }
 
-/// work_of(mask of the sequence, what the block has of it, whether that is all its rows) for each
-/// place of the list.
+/// work_of(mask of the sequence, what the block has of it) for each place of the list.
 template <class WorkOf>
 std::vector<BlockWork> tiles_of_list(const Problem& problem, bool is_of_keys, int block_rows,
                                      WorkOf work_of) {
@@ -34,7 +33,7 @@ std::vector<BlockWork> tiles_of_list(const Problem& problem, bool is_of_keys, in
   for (const ListedBlock& block : listed_blocks(problem, is_of_keys, block_rows)) {
     const KeyMask mask = problem.key_mask_of(block.sequence);
     const Range own = own_rows(mask, is_of_keys, block.first, block_rows);
-    tiles.push_back(work_of(mask, own, own.size() == block_rows));
+    tiles.push_back(work_of(mask, own));
   }
   return tiles;
 }
@@ -68,23 +67,25 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, 
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem) {
   return tiles_of_list(problem, false, instance.block_rows,
-                       [&](const KeyMask& mask, const Range& rows, bool is_whole) {
-                         return count_tiles(mask.keys_of_any(rows),
-                                            is_whole ? mask.keys_of_all(rows) : Range{0, 0},
+                       [&](const KeyMask& mask, const Range& rows) {
+                         // Rows past the last are nobody's, and the kernels' test for a cut tile
+                         // knows no last row.
+                         const Range of_block{rows.begin, rows.begin + instance.block_rows};
+                         return count_tiles(mask.keys_of_any(rows), mask.keys_of_all(of_block),
                                             instance.step_columns);
                        });
 }
 
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                                             const Problem& problem) {
-  return tiles_of_list(problem, true, instance.block_rows,
-                       [&](const KeyMask& mask, const Range& keys, bool is_whole) {
-                         const BlockWork steps =
-                             count_tiles(mask.rows_of_any(keys),
-                                         is_whole ? mask.rows_of_all(keys) : Range{0, 0},
-                                         instance.step_columns / instance.teams);
-                         return tiles_of_teams(steps, problem.group_size(), instance.teams);
-                       });
+  return tiles_of_list(
+      problem, true, instance.block_rows, [&](const KeyMask& mask, const Range& keys) {
+        const bool is_whole = keys.size() == instance.block_rows;
+        const BlockWork steps =
+            count_tiles(mask.rows_of_any(keys), is_whole ? mask.rows_of_all(keys) : Range{0, 0},
+                        instance.step_columns / instance.teams);
+        return tiles_of_teams(steps, problem.group_size(), instance.teams);
+      });
 }
 
 SparseListKind list_kind_of(const KernelInstance& instance) {

@@ -22,7 +22,7 @@ struct ListedBlock {
 std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, int block_rows);
 
 /// What the blocks of the list walk: of a forward or "bwd-dq" instance tiles of keys, of a "bwd"
-/// one steps of the queries of all heads that read the keys. A block that reaches past its
+/// one steps of the queries of all heads that read the keys. A block of keys that reaches past its
 /// sequence's end has cut tiles alone.
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <string>
 
@@ -75,14 +76,14 @@ TEST(PackedLaunches, ListTheirBlocksFirst) {
   EXPECT_EQ(launches[1].instance->id, "volta-fp32acc/fwd/d64/packed");
   EXPECT_TRUE(launches[1].grid.is_head_fastest);
   EXPECT_EQ(launches[1].grid.heads, 4u);
-  // Longest first; what reaches past the end has cut tiles alone.
+  // Longest first; rows past a sequence's end cut no tile, keys past it do.
   const KernelInstance& instance = *launches[1].instance;
   const auto& blocks = launches[1].grid.of_head;
   ASSERT_EQ(blocks.size(), static_cast<std::size_t>(ceil_divide(300, instance.block_rows) +
                                                     ceil_divide(70, instance.block_rows)));
   EXPECT_EQ(blocks.front().full_tiles, 300 / instance.step_columns);
-  EXPECT_EQ(blocks.back().full_tiles, 0);
-  EXPECT_EQ(blocks.back().cut_tiles, ceil_divide(70, instance.step_columns));
+  EXPECT_EQ(blocks.back().full_tiles, 70 / instance.step_columns);
+  EXPECT_EQ(blocks.back().cut_tiles, 1);
   EXPECT_EQ(launches_of_pass(fp32acc(), problem, Pass::kBackward, false).size(), 5u);
   EXPECT_EQ(launches_of_pass(fp32acc(), problem, Pass::kBackward, true).size(), 4u);
 }
@@ -124,26 +125,35 @@ Problem equal_lengths(const Problem& ragged) {
   return equal;
 }
 
-/// Nine tenths are asked for, and missed at d64 forward without a mask.
-constexpr double kReached = 0.89;
+/// Of each drawn batch, and in the mean of several.
+constexpr double kReached = 0.88, kReachedInTheMean = 0.90;
+constexpr int kDrawnBatches = 12;
 
-TEST(RaggedBatch, ReachesNearlyNineTenthsOfEqualLengths) {
+TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
   for (const int head_dim : {64, 128}) {
     for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
       for (const bool is_causal : {false, true}) {
-        CaseProblem drawn;
-        drawn.batch = 16;
-        drawn.heads = 2048 / head_dim;
-        drawn.head_dim = head_dim;
-        drawn.mask = MaskSpec::causal_if(is_causal);
-        drawn.lengths_spec = "uniform:1:2048";
-        set_lengths(drawn);
-        const double ragged = likely_tflops(drawn, pass);
-        const double equal = likely_tflops(equal_lengths(drawn), pass);
-        EXPECT_GE(ragged, kReached * equal)
-            << head_dim << " " << name_of(pass) << " " << name_of(drawn.mask);
-        RecordProperty(fmt::format("d{}_{}_{}", head_dim, name_of(pass), name_of(drawn.mask)),
-                       fmt::format("{:.1f} of {:.1f} TFLOP/s", ragged, equal));
+        const MaskSpec mask = MaskSpec::causal_if(is_causal);
+        const std::string name = fmt::format("d{}_{}_{}", head_dim, name_of(pass), name_of(mask));
+        SCOPED_TRACE(name);
+        double sum = 0.0, least = 2.0;
+        for (std::uint64_t seed = 0; seed < kDrawnBatches; ++seed) {
+          CaseProblem drawn;
+          drawn.batch = 16;
+          drawn.heads = 2048 / head_dim;
+          drawn.head_dim = head_dim;
+          drawn.mask = mask;
+          drawn.seed = seed;
+          drawn.lengths_spec = "uniform:1:2048";
+          set_lengths(drawn);
+          const double ratio =
+              likely_tflops(drawn, pass) / likely_tflops(equal_lengths(drawn), pass);
+          sum += ratio;
+          least = std::min(least, ratio);
+        }
+        EXPECT_GE(least, kReached);
+        EXPECT_GE(sum / kDrawnBatches, kReachedInTheMean);
+        RecordProperty(name, fmt::format("{:.3f}, at least {:.3f}", sum / kDrawnBatches, least));
       }
     }
   }
