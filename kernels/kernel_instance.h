@@ -33,6 +33,7 @@ struct KernelInstance {
   int block_rows;            // of the score matrix that a block owns: queries, or keys of a "bwd"
   int step_columns;          // over which it goes at a time: keys, or queries of a "bwd"
   int teams = 1;             // of its warps, each with steps of its own, out of step
+  bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
   CodeLimits limits;
 
   constexpr bool is_padded() const { return least_head_dim < head_dim; }

@@ -19,8 +19,6 @@ MASKS = {
     "spark-fp16acc": ("full", "causal", "window", "band", "prefix", "pattern"),
 }
 
-SPARK_PATTERN_HEAD_DIM = 128
-
 
 @dataclass(frozen=True)
 class Mask:
@@ -150,9 +148,6 @@ def why_unsupported(case):
         return why
     if kernel == "torch-flex" and case.problem["dropout_p"] > 0:
         return "torch-flex has no dropout"
-    is_spark_s = kernel.startswith("spark-")
-    if is_spark_s and mask.kind == "pattern" and case.problem["head_dim"] > SPARK_PATTERN_HEAD_DIM:
-        return f"{kernel} has patterns up to head_dim {SPARK_PATTERN_HEAD_DIM}"
     if kernel == "torch-bsr" and case.direction != "fwd":
         return "torch-bsr has no backward pass"
     if kernel == "torch-bsr" and mask.kind == "pattern" and len(mask.unions) > 1:

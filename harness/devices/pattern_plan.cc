@@ -41,7 +41,7 @@ struct TileCounts {
 /// Tiles of the kernel's forward pass.
 struct TileShape {
   int rows, keys;
-  bool has_halves;  // FP16 sums that are added to FP32 ones leave out whole tiles alone
+  bool has_halves;  // where one is left out alone
 };
 
 /// Both bits of each pair of which one is set.
@@ -129,7 +129,7 @@ bool add_pattern_plan(const AttentionKernel& kernel, const Problem& problem, Mas
   const PatternLists lists = kernel.sparse.lists(problem, Pass::kForward, false);
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
   const TileShape shape{instance->block_rows, instance->step_columns / instance->teams,
-                        kernel.accumulator == Accumulator::kFp32};
+                        instance->has_halves};
   TileCounts all;
   if (has_mask_passes(problem)) {
     all = count_of_passes(lists, problem, shape);

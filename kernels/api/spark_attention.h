@@ -87,9 +87,9 @@ typedef struct spark_attention_problem {
                               window:W   the last W of these, p included; W >= 1
                               band:L:R   from L keys before p to R keys after it
                               prefix:P   the keys up to p, and those below P
-                            or a pattern, which the first two accumulators have, up to head_dim
-                            128: strided, blocked, documents, ... (kernels/mask/README.md), by
-                            "+" what any of them shows, by "/" heads in turn:
+                            or a pattern: strided, blocked, documents, ...
+                            (kernels/mask/README.md), by "+" what any of them shows, by "/" heads
+                            in turn:
                               window:128+causal-strided:128
                             or, where no words fit, where:EXPRESSION of p as q, k and the head h:
                               where:k <= q && (q - k < 128 || k % 64 == 0)

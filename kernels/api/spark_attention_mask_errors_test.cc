@@ -40,14 +40,9 @@ TEST(SparkAttentionMask, IsRefusedWhereItsTextIsWrong) {
 }
 
 TEST(SparkAttentionMask, IsUnsupportedWhereNoKernelHasPatterns) {
-  EXPECT_EQ(why_refused(with_mask("strided:8", 256)),
-            "UNSUPPORTED: volta-fp32acc does not support a pattern with head_dim 256 (multiples of "
-            "8 up to 128 are supported)");
-  spark_attention_problem mixed = with_mask("strided:8");
-  mixed.accumulator = SPARK_ATTENTION_ACC_MIXED;
-  EXPECT_EQ(why_refused(mixed),
-            "UNSUPPORTED: volta-mixedacc does not support masks that are patterns (volta-fp32acc "
-            "and volta-fp16acc take them)");
+  EXPECT_EQ(why_refused(with_mask("strided:8", 264)),
+            "UNSUPPORTED: volta-fp32acc does not support head_dim 264 (multiples of 8 up to 256 are "
+            "supported)");
   EXPECT_EQ(why_refused(with_mask("strided:8"), true),
             "UNSUPPORTED: mask 'strided:8' is a pattern over one length, which sequences of any "
             "lengths do not have; allowed: full, causal, window:W (W >= 1), band:L:R (L, R >= 0), "

@@ -8,8 +8,9 @@
 
 namespace sparkbench {
 
-inline constexpr SparseListKind kKindsOfLists[] = {
-    {false, 128, 64}, {false, 256, 64}, {false, 128, 32}, {true, 128, 32}};
+inline constexpr SparseListKind kKindsOfLists[] = {{false, 128, 64}, {false, 256, 64},
+                                                   {false, 128, 32}, {true, 128, 32},
+                                                   {false, 64, 32},  {true, 64, 32}};
 
 inline std::vector<std::byte> bytes_of(const SparseTileLists& lists) {
   std::vector<std::byte> bytes(lists.bytes());

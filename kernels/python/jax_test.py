@@ -264,9 +264,8 @@ class RefusalTest(unittest.TestCase):
         self.refuse(ValueError, "scale is -1", scale=-1)
 
     def test_what_no_kernel_has_is_unsupported(self):
-        wide = [jnp.zeros((1, 4, 1, 256), jnp.float16)] * 3
-        attention(*wide, mask="window:2")
-        self.refuse(spark_attention.UnsupportedError, "a pattern with head_dim 256", *wide, mask=UNION)
+        wide = [jnp.zeros((1, 4, 1, 264), jnp.float16)] * 3
+        self.refuse(spark_attention.UnsupportedError, "head_dim 264", *wide, mask=UNION)
         attention(self.q, self.k, self.v, accumulator="mixed")
         with self.assertRaisesRegex(spark_attention.UnsupportedError, "no backward pass"):
             jax.grad(lambda q: attention(q, self.k, self.v, accumulator="mixed").sum())(self.q)

@@ -100,17 +100,18 @@ SPARK_DEVICE const SparseTile* tile_of_place(const SparseLists& lists, int place
 }
 
 /// Calls hide(step, element) as hide_scores() of mask.h does, for a cut tile. `words` are those of
-/// the fragment's first row and of its first key's word, rows kRowWords apart; the fragment's keys
-/// begin a word.
+/// the fragment's first row and of its first key's word, rows kRowWords apart. The fragment's keys
+/// begin a word, or if they are fewer than a word has, at its `first_bit`.
 template <class Layout, int kSteps, int kRowWords, class Machine, class Hide>
-SPARK_DEVICE void hide_unseen(Machine& machine, const std::uint32_t* words, Hide hide) {
+SPARK_DEVICE void hide_unseen(Machine& machine, const std::uint32_t* words, Hide hide,
+                              int first_bit = 0) {
   constexpr int kKeys = kSteps * Layout::kStepKeys;
   constexpr int kWords = (kKeys + kSparseWordKeys - 1) / kSparseWordKeys;
   const int lane = machine.lane();
 #pragma unroll
   for (int strand = 0; strand < Layout::kStrands; ++strand) {
     const std::uint32_t* const row = words + kRowWords * Layout::row(lane, Layout::slot(strand));
-    const int first = 2 * Layout::pair(lane, strand);
+    const int first = 2 * Layout::pair(lane, strand) + first_bit;
     std::uint32_t seen[kWords];
     if constexpr (kWords == 2) {
       const auto both = machine.template load_global<Bits64>(row);

@@ -124,7 +124,8 @@ class BackwardDqWarp {
           machine_,
           params_.sparse_queries.words + words_of(first_key) +
               kRowWords * kGridRows * (first_group() + g),
-          [&](int step, int i) { group.p[step][i] = -INFINITY; });
+          [&](int step, int i) { group.p[step][i] = -INFINITY; },
+          Config::kScoreKeys * score_part());
     } else {
       mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
                           row_of_group(g), first_score_key(first_key));
@@ -195,6 +196,10 @@ class BackwardDqWarp {
 
   /// scale * dQ to global memory.
   SPARK_DEVICE void write(const Rows& rows) {
+    // Not kept through the loop.
+    if constexpr (kAsksList) {
+      block_ = locate_queries<Config>(machine_, params_);
+    }
     const int part_row = first_part_row<Config>(machine_, params_.sparse_queries, head());
     const bool is_part = part_row != kNoPart;
     const DqShare<Config> share(machine_.warp());
@@ -222,6 +227,16 @@ class BackwardDqWarp {
 
   /// Keys that some row of the block sees.
   SPARK_DEVICE const Range& keys() const { return keys_; }
+  /// A tile is there if its `progress` is below the end of it, of `keys`, which are keys(). Where
+  /// registers are full a pattern's list tells both.
+  SPARK_DEVICE int progress(int first_key) const {
+    if constexpr (kAsksList) return key_of(first_key);
+    return first_key;
+  }
+  SPARK_DEVICE int end_of_progress(const Range& keys) const {
+    if constexpr (kAsksList) return params_.mask.seqlen_k;
+    return keys.end;
+  }
   /// Whether every row of the block sees every key of a tile.
   SPARK_DEVICE bool sees_all(int first_key) const {
     if constexpr (Config::kIsSparse) {
@@ -235,6 +250,7 @@ class BackwardDqWarp {
 
  private:
   using Layout = typename Config::Layout;
+  static constexpr bool kAsksList = Config::kIsSparse && Config::kBuffers == 1;
 
   SPARK_DEVICE static int buffer(int first_key) {
     return Config::kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;

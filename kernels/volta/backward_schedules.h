@@ -160,12 +160,12 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
   int first_key = first_tile<kKeys>(keys);
   warp.stage_first_tiles(first_key);  // line 1
 #pragma unroll 1
-  while (first_key < keys.end) {  // line 2
+  while (warp.progress(first_key) < warp.end_of_progress(keys)) {  // line 2
 #pragma unroll 1
     for (; warp.sees_all(first_key); first_key = next_tile<kKeys>(keys, first_key)) {
       add_keys<false>(warp, first_key, rows);
     }
-    if (first_key >= keys.end) break;
+    if (warp.progress(first_key) >= warp.end_of_progress(keys)) break;
     add_keys<true>(warp, first_key, rows);
     first_key = next_tile<kKeys>(keys, first_key);
   }

@@ -294,18 +294,22 @@ class BackwardWarp {
   }
   /// The same by the words of a cut tile.
   SPARK_DEVICE void mask_by_words(int place, Step& step) {
-    static_assert(Config::kScoreKeys == kSparseWordKeys || !Config::kIsSparse,
-                  "a warp has a word of a row");
+    constexpr int kSharesOfWord = kSparseWordKeys / Config::kScoreKeys;
+    static_assert(kSharesOfWord >= 1 || !Config::kIsSparse,
+                  "a warp's keys of a row are in one word");
     if (!is_cut_step(step_)) return;
     constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;
     const SparseTile* const tile = tile_of_step<Config>(params_, place);
+    const int quarter = share().key_quarter;
     const std::uint32_t* const words =
-        params_.sparse_keys.words + (load_of_list(machine_, &tile->words) + share().key_quarter);
+        params_.sparse_keys.words +
+        (load_of_list(machine_, &tile->words) + quarter / kSharesOfWord);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
       hide_unseen<Layout, Config::kScoreSteps, kRowWords>(
           machine_, words + kRowWords * kGridRows * group(g),
-          [&](int at, int i) { step.p[g][at][i] = -INFINITY; });
+          [&](int at, int i) { step.p[g][at][i] = -INFINITY; },
+          Config::kScoreKeys * (quarter % kSharesOfWord));
     }
   }
 
@@ -456,8 +460,9 @@ class BackwardWarp {
   const BackwardParams& params_;
   BackwardTiles<Config>& tiles_;
   /// Where a list tells the block's place, and registers have room for it.
-  static constexpr bool kHoldsBlock =
-      (Config::kIsPacked && !Config::kKeepsItem) || (Config::kIsSparse && !Config::kKeepsPlace);
+  static constexpr bool kHoldsBlock = (Config::kIsPacked && !Config::kKeepsItem) ||
+                                      (Config::kIsSparse && !Config::kKeepsPlace &&
+                                       !(Config::kBorrowsValues && Config::kComputesDq));
   BackwardBlock block_;
   int step_, next_step_;  // of patterns: this step, and the team's next one
 };

@@ -25,6 +25,20 @@ SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_warp<Config>(machine, params));
 }
 
+/// A tile of a pattern's list in one number, for there is a register for no more: its first key,
+/// whether it is cut (1), and which halves of it the warp sees (2 and 4).
+template <class Config, class Machine>
+SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params, int place) {
+  const auto tile =
+      machine.template load_global<Bits64>(tile_of_place<Config::kBlockN>(params.sparse, place));
+  const int warp = machine.warp() / Config::kColumnWarps;
+  return static_cast<int>(tile.word[0] | (tile.word[1] >> (2 * warp) & kBothHalves) << 1);
+}
+template <class Config>
+SPARK_DEVICE int key_of_tile(int tile) {
+  return tile & -Config::kBlockN;
+}
+
 /// Where the block's sequence begins among the keys, and where those of it end that the block sees:
 /// all that a turn of the loop wants to know of both.
 struct KeyWalk {

@@ -70,6 +70,10 @@ struct ForwardConfig {
                                        ? (kPv == kOutput ? KeyLoop::kHeldQueries
                                                          : KeyLoop::kTwoBuffers)
                                        : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
+  /// Of patterns: whether a warp computes one half of a tile of which it sees no other. FP16
+  /// products that are added to an O in FP32 have schedules for whole tiles alone; and of warps
+  /// that share rows each has one half as it is.
+  static constexpr bool kHasHalves = kPv == kOutput && kLoop != KeyLoop::kPieces;
   static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
   /// Those of a tile whose scores a warp has.
   static constexpr int kScoreKeys = kBlockN / kColumnWarps;

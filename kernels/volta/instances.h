@@ -72,6 +72,16 @@ struct Sparse : Config {
   static constexpr bool kIsSparse = true;
 };
 
+/// A forward configuration for patterns. At 128 columns mixed accumulators leave no register for
+/// the scores of exponentials that are late (kEarlySteps).
+template <class Config>
+struct SparseForward : Sparse<Config> {
+  static constexpr bool kIsMixed =
+      Config::kAccumulator == Accumulator::kFp16 && Config::kPv == Accumulator::kFp32;
+  static constexpr int kEarlySteps =
+      kIsMixed && Config::kLoop == KeyLoop::kOneBuffer ? Config::kKeySteps : Config::kEarlySteps;
+};
+
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
 // clang-format off
 #define SPARK_VOLTA_FORWARD_OF(ROW, symbol, name, Forward)                                      \
@@ -143,17 +153,24 @@ struct Sparse : Config {
 /// For patterns, of any head_dim up to the tile's columns.
 #define SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
   ROW(symbol##_fwd_d##columns##_sparse, name "/fwd/d" #columns "/sparse",                       \
-      Sparse<Forward<columns, false, forward_warps(columns), least_head_dim_of_64_kib(columns)>>) \
+      SparseForward<Forward<columns, false, forward_warps(columns),                             \
+                            least_head_dim_of_64_kib(columns)>>)                                \
   ROW(symbol##_fwd_d##columns##_dropout_sparse, name "/fwd/d" #columns "/dropout/sparse",       \
-      Sparse<Forward<columns, true, forward_warps(columns), least_head_dim_of_64_kib(columns)>>)
+      SparseForward<Forward<columns, true, forward_warps(columns),                              \
+                            least_head_dim_of_64_kib(columns)>>)
 
 #define SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
   SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
-  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 128)
+  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 128)                                \
+  SPARK_VOLTA_SPARSE_FORWARD_OF(ROW, symbol, name, Forward, 256)
 
 #define SPARK_VOLTA_SPARSE_FORWARD(ROW)                                                         \
   SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc) \
-  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)
+  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp16acc_o16, "volta-fp16acc-o16",       \
+                                             ForwardFp16AccO16)                                 \
+  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc) \
+  SPARK_VOLTA_SPARSE_FORWARD_OF_ACCUMULATORS(ROW, volta_mixedacc, "volta-mixedacc",             \
+                                             ForwardMixedAcc)
 
 /// With and without the sums of dQ, which a deterministic pass leaves to the "bwd-dq" kernels. From
 /// `least` columns on, and `small_least`.
@@ -265,7 +282,8 @@ struct Sparse : Config {
       Sparse<BackwardDqConfig<mma, columns, true, least_head_dim_of_64_kib(columns)>>)
 #define SPARK_VOLTA_SPARSE_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
   OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \
-  OF_COLUMNS(ROW, symbol, name, mma, 128)
+  OF_COLUMNS(ROW, symbol, name, mma, 128)                                                       \
+  OF_COLUMNS(ROW, symbol, name, mma, 256)
 #define SPARK_VOLTA_SPARSE_BACKWARD(ROW)                                                        \
   SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS, ROW, volta_fp16acc,     \
                                 "volta-fp16acc", Accumulator::kFp16)                            \

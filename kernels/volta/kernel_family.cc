@@ -29,7 +29,6 @@ namespace {
 constexpr int kMaxGridYZ = 65535;  // CUDA programming guide, technical specifications
 constexpr int kMostHeadDim = 256;  // of a tile: instances.h
 constexpr int kMostHeadDimOf64KiB = 128;
-constexpr int kMostHeadDimOfPatterns = 128;
 constexpr std::size_t kLeastSharedBytes = std::size_t{64} << 10;  // of a block: instances.h
 constexpr std::size_t kLargeSharedBytes = std::size_t{96} << 10;  // of a block: Volta's
 
@@ -52,21 +51,10 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   if (problem.sparse && device.shared_bytes_per_block < kLargeSharedBytes) {
     return {"a pattern with less than 96 KiB of shared memory a block"};
   }
-  if (problem.sparse && problem.head_dim > kMostHeadDimOfPatterns) {
-    return {"a pattern with head_dim " + std::to_string(problem.head_dim) +
-            " (multiples of 8 up to 128 are supported)"};
-  }
   if (problem.heads > kMaxGridYZ || problem.batch > kMaxGridYZ) {
     return {"more than 65535 heads or batch entries (the grid's limit)"};
   }
   return {};
-}
-
-/// What has no backward kernel has none for patterns either.
-Support supports_no_pattern(const Problem& problem, const KernelDevice& device) {
-  if (problem.sparse)
-    return {"masks that are patterns (volta-fp32acc and volta-fp16acc take them)"};
-  return supports(problem, device);
 }
 
 /// SMs of 64 KiB have no instances for packed sequences.
@@ -77,10 +65,10 @@ Support supports_packed(const Problem& packed, const KernelDevice& device) {
   return supports(packed, device);
 }
 
-/// Of a kernel that takes patterns, of one pass.
+/// Of one pass.
 template <ForwardAccumulators kAccumulators>
 std::uint64_t bytes_of_pass(const Problem& problem, Pass pass, bool is_deterministic) {
-  if (problem.sparse && problem.head_dim <= kMostHeadDimOfPatterns) {
+  if (problem.sparse && problem.head_dim <= kMostHeadDim) {
     return has_mask_passes(problem)
                ? passes_workspace(kAccumulators, problem, pass, is_deterministic).bytes
                : sparse_workspace_bytes(kAccumulators, problem, pass, is_deterministic);
@@ -98,10 +86,11 @@ std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_determi
                                         : of(pass);
 }
 
-/// Of one that has forward passes alone, and no patterns.
-std::uint64_t no_workspace_bytes(const Problem& /*problem*/, Pass /*pass*/,
-                                 bool /*is_deterministic*/) {
-  return 0;
+/// Of one that has forward passes alone.
+template <ForwardAccumulators kAccumulators>
+std::uint64_t forward_workspace_bytes(const Problem& problem, Pass /*pass*/,
+                                      bool /*is_deterministic*/) {
+  return bytes_of_pass<kAccumulators>(problem, Pass::kForward, false);
 }
 
 template <ForwardAccumulators kAccumulators>
@@ -260,8 +249,8 @@ constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view
           .summary = summary,
           .accumulator = kAccumulators.qk,
           .instruction = MmaInstruction::kM8n8k4,
-          .supports = supports_no_pattern,
-          .workspace_bytes = no_workspace_bytes,
+          .supports = supports,
+          .workspace_bytes = forward_workspace_bytes<kAccumulators>,
           .forward = kForward<kAccumulators>,
           .backward = {},
           .packed = {.supports = supports_packed,
@@ -270,7 +259,7 @@ constexpr AttentionKernel forward_kernel(std::string_view name, std::string_view
                      .launch_forward = kLaunchPackedForward<kAccumulators>,
                      .emulate_backward = nullptr,
                      .launch_backward = nullptr},
-          .sparse = {}};
+          .sparse = {sparse_lists<kAccumulators>, kLaunchSparseForward<kAccumulators>, nullptr}};
 }
 
 template <ForwardAccumulators kAccumulators>
@@ -279,10 +268,8 @@ constexpr AttentionKernel kernel(std::string_view name, std::string_view summary
   both.backward = kBackward<kAccumulators.qk>;
   both.packed.emulate_backward = emulate_packed<kAccumulators.qk>;
   both.packed.launch_backward = kLaunchPackedBackward<kAccumulators.qk>;
-  both.supports = supports;
   both.workspace_bytes = workspace_bytes<kAccumulators>;
-  both.sparse = {sparse_lists<kAccumulators>, kLaunchSparseForward<kAccumulators>,
-                 kLaunchSparseBackward<kAccumulators.qk>};
+  both.sparse.launch_backward = kLaunchSparseBackward<kAccumulators.qk>;
   return both;
 }
 

@@ -3,6 +3,7 @@
 // keys, it computes no more. schedules.h puts them in order.
 #pragma once
 
+#include "kernels/volta/piece_steps.h"
 #include "kernels/volta/steps.h"
 
 namespace sparkbench::volta {
@@ -16,24 +17,68 @@ struct HalfOf : Config {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
 };
 
-template <class Config, class Machine>
-class PatternWarp : public ForwardWarp<Config, Machine> {
+/// A warp whose tiles a list tells.
+template <class Base>
+class ListedWarp : public Base {
  public:
-  using Base = ForwardWarp<Config, Machine>;
-  using HalfTile = ScoreTile<HalfOf<Config>>;
-  using typename Base::Softmax;
-  using typename Base::Tile;
-  /// FP16 products that are added to an O in FP32 have schedules for whole tiles alone.
-  static constexpr bool kHasHalves = Config::kPv == Config::kOutput;
-
   using Base::Base;
 
   /// Whether there is this tile, and not the end of the block's list.
   SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
   SPARK_DEVICE int halves_seen() const { return this->tile_ >> 1 & kBothHalves; }
+};
+
+/// S = -inf where the words of `tile`, if it is cut, hide a key: of kSteps steps of the warp's
+/// rows, whose keys are those of its words from `first_word` on.
+template <class Config, int kSteps, class Machine>
+SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, int tile, int place,
+                                int first_word,
+                                typename Config::Layout::Fragment (&score)[kRowGroups][kSteps]) {
+  if (!is_cut_step(tile)) return;
+  const int words_of_tile =
+      load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->words);
+  machine.recompute_indices();
+  constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
+  const int warp = machine.warp() / Config::kColumnWarps,
+            word = first_word + machine.warp() % Config::kColumnWarps;
+  const std::uint32_t* const words =
+      params.sparse.words + (words_of_tile + word + kRowWords * kWarpRows * warp);
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    hide_unseen<typename Config::Layout, kSteps, kRowWords>(
+        machine, words + kRowWords * kGridRows * g,
+        [&](int step, int i) { Config::Layout::hide(score[g][step], i); });
+  }
+}
+
+/// Of head_dim above 128: half of a pair of warps, each of which has one of the tile's two words.
+template <class Config, class Machine>
+class PatternPieceWarp : public ListedWarp<PieceWarp<Config, Machine>> {
+ public:
+  using Base = ListedWarp<PieceWarp<Config, Machine>>;
+  using Base::Base;
+
+  SPARK_DEVICE void mask(int place, ScoreTile<Config>& tile) {
+    hide_by_words<Config, Config::kKeySteps>(this->machine_, this->params_, this->tile_, place, 0,
+                                             tile.score);
+  }
+};
+
+template <class Config, class Machine>
+class PatternWarp : public ListedWarp<ForwardWarp<Config, Machine>> {
+ public:
+  using Base = ListedWarp<ForwardWarp<Config, Machine>>;
+  using HalfTile = ScoreTile<HalfOf<Config>>;
+  using typename Base::Softmax;
+  using typename Base::Tile;
+
+  using Base::Base;
 
   /// S = -inf where the words of a cut tile hide a key.
-  SPARK_DEVICE void mask(int place, Tile& tile) { hide<Config::kKeySteps>(place, 0, tile.score); }
+  SPARK_DEVICE void mask(int place, Tile& tile) {
+    hide_by_words<Config, Config::kKeySteps>(this->machine_, this->params_, this->tile_, place, 0,
+                                             tile.score);
+  }
 
   /// The verbs of ForwardWarp for a half.
   SPARK_DEVICE void scores(int place, int half, HalfTile& tile) {
@@ -41,7 +86,8 @@ class PatternWarp : public ForwardWarp<Config, Machine> {
                             kHalfKeys * half);
   }
   SPARK_DEVICE void mask(int place, int half, HalfTile& tile) {
-    hide<HalfOf<Config>::kKeySteps>(place, half, tile.score);
+    hide_by_words<Config, HalfOf<Config>::kKeySteps>(this->machine_, this->params_, this->tile_,
+                                                     place, half, tile.score);
   }
   SPARK_DEVICE void draw_dropout(int place, int half, HalfTile& tile) {
     if constexpr (Config::kHasDropout) {
@@ -73,26 +119,6 @@ class PatternWarp : public ForwardWarp<Config, Machine> {
   using Base::probabilities;
   using Base::row_maxima;
   using Base::scores;
-
- private:
-  template <int kSteps>
-  SPARK_DEVICE void hide(int place, int first_word,
-                         typename Config::Layout::Fragment (&score)[kRowGroups][kSteps]) {
-    if (!is_cut_step(this->tile_)) return;
-    const int words_of_tile = load_of_list(
-        this->machine_, &tile_of_place<Config::kBlockN>(this->params_.sparse, place)->words);
-    this->machine_.recompute_indices();
-    constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
-    const std::uint32_t* const words =
-        this->params_.sparse.words +
-        (words_of_tile + first_word + kRowWords * kWarpRows * this->machine_.warp());
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      hide_unseen<typename Config::Layout, kSteps, kRowWords>(
-          this->machine_, words + kRowWords * kGridRows * g,
-          [&](int step, int i) { Config::Layout::hide(score[g][step], i); });
-    }
-  }
 };
 
 }  // namespace sparkbench::volta

@@ -58,9 +58,15 @@ struct CombinedRows {
   SPARK_DEVICE auto initial_sum() const { return rows.initial_sum(); }
 };
 
+/// Of patterns only: the tile that is loaded, as load_listed_tile() has it.
+struct LoadedTile {
+  int tile_;
+};
+struct NoLoadedTile {};
+
 /// A warp of this kernel: half of a pair. As ForwardWarp (steps.h), it locates everything anew.
 template <class Config, class Machine>
-class PieceWarp {
+class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, NoLoadedTile> {
  public:
   using Tiles = PieceTiles<Config>;
   using KeyPiece = typename Tiles::KeyPiece;
@@ -81,6 +87,7 @@ class PieceWarp {
       all_seen_ = all_seen();
       end_of_warp_ = keys_of_warp().end;
     }
+    if constexpr (Config::kIsSparse) find_tile(first_key);
     StagedKeys staged;
     load_k(first_key, 0, staged);
     store_k(0, staged);
@@ -91,7 +98,7 @@ class PieceWarp {
   SPARK_DEVICE void load_k(int first_key, int part, StagedKeys& staged) {
     machine_.recompute_indices();
     const int column = StagedKeys::column_chunk(machine_) + KeyPiece::kChunksPerRow * part;
-    load(params_.k, first_key + StagedKeys::first_row(machine_), column, staged);
+    load(params_.k, key_of(first_key) + StagedKeys::first_row(machine_), column, staged);
   }
   SPARK_DEVICE void store_k(int part, const StagedKeys& staged) {
     machine_.recompute_indices();
@@ -99,12 +106,17 @@ class PieceWarp {
   }
   SPARK_DEVICE void load_v(int first_key, int part, StagedValues& staged) {
     machine_.recompute_indices();
-    load(params_.v, first_key + key_of_value_row(StagedValues::first_row(machine_), part),
+    load(params_.v, key_of(first_key) + key_of_value_row(StagedValues::first_row(machine_), part),
          StagedValues::column_chunk(machine_), staged);
   }
   SPARK_DEVICE void store_v(int part, const StagedValues& staged) {
     machine_.recompute_indices();
     staged.store(machine_, tiles_.piece[part].v);
+  }
+
+  /// Once all of a tile is loaded: which one is next, where a list tells it.
+  SPARK_DEVICE void begin_next(int next_key) {
+    if constexpr (Config::kIsSparse) find_tile(next_key);
   }
 
   /// All that a tile which no row of the warp sees asks of it.
@@ -120,6 +132,7 @@ class PieceWarp {
       store_v(part, v);
       end_piece();
     }
+    begin_next(first_key + Config::kBlockN);
     load_k(first_key + Config::kBlockN, 0, k);
     store_k(0, k);
     end_piece();
@@ -160,7 +173,7 @@ class PieceWarp {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       tile.dropout.draw(machine_, params_, block.batch_head(params_),
-                        block.first_row + kWarpRows * pair(), first_score_key(first_key));
+                        block.first_row + kWarpRows * pair(), first_score_key(key_of(first_key)));
     }
   }
 
@@ -220,7 +233,8 @@ class PieceWarp {
   SPARK_DEVICE void write() {
     machine_.recompute_indices();
     rows_.add_warps(combine());
-    const ForwardBlock block = locate_block<Config>(machine_, params_);
+    ForwardBlock block = locate_block<Config>(machine_, params_);
+    block.part_row = first_part_row<Config>(machine_, params_.sparse, block.head);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
       const int first_row = block.first_row + kWarpRows * pair() + kGridRows * g;
@@ -245,6 +259,20 @@ class PieceWarp {
       return next_tile<Config::kBlockN>(keys_of_warp(), first_key);
     }
   }
+
+ protected:
+  /// Tiles of a pattern, as those of ForwardWarp. One is asked for no more once the next is known.
+  SPARK_DEVICE void find_tile(int place) {
+    this->tile_ = load_listed_tile<Config>(machine_, params_, place);
+  }
+  SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      return key_of_tile<Config>(this->tile_);
+    } else {
+      return first_key;
+    }
+  }
+  SPARK_DEVICE int end_of_block() const { return params_.mask.seqlen_k; }
 
  private:
   SPARK_DEVICE int pair() const { return machine_.warp() / Config::kColumnWarps; }
@@ -273,6 +301,9 @@ class PieceWarp {
     if constexpr (Config::kIsPacked) {
       chunk = tensor.chunk(0, walk_.first_k + key, params_.groups.key_head(machine_.block(0)));
       end = walk_.end;
+    } else if constexpr (Config::kIsSparse) {
+      chunk = tensor.chunk(machine_.block(2), key, params_.groups.key_head(machine_.block(0)));
+      end = end_of_block();
     } else {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       chunk = tensor.chunk(block.batch, key, block.key_head(params_));
@@ -300,6 +331,7 @@ class PieceWarp {
         first_block, sum, 0);
   }
 
+ protected:
   Machine& machine_;
   const ForwardParams& params_;
   Tiles& tiles_;

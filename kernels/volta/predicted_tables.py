@@ -62,15 +62,15 @@ def sparse(instances):
     """The same of the loops over a pattern's full tiles, and of those that know no list."""
     shares = {each["kernel"]: each["likely_tensor_share"]["likely"] for each in instances}
     rows = []
+    columns = [(dim, drop) for drop in ("", "/dropout") for dim in (64, 128, 256)]
     for way, of_pass in {**PASSES, "bwd-dq": "dQ alone"}.items():
-        for kernel in ("volta-fp32acc", "volta-fp16acc"):
-            row = [f"{of_pass} {NAMES[kernel]}"]
-            for drop in ("", "/dropout"):
-                for dim in (64, 128):
-                    name = f"{kernel}/{way}/d{dim}{drop}"
-                    row.append(f"{100 * shares[f'{name}/sparse']:.0f}, {100 * shares[name]:.0f}")
-            rows.append(row)
-    return table(["", "d64", "d128", "d64, dropout", "d128, dropout"], rows)
+        for kernel, name in NAMES.items():
+            ids = [f"{kernel}/{way}/d{dim}{drop}" for dim, drop in columns]
+            if all(each in shares for each in ids):
+                rows.append([f"{of_pass} {name}"] + [
+                    f"{100 * shares[f'{each}/sparse']:.0f}, {100 * shares[each]:.0f}" for each in ids
+                ])  # fmt: skip
+    return table(["", *(f"d{dim}{drop.replace('/', ', ')}" for dim, drop in columns)], rows)
 
 
 # With a sink a window is a pattern, and not the mask that kernels without lists know.
@@ -81,7 +81,7 @@ PATTERNS = ("window:1024+sink:1", "window:256+sink:1", "window:128+sink:1", "blo
 
 def pattern_times(program):
     """Useful TFLOP/s at 16k, likely, forward and backward."""
-    columns = [(way, dim) for dim in (64, 128) for way in PASSES]
+    columns = [(way, dim) for dim in (64, 128, 256) for way in PASSES]
     rows = []
     for mask in PATTERNS:
         row = [f"`{mask}`"]

@@ -141,19 +141,64 @@ SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
   warp.end_tile();
 }
 
+/// head_dim above 128: K and V have 64 keys a tile in four pieces, of which two fit beside Q. Each
+/// piece is multiplied while the next one is loaded, and costs a barrier. Line 7 borrows the place
+/// of the next piece.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
+  typename Warp::StagedKeys k;
+  typename Warp::StagedValues v;
+  ScoreTile<Config> tile;
+  warp.load_k(first_key, 1, k);  // line 10
+  warp.add_scores(0, tile);      // line 3
+  warp.store_k(1, k);
+  warp.end_piece();
+  warp.load_v(first_key, 0, v);
+  warp.add_scores(1, tile);
+  warp.store_v(0, v);
+  warp.mask(first_key, tile);  // line 4
+  warp.draw_dropout(first_key, tile);
+  warp.end_piece();
+  auto softmax = warp.row_maxima(tile);     // line 5
+  warp.probabilities(0, 1, softmax, tile);  // line 6, a step for each piece of V
+  warp.store_probabilities(0, tile);        // line 7
+  warp.load_v(first_key, 1, v);
+  warp.begin_next(first_key + Config::kBlockN);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.probabilities(1, 2, softmax, tile);
+    warp.rescale(softmax);  // line 8
+    warp.add_values(0);     // line 9
+  } else {
+    warp.add_values(0, softmax);
+    warp.probabilities(1, 2, softmax, tile);
+  }
+  warp.meet();
+  warp.store_v(1, v);
+  warp.end_piece();
+  warp.store_probabilities(1, tile);
+  warp.load_k(first_key + Config::kBlockN, 0, k);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.add_values(1);
+  } else {
+    warp.add_values(1, softmax);
+  }
+  warp.add_sums(softmax);
+  warp.meet();
+  warp.store_k(0, k);
+  warp.end_piece();
+}
+
 template <class Config, class Warp>
 SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
   if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
     attend_two_buffers<Config>(warp, first_key);
   } else if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
     attend_one_buffer<Config>(warp, first_key);
+  } else if constexpr (Config::kLoop == KeyLoop::kPieces) {
+    attend_pieces<Config>(warp, first_key);
   } else {
     attend_held_queries<Config>(warp, first_key);
   }
-}
-template <class Config, class Machine>
-SPARK_DEVICE void attend(ForwardWarp<Config, Machine>& warp, int first_key) {
-  attend_tile<Config>(warp, first_key);
 }
 
 /// 32 keys of a tile of 64 of which the warp sees no others, in the order of attend_one_buffer and
@@ -198,52 +243,6 @@ SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
   warp.end_tile();
 }
 
-/// head_dim above 128: K and V have 64 keys a tile in four pieces, of which two fit beside Q. Each
-/// piece is multiplied while the next one is loaded, and costs a barrier. Line 7 borrows the place
-/// of the next piece.
-template <class Config, class Machine>
-SPARK_DEVICE void attend(PieceWarp<Config, Machine>& warp, int first_key) {
-  typename PieceWarp<Config, Machine>::StagedKeys k;
-  typename PieceWarp<Config, Machine>::StagedValues v;
-  ScoreTile<Config> tile;
-  warp.load_k(first_key, 1, k);  // line 10
-  warp.add_scores(0, tile);      // line 3
-  warp.store_k(1, k);
-  warp.end_piece();
-  warp.load_v(first_key, 0, v);
-  warp.add_scores(1, tile);
-  warp.store_v(0, v);
-  warp.mask(first_key, tile);  // line 4
-  warp.draw_dropout(first_key, tile);
-  warp.end_piece();
-  auto softmax = warp.row_maxima(tile);     // line 5
-  warp.probabilities(0, 1, softmax, tile);  // line 6, a step for each piece of V
-  warp.store_probabilities(0, tile);        // line 7
-  warp.load_v(first_key, 1, v);
-  if constexpr (Config::kPv == Config::kOutput) {
-    warp.probabilities(1, 2, softmax, tile);
-    warp.rescale(softmax);  // line 8
-    warp.add_values(0);     // line 9
-  } else {
-    warp.add_values(0, softmax);
-    warp.probabilities(1, 2, softmax, tile);
-  }
-  warp.meet();
-  warp.store_v(1, v);
-  warp.end_piece();
-  warp.store_probabilities(1, tile);
-  warp.load_k(first_key + Config::kBlockN, 0, k);
-  if constexpr (Config::kPv == Config::kOutput) {
-    warp.add_values(1);
-  } else {
-    warp.add_values(1, softmax);
-  }
-  warp.add_sums(softmax);
-  warp.meet();
-  warp.store_k(0, k);
-  warp.end_piece();
-}
-
 /// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
 /// those that only rows behind it do. The bounds are computed anew with each tile.
 template <class Config, class Warp>
@@ -259,7 +258,7 @@ SPARK_DEVICE void attend_range(Warp& warp) {
   }
 #pragma unroll 1
   while (first_key < warp.end_of_warp()) {  // line 2
-    attend(warp, first_key);
+    attend_tile<Config>(warp, first_key);
     first_key = warp.next_of_warp(first_key);
   }
 #pragma unroll 1
@@ -279,19 +278,24 @@ SPARK_DEVICE void attend_listed(Warp& warp) {
     const int halves = warp.halves_seen();
     if (halves == 0) {
       warp.stage_for_others(place);  // line 10
-    } else if (halves == kBothHalves || !Warp::kHasHalves) {
+    } else if (halves == kBothHalves || !Config::kHasHalves) {
       attend_tile<Config>(warp, place);
     } else {
-      if constexpr (Warp::kHasHalves) attend_half<Config>(warp, place, halves >> 1);
+      if constexpr (Config::kHasHalves) attend_half<Config>(warp, place, halves >> 1);
     }
   }
 }
 
 template <class Config, class Machine>
-using WarpOf =
-    std::conditional_t<Config::kLoop == KeyLoop::kPieces, PieceWarp<Config, Machine>,
-                       std::conditional_t<Config::kIsSparse, PatternWarp<Config, Machine>,
-                                          ForwardWarp<Config, Machine>>>;
+using RangeWarpOf = std::conditional_t<Config::kLoop == KeyLoop::kPieces,
+                                       PieceWarp<Config, Machine>, ForwardWarp<Config, Machine>>;
+template <class Config, class Machine>
+using PatternWarpOf =
+    std::conditional_t<Config::kLoop == KeyLoop::kPieces, PatternPieceWarp<Config, Machine>,
+                       PatternWarp<Config, Machine>>;
+template <class Config, class Machine>
+using WarpOf = std::conditional_t<Config::kIsSparse, PatternWarpOf<Config, Machine>,
+                                  RangeWarpOf<Config, Machine>>;
 
 /// The kernel.
 template <class Config, class Machine>

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,7 +19,8 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::string_view kKernels[] = {"volta-fp32acc", "volta-fp16acc"};
+constexpr std::string_view kKernels[] = {"volta-fp32acc", "volta-fp16acc", "volta-mixedacc",
+                                         "volta-fp16acc-o16"};
 
 class VoltaPattern : public testing::TestWithParam<int> {};
 
@@ -51,7 +53,7 @@ TEST_P(VoltaPattern, OfOneRunHasTheDenseKernelsBits) {
 /// SPARKBENCH_PATTERNS says how many: a few, unless all of them are asked for.
 int patterns_to_try() {
   const char* const text = std::getenv("SPARKBENCH_PATTERNS");
-  return text != nullptr ? std::atoi(text) : 16;
+  return text != nullptr ? std::atoi(text) : 24;
 }
 
 TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
@@ -59,7 +61,7 @@ TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
   for (int i = 0; i < patterns_to_try(); ++i) {
     const RandomPattern drawn = random_pattern(random, 300);
     Problem problem{.heads = 2,
-                    .head_dim = draw(random, 1, 16) * 8,
+                    .head_dim = draw(random, 1, 32) * 8,
                     .dropout_p = i % 2 == 0 ? 0.0f : 0.2f,
                     .softmax_scale = 0.02f,
                     .seed = static_cast<std::uint64_t>(i),
@@ -69,6 +71,24 @@ TEST(VoltaPatterns, DrawnAtRandomAreAsTheirPictures) {
                                     << (is_deterministic ? ", deterministic" : ""));
     expect_as_by_pictures("volta-fp32acc", with_pattern(problem, drawn), drawn.of_unions,
                           is_deterministic);
+    if (testing::Test::HasFatalFailure()) return;
+  }
+}
+
+TEST(VoltaPatterns, DrawnAtRandomAreSoWithFp16Scores) {
+  Random random(21);
+  for (int i = 0; i < patterns_to_try(); ++i) {
+    const RandomPattern drawn = random_pattern(random, 300);
+    const Problem problem{.heads = 2,
+                          .head_dim = draw(random, 1, 32) * 8,
+                          .dropout_p = i / 3 % 2 == 0 ? 0.0f : 0.2f,
+                          .softmax_scale = 0.005f,
+                          .seed = static_cast<std::uint64_t>(i),
+                          .heads_k = draw(random, 1, 2)};
+    const std::string_view kernel = kKernels[1 + i % 3];
+    SCOPED_TRACE(testing::Message()
+                 << i << ": " << kernel << ", " << drawn.name << ", head_dim " << problem.head_dim);
+    expect_as_by_pictures(kernel, with_pattern(problem, drawn), drawn.of_unions, true);
     if (testing::Test::HasFatalFailure()) return;
   }
 }
@@ -100,7 +120,8 @@ std::vector<Picture> pictures_of(const Problem& problem) {
 }
 
 TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
-  for (const auto& [head_dim, dropout_p] : {std::pair{64, 0.0f}, {40, 0.2f}, {128, 0.2f}}) {
+  for (const auto& [head_dim, dropout_p] :
+       {std::pair{64, 0.0f}, {40, 0.2f}, {128, 0.2f}, {160, 0.2f}}) {
     for (const bool is_deterministic : {false, true}) {
       SCOPED_TRACE(testing::Message() << "head_dim " << head_dim << ", dropout " << dropout_p
                                       << (is_deterministic ? ", deterministic" : ""));
@@ -111,6 +132,18 @@ TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
       for (int i = 0; i < lists.size(); ++i) ASSERT_GT(lists[i].part_rows(), 0);
       expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), is_deterministic);
     }
+  }
+}
+
+TEST(VoltaSplitBlocks, AreSoInKernelsOfOnePass) {
+  for (const auto& [kernel, head_dim, dropout_p] :
+       {std::tuple{"volta-mixedacc", 128, 0.2f}, {"volta-fp16acc-o16", 64, 0.0f}}) {
+    SCOPED_TRACE(kernel);
+    Problem problem = split_problem(head_dim, dropout_p);
+    problem.softmax_scale = 0.005f;
+    EXPECT_GT(PatternRun(kernel, problem).kernel().workspace_bytes(problem, Pass::kForward, false),
+              0u);
+    expect_as_by_pictures(kernel, problem, pictures_of(problem), false);
   }
 }
 
@@ -155,7 +188,7 @@ TEST(VoltaSplitBlocks, OfASampleAreThoseOfTheWhole) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(, VoltaPattern, testing::Values(64, 128),
+INSTANTIATE_TEST_SUITE_P(, VoltaPattern, testing::Values(64, 128, 200, 256),
                          testing::PrintToStringParamName());
 
 }  // namespace

@@ -72,7 +72,9 @@ class ForwardWarp {
     const int buffer = at_.buffer(first_key);
     KeyWalk walk{};
     if constexpr (Config::kIsPacked) walk = walk_of_block<Config>(machine_, params_);
-    if constexpr (Config::kIsSparse) tile_ = load_tile(first_key);
+    if constexpr (Config::kIsSparse) {
+      tile_ = load_listed_tile<Config>(machine_, params_, first_key);
+    }
     const int key = key_of(first_key);
     Staged k, v;
     load_keys<Config>(machine_, params_, walk, params_.k, key, k);
@@ -234,7 +236,9 @@ class ForwardWarp {
   /// A tile begins and ends. What derives from the lane's place is computed anew in between.
   SPARK_DEVICE void begin_tile(int first_key) {
     at_.begin_tile(machine_);
-    if constexpr (Config::kIsSparse) next_tile_ = load_tile(first_key + Config::kBlockN);
+    if constexpr (Config::kIsSparse) {
+      next_tile_ = load_listed_tile<Config>(machine_, params_, first_key + Config::kBlockN);
+    }
   }
   SPARK_DEVICE void end_tile() {
     at_.advance(params_);
@@ -272,27 +276,18 @@ class ForwardWarp {
   /// tells their keys.
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      return key_of_tile(tile_);
+      return key_of_tile<Config>(tile_);
     } else {
       return first_key;
     }
   }
   SPARK_DEVICE int next_key_of(int next_key) const {
     if constexpr (Config::kIsSparse) {
-      return key_of_tile(next_tile_);
+      return key_of_tile<Config>(next_tile_);
     } else {
       return next_key;
     }
   }
-  /// A tile of the list in one number, for there is a register for no more: its first key, whether
-  /// it is cut (1), and which halves of it the warp sees (2 and 4).
-  SPARK_DEVICE int load_tile(int place) const {
-    const auto tile = machine_.template load_global<Bits64>(
-        tile_of_place<Config::kBlockN>(params_.sparse, place));
-    return static_cast<int>(tile.word[0] | (tile.word[1] >> (2 * machine_.warp()) & kBothHalves)
-                                               << 1);
-  }
-  SPARK_DEVICE static int key_of_tile(int tile) { return tile & -Config::kBlockN; }
   /// Behind the block's last tile its list has one that begins there.
   SPARK_DEVICE int end_of_block() const {
     if constexpr (Config::kIsSparse) {

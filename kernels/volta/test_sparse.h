@@ -128,14 +128,18 @@ class PatternRun {
         inputs_(make_inputs(problem_, Distribution::kNormal, 3)),
         d_o_(make_gradient_input(problem_, Distribution::kNormal, 3)) {}
 
-  /// On the emulated machine; calls check(report) of each pass.
+  bool has_backward() const { return kernel_.backward.emulate != nullptr; }
+
+  /// On the emulated machine; calls check(report) of each pass that the kernel has.
   template <class Check>
   Passes emulate(const EmulationOptions& options, bool is_deterministic, Check check) const {
     Passes out{std::vector<Half>(problem_.q_elements()), std::vector<Half>(problem_.q_elements()),
                std::vector<Half>(problem_.k_elements()), std::vector<Half>(problem_.k_elements()),
                std::vector<float>(problem_.lse_elements())};
     check(kernel_.forward.emulate(problem_, forward(out), options, {}));
-    check(kernel_.backward.emulate(problem_, backward(out), options, is_deterministic, {}));
+    if (has_backward()) {
+      check(kernel_.backward.emulate(problem_, backward(out), options, is_deterministic, {}));
+    }
     return out;
   }
   ForwardTensors forward(Passes& out) const {

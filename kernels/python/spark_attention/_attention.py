@@ -15,7 +15,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     become fp16. Views are read in place.
 
     causal       row q sees the keys up to q + seqlen_k - seqlen_q
-    mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern of head dimensions up to 128,
+    mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern,
                  "window:128+causal-strided:128" (kernels/mask/README.md), which is prepared once for
                  these lengths; a file that it names is read then
     dropout_p    of an element of the softmax; the mask is drawn from the device's default generator

@@ -49,7 +49,7 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, sca
     divides heads; float16.
 
     causal       row q sees the keys up to q + seqlen_k - seqlen_q
-    mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern of head dimensions up to 128,
+    mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern,
                  "window:128+causal-strided:128" (kernels/mask/README.md)
     dropout_p    of an element of the softmax, a Python number; wants a seed
     seed         a whole number, an array of one, a uint32 array of its lower and upper half, or a key
