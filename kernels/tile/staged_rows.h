@@ -24,23 +24,28 @@ struct TensorRows {
 
 /// The rows kRows / kWarps * warp and on, of a Tile that kWarps warps fill together: those of the
 /// block, or of each of its kTeams teams. A Tile has kRows rows of kChunksPerRow chunks of 16
-/// bytes and at(row, chunk); for places of a lane also lane_place(row, chunk).
+/// bytes and at(row, chunk); for places of a lane also lane_place(row, chunk). Its kLanesPerRow
+/// lanes copy as many chunks of a row at once, so that a lane has one or more of each of its rows.
 template <class Tile, int kWarps, int kTeams = 1>
 class StagedRows {
  public:
   static constexpr int kRows = Tile::kRows / kWarps;
+  static constexpr int kRowsAtOnce = 32 / Tile::kLanesPerRow;
 
-  /// Rows that do not exist become zeros.
+  /// Chunks that a lane has of a row.
+  static constexpr int kParts = Tile::kChunksPerRow / Tile::kLanesPerRow;
+
+  /// Rows that do not exist become zeros, and the lane's last chunk of each unless `has_last`.
   template <class Machine>
-  SPARK_DEVICE void load(Machine& machine, const TensorRows& rows) {
+  SPARK_DEVICE void load(Machine& machine, const TensorRows& rows, bool has_last = true) {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       const int row = tile_row(machine, i);
       chunk_[i] = Bits128{};
-      if (row < rows.valid) {
+      if (row < rows.valid && (!is_last(i) || has_last)) {
         chunk_[i] = machine.template load_global<Bits128>(
             rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride +
-            8 * column_chunk(machine));
+            8 * (column_chunk(machine) + column_of(i)));
       }
     }
   }
@@ -49,13 +54,13 @@ class StagedRows {
   /// which is row `row` of `valid`.
   template <class Machine>
   SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, int row_stride, int row,
-                                    int valid) {
+                                    int valid, bool has_last = true) {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       chunk_[i] = Bits128{};
-      if (row + kRowsAtOnce * i < valid) {
+      if (row + row_of(i) < valid && (!is_last(i) || has_last)) {
         chunk_[i] = machine.load_opaque_global(
-            chunk + static_cast<std::ptrdiff_t>(kRowsAtOnce * i) * row_stride);
+            chunk + static_cast<std::ptrdiff_t>(row_of(i)) * row_stride + 8 * column_of(i));
       }
     }
   }
@@ -64,7 +69,8 @@ class StagedRows {
   SPARK_DEVICE void store(Machine& machine, Tile& tile) const {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
-      machine.store_shared(tile.at(tile_row(machine, i), column_chunk(machine)), chunk_[i]);
+      machine.store_shared(tile.at(tile_row(machine, i), column_chunk(machine) + column_of(i)),
+                           chunk_[i]);
     }
   }
 
@@ -73,7 +79,7 @@ class StagedRows {
   SPARK_DEVICE void store(Machine& machine, Tile& tile, const LanePlace& place) const {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
-      machine.store_shared(tile.at(place, kRowsAtOnce * i, 0), chunk_[i]);
+      machine.store_shared(tile.at(place, row_of(i), column_of(i)), chunk_[i]);
     }
   }
 
@@ -82,25 +88,33 @@ class StagedRows {
     return Tile::lane_place(first_row(machine), column_chunk(machine));
   }
 
-  /// The first row of the tile that this lane copies a part of, and which.
+  /// The first row of the tile that this lane copies a part of, and its first chunk and last.
   template <class Machine>
   SPARK_DEVICE static int first_row(Machine& machine) {
     return tile_row(machine, 0);
   }
   template <class Machine>
   SPARK_DEVICE static int column_chunk(Machine& machine) {
-    return machine.lane() % Tile::kChunksPerRow;
+    return machine.lane() % Tile::kLanesPerRow;
+  }
+  template <class Machine>
+  SPARK_DEVICE static int last_column_chunk(Machine& machine) {
+    return column_chunk(machine) + column_of(kParts - 1);
   }
 
  private:
   static constexpr int kChunks = kRows * Tile::kChunksPerRow / 32;
-  static constexpr int kRowsAtOnce = 32 / Tile::kChunksPerRow;
   static_assert(kRows % kRowsAtOnce == 0, "a warp copies whole rows");
+
+  /// Where the lane's chunk i is from its first on.
+  SPARK_HD static constexpr int row_of(int i) { return kRowsAtOnce * (i / kParts); }
+  SPARK_HD static constexpr int column_of(int i) { return Tile::kLanesPerRow * (i % kParts); }
+  SPARK_HD static constexpr bool is_last(int i) { return kParts > 1 && i % kParts == kParts - 1; }
 
   template <class Machine>
   SPARK_DEVICE static int tile_row(Machine& machine, int i) {
     const int warp = kTeams == 1 ? machine.warp() : machine.warp() % kWarps;
-    return kRows * warp + kRowsAtOnce * i + machine.lane() / Tile::kChunksPerRow;
+    return kRows * warp + row_of(i) + machine.lane() / Tile::kLanesPerRow;
   }
 
   Bits128 chunk_[kChunks];

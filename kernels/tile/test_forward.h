@@ -41,7 +41,7 @@ struct TestForwardConfig {
 /// Rows of 64 halves, 16 bytes apart, so that the rows of a fragment are in different banks.
 template <int kTileRows>
 struct PaddedTile {
-  static constexpr int kRows = kTileRows, kChunksPerRow = 8;
+  static constexpr int kRows = kTileRows, kChunksPerRow = 8, kLanesPerRow = 8;
   Bits128 chunk[kRows][kChunksPerRow + 1];
 
   Bits128* at(int row, int column_chunk) { return &chunk[row][column_chunk]; }

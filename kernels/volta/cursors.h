@@ -9,7 +9,7 @@ namespace sparkbench::volta {
 /// A tile from one of its rows on, a multiple of 16.
 template <class Tile>
 SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
-  auto* const rows = tile.chunk[row];
+  auto* const rows = tile.from_row(row);
   return *reinterpret_cast<Tile*>(rows);
 }
 

@@ -97,7 +97,8 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
   staged.load_from_chunk(
       machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
       copied_rows<Config, typename Config::StagedKeys>(
-          machine, params, end_of_keys<Config>(machine, params, walk) - first_key));
+          machine, params, end_of_keys<Config>(machine, params, walk) - first_key),
+      copies_last<Config, typename Config::StagedKeys>(machine, params));
 }
 
 /// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.
@@ -109,8 +110,10 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   const int rows = copied_rows<Config, Staged>(
       machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
   Staged q;
-  q.load(machine, {params.q.at(block.batch, block.first_q + block.first_row, block.head),
-                   params.q.row_stride(), rows});
+  q.load(machine,
+         {params.q.at(block.batch, block.first_q + block.first_row, block.head),
+          params.q.row_stride(), rows},
+         copies_last<Config, Staged>(machine, params));
   q.store(machine, tile);
 }
 

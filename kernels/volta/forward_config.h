@@ -6,15 +6,19 @@
 #include "kernels/tile/probability_scale.h"
 #include "kernels/tile/softmax.h"
 #include "kernels/tile/staged_rows.h"
+#include "kernels/volta/tile/dense_tile.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
 #include "kernels/volta/tile/shared_rows.h"
 
 namespace sparkbench::volta {
 
-/// Warps of a block where an SM has 96 KiB of shared memory: two blocks an SM at head_dim 64, one
-/// at 128, where a second copy of K and V would not fit.
-constexpr int forward_warps(int head_dim) { return head_dim <= 64 ? 4 : 8; }
+/// Whether tiles have no more room than their columns (tile/dense_tile.h).
+constexpr bool is_dense(int head_dim) { return head_dim == 80; }
+
+/// Warps of a block where an SM has 96 KiB of shared memory: two blocks an SM up to head_dim 80,
+/// one above, where a second copy of Q, K and V would not fit.
+constexpr int forward_warps(int head_dim) { return head_dim <= 80 ? 4 : 8; }
 
 /// Warps of a block where an SM has 64 KiB (Turing).
 inline constexpr int kForwardWarpsOf64KiB = 4;
@@ -58,18 +62,19 @@ struct ForwardConfig {
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumnWarps = forward_column_warps(kHeadDim);
   static constexpr int kBlockM = kWarpRows * kWarps / kColumnWarps;
-  /// Tiles of 64 columns, and not of 128.
+  /// Tiles of 64 columns, and not of more.
   static constexpr bool kIsNarrow = kHeadDim <= 64;
+  static constexpr bool kIsDense = is_dense(kHeadDim);
   /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kIsNarrow ? 2 : 1;
+  static constexpr int kBlocksPerSm = kIsNarrow || kIsDense ? 2 : 1;
   /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
-  /// added to an O in FP32, which is slower so; at 128 and eight warps, where shared memory has
-  /// room for two tiles of 32 keys or one of 64, the latter.
+  /// added to an O in FP32, which is slower so; above, where shared memory has room for two tiles
+  /// of 32 keys or one of 64, the latter.
   static constexpr KeyLoop kLoop = kColumnWarps > 1 ? KeyLoop::kPieces
-                                   : kIsNarrow
-                                       ? (kPv == kOutput ? KeyLoop::kHeldQueries
-                                                         : KeyLoop::kTwoBuffers)
-                                       : (kWarps == 8 ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
+                                   : kIsNarrow      ? (kPv == kOutput ? KeyLoop::kHeldQueries
+                                                                      : KeyLoop::kTwoBuffers)
+                                                    : (kWarps == 8 || kIsDense ? KeyLoop::kOneBuffer
+                                                                               : KeyLoop::kTwoBuffers);
   /// Of patterns: whether a warp computes one half of a tile of which it sees no other. FP16
   /// products that are added to an O in FP32 have schedules for whole tiles alone; and of warps
   /// that share rows each has one half as it is.
@@ -83,22 +88,27 @@ struct ForwardConfig {
   /// the cycle model found fastest.
   static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
                                          ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
-                                         : (kIsNarrow ? 3 : 2);
+                                         : (kIsNarrow  ? 3
+                                            : kIsDense ? 1
+                                                       : 2);
   /// Column groups of eight that a quad-pair holds of O.
-  static constexpr int kOutputGroups = (kHeadDim / kColumnWarps + 31) / 32 * 2;
+  static constexpr int kOutputGroups = kHeadDim / kColumnWarps / kGridColumns;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.
-  static constexpr int kTileGroups = kOutputGroups % 4 == 0 ? 4 : 2;
+  static constexpr int kTileGroups = kIsDense ? kOutputGroups : kOutputGroups % 4 == 0 ? 4 : 2;
   using Layout = GridLayout<kAccumulator>;
   using Scale = ProbabilityScale<kPv>;
-  using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
-  using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
+  template <int kRows>
+  using Tile = std::conditional_t<kIsDense, DenseTile<kRows, kIsDense ? kHeadDim : 80>,
+                                  SwizzledTile<kRows, kHeadDim>>;
+  using QueryTile = Tile<kBlockM>;
+  using KeyTile = Tile<kBlockN>;
   /// With the room that a tile's rows have.
   static constexpr int kTileColumns = 8 * QueryTile::kChunksPerRow;
   static_assert(kIsPadded || kTileColumns == kHeadDim, "no lane copies what is not there");
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   /// Where registers allow, every lane keeps m and l of all its rows.
   using Rows =
-      std::conditional_t<!kIsNarrow && kLoop != KeyLoop::kTwoBuffers,
+      std::conditional_t<!kIsNarrow && !kIsDense && kLoop != KeyLoop::kTwoBuffers,
                          SharedRows<kAccumulator, Scale>, LaneRows<Layout, kRowGroups, Scale>>;
 };
 
@@ -119,7 +129,7 @@ struct TwoBufferTiles {
     static_assert(sizeof(Probabilities) <= sizeof(typename Config::KeyTile) / Config::kWarps,
                   "a warp's rows hold the probabilities of 16 of its queries");
     auto& tile = g == 0 ? v[buffer ^ 1] : k[buffer ^ 1];
-    return reinterpret_cast<Probabilities*>(tile.chunk[kRows * warp]);
+    return reinterpret_cast<Probabilities*>(tile.from_row(kRows * warp));
   }
 };
 
@@ -138,7 +148,7 @@ struct OneBufferTiles {
     static_assert(
         kRowGroups * sizeof(Probabilities) <= sizeof(typename Config::KeyTile) / Config::kWarps,
         "a warp's rows hold the probabilities of its queries");
-    return reinterpret_cast<Probabilities*>(k[0].chunk[kRows * warp]) + g;
+    return reinterpret_cast<Probabilities*>(k[0].from_row(kRows * warp)) + g;
   }
 };
 
@@ -156,7 +166,7 @@ struct HeldQueryTiles {
     static_assert(Config::kBlockN / kPassKeys * kRowGroups * sizeof(Probabilities) <=
                       sizeof(typename Config::QueryTile) / Config::kWarps,
                   "a warp's queries leave room for its probabilities");
-    return reinterpret_cast<Probabilities*>(q.chunk[kWarpRows * warp]) + kRowGroups * pass + g;
+    return reinterpret_cast<Probabilities*>(q.from_row(kWarpRows * warp)) + kRowGroups * pass + g;
   }
 };
 
@@ -206,11 +216,13 @@ using ForwardTiles = std::conditional_t<
 
 /// O of 16-row group g of a warp, its share of columns, in the place of Q of its rows.
 template <class Config>
-using WarpOutputTile = OutputTile<Config::kTileColumns / Config::kColumnWarps>;
+using WarpOutputTile =
+    std::conditional_t<Config::kIsDense, typename Config::template Tile<kGridRows>,
+                       OutputTile<Config::kTileColumns / Config::kColumnWarps>>;
 template <class Config>
 SPARK_DEVICE WarpOutputTile<Config>& output_tile(typename Config::QueryTile& q, int warp, int g) {
   auto* rows =
-      q.chunk[kWarpRows / Config::kColumnWarps * warp + kGridRows / Config::kColumnWarps * g];
+      q.from_row(kWarpRows / Config::kColumnWarps * warp + kGridRows / Config::kColumnWarps * g);
   return *reinterpret_cast<WarpOutputTile<Config>*>(rows);
 }
 

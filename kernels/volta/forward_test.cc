@@ -78,7 +78,7 @@ TEST_P(VoltaForward, MatchesTheDefinitionIn64KiB) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, VoltaForward,
-                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 128),
+                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(64, 80, 128),
                                           testing::Values(Lengths{1, 1}, Lengths{127, 63},
                                                           Lengths{128, 64}, Lengths{129, 65},
                                                           Lengths{131, 131}, Lengths{2, 193},

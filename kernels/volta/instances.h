@@ -5,7 +5,7 @@
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
-// "d32", "d96" and "d256" serve those below them, too.
+// "d32", "d80", "d96" and "d256" serve those below them, too.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -14,7 +14,13 @@
 namespace sparkbench::volta {
 
 /// The fewest columns of tensors that products of so many columns serve: more than the next fewer.
-constexpr int least_head_dim(int columns) { return columns == 256 ? 136 : columns - 24; }
+constexpr int least_head_dim(int columns) {
+  return columns == 256 ? 136 : columns == 80 || columns == 96 ? columns - 8 : columns - 24;
+}
+/// The backward pass has no products of 80.
+constexpr int least_head_dim_of_backward(int columns) {
+  return columns == 96 ? 72 : least_head_dim(columns);
+}
 /// Where only the widest fit, on SMs of 64 KiB; also of the row-wise kernels.
 constexpr int least_head_dim_of_64_kib(int columns) {
   return columns == 64 ? 8 : columns == 128 ? 72 : least_head_dim(columns);
@@ -105,6 +111,10 @@ struct SparseForward : Sparse<Config> {
       Forward<64, false, forward_warps(64), least_head_dim(64)>)                                \
   ROW(symbol##_d64_dropout_padded,    name "/d64/dropout/padded",                               \
       Forward<64, true, forward_warps(64), least_head_dim(64)>)                                 \
+  ROW(symbol##_d80,                   name "/d80",                                              \
+      Forward<80, false, forward_warps(80), least_head_dim(80)>)                                \
+  ROW(symbol##_d80_dropout,           name "/d80/dropout",                                      \
+      Forward<80, true, forward_warps(80), least_head_dim(80)>)                                 \
   ROW(symbol##_d96,                   name "/d96",                                              \
       Forward<96, false, forward_warps(96), least_head_dim(96)>)                               \
   ROW(symbol##_d96_dropout,           name "/d96/dropout",                                      \
@@ -138,6 +148,7 @@ struct SparseForward : Sparse<Config> {
 #define SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 32)                                 \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 64)                                 \
+  SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 80)                                 \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 96)                                 \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 128)                                \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 256)
@@ -207,9 +218,9 @@ struct SparseForward : Sparse<Config> {
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
                           128_1, "/128/1", mma, 64, true, least_head_dim(64), least_head_dim_of_64_kib(64))                   \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96, name "/bwd/d96", mma, 96, false,         \
-                                least_head_dim(96))                                            \
+                                least_head_dim_of_backward(96))                                 \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
-                                96, true, least_head_dim(96))                                  \
+                                96, true, least_head_dim_of_backward(96))                       \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256, name "/bwd/d256", mma, 256, false,      \
                                 least_head_dim(256))                                           \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
@@ -244,9 +255,9 @@ struct SparseForward : Sparse<Config> {
   ROW(symbol##_d64_dropout_padded,     name "/d64/dropout/padded",                              \
       BackwardDqConfig<mma, 64, true, least_head_dim(64)>)                                      \
   ROW(symbol##_d96,                    name "/d96",                                             \
-      BackwardDqConfig<mma, 96, false, least_head_dim(96)>)                                    \
+      BackwardDqConfig<mma, 96, false, least_head_dim_of_backward(96)>)                         \
   ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
-      BackwardDqConfig<mma, 96, true, least_head_dim(96)>)                                     \
+      BackwardDqConfig<mma, 96, true, least_head_dim_of_backward(96)>)                          \
   ROW(symbol##_d256,                   name "/d256",                                            \
       BackwardDqConfig<mma, 256, false, least_head_dim(256)>)                                   \
   ROW(symbol##_d256_dropout,           name "/d256/dropout",                                    \
@@ -298,9 +309,11 @@ struct SparseForward : Sparse<Config> {
 /// The same for packed sequences.
 #define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
   ROW(symbol##_packed, name "/packed",                                                          \
-      PackedBackward<BackwardConfig<mma, columns, dropout, true, least_head_dim(columns)>>)             \
+      PackedBackward<BackwardConfig<mma, columns, dropout, true,                                \
+                                    least_head_dim_of_backward(columns)>>)                      \
   ROW(symbol##_packed_deterministic, name "/packed/deterministic",                              \
-      PackedBackward<BackwardConfig<mma, columns, dropout, false, least_head_dim(columns)>>)
+      PackedBackward<BackwardConfig<mma, columns, dropout, false,                               \
+                                    least_head_dim_of_backward(columns)>>)
 #define SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS(ROW, symbol, name, mma, columns)                 \
   SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol##_bwd_d##columns, name "/bwd/d" #columns, mma,     \
                                  columns, false)                                                \
@@ -308,9 +321,9 @@ struct SparseForward : Sparse<Config> {
                                  name "/bwd/d" #columns "/dropout", mma, columns, true)
 #define SPARK_VOLTA_PACKED_BACKWARD_DQ_OF(ROW, symbol, name, mma, columns)                      \
   ROW(symbol##_bwd_dq_d##columns##_packed, name "/bwd-dq/d" #columns "/packed",                 \
-      Packed<BackwardDqConfig<mma, columns, false, least_head_dim(columns)>>)                   \
+      Packed<BackwardDqConfig<mma, columns, false, least_head_dim_of_backward(columns)>>)       \
   ROW(symbol##_bwd_dq_d##columns##_dropout_packed, name "/bwd-dq/d" #columns "/dropout/packed", \
-      Packed<BackwardDqConfig<mma, columns, true, least_head_dim(columns)>>)
+      Packed<BackwardDqConfig<mma, columns, true, least_head_dim_of_backward(columns)>>)
 #define SPARK_VOLTA_PACKED_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
   OF_COLUMNS(ROW, symbol, name, mma, 32)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \

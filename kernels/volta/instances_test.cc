@@ -78,11 +78,15 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 32}, kVolta), "volta-fp32acc/fwd/d32");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 40}, kVolta), "volta-fp32acc/fwd/d64/padded");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 56}, kVolta), "volta-fp32acc/fwd/d64/padded");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d96");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 72}, kVolta), "volta-fp32acc/fwd/d80");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 80}, kTuring), "volta-fp32acc/fwd/d80");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 88}, kVolta), "volta-fp32acc/fwd/d96");
+  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 96}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 104}, kVolta), "volta-fp32acc/fwd/d128/padded");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 120}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
+  EXPECT_EQ(backward_id({.head_dim = 72}, true, kVolta), "volta-fp32acc/bwd/d96");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
   EXPECT_EQ(backward_id({.head_dim = 192}, false, kVolta), "volta-fp32acc/bwd/d256/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");

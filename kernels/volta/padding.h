@@ -11,10 +11,22 @@ namespace sparkbench::volta {
 /// none where the lane's chunk of them is past the tensors' columns.
 template <class Config, class Staged, class Machine, class Params>
 SPARK_DEVICE int copied_rows(Machine& machine, const Params& params, int rows) {
-  if constexpr (Config::kIsPadded) {
+  if constexpr (Config::kIsPadded && Staged::kParts == 1) {
     return Staged::column_chunk(machine) < params.head_chunks ? rows : 0;
   } else {
     return rows;
+  }
+}
+
+/// Where a lane copies several chunks of a row: whether there is the last. There are the others.
+template <class Config, class Staged, class Machine, class Params>
+SPARK_DEVICE bool copies_last(Machine& machine, const Params& params) {
+  if constexpr (Config::kIsPadded && Staged::kParts > 1) {
+    static_assert(Config::kLeastHeadDim > Config::kHeadDim - 8 * 32 / Staged::kRowsAtOnce,
+                  "the last ones alone may lack");
+    return Staged::last_column_chunk(machine) < params.head_chunks;
+  } else {
+    return true;
   }
 }
 

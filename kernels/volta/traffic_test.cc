@@ -255,6 +255,10 @@ INSTANTIATE_TEST_SUITE_P(Instances, VoltaBackwardTraffic,
                                           testing::Values(64, 128), testing::Bool(),
                                           testing::Values(0.0f, 0.1f)));
 
+INSTANTIATE_TEST_SUITE_P(Dense, VoltaForwardTraffic,
+                         testing::Combine(testing::Values(kFp16Acc, kFp32Acc, kMixedAcc),
+                                          testing::Values(80), testing::Bool(),
+                                          testing::Values(0.1f)));
 INSTANTIATE_TEST_SUITE_P(Wide, VoltaForwardTraffic,
                          testing::Combine(testing::Values(kFp32Acc), testing::Values(256),
                                           testing::Values(true), testing::Values(0.1f)));

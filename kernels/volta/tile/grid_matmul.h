@@ -19,8 +19,16 @@ SPARK_DEVICE typename BTile::LanePlace score_operand_place(int lane) {
 }
 template <class BTile>
 SPARK_DEVICE typename BTile::LanePlace output_operand_place(int lane) {
-  return BTile::lane_place(8 * ((lane >> 1) & 1) + (lane & 1),
-                           2 * grid_column_half(lane) + (lane >> 4));
+  return BTile::lane_place(
+      8 * ((lane >> 1) & 1) + (lane & 1),
+      BTile::kColumnHalfChunks * grid_column_half(lane) + BTile::kLaneHalfChunks * (lane >> 4));
+}
+/// The same of half a block of columns: 8 bytes of a chunk.
+template <class BTile>
+SPARK_DEVICE typename BTile::LanePlace half_block_place(int lane) {
+  auto place = BTile::lane_place(8 * ((lane >> 1) & 1) + (lane & 1), lane >> 4);
+  place.offset_bytes += 8 * grid_column_half(lane);
+  return place;
 }
 
 /// C += A B^T over all columns, B rows (keys) in grid order: c[g][s] is rows 16g.. and the 16 keys
@@ -91,9 +99,10 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
 /// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [16 kGroups, kKeys], of
 /// which load_p(g, chunk) gives load_probabilities() of rows 16g... B's rows are the keys in plain
 /// order, P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block
-/// first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3): a
-/// lane's 128-bit load is the operand of both f (store_output of output_tile.h puts the columns
-/// right).
+/// first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3),
+/// or of a DenseTile 8c + 16(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the operand of both
+/// f. An odd c has half a block behind them, element n its column 8(n >> 2) + 4c + (n & 3).
+/// (store_output of output_tile.h puts the columns right.)
 template <Accumulator kAccumulator, int kKeys, int kBlocks, class Machine, class LoadP, class BTile,
           int kGroups, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
@@ -101,6 +110,8 @@ SPARK_DEVICE void matmul_probabilities(
     int first_block, AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups],
     int first_step) {
   static_assert(2 * kBlocks <= kColumnGroups, "there are so many");
+  constexpr bool kHasHalfBlock = kColumnGroups % 2 != 0;
+  static_assert(!kHasHalfBlock || 2 * kBlocks == kColumnGroups - 1, "the last one is half");
 #pragma unroll
   for (int p_chunk = 0; p_chunk < kKeys / 8; ++p_chunk) {
     Bits128 a[kGroups];
@@ -122,6 +133,18 @@ SPARK_DEVICE void matmul_probabilities(
           machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
               {&c[0][2 * u]}, {{operand(a[0], half)}},
               {{operand(columns, 0), operand(columns, 1)}});
+        }
+      }
+      if constexpr (kHasHalfBlock) {
+        const auto columns = machine.template load_shared<Bits64>(
+            b.at(half_block_place<BTile>(machine.lane()), kGridColumns * step + 2 * pair,
+                 4 * (first_block + kBlocks)));
+        // One product a call: nvcc 11.8 keeps c in memory where a call has several of one B.
+#pragma unroll
+        for (int g = 0; g < kGroups; ++g) {
+          machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
+              {&c[g][2 * kBlocks]}, {{operand(a[g], half)}},
+              {{OperandFragment{{columns.word[0], columns.word[1]}}}});
         }
       }
     }

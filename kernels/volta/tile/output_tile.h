@@ -16,6 +16,9 @@ namespace sparkbench {
 template <int kColumns>
 struct OutputTile {
   static constexpr int kChunksPerRow = kColumns / 8;
+  static constexpr int kLanesPerRow = kChunksPerRow;
+  /// As of the tile of B (swizzled_tile.h).
+  static constexpr int kColumnHalfChunks = 2, kLaneHalfChunks = 1;
 
   Bits128 chunk[kGridRows][kChunksPerRow];
 
@@ -35,48 +38,62 @@ struct OutputRows {
 };
 
 /// Rounds factor * value to fp16, in the columns that matmul_probabilities gives; kAccumulator says
-/// in which order of elements.
-template <Accumulator kAccumulator, class Machine, int kColumns, Accumulator kValue,
+/// in which order of elements. The tile is an OutputTile, or a DenseTile of 16 rows.
+template <Accumulator kAccumulator, class Machine, class Tile, Accumulator kValue,
           int kColumnGroups>
-SPARK_DEVICE void store_output(Machine& machine, OutputTile<kColumns>& tile,
+SPARK_DEVICE void store_output(Machine& machine, Tile& tile,
                                const float (&factor)[GridLayout<kAccumulator>::kRowsPerLane],
                                const AccumulatorFragment<kValue> (&value)[kColumnGroups]) {
   const int lane = machine.lane();
+  const int row = grid_operand_row(lane), column_half = grid_column_half(lane);
+  const auto round = [&](int group, OperandFragment(&part)[2]) {  // columns 0..3 and 4..7
+    float scaled[8];
+    widen(machine, value[group], scaled);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) scaled[i] *= factor[GridLayout<kAccumulator>::slot(quartet_of(i))];
+    to_operand_rows<kAccumulator>(machine, scaled, part);
+  };
 #pragma unroll
   for (int pair = 0; pair < kColumnGroups / 2; ++pair) {
-    OperandFragment part[2][2];  // of each column group, columns 0..3 and 4..7
+    OperandFragment part[2][2];
 #pragma unroll
-    for (int f = 0; f < 2; ++f) {
-      float scaled[8];
-      widen(machine, value[2 * pair + f], scaled);
-#pragma unroll
-      for (int i = 0; i < 8; ++i)
-        scaled[i] *= factor[GridLayout<kAccumulator>::slot(quartet_of(i))];
-      to_operand_rows<kAccumulator>(machine, scaled, part[f]);
-    }
+    for (int f = 0; f < 2; ++f) round(2 * pair + f, part[f]);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const Bits128 columns{
           {part[0][h].pair[0], part[0][h].pair[1], part[1][h].pair[0], part[1][h].pair[1]}};
-      machine.store_shared(
-          tile.at(grid_operand_row(lane), 4 * pair + 2 * grid_column_half(lane) + h), columns);
+      machine.store_shared(tile.at(row, 4 * pair + Tile::kColumnHalfChunks * column_half +
+                                            Tile::kLaneHalfChunks * h),
+                           columns);
+    }
+  }
+  if constexpr (kColumnGroups % 2 != 0) {
+    OperandFragment part[2];
+    round(kColumnGroups - 1, part);
+#pragma unroll
+    for (int h = 0; h < 2; ++h) {
+      auto* const halves = reinterpret_cast<Bits64*>(tile.at(row, 4 * (kColumnGroups / 2) + h));
+      machine.store_shared(halves + column_half, Bits64{{part[h].pair[0], part[h].pair[1]}});
     }
   }
 }
 
 /// Writes the tile's rows to global memory, whole sectors an instruction.
-template <class Machine, int kColumns>
-SPARK_DEVICE void write_rows(Machine& machine, OutputTile<kColumns>& tile, const OutputRows& rows) {
-  constexpr int kChunksPerRow = OutputTile<kColumns>::kChunksPerRow;
-  constexpr int kRowsAtOnce = 32 / kChunksPerRow;
-  const int chunk = machine.lane() % kChunksPerRow;
+template <class Machine, class Tile>
+SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const OutputRows& rows) {
+  constexpr int kLanesPerRow = Tile::kLanesPerRow;
+  constexpr int kRowsAtOnce = 32 / kLanesPerRow;
 #pragma unroll
-  for (int first = 0; first < kGridRows; first += kRowsAtOnce) {
-    const int row = first + machine.lane() / kChunksPerRow;
-    if (chunk >= rows.chunks) continue;
-    const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-    Half* place = rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * chunk;
-    if (row < rows.valid) machine.store_global(place, bits);
+  for (int first_chunk = 0; first_chunk < Tile::kChunksPerRow; first_chunk += kLanesPerRow) {
+    const int chunk = first_chunk + machine.lane() % kLanesPerRow;
+#pragma unroll
+    for (int first = 0; first < kGridRows; first += kRowsAtOnce) {
+      const int row = first + machine.lane() / kLanesPerRow;
+      if (chunk >= rows.chunks) continue;
+      const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
+      Half* place = rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * chunk;
+      if (row < rows.valid) machine.store_global(place, bits);
+    }
   }
 }
 

@@ -19,8 +19,13 @@ struct SwizzledTile {
   static constexpr int kColumns = kTileColumns;
   static constexpr int kChunks = kColumns / 8;  // of a row, of those that there is room for:
   static constexpr int kChunksPerRow = (kChunks + 7) / 8 * 8;
+  static constexpr int kLanesPerRow = kChunksPerRow;  // that copy one at once
+  /// How far the chunks lie apart that column halves, and lane halves, have as B (row-major).
+  static constexpr int kColumnHalfChunks = 2, kLaneHalfChunks = 1;
 
   Bits128 chunk[kRows][kChunksPerRow];
+
+  SPARK_HD Bits128* from_row(int row) { return chunk[row]; }
 
   SPARK_HD Bits128* at(int row, int column_chunk) {
     return &chunk[row][column_chunk ^ swizzle(row)];
