@@ -78,14 +78,14 @@ struct Sparse : Config {
   static constexpr bool kIsSparse = true;
 };
 
-/// A forward configuration for patterns. At 128 columns mixed accumulators leave no register for
-/// the scores of exponentials that are late (kEarlySteps).
+/// A forward configuration for patterns. With mixed accumulators its kEarlySteps are others, chosen
+/// in the same way.
 template <class Config>
 struct SparseForward : Sparse<Config> {
   static constexpr bool kIsMixed =
       Config::kAccumulator == Accumulator::kFp16 && Config::kPv == Accumulator::kFp32;
   static constexpr int kEarlySteps =
-      kIsMixed && Config::kLoop == KeyLoop::kOneBuffer ? Config::kKeySteps : Config::kEarlySteps;
+      !kIsMixed ? Config::kEarlySteps : Config::kIsNarrow && Config::kHasDropout ? 3 : 4;
 };
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
