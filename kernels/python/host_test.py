@@ -176,6 +176,17 @@ class HostTest(unittest.TestCase):
                 numpy.testing.assert_array_equal(each.result()[0], want)
         self.assertEqual(len(_masks._prepared), 1)
 
+    def test_every_head_dim_and_accumulator_has_patterns(self):
+        generator = numpy.random.default_rng(4)
+        for head_dim, accumulator in ((192, "fp32"), (256, "fp16"), (64, "mixed"), (256, "fp16-o16")):
+            q, k, v = (random(generator, 1, 50, 2, head_dim) for _ in range(3))
+            rows, keys = numpy.arange(50)[:, None], numpy.arange(50)[None, :]
+            seen = (keys <= rows) & ((keys > rows - 7) | ((rows - keys) % 5 == 0))
+            o, lse = host.forward(q, k, v, mask="window:7+causal-strided:5", accumulator=accumulator)
+            want_o, want_lse = exact(q, k, v, seen)
+            self.assertLess(relative_error(o, want_o), 1e-3 if accumulator == "fp32" else 1e-2)
+            self.assertLess(numpy.abs(lse - want_lse).max(), 1e-3 if accumulator == "fp32" else 1e-2)
+
     def test_patterns_that_no_kernel_has_are_told(self):
         wide = [numpy.zeros((1, 4, 1, 264), numpy.float16)] * 3
         why = "volta-fp32acc does not support head_dim 264"
