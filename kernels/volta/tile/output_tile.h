@@ -45,35 +45,41 @@ SPARK_DEVICE void store_output(Machine& machine, Tile& tile,
                                const float (&factor)[GridLayout<kAccumulator>::kRowsPerLane],
                                const AccumulatorFragment<kValue> (&value)[kColumnGroups]) {
   const int lane = machine.lane();
-  const int row = grid_operand_row(lane), column_half = grid_column_half(lane);
-  const auto round = [&](int group, OperandFragment(&part)[2]) {  // columns 0..3 and 4..7
-    float scaled[8];
-    widen(machine, value[group], scaled);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) scaled[i] *= factor[GridLayout<kAccumulator>::slot(quartet_of(i))];
-    to_operand_rows<kAccumulator>(machine, scaled, part);
-  };
 #pragma unroll
   for (int pair = 0; pair < kColumnGroups / 2; ++pair) {
-    OperandFragment part[2][2];
+    OperandFragment part[2][2];  // of each column group, columns 0..3 and 4..7
 #pragma unroll
-    for (int f = 0; f < 2; ++f) round(2 * pair + f, part[f]);
+    for (int f = 0; f < 2; ++f) {
+      float scaled[8];
+      widen(machine, value[2 * pair + f], scaled);
+#pragma unroll
+      for (int i = 0; i < 8; ++i)
+        scaled[i] *= factor[GridLayout<kAccumulator>::slot(quartet_of(i))];
+      to_operand_rows<kAccumulator>(machine, scaled, part[f]);
+    }
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
       const Bits128 columns{
           {part[0][h].pair[0], part[0][h].pair[1], part[1][h].pair[0], part[1][h].pair[1]}};
-      machine.store_shared(tile.at(row, 4 * pair + Tile::kColumnHalfChunks * column_half +
-                                            Tile::kLaneHalfChunks * h),
+      machine.store_shared(tile.at(grid_operand_row(lane),
+                                   4 * pair + Tile::kColumnHalfChunks * grid_column_half(lane) +
+                                       Tile::kLaneHalfChunks * h),
                            columns);
     }
   }
   if constexpr (kColumnGroups % 2 != 0) {
-    OperandFragment part[2];
-    round(kColumnGroups - 1, part);
+    float scaled[8];
+    widen(machine, value[kColumnGroups - 1], scaled);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) scaled[i] *= factor[GridLayout<kAccumulator>::slot(quartet_of(i))];
+    OperandFragment part[2];  // columns 0..3 and 4..7
+    to_operand_rows<kAccumulator>(machine, scaled, part);
 #pragma unroll
     for (int h = 0; h < 2; ++h) {
-      auto* const halves = reinterpret_cast<Bits64*>(tile.at(row, 4 * (kColumnGroups / 2) + h));
-      machine.store_shared(halves + column_half, Bits64{{part[h].pair[0], part[h].pair[1]}});
+      auto* const halves =
+          reinterpret_cast<Bits64*>(tile.at(grid_operand_row(lane), 4 * (kColumnGroups / 2) + h));
+      machine.store_shared(halves + grid_column_half(lane),
+                           Bits64{{part[h].pair[0], part[h].pair[1]}});
     }
   }
 }
