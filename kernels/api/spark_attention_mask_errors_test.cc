@@ -40,9 +40,10 @@ TEST(SparkAttentionMask, IsRefusedWhereItsTextIsWrong) {
 }
 
 TEST(SparkAttentionMask, IsUnsupportedWhereNoKernelHasPatterns) {
-  EXPECT_EQ(why_refused(with_mask("strided:8", 264)),
-            "UNSUPPORTED: volta-fp32acc does not support head_dim 264 (multiples of 8 up to 256 are "
-            "supported)");
+  EXPECT_EQ(
+      why_refused(with_mask("strided:8", 264)),
+      "UNSUPPORTED: volta-fp32acc does not support head_dim 264 (multiples of 8 up to 256 are "
+      "supported)");
   EXPECT_EQ(why_refused(with_mask("strided:8"), true),
             "UNSUPPORTED: mask 'strided:8' is a pattern over one length, which sequences of any "
             "lengths do not have; allowed: full, causal, window:W (W >= 1), band:L:R (L, R >= 0), "

@@ -84,8 +84,9 @@ template <class Config>
 struct SparseForward : Sparse<Config> {
   static constexpr bool kIsMixed =
       Config::kAccumulator == Accumulator::kFp16 && Config::kPv == Accumulator::kFp32;
-  static constexpr int kEarlySteps =
-      !kIsMixed ? Config::kEarlySteps : Config::kIsNarrow && Config::kHasDropout ? 3 : 4;
+  static constexpr int kEarlySteps = !kIsMixed ? Config::kEarlySteps
+                                     : Config::kIsNarrow && Config::kHasDropout ? 3
+                                                                                : 4;
 };
 
 // NOLINTBEGIN(bugprone-macro-parentheses): types and strings that are joined take none.
