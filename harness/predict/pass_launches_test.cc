@@ -62,7 +62,7 @@ TEST(PassLaunches, OfAPaddedHeadDimAreThoseOfItsTile) {
                             problem_of(300, 300, MaskSpec::causal(), head_dim), Pass::kBackward,
                             false);
   };
-  const std::vector<PassLaunch> narrow = launches_of(72), wide = launches_of(96);
+  const std::vector<PassLaunch> narrow = launches_of(88), wide = launches_of(96);
   ASSERT_EQ(narrow.size(), wide.size());
   for (std::size_t i = 0; i < narrow.size(); ++i) {
     EXPECT_EQ(narrow[i].instance, wide[i].instance);

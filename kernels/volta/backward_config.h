@@ -13,9 +13,32 @@
 
 namespace sparkbench::volta {
 
-/// 64 columns of 64 keys' dK or dV, in the order of matmul_transposed_probabilities.
-inline constexpr int kKeyGradientGroups = 4;
-using KeyGradient = AccumulatorFragment<Accumulator::kFp32>[kTransposedGroups][kKeyGradientGroups];
+/// How warps that share rows divide their columns: 64 to each as far as there are; of 80 a block of
+/// 32 to either of two, and to the first half a block besides.
+template <int kHeadDim>
+struct ColumnDivision {
+  static constexpr bool kHasHalfBlocks = kHeadDim == 80;
+  static constexpr int kGroups = kHasHalfBlocks ? 3 : 4;  // of a warp
+  using Output = std::conditional_t<kHasHalfBlocks, HalfBlockOutputTile, OutputTile<64>>;
+
+  /// Of a row, the first block of 32 columns that a warp has, and the half block's first chunk.
+  SPARK_HD static constexpr int first_block(int column_block) {
+    return kHasHalfBlocks ? column_block : 2 * column_block;
+  }
+  static constexpr int kHalfChunk = 8;
+  /// The chunk of a row that a warp has as chunk `chunk` of its output, kHeadDim / 8 if none.
+  SPARK_HD static int chunk_of_row(int column_block, int chunk) {
+    static_assert(kHasHalfBlocks, "the others are neighbours");
+    if (chunk < 4) return 4 * column_block + chunk;
+    return column_block == 0 && chunk < Output::kChunksPerRow ? kHalfChunk + chunk - 4
+                                                              : kHeadDim / 8;
+  }
+};
+
+/// A warp's columns of 64 keys' dK or dV, in the order of matmul_transposed_probabilities.
+template <class Config>
+using KeyGradient =
+    AccumulatorFragment<Accumulator::kFp32>[kTransposedGroups][Config::Columns::kGroups];
 
 /// The warps of a block are teams, each with steps of its own. Those of a team share each of its
 /// products in ways of their own:
@@ -41,6 +64,7 @@ struct BackwardShape {
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;
   static constexpr int kTeams = kTeamCount;
+  using Columns = ColumnDivision<kHeadDim>;
   static constexpr int kColumnTiles = (kHeadDim + 63) / 64;
   static constexpr int kTeamWarps = 2 * kKeyTiles * kColumnTiles;
   static constexpr int kWarps = kTeams * kTeamWarps;
@@ -152,9 +176,9 @@ struct BackwardTiles<Config, true> {
 /// What dK and dV pass through, in the place of the tiles.
 template <class Config>
 struct KeyGradientTiles {
-  OutputTile<64> output[Config::kWarps];
+  typename Config::Columns::Output output[Config::kWarps];
   /// Sums of 32 keys for another team.
-  Bits128 sum[Config::kTeams == 1 ? 1 : Config::kWarps][2][2 * kKeyGradientGroups][32];
+  Bits128 sum[Config::kTeams == 1 ? 1 : Config::kWarps][2][2 * Config::Columns::kGroups][32];
 
   static_assert(sizeof output + (Config::kTeams == 1 ? 0 : sizeof sum) <=
                     sizeof(BackwardTiles<Config>),
@@ -222,6 +246,7 @@ struct BackwardDqShape {
   static constexpr bool kIsSparse = false;
   static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
+  using Columns = ColumnDivision<kHeadDim>;
   static constexpr int kColumnWarps = (kHeadDim + 63) / 64;  // warps that share 32 rows
   static constexpr int kWarps = kBlockM / kWarpRows * kColumnWarps;
   static constexpr int kThreads = 32 * kWarps;
@@ -253,8 +278,9 @@ struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout,
 /// Rows of a block at head_dim 128 where an SM has 64 KiB (Turing).
 inline constexpr int kBackwardDqRowsOf64KiB = 64;
 
-/// dQ of a warp: 32 rows and 64 columns, in the order of matmul_probabilities.
-using DqOfWarp = AccumulatorFragment<Accumulator::kFp32>[kRowGroups][4];
+/// A warp's columns of 32 rows of dQ, in the order of matmul_probabilities.
+template <class Config>
+using DqOfWarp = AccumulatorFragment<Accumulator::kFp32>[kRowGroups][Config::Columns::kGroups];
 
 /// Which 16-row groups and which 64 columns of dQ a warp has.
 template <class Config>
@@ -271,16 +297,42 @@ struct DqShare {
   }
 };
 
-/// Calls multiply(std::integral_constant<int, B>) with the B blocks of 32 columns that a product of
-/// a 64-column block has: 2, or 1 in the last of a head_dim that is no multiple of 64.
+/// Calls multiply(B, C), std::integral_constant<int> both, with the B blocks of 32 columns that a
+/// warp has (ColumnDivision), and the first chunk C of its half block, or -1.
 template <int kHeadDim, class Multiply>
 SPARK_DEVICE void with_column_blocks(int column_block, Multiply multiply) {
-  if constexpr (kHeadDim % 64 == 0) {
-    multiply(std::integral_constant<int, 2>{});
+  constexpr std::integral_constant<int, 1> kOne{};
+  constexpr std::integral_constant<int, 2> kTwo{};
+  constexpr std::integral_constant<int, -1> kNoHalf{};
+  if constexpr (ColumnDivision<kHeadDim>::kHasHalfBlocks) {
+    if (column_block == 0) {
+      multiply(kOne, std::integral_constant<int, ColumnDivision<kHeadDim>::kHalfChunk>{});
+    } else {
+      multiply(kOne, kNoHalf);
+    }
+  } else if constexpr (kHeadDim % 64 == 0) {
+    multiply(kTwo, kNoHalf);
   } else if (kHeadDim < 64 || column_block == kHeadDim / 64) {
-    multiply(std::integral_constant<int, 1>{});
+    multiply(kOne, kNoHalf);
   } else {
-    multiply(std::integral_constant<int, 2>{});
+    multiply(kTwo, kNoHalf);
+  }
+}
+
+/// Writes a warp's rows of a block of 32 columns and half a block, `rows` the whole ones.
+template <class Columns, class Machine>
+SPARK_DEVICE void write_half_block_rows(Machine& machine, HalfBlockOutputTile& tile,
+                                        int column_block, const OutputRows& rows) {
+  const int chunk = machine.lane() % 8;
+  const int of_row = Columns::chunk_of_row(column_block, chunk);
+  if (of_row >= rows.chunks) return;
+#pragma unroll
+  for (int first = 0; first < kGridRows; first += 4) {
+    const int row = first + machine.lane() / 8;
+    const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
+    Half* const place =
+        rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * of_row;
+    if (row < rows.valid) machine.store_global(place, bits);
   }
 }
 
@@ -302,10 +354,10 @@ struct BackwardDqTiles {
   }
 
   /// dQ of 16 rows and 64 columns of a warp, in the place of Q.
-  SPARK_DEVICE OutputTile<64>* output(int warp, int g) {
-    static_assert(Config::kWarps * kRowGroups * sizeof(OutputTile<64>) <= sizeof q,
-                  "Q makes room for dQ");
-    return reinterpret_cast<OutputTile<64>*>(&q) + kRowGroups * warp + g;
+  SPARK_DEVICE typename Config::Columns::Output* output(int warp, int g) {
+    using Output = typename Config::Columns::Output;
+    static_assert(Config::kWarps * kRowGroups * sizeof(Output) <= sizeof q, "Q makes room for dQ");
+    return reinterpret_cast<Output*>(&q) + kRowGroups * warp + g;
   }
 };
 

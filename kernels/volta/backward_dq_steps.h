@@ -34,7 +34,7 @@ struct KeyGroupScores {
 template <class Config>
 struct DqRows {
   RowStatistics statistics[Config::kScoreGroups][Config::Layout::kRowsPerLane];
-  DqOfWarp dq = {};
+  DqOfWarp<Config> dq = {};
 };
 
 /// A warp of the kernel of dQ alone: where its block stands, and what it can do with a tile.
@@ -182,12 +182,13 @@ class BackwardDqWarp {
     if constexpr (Config::kAccumulator == Accumulator::kFp32) {
       add_product<Accumulator::kFp32>(ds, k, share.column_block, rows.dq);
     } else {
-      AccumulatorFragment<Accumulator::kFp16> of_tile[kRowGroups][4] = {};
+      constexpr int kGroups = Config::Columns::kGroups;
+      AccumulatorFragment<Accumulator::kFp16> of_tile[kRowGroups][kGroups] = {};
       add_product<Accumulator::kFp16>(ds, k, share.column_block, of_tile);
 #pragma unroll
       for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
-        for (int group = 0; group < 4; ++group) {
+        for (int group = 0; group < kGroups; ++group) {
           add_tile(machine_, of_tile[g][group], 1.0f, rows.dq[g][group]);
         }
       }
@@ -210,18 +211,24 @@ class BackwardDqWarp {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
       const int first_row = block_.first_row + kGridRows * (share.first_group + g);
-      OutputTile<64>& tile = *tiles_.output(machine_.warp(), g);
+      auto& tile = *tiles_.output(machine_.warp(), g);
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
       Half* const first =
-          (is_part
-               ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
-               : params_.dq.at(block_.batch, block_.first_q + first_row, head())) +
-          64 * share.column_block;
-      write_rows(
-          machine_, tile,
-          {first, is_part ? params_.part_dq.row_stride() : params_.dq.row_stride(),
-           seqlen_q - first_row, written_chunks<Config, 8>(params_, 8 * share.column_block)});
+          is_part
+              ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
+              : params_.dq.at(block_.batch, block_.first_q + first_row, head());
+      const int row_stride = is_part ? params_.part_dq.row_stride() : params_.dq.row_stride();
+      using Columns = typename Config::Columns;
+      if constexpr (Columns::kHasHalfBlocks) {
+        write_half_block_rows<Columns>(machine_, tile, share.column_block,
+                                       {first, row_stride, seqlen_q - first_row,
+                                        written_chunks<Config, Config::kHeadDim / 8>(params_, 0)});
+      } else {
+        write_rows(machine_, tile,
+                   {first + 64 * share.column_block, row_stride, seqlen_q - first_row,
+                    written_chunks<Config, 8>(params_, 8 * share.column_block)});
+      }
     }
   }
 
@@ -294,17 +301,18 @@ class BackwardDqWarp {
   }
 
   template <Accumulator kSum>
-  SPARK_DEVICE void add_product(ProbabilityTile<Config::kBlockN>* const (&ds)[kRowGroups],
-                                typename Config::KeyTile& k, int column_block,
-                                AccumulatorFragment<kSum> (&sum)[kRowGroups][4]) {
+  SPARK_DEVICE void add_product(
+      ProbabilityTile<Config::kBlockN>* const (&ds)[kRowGroups], typename Config::KeyTile& k,
+      int column_block, AccumulatorFragment<kSum> (&sum)[kRowGroups][Config::Columns::kGroups]) {
     if constexpr (Config::kHeadDim % 64 == 0) {
       matmul_probabilities<kSum>(machine_, ds, k, 2 * column_block, sum);
     } else {
-      with_column_blocks<Config::kHeadDim>(column_block, [&](auto blocks) {
-        matmul_probabilities<kSum, Config::kBlockN, decltype(blocks)::value>(
+      with_column_blocks<Config::kHeadDim>(column_block, [&](auto blocks, auto half_chunk) {
+        matmul_probabilities<kSum, Config::kBlockN, decltype(blocks)::value,
+                             decltype(half_chunk)::value>(
             machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); },
-            k, output_operand_place<typename Config::KeyTile>(machine_.lane()), 2 * column_block,
-            sum, 0);
+            k, output_operand_place<typename Config::KeyTile>(machine_.lane()),
+            Config::Columns::first_block(column_block), sum, 0);
       });
     }
   }

@@ -7,21 +7,22 @@
 namespace sparkbench::volta {
 
 /// 32 keys of a KeyGradient.
-using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][kKeyGradientGroups];
+template <class Config>
+using FinishedKeys = AccumulatorFragment<Accumulator::kFp32>[2][Config::Columns::kGroups];
 
 /// Adds up what two teams have of the same keys and columns. Each finishes 32 keys. Where
 /// one team took a step more than the other, compute-sanitizer's racecheck (2025.3) sees hazards
 /// across the second barrier: it loses count of warps that have met unequally often before.
 template <class Config, class Machine>
 SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
-                            const KeyGradient& gradient, FinishedKeys& finished) {
+                            const KeyGradient<Config>& gradient, FinishedKeys<Config>& finished) {
   const bool is_first = TeamMember<Config>(machine.warp()).team == 0;
   const int other_warp = machine.warp() ^ Config::kTeamWarps;
   machine.barrier();
 #pragma unroll
   for (int g = 0; g < 2; ++g) {
 #pragma unroll
-    for (int group = 0; group < kKeyGradientGroups; ++group) {
+    for (int group = 0; group < Config::Columns::kGroups; ++group) {
       finished[g][group] = select(is_first, gradient[g][group], gradient[2 + g][group]);
       const auto sent = select(is_first, gradient[2 + g][group], gradient[g][group]);
       Bits128 bits[2];
@@ -37,7 +38,7 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
 #pragma unroll
   for (int g = 0; g < 2; ++g) {
 #pragma unroll
-    for (int i = 0; i < 2 * kKeyGradientGroups; ++i) {
+    for (int i = 0; i < 2 * Config::Columns::kGroups; ++i) {
       const auto bits =
           machine.template load_shared<Bits128>(&tiles.sum[machine.warp()][g][i][machine.lane()]);
       float value[4];
@@ -49,9 +50,8 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
 }
 
 /// Writes the 16 keys of group g of a warp, a row of 128 bytes by eight lanes.
-template <class Machine>
-SPARK_DEVICE void write_key_rows(Machine& machine, OutputTile<64>& tile, int g,
-                                 const OutputRows& rows) {
+template <class Machine, class Tile>
+SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const OutputRows& rows) {
   const int chunk = machine.lane() % 8;
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
@@ -63,13 +63,31 @@ SPARK_DEVICE void write_key_rows(Machine& machine, OutputTile<64>& tile, int g,
   }
 }
 
+/// The same of a block of 32 columns and half a block behind others: of whole rows `rows`.
+template <class Columns, class Machine>
+SPARK_DEVICE void write_key_rows(Machine& machine, HalfBlockOutputTile& tile, int g,
+                                 int column_block, const OutputRows& rows) {
+  const int chunk = machine.lane() % 8;
+  const int of_row = Columns::chunk_of_row(column_block, chunk);
+  if (of_row >= rows.chunks) return;
+#pragma unroll
+  for (int first = 0; first < kGridRows; first += 4) {
+    const int row = first + machine.lane() / 8;
+    const int key = transposed_key(row >> 3, g, row & 7);
+    const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
+    Half* const place =
+        rows.first + static_cast<std::ptrdiff_t>(key) * rows.row_stride + 8 * of_row;
+    if (key < rows.valid) machine.store_global(place, bits);
+  }
+}
+
 /// Groups first_group.. of a warp's keys: scale * dS^T Q, or P^T dO, both over
 /// 1 - dropout_p, rounded to fp16.
 template <class Config, class Machine, int kGroups>
 SPARK_DEVICE void write_groups(
     Machine& machine, const BackwardParams& params, const BackwardBlock& block,
-    OutputTile<64>& tile, int first_group,
-    const AccumulatorFragment<Accumulator::kFp32> (&gradient)[kGroups][kKeyGradientGroups]) {
+    typename Config::Columns::Output& tile, int first_group,
+    const AccumulatorFragment<Accumulator::kFp32> (&gradient)[kGroups][Config::Columns::kGroups]) {
   const KeyGradientShare<Config> share(TeamMember<Config>(machine.warp()).member);
   const float of_product =
       share.is_dk ? params.scale : 1.0f / ProbabilityScale<Config::kAccumulator>::kOfHalves;
@@ -82,15 +100,23 @@ SPARK_DEVICE void write_groups(
                                             : (share.is_dk ? params.dk : params.dv);
   const int first_row =
       is_part ? block.part_row + first_key - block.first_key : block.first_k + first_key;
-  Half* const first = tensor.at(block.batch, first_row, block.key_head) + 64 * share.column_block;
+  using Columns = typename Config::Columns;
+  Half* const first = tensor.at(block.batch, first_row, block.key_head) +
+                      (Columns::kHasHalfBlocks ? 0 : 64 * share.column_block);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
     machine.sync_warp();
-    write_key_rows(machine, tile, first_group + g,
-                   {first, tensor.row_stride(), seqlen_k - first_key,
-                    written_chunks<Config, 8>(params, 8 * share.column_block)});
+    if constexpr (Columns::kHasHalfBlocks) {
+      write_key_rows<Columns>(machine, tile, first_group + g, share.column_block,
+                              {first, tensor.row_stride(), seqlen_k - first_key,
+                               written_chunks<Config, Config::kHeadDim / 8>(params, 0)});
+    } else {
+      write_key_rows(machine, tile, first_group + g,
+                     {first, tensor.row_stride(), seqlen_k - first_key,
+                      written_chunks<Config, 8>(params, 8 * share.column_block)});
+    }
     machine.sync_warp();
   }
 }
@@ -98,15 +124,16 @@ SPARK_DEVICE void write_groups(
 /// dV or dK of all teams to global memory.
 template <class Config, class Machine>
 SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
-                                     BackwardTiles<Config>& in_loop, const KeyGradient& gradient) {
+                                     BackwardTiles<Config>& in_loop,
+                                     const KeyGradient<Config>& gradient) {
   auto& tiles = reinterpret_cast<KeyGradientTiles<Config>&>(in_loop.k);
   BackwardBlock block = restore_place(machine, params, in_loop);
   block.part_row = first_part_row<Config>(machine, params.sparse_keys, 0);
-  OutputTile<64>& output = tiles.output[machine.warp()];
+  auto& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {
     write_groups<Config>(machine, params, block, output, 0, gradient);
   } else {
-    FinishedKeys finished;
+    FinishedKeys<Config> finished;
     add_teams<Config>(machine, tiles, gradient, finished);
     write_groups<Config>(machine, params, block, output,
                          2 * TeamMember<Config>(machine.warp()).team, finished);

@@ -48,6 +48,10 @@ SPARK_HD int sum_chunk(int lane, int column_block, int i) {
   return 4 * column_block + 2 * grid_column_half(lane) + (i >> 2);
 }
 
+/// Where a lane's first element of half a block (matmul_probabilities) is, from the first sum of a
+/// block on: its column 8h + 4c + r is that of column half 0 and group c.
+SPARK_HD int half_block_sum(int lane) { return 32 * 8 * grid_column_half(lane) + (lane & ~4); }
+
 /// Where the rows of a packed sequence (kernels/packed.h) are among those of a head: none of it in
 /// a workspace block of another's.
 SPARK_HD int first_workspace_row(int first_q, int sequence) {

@@ -84,7 +84,7 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
 /// dropout mask while they have S.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int place,
-                                    KeyGradient& gradient) {
+                                    KeyGradient<Config>& gradient) {
   constexpr int kPieces = BackwardWarp<Config, Machine>::kPieces;
   constexpr int kPiecesOfChunk = kRowGroups * kPieces / Config::QueryTile::kChunks;
   static_assert(kPiecesOfChunk * Config::QueryTile::kChunks == kRowGroups * kPieces,
@@ -123,7 +123,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
 /// would ask shared memory for half as much again.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int place,
-                                       KeyGradient& gradient) {
+                                       KeyGradient<Config>& gradient) {
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
   warp.load_statistics(place, step);                // line 3
@@ -179,7 +179,7 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
   BackwardWarp<Config, Machine> warp(machine, params);
   int place = warp.first_place();
   warp.stage_first_tiles(place);  // line 1
-  KeyGradient gradient = {};
+  KeyGradient<Config> gradient = {};
 #pragma unroll 1
   while (true) {
 #pragma unroll 1

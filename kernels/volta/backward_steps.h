@@ -27,13 +27,14 @@ struct StepScores {
 /// P^T dO or dS^T Q.
 template <class Config, class Machine>
 SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& tiles, int member,
-                                         KeyGradient& gradient) {
+                                         KeyGradient<Config>& gradient) {
   const KeyGradientShare<Config> share(member);
   auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
   auto& rows = share.is_dk ? tiles.q : tiles.d_o;
-  with_column_blocks<Config::kHeadDim>(share.column_block, [&](auto blocks) {
-    matmul_transposed_probabilities<decltype(blocks)::value>(machine, p, rows,
-                                                             2 * share.column_block, gradient);
+  using Columns = typename Config::Columns;
+  with_column_blocks<Config::kHeadDim>(share.column_block, [&](auto blocks, auto half_chunk) {
+    matmul_transposed_probabilities<decltype(blocks)::value, decltype(half_chunk)::value>(
+        machine, p, rows, Columns::first_block(share.column_block), gradient);
   });
 }
 
@@ -213,6 +214,7 @@ class BackwardWarp {
   /// one a warp. Where there are fewer, as many halves as are left over, of 16 queries each.
   SPARK_DEVICE void add_dq(int place) {
     if constexpr (Config::kComputesDq) {
+      if constexpr (Config::kHeadDim % 32 != 0) return add_dq_with_half_blocks(place);
       constexpr int kParts = Config::kHeadDim / 32 * Config::kKeyTiles;
       constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
                     kWhole = Config::kTeamWarps - kHalves;
@@ -232,12 +234,12 @@ class BackwardWarp {
 
   /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16 would
   /// take registers besides these, and widening them the tensor cores' time.
-  SPARK_DEVICE void add_key_gradient(KeyGradient& gradient) {
+  SPARK_DEVICE void add_key_gradient(KeyGradient<Config>& gradient) {
     add_transposed_product<Config>(machine_, team(), member().member, gradient);
   }
 
   /// What the teams have, added up, to global memory.
-  SPARK_DEVICE void write(int end_place, const KeyGradient& gradient) {
+  SPARK_DEVICE void write(int end_place, const KeyGradient<Config>& gradient) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(end_place);
     write_key_gradient(machine_, params_, tiles_, gradient);
   }
@@ -411,7 +413,22 @@ class BackwardWarp {
 
   /// Columns of the workspace.
   SPARK_DEVICE int sum_columns() const {
-    return Config::kHasEveryBlock ? Config::kHeadDim : volta::sum_columns(params_.head_chunks);
+    return volta::sum_columns(Config::kHasEveryBlock ? Config::kHeadDim / kChunkHalves
+                                                     : params_.head_chunks);
+  }
+
+  /// The same where the last 16 columns are half a block: half of the team's warps have a part
+  /// each, the other half those columns, of 16 queries each.
+  SPARK_DEVICE void add_dq_with_half_blocks(int place) {
+    constexpr int kColumnBlocks = Config::kHeadDim / 32, kParts = kColumnBlocks * Config::kKeyTiles;
+    static_assert(Config::kTeamWarps == kParts + kRowGroups * Config::kKeyTiles,
+                  "a warp has a part, or half of a half block");
+    const int member = this->member().member;
+    if (member < kParts) {
+      add_dq_part<kRowGroups>(place, member, 0);
+    } else {
+      add_half_block(place, (member - kParts) >> 1, member & 1);
+    }
   }
 
   /// kGroups 16-row groups of a part of dQ.
@@ -429,6 +446,25 @@ class BackwardWarp {
     matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, column_block, dq,
                                                kTransposedKeys / kGridColumns * key_tile);
     add_to_sums(place, first_group, column_block, dq);
+  }
+
+  /// 16 queries of the last columns, whose sums lie where those of a whole block do.
+  SPARK_DEVICE void add_half_block(int place, int key_tile, int group) {
+    constexpr int kColumnBlock = Config::kHeadDim / 32;
+    ProbabilityTile<kTransposedKeys>* const ds[1] = {&team().ds[key_tile][group]};
+    AccumulatorFragment<Config::kAccumulator> dq[1][1] = {};
+    matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, kColumnBlock, dq,
+                                               kTransposedKeys / kGridColumns * key_tile);
+    const BackwardBlock block = this->block();
+    const int query = block.workspace_row + query_of(place) + kGridRows * group;
+    float* const at =
+        machine_.opaque(params_.workspace.dq_sums_of(block.workspace_head(params_, place), query,
+                                                     sum_columns(), kColumnBlock) +
+                        half_block_sum(machine_.lane()));
+    float value[8];
+    sparkbench::widen(machine_, dq[0][0], value);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) machine_.add_global(at + 32 * i, value[i]);
   }
 
   template <int kGroups>

@@ -17,10 +17,6 @@ namespace sparkbench::volta {
 constexpr int least_head_dim(int columns) {
   return columns == 256 ? 136 : columns == 80 || columns == 96 ? columns - 8 : columns - 24;
 }
-/// The backward pass has no products of 80.
-constexpr int least_head_dim_of_backward(int columns) {
-  return columns == 96 ? 72 : least_head_dim(columns);
-}
 /// Where only the widest fit, on SMs of 64 KiB; also of the row-wise kernels.
 constexpr int least_head_dim_of_64_kib(int columns) {
   return columns == 64 ? 8 : columns == 128 ? 72 : least_head_dim(columns);
@@ -218,10 +214,14 @@ struct SparseForward : Sparse<Config> {
                           128_1, "/128/1", mma, 64, false, least_head_dim(64), least_head_dim_of_64_kib(64))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout_padded, name "/bwd/d64/dropout/padded", \
                           128_1, "/128/1", mma, 64, true, least_head_dim(64), least_head_dim_of_64_kib(64))                   \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80, name "/bwd/d80", mma, 80, false,         \
+                                least_head_dim(80))                                             \
+  SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80_dropout, name "/bwd/d80/dropout", mma,    \
+                                80, true, least_head_dim(80))                                   \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96, name "/bwd/d96", mma, 96, false,         \
-                                least_head_dim_of_backward(96))                                 \
+                                least_head_dim(96))                                 \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
-                                96, true, least_head_dim_of_backward(96))                       \
+                                96, true, least_head_dim(96))                       \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256, name "/bwd/d256", mma, 256, false,      \
                                 least_head_dim(256))                                           \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
@@ -255,10 +255,14 @@ struct SparseForward : Sparse<Config> {
       BackwardDqConfig<mma, 64, false, least_head_dim(64)>)                                     \
   ROW(symbol##_d64_dropout_padded,     name "/d64/dropout/padded",                              \
       BackwardDqConfig<mma, 64, true, least_head_dim(64)>)                                      \
+  ROW(symbol##_d80,                    name "/d80",                                             \
+      BackwardDqConfig<mma, 80, false, least_head_dim(80)>)                                     \
+  ROW(symbol##_d80_dropout,            name "/d80/dropout",                                     \
+      BackwardDqConfig<mma, 80, true, least_head_dim(80)>)                                      \
   ROW(symbol##_d96,                    name "/d96",                                             \
-      BackwardDqConfig<mma, 96, false, least_head_dim_of_backward(96)>)                         \
+      BackwardDqConfig<mma, 96, false, least_head_dim(96)>)                         \
   ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
-      BackwardDqConfig<mma, 96, true, least_head_dim_of_backward(96)>)                          \
+      BackwardDqConfig<mma, 96, true, least_head_dim(96)>)                          \
   ROW(symbol##_d256,                   name "/d256",                                            \
       BackwardDqConfig<mma, 256, false, least_head_dim(256)>)                                   \
   ROW(symbol##_d256_dropout,           name "/d256/dropout",                                    \
@@ -311,10 +315,10 @@ struct SparseForward : Sparse<Config> {
 #define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
   ROW(symbol##_packed, name "/packed",                                                          \
       PackedBackward<BackwardConfig<mma, columns, dropout, true,                                \
-                                    least_head_dim_of_backward(columns)>>)                      \
+                                    least_head_dim(columns)>>)                      \
   ROW(symbol##_packed_deterministic, name "/packed/deterministic",                              \
       PackedBackward<BackwardConfig<mma, columns, dropout, false,                               \
-                                    least_head_dim_of_backward(columns)>>)
+                                    least_head_dim(columns)>>)
 #define SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS(ROW, symbol, name, mma, columns)                 \
   SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol##_bwd_d##columns, name "/bwd/d" #columns, mma,     \
                                  columns, false)                                                \
@@ -322,12 +326,13 @@ struct SparseForward : Sparse<Config> {
                                  name "/bwd/d" #columns "/dropout", mma, columns, true)
 #define SPARK_VOLTA_PACKED_BACKWARD_DQ_OF(ROW, symbol, name, mma, columns)                      \
   ROW(symbol##_bwd_dq_d##columns##_packed, name "/bwd-dq/d" #columns "/packed",                 \
-      Packed<BackwardDqConfig<mma, columns, false, least_head_dim_of_backward(columns)>>)       \
+      Packed<BackwardDqConfig<mma, columns, false, least_head_dim(columns)>>)       \
   ROW(symbol##_bwd_dq_d##columns##_dropout_packed, name "/bwd-dq/d" #columns "/dropout/packed", \
-      Packed<BackwardDqConfig<mma, columns, true, least_head_dim_of_backward(columns)>>)
+      Packed<BackwardDqConfig<mma, columns, true, least_head_dim(columns)>>)
 #define SPARK_VOLTA_PACKED_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
   OF_COLUMNS(ROW, symbol, name, mma, 32)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \
+  OF_COLUMNS(ROW, symbol, name, mma, 80)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 96)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 128)                                                       \
   OF_COLUMNS(ROW, symbol, name, mma, 256)

@@ -86,7 +86,8 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 120}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
-  EXPECT_EQ(backward_id({.head_dim = 72}, true, kVolta), "volta-fp32acc/bwd/d96");
+  EXPECT_EQ(backward_id({.head_dim = 72}, true, kVolta), "volta-fp32acc/bwd/d80");
+  EXPECT_EQ(backward_id({.head_dim = 80}, false, kVolta), "volta-fp32acc/bwd/d80/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
   EXPECT_EQ(backward_id({.head_dim = 192}, false, kVolta), "volta-fp32acc/bwd/d256/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");

@@ -25,8 +25,7 @@ NAMES = {
     "volta-fp16acc-o16": "FP16-ACC, O in FP16",
 }
 PASSES = {"fwd": "forward", "bwd": "backward"}
-# Columns of the products: kernels/volta/instances.h.
-TILES = {"fwd": (32, 64, 80, 96, 128, 256), "bwd": (32, 64, 96, 128, 256)}
+TILES = (32, 64, 80, 96, 128, 256)  # columns of the products: kernels/volta/instances.h
 
 
 def ask(program, *arguments):
@@ -97,9 +96,9 @@ def pattern_times(program):
     return table(["", *(f"{PASSES[way]}, d{dim}" for way, dim in columns)], rows)
 
 
-def instance_of(way, head_dim, drop):
+def instance_of(head_dim, drop):
     """What tells the instance of a head_dim apart, and the columns that it multiplies."""
-    tile = next(columns for columns in TILES[way] if head_dim <= columns)
+    tile = next(columns for columns in TILES if head_dim <= columns)
     padded = "/padded" if head_dim < tile and tile in (64, 128) else ""
     return f"d{tile}{drop}{padded}", tile
 
@@ -109,11 +108,10 @@ def head_dims(instances):
     shares = {each["kernel"]: each["likely_tensor_share"] for each in instances}
     rows = []
     for head_dim in (16, 32, 40, 48, 64, 72, 80, 96, 112, 128, 160, 192, 224, 256):
-        names = dict.fromkeys(instance_of(way, head_dim, "")[0] for way in PASSES)
-        row = [str(head_dim), ", ".join(names)]
+        row = [str(head_dim), instance_of(head_dim, "")[0]]
         for way in PASSES:
             for drop in ("", "/dropout"):
-                name, tile = instance_of(way, head_dim, drop)
+                name, tile = instance_of(head_dim, drop)
                 useful = 100 * head_dim / tile
                 row.append(with_band(shares[f"volta-fp32acc/{way}/{name}"], useful))
         rows.append(row)

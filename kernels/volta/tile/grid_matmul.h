@@ -101,17 +101,16 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
 /// order, P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block
 /// first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3),
 /// or of a DenseTile 8c + 16(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the operand of both
-/// f. An odd c has half a block behind them, element n its column 8(n >> 2) + 4c + (n & 3).
-/// (store_output of output_tile.h puts the columns right.)
-template <Accumulator kAccumulator, int kKeys, int kBlocks, class Machine, class LoadP, class BTile,
-          int kGroups, int kColumnGroups>
+/// f. c[g][2 kBlocks] has the half block from chunk kHalfChunk on, unless that is negative, element
+/// n its column 8(n >> 2) + 4c + (n & 3). (store_output of output_tile.h puts the columns right.)
+template <Accumulator kAccumulator, int kKeys, int kBlocks, int kHalfChunk = -1, class Machine,
+          class LoadP, class BTile, int kGroups, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, LoadP load_p, BTile& b, const typename BTile::LanePlace& b_place,
     int first_block, AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups],
     int first_step) {
-  static_assert(2 * kBlocks <= kColumnGroups, "there are so many");
-  constexpr bool kHasHalfBlock = kColumnGroups % 2 != 0;
-  static_assert(!kHasHalfBlock || 2 * kBlocks == kColumnGroups - 1, "the last one is half");
+  constexpr bool kHasHalfBlock = kHalfChunk >= 0;
+  static_assert(2 * kBlocks + (kHasHalfBlock ? 1 : 0) <= kColumnGroups, "there are so many");
 #pragma unroll
   for (int p_chunk = 0; p_chunk < kKeys / 8; ++p_chunk) {
     Bits128 a[kGroups];
@@ -136,9 +135,8 @@ SPARK_DEVICE void matmul_probabilities(
         }
       }
       if constexpr (kHasHalfBlock) {
-        const auto columns = machine.template load_shared<Bits64>(
-            b.at(half_block_place<BTile>(machine.lane()), kGridColumns * step + 2 * pair,
-                 4 * (first_block + kBlocks)));
+        const auto columns = machine.template load_shared<Bits64>(b.at(
+            half_block_place<BTile>(machine.lane()), kGridColumns * step + 2 * pair, kHalfChunk));
         // One product a call: nvcc 11.8 keeps c in memory where a call has several of one B.
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
@@ -151,13 +149,14 @@ SPARK_DEVICE void matmul_probabilities(
   }
 }
 
-/// The same, P in shared memory, and all of c.
+/// The same, P in shared memory, and all of c: an odd number has the half block behind all blocks.
 template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int kGroups,
           int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, ProbabilityTile<kKeys>* const (&p)[kGroups], BTile& b, int first_block,
     AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups], int first_step = 0) {
-  matmul_probabilities<kAccumulator, kKeys, kColumnGroups / 2>(
+  constexpr int kHalfChunk = kColumnGroups % 2 != 0 ? BTile::kChunks / 4 * 4 : -1;
+  matmul_probabilities<kAccumulator, kKeys, kColumnGroups / 2, kHalfChunk>(
       machine, [&](int g, int chunk) { return load_probabilities(machine, *p[g], chunk); }, b,
       output_operand_place<BTile>(machine.lane()), first_block, c, first_step);
 }

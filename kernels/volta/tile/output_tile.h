@@ -28,6 +28,20 @@ struct OutputTile {
   }
 };
 
+/// 16 rows of a block of 32 columns and of half a block behind it, whose stores (rows 0..3 or 4..7
+/// of both row halves, halves of one chunk) are free of bank conflicts, too.
+struct HalfBlockOutputTile {
+  static constexpr int kChunksPerRow = 6, kLanesPerRow = 8;
+  static constexpr int kColumnHalfChunks = 2, kLaneHalfChunks = 1;
+
+  Bits128 chunk[kGridRows][kLanesPerRow];
+
+  SPARK_HD Bits128* at(int row, int column_chunk) {
+    const int swizzle = ((row & 1) << 2) | ((row >> 1) & 1) | ((row >> 2) & 2);
+    return &chunk[row][column_chunk ^ swizzle];
+  }
+};
+
 /// Rows of a tensor to be written, row_stride halves apart, of which the first `valid` exist, and
 /// of these the first `chunks` chunks (all, or more than a tile has).
 struct OutputRows {

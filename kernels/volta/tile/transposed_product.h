@@ -2,8 +2,7 @@
 // to dK (dS^T Q). P is stored as probability_tile.h has it, a row a query, and read transposed.
 #pragma once
 
-#include "kernels/volta/tile/probability_tile.h"
-#include "kernels/volta/tile/swizzled_tile.h"
+#include "kernels/volta/tile/grid_matmul.h"
 
 namespace sparkbench {
 
@@ -21,12 +20,14 @@ SPARK_HD int transposed_key(int r, int g, int m) {
 /// C += P^T B for 64 keys of P and for columns 32 * first_block.. of B, kBlocks times 32. P's rows
 /// are those of B, 16 a tile. c[g][2u + f] has the keys transposed_key(r, g, m) and the columns
 /// that matmul_probabilities gives. P^T is read as a column-major A: a chunk is the operand of two
-/// g.
-template <int kBlocks, Accumulator kAccumulator, class Machine, int kTiles, class BTile,
-          int kColumnGroups>
+/// g. c[g][2 kBlocks] has the half block from chunk kHalfChunk on, unless that is negative.
+template <int kBlocks, int kHalfChunk = -1, Accumulator kAccumulator, class Machine, int kTiles,
+          class BTile, int kColumnGroups>
 SPARK_DEVICE void matmul_transposed_probabilities(
     Machine& machine, ProbabilityTile<kTransposedKeys> (&p)[kTiles], BTile& b, int first_block,
     AccumulatorFragment<kAccumulator> (&c)[kTransposedGroups][kColumnGroups]) {
+  constexpr bool kHasHalfBlock = kHalfChunk >= 0;
+  static_assert(2 * kBlocks + (kHasHalfBlock ? 1 : 0) <= kColumnGroups, "there are so many");
   const int lane = machine.lane();
   const int lane_row = 8 * ((lane >> 1) & 1) + (lane & 1);
   const int p_chunk = 2 * grid_row_half(lane) + (lane >> 4);
@@ -50,6 +51,17 @@ SPARK_DEVICE void matmul_transposed_probabilities(
             {&c[0][2 * u], &c[1][2 * u], &c[2][2 * u], &c[3][2 * u]},
             {{operand(a[0], 0), operand(a[0], 1), operand(a[1], 0), operand(a[1], 1)}},
             {{operand(columns, 0), operand(columns, 1)}});
+      }
+      if constexpr (kHasHalfBlock) {
+        const auto columns = machine.template load_shared<Bits64>(
+            b.at(half_block_place<BTile>(lane), kGridRows * tile + row, kHalfChunk));
+        // One product a call, as in grid_matmul.h.
+#pragma unroll
+        for (int g = 0; g < kTransposedGroups; ++g) {
+          machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
+              {&c[g][2 * kBlocks]}, {{operand(a[g / 2], g % 2)}},
+              {{OperandFragment{{columns.word[0], columns.word[1]}}}});
+        }
       }
     }
   }
