@@ -310,6 +310,7 @@ SPARK_DEVICE void with_column_blocks(int column_block, Multiply multiply) {
     } else {
       multiply(kOne, kNoHalf);
     }
+    // NOLINTNEXTLINE(bugprone-branch-clone): of this and the last, one is compiled
   } else if constexpr (kHeadDim % 64 == 0) {
     multiply(kTwo, kNoHalf);
   } else if (kHeadDim < 64 || column_block == kHeadDim / 64) {
