@@ -113,13 +113,13 @@ struct SparseForward : Sparse<Config> {
   ROW(symbol##_d80_dropout,           name "/d80/dropout",                                      \
       Forward<80, true, forward_warps(80), least_head_dim(80)>)                                 \
   ROW(symbol##_d96,                   name "/d96",                                              \
-      Forward<96, false, forward_warps(96), least_head_dim(96)>)                               \
+      Forward<96, false, forward_warps(96), least_head_dim(96)>)                                \
   ROW(symbol##_d96_dropout,           name "/d96/dropout",                                      \
-      Forward<96, true, forward_warps(96), least_head_dim(96)>)                                \
+      Forward<96, true, forward_warps(96), least_head_dim(96)>)                                 \
   ROW(symbol##_d128_padded,           name "/d128/padded",                                      \
       Forward<128, false, forward_warps(128), least_head_dim(128)>)                             \
   ROW(symbol##_d128_padded_4,         name "/d128/padded/4",                                    \
-      Forward<128, false, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                           \
+      Forward<128, false, kForwardWarpsOf64KiB, least_head_dim_of_64_kib(128)>)                 \
   ROW(symbol##_d128_dropout_padded,   name "/d128/dropout/padded",                              \
       Forward<128, true, forward_warps(128), least_head_dim(128)>)                              \
   ROW(symbol##_d128_dropout_padded_4, name "/d128/dropout/padded/4",                            \
@@ -185,7 +185,7 @@ struct SparseForward : Sparse<Config> {
 #define SPARK_VOLTA_BACKWARD_OF(ROW, symbol, name, small, small_name, mma, head_dim, dropout, least, small_least) \
   ROW(symbol,                           name, BackwardConfig<mma, head_dim, dropout, true, least>)  \
   ROW(symbol##_##small,                 name small_name,                                        \
-      SmallBackward<mma, head_dim, dropout, true, small_least>)                                       \
+      SmallBackward<mma, head_dim, dropout, true, small_least>)                                 \
   ROW(symbol##_deterministic,           name "/deterministic",                                  \
       BackwardConfig<mma, head_dim, dropout, false, least>)                                     \
   ROW(symbol##_deterministic_##small,   name "/deterministic" small_name,                       \
@@ -199,13 +199,13 @@ struct SparseForward : Sparse<Config> {
 
 #define SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                             \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64",                               \
-                          128_1, "/128/1", mma, 64, false, 64, 64)                                  \
+                          128_1, "/128/1", mma, 64, false, 64, 64)                              \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout",               \
-                          128_1, "/128/1", mma, 64, true, 64, 64)                                   \
+                          128_1, "/128/1", mma, 64, true, 64, 64)                               \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128, name "/bwd/d128",                             \
-                          64_1, "/64/1", mma, 128, false, 128, 128)                                  \
+                          64_1, "/64/1", mma, 128, false, 128, 128)                             \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout, name "/bwd/d128/dropout",             \
-                          64_1, "/64/1", mma, 128, true, 128, 128)                                   \
+                          64_1, "/64/1", mma, 128, true, 128, 128)                              \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32, name "/bwd/d32", mma, 32, false,         \
                                 least_head_dim(32))                                             \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d32_dropout, name "/bwd/d32/dropout", mma,    \
@@ -219,13 +219,13 @@ struct SparseForward : Sparse<Config> {
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d80_dropout, name "/bwd/d80/dropout", mma,    \
                                 80, true, least_head_dim(80))                                   \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96, name "/bwd/d96", mma, 96, false,         \
-                                least_head_dim(96))                                 \
+                                least_head_dim(96))                                             \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d96_dropout, name "/bwd/d96/dropout", mma,    \
-                                96, true, least_head_dim(96))                       \
+                                96, true, least_head_dim(96))                                   \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256, name "/bwd/d256", mma, 256, false,      \
-                                least_head_dim(256))                                           \
+                                least_head_dim(256))                                            \
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
-                                256, true, least_head_dim(256))                                \
+                                256, true, least_head_dim(256))                                 \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
                           64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim_of_64_kib(128))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
@@ -260,9 +260,9 @@ struct SparseForward : Sparse<Config> {
   ROW(symbol##_d80_dropout,            name "/d80/dropout",                                     \
       BackwardDqConfig<mma, 80, true, least_head_dim(80)>)                                      \
   ROW(symbol##_d96,                    name "/d96",                                             \
-      BackwardDqConfig<mma, 96, false, least_head_dim(96)>)                         \
+      BackwardDqConfig<mma, 96, false, least_head_dim(96)>)                                     \
   ROW(symbol##_d96_dropout,            name "/d96/dropout",                                     \
-      BackwardDqConfig<mma, 96, true, least_head_dim(96)>)                          \
+      BackwardDqConfig<mma, 96, true, least_head_dim(96)>)                                      \
   ROW(symbol##_d256,                   name "/d256",                                            \
       BackwardDqConfig<mma, 256, false, least_head_dim(256)>)                                   \
   ROW(symbol##_d256_dropout,           name "/d256/dropout",                                    \
@@ -270,7 +270,7 @@ struct SparseForward : Sparse<Config> {
   ROW(symbol##_d128_padded,            name "/d128/padded",                                     \
       BackwardDqConfig<mma, 128, false, least_head_dim(128)>)                                   \
   ROW(symbol##_d128_padded_64,         name "/d128/padded/64",                                  \
-      SmallBackwardDq<mma, 128, false, least_head_dim_of_64_kib(128)>)                                    \
+      SmallBackwardDq<mma, 128, false, least_head_dim_of_64_kib(128)>)                          \
   ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
       BackwardDqConfig<mma, 128, true, least_head_dim(128)>)                                    \
   ROW(symbol##_d128_dropout_padded_64, name "/d128/dropout/padded/64",                          \
@@ -315,7 +315,7 @@ struct SparseForward : Sparse<Config> {
 #define SPARK_VOLTA_PACKED_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
   ROW(symbol##_packed, name "/packed",                                                          \
       PackedBackward<BackwardConfig<mma, columns, dropout, true,                                \
-                                    least_head_dim(columns)>>)                      \
+                                    least_head_dim(columns)>>)                                  \
   ROW(symbol##_packed_deterministic, name "/packed/deterministic",                              \
       PackedBackward<BackwardConfig<mma, columns, dropout, false,                               \
                                     least_head_dim(columns)>>)
@@ -326,7 +326,7 @@ struct SparseForward : Sparse<Config> {
                                  name "/bwd/d" #columns "/dropout", mma, columns, true)
 #define SPARK_VOLTA_PACKED_BACKWARD_DQ_OF(ROW, symbol, name, mma, columns)                      \
   ROW(symbol##_bwd_dq_d##columns##_packed, name "/bwd-dq/d" #columns "/packed",                 \
-      Packed<BackwardDqConfig<mma, columns, false, least_head_dim(columns)>>)       \
+      Packed<BackwardDqConfig<mma, columns, false, least_head_dim(columns)>>)                   \
   ROW(symbol##_bwd_dq_d##columns##_dropout_packed, name "/bwd-dq/d" #columns "/dropout/packed", \
       Packed<BackwardDqConfig<mma, columns, true, least_head_dim(columns)>>)
 #define SPARK_VOLTA_PACKED_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
@@ -351,13 +351,13 @@ struct SparseForward : Sparse<Config> {
   ROW(volta_fp16acc_##symbol##_d64_packed,  "volta-fp16acc/" name "/d64/packed",                \
       Packed<Rows<Accumulator::kFp16, 64>>)                                                     \
   ROW(volta_fp16acc_##symbol##_d128_packed, "volta-fp16acc/" name "/d128/packed",               \
-      Packed<Rows<Accumulator::kFp16, 128>>)  \
+      Packed<Rows<Accumulator::kFp16, 128>>)                                                    \
   ROW(volta_fp16acc_##symbol##_d256_packed, "volta-fp16acc/" name "/d256/packed",               \
       Packed<Rows<Accumulator::kFp16, 256>>)                                                    \
   ROW(volta_fp32acc_##symbol##_d64_packed,  "volta-fp32acc/" name "/d64/packed",                \
       Packed<Rows<Accumulator::kFp32, 64>>)                                                     \
   ROW(volta_fp32acc_##symbol##_d128_packed, "volta-fp32acc/" name "/d128/packed",               \
-      Packed<Rows<Accumulator::kFp32, 128>>)  \
+      Packed<Rows<Accumulator::kFp32, 128>>)                                                    \
   ROW(volta_fp32acc_##symbol##_d256_packed, "volta-fp32acc/" name "/d256/packed",               \
       Packed<Rows<Accumulator::kFp32, 256>>)
 #define SPARK_VOLTA_PACKED_STATISTICS(ROW)                                                      \
@@ -369,13 +369,13 @@ struct SparseForward : Sparse<Config> {
   ROW(volta_fp16acc_bwd_statistics_d64,  "volta-fp16acc/bwd-statistics/d64",                    \
       StatisticsConfig<Accumulator::kFp16, 64>)                                                 \
   ROW(volta_fp16acc_bwd_statistics_d128, "volta-fp16acc/bwd-statistics/d128",                   \
-      StatisticsConfig<Accumulator::kFp16, 128>)  \
+      StatisticsConfig<Accumulator::kFp16, 128>)                                                \
   ROW(volta_fp16acc_bwd_statistics_d256, "volta-fp16acc/bwd-statistics/d256",                   \
       StatisticsConfig<Accumulator::kFp16, 256>)                                                \
   ROW(volta_fp32acc_bwd_statistics_d64,  "volta-fp32acc/bwd-statistics/d64",                    \
       StatisticsConfig<Accumulator::kFp32, 64>)                                                 \
   ROW(volta_fp32acc_bwd_statistics_d128, "volta-fp32acc/bwd-statistics/d128",                   \
-      StatisticsConfig<Accumulator::kFp32, 128>)  \
+      StatisticsConfig<Accumulator::kFp32, 128>)                                                \
   ROW(volta_fp32acc_bwd_statistics_d256, "volta-fp32acc/bwd-statistics/d256",                   \
       StatisticsConfig<Accumulator::kFp32, 256>)
 
@@ -383,13 +383,13 @@ struct SparseForward : Sparse<Config> {
   ROW(volta_fp16acc_bwd_round_dq_d64,  "volta-fp16acc/bwd-round-dq/d64",                        \
       RoundDqConfig<Accumulator::kFp16, 64>)                                                    \
   ROW(volta_fp16acc_bwd_round_dq_d128, "volta-fp16acc/bwd-round-dq/d128",                       \
-      RoundDqConfig<Accumulator::kFp16, 128>)  \
+      RoundDqConfig<Accumulator::kFp16, 128>)                                                   \
   ROW(volta_fp16acc_bwd_round_dq_d256, "volta-fp16acc/bwd-round-dq/d256",                       \
       RoundDqConfig<Accumulator::kFp16, 256>)                                                   \
   ROW(volta_fp32acc_bwd_round_dq_d64,  "volta-fp32acc/bwd-round-dq/d64",                        \
       RoundDqConfig<Accumulator::kFp32, 64>)                                                    \
   ROW(volta_fp32acc_bwd_round_dq_d128, "volta-fp32acc/bwd-round-dq/d128",                       \
-      RoundDqConfig<Accumulator::kFp32, 128>)  \
+      RoundDqConfig<Accumulator::kFp32, 128>)                                                   \
   ROW(volta_fp32acc_bwd_round_dq_d256, "volta-fp32acc/bwd-round-dq/d256",                       \
       RoundDqConfig<Accumulator::kFp32, 256>)
 // clang-format on
