@@ -114,9 +114,9 @@ INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpu,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
                                           testing::Values(64, 128),
                                           testing::Values(1, 63, 64, 65, 127, 500, 1024)));
-INSTANTIATE_TEST_SUITE_P(Wide, VoltaBackwardGpu,
+INSTANTIATE_TEST_SUITE_P(OtherTiles, VoltaBackwardGpu,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::ValuesIn(kWideHeadDims),
+                                          testing::Values(72, 80, 136, 256),
                                           testing::Values(1, 127, 500)));
 
 class VoltaBackwardGpuBits : public VoltaBackwardGpu {

@@ -15,7 +15,7 @@
 namespace sparkbench {
 namespace {
 
-constexpr int kSeqlen = 2430;
+constexpr int kSeqlen = 3330;
 /// That see, and are seen by, all of the others.
 constexpr int kGlobal = 64;
 constexpr std::string_view kSplit = "longformer:16:64";
