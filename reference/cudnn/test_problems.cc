@@ -39,14 +39,14 @@ std::string describe(const Problem& problem) {
 }
 
 const std::vector<SequenceLength>& test_lengths() {
-  static const std::vector<SequenceLength> kLengths = {{7, 7}, {0, 0}, {1, 4}, {9, 5},
-                                                       {3, 0}, {0, 2}, {5, 6}};
-  return kLengths;
+  static const std::vector<SequenceLength> lengths = {{7, 7}, {0, 0}, {1, 4}, {9, 5},
+                                                      {3, 0}, {0, 2}, {5, 6}};
+  return lengths;
 }
 
 const std::vector<SequenceLength>& square_test_lengths() {
-  static const std::vector<SequenceLength> kSquares = {{7, 7}, {1, 1}, {4, 4}};
-  return kSquares;
+  static const std::vector<SequenceLength> squares = {{7, 7}, {1, 1}, {4, 4}};
+  return squares;
 }
 
 Problem packed_problem(const std::vector<SequenceLength>& lengths, const MaskSpec& mask,

@@ -127,6 +127,7 @@ constexpr int kMostReasons = 3;  // of a code, each in a line of its own
 /// A line for each reason; of a code with many, those of the most cases.
 std::string format_skips(const std::vector<CaseRecord>& cases, std::string_view bullet) {
   std::vector<const CaseRecord*> all;
+  all.reserve(cases.size());
   for (const CaseRecord& record : cases) all.push_back(&record);
   std::vector<Note> notes;
   std::map<std::string, Note> rest;  // by code, what is not in a line of its own
