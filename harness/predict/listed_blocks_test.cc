@@ -125,8 +125,8 @@ Problem equal_lengths(const Problem& ragged) {
   return equal;
 }
 
-/// Of each drawn batch, and in the mean of several.
-constexpr double kReached = 0.88, kReachedInTheMean = 0.90;
+/// Of the batch that is drawn unless a seed is given, of each of several, and in their mean.
+constexpr double kReached = 0.89, kReachedByEach = 0.88, kReachedInTheMean = 0.90;
 constexpr int kDrawnBatches = 12;
 
 TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
@@ -150,8 +150,11 @@ TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
               likely_tflops(drawn, pass) / likely_tflops(equal_lengths(drawn), pass);
           sum += ratio;
           least = std::min(least, ratio);
+          if (seed == CaseProblem{}.seed) {
+            EXPECT_GE(ratio, kReached);
+          }
         }
-        EXPECT_GE(least, kReached);
+        EXPECT_GE(least, kReachedByEach);
         EXPECT_GE(sum / kDrawnBatches, kReachedInTheMean);
         RecordProperty(name, fmt::format("{:.3f}, at least {:.3f}", sum / kDrawnBatches, least));
       }

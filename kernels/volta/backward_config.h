@@ -320,17 +320,19 @@ SPARK_DEVICE void with_column_blocks(int column_block, Multiply multiply) {
   }
 }
 
-/// Writes a warp's rows of a block of 32 columns and half a block, `rows` the whole ones.
-template <class Columns, class Machine>
+/// Writes a warp's rows of a block of 32 columns and half a block, `rows` the whole ones: row i of
+/// the tile is row row_of(i) of these.
+template <class Columns, class Machine, class RowOf>
 SPARK_DEVICE void write_half_block_rows(Machine& machine, HalfBlockOutputTile& tile,
-                                        int column_block, const OutputRows& rows) {
+                                        int column_block, const OutputRows& rows, RowOf row_of) {
   const int chunk = machine.lane() % 8;
   const int of_row = Columns::chunk_of_row(column_block, chunk);
   if (of_row >= rows.chunks) return;
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
-    const int row = first + machine.lane() / 8;
-    const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
+    const int of_tile = first + machine.lane() / 8;
+    const int row = row_of(of_tile);
+    const auto bits = machine.template load_shared<Bits128>(tile.at(of_tile, chunk));
     Half* const place =
         rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * of_row;
     if (row < rows.valid) machine.store_global(place, bits);

@@ -223,7 +223,8 @@ class BackwardDqWarp {
       if constexpr (Columns::kHasHalfBlocks) {
         write_half_block_rows<Columns>(machine_, tile, share.column_block,
                                        {first, row_stride, seqlen_q - first_row,
-                                        written_chunks<Config, Config::kHeadDim / 8>(params_, 0)});
+                                        written_chunks<Config, Config::kHeadDim / 8>(params_, 0)},
+                                       [](int row) { return row; });
       } else {
         write_rows(machine_, tile,
                    {first + 64 * share.column_block, row_stride, seqlen_q - first_row,

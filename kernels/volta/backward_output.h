@@ -49,6 +49,9 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
   }
 }
 
+/// The key of a row of the 16 of group g.
+SPARK_HD int key_of_output_row(int row, int g) { return transposed_key(row >> 3, g, row & 7); }
+
 /// Writes the 16 keys of group g of a warp, a row of 128 bytes by eight lanes.
 template <class Machine, class Tile>
 SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const OutputRows& rows) {
@@ -56,28 +59,10 @@ SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const Outp
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
     const int row = first + machine.lane() / 8;
-    const int key = transposed_key(row >> 3, g, row & 7);
+    const int key = key_of_output_row(row, g);
     const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
     Half* const place = rows.first + static_cast<std::ptrdiff_t>(key) * rows.row_stride + 8 * chunk;
     if (key < rows.valid && chunk < rows.chunks) machine.store_global(place, bits);
-  }
-}
-
-/// The same of a block of 32 columns and half a block behind others: of whole rows `rows`.
-template <class Columns, class Machine>
-SPARK_DEVICE void write_key_rows(Machine& machine, HalfBlockOutputTile& tile, int g,
-                                 int column_block, const OutputRows& rows) {
-  const int chunk = machine.lane() % 8;
-  const int of_row = Columns::chunk_of_row(column_block, chunk);
-  if (of_row >= rows.chunks) return;
-#pragma unroll
-  for (int first = 0; first < kGridRows; first += 4) {
-    const int row = first + machine.lane() / 8;
-    const int key = transposed_key(row >> 3, g, row & 7);
-    const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-    Half* const place =
-        rows.first + static_cast<std::ptrdiff_t>(key) * rows.row_stride + 8 * of_row;
-    if (key < rows.valid) machine.store_global(place, bits);
   }
 }
 
@@ -109,9 +94,11 @@ SPARK_DEVICE void write_groups(
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
     machine.sync_warp();
     if constexpr (Columns::kHasHalfBlocks) {
-      write_key_rows<Columns>(machine, tile, first_group + g, share.column_block,
-                              {first, tensor.row_stride(), seqlen_k - first_key,
-                               written_chunks<Config, Config::kHeadDim / 8>(params, 0)});
+      write_half_block_rows<Columns>(
+          machine, tile, share.column_block,
+          {first, tensor.row_stride(), seqlen_k - first_key,
+           written_chunks<Config, Config::kHeadDim / 8>(params, 0)},
+          [group = first_group + g](int row) { return key_of_output_row(row, group); });
     } else {
       write_key_rows(machine, tile, first_group + g,
                      {first, tensor.row_stride(), seqlen_k - first_key,

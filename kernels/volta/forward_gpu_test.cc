@@ -74,10 +74,14 @@ INSTANTIATE_TEST_SUITE_P(OtherTiles, VoltaForwardGpu,
                          testing::Combine(testing::ValuesIn(kKernels),
                                           testing::Values(80, 136, 256),
                                           testing::Values(1, 127, 500)));
-/// Not of one row: how much larger the error of its FP16 scores is than another one's is chance.
+/// Of one row, with FP32 scores alone: how much larger an FP16 score's error is than another
+/// computation's is chance there.
 INSTANTIATE_TEST_SUITE_P(ZeroColumns, VoltaForwardGpu,
                          testing::Combine(testing::ValuesIn(kKernels), testing::Values(72),
                                           testing::Values(127, 500)));
+INSTANTIATE_TEST_SUITE_P(ZeroColumnsOfOneRow, VoltaForwardGpu,
+                         testing::Combine(testing::Values("volta-fp32acc"), testing::Values(72),
+                                          testing::Values(1)));
 
 class VoltaForwardGpuBits : public VoltaForwardGpu {};
 
