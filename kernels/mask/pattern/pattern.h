@@ -4,10 +4,12 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "kernels/mask/pattern/bit_rows.h"
 #include "kernels/mask/pattern/grid.h"
+#include "kernels/mask/pattern/grid_order.h"
 #include "kernels/mask/pattern/row_bounds.h"
 #include "kernels/mask/predicate/pair_predicate.h"
 
@@ -33,6 +35,10 @@ struct Pattern {
   int seqlen_q = 0, seqlen_k = 0;  // 1 to kLongestSequence
   int row_at = 0, key_at = 0;
   std::vector<std::vector<Term>> unions;  // at least one; of its terms a union may have none
+  /// Null: the sequence's. Else rows and keys are numbered in this order, and both lengths are its
+  /// positions(); terms speak of tokens all the same. A position that owns no token sees nothing,
+  /// and is seen by nothing.
+  std::shared_ptr<const GridOrder> order = nullptr;
 
   /// Heads take unions by turns.
   const std::vector<Term>& terms(int head) const {
