@@ -54,17 +54,46 @@ RowsOfParts rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
 }
 
 Pattern walked_by(const SparseMask& mask, const SparseListKind& kind) {
-  return kind.is_of_keys ? transposed(mask.pattern) : mask.pattern;
+  return kind.is_of_keys ? transposed(mask.walked()) : mask.walked();
+}
+
+/// What the pattern numbers so.
+int token_of(const Pattern& pattern, int row) {
+  return pattern.order == nullptr ? row : pattern.order->token_of(row);
 }
 
 }  // namespace
 
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
-  if (!may_be_split(mask.pattern)) return {};
+  if (!may_be_split(mask.walked())) return {};
   return mask.part_rows->of({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
     const Pattern walked = walked_by(mask, kind);
     return rows_of(parts_of(walked, plans_of(walked, kind), kind), kind);
   });
+}
+
+std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows) {
+  std::vector<OrderedTile> tiles;
+  const int rows = round_up(pattern.seqlen_q, most_of(block_rows, kOrderTile));
+  for (int first = 0; first < rows; first += kOrderTile) {
+    OrderedTile tile{first < pattern.seqlen_q ? token_of(pattern, first) : 0, 0, {0, 0}};
+    for (int row = 0; row < std::min(kOrderTile, pattern.seqlen_q - first); ++row) {
+      const bool is_owned = pattern.order == nullptr || pattern.order->owns(first + row);
+      tile.owned[row / 32] |= static_cast<std::uint32_t>(is_owned) << (row % 32);
+    }
+    tiles.push_back(tile);
+  }
+  return tiles;
+}
+
+RowOrder row_order(const Pattern& pattern, const OrderedTile* tiles) {
+  RowOrder order;
+  order.tiles = tiles;
+  if (pattern.order == nullptr) return order;
+  for (int bit = 0; bit < kOrderTileBits; ++bit) {
+    order.step[bit] = pattern.order->step_of_bit(bit);
+  }
+  return order;
 }
 
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
@@ -82,7 +111,7 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
   const std::vector<int> parts = parts_of(pattern, plans, kind);
   part_rows_ = rows_of(parts, kind);
   blocks_of_head_ = std::accumulate(parts.begin(), parts.end(), 0);
-  CutTiles cut(mask.pattern, kind, words_);
+  CutTiles cut(mask.walked(), kind, words_);
   const auto cut_of = [&](int head, int row, int key) {
     return sighted ? sighted->of(head, row, key) : cut.of(head, row, key);
   };
@@ -96,15 +125,16 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
       for (const Span& span :
            plans[static_cast<std::size_t>(head)].spans_of(static_cast<int>(block))) {
         for (int tile = span.begin; tile < span.end; ++tile) {
-          const int first = tile * kind.step;
+          const int first = tile * kind.step, token = token_of(pattern, first);
           if (!kind.only.contains(first)) continue;
           if (span.cover == TileCover::kFull) {
-            of_block.push_back({first, all_seen(rows), 0, 0});
+            of_block.push_back({token, all_seen(rows), 0, first});
             continue;
           }
           const CutTile tile_of =
               kind.is_of_keys ? cut_of(head, first, first_row) : cut_of(head, first_row, first);
-          of_block.push_back({first + 1, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, 0});
+          of_block.push_back(
+              {token + kCutTile, kind.is_of_keys ? 0 : tile_of.seen, tile_of.words, first + 1});
         }
       }
       const bool is_split = parts[block] > 1;
@@ -117,6 +147,8 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
     }
   }
   start_longest_first();
+  order_ = row_order(pattern, nullptr);
+  order_tiles_ = ordered_tiles(pattern, kind.block_rows);
 }
 
 void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>& of_block,
@@ -131,7 +163,7 @@ void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>&
                      part.first_part_row});
   // Each of a block's tiles loads the next one, of two teams the one after it; and behind the
   // last tile a loop may still ask what comes.
-  tiles_.insert(tiles_.end(), 2, {behind_last, 0, 0, 0});
+  tiles_.insert(tiles_.end(), 2, {behind_last, 0, 0, behind_last});
 }
 
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of
@@ -152,12 +184,14 @@ void SparseTileLists::start_longest_first() {
 }
 
 void SparseTileLists::write(std::byte* to) const {
-  std::memcpy(to, blocks_.data(), tiles_at());
-  std::memcpy(to + tiles_at(), tiles_.data(), splits_begin() - tiles_at());
-  if (!splits_.empty()) {
-    std::memcpy(to + splits_begin(), splits_.data(), words_at() - splits_begin());
-  }
-  if (!words_.empty()) std::memcpy(to + words_at(), words_.data(), bytes() - words_at());
+  const auto put = [to](std::size_t begin, const auto& list) {
+    if (!list.empty()) std::memcpy(to + begin, list.data(), sizeof(list[0]) * list.size());
+  };
+  put(0, blocks_);
+  put(tiles_begin(), tiles_);
+  put(splits_begin(), splits_);
+  put(order_begin(), order_tiles_);
+  put(words_begin(), words_);
 }
 
 const SparseSplit* SparseTileLists::splits_at(const void* memory) const {
@@ -168,8 +202,9 @@ const SparseSplit* SparseTileLists::splits_at(const void* memory) const {
 SparseLists SparseTileLists::at(const void* memory) const {
   const auto* const bytes = static_cast<const std::byte*>(memory);
   return at(reinterpret_cast<const SparseBlock*>(bytes),
-            reinterpret_cast<const SparseTile*>(bytes + tiles_at()),
-            reinterpret_cast<const std::uint32_t*>(bytes + words_at()));
+            reinterpret_cast<const SparseTile*>(bytes + tiles_begin()),
+            reinterpret_cast<const std::uint32_t*>(bytes + words_begin()),
+            reinterpret_cast<const OrderedTile*>(bytes + order_begin()));
 }
 
 }  // namespace sparkbench

@@ -12,6 +12,7 @@
 
 namespace sparkbench {
 
+struct Pattern;     // kernels/mask/pattern/pattern.h
 struct SparseMask;  // kernels/mask/pattern/sparse_mask.h
 
 /// Blocks of rows that walk keys, or of keys that walk rows.
@@ -27,6 +28,12 @@ struct SparseListKind {
 /// plan it wants.
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
+/// Where a pattern's rows are among a tensor's: kOrderTile of them each, and as many as whole
+/// blocks of rows have, behind the last row some that own no token; and with these, at `tiles` in
+/// any memory, as kernels read it.
+std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows);
+RowOrder row_order(const Pattern& pattern, const OrderedTile* tiles);
+
 /// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
 /// of 32. A word of a cut tile that another has, too, is there once. The mask's `sights` tell of
 /// its tiles if it has any.
@@ -35,10 +42,12 @@ class SparseTileLists {
   SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
 
   /// Of the memory here.
-  SparseLists on_host() const { return at(blocks_.data(), tiles_.data(), words_.data()); }
+  SparseLists on_host() const {
+    return at(blocks_.data(), tiles_.data(), words_.data(), order_tiles_.data());
+  }
 
   /// Room for all of it elsewhere, aligned to 16 bytes; and its bytes, in that order.
-  std::size_t bytes() const { return words_at() + sizeof(std::uint32_t) * words_.size(); }
+  std::size_t bytes() const { return words_begin() + sizeof(std::uint32_t) * words_.size(); }
   void write(std::byte* to) const;
   SparseLists at(const void* memory) const;
 
@@ -52,6 +61,8 @@ class SparseTileLists {
   const std::vector<SparseTile>& all_tiles() const { return tiles_; }
   const std::vector<SparseBlock>& all_blocks() const { return blocks_; }
   const std::vector<std::uint32_t>& words() const { return words_; }
+  /// Where the rows of blocks, or their keys, are among a tensor's.
+  const std::vector<OrderedTile>& order_tiles() const { return order_tiles_; }
 
   /// What parts share, of each head alike; in memory as at() has the lists; and the rows of all
   /// parts' results.
@@ -66,12 +77,17 @@ class SparseTileLists {
   };
   void add_block(const Part& part, const std::vector<SparseTile>& of_block, int behind_last);
   void start_longest_first();
-  std::size_t tiles_at() const { return sizeof(SparseBlock) * blocks_.size(); }
-  std::size_t splits_begin() const { return tiles_at() + sizeof(SparseTile) * tiles_.size(); }
-  std::size_t words_at() const { return splits_begin() + sizeof(SparseSplit) * splits_.size(); }
-  SparseLists at(const SparseBlock* blocks, const SparseTile* tiles,
-                 const std::uint32_t* words) const {
-    return {blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1)};
+  std::size_t tiles_begin() const { return sizeof(SparseBlock) * blocks_.size(); }
+  std::size_t splits_begin() const { return tiles_begin() + sizeof(SparseTile) * tiles_.size(); }
+  std::size_t order_begin() const { return splits_begin() + sizeof(SparseSplit) * splits_.size(); }
+  std::size_t words_begin() const {
+    return order_begin() + sizeof(OrderedTile) * order_tiles_.size();
+  }
+  SparseLists at(const SparseBlock* blocks, const SparseTile* tiles, const std::uint32_t* words,
+                 const OrderedTile* order_tiles) const {
+    SparseLists lists{blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1), order_};
+    lists.order.tiles = order_tiles;
+    return lists;
   }
 
   int unions_, blocks_of_head_;
@@ -79,6 +95,8 @@ class SparseTileLists {
   std::vector<SparseBlock> blocks_;
   std::vector<SparseTile> tiles_;
   std::vector<SparseSplit> splits_;
+  RowOrder order_;
+  std::vector<OrderedTile> order_tiles_;
   std::vector<std::uint32_t> words_;
 };
 

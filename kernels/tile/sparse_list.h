@@ -8,20 +8,24 @@
 #include "kernels/head_groups.h"
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
+#include "kernels/tile/row_order.h"
 
 namespace sparkbench {
 
 /// A tile that a block visits: of a block of rows its keys, of a block of keys its rows.
 struct alignas(16) SparseTile {
-  /// Its first key, or row, and 1 more where it is cut; behind a block's last tile what is not
-  /// below the sequence's length.
-  int step;
+  /// The token of its first key, or row, and kCutTile more where it is cut; behind a block's last
+  /// tile what is not below the sequence's length.
+  int first;
   /// Two bits for each warp of 32 rows, warp 0's the lowest: whether it sees some of the first 32
   /// keys, and of the others. Of blocks of rows and tiles of 64 keys alone.
   std::uint32_t seen;
   int words;  // of a cut tile: where its first pairs are among all words
-  int unused;
+  int step;   // which key, or row, that is in the pattern's order, and 1 more where it is cut
 };
+/// Of SparseTile::first.
+inline constexpr int kCutTile = 1 << 29;
+SPARK_HD int token_of_tile(int first) { return first & (kCutTile - 1); }
 /// Of SparseTile::seen, a warp's.
 inline constexpr int kBothHalves = 3;
 /// Of SparseTile::step: tiles begin at even numbers.
@@ -58,6 +62,7 @@ struct SparseLists {
   const std::uint32_t* words;
   int blocks_of_head;
   HeadGroups unions;
+  RowOrder order;
 
   SPARK_HD int union_of(int head) const { return head - unions.size * unions.key_head(head); }
   /// Block `index` of those of a head.

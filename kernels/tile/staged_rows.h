@@ -7,6 +7,7 @@
 #include "kernels/half.h"
 #include "kernels/host_device.h"
 #include "kernels/machine/machine.h"
+#include "kernels/tile/row_order.h"
 
 namespace sparkbench {
 
@@ -50,17 +51,34 @@ class StagedRows {
     }
   }
 
-  /// Rows from the opaque address of this lane's first chunk: column_chunk() of first_row(),
-  /// which is row `row` of `valid`.
+  /// The same in an order: the warp's rows, which begin at row_of_warp(), of the tensor's rows from
+  /// token 0 on, those that own their tokens.
   template <class Machine>
-  SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, int row_stride, int row,
-                                    int valid, bool has_last = true) {
+  SPARK_DEVICE void load_ordered(Machine& machine, const OrderedRows& rows, const Half* first,
+                                 const OrderedApart& apart, bool has_last = true) {
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      const int row = row_of(i) + machine.lane() / Tile::kLanesPerRow;
+      chunk_[i] = Bits128{};
+      if (rows.owns(row) && (!is_last(i) || has_last)) {
+        chunk_[i] = machine.template load_global<Bits128>(
+            first + static_cast<std::ptrdiff_t>(rows.token_of(apart.order, row)) * apart.stride +
+            8 * (column_chunk(machine) + column_of(i)));
+      }
+    }
+  }
+
+  /// Rows from the opaque address of this lane's first chunk: column_chunk() of first_row(),
+  /// which is row `row` of `valid`. `apart` says how far others are: RowsApart or OrderedApart.
+  template <class Machine, class Apart>
+  SPARK_DEVICE void load_from_chunk(Machine& machine, const Half* chunk, const Apart& apart,
+                                    int row, int valid, bool has_last = true) {
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
       chunk_[i] = Bits128{};
       if (row + row_of(i) < valid && (!is_last(i) || has_last)) {
-        chunk_[i] = machine.load_opaque_global(
-            chunk + static_cast<std::ptrdiff_t>(row_of(i)) * row_stride + 8 * column_of(i));
+        chunk_[i] =
+            machine.load_opaque_global(chunk + apart.halves_to(row_of(i)) + 8 * column_of(i));
       }
     }
   }
@@ -93,6 +111,11 @@ class StagedRows {
   SPARK_DEVICE static int first_row(Machine& machine) {
     return tile_row(machine, 0);
   }
+  /// The first of the warp's.
+  template <class Machine>
+  SPARK_DEVICE static int row_of_warp(Machine& machine) {
+    return kRows * (kTeams == 1 ? machine.warp() : machine.warp() % kWarps);
+  }
   template <class Machine>
   SPARK_DEVICE static int column_chunk(Machine& machine) {
     return machine.lane() % Tile::kLanesPerRow;
@@ -113,8 +136,7 @@ class StagedRows {
 
   template <class Machine>
   SPARK_DEVICE static int tile_row(Machine& machine, int i) {
-    const int warp = kTeams == 1 ? machine.warp() : machine.warp() % kWarps;
-    return kRows * warp + row_of(i) + machine.lane() / Tile::kLanesPerRow;
+    return row_of_warp(machine) + row_of(i) + machine.lane() / Tile::kLanesPerRow;
   }
 
   Bits128 chunk_[kChunks];

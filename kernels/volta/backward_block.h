@@ -166,8 +166,8 @@ SPARK_DEVICE const SparseTile* tile_of_step(const BackwardParams& params, int pl
   return tile_of_place<Config::kStep>(params.sparse_keys, params.walk.query(place));
 }
 
-/// A step's rows of Q or dO from first_query on, on their way to shared memory: those below
-/// query_end, and zeros.
+/// A step's rows of Q or dO from first_query on, of a pattern from that token on, on their way to
+/// shared memory: those below query_end, and zeros.
 template <class Config, class Machine>
 SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
                                const BackwardBlock& block, const ChunkedView<const Half>& tensor,
@@ -175,11 +175,32 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   using Staged = typename Config::StagedQueries;
   const int query_end = query_end_of_block<Config>(machine, params, block);
   const int row = first_query + Staged::first_row(machine);
-  const int tensor_row = Config::kIsPacked ? block.first_q + row : row;
-  const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
-                              static_cast<std::uint32_t>(Staged::column_chunk(machine));
-  staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), tensor.row_stride(), row,
-                         copied_rows<Config, Staged>(machine, params, query_end));
+  const int valid = copied_rows<Config, Staged>(machine, params, query_end);
+  const auto load = [&](int tensor_row, const auto& apart) {
+    const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
+                                static_cast<std::uint32_t>(Staged::column_chunk(machine));
+    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), apart, row, valid);
+  };
+  if constexpr (Config::kIsSparse) {
+    const RowOrder& order = params.sparse_keys.order;
+    load(first_query + order.tokens_to(Staged::first_row(machine)),
+         OrderedApart{order, tensor.row_stride()});
+  } else {
+    load(Config::kIsPacked ? block.first_q + row : row, RowsApart{tensor.row_stride()});
+  }
+}
+
+/// A pattern's tile of keys from first_key on, a warp's rows of it, to registers.
+template <class Config, class Staged, class Machine>
+SPARK_DEVICE void load_ordered_keys(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block,
+                                    const ChunkedView<const Half>& tensor, int first_key,
+                                    Staged& staged) {
+  const RowOrder& order = params.sparse_keys.order;
+  OrderedRows rows = load_ordered_rows(machine, order, first_key + Staged::row_of_warp(machine));
+  if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
+  staged.load_ordered(machine, rows, tensor.at(block.batch, 0, block.key_head),
+                      {order, tensor.row_stride()});
 }
 
 /// The rows of V whose place the step has borrowed, on their way back.
@@ -188,13 +209,17 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                                 const BackwardBlock& block,
                                 typename Config::StagedBorrowed& staged) {
   using Staged = typename Config::StagedBorrowed;
-  const int row =
-      block.first_key + Config::kBlockKeys - Config::kBorrowedKeys + Staged::first_row(machine);
+  const int first_key = block.first_key + Config::kBlockKeys - Config::kBorrowedKeys;
+  if constexpr (Config::kIsSparse) {
+    return load_ordered_keys<Config>(machine, params, block, params.v, first_key, staged);
+  }
+  const int row = first_key + Staged::first_row(machine);
   const std::uint32_t chunk = params.v.chunk(block.batch, block.first_k + row, block.key_head) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
-  staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)), params.v.row_stride(),
-                         row, copied_rows<Config, Staged>(machine, params, seqlen_k));
+  staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)),
+                         RowsApart{params.v.row_stride()}, row,
+                         copied_rows<Config, Staged>(machine, params, seqlen_k));
 }
 
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
@@ -212,8 +237,13 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
   typename Config::StagedQueries q, d_o;
-  k.load(machine, rows(params.k));
-  v.load(machine, rows(params.v));
+  if constexpr (Config::kIsSparse) {
+    load_ordered_keys<Config>(machine, params, block, params.k, block.first_key, k);
+    load_ordered_keys<Config>(machine, params, block, params.v, block.first_key, v);
+  } else {
+    k.load(machine, rows(params.k));
+    v.load(machine, rows(params.v));
+  }
   load_queries<Config>(machine, params, block, params.q, place, first_query, q);
   load_queries<Config>(machine, params, block, params.d_o, place, first_query, d_o);
   k.store(machine, tiles.k);

@@ -80,17 +80,10 @@ class BackwardDqWarp {
 
   /// Q and dO, and K and V from first_key on. Each warp fills its own rows of every tile.
   SPARK_DEVICE void stage_first_tiles(int first_key) {
-    const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
-    const auto rows = [&](const ChunkedView<const Half>& tensor) {
-      return TensorRows{tensor.at(block_.batch, block_.first_q + block_.first_row, head()),
-                        tensor.row_stride(),
-                        copied_rows<Config, typename Config::StagedQueries>(
-                            machine_, params_, seqlen_q - block_.first_row)};
-    };
     StagedTiles<typename Config::StagedQueries> queries;
-    queries.first.load(machine_, rows(params_.q));
+    load_rows(params_.q, queries.first);
     queries.first.store(machine_, tiles_.q);
-    queries.second.load(machine_, rows(params_.d_o));
+    load_rows(params_.d_o, queries.second);
     queries.second.store(machine_, tiles_.d_o);
     Staged keys;
     load_keys(key_of(first_key), keys);
@@ -135,7 +128,7 @@ class BackwardDqWarp {
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
       tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0),
-                        first_score_key(key_of(first_key)));
+                        first_score_key(column_of(first_key)));
     }
   }
   /// Waits until no warp of the block reads V, where line 7 has its place. (A branch before a loop
@@ -214,12 +207,21 @@ class BackwardDqWarp {
       auto& tile = *tiles_.output(machine_.warp(), g);
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
-      Half* const first =
-          is_part
-              ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
-              : params_.dq.at(block_.batch, block_.first_q + first_row, head());
       const int row_stride = is_part ? params_.part_dq.row_stride() : params_.dq.row_stride();
       using Columns = typename Config::Columns;
+      if constexpr (Config::kIsSparse) {
+        const RowOrder& order = params_.sparse_queries.order;
+        Half* const of_rows =
+            is_part
+                ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
+                : params_.dq.at(block_.batch, 0, head());
+        write_rows(machine_, tile,
+                   OrderedOutputRows{order, load_ordered_rows(machine_, order, first_row), is_part,
+                                     of_rows + 64 * share.column_block, row_stride,
+                                     written_chunks<Config, 8>(params_, 8 * share.column_block)});
+        continue;
+      }
+      Half* const first = params_.dq.at(block_.batch, block_.first_q + first_row, head());
       if constexpr (Columns::kHasHalfBlocks) {
         write_half_block_rows<Columns>(machine_, tile, share.column_block,
                                        {first, row_stride, seqlen_q - first_row,
@@ -227,8 +229,8 @@ class BackwardDqWarp {
                                        [](int row) { return row; });
       } else {
         write_rows(machine_, tile,
-                   {first + 64 * share.column_block, row_stride, seqlen_q - first_row,
-                    written_chunks<Config, 8>(params_, 8 * share.column_block)});
+                   OutputRows{first + 64 * share.column_block, row_stride, seqlen_q - first_row,
+                              written_chunks<Config, 8>(params_, 8 * share.column_block)});
       }
     }
   }
@@ -248,9 +250,8 @@ class BackwardDqWarp {
   /// Whether every row of the block sees every key of a tile.
   SPARK_DEVICE bool sees_all(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      // Of one number, which the list has behind the last tile, too.
-      const int step = step_of(first_key);
-      return is_cut_step(step) ? false : step < params_.mask.seqlen_k;
+      // Of one number, which the list has behind the last tile, too: of a cut one it is larger.
+      return load_of_list(machine_, &tile_at(first_key)->first) < params_.mask.seqlen_k;
     }
     return all_seen_.contains(Range{first_key, first_key + Config::kBlockN});
   }
@@ -318,8 +319,15 @@ class BackwardDqWarp {
     }
   }
 
-  /// This tile's first key: of a pattern by its list.
+  /// This tile's first key: of a pattern its token, by the list.
   SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      return token_of_tile(load_of_list(machine_, &tile_at(first_key)->first));
+    }
+    return first_key;
+  }
+  /// And its first column, as dropout counts.
+  SPARK_DEVICE int column_of(int first_key) const {
     if constexpr (Config::kIsSparse) return first_of_step(step_of(first_key));
     return first_key;
   }
@@ -338,8 +346,45 @@ class BackwardDqWarp {
     return Config::kIsSparse ? params_.mask.seqlen_k : keys_.end;
   }
 
+  /// The block's rows of Q or dO.
+  SPARK_DEVICE void load_rows(const ChunkedView<const Half>& tensor,
+                              typename Config::StagedQueries& staged) {
+    using Queries = typename Config::StagedQueries;
+    if constexpr (Config::kIsSparse) {
+      const RowOrder& order = params_.sparse_queries.order;
+      OrderedRows rows =
+          load_ordered_rows(machine_, order, block_.first_row + Queries::row_of_warp(machine_));
+      if (copied_rows<Config, Queries>(machine_, params_, 1) == 0) rows.owned = 0;
+      staged.load_ordered(machine_, rows, tensor.at(block_.batch, 0, head()),
+                          {order, tensor.row_stride()});
+    } else {
+      const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
+      staged.load(
+          machine_,
+          {tensor.at(block_.batch, block_.first_q + block_.first_row, head()), tensor.row_stride(),
+           copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)});
+    }
+  }
+  /// A pattern's tile of K or V from a token on.
+  SPARK_DEVICE void load_listed(const ChunkedView<const Half>& tensor, int token,
+                                typename Config::StagedKeys& staged) {
+    using Keys = typename Config::StagedKeys;
+    const RowOrder& order = params_.sparse_queries.order;
+    const int row = Keys::first_row(machine_);
+    const std::uint32_t chunk =
+        tensor.chunk(block_.batch, token + order.tokens_to(row), key_head()) +
+        static_cast<std::uint32_t>(Keys::column_chunk(machine_));
+    staged.load_from_chunk(machine_, tensor.at_chunk(chunk),
+                           OrderedApart{order, tensor.row_stride()}, token + row,
+                           copied_rows<Config, Keys>(machine_, params_, end_of_keys()));
+  }
   /// Those that the block sees.
   SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
+    if constexpr (Config::kIsSparse) {
+      load_listed(params_.k, first_key, staged.first);
+      load_listed(params_.v, first_key, staged.second);
+      return;
+    }
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
                         tensor.row_stride(),

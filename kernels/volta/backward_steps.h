@@ -65,7 +65,7 @@ class BackwardWarp {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(place);
     }
-    load_first_tiles(machine_, params_, place, query_of(place), tiles_);
+    load_first_tiles(machine_, params_, place, token_of(place), tiles_);
   }
 
   /// Log-sum-exp and D of the lane's rows.
@@ -184,8 +184,7 @@ class BackwardWarp {
   SPARK_DEVICE void load_next(int place, Staged& staged) {
     const int next_place = next(place);
     machine_.recompute_indices(Config::kEndsAnew ? next_place : place);
-    const int query =
-        Config::kIsSparse ? first_of_step(next_step_) : params_.walk.query(next_place);
+    const int query = token_of(next_place);
     load_queries<Config>(machine_, params_, block(), params_.q, next_place, query, staged.first);
     load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, query, staged.second);
     if constexpr (Config::kBorrowsValues) {
@@ -263,9 +262,9 @@ class BackwardWarp {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(first);
     }
-    load_queries<Config>(machine_, params_, block, params_.q, first, query_of(first), staged.first);
-    load_queries<Config>(machine_, params_, block, params_.d_o, first, query_of(first),
-                         staged.second);
+    const int query = token_of(first);
+    load_queries<Config>(machine_, params_, block, params_.q, first, query, staged.first);
+    load_queries<Config>(machine_, params_, block, params_.d_o, first, query, staged.second);
     store_queries(staged);
     team_barrier<Config>(machine_);
     return first;
@@ -347,6 +346,13 @@ class BackwardWarp {
   /// SparseTile::step of a place.
   SPARK_DEVICE int load_step(int place) const {
     return load_of_list(machine_, &tile_of_step<Config>(params_, place)->step);
+  }
+  /// The first query of any step as a row of Q and dO: of a pattern its token.
+  SPARK_DEVICE int token_of(int place) const {
+    if constexpr (Config::kIsSparse) {
+      return token_of_tile(load_of_list(machine_, &tile_of_step<Config>(params_, place)->first));
+    }
+    return params_.walk.query(place);
   }
   /// The first query of the step.
   SPARK_DEVICE int query_of(int place) const {

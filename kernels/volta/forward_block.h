@@ -25,18 +25,29 @@ SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_warp<Config>(machine, params));
 }
 
-/// A tile of a pattern's list in one number, for there is a register for no more: its first key,
-/// whether it is cut (1), and which halves of it the warp sees (2 and 4).
+/// A tile of a pattern's list in one number, for there is a register for no more: its first key's
+/// token, whether it is cut (kCutTile), and which halves of it the warp sees (the highest two
+/// bits).
 template <class Config, class Machine>
 SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params, int place) {
   const auto tile =
       machine.template load_global<Bits64>(tile_of_place<Config::kBlockN>(params.sparse, place));
   const int warp = machine.warp() / Config::kColumnWarps;
-  return static_cast<int>(tile.word[0] | (tile.word[1] >> (2 * warp) & kBothHalves) << 1);
+  return static_cast<int>(tile.word[0] | (tile.word[1] >> (2 * warp) & kBothHalves) << 30);
 }
-template <class Config>
-SPARK_DEVICE int key_of_tile(int tile) {
-  return tile & -Config::kBlockN;
+SPARK_DEVICE int halves_of_tile(int tile) {
+  return static_cast<int>(static_cast<std::uint32_t>(tile) >> 30);
+}
+/// The first column of such a tile in the pattern's order, as dropout counts; elsewhere places are
+/// keys.
+template <class Config, class Machine>
+SPARK_DEVICE int listed_column(Machine& machine, const ForwardParams& params, int place) {
+  if constexpr (Config::kIsSparse) {
+    return first_of_step(
+        load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->step));
+  } else {
+    return place;
+  }
 }
 
 /// Where the block's sequence begins among the keys, and where those of it end that the block sees:
@@ -51,7 +62,8 @@ SPARK_DEVICE KeyWalk walk_of_block(Machine& machine, const ForwardParams& params
   return {walk.first, walk.end};
 }
 
-/// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`.
+/// The chunk of K or V from which this lane copies a tile, whose first key is `first_key`: of a
+/// pattern that key's token.
 template <class Config, class Machine>
 SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& params,
                                         const ChunkedView<const Half>& tensor, int first_k,
@@ -62,8 +74,8 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
                         params.groups.key_head(machine.block(0))) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
   } else if constexpr (Config::kIsSparse) {
-    return tensor.chunk(machine.block(2), first_key + Staged::first_row(machine),
-                        params.groups.key_head(machine.block(0))) +
+    const int token = first_key + params.sparse.order.tokens_to(Staged::first_row(machine));
+    return tensor.chunk(machine.block(2), token, params.groups.key_head(machine.block(0))) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
   } else {
     const ForwardBlock block = locate_block<Config>(machine, params);
@@ -85,6 +97,16 @@ SPARK_DEVICE int end_of_keys(Machine& machine, const ForwardParams& params, cons
   }
 }
 
+/// How far rows of a tile of K or V are apart. Of a pattern a tile is as it lies in the order.
+template <class Config>
+SPARK_DEVICE auto keys_apart(const ForwardParams& params, const ChunkedView<const Half>& tensor) {
+  if constexpr (Config::kIsSparse) {
+    return OrderedApart{params.sparse.order, tensor.row_stride()};
+  } else {
+    return RowsApart{tensor.row_stride()};
+  }
+}
+
 /// A tile of K or V to registers, those of its keys that the block sees; all addresses are computed
 /// here, so that none takes a register around the loop. `walk` is of packed sequences alone.
 template <class Config, class Machine>
@@ -95,7 +117,7 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
   const Half* const chunk = machine.opaque(
       tensor.at_chunk(staged_chunk<Config>(machine, params, tensor, first_k, first_key)));
   staged.load_from_chunk(
-      machine, chunk, tensor.row_stride(), Config::StagedKeys::first_row(machine),
+      machine, chunk, keys_apart<Config>(params, tensor), Config::StagedKeys::first_row(machine),
       copied_rows<Config, typename Config::StagedKeys>(
           machine, params, end_of_keys<Config>(machine, params, walk) - first_key),
       copies_last<Config, typename Config::StagedKeys>(machine, params));
@@ -107,13 +129,23 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
                                 typename Config::QueryTile& tile) {
   const ForwardBlock block = locate_block<Config>(machine, params);
   using Staged = StagedRows<typename Config::QueryTile, Config::kWarps>;
-  const int rows = copied_rows<Config, Staged>(
-      machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
+  const bool has_last = copies_last<Config, Staged>(machine, params);
   Staged q;
-  q.load(machine,
-         {params.q.at(block.batch, block.first_q + block.first_row, block.head),
-          params.q.row_stride(), rows},
-         copies_last<Config, Staged>(machine, params));
+  if constexpr (Config::kIsSparse) {
+    const RowOrder& order = params.sparse.order;
+    OrderedRows rows =
+        load_ordered_rows(machine, order, block.first_row + Staged::row_of_warp(machine));
+    if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
+    q.load_ordered(machine, rows, params.q.at(block.batch, 0, block.head),
+                   {order, params.q.row_stride()}, has_last);
+  } else {
+    const int rows = copied_rows<Config, Staged>(
+        machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
+    q.load(machine,
+           {params.q.at(block.batch, block.first_q + block.first_row, block.head),
+            params.q.row_stride(), rows},
+           has_last);
+  }
   q.store(machine, tile);
 }
 
@@ -126,7 +158,6 @@ SPARK_DEVICE void write_output(
     const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
     WarpOutputTile<Config>& tile, int first_chunk = 0) {
   using Layout = typename Config::Layout;
-  const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
   const bool is_part = block.part_row != kNoPart;
   const int row_of_part = block.part_row + first_row - block.first_row;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
@@ -135,28 +166,43 @@ SPARK_DEVICE void write_output(
   rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
   store_output<Config::kPv>(machine, tile, factor_of_o, o);
   machine.sync_warp();
-  write_rows(machine, tile,
-             {(is_part ? params.part_o.at(block.batch, row_of_part, block.head)
-                       : params.o.at(block.batch, block.first_q + first_row, block.head)) +
-                  kChunkHalves * first_chunk,
-              is_part ? params.part_o.row_stride() : params.o.row_stride(), seqlen_q - first_row,
-              written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk)});
+  const int lane = machine.lane(), row = grid_operand_row(lane);
+  const int chunks = written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk);
+  bool has_row;
+  int token;  // of the row
+  if constexpr (Config::kIsSparse) {
+    const RowOrder& order = params.sparse.order;
+    const OrderedRows of_group = load_ordered_rows(machine, order, first_row);
+    Half* const first = is_part ? params.part_o.at(block.batch, row_of_part, block.head)
+                                : params.o.at(block.batch, 0, block.head);
+    write_rows(
+        machine, tile,
+        OrderedOutputRows{order, of_group, is_part, first + kChunkHalves * first_chunk,
+                          is_part ? params.part_o.row_stride() : params.o.row_stride(), chunks});
+    has_row = of_group.owns(row);
+    token = of_group.token_of(order, row);
+  } else {
+    const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
+    Half* const first = params.o.at(block.batch, block.first_q + first_row, block.head);
+    write_rows(machine, tile,
+               OutputRows{first + kChunkHalves * first_chunk, params.o.row_stride(),
+                          seqlen_q - first_row, chunks});
+    has_row = first_row + row < seqlen_q;
+    token = block.first_q + first_row + row;
+  }
   if (first_chunk != 0) return;
 
-  const int lane = machine.lane();
-  const int row = first_row + grid_operand_row(lane);
   const float m = Layout::of_operand_row(lane, rows.m);
   const float lse =
       machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
-  if (row < seqlen_q && grid_column_half(lane) == 0) {
+  if (has_row && grid_column_half(lane) == 0) {
     if (is_part) {
-      machine.store_global(
-          params.part_lse + lse_offset(block.batch, block.head, row_of_part + row - first_row,
-                                       params.heads, params.part_rows),
-          lse);
+      machine.store_global(params.part_lse + lse_offset(block.batch, block.head, row_of_part + row,
+                                                        params.heads, params.part_rows),
+                           lse);
     } else {
-      machine.store_global(params.lse + lse_offset(block.batch, block.head, block.first_q + row,
-                                                   params.heads, params.mask.seqlen_q),
+      machine.store_global(params.lse + lse_offset(block.batch, block.head, token, params.heads,
+                                                   params.mask.seqlen_q),
                            lse);
     }
   }

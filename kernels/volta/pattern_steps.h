@@ -25,7 +25,7 @@ class ListedWarp : public Base {
 
   /// Whether there is this tile, and not the end of the block's list.
   SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
-  SPARK_DEVICE int halves_seen() const { return this->tile_ >> 1 & kBothHalves; }
+  SPARK_DEVICE int halves_seen() const { return halves_of_tile(this->tile_); }
 };
 
 /// S = -inf where the words of `tile`, if it is cut, hide a key: of kSteps steps of the warp's
@@ -34,7 +34,7 @@ template <class Config, int kSteps, class Machine>
 SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, int tile, int place,
                                 int first_word,
                                 typename Config::Layout::Fragment (&score)[kRowGroups][kSteps]) {
-  if (!is_cut_step(tile)) return;
+  if ((tile & kCutTile) == 0) return;
   const int words_of_tile =
       load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->words);
   machine.recompute_indices();
@@ -94,7 +94,7 @@ class PatternWarp : public ListedWarp<ForwardWarp<Config, Machine>> {
       const ForwardBlock block = locate_block<Config>(this->machine_, this->params_);
       tile.dropout.draw(this->machine_, this->params_, block.batch_head(this->params_),
                         block.first_row + kWarpRows * this->machine_.warp(),
-                        this->key_of(place) + kHalfKeys * half);
+                        this->column_of(place) + kHalfKeys * half);
     }
   }
   SPARK_DEVICE Softmax row_maxima(const HalfTile& tile) {

@@ -98,7 +98,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE void load_k(int first_key, int part, StagedKeys& staged) {
     machine_.recompute_indices();
     const int column = StagedKeys::column_chunk(machine_) + KeyPiece::kChunksPerRow * part;
-    load(params_.k, key_of(first_key) + StagedKeys::first_row(machine_), column, staged);
+    load(params_.k, key_of(first_key), StagedKeys::first_row(machine_), column, staged);
   }
   SPARK_DEVICE void store_k(int part, const StagedKeys& staged) {
     machine_.recompute_indices();
@@ -106,7 +106,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE void load_v(int first_key, int part, StagedValues& staged) {
     machine_.recompute_indices();
-    load(params_.v, key_of(first_key) + key_of_value_row(StagedValues::first_row(machine_), part),
+    load(params_.v, key_of(first_key), key_of_value_row(StagedValues::first_row(machine_), part),
          StagedValues::column_chunk(machine_), staged);
   }
   SPARK_DEVICE void store_v(int part, const StagedValues& staged) {
@@ -173,7 +173,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       tile.dropout.draw(machine_, params_, block.batch_head(params_),
-                        block.first_row + kWarpRows * pair(), first_score_key(key_of(first_key)));
+                        block.first_row + kWarpRows * pair(),
+                        first_score_key(listed_column<Config>(machine_, params_, first_key)));
     }
   }
 
@@ -267,7 +268,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      return key_of_tile<Config>(this->tile_);
+      return token_of_tile(this->tile_);
     } else {
       return first_key;
     }
@@ -292,17 +293,20 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
         .keys_of_all(rows_of_warp<Config>(machine_, params_));
   }
 
-  /// The lane's rows from `key` on, of those that the block sees, and its chunk of each.
+  /// The lane's rows from row `row` of a tile of keys on, of those that the block sees, and its
+  /// chunk of each.
   template <class Staged>
-  SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int key, int column,
+  SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int first_key, int row, int column,
                          Staged& staged) {
+    const int key = first_key + row;
     std::uint32_t chunk;
     int end;
     if constexpr (Config::kIsPacked) {
       chunk = tensor.chunk(0, walk_.first_k + key, params_.groups.key_head(machine_.block(0)));
       end = walk_.end;
     } else if constexpr (Config::kIsSparse) {
-      chunk = tensor.chunk(machine_.block(2), key, params_.groups.key_head(machine_.block(0)));
+      chunk = tensor.chunk(machine_.block(2), first_key + params_.sparse.order.tokens_to(row),
+                           params_.groups.key_head(machine_.block(0)));
       end = end_of_block();
     } else {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
@@ -311,7 +315,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     }
     const Half* const first =
         machine_.opaque(tensor.at_chunk(chunk + static_cast<std::uint32_t>(column)));
-    staged.load_from_chunk(machine_, first, tensor.row_stride(), key,
+    staged.load_from_chunk(machine_, first, keys_apart<Config>(params_, tensor), key,
                            column < params_.head_chunks ? end : 0);
   }
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/machine/emulated/machine.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/pass_regions.h"
 #include "kernels/tensor_regions.h"
 #include "kernels/volta/backward_rows.h"
@@ -32,6 +33,21 @@ void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) 
   append_list("pattern blocks", lists.all_blocks(), all);
   append_list("pattern tiles", lists.all_tiles(), all);
   append_list("pattern words", lists.words(), all);
+  append_list("order of rows", lists.order_tiles(), all);
+}
+
+/// Those of a sample as the pattern numbers rows and keys.
+std::vector<SampleTile> walked_tiles(const Problem& problem, std::span<const SampleTile> tiles) {
+  const auto& order = problem.sparse->walked().order;
+  if (order == nullptr) return {tiles.begin(), tiles.end()};
+  std::set<SampleTile> walked;
+  for (const auto& [tile, head, batch] : tiles) {
+    const int end = std::min((tile + 1) * kSampleRows, order->tokens());
+    for (int token = tile * kSampleRows; token < end; ++token) {
+      walked.insert({order->position_of(token) / kSampleRows, head, batch});
+    }
+  }
+  return {walked.begin(), walked.end()};
 }
 
 /// Rows of one tensor that parts of a launch store.
@@ -120,21 +136,25 @@ class SparseBackwardPass {
                      bool is_deterministic)
       : accumulator_(accumulator),
         problem_(without_pattern(problem)),
+        walked_(walked_problem(problem)),
         mask_(*problem.sparse),
         wanted_{problem_, options.shared_bytes_per_block},
         tensors_(tensors),
         options_(options),
-        statistics_(all_workspace_rows(problem_)),
-        dq_sums_(dq_sums_bytes(problem_, is_deterministic) / sizeof(float)),
+        statistics_(all_workspace_rows(walked_)),
+        dq_sums_(dq_sums_bytes(walked_, is_deterministic) / sizeof(float)),
         params_(backward_params(problem_, tensors,
                                 {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
-                                 workspace_rows(problem_.seqlen_q)})) {}
+                                 workspace_rows(walked_.seqlen_q)})),
+        query_tiles_(ordered_tiles(mask_.walked(), kWorkspaceBlock)) {
+    give_order(params_, problem, row_order(mask_.walked(), query_tiles_.data()));
+  }
 
   void prepare() {
     visit_statistics(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       launch_rows({.kernel = id,
-                   .grid = {ceil_divide(workspace_rows(problem_.seqlen_q), Config::kBlockM),
+                   .grid = {ceil_divide(workspace_rows(walked_.seqlen_q), Config::kBlockM),
                             problem_.heads, problem_.batch},
                    .threads = Config::kThreads,
                    .shared_bytes = 0},
@@ -208,14 +228,14 @@ class SparseBackwardPass {
   void round() {
     visit_round_dq(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
-      launch_rows({.kernel = id,
-                   .grid = {ceil_divide(problem_.seqlen_q, Config::kBlockM), problem_.heads,
-                            problem_.batch},
-                   .threads = Config::kThreads,
-                   .shared_bytes = sizeof(RoundDqTiles<Config>)},
-                  [](EmulatedMachine& machine, const BackwardParams& params) {
-                    round_dq<Config>(machine, params);
-                  });
+      launch_rows(
+          {.kernel = id,
+           .grid = {ceil_divide(walked_.seqlen_q, Config::kBlockM), problem_.heads, problem_.batch},
+           .threads = Config::kThreads,
+           .shared_bytes = sizeof(RoundDqTiles<Config>)},
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            round_dq<Config>(machine, params);
+          });
     });
   }
   EmulationReport take_report() { return std::move(report_); }
@@ -263,7 +283,8 @@ class SparseBackwardPass {
   }
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
-    all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
+    all.push_back({"statistics", statistics_.data(), statistics_bytes(walked_), true, true});
+    append_list("order of queries", query_tiles_, all);
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
@@ -272,7 +293,7 @@ class SparseBackwardPass {
   }
 
   Accumulator accumulator_;
-  Problem problem_;
+  Problem problem_, walked_;
   const SparseMask& mask_;
   Wanted wanted_;
   const BackwardTensors& tensors_;
@@ -280,6 +301,7 @@ class SparseBackwardPass {
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;
   BackwardParams params_;
+  std::vector<OrderedTile> query_tiles_;
   EmulationReport report_;
 };
 
@@ -288,12 +310,13 @@ class SparseBackwardPass {
 EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,
-                                       std::span<const SampleTile> tiles) {
+                                       std::span<const SampleTile> tokens) {
   const Problem dense = without_pattern(problem);
+  const std::vector<SampleTile> tiles = walked_tiles(problem, tokens);
   ForwardParams params = forward_params(dense, tensors);
   EmulationReport report;
   const Wanted wanted{dense, options.shared_bytes_per_block};
-  visit_forward<Blocks::kSparse>(accumulators, wanted, [&, tiles](auto row, auto id) {
+  visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto id) {
     using Config = decltype(row);
     const SparseTileLists lists(*problem.sparse, kSparseForward<Config>);
     params.sparse = lists.on_host();
@@ -335,7 +358,9 @@ EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const P
 EmulationReport emulate_sparse_backward(Accumulator accumulator, const Problem& problem,
                                         const BackwardTensors& tensors,
                                         const EmulationOptions& options, bool is_deterministic,
-                                        const BackwardSample& sample) {
+                                        const BackwardSample& tokens) {
+  const BackwardSample sample{walked_tiles(problem, tokens.query_tiles),
+                              walked_tiles(problem, tokens.key_tiles)};
   SparseBackwardPass pass(accumulator, problem, tensors, options, is_deterministic);
   pass.prepare();
   if (is_deterministic) {

@@ -1,5 +1,6 @@
 // What parts of a pattern's longest blocks (kernels/tile/sparse_list.h) store in a pass's
-// workspace, and what merges it. C++17, for both machines.
+// workspace, and what merges it; and what a pattern's order changes of a launch. C++17, for both
+// machines.
 #pragma once
 
 #include "kernels/attention.h"
@@ -27,6 +28,13 @@ struct PartsWorkspace {
 /// there is no instance for it.
 std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Problem& problem,
                                      Pass pass, bool is_deterministic);
+
+/// The problem without its pattern, and as long as the pattern's order of rows and keys: what the
+/// workspace of a backward pass counts, and kernels that go over its rows.
+Problem walked_problem(const Problem& problem);
+
+/// Which queries take part, and how they are numbered where the pattern has an order: as its keys.
+void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order);
 
 inline ChunkedView<Half> part_view(Half* data, const Problem& problem, int heads, int rows) {
   return chunked_view("of parts", contiguous_view(data, rows, heads, problem.head_dim),

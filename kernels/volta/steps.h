@@ -162,7 +162,7 @@ class ForwardWarp {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       tile.dropout.draw(machine_, params_, block.batch_head(params_),
-                        block.first_row + kWarpRows * machine_.warp(), key_of(first_key));
+                        block.first_row + kWarpRows * machine_.warp(), column_of(first_key));
     }
   }
 
@@ -273,20 +273,24 @@ class ForwardWarp {
   static constexpr int kPasses = Config::kKeySteps / kPassSteps;
 
   /// The first key of this tile, and of the next one. Tiles of a pattern have places: its list
-  /// tells their keys.
+  /// tells their keys' tokens.
   SPARK_DEVICE int key_of(int first_key) const {
     if constexpr (Config::kIsSparse) {
-      return key_of_tile<Config>(tile_);
+      return token_of_tile(tile_);
     } else {
       return first_key;
     }
   }
   SPARK_DEVICE int next_key_of(int next_key) const {
     if constexpr (Config::kIsSparse) {
-      return key_of_tile<Config>(next_tile_);
+      return token_of_tile(next_tile_);
     } else {
       return next_key;
     }
+  }
+  /// This tile's first column, as dropout counts.
+  SPARK_DEVICE int column_of(int first_key) const {
+    return listed_column<Config>(machine_, params_, first_key);
   }
   /// Behind the block's last tile its list has one that begins there.
   SPARK_DEVICE int end_of_block() const {

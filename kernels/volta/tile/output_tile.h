@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/machine/machine.h"
+#include "kernels/tile/row_order.h"
 #include "kernels/volta/tile/operand_exchange.h"
 #include "kernels/volta/tile/quad_grid.h"
 #include "kernels/volta/tile/tile_accumulator.h"
@@ -49,6 +50,26 @@ struct OutputRows {
   int row_stride;
   int valid;
   int chunks;
+
+  SPARK_HD Half* at(int row) const { return first + static_cast<std::ptrdiff_t>(row) * row_stride; }
+  SPARK_HD bool has(int row) const { return row < valid; }
+};
+
+/// The same in a pattern's order, of a tensor from `first` on: its token 0. Of a part's rows
+/// (sparse_list.h), which lie in their own order, the first of these.
+struct OrderedOutputRows {
+  const RowOrder& order;
+  OrderedRows rows;
+  bool is_part;
+  Half* first;
+  int row_stride;
+  int chunks;
+
+  SPARK_HD Half* at(int row) const {
+    const int token = is_part ? row : rows.token_of(order, row);
+    return first + static_cast<std::ptrdiff_t>(token) * row_stride;
+  }
+  SPARK_HD bool has(int row) const { return rows.owns(row); }
 };
 
 /// Rounds factor * value to fp16, in the columns that matmul_probabilities gives; kAccumulator says
@@ -99,8 +120,8 @@ SPARK_DEVICE void store_output(Machine& machine, Tile& tile,
 }
 
 /// Writes the tile's rows to global memory, whole sectors an instruction.
-template <class Machine, class Tile>
-SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const OutputRows& rows) {
+template <class Machine, class Tile, class Rows>
+SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const Rows& rows) {
   constexpr int kLanesPerRow = Tile::kLanesPerRow;
   constexpr int kRowsAtOnce = 32 / kLanesPerRow;
 #pragma unroll
@@ -111,8 +132,8 @@ SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const OutputRows& row
       const int row = first + machine.lane() / kLanesPerRow;
       if (chunk >= rows.chunks) continue;
       const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-      Half* place = rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride + 8 * chunk;
-      if (row < rows.valid) machine.store_global(place, bits);
+      Half* place = rows.at(row) + 8 * chunk;
+      if (rows.has(row)) machine.store_global(place, bits);
     }
   }
 }
