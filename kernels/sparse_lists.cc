@@ -74,12 +74,16 @@ RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
 
 std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows) {
   std::vector<OrderedTile> tiles;
+  if (pattern.order == nullptr) return tiles;
   const int rows = round_up(pattern.seqlen_q, most_of(block_rows, kOrderTile));
   for (int first = 0; first < rows; first += kOrderTile) {
-    OrderedTile tile{first < pattern.seqlen_q ? token_of(pattern, first) : 0, 0, {0, 0}};
-    for (int row = 0; row < std::min(kOrderTile, pattern.seqlen_q - first); ++row) {
-      const bool is_owned = pattern.order == nullptr || pattern.order->owns(first + row);
-      tile.owned[row / 32] |= static_cast<std::uint32_t>(is_owned) << (row % 32);
+    OrderedTile tile{0, 0, {0, 0}};
+    if (first < pattern.seqlen_q) {
+      tile.token = pattern.order->token_of(first);
+      for (int row = 0; row < kOrderTile; ++row) {
+        const bool is_owned = pattern.order->owns(first + row);
+        tile.owned[row / 32] |= static_cast<std::uint32_t>(is_owned) << (row % 32);
+      }
     }
     tiles.push_back(tile);
   }

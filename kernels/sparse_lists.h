@@ -28,10 +28,11 @@ struct SparseListKind {
 /// plan it wants.
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
-/// Where a pattern's rows are among a tensor's: kOrderTile of them each, and as many as whole
-/// blocks of rows have, behind the last row some that own no token; and with these, at `tiles` in
-/// any memory, as kernels read it.
+/// Where the rows of a pattern with an order are among a tensor's: kOrderTile of them each, and as
+/// many as whole blocks of rows have, behind the last row some that own no token. None of another
+/// pattern.
 std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows);
+/// As kernels read it, with these at `tiles` in any memory.
 RowOrder row_order(const Pattern& pattern, const OrderedTile* tiles);
 
 /// Blocks that walk most, over all heads, come first. Words are of 32 keys: a tile has a multiple
@@ -86,7 +87,7 @@ class SparseTileLists {
   SparseLists at(const SparseBlock* blocks, const SparseTile* tiles, const std::uint32_t* words,
                  const OrderedTile* order_tiles) const {
     SparseLists lists{blocks, tiles, words, blocks_of_head_, make_head_groups(unions_, 1), order_};
-    lists.order.tiles = order_tiles;
+    if (!order_tiles_.empty()) lists.order.tiles = order_tiles;
     return lists;
   }
 

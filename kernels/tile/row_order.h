@@ -22,38 +22,45 @@ struct alignas(16) OrderedTile {
 };
 
 struct RowOrder {
-  /// Null: of no list, rows are tokens. Of a list the tiles of its blocks' rows, or keys.
-  const OrderedTile* tiles = nullptr;
+  const OrderedTile* tiles = nullptr;  // of a list's blocks' rows, or keys; null: rows are tokens
   int step[kOrderTileBits] = {1, 2, 4, 8, 16, 32};  // tokens
 
-  /// From a tile's first row to row `row`; or from a row on, by bits that it has not.
-  SPARK_HD int tokens_to(int row) const {
+  /// From a row of a tile to the one that has the bits of `rows`, below 2^kBits, besides.
+  template <int kBits = kOrderTileBits>
+  SPARK_HD int tokens_to(int rows) const {
     int tokens = 0;
 #pragma unroll
-    for (int bit = 0; bit < kOrderTileBits; ++bit) tokens += (row >> bit & 1) * step[bit];
+    for (int bit = 0; bit < kBits; ++bit) tokens += (rows >> bit & 1) * step[bit];
     return tokens;
   }
 };
 
-/// Rows of one tile from `row` on.
+/// Rows from one on, as many as its number has zeros for bits at the end: a power of two, up to a
+/// tile's.
 struct OrderedRows {
-  int token;            // of the tile's first row
-  int row;              // in the tile
-  std::uint64_t owned;  // bit i: of row + i
+  int token;            // of the first
+  std::uint64_t owned;  // bit i: whether row i of them owns its token
 
   SPARK_HD bool owns(int i) const { return (owned >> i & 1u) != 0; }
-  SPARK_HD int token_of(const RowOrder& order, int i) const {
-    return token + order.tokens_to(row + i);
-  }
 };
 
-/// Those from row `first` of all on, in an order that has tiles.
+/// Those from row `first` on, in an order that has tiles.
 template <class Machine>
-SPARK_DEVICE OrderedRows load_ordered_rows(Machine& machine, const RowOrder& order, int first) {
+SPARK_DEVICE OrderedRows ordered_rows(Machine& machine, const RowOrder& order, int first) {
   const auto tile = machine.template load_global<Bits128>(order.tiles + first / kOrderTile);
   const int row = first % kOrderTile;
   const std::uint64_t owned = std::uint64_t{tile.word[3]} << 32 | tile.word[2];
-  return {static_cast<int>(tile.word[0]), row, owned >> row};
+  return {static_cast<int>(tile.word[0]) + order.tokens_to(row), owned >> row};
+}
+
+/// Whether rows of a launch are no tokens. A Config has kIsSparse.
+template <class Config>
+SPARK_DEVICE bool has_order(const RowOrder& order) {
+  if constexpr (Config::kIsSparse) {
+    return order.tiles != nullptr;
+  } else {
+    return false;
+  }
 }
 
 /// From a lane's first row of a tile to others, in halves of a tensor.

@@ -32,6 +32,10 @@ class StagedRows {
  public:
   static constexpr int kRows = Tile::kRows / kWarps;
   static constexpr int kRowsAtOnce = 32 / Tile::kLanesPerRow;
+  static constexpr int kRowBitsAtOnce = kRowsAtOnce == 1   ? 0
+                                        : kRowsAtOnce == 2 ? 1
+                                        : kRowsAtOnce == 4 ? 2
+                                                           : 3;
 
   /// Chunks that a lane has of a row.
   static constexpr int kParts = Tile::kChunksPerRow / Tile::kLanesPerRow;
@@ -51,19 +55,21 @@ class StagedRows {
     }
   }
 
-  /// The same in an order: the warp's rows, which begin at row_of_warp(), of the tensor's rows from
-  /// token 0 on, those that own their tokens.
+  /// The same in an order: the warp's rows, which begin at row_of_warp(), those that own their
+  /// tokens; of a tensor whose token 0 is at `first`.
   template <class Machine>
   SPARK_DEVICE void load_ordered(Machine& machine, const OrderedRows& rows, const Half* first,
                                  const OrderedApart& apart, bool has_last = true) {
+    const int of_lane = machine.lane() / Tile::kLanesPerRow;
+    const int token = rows.token + apart.order.template tokens_to<kRowBitsAtOnce>(of_lane);
+    const Half* const chunk =
+        first + static_cast<std::ptrdiff_t>(token) * apart.stride + 8 * column_chunk(machine);
 #pragma unroll
     for (int i = 0; i < kChunks; ++i) {
-      const int row = row_of(i) + machine.lane() / Tile::kLanesPerRow;
       chunk_[i] = Bits128{};
-      if (rows.owns(row) && (!is_last(i) || has_last)) {
-        chunk_[i] = machine.template load_global<Bits128>(
-            first + static_cast<std::ptrdiff_t>(rows.token_of(apart.order, row)) * apart.stride +
-            8 * (column_chunk(machine) + column_of(i)));
+      if (rows.owns(row_of(i) + of_lane) && (!is_last(i) || has_last)) {
+        chunk_[i] = machine.template load_global<Bits128>(chunk + apart.halves_to(row_of(i)) +
+                                                          8 * column_of(i));
       }
     }
   }

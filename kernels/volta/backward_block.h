@@ -190,14 +190,14 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   }
 }
 
-/// A pattern's tile of keys from first_key on, a warp's rows of it, to registers.
+/// Keys of K or V from first_key on, a warp's rows of them, in an order that has tiles.
 template <class Config, class Staged, class Machine>
 SPARK_DEVICE void load_ordered_keys(Machine& machine, const BackwardParams& params,
                                     const BackwardBlock& block,
                                     const ChunkedView<const Half>& tensor, int first_key,
                                     Staged& staged) {
   const RowOrder& order = params.sparse_keys.order;
-  OrderedRows rows = load_ordered_rows(machine, order, first_key + Staged::row_of_warp(machine));
+  OrderedRows rows = ordered_rows(machine, order, first_key + Staged::row_of_warp(machine));
   if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
   staged.load_ordered(machine, rows, tensor.at(block.batch, 0, block.key_head),
                       {order, tensor.row_stride()});
@@ -210,7 +210,7 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                                 typename Config::StagedBorrowed& staged) {
   using Staged = typename Config::StagedBorrowed;
   const int first_key = block.first_key + Config::kBlockKeys - Config::kBorrowedKeys;
-  if constexpr (Config::kIsSparse) {
+  if (has_order<Config>(params.sparse_keys.order)) {
     return load_ordered_keys<Config>(machine, params, block, params.v, first_key, staged);
   }
   const int row = first_key + Staged::first_row(machine);
@@ -237,7 +237,7 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   const int team = TeamMember<Config>(machine.warp()).team;
   typename Config::StagedKeys k, v;
   typename Config::StagedQueries q, d_o;
-  if constexpr (Config::kIsSparse) {
+  if (has_order<Config>(params.sparse_keys.order)) {
     load_ordered_keys<Config>(machine, params, block, params.k, block.first_key, k);
     load_ordered_keys<Config>(machine, params, block, params.v, block.first_key, v);
   } else {

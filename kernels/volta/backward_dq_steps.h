@@ -207,21 +207,23 @@ class BackwardDqWarp {
       auto& tile = *tiles_.output(machine_.warp(), g);
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
       machine_.sync_warp();
-      const int row_stride = is_part ? params_.part_dq.row_stride() : params_.dq.row_stride();
       using Columns = typename Config::Columns;
-      if constexpr (Config::kIsSparse) {
+      if (has_order<Config>(params_.sparse_queries.order)) {
         const RowOrder& order = params_.sparse_queries.order;
-        Half* const of_rows =
-            is_part
-                ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
-                : params_.dq.at(block_.batch, 0, head());
-        write_rows(machine_, tile,
-                   OrderedOutputRows{order, load_ordered_rows(machine_, order, first_row), is_part,
-                                     of_rows + 64 * share.column_block, row_stride,
-                                     written_chunks<Config, 8>(params_, 8 * share.column_block)});
+        const OrderedRows ordered = ordered_rows(machine_, order, first_row);
+        write_rows(
+            machine_, tile,
+            OrderedOutputRows{order, ordered,
+                              params_.dq.at(block_.batch, 0, head()) + 64 * share.column_block,
+                              params_.dq.row_stride(),
+                              written_chunks<Config, 8>(params_, 8 * share.column_block)});
         continue;
       }
-      Half* const first = params_.dq.at(block_.batch, block_.first_q + first_row, head());
+      Half* const first =
+          is_part
+              ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
+              : params_.dq.at(block_.batch, block_.first_q + first_row, head());
+      const int row_stride = is_part ? params_.part_dq.row_stride() : params_.dq.row_stride();
       if constexpr (Columns::kHasHalfBlocks) {
         write_half_block_rows<Columns>(machine_, tile, share.column_block,
                                        {first, row_stride, seqlen_q - first_row,
@@ -350,10 +352,10 @@ class BackwardDqWarp {
   SPARK_DEVICE void load_rows(const ChunkedView<const Half>& tensor,
                               typename Config::StagedQueries& staged) {
     using Queries = typename Config::StagedQueries;
-    if constexpr (Config::kIsSparse) {
+    if (has_order<Config>(params_.sparse_queries.order)) {
       const RowOrder& order = params_.sparse_queries.order;
       OrderedRows rows =
-          load_ordered_rows(machine_, order, block_.first_row + Queries::row_of_warp(machine_));
+          ordered_rows(machine_, order, block_.first_row + Queries::row_of_warp(machine_));
       if (copied_rows<Config, Queries>(machine_, params_, 1) == 0) rows.owned = 0;
       staged.load_ordered(machine_, rows, tensor.at(block_.batch, 0, head()),
                           {order, tensor.row_stride()});

@@ -49,7 +49,7 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
   }
 }
 
-/// The key of a row of the 16 of group g.
+/// The key of a row of the 16 of group g. Bits of a row and of g are bits of it.
 SPARK_HD int key_of_output_row(int row, int g) { return transposed_key(row >> 3, g, row & 7); }
 
 /// Writes the 16 keys of group g of a warp, a row of 128 bytes by eight lanes.
@@ -58,11 +58,13 @@ SPARK_DEVICE void write_key_rows(Machine& machine, Tile& tile, int g, const Rows
   const int chunk = machine.lane() % 8;
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
-    const int row = first + machine.lane() / 8;
-    const int key = key_of_output_row(row, g);
+    const int of_lane = machine.lane() / 8, row = first + of_lane;
     const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-    Half* const place = rows.at(key) + 8 * chunk;
-    if (rows.has(key) && chunk < rows.chunks) machine.store_global(place, bits);
+    Half* const place =
+        rows.at(key_of_output_row(first, g), key_of_output_row(of_lane, 0)) + 8 * chunk;
+    if (rows.has(key_of_output_row(row, g)) && chunk < rows.chunks) {
+      machine.store_global(place, bits);
+    }
   }
 }
 
@@ -83,18 +85,15 @@ SPARK_DEVICE void write_groups(
   const bool is_part = block.part_row != kNoPart;
   const ChunkedView<Half>& tensor = is_part ? (share.is_dk ? params.part_dk : params.part_dv)
                                             : (share.is_dk ? params.dk : params.dv);
-  // In a pattern's order rows are told from the tensor's first on.
-  const int first_row = is_part             ? block.part_row + first_key - block.first_key
-                        : Config::kIsSparse ? 0
-                                            : block.first_k + first_key;
+  const int first_row =
+      is_part ? block.part_row + first_key - block.first_key : block.first_k + first_key;
   using Columns = typename Config::Columns;
   Half* const first = tensor.at(block.batch, first_row, block.key_head) +
                       (Columns::kHasHalfBlocks ? 0 : 64 * share.column_block);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
-  OrderedRows keys{};
-  if constexpr (Config::kIsSparse) {
-    keys = load_ordered_rows(machine, params.sparse_keys.order, first_key);
-  }
+  const RowOrder& order = params.sparse_keys.order;
+  OrderedRows ordered{};
+  if (has_order<Config>(order)) ordered = ordered_rows(machine, order, first_key);
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     store_output<Accumulator::kFp32>(machine, tile, factor, gradient[g]);
@@ -107,10 +106,10 @@ SPARK_DEVICE void write_groups(
           [group = first_group + g](int row) { return key_of_output_row(row, group); });
     } else {
       const int chunks = written_chunks<Config, 8>(params, 8 * share.column_block);
-      if constexpr (Config::kIsSparse) {
+      if (has_order<Config>(order)) {
+        Half* const of_head = tensor.at(block.batch, 0, block.key_head) + 64 * share.column_block;
         write_key_rows(machine, tile, first_group + g,
-                       OrderedOutputRows{params.sparse_keys.order, keys, is_part, first,
-                                         tensor.row_stride(), chunks});
+                       OrderedOutputRows{order, ordered, of_head, tensor.row_stride(), chunks});
       } else {
         write_key_rows(machine, tile, first_group + g,
                        OutputRows{first, tensor.row_stride(), seqlen_k - first_key, chunks});

@@ -38,15 +38,6 @@ SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, int
   return sum;
 }
 
-/// Rows first_row and on of those that `order` may have in tiles, as they are in the tensors.
-template <class Machine>
-SPARK_DEVICE OrderedRows rows_in_order(Machine& machine, const RowOrder& order, int first_row,
-                                       int first_token, int valid) {
-  if (order.tiles != nullptr) return load_ordered_rows(machine, order, first_row);
-  const std::uint64_t some = (std::uint64_t{1} << (valid < 0 ? 0 : least_of(valid, 63))) - 1;
-  return {first_token, 0, some};
-}
-
 /// The statistics of every row of the workspace; those past the end keep P at zero.
 template <class Config, class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
@@ -55,15 +46,19 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
   const QueryBlock block = locate_queries<Config>(machine, params);
   const int head = block.head, batch = block.batch;
   const int first_row = block.first_row + kGridRows * machine.warp();
-  const OrderedRows rows = rows_in_order(machine, params.query_order, first_row,
-                                         block.first_q + first_row, seqlen_q - first_row);
+  const RowOrder& order = params.query_order;
+  OrderedRows ordered{};
+  if (order.tiles != nullptr) ordered = ordered_rows(machine, order, first_row);
   RowStatistics* const statistics =
       params.workspace.statistics_of(block.workspace_head(params), block.workspace_row + first_row);
 #pragma unroll
   for (int first = 0; first < kGridRows; first += 4) {
     const int row_of_group = first + machine.lane() / 8;
-    const bool is_inside = rows.owns(row_of_group);
-    const int token = rows.token_of(params.query_order, row_of_group);
+    const int row = first_row + row_of_group;
+    const bool is_inside = order.tiles != nullptr ? ordered.owns(row_of_group) : row < seqlen_q;
+    const int token = order.tiles != nullptr
+                          ? ordered.token + order.template tokens_to<4>(row_of_group)
+                          : block.first_q + row;
     const float delta = row_dot<Config::kHeadDim>(machine, params.o.at(batch, token, head),
                                                   params.d_o.at(batch, token, head),
                                                   is_inside ? params.head_chunks : 0);
@@ -109,12 +104,17 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
       machine.template shared<RoundDqTiles<Config>>().of_warp[machine.warp()];
   store_output<Config::kAccumulator>(machine, tile, factor, dq);
   machine.sync_warp();
-  write_rows(machine, tile,
-             OrderedOutputRows{params.query_order,
-                               rows_in_order(machine, params.query_order, first_row,
-                                             block.first_q + first_row, seqlen_q - first_row),
-                               false, params.dq.at(block.batch, 0, block.head),
-                               params.dq.row_stride(), params.head_chunks});
+  if (params.query_order.tiles != nullptr) {
+    const OrderedRows ordered = ordered_rows(machine, params.query_order, first_row);
+    write_rows(
+        machine, tile,
+        OrderedOutputRows{params.query_order, ordered, params.dq.at(block.batch, 0, block.head),
+                          params.dq.row_stride(), params.head_chunks});
+  } else {
+    write_rows(machine, tile,
+               OutputRows{params.dq.at(block.batch, block.first_q + first_row, block.head),
+                          params.dq.row_stride(), seqlen_q - first_row, params.head_chunks});
+  }
 }
 
 }  // namespace sparkbench::volta

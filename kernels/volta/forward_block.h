@@ -131,10 +131,9 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   using Staged = StagedRows<typename Config::QueryTile, Config::kWarps>;
   const bool has_last = copies_last<Config, Staged>(machine, params);
   Staged q;
-  if constexpr (Config::kIsSparse) {
+  if (has_order<Config>(params.sparse.order)) {
     const RowOrder& order = params.sparse.order;
-    OrderedRows rows =
-        load_ordered_rows(machine, order, block.first_row + Staged::row_of_warp(machine));
+    OrderedRows rows = ordered_rows(machine, order, block.first_row + Staged::row_of_warp(machine));
     if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
     q.load_ordered(machine, rows, params.q.at(block.batch, 0, block.head),
                    {order, params.q.row_stride()}, has_last);
@@ -158,6 +157,7 @@ SPARK_DEVICE void write_output(
     const AccumulatorFragment<Config::kOutput> (&o)[Config::kOutputGroups],
     WarpOutputTile<Config>& tile, int first_chunk = 0) {
   using Layout = typename Config::Layout;
+  const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
   const bool is_part = block.part_row != kNoPart;
   const int row_of_part = block.part_row + first_row - block.first_row;
   float l[Layout::kRowsPerLane], factor[Layout::kRowsPerLane];
@@ -166,43 +166,47 @@ SPARK_DEVICE void write_output(
   rows_of_layout<Config::kAccumulator, Config::kPv>(machine, factor, factor_of_o);
   store_output<Config::kPv>(machine, tile, factor_of_o, o);
   machine.sync_warp();
-  const int lane = machine.lane(), row = grid_operand_row(lane);
   const int chunks = written_chunks<Config, Config::kTileColumns / 8>(params, first_chunk);
-  bool has_row;
-  int token;  // of the row
-  if constexpr (Config::kIsSparse) {
-    const RowOrder& order = params.sparse.order;
-    const OrderedRows of_group = load_ordered_rows(machine, order, first_row);
-    Half* const first = is_part ? params.part_o.at(block.batch, row_of_part, block.head)
-                                : params.o.at(block.batch, 0, block.head);
+  OrderedRows ordered{};
+  if (has_order<Config>(params.sparse.order)) {
+    ordered = ordered_rows(machine, params.sparse.order, first_row);
     write_rows(
         machine, tile,
-        OrderedOutputRows{order, of_group, is_part, first + kChunkHalves * first_chunk,
-                          is_part ? params.part_o.row_stride() : params.o.row_stride(), chunks});
-    has_row = of_group.owns(row);
-    token = of_group.token_of(order, row);
+        OrderedOutputRows{params.sparse.order, ordered,
+                          params.o.at(block.batch, 0, block.head) + kChunkHalves * first_chunk,
+                          params.o.row_stride(), chunks});
   } else {
-    const int seqlen_q = mask_of_block<Config>(machine, params).seqlen_q;
-    Half* const first = params.o.at(block.batch, block.first_q + first_row, block.head);
-    write_rows(machine, tile,
-               OutputRows{first + kChunkHalves * first_chunk, params.o.row_stride(),
-                          seqlen_q - first_row, chunks});
-    has_row = first_row + row < seqlen_q;
-    token = block.first_q + first_row + row;
+    write_rows(
+        machine, tile,
+        OutputRows{(is_part ? params.part_o.at(block.batch, row_of_part, block.head)
+                            : params.o.at(block.batch, block.first_q + first_row, block.head)) +
+                       kChunkHalves * first_chunk,
+                   is_part ? params.part_o.row_stride() : params.o.row_stride(),
+                   seqlen_q - first_row, chunks});
   }
   if (first_chunk != 0) return;
 
+  const int lane = machine.lane();
+  const int row = first_row + grid_operand_row(lane);
   const float m = Layout::of_operand_row(lane, rows.m);
   const float lse =
       machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
-  if (has_row && grid_column_half(lane) == 0) {
+  if (has_order<Config>(params.sparse.order)) {
+    const int of_group = grid_operand_row(lane);
+    if (!ordered.owns(of_group) || grid_column_half(lane) != 0) return;
+    const int token = ordered.token + params.sparse.order.template tokens_to<4>(of_group);
+    machine.store_global(
+        params.lse + lse_offset(block.batch, block.head, token, params.heads, params.mask.seqlen_q),
+        lse);
+  } else if (row < seqlen_q && grid_column_half(lane) == 0) {
     if (is_part) {
-      machine.store_global(params.part_lse + lse_offset(block.batch, block.head, row_of_part + row,
-                                                        params.heads, params.part_rows),
-                           lse);
+      machine.store_global(
+          params.part_lse + lse_offset(block.batch, block.head, row_of_part + row - first_row,
+                                       params.heads, params.part_rows),
+          lse);
     } else {
-      machine.store_global(params.lse + lse_offset(block.batch, block.head, token, params.heads,
-                                                   params.mask.seqlen_q),
+      machine.store_global(params.lse + lse_offset(block.batch, block.head, block.first_q + row,
+                                                   params.heads, params.mask.seqlen_q),
                            lse);
     }
   }

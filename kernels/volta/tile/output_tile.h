@@ -51,22 +51,24 @@ struct OutputRows {
   int valid;
   int chunks;
 
-  SPARK_HD Half* at(int row) const { return first + static_cast<std::ptrdiff_t>(row) * row_stride; }
+  /// Row `fixed` + `of_lane`, of which the compiler knows the one.
+  SPARK_HD Half* at(int fixed, int of_lane) const {
+    return first + static_cast<std::ptrdiff_t>(fixed + of_lane) * row_stride;
+  }
   SPARK_HD bool has(int row) const { return row < valid; }
 };
 
-/// The same in a pattern's order, of a tensor from `first` on: its token 0. Of a part's rows
-/// (sparse_list.h), which lie in their own order, the first of these.
+/// The same in a pattern's order, of a tensor whose token 0 is at `first`.
 struct OrderedOutputRows {
   const RowOrder& order;
-  OrderedRows rows;
-  bool is_part;
+  const OrderedRows& rows;
   Half* first;
   int row_stride;
   int chunks;
 
-  SPARK_HD Half* at(int row) const {
-    const int token = is_part ? row : rows.token_of(order, row);
+  /// `fixed` and `of_lane` have no bit in common.
+  SPARK_HD Half* at(int fixed, int of_lane) const {
+    const int token = rows.token + order.tokens_to(fixed) + order.tokens_to(of_lane);
     return first + static_cast<std::ptrdiff_t>(token) * row_stride;
   }
   SPARK_HD bool has(int row) const { return rows.owns(row); }
@@ -132,7 +134,7 @@ SPARK_DEVICE void write_rows(Machine& machine, Tile& tile, const Rows& rows) {
       const int row = first + machine.lane() / kLanesPerRow;
       if (chunk >= rows.chunks) continue;
       const auto bits = machine.template load_shared<Bits128>(tile.at(row, chunk));
-      Half* place = rows.at(row) + 8 * chunk;
+      Half* place = rows.at(first, machine.lane() / kLanesPerRow) + 8 * chunk;
       if (rows.has(row)) machine.store_global(place, bits);
     }
   }
