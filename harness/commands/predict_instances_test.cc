@@ -50,8 +50,10 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
                        "--kernel: unknown 'volta-fp64acc', did you mean 'volta-fp16acc'?"));
   EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc/fdw/d64"),
                        "did you mean 'volta-fp32acc/fwd/d64'?; allowed: volta-fp16acc, "));
-  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write x.json"),
-                       "--write: writes the cycles of all kernels; allowed: without --kernel"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write -"),
+                       "--write: with --kernel the other kernels' cycles are kept"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write /nowhere.json"),
+                       "--write: /nowhere.json: "));
   EXPECT_TRUE(contains(refusal("--function gemm --threads 128"), "no machine code is named"));
   EXPECT_TRUE(contains(refusal("--listing x.sass --kernel volta-fp32acc"), "--listing: "));
   EXPECT_TRUE(contains(refusal("--check /nowhere.json"), "--check: /nowhere.json: "));

@@ -45,6 +45,7 @@ void expect_equal(const InstanceCycles& a, const InstanceCycles& b) {
       EXPECT_DOUBLE_EQ(a.stages[i][r].cut_tile, b.stages[i][r].cut_tile);
       EXPECT_DOUBLE_EQ(a.stages[i][r].epilogue, b.stages[i][r].epilogue);
       EXPECT_DOUBLE_EQ(a.stages[i][r].next_head, b.stages[i][r].next_head);
+      EXPECT_DOUBLE_EQ(a.stages[i][r].more_part, b.stages[i][r].more_part);
     }
   }
 }
