@@ -59,6 +59,18 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
   EXPECT_TRUE(contains(refusal("--check /nowhere.json"), "--check: /nowhere.json: "));
 }
 
+TEST(CommandPredictInstances, KeepsNoCyclesOfAnotherToolkit) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "cycles.json";
+  write_file(path, R"({"schema": 3, "sm": 70, "toolkit": "11.8", "instances": {}})");
+  const ProgramResult result =
+      predict("--kernel volta-fp32acc --binary x --toolkit 12.9 --write " + path);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "--write: " + path + " has cycles of code of CUDA 11.8, and " +
+                                       "this code is of CUDA 12.9; allowed: the same"))
+      << result.err;
+}
+
 TEST(CommandPredictInstances, SaysWhatIsWrongWithAFileOfCycles) {
   const TemporaryFolder folder;
   const std::string path = folder.path() / "cycles.json";
