@@ -4,6 +4,7 @@
 
 #include <CLI/CLI.hpp>
 #include <ostream>
+#include <utility>
 
 #include "harness/build_info.h"
 #include "harness/commands/instance_choice.h"
@@ -42,12 +43,31 @@ std::string toolkit_of(const InstancePredictionOptions& options, const std::stri
   return binary.empty() ? kCudaToolkit : "";
 }
 
-CyclesFile held_cycles(const std::string& path) {
+CyclesFile held_cycles(std::string_view flag, const std::string& path) {
   try {
     return cycles_from_json(read_file(path));
   } catch (const std::invalid_argument& error) {
-    throw UsageError(fmt::format("--check: {}: {}", path, error.what()));
+    throw UsageError(fmt::format("{}: {}: {}", flag, path, error.what()));
   }
+}
+
+/// The file whose other instances stay as they are. Throws UsageError where there is none, or where
+/// another toolkit made their code.
+CyclesFile kept_cycles(const InstancePredictionOptions& options, const std::string& binary) {
+  if (is_standard_output(options.new_file)) {
+    throw UsageError(
+        "--write: with --kernel the other kernels' cycles are kept, which standard output has "
+        "not; allowed: a file of cycles, or all kernels");
+  }
+  CyclesFile kept = held_cycles("--write", options.new_file);
+  const std::string toolkit = toolkit_of(options, binary);
+  if (!toolkit.empty() && toolkit != kept.toolkit) {
+    throw UsageError(fmt::format(
+        "--write: {} has cycles of code of CUDA {}, and this code is of CUDA {}; allowed: the "
+        "same, or all kernels",
+        options.new_file, kept.toolkit, toolkit));
+  }
+  return kept;
 }
 
 /// Throws EnvironmentError where the program was built without code of the modelled SM.
@@ -97,7 +117,8 @@ ExitCode report_differences(const std::vector<std::string>& differences, const s
 void add_instance_flags(CLI::App& command, InstancePredictionOptions& options) {
   command
       .add_option("--kernel", options.kernel,
-                  "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*")
+                  "glob of kernel or instance names: volta-fp32acc, volta-*/fwd/d64*; with "
+                  "--write others stay as the file has them")
       ->type_name("GLOB");
   CLI::Option* check =
       command
@@ -120,13 +141,12 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
                            const Streams& streams) {
   const Instances instances = selected_instances(options.kernel);
   const bool is_written = !options.new_file.empty();
-  if (is_written && !options.kernel.empty()) {
-    throw UsageError("--write: writes the cycles of all kernels; allowed: without --kernel");
-  }
+  CyclesFile kept;
+  if (is_written && !options.kernel.empty()) kept = kept_cycles(options, binary);
   if (is_written) check_writable("--write", options.new_file);
   const bool is_measured = is_written || !options.check_file.empty() || !binary.empty();
   const CyclesFile held =
-      options.check_file.empty() ? embedded_cycles() : held_cycles(options.check_file);
+      options.check_file.empty() ? embedded_cycles() : held_cycles("--check", options.check_file);
   const CyclesFile file =
       is_measured ? measure(instances, options, binary, cuobjdump) : embedded_cycles();
   const std::vector<std::string> ids = ids_in(file, instances);
@@ -134,7 +154,11 @@ ExitCode predict_instances(const InstancePredictionOptions& options, const std::
   std::ostream& out = takes_output ? streams.err : streams.out;
   out << (options.is_json ? format_cycles_json(file, ids)
                           : format_cycles(file, ids, table_view(table, out)));
-  if (is_written) write_output(options.new_file, cycles_to_json(file), streams.out);
+  if (is_written) {
+    kept.toolkit = file.toolkit;
+    write_output(options.new_file, cycles_to_json(with_measured(std::move(kept), file)),
+                 streams.out);
+  }
   if (options.check_file.empty()) return ExitCode::kOk;
   return report_differences(cycles_that_differ(held, file, instances), options.check_file, streams);
 }

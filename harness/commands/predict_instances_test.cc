@@ -50,11 +50,25 @@ TEST(CommandPredictInstances, RefusesWhatItCannotDo) {
                        "--kernel: unknown 'volta-fp64acc', did you mean 'volta-fp16acc'?"));
   EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc/fdw/d64"),
                        "did you mean 'volta-fp32acc/fwd/d64'?; allowed: volta-fp16acc, "));
-  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write x.json"),
-                       "--write: writes the cycles of all kernels; allowed: without --kernel"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write -"),
+                       "--write: with --kernel the other kernels' cycles are kept"));
+  EXPECT_TRUE(contains(refusal("--kernel volta-fp32acc --write /nowhere.json"),
+                       "--write: /nowhere.json: "));
   EXPECT_TRUE(contains(refusal("--function gemm --threads 128"), "no machine code is named"));
   EXPECT_TRUE(contains(refusal("--listing x.sass --kernel volta-fp32acc"), "--listing: "));
   EXPECT_TRUE(contains(refusal("--check /nowhere.json"), "--check: /nowhere.json: "));
+}
+
+TEST(CommandPredictInstances, KeepsNoCyclesOfAnotherToolkit) {
+  const TemporaryFolder folder;
+  const std::string path = folder.path() / "cycles.json";
+  write_file(path, R"({"schema": 3, "sm": 70, "toolkit": "11.8", "instances": {}})");
+  const ProgramResult result =
+      predict("--kernel volta-fp32acc --binary x --toolkit 12.9 --write " + path);
+  EXPECT_EQ(result.exit_code, 2);
+  EXPECT_TRUE(contains(result.err, "--write: " + path + " has cycles of code of CUDA 11.8, and " +
+                                       "this code is of CUDA 12.9; allowed: the same"))
+      << result.err;
 }
 
 TEST(CommandPredictInstances, SaysWhatIsWrongWithAFileOfCycles) {

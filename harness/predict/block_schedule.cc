@@ -13,17 +13,22 @@ namespace {
 constexpr std::uint64_t kMostFollowedBlocks = 100'000;
 constexpr double kSameTime = 1e-9;  // relative: ends that rounding alone keeps apart
 
-/// A block's prologue, full tiles, cut tiles, ways to another head and epilogue: how many, or how
-/// many cycles of one.
-using OfStages = std::array<double, 5>;
+/// A block's prologue, full tiles, cut tiles, parts of these beyond one, ways to another head and
+/// epilogue: how many, or how many cycles of one.
+using OfStages = std::array<double, 6>;
 
 OfStages counts_of(const BlockWork& work) {
-  return {1, static_cast<double>(work.full_tiles), static_cast<double>(work.cut_tiles),
-          static_cast<double>(work.more_heads), 1};
+  return {1,
+          static_cast<double>(work.full_tiles),
+          static_cast<double>(work.cut_tiles),
+          static_cast<double>(work.more_parts),
+          static_cast<double>(work.more_heads),
+          1};
 }
 
 OfStages cycles_of(const StageCycles& stages) {
-  return {stages.prologue, stages.full_tile, stages.cut_tile, stages.next_head, stages.epilogue};
+  return {stages.prologue,  stages.full_tile, stages.cut_tile,
+          stages.more_part, stages.next_head, stages.epilogue};
 }
 
 double total(const OfStages& counts, const OfStages& cycles) {

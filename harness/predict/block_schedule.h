@@ -15,6 +15,7 @@ namespace sparkbench {
 struct BlockWork {
   std::int64_t full_tiles = 0, cut_tiles = 0;
   std::int64_t more_heads = 0;  // than one
+  std::int64_t more_parts = 0;  // of cut tiles, each, than one a scheduler (instance_cycles.h)
 
   bool operator==(const BlockWork&) const = default;
 };

@@ -16,13 +16,13 @@ namespace {
 
 using CyclesJson = nlohmann::ordered_json;
 
-constexpr int kCyclesSchema = 2;
+constexpr int kCyclesSchema = 3;
 constexpr int kMostThreads = 1024, kWarpThreads = 32, kMostBlocks = 32;  // CUDA programming guide
 constexpr std::size_t kHashDigits = 16;
 
-constexpr std::array<double StageCycles::*, 5> kStageMembers = {
-    &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile, &StageCycles::epilogue,
-    &StageCycles::next_head};
+constexpr std::array<double StageCycles::*, 6> kStageMembers = {
+    &StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
+    &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part};
 
 [[noreturn]] void reject_cycles(const std::string& where, const std::string& wrong) {
   throw std::invalid_argument(fmt::format("{}: {}", where.empty() ? "document" : where, wrong));
@@ -95,7 +95,7 @@ std::vector<StageCycles> stages_of(const CyclesJson& json, const std::string& wh
   for (std::size_t r = 0; r < json.size(); ++r) {
     const std::string at = fmt::format("{}[{}]", where, r);
     require_array(json[r], at, kStageMembers.size(),
-                  "prologue, full tile, cut tile, epilogue, next head");
+                  "prologue, full tile, cut tile, epilogue, next head, more part");
     for (std::size_t i = 0; i < kStageMembers.size(); ++i) {
       stages[r].*kStageMembers[i] = cycles_of_json(json[r][i], fmt::format("{}[{}]", at, i));
     }

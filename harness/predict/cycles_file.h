@@ -1,11 +1,11 @@
 // kernels/volta/cycles.json: what the cycle model says of every instance, as text that is
 // committed, and read again when a program predicts.
-//   {"schema": 2, "sm": 70, "toolkit": "11.8", "instances": {
+//   {"schema": 3, "sm": 70, "toolkit": "11.8", "instances": {
 //     "volta-fp32acc/fwd/d64": {"code_hash": "...", "threads": 128, "blocks_per_sm": 2,
 //       "loop_bytes": 27000, "binding": "tensor",
-//       "forwarded": [[prologue, full tile, cut tile, epilogue, next head], ...],
+//       "forwarded": [[prologue, full tile, cut tile, epilogue, next head, more part], ...],
 //       "no-reuse": ...}}}
-// with an array of five cycles for each number of resident blocks, from 1 on.
+// with an array of six cycles for each number of resident blocks, from 1 on.
 #pragma once
 
 #include <string>

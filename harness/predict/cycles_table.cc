@@ -78,6 +78,7 @@ Sheet stage_table(const std::string& title, const std::vector<Row>& rows) {
            stage("prologue", "prologue", &StageCycles::prologue),
            stage("full_tile", "full\ntile", &StageCycles::full_tile),
            stage("cut_tile", "cut\ntile", &StageCycles::cut_tile),
+           stage("more_part", "more\npart", &StageCycles::more_part),
            stage("next_head", "next\nhead", &StageCycles::next_head),
            stage("epilogue", "epilogue", &StageCycles::epilogue),
            column("loop_bytes", "loop\nB", rows,
@@ -113,7 +114,8 @@ nlohmann::ordered_json json_of(const Row& row) {
                               {"full_tile", of_resident.full_tile},
                               {"cut_tile", of_resident.cut_tile},
                               {"epilogue", of_resident.epilogue},
-                              {"next_head", of_resident.next_head}});
+                              {"next_head", of_resident.next_head},
+                              {"more_part", of_resident.more_part}});
     }
     shares[name] = share_of(row, static_cast<ChipAssumption>(i));
   }
@@ -155,7 +157,7 @@ std::string format_cycles_json(const CyclesFile& file, std::span<const std::stri
   for (const Row& row : rows_of(file, ids)) instances.push_back(json_of(row));
   const nlohmann::ordered_json toolkit =
       file.toolkit.empty() ? nlohmann::ordered_json(nullptr) : nlohmann::ordered_json(file.toolkit);
-  const nlohmann::ordered_json document = {{"schema", "sparkbench.kernel-cycles 1.1.0"},
+  const nlohmann::ordered_json document = {{"schema", "sparkbench.kernel-cycles 1.2.0"},
                                            {"sm", file.sm},
                                            {"toolkit", toolkit},
                                            {"instances", std::move(instances)}};

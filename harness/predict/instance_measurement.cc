@@ -106,8 +106,16 @@ double cycles_of_next_head(const ResidentBlocks& resident, const Specimen& group
   return std::max(0.0, longer / static_cast<double>(group.work.more_heads));
 }
 
+/// At least 0, as above.
+double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_parts,
+                           const Specimen& cut) {
+  const double longer =
+      duration_together(resident, all_parts.paths) - duration_together(resident, cut.paths);
+  return std::max(0.0, longer / static_cast<double>(all_parts.work.more_parts));
+}
+
 StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
-  const auto& [few, many, cut, as_cut, group] = specimens;
+  const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
   const double full_tile =
       (duration_together(resident, many.paths) - duration_together(resident, few.paths)) /
       static_cast<double>(many.work.full_tiles - few.work.full_tiles);
@@ -120,7 +128,8 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
           .full_tile = full_tile,
           .cut_tile = full_tile + longer / static_cast<double>(cut.work.cut_tiles),
           .epilogue = (1.0 - share) * rest,
-          .next_head = group ? cycles_of_next_head(resident, *group, many) : 0.0};
+          .next_head = group ? cycles_of_next_head(resident, *group, many) : 0.0,
+          .more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0};
 }
 
 int steps_of(const BlockPaths& paths) {

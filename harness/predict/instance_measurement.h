@@ -3,7 +3,10 @@
 //
 // Each figure is what its name says only in sum, since a block's stages overlap, and so do blocks:
 //   full tile   what a block takes longer for a tile more, each SM place taken by such a block
-//   cut tile    the same for a tile that the diagonal cuts, in place of a full one
+//   cut tile    the same for a tile that the diagonal cuts, in place of a full one; where warps
+//               leave out parts (instance_cycles.h), for one of which each scheduler has one part
+//   more part   what such a tile takes longer if schedulers have all parts of it, for each of these
+//               beyond the first
 //   next head   what a block takes longer for the tiles of several heads than for as many of one,
 //               for each head beside the first
 //   prologue, epilogue   the rest of what a block of few tiles takes in a row of such blocks, one

@@ -3,12 +3,17 @@
 
 #include <gtest/gtest.h>
 
+#include <array>
+#include <string>
+
 #include "harness/predict/block_schedule.h"
 #include "harness/predict/cycles_file.h"
 #include "harness/predict/instance_paths.h"
+#include "harness/predict/listed_blocks.h"
 #include "harness/predict/pass_launches.h"
 #include "harness/predict/specimen.h"
 #include "harness/predict/test_sm70_code.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 
 namespace sparkbench {
 namespace {
@@ -30,6 +35,21 @@ TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
   EXPECT_FALSE(specimens.group.has_value());
   const KernelInstance& backward = instance_of("volta-fp32acc/bwd/d64");
   EXPECT_EQ(specimens_of(sm70_function_of(backward), backward).group->work, (BlockWork{20, 0, 4}));
+}
+
+TEST_F(InstanceMeasurement, TakesCutTilesOfOnePartAndOfAll) {
+  const auto parts_of = [](const char* id) {
+    const KernelInstance& instance = instance_of(id);
+    const Specimens specimens = specimens_of(sm70_function_of(instance), instance);
+    EXPECT_EQ(specimens.cut.work, (BlockWork{4, 8})) << id;
+    EXPECT_EQ(specimens.as_cut.work, (BlockWork{12, 0})) << id;
+    return specimens.all_parts->work;
+  };
+  EXPECT_EQ(parts_of("volta-fp32acc/fwd/d64/sparse"), (BlockWork{4, 8, 0, 8}));
+  EXPECT_EQ(parts_of("volta-fp32acc/fwd/d128/sparse"), (BlockWork{4, 8, 0, 24}));
+  EXPECT_EQ(parts_of("volta-fp16acc/fwd/d256/sparse"), (BlockWork{4, 8, 0, 8}));
+  const KernelInstance& backward = instance_of("volta-fp32acc/bwd/d64/sparse");
+  EXPECT_FALSE(specimens_of(sm70_function_of(backward), backward).all_parts.has_value());
 }
 
 TEST_F(InstanceMeasurement, IsOfThisCodeForAllThatIsKept) {
@@ -92,6 +112,52 @@ TEST_F(InstanceMeasurement, AddsUpToWholeGroups) {
     EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;
     RecordProperty(std::string("predicted over simulated, ") + id,
                    std::to_string(cycles.predicted / cycles.simulated));
+  }
+}
+
+/// The same of a pattern, whose blocks go to an SM in the list's order: the mean of some offsets
+/// between its residents.
+HeadCycles cycles_of_pattern(const SassFunction& function, const KernelInstance& instance,
+                             const std::string& mask) {
+  const int seqlen = 16 * instance.block_rows;
+  Problem problem{.seqlen_q = seqlen,
+                  .seqlen_k = seqlen,
+                  .head_dim = instance.head_dim,
+                  .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
+  problem.sparse = make_sparse_mask(mask, seqlen, seqlen);
+  const InstanceCycles& cycles = *embedded_cycles().find(instance.id);
+  const std::vector<BlockWork> tiles = tiles_of_pattern(instance, problem);
+  const LaunchPaths launch = paths_of(function, instance, problem);
+  std::vector<BlockPaths> paths;
+  for (int block = 0; block < static_cast<int>(tiles.size()); ++block) {
+    paths.push_back(launch.of_block({0, block, 0}).paths);
+  }
+  const TimedCode code = time_code(function, SmConstants{});
+  constexpr std::array kOffsets = {800, 1600, 2400};
+  double simulated = 0.0;
+  for (const int offset : kOffsets) {
+    SmWork work{.start_offsets = staggered_starts(cycles.blocks_per_sm, offset)};
+    for (const BlockPaths& of_block : paths) work.blocks.push_back(&of_block);
+    simulated += static_cast<double>(simulate(code, work).cycles) / kOffsets.size();
+  }
+  const auto& stages = cycles.stages[static_cast<int>(ChipAssumption::kForwarded)];
+  return {simulated, schedule_blocks({tiles, 1}, stages, 1).until_end};
+}
+
+TEST_F(InstanceMeasurement, AddsUpToPatterns) {
+  for (const char* const id : {"volta-fp32acc/fwd/d64/sparse", "volta-fp32acc/fwd/d128/sparse",
+                               "volta-fp32acc/fwd/d128/dropout/sparse",
+                               "volta-fp16acc/fwd/d128/sparse", "volta-fp32acc/fwd/d256/sparse"}) {
+    const KernelInstance& instance = instance_of(id);
+    const SassFunction& function = sm70_function_of(instance);
+    for (const char* const mask :
+         {"window:128", "window:256", "window:128+sink:1", "blocked:128", "longformer:256:16"}) {
+      const HeadCycles cycles = cycles_of_pattern(function, instance, mask);
+      const std::string name = std::string(id) + ", " + mask;
+      EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << name;
+      RecordProperty("predicted over simulated, " + name,
+                     std::to_string(cycles.predicted / cycles.simulated));
+    }
   }
 }
 

@@ -1,8 +1,12 @@
 #include "harness/predict/listed_blocks.h"
 
 #include <algorithm>
+#include <array>
+#include <bit>
 
+#include "harness/cycles/machine_constants.h"
 #include "harness/predict/pass_launches.h"
+#include "kernels/cut_tiles.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"
 
@@ -36,6 +40,39 @@ std::vector<BlockWork> tiles_of_list(const Problem& problem, bool is_of_keys, in
     tiles.push_back(work_of(mask, own));
   }
   return tiles;
+}
+
+/// Of the warps of a block, which a launch gives to the schedulers in turn.
+int warps_of(const KernelInstance& instance) { return instance.threads / 32; }
+
+/// Of a cut tile (SparseTile::seen): the parts of the scheduler that has most of them. As many
+/// consecutive warps share 32 rows in each group of them.
+int parts_of_busiest(const KernelInstance& instance, std::uint32_t seen) {
+  const int warps_of_rows = warps_of(instance) * kWarpRowsOfList / instance.block_rows;
+  std::array<int, kSchedulers> parts{};
+  for (int warp = 0; warp < warps_of(instance); ++warp) {
+    const std::uint32_t halves = seen >> (2 * (warp / warps_of_rows)) & kBothHalves;
+    parts[static_cast<std::size_t>(warp % kSchedulers)] +=
+        instance.has_halves ? std::popcount(halves) : static_cast<int>(halves != 0);
+  }
+  return *std::max_element(parts.begin(), parts.end());
+}
+
+/// What a block walks of a head: steps of one team.
+BlockWork steps_of_block(const KernelInstance& instance, const SparseTileLists& lists,
+                         const SparseBlock& block) {
+  const bool has_parts = most_parts(instance) > 1;
+  BlockWork steps;
+  for (int i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
+    const SparseTile& tile = lists.tiles()[i];
+    if (!is_cut_step(tile.step)) {
+      ++steps.full_tiles;
+      continue;
+    }
+    ++steps.cut_tiles;
+    if (has_parts) steps.more_parts += std::max(0, parts_of_busiest(instance, tile.seen) - 1);
+  }
+  return steps;
 }
 
 }  // namespace
@@ -92,28 +129,31 @@ SparseListKind list_kind_of(const KernelInstance& instance) {
   return {instance.pass() == "bwd", instance.block_rows, instance.step_columns / instance.teams};
 }
 
+int most_parts(const KernelInstance& instance) {
+  const bool leaves_out = instance.is_sparse && instance.pass() == "fwd";
+  return leaves_out ? warps_of(instance) / kSchedulers * (instance.has_halves ? 2 : 1) : 1;
+}
+
 std::vector<BlockWork> tiles_of_pattern(const KernelInstance& instance, const Problem& problem) {
   const bool is_of_keys = instance.pass() == "bwd";
   const SparseTileLists lists(*problem.sparse, list_kind_of(instance));
-  const auto steps_of = [&](int head, int index) {
-    const SparseBlock& block = lists.block(head % lists.unions(), index);
-    BlockWork steps;
-    for (int i = 0; i < block.tiles; ++i) {
-      const bool is_cut = is_cut_step(lists.tiles()[block.first_tile + i].step);
-      ++(is_cut ? steps.cut_tiles : steps.full_tiles);
-    }
-    return steps;
+  std::vector<BlockWork> work, of_unions(static_cast<std::size_t>(lists.unions()));
+  const auto steps_of = [&](int head) -> const BlockWork& {
+    return of_unions[static_cast<std::size_t>(head % lists.unions())];
   };
-  std::vector<BlockWork> work;
   for (int index = 0; index < lists.blocks_of_head(); ++index) {
+    for (int i = 0; i < lists.unions(); ++i) {
+      of_unions[static_cast<std::size_t>(i)] =
+          steps_of_block(instance, lists, lists.block(i, index));
+    }
     if (!is_of_keys) {
-      for (int head = 0; head < problem.heads; ++head) work.push_back(steps_of(head, index));
+      for (int head = 0; head < problem.heads; ++head) work.push_back(steps_of(head));
       continue;
     }
     for (int key_head = 0; key_head < problem.key_heads(); ++key_head) {
       BlockWork steps;
       for (int member = 0; member < problem.group_size(); ++member) {
-        const BlockWork of_head = steps_of(key_head * problem.group_size() + member, index);
+        const BlockWork& of_head = steps_of(key_head * problem.group_size() + member);
         steps.full_tiles += of_head.full_tiles;
         steps.cut_tiles += of_head.cut_tiles;
       }

@@ -31,8 +31,11 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance, cons
 /// Which lists of a pattern's tiles an instance takes.
 SparseListKind list_kind_of(const KernelInstance& instance);
 
+/// Parts (instance_cycles.h) that a scheduler has of a tile of which every warp sees all; 1 where
+/// warps leave out nothing, or have one part alone.
+int most_parts(const KernelInstance& instance);
+
 /// The same of a pattern, of all heads that have blocks: each block of all heads before the next.
-/// Where a warp leaves out what it does not see of a tile, its time is none less here.
 std::vector<BlockWork> tiles_of_pattern(const KernelInstance& instance, const Problem& problem);
 
 }  // namespace sparkbench

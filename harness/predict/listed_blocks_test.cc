@@ -12,6 +12,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/emulated_work_list.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/test_masks.h"
 #include "kernels/registry.h"
 #include "sweeps/lengths.h"
@@ -102,6 +103,58 @@ TEST(PackedLaunches, SayWhatIsMissing) {
   } catch (const NoInstance& error) {
     EXPECT_STREQ(error.what(), "no instance of volta-fp32acc is a fwd of packed sequences");
   }
+}
+
+const KernelInstance& sparse_instance(std::string_view id) {
+  const auto instances = kernel_instances();
+  return *std::find_if(instances.begin(), instances.end(),
+                       [id](const KernelInstance& each) { return each.id == id; });
+}
+
+TEST(PatternTiles, HaveAsManyPartsAsASchedulerHasWarps) {
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d64/sparse")), 2);   // halves
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d128/sparse")), 4);  // of two warps
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp16acc/fwd/d64/sparse")), 1);   // whole tiles
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp16acc/fwd/d128/sparse")), 2);
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d256/sparse")), 2);
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/bwd/d128/sparse")), 1);
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/bwd-dq/d128/sparse")), 1);
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d128")), 1);
+}
+
+/// Of the first of the longest blocks of a window of 128 keys.
+BlockWork work_in_a_window(std::string_view id, std::string_view mask = "window:128") {
+  const KernelInstance& instance = sparse_instance(id);
+  Problem problem{.seqlen_q = 2048, .seqlen_k = 2048, .head_dim = instance.head_dim};
+  problem.sparse = make_sparse_mask(mask, 2048, 2048);
+  return tiles_of_pattern(instance, problem).front();
+}
+
+TEST(PatternTiles, AreOfAsManyPartsAsTheBusiestSchedulerHas) {
+  // The halves that each warp of 32 rows sees, a digit a warp; warps 0 and 4 share a scheduler.
+  // 2100 2221 1222 0012: in each tile some warp sees both.
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d64/sparse"), (BlockWork{0, 4, 0, 4}));
+  // 21000000 22210000 12222100 00122221 00001222 00000012: at most 2, 2, 3, 3, 2, 2.
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d128/sparse"), (BlockWork{0, 6, 0, 8}));
+  // Warps that see one half compute both: 1, 1, 2, 2, 1, 1 tiles.
+  EXPECT_EQ(work_in_a_window("volta-fp16acc/fwd/d128/sparse"), (BlockWork{0, 6, 0, 2}));
+  // Pairs of warps share rows, and the first and the third pair schedulers: 1, 2, 2, 1.
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d256/sparse"), (BlockWork{0, 4, 0, 2}));
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/bwd-dq/d64/sparse").more_parts, 0);
+  // The key that all see: one half of each warp, at d64 no part more.
+  EXPECT_EQ(work_in_a_window("volta-fp32acc/fwd/d64/sparse", "window:128+sink:1"),
+            (BlockWork{0, 5, 0, 4}));
+}
+
+TEST(PatternTiles, OfHeadsWithPatternsOfTheirOwnTakeTurns) {
+  const KernelInstance& instance = sparse_instance("volta-fp32acc/fwd/d64/sparse");
+  Problem problem{.heads = 4, .seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64};
+  problem.sparse = make_sparse_mask("window:128/full", 1024, 1024, problem.heads);
+  const std::vector<BlockWork> work = tiles_of_pattern(instance, problem);
+  ASSERT_EQ(work.size(), 4u * 8);
+  EXPECT_EQ(work[0], work[2]);
+  EXPECT_EQ(work[1], (BlockWork{16, 0}));
+  EXPECT_EQ(work[1], work[3]);
 }
 
 /// TFLOP/s of a pass that is likely.

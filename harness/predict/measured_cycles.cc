@@ -66,7 +66,7 @@ std::string difference_of(const InstanceCycles& held, const InstanceCycles& meas
       const StageCycles& b = measured.stages[assumption][resident];
       for (const auto stage :
            {&StageCycles::prologue, &StageCycles::full_tile, &StageCycles::cut_tile,
-            &StageCycles::epilogue, &StageCycles::next_head}) {
+            &StageCycles::epilogue, &StageCycles::next_head, &StageCycles::more_part}) {
         if (std::abs(a.*stage - b.*stage) <= kRounding) continue;
         return fmt::format("{}, {} resident: {:.2f} cycles, where the file has {:.2f}",
                            name_of(static_cast<ChipAssumption>(assumption)), resident + 1, b.*stage,
@@ -103,6 +103,14 @@ CyclesFile measure_cycles(const CodeListings& code, std::span<const KernelInstan
     file.instances[i] = measure_instance(function, instance, blocks_per_sm(instance, resources));
   });
   return file;
+}
+
+CyclesFile with_measured(CyclesFile held, const CyclesFile& measured) {
+  std::erase_if(held.instances, [&](const InstanceCycles& instance) {
+    return measured.find(instance.id) != nullptr;
+  });
+  held.instances.insert(held.instances.end(), measured.instances.begin(), measured.instances.end());
+  return held;
 }
 
 std::vector<std::string> cycles_that_differ(const CyclesFile& held, const CyclesFile& measured,

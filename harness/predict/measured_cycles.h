@@ -19,6 +19,9 @@ std::vector<const KernelInstance*> v100_instances();
 CyclesFile measure_cycles(const CodeListings& code, std::span<const KernelInstance* const> wanted,
                           const std::string& toolkit);
 
+/// `held` with what `measured` has, in place of its own or beside it.
+CyclesFile with_measured(CyclesFile held, const CyclesFile& measured);
+
 /// A line for each of `wanted`, which `measured` has, whose code or cycles are not the file's, or
 /// that the file lacks.
 std::vector<std::string> cycles_that_differ(const CyclesFile& held, const CyclesFile& measured,

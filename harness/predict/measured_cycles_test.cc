@@ -74,6 +74,27 @@ TEST(CyclesThatDiffer, NameWhatIsAnother) {
             (Lines{"volta-fp32acc/fwd/d64: the file lacks it"}));
 }
 
+TEST(CyclesThatDiffer, KnowPartsOfTiles) {
+  CyclesFile slower = test_cycles();
+  slower.instances[2].stages[0][0].more_part = 101;
+  EXPECT_EQ(cycles_that_differ(test_cycles(), slower, wanted({"volta-fp32acc/bwd/d64"})),
+            (Lines{"volta-fp32acc/bwd/d64: forwarded, 1 resident: 101.00 cycles, where the file "
+                   "has 100.00"}));
+}
+
+TEST(WithMeasured, ReplacesWhatIsMeasuredAlone) {
+  CyclesFile measured = test_cycles();
+  measured.instances.erase(measured.instances.begin() + 1, measured.instances.end());
+  measured.instances[0].code_hash = "fedcba9876543210";
+  measured.instances.push_back(test_instance("volta-fp16acc/fwd/d64", 2));
+  const CyclesFile both = with_measured(test_cycles(), measured);
+  EXPECT_EQ(both.toolkit, "11.8");
+  EXPECT_EQ(both.instances.size(), 4u);
+  EXPECT_EQ(both.find("volta-fp32acc/fwd/d64")->code_hash, "fedcba9876543210");
+  EXPECT_EQ(both.find("volta-fp32acc/bwd/d64")->code_hash, "0123456789abcdef");
+  EXPECT_NE(both.find("volta-fp16acc/fwd/d64"), nullptr);
+}
+
 SassFunction function_of(const std::string& operand, std::uint32_t control) {
   return {.symbol = "f",
           .sm = 70,

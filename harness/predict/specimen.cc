@@ -2,12 +2,18 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <stdexcept>
+#include <utility>
 
+#include "harness/cycles/machine_constants.h"
 #include "harness/inspect/instruction_class.h"
 #include "harness/predict/instance_paths.h"
+#include "harness/predict/listed_blocks.h"
 #include "harness/predict/pass_launches.h"
 #include "kernels/ceil_divide.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/tile/sparse_list.h"
 
 namespace sparkbench {
 namespace {
@@ -15,6 +21,8 @@ namespace {
 constexpr int kFewTiles = 4, kManyTiles = 20;
 constexpr int kGroupHeads = kManyTiles / kFewTiles;
 constexpr int kTilesBeforeDiagonal = 4;
+constexpr int kTilesBeforeParts = 4, kTilesOfParts = 8;
+constexpr int kThreadsOfAWarpEach = 32 * kSchedulers;
 constexpr float kDropout = 0.1f;
 
 /// Whether a block owns keys and goes over queries.
@@ -46,6 +54,27 @@ Problem group_problem(const KernelInstance& instance) {
   return problem;
 }
 
+/// One block of full tiles and as many cut ones, of each of which every scheduler has one part to
+/// do, or all.
+Problem parts_problem(const KernelInstance& instance, bool has_all) {
+  Problem problem = full_problem(instance, kTilesBeforeParts + kTilesOfParts);
+  const int full_keys = kTilesBeforeParts * instance.step_columns;
+  const int rows =
+      has_all ? instance.block_rows : instance.block_rows * kThreadsOfAWarpEach / instance.threads;
+  const int keys = has_all || !instance.has_halves ? instance.step_columns : kSparseWordKeys;
+  const auto sees = [=](int row, int key) {
+    const int of_tile = key % instance.step_columns;
+    const bool is_hidden = row == 0 && of_tile == 0;  // so that the tile is cut
+    return key < full_keys || (row < rows && of_tile < keys && !is_hidden);
+  };
+  Term term;
+  term.bits = bits_where(problem.seqlen_q, problem.seqlen_k, sees);
+  SparseMask mask{.spec = "parts", .pattern = empty_pattern(problem.seqlen_q, problem.seqlen_k)};
+  mask.pattern.unions = {{term}};
+  problem.sparse = std::make_shared<const SparseMask>(std::move(mask));
+  return problem;
+}
+
 /// Its first block meets the diagonal, and has kTilesBeforeDiagonal full tiles or a few more: the
 /// only block of queries, or the first of keys.
 Problem causal_problem(const KernelInstance& instance) {
@@ -58,6 +87,7 @@ Problem causal_problem(const KernelInstance& instance) {
 }
 
 BlockWork work_of_first_block(const KernelInstance& instance, const Problem& problem) {
+  if (problem.sparse) return tiles_of_pattern(instance, problem).front();
   return (owns_keys(instance) ? tiles_of_key_blocks(instance, problem)
                               : tiles_of_query_blocks(instance, problem))
       .front();
@@ -83,10 +113,17 @@ std::int64_t flop_of_tiles(const KernelInstance& instance, std::int64_t tiles) {
 void check_products(const SassFunction& function, const KernelInstance& instance,
                     const Specimen& specimen) {
   const std::int64_t found = tensor_flop_of(function, specimen.paths);
-  const std::int64_t most =
-      flop_of_tiles(instance, specimen.work.full_tiles + specimen.work.cut_tiles);
-  const std::int64_t least = flop_of_tiles(instance, specimen.work.full_tiles);
-  if (found <= most && (found > least || found == most)) return;
+  const auto& [full_tiles, cut_tiles, more_heads, more_parts] = specimen.work;
+  const std::int64_t most = flop_of_tiles(instance, full_tiles + cut_tiles);
+  const std::int64_t least = flop_of_tiles(instance, full_tiles);
+  if (most_parts(instance) > 1) {
+    // All schedulers have as much to do.
+    const std::int64_t of_parts =
+        flop_of_tiles(instance, cut_tiles + more_parts) / most_parts(instance);
+    if (found == least + of_parts) return;
+  } else if (found <= most && (found > least || found == most)) {
+    return;
+  }
   throw std::runtime_error(fmt::format(
       "{}: a block of {} full and {} cut tiles multiplies {} FLOP in its machine code, "
       "not {} to {}",
@@ -106,14 +143,19 @@ Specimen specimen_of(const SassFunction& function, const KernelInstance& instanc
 bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
 
 Specimens specimens_of(const SassFunction& function, const KernelInstance& instance) {
-  Specimen cut = specimen_of(function, instance, causal_problem(instance));
+  const bool has_parts = most_parts(instance) > 1;
+  Specimen cut = specimen_of(function, instance,
+                             has_parts ? parts_problem(instance, false) : causal_problem(instance));
   const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
+  std::optional<Specimen> all_parts;
+  if (has_parts) all_parts = specimen_of(function, instance, parts_problem(instance, true));
   std::optional<Specimen> group;
   if (owns_keys(instance)) group = specimen_of(function, instance, group_problem(instance));
   return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
           .many = specimen_of(function, instance, full_problem(instance, kManyTiles)),
           .cut = std::move(cut),
           .as_cut = specimen_of(function, instance, full_problem(instance, tiles)),
+          .all_parts = std::move(all_parts),
           .group = std::move(group)};
 }
 

@@ -17,8 +17,10 @@ struct Specimen {
 };
 
 struct Specimens {
-  Specimen few, many;    // full tiles alone
-  Specimen cut, as_cut;  // a few full tiles, then those that the diagonal cuts; as many full ones
+  Specimen few, many;                 // full tiles alone
+  Specimen cut, as_cut;               // a few full tiles, then cut ones; as many full ones
+  std::optional<Specimen> all_parts;  // as many as `cut`, of each of which a scheduler has all
+                                      // parts, not one; none of kernels that have one alone
   std::optional<Specimen> group;  // as many as `many`, of heads that share keys; none of kernels
                                   // whose blocks have one head
 };

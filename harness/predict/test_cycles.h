@@ -7,8 +7,8 @@
 
 namespace sparkbench {
 
-/// 1000, 2000, 3000, 500 and 250 cycles alone; of two residents half as much again; an assumption's
-/// are so many times those with accumulators forwarded: 1, 1.05, 1.1, 1.2.
+/// 1000, 2000, 3000, 500, 250 and 100 cycles alone; of two residents half as much again; an
+/// assumption's are so many times those with accumulators forwarded: 1, 1.05, 1.1, 1.2.
 inline InstanceCycles test_instance(const std::string& id, int blocks_per_sm) {
   InstanceCycles instance{.id = id,
                           .code_hash = "0123456789abcdef",
@@ -22,7 +22,8 @@ inline InstanceCycles test_instance(const std::string& id, int blocks_per_sm) {
     for (int residents = 1; residents <= blocks_per_sm; ++residents) {
       const double times = slower[assumption] * (0.5 + 0.5 * residents);
       instance.stages.at(static_cast<std::size_t>(assumption))
-          .push_back({1000 * times, 2000 * times, 3000 * times, 500 * times, 250 * times});
+          .push_back(
+              {1000 * times, 2000 * times, 3000 * times, 500 * times, 250 * times, 100 * times});
     }
   }
   return instance;
