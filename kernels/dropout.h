@@ -13,7 +13,7 @@
 //   counter = (block's row, (batch * heads + head) ^ upper half of the offset,
 //              block's column + (k >> 2), lower half of the offset), word k & 3
 // A pattern that is run as passes has other sequences than batch * heads + head, and rows and
-// columns of its own (kernels/mask/dropout_views.h).
+// columns of its own, as one in the order of a grid has (kernels/mask/dropout_views.h).
 // The offset is a call's: 0, or what tells calls of one seed apart. Random offsets of 64 bits, or
 // counts below 2^32, use no counter twice.
 // Where the tensor core is m8n8k4, rows r and r + 8 are two lanes': each draws half of the blocks

@@ -78,9 +78,14 @@ bool has_mask_passes(const Problem& problem) {
 DropoutViews dropout_views_of(const Problem& problem) {
   DropoutViews none;
   none.heads = problem.heads;
-  if (!problem.sparse || problem.sparse->passes.empty() || problem.dropout().threshold == 0) {
-    return none;
+  if (!problem.sparse || problem.dropout().threshold == 0) return none;
+  if (problem.sparse->walked().order != nullptr) {
+    DropoutViews in_order = none;
+    in_order.has_order = true;
+    in_order.order = *problem.sparse->walked().order;
+    return in_order;
   }
+  if (problem.sparse->passes.empty()) return none;
   return dropout_views(problem.sparse->passes, problem.batch, problem.heads).value_or(none);
 }
 

@@ -1,4 +1,4 @@
-// Whether a problem's pattern is run as passes, and where their pairs have their dropout
+// Whether a problem's pattern is run as passes, and where its pairs have their dropout
 // (mask/dropout_views.h): what kernels and references ask alike. C++17.
 #pragma once
 
@@ -27,8 +27,8 @@ std::optional<DropoutViews> dropout_views(const std::vector<MaskPass>& passes, i
 /// dropout_views() of them.
 bool has_mask_passes(const Problem& problem);
 
-/// Where any problem has the dropout of a pair: of one without passes, or without dropout, in the
-/// order of the sequence.
+/// Where any problem has the dropout of a pair: of one without passes in the order in which its
+/// mask is walked, and of one without dropout in that of the sequence.
 DropoutViews dropout_views_of(const Problem& problem);
 
 /// Of a problem that has_mask_passes(), and dropout: what of_sequences() is to be given for a batch

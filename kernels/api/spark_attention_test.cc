@@ -130,9 +130,10 @@ TEST_P(SparkAttention, DropoutMaskIsTheKernels) {
   }
 }
 
-TEST(SparkAttentionDropoutMask, OfPassesHasTheirPlaces) {
+class SparkAttentionDropoutMask : public testing::TestWithParam<const char*> {};
+
+TEST_P(SparkAttentionDropoutMask, HasThePlacesOfPassesAndOrders) {
   constexpr int kSeqlen = 390;
-  const char* const mask = "window:20+causal-strided:8";
   spark_attention_problem given = spark_attention_problem_default();
   given.backend = SPARK_ATTENTION_EMULATED;
   given.batch = 2;
@@ -140,30 +141,37 @@ TEST(SparkAttentionDropoutMask, OfPassesHasTheirPlaces) {
   given.seqlen_q = given.seqlen_k = kSeqlen;
   given.head_dim = 64;
   given.dropout_p = 0.2f;
-  given.mask = mask;
-  Problem problem{.batch = 2,
-                  .heads = 3,
-                  .seqlen_q = kSeqlen,
-                  .seqlen_k = kSeqlen,
-                  .dropout_p = 0.2f,
-                  .sparse = make_sparse_mask(mask, kSeqlen, kSeqlen)};
-  ASSERT_TRUE(has_mask_passes(problem));
+  given.mask = GetParam();
+  const Problem problem{.batch = 2,
+                        .heads = 3,
+                        .seqlen_q = kSeqlen,
+                        .seqlen_k = kSeqlen,
+                        .dropout_p = 0.2f,
+                        .sparse = make_sparse_mask(GetParam(), kSeqlen, kSeqlen)};
   std::vector<std::uint8_t> keep(std::size_t{6} * kSeqlen * kSeqlen);
   ASSERT_EQ(spark_attention_dropout_mask(&given, keep.data(), nullptr, nullptr), SPARK_ATTENTION_OK)
       << spark_attention_last_error();
   const DropoutViews views = dropout_views_of(problem);
-  std::size_t at = 0, of_views = 0;
+  ASSERT_NE(has_mask_passes(problem), views.has_order);
+  std::size_t at = 0, others = 0;
   for (int head = 0; head < 6; ++head) {
     for (int row = 0; row < kSeqlen; ++row) {
       for (int column = 0; column < kSeqlen; ++column, ++at) {
         const DropoutPlace place = views.place(head / 3, head % 3, row, column);
-        of_views += place.sequence >> kViewNumberBit != 0 ? 1 : 0;
+        const bool is_of_sequence = place.sequence == static_cast<std::uint32_t>(head) &&
+                                    place.row == static_cast<std::uint32_t>(row) &&
+                                    place.column == static_cast<std::uint32_t>(column);
+        others += is_of_sequence ? 0 : 1;
         ASSERT_EQ(keep[at] != 0, dropout_keeps(problem.dropout(), place)) << at;
       }
     }
   }
-  EXPECT_GT(of_views, 0u);
+  EXPECT_GT(others, 0u);
 }
+
+INSTANTIATE_TEST_SUITE_P(, SparkAttentionDropoutMask,
+                         testing::Values("window:20+causal-strided:8", "nd:15x26:9x9"),
+                         [](const auto& of) { return "pattern" + std::to_string(of.index); });
 
 TEST_P(SparkAttention, DropoutScaleIsHonoured) {
   given_.dropout_scale = SPARK_ATTENTION_SCALE_ASKED;

@@ -136,20 +136,23 @@ class TeamRow {
   __device__ int row() const { return row_; }
   __device__ const Dropout& dropout() const { return shape_.dropout; }
   /// Calls visit(column of the chunk, its place in the dropout mask) for the visible columns of a
-  /// chunk which the views of a pattern have; the others have theirs in the order of the sequence.
+  /// chunk which views of a pattern, or its order, have; the others have theirs in the order of the
+  /// sequence.
   template <class Visit>
   __device__ __forceinline__ void for_columns_of_views(int column, Visit visit) const {
     if constexpr (kHasPattern) {
       const DropoutViews& views = shape_.views;
-      if (views.count == 0) return;
+      if (views.count == 0 && !views.has_order) return;
       const std::uint32_t bits = visible(column);
       const int of_all = dropout_head(), entry = of_all / views.heads;
+      const int head = of_all - entry * views.heads;
       for (int j = 0; j < kChunkColumns; ++j) {
         if ((bits >> j & 1u) == 0) continue;
+        if (views.has_order) visit(j, views.place(entry, head, row_, column + j));
         for (int i = 0; i < views.count; ++i) {
           const DropoutZone& zone = views.zone[i];
           if (!zone.sees(row_, column + j)) continue;
-          visit(j, zone.place(entry, views.heads, of_all - entry * views.heads, row_, column + j));
+          visit(j, zone.place(entry, views.heads, head, row_, column + j));
         }
       }
     }

@@ -87,8 +87,9 @@ inline std::vector<Problem> cublas_grid() {
       }
     }
   }
-  // Whose dropout has the places of passes.
-  for (const char* const spec : {"window:20+causal-strided:8", "strided:3", "dilated:9:4"}) {
+  // Whose dropout has the places of passes, and of a grid's order.
+  for (const char* const spec :
+       {"window:20+causal-strided:8", "strided:3", "dilated:9:4", "nd:15x26:9x9"}) {
     problems.push_back(with_pattern({.batch = 2,
                                      .heads = 4,
                                      .seqlen_q = 390,

@@ -37,6 +37,17 @@ void fill_in_order(const Dropout& dropout, std::uint32_t batch_head, std::uint32
   }
 }
 
+/// keep[i] of key first_key + i, as the order of a grid has it.
+void fill_in_order_of_grid(const Dropout& dropout, std::uint32_t batch_head, int row,
+                           const GridOrder& order, int first_key, std::span<std::uint8_t> keep) {
+  std::vector<std::uint8_t> by_position(static_cast<std::size_t>(order.positions()));
+  fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(order.position_of(row)), 0,
+                by_position);
+  for (std::uint8_t& of_key : keep) {
+    of_key = by_position[static_cast<std::size_t>(order.position_of(first_key++))];
+  }
+}
+
 /// FNV-1a (Fowler, Noll, Vo): offset basis and prime of 64 bits.
 struct Fnv1a {
   std::uint64_t state = 0xcbf29ce484222325u;
@@ -52,9 +63,13 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
     std::fill(keep.begin(), keep.end(), std::uint8_t{1});
     return;
   }
-  fill_in_order(dropout, static_cast<std::uint32_t>(query.batch * problem.heads + query.head),
-                static_cast<std::uint32_t>(query.row), first_key, keep);
+  const auto batch_head = static_cast<std::uint32_t>(query.batch * problem.heads + query.head);
   const DropoutViews views = dropout_views_of(problem);
+  if (views.has_order) {
+    fill_in_order_of_grid(dropout, batch_head, query.row, views.order, first_key, keep);
+    return;
+  }
+  fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(query.row), first_key, keep);
   const int end_key = first_key + static_cast<int>(keep.size());
   for (const DropoutZone& zone : std::span(views.zone, static_cast<std::size_t>(views.count))) {
     if (!zone.has_row(query.row)) continue;

@@ -171,7 +171,9 @@ std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
   KeyRuns runs;
   const std::vector<Term>& terms = pattern.terms(head);
   for (int row = 0; row < pattern.seqlen_q; ++row) {
-    const auto column = terms.size() == 1 ? own_column(pattern, terms.front(), row) : std::nullopt;
+    const auto column = terms.size() == 1 && pattern.order == nullptr
+                            ? own_column(pattern, terms.front(), row)
+                            : std::nullopt;
     if (column) {
       rows.push_back(*column);
       continue;

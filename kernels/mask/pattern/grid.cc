@@ -91,15 +91,17 @@ Range axis_keys(const Grid& grid, int axis, int q) {
   return zone.keys(q);
 }
 
+Range axis_hull(const Grid& grid, int axis, const Range& rows) {
+  const Zone& zone = grid.zone[axis];
+  const Range inside = overlap(rows, {zone.q0, zone.q1});
+  if (inside.is_empty() || zone.d1 <= zone.d0) return {0, 0};
+  return {axis_keys(grid, axis, inside.begin).begin, axis_keys(grid, axis, inside.end - 1).end};
+}
+
 Box hull(const Grid& grid, const Box& rows) {
   Box keys;
   for (int axis = 0; axis < grid.axes; ++axis) {
-    const Zone& zone = grid.zone[axis];
-    const Range inside = overlap(rows.range[axis], {zone.q0, zone.q1});
-    keys.range[axis] = inside.is_empty() || zone.d1 <= zone.d0
-                           ? Range{0, 0}
-                           : Range{axis_keys(grid, axis, inside.begin).begin,
-                                   axis_keys(grid, axis, inside.end - 1).end};
+    keys.range[axis] = axis_hull(grid, axis, rows.range[axis]);
     if (axis > 0) keys.range[axis] = overlap(keys.range[axis], {0, grid.extent[axis]});
   }
   return keys;

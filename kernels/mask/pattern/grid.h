@@ -54,6 +54,9 @@ bool sees(const Grid& grid, int q, int k);
 /// Of one axis, the keys that a row in the zone's [q0, q1) sees. Both ends never fall.
 Range axis_keys(const Grid& grid, int axis, int q);
 
+/// Of one axis, the keys that some of these rows see; none where no row is in [q0, q1).
+Range axis_hull(const Grid& grid, int axis, const Range& rows);
+
 /// The keys that some row of a box sees, and those that each does. Axes are independent, so each is
 /// exactly a box; it is empty where one of its ranges is.
 Box hull(const Grid& grid, const Box& rows);

@@ -17,9 +17,10 @@ inline constexpr int kOrderTile = 1 << kOrderTileBits;
 inline constexpr int kOrderAxes = 3;
 
 /// Position kOrderTile * t + r is token r of tile t. Tiles are counted row-major over the axes; of
-/// r each axis has some bits, so that 32 tokens from one with r % 32 = 0 on, and 16, are boxes, too.
-/// Where an extent is no multiple of the tile's, the last tiles of that axis begin further inside
-/// and share tokens with those before, which own them: each token has one position that owns it.
+/// r each axis has some bits, so that 32 tokens from one with r % 32 = 0 on, and 16, are boxes,
+/// too. Where an extent is no multiple of the tile's, the last tiles of that axis begin further
+/// inside and share tokens with those before, which own them: each token has one position that owns
+/// it.
 struct GridOrder {
   int extent[kOrderAxes] = {1, 1, 1};  // tokens, outermost axis first, 1 where there is none
   int bits[kOrderAxes] = {0, 0, 0};    // a tile has 2^bits tokens of an axis, no more than extent
@@ -89,6 +90,16 @@ struct GridOrder {
       inner |= (at - begin_of_tile(axis, of_axis)) << shift[axis];
     }
     return kOrderTile * tile + inner;
+  }
+
+  bool operator==(const GridOrder& other) const {
+    for (int axis = 0; axis < kOrderAxes; ++axis) {
+      if (extent[axis] != other.extent[axis] || bits[axis] != other.bits[axis] ||
+          shift[axis] != other.shift[axis]) {
+        return false;
+      }
+    }
+    return true;
   }
 };
 

@@ -1,7 +1,11 @@
 #include "kernels/mask/pattern/key_runs.h"
 
+#include <algorithm>
 #include <bit>
 #include <numeric>
+
+#include "kernels/mask/pattern/order_boxes.h"
+#include "kernels/mask/pattern/ordered_runs.h"
 
 namespace sparkbench {
 namespace {
@@ -180,6 +184,19 @@ TileCover cover_by_words(const Pattern& pattern, const Term& term, const Range& 
   return is_any_seen ? TileCover::kFull : TileCover::kEmpty;
 }
 
+/// Tile by tile, where nothing but its words tells.
+void add_runs_by_words(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
+                       KeyRuns& runs) {
+  const Range limits = {0, pattern.seqlen_k};
+  RunSink touched(runs.touched, limits, 0, tile_keys), full(runs.full, limits, 0, 1);
+  for (int first = 0; first < limits.end; first += tile_keys) {
+    const Range keys = overlap(limits, {first, first + tile_keys});
+    const TileCover cover = cover_by_words(pattern, term, rows, keys);
+    if (cover != TileCover::kEmpty) touched.add(keys);
+    if (cover == TileCover::kFull) full.add(keys);
+  }
+}
+
 /// Limits are indices. Tile by tile, first by bounds of the expression.
 void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimits& limits,
                         int tile_keys, KeyRuns& runs) {
@@ -204,10 +221,34 @@ void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimi
   }
 }
 
+struct BeginsBefore {
+  bool operator()(const Range& a, const Range& b) const { return a.begin < b.begin; }
+};
+
 }  // namespace
+
+void join(std::vector<Range>& runs) {
+  if (runs.size() < 2) return;
+  if (!std::is_sorted(runs.begin(), runs.end(), BeginsBefore())) {
+    std::sort(runs.begin(), runs.end(), BeginsBefore());
+  }
+  std::size_t last = 0;
+  for (std::size_t i = 1; i < runs.size(); ++i) {
+    if (runs[i].begin <= runs[last].end) {
+      runs[last].end = std::max(runs[last].end, runs[i].end);
+    } else {
+      runs[++last] = runs[i];
+    }
+  }
+  runs.resize(last + 1);
+}
 
 void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
                   KeyRuns& runs) {
+  if (pattern.order != nullptr) {
+    const bool is_closed = is_of_order(*pattern.order, term);
+    return (is_closed ? add_ordered_runs : add_runs_by_words)(pattern, term, rows, tile_keys, runs);
+  }
   const int key_at = pattern.key_at;
   const Range keys = pattern.key_positions();
   FlatLimits flat = {{rows.begin + pattern.row_at, rows.end + pattern.row_at}, {}, {}};

@@ -18,6 +18,9 @@ struct KeyRuns {
   }
 };
 
+/// In order, and those that meet as one.
+void join(std::vector<Range>& runs);
+
 /// Adds those of a term over the rows, a range of indices within the sequence that is not empty.
 /// Tiles are of `tile_keys`. No touched tile is without a visible pair, unless arrays leave gaps or
 /// a grid is cut by a flat zone or by arrays. Of the runs of a grid those are left out that fill no

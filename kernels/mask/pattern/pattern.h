@@ -72,11 +72,11 @@ Pattern transposed(const Pattern& pattern);
 bool can_be_both(const Term& a, const Term& b);
 Term both(const Term& a, const Term& b);
 
-/// AND, head by head. Throws std::invalid_argument when lengths differ, or two grids are unlike:
-/// then bits say it.
+/// AND, head by head. Throws std::invalid_argument when lengths or orders differ, or two grids are
+/// unlike: then bits say it.
 Pattern both(const Pattern& a, const Pattern& b);
 
-/// The union of all, head by head. Throws std::invalid_argument when lengths differ.
+/// The union of all, head by head. Throws std::invalid_argument when lengths or orders differ.
 Pattern either(const Pattern& a, const Pattern& b);
 
 /// The bits of one head.

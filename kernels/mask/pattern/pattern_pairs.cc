@@ -79,6 +79,11 @@ std::int64_t taken_by_predicate(const Pattern& pattern, const std::vector<Term>&
 std::uint64_t visible_pairs(const Pattern& pattern, int head) {
   Pattern one = pattern;
   one.unions = {pattern.terms(head)};
+  if (one.order != nullptr) {
+    // Each token once, whatever its place.
+    one.seqlen_q = one.seqlen_k = one.order->tokens();
+    one.order = nullptr;
+  }
   one = disjoint(one);
   const std::vector<Term>& terms = one.unions[0];
   std::int64_t pairs = 0;
@@ -88,7 +93,7 @@ std::uint64_t visible_pairs(const Pattern& pattern, int head) {
       continue;
     }
     const bool needs_words = term.bits != nullptr || term.hidden_by != 0;
-    for (int row = 0; row < pattern.seqlen_q; ++row) {
+    for (int row = 0; row < one.seqlen_q; ++row) {
       pairs += needs_words ? taken_by_words(one, terms, term, row) : keys_of_row(one, term, row);
     }
   }
@@ -96,7 +101,9 @@ std::uint64_t visible_pairs(const Pattern& pattern, int head) {
 }
 
 double density(const Pattern& pattern, int head) {
-  return static_cast<double>(visible_pairs(pattern, head)) / pattern.seqlen_q / pattern.seqlen_k;
+  const double keys = pattern.order != nullptr ? pattern.order->tokens() : pattern.seqlen_k;
+  const double rows = pattern.order != nullptr ? pattern.order->tokens() : pattern.seqlen_q;
+  return static_cast<double>(visible_pairs(pattern, head)) / rows / keys;
 }
 
 }  // namespace sparkbench

@@ -81,17 +81,27 @@ void check(const RandomPattern& drawn, Random& random) {
   }
 }
 
-TEST(RandomPatterns, AreWhatTheirAtomsSay) {
+/// `drawn_of(random)` for one seed after the other.
+template <class DrawnOf>
+void check_patterns(const DrawnOf& drawn_of) {
   const char* const asked = std::getenv("SPARKBENCH_PATTERNS");
   const int count = asked == nullptr ? 200 : std::atoi(asked);
   ASSERT_GT(count, 0);
   for (int seed = 0; seed < count; ++seed) {
     Random random(static_cast<unsigned>(seed));
-    const RandomPattern drawn = random_pattern(random, kLongest);
+    const RandomPattern drawn = drawn_of(random);
     SCOPED_TRACE("seed " + std::to_string(seed) + ", " + drawn.name);
     check(drawn, random);
     if (testing::Test::HasFailure()) return;
   }
+}
+
+TEST(RandomPatterns, AreWhatTheirAtomsSay) {
+  check_patterns([](Random& random) { return random_pattern(random, kLongest); });
+}
+
+TEST(RandomPatterns, InOrderOfAGridAreWhatTheirAtomsSay) {
+  check_patterns([](Random& random) { return random_ordered_pattern(random, kLongest / 2); });
 }
 
 }  // namespace

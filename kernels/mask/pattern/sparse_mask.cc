@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/pattern_pairs.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 
@@ -13,7 +14,12 @@ SparseMask uncounted_mask(std::string_view spec, int seqlen_q, int seqlen_k, int
   Pattern pattern = make_pattern(parsed, seqlen_q, seqlen_k, heads);
   std::string name = name_of(parsed);
   std::vector<MaskPass> passes = mask_passes(pattern, name);
-  return {std::move(name), std::move(pattern), {}, std::move(passes)};
+  std::shared_ptr<const Pattern> ordered = passes.empty() ? pattern_in_order(pattern) : nullptr;
+  return {.spec = std::move(name),
+          .pattern = std::move(pattern),
+          .pairs = {},
+          .passes = std::move(passes),
+          .in_order = std::move(ordered)};
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cstdlib>
 
+#include "kernels/mask/pattern/ordered_pattern.h"
 #include "kernels/mask/pattern/passes.h"
 #include "kernels/mask/pattern/test_atoms.h"
+#include "kernels/mask/pattern/test_orders.h"
 
 namespace sparkbench {
 namespace {
@@ -117,6 +119,52 @@ Part drawn_part(Random& random, const Pattern& lengths) {
           atom.sees};
 }
 
+/// Axes of a grid of 64 to `most` tokens.
+std::vector<int> drawn_extents(Random& random, int most) {
+  for (;;) {
+    std::vector<int> extents(static_cast<std::size_t>(draw(random, 2, 3)));
+    int tokens = 1;
+    for (int& extent : extents) tokens *= extent = draw(random, 1, extents.size() == 2 ? 30 : 13);
+    if (kOrderTile <= tokens && tokens <= most) return extents;
+  }
+}
+
+/// Clamped windows on each axis, or a zone on each, and a flat zone in half of the cases.
+Part drawn_on_grid(Random& random, const std::vector<int>& extents) {
+  Term term;
+  Grid& grid = term.grid;
+  grid.axes = static_cast<int>(extents.size());
+  const bool has_windows = draw(random, 0, 2) > 0;
+  std::vector<int> windows;
+  int tokens = 1;
+  for (std::size_t axis = 0; axis < extents.size(); ++axis) {
+    const int extent = extents[axis], window = draw(random, 1, extent);
+    grid.extent[axis] = extent;
+    grid.zone[axis] = has_windows ? zone_of_offsets(-(window / 2), window - window / 2)
+                                  : drawn_zone(random, {0, extent}, {0, extent});
+    windows.push_back(window);
+    tokens *= extent;
+  }
+  const bool is_turned = has_windows && draw(random, 0, 2) == 0;
+  if (has_windows) grid.clamp = Clamp::kRows;
+  if (is_turned) grid = transposed(grid);
+  if (draw(random, 0, 1) == 0) term.flat = drawn_zone(random, {0, tokens}, {0, tokens});
+  const Term drawn = term;
+  return {has_windows ? "windows" : "zones on axes", {term}, [=](int row, int key) {
+            if (!in_zone(drawn.flat, row, key)) return false;
+            int q = is_turned ? key : row, k = is_turned ? row : key;
+            for (std::size_t axis = extents.size(); axis-- > 0;) {
+              const int extent = extents[axis], at = q % extent, of_key = k % extent;
+              const bool is_seen = has_windows
+                                       ? is_in_neighbourhood(at, of_key, extent, windows[axis])
+                                       : in_zone(drawn.grid.zone[axis], at, of_key);
+              if (!is_seen) return false;
+              q /= extent, k /= extent;
+            }
+            return true;
+          }};
+}
+
 std::string at_pair(const char* what, int row, int key) {
   return std::string(what) + " at row " + std::to_string(row) + ", key " + std::to_string(key);
 }
@@ -157,6 +205,35 @@ RandomPattern random_pattern(Random& random, int most) {
                          [&](const Predicate& part) { return part(row, key); });
     });
   }
+  return drawn;
+}
+
+RandomPattern random_ordered_pattern(Random& random, int most) {
+  const std::vector<int> extents = drawn_extents(random, most);
+  int extent[kOrderAxes] = {1, 1, 1};
+  std::copy(extents.begin(), extents.end(), extent);
+  std::vector<GridOrder> orders = orders_of(extent);
+  std::erase_if(orders, [&](const GridOrder& order) { return order.positions() > 2 * most; });
+  if (orders.empty()) return random_ordered_pattern(random, most);
+  const GridOrder order =
+      orders[static_cast<std::size_t>(draw(random, 0, static_cast<int>(orders.size()) - 1))];
+  Pattern tokens = empty_pattern(order.tokens(), order.tokens());
+  std::vector<Predicate> parts;
+  std::string name = name_of_order(order) + ":";
+  for (int count = draw(random, 1, 3); count > 0; --count) {
+    const Part part =
+        draw(random, 0, 4) > 0 ? drawn_on_grid(random, extents) : drawn_part(random, tokens);
+    name += " " + part.name + (count > 1 ? " +" : "");
+    tokens.unions[0].insert(tokens.unions[0].end(), part.terms.begin(), part.terms.end());
+    parts.push_back(part.sees);
+  }
+  RandomPattern drawn{name, in_order(tokens, order), {}};
+  drawn.of_unions.emplace_back(order.positions(), order.positions(), [&](int row, int key) {
+    return order.owns(row) && order.owns(key) &&
+           std::any_of(parts.begin(), parts.end(), [&](const Predicate& part) {
+             return part(order.token_of(row), order.token_of(key));
+           });
+  });
   return drawn;
 }
 

@@ -13,25 +13,6 @@ namespace {
 constexpr int kComputedSpans = 4;
 constexpr std::uint64_t kSpanBytes = 16, kBoundsBytes = 8, kWordBytes = 8;
 
-bool begins_before(const Range& a, const Range& b) { return a.begin < b.begin; }
-
-/// In order, and those that meet as one.
-void join(std::vector<Range>& runs) {
-  if (runs.size() < 2) return;
-  if (!std::is_sorted(runs.begin(), runs.end(), begins_before)) {
-    std::sort(runs.begin(), runs.end(), begins_before);
-  }
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    if (runs[i].begin <= runs[last].end) {
-      runs[last].end = std::max(runs[last].end, runs[i].end);
-    } else {
-      runs[++last] = runs[i];
-    }
-  }
-  runs.resize(last + 1);
-}
-
 /// Runs of keys to the tiles that they fill.
 void fill_tiles(std::vector<Range>& runs, int keys) {
   join(runs);

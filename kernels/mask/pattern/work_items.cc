@@ -30,6 +30,7 @@ std::vector<int> parts_of_row_tiles(std::span<const TilePlan> plans) {
 }
 
 bool may_be_split(const Pattern& pattern) {
+  if (pattern.order != nullptr) return false;
   for (const std::vector<Term>& terms : pattern.unions) {
     for (const Term& term : terms) {
       if (term.where != nullptr) return false;

@@ -1,0 +1,240 @@
+#include "kernels/mask/pattern/ordered_pattern.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdint>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <utility>
+
+#include "kernels/ceil_divide.h"
+#include "kernels/mask/pattern/key_runs.h"
+#include "kernels/mask/pattern/order_boxes.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kBlockRows = 128, kTileKeys = 64, kWarpRows = 32, kHalfKeys = 32;
+
+/// What a pair costs of those that a block's tiles have, for loading them, to one that a warp
+/// computes.
+constexpr double kTileShare = 0.5;
+
+/// Blocks of rows that work is counted of, where there are more.
+constexpr int kCountedBlocks = 16;
+
+/// An order has its own price, so it is to save at least this share.
+constexpr double kLeastSaving = 1.0 / 16;
+
+/// Rows of one residue see keys of the same: a pass of its own has those side by side.
+bool is_stride(const Grid& grid) {
+  return grid.axes == 2 && grid.clamp == Clamp::kNone && grid.extent[1] > 1 &&
+         grid.zone[1] == zone_of_offsets(0, 1);
+}
+
+/// The grid of all terms that have one; null where they differ, or none has.
+const Grid* common_grid(const Pattern& pattern) {
+  const Grid* found = nullptr;
+  for (const Term& term : pattern.unions.front()) {
+    if (!term.is_closed_form() || term.hidden_by != 0) return nullptr;
+    const Grid& grid = term.grid;
+    if (grid.axes == 0) continue;
+    if (is_stride(grid) || (found != nullptr && !has_same_axes(*found, grid))) return nullptr;
+    found = &grid;
+  }
+  return found;
+}
+
+bool has_tokens_of(const Grid& grid, int seqlen) {
+  std::int64_t tokens = 1;
+  for (int axis = 0; axis < grid.axes; ++axis) {
+    if (grid.extent[axis] < 1 || grid.extent[axis] > seqlen) return false;
+    tokens *= grid.extent[axis];
+    if (tokens > seqlen) return false;
+  }
+  return grid.axes > 1 && tokens == seqlen;
+}
+
+/// Of one axis, sums over its tiles of 2^bits rows: of the tiles of keys that they touch, that two
+/// neighbours do together, and of the half tiles that half tiles do.
+struct AxisWork {
+  double tiles = 0.0, pairs = 0.0, halves = 0.0;
+};
+
+int parts_touched(const Grid& grid, int axis, const Range& rows, int log) {
+  const Range keys = overlap(axis_hull(grid, axis, rows), {0, grid.extent[axis]});
+  return keys.is_empty() ? 0 : ((keys.end - 1) >> log) - (keys.begin >> log) + 1;
+}
+
+double parts_touched_by_all(const Grid& grid, int axis, int rows, int log) {
+  double parts = 0.0;
+  for (int row = 0; row < grid.extent[axis]; row += rows) {
+    parts += parts_touched(grid, axis, {row, std::min(row + rows, grid.extent[axis])}, log);
+  }
+  return parts;
+}
+
+AxisWork axis_work(const Grid& grid, int axis, int bits) {
+  const int rows = 1 << bits;
+  return {parts_touched_by_all(grid, axis, rows, bits),
+          parts_touched_by_all(grid, axis, 2 * rows, bits),
+          bits > 0 ? parts_touched_by_all(grid, axis, rows / 2, bits - 1) : 0.0};
+}
+
+/// What the grids of a pattern make of each order, axis by axis: flat zones are left out.
+class OrderWork {
+ public:
+  explicit OrderWork(const Pattern& pattern) {
+    for (const Term& term : pattern.unions.front()) {
+      if (term.grid.axes == 0) continue;
+      auto& of_term = work_.emplace_back();
+      for (int axis = 0; axis < term.grid.axes; ++axis) {
+        for (int bits = 0; bits <= kOrderTileBits; ++bits) {
+          if (1 << bits > term.grid.extent[axis]) break;
+          of_term[index(axis)][index(bits)] = axis_work(term.grid, axis, bits);
+        }
+      }
+      for (int axis = term.grid.axes; axis < kOrderAxes; ++axis) {
+        of_term[index(axis)][0] = {1.0, 1.0, 0.0};
+      }
+    }
+  }
+
+  /// Pairs that blocks compute in whole tiles, and warps in halves: the halves of tiles lie on
+  /// axis `top`.
+  double of(const GridOrder& order, int top) const {
+    int paired = kOrderAxes - 1;  // the axis on which a block's two tiles are neighbours
+    while (paired > 0 && order.tiles_of_axis(paired) == 1) --paired;
+    double pairs = 0.0;
+    for (const auto& of_term : work_) {
+      double tiles = 1.0, halves = 1.0;
+      for (int axis = 0; axis < kOrderAxes; ++axis) {
+        const AxisWork& work = of_term[index(axis)][index(order.bits[axis])];
+        tiles *= axis == paired ? work.pairs : work.tiles;
+        halves *= axis == top ? work.halves : work.tiles;
+      }
+      pairs += kTileShare * tiles * kBlockRows * kTileKeys + halves * kWarpRows * kHalfKeys;
+    }
+    return pairs;
+  }
+
+ private:
+  static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+  std::vector<std::array<std::array<AxisWork, kOrderTileBits + 1>, kOrderAxes>> work_;
+};
+
+/// Bits of r from the lowest on: the innermost axis' first, so that neighbours in memory are
+/// neighbours in a tile, and last those of the axis `top`.
+void set_shifts(GridOrder& order, int top) {
+  int shift = 0;
+  for (int axis = kOrderAxes - 1; axis >= 0; --axis) {
+    if (axis == top) continue;
+    order.shift[axis] = shift;
+    shift += order.bits[axis];
+  }
+  order.shift[top] = shift;
+}
+
+/// Calls `visit` with each order of the grid's tokens, and with the axis of the highest bit.
+template <class Visit>
+void for_orders(const Grid& grid, const Visit& visit) {
+  GridOrder order;
+  std::copy(grid.extent, grid.extent + grid.axes, order.extent);
+  for (order.bits[0] = 0; order.bits[0] <= kOrderTileBits; ++order.bits[0]) {
+    for (order.bits[1] = 0; order.bits[0] + order.bits[1] <= kOrderTileBits; ++order.bits[1]) {
+      order.bits[2] = kOrderTileBits - order.bits[0] - order.bits[1];
+      bool fits = true;
+      for (int axis = 0; axis < kOrderAxes; ++axis) {
+        fits = fits && order.tile_extent(axis) <= order.extent[axis];
+      }
+      for (int top = 0; fits && top < kOrderAxes; ++top) {
+        if (order.bits[top] == 0) continue;
+        set_shifts(order, top);
+        visit(order, top);
+      }
+    }
+  }
+}
+
+std::int64_t tiles_visited(const Pattern& pattern, const Range& rows, int tile_keys,
+                           KeyRuns& runs) {
+  runs.clear();
+  for (const Term& term : pattern.unions.front()) {
+    add_key_runs(pattern, term, rows, tile_keys, runs);
+  }
+  join(runs.touched);
+  std::int64_t tiles = 0;
+  for (const Range& run : runs.touched) tiles += run.size();
+  return tiles;
+}
+
+/// Pairs as OrderWork::of() has them, of all blocks or as some of them say.
+double work_of(const Pattern& pattern) {
+  const int blocks = ceil_divide(pattern.seqlen_q, kBlockRows);
+  const int counted = std::min(blocks, kCountedBlocks);
+  KeyRuns runs;
+  double pairs = 0.0;
+  for (int i = 0; i < counted; ++i) {
+    const auto block = static_cast<int>(std::int64_t{blocks} * (2 * i + 1) / (2 * counted));
+    const Range rows = {block * kBlockRows, std::min((block + 1) * kBlockRows, pattern.seqlen_q)};
+    pairs += kTileShare * kBlockRows * kTileKeys *
+             static_cast<double>(tiles_visited(pattern, rows, kTileKeys, runs));
+    for (int row = rows.begin; row < rows.end; row += kWarpRows) {
+      const Range of_warp = {row, std::min(row + kWarpRows, rows.end)};
+      pairs += kWarpRows * kHalfKeys *
+               static_cast<double>(tiles_visited(pattern, of_warp, kHalfKeys, runs));
+    }
+  }
+  return pairs * blocks / counted;
+}
+
+}  // namespace
+
+Pattern in_order(const Pattern& pattern, const GridOrder& order) {
+  if (pattern.order != nullptr || pattern.seqlen_q != order.tokens() ||
+      pattern.seqlen_k != order.tokens() || pattern.row_at != 0 || pattern.key_at != 0) {
+    throw std::invalid_argument(
+        "an order of " + std::to_string(order.tokens()) + " tokens is none of a pattern of " +
+        std::to_string(pattern.seqlen_q) + " x " + std::to_string(pattern.seqlen_k) +
+        "; allowed: as many rows and keys, without an order yet");
+  }
+  Pattern ordered = pattern;
+  ordered.seqlen_q = ordered.seqlen_k = order.positions();
+  ordered.order = std::make_shared<const GridOrder>(order);
+  return ordered;
+}
+
+std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern) {
+  if (pattern.unions.size() != 1 || pattern.order != nullptr ||
+      pattern.seqlen_q != pattern.seqlen_k || pattern.row_at != 0 || pattern.key_at != 0) {
+    return nullptr;
+  }
+  const Grid* const grid = common_grid(pattern);
+  if (grid == nullptr || !has_tokens_of(*grid, pattern.seqlen_q)) return nullptr;
+  const OrderWork work(pattern);
+  GridOrder best;
+  double least = std::numeric_limits<double>::infinity();
+  for_orders(*grid, [&](const GridOrder& order, int top) {
+    const double of_order = work.of(order, top);
+    if (of_order >= least || order.positions() > kLongestSequence) return;
+    least = of_order;
+    best = order;
+  });
+  if (best.tokens() != pattern.seqlen_q) return nullptr;
+  Pattern ordered = in_order(pattern, best);
+  if (work_of(ordered) > (1.0 - kLeastSaving) * work_of(pattern)) return nullptr;
+  return std::make_shared<const Pattern>(std::move(ordered));
+}
+
+std::string name_of_tile(const GridOrder& order) {
+  const int axes = order.extent[kOrderAxes - 1] > 1 ? kOrderAxes : kOrderAxes - 1;
+  std::string name;
+  for (int axis = 0; axis < axes; ++axis) {
+    name += (axis > 0 ? " x " : "") + std::to_string(order.tile_extent(axis));
+  }
+  return name;
+}
+
+}  // namespace sparkbench

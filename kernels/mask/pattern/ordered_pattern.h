@@ -1,0 +1,25 @@
+// Whether a pattern over a grid is less work in an order of its tokens (grid_order.h), and in
+// which.
+#pragma once
+
+#include <memory>
+#include <string>
+
+#include "kernels/mask/pattern/pattern.h"
+
+namespace sparkbench {
+
+/// The same pairs, of which rows and keys are numbered in an order of the grid's tokens. Null where
+/// that is no less work than the order of the sequence, by the tiles of 64 keys that blocks of 128
+/// rows visit and by the halves of 32 keys that their warps of 32 rows see, of some blocks if there
+/// are many. And for any but a pattern of one union of closed forms, as many rows as keys, and
+/// grids of the same two or three axes that have all tokens and are no residues (passes.h).
+std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern);
+
+/// The pattern in this order of its tokens: one of its grid's, or of any other.
+Pattern in_order(const Pattern& pattern, const GridOrder& order);
+
+/// Of a tile's extents, "8 x 8", of as many axes as the grid has.
+std::string name_of_tile(const GridOrder& order);
+
+}  // namespace sparkbench
