@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -28,6 +29,17 @@ struct MaskPasses {
   std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
 };
 
+/// A pattern in the order of its grid's tokens, where kernels walk it so (ordered_pattern.h).
+struct MaskOrder {
+  std::vector<int> tile;  // tokens of each of the grid's axes
+  int positions = 0;      // tokens, and those that two tiles share once more
+  std::uint64_t spans = 0;
+  int most_spans = 0;
+  std::uint64_t full_tiles = 0, cut_tiles = 0;
+  std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
+  std::uint64_t metadata_bytes = 0;
+};
+
 /// Of the heads that have one union.
 struct MaskFigures {
   std::string name;
@@ -38,9 +50,11 @@ struct MaskFigures {
   std::uint64_t full_tiles = 0, cut_tiles = 0;
   std::uint64_t executed_pairs = 0, warp_executed_pairs = 0;
   std::uint64_t metadata_bytes = 0;
-  double analysis_us = 0.0;  // from the mask's words to all spans: the least of `repetitions`
+  // From the mask's words to all spans that kernels walk: the least of `repetitions`.
+  double analysis_us = 0.0;
   int repetitions = 0;
   MaskPasses passes;  // in the order of the sequence alone: strides are {1}
+  std::optional<MaskOrder> order;
 
   /// Executed over visible pairs; NaN where nothing is visible.
   double ratio(std::uint64_t executed) const;
@@ -50,7 +64,9 @@ struct MaskFigures {
 struct MaskAnswer {
   Pattern pattern;
   std::vector<MaskFigures> unions;
-  Balance whole, split;  // of all heads: items of whole tiles of rows, and as kernels split them
+  // Of all heads, of which tiles are walked in the order of a grid if there is one: items of whole
+  // tiles of rows, and as kernels split them.
+  Balance whole, split;
   int longest_item = 0;  // of those, in tiles
   std::size_t items = 0;
 };

@@ -228,13 +228,11 @@ std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern) {
   return std::make_shared<const Pattern>(std::move(ordered));
 }
 
-std::string name_of_tile(const GridOrder& order) {
+std::vector<int> tile_extents(const GridOrder& order) {
   const int axes = order.extent[kOrderAxes - 1] > 1 ? kOrderAxes : kOrderAxes - 1;
-  std::string name;
-  for (int axis = 0; axis < axes; ++axis) {
-    name += (axis > 0 ? " x " : "") + std::to_string(order.tile_extent(axis));
-  }
-  return name;
+  std::vector<int> extents;
+  for (int axis = 0; axis < axes; ++axis) extents.push_back(order.tile_extent(axis));
+  return extents;
 }
 
 }  // namespace sparkbench

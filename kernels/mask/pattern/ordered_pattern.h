@@ -3,7 +3,7 @@
 #pragma once
 
 #include <memory>
-#include <string>
+#include <vector>
 
 #include "kernels/mask/pattern/pattern.h"
 
@@ -19,7 +19,7 @@ std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern);
 /// The pattern in this order of its tokens: one of its grid's, or of any other.
 Pattern in_order(const Pattern& pattern, const GridOrder& order);
 
-/// Of a tile's extents, "8 x 8", of as many axes as the grid has.
-std::string name_of_tile(const GridOrder& order);
+/// Tokens of a tile on each of the grid's two or three axes.
+std::vector<int> tile_extents(const GridOrder& order);
 
 }  // namespace sparkbench

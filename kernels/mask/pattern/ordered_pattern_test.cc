@@ -38,10 +38,13 @@ TEST(OrderedPattern, ShowsThePairsOfItsTokens) {
   }
 }
 
-TEST(OrderedPattern, IsMadeOfNeighbourhoods) {
-  EXPECT_EQ(name_of_tile(*ordered("nd:256x256:80x80", 65536)->order), "8 x 8");
-  EXPECT_EQ(name_of_tile(*ordered("nd:30x48x80:18x24x24", 115200)->order), "4 x 4 x 4");
-  EXPECT_EQ(name_of_tile(*ordered("nd:56x56:7x7", 3136)->order), "4 x 16");
+TEST(OrderedPattern, HasTilesThatFitNeighbourhoods) {
+  const auto tile_of = [](const char* mask, int seqlen) {
+    return tile_extents(*ordered(mask, seqlen)->order);
+  };
+  EXPECT_EQ(tile_of("nd:256x256:80x80", 65536), (std::vector{8, 8}));
+  EXPECT_EQ(tile_of("nd:30x48x80:18x24x24", 115200), (std::vector{4, 4, 4}));
+  EXPECT_EQ(tile_of("nd:56x56:7x7", 3136), (std::vector{4, 16}));
 }
 
 TEST(OrderedPattern, IsNoneWhereRowsAreAsGood) {
