@@ -47,17 +47,24 @@ struct TileDropout {
     }
   }
 
-  /// All of them, with one load of the offset.
-  template <class Machine, class Params>
-  SPARK_DEVICE void draw(Machine& machine, const Params& params, std::uint32_t batch_head,
-                         int first_row, int first_key) {
-    const DropoutOffset loaded = dropout_offset(machine, params);
+  /// All of them, by an offset that was loaded before.
+  template <class Machine>
+  SPARK_DEVICE void draw(Machine& machine, const Dropout& dropout, const DropoutOffset& loaded,
+                         std::uint32_t batch_head, int first_row, int first_key) {
     const auto offset = [&] { return loaded; };
 #pragma unroll
     for (int b = 0; b < kGroups; ++b) {
-      draw_block(params.dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
+      draw_block(dropout, offset, machine.lane(), batch_head, first_row, first_key, b);
     }
     share(machine, first_key);
+  }
+
+  /// The same, with one load of the offset.
+  template <class Machine, class Params>
+  SPARK_DEVICE void draw(Machine& machine, const Params& params, std::uint32_t batch_head,
+                         int first_row, int first_key) {
+    draw(machine, params.dropout, dropout_offset(machine, params), batch_head, first_row,
+         first_key);
   }
 
   /// Zeroes the dropped elements of a group.

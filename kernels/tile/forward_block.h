@@ -40,7 +40,9 @@ SPARK_DEVICE ForwardBlock locate_block(Machine& machine, const ForwardParams& pa
             load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row), batch};
   }
   const int tiles = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
-  const int tile = params.is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0);
+  const bool is_last_tile_first =
+      Config::kKeepsTileOrder ? params.is_last_tile_first : params.tile_order_word != 0u;
+  const int tile = is_last_tile_first ? tiles - 1 - machine.block(0) : machine.block(0);
   const int batch = machine.block(2);
   return {batch, machine.block(1), tile * Config::kBlockM, batch};
 }

@@ -34,6 +34,9 @@ struct ForwardParams {
   ChunkedView<Half> part_o = {};        // of its parts (sparse_list.h): [batch, part_rows, heads,
   float* part_lse = nullptr;            // head_dim], and [batch, heads, part_rows]
   int part_rows = 0;
+  /// is_last_tile_first as a word, which an instruction compares in place: for a Config whose
+  /// kKeepsTileOrder is false, because it has no register for a truth value.
+  std::uint32_t tile_order_word = 0;
 };
 
 /// Throws std::invalid_argument as chunked_view() does.
@@ -47,20 +50,22 @@ inline ForwardParams forward_params(const Problem& problem, const ForwardTensors
                         problem.head_dim);
   };
   const KeyMask mask = problem.key_mask();
-  return {queries("q", tensors.q),
-          keys("k", tensors.k),
-          keys("v", tensors.v),
-          queries("o", tensors.o),
-          tensors.lse,
-          problem.heads,
-          make_head_groups(problem.heads, problem.key_heads()),
-          launches_last_tile_first(mask),
-          mask,
-          problem.scale(),
-          problem.scale() * kLog2E,
-          problem.dropout(),
-          problem.head_dim / kChunkHalves,
-          tensors.dropout_offset};
+  ForwardParams params{queries("q", tensors.q),
+                       keys("k", tensors.k),
+                       keys("v", tensors.v),
+                       queries("o", tensors.o),
+                       tensors.lse,
+                       problem.heads,
+                       make_head_groups(problem.heads, problem.key_heads()),
+                       launches_last_tile_first(mask),
+                       mask,
+                       problem.scale(),
+                       problem.scale() * kLog2E,
+                       problem.dropout(),
+                       problem.head_dim / kChunkHalves,
+                       tensors.dropout_offset};
+  params.tile_order_word = params.is_last_tile_first ? 1u : 0u;
+  return params;
 }
 
 }  // namespace sparkbench

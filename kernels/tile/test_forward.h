@@ -29,6 +29,7 @@ struct PlainScale {
 template <bool kDropout>
 struct TestForwardConfig {
   static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = false;
+  static constexpr bool kKeepsTileOrder = true;
   static constexpr int kHeadDim = 64, kWarps = 4, kThreads = 128, kWarpRows = 16;
   static constexpr int kBlockM = kWarps * kWarpRows, kBlockN = 32;
   static constexpr int kKeySteps = kBlockN / 8, kOutputSteps = kHeadDim / 8;

@@ -91,6 +91,14 @@ struct ForwardConfig {
                                          : (kIsNarrow  ? 3
                                             : kIsDense ? 1
                                                        : 2);
+  /// Whether a register is left for the order of a head's blocks; else each tile compares it in
+  /// place.
+  static constexpr bool kKeepsTileOrder =
+      !kHasDropout || kPv == Accumulator::kFp16 || kHeadDim < 64 || kIsDense;
+  /// Whether the offset of the dropout mask is loaded behind the products of S, and not where the
+  /// mask is drawn.
+  static constexpr bool kAsksForOffsetEarly =
+      kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense;
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = kHeadDim / kColumnWarps / kGridColumns;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.

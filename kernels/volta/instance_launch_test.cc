@@ -69,6 +69,7 @@ TEST(InstanceLaunch, HasTheParametersOfTheProblem) {
       launch_of(instance_of("volta-fp32acc/fwd/d64/dropout"), problem_of(64, 0.5f)));
   EXPECT_EQ(forward.heads, 5);
   EXPECT_TRUE(forward.is_last_tile_first);
+  EXPECT_EQ(forward.tile_order_word, 1u);
   EXPECT_EQ(forward.mask.seqlen_k, 700);
   EXPECT_EQ(forward.dropout.threshold, 128u);
   const auto backward =

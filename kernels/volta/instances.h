@@ -60,6 +60,7 @@ struct RoundDqConfig
 template <class Config>
 struct Packed : Config {
   static constexpr bool kIsPacked = true;
+  static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 /// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
 template <class Config>
@@ -72,6 +73,7 @@ struct PackedBackward : Packed<Config> {
 template <class Config>
 struct Sparse : Config {
   static constexpr bool kIsSparse = true;
+  static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 
 /// A forward configuration for patterns. With mixed accumulators its kEarlySteps are others, chosen

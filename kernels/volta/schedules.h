@@ -74,11 +74,17 @@ SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
   warp.begin_tile(first_key);
-  warp.scores(first_key, tile);    // line 3
+  warp.scores(first_key, tile);  // line 3
+  DropoutOffset offset;
+  if constexpr (Config::kAsksForOffsetEarly) offset = warp.load_dropout_offset();
   warp.machine().sync_warp();      // or the compiler moves the loads up, where it has no registers
   warp.load_v(first_key, staged);  // line 10, this tile's V
   warp.mask(first_key, tile);      // line 4
-  warp.draw_dropout(first_key, tile);
+  if constexpr (Config::kAsksForOffsetEarly) {
+    warp.draw_dropout(first_key, offset, tile);
+  } else {
+    warp.draw_dropout(first_key, tile);
+  }
   auto softmax = warp.row_maxima(tile);                       // line 5
   warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
   warp.store_v(first_key, staged);

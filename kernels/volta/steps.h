@@ -165,6 +165,14 @@ class ForwardWarp {
                         block.first_row + kWarpRows * machine_.warp(), column_of(first_key));
     }
   }
+  /// The same by the mask's offset, whose load from memory takes as long as a draw: asked for
+  /// before, it has come.
+  SPARK_DEVICE void draw_dropout(int first_key, const DropoutOffset& offset, Tile& tile) {
+    const ForwardBlock block = locate_block<Config>(machine_, params_);
+    tile.dropout.draw(machine_, params_.dropout, offset, block.batch_head(params_),
+                      block.first_row + kWarpRows * machine_.warp(), column_of(first_key));
+  }
+  SPARK_DEVICE DropoutOffset load_dropout_offset() { return dropout_offset(machine_, params_); }
 
   /// m = rowmax(m, S).
   SPARK_DEVICE Softmax row_maxima(const Tile& tile) {
