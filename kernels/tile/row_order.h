@@ -27,7 +27,7 @@ struct RowOrder {
 
   /// From a row of a tile to the one that has the bits of `rows`, below 2^kBits, besides.
   template <int kBits = kOrderTileBits>
-  SPARK_HD int tokens_to(int rows) const {
+  SPARK_DEVICE int tokens_to(int rows) const {
     int tokens = 0;
 #pragma unroll
     for (int bit = 0; bit < kBits; ++bit) tokens += (rows >> bit & 1) * step[bit];
@@ -76,7 +76,7 @@ struct OrderedApart {
   const RowOrder& order;
   int stride;
 
-  SPARK_HD std::ptrdiff_t halves_to(int rows) const {
+  SPARK_DEVICE std::ptrdiff_t halves_to(int rows) const {
     return static_cast<std::ptrdiff_t>(order.tokens_to(rows)) * stride;
   }
 };

@@ -67,7 +67,7 @@ struct OrderedOutputRows {
   int chunks;
 
   /// `fixed` and `of_lane` have no bit in common.
-  SPARK_HD Half* at(int fixed, int of_lane) const {
+  SPARK_DEVICE Half* at(int fixed, int of_lane) const {
     const int token = rows.token + order.tokens_to(fixed) + order.tokens_to(of_lane);
     return first + static_cast<std::ptrdiff_t>(token) * row_stride;
   }
