@@ -65,7 +65,7 @@ class BackwardWarp {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(place);
     }
-    load_first_tiles(machine_, params_, place, token_of(place), tiles_);
+    load_first_tiles(machine_, params_, place, token_of(place, step_), tiles_);
   }
 
   /// Log-sum-exp and D of the lane's rows.
@@ -184,7 +184,7 @@ class BackwardWarp {
   SPARK_DEVICE void load_next(int place, Staged& staged) {
     const int next_place = next(place);
     machine_.recompute_indices(Config::kEndsAnew ? next_place : place);
-    const int query = token_of(next_place);
+    const int query = token_of(next_place, next_step_);
     load_queries<Config>(machine_, params_, block(), params_.q, next_place, query, staged.first);
     load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, query, staged.second);
     if constexpr (Config::kBorrowsValues) {
@@ -262,7 +262,7 @@ class BackwardWarp {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(first);
     }
-    const int query = token_of(first);
+    const int query = token_of(first, step_);
     load_queries<Config>(machine_, params_, block, params_.q, first, query, staged.first);
     load_queries<Config>(machine_, params_, block, params_.d_o, first, query, staged.second);
     store_queries(staged);
@@ -347,9 +347,14 @@ class BackwardWarp {
   SPARK_DEVICE int load_step(int place) const {
     return load_of_list(machine_, &tile_of_step<Config>(params_, place)->step);
   }
-  /// The first query of any step as a row of Q and dO: of a pattern its token.
-  SPARK_DEVICE int token_of(int place) const {
+  /// The first query of a step as a row of Q and dO: of a pattern, whose SparseTile::step is
+  /// `step`, its token.
+  SPARK_DEVICE int token_of(int place, int step) const {
     if constexpr (Config::kIsSparse) {
+      // At head_dim 64 the branch costs registers, and more time than the load.
+      if (Config::kTeams == 1 && params_.sparse_keys.order.tiles == nullptr) {
+        return first_of_step(step);
+      }
       return token_of_tile(load_of_list(machine_, &tile_of_step<Config>(params_, place)->first));
     }
     return params_.walk.query(place);

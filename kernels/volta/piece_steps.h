@@ -172,9 +172,9 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
-      tile.dropout.draw(machine_, params_, block.batch_head(params_),
-                        block.first_row + kWarpRows * pair(),
-                        first_score_key(listed_column<Config>(machine_, params_, first_key)));
+      tile.dropout.draw(
+          machine_, params_, block.batch_head(params_), block.first_row + kWarpRows * pair(),
+          first_score_key(listed_column<Config>(machine_, params_, this->tile_, first_key)));
     }
   }
 
