@@ -230,8 +230,10 @@ std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern) {
 
 std::vector<int> tile_extents(const GridOrder& order) {
   const int axes = order.extent[kOrderAxes - 1] > 1 ? kOrderAxes : kOrderAxes - 1;
-  std::vector<int> extents;
-  for (int axis = 0; axis < axes; ++axis) extents.push_back(order.tile_extent(axis));
+  std::vector<int> extents(static_cast<std::size_t>(axes));
+  for (int axis = 0; axis < axes; ++axis) {
+    extents[static_cast<std::size_t>(axis)] = order.tile_extent(axis);
+  }
   return extents;
 }
 

@@ -209,8 +209,10 @@ void add_ordered_runs(const Pattern& pattern, const Term& term, const Range& row
   const int log = std::countr_zero(static_cast<unsigned>(std::gcd(tile_keys, kOrderTile)));
   Box common;
   for (int axis = 0; axis < kOrderAxes; ++axis) common.range[axis] = {0, order.extent[axis]};
+  const bool is_part = tile_keys == 1 << log;
+  const auto tile_of = [&](int key) { return is_part ? key >> log : key / tile_keys; };
   const auto add_touched = [&](const Range& keys) {
-    add_run({keys.begin / tile_keys, (keys.end - 1) / tile_keys + 1}, runs.touched);
+    add_run({tile_of(keys.begin), tile_of(keys.end - 1) + 1}, runs.touched);
   };
   const auto add_full = [&](const Range& keys) { add_run(keys, runs.full); };
   for (const Box& box : of_rows.boxes) {
