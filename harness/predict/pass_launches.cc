@@ -10,6 +10,7 @@
 #include "harness/predict/v100_constants.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/half.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/pattern_launches.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/forward_params.h"

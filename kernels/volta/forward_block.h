@@ -38,17 +38,13 @@ SPARK_DEVICE int load_listed_tile(Machine& machine, const ForwardParams& params,
 SPARK_DEVICE int halves_of_tile(int tile) {
   return static_cast<int>(static_cast<std::uint32_t>(tile) >> 30);
 }
-/// The first column of such a tile, as dropout counts: its key's number in the pattern's order.
-/// Elsewhere places are keys.
+/// The first column of the tile at `place`, whose first key is `key`, as dropout counts: of a
+/// pattern with an order the key's number there.
 template <class Config, class Machine>
-SPARK_DEVICE int listed_column(Machine& machine, const ForwardParams& params, int tile, int place) {
-  if constexpr (Config::kIsSparse) {
-    if (params.sparse.order.tiles == nullptr) return token_of_tile(tile);
-    return first_of_step(
-        load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->step));
-  } else {
-    return place;
-  }
+SPARK_DEVICE int first_column(Machine& machine, const ForwardParams& params, int place, int key) {
+  if (!has_order<Config>(params.sparse.order)) return key;
+  return first_of_step(
+      load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->step));
 }
 
 /// Where the block's sequence begins among the keys, and where those of it end that the block sees:

@@ -174,7 +174,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       tile.dropout.draw(
           machine_, params_, block.batch_head(params_), block.first_row + kWarpRows * pair(),
-          first_score_key(listed_column<Config>(machine_, params_, this->tile_, first_key)));
+          first_score_key(first_column<Config>(machine_, params_, first_key, key_of(first_key))));
     }
   }
 

@@ -76,7 +76,7 @@ def sparse(instances):
 # With a sink a window is a pattern, and not the mask that kernels without lists know.
 PATTERNS = ("window:1024+sink:1", "window:256+sink:1", "window:128+sink:1", "blocked:128",
             "strided:16", "strided:128", "window:128+causal-strided:128",
-            "dilated:128:4")  # fmt: skip
+            "dilated:128:4", "nd:128x128:40x40")  # fmt: skip
 
 
 def pattern_times(program):

@@ -298,7 +298,7 @@ class ForwardWarp {
   }
   /// This tile's first column, as dropout counts.
   SPARK_DEVICE int column_of(int first_key) const {
-    return listed_column<Config>(machine_, params_, tile_, first_key);
+    return first_column<Config>(machine_, params_, first_key, key_of(first_key));
   }
   /// Behind the block's last tile its list has one that begins there.
   SPARK_DEVICE int end_of_block() const {
