@@ -4,6 +4,7 @@
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
+#include "kernels/volta/backward_dq_sums.h"
 #include "kernels/volta/backward_output.h"
 #include "kernels/volta/pair_exchange.h"
 #include "kernels/volta/tile/statistics_rows.h"
@@ -209,25 +210,14 @@ class BackwardWarp {
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
-  /// dQ += dS K for the step's queries, added up in global memory: parts of 32 columns and 64 keys,
-  /// one a warp. Where there are fewer, as many halves as are left over, of 16 queries each.
+  /// dQ += dS K for the step's queries, added up in global memory.
   SPARK_DEVICE void add_dq(int place) {
     if constexpr (Config::kComputesDq) {
-      if constexpr (Config::kHeadDim % 32 != 0) return add_dq_with_half_blocks(place);
-      constexpr int kParts = Config::kHeadDim / 32 * Config::kKeyTiles;
-      constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
-                    kWhole = Config::kTeamWarps - kHalves;
-      const int member = this->member().member;
-      // NOLINTNEXTLINE(bugprone-branch-clone): of this and the third, one is compiled
-      if constexpr (kHalves == 0) {
-        add_dq_part<kRowGroups>(place, member, 0);
-      } else if constexpr (kWhole == 0) {
-        add_dq_part<1>(place, member >> 1, member & 1);
-      } else if (member < kWhole) {
-        add_dq_part<kRowGroups>(place, member, 0);
-      } else {
-        add_dq_part<1>(place, kWhole + ((member - kWhole) >> 1), member & 1);
-      }
+      const auto locate = [&] {
+        const BackwardBlock block = this->block();
+        return DqSums{block.workspace_head(params_, place), block.workspace_row + query_of(place)};
+      };
+      add_step_dq<Config>(machine_, params_, tiles_.k, team(), member().member, locate);
     }
   }
 
@@ -420,87 +410,6 @@ class BackwardWarp {
                          static_cast<int>(sizeof(Tiles)) * member().team +
                          static_cast<int>(sizeof(Tiles::p[0])) * share().key_tile();
     return places;
-  }
-
-  /// Columns of the workspace.
-  SPARK_DEVICE int sum_columns() const {
-    return volta::sum_columns(Config::kHasEveryBlock ? Config::kHeadDim / kChunkHalves
-                                                     : params_.head_chunks);
-  }
-
-  /// The same where the last 16 columns are half a block: half of the team's warps have a part
-  /// each, the other half those columns, of 16 queries each.
-  SPARK_DEVICE void add_dq_with_half_blocks(int place) {
-    constexpr int kColumnBlocks = Config::kHeadDim / 32, kParts = kColumnBlocks * Config::kKeyTiles;
-    static_assert(Config::kTeamWarps == kParts + kRowGroups * Config::kKeyTiles,
-                  "a warp has a part, or half of a half block");
-    const int member = this->member().member;
-    if (member < kParts) {
-      add_dq_part<kRowGroups>(place, member, 0);
-    } else {
-      add_half_block(place, (member - kParts) >> 1, member & 1);
-    }
-  }
-
-  /// kGroups 16-row groups of a part of dQ.
-  template <int kGroups>
-  SPARK_DEVICE void add_dq_part(int place, int part, int first_group) {
-    constexpr int kColumnBlocks = Config::kHeadDim / 32;
-    const int column_block = part % kColumnBlocks;
-    if (!Config::kHasEveryBlock && 4 * column_block >= params_.head_chunks) return;
-    const int key_tile = part / kColumnBlocks;
-    auto& tiles = team().ds[key_tile];
-    ProbabilityTile<kTransposedKeys>* ds[kGroups];
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) ds[g] = &tiles[first_group + g];
-    AccumulatorFragment<Config::kAccumulator> dq[kGroups][2] = {};
-    matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, column_block, dq,
-                                               kTransposedKeys / kGridColumns * key_tile);
-    add_to_sums(place, first_group, column_block, dq);
-  }
-
-  /// 16 queries of the last columns, whose sums lie where those of a whole block do.
-  SPARK_DEVICE void add_half_block(int place, int key_tile, int group) {
-    constexpr int kColumnBlock = Config::kHeadDim / 32;
-    ProbabilityTile<kTransposedKeys>* const ds[1] = {&team().ds[key_tile][group]};
-    AccumulatorFragment<Config::kAccumulator> dq[1][1] = {};
-    matmul_probabilities<Config::kAccumulator>(machine_, ds, tiles_.k, kColumnBlock, dq,
-                                               kTransposedKeys / kGridColumns * key_tile);
-    const BackwardBlock block = this->block();
-    const int query = block.workspace_row + query_of(place) + kGridRows * group;
-    float* const at =
-        machine_.opaque(params_.workspace.dq_sums_of(block.workspace_head(params_, place), query,
-                                                     sum_columns(), kColumnBlock) +
-                        half_block_sum(machine_.lane()));
-    float value[8];
-    sparkbench::widen(machine_, dq[0][0], value);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) machine_.add_global(at + 32 * i, value[i]);
-  }
-
-  template <int kGroups>
-  SPARK_DEVICE void add_to_sums(int place, int first_group, int column_block,
-                                const AccumulatorFragment<Config::kAccumulator> (&dq)[kGroups][2]) {
-    const BackwardBlock block = this->block();
-    const std::uint32_t head = block.workspace_head(params_, place);
-    const int first_query = block.workspace_row + query_of(place) + kGridRows * first_group;
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-      // Opaque, or each sum has an address of its own.
-      float* const at =
-          machine_.opaque(params_.workspace.dq_sums_of(head, first_query + kGridRows * g,
-                                                       sum_columns(), column_block) +
-                          machine_.lane());
-#pragma unroll
-      for (int f = 0; f < 2; ++f) {
-        float value[8];
-        sparkbench::widen(machine_, dq[g][f], value);
-#pragma unroll
-        for (int i = 0; i < 8; ++i) {
-          machine_.add_global(at + 32 * (8 * f + i), value[i]);
-        }
-      }
-    }
   }
 
   Machine& machine_;
