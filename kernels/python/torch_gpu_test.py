@@ -92,6 +92,18 @@ class ValuesTest(unittest.TestCase):
         out, _ = forward(*on_gpu(q, k, v), torch.tensor(77), 0.25, mask)
         self.assertLess(max_error(out.cpu(), want), 4e-3)
 
+    def test_neighbourhoods_are_run_in_an_order_of_their_own(self):
+        """On a grid whose last tiles share tokens with others."""
+        mask = "nd:15x26:9x9"
+        *tensors, d_out = inputs(390, 390)
+        for deterministic in (False, True):
+            self.check(tensors, d_out, mask, deterministic=deterministic)
+        keep, scale = host.dropout_mask(2, 4, 390, 390, 0.25, 77, mask=mask)
+        want = definition(*(t.double() for t in tensors), mask,
+                          keep=torch.from_numpy(keep).double() * scale)  # fmt: skip
+        out, _ = forward(*on_gpu(*tensors), torch.tensor(77), 0.25, mask)
+        self.assertLess(max_error(out.cpu(), want), 4e-3)
+
     def test_passes_are_captured(self):
         q, k, v, _ = on_gpu(*inputs(390, 390))
         want = sa.attention(q, k, v, mask="window:7+causal-strided:6")

@@ -122,6 +122,8 @@ SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
 /// their place there. K and V have two buffers, so a tile costs one barrier.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
+  static_assert(Config::kEarlySteps * kGridColumns >= ForwardTiles<Config>::kPassKeys,
+                "the first pass has P of the first keys");
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
