@@ -34,6 +34,8 @@ def visible(mask, seqlen_q, seqlen_k):
     p = torch.arange(seqlen_q)[:, None] + seqlen_k - seqlen_q
     key = torch.arange(seqlen_k)[None, :]
     name, *numbers = mask.split(":")
+    if name == "nd":
+        return in_windows(*([int(n) for n in of_axes.split("x")] for of_axes in numbers))
     n = [int(number) for number in numbers]
     return {
         "full": lambda: key >= 0,
@@ -44,6 +46,16 @@ def visible(mask, seqlen_q, seqlen_k):
         "longformer": lambda: ((key - p).abs() <= n[0]) | (key < n[1]) | (p < n[1]),
         "causal-strided": lambda: (key <= p) & ((p - key) % n[0] == 0),
     }[name]().expand(seqlen_q, seqlen_k)
+
+
+def in_windows(extents, windows):
+    """Of each axis the keys of an odd window around a row, moved inside at the borders."""
+    at = torch.cartesian_prod(*(torch.arange(extent) for extent in extents))
+    seen = torch.ones(len(at), len(at), dtype=torch.bool)
+    for axis, (extent, window) in enumerate(zip(extents, windows)):
+        first = (at[:, None, axis] - window // 2).clamp(0, extent - window)
+        seen &= (at[None, :, axis] >= first) & (at[None, :, axis] < first + window)
+    return seen
 
 
 def keep_of(q, k, dropout_p, seed, mask="full"):
