@@ -209,11 +209,26 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
                                 const BackwardBlock& block,
                                 typename Config::StagedBorrowed& staged) {
   using Staged = typename Config::StagedBorrowed;
-  const int first_key = block.first_key + Config::kBlockKeys - Config::kBorrowedKeys;
-  if (has_order<Config>(params.sparse_keys.order)) {
-    return load_ordered_keys<Config>(machine, params, block, params.v, first_key, staged);
+  constexpr int kFirstRow = Config::kBlockKeys - Config::kBorrowedKeys;
+  if constexpr (Config::kIsSparse) {
+    static_assert(Config::kBlockKeys == kOrderTile,
+                  "a block's keys are a tile, all of which exist");
+    const RowOrder& order = params.sparse_keys.order;
+    const int row = kFirstRow + Staged::first_row(machine);
+    int token = block.first_key, rows = params.mask.seqlen_k - block.first_key;
+    if (order.tiles != nullptr) {
+      token = load_of_list(machine, &order.tiles[block.first_key / kOrderTile].token);
+      rows = Config::kBlockKeys;
+    }
+    const std::uint32_t chunk =
+        params.v.chunk(block.batch, token + order.tokens_to(row), block.key_head) +
+        static_cast<std::uint32_t>(Staged::column_chunk(machine));
+    staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)),
+                           OrderedApart{order, params.v.row_stride()}, row,
+                           copied_rows<Config, Staged>(machine, params, rows));
+    return;
   }
-  const int row = first_key + Staged::first_row(machine);
+  const int row = block.first_key + kFirstRow + Staged::first_row(machine);
   const std::uint32_t chunk = params.v.chunk(block.batch, block.first_k + row, block.key_head) +
                               static_cast<std::uint32_t>(Staged::column_chunk(machine));
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
