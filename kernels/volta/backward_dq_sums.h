@@ -108,8 +108,7 @@ SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,
   } else {
     constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
                   kWhole = Config::kTeamWarps - kHalves;
-    // NOLINTNEXTLINE(bugprone-branch-clone): of this and the third, one is
-    // compiled
+    // NOLINTNEXTLINE(bugprone-branch-clone): of this and the third, one is compiled
     if constexpr (kHalves == 0) {
       add_dq_part<Config, kRowGroups>(machine, params, k, team, member, 0, locate);
     } else if constexpr (kWhole == 0) {
