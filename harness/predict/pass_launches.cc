@@ -146,7 +146,8 @@ PassLaunch rows_launch(const PassOf& of, std::string_view pass, double bytes) {
   const Problem& problem = of.problem;
   if (problem.lengths) return of_bytes(bytes);
   const KernelInstance& instance = of.instance(pass, 0);
-  const auto blocks = static_cast<std::size_t>(ceil_divide(rows_walked(problem), instance.block_rows));
+  const auto blocks =
+      static_cast<std::size_t>(ceil_divide(rows_walked(problem), instance.block_rows));
   return {&instance, grid_of(std::vector<BlockWork>(blocks), problem, problem.heads), bytes, bytes};
 }
 

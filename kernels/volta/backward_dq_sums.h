@@ -65,8 +65,7 @@ SPARK_DEVICE void add_dq_part(Machine& machine, const BackwardParams& params,
   add_to_sums<Config>(machine, params, locate, first_group, column_block, dq);
 }
 
-/// 16 queries of the last columns, half a block, whose sums lie where those of
-/// a whole block do.
+/// 16 queries of the last columns, half a block, whose sums lie where those of a whole block do.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_dq_half_block(Machine& machine, const BackwardParams& params,
                                     typename Config::KeyTile& k, TeamTiles<Config>& team,
