@@ -16,8 +16,8 @@ namespace sparkbench {
 struct alignas(16) OrderedTile {
   int token;  // of its first row
   int unused;
-  /// Bit r % 32 of word r / 32: whether row r owns its token. What others have of it is neither
-  /// loaded nor stored.
+  /// Bit r % 32 of word r / 32: whether row r owns its token. What others have of it is not stored,
+  /// and nothing depends on it.
   std::uint32_t owned[2];
 };
 
