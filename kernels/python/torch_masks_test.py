@@ -53,6 +53,12 @@ class ValuesTest(unittest.TestCase):
         *tensors, d_out = inputs(390, 390, batch=1)
         self.check(tensors, d_out, mask="window:7+causal-strided:6")
 
+    def test_of_neighbourhoods_in_the_order_of_their_grid(self):
+        """On a grid whose last tiles share tokens with others."""
+        *tensors, d_out = inputs(390, 390, batch=1)
+        for dropout_p in (0.0, 0.25):
+            self.check(tensors, d_out, dropout_p, seed=77, mask="nd:15x26:9x9")
+
     def test_of_dropout_in_passes(self):
         *tensors, d_out = inputs(390, 390)
         for mask in ("window:7+causal-strided:6", "causal-strided:3"):
