@@ -39,9 +39,13 @@ enum class KeyLoop {
   kPieces,       // halves of K and of V, two buffers for all four
 };
 
+/// Whether K and V come in pieces: where warps share rows there is no room for more.
+constexpr bool comes_in_pieces(int head_dim) { return forward_column_warps(head_dim) > 1; }
+
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
-          Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension>
+          Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension,
+          bool kInPieces = comes_in_pieces(kHeadDimension)>
 struct ForwardConfig {
   /// What S accumulates in.
   static constexpr Accumulator kAccumulator = kAccumulatorType;
@@ -58,6 +62,7 @@ struct ForwardConfig {
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
   static constexpr bool kIsSparse = false;
+  static constexpr bool kIsOfWindows = false;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumnWarps = forward_column_warps(kHeadDim);
@@ -65,20 +70,21 @@ struct ForwardConfig {
   /// Tiles of 64 columns, and not of more.
   static constexpr bool kIsNarrow = kHeadDim <= 64;
   static constexpr bool kIsDense = is_dense(kHeadDim);
-  /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kIsNarrow || kIsDense ? 2 : 1;
+  /// That 255 registers a thread and 96 KiB of shared memory allow: above 80 columns two where
+  /// half of a tile's K or V is at hand, and not more.
+  static constexpr int kBlocksPerSm =
+      kIsNarrow || kIsDense || (kInPieces && kColumnWarps == 1) ? 2 : 1;
   /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
   /// added to an O in FP32, which is slower so; above, where shared memory has room for two tiles
   /// of 32 keys or one of 64, the latter.
-  static constexpr KeyLoop kLoop = kColumnWarps > 1 ? KeyLoop::kPieces
-                                   : kIsNarrow      ? (kPv == kOutput ? KeyLoop::kHeldQueries
-                                                                      : KeyLoop::kTwoBuffers)
-                                                    : (kWarps == 8 || kIsDense ? KeyLoop::kOneBuffer
-                                                                               : KeyLoop::kTwoBuffers);
+  static constexpr KeyLoop kLoop =
+      kInPieces   ? KeyLoop::kPieces
+      : kIsNarrow ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
+                  : (kWarps == 8 || kIsDense ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
   /// Of patterns: whether a warp computes one half of a tile of which it sees no other. FP16
   /// products that are added to an O in FP32 have schedules for whole tiles alone; and of warps
   /// that share rows each has one half as it is.
-  static constexpr bool kHasHalves = kPv == kOutput && kLoop != KeyLoop::kPieces;
+  static constexpr bool kHasHalves = kPv == kOutput && kColumnWarps == 1;
   static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
   /// Those of a tile whose scores a warp has.
   static constexpr int kScoreKeys = kBlockN / kColumnWarps;
@@ -86,11 +92,12 @@ struct ForwardConfig {
   /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
   /// with it, but keep scores in registers. Each is the choice without spills that
   /// the cycle model found fastest.
-  static constexpr int kEarlySteps = kAccumulator == Accumulator::kFp16
+  static constexpr int kEarlySteps = kLoop == KeyLoop::kPieces ? (kColumnWarps > 1 ? 1 : 3)
+                                     : kAccumulator == Accumulator::kFp16
                                          ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
-                                         : (kIsNarrow  ? 3
-                                            : kIsDense ? 1
-                                                       : 2);
+                                     : kIsNarrow ? 3
+                                     : kIsDense  ? 1
+                                                 : 2;
   /// Whether a register is left for the order of a head's blocks; else each tile compares it in
   /// place.
   static constexpr bool kKeepsTileOrder =
@@ -178,10 +185,11 @@ struct HeldQueryTiles {
   }
 };
 
-/// Q, and two buffers in which the pieces of a tile of 64 keys take turns: K of columns 0 to 127,
-/// K of the others, V of the first 16 of either 32 keys, V of the others. While a block works on a
-/// piece of V, the place of the next piece is free for P of its keys: of the two warps that share
-/// rows, in the part of it that they fill then, and at first what they tell each other of rows.
+/// Q, and two buffers in which the pieces of a tile of 64 keys take turns: K of the first half of
+/// the columns, K of the others, V of the first half of each warp's scores, V of the others. While
+/// a block works on a piece of V, the place of the next piece is free for P of its keys: of the
+/// warps that share rows, in the part of it that they fill then, and at first what two of them tell
+/// each other of rows.
 template <class Config>
 struct PieceTiles {
   static constexpr int kPassKeys = 32;
@@ -192,10 +200,13 @@ struct PieceTiles {
   struct RowValues {
     Bits64 of_lane[Config::kColumnWarps][32];
   };
-  struct WarpsPart {
+  struct OwnPart {
     Probabilities p[kRowGroups];
+  };
+  struct SharedPart : OwnPart {
     RowValues rows;
   };
+  using WarpsPart = std::conditional_t<Config::kColumnWarps == 1, OwnPart, SharedPart>;
   union Piece {
     KeyPiece k;
     ValuePiece v;
@@ -204,7 +215,7 @@ struct PieceTiles {
   typename Config::QueryTile q;
   Piece piece[2];
 
-  /// What the warps of a pair have of the free buffer, while the block works on V of `part`.
+  /// What the warps that share rows have of the free buffer, while the block works on V of `part`.
   SPARK_DEVICE WarpsPart& part_of_pair(int part, int pair) {
     constexpr int kBytes = Config::kColumnWarps * sizeof(Piece) / Config::kWarps;
     static_assert(sizeof(WarpsPart) <= kBytes,

@@ -15,8 +15,10 @@ constexpr double least_cap(bool has_dropout) { return has_dropout ? 1.0 : 1.2; }
 
 template <class Config>
 constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
-  // Of a pair of warps five more than the four of the block, one for each piece of a tile.
-  constexpr int kBarriers = Config::kLoop == KeyLoop::kPieces ? 9 : 2;
+  // The block's four, one for each piece of a tile, and of a pair of warps five more.
+  constexpr int kBarriers = Config::kLoop != KeyLoop::kPieces ? 2
+                            : Config::kColumnWarps > 1        ? 9
+                                                              : 4;
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -31,6 +33,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
+          .is_of_windows = Config::kIsOfWindows,
           .has_halves = Config::kIsSparse && Config::kHasHalves,
           .limits = {kBarriers, 64, data_shuffles(Config::kPv, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};

@@ -5,7 +5,8 @@
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
-// "d32", "d80", "d96" and "d256" serve those below them, too.
+// "d32", "d80", "d96" and "d256" serve those below them, too, as "/window" does, of windows of a
+// few keys alone.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -76,13 +77,38 @@ struct Sparse : Config {
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 
+/// A forward configuration of 128 columns for short blocks: two of 128 rows an SM, for which K and
+/// V come in pieces, rather than one of 256. One begins and ends while the other computes. Not of
+/// FP16 products that are added to an O in FP32, which want all keys of a tile.
+template <class Config>
+using InPieces = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4,
+                               Config::kPv, Config::kOutput, Config::kLeastHeadDim, true>;
+
+/// The same for windows of a few keys (short_window.h). FP32-ACC has fewer of its exponentials
+/// early, chosen as all kEarlySteps are.
+template <class Config>
+struct Windows : InPieces<Config> {
+  static constexpr bool kIsOfWindows = true;
+  static constexpr bool kHasFewerEarly =
+      Config::kAccumulator == Accumulator::kFp32 && !Config::kHasDropout;
+  static constexpr int kEarlySteps = kHasFewerEarly ? 2 : InPieces<Config>::kEarlySteps;
+};
+
+/// The shape that a forward configuration has for patterns.
+template <class Config>
+using ForwardOfPattern =
+    std::conditional_t<Config::kHeadDim == 128 && Config::kPv == Config::kOutput, InPieces<Config>,
+                       Config>;
+
 /// A forward configuration for patterns. With mixed accumulators its kEarlySteps are others, chosen
 /// in the same way.
 template <class Config>
-struct SparseForward : Sparse<Config> {
+struct SparseForward : Sparse<ForwardOfPattern<Config>> {
+  using Shape = ForwardOfPattern<Config>;
   static constexpr bool kIsMixed =
       Config::kAccumulator == Accumulator::kFp16 && Config::kPv == Accumulator::kFp32;
-  static constexpr int kEarlySteps = !kIsMixed ? Config::kEarlySteps
+  static constexpr int kEarlySteps = !kIsMixed || Shape::kLoop == KeyLoop::kPieces
+                                         ? Shape::kEarlySteps
                                      : Config::kIsNarrow && Config::kHasDropout ? 3
                                                                                 : 4;
 };
@@ -131,7 +157,17 @@ struct SparseForward : Sparse<Config> {
   ROW(symbol##_d256_dropout,          name "/d256/dropout",                                     \
       Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
+/// For windows, of SMs of either size.
+#define SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, symbol, name, Forward)                               \
+  ROW(symbol##_fwd_d128_window,         name "/fwd/d128/window",                                \
+      Windows<Forward<128, false, forward_warps(128), least_head_dim(128)>>)                    \
+  ROW(symbol##_fwd_d128_dropout_window, name "/fwd/d128/dropout/window",                        \
+      Windows<Forward<128, true, forward_warps(128), least_head_dim(128)>>)
+
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
+  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
+  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)            \
+  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)         \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \

@@ -108,6 +108,39 @@ TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
   EXPECT_EQ(backward_id(problem, true, kTuring), "volta-fp32acc/bwd/d128/64/1");
 }
 
+TEST(VoltaDispatch, HasARowForShortWindows) {
+  Problem problem{.seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 128};
+  problem.mask = MaskSpec::window(1024);
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/window");
+  EXPECT_EQ(forward_id(kMixedAcc, problem, kTuring), "volta-mixedacc/fwd/d128/window");
+  EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d128");
+  problem.dropout_p = 0.1f;
+  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d128/dropout/window");
+  problem.dropout_p = 0.0f;
+  problem.mask = MaskSpec::window(1025);
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
+  problem.mask = MaskSpec::band(600, 423);
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/window");
+  problem.mask = MaskSpec::window(128);
+  problem.head_dim = 104;
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/window");
+  problem.head_dim = 96;
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d96");
+}
+
+TEST(VoltaDispatch, TakesNoWindowForShortThatHasAllKeys) {
+  const auto is_short = [](const MaskSpec& mask, int seqlen) {
+    return has_short_window(make_key_mask(mask, seqlen, seqlen));
+  };
+  EXPECT_TRUE(is_short(MaskSpec::window(1), 4096));
+  EXPECT_TRUE(is_short(MaskSpec::window(512), 513));
+  EXPECT_FALSE(is_short(MaskSpec::window(512), 512));
+  EXPECT_FALSE(is_short(MaskSpec::causal(), 512));
+  EXPECT_FALSE(is_short(MaskSpec::full(), 512));
+  EXPECT_FALSE(is_short(MaskSpec::prefix(64), 512));
+  EXPECT_FALSE(is_short(MaskSpec::band(2147483647, 2147483647), 512));
+}
+
 TEST(VoltaDispatch, RefusesWhatHasNoRow) {
   EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 264}, kVolta), std::invalid_argument);
   EXPECT_THROW(forward_id(kFp32Acc, {.head_dim = 136}, kTuring), std::invalid_argument);

@@ -17,17 +17,6 @@ struct HalfOf : Config {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
 };
 
-/// A warp whose tiles a list tells.
-template <class Base>
-class ListedWarp : public Base {
- public:
-  using Base::Base;
-
-  /// Whether there is this tile, and not the end of the block's list.
-  SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
-  SPARK_DEVICE int halves_seen() const { return halves_of_tile(this->tile_); }
-};
-
 /// S = -inf where the words of `tile`, if it is cut, hide a key: of kSteps steps of the warp's
 /// rows, whose keys are those of its words from `first_word` on.
 template <class Config, int kSteps, class Machine>
@@ -51,43 +40,74 @@ SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, i
   }
 }
 
-/// Of head_dim above 128: half of a pair of warps, each of which has one of the tile's two words.
-template <class Config, class Machine>
-class PatternPieceWarp : public ListedWarp<PieceWarp<Config, Machine>> {
+/// A warp whose tiles a list tells, and the verbs of Base for a half of a tile, of a warp that has
+/// all keys of its rows.
+template <class Config, class Base>
+class ListedWarp : public Base {
  public:
-  using Base = ListedWarp<PieceWarp<Config, Machine>>;
-  using Base::Base;
-
-  SPARK_DEVICE void mask(int place, ScoreTile<Config>& tile) {
-    hide_by_words<Config, Config::kKeySteps>(this->machine_, this->params_, this->tile_, place, 0,
-                                             tile.score);
-  }
-};
-
-template <class Config, class Machine>
-class PatternWarp : public ListedWarp<ForwardWarp<Config, Machine>> {
- public:
-  using Base = ListedWarp<ForwardWarp<Config, Machine>>;
   using HalfTile = ScoreTile<HalfOf<Config>>;
   using typename Base::Softmax;
   using typename Base::Tile;
 
   using Base::Base;
 
+  /// Whether there is this tile, and not the end of the block's list.
+  SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
+  SPARK_DEVICE int halves_seen() const { return halves_of_tile(this->tile_); }
+
   /// S = -inf where the words of a cut tile hide a key.
   SPARK_DEVICE void mask(int place, Tile& tile) {
     hide_by_words<Config, Config::kKeySteps>(this->machine_, this->params_, this->tile_, place, 0,
                                              tile.score);
   }
-
-  /// The verbs of ForwardWarp for a half.
-  SPARK_DEVICE void scores(int place, int half, HalfTile& tile) {
-    this->at_.multiply_keys(this->machine_, this->tiles_, this->at_.buffer(place), tile.score,
-                            kHalfKeys * half);
-  }
   SPARK_DEVICE void mask(int place, int half, HalfTile& tile) {
     hide_by_words<Config, HalfOf<Config>::kKeySteps>(this->machine_, this->params_, this->tile_,
                                                      place, half, tile.score);
+  }
+  SPARK_DEVICE Softmax row_maxima(const HalfTile& tile) {
+    return Softmax(this->machine_, tile.score, this->params_.scale_log2, this->rows_);
+  }
+  SPARK_DEVICE void probabilities(Softmax& softmax, HalfTile& tile) {
+    form_probabilities<HalfOf<Config>>(this->machine_, this->params_, 0, HalfOf<Config>::kKeySteps,
+                                       softmax, tile);
+  }
+  using Base::probabilities;
+  using Base::row_maxima;
+};
+
+/// Where K and V come in pieces.
+template <class Config, class Machine>
+class PatternPieceWarp : public ListedWarp<Config, PieceWarp<Config, Machine>> {
+ public:
+  using Base = ListedWarp<Config, PieceWarp<Config, Machine>>;
+  using Base::Base;
+  using typename Base::HalfTile;
+
+  SPARK_DEVICE void add_scores(int part, int half, HalfTile& tile) {
+    this->multiply_keys(part, kHalfKeys * half, tile.score);
+  }
+  SPARK_DEVICE void draw_dropout(int place, int half, HalfTile& tile) {
+    this->draw(place, kHalfKeys * half, tile.dropout);
+  }
+  /// P of a half to where the warp finds it, while the block works on that half of V.
+  SPARK_DEVICE void store_probabilities(int half, const HalfTile& tile) {
+    this->store_packed(half, 0, tile);
+  }
+  using Base::add_scores;
+  using Base::draw_dropout;
+  using Base::store_probabilities;
+};
+
+template <class Config, class Machine>
+class PatternWarp : public ListedWarp<Config, ForwardWarp<Config, Machine>> {
+ public:
+  using Base = ListedWarp<Config, ForwardWarp<Config, Machine>>;
+  using Base::Base;
+  using typename Base::HalfTile;
+
+  SPARK_DEVICE void scores(int place, int half, HalfTile& tile) {
+    this->at_.multiply_keys(this->machine_, this->tiles_, this->at_.buffer(place), tile.score,
+                            kHalfKeys * half);
   }
   SPARK_DEVICE void draw_dropout(int place, int half, HalfTile& tile) {
     if constexpr (Config::kHasDropout) {
@@ -96,13 +116,6 @@ class PatternWarp : public ListedWarp<ForwardWarp<Config, Machine>> {
                         block.first_row + kWarpRows * this->machine_.warp(),
                         this->column_of(place) + kHalfKeys * half);
     }
-  }
-  SPARK_DEVICE Softmax row_maxima(const HalfTile& tile) {
-    return Softmax(this->machine_, tile.score, this->params_.scale_log2, this->rows_);
-  }
-  SPARK_DEVICE void probabilities(Softmax& softmax, HalfTile& tile) {
-    form_probabilities<HalfOf<Config>>(this->machine_, this->params_, 0, HalfOf<Config>::kKeySteps,
-                                       softmax, tile);
   }
   SPARK_DEVICE void store_probabilities(int place, const HalfTile& tile) {
 #pragma unroll
@@ -116,8 +129,6 @@ class PatternWarp : public ListedWarp<ForwardWarp<Config, Machine>> {
                                      this->o_, kHalfKeys * half);
   }
   using Base::draw_dropout;
-  using Base::probabilities;
-  using Base::row_maxima;
   using Base::scores;
 };
 

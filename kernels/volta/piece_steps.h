@@ -1,9 +1,11 @@
-// The steps of the forward kernel of up to 256 columns, each once. schedules.h puts them in order.
+// The steps of the forward kernel whose K and V come in pieces, each once. schedules.h puts them in
+// order.
 //
-// O of 32 rows has as many columns as two warps have registers for. So two warps, a pair, share 32
-// rows: of a tile's 64 keys each has the scores of 32, of O each has 128 columns. Once a tile they
-// tell each other the largest scores of rows, and for each piece of V their P, both by shared
-// memory. A barrier of the two warps stands between, and before they fill this memory anew.
+// Up to 128 columns a warp has its 32 rows alone. Above, O of 32 rows has as many columns as two
+// warps have registers for. So two warps, a pair, share 32 rows: of a tile's 64 keys each has the
+// scores of 32, of O each has 128 columns. Once a tile they tell each other the largest scores of
+// rows, and for each piece of V their P, both by shared memory. A barrier of the two warps stands
+// between, and before they fill this memory anew.
 #pragma once
 
 #include "kernels/tile/dropout.h"
@@ -64,7 +66,8 @@ struct LoadedTile {
 };
 struct NoLoadedTile {};
 
-/// A warp of this kernel: half of a pair. As ForwardWarp (steps.h), it locates everything anew.
+/// A warp of this kernel, with its rows alone or half of a pair. As ForwardWarp (steps.h), it
+/// locates everything anew.
 template <class Config, class Machine>
 class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, NoLoadedTile> {
  public:
@@ -75,6 +78,10 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   using StagedValues = StagedRows<ValuePiece, Config::kWarps>;
   using Tile = ScoreTile<Config>;
   using Softmax = TileSoftmax<typename Config::Layout, kRowGroups>;
+  /// Whether no other warp has rows of this one.
+  static constexpr bool kIsAlone = Config::kColumnWarps == 1;
+  /// Key steps of its scores that a piece of V has.
+  static constexpr int kPieceSteps = Config::kKeySteps / 2;
 
   SPARK_DEVICE PieceWarp(Machine& machine, const ForwardParams& params)
       : machine_(machine), params_(params), tiles_(machine.template shared<Tiles>()) {}
@@ -139,20 +146,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
 
   /// S += Q K^T over the columns of a piece of K.
-  SPARK_DEVICE void add_scores(int part, Tile& tile) {
-    machine_.recompute_indices();
-    using QueryTile = typename Config::QueryTile;
-    const int lane = machine_.lane();
-    const auto q_place = QueryTile::lane_place(kWarpRows * pair() + grid_operand_row(lane), 0);
-    matmul_scores<Config::kAccumulator>(
-        machine_,
-        [&](int g, int chunk) {
-          return machine_.template load_shared<Bits128>(
-              tiles_.q.at(q_place, kGridRows * g, chunk + KeyPiece::kChunks * part));
-        },
-        tiles_.piece[part].k,
-        KeyPiece::lane_place(Config::kScoreKeys * half() + grid_operand_key(lane), 0), tile.score);
-  }
+  SPARK_DEVICE void add_scores(int part, Tile& tile) { multiply_keys(part, 0, tile.score); }
 
   /// S = -inf where the mask hides a key of a tile that it cuts.
   SPARK_DEVICE void mask(int first_key, Tile& tile) {
@@ -169,20 +163,17 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
 
   /// Which elements of the warp's scores are dropped.
-  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
-    if constexpr (Config::kHasDropout) {
-      const ForwardBlock block = locate_block<Config>(machine_, params_);
-      tile.dropout.draw(
-          machine_, params_, block.batch_head(params_), block.first_row + kWarpRows * pair(),
-          first_score_key(first_column<Config>(machine_, params_, first_key, key_of(first_key))));
-    }
-  }
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) { draw(first_key, 0, tile.dropout); }
 
-  /// m = rowmax(m, S), of both warps' keys.
+  /// m = rowmax(m, S), of all warps' keys.
   SPARK_DEVICE Softmax row_maxima(const Tile& tile) {
-    machine_.recompute_indices();
-    CombinedRows<typename Config::Rows, PairCombine<Config, Machine>> rows{rows_, combine()};
-    return Softmax(machine_, tile.score, params_.scale_log2, rows);
+    if constexpr (kIsAlone) {
+      return Softmax(machine_, tile.score, params_.scale_log2, rows_);
+    } else {
+      machine_.recompute_indices();
+      CombinedRows<typename Config::Rows, PairCombine<Config, Machine>> rows{rows_, combine()};
+      return Softmax(machine_, tile.score, params_.scale_log2, rows);
+    }
   }
 
   /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of the tile.
@@ -191,15 +182,9 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
 
-  /// P of the keys of a piece of V to where the pair finds it.
+  /// P of the keys of a piece of V to where the warps that share rows find it.
   SPARK_DEVICE void store_probabilities(int part, const Tile& tile) {
-    machine_.recompute_indices();
-    auto& place = tiles_.part_of_pair(part, pair());
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      store_quartets<Config::kAccumulator>(machine_, place.p[g], half(), tile.packed[g].pair[part]);
-    }
-    meet();
+    store_packed(part, kPieceSteps * part, tile);
   }
 
   /// O = rescale * O.
@@ -226,14 +211,20 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     }
   }
 
-  /// The pair meets, and the block: each piece ends so.
-  SPARK_DEVICE void meet() { machine_.template team_barrier<Config::kColumnWarps>(); }
+  /// The warps that share rows meet, and the block: each piece ends so.
+  SPARK_DEVICE void meet() {
+    if constexpr (kIsAlone) {
+      machine_.sync_warp();
+    } else {
+      machine_.template team_barrier<Config::kColumnWarps>();
+    }
+  }
   SPARK_DEVICE void end_piece() { machine_.barrier_of_warps(); }
 
   /// O / l and the log-sum-exp to global memory.
   SPARK_DEVICE void write() {
     machine_.recompute_indices();
-    rows_.add_warps(combine());
+    if constexpr (!kIsAlone) rows_.add_warps(combine());
     ForwardBlock block = locate_block<Config>(machine_, params_);
     block.part_row = first_part_row<Config>(machine_, params_.sparse, block.head);
 #pragma unroll
@@ -275,18 +266,65 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
   SPARK_DEVICE int end_of_block() const { return params_.mask.seqlen_k; }
 
+  /// S += Q K^T of a piece of K, of the warp's keys from first_row on.
+  template <int kSteps>
+  SPARK_DEVICE void multiply_keys(
+      int part, int first_row,
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) {
+    machine_.recompute_indices();
+    using QueryTile = typename Config::QueryTile;
+    const int lane = machine_.lane();
+    const auto q_place = QueryTile::lane_place(kWarpRows * pair() + grid_operand_row(lane), 0);
+    matmul_scores<Config::kAccumulator>(
+        machine_,
+        [&](int g, int chunk) {
+          return machine_.template load_shared<Bits128>(
+              tiles_.q.at(q_place, kGridRows * g, chunk + KeyPiece::kChunks * part));
+        },
+        tiles_.piece[part].k,
+        KeyPiece::lane_place(first_score_key(first_row) + grid_operand_key(lane), 0), score);
+  }
+  /// Which elements are dropped, of the warp's keys of a tile from `first` on.
+  template <class Dropout>
+  SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout) {
+    if constexpr (Config::kHasDropout) {
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      dropout.draw(
+          machine_, params_, block.batch_head(params_), block.first_row + kWarpRows * pair(),
+          first_score_key(first_column<Config>(machine_, params_, first_key, key_of(first_key))) +
+              first);
+    }
+  }
+  /// P of the packed steps first_step and on, for a piece of V.
+  template <class AnyTile>
+  SPARK_DEVICE void store_packed(int part, int first_step, const AnyTile& tile) {
+    machine_.recompute_indices();
+    auto& place = tiles_.part_of_pair(part, pair());
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int step = 0; step < kPieceSteps; ++step) {
+        store_quartets<Config::kAccumulator>(machine_, place.p[g], kPieceSteps * half() + step,
+                                             tile.packed[g].pair[first_step + step]);
+      }
+    }
+    meet();
+  }
+
  private:
   SPARK_DEVICE int pair() const { return machine_.warp() / Config::kColumnWarps; }
-  SPARK_DEVICE int half() const { return machine_.warp() % Config::kColumnWarps; }
+  SPARK_DEVICE int half() const { return kIsAlone ? 0 : machine_.warp() % Config::kColumnWarps; }
   SPARK_DEVICE int first_score_key(int first_key) const {
     return first_key + Config::kScoreKeys * half();
   }
-  /// The key, from the tile's first on, of a row of a piece of V: P of either warp's step `part`.
+  /// The key, from the tile's first on, of a row of a piece of V: of each warp's scores the half
+  /// `part`.
   SPARK_DEVICE static int key_of_value_row(int row, int part) {
-    return Config::kScoreKeys * (row / kGridColumns) + kGridColumns * part + row % kGridColumns;
+    constexpr int kKeys = kPieceSteps * kGridColumns;
+    return Config::kScoreKeys * (row / kKeys) + kKeys * part + row % kKeys;
   }
-  SPARK_DEVICE PairCombine<Config, Machine> combine() {
-    return {machine_, tiles_.part_of_pair(0, pair()).rows};
+  SPARK_DEVICE auto combine() {
+    return PairCombine<Config, Machine>{machine_, tiles_.part_of_pair(0, pair()).rows};
   }
   SPARK_DEVICE Range all_seen() const {
     return mask_of_block<Config>(machine_, params_)

@@ -149,9 +149,9 @@ SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
   warp.end_tile();
 }
 
-/// head_dim above 128: K and V have 64 keys a tile in four pieces, of which two fit beside Q. Each
-/// piece is multiplied while the next one is loaded, and costs a barrier. Line 7 borrows the place
-/// of the next piece.
+/// head_dim above 128, and short blocks of 128: K and V have 64 keys a tile in four pieces, of
+/// which two fit beside Q, or beside Q of either of two blocks an SM. Each piece is multiplied
+/// while the next one is loaded, and costs a barrier. Line 7 borrows the place of the next piece.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   typename Warp::StagedKeys k;
@@ -167,18 +167,18 @@ SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   warp.mask(first_key, tile);  // line 4
   warp.draw_dropout(first_key, tile);
   warp.end_piece();
-  auto softmax = warp.row_maxima(tile);     // line 5
-  warp.probabilities(0, 1, softmax, tile);  // line 6, a step for each piece of V
-  warp.store_probabilities(0, tile);        // line 7
+  auto softmax = warp.row_maxima(tile);                       // line 5
+  warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6
+  warp.store_probabilities(0, tile);                          // line 7
   warp.load_v(first_key, 1, v);
   warp.begin_next(first_key + Config::kBlockN);
   if constexpr (Config::kPv == Config::kOutput) {
-    warp.probabilities(1, 2, softmax, tile);
+    warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
     warp.rescale(softmax);  // line 8
     warp.add_values(0);     // line 9
   } else {
     warp.add_values(0, softmax);
-    warp.probabilities(1, 2, softmax, tile);
+    warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
   }
   warp.meet();
   warp.store_v(1, v);
@@ -251,6 +251,46 @@ SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
   warp.end_tile();
 }
 
+/// The same in the order of attend_pieces, of warps that share no rows: each half has a piece of V.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
+  const int next_place = place + Config::kBlockN;
+  typename Warp::StagedKeys k;
+  typename Warp::StagedValues v;
+  typename Warp::HalfTile tile;
+  warp.load_k(place, 1, k);        // line 10
+  warp.add_scores(0, half, tile);  // line 3
+  warp.store_k(1, k);
+  warp.end_piece();
+  warp.load_v(place, 0, v);
+  warp.add_scores(1, half, tile);
+  warp.store_v(0, v);
+  warp.mask(place, half, tile);  // line 4
+  warp.draw_dropout(place, half, tile);
+  warp.end_piece();
+  auto softmax = warp.row_maxima(tile);  // line 5
+  warp.probabilities(softmax, tile);     // line 6
+  warp.add_sums(softmax);
+  warp.load_v(place, 1, v);
+  warp.begin_next(next_place);
+  warp.rescale(softmax);  // line 8
+  if (half == 0) {
+    warp.store_probabilities(0, tile);  // line 7
+    warp.add_values(0);                 // line 9
+    warp.meet();
+  }
+  warp.store_v(1, v);
+  warp.end_piece();
+  warp.load_k(next_place, 0, k);
+  if (half != 0) {
+    warp.store_probabilities(1, tile);
+    warp.add_values(1);
+    warp.meet();
+  }
+  warp.store_k(0, k);
+  warp.end_piece();
+}
+
 /// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
 /// those that only rows behind it do. The bounds are computed anew with each tile.
 template <class Config, class Warp>
@@ -289,7 +329,11 @@ SPARK_DEVICE void attend_listed(Warp& warp) {
     } else if (halves == kBothHalves || !Config::kHasHalves) {
       attend_tile<Config>(warp, place);
     } else {
-      if constexpr (Config::kHasHalves) attend_half<Config>(warp, place, halves >> 1);
+      if constexpr (Config::kHasHalves && Config::kLoop == KeyLoop::kPieces) {
+        attend_half_of_pieces<Config>(warp, place, halves >> 1);
+      } else if constexpr (Config::kHasHalves) {
+        attend_half<Config>(warp, place, halves >> 1);
+      }
     }
   }
 }
