@@ -165,12 +165,12 @@ struct SparseForward : Sparse<ForwardOfPattern<Config>> {
       Windows<Forward<128, true, forward_warps(128), least_head_dim(128)>>)
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
-  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
-  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)            \
-  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)         \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
+  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
+  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)            \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
+  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)         \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
 
 /// For packed sequences, of any head_dim up to the tile's columns.
