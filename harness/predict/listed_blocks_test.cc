@@ -112,7 +112,7 @@ const KernelInstance& sparse_instance(std::string_view id) {
 }
 
 TEST(PatternTiles, HaveAsManyPartsAsASchedulerHasWarps) {
-  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d64/sparse")), 2);   // halves
+  EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d64/sparse")), 2);  // halves
   EXPECT_EQ(most_parts(sparse_instance("volta-fp32acc/fwd/d128/sparse")), 2);
   EXPECT_EQ(most_parts(sparse_instance("volta-fp16acc/fwd/d64/sparse")), 1);   // whole tiles
   EXPECT_EQ(most_parts(sparse_instance("volta-fp16acc/fwd/d128/sparse")), 2);  // of two warps
