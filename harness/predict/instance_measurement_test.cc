@@ -5,6 +5,7 @@
 
 #include <array>
 #include <string>
+#include <string_view>
 
 #include "harness/predict/block_schedule.h"
 #include "harness/predict/cycles_file.h"
@@ -154,12 +155,13 @@ TEST_F(InstanceMeasurement, AddsUpToPatterns) {
          {"window:128", "window:256", "window:128+sink:1", "blocked:128", "longformer:256:16"}) {
       const HeadCycles cycles = cycles_of_pattern(function, instance, mask);
       const std::string name = std::string(id) + ", " + mask;
-      // Where blocks share an SM one begins and ends beside the other's tiles, which the sum does
-      // not know.
-      EXPECT_GT(cycles.predicted / cycles.simulated, 0.95) << name;
-      EXPECT_LT(cycles.predicted / cycles.simulated, 1.07) << name;
-      RecordProperty("predicted over simulated, " + name,
-                     std::to_string(cycles.predicted / cycles.simulated));
+      const double ratio = cycles.predicted / cycles.simulated;
+      // Warps with less to do than the busiest, by which the sum goes, leave their schedulers to
+      // the SM's other block. Here that tells most.
+      const double most = std::string_view(id) == "volta-fp32acc/fwd/d128/sparse" ? 1.07 : 1.05;
+      EXPECT_GT(ratio, 0.95) << name;
+      EXPECT_LT(ratio, most) << name;
+      RecordProperty("predicted over simulated, " + name, std::to_string(ratio));
     }
   }
 }

@@ -39,13 +39,12 @@ enum class KeyLoop {
   kPieces,       // halves of K and of V, two buffers for all four
 };
 
-/// Whether K and V come in pieces: where warps share rows there is no room for more.
-constexpr bool comes_in_pieces(int head_dim) { return forward_column_warps(head_dim) > 1; }
-
+/// Where warps share rows K and V come in pieces, since there is no room for more; elsewhere where
+/// that is asked for.
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
           Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension,
-          bool kInPieces = comes_in_pieces(kHeadDimension)>
+          bool kInPieces = (forward_column_warps(kHeadDimension) > 1)>
 struct ForwardConfig {
   /// What S accumulates in.
   static constexpr Accumulator kAccumulator = kAccumulatorType;

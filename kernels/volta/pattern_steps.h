@@ -64,6 +64,9 @@ class ListedWarp : public Base {
     hide_by_words<Config, HalfOf<Config>::kKeySteps>(this->machine_, this->params_, this->tile_,
                                                      place, half, tile.score);
   }
+  SPARK_DEVICE void draw_dropout(int place, int half, HalfTile& tile) {
+    this->draw(place, kHalfKeys * half, tile.dropout);
+  }
   SPARK_DEVICE Softmax row_maxima(const HalfTile& tile) {
     return Softmax(this->machine_, tile.score, this->params_.scale_log2, this->rows_);
   }
@@ -71,6 +74,7 @@ class ListedWarp : public Base {
     form_probabilities<HalfOf<Config>>(this->machine_, this->params_, 0, HalfOf<Config>::kKeySteps,
                                        softmax, tile);
   }
+  using Base::draw_dropout;
   using Base::probabilities;
   using Base::row_maxima;
 };
@@ -86,15 +90,11 @@ class PatternPieceWarp : public ListedWarp<Config, PieceWarp<Config, Machine>> {
   SPARK_DEVICE void add_scores(int part, int half, HalfTile& tile) {
     this->multiply_keys(part, kHalfKeys * half, tile.score);
   }
-  SPARK_DEVICE void draw_dropout(int place, int half, HalfTile& tile) {
-    this->draw(place, kHalfKeys * half, tile.dropout);
-  }
   /// P of a half to where the warp finds it, while the block works on that half of V.
   SPARK_DEVICE void store_probabilities(int half, const HalfTile& tile) {
     this->store_packed(half, 0, tile);
   }
   using Base::add_scores;
-  using Base::draw_dropout;
   using Base::store_probabilities;
 };
 
@@ -109,14 +109,6 @@ class PatternWarp : public ListedWarp<Config, ForwardWarp<Config, Machine>> {
     this->at_.multiply_keys(this->machine_, this->tiles_, this->at_.buffer(place), tile.score,
                             kHalfKeys * half);
   }
-  SPARK_DEVICE void draw_dropout(int place, int half, HalfTile& tile) {
-    if constexpr (Config::kHasDropout) {
-      const ForwardBlock block = locate_block<Config>(this->machine_, this->params_);
-      tile.dropout.draw(this->machine_, this->params_, block.batch_head(this->params_),
-                        block.first_row + kWarpRows * this->machine_.warp(),
-                        this->column_of(place) + kHalfKeys * half);
-    }
-  }
   SPARK_DEVICE void store_probabilities(int place, const HalfTile& tile) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
@@ -128,7 +120,6 @@ class PatternWarp : public ListedWarp<Config, ForwardWarp<Config, Machine>> {
     this->at_.multiply_probabilities(this->machine_, this->tiles_, this->at_.buffer(place), 0, 0, 0,
                                      this->o_, kHalfKeys * half);
   }
-  using Base::draw_dropout;
   using Base::scores;
 };
 

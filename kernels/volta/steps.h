@@ -158,13 +158,7 @@ class ForwardWarp {
   }
 
   /// Which elements of a tile are dropped.
-  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
-    if constexpr (Config::kHasDropout) {
-      const ForwardBlock block = locate_block<Config>(machine_, params_);
-      tile.dropout.draw(machine_, params_, block.batch_head(params_),
-                        block.first_row + kWarpRows * machine_.warp(), column_of(first_key));
-    }
-  }
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) { draw(first_key, 0, tile.dropout); }
   /// The same by the mask's offset, whose load from memory takes as long as a draw: asked for
   /// before, it has come.
   SPARK_DEVICE void draw_dropout(int first_key, const DropoutOffset& offset, Tile& tile) {
@@ -294,6 +288,15 @@ class ForwardWarp {
       return token_of_tile(next_tile_);
     } else {
       return next_key;
+    }
+  }
+  /// Which elements are dropped, of a tile's keys from `first` on.
+  template <class Dropout>
+  SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout) {
+    if constexpr (Config::kHasDropout) {
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      dropout.draw(machine_, params_, block.batch_head(params_),
+                   block.first_row + kWarpRows * machine_.warp(), column_of(first_key) + first);
     }
   }
   /// This tile's first column, as dropout counts.

@@ -1,0 +1,109 @@
+// The configurations that instances.h has rows of: of each kernel's accumulators, for packed
+// sequences, patterns and short windows, and for SMs of 64 KiB.
+#pragma once
+
+#include "kernels/volta/backward_config.h"
+#include "kernels/volta/forward_config.h"
+
+namespace sparkbench::volta {
+
+/// The fewest columns of tensors that products of so many columns serve: more than the next fewer.
+constexpr int least_head_dim(int columns) {
+  return columns == 256 ? 136 : columns == 80 || columns == 96 ? columns - 8 : columns - 24;
+}
+/// Where only the widest fit, on SMs of 64 KiB; also of the row-wise kernels.
+constexpr int least_head_dim_of_64_kib(int columns) {
+  return columns == 64 ? 8 : columns == 128 ? 72 : least_head_dim(columns);
+}
+
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
+using ForwardFp32Acc = ForwardConfig<Accumulator::kFp32, kHeadDim, kHasDropout, kWarps,
+                                     Accumulator::kFp32, Accumulator::kFp32, kLeastHeadDim>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
+using ForwardMixedAcc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
+                                      Accumulator::kFp32, Accumulator::kFp32, kLeastHeadDim>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
+using ForwardFp16Acc = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
+                                     Accumulator::kFp16, Accumulator::kFp32, kLeastHeadDim>;
+template <int kHeadDim, bool kHasDropout, int kWarps = forward_warps(kHeadDim),
+          int kLeastHeadDim = kHeadDim>
+using ForwardFp16AccO16 = ForwardConfig<Accumulator::kFp16, kHeadDim, kHasDropout, kWarps,
+                                        Accumulator::kFp16, Accumulator::kFp16, kLeastHeadDim>;
+
+/// The backward kernel of one team for SMs of 64 KiB.
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
+          int kLeastHeadDim = kHeadDim>
+using SmallBackward = BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
+                                    backward_keys_of_64_kib(kHeadDim), 1, kLeastHeadDim>;
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
+using SmallBackwardDq =
+    BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB, kLeastHeadDim>;
+
+/// The row-wise kernels around the backward products (backward_rows.h).
+template <Accumulator kAccumulator, int kHeadDim>
+struct StatisticsConfig
+    : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
+template <Accumulator kAccumulator, int kHeadDim>
+struct RoundDqConfig
+    : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
+
+/// A configuration for packed sequences (kernels/packed.h).
+template <class Config>
+struct Packed : Config {
+  static constexpr bool kIsPacked = true;
+  static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
+};
+/// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
+template <class Config>
+struct PackedBackward : Packed<Config> {
+  static constexpr bool kKeepsPlace = false;
+  static constexpr bool kKeepsItem = Config::kKeepsPlace;
+};
+
+/// A configuration for patterns (kernels/tile/sparse_list.h).
+template <class Config>
+struct Sparse : Config {
+  static constexpr bool kIsSparse = true;
+  static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
+};
+
+/// A forward configuration of 128 columns for short blocks: two of 128 rows an SM, for which K and
+/// V come in pieces, rather than one of 256. One begins and ends while the other computes. Not of
+/// FP16 products that are added to an O in FP32, which want all keys of a tile.
+template <class Config>
+using InPieces = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4,
+                               Config::kPv, Config::kOutput, Config::kLeastHeadDim, true>;
+
+/// The same for windows of a few keys (short_window.h). FP32-ACC has fewer of its exponentials
+/// early, chosen as all kEarlySteps are.
+template <class Config>
+struct Windows : InPieces<Config> {
+  static constexpr bool kIsOfWindows = true;
+  static constexpr bool kHasFewerEarly =
+      Config::kAccumulator == Accumulator::kFp32 && !Config::kHasDropout;
+  static constexpr int kEarlySteps = kHasFewerEarly ? 2 : InPieces<Config>::kEarlySteps;
+};
+
+/// The shape that a forward configuration has for patterns.
+template <class Config>
+using ForwardOfPattern =
+    std::conditional_t<Config::kHeadDim == 128 && Config::kPv == Config::kOutput, InPieces<Config>,
+                       Config>;
+
+/// A forward configuration for patterns. With mixed accumulators its kEarlySteps are others, chosen
+/// in the same way.
+template <class Config>
+struct SparseForward : Sparse<ForwardOfPattern<Config>> {
+  using Shape = ForwardOfPattern<Config>;
+  static constexpr bool kIsMixed =
+      Config::kAccumulator == Accumulator::kFp16 && Config::kPv == Accumulator::kFp32;
+  static constexpr int kEarlySteps = !kIsMixed || Shape::kLoop == KeyLoop::kPieces
+                                         ? Shape::kEarlySteps
+                                     : Config::kIsNarrow && Config::kHasDropout ? 3
+                                                                                : 4;
+};
+
+}  // namespace sparkbench::volta
