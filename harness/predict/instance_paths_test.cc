@@ -258,7 +258,7 @@ TEST_F(InstancePaths, OfInstancesForLessSharedMemoryDoToo) {
     expect_same(backward, emulated_backward("volta-fp32acc", problem, false, kTuringBytes),
                 problem);
     add_paths("volta-fp32acc/bwd/d128/deterministic/64/1", problem, deterministic);
-    add_paths("volta-fp32acc/bwd-dq/d128/64", problem, deterministic);
+    add_paths("volta-fp32acc/bwd-dq/d128", problem, deterministic);
     expect_same(deterministic, emulated_backward("volta-fp32acc", problem, true, kTuringBytes),
                 problem);
   }

@@ -179,7 +179,8 @@ SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
   const auto load = [&](int tensor_row, const auto& apart) {
     const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
                                 static_cast<std::uint32_t>(Staged::column_chunk(machine));
-    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), apart, row, valid);
+    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), apart, row, valid,
+                           copies_last<Config, Staged>(machine, params));
   };
   if constexpr (Config::kIsSparse) {
     const RowOrder& order = params.sparse_keys.order;
@@ -256,8 +257,9 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
     load_ordered_keys<Config>(machine, params, block, params.k, block.first_key, k);
     load_ordered_keys<Config>(machine, params, block, params.v, block.first_key, v);
   } else {
-    k.load(machine, rows(params.k));
-    v.load(machine, rows(params.v));
+    const bool has_last = copies_last<Config, typename Config::StagedKeys>(machine, params);
+    k.load(machine, rows(params.k), has_last);
+    v.load(machine, rows(params.v), has_last);
   }
   load_queries<Config>(machine, params, block, params.q, place, first_query, q);
   load_queries<Config>(machine, params, block, params.d_o, place, first_query, d_o);

@@ -5,48 +5,50 @@
 #include <type_traits>
 
 #include "kernels/tile/staged_rows.h"
+#include "kernels/volta/backward_columns.h"
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/tile/grid_matmul.h"
-#include "kernels/volta/tile/output_tile.h"
 #include "kernels/volta/tile/probability_tile.h"
+#include "kernels/volta/tile/quartet_tile.h"
 #include "kernels/volta/tile/transposed_product.h"
 
 namespace sparkbench::volta {
 
-/// How warps that share rows divide their columns: 64 to each as far as there are; of 80 a block of
-/// 32 to either of two, and to the first half a block besides.
-template <int kHeadDim>
-struct ColumnDivision {
-  static constexpr bool kHasHalfBlocks = kHeadDim == 80;
-  static constexpr int kGroups = kHasHalfBlocks ? 3 : 4;  // of a warp
-  using Output = std::conditional_t<kHasHalfBlocks, HalfBlockOutputTile, OutputTile<64>>;
-
-  /// Of a row, the first block of 32 columns that a warp has, and the half block's first chunk.
-  SPARK_HD static constexpr int first_block(int column_block) {
-    return kHasHalfBlocks ? column_block : 2 * column_block;
-  }
-  static constexpr int kHalfChunk = 8;
-  /// The chunk of a row that a warp has as chunk `chunk` of its output, kHeadDim / 8 if none.
-  SPARK_HD static int chunk_of_row(int column_block, int chunk) {
-    static_assert(kHasHalfBlocks, "the others are neighbours");
-    if (chunk < 4) return 4 * column_block + chunk;
-    return column_block == 0 && chunk < Output::kChunksPerRow ? kHalfChunk + chunk - 4
-                                                              : kHeadDim / 8;
-  }
-};
-
 /// A warp's columns of 64 keys' dK or dV, in the order of matmul_transposed_probabilities.
 template <class Config>
 using KeyGradient =
-    AccumulatorFragment<Accumulator::kFp32>[kTransposedGroups][Config::Columns::kGroups];
+    AccumulatorFragment<Accumulator::kFp32>[Config::kKeyGroups][Config::Columns::kGroups];
+
+/// Chunks of K, or of V, that a warp with S, or dP, of some keys keeps in registers from step to
+/// step (kept_chunks.h): shared memory delivers so much less. As many as bring time by the cycle
+/// model; at 64 columns dK and dV leave no registers.
+constexpr int kept_chunks(int head_dim, Accumulator accumulator, bool has_dropout,
+                          bool computes_dq) {
+  const bool is_fp32 = accumulator == Accumulator::kFp32;
+  switch (head_dim) {
+    case 32:
+      return is_fp32 && has_dropout && !computes_dq ? 1 : 4;
+    case 80:
+      return 6;
+    case 96:
+      return is_fp32 && computes_dq ? 0 : 3;
+    case 128:
+      return is_fp32 && computes_dq ? 0 : 4;
+    case 256:
+      return (is_fp32 ? !has_dropout && !computes_dq : has_dropout || computes_dq) ? 2 : 0;
+    default:
+      return 0;
+  }
+}
 
 /// The warps of a block are teams, each with steps of its own. Those of a team share each of its
 /// products in ways of their own:
 ///   S, dP     32 queries and 32 keys a warp, of both or, at head_dim 128, of one of them; above
 ///             128, 16 keys of one of them
-///   dV, dK    64 keys and 64 columns of one of them a warp, of which there may be 32
+///   dV, dK    64 keys and 64 columns of one of them a warp, at head_dim 32 the 32 columns, at 96
+///             48; at 80 all columns and 32 keys
 ///   dQ        32 queries and 32 columns a warp, of 64 keys; half of that where there are more
-///   warps
+///             warps; at 80 and 96 16 queries and half of the columns
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq, int kKeys,
           int kTeamCount, int kLeastHeadDimension = kHeadDimension>
 struct BackwardShape {
@@ -64,14 +66,23 @@ struct BackwardShape {
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;
   static constexpr int kTeams = kTeamCount;
-  using Columns = ColumnDivision<kHeadDim>;
+  /// At head_dim 80 and 96 two blocks share an SM, and one has exponentials while the other has
+  /// products.
+  static constexpr bool kSharesSm = kHeadDim == 80 || kHeadDim == 96;
+  /// Of 80 columns, which do not halve, a warp has all, of 32 keys.
+  static constexpr bool kHalvesKeys = kHeadDim == 80;
+  static constexpr int kKeyGroups = kHalvesKeys ? 2 : kTransposedGroups;  // of a warp's dK or dV
+  using Columns = std::conditional_t<
+      kHalvesKeys, WholeRowDivision,
+      std::conditional_t<kSharesSm, HalfBlockDivision, ColumnDivision<kHeadDim>>>;
   static constexpr int kColumnTiles = (kHeadDim + 63) / 64;
   static constexpr int kTeamWarps = 2 * kKeyTiles * kColumnTiles;
   static constexpr int kWarps = kTeams * kTeamWarps;
   static constexpr int kThreads = 32 * kWarps;
-  static constexpr int kBlocksPerSm = 1;
+  static constexpr int kBlocksPerSm = kSharesSm ? 2 : 1;
   static constexpr int kScoreKeys = kHeadDim <= 128 ? 32 : 16;
   static constexpr int kScoreSteps = kScoreKeys / kGridColumns;
+  static constexpr int kKeptChunks = kept_chunks(kHeadDim, kAccumulator, kHasDropout, kComputesDq);
   static constexpr int kScoreWarps = kTeamWarps * kScoreKeys / kBlockKeys;  // that share scores
   /// Whether P and dS lie where V has its last rows, which V then gets back after each step.
   static constexpr bool kBorrowsValues = kHeadDim > 128;
@@ -89,8 +100,11 @@ struct BackwardShape {
   /// where FP32 scores and no random bytes are held, and where teams have FP16 scores.
   static constexpr bool kMeetsAnew = kAccumulator == Accumulator::kFp32 ? kHasDropout : kTeams == 1;
   using Layout = GridLayout<kAccumulator>;
-  using KeyTile = SwizzledTile<kBlockKeys, kHeadDim>;
-  using QueryTile = SwizzledTile<kStep, kHeadDim>;
+  template <int kRows>
+  using TileOf =
+      std::conditional_t<kSharesSm, QuartetTile<kRows, kHeadDim>, SwizzledTile<kRows, kHeadDim>>;
+  using KeyTile = TileOf<kBlockKeys>;
+  using QueryTile = TileOf<kStep>;
   using StagedKeys = StagedRows<KeyTile, kWarps>;
   using StagedQueries = StagedRows<QueryTile, kTeamWarps, kTeams>;
   static constexpr int kBorrowedKeys = 16;
@@ -100,8 +114,11 @@ struct BackwardShape {
   static_assert(kScoreWarps == 1 || kScoreWarps == 2, "a warp has S, dP or both");
 };
 
-/// Keys of a block where an SM has 96 KiB of shared memory: those whose dK and dV fit in registers.
-constexpr int backward_keys(int head_dim) { return head_dim <= 128 ? 128 : 64; }
+/// Keys of a block where an SM has 96 KiB of shared memory: those whose dK and dV fit in registers,
+/// or half of them where two blocks share the SM.
+constexpr int backward_keys(int head_dim) {
+  return head_dim <= 64 || (head_dim > 96 && head_dim <= 128) ? 128 : 64;
+}
 
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,
           int kLeastHeadDim = kHeadDim>
@@ -142,7 +159,7 @@ struct KeptItem {
 };
 struct NoKeptPlace {};
 
-/// All of a block's shared memory: 80 KiB at head_dim 64, 96 KiB at 128 and above.
+/// All of a block's shared memory: 80 KiB at head_dim 64, 44 at 80 and 96, 96 at 128 and above.
 template <class Config, bool kBorrowsValues = Config::kBorrowsValues>
 struct BackwardTiles
     : std::conditional_t<Config::kKeepsPlace, KeptPlace,
@@ -216,11 +233,13 @@ template <class Config>
 struct KeyGradientShare {
   bool is_dk;
   int key_tile, column_block;  // of 64 keys, of 64 columns
+  int key_half;                // kHalvesKeys: of the tile's keys
 
   SPARK_DEVICE explicit KeyGradientShare(int member)
       : is_dk((member & 1) != 0),
         key_tile((member >> 1) % Config::kKeyTiles),
-        column_block((member >> 1) / Config::kKeyTiles) {}
+        column_block(Config::kHalvesKeys ? 0 : (member >> 1) / Config::kKeyTiles),
+        key_half(Config::kHalvesKeys ? member >> 1 : 0) {}
 };
 
 /// Two tiles on their way to shared memory: of Q and dO, or of K and V.
@@ -234,9 +253,29 @@ struct StagedStep : StagedTiles<typename Config::StagedQueries> {
   typename Config::StagedBorrowed borrowed;  // kBorrowsValues
 };
 
-template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, int kRows,
+/// The same of Q and of dO in the kernel of dQ alone.
+constexpr int kept_query_chunks(int head_dim, Accumulator accumulator, bool has_dropout) {
+  const bool is_fp32 = accumulator == Accumulator::kFp32;
+  switch (head_dim) {
+    case 32:
+      return 4;
+    case 80:
+      return 10;
+    case 96:
+      return 12;
+    case 128:
+      return is_fp32 || has_dropout ? 8 : 6;
+    case 256:
+      return 6;
+    default:
+      return is_fp32 ? 0 : 4;
+  }
+}
+
+/// Of the kernel of dQ alone. Two blocks share an SM, but above 128 columns.
+template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kLeastHeadDimension = kHeadDimension>
-struct BackwardDqShape {
+struct BackwardDqConfig {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
   static constexpr int kLeastHeadDim = kLeastHeadDimension;
@@ -244,11 +283,17 @@ struct BackwardDqShape {
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
   static constexpr bool kIsSparse = false;
-  static constexpr int kBlockM = kRows;
+  static constexpr int kBlockM = kHeadDim <= 64 ? 128 : 64;
   static constexpr int kBlockN = 32;
-  using Columns = ColumnDivision<kHeadDim>;
-  static constexpr int kColumnWarps = (kHeadDim + 63) / 64;  // warps that share 32 rows
-  static constexpr int kWarps = kBlockM / kWarpRows * kColumnWarps;
+  static constexpr int kKeptChunks = kept_query_chunks(kHeadDim, kAccumulator, kHasDropout);
+  /// Of 80 columns, which do not halve, a warp has all, of the rows whose dS it forms.
+  static constexpr bool kOwnsRows = kHeadDim == 80;
+  static constexpr int kDqGroups = kOwnsRows ? 1 : kRowGroups;  // of 16 rows, of a warp's dQ
+  using Columns = std::conditional_t<
+      kOwnsRows, WholeRowDivision,
+      std::conditional_t<kHeadDim == 96, HalfBlockDivision, ColumnDivision<kHeadDim>>>;
+  static constexpr int kColumnWarps = kOwnsRows ? 1 : (kHeadDim + 63) / 64;  // that share dQ's rows
+  static constexpr int kWarps = kBlockM / (kGridRows * kDqGroups) * kColumnWarps;
   static constexpr int kThreads = 32 * kWarps;
   /// Of a warp, lines 3 to 6: how many warps share 16 rows, each with keys of its own, and how many
   /// groups of 16 rows it has.
@@ -257,86 +302,37 @@ struct BackwardDqShape {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   static constexpr int kScoreGroups = kBlockM / kGridRows * kScoreWarps / kWarps;
   /// Of K and V: one where Q and dO leave no room for two.
-  static constexpr int kBuffers = kHeadDim <= 128 ? 2 : 1;
+  static constexpr int kBuffers = kHeadDim < 128 ? 2 : 1;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kHeadDim <= 64 ? 2 : 1;
+  static constexpr int kBlocksPerSm = kHeadDim <= 128 ? 2 : 1;
   /// Whether the key head is kept through the loop, in the place of the head: faster by the cycle
   /// model than to find it anew for each tile.
   static constexpr bool kKeepsKeyHead = kHeadDim >= 128;
   using Layout = GridLayout<kAccumulator>;
-  using QueryTile = SwizzledTile<kBlockM, kHeadDim>;
-  using KeyTile = SwizzledTile<kBlockN, kHeadDim>;
+  template <int kTileRows>
+  using TileOf =
+      std::conditional_t<kHeadDim == 80 || kHeadDim == 96, QuartetTile<kTileRows, kHeadDim>,
+                         SwizzledTile<kTileRows, kHeadDim>>;
+  using QueryTile = TileOf<kBlockM>;
+  using KeyTile = TileOf<kBlockN>;
   using StagedQueries = StagedRows<QueryTile, kWarps>;
   using StagedKeys = StagedRows<KeyTile, kWarps>;
 };
 
-/// Where an SM has 96 KiB of shared memory.
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
-struct BackwardDqConfig : BackwardDqShape<kAccumulator, kHeadDim, kHasDropout,
-                                          kHeadDim <= 128 ? 128 : 64, kLeastHeadDim> {};
-
-/// Rows of a block at head_dim 128 where an SM has 64 KiB (Turing).
-inline constexpr int kBackwardDqRowsOf64KiB = 64;
-
-/// A warp's columns of 32 rows of dQ, in the order of matmul_probabilities.
+/// A warp's columns and rows of dQ, in the order of matmul_probabilities.
 template <class Config>
-using DqOfWarp = AccumulatorFragment<Accumulator::kFp32>[kRowGroups][Config::Columns::kGroups];
+using DqOfWarp =
+    AccumulatorFragment<Accumulator::kFp32>[Config::kDqGroups][Config::Columns::kGroups];
 
-/// Which 16-row groups and which 64 columns of dQ a warp has.
+/// Which 16-row groups and which columns of dQ a warp has.
 template <class Config>
 struct DqShare {
   int first_group, column_block;
 
   SPARK_DEVICE explicit DqShare(int warp)
-      : first_group(kRowGroups * (warp / Config::kColumnWarps)),
-        column_block(warp % Config::kColumnWarps) {
-    // Where the last has 32 columns, a scheduler's warps (w, w + 4) have different ones.
-    if constexpr (Config::kHeadDim % 64 != 0 && Config::kColumnWarps == 2) {
-      column_block ^= (warp >> 2) & 1;
-    }
-  }
+      : first_group(Config::kDqGroups * (warp / Config::kColumnWarps)),
+        column_block(warp % Config::kColumnWarps) {}
 };
-
-/// Calls multiply(B, C), std::integral_constant<int> both, with the B blocks of 32 columns that a
-/// warp has (ColumnDivision), and the first chunk C of its half block, or -1.
-template <int kHeadDim, class Multiply>
-SPARK_DEVICE void with_column_blocks(int column_block, Multiply multiply) {
-  constexpr std::integral_constant<int, 1> kOne{};
-  constexpr std::integral_constant<int, 2> kTwo{};
-  constexpr std::integral_constant<int, -1> kNoHalf{};
-  if constexpr (ColumnDivision<kHeadDim>::kHasHalfBlocks) {
-    if (column_block == 0) {
-      multiply(kOne, std::integral_constant<int, ColumnDivision<kHeadDim>::kHalfChunk>{});
-    } else {
-      multiply(kOne, kNoHalf);
-    }
-    // NOLINTNEXTLINE(bugprone-branch-clone): of this and the last, one is compiled
-  } else if constexpr (kHeadDim % 64 == 0) {
-    multiply(kTwo, kNoHalf);
-  } else if (kHeadDim < 64 || column_block == kHeadDim / 64) {
-    multiply(kOne, kNoHalf);
-  } else {
-    multiply(kTwo, kNoHalf);
-  }
-}
-
-/// Writes a warp's rows of a block of 32 columns and half a block, `rows` the whole ones: row i of
-/// the tile is row row_of(i) of these.
-template <class Columns, class Machine, class RowOf>
-SPARK_DEVICE void write_half_block_rows(Machine& machine, HalfBlockOutputTile& tile,
-                                        int column_block, const OutputRows& rows, RowOf row_of) {
-  const int chunk = machine.lane() % 8;
-  const int of_row = Columns::chunk_of_row(column_block, chunk);
-  if (of_row >= rows.chunks) return;
-#pragma unroll
-  for (int first = 0; first < kGridRows; first += 4) {
-    const int of_tile = first + machine.lane() / 8;
-    const int row = row_of(of_tile);
-    const auto bits = machine.template load_shared<Bits128>(tile.at(of_tile, chunk));
-    Half* const place = rows.at(0, row) + 8 * of_row;
-    if (rows.has(row)) machine.store_global(place, bits);
-  }
-}
 
 /// All of a block's shared memory. While a block works on one pair of K and V tiles, the place of
 /// the other has dS, or if there is none that of V.
@@ -355,11 +351,12 @@ struct BackwardDqTiles {
                            : reinterpret_cast<Tile*>(&v[buffer]) + (group - kInKeys);
   }
 
-  /// dQ of 16 rows and 64 columns of a warp, in the place of Q.
+  /// dQ of 16 rows and a warp's columns, in the place of Q and dO.
   SPARK_DEVICE typename Config::Columns::Output* output(int warp, int g) {
     using Output = typename Config::Columns::Output;
-    static_assert(Config::kWarps * kRowGroups * sizeof(Output) <= sizeof q, "Q makes room for dQ");
-    return reinterpret_cast<Output*>(&q) + kRowGroups * warp + g;
+    static_assert(Config::kWarps * Config::kDqGroups * sizeof(Output) <= sizeof q + sizeof d_o,
+                  "Q and dO make room for dQ");
+    return reinterpret_cast<Output*>(&q) + Config::kDqGroups * warp + g;
   }
 };
 

@@ -8,6 +8,7 @@
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/backward_queries.h"
+#include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/padding.h"
 #include "kernels/volta/tile/statistics_rows.h"
 #include "kernels/volta/tile/tile_accumulator.h"
@@ -89,16 +90,20 @@ class BackwardDqWarp {
     load_keys(key_of(first_key), keys);
     store_keys(buffer(first_key), keys);
     machine_.barrier();
+    const auto place = Config::QueryTile::lane_place(
+        kGridRows * first_group() + grid_operand_row(machine_.lane()), 0);
+    kept_[0].load(machine_, tiles_.q, place);
+    kept_[1].load(machine_, tiles_.d_o, place);
   }
 
   /// S = Q K^T.
   SPARK_DEVICE void scores(int first_key, Tile& tile) {
     machine_.recompute_indices();
-    multiply(tiles_.q, tiles_.k[buffer(first_key)], tile.s);
+    multiply(tiles_.q, kept_[0], tiles_.k[buffer(first_key)], tile.s);
   }
   /// dP = dO V^T.
   SPARK_DEVICE void gradients(int first_key, Tile& tile) {
-    multiply(tiles_.d_o, tiles_.v[buffer(first_key)], tile.dp);
+    multiply(tiles_.d_o, kept_[1], tiles_.v[buffer(first_key)], tile.dp);
   }
   /// S and dP of 16 rows in FP32. What follows is for 16 rows, too.
   SPARK_DEVICE void widen(int g, const Tile& tile, Group& group) {
@@ -156,6 +161,15 @@ class BackwardDqWarp {
         Config::kKeySteps * score_part());
   }
 
+  /// All that have dS of the rows of a warp's dQ meet.
+  SPARK_DEVICE void meet_score_gradients() {
+    if constexpr (Config::kOwnsRows) {
+      machine_.sync_warp();
+    } else {
+      machine_.barrier();
+    }
+  }
+
   /// K and V of the tile after this one, to registers and to shared memory.
   SPARK_DEVICE void load_next(int first_key, Staged& next) {
     load_keys(key_of(next_tile<Config::kBlockN>(keys_, first_key)), next);
@@ -168,18 +182,20 @@ class BackwardDqWarp {
   SPARK_DEVICE void add_dq(int first_key, Rows& rows) {
     const DqShare<Config> share(machine_.warp());
     const int buffer_of_gradients = buffer(first_key) ^ 1;
-    ProbabilityTile<Config::kBlockN>* const ds[kRowGroups] = {
-        tiles_.gradients(buffer_of_gradients, share.first_group),
-        tiles_.gradients(buffer_of_gradients, share.first_group + 1)};
+    ProbabilityTile<Config::kBlockN>* ds[Config::kDqGroups];
+#pragma unroll
+    for (int g = 0; g < Config::kDqGroups; ++g) {
+      ds[g] = tiles_.gradients(buffer_of_gradients, share.first_group + g);
+    }
     auto& k = tiles_.k[buffer(first_key)];
     if constexpr (Config::kAccumulator == Accumulator::kFp32) {
       add_product<Accumulator::kFp32>(ds, k, share.column_block, rows.dq);
     } else {
       constexpr int kGroups = Config::Columns::kGroups;
-      AccumulatorFragment<Accumulator::kFp16> of_tile[kRowGroups][kGroups] = {};
+      AccumulatorFragment<Accumulator::kFp16> of_tile[Config::kDqGroups][kGroups] = {};
       add_product<Accumulator::kFp16>(ds, k, share.column_block, of_tile);
 #pragma unroll
-      for (int g = 0; g < kRowGroups; ++g) {
+      for (int g = 0; g < Config::kDqGroups; ++g) {
 #pragma unroll
         for (int group = 0; group < kGroups; ++group) {
           add_tile(machine_, of_tile[g][group], 1.0f, rows.dq[g][group]);
@@ -190,6 +206,8 @@ class BackwardDqWarp {
 
   /// scale * dQ to global memory.
   SPARK_DEVICE void write(const Rows& rows) {
+    // Where a block sees no key, warps may still be at what they keep of Q and dO.
+    if constexpr (Config::kKeptChunks > 0) machine_.barrier();
     // Not kept through the loop.
     if constexpr (kAsksList) {
       block_ = locate_queries<Config>(machine_, params_);
@@ -202,7 +220,7 @@ class BackwardDqWarp {
     for (float& value : factor) value = params_.scale * params_.dropout.keep_scale;
     const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
 #pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
+    for (int g = 0; g < Config::kDqGroups; ++g) {
       const int first_row = block_.first_row + kGridRows * (share.first_group + g);
       auto& tile = *tiles_.output(machine_.warp(), g);
       store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
@@ -261,6 +279,7 @@ class BackwardDqWarp {
 
  private:
   using Layout = typename Config::Layout;
+  using KeptRows = KeptChunks<Config::kKeptChunks, Config::kScoreGroups>;
   static constexpr bool kAsksList = Config::kIsSparse && Config::kBuffers == 1;
 
   SPARK_DEVICE static int buffer(int first_key) {
@@ -290,7 +309,8 @@ class BackwardDqWarp {
 
   /// C = A B^T for the warp's rows and keys.
   template <int kGroups, int kSteps>
-  SPARK_DEVICE void multiply(typename Config::QueryTile& a, typename Config::KeyTile& b,
+  SPARK_DEVICE void multiply(typename Config::QueryTile& a, const KeptRows& kept,
+                             typename Config::KeyTile& b,
                              AccumulatorFragment<Config::kAccumulator> (&c)[kGroups][kSteps]) {
     using ATile = typename Config::QueryTile;
     using BTile = typename Config::KeyTile;
@@ -299,6 +319,7 @@ class BackwardDqWarp {
     matmul_scores<Config::kAccumulator, Operand::kB>(
         machine_,
         [&](int g, int chunk) {
+          if (kept.has(chunk)) return kept.at(g, chunk);
           return machine_.template load_shared<Bits128>(a.at(a_place, kGridRows * g, chunk));
         },
         b, BTile::lane_place(Config::kScoreKeys * score_part() + grid_operand_key(lane), 0), c);
@@ -306,17 +327,21 @@ class BackwardDqWarp {
 
   template <Accumulator kSum>
   SPARK_DEVICE void add_product(
-      ProbabilityTile<Config::kBlockN>* const (&ds)[kRowGroups], typename Config::KeyTile& k,
-      int column_block, AccumulatorFragment<kSum> (&sum)[kRowGroups][Config::Columns::kGroups]) {
+      ProbabilityTile<Config::kBlockN>* const (&ds)[Config::kDqGroups], typename Config::KeyTile& k,
+      int column_block,
+      AccumulatorFragment<kSum> (&sum)[Config::kDqGroups][Config::Columns::kGroups]) {
     if constexpr (Config::kHeadDim % 64 == 0) {
       matmul_probabilities<kSum>(machine_, ds, k, 2 * column_block, sum);
     } else {
-      with_column_blocks<Config::kHeadDim>(column_block, [&](auto blocks, auto half_chunk) {
+      using Columns = typename Config::Columns;
+      Columns::with_blocks(column_block, [&](auto blocks, auto has_half) {
+        using KeyTile = typename Config::KeyTile;
         matmul_probabilities<kSum, Config::kBlockN, decltype(blocks)::value,
-                             decltype(half_chunk)::value>(
+                             decltype(has_half)::value>(
             machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); },
             k, output_operand_place<typename Config::KeyTile>(machine_.lane()),
-            Config::Columns::first_block(column_block), sum, 0);
+            Columns::first_block(column_block), sum, 0,
+            {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
       });
     }
   }
@@ -364,7 +389,8 @@ class BackwardDqWarp {
       staged.load(
           machine_,
           {tensor.at(block_.batch, block_.first_q + block_.first_row, head()), tensor.row_stride(),
-           copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)});
+           copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)},
+          copies_last<Config, Queries>(machine_, params_));
     }
   }
   /// A pattern's tile of K or V from a token on.
@@ -387,14 +413,15 @@ class BackwardDqWarp {
       load_listed(params_.v, first_key, staged.second);
       return;
     }
+    using Keys = typename Config::StagedKeys;
     const auto rows = [&](const ChunkedView<const Half>& tensor) {
       return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
                         tensor.row_stride(),
-                        copied_rows<Config, typename Config::StagedKeys>(
-                            machine_, params_, end_of_keys() - first_key)};
+                        copied_rows<Config, Keys>(machine_, params_, end_of_keys() - first_key)};
     };
-    staged.first.load(machine_, rows(params_.k));
-    staged.second.load(machine_, rows(params_.v));
+    const bool has_last = copies_last<Config, Keys>(machine_, params_);
+    staged.first.load(machine_, rows(params_.k), has_last);
+    staged.second.load(machine_, rows(params_.v), has_last);
   }
   SPARK_DEVICE void store_keys(int buffer, const Staged& staged) {
     staged.first.store(machine_, tiles_.k[buffer]);
@@ -405,6 +432,7 @@ class BackwardDqWarp {
   const BackwardParams& params_;
   BackwardDqTiles<Config>& tiles_;
   QueryBlock block_;       // with the key head where that is kept
+  KeptRows kept_[2];       // of Q and of dO
   Range keys_, all_seen_;  // that some row of the block sees, that every row sees; of patterns
                            // the places of tiles, and nothing
   std::uint32_t batch_head_;

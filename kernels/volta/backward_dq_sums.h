@@ -65,45 +65,68 @@ SPARK_DEVICE void add_dq_part(Machine& machine, const BackwardParams& params,
   add_to_sums<Config>(machine, params, locate, first_group, column_block, dq);
 }
 
-/// 16 queries of the last columns, half a block, whose sums lie where those of a whole block do.
-template <class Config, class Machine, class Locate>
-SPARK_DEVICE void add_dq_half_block(Machine& machine, const BackwardParams& params,
-                                    typename Config::KeyTile& k, TeamTiles<Config>& team,
-                                    int key_tile, int group, Locate locate) {
-  constexpr int kColumnBlock = Config::kHeadDim / 32;
-  ProbabilityTile<kTransposedKeys>* const ds[1] = {&team.ds[key_tile][group]};
-  AccumulatorFragment<Config::kAccumulator> dq[1][1] = {};
-  matmul_probabilities<Config::kAccumulator>(machine, ds, k, kColumnBlock, dq,
-                                             kTransposedKeys / kGridColumns * key_tile);
-  const DqSums sums = locate();
-  const int query = sums.first_query + kGridRows * group;
-  float* const at = machine.opaque(
-      params.workspace.dq_sums_of(sums.head, query, sum_columns<Config>(params), kColumnBlock) +
-      half_block_sum(machine.lane()));
+/// One column group of 16 queries, at a lane's place in the sums of a block.
+template <class Config, class Machine>
+SPARK_DEVICE void add_group_to_sums(Machine& machine, const BackwardParams& params,
+                                    const DqSums& sums, int group, int column_block, int place,
+                                    const AccumulatorFragment<Config::kAccumulator>& dq) {
+  // Opaque, or each sum has an address of its own.
+  float* const at =
+      machine.opaque(params.workspace.dq_sums_of(sums.head, sums.first_query + kGridRows * group,
+                                                 sum_columns<Config>(params), column_block) +
+                     place);
   float value[8];
-  sparkbench::widen(machine, dq[0][0], value);
+  sparkbench::widen(machine, dq, value);
 #pragma unroll
   for (int i = 0; i < 8; ++i) machine.add_global(at + 32 * i, value[i]);
 }
 
+/// Of two blocks that share an SM, whose keys are one tile: 16 queries and half of the columns,
+/// that is a block of 32 and of the last columns half a block. There is one half block of 80
+/// columns, of which either half has the products of 32 keys, those that it takes first.
+template <class Config, class Machine, class Locate>
+SPARK_DEVICE void add_dq_half(Machine& machine, const BackwardParams& params,
+                              typename Config::KeyTile& k, TeamTiles<Config>& team, int column_half,
+                              int group, Locate locate) {
+  using KeyTile = typename Config::KeyTile;
+  constexpr bool kSharesHalfBlock = Config::kHeadDim == 80;
+  constexpr int kKeys = kSharesHalfBlock ? kTransposedKeys / 2 : kTransposedKeys;
+  constexpr int kRowBytes = 16 * KeyTile::kChunksPerRow;
+  AccumulatorFragment<Config::kAccumulator> dq[1][3] = {};
+  const auto add_keys = [&](int first_key, auto has_half) {
+    auto place = output_operand_place<KeyTile>(machine.lane());
+    auto half_place = half_block_place<KeyTile>(machine.lane());
+    place.offset_bytes += kRowBytes * first_key + 64 * column_half;
+    half_place.offset_bytes += kRowBytes * first_key;
+    matmul_probabilities<Config::kAccumulator, kKeys, 1, decltype(has_half)::value>(
+        machine,
+        [&](int, int chunk) {
+          return load_probabilities(machine, team.ds[0][group], chunk ^ (first_key / 8));
+        },
+        k, place, 0, dq, 0, {half_place, kSharesHalfBlock ? 8 : 8 + 2 * column_half});
+  };
+  add_keys(kSharesHalfBlock ? kKeys * column_half : 0, std::true_type{});
+  if constexpr (kSharesHalfBlock) add_keys(kKeys * (column_half ^ 1), std::false_type{});
+  const DqSums sums = locate();
+  const auto add = [&](int column_block, int place, const auto& of_group) {
+    add_group_to_sums<Config>(machine, params, sums, group, column_block, place, of_group);
+  };
+  const int lane = machine.lane();
+  add(column_half, lane, dq[0][0]);
+  add(column_half, lane + 32 * 8, dq[0][1]);
+  add(2, half_block_sum(lane) + (kSharesHalfBlock ? 0 : 4 * column_half), dq[0][2]);
+}
+
 /// The share of warp `member` of a team: parts of 32 columns and 64 keys, one a warp. Where there
-/// are fewer, as many halves as are left over, of 16 queries each. Where the last 16 columns are
-/// half a block, half of the warps have a part each, the other half those columns, of 16 queries
-/// each.
+/// are fewer, as many halves as are left over, of 16 queries each. Where two blocks share an SM, 16
+/// queries and half of the columns: of 80 those with fewer of dK and dV have more.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,
                               typename Config::KeyTile& k, TeamTiles<Config>& team, int member,
                               Locate locate) {
   constexpr int kParts = Config::kHeadDim / 32 * Config::kKeyTiles;
-  if constexpr (Config::kHeadDim % 32 != 0) {
-    static_assert(Config::kTeamWarps == kParts + kRowGroups * Config::kKeyTiles,
-                  "a warp has a part, or half of a half block");
-    if (member < kParts) {
-      add_dq_part<Config, kRowGroups>(machine, params, k, team, member, 0, locate);
-    } else {
-      add_dq_half_block<Config>(machine, params, k, team, (member - kParts) >> 1, member & 1,
-                                locate);
-    }
+  if constexpr (Config::kSharesSm) {
+    add_dq_half<Config>(machine, params, k, team, member >> 1, member & 1, locate);
   } else {
     constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
                   kWhole = Config::kTeamWarps - kHalves;

@@ -129,7 +129,11 @@ SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& par
   block.part_row = first_part_row<Config>(machine, params.sparse_keys, 0);
   auto& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {
-    write_groups<Config>(machine, params, block, output, 0, gradient);
+    // Where a block has no step, warps may still be at what they keep of K and V.
+    if constexpr (Config::kKeptChunks > 0) machine.barrier();
+    const KeyGradientShare<Config> share(TeamMember<Config>(machine.warp()).member);
+    write_groups<Config>(machine, params, block, output, Config::kKeyGroups * share.key_half,
+                         gradient);
   } else {
     FinishedKeys<Config> finished;
     add_teams<Config>(machine, tiles, gradient, finished);

@@ -73,7 +73,7 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
     warp.store_score_gradients(first_key, g, group);  // line 7
   }
   warp.load_next(first_key, next);  // line 8
-  warp.machine().barrier();
+  warp.meet_score_gradients();
   warp.add_dq(first_key, rows);  // line 9
   warp.machine().barrier();
   warp.store_next(first_key, next);

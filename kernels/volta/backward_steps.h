@@ -6,6 +6,7 @@
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_dq_sums.h"
 #include "kernels/volta/backward_output.h"
+#include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/pair_exchange.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
@@ -33,9 +34,10 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
   auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
   auto& rows = share.is_dk ? tiles.q : tiles.d_o;
   using Columns = typename Config::Columns;
-  with_column_blocks<Config::kHeadDim>(share.column_block, [&](auto blocks, auto half_chunk) {
-    matmul_transposed_probabilities<decltype(blocks)::value, decltype(half_chunk)::value>(
-        machine, p, rows, Columns::first_block(share.column_block), gradient);
+  Columns::with_blocks(share.column_block, [&](auto blocks, auto has_half) {
+    matmul_transposed_probabilities<decltype(blocks)::value, decltype(has_half)::value>(
+        machine, p, rows, Columns::first_block(share.column_block), gradient,
+        Columns::half_chunk(share.column_block), share.key_half);
   });
 }
 
@@ -67,6 +69,7 @@ class BackwardWarp {
       step_ = load_step(place);
     }
     load_first_tiles(machine_, params_, place, token_of(place, step_), tiles_);
+    keep_keys();
   }
 
   /// Log-sum-exp and D of the lane's rows.
@@ -90,7 +93,7 @@ class BackwardWarp {
   template <class Beside>
   SPARK_DEVICE void scores(Step& step, Beside beside) {
     ScoreFragments<Config> s[kRowGroups] = {};
-    multiply(team().q, 0, tiles_.k, s, beside);
+    multiply(team().q, 0, tiles_.k, kept_[0], s, beside);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) widen(s[g], step.p[g]);
   }
@@ -99,7 +102,7 @@ class BackwardWarp {
   SPARK_DEVICE void gradients(Step& step, Beside beside) {
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) clear(step.dp[g]);
-    multiply(team().d_o, 0, tiles_.values(), step.dp, beside);
+    multiply(team().d_o, 0, tiles_.values(), kept_[kProducts - 1], step.dp, beside);
   }
   /// Both, for a pair of warps: one has S of all queries and one dP. Then each gets the other's for
   /// its own group.
@@ -109,8 +112,8 @@ class BackwardWarp {
     const bool has_s = part == 0;
     ScoreFragments<Config> product[kRowGroups] = {};  // of this warp's group, of its partner's
     TeamTiles<Config>& tiles = team();
-    multiply(has_s ? tiles.q : tiles.d_o, part, has_s ? tiles_.k : tiles_.values(), product,
-             beside);
+    multiply(has_s ? tiles.q : tiles.d_o, part, has_s ? tiles_.k : tiles_.values(), kept_[0],
+             product, beside);
     if constexpr (Config::kBorrowsValues) team_barrier<Config>(machine_);
     exchange_with_partner<Config>(machine_, tiles, share(), product[1]);
     ScoreFragments<Config> s;
@@ -375,30 +378,46 @@ class BackwardWarp {
     }
   }
 
+  /// Of K, V or both, as the warp has their products.
+  SPARK_DEVICE void keep_keys() {
+    const auto place = Config::KeyTile::lane_place(
+        Config::kScoreKeys * share().key_quarter + grid_operand_key(machine_.lane()), 0);
+    const bool has_s = kProducts == 2 || share().part == 0;
+    kept_[0].load(machine_, has_s ? tiles_.k : tiles_.values(), place);
+    if constexpr (kProducts == 2) kept_[1].load(machine_, tiles_.values(), place);
+  }
+
   /// C = A B^T for all of A's rows, `first_group` of them in c[0], and for the warp's keys.
   template <class Beside>
   SPARK_DEVICE void multiply(typename Config::QueryTile& a, int first_group,
-                             typename Config::KeyTile& b, ScoreFragments<Config> (&c)[kRowGroups],
-                             Beside beside) {
+                             typename Config::KeyTile& b, const KeptChunks<Config::kKeptChunks, Config::kScoreSteps>& kept,
+                             ScoreFragments<Config> (&c)[kRowGroups], Beside beside) {
     using ATile = typename Config::QueryTile;
     using BTile = typename Config::KeyTile;
     constexpr int kGroupBytes = 16 * kGridRows * ATile::kChunksPerRow;
-    static_assert(sizeof(ATile) == 2 * kGroupBytes, "one bit tells a tile's groups");
+    static_assert(sizeof(ATile) == 2 * kGroupBytes, "there are two groups");
+    constexpr bool kBitTellsGroup = (kGroupBytes & (kGroupBytes - 1)) == 0;
     const int first_key = Config::kScoreKeys * share().key_quarter;
     const int lane = machine_.lane();
     auto a_place = ATile::lane_place(kGridRows * first_group + grid_operand_row(lane), 0);
+    auto a_next = ATile::lane_place(kGridRows * (first_group ^ 1) + grid_operand_row(lane), 0);
     auto b_place = BTile::lane_place(first_key + grid_operand_key(lane), 0);
     a_place.offset_bytes = machine_.opaque(a_place.offset_bytes);
     b_place.offset_bytes = machine_.opaque(b_place.offset_bytes);
-    matmul_scores_beside<Config::kAccumulator>(
+    if constexpr (!kBitTellsGroup) a_next.offset_bytes = machine_.opaque(a_next.offset_bytes);
+    matmul_chunks_beside<Config::kAccumulator, BTile::kChunks>(
         machine_,
         [&](int g, int chunk) {
           return machine_.template load_shared<Bits128>(
-              Config::kScoreWarps == 1
-                  ? a.at(a_place, kGridRows * g, chunk)
-                  : a.at({a_place.offset_bytes ^ (kGroupBytes * g)}, 0, chunk));
+              Config::kScoreWarps == 1 ? a.at(a_place, kGridRows * g, chunk)
+              : kBitTellsGroup         ? a.at({a_place.offset_bytes ^ (kGroupBytes * g)}, 0, chunk)
+                                       : a.at(g == 0 ? a_place : a_next, 0, chunk));
         },
-        b, b_place, c, beside);
+        [&](int step, int chunk) {
+          if (kept.has(chunk)) return kept.at(step, chunk);
+          return machine_.template load_shared<Bits128>(b.at(b_place, kGridColumns * step, chunk));
+        },
+        c, beside);
   }
 
   /// Where a lane stores its quartets, in bytes from those of the first step, keys and team.
@@ -420,6 +439,10 @@ class BackwardWarp {
                                       (Config::kIsSparse && !Config::kKeepsPlace &&
                                        !(Config::kBorrowsValues && Config::kComputesDq));
   BackwardBlock block_;
+  /// Products that a warp has, S and dP or one of them.
+  static constexpr int kProducts = 2 / Config::kScoreWarps;
+  using KeptKeys = KeptChunks<Config::kKeptChunks, Config::kScoreSteps>;
+  KeptKeys kept_[kProducts];
   int step_, next_step_;  // of patterns: this step, and the team's next one
 };
 

@@ -38,9 +38,6 @@ template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComput
           int kLeastHeadDim = kHeadDim>
 using SmallBackward = BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
                                     backward_keys_of_64_kib(kHeadDim), 1, kLeastHeadDim>;
-template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
-using SmallBackwardDq =
-    BackwardDqShape<kAccumulator, kHeadDim, kHasDropout, kBackwardDqRowsOf64KiB, kLeastHeadDim>;
 
 /// The row-wise kernels around the backward products (backward_rows.h).
 template <Accumulator kAccumulator, int kHeadDim>
@@ -61,6 +58,8 @@ template <class Config>
 struct PackedBackward : Packed<Config> {
   static constexpr bool kKeepsPlace = false;
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
+  static constexpr int kKeptChunks =
+      Config::kHeadDim == 128 && Config::kComputesDq ? 2 : Config::kKeptChunks;
 };
 
 /// A configuration for patterns (kernels/tile/sparse_list.h).
@@ -68,6 +67,20 @@ template <class Config>
 struct Sparse : Config {
   static constexpr bool kIsSparse = true;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
+};
+
+/// The same of dK and dV.
+template <class Config>
+struct SparseBackward : Sparse<Config> {
+  static constexpr int kKeptChunks = Config::kHeadDim == 128 ? 4 : Config::kKeptChunks;
+};
+
+/// The same of dQ alone.
+template <class Config>
+struct SparseBackwardDq : Sparse<Config> {
+  static constexpr int kKeptChunks = Config::kHeadDim == 64    ? 4
+                                     : Config::kHeadDim == 128 ? 6
+                                                               : Config::kKeptChunks;
 };
 
 /// A forward configuration of 128 columns for short blocks: two of 128 rows an SM, for which K and

@@ -3,7 +3,7 @@
 // Launch, emulation, `sparkbench inspect` and its gates take the names from here. Rows of the same
 // work stand in the order of preference: the first that fits into a block's shared memory is taken.
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
-// forward kernel, "/64" rows of a "bwd-dq", "/128/1" keys and teams of a "bwd". A "/padded" row
+// forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
 // "d32", "d80", "d96" and "d256" serve those below them, too, as "/window" does, of windows of a
 // few keys alone.
@@ -165,9 +165,9 @@ namespace sparkbench::volta {
   SPARK_VOLTA_LARGE_BACKWARD_OF(ROW, symbol##_bwd_d256_dropout, name "/bwd/d256/dropout", mma,  \
                                 256, true, least_head_dim(256))                                 \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_padded, name "/bwd/d128/padded",               \
-                          64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim_of_64_kib(128))                  \
+                          64_1, "/64/1", mma, 128, false, least_head_dim(128), least_head_dim(128))                  \
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
-                          64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim_of_64_kib(128))
+                          64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim(128))
 
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
@@ -177,11 +177,8 @@ namespace sparkbench::volta {
   ROW(symbol##_bwd_dq_d64,             name "/bwd-dq/d64",         BackwardDqConfig<mma, 64, false>)  \
   ROW(symbol##_bwd_dq_d64_dropout,     name "/bwd-dq/d64/dropout", BackwardDqConfig<mma, 64, true>)   \
   ROW(symbol##_bwd_dq_d128,            name "/bwd-dq/d128",        BackwardDqConfig<mma, 128, false>) \
-  ROW(symbol##_bwd_dq_d128_64,         name "/bwd-dq/d128/64",     SmallBackwardDq<mma, 128, false>)  \
   ROW(symbol##_bwd_dq_d128_dropout,    name "/bwd-dq/d128/dropout",                             \
       BackwardDqConfig<mma, 128, true>)                                                         \
-  ROW(symbol##_bwd_dq_d128_dropout_64, name "/bwd-dq/d128/dropout/64",                          \
-      SmallBackwardDq<mma, 128, true>)                                                          \
   SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol##_bwd_dq, name "/bwd-dq", mma)
 
 #define SPARK_VOLTA_PADDED_BACKWARD_DQ_OF(ROW, symbol, name, mma)                               \
@@ -207,12 +204,8 @@ namespace sparkbench::volta {
       BackwardDqConfig<mma, 256, true, least_head_dim(256)>)                                    \
   ROW(symbol##_d128_padded,            name "/d128/padded",                                     \
       BackwardDqConfig<mma, 128, false, least_head_dim(128)>)                                   \
-  ROW(symbol##_d128_padded_64,         name "/d128/padded/64",                                  \
-      SmallBackwardDq<mma, 128, false, least_head_dim_of_64_kib(128)>)                          \
   ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
-      BackwardDqConfig<mma, 128, true, least_head_dim(128)>)                                    \
-  ROW(symbol##_d128_dropout_padded_64, name "/d128/dropout/padded/64",                          \
-      SmallBackwardDq<mma, 128, true, least_head_dim_of_64_kib(128)>)
+      BackwardDqConfig<mma, 128, true, least_head_dim(128)>)
 
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
@@ -221,9 +214,11 @@ namespace sparkbench::volta {
 /// The same for patterns.
 #define SPARK_VOLTA_SPARSE_BACKWARD_OF(ROW, symbol, name, mma, columns, dropout)                \
   ROW(symbol##_sparse, name "/sparse",                                                          \
-      Sparse<BackwardConfig<mma, columns, dropout, true, least_head_dim_of_64_kib(columns)>>)   \
+      SparseBackward<BackwardConfig<mma, columns, dropout, true,                                \
+                                    least_head_dim_of_64_kib(columns)>>)                        \
   ROW(symbol##_sparse_deterministic, name "/sparse/deterministic",                              \
-      Sparse<BackwardConfig<mma, columns, dropout, false, least_head_dim_of_64_kib(columns)>>)
+      SparseBackward<BackwardConfig<mma, columns, dropout, false,                               \
+                                    least_head_dim_of_64_kib(columns)>>)
 #define SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS(ROW, symbol, name, mma, columns)                 \
   SPARK_VOLTA_SPARSE_BACKWARD_OF(ROW, symbol##_bwd_d##columns, name "/bwd/d" #columns, mma,     \
                                  columns, false)                                                \
@@ -231,9 +226,9 @@ namespace sparkbench::volta {
                                  name "/bwd/d" #columns "/dropout", mma, columns, true)
 #define SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF(ROW, symbol, name, mma, columns)                      \
   ROW(symbol##_bwd_dq_d##columns##_sparse, name "/bwd-dq/d" #columns "/sparse",                 \
-      Sparse<BackwardDqConfig<mma, columns, false, least_head_dim_of_64_kib(columns)>>)         \
+      SparseBackwardDq<BackwardDqConfig<mma, columns, false, least_head_dim_of_64_kib(columns)>>)         \
   ROW(symbol##_bwd_dq_d##columns##_dropout_sparse, name "/bwd-dq/d" #columns "/dropout/sparse", \
-      Sparse<BackwardDqConfig<mma, columns, true, least_head_dim_of_64_kib(columns)>>)
+      SparseBackwardDq<BackwardDqConfig<mma, columns, true, least_head_dim_of_64_kib(columns)>>)
 #define SPARK_VOLTA_SPARSE_OF_COLUMNS(OF_COLUMNS, ROW, symbol, name, mma)                       \
   OF_COLUMNS(ROW, symbol, name, mma, 64)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 128)                                                       \

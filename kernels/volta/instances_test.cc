@@ -90,7 +90,8 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(backward_id({.head_dim = 80}, false, kVolta), "volta-fp32acc/bwd/d80/deterministic");
   EXPECT_EQ(backward_id({.head_dim = 96}, true, kVolta), "volta-fp32acc/bwd/d96");
   EXPECT_EQ(backward_id({.head_dim = 192}, false, kVolta), "volta-fp32acc/bwd/d256/deterministic");
-  EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");
+  EXPECT_EQ(backward_id({.head_dim = 96}, true, kTuring), "volta-fp32acc/bwd/d96");
+  EXPECT_EQ(backward_id({.head_dim = 104}, true, kTuring), "volta-fp32acc/bwd/d128/padded/64/1");
   EXPECT_EQ(backward_id({.head_dim = 40}, false, kTuring),
             "volta-fp32acc/bwd/d64/padded/deterministic/128/1");
 }

@@ -31,21 +31,21 @@ SPARK_DEVICE typename BTile::LanePlace half_block_place(int lane) {
   return place;
 }
 
-/// C += A B^T over all columns, B rows (keys) in grid order: c[g][s] is rows 16g.. and the 16 keys
-/// of step s. load_a(g, chunk) gives a lane's chunk of A's rows 16g... Successive products go to
-/// different accumulators: one that waits for its predecessor leaves the tensor cores idle.
-/// beside(chunk) is work of other units, in pieces of which each follows the products of a chunk:
-/// the compiler would leave all of it before them or behind them.
-template <Accumulator kAccumulator, Operand kHeld = Operand::kA, class Machine, class LoadA,
-          class BTile, int kGroups, int kSteps, class Beside>
-SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
-                                       const typename BTile::LanePlace& b_place,
+/// C += A B^T over kChunks chunks of columns, B rows (keys) in grid order: c[g][s] is rows 16g..
+/// and the 16 keys of step s. load_a(g, chunk) gives a lane's chunk of A's rows 16g.., load_b(s,
+/// chunk) of B's step s. Successive products go to different accumulators: one that waits for its
+/// predecessor leaves the tensor cores idle. beside(chunk) is work of other units, in pieces of
+/// which each follows the products of a chunk: the compiler would leave all of it before them or
+/// behind them.
+template <Accumulator kAccumulator, int kChunks, Operand kHeld = Operand::kA, class Machine,
+          class LoadA, class LoadB, int kGroups, int kSteps, class Beside>
+SPARK_DEVICE void matmul_chunks_beside(Machine& machine, LoadA load_a, LoadB load_b,
                                        AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps],
                                        Beside beside) {
   constexpr int kStepsAtOnce = kSteps == 1 ? 1 : 2;
   static_assert(kSteps % kStepsAtOnce == 0, "steps are taken in pairs");
 #pragma unroll
-  for (int chunk = 0; chunk < BTile::kChunks; ++chunk) {
+  for (int chunk = 0; chunk < kChunks; ++chunk) {
     OperandFragment a[2][kGroups];
 #pragma unroll
     for (int g = 0; g < kGroups; ++g) {
@@ -58,8 +58,7 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
       OperandFragment of_keys[2][kStepsAtOnce];
 #pragma unroll
       for (int s = 0; s < kStepsAtOnce; ++s) {
-        const auto bits =
-            machine.template load_shared<Bits128>(b.at(b_place, kGridColumns * (first + s), chunk));
+        const Bits128 bits = load_b(first + s, chunk);
 #pragma unroll
         for (int half = 0; half < 2; ++half) of_keys[half][s] = operand(bits, half);
       }
@@ -70,6 +69,21 @@ SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
     }
     beside(chunk);
   }
+}
+
+/// The same over all columns of B, a tile.
+template <Accumulator kAccumulator, Operand kHeld = Operand::kA, class Machine, class LoadA,
+          class BTile, int kGroups, int kSteps, class Beside>
+SPARK_DEVICE void matmul_scores_beside(Machine& machine, LoadA load_a, BTile& b,
+                                       const typename BTile::LanePlace& b_place,
+                                       AccumulatorFragment<kAccumulator> (&c)[kGroups][kSteps],
+                                       Beside beside) {
+  matmul_chunks_beside<kAccumulator, BTile::kChunks, kHeld>(
+      machine, load_a,
+      [&](int step, int chunk) {
+        return machine.template load_shared<Bits128>(b.at(b_place, kGridColumns * step, chunk));
+      },
+      c, beside);
 }
 
 /// The same with nothing beside.
@@ -96,20 +110,26 @@ SPARK_DEVICE void matmul_scores(Machine& machine, ATile& a, int a_first_row, BTi
       b, score_operand_place<BTile>(lane), c);
 }
 
+/// Half a block of 32 columns: half_block_place() of it, and its first chunk.
+template <class BTile>
+struct HalfBlock {
+  typename BTile::LanePlace place;
+  int chunk;
+};
+
 /// C += P B for columns 32 * first_block and on of B, kBlocks times 32. P [16 kGroups, kKeys], of
 /// which load_p(g, chunk) gives load_probabilities() of rows 16g... B's rows are the keys in plain
 /// order, P's first of them the row 16 * first_step. c[g][2u + f] is rows 16g.. and, of block
 /// first_block + u and quad-pair column half c, element n: column 16c + 8(n >> 2) + 4f + (n & 3),
 /// or of a DenseTile 8c + 16(n >> 2) + 4f + (n & 3): a lane's 128-bit load is the operand of both
-/// f. c[g][2 kBlocks] has the half block from chunk kHalfChunk on, unless that is negative, element
-/// n its column 8(n >> 2) + 4c + (n & 3). (store_output of output_tile.h puts the columns right.)
-template <Accumulator kAccumulator, int kKeys, int kBlocks, int kHalfChunk = -1, class Machine,
-          class LoadP, class BTile, int kGroups, int kColumnGroups>
+/// f. c[g][2 kBlocks] has `half_block` where that is asked for, element n its column 8(n >> 2) + 4c
+/// + (n & 3). (store_output of output_tile.h puts the columns right.)
+template <Accumulator kAccumulator, int kKeys, int kBlocks, bool kHasHalfBlock = false,
+          class Machine, class LoadP, class BTile, int kGroups, int kColumnGroups>
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, LoadP load_p, BTile& b, const typename BTile::LanePlace& b_place,
-    int first_block, AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups],
-    int first_step) {
-  constexpr bool kHasHalfBlock = kHalfChunk >= 0;
+    int first_block, AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups], int first_step,
+    const HalfBlock<BTile>& half_block = {}) {
   static_assert(2 * kBlocks + (kHasHalfBlock ? 1 : 0) <= kColumnGroups, "there are so many");
 #pragma unroll
   for (int p_chunk = 0; p_chunk < kKeys / 8; ++p_chunk) {
@@ -135,8 +155,8 @@ SPARK_DEVICE void matmul_probabilities(
         }
       }
       if constexpr (kHasHalfBlock) {
-        const auto columns = machine.template load_shared<Bits64>(b.at(
-            half_block_place<BTile>(machine.lane()), kGridColumns * step + 2 * pair, kHalfChunk));
+        const auto columns = machine.template load_shared<Bits64>(
+            b.at(half_block.place, kGridColumns * step + 2 * pair, half_block.chunk));
         // One product a call: nvcc 11.8 keeps c in memory where a call has several of one B.
 #pragma unroll
         for (int g = 0; g < kGroups; ++g) {
@@ -155,10 +175,10 @@ template <Accumulator kAccumulator, class Machine, int kKeys, class BTile, int k
 SPARK_DEVICE void matmul_probabilities(
     Machine& machine, ProbabilityTile<kKeys>* const (&p)[kGroups], BTile& b, int first_block,
     AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups], int first_step = 0) {
-  constexpr int kHalfChunk = kColumnGroups % 2 != 0 ? BTile::kChunks / 4 * 4 : -1;
-  matmul_probabilities<kAccumulator, kKeys, kColumnGroups / 2, kHalfChunk>(
+  matmul_probabilities<kAccumulator, kKeys, kColumnGroups / 2, kColumnGroups % 2 != 0>(
       machine, [&](int g, int chunk) { return load_probabilities(machine, *p[g], chunk); }, b,
-      output_operand_place<BTile>(machine.lane()), first_block, c, first_step);
+      output_operand_place<BTile>(machine.lane()), first_block, c, first_step,
+      {half_block_place<BTile>(machine.lane()), BTile::kChunks / 4 * 4});
 }
 
 }  // namespace sparkbench

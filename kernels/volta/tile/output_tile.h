@@ -29,10 +29,11 @@ struct OutputTile {
   }
 };
 
-/// 16 rows of a block of 32 columns and of half a block behind it, whose stores (rows 0..3 or 4..7
-/// of both row halves, halves of one chunk) are free of bank conflicts, too.
+/// 16 rows of kBlocks blocks of 32 columns and of half a block behind them, whose stores (rows 0..3
+/// or 4..7 of both row halves, halves of one chunk) are free of bank conflicts, too.
+template <int kBlocks>
 struct HalfBlockOutputTile {
-  static constexpr int kChunksPerRow = 6, kLanesPerRow = 8;
+  static constexpr int kChunksPerRow = 4 * kBlocks + 2, kLanesPerRow = 8 * kBlocks;
   static constexpr int kColumnHalfChunks = 2, kLaneHalfChunks = 1;
 
   Bits128 chunk[kGridRows][kLanesPerRow];

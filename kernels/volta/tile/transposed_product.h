@@ -17,29 +17,31 @@ SPARK_HD int transposed_key(int r, int g, int m) {
          (m & 1);
 }
 
-/// C += P^T B for 64 keys of P and for columns 32 * first_block.. of B, kBlocks times 32. P's rows
-/// are those of B, 16 a tile. c[g][2u + f] has the keys transposed_key(r, g, m) and the columns
-/// that matmul_probabilities gives. P^T is read as a column-major A: a chunk is the operand of two
-/// g. c[g][2 kBlocks] has the half block from chunk kHalfChunk on, unless that is negative.
-template <int kBlocks, int kHalfChunk = -1, Accumulator kAccumulator, class Machine, int kTiles,
-          class BTile, int kColumnGroups>
+/// C += P^T B for 64 keys of P, or the 32 of its half `key_half`, and for columns 32 *
+/// first_block.. of B, kBlocks times 32. P's rows are those of B, 16 a tile. c[g][2u + f] has the
+/// keys transposed_key(r, g, m) and the columns that matmul_probabilities gives. P^T is read as a
+/// column-major A: a chunk is the operand of two g. c[g][2 kBlocks] has, where it is asked for, the
+/// half block from chunk half_chunk on.
+template <int kBlocks, bool kHasHalfBlock = false, Accumulator kAccumulator, class Machine,
+          int kTiles, class BTile, int kGroups, int kColumnGroups>
 SPARK_DEVICE void matmul_transposed_probabilities(
     Machine& machine, ProbabilityTile<kTransposedKeys> (&p)[kTiles], BTile& b, int first_block,
-    AccumulatorFragment<kAccumulator> (&c)[kTransposedGroups][kColumnGroups]) {
-  constexpr bool kHasHalfBlock = kHalfChunk >= 0;
+    AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups], int half_chunk = 0,
+    int key_half = 0) {
+  constexpr int kHalves = kGroups / 2;
   static_assert(2 * kBlocks + (kHasHalfBlock ? 1 : 0) <= kColumnGroups, "there are so many");
   const int lane = machine.lane();
   const int lane_row = 8 * ((lane >> 1) & 1) + (lane & 1);
-  const int p_chunk = 2 * grid_row_half(lane) + (lane >> 4);
+  const int p_chunk = 2 * grid_row_half(lane) + (lane >> 4) + 4 * key_half;
   const auto b_place =
       BTile::lane_place(lane_row, 4 * first_block + 2 * grid_column_half(lane) + (lane >> 4));
 #pragma unroll
   for (int tile = 0; tile < kTiles; ++tile) {
 #pragma unroll
     for (int row = 0; row < 8; row += 2) {
-      Bits128 a[2];
+      Bits128 a[kHalves];
 #pragma unroll
-      for (int half = 0; half < 2; ++half) {
+      for (int half = 0; half < kHalves; ++half) {
         a[half] =
             machine.template load_shared<Bits128>(p[tile].at(lane_row + row, p_chunk + 4 * half));
       }
@@ -47,17 +49,23 @@ SPARK_DEVICE void matmul_transposed_probabilities(
       for (int u = 0; u < kBlocks; ++u) {
         const auto columns =
             machine.template load_shared<Bits128>(b.at(b_place, kGridRows * tile + row, 4 * u));
-        machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
-            {&c[0][2 * u], &c[1][2 * u], &c[2][2 * u], &c[3][2 * u]},
-            {{operand(a[0], 0), operand(a[0], 1), operand(a[1], 0), operand(a[1], 1)}},
-            {{operand(columns, 0), operand(columns, 1)}});
+        if constexpr (kGroups == 4) {
+          machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
+              {&c[0][2 * u], &c[1][2 * u], &c[2][2 * u], &c[3][2 * u]},
+              {{operand(a[0], 0), operand(a[0], 1), operand(a[1], 0), operand(a[1], 1)}},
+              {{operand(columns, 0), operand(columns, 1)}});
+        } else {
+          machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
+              {&c[0][2 * u], &c[1][2 * u]}, {{operand(a[0], 0), operand(a[0], 1)}},
+              {{operand(columns, 0), operand(columns, 1)}});
+        }
       }
       if constexpr (kHasHalfBlock) {
         const auto columns = machine.template load_shared<Bits64>(
-            b.at(half_block_place<BTile>(lane), kGridRows * tile + row, kHalfChunk));
+            b.at(half_block_place<BTile>(lane), kGridRows * tile + row, half_chunk));
         // One product a call, as in grid_matmul.h.
 #pragma unroll
-        for (int g = 0; g < kTransposedGroups; ++g) {
+        for (int g = 0; g < kGroups; ++g) {
           machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
               {&c[g][2 * kBlocks]}, {{operand(a[g / 2], g % 2)}},
               {{OperandFragment{{columns.word[0], columns.word[1]}}}});
