@@ -25,16 +25,16 @@ struct KernelInstance {
   int head_dim;             // the most that it serves, by the products that it has
   int least_head_dim;       // the fewest, by zeros: as many unless it is padded
   bool has_dropout;
-  bool is_packed;              // for packed sequences (packed.h)
-  bool is_sparse;              // for patterns (mask/pattern/)
-  int products;                // matrix products over all scores, of equal work; 0: none
-  int threads;                 // of a block
-  int dynamic_shared_bytes;    // of a block
-  int block_rows;              // of the score matrix that a block owns: queries, or keys of a "bwd"
-  int step_columns;            // over which it goes at a time: keys, or queries of a "bwd"
-  int teams = 1;               // of its warps, each with steps of its own, out of step
-  bool is_of_windows = false;  // of a few keys alone (kernels/volta/short_window.h)
-  bool has_halves = false;     // a warp computes one half of a tile of which it sees no other
+  bool is_packed;            // for packed sequences (packed.h)
+  bool is_sparse;            // for patterns (mask/pattern/)
+  int products;              // matrix products over all scores, of equal work; 0: none
+  int threads;               // of a block
+  int dynamic_shared_bytes;  // of a block
+  int block_rows;            // of the score matrix that a block owns: queries, or keys of a "bwd"
+  int step_columns;          // over which it goes at a time: keys, or queries of a "bwd"
+  int teams = 1;             // of its warps, each with steps of its own, out of step
+  bool has_short_blocks = false;  // kernels/volta/short_blocks.h
+  bool has_halves = false;        // a warp computes one half of a tile of which it sees no other
   CodeLimits limits;
 
   constexpr bool is_padded() const { return least_head_dim < head_dim; }

@@ -8,7 +8,7 @@
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
-#include "kernels/volta/short_window.h"
+#include "kernels/volta/short_blocks.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {
@@ -159,10 +159,10 @@ void for_each_problem(int head_dim, Check check) {
   }
 }
 
-/// The last part of a forward instance's name, of those that serve windows of a few keys.
-std::string window_part(const std::string& kernel, const Problem& problem) {
+/// The last part of a forward instance's name, of those that have short blocks.
+std::string short_part(const std::string& kernel, const Problem& problem) {
   const bool has_row = kernel != "volta-fp16acc" && problem.head_dim == 128;
-  return has_row && volta::has_short_window(problem.key_mask()) ? "/window" : "";
+  return has_row && volta::wants_short_blocks(problem.key_mask()) ? "/short" : "";
 }
 
 TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
@@ -173,7 +173,7 @@ TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
         PathCounts path;
         add_paths(
-            fmt::format("{}/fwd/d{}{}{}", kernel, head_dim, dropout, window_part(kernel, problem)),
+            fmt::format("{}/fwd/d{}{}{}", kernel, head_dim, dropout, short_part(kernel, problem)),
             problem, path);
         expect_same(path, emulated_forward(kernel, problem), problem);
       });
@@ -228,7 +228,7 @@ TEST_F(InstancePaths, OfSharedKeysDoWhatTheSourceDoes) {
         return fmt::format("volta-fp32acc/{}/d{}", pass, head_dim);
       };
       PathCounts forward, backward, deterministic;
-      add_paths(id("fwd") + window_part("volta-fp32acc", problem), problem, forward);
+      add_paths(id("fwd") + short_part("volta-fp32acc", problem), problem, forward);
       expect_same(forward, emulated_forward("volta-fp32acc", problem), problem);
       add_paths(id("bwd-statistics"), problem, backward);
       add_paths(id("bwd"), problem, backward);
@@ -247,8 +247,8 @@ TEST_F(InstancePaths, OfInstancesForLessSharedMemoryDoToo) {
     const Problem problem{.seqlen_q = 300, .seqlen_k = 300, .head_dim = 128, .mask = mask};
     SCOPED_TRACE(name_of(mask));
     PathCounts forward, backward, deterministic;
-    const std::string window = window_part("volta-fp32acc", problem);
-    add_paths("volta-fp32acc/fwd/d128" + (window.empty() ? "/4" : window), problem, forward);
+    const std::string of_short = short_part("volta-fp32acc", problem);
+    add_paths("volta-fp32acc/fwd/d128" + (of_short.empty() ? "/4" : of_short), problem, forward);
     expect_same(forward, emulated_forward("volta-fp32acc", problem, kTuringBytes), problem);
     for (PathCounts* const path : {&backward, &deterministic}) {
       add_paths("volta-fp32acc/bwd-statistics/d128", problem, *path);

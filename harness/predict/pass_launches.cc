@@ -16,7 +16,7 @@
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_workspace.h"
-#include "kernels/volta/short_window.h"
+#include "kernels/volta/short_blocks.h"
 #include "kernels/work_lists.h"
 
 namespace sparkbench {
@@ -36,7 +36,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
          instance.is_packed == (problem.lengths != nullptr) &&
          (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
          instance.serves(problem.head_dim) &&
-         (!instance.is_of_windows || volta::has_short_window(problem.key_mask())) &&
+         (!instance.has_short_blocks || volta::wants_short_blocks(problem.key_mask())) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
 }

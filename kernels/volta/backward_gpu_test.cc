@@ -116,7 +116,7 @@ INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpu,
                                           testing::Values(1, 63, 64, 65, 127, 500, 1024)));
 INSTANTIATE_TEST_SUITE_P(OtherTiles, VoltaBackwardGpu,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(72, 80, 136, 256),
+                                          testing::Values(32, 72, 80, 96, 136, 256),
                                           testing::Values(1, 127, 500)));
 
 class VoltaBackwardGpuBits : public VoltaBackwardGpu {
@@ -183,7 +183,8 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpuBits,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128, 256), testing::Values(500)));
+                                          testing::Values(32, 64, 80, 96, 128, 256),
+                                          testing::Values(500)));
 
 }  // namespace
 }  // namespace sparkbench

@@ -390,7 +390,8 @@ class BackwardWarp {
   /// C = A B^T for all of A's rows, `first_group` of them in c[0], and for the warp's keys.
   template <class Beside>
   SPARK_DEVICE void multiply(typename Config::QueryTile& a, int first_group,
-                             typename Config::KeyTile& b, const KeptChunks<Config::kKeptChunks, Config::kScoreSteps>& kept,
+                             typename Config::KeyTile& b,
+                             const KeptChunks<Config::kKeptChunks, Config::kScoreSteps>& kept,
                              ScoreFragments<Config> (&c)[kRowGroups], Beside beside) {
     using ATile = typename Config::QueryTile;
     using BTile = typename Config::KeyTile;

@@ -8,7 +8,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/instances.h"
-#include "kernels/volta/short_window.h"
+#include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
 
@@ -31,8 +31,8 @@ struct Wanted {
            shared_bytes <= shared_bytes_per_block;
   }
   template <class Config>
-  bool has_mask_of() const {
-    return !Config::kIsOfWindows || has_short_window(problem.key_mask());
+  bool wants_blocks_of() const {
+    return !Config::kHasShortBlocks || wants_short_blocks(problem.key_mask());
   }
   template <class Config>
   bool serves_head_dim() const {
@@ -53,7 +53,7 @@ void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
     constexpr ForwardAccumulators kOfRow{Config::kAccumulator, Config::kPv, Config::kOutput};
-    return accumulators == kOfRow && wanted.template has_mask_of<Config>() &&
+    return accumulators == kOfRow && wanted.template wants_blocks_of<Config>() &&
            wanted.template is_met_by<Config>(sizeof(ForwardTiles<Config>));
   };
 #define SPARK_ROW(symbol, id, ...) \

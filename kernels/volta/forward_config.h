@@ -61,7 +61,7 @@ struct ForwardConfig {
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
   static constexpr bool kIsSparse = false;
-  static constexpr bool kIsOfWindows = false;
+  static constexpr bool kHasShortBlocks = false;
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumnWarps = forward_column_warps(kHeadDim);

@@ -257,6 +257,29 @@ TEST(VoltaForwardCounts, OfOneBufferAreItsAlgorithmsInstructions) {
   EXPECT_EQ(counters.global_sectors_written, 256u * 256 / 32 + 256 * 4 / 32);
 }
 
+/// The first half of a long block's rows, alone, has short blocks (short_blocks.h): two an SM, of
+/// other pieces of K and V.
+TEST(VoltaForwardShortBlocks, HaveTheBitsOfLongOnes) {
+  for (const char* const kernel : {"volta-fp32acc", "volta-mixedacc", "volta-fp16acc-o16"}) {
+    for (const float dropout_p : {0.0f, 0.2f}) {
+      SCOPED_TRACE(testing::Message() << kernel << ", dropout " << dropout_p);
+      Problem problem{
+          .seqlen_q = 256, .seqlen_k = 300, .head_dim = 128, .dropout_p = dropout_p, .seed = 7};
+      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      const auto long_blocks = run_emulated(kernel, problem, inputs);
+      problem.seqlen_q = 128;
+      const auto short_blocks = run_emulated(kernel, problem, inputs);
+      ASSERT_EQ(2 * short_blocks.o.size(), long_blocks.o.size());
+      EXPECT_EQ(std::memcmp(short_blocks.o.data(), long_blocks.o.data(),
+                            short_blocks.o.size() * sizeof(Half)),
+                0);
+      EXPECT_EQ(std::memcmp(short_blocks.lse.data(), long_blocks.lse.data(),
+                            short_blocks.lse.size() * sizeof(float)),
+                0);
+    }
+  }
+}
+
 /// Tensor instructions of a square problem with a causal mask, as a part of those without.
 double causal_part(int seqlen, int head_dim) {
   const auto mmas = [&](bool causal) {

@@ -1,5 +1,5 @@
 // The configurations that instances.h has rows of: of each kernel's accumulators, for packed
-// sequences, patterns and short windows, and for SMs of 64 KiB.
+// sequences, patterns and short blocks, and for SMs of 64 KiB.
 #pragma once
 
 #include "kernels/volta/backward_config.h"
@@ -90,11 +90,11 @@ template <class Config>
 using InPieces = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4,
                                Config::kPv, Config::kOutput, Config::kLeastHeadDim, true>;
 
-/// The same for windows of a few keys (short_window.h). FP32-ACC has fewer of its exponentials
-/// early, chosen as all kEarlySteps are.
+/// The same of kernels without lists, for the problems of short_blocks.h. FP32-ACC has fewer of its
+/// exponentials early, chosen as all kEarlySteps are.
 template <class Config>
-struct Windows : InPieces<Config> {
-  static constexpr bool kIsOfWindows = true;
+struct ShortBlocks : InPieces<Config> {
+  static constexpr bool kHasShortBlocks = true;
   static constexpr bool kHasFewerEarly =
       Config::kAccumulator == Accumulator::kFp32 && !Config::kHasDropout;
   static constexpr int kEarlySteps = kHasFewerEarly ? 2 : InPieces<Config>::kEarlySteps;

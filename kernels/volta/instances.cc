@@ -33,7 +33,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
-          .is_of_windows = Config::kIsOfWindows,
+          .has_short_blocks = Config::kHasShortBlocks,
           .has_halves = Config::kIsSparse && Config::kHasHalves,
           .limits = {kBarriers, 64, data_shuffles(Config::kPv, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};

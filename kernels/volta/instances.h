@@ -5,8 +5,8 @@
 // The last parts of an id are a configuration's own for SMs of 64 KiB (Turing): "/4" warps of a
 // forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
-// "d32", "d80", "d96" and "d256" serve those below them, too, as "/window" does, of windows of a
-// few keys alone.
+// "d32", "d80", "d96" and "d256" serve those below them, too, as "/short" does, of the problems of
+// short_blocks.h alone.
 #pragma once
 
 #include "kernels/volta/instance_configs.h"
@@ -57,20 +57,20 @@ namespace sparkbench::volta {
   ROW(symbol##_d256_dropout,          name "/d256/dropout",                                     \
       Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
-/// For windows, of SMs of either size.
-#define SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, symbol, name, Forward)                               \
-  ROW(symbol##_fwd_d128_window,         name "/fwd/d128/window",                                \
-      Windows<Forward<128, false, forward_warps(128), least_head_dim(128)>>)                    \
-  ROW(symbol##_fwd_d128_dropout_window, name "/fwd/d128/dropout/window",                        \
-      Windows<Forward<128, true, forward_warps(128), least_head_dim(128)>>)
+/// Of short blocks, for SMs of either size.
+#define SPARK_VOLTA_SHORT_FORWARD_OF(ROW, symbol, name, Forward)                                \
+  ROW(symbol##_fwd_d128_short,         name "/fwd/d128/short",                                  \
+      ShortBlocks<Forward<128, false, forward_warps(128), least_head_dim(128)>>)                \
+  ROW(symbol##_fwd_d128_dropout_short, name "/fwd/d128/dropout/short",                          \
+      ShortBlocks<Forward<128, true, forward_warps(128), least_head_dim(128)>>)
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
-  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
-  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)            \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)            \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
-  SPARK_VOLTA_WINDOW_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)         \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)         \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
 
 /// For packed sequences, of any head_dim up to the tile's columns.

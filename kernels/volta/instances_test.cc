@@ -82,8 +82,10 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 80}, kTuring), "volta-fp32acc/fwd/d80");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 88}, kVolta), "volta-fp32acc/fwd/d96");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 96}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 104}, kVolta), "volta-fp32acc/fwd/d128/padded");
-  EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 120}, kTuring), "volta-fp32acc/fwd/d128/padded/4");
+  EXPECT_EQ(forward_id(kFp32Acc, {.seqlen_q = 256, .head_dim = 104}, kVolta),
+            "volta-fp32acc/fwd/d128/padded");
+  EXPECT_EQ(forward_id(kFp32Acc, {.seqlen_q = 256, .head_dim = 120}, kTuring),
+            "volta-fp32acc/fwd/d128/padded/4");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 136}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(forward_id(kFp32Acc, {.head_dim = 256}, kVolta), "volta-fp32acc/fwd/d256");
   EXPECT_EQ(backward_id({.head_dim = 72}, true, kVolta), "volta-fp32acc/bwd/d80");
@@ -97,36 +99,48 @@ TEST(VoltaDispatch, PadsToTheNextTile) {
 }
 
 TEST(VoltaDispatch, DropsOnlyFromAThresholdOn) {
-  Problem problem{.head_dim = 128, .dropout_p = 0.1f};
+  Problem problem{.seqlen_q = 256, .head_dim = 128, .dropout_p = 0.1f};
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/dropout");
   problem.dropout_p = 1e-4f;  // no 256th
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
 }
 
 TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
-  const Problem problem{.head_dim = 128};
+  const Problem problem{.seqlen_q = 256, .head_dim = 128};
   EXPECT_EQ(forward_id(kFp32Acc, problem, kTuring), "volta-fp32acc/fwd/d128/4");
   EXPECT_EQ(backward_id(problem, true, kTuring), "volta-fp32acc/bwd/d128/64/1");
 }
 
-TEST(VoltaDispatch, HasARowForShortWindows) {
+TEST(VoltaDispatch, HasShortBlocksForShortWindows) {
   Problem problem{.seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 128};
   problem.mask = MaskSpec::window(1024);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/window");
-  EXPECT_EQ(forward_id(kMixedAcc, problem, kTuring), "volta-mixedacc/fwd/d128/window");
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(forward_id(kMixedAcc, problem, kTuring), "volta-mixedacc/fwd/d128/short");
   EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d128");
   problem.dropout_p = 0.1f;
-  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d128/dropout/window");
+  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d128/dropout/short");
   problem.dropout_p = 0.0f;
   problem.mask = MaskSpec::window(1025);
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
   problem.mask = MaskSpec::band(600, 423);
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/window");
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   problem.mask = MaskSpec::window(128);
   problem.head_dim = 104;
-  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/window");
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   problem.head_dim = 96;
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d96");
+}
+
+TEST(VoltaDispatch, HasShortBlocksWhereALongOneWouldBeHalfEmpty) {
+  const auto id_of = [](int seqlen_q) {
+    return forward_id(kFp32Acc, {.seqlen_q = seqlen_q, .seqlen_k = 2048, .head_dim = 128}, kVolta);
+  };
+  for (const int seqlen_q : {1, 128, 257, 384, 1920}) {
+    EXPECT_EQ(id_of(seqlen_q), "volta-fp32acc/fwd/d128/short") << seqlen_q;
+  }
+  for (const int seqlen_q : {0, 129, 256, 512, 1921, 2048, 2176}) {
+    EXPECT_EQ(id_of(seqlen_q), "volta-fp32acc/fwd/d128") << seqlen_q;
+  }
 }
 
 TEST(VoltaDispatch, TakesNoWindowForShortThatHasAllKeys) {

@@ -136,7 +136,7 @@ TEST_P(VoltaPackedGpu, HasTheEmulatedMachinesBits) {
 
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaPackedGpu,
                          testing::Combine(testing::Values("volta-fp16acc", "volta-fp32acc"),
-                                          testing::Values(32, 64, 80, 128, 160, 256),
+                                          testing::Values(32, 64, 80, 96, 128, 160, 256),
                                           testing::Values(0.0f, 0.1f)));
 INSTANTIATE_TEST_SUITE_P(ForwardInstances, VoltaPackedGpu,
                          testing::Combine(testing::Values("volta-mixedacc", "volta-fp16acc-o16"),

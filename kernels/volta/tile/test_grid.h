@@ -33,10 +33,10 @@ inline Bits128 halves_of(const std::array<float, 8>& value) {
   return bits;
 }
 
-/// Stores a matrix in a SwizzledTile, by the lanes of one warp.
+/// Stores a matrix in a SwizzledTile or the like, by the lanes of one warp.
 template <class Tile, class Matrix>
 void store_matrix(EmulatedMachine& machine, Tile& tile, const Matrix& matrix) {
-  constexpr int kChunks = Tile::kChunksPerRow;
+  constexpr int kChunks = Tile::kChunks;
   for (int index = machine.lane(); index < Tile::kRows * kChunks; index += 32) {
     std::array<float, 8> value;
     for (int i = 0; i < 8; ++i) value[i] = matrix[index / kChunks][8 * (index % kChunks) + i];

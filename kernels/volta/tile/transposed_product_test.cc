@@ -1,5 +1,6 @@
 #include "kernels/volta/tile/transposed_product.h"
 
+#include "kernels/volta/tile/quartet_tile.h"
 #include "kernels/volta/tile/test_grid.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
@@ -14,7 +15,7 @@ struct Tiles {
 };
 
 /// Stores P, a row a query, its keys in quartets.
-template <class Matrix>
+template <class Tiles, class Matrix>
 void store_probability_tiles(EmulatedMachine& machine, Tiles& tiles, const Matrix& p) {
   for (int index = machine.lane(); index < 16 * kTiles * 8; index += 32) {
     const int row = index / 8, chunk = index % 8;
@@ -71,6 +72,44 @@ void expect_product() {
 
 TEST(TransposedProduct, IsThatOfTheTransposeInFp32) { expect_product<Accumulator::kFp32>(); }
 TEST(TransposedProduct, IsThatOfTheTransposeInFp16) { expect_product<Accumulator::kFp16>(); }
+
+/// One half of the keys, all columns of a tile of two blocks and a half.
+TEST(TransposedProduct, TakesHalfOfTheKeysAndHalfABlock) {
+  struct QuartetTiles {
+    ProbabilityTile<64> p[kTiles];
+    QuartetTile<16 * kTiles, 80> b;
+  };
+  const auto p = small_numbers<16 * kTiles, 64>(1);
+  const auto b = small_numbers<16 * kTiles, 80>(2);
+  for (int key_half = 0; key_half < 2; ++key_half) {
+    const auto report = run({.shared_bytes = sizeof(QuartetTiles)}, [&](EmulatedMachine& machine) {
+      auto& tiles = machine.shared<QuartetTiles>();
+      store_probability_tiles(machine, tiles, p);
+      store_matrix(machine, tiles.b, b);
+      machine.barrier();
+      AccumulatorFragment<Accumulator::kFp32> c[kTransposedGroups / 2][5] = {};
+      matmul_transposed_probabilities<2, true>(machine, tiles.p, tiles.b, 0, c, 8, key_half);
+      const int lane = machine.lane();
+      for (int g = 0; g < kTransposedGroups / 2; ++g) {
+        for (int u = 0; u < 5; ++u) {
+          for (int i = 0; i < 8; ++i) {
+            const auto [m, n] = element<Accumulator::kFp32>(lane, i);
+            const int key = transposed_key(grid_row_half(lane), g + 2 * key_half, m);
+            const int half = grid_column_half(lane);
+            const int column =
+                u == 4 ? 64 + 8 * (n >> 2) + 4 * half + (n & 3)
+                       : 32 * (u / 2) + 16 * half + 8 * (n >> 2) + 4 * (u % 2) + (n & 3);
+            float want = 0.0f;
+            for (int row = 0; row < 16 * kTiles; ++row) want += p[row][key] * b[row][column];
+            EXPECT_EQ(c[g][u].element[i], want) << "key " << key << ", column " << column;
+          }
+        }
+      }
+    });
+    EXPECT_EQ(report.findings_total, 0u);
+    EXPECT_EQ(report.counters.bank_conflicts, 0u);
+  }
+}
 
 TEST(TransposedProduct, HasEachOfItsKeysOnce) {
   std::array<int, kTransposedKeys> times = {};
