@@ -123,6 +123,10 @@ TEST_P(VoltaForwardGpuBits, EqualTheEmulatedMachines) {
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaForwardGpuBits,
                          testing::Combine(testing::ValuesIn(kKernels),
                                           testing::Values(64, 128, 256), testing::Values(500)));
+/// Of short blocks for causal masks, too.
+INSTANTIATE_TEST_SUITE_P(ShortBlocks, VoltaForwardGpuBits,
+                         testing::Combine(testing::ValuesIn(kKernels), testing::Values(128),
+                                          testing::Values(300)));
 
 }  // namespace
 }  // namespace sparkbench
