@@ -97,7 +97,8 @@ HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& in
 TEST_F(InstanceMeasurement, AddsUpToWholeHeads) {
   for (const char* const id :
        {"volta-fp32acc/fwd/d64", "volta-fp32acc/fwd/d128", "volta-fp16acc/fwd/d64/dropout",
-        "volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d128", "volta-fp32acc/bwd-dq/d64"}) {
+        "volta-fp32acc/bwd/d64", "volta-fp32acc/bwd/d80", "volta-fp32acc/bwd/d96",
+        "volta-fp32acc/bwd/d128", "volta-fp32acc/bwd-dq/d64", "volta-fp32acc/bwd-dq/d128"}) {
     const KernelInstance& instance = instance_of(id);
     const HeadCycles cycles = cycles_of_head(sm70_function_of(instance), instance, 2048);
     EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;

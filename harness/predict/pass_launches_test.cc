@@ -30,7 +30,7 @@ Problem problem_of(int seqlen_q, int seqlen_k, const MaskSpec& mask, int head_di
           .dropout_p = dropout_p};
 }
 
-const AttentionKernel& kernel_of(const char* name) { return *find_attention_kernel(name); }
+const AttentionKernel& kernel_of(const std::string& name) { return *find_attention_kernel(name); }
 
 std::vector<std::string> ids_of(const std::vector<PassLaunch>& launches) {
   std::vector<std::string> ids;
@@ -87,10 +87,15 @@ TEST(PassLaunches, AreThoseOfTheBackwardPass) {
 }
 
 TEST(PassLaunches, OfForwardKernelsAreOneEach) {
-  const Problem problem = problem_of(300, 300, MaskSpec::causal(), 128, 0.1f);
-  for (const char* name : {"volta-fp16acc", "volta-fp32acc", "volta-mixedacc"}) {
-    EXPECT_EQ(ids_of(launches_of_pass(kernel_of(name), problem, Pass::kForward, false)),
-              std::vector<std::string>{std::string(name) + "/fwd/d128/dropout"});
+  const Problem long_blocks = problem_of(500, 500, MaskSpec::causal(), 128, 0.1f),
+                short_blocks = problem_of(300, 300, MaskSpec::causal(), 128, 0.1f);
+  for (const std::string name : {"volta-fp16acc", "volta-fp32acc", "volta-mixedacc"}) {
+    const AttentionKernel& kernel = kernel_of(name);
+    const std::string id = name + "/fwd/d128/dropout";
+    EXPECT_EQ(ids_of(launches_of_pass(kernel, long_blocks, Pass::kForward, false)),
+              std::vector<std::string>{id});
+    EXPECT_EQ(ids_of(launches_of_pass(kernel, short_blocks, Pass::kForward, false)),
+              std::vector<std::string>{name == "volta-fp16acc" ? id : id + "/short"});
   }
 }
 

@@ -1,8 +1,6 @@
 // How warps of the backward kernels that share rows of dQ, dK or dV divide their columns.
 #pragma once
 
-#include <type_traits>
-
 #include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
@@ -10,44 +8,36 @@ namespace sparkbench::volta {
 /// How warps that share rows divide their columns: 64 to each as far as there are.
 template <int kHeadDim>
 struct ColumnDivision {
-  static constexpr bool kHasHalfBlocks = false;
-  static constexpr int kGroups = 4;  // of a warp
+  static_assert(kHeadDim == 32 || kHeadDim % 64 == 0, "a warp has as much as another");
+  static constexpr int kBlocks = kHeadDim == 32 ? 1 : 2;  // of 32 columns, of a warp
+  static constexpr bool kHasHalfBlocks = false;           // and half a block besides
+  static constexpr int kGroups = 4;                       // of 16 columns that it has room for
   using Output = OutputTile<64>;
 
   /// Of a row, the first block of 32 columns that a warp has.
   SPARK_HD static constexpr int first_block(int column_block) { return 2 * column_block; }
+  /// The first chunk of a row that half a block has, where a warp has one.
   SPARK_HD static constexpr int half_chunk(int) { return 0; }
-
-  /// Calls multiply(B, H), std::integral_constant both, with the B blocks of 32 columns that a warp
-  /// has, and whether half a block besides.
-  template <class Multiply>
-  SPARK_DEVICE static void with_blocks(int, Multiply multiply) {
-    static_assert(kHeadDim == 32 || kHeadDim % 64 == 0, "a warp has as much as another");
-    multiply(std::integral_constant < int, kHeadDim == 32 ? 1 : 2 > {}, std::false_type{});
-  }
 };
 
 /// The same of 96 columns for two warps: to either a block of 32 and half of the third.
 struct HalfBlockDivision {
+  static constexpr int kBlocks = 1;
   static constexpr bool kHasHalfBlocks = true;
   static constexpr int kGroups = 3;
   using Output = HalfBlockOutputTile<1>;
 
   SPARK_HD static constexpr int first_block(int column_block) { return column_block; }
-  /// The half block's first chunk of a row.
   SPARK_HD static constexpr int half_chunk(int column_block) { return 8 + 2 * column_block; }
   /// The chunk of a row that a warp has as chunk `chunk` of its output.
   SPARK_HD static constexpr int chunk_of_row(int column_block, int chunk) {
     return chunk < 4 ? 4 * column_block + chunk : half_chunk(column_block) + chunk - 4;
   }
-  template <class Multiply>
-  SPARK_DEVICE static void with_blocks(int, Multiply multiply) {
-    multiply(std::integral_constant<int, 1>{}, std::true_type{});
-  }
 };
 
 /// All of 80 columns for a warp, two blocks and half of one.
 struct WholeRowDivision {
+  static constexpr int kBlocks = 2;
   static constexpr bool kHasHalfBlocks = true;
   static constexpr int kGroups = 5;
   using Output = HalfBlockOutputTile<2>;
@@ -55,14 +45,10 @@ struct WholeRowDivision {
   SPARK_HD static constexpr int first_block(int) { return 0; }
   SPARK_HD static constexpr int half_chunk(int) { return 8; }
   SPARK_HD static constexpr int chunk_of_row(int, int chunk) { return chunk; }
-  template <class Multiply>
-  SPARK_DEVICE static void with_blocks(int, Multiply multiply) {
-    multiply(std::integral_constant<int, 2>{}, std::true_type{});
-  }
 };
 
-/// Writes a warp's rows of a block of 32 columns and half a block, `rows` the whole ones: row i of
-/// the tile is row row_of(i) of these.
+/// Writes a warp's rows of whole blocks of 32 columns and half a block, `rows` the tensor's: row i
+/// of the tile is row row_of(i) of these.
 template <class Columns, class Machine, class RowOf>
 SPARK_DEVICE void write_half_block_rows(Machine& machine, typename Columns::Output& tile,
                                         int column_block, const OutputRows& rows, RowOf row_of) {

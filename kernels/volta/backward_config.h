@@ -258,7 +258,7 @@ constexpr int kept_query_chunks(int head_dim, Accumulator accumulator, bool has_
   const bool is_fp32 = accumulator == Accumulator::kFp32;
   switch (head_dim) {
     case 32:
-      return 4;
+      return is_fp32 ? 4 : 3;
     case 80:
       return 10;
     case 96:

@@ -330,20 +330,12 @@ class BackwardDqWarp {
       ProbabilityTile<Config::kBlockN>* const (&ds)[Config::kDqGroups], typename Config::KeyTile& k,
       int column_block,
       AccumulatorFragment<kSum> (&sum)[Config::kDqGroups][Config::Columns::kGroups]) {
-    if constexpr (Config::kHeadDim % 64 == 0) {
-      matmul_probabilities<kSum>(machine_, ds, k, 2 * column_block, sum);
-    } else {
-      using Columns = typename Config::Columns;
-      Columns::with_blocks(column_block, [&](auto blocks, auto has_half) {
-        using KeyTile = typename Config::KeyTile;
-        matmul_probabilities<kSum, Config::kBlockN, decltype(blocks)::value,
-                             decltype(has_half)::value>(
-            machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); },
-            k, output_operand_place<typename Config::KeyTile>(machine_.lane()),
-            Columns::first_block(column_block), sum, 0,
-            {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
-      });
-    }
+    using Columns = typename Config::Columns;
+    using KeyTile = typename Config::KeyTile;
+    matmul_probabilities<kSum, Config::kBlockN, Columns::kBlocks, Columns::kHasHalfBlocks>(
+        machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); }, k,
+        output_operand_place<KeyTile>(machine_.lane()), Columns::first_block(column_block), sum, 0,
+        {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
   }
 
   /// This tile's first key: of a pattern its token, by the list.

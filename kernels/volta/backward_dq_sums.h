@@ -117,9 +117,9 @@ SPARK_DEVICE void add_dq_half(Machine& machine, const BackwardParams& params,
   add(2, half_block_sum(lane) + (kSharesHalfBlock ? 0 : 4 * column_half), dq[0][2]);
 }
 
-/// The share of warp `member` of a team: parts of 32 columns and 64 keys, one a warp. Where there
-/// are fewer, as many halves as are left over, of 16 queries each. Where two blocks share an SM, 16
-/// queries and half of the columns: of 80 those with fewer of dK and dV have more.
+/// The share of warp `member` of a team: parts of 32 columns and 64 keys, one a warp, or where
+/// there are half as many, half of one, of 16 queries. Where two blocks share an SM, 16 queries and
+/// half of the columns.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,
                               typename Config::KeyTile& k, TeamTiles<Config>& team, int member,
@@ -127,20 +127,11 @@ SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,
   constexpr int kParts = Config::kHeadDim / 32 * Config::kKeyTiles;
   if constexpr (Config::kSharesSm) {
     add_dq_half<Config>(machine, params, k, team, member >> 1, member & 1, locate);
+  } else if constexpr (Config::kTeamWarps == kParts) {
+    add_dq_part<Config, kRowGroups>(machine, params, k, team, member, 0, locate);
   } else {
-    constexpr int kHalves = 2 * (Config::kTeamWarps - kParts),
-                  kWhole = Config::kTeamWarps - kHalves;
-    // NOLINTNEXTLINE(bugprone-branch-clone): of this and the third, one is compiled
-    if constexpr (kHalves == 0) {
-      add_dq_part<Config, kRowGroups>(machine, params, k, team, member, 0, locate);
-    } else if constexpr (kWhole == 0) {
-      add_dq_part<Config, 1>(machine, params, k, team, member >> 1, member & 1, locate);
-    } else if (member < kWhole) {
-      add_dq_part<Config, kRowGroups>(machine, params, k, team, member, 0, locate);
-    } else {
-      add_dq_part<Config, 1>(machine, params, k, team, kWhole + ((member - kWhole) >> 1),
-                             member & 1, locate);
-    }
+    static_assert(Config::kTeamWarps == 2 * kParts, "two warps share a part");
+    add_dq_part<Config, 1>(machine, params, k, team, member >> 1, member & 1, locate);
   }
 }
 

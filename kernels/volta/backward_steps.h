@@ -34,11 +34,9 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
   auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
   auto& rows = share.is_dk ? tiles.q : tiles.d_o;
   using Columns = typename Config::Columns;
-  Columns::with_blocks(share.column_block, [&](auto blocks, auto has_half) {
-    matmul_transposed_probabilities<decltype(blocks)::value, decltype(has_half)::value>(
-        machine, p, rows, Columns::first_block(share.column_block), gradient,
-        Columns::half_chunk(share.column_block), share.key_half);
-  });
+  matmul_transposed_probabilities<Columns::kBlocks, Columns::kHasHalfBlocks>(
+      machine, p, rows, Columns::first_block(share.column_block), gradient,
+      Columns::half_chunk(share.column_block), share.key_half);
 }
 
 /// A warp of the kernel of dK and dV: what it can do with a step. It carries 64 x 64 of dV or dK
@@ -265,6 +263,7 @@ class BackwardWarp {
 
  private:
   using Layout = typename Config::Layout;
+  using KeptKeys = KeptChunks<Config::kKeptChunks, Config::kScoreSteps>;
 
   /// S = -inf by the bounds of a mask.
   SPARK_DEVICE void mask_by_bounds(int place, Step& step) {
@@ -390,8 +389,7 @@ class BackwardWarp {
   /// C = A B^T for all of A's rows, `first_group` of them in c[0], and for the warp's keys.
   template <class Beside>
   SPARK_DEVICE void multiply(typename Config::QueryTile& a, int first_group,
-                             typename Config::KeyTile& b,
-                             const KeptChunks<Config::kKeptChunks, Config::kScoreSteps>& kept,
+                             typename Config::KeyTile& b, const KeptKeys& kept,
                              ScoreFragments<Config> (&c)[kRowGroups], Beside beside) {
     using ATile = typename Config::QueryTile;
     using BTile = typename Config::KeyTile;
@@ -442,7 +440,6 @@ class BackwardWarp {
   BackwardBlock block_;
   /// Products that a warp has, S and dP or one of them.
   static constexpr int kProducts = 2 / Config::kScoreWarps;
-  using KeptKeys = KeptChunks<Config::kKeptChunks, Config::kScoreSteps>;
   KeptKeys kept_[kProducts];
   int step_, next_step_;  // of patterns: this step, and the team's next one
 };

@@ -77,10 +77,20 @@ struct SparseBackward : Sparse<Config> {
 
 /// The same of dQ alone.
 template <class Config>
+constexpr int kept_query_chunks_of_pattern() {
+  constexpr bool kIsFp32 = Config::kAccumulator == Accumulator::kFp32;
+  switch (Config::kHeadDim) {
+    case 64:
+      return kIsFp32 && Config::kHasDropout ? 2 : 4;
+    case 128:
+      return 6;
+    default:
+      return kIsFp32 && !Config::kHasDropout ? 0 : Config::kKeptChunks;
+  }
+}
+template <class Config>
 struct SparseBackwardDq : Sparse<Config> {
-  static constexpr int kKeptChunks = Config::kHeadDim == 64    ? 4
-                                     : Config::kHeadDim == 128 ? 6
-                                                               : Config::kKeptChunks;
+  static constexpr int kKeptChunks = kept_query_chunks_of_pattern<Config>();
 };
 
 /// A forward configuration of 128 columns for short blocks: two of 128 rows an SM, for which K and

@@ -44,8 +44,8 @@ TEST(InstanceLaunch, HasABlockForEachTileOfRows) {
   const auto grid = [](std::string_view id, int head_dim) {
     return launch_of(instance_of(id), problem_of(head_dim)).grid;
   };
-  EXPECT_EQ(grid("volta-fp32acc/fwd/d64", 64), (Grid{3, 5, 3}));  // 128 of 300 queries
-  EXPECT_EQ(grid("volta-fp32acc/bwd/d64", 64), (Grid{6, 5, 3}));  // 128 of 700 keys
+  EXPECT_EQ(grid("volta-fp32acc/fwd/d64", 64), (Grid{3, 5, 3}));       // 128 of 300 queries
+  EXPECT_EQ(grid("volta-fp32acc/bwd/d64", 64), (Grid{6, 5, 3}));       // 128 of 700 keys
   EXPECT_EQ(grid("volta-fp32acc/bwd-dq/d128", 128), (Grid{5, 5, 3}));  // 64 of 300 queries
   // Of the workspace's 384 rows, those past the last too.
   const int rows = instance_of("volta-fp32acc/bwd-statistics/d64").block_rows;

@@ -17,7 +17,7 @@ import sys
 
 HERE = pathlib.Path(__file__).resolve().parent
 PAGES = [HERE / "README.md", HERE / "predicted.md", HERE.parents[1] / "README.md",
-         HERE.parent / "python" / "README.md"]  # fmt: skip
+         HERE.parent / "acsr" / "README.md", HERE.parent / "python" / "README.md"]  # fmt: skip
 NAMES = {
     "volta-fp32acc": "FP32-ACC",
     "volta-mixedacc": "mixed",
@@ -58,6 +58,43 @@ def main_loops(instances):
     return table(["", "d64", "d128", "d64, dropout", "d128, dropout"], rows)
 
 
+# Where a gradient's bits must not depend on the order of blocks, a kernel has dK and dV, one dQ.
+GRADIENTS = {**{way: (way, "") for way in PASSES}, "dK, dV alone": ("bwd", "/deterministic"),
+             "dQ alone": ("bwd-dq", "")}  # fmt: skip
+
+
+def tiles(instances):
+    """The same by columns of a tile, without dropout and with it."""
+    shares = {each["kernel"]: each["likely_tensor_share"]["likely"] for each in instances}
+    rows = []
+    for label, (way, suffix) in GRADIENTS.items():
+        for kernel, name in NAMES.items():
+            pairs = [
+                [f"{kernel}/{way}/d{dim}{drop}{suffix}" for drop in ("", "/dropout")]
+                for dim in TILES
+            ]
+            if all(each in shares for pair in pairs for each in pair):
+                rows.append([f"{PASSES.get(label, label)} {name}"] + [
+                    ", ".join(f"{100 * shares[each]:.0f}" for each in pair) for pair in pairs
+                ])  # fmt: skip
+    return table(["", *(f"d{dim}" for dim in TILES)], rows)
+
+
+def packed(instances):
+    """The same of packed sequences, FP32-ACC, and of the instances that pad as many columns."""
+    shares = {each["kernel"]: each["likely_tensor_share"]["likely"] for each in instances}
+    columns = [(64, ""), (64, "/dropout"), (96, ""), (128, ""), (128, "/dropout")]
+    rows = []
+    for label, (way, suffix) in GRADIENTS.items():
+        row = [PASSES.get(label, label)]
+        for dim, drop in columns:
+            padded = "/padded" if dim in (64, 128) else ""
+            ids = [f"volta-fp32acc/{way}/d{dim}{drop}{kind}{suffix}" for kind in ("/packed", padded)]
+            row.append(", ".join(f"{100 * shares[each]:.0f}" for each in ids))
+        rows.append(row)
+    return table(["", *(f"d{dim}{drop.replace('/', ', ')}" for dim, drop in columns)], rows)
+
+
 def sparse(instances):
     """The same of the loops over a pattern's full tiles, and of those that know no list."""
     shares = {each["kernel"]: each["likely_tensor_share"]["likely"] for each in instances}
@@ -92,6 +129,33 @@ def pattern_times(program):
                      "-q", "--json", "-"]  # fmt: skip
             (case,) = ask(program, *sweep)["cases"]
             row.append(with_band(tflops_of(case)))
+        rows.append(row)
+    return table(["", *(f"{PASSES[way]}, d{dim}" for way, dim in columns)], rows)
+
+
+CHAIN_PATTERNS = ("window:1024", "window:256", "window:128", "band:128:128", "blocked:128",
+                  "strided:128")  # fmt: skip
+
+
+def chain_times(program):
+    """Likely milliseconds at 16k of the unfused chain, of the fused kernel, and their ratio."""
+    columns = [(way, dim) for way in PASSES for dim in (64, 128)]
+    sweep = ["sweep", "--device", "emulated-v100", "--preset", "paper-forward", "--seqlen", "16k",
+             "--kernel", "acsr-unfused,volta-fp32acc", "--dropout", "0", "--pass", ",".join(PASSES),
+             "--mask", ",".join(CHAIN_PATTERNS), "--dry-run", "-q", "--json", "-"]  # fmt: skip
+    likely = {}
+    for case in ask(program, *sweep)["cases"]:
+        problem = case["problem"]
+        key = (case["kernel"], problem["mask"], problem["pass"], problem["head_dim"])
+        likely[key] = case["predicted"]["time_ms"]["likely"]
+    rows = []
+    for mask in CHAIN_PATTERNS:
+        row = [f"`{mask}`"]
+        for column in columns:
+            chain, fused = (
+                likely[kernel, mask, *column] for kernel in ("acsr-unfused", "volta-fp32acc")
+            )
+            row.append(f"{chain:.2f} / {fused:.2f} = {chain / fused:.1f}")
         rows.append(row)
     return table(["", *(f"{PASSES[way]}, d{dim}" for way, dim in columns)], rows)
 
@@ -191,7 +255,9 @@ def tables(program):
     """Texts by the name of their marks."""
     instances = ask(program, "predict", "--json")["instances"]
     texts = {"main loops": main_loops(instances), "head dims": head_dims(instances),
-             "sparse": sparse(instances), "pattern times": pattern_times(program)}  # fmt: skip
+             "tiles": tiles(instances), "packed": packed(instances),
+             "sparse": sparse(instances), "pattern times": pattern_times(program),
+             "chain times": chain_times(program)}  # fmt: skip
     texts["training"] = training(ask(program, *TRAINING, "-q", "--json", "-")["cases"])
     for way, preset in (("fwd", "paper-forward"), ("bwd", "paper-backward")):
         sweep = ["sweep", "--device", "emulated-v100", "--preset", preset, "--dry-run", "-q"]

@@ -73,14 +73,14 @@ void expect_product() {
 TEST(TransposedProduct, IsThatOfTheTransposeInFp32) { expect_product<Accumulator::kFp32>(); }
 TEST(TransposedProduct, IsThatOfTheTransposeInFp16) { expect_product<Accumulator::kFp16>(); }
 
-/// One half of the keys, all columns of a tile of two blocks and a half.
+/// One half of the keys, two blocks of columns and half of a third.
 TEST(TransposedProduct, TakesHalfOfTheKeysAndHalfABlock) {
   struct QuartetTiles {
     ProbabilityTile<64> p[kTiles];
-    QuartetTile<16 * kTiles, 80> b;
+    QuartetTile<16 * kTiles, 96> b;
   };
   const auto p = small_numbers<16 * kTiles, 64>(1);
-  const auto b = small_numbers<16 * kTiles, 80>(2);
+  const auto b = small_numbers<16 * kTiles, 96>(2);
   for (int key_half = 0; key_half < 2; ++key_half) {
     const auto report = run({.shared_bytes = sizeof(QuartetTiles)}, [&](EmulatedMachine& machine) {
       auto& tiles = machine.shared<QuartetTiles>();
