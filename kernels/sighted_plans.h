@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -21,35 +22,37 @@ inline constexpr int kEmptySight = 0, kFullSight = 2;
 /// A pattern's tiles as its sights tell them, and the words of those that are cut.
 class SightedPlans {
  public:
-  /// Adds to `words`, which is empty.
-  SightedPlans(const SparseMask& mask, const SparseListKind& kind,
-               std::vector<std::uint32_t>& words)
+  /// A mask that has sights.
+  SightedPlans(const SparseMask& mask, const SparseListKind& kind)
       : pattern_(mask.pattern),
+        sights_(*mask.sights),
         kind_(kind),
         shape_{kind.is_of_keys, kind.is_of_keys ? kind.step : kind.block_rows,
                kind.is_of_keys ? kind.block_rows : kind.step},
-        key_tiles_(ceil_divide(mask.pattern.seqlen_k, shape_.keys)),
-        words_(words) {
+        key_tiles_(ceil_divide(mask.pattern.seqlen_k, shape_.keys)) {
     for (std::size_t head = 0; head < pattern_.unions.size(); ++head) {
-      seen_.push_back(mask.sights->of_union(static_cast<int>(head), shape_));
+      seen_.push_back(sights_.of_union(static_cast<int>(head), shape_));
       add_plan(static_cast<int>(head));
     }
-    words_.resize(static_cast<std::size_t>(next_));
-    has_all_words_ = mask.sights->write_words(shape_, firsts_, others_, words_);
-    if (!has_all_words_) words_.clear();
   }
 
-  /// False where two unlike tiles have one sum: then the host looks.
-  bool has_all_words() const { return has_all_words_; }
-  const TilePlan& plan(int head) const { return plans_[static_cast<std::size_t>(head)]; }
-  /// Of the tile from this row and key on.
-  CutTile of(int head, int first_row, int first_key) {
+  /// Of each union.
+  const std::vector<TilePlan>& plans() const { return plans_; }
+
+  /// The words of all cut tiles; none where two unlike tiles have one sum: then the host looks.
+  std::optional<std::vector<std::uint32_t>> words() const {
+    std::vector<std::uint32_t> words(static_cast<std::size_t>(next_));
+    if (!sights_.write_words(shape_, firsts_, others_, words)) return std::nullopt;
+    return words;
+  }
+  /// Of the tile from this row and key on, with these words.
+  CutTile of(int head, int first_row, int first_key, const std::vector<std::uint32_t>& words) {
     const int row_tile = first_row / shape_.rows, key_tile = first_key / shape_.keys;
     const int place = static_cast<int>(places_.at(tile(head, row_tile, key_tile).sum));
     const auto [known, is_new] = seen_of_place_.emplace(place, 0);
     if (is_new) {
       known->second =
-          seen_of_words(words_.data() + place, shape_.rows, shape_.keys / kSparseWordKeys);
+          seen_of_words(words.data() + place, shape_.rows, shape_.keys / kSparseWordKeys);
     }
     return {place, known->second};
   }
@@ -101,17 +104,16 @@ class SightedPlans {
   }
 
   const Pattern& pattern_;
+  const TileSights& sights_;
   const SparseListKind& kind_;
   SightedTiles shape_;
   int key_tiles_;
-  std::vector<std::uint32_t>& words_;
   std::vector<std::vector<SeenTile>> seen_;  // of each union
   std::vector<TilePlan> plans_;
   std::int64_t next_ = 0;
   std::unordered_map<std::uint64_t, std::int64_t> places_;  // by their sums
   std::vector<TileSights::Place> firsts_, others_;
   std::unordered_map<int, std::uint32_t> seen_of_place_;
-  bool has_all_words_ = false;
 };
 
 }  // namespace sparkbench

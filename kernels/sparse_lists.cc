@@ -68,7 +68,9 @@ RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
   if (!may_be_split(mask.walked())) return {};
   return mask.part_rows->of({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
     const Pattern walked = walked_by(mask, kind);
-    return rows_of(parts_of(walked, plans_of(walked, kind), kind), kind);
+    const std::vector<TilePlan> plans =
+        mask.sights != nullptr ? SightedPlans(mask, kind).plans() : plans_of(walked, kind);
+    return rows_of(parts_of(walked, plans, kind), kind);
   });
 }
 
@@ -104,20 +106,21 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
     : unions_(static_cast<int>(mask.pattern.unions.size())) {
   const Pattern pattern = walked_by(mask, kind);
   std::optional<SightedPlans> sighted;
-  if (mask.sights != nullptr) sighted.emplace(mask, kind, words_);
-  if (sighted && !sighted->has_all_words()) sighted.reset();
-  std::vector<TilePlan> plans;
-  if (sighted) {
-    for (int head = 0; head < unions_; ++head) plans.push_back(sighted->plan(head));
-  } else {
-    plans = plans_of(pattern, kind);
+  if (mask.sights != nullptr) {
+    sighted.emplace(mask, kind);
+    if (auto words = sighted->words()) {
+      words_ = *std::move(words);
+    } else {
+      sighted.reset();
+    }
   }
+  const std::vector<TilePlan> plans = sighted ? sighted->plans() : plans_of(pattern, kind);
   const std::vector<int> parts = parts_of(pattern, plans, kind);
   part_rows_ = rows_of(parts, kind);
   blocks_of_head_ = std::accumulate(parts.begin(), parts.end(), 0);
   CutTiles cut(mask.walked(), kind, words_);
   const auto cut_of = [&](int head, int row, int key) {
-    return sighted ? sighted->of(head, row, key) : cut.of(head, row, key);
+    return sighted ? sighted->of(head, row, key, words_) : cut.of(head, row, key);
   };
   std::vector<SparseTile> of_block;
   for (int head = 0; head < unions_; ++head) {

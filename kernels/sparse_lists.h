@@ -25,7 +25,8 @@ struct SparseListKind {
 };
 
 /// Of each head of a mask, as SparseTileLists::part_rows() has it. It is kept in the mask, whose
-/// plan it wants.
+/// plan it wants: of an expression the host looks at all pairs for that, unless the mask has
+/// `sights`.
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
 /// Where the rows of a pattern with an order are among a tensor's: kOrderTile of them each, and as

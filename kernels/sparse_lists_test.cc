@@ -142,13 +142,20 @@ TEST(SparseLists, ShareTilesOfLongBlocksEvenly) {
   EXPECT_EQ(SparseTileLists(*mask, whole).part_rows(), 0);
 }
 
-/// An expression's rows are no one's to share: the same, said without one, are.
-TEST(SparseLists, LeaveBlocksOfExpressionsWhole) {
+/// Whatever a mask is called, its long blocks have the same parts.
+TEST(SparseLists, ShareBlocksOfExpressionsAlike) {
   const auto mask = make_sparse_mask("where:q<16||k<16||(q-k<64&&k-q<64)", 4096, 4096);
-  const SparseTileLists lists(*mask, kForward);
-  EXPECT_TRUE(lists.splits().empty());
-  EXPECT_EQ(lists.blocks_of_head(), 4096 / 128);
-  EXPECT_EQ(rows_of_parts(*mask, kForward).stored, 0);
+  const auto zones = make_sparse_mask("longformer:63:16", 4096, 4096);
+  for (const SparseListKind& kind : {kForward, SparseListKind{true, 128, 32}}) {
+    EXPECT_EQ(rows_of_parts(*mask, kind).stored, 2 * kind.block_rows);
+    const SparseTileLists lists(*mask, kind), of_zones(*zones, kind);
+    EXPECT_EQ(lists.part_rows(), 2 * kind.block_rows);
+    ASSERT_EQ(lists.blocks_of_head(), of_zones.blocks_of_head());
+    for (int i = 0; i < lists.blocks_of_head(); ++i) {
+      EXPECT_EQ(lists.block(0, i).tiles, of_zones.block(0, i).tiles);
+      EXPECT_EQ(lists.block(0, i).first_part_row, of_zones.block(0, i).first_part_row);
+    }
+  }
 }
 
 /// longformer 256, 16 at 16k, 12 heads: all slots of a V100 are done at nearly the same time.

@@ -137,7 +137,7 @@ Prepared FusedKernel::prepare_sparse(const GpuWork& work) const {
     return std::pair(lists, work.upload(bytes));
   };
   const Pass pass = work.options.pass == Pass::kForward ? Pass::kForward : Pass::kForwardBackward;
-  const std::uint64_t of_pass = kernel.workspace_bytes(problem, pass, is_deterministic);
+  const std::uint64_t of_pass = kernel.workspace_bytes(seen, pass, is_deterministic);
   const std::shared_ptr<void> workspace = work.allocate(of_pass);
   Prepared prepared;
   const auto [forward_lists, forward_memory] = upload(Pass::kForward);

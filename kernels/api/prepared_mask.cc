@@ -114,6 +114,14 @@ void PreparedMask::give_to(Problem& problem) const {
   problem.sparse = mask_ ? nullptr : sparse_of(problem.heads);
 }
 
+std::shared_ptr<const SparseMask> PreparedMask::seen_by(
+    int device, const std::shared_ptr<const SparseMask>& sparse) const {
+  const std::lock_guard lock(mutex_);
+  std::shared_ptr<const SparseMask>& seen = seen_[{device, sparse.get()}];
+  if (seen == nullptr) seen = with_device_sights(sparse).mask;
+  return seen;
+}
+
 std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kernel,
                                                      const Problem& problem, Pass pass,
                                                      bool is_deterministic, int device,
@@ -121,11 +129,11 @@ std::shared_ptr<const PassLists> PreparedMask::lists(const AttentionKernel& kern
   const bool drops = problem.dropout().threshold != 0;
   const Launch launch(device, &kernel, pass, pass != Pass::kForward && is_deterministic,
                       problem.head_dim, drops, has_mask_passes(problem), problem.sparse.get());
+  Problem seen = problem;
+  if (device >= 0) seen.sparse = seen_by(device, problem.sparse);
   const std::lock_guard lock(mutex_);  // another thread that asks for the same waits for it
   std::shared_ptr<const PassLists>& made = lists_[launch];
   if (made != nullptr) return made;
-  Problem seen = problem;
-  if (device >= 0) seen.sparse = with_device_sights(problem.sparse).mask;
   PatternLists lists = kernel.sparse.lists(seen, pass, is_deterministic);
   std::vector<std::byte> bytes(lists.bytes());
   lists.write(bytes.data());

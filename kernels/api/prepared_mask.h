@@ -11,6 +11,7 @@
 #include <string>
 #include <string_view>
 #include <tuple>
+#include <utility>
 
 #include "kernels/attention_kernel.h"
 #include "kernels/mask/pattern/pattern_spec.h"
@@ -42,6 +43,11 @@ class PreparedMask {
   /// std::invalid_argument where its lengths are others.
   void give_to(Problem& problem) const;
 
+  /// The pattern of a problem that has this mask, as a device tells it, by its number, which is the
+  /// current one: an expression is compiled for it the first time.
+  std::shared_ptr<const SparseMask> seen_by(int device,
+                                            const std::shared_ptr<const SparseMask>& sparse) const;
+
   /// Of a problem that has this mask, and of a pass on a device, by its number.
   std::shared_ptr<const PassLists> lists(const AttentionKernel& kernel, const Problem& problem,
                                          Pass pass, bool is_deterministic, int device,
@@ -62,6 +68,7 @@ class PreparedMask {
   bool has_heads_ = false;  // an expression names them
   /// Where there is no mask_: by how many heads there are, 0 where none are named.
   mutable std::map<int, std::shared_ptr<const SparseMask>> sparse_;
+  mutable std::map<std::pair<int, const SparseMask*>, std::shared_ptr<const SparseMask>> seen_;
   mutable std::mutex mutex_;
   std::map<Launch, std::shared_ptr<const PassLists>> lists_;
 };

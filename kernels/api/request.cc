@@ -9,6 +9,7 @@
 #include <string>
 #include <string_view>
 
+#include "kernels/api/calls.h"
 #include "kernels/api/gpu.h"
 #include "kernels/api/status.h"
 #include "kernels/registry.h"
@@ -129,7 +130,15 @@ const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumu
 }
 
 std::uint64_t Request::workspace_bytes(Pass pass) const {
-  return is_emulated ? 0 : kernel->workspace_bytes(problem, pass, is_deterministic);
+  if (is_emulated) return 0;
+  if (mask == nullptr) return kernel->workspace_bytes(problem, pass, is_deterministic);
+  Problem seen = problem;
+  std::uint64_t bytes = 0;
+  on_gpu(device, [&] {
+    seen.sparse = mask->seen_by(device, problem.sparse);
+    bytes = kernel->workspace_bytes(seen, pass, is_deterministic);
+  });
+  return bytes;
 }
 
 std::uint64_t PackedRequest::workspace_bytes(Pass pass) const {

@@ -83,6 +83,23 @@ class KernelSights : public TileSights {
   const PatternSource& source_;
 };
 
+/// Whoever asks how much memory a pass takes gets the same answer of sights, without lists.
+TEST(TileKernels, MakeTheHostsParts) {
+  SparseMask mask = *make_sparse_mask("where:q<16||k<16||abs(q-k)<64", 2560, 2560);
+  const PatternSource source = pattern_source(mask.pattern).value();
+  const SparseMask on_host = mask;
+  answer_of_pair = [&](int, Whole, Whole q, Whole k, Whole, Whole) {
+    return sees(mask.pattern, 0, static_cast<int>(q), static_cast<int>(k));
+  };
+  mask.sights = std::make_shared<KernelSights>(mask.pattern, source);
+  mask.part_rows = std::make_shared<PartRows>();
+  for (const SparseListKind& kind : {SparseListKind{false, 128, 64}, {true, 128, 32}}) {
+    EXPECT_EQ(rows_of_parts(mask, kind).stored, 2 * 128);
+    EXPECT_EQ(rows_of_parts(mask, kind).shared, rows_of_parts(on_host, kind).shared);
+    EXPECT_EQ(bytes_of(SparseTileLists(mask, kind)), bytes_of(SparseTileLists(on_host, kind)));
+  }
+}
+
 TEST(TileKernels, MakeTheHostsLists) {
   for (const std::string_view spec :
        {"where:k<=q&&(q-k<100||k%64==0)", "window:100/where:q/128==k/128&&abs(q-k)<90",

@@ -160,6 +160,25 @@ TEST(VoltaSplitBlocks, HaveTheSameBitsEachTime) {
   }
 }
 
+/// However a pattern is said.
+TEST(VoltaSplitBlocks, OfAnExpressionHaveTheBitsOfZones) {
+  Problem zones = split_problem(64, 0.1f);
+  zones.sparse = make_sparse_mask("longformer:16:4", kSplitSeqlen, kSplitSeqlen);
+  Problem expression = zones;
+  expression.sparse = make_sparse_mask("where:q<4||k<4||abs(q-k)<=16", kSplitSeqlen, kSplitSeqlen);
+  const PatternRun of_zones("volta-fp32acc", zones), of_expression("volta-fp32acc", expression);
+  for (const Pass pass : {Pass::kForward, Pass::kBackward}) {
+    EXPECT_EQ(of_zones.kernel().workspace_bytes(zones, pass, true),
+              of_zones.kernel().workspace_bytes(expression, pass, true));
+  }
+  const Passes a = run(of_zones, true), b = run(of_expression, true);
+  EXPECT_TRUE(same_bits(a.o, b.o));
+  EXPECT_TRUE(same_bits(a.lse, b.lse));
+  EXPECT_TRUE(same_bits(a.dq, b.dq));
+  EXPECT_TRUE(same_bits(a.dk, b.dk));
+  EXPECT_TRUE(same_bits(a.dv, b.dv));
+}
+
 /// Each row of a sample has the bits of the whole.
 TEST(VoltaSplitBlocks, OfASampleAreThoseOfTheWhole) {
   const Problem problem = split_problem(64, 0.0f);

@@ -26,9 +26,7 @@ int parts_of_row_tile(int tiles, double mean, int keys);
 /// on each GPU. At least one plan.
 std::vector<int> parts_of_row_tiles(std::span<const TilePlan> plans);
 
-/// Not with an expression among its terms: how many tiles its rows visit takes a look at all pairs,
-/// for which who asks how much memory a pass takes should not wait. And not in the order of a grid,
-/// in which neighbourhoods are as long for each tile of rows.
+/// Not in the order of a grid, in which neighbourhoods are as long for each tile of rows.
 bool may_be_split(const Pattern& pattern);
 
 /// Some of the tiles that a tile of rows visits, counted in the order of its spans. The parts of a
