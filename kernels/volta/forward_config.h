@@ -6,6 +6,7 @@
 #include "kernels/tile/probability_scale.h"
 #include "kernels/tile/softmax.h"
 #include "kernels/tile/staged_rows.h"
+#include "kernels/volta/early_steps.h"
 #include "kernels/volta/tile/dense_tile.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/output_tile.h"
@@ -88,15 +89,11 @@ struct ForwardConfig {
   /// Those of a tile whose scores a warp has.
   static constexpr int kScoreKeys = kBlockN / kColumnWarps;
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
-  /// Key steps exponentiated before P V starts (unused by kTwoBuffers). Those of the others overlap
-  /// with it, but keep scores in registers. Each is the choice without spills that
-  /// the cycle model found fastest.
-  static constexpr int kEarlySteps = kLoop == KeyLoop::kPieces ? (kColumnWarps > 1 ? 1 : 3)
-                                     : kAccumulator == Accumulator::kFp16
-                                         ? (kIsNarrow && kOutput == Accumulator::kFp32 ? 4 : 2)
-                                     : kIsNarrow ? 3
-                                     : kIsDense  ? 1
-                                                 : 2;
+  /// Key steps exponentiated before P V starts (early_steps.h).
+  template <ForwardWalk kWalk>
+  static constexpr int kEarlyStepsOf = early_steps(kWalk, kAccumulator, kPv, kOutput, kHeadDim,
+                                                   kHasDropout);
+  static constexpr int kEarlySteps = kEarlyStepsOf<ForwardWalk::kLong>;
   /// Whether a register is left for the order of a head's blocks; else each tile compares it in
   /// place.
   static constexpr bool kKeepsTileOrder =

@@ -53,6 +53,11 @@ struct Packed : Config {
   static constexpr bool kIsPacked = true;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
+/// The same of a forward pass.
+template <class Config>
+struct PackedForward : Packed<Config> {
+  static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPacked>;
+};
 /// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
 template <class Config>
 struct PackedBackward : Packed<Config> {
@@ -100,14 +105,11 @@ template <class Config>
 using InPieces = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4,
                                Config::kPv, Config::kOutput, Config::kLeastHeadDim, true>;
 
-/// The same of kernels without lists, for the problems of short_blocks.h. FP32-ACC has fewer of its
-/// exponentials early, chosen as all kEarlySteps are.
+/// The same of kernels without lists, for the problems of short_blocks.h.
 template <class Config>
 struct ShortBlocks : InPieces<Config> {
   static constexpr bool kHasShortBlocks = true;
-  static constexpr bool kHasFewerEarly =
-      Config::kAccumulator == Accumulator::kFp32 && !Config::kHasDropout;
-  static constexpr int kEarlySteps = kHasFewerEarly ? 2 : InPieces<Config>::kEarlySteps;
+  static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kShort>;
 };
 
 /// The shape that a forward configuration has for patterns.
@@ -116,17 +118,10 @@ using ForwardOfPattern =
     std::conditional_t<Config::kHeadDim == 128 && Config::kPv == Config::kOutput, InPieces<Config>,
                        Config>;
 
-/// A forward configuration for patterns. With mixed accumulators its kEarlySteps are others, chosen
-/// in the same way.
+/// A forward configuration for patterns.
 template <class Config>
 struct SparseForward : Sparse<ForwardOfPattern<Config>> {
-  using Shape = ForwardOfPattern<Config>;
-  static constexpr bool kIsMixed =
-      Config::kAccumulator == Accumulator::kFp16 && Config::kPv == Accumulator::kFp32;
-  static constexpr int kEarlySteps = !kIsMixed || Shape::kLoop == KeyLoop::kPieces
-                                         ? Shape::kEarlySteps
-                                     : Config::kIsNarrow && Config::kHasDropout ? 3
-                                                                                : 4;
+  static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPattern>;
 };
 
 }  // namespace sparkbench::volta

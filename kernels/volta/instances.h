@@ -66,19 +66,19 @@ namespace sparkbench::volta {
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16) \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)  \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)            \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)             \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)         \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)          \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
 
 /// For packed sequences, of any head_dim up to the tile's columns.
 #define SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, columns)                      \
   ROW(symbol##_fwd_d##columns##_packed, name "/fwd/d" #columns "/packed",                       \
-      Packed<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)         \
+      PackedForward<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)  \
   ROW(symbol##_fwd_d##columns##_dropout_packed, name "/fwd/d" #columns "/dropout/packed",       \
-      Packed<Forward<columns, true, forward_warps(columns), least_head_dim(columns)>>)
+      PackedForward<Forward<columns, true, forward_warps(columns), least_head_dim(columns)>>)
 
 #define SPARK_VOLTA_PACKED_FORWARD_OF_ACCUMULATORS(ROW, symbol, name, Forward)                  \
   SPARK_VOLTA_PACKED_FORWARD_OF(ROW, symbol, name, Forward, 32)                                 \

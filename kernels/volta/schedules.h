@@ -70,6 +70,7 @@ SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
 /// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
+  static_assert(Config::kEarlySteps <= Config::kKeySteps, "a tile has no more");
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
   ScoreTile<Config> tile;
@@ -122,7 +123,8 @@ SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
 /// their place there. K and V have two buffers, so a tile costs one barrier.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
-  static_assert(Config::kEarlySteps * kGridColumns >= ForwardTiles<Config>::kPassKeys,
+  static_assert(Config::kEarlySteps * kGridColumns >= ForwardTiles<Config>::kPassKeys &&
+                    Config::kEarlySteps <= Config::kKeySteps,
                 "the first pass has P of the first keys");
   const int next_key = first_key + Config::kBlockN;
   typename Config::StagedKeys staged;
@@ -154,6 +156,9 @@ SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
 /// while the next one is loaded, and costs a barrier. Line 7 borrows the place of the next piece.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
+  static_assert(
+      Config::kEarlySteps >= Warp::kPieceSteps && Config::kEarlySteps <= Config::kKeySteps,
+      "the first piece has P of its keys");
   typename Warp::StagedKeys k;
   typename Warp::StagedValues v;
   ScoreTile<Config> tile;
