@@ -25,7 +25,9 @@ LAYERS = [
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
      "kernels/work_lists.", "kernels/emulated_work_list", "kernels/sparse_lists.",
      "kernels/cut_tiles.h", "kernels/sighted_plans.h",
-     "kernels/pattern_lists.h", "kernels/pattern_launches.", "kernels/merge_gpu.",
+     "kernels/pattern_lists.h", "kernels/pattern_launches.", "kernels/pattern_parts.",
+     "kernels/listed_emulated.", "kernels/passes_emulated.", "kernels/passes_gpu.",
+     "kernels/merge_gpu.",
      "kernels/instance_launch.h"],
     ["kernels/volta/tile/"],  # m8n8k4's vocabulary, which is not Volta's kernels' alone
     ["kernels/"],  # the folders of kernels, which do not know each other

@@ -85,6 +85,14 @@ struct TileDropout {
     }
   }
 
+  /// All bits of those of the pair of keys 8 i + 2 * pair + {0, 1} of a strand, as halves, that are
+  /// dropped: a bit of each is moved to where a permutation takes it for a sign.
+  template <class Machine>
+  SPARK_DEVICE std::uint32_t dropped_halves(const Machine& machine, int group, int i,
+                                            int strand) const {
+    return machine.permute(word[group] << (7 - i), 0u, strand == 0 ? 0x9988u : 0xbbaau);
+  }
+
   /// How the pair of keys 8 i + 2 * pair + {0, 1} of a strand is packed (pack_scaled_halves), in
   /// the lower 16 bits. It takes bytes 2 and 3 of a number, or where it is dropped the sign of
   /// byte 3 twice, which is 0. One multiplication makes those of both strands.

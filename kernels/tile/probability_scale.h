@@ -36,6 +36,11 @@ struct ProbabilityScale<Accumulator::kFp16> {
   SPARK_HD static float packable(float value) { return value * 0x1p-112f; }
 };
 
+/// Probabilities as they are, for chips that convert fp32 to fp16 beside exp2.
+struct PlainProbabilities {
+  static constexpr float kLog2 = 0.0f, kInverse = 1.0f, kOfHalves = 1.0f;
+};
+
 /// The fp16 number value * 2^112, a value in [0, 2^-96), in bits 16 to 30; bit 31 is 0.
 SPARK_HD std::uint32_t scaled_half_bits(float value) {
   constexpr std::uint32_t kRoundingBit = 0x8000;  // half of the last place, after the shift

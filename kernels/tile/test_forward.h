@@ -1,5 +1,5 @@
 // A forward kernel of an instruction that is not Volta's, so that this folder is tested as what it
-// is: all that m16n8k16 adds to it is below and in test_layout.h. Written to be read, not to be
+// is: all that m16n8k16 adds to it is below and in m16n8k16_layout.h. Written to be read, not to be
 // fast.
 //
 // One block computes 64 query rows of one head, each of its four warps 16 of them:
@@ -15,16 +15,12 @@
 
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/forward_block.h"
+#include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/mask.h"
+#include "kernels/tile/probability_scale.h"
 #include "kernels/tile/staged_rows.h"
-#include "kernels/tile/test_layout.h"
 
 namespace sparkbench {
-
-/// Probabilities as they are.
-struct PlainScale {
-  static constexpr float kLog2 = 0.0f, kInverse = 1.0f, kOfHalves = 1.0f;
-};
 
 template <bool kDropout>
 struct TestForwardConfig {
@@ -35,7 +31,7 @@ struct TestForwardConfig {
   static constexpr int kKeySteps = kBlockN / 8, kOutputSteps = kHeadDim / 8;
   using Layout = M16n8k16Layout;
   using Fragment = Layout::Fragment;
-  using Scale = PlainScale;
+  using Scale = PlainProbabilities;
   using Rows = LaneRows<Layout, 1, Scale>;
 };
 

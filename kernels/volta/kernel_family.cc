@@ -4,6 +4,8 @@
 #include <cstddef>
 #include <string>
 
+#include "kernels/passes_emulated.h"
+#include "kernels/passes_gpu.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/volta/backward_emulated.h"
@@ -16,8 +18,6 @@
 #include "kernels/volta/packed_emulated.h"
 #include "kernels/volta/packed_gpu.h"
 #include "kernels/volta/packed_workspace.h"
-#include "kernels/volta/passes_emulated.h"
-#include "kernels/volta/passes_gpu.h"
 #include "kernels/volta/passes_workspace.h"
 #include "kernels/volta/sparse_emulated.h"
 #include "kernels/volta/sparse_gpu.h"
@@ -96,13 +96,14 @@ std::uint64_t forward_workspace_bytes(const Problem& problem, Pass /*pass*/,
 template <ForwardAccumulators kAccumulators>
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  if (has_mask_passes(problem)) {
-    return emulate_passes_forward(kAccumulators, problem, tensors, options, tiles);
-  }
-  if (problem.sparse) {
-    return emulate_sparse_forward(kAccumulators, problem, tensors, options, tiles);
-  }
-  return emulate_forward(kAccumulators, problem, tensors, options, tiles);
+  const auto emulate_whole = [&](const Problem& of, const ForwardTensors& tensors_of,
+                                 std::span<const SampleTile> tiles_of) {
+    const auto emulate_one = of.sparse ? emulate_sparse_forward : emulate_forward;
+    return emulate_one(kAccumulators, of, tensors_of, options, tiles_of);
+  };
+  return has_mask_passes(problem)
+             ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
+             : emulate_whole(problem, tensors, tiles);
 }
 
 /// Patterns have instances for 96 KiB alone.
@@ -143,15 +144,14 @@ template <Accumulator kAccumulator>
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
                         const EmulationOptions& options, bool is_deterministic,
                         const BackwardSample& sample) {
-  if (has_mask_passes(problem)) {
-    return emulate_passes_backward(kAccumulator, problem, tensors, options, is_deterministic,
-                                   sample);
-  }
-  if (problem.sparse) {
-    return emulate_sparse_backward(kAccumulator, problem, tensors, options, is_deterministic,
-                                   sample);
-  }
-  return emulate_backward(kAccumulator, problem, tensors, options, is_deterministic, sample);
+  const auto emulate_whole = [&](const Problem& of, const BackwardTensors& tensors_of,
+                                 const BackwardSample& sample_of) {
+    const auto emulate_one = of.sparse ? emulate_sparse_backward : emulate_backward;
+    return emulate_one(kAccumulator, of, tensors_of, options, is_deterministic, sample_of);
+  };
+  return has_mask_passes(problem)
+             ? emulate_passes_backward(problem, tensors, options, sample, emulate_whole)
+             : emulate_whole(problem, tensors, sample);
 }
 
 template <ForwardAccumulators kAccumulators>
@@ -198,22 +198,43 @@ void launch_packed(const Problem& packed, const PackedLengths& lengths,
 template <ForwardAccumulators kAccumulators>
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, CUstream_st* stream) {
-  if (has_mask_passes(problem)) {
-    return launch_passes_forward(kAccumulators, problem, tensors, workspace, lists, memory, stream);
+  if (!has_mask_passes(problem)) {
+    return launch_sparse_forward(kAccumulators, problem, tensors, workspace, lists, 0, memory,
+                                 stream);
   }
-  launch_sparse_forward(kAccumulators, problem, tensors, workspace, lists, 0, memory, stream);
+  launch_passes_forward(
+      problem, tensors, workspace,
+      passes_workspace(kAccumulators, problem, Pass::kForward, false),
+      [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
+        if (!view.problem.sparse) {
+          return launch_forward(kAccumulators, view.problem, of_view, stream);
+        }
+        launch_sparse_forward(kAccumulators, view.problem, of_view, own, lists,
+                              lists.first_of_view(view.view), memory, stream);
+      },
+      stream);
 }
 
 template <Accumulator kAccumulator>
 void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, bool is_deterministic,
                    CUstream_st* stream) {
-  if (has_mask_passes(problem)) {
-    return launch_passes_backward(kAccumulator, problem, tensors, workspace, lists, memory,
+  if (!has_mask_passes(problem)) {
+    return launch_sparse_backward(kAccumulator, problem, tensors, workspace, lists, 0, memory,
                                   is_deterministic, stream);
   }
-  launch_sparse_backward(kAccumulator, problem, tensors, workspace, lists, 0, memory,
-                         is_deterministic, stream);
+  launch_passes_backward(
+      problem, tensors, workspace,
+      passes_workspace(accumulators_of(kAccumulator), problem, Pass::kBackward, is_deterministic),
+      [&](const ViewLaunch& view, const BackwardTensors& of_view, void* own) {
+        if (!view.problem.sparse) {
+          return launch_backward(kAccumulator, view.problem, of_view, own, is_deterministic,
+                                 stream);
+        }
+        launch_sparse_backward(kAccumulator, view.problem, of_view, own, lists,
+                               lists.first_of_view(view.view), memory, is_deterministic, stream);
+      },
+      stream);
 }
 
 template <ForwardAccumulators kAccumulators>

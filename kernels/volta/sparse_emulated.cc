@@ -1,12 +1,10 @@
 #include "kernels/volta/sparse_emulated.h"
 
-#include <algorithm>
 #include <array>
-#include <optional>
-#include <set>
 #include <utility>
 #include <vector>
 
+#include "kernels/listed_emulated.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/pass_regions.h"
@@ -21,112 +19,6 @@
 
 namespace sparkbench::volta {
 namespace {
-
-template <class T>
-void append_list(const char* name, const std::vector<T>& list, std::vector<GlobalRegion>& all) {
-  if (list.empty()) return;
-  all.push_back({name, const_cast<T*>(list.data()), list.size() * sizeof(T), true});
-}
-
-/// What a kernel reads of its lists.
-void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) {
-  append_list("pattern blocks", lists.all_blocks(), all);
-  append_list("pattern tiles", lists.all_tiles(), all);
-  append_list("pattern words", lists.words(), all);
-  append_list("order of rows", lists.order_tiles(), all);
-}
-
-/// Those of a sample as the pattern numbers rows and keys.
-std::vector<SampleTile> walked_tiles(const Problem& problem, std::span<const SampleTile> tiles) {
-  const auto& order = problem.sparse->walked().order;
-  if (order == nullptr) return {tiles.begin(), tiles.end()};
-  std::set<SampleTile> walked;
-  for (const auto& [tile, head, batch] : tiles) {
-    const int end = std::min((tile + 1) * kSampleRows, order->tokens());
-    for (int token = tile * kSampleRows; token < end; ++token) {
-      walked.insert({order->position_of(token) / kSampleRows, head, batch});
-    }
-  }
-  return {walked.begin(), walked.end()};
-}
-
-/// Rows of one tensor that parts of a launch store.
-class PartTensor {
- public:
-  PartTensor(const char* name, const Problem& problem, int heads, int rows)
-      : name_(name),
-        halves_(static_cast<std::size_t>(problem.batch) * static_cast<std::size_t>(rows) *
-                static_cast<std::size_t>(heads) * static_cast<std::size_t>(problem.head_dim)) {}
-
-  Half* data() { return halves_.data(); }
-  void append_written(std::vector<GlobalRegion>& all) { append(false, all); }
-  void append_read(std::vector<GlobalRegion>& all) { append(true, all); }
-
- private:
-  void append(bool is_read, std::vector<GlobalRegion>& all) {
-    if (halves_.empty()) return;
-    all.push_back({name_, halves_.data(), halves_.size() * sizeof(Half), is_read, !is_read});
-  }
-
-  const char* name_;
-  std::vector<Half> halves_;
-};
-
-/// Of a kernel behind parts: a row of heads each; of a sample those of its tiles.
-LaunchShape split_shape(const char* kernel, const SparseTileLists& lists, int block_rows,
-                        const TensorShape& of, std::span<const SampleTile> tiles) {
-  const int blocks_of_split = block_rows / kMergeRows;
-  LaunchShape shape{
-      .kernel = kernel,
-      .grid = {static_cast<int>(lists.splits().size()) * blocks_of_split, of.heads, of.batch},
-      .threads = kMergeThreads,
-      .shared_bytes = 0};
-  std::set<std::array<int, 3>> chosen;
-  for (const auto& [tile, head, batch] : tiles) {
-    for (int block = 0; block < shape.grid[0]; ++block) {
-      const SparseSplit& split = lists.splits()[static_cast<std::size_t>(block / blocks_of_split)];
-      const int row = split.first_row + block % blocks_of_split * kMergeRows;
-      if (row / kSampleRows == tile && row < of.seqlen) chosen.insert({block, head, batch});
-    }
-  }
-  shape.blocks = {chosen.begin(), chosen.end()};
-  return shape;
-}
-
-/// Whether there is nothing to merge: a sample of no such rows would mean all.
-bool has_nothing(const LaunchShape& shape, std::span<const SampleTile> tiles) {
-  return shape.grid[0] == 0 || (!tiles.empty() && shape.blocks.empty());
-}
-
-/// A launch of a list's blocks: all of them, or those that have rows, or keys, of a sample.
-struct ListLaunch {
-  const char* id;
-  int threads;
-  std::size_t shared_bytes;
-  const SparseTileLists& lists;
-  int heads, batch;  // that have blocks
-  int block_rows;
-};
-
-LaunchShape shape_of(const ListLaunch& launch, std::span<const SampleTile> tiles) {
-  const int blocks = launch.lists.blocks_of_head();
-  LaunchShape shape{.kernel = launch.id,
-                    .grid = {launch.heads, blocks, launch.batch},
-                    .threads = launch.threads,
-                    .shared_bytes = launch.shared_bytes};
-  std::set<std::array<int, 3>> chosen;
-  for (const auto& [tile, head, batch] : tiles) {
-    for (int i = 0; i < blocks; ++i) {
-      const int first = launch.lists.block(head % launch.lists.unions(), i).first_row;
-      if (first / kSampleRows == tile ||
-          first == tile * kSampleRows / launch.block_rows * launch.block_rows) {
-        chosen.insert({head, i, batch});
-      }
-    }
-  }
-  shape.blocks = {chosen.begin(), chosen.end()};
-  return shape;
-}
 
 /// The launches of one backward pass over one workspace, and what they report together.
 class SparseBackwardPass {
@@ -214,7 +106,7 @@ class SparseBackwardPass {
       const BackwardParams params = params_;
       std::vector<GlobalRegion> all = regions(&lists);
       parts.append_written(all);
-      add_report(report_, emulate(shape_of({id, Config::kThreads, sizeof(BackwardDqTiles<Config>),
+      add_report(report_, emulate(list_shape({id, Config::kThreads, sizeof(BackwardDqTiles<Config>),
                                             lists, problem_.heads, problem_.batch, Config::kBlockM},
                                            tiles),
                                   all, options_, [&](EmulatedMachine& machine) {
@@ -255,7 +147,7 @@ class SparseBackwardPass {
     const BackwardParams params = params_;
     std::vector<GlobalRegion> all = regions(&lists);
     for (PartTensor* const part : parts) part->append_written(all);
-    return emulate(shape_of({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
+    return emulate(list_shape({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
                              problem_.key_heads(), problem_.batch, Config::kBlockKeys},
                             tiles),
                    all, options_,
@@ -312,45 +204,16 @@ EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const P
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tokens) {
   const Problem dense = without_pattern(problem);
-  const std::vector<SampleTile> tiles = walked_tiles(problem, tokens);
-  ForwardParams params = forward_params(dense, tensors);
   EmulationReport report;
   const Wanted wanted{dense, options.shared_bytes_per_block};
   visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto id) {
     using Config = decltype(row);
-    const SparseTileLists lists(*problem.sparse, kSparseForward<Config>);
-    params.sparse = lists.on_host();
-    const int rows = lists.part_rows();
-    PartTensor part_o("o of parts", dense, dense.heads, rows);
-    std::vector<float> part_lse(static_cast<std::size_t>(dense.batch) *
-                                static_cast<std::size_t>(dense.heads) *
-                                static_cast<std::size_t>(rows));
-    give_parts(params, dense, rows, part_o.data(), part_lse.data());
-    std::vector<GlobalRegion> all = forward_regions(dense, tensors);
-    append_lists(lists, all);
-    part_o.append_written(all);
-    const auto append_lse = [&](bool is_read, std::vector<GlobalRegion>& regions) {
-      regions.push_back(
-          {"lse of parts", part_lse.data(), part_lse.size() * sizeof(float), is_read, !is_read});
-    };
-    if (rows > 0) append_lse(false, all);
-    report = emulate(shape_of({id, Config::kThreads, sizeof(ForwardTiles<Config>), lists,
-                               problem.heads, problem.batch, Config::kBlockM},
-                              tiles),
-                     all, options,
-                     [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
-    const LaunchShape merge =
-        split_shape("merge-parts", lists, Config::kBlockM, query_shape(dense), tiles);
-    if (has_nothing(merge, tiles)) return;
-    const MergePartsParams of_merge =
-        merge_parts_params(params, dense.seqlen_q, lists.splits().data(), Config::kBlockM);
-    all = regions_of(std::array{output_region("o", tensors.o, query_shape(dense))});
-    all.push_back({"lse", tensors.lse, dense.lse_elements() * sizeof(float), false, true});
-    part_o.append_read(all);
-    append_lse(true, all);
-    append_list("splits", lists.splits(), all);
-    add_report(report, emulate(merge, all, options,
-                               [&](EmulatedMachine& machine) { merge_parts(machine, of_merge); }));
+    const ListedForward kernel{id, Config::kThreads, sizeof(ForwardTiles<Config>),
+                               kSparseForward<Config>,
+                               [](EmulatedMachine& machine, const ForwardParams& params) {
+                                 attention_forward<Config>(machine, params);
+                               }};
+    report = emulate_listed_forward(kernel, problem, tensors, options, tokens);
   });
   return report;
 }

@@ -24,11 +24,6 @@ RowsOfHeads split_rows(const Problem& problem, const SparseTileLists& lists, int
   return {static_cast<int>(lists.splits().size()) * block_rows, heads, problem.batch};
 }
 
-template <class T>
-T* in_workspace(void* workspace, std::uint64_t begin) {
-  return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + begin);
-}
-
 }  // namespace
 
 void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& problem,
@@ -37,7 +32,7 @@ void launch_sparse_forward(ForwardAccumulators accumulators, const Problem& prob
                            CUstream_st* stream) {
   const Problem dense = without_pattern(problem);
   const int part_rows = lists[first].part_rows();
-  const PartsWorkspace parts = PartsWorkspace::forward(dense, part_rows);
+  const ForwardPartsWorkspace parts(dense, part_rows);
   ForwardParams params = forward_params(dense, tensors);
   params.sparse = lists.at(first, memory);
   give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),

@@ -1,6 +1,7 @@
 // Which lists of tiles (kernels/sparse_lists.h) the Volta kernels take for a pattern.
 #pragma once
 
+#include "kernels/pattern_parts.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/forward_config.h"
@@ -14,14 +15,6 @@ template <class Config>
 inline constexpr SparseListKind kSparseKeys = {true, Config::kBlockKeys, Config::kStep};
 template <class Config>
 inline constexpr SparseListKind kSparseQueries = {false, Config::kBlockM, Config::kBlockN};
-
-/// The problem without its pattern, whose full mask has the lengths.
-inline Problem without_pattern(const Problem& problem) {
-  Problem dense = problem;
-  dense.sparse = nullptr;
-  dense.mask = MaskSpec::full();
-  return dense;
-}
 
 /// Of members [first_member, end_member) of a group, whose places count the tiles that are listed.
 /// Throws std::invalid_argument where 31 bits are too few.

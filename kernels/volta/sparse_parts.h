@@ -1,9 +1,10 @@
-// What parts of a pattern's longest blocks (kernels/tile/sparse_list.h) store in a pass's
-// workspace, and what merges it; and what a pattern's order changes of a launch. C++17, for both
+// What parts of a pattern's longest blocks (kernels/tile/sparse_list.h) store in the workspace of a
+// backward pass, and what merges it; and what a pattern's order changes of a launch. C++17, for both
 // machines.
 #pragma once
 
 #include "kernels/attention.h"
+#include "kernels/pattern_parts.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/merge_parts.h"
 #include "kernels/volta/backward_params.h"
@@ -11,15 +12,13 @@
 
 namespace sparkbench::volta {
 
-/// Where they begin in the workspace, in bytes, each aligned to 256: of a forward pass, or behind
-/// the rest of a backward one's. Saturates.
+/// Where they begin in the workspace of a backward pass, in bytes, each aligned to 256, behind the
+/// rest. Saturates.
 struct PartsWorkspace {
   /// Of so many rows of parts.
-  static PartsWorkspace forward(const Problem& problem, int rows);
   static PartsWorkspace backward(const Problem& problem, int rows_of_keys, int rows_of_queries,
                                  bool is_deterministic);
 
-  std::uint64_t o = 0, lse = 0;
   std::uint64_t dk = 0, dv = 0, dq = 0;
   std::uint64_t bytes = 0;  // of all of the workspace
 };
@@ -36,19 +35,6 @@ Problem walked_problem(const Problem& problem);
 /// Which queries take part, and how they are numbered where the pattern has an order: as its keys.
 void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order);
 
-inline ChunkedView<Half> part_view(Half* data, const Problem& problem, int heads, int rows) {
-  return chunked_view("of parts", contiguous_view(data, rows, heads, problem.head_dim),
-                      problem.batch, rows, heads, problem.head_dim);
-}
-
-/// Where a launch stores parts; nothing is asked of memory where there are none.
-inline void give_parts(ForwardParams& params, const Problem& problem, int rows, Half* o,
-                       float* lse) {
-  if (rows == 0) return;
-  params.part_o = part_view(o, problem, problem.heads, rows);
-  params.part_lse = lse;
-  params.part_rows = rows;
-}
 inline void give_key_parts(BackwardParams& params, const Problem& problem, int rows, Half* dk,
                            Half* dv) {
   if (rows == 0) return;
@@ -60,21 +46,6 @@ inline void give_query_parts(BackwardParams& params, const Problem& problem, int
   params.part_dq = part_view(dq, problem, problem.heads, rows);
 }
 
-inline ChunkedView<const Half> read_only(const ChunkedView<Half>& view) {
-  return {view.first, view.batch, view.row, view.head};
-}
-
-/// Behind a launch of `lists`, whose splits lie at `splits`.
-inline MergePartsParams merge_parts_params(const ForwardParams& params, int seqlen,
-                                           const SparseSplit* splits, int block_rows) {
-  return {{splits, block_rows, seqlen, params.part_rows},
-          params.heads,
-          params.head_chunks,
-          read_only(params.part_o),
-          params.part_lse,
-          params.o,
-          params.lse};
-}
 inline SumPartsParams sum_parts_params(const SplitRows& rows, int head_chunks,
                                        const ChunkedView<Half>& part, const ChunkedView<Half>& x) {
   return {rows, head_chunks, read_only(part), x};

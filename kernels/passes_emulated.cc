@@ -1,4 +1,4 @@
-#include "kernels/volta/passes_emulated.h"
+#include "kernels/passes_emulated.h"
 
 #include <set>
 #include <string>
@@ -9,11 +9,8 @@
 #include "kernels/pattern_launches.h"
 #include "kernels/tensor_regions.h"
 #include "kernels/tile/merge_passes.h"
-#include "kernels/volta/backward_emulated.h"
-#include "kernels/volta/forward_emulated.h"
-#include "kernels/volta/sparse_emulated.h"
 
-namespace sparkbench::volta {
+namespace sparkbench {
 namespace {
 
 /// On the host. Every word that is read was written by a launch before.
@@ -124,10 +121,10 @@ void have_one_of_each(BackwardSample& sample) {
 
 }  // namespace
 
-EmulationReport emulate_passes_forward(ForwardAccumulators accumulators, const Problem& problem,
-                                       const ForwardTensors& tensors,
+EmulationReport emulate_passes_forward(const Problem& problem, const ForwardTensors& tensors,
                                        const EmulationOptions& options,
-                                       std::span<const SampleTile> tiles) {
+                                       std::span<const SampleTile> tiles,
+                                       const EmulateForwardView& emulate_view) {
   HostWorkspace workspace(problem, Pass::kForward);
   EmulationReport report;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
@@ -136,19 +133,17 @@ EmulationReport emulate_passes_forward(ForwardAccumulators accumulators, const P
     for (const ViewLaunch& launch : view_launches(problem, pass)) {
       const std::vector<SampleTile> own = launch.tiles_of({tiles.begin(), tiles.end()});
       if (!tiles.empty() && own.empty()) continue;
-      const ForwardTensors of_launch = tensors_of_launch(launch, of_pass);
-      const auto emulate_view = launch.problem.sparse ? emulate_sparse_forward : emulate_forward;
-      add_report(report, emulate_view(accumulators, launch.problem, of_launch, options, own));
+      add_report(report, emulate_view(launch.problem, tensors_of_launch(launch, of_pass), own));
     }
   }
   add_report(report, merge(problem, tensors, workspace, options, tiles));
   return report;
 }
 
-EmulationReport emulate_passes_backward(Accumulator accumulator, const Problem& problem,
-                                        const BackwardTensors& tensors,
-                                        const EmulationOptions& options, bool is_deterministic,
-                                        const BackwardSample& sample) {
+EmulationReport emulate_passes_backward(const Problem& problem, const BackwardTensors& tensors,
+                                        const EmulationOptions& options,
+                                        const BackwardSample& sample,
+                                        const EmulateBackwardView& emulate_view) {
   HostWorkspace workspace(problem, Pass::kBackward);
   EmulationReport report;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
@@ -159,10 +154,7 @@ EmulationReport emulate_passes_backward(Accumulator accumulator, const Problem& 
       BackwardSample own{launch.tiles_of(sample.query_tiles), launch.tiles_of(sample.key_tiles)};
       if (!sample.is_everything() && own.is_everything()) continue;
       if (!sample.is_everything()) have_one_of_each(own);
-      const BackwardTensors of_launch = tensors_of_launch(launch, of_pass);
-      const auto emulate_view = launch.problem.sparse ? emulate_sparse_backward : emulate_backward;
-      add_report(report, emulate_view(accumulator, launch.problem, of_launch, options,
-                                      is_deterministic, own));
+      add_report(report, emulate_view(launch.problem, tensors_of_launch(launch, of_pass), own));
     }
   }
   if (mask_pass_count(problem) == 1) return report;
@@ -174,4 +166,4 @@ EmulationReport emulate_passes_backward(Accumulator accumulator, const Problem& 
   return report;
 }
 
-}  // namespace sparkbench::volta
+}  // namespace sparkbench

@@ -1,0 +1,86 @@
+// The forward kernel's tile sizes, and the shared memory that they ask for.
+#pragma once
+
+#include "kernels/hopper/swizzled_panels.h"
+#include "kernels/tile/m16n8k16_layout.h"
+#include "kernels/tile/probability_scale.h"
+#include "kernels/tile/softmax.h"
+
+namespace sparkbench::hopper {
+
+inline constexpr int kWarpgroupWarps = 4;
+inline constexpr int kWarpgroupRows = 64;  // of a wgmma
+inline constexpr int kWarpRows = 16;       // of one of its warps
+
+/// How a block of a kernel of so many columns is made up.
+struct BlockPlan {
+  int tile_keys;
+  int warpgroups;           // of 64 rows each, beside the one that loads
+  int stages;               // tiles of K and V that shared memory holds
+  int consumer_registers;   // of a thread: the loader leaves them some of its own
+  int loader_registers;
+};
+
+/// Chosen by time on an H100 (ladder.md).
+constexpr BlockPlan forward_plan(int columns, bool sparse) {
+#ifndef PLAN64
+#define PLAN64 {128, 3, 3, 160, 32}
+#define PLAN128 {128, 2, 2, 240, 24}
+#endif
+  if (sparse) return columns <= 128 ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{64, 2, 2, 240, 24};
+  if (columns <= 64) return PLAN64;
+  if (columns <= 128) return PLAN128;
+  return {64, 2, 2, 240, 24};
+}
+
+template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
+struct ForwardConfig {
+  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse);
+  /// The columns that are multiplied, and the fewest that tensors may have: what they lack is
+  /// zeros in shared memory.
+  static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
+  static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = kSparse;
+  static constexpr bool kKeepsTileOrder = true;
+
+  static constexpr int kWarpgroups = kPlan.warpgroups, kLoaderWarps = kWarpgroupWarps;
+  static constexpr int kConsumerWarps = kWarpgroupWarps * kWarpgroups;
+  static constexpr int kThreads = 32 * (kConsumerWarps + kLoaderWarps);
+  static constexpr int kBlocksPerSm = 1;
+  static constexpr int kConsumerRegisters = kPlan.consumer_registers;
+  static constexpr int kLoaderRegisters = kPlan.loader_registers;
+  static_assert(32 * (kConsumerWarps * kConsumerRegisters + kLoaderWarps * kLoaderRegisters) <=
+                    65536 * kBlocksPerSm,
+                "an SM has so many registers");
+  static constexpr int kStages = kPlan.stages;
+  static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
+  /// Keys of a tile, whole blocks of the dropout mask.
+  static constexpr int kBlockN = kPlan.tile_keys;
+  static constexpr int kDropoutBlocks = kBlockN / 64;
+  static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
+  static constexpr int kOutputSteps = kHeadDim / 8;
+  static constexpr int kProductKeys = 16;  // k of a wgmma
+  static_assert(kHeadDim % 16 == 0 && kHeadDim <= 256, "k steps of Q K^T, and columns of P V");
+
+  using Layout = M16n8k16Layout;
+  using Scale = PlainProbabilities;
+  using Rows = LaneRows<Layout, 1, Scale>;
+  using QueryTile = SwizzledPanels<kWarpgroupRows, kHeadDim>;
+  using KeyTile = SwizzledPanels<kBlockN, kHeadDim>;
+
+  // Named barriers of a block (0 is all of its warps'): of each stage one that it is empty, and
+  // one for each warpgroup that it is full.
+  static constexpr int kFirstFullBarrier = 1 + kStages;
+  static_assert(kStages * (1 + kWarpgroups) <= 15, "a block has 16 barriers");
+};
+
+/// All of a block's shared memory. Q's place becomes O's.
+template <class Config>
+struct ForwardTiles {
+  struct Stage {
+    typename Config::KeyTile k, v;
+  };
+  typename Config::QueryTile q[Config::kWarpgroups];
+  Stage stage[Config::kStages];
+};
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,18 @@
+// Runs the Hopper forward kernels on the emulated machine.
+#pragma once
+
+#include <span>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench::hopper {
+
+/// `tensors` are host pointers. `tiles` names the query tiles to compute; empty means all of them.
+/// What the kernel's blocks hold besides these tiles is computed too; other rows are neither read
+/// nor written. The problem may have a pattern, but no passes (kernels/passes_emulated.h).
+EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
+                                const EmulationOptions& options, std::span<const SampleTile> tiles);
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,53 @@
+#include "kernels/ceil_divide.h"
+#include "kernels/hopper/dispatch.h"
+#include "kernels/hopper/forward.h"
+#include "kernels/hopper/forward_gpu.h"
+#include "kernels/hopper/launch.cuh"
+#include "kernels/merge_gpu.h"
+#include "kernels/pattern_parts.h"
+
+namespace sparkbench::hopper {
+
+SPARK_HOPPER_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
+SPARK_HOPPER_SPARSE_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
+
+namespace {
+
+dim3 grid_of(int x, int y, int z) {
+  return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+}
+
+}  // namespace
+
+void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
+  const ForwardParams params = forward_params(problem, tensors);
+  visit_forward<false>(problem, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
+    launch<Config>(params, grid_of(blocks, problem.heads, problem.batch), stream);
+  });
+}
+
+void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors, void* workspace,
+                           const PatternLists& lists, int first, const void* memory,
+                           CUstream_st* stream) {
+  const Problem dense = without_pattern(problem);
+  const int part_rows = lists[first].part_rows();
+  const ForwardPartsWorkspace parts(dense, part_rows);
+  ForwardParams params = forward_params(dense, tensors);
+  params.sparse = lists.at(first, memory);
+  give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),
+             in_workspace<float>(workspace, parts.lse));
+  visit_forward<true>(dense, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    launch<Config>(params, grid_of(problem.heads, lists[first].blocks_of_head(), problem.batch),
+                   stream);
+    if (part_rows == 0) return;
+    const int rows = static_cast<int>(lists[first].splits().size()) * Config::kBlockM;
+    launch_merge_parts(merge_parts_params(params, problem.seqlen_q, lists.splits_at(first, memory),
+                                          Config::kBlockM),
+                       {rows, problem.heads, problem.batch}, stream);
+  });
+}
+
+}  // namespace sparkbench::hopper

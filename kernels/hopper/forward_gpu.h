@@ -1,0 +1,22 @@
+// Launches the Hopper forward kernels on the current GPU.
+#pragma once
+
+#include "kernels/pattern_lists.h"
+#include "kernels/tensors.h"
+
+struct CUstream_st;
+
+namespace sparkbench::hopper {
+
+/// `tensors` are device pointers, `stream` a cudaStream_t. Asynchronous; a launch that the driver
+/// refuses throws std::runtime_error. Needs compute capability 9.0.
+void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream);
+
+/// The problem has a pattern. `lists` has from `first` on those of the problem, and `memory` is
+/// where they were copied to, aligned to 16 bytes; `workspace` has the bytes of
+/// ForwardPartsWorkspace (kernels/pattern_parts.h), and is aligned to 256 bytes.
+void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors, void* workspace,
+                           const PatternLists& lists, int first, const void* memory,
+                           CUstream_st* stream);
+
+}  // namespace sparkbench::hopper

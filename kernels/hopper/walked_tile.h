@@ -1,0 +1,51 @@
+// A tile of keys by its place in the loop: a key of the sequence, or of a pattern's list
+// (tile/sparse_list.h).
+#pragma once
+
+#include "kernels/hopper/forward_config.h"
+#include "kernels/tile/forward_block.h"
+
+namespace sparkbench::hopper {
+
+/// The first key of the tile at `place`: of a pattern its token.
+template <class Config, class Machine>
+SPARK_DEVICE int first_key(Machine& machine, const ForwardParams& params, int place) {
+  if constexpr (Config::kIsSparse) {
+    const SparseTile* const tile = tile_of_place<Config::kBlockN>(params.sparse, place);
+    return token_of_tile(load_of_list(machine, &tile->first));
+  } else {
+    return place;
+  }
+}
+
+/// What a tile of the block is to a warpgroup: `first` as SparseTile has it.
+struct WalkedTile {
+  int first;
+  bool is_seen;
+
+  SPARK_HD bool is_cut() const { return (first & kCutTile) != 0; }
+};
+template <class Config, class Machine>
+SPARK_DEVICE WalkedTile load_listed_tile(Machine& machine, const ForwardParams& params, int place,
+                                         int warpgroup) {
+  constexpr int kSeenBits = kWarpgroupRows / 32 * 2;  // two for 32 rows
+  const auto tile =
+      machine.template load_global<Bits64>(tile_of_place<Config::kBlockN>(params.sparse, place));
+  const std::uint32_t seen = tile.word[1] >> (kSeenBits * warpgroup) & ((1u << kSeenBits) - 1u);
+  return {static_cast<int>(tile.word[0]), machine.uniform(static_cast<int>(seen)) != 0};
+}
+
+/// The first column of the tile at `place`, as dropout counts: of a pattern with an order the key's
+/// number there.
+template <class Config, class Machine>
+SPARK_DEVICE int first_column(Machine& machine, const ForwardParams& params, int place) {
+  if constexpr (Config::kIsSparse) {
+    const SparseTile* const tile = tile_of_place<Config::kBlockN>(params.sparse, place);
+    if (has_order<Config>(params.sparse.order)) {
+      return first_of_step(load_of_list(machine, &tile->step));
+    }
+  }
+  return first_key<Config>(machine, params, place);
+}
+
+}  // namespace sparkbench::hopper
