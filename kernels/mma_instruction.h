@@ -5,7 +5,7 @@
 
 namespace sparkbench {
 
-enum class MmaInstruction { kM8n8k4, kM16n8k8, kM16n8k16 };
+enum class MmaInstruction { kM8n8k4, kM16n8k8, kM16n8k16, kWgmma };
 
 struct MmaInstructionTraits {
   std::string_view name;
@@ -15,7 +15,8 @@ struct MmaInstructionTraits {
 };
 
 /// PTX ISA, section "mma": m8n8k4 in fp16 is for sm_70 and "may have substantially reduced
-/// performance on other target architectures"; what is not yet superseded has no last_sm.
+/// performance on other target architectures"; wgmma is for sm_90a alone, and no GPU after it has
+/// it; what is not yet superseded has no last_sm.
 constexpr MmaInstructionTraits traits_of(MmaInstruction instruction) {
   constexpr int kNoLast = 1 << 30;
   switch (instruction) {
@@ -25,6 +26,8 @@ constexpr MmaInstructionTraits traits_of(MmaInstruction instruction) {
       return {"m16n8k8", 75, kNoLast, ""};
     case MmaInstruction::kM16n8k16:
       return {"m16n8k16", 80, kNoLast, ""};
+    case MmaInstruction::kWgmma:
+      return {"wgmma", 90, 90, ""};
   }
   return {};
 }

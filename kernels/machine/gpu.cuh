@@ -11,10 +11,11 @@
 #include "kernels/machine/machine.h"
 #include "kernels/machine/mma/m16n8k16.cuh"
 #include "kernels/machine/mma/m8n8k4.cuh"
+#include "kernels/machine/mma/wgmma.cuh"
 
 namespace sparkbench {
 
-class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16 {
+class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16, public GpuWgmma {
  public:
   __device__ __forceinline__ int thread() const { return thread_; }
   __device__ __forceinline__ int lane() const { return thread_ & 31; }
@@ -29,7 +30,7 @@ class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16 {
 
   template <class Tiles>
   __device__ __forceinline__ Tiles& shared() const {
-    extern __shared__ __align__(16) unsigned char shared_bytes[];
+    extern __shared__ __align__(1024) unsigned char shared_bytes[];
     return *reinterpret_cast<Tiles*>(shared_bytes);
   }
 
@@ -54,11 +55,42 @@ class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16 {
     asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value));
   }
 
+  __device__ __forceinline__ void copy_async(void* shared, const void* global, bool exists) const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),
+                 "l"(__cvta_generic_to_global(global)), "r"(exists ? 16 : 0)
+                 : "memory");
+#else
+    __trap();
+#endif
+  }
+  __device__ __forceinline__ void commit_copies() const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#else
+    __trap();
+#endif
+  }
+  template <int kPending>
+  __device__ __forceinline__ void wait_for_copies() const {
+#if __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group %0;" ::"n"(kPending) : "memory");
+#else
+    __trap();
+#endif
+  }
+
   __device__ __forceinline__ void barrier() const { __syncthreads(); }
   __device__ __forceinline__ void barrier_of_warps() const { __barrier_sync(0); }
   template <int kWarps>
   __device__ __forceinline__ void team_barrier() const {  // 0 is the block's
     asm volatile("bar.sync %0, %1;" ::"r"(1 + warp() / kWarps), "n"(32 * kWarps) : "memory");
+  }
+  __device__ __forceinline__ void arrive_at_barrier(int id, int warps) const {
+    asm volatile("barrier.arrive %0, %1;" ::"r"(id), "r"(32 * warps) : "memory");
+  }
+  __device__ __forceinline__ void wait_at_barrier(int id, int warps) const {
+    asm volatile("barrier.sync %0, %1;" ::"r"(id), "r"(32 * warps) : "memory");
   }
   __device__ __forceinline__ void sync_warp() const { __syncwarp(); }
   template <class T>
@@ -114,6 +146,9 @@ class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16 {
   template <int kBytes>
   struct Vector;
 
+  __device__ __forceinline__ static std::uint32_t shared_address(const void* shared) {
+    return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
+  }
   template <class T>
   __device__ __forceinline__ static T load(const void* address) {
     using Wide = typename Vector<sizeof(T)>::Type;

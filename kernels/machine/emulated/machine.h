@@ -14,6 +14,7 @@
 #include "kernels/machine/emulated/codegen.h"
 #include "kernels/machine/emulated/mma/m16n8k16.h"
 #include "kernels/machine/emulated/mma/m8n8k4.h"
+#include "kernels/machine/emulated/mma/wgmma.h"
 #include "kernels/machine/emulated/report/call_site.h"
 #include "kernels/machine/emulated/special_functions/exp2_approx.h"
 #include "kernels/machine/emulated/special_functions/log2_approx.h"
@@ -57,6 +58,18 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.memory().add_global(access<float>(AccessKind::kAddGlobal, address, site), value);
   }
 
+  void copy_async(void* shared, const void* global, bool exists,
+                  CallSite site = CallSite::current()) {
+    runner_.memory().copy_async(access<Bits128>(AccessKind::kCopyToShared, shared, site),
+                                access<Bits128>(AccessKind::kLoadGlobal, global, site), exists);
+  }
+  void commit_copies() { runner_.memory().commit_copies(thread_); }
+  template <int kPending>
+  void wait_for_copies() {
+    runner_.memory().wait_for_copies(thread_, kPending);
+  }
+  void fence_async_proxy() { runner_.memory().fence_async_proxy(thread_); }
+
   void barrier(CallSite site = CallSite::current()) { meet({Collective::kBarrier, 0, site}); }
   void barrier_of_warps(CallSite site = CallSite::current()) {
     meet({Collective::kBarrierOfWarps, 0, site});
@@ -64,6 +77,12 @@ class EmulatedMachine : public EmulatedCodegen {
   template <int kWarps>
   void team_barrier(CallSite site = CallSite::current()) {
     meet({Collective::kTeamBarrier, kWarps, site});
+  }
+  void arrive_at_barrier(int id, int warps, CallSite site = CallSite::current()) {
+    meet({Collective::kArriveAtBarrier, barrier_arguments(id, warps), site});
+  }
+  void wait_at_barrier(int id, int warps, CallSite site = CallSite::current()) {
+    meet({Collective::kWaitAtBarrier, barrier_arguments(id, warps), site});
   }
   void sync_warp(CallSite site = CallSite::current()) { meet({Collective::kSyncWarp, 0, site}); }
 
@@ -91,6 +110,36 @@ class EmulatedMachine : public EmulatedCodegen {
                           const m16n8k16::FragmentB (&b)[kSteps][kN],
                           CallSite site = CallSite::current()) {
     meet_at_m16n8k16(runner_, thread_, c, a, b, site);
+  }
+
+  std::uint64_t describe_matrix(const void* shared, int leading_bytes, int stride_bytes) const {
+    return wgmma::matrix_descriptor(runner_.memory().shared_address(shared), leading_bytes,
+                                    stride_bytes);
+  }
+  void fence_products(CallSite site = CallSite::current()) {
+    meet({Collective::kFenceProducts, 0, site});
+  }
+  void commit_products(CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kCommitProducts, 0, site})) runner_.commit_products();
+    runner_.proceed(thread_);
+  }
+  template <int kPending>
+  void wait_for_products(CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kWaitForProducts, kPending, site})) {
+      runner_.wait_for_products(kPending);
+    }
+    runner_.proceed(thread_);
+  }
+  template <int kN, Major kMajorB>
+  void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], std::uint64_t a,
+                      std::uint64_t b, bool accumulate, CallSite site = CallSite::current()) {
+    multiply_async<kN, kMajorB>(c, nullptr, a, b, accumulate, site);
+  }
+  template <int kN, Major kMajorB>
+  void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8],
+                      const m16n8k16::FragmentA& a, std::uint64_t b, bool accumulate,
+                      CallSite site = CallSite::current()) {
+    multiply_async<kN, kMajorB>(c, &a, 0, b, accumulate, site);
   }
 
   float fma(float a, float b, float c) const {
@@ -137,6 +186,15 @@ class EmulatedMachine : public EmulatedCodegen {
   }
 
  private:
+  template <int kN, Major kMajorB>
+  void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32>* c, const m16n8k16::FragmentA* a,
+                      std::uint64_t a_descriptor, std::uint64_t b_descriptor, bool accumulate,
+                      const CallSite& site) {
+    static_assert(kN % 8 == 0 && kN >= 8 && kN <= kMaxWgmmaN, "wgmma has these N");
+    meet_at_wgmma(runner_, thread_,
+                  {kN, kMajorB, a != nullptr, accumulate, a_descriptor, b_descriptor, site}, a, c);
+  }
+
   template <class T>
   T shuffle_from(T value, int source, const CallSite& site) {
     static_assert(sizeof(T) == sizeof(std::uint32_t), "a shuffle moves one register");

@@ -19,8 +19,6 @@
 
 namespace sparkbench {
 
-enum class Major { kRow, kColumn };
-
 /// Four halves of A or B, the lower index in the lower half of a pair.
 struct OperandFragment {
   std::uint32_t pair[2];

@@ -22,6 +22,7 @@ BlockRunner::BlockRunner(const LaunchShape& shape, const EmulationOptions& optio
       schedule_(options.schedule_seed, 0),
       warps_(static_cast<std::size_t>(shape.threads / kWarpLanes)),
       all_warps_(~0u >> (kWarpLanes - shape.threads / kWarpLanes)),
+      products_(warps_.size(), AsyncProducts(*options.profile, memory_)),
       finished_(static_cast<std::size_t>(shape.threads)),
       fibers_(shape.threads, [this](int thread) { thread_main(thread); }) {}
 
@@ -33,6 +34,8 @@ void BlockRunner::run(const std::array<int, 3>& block, std::uint32_t block_index
   ready_warps_ = all_warps_;
   waiting_warps_ = 0;
   waiting_members_ = 0;
+  named_barriers_.begin_block();
+  for (AsyncProducts& products : products_) products.forget();
   warp_ = 0;
   finished_.assign(finished_.size(), false);
   abandoned_ = false;
@@ -103,19 +106,32 @@ void BlockRunner::end_phase() {
     case Collective::kShuffle:
     case Collective::kMmaM8n8k4:
     case Collective::kMmaM16n8k16:
+    case Collective::kFenceProducts:
+    case Collective::kMultiplyAsync:
+    case Collective::kCommitProducts:
+    case Collective::kWaitForProducts:
       return;
+    case Collective::kArriveAtBarrier:
+      come_to_named_barrier(false);
+      return;
+    case Collective::kWaitAtBarrier:
+      come_to_named_barrier(true);
+      break;
     case Collective::kBarrier:
     case Collective::kBarrierOfWarps:
+      ready_warps_ &= ~warp_bit();
       waiting_warps_ |= warp_bit();
       break;
     case Collective::kTeamBarrier:
       wait_for_team();
       break;
     case Collective::kExit:
+      ready_warps_ &= ~warp_bit();
       break;
   }
-  if (stops[0].collective != Collective::kTeamBarrier) ready_warps_ &= ~warp_bit();
-  if (ready_warps_ == 0 && (waiting_warps_ | waiting_members_) != 0) meet_at_barrier();
+  if (ready_warps_ != 0) return;
+  if (const std::size_t id = named_barriers_.first_awaited()) abandon_missed_named_barrier(id);
+  if ((waiting_warps_ | waiting_members_) != 0) meet_at_barrier();
 }
 
 /// The warps that a warp which waits for its team waits for, and itself.
@@ -137,6 +153,34 @@ void BlockRunner::wait_for_team() {
   ++counters_.barriers;
   waiting_members_ &= ~team;
   ready_warps_ |= team;
+}
+
+void BlockRunner::come_to_named_barrier(bool waits) {
+  const std::uint32_t arguments = running_warp().stops[0].arguments;
+  const auto id = static_cast<int>(barrier_id(arguments));
+  NamedBarrier& barrier = named_barriers_[barrier_id(arguments)];
+  const int expected = barrier_warps(arguments);
+  if (barrier.came == 0) barrier.expected = expected;
+  if (barrier.expected != expected) {
+    abandon_misused_barrier(fmt::format("expects {} warps at barrier {}, where others expect {}",
+                                        expected, id, barrier.expected));
+  }
+  if ((barrier.came_warps & warp_bit()) != 0) {
+    abandon_misused_barrier(fmt::format(
+        "comes to barrier {} twice before the {} warps of it have come once", id, expected));
+  }
+  ++barrier.came;
+  barrier.came_warps |= warp_bit();
+  memory_.arrive_at_barrier(id, warp_);
+  if (waits) {
+    ready_warps_ &= ~warp_bit();
+    barrier.waiting_warps |= warp_bit();
+  }
+  if (!barrier.complete()) return;
+  memory_.complete_barrier(id, barrier.waiting_warps);
+  ++counters_.barriers;
+  ready_warps_ |= barrier.waiting_warps;
+  barrier = {};
 }
 
 void BlockRunner::meet_at_barrier() {
@@ -200,6 +244,27 @@ void BlockRunner::expect_same_barrier(int warp, int other_warp) {
             .address = {},
             .message = fmt::format("waits at {}; thread {} of its block is at {}", describe(here),
                                    other_thread, describe(there))};
+  });
+  abandon();
+}
+
+void BlockRunner::abandon_missed_named_barrier(std::size_t id) {
+  const NamedBarrier& barrier = named_barriers_[id];
+  const int warp = std::countr_zero(barrier.waiting_warps);
+  const Stop& stop = warps_[static_cast<std::size_t>(warp)].stops[0];
+  findings_.add(FindingKind::kMissedBarrier, stop.site, warp * kWarpLanes, [&] {
+    return FindingDetail{
+        .message = fmt::format("waits at {}; of the {} warps of barrier {}, {} have come and no "
+                               "more do",
+                               describe(stop), barrier.expected, id, barrier.came)};
+  });
+  abandon();
+}
+
+void BlockRunner::abandon_misused_barrier(const std::string& how) {
+  const Stop& stop = running_warp().stops[0];
+  findings_.add(FindingKind::kDivergence, stop.site, warp_ * kWarpLanes, [&] {
+    return FindingDetail{.message = fmt::format("at {}, {}", describe(stop), how)};
   });
   abandon();
 }

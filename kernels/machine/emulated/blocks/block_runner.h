@@ -15,8 +15,10 @@
 #include <exception>
 #include <vector>
 
+#include "kernels/machine/emulated/blocks/async_products.h"
 #include "kernels/machine/emulated/blocks/fibers.h"
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/blocks/named_barriers.h"
 #include "kernels/machine/emulated/blocks/stop.h"
 #include "kernels/machine/emulated/blocks/warp_schedule.h"
 #include "kernels/machine/emulated/memory/block_memory.h"
@@ -62,6 +64,12 @@ class BlockRunner {
   Counters& counted() { return counters_; }
   LaneCalls& lane_calls() { return lane_calls_; }
   MmaExchange& mma_exchange() { return mma_exchange_; }
+  /// wgmma, of the running warp.
+  void start_product(const Product& product) {
+    running_products().start(product, schedule_.is_late());
+  }
+  void commit_products() { running_products().commit(); }
+  void wait_for_products(int pending) { running_products().wait(pending); }
   /// What the lanes of the running warp exchange at this stop. It keeps until the next but one.
   std::array<std::uint32_t, kWarpLanes>& exchange() {
     Warp& warp = running_warp();
@@ -96,6 +104,7 @@ class BlockRunner {
   };
 
   Warp& running_warp() { return warps_[static_cast<std::size_t>(warp_)]; }
+  AsyncProducts& running_products() { return products_[static_cast<std::size_t>(warp_)]; }
   std::uint32_t warp_bit() const { return 1u << warp_; }
   int next_thread() {
     if (stopped_lanes_ == kWarpLanes) return begin_phase();
@@ -110,12 +119,15 @@ class BlockRunner {
   /// Abandons the block where two warps wait at barriers that may not be one.
   void expect_same_barrier(int warp, int other_warp);
   void wait_for_team();
+  void come_to_named_barrier(bool waits);
   std::uint32_t team_of(int warp) const;
   int next_unfinished() const;
 
   [[noreturn]] void abandon();
   [[noreturn]] void abandon_divergent_warp();
   [[noreturn]] void abandon_missed_barrier();
+  [[noreturn]] void abandon_missed_named_barrier(std::size_t id);
+  [[noreturn]] void abandon_misused_barrier(const std::string& how);
 
   const EmulationOptions& options_;
   const EmulatedKernel& kernel_;
@@ -132,8 +144,10 @@ class BlockRunner {
   std::uint32_t ready_warps_ = 0;      // could run
   std::uint32_t waiting_warps_ = 0;    // at a barrier of the block
   std::uint32_t waiting_members_ = 0;  // at one of their team; all others have ended
-  int warp_ = 0;                       // runs
-  int stopped_lanes_ = 0;              // of that warp
+  NamedBarriers named_barriers_;
+  std::vector<AsyncProducts> products_;  // by warp
+  int warp_ = 0;                         // runs
+  int stopped_lanes_ = 0;                // of that warp
   int lane_mask_ = 0;
   std::vector<bool> finished_;  // by thread
   bool abandoned_ = false;

@@ -16,6 +16,10 @@ std::string_view name(Collective collective) {
       return "barrier_of_warps";
     case Collective::kTeamBarrier:
       return "team_barrier";
+    case Collective::kArriveAtBarrier:
+      return "arrive_at_barrier";
+    case Collective::kWaitAtBarrier:
+      return "wait_at_barrier";
     case Collective::kSyncWarp:
       return "sync_warp";
     case Collective::kShuffle:
@@ -24,6 +28,14 @@ std::string_view name(Collective collective) {
       return "mma_m8n8k4";
     case Collective::kMmaM16n8k16:
       return "mma_m16n8k16";
+    case Collective::kFenceProducts:
+      return "fence_products";
+    case Collective::kMultiplyAsync:
+      return "multiply_async";
+    case Collective::kCommitProducts:
+      return "commit_products";
+    case Collective::kWaitForProducts:
+      return "wait_for_products";
     case Collective::kExit:
       return "its end";
   }

@@ -14,21 +14,27 @@ enum class Collective : std::uint32_t {
   kBarrier,
   kBarrierOfWarps,
   kTeamBarrier,
+  kArriveAtBarrier,
+  kWaitAtBarrier,
   kSyncWarp,
   kShuffle,
   kMmaM8n8k4,
   kMmaM16n8k16,
+  kFenceProducts,
+  kMultiplyAsync,
+  kCommitProducts,
+  kWaitForProducts,
   kExit
 };
 
 inline bool is_barrier(Collective collective) {
   return collective == Collective::kBarrier || collective == Collective::kBarrierOfWarps ||
-         collective == Collective::kTeamBarrier;
+         collective == Collective::kTeamBarrier || collective == Collective::kWaitAtBarrier;
 }
 
 struct Stop {
   Collective collective;
-  std::uint32_t arguments;  // template arguments, in any encoding that tells them apart
+  std::uint32_t arguments;  // in any encoding that tells them apart
   CallSite site;
 
   bool operator==(const Stop& other) const {

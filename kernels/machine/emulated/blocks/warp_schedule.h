@@ -36,6 +36,9 @@ class WarpSchedule {
   /// The i-th lane to run is i ^ mask: every lane comes before every other under half of the masks.
   int lane_mask() { return natural_ ? 0 : static_cast<int>(random_() & 31u); }
 
+  /// Whether what may happen now or later happens later.
+  bool is_late() { return !natural_ && (random_() & 1u) != 0; }
+
   /// One of the warps whose bits are set in `ready`, which is not 0; `last` ran last.
   int next_warp(std::uint32_t ready, int last) {
     if (natural_) return (ready >> last) & 1u ? last : std::countr_zero(ready);

@@ -22,9 +22,7 @@ void AccessLog::flush(Counters& counters) {
     const WarpInstruction& instruction = instructions_[i];
     SiteCounters& site = sites_[instruction.site];
     ++site.instructions;
-    const bool shared =
-        instruction.kind == AccessKind::kLoadShared || instruction.kind == AccessKind::kStoreShared;
-    if (shared) {
+    if (instruction.kind <= AccessKind::kCopyToShared) {
       count_shared(instruction, counters, site);
     } else {
       count_global(instruction, counters, site);

@@ -13,11 +13,8 @@ namespace {
 
 std::string_view verb(const MemoryAccess& access) {
   if (access.kind == AccessKind::kAddGlobal) return "atomic add";
+  if (access.kind == AccessKind::kCopyToShared) return "asynchronous copy";
   return access.writes() ? "store" : "load";
-}
-
-bool is_shared(const MemoryAccess& access) {
-  return access.kind == AccessKind::kLoadShared || access.kind == AccessKind::kStoreShared;
 }
 
 }  // namespace
@@ -26,19 +23,16 @@ BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLo
     : options_(options),
       global_(global),
       findings_(findings),
-      shared_((options.shared_bytes + sizeof(SharedLine) - 1) / sizeof(SharedLine)),
+      shared_((options.shared_bytes + sizeof(SharedAtom) - 1) / sizeof(SharedAtom)),
       shared_begin_(reinterpret_cast<std::uintptr_t>(shared_.data())),
-      shadow_(options.detect ? options.shared_bytes : 0, options.warps) {}
+      shadow_(options.detect ? options.shared_bytes : 0, options.warps),
+      copies_(static_cast<std::size_t>(options.warps * kWarpLanes)) {}
 
 void BlockMemory::begin_block(std::uint32_t block_index) {
   block_index_ = block_index;
-  constexpr SharedLine kPoison = [] {
-    SharedLine line{};
-    for (std::byte& byte : line.bytes) byte = std::byte{0xff};
-    return line;
-  }();
-  std::fill(shared_.begin(), shared_.end(), kPoison);
+  std::memset(shared_.data(), 0xff, shared_.size() * sizeof(SharedAtom));
   shadow_.begin_block();
+  for (auto& copies : copies_) copies.forget();
 }
 
 void BlockMemory::barrier() { shadow_.barrier(); }
@@ -46,6 +40,40 @@ void BlockMemory::barrier() { shadow_.barrier(); }
 void BlockMemory::barrier(int first_warp, int end_warp) { shadow_.barrier(first_warp, end_warp); }
 
 void BlockMemory::sync_warp(int warp) { shadow_.sync_warp(warp); }
+
+void BlockMemory::arrive_at_barrier(int id, int warp) { shadow_.arrive_at_barrier(id, warp); }
+
+void BlockMemory::complete_barrier(int id, std::uint32_t waiting_warps) {
+  shadow_.complete_barrier(id, waiting_warps);
+}
+
+void BlockMemory::copy_async(const MemoryAccess& to, const MemoryAccess& from, bool exists) {
+  const Bits128 value = exists ? load_global<Bits128>(from) : Bits128{};
+  if (!admit_shared(to)) return;
+  store(to, poison<Bits128>());
+  copies_[static_cast<std::size_t>(to.thread)].start({to, value});
+}
+
+void BlockMemory::wait_for_copies(int thread, int pending) {
+  copies_[static_cast<std::size_t>(thread)].end_groups(
+      static_cast<std::size_t>(pending), [&](const Copy& copy) {
+        if (options_.detect) watch_shared(copy.to.location() - shared_begin_, copy.to);
+        store(copy.to, copy.value);
+      });
+}
+
+bool BlockMemory::load_async(std::size_t offset, int thread, const CallSite& site) {
+  const MemoryAccess access{AccessKind::kLoadShared, kAsyncLoadBytes, bytes() + offset, thread,
+                            site};
+  const bool inside =
+      offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
+  if (!inside) [[unlikely]] {
+    refuse(access, inside);
+  } else if (options_.detect) {
+    watch_shared(offset, access);
+  }
+  return inside;
+}
 
 void BlockMemory::add_global(const MemoryAccess& access, float value) {
   if (!admit_global(access)) return;
@@ -62,7 +90,7 @@ void BlockMemory::refuse(const MemoryAccess& access, bool inside) {
                            : !access.aligned() ? FindingKind::kMisaligned
                                                : FindingKind::kReadOnlyWrite;
   const std::string_view reason =
-      !inside ? is_shared(access) ? "outside shared memory" : "not wholly inside one region"
+      !inside ? access.shared() ? "outside shared memory" : "not wholly inside one region"
       : !access.aligned() ? "not aligned to its size"
                           : "to an input";
   findings_.add(kind, access.site, access.thread, [&] {
@@ -118,7 +146,7 @@ void BlockMemory::report(const MemoryAccess& access, const GlobalMemory::Hazard&
 }
 
 std::string BlockMemory::describe(const MemoryAccess& access) const {
-  if (!is_shared(access)) return global_.describe(access.location());
+  if (!access.shared()) return global_.describe(access.location());
   const auto offset = static_cast<std::ptrdiff_t>(access.location() - shared_begin_);
   return offset < 0 ? fmt::format("shared-{:#x}", -offset) : fmt::format("shared+{:#x}", offset);
 }

@@ -12,10 +12,12 @@
 
 #include "kernels/machine/emulated/memory/access_log.h"
 #include "kernels/machine/emulated/memory/global_memory.h"
+#include "kernels/machine/emulated/memory/in_flight.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
 #include "kernels/machine/emulated/memory/shared_shadow.h"
 #include "kernels/machine/emulated/report/counters.h"
 #include "kernels/machine/emulated/report/finding.h"
+#include "kernels/machine/machine.h"
 
 namespace sparkbench {
 
@@ -40,6 +42,9 @@ class BlockMemory {
   /// Those of the warps [first_warp, end_warp) have.
   void barrier(int first_warp, int end_warp);
   void sync_warp(int warp);
+  /// What the warp did is ordered before what those do whom the barrier `id` lets go on.
+  void arrive_at_barrier(int id, int warp);
+  void complete_barrier(int id, std::uint32_t waiting_warps);
   /// The lanes of the warp that ran have met: what they accessed becomes instructions.
   void end_warp_phase(Counters& counters) {
     if (options_.count) log_.flush(counters);
@@ -48,6 +53,11 @@ class BlockMemory {
   void abandon() { log_.discard(); }
 
   void* shared() { return shared_.data(); }
+  /// Where in the block's shared memory.
+  std::uint32_t shared_address(const void* shared) const {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared) - shared_begin_);
+  }
+  const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(shared_.data()); }
   const AccessLog& log() const { return log_; }
 
   template <class T>
@@ -69,10 +79,27 @@ class BlockMemory {
   /// As RED.ADD.F32: subnormal inputs and results are zeros (PTX ISA, red.add.f32, global memory).
   void add_global(const MemoryAccess& access, float value);
 
+  /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
+  /// `from`, which are read now, or of zeros.
+  void copy_async(const MemoryAccess& to, const MemoryAccess& from, bool exists);
+  void commit_copies(int thread) { copies_[static_cast<std::size_t>(thread)].commit(); }
+  /// Ends all but the thread's last `pending` groups of copies.
+  void wait_for_copies(int thread, int pending);
+
+  /// What the thread has written, its tensor core may see.
+  void fence_async_proxy(int thread) { shadow_.fence_async_proxy(thread); }
+  /// Whether a tensor core may read, for `thread`, the 16 bytes at `offset`.
+  bool load_async(std::size_t offset, int thread, const CallSite& site);
+
  private:
-  struct alignas(128) SharedLine {  // one line is a word of each bank
-    std::byte bytes[128];
+  struct alignas(1024) SharedAtom {  // eight lines of a word of each bank: those of a swizzle
+    std::byte bytes[1024];
   };
+  struct Copy {
+    MemoryAccess to;
+    Bits128 value;
+  };
+  static constexpr std::uint32_t kAsyncLoadBytes = 16;
 
   template <class T>
   static T load(const MemoryAccess& access) {
@@ -130,9 +157,10 @@ class BlockMemory {
   GlobalMemory& global_;
   FindingLog& findings_;
   GlobalMemory::Region* last_region_ = nullptr;
-  std::vector<SharedLine> shared_;
+  std::vector<SharedAtom> shared_;
   std::uintptr_t shared_begin_;
   SharedShadow shadow_;
+  std::vector<InFlight<Copy>> copies_;  // by thread
   AccessLog log_;
   std::uint32_t block_index_ = 0;
 };

@@ -12,6 +12,7 @@ inline constexpr int kWarpLanes = 32;
 enum class AccessKind : std::uint32_t {
   kLoadShared,
   kStoreShared,
+  kCopyToShared,  // asynchronously: what the copy's end writes
   kLoadGlobal,
   kStoreGlobal,
   kAddGlobal,
@@ -26,6 +27,7 @@ struct MemoryAccess {
 
   int lane() const { return thread % kWarpLanes; }
   std::uintptr_t location() const { return reinterpret_cast<std::uintptr_t>(address); }
+  bool shared() const { return kind <= AccessKind::kCopyToShared; }
   bool aligned() const { return location() % bytes == 0; }
   bool writes() const { return kind != AccessKind::kLoadShared && kind != AccessKind::kLoadGlobal; }
 };

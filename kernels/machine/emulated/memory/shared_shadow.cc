@@ -1,6 +1,7 @@
 #include "kernels/machine/emulated/memory/shared_shadow.h"
 
 #include <algorithm>
+#include <bit>
 
 namespace sparkbench {
 namespace {
@@ -12,7 +13,8 @@ constexpr std::size_t kShadowedBytes = 4;  // by each word of the shadow
 SharedShadow::SharedShadow(std::size_t bytes, int warps)
     : words_((bytes + kShadowedBytes - 1) / kShadowedBytes),
       clocks_(static_cast<std::size_t>(warps)),
-      known_(clocks_.size() * clocks_.size(), 1) {}
+      known_(clocks_.size() * clocks_.size(), 1),
+      learnt_(kBarriers * clocks_.size()) {}
 
 void SharedShadow::begin_block() {
   barrier();
@@ -28,6 +30,24 @@ void SharedShadow::barrier(int first_warp, int end_warp) {
       newest = std::max(newest, known(observer, warp));
     }
     for (std::size_t observer = first; observer < end; ++observer) known(observer, warp) = newest;
+  }
+}
+
+void SharedShadow::arrive_at_barrier(int id, int warp) {
+  const auto self = static_cast<std::size_t>(warp);
+  std::uint32_t* const learnt = &learnt_[static_cast<std::size_t>(id) * clocks_.size()];
+  known(self, self) = ++clocks_[self].now;
+  for (std::size_t w = 0; w < clocks_.size(); ++w) learnt[w] = std::max(learnt[w], known(self, w));
+}
+
+void SharedShadow::complete_barrier(int id, std::uint32_t waiting_warps) {
+  std::uint32_t* const learnt = &learnt_[static_cast<std::size_t>(id) * clocks_.size()];
+  for (std::size_t w = 0; w < clocks_.size(); ++w) {
+    for (std::uint32_t waiting = waiting_warps; waiting != 0; waiting &= waiting - 1) {
+      std::uint32_t& mine = known(static_cast<std::size_t>(std::countr_zero(waiting)), w);
+      mine = std::max(mine, learnt[w]);
+    }
+    learnt[w] = 0;
   }
 }
 

@@ -35,6 +35,8 @@ class SharedShadow {
     bool other_writes;
   };
 
+  static constexpr int kBarriers = 16;
+
   /// `bytes` of shared memory for a block of `warps` warps.
   SharedShadow(std::size_t bytes, int warps);
 
@@ -44,6 +46,12 @@ class SharedShadow {
   /// Of the warps [first_warp, end_warp).
   void barrier(int first_warp, int end_warp);
   void sync_warp(int warp) { ++clocks_[static_cast<std::size_t>(warp)].now; }
+  /// The barrier `id`, below kBarriers, learns what the warp knows. Those warps that have waited
+  /// for it, a bit each, learn all that it has learnt.
+  void arrive_at_barrier(int id, int warp);
+  void complete_barrier(int id, std::uint32_t waiting_warps);
+
+  void fence_async_proxy(int /*thread*/) {}
 
   /// The first hazard of an aligned access `offset` bytes into shared memory, which then happens.
   std::optional<Hazard> read(std::size_t offset, const MemoryAccess& access);
@@ -84,8 +92,9 @@ class SharedShadow {
   void remember_reader(Word& word, const Touch& now) const;
 
   std::vector<Word> words_;
-  std::vector<Clock> clocks_;         // by warp
-  std::vector<std::uint32_t> known_;  // known()
+  std::vector<Clock> clocks_;          // by warp
+  std::vector<std::uint32_t> known_;   // known()
+  std::vector<std::uint32_t> learnt_;  // by barrier and warp, as known()
 };
 
 }  // namespace sparkbench

@@ -14,6 +14,7 @@ namespace sparkbench {
 struct Counters {
   std::uint64_t mma_m8n8k4 = 0;
   std::uint64_t mma_m16n8k16 = 0;
+  std::uint64_t wgmma = 0;             // m64nNk16, once for each of its four warps
   std::uint64_t mma_fp16acc = 0;       // of all mma(), with an FP16 accumulator
   std::uint64_t mufu = 0;              // exp2, log2, reciprocal; lane calls / 32
   std::uint64_t half_conversions = 0;  // float to half, two a pack_halves; lane calls / 32
@@ -35,8 +36,8 @@ struct Counters {
   std::uint64_t global_sectors_written = 0;
   std::uint64_t global_sectors_added = 0;  // by atomics
 
-  std::uint64_t mma() const { return mma_m8n8k4 + mma_m16n8k16; }
-  /// Of one of the two instructions.
+  std::uint64_t mma() const { return mma_m8n8k4 + mma_m16n8k16 + wgmma; }
+  /// Of one of the instructions.
   void add_mma(std::uint64_t Counters::*instruction, Accumulator accumulator, std::uint64_t count) {
     this->*instruction += count;
     if (accumulator == Accumulator::kFp16) mma_fp16acc += count;
@@ -47,9 +48,10 @@ struct Counters {
   bool operator==(const Counters&) const = default;
 };
 
-inline constexpr std::array<std::uint64_t Counters::*, 20> kCounterFields = {
+inline constexpr std::array<std::uint64_t Counters::*, 21> kCounterFields = {
     &Counters::mma_m8n8k4,
     &Counters::mma_m16n8k16,
+    &Counters::wgmma,
     &Counters::mma_fp16acc,
     &Counters::mufu,
     &Counters::half_conversions,

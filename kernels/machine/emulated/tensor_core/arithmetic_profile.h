@@ -16,13 +16,14 @@ struct ArithmeticProfile {
   bool has_m8n8k4;
   bool has_m16n8k8;
   bool has_m16n8k16;
+  bool has_wgmma = false;
 };
 
 /// All profiles:
 ///   volta    V100               L = 4,  F = 23  m8n8k4
 ///   turing   T4                 L = 8,  F = 24  m8n8k4 (one block of 4), m16n8k8
 ///   ampere   A100, A2, L40S     L = 8,  F = 24  m16n8k8, m16n8k16 (two blocks)
-///   hopper   H100, H200         L = 16, F = 25  m16n8k8 (one block of 8), m16n8k16
+///   hopper   H100, H200         L = 16, F = 25  m16n8k8 (one block of 8), m16n8k16, wgmma
 ///   fma884   sm_80 and later    m8n8k4 as those GPUs run it, on the CUDA cores
 /// L and F: Khattak and Mikaitis, arXiv 2512.07004, and Xie et al., arXiv 2511.10909, table of
 /// T-FDPA parameters.

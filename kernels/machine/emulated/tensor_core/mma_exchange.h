@@ -6,6 +6,7 @@
 
 #include "kernels/machine/emulated/tensor_core/warp_mma_m16n8k16.h"
 #include "kernels/machine/emulated/tensor_core/warp_mma_m8n8k4.h"
+#include "kernels/machine/emulated/tensor_core/warp_wgmma.h"
 
 namespace sparkbench {
 
@@ -26,9 +27,15 @@ struct M16n8k16Exchange {
   std::array<m16n8k16::FragmentC<Accumulator::kFp16>* const*, 32> c_fp16;
 };
 
+struct WgmmaExchange {
+  std::array<m16n8k16::FragmentA, 32> a;  // unless A is in shared memory
+  WarpAccumulators c;
+};
+
 struct MmaExchange {
   M8n8k4Exchange m8n8k4;
   M16n8k16Exchange m16n8k16;
+  WgmmaExchange wgmma;
 };
 
 /// The member for this type of accumulators.

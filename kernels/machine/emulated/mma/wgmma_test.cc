@@ -1,0 +1,149 @@
+#include "kernels/machine/emulated/mma/wgmma.h"
+
+#include <random>
+#include <stdexcept>
+
+#include "kernels/machine/emulated/blocks/test_launch.h"
+
+namespace sparkbench {
+namespace {
+
+constexpr int kDepth = 64;  // k of a line of 128 bytes
+
+/// Tiles as an attention kernel has them: lines of 64 halves, swizzled.
+template <int kN>
+struct Tiles {
+  alignas(1024) Half a[64 * kDepth];
+  alignas(1024) Half b[(kN + 63) / 64 * 64 * kDepth];  // column-major, or row-major by 64 columns
+};
+
+/// C = A B of small integers, which every order adds exactly.
+template <int kN>
+struct Integers {
+  int a[64][kDepth], b[kDepth][kN];
+
+  Integers() {
+    std::mt19937 generator(5);
+    const auto draw = [&] { return static_cast<int>(generator() % 9) - 4; };
+    for (auto& row : a) {
+      for (int& element : row) element = draw();
+    }
+    for (auto& row : b) {
+      for (int& element : row) element = draw();
+    }
+  }
+  float plain(int row, int column) const {
+    int sum = 0;
+    for (int k = 0; k < kDepth; ++k) sum += a[row][k] * b[k][column];
+    return static_cast<float>(sum);
+  }
+};
+
+std::uint32_t pair_of(int low, int high) {
+  return to_half(static_cast<float>(low)).bits |
+         static_cast<std::uint32_t>(to_half(static_cast<float>(high)).bits) << 16;
+}
+
+/// Stores the pair that begins `line` and `column` (in halves) into a tile of lines of 128 bytes.
+void store_swizzled(EmulatedMachine& machine, Half* tile, int line, int column,
+                    std::uint32_t pair) {
+  const int piece = column / 8 ^ line % 8;
+  machine.store_shared(&tile[64 * line + 8 * piece + column % 8], pair);
+}
+
+template <int kN, Major kMajorB>
+void fill(EmulatedMachine& machine, const Integers<kN>& integers, Tiles<kN>& tiles) {
+  for (int i = 2 * machine.thread(); i < 64 * kDepth; i += 256) {
+    const int row = i / kDepth, k = i % kDepth;
+    store_swizzled(machine, tiles.a, row, k, pair_of(integers.a[row][k], integers.a[row][k + 1]));
+  }
+  for (int i = 2 * machine.thread(); i < kN * kDepth; i += 256) {
+    if (kMajorB == Major::kColumn) {
+      const int column = i / kDepth, k = i % kDepth;
+      store_swizzled(machine, tiles.b, column, k,
+                     pair_of(integers.b[k][column], integers.b[k + 1][column]));
+    } else {
+      const int k = i / kN, column = i % kN;
+      store_swizzled(machine, tiles.b, column / 64 * kDepth + k, column % 64,
+                     pair_of(integers.b[k][column], integers.b[k][column + 1]));
+    }
+  }
+  machine.fence_async_proxy();
+  machine.barrier();
+}
+
+m16n8k16::FragmentA a_fragment(int warp, int lane, int first_k, const auto& a) {
+  m16n8k16::FragmentA fragment;
+  for (int i = 0; i < 8; i += 2) {
+    const int* const row = a[16 * warp + m16n8k16::a_row(lane, i)];
+    const int k = first_k + m16n8k16::a_column(lane, i);
+    fragment.pair[i / 2] = pair_of(row[k], row[k + 1]);
+  }
+  return fragment;
+}
+
+template <int kN, Major kMajorB, bool kAInRegisters>
+void multiply(EmulatedMachine& machine, const Integers<kN>& integers) {
+  auto& tiles = machine.shared<Tiles<kN>>();
+  fill<kN, kMajorB>(machine, integers, tiles);
+  m16n8k16::FragmentC<Accumulator::kFp32> c[kN / 8];
+  const std::uint64_t a = machine.describe_matrix(tiles.a, 0, 1024);
+  const std::uint64_t b = machine.describe_matrix(tiles.b, 128 * kDepth, 1024);
+  constexpr int kBytesOn = kMajorB == Major::kColumn ? 32 : 2048;
+  machine.fence_products();
+  for (int step = 0; step < kDepth / 16; ++step) {
+    const std::uint64_t b_step = b + static_cast<std::uint64_t>(step * kBytesOn >> 4);
+    if constexpr (kAInRegisters) {
+      const auto fragment = a_fragment(machine.warp(), machine.lane(), 16 * step, integers.a);
+      machine.multiply_async<kN, kMajorB>(c, fragment, b_step, step != 0);
+    } else {
+      machine.multiply_async<kN, kMajorB>(c, a + static_cast<std::uint64_t>(2 * step), b_step,
+                                          step != 0);
+    }
+  }
+  machine.commit_products();
+  machine.wait_for_products<0>();
+  for (int i = 0; i < kN / 2; ++i) {
+    const int row = 16 * machine.warp() + m16n8k16::c_row(machine.lane(), i % 4);
+    const int column = i / 4 * 8 + m16n8k16::c_column(machine.lane(), i % 4);
+    EXPECT_EQ(c[i / 4].element[i % 4], integers.plain(row, column)) << row << ' ' << column;
+  }
+}
+
+template <int kN>
+void expect_plain_products() {
+  const Integers<kN> integers;
+  for (const std::uint64_t seed : {0, 1, 2}) {
+    const auto report = run(
+        {.warps = 4, .shared_bytes = sizeof(Tiles<kN>), .schedule_seed = seed, .profile = "hopper"},
+        [&](EmulatedMachine& machine) {
+          multiply<kN, Major::kColumn, false>(machine, integers);
+          machine.barrier();
+          multiply<kN, Major::kRow, false>(machine, integers);
+          machine.barrier();
+          multiply<kN, Major::kColumn, true>(machine, integers);
+          machine.barrier();
+          multiply<kN, Major::kRow, true>(machine, integers);
+        });
+    EXPECT_EQ(report.findings_total, 0u);
+    EXPECT_EQ(report.counters.wgmma, 4u * 4u * 4u);
+  }
+}
+
+TEST(MachineWgmma, MultipliesAsPlainArithmeticDoes) {
+  expect_plain_products<8>();
+  expect_plain_products<64>();
+  expect_plain_products<128>();
+  expect_plain_products<256>();
+}
+
+TEST(MachineWgmma, IsRefusedOnAChipWithoutIt) {
+  EXPECT_THROW(run({.warps = 4, .shared_bytes = sizeof(Tiles<64>), .profile = "ampere"},
+                   [](EmulatedMachine& machine) {
+                     multiply<64, Major::kColumn, false>(machine, Integers<64>{});
+                   }),
+               std::invalid_argument);
+}
+
+}  // namespace
+}  // namespace sparkbench

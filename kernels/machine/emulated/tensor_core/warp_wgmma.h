@@ -1,0 +1,31 @@
+// One warp's part of wgmma.mma_async.m64nNk16, bit for bit that of m16n8k16: rows of 16 by 16 by N.
+#pragma once
+
+#include <array>
+
+#include "kernels/half.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/machine/mma/wgmma.h"
+
+namespace sparkbench {
+
+inline constexpr int kMaxWgmmaN = 256;
+
+struct alignas(64) WgmmaOperands {
+  Half a[wgmma::kWarpM][wgmma::kK];  // [row][k]
+  Half b[wgmma::kK][kMaxWgmmaN];     // [k][column], the first n columns
+};
+
+/// Of each lane its fragments of C, one for each 8 columns.
+using WarpAccumulators = std::array<m16n8k16::FragmentC<Accumulator::kFp32>*, 32>;
+
+void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, WgmmaOperands& operands);
+
+/// Makes every element of the n columns a NaN.
+void poison(const WarpAccumulators& c, int n);
+
+/// c = a b, or c += a b where it accumulates.
+void warp_wgmma(const ArithmeticProfile& profile, const WgmmaOperands& operands, int n,
+                bool accumulates, const WarpAccumulators& c);
+
+}  // namespace sparkbench
