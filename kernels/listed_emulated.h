@@ -76,8 +76,8 @@ struct ListedForward {
   SparseListKind kind;
   std::function<void(EmulatedMachine&, const ForwardParams&)> kernel;
 };
-/// The problem has a pattern, `tensors` are host pointers, `tokens` the query tiles to compute: none
-/// means all. What is merged of parts behind the kernel is, too.
+/// The problem has a pattern, `tensors` are host pointers, `tokens` the query tiles to compute:
+/// none means all. What is merged of parts behind the kernel is, too.
 EmulationReport emulate_listed_forward(const ListedForward& forward, const Problem& problem,
                                        const ForwardTensors& tensors,
                                        const EmulationOptions& options,

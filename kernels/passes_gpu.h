@@ -1,5 +1,5 @@
-// Launches the passes of a pattern (pattern_launches.h) on the current GPU, whatever kernels they are
-// launches of.
+// Launches the passes of a pattern (pattern_launches.h) on the current GPU, whatever kernels they
+// are launches of.
 #pragma once
 
 #include <functional>

@@ -1,6 +1,6 @@
-// What the blocks of a pattern that share rows (tile/sparse_list.h) store in a pass's workspace, and
-// what is launched behind them: of forward passes, and of any pass where its parts lie. C++17, for
-// both machines.
+// What the blocks of a pattern that share rows (tile/sparse_list.h) store in a pass's workspace,
+// and what is launched behind them: of forward passes, and of any pass where its parts lie. C++17,
+// for both machines.
 #pragma once
 
 #include <cstddef>

@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "kernels/acsr/kernel_family.h"
+#include "kernels/hopper/kernel_family.h"
 #include "kernels/volta/kernel_family.h"
 
 namespace sparkbench {
@@ -12,6 +13,7 @@ namespace {
 /// One line a folder.
 constexpr KernelFamily (*kFamilies[])() = {
     volta::kernel_family,
+    hopper::kernel_family,
     acsr::kernel_family,
 };
 

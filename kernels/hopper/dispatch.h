@@ -15,8 +15,8 @@ namespace sparkbench::hopper {
 template <class Config>
 inline constexpr SparseListKind kSparseForward = {false, Config::kBlockM, Config::kBlockN};
 
-/// Calls visit(Config{}, id) of the first row that serves, of those for patterns or of the others. A
-/// dropout threshold of 0 drops nothing and takes the row without dropout. Throws
+/// Calls visit(Config{}, id) of the first row that serves, of those for patterns or of the others.
+/// A dropout threshold of 0 drops nothing and takes the row without dropout. Throws
 /// std::invalid_argument when there is none.
 template <bool kIsSparse, class Visit>
 void visit_forward(const Problem& problem, Visit&& visit) {

@@ -7,12 +7,10 @@
 //    1  Q to shared memory
 //    2  for each tile of 64 keys that a row of the block sees:
 //    3      the loader: K and V to a stage of shared memory
-//    4      S = Q K^T                                  tensor cores, behind line 8 of the tile before
-//    5      S = -inf where masked                      only tiles that the mask cuts
-//    6      m = rowmax(m, S); l += P = exp(S - m); P = 0 where dropped
-//    7      O = rescale * O
-//    8      O += P V                                   tensor cores, P in registers
-//    9  O / l, log-sum-exp to global memory
+//    4      S = Q K^T                                  tensor cores, behind line 8 of the tile
+//    before 5      S = -inf where masked                      only tiles that the mask cuts 6 m =
+//    rowmax(m, S); l += P = exp(S - m); P = 0 where dropped 7      O = rescale * O 8      O += P V
+//    tensor cores, P in registers 9  O / l, log-sum-exp to global memory
 //
 // Warpgroups are out of step: while one forms exponentials, the others' products run.
 #pragma once
@@ -22,8 +20,8 @@
 
 namespace sparkbench::hopper {
 
-/// Lines 2 to 8 of a warpgroup: all tiles of the block, for it takes part in their ring, of which it
-/// computes those that some row of its own sees.
+/// Lines 2 to 8 of a warpgroup: all tiles of the block, for it takes part in their ring, of which
+/// it computes those that some row of its own sees.
 template <class Config, class Machine>
 SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, const Range& keys) {
   using Warpgroup = ForwardWarpgroup<Config, Machine>;
@@ -67,9 +65,9 @@ SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& param
   }
   machine.template take_registers<Config::kConsumerRegisters>();
   ForwardWarpgroup<Config, Machine> warp(machine, params);
-  warp.stage_queries();                                       // line 1
+  warp.stage_queries();                                          // line 1
   attend<Config>(warp, keys_of_block<Config>(machine, params));  // lines 2 to 8
-  warp.write();                                               // line 9
+  warp.write();                                                  // line 9
 }
 
 }  // namespace sparkbench::hopper

@@ -15,22 +15,17 @@ inline constexpr int kWarpRows = 16;       // of one of its warps
 /// How a block of a kernel of so many columns is made up.
 struct BlockPlan {
   int tile_keys;
-  int warpgroups;           // of 64 rows each, beside the one that loads
-  int stages;               // tiles of K and V that shared memory holds
-  int consumer_registers;   // of a thread: the loader leaves them some of its own
+  int warpgroups;          // of 64 rows each, beside the one that loads
+  int stages;              // tiles of K and V that shared memory holds
+  int consumer_registers;  // of a thread: the loader leaves them some of its own
   int loader_registers;
 };
 
-/// Chosen by time on an H100 (ladder.md).
-constexpr BlockPlan forward_plan(int columns, bool sparse) {
-#ifndef PLAN64
-#define PLAN64 {128, 3, 3, 160, 32}
-#define PLAN128 {128, 2, 2, 240, 24}
-#endif
-  if (sparse) return columns <= 128 ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{64, 2, 2, 240, 24};
-  if (columns <= 64) return PLAN64;
-  if (columns <= 128) return PLAN128;
-  return {64, 2, 2, 240, 24};
+/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys.
+constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
+  if (columns > 128) return {64, 2, 2, 232, 40};
+  if (columns > 64 || is_sparse) return {64, 3, 3, 160, 32};
+  return {128, 3, 3, 160, 32};
 }
 
 template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>

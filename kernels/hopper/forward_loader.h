@@ -33,24 +33,23 @@ class KeyLoader {
   SPARK_DEVICE void run() {
     StageRing<Config> ring(tile_count<Config>(keys_));
     machine_.barrier_of_warps();  // with Q
-    int place = first_tile<Config::kBlockN>(keys_);
-    for (; !ring.is_done(); ring.advance(), place += Config::kBlockN) {
+    for (int place = first_tile<Config::kBlockN>(keys_); !ring.is_done(); ring.advance()) {
       if (ring.was_full()) ring.wait_until_empty(machine_);
       load(place, tiles_.stage[ring.stage()]);
-      machine_.commit_copies();
-      if constexpr (kPending == 0) {
+      if constexpr (kBehind == 0) {
         publish<0>(ring.stage());
       } else if (!ring.is_first()) {
-        publish<kPending>(ring.previous_stage());
+        publish<kBehind>(ring.previous_stage());
       }
+      place += Config::kBlockN;
     }
-    if (kPending != 0 && !ring.is_first()) publish<0>(ring.previous_stage());
+    if (kBehind != 0 && !ring.is_first()) publish<0>(ring.previous_stage());
   }
 
  private:
-  /// Copies that are on their way while the next tile is asked for. With two stages only, the next
-  /// has no place before the warpgroups have had this one.
-  static constexpr int kPending = Config::kStages > 2 ? 1 : 0;
+  /// Tiles that are on their way while the one before them is waited for. Of two stages none: the
+  /// next tile has no place before the warpgroups have had this one.
+  static constexpr int kBehind = Config::kStages > 2 ? 1 : 0;
 
   SPARK_DEVICE void load(int place, typename ForwardTiles<Config>::Stage& stage) {
     const int key = first_key<Config>(machine_, params_, place);
@@ -62,13 +61,13 @@ class KeyLoader {
     };
     load_tile(params_.k, stage.k);
     load_tile(params_.v, stage.v);
+    machine_.commit_copies();
   }
 
-  /// Tells the warpgroups of a stage once all but kBehind of the tiles that were asked for are
-  /// there.
-  template <int kBehind>
+  /// Tells the warpgroups of a stage once its copies are there: all but those of so many tiles.
+  template <int kTiles>
   SPARK_DEVICE void publish(int stage) {
-    machine_.template wait_for_copies<kBehind>();
+    machine_.template wait_for_copies<kTiles>();
     machine_.fence_async_proxy();
 #pragma unroll
     for (int warpgroup = 0; warpgroup < Config::kWarpgroups; ++warpgroup) {

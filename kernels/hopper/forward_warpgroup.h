@@ -82,7 +82,7 @@ class ForwardWarpgroup {
 #pragma unroll
     for (int step = 0; step < kProductSteps; ++step) {
       machine_.template multiply_async<Config::kHeadDim, kRowsAreK>(o_, p.of[step],
-                                                                     v + rows_step(step), true);
+                                                                    v + rows_step(step), true);
     }
   }
 
@@ -144,8 +144,8 @@ class ForwardWarpgroup {
         const float* const pair = value[0][step] + 2 * strand;
         std::uint32_t halves = machine_.pack_halves(pair[0], pair[1]);
         if constexpr (Config::kHasDropout) {
-          halves &= ~dropout[step / kBlockSteps].dropped_halves(machine_, 0, step % kBlockSteps,
-                                                                strand);
+          halves &=
+              ~dropout[step / kBlockSteps].dropped_halves(machine_, 0, step % kBlockSteps, strand);
         }
         p.of[step / 2].pair[2 * (step % 2) + strand] = halves;
       }
@@ -177,8 +177,7 @@ class ForwardWarpgroup {
     output.copy(tile, of_warp);
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
-      const float lse =
-          machine_.fma(rows.m[slot], params_.scale, kLn2 * machine_.log2(l[slot]));
+      const float lse = machine_.fma(rows.m[slot], params_.scale, kLn2 * machine_.log2(l[slot]));
       if ((lane & 3) == 0) output.store_lse(Config::Layout::row(lane, slot), lse);
     }
   }

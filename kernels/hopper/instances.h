@@ -1,5 +1,5 @@
-// The table of compiled kernels: ROW(symbol, id, Config), from which launch, emulation, `inspect` and
-// tests take them.
+// The table of compiled kernels: ROW(symbol, id, Config), from which launch, emulation, `inspect`
+// and tests take them.
 #pragma once
 
 #include "kernels/hopper/forward_config.h"

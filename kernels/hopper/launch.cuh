@@ -12,17 +12,17 @@ template <class Config>
 struct KernelOf;
 
 /// Compiles attention_forward<Config>(machine, params) as `symbol`. At namespace scope.
-#define SPARK_HOPPER_FORWARD_KERNEL(symbol, id, ...)                                         \
-  using symbol##_config = __VA_ARGS__;                                                       \
-  extern "C" __global__ void __launch_bounds__(symbol##_config::kThreads,                    \
-                                               symbol##_config::kBlocksPerSm)                \
-      symbol(const __grid_constant__ ForwardParams params) {                                 \
-    GpuMachine machine;                                                                      \
-    attention_forward<symbol##_config>(machine, params);                                     \
-  }                                                                                          \
-  template <>                                                                                \
-  struct KernelOf<symbol##_config> {                                                         \
-    static constexpr auto kFunction = symbol;                                                \
+#define SPARK_HOPPER_FORWARD_KERNEL(symbol, id, ...)                          \
+  using symbol##_config = __VA_ARGS__;                                        \
+  extern "C" __global__ void __launch_bounds__(symbol##_config::kThreads,     \
+                                               symbol##_config::kBlocksPerSm) \
+      symbol(const __grid_constant__ ForwardParams params) {                  \
+    GpuMachine machine;                                                       \
+    attention_forward<symbol##_config>(machine, params);                      \
+  }                                                                           \
+  template <>                                                                 \
+  struct KernelOf<symbol##_config> {                                          \
+    static constexpr auto kFunction = symbol;                                 \
   };
 
 /// Launches a row's kernel.

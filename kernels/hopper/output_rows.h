@@ -61,8 +61,8 @@ class OutputRows {
       return params_.part_lse + lse_offset(block_.batch, block_.head, part_row_ + row,
                                            params_.heads, params_.part_rows);
     }
-    return params_.lse + lse_offset(block_.batch, block_.head, token(row), params_.heads,
-                                    params_.mask.seqlen_q);
+    return params_.lse +
+           lse_offset(block_.batch, block_.head, token(row), params_.heads, params_.mask.seqlen_q);
   }
 
   Machine& machine_;

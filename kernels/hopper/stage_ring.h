@@ -1,4 +1,4 @@
-// The ring of stages between the warp that loads a block's tiles and the warpgroups that multiply
+// The ring of stages between the warps that load a block's tiles and the warpgroups that multiply
 // them, by named barriers: of a stage one that it is empty, and one for each warpgroup that it is
 // full, so that no warpgroup waits for another.
 #pragma once
@@ -36,8 +36,8 @@ class StageRing {
   SPARK_DEVICE explicit StageRing(int tiles) : left_(tiles), tiles_(tiles) {}
 
   SPARK_DEVICE bool is_done() const { return left_ <= 0; }
-  SPARK_DEVICE bool is_first() const { return left_ == tiles_; }
   SPARK_DEVICE int stage() const { return stage_; }
+  SPARK_DEVICE bool is_first() const { return left_ == tiles_; }
   SPARK_DEVICE int previous_stage() const { return (stage_ == 0 ? Config::kStages : stage_) - 1; }
   SPARK_DEVICE void advance() {
     stage_ = stage_ + 1 == Config::kStages ? 0 : stage_ + 1;

@@ -32,6 +32,21 @@ class GpuCodegen {
                  : "l"(address));
     return bits;
   }
+  __device__ __forceinline__ int uniform(int value) const {
+    return __shfl_sync(0xffffffffu, value, 0);
+  }
+  template <int kRegisters>
+  __device__ __forceinline__ void give_registers() const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(kRegisters));
+#endif
+  }
+  template <int kRegisters>
+  __device__ __forceinline__ void take_registers() const {
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(kRegisters));
+#endif
+  }
 
  protected:
   int thread_ = static_cast<int>(threadIdx.x);

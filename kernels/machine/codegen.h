@@ -16,4 +16,12 @@
 //                                                 from, so it computes nothing from it beforehand
 //   Bits128 load_opaque_global(const void*)       load_global<Bits128>() for an opaque address, of
 //                                                 which the compiler cannot tell that it is global
+//   int  uniform(int)                             the same number, which all lanes of the warp
+//   have,
+//                                                 in a way that lets the compiler see that: a
+//                                                 branch by it is none to wgmma. All lanes call it
+//   void give_registers<int k>()                  setmaxnreg.dec: a thread of the warpgroup keeps k
+//   void take_registers<int k>()                  setmaxnreg.inc: it has k from here on, once
+//   others
+//                                                 of the block have given them. Multiples of 8
 #pragma once

@@ -203,8 +203,7 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
                                  stream);
   }
   launch_passes_forward(
-      problem, tensors, workspace,
-      passes_workspace(kAccumulators, problem, Pass::kForward, false),
+      problem, tensors, workspace, passes_workspace(kAccumulators, problem, Pass::kForward, false),
       [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
         if (!view.problem.sparse) {
           return launch_forward(kAccumulators, view.problem, of_view, stream);

@@ -106,12 +106,13 @@ class SparseBackwardPass {
       const BackwardParams params = params_;
       std::vector<GlobalRegion> all = regions(&lists);
       parts.append_written(all);
-      add_report(report_, emulate(list_shape({id, Config::kThreads, sizeof(BackwardDqTiles<Config>),
-                                            lists, problem_.heads, problem_.batch, Config::kBlockM},
-                                           tiles),
-                                  all, options_, [&](EmulatedMachine& machine) {
-                                    attention_backward_dq<Config>(machine, params);
-                                  }));
+      add_report(report_,
+                 emulate(list_shape({id, Config::kThreads, sizeof(BackwardDqTiles<Config>), lists,
+                                     problem_.heads, problem_.batch, Config::kBlockM},
+                                    tiles),
+                         all, options_, [&](EmulatedMachine& machine) {
+                           attention_backward_dq<Config>(machine, params);
+                         }));
       sum_parts_of(lists,
                    {lists.splits().data(), Config::kBlockM, problem_.seqlen_q, lists.part_rows()},
                    query_shape(problem_), tiles, {parts, params_.part_dq, params_.dq, tensors_.dq});
@@ -148,8 +149,8 @@ class SparseBackwardPass {
     std::vector<GlobalRegion> all = regions(&lists);
     for (PartTensor* const part : parts) part->append_written(all);
     return emulate(list_shape({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
-                             problem_.key_heads(), problem_.batch, Config::kBlockKeys},
-                            tiles),
+                               problem_.key_heads(), problem_.batch, Config::kBlockKeys},
+                              tiles),
                    all, options_,
                    [&](EmulatedMachine& machine) { attention_backward<Config>(machine, params); });
   }

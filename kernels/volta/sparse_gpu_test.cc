@@ -2,93 +2,15 @@
 // the arithmetic that m8n8k4 has there.
 #include <gtest/gtest.h>
 
-#include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <iostream>
 #include <string_view>
 #include <tuple>
-#include <vector>
 
-#include "kernels/pattern_lists.h"
-#include "kernels/volta/test_gpu.h"
-#include "kernels/volta/test_sparse.h"
+#include "kernels/volta/test_sparse_gpu.h"
 
 namespace sparkbench {
 namespace {
-
-/// A pass' lists, and where they lie on the GPU.
-struct ListsOnGpu {
-  ListsOnGpu(const PatternRun& run, Pass pass, bool is_deterministic)
-      : lists(run.kernel().sparse.lists(run.problem(), pass, is_deterministic)),
-        memory(lists.bytes()) {
-    std::vector<std::byte> bytes(lists.bytes());
-    lists.write(bytes.data());
-    CUDA_CHECK(cudaMemcpy(memory.as<void>(), bytes.data(), bytes.size(), cudaMemcpyHostToDevice));
-  }
-  PatternLists lists;
-  DeviceBuffer memory;
-};
-
-Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
-  const Problem& problem = run.problem();
-  const DeviceBuffer q = upload(run.inputs().q), k = upload(run.inputs().k),
-                     v = upload(run.inputs().v), d_o = upload(run.d_o());
-  const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
-  const DeviceBuffer o = poisoned(of_q * sizeof(Half)), dq = poisoned(of_q * sizeof(Half)),
-                     dk = poisoned(of_k * sizeof(Half)), dv = poisoned(of_k * sizeof(Half)),
-                     lse = poisoned(problem.lse_elements() * sizeof(float)),
-                     workspace(run.kernel().workspace_bytes(problem, Pass::kForwardBackward,
-                                                            is_deterministic));
-  const ListsOnGpu forward(run, Pass::kForward, is_deterministic);
-  run.kernel().sparse.launch_forward(
-      problem,
-      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                         lse.as<float>()),
-      workspace.as<void>(), forward.lists, forward.memory.as<void>(), nullptr);
-  if (!run.has_backward()) {
-    CUDA_CHECK(cudaDeviceSynchronize());
-    return {download<Half>(o, of_q), {}, {}, {}, download<float>(lse, problem.lse_elements())};
-  }
-  const ListsOnGpu backward(run, Pass::kBackward, is_deterministic);
-  run.kernel().sparse.launch_backward(
-      problem,
-      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                         d_o.as<Half>(), lse.as<float>(), dq.as<Half>(), dk.as<Half>(),
-                         dv.as<Half>()),
-      workspace.as<void>(), backward.lists, backward.memory.as<void>(), is_deterministic, nullptr);
-  CUDA_CHECK(cudaDeviceSynchronize());
-  return {download<Half>(o, of_q), download<Half>(dq, of_q), download<Half>(dk, of_k),
-          download<Half>(dv, of_k), download<float>(lse, problem.lse_elements())};
-}
-
-std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>& b) {
-  std::size_t different = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) different += a[i].bits != b[i].bits;
-  return different;
-}
-
-/// Of the bits, and how many elements were compared.
-std::size_t expect_emulated_bits(std::string_view kernel, const Problem& problem) {
-  const PatternRun run(kernel, problem);
-  const Passes want = run.emulate({.profile = &native_profile()}, true, [](const auto&) {});
-  const Passes got = run_on_gpu(run, true);
-  EXPECT_EQ(got.lse, want.lse);
-  EXPECT_EQ(count_different(got.o, want.o), 0u);
-  if (!run.has_backward()) return got.o.size();
-  const Passes atomic = run_on_gpu(run, false);
-  EXPECT_EQ(count_different(got.dq, want.dq), 0u);
-  EXPECT_EQ(count_different(got.dk, want.dk), 0u);
-  EXPECT_EQ(count_different(got.dv, want.dv), 0u);
-  EXPECT_EQ(count_different(atomic.dk, want.dk), 0u);
-  EXPECT_EQ(count_different(atomic.dv, want.dv), 0u);
-  for (std::size_t i = 0; i < got.dq.size(); ++i) {
-    const float value = to_float(got.dq[i]);
-    EXPECT_NEAR(to_float(atomic.dq[i]), value, 0.01f * std::max(1.0f, std::fabs(value))) << i;
-    if (testing::Test::HasFailure()) break;
-  }
-  return 2 * got.o.size() + 4 * got.dk.size();
-}
 
 class VoltaSparseGpu : public testing::TestWithParam<std::tuple<const char*, int, float>> {
  protected:

@@ -1,6 +1,6 @@
 // What parts of a pattern's longest blocks (kernels/tile/sparse_list.h) store in the workspace of a
-// backward pass, and what merges it; and what a pattern's order changes of a launch. C++17, for both
-// machines.
+// backward pass, and what merges it; and what a pattern's order changes of a launch. C++17, for
+// both machines.
 #pragma once
 
 #include "kernels/attention.h"

@@ -10,6 +10,7 @@
 
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/mma_instruction.h"
 
 namespace sparkbench {
 
@@ -50,6 +51,18 @@ inline const ArithmeticProfile& native_profile() {
   CUDA_CHECK(cudaGetDeviceProperties(&properties, 0));
   if (properties.major >= 8) return arithmetic_profile("fma884");
   return arithmetic_profile(properties.minor >= 5 ? "turing" : "volta");
+}
+
+/// That of an instruction.
+inline const ArithmeticProfile& native_profile(MmaInstruction instruction) {
+  return instruction == MmaInstruction::kM8n8k4 ? native_profile() : arithmetic_profile("hopper");
+}
+
+/// Whether it runs on the current GPU as its own tensor cores have it.
+inline bool has_native(MmaInstruction instruction) {
+  cudaDeviceProp properties;
+  return cudaGetDeviceProperties(&properties, 0) == cudaSuccess &&
+         is_native(instruction, 10 * properties.major + properties.minor);
 }
 
 inline bool has_gpu() {

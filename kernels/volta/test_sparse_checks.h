@@ -1,4 +1,4 @@
-// What the tests of patterns on the emulated V100 check: that a run is clean, the same bits as
+// What the tests of patterns on the emulated machine check: that a run is clean, the same bits as
 // another, and near a pattern's attention by its definition in FP64.
 #pragma once
 
@@ -10,7 +10,6 @@
 #include <type_traits>
 #include <vector>
 
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/volta/test_sparse.h"
 
 namespace sparkbench {
@@ -24,8 +23,9 @@ inline void expect_clean(const EmulationReport& report) {
 }
 
 inline Passes run(const PatternRun& run, bool is_deterministic, std::uint64_t schedule_seed = 0) {
-  return run.emulate({.profile = &arithmetic_profile("volta"), .schedule_seed = schedule_seed},
-                     is_deterministic, expect_clean);
+  EmulationOptions options = options_of(run.kernel());
+  options.schedule_seed = schedule_seed;
+  return run.emulate(options, is_deterministic, expect_clean);
 }
 
 template <class T>

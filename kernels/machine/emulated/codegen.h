@@ -29,6 +29,11 @@ class EmulatedCodegen {
     return runner_.memory().load_global<Bits128>(
         {AccessKind::kLoadGlobal, sizeof(Bits128), address, thread_, site});
   }
+  int uniform(int value) const { return value; }
+  template <int kRegisters>
+  void give_registers() const {}
+  template <int kRegisters>
+  void take_registers() const {}
 
  protected:
   BlockRunner& runner_;

@@ -1,0 +1,142 @@
+// The Hopper forward kernels on the emulated H100, against the definition.
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/registry.h"
+#include "kernels/volta/test_problems.h"
+#include "kernels/volta/test_sparse.h"
+#include "reference/error_metrics.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused.h"
+
+namespace sparkbench {
+namespace {
+
+struct Outputs {
+  std::vector<Half> o;
+  std::vector<float> lse;
+  EmulationReport report;
+};
+
+constexpr Half kPoison{0x7fff};
+
+Outputs run_emulated(const Problem& problem, const OwnedInputs& inputs,
+                     std::uint64_t schedule_seed = 0, std::span<const SampleTile> tiles = {}) {
+  Outputs outputs;
+  outputs.o.assign(problem.q_elements(), kPoison);
+  outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+  const AttentionKernel& kernel = *find_attention_kernel("hopper-fp32acc");
+  EmulationOptions options = options_of(kernel);
+  options.schedule_seed = schedule_seed;
+  outputs.report = kernel.forward.emulate(
+      problem,
+      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                         outputs.o.data(), outputs.lse.data()),
+      options, tiles);
+  return outputs;
+}
+
+void expect_clean(const EmulationReport& report) {
+  EXPECT_EQ(report.findings_total, 0u)
+      << (report.findings.empty() ? "" : report.findings.front().message);
+  EXPECT_EQ(report.counters.bank_conflicts, 0u);
+}
+
+class HopperForward : public testing::TestWithParam<std::tuple<int, Lengths>> {};
+
+TEST_P(HopperForward, MatchesTheDefinitionForEveryMaskAndDropout) {
+  const auto [head_dim, lengths] = GetParam();
+  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, [](const Problem& problem) {
+    const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+    const Outputs outputs = run_emulated(problem, inputs);
+    expect_clean(outputs.report);
+    const std::vector<QueryRow> rows = all_rows(problem);
+    const ExactRows want = exact_forward(problem, inputs.view(), rows);
+    const ForwardRows unfused = unfused_fp16_forward(
+        problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
+    const ErrorMetrics error =
+        error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
+    EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
+        << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
+  });
+}
+
+// Of the tile, of a warpgroup and of a block one row less, as many, and one more.
+INSTANTIATE_TEST_SUITE_P(Lengths, HopperForward,
+                         testing::Combine(testing::Values(64, 128),
+                                          testing::Values(Lengths{1, 1}, Lengths{63, 127},
+                                                          Lengths{64, 128}, Lengths{65, 129},
+                                                          Lengths{191, 63}, Lengths{193, 65},
+                                                          Lengths{2, 449}, Lengths{263, 263})));
+INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForward,
+                         testing::Combine(testing::Values(8, 32, 40, 72, 80, 88, 96, 120, 136, 256),
+                                          testing::Values(Lengths{129, 70})));
+
+bool same_bits(const Outputs& a, const Outputs& b) {
+  return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
+         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+}
+
+/// Longer than the ring, with warpgroups that see different tiles of it; by some seeds products are
+/// computed when they are waited for, by others at once.
+TEST(HopperForwardBits, DoNotDependOnTheThreadSchedule) {
+  for (const int head_dim : {64, 128, 256}) {
+    for (const MaskSpec& mask : {MaskSpec::causal(), MaskSpec::window(150)}) {
+      const Problem problem{.heads = 2,
+                            .seqlen_q = 390,
+                            .seqlen_k = 600,
+                            .head_dim = head_dim,
+                            .mask = mask,
+                            .dropout_p = 0.1f,
+                            .seed = 5,
+                            .heads_k = 1};
+      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      const Outputs first = run_emulated(problem, inputs);
+      for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
+        const Outputs other = run_emulated(problem, inputs, seed);
+        expect_clean(other.report);
+        EXPECT_TRUE(same_bits(first, other)) << head_dim << ", seed " << seed;
+      }
+    }
+  }
+}
+
+TEST(HopperForwardSample, IsEveryBlockOfATile) {
+  const Problem problem{
+      .heads = 2, .seqlen_q = 450, .seqlen_k = 300, .head_dim = 64, .mask = MaskSpec::causal()};
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const Outputs whole = run_emulated(problem, inputs);
+  for (const int tile : {0, 3}) {
+    const SampleTile sample{tile, 1, 0};
+    const Outputs some = run_emulated(problem, inputs, 0, {&sample, 1});
+    for (const QueryRow& row : all_rows(problem)) {
+      const std::size_t at = row_offset(row.batch, row.row, row.head, problem.seqlen_q,
+                                        problem.heads, problem.head_dim);
+      if (row.head == 1 && row.row / kSampleRows == tile) {
+        EXPECT_EQ(some.o[at].bits, whole.o[at].bits) << row.row;
+      } else if (row.head == 0) {
+        EXPECT_EQ(some.o[at].bits, kPoison.bits) << row.row;
+      }
+    }
+  }
+}
+
+/// A row that sees no key gives zeros, and log-sum-exp -inf.
+TEST(HopperForward, GivesZerosWhereNoKeyIsSeen) {
+  const Problem problem{
+      .seqlen_q = 200, .seqlen_k = 70, .head_dim = 64, .mask = MaskSpec::causal()};
+  const Outputs outputs = run_emulated(problem, make_inputs(problem, Distribution::kNormal, 3));
+  for (std::size_t row = 0; row < 130; ++row) {
+    EXPECT_EQ(outputs.lse[row], -std::numeric_limits<float>::infinity());
+    for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(outputs.o[64 * row + i].bits, 0);
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench
