@@ -190,7 +190,7 @@ class EmulatedMachine : public EmulatedCodegen {
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32>* c, const m16n8k16::FragmentA* a,
                       std::uint64_t a_descriptor, std::uint64_t b_descriptor, bool accumulate,
                       const CallSite& site) {
-    static_assert(kN % 8 == 0 && kN >= 8 && kN <= kMaxWgmmaN, "wgmma has these N");
+    static_assert(kN % 8 == 0 && kN >= 8 && kN <= kMaxMmaColumns, "wgmma has these N");
     meet_at_wgmma(runner_, thread_,
                   {kN, kMajorB, a != nullptr, accumulate, a_descriptor, b_descriptor, site}, a, c);
   }
