@@ -1,6 +1,7 @@
 // The forward kernel's tile sizes, and the shared memory that they ask for.
 #pragma once
 
+#include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/swizzled_panels.h"
 #include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/probability_scale.h"
@@ -10,7 +11,6 @@ namespace sparkbench::hopper {
 
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
-inline constexpr int kWarpRows = 16;       // of one of its warps
 
 /// How a block of a kernel of so many columns is made up.
 struct BlockPlan {
@@ -27,6 +27,9 @@ constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
   if (columns > 64 || is_sparse) return {64, 3, 3, 160, 32};
   return {128, 3, 3, 160, 32};
 }
+
+template <class Config>
+struct ForwardTiles;
 
 template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
 struct ForwardConfig {
@@ -61,6 +64,7 @@ struct ForwardConfig {
   using Rows = LaneRows<Layout, 1, Scale>;
   using QueryTile = SwizzledPanels<kWarpgroupRows, kHeadDim>;
   using KeyTile = SwizzledPanels<kBlockN, kHeadDim>;
+  using Tiles = ForwardTiles<ForwardConfig>;
 
   // Named barriers of a block (0 is all of its warps'): of each stage one that it is empty, and
   // one for each warpgroup that it is full.

@@ -46,20 +46,10 @@ class ForwardWarpgroup {
 
   /// Q of the warpgroup's rows to shared memory. All warps of the block meet.
   SPARK_DEVICE void stage_queries() {
-    constexpr int kLanes = 32 * kWarpgroupWarps;
     const int row = block_.first_row + kWarpgroupRows * warpgroup_;
-    const int lane = machine_.thread() % kLanes;
-    auto& tile = tiles_.q[warpgroup_];
-    if (has_order<Config>(params_.sparse.order)) {
-      const OrderedRows rows = ordered_rows(machine_, params_.sparse.order, row);
-      copy_rows<kLanes>(machine_, tile, params_.q.at(block_.batch, rows.token, block_.head),
-                        OrderedApart{params_.sparse.order, params_.q.row_stride()},
-                        rows.owned == 0 ? 0 : kWarpgroupRows, params_.head_chunks, lane);
-    } else {
-      copy_rows<kLanes>(machine_, tile, params_.q.at(block_.batch, row, block_.head),
-                        RowsApart{params_.q.row_stride()}, params_.mask.seqlen_q - row,
-                        params_.head_chunks, lane);
-    }
+    copy_block_rows<Config>(machine_, tiles_.q[warpgroup_], params_.q, params_.sparse.order,
+                            block_.batch, block_.head, row, params_.mask.seqlen_q,
+                            params_.head_chunks);
     machine_.commit_copies();
     machine_.template wait_for_copies<0>();
     machine_.fence_async_proxy();
@@ -162,23 +152,24 @@ class ForwardWarpgroup {
     normalization<Config>(machine_, params_, rows, l, factor);
     auto& tile = tiles_.q[warpgroup_];
     const int of_warp = kWarpRows * (machine_.warp() % kWarpgroupWarps), lane = machine_.lane();
-#pragma unroll
-    for (int slot = 0; slot < 2; ++slot) {
-      const int row = of_warp + Config::Layout::row(lane, slot);
-#pragma unroll
-      for (int step = 0; step < Config::kOutputSteps; ++step) {
-        const float* const o = o_[step].element + 2 * slot;
-        machine_.store_shared(&tile.at(row, step)->word[lane & 3],
-                              machine_.pack_halves(o[0] * factor[slot], o[1] * factor[slot]));
-      }
-    }
+    store_accumulator(machine_, tile, of_warp, 0, factor, o_);
     machine_.sync_warp();
-    const OutputRows<Config, Machine> output(machine_, params_, block_, first_row_);
-    output.copy(tile, of_warp);
+    const OutputRows<Config, Machine> output(machine_, params_.sparse, block_.head,
+                                             block_.first_row, first_row_, params_.mask.seqlen_q);
+    output.template copy<Config::kOutputSteps>(tile, of_warp, 0, params_.head_chunks,
+                                               {params_.o, params_.part_o}, block_.batch,
+                                               block_.head);
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const float lse = machine_.fma(rows.m[slot], params_.scale, kLn2 * machine_.log2(l[slot]));
-      if ((lane & 3) == 0) output.store_lse(Config::Layout::row(lane, slot), lse);
+      const int row = Config::Layout::row(lane, slot);
+      if ((lane & 3) != 0 || !output.is_owned(row)) continue;
+      machine_.store_global((output.is_part() ? params_.part_lse : params_.lse) +
+                                lse_offset(block_.batch, block_.head, output.place(row),
+                                           params_.heads,
+                                           output.is_part() ? params_.part_rows
+                                                            : params_.mask.seqlen_q),
+                            lse);
     }
   }
 
