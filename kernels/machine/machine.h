@@ -27,6 +27,9 @@
 //   float shuffle_among<int kLaneBits>(float, index)  shfl.sync.idx; that of the lane which has the
 //                                                     bits kLaneBits of `index` and the others of
 //                                                     this lane
+//   std::uint32_t transpose_matrix(std::uint32_t)     movmatrix.sync.aligned.m8n8.trans.b16, sm_75
+//                                                     on: lane 4r + c has columns 2c, 2c + 1 of row
+//                                                     r of an 8 x 8 matrix, and of the transposed
 //   void mma_m8n8k4_outer<Major kA, Major kB, Operand kHeld>(c, a, b)       mma/m8n8k4.h; sm_70 on,
 //            AccumulatorFragment<...>* const (&c)[kM];                      from sm_80 on CUDA
 //            cores const OperandFragment (&a)[kSteps][kM], (&b)[kSteps][kN];

@@ -96,6 +96,18 @@ class EmulatedMachine : public EmulatedCodegen {
     return shuffle_from(value, (lane() & ~kLaneBits) | (index & kLaneBits), site);
   }
 
+  std::uint32_t transpose_matrix(std::uint32_t pair, CallSite site = CallSite::current()) {
+    auto& exchange = runner_.exchange();
+    exchange[static_cast<std::size_t>(lane())] = pair;
+    if (runner_.arrive(thread_, {Collective::kShuffle, 0, site})) ++runner_.counted().shuffles;
+    runner_.proceed(thread_);
+    const int row = lane() / 4, first = 2 * (lane() % 4);  // of the transposed: a column, two rows
+    const auto element = [&](int of_row) {
+      return exchange[static_cast<std::size_t>(4 * of_row + row / 2)] >> (16 * (row % 2)) & 0xffffu;
+    };
+    return element(first) | element(first + 1) << 16;
+  }
+
   template <Major kA, Major kB, Operand /*kHeld*/, Accumulator kAccumulator, int kSteps, int kM,
             int kN>
   void mma_m8n8k4_outer(AccumulatorFragment<kAccumulator>* const (&c)[kM],
