@@ -16,8 +16,8 @@
 //
 // Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
 // a barrier that comes after.
-//   void copy_async(void* shared, const void* global, bool exists)          cp.async.cg; of zeros
-//                                                     unless it exists, and `global` is not read
+//   void copy_async(void* shared, const void* global, bool exists)    cp.async.cg; of zeros where
+//                                                     none exists: `global` is not read
 //   void commit_copies()                              cp.async.commit_group: those since the last
 //                                                     commit are a group
 //   void wait_for_copies<int kPending>()              cp.async.wait_group: for all groups but the
@@ -35,10 +35,9 @@
 //                                                     from different places
 //   void team_barrier<int kWarps>()                   barrier() of a team: the warps whose
 //                                                     warp() / kWarps is this one's; 15 teams
-//   void arrive_at_barrier(int id, int warps)         barrier.arrive at `id`, 1 to 15: does not
-//   wait void wait_at_barrier(int id, int warps)           barrier.sync: until `warps` warps have
-//   come to
-//                                                     it, from any places; what these did before is
+//   void arrive_at_barrier(int id, int warps)         barrier.arrive, at `id`, 1 to 15: goes on
+//   void wait_at_barrier(int id, int warps)           barrier.sync: until `warps` warps have come,
+//                                                     from any places; what these did before is
 //                                                     ordered before what those that wait do next
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes
@@ -65,9 +64,9 @@
 //                                                     the descriptor of an operand
 //   void fence_products()                             wgmma.fence: before the first product, and
 //                                                     where registers of c or a were written since
-//   void multiply_async<int kN, Major kB>(c, a, b, bool accumulate) wgmma.mma_async.m64nNk16
-//            m16n8k16::FragmentC<kFp32> (&c)[kN / 8];                       c = a b, or += where it
-//            std::uint64_t a, or const m16n8k16::FragmentA& a;              accumulates
+//   void multiply_async<int kN, Major kB>(c, a, b, bool accumulate)   wgmma.mma_async.m64nNk16
+//            m16n8k16::FragmentC<kFp32> (&c)[kN / 8];                 c = a b, or c += a b where
+//            std::uint64_t a, or const m16n8k16::FragmentA& a;        it accumulates
 //            std::uint64_t b;
 //   void commit_products()                            wgmma.commit_group, as of copies
 //   void wait_for_products<int kPending>()            wgmma.wait_group
