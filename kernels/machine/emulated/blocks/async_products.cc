@@ -1,7 +1,6 @@
 #include "kernels/machine/emulated/blocks/async_products.h"
 
 #include <cstring>
-#include <limits>
 #include <stdexcept>
 #include <string>
 

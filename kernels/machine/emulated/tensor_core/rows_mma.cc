@@ -153,9 +153,7 @@ bool multiply_row_8(int fraction_bits, const float* a, const int* a_exponent,
 void multiply_row_as_defined(const ArithmeticProfile& profile, const RowsOperands& operands,
                              int row, int columns, float* c) {
   for (int column = 0; column < columns; ++column) {
-    std::array<Half, kMmaTerms> b;
-    for (std::size_t k = 0; k < b.size(); ++k) b[k] = operands.b[k][column];
-    c[column] = dot_accumulate(profile, operands.a[row], b, c[column]);
+    c[column] = dot_accumulate(profile, operands.a[row], column_of(operands, column), c[column]);
   }
 }
 

@@ -6,6 +6,9 @@
 // small c, sums of more than 31 bits) come from the definition.
 #pragma once
 
+#include <array>
+#include <cstddef>
+
 #include "kernels/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 
@@ -21,6 +24,12 @@ struct alignas(64) RowsOperands {
 struct alignas(64) RowsAccumulator {
   float value[kMmaRows][kMaxMmaColumns];  // [row][column]
 };
+
+inline std::array<Half, kMmaTerms> column_of(const RowsOperands& operands, int column) {
+  std::array<Half, kMmaTerms> halves;
+  for (std::size_t k = 0; k < halves.size(); ++k) halves[k] = operands.b[k][column];
+  return halves;
+}
 
 /// c += a b in the first `columns` columns, a multiple of 8. The profile is a tensor core's.
 void multiply_rows(const ArithmeticProfile& profile, const RowsOperands& operands, int columns,

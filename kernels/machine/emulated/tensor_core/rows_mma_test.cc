@@ -2,7 +2,6 @@
 
 #include <gtest/gtest.h>
 
-#include <array>
 #include <cmath>
 #include <random>
 
@@ -41,9 +40,8 @@ void expect_definition(const ArithmeticProfile& profile, const RowsOperands& ope
   multiply_rows(profile, operands, kColumns, after);
   for (int row = 0; row < kMmaRows; ++row) {
     for (int column = 0; column < kColumns; ++column) {
-      std::array<Half, kMmaTerms> b;
-      for (std::size_t k = 0; k < b.size(); ++k) b[k] = operands.b[k][column];
-      const float expected = dot_accumulate(profile, operands.a[row], b, before.value[row][column]);
+      const float expected = dot_accumulate(profile, operands.a[row], column_of(operands, column),
+                                            before.value[row][column]);
       ASSERT_EQ(float_bits(after.value[row][column]), float_bits(expected)) << row << ' ' << column;
     }
   }
