@@ -43,6 +43,10 @@ inline Problem without_pattern(const Problem& problem) {
   return dense;
 }
 
+/// The same, as long as the pattern's order of rows and keys: what the workspace of a backward pass
+/// counts, and kernels that go over its rows.
+Problem walked_problem(const Problem& problem);
+
 template <class T>
 T* in_workspace(void* workspace, std::uint64_t begin) {
   return reinterpret_cast<T*>(static_cast<std::byte*>(workspace) + begin);
@@ -76,6 +80,10 @@ inline MergePartsParams merge_parts_params(const ForwardParams& params, int seql
           params.part_lse,
           params.o,
           params.lse};
+}
+inline SumPartsParams sum_parts_params(const SplitRows& rows, int head_chunks,
+                                       const ChunkedView<Half>& part, const ChunkedView<Half>& x) {
+  return {rows, head_chunks, read_only(part), x};
 }
 
 }  // namespace sparkbench

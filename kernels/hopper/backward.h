@@ -8,8 +8,8 @@
 //    3      the loader: Q, dO and their statistics to a stage of shared memory; what is dropped
 //    4      S' = K Q', dP' = V dO'                     tensor cores
 //    5      P = exp(S - lse), 0 where masked           beside dP
-//    6      dV += (P, 0 where dropped)' dO             tensor cores, P in registers
-//    7      dS = P * (dP - D), dP = 0 where dropped    beside dV
+//    6      dS = P * (dP - D), dP = 0 where dropped
+//    7      dV += (P, 0 where dropped)' dO             tensor cores, P in registers
 //    8      dK += dS' Q                                tensor cores, dS in registers
 //    9  scale * dK and dV to global memory
 #pragma once
@@ -111,12 +111,7 @@ class KeyWarpgroup {
     if (!tile.is_cut) return;
     const auto hide = [&](int step, int i) { Layout::hide(s.score[step], i); };
     if constexpr (Config::kIsSparse) {
-      constexpr int kRowWords = Config::kStep / kSparseWordKeys;
-      const int words_of_tile =
-          load_of_list(machine_, &tile_of_place<Config::kStep>(params_.sparse, place)->words);
-      const std::uint32_t* const words =
-          params_.sparse.words + (words_of_tile + kRowWords * (first_key_ - block_.first_key));
-      hide_unseen<Layout, kSteps, kRowWords>(machine_, words, hide);
+      hide_unseen_keys(place, hide);
     } else {
       const Range keys{first_key_, first_key_ + kWarpRows};
       if (params_.mask.all_see({place, place + Config::kStep}, keys)) return;
@@ -155,7 +150,7 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Line 7, to fp16.
+  /// Line 6, to fp16.
   SPARK_DEVICE void form_score_gradients(int stage, const Scores& p, const Scores& dp,
                                          Halves& ds) {
 #pragma unroll
@@ -177,7 +172,7 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Lines 6 and 8.
+  /// Lines 7 and 8.
   SPARK_DEVICE void start_dv(int stage, const Halves& p) {
     multiply_columns(p, d_o_columns_, stage, dv_);
   }
@@ -218,6 +213,29 @@ class KeyWarpgroup {
     const KeyMask& mask;
     SPARK_DEVICE Range keys(int key) const { return mask.rows(key); }
   };
+
+  /// By the words of a cut tile, of the block's keys for each query.
+  template <class Hide>
+  SPARK_DEVICE void hide_unseen_keys(int place, Hide hide) {
+    constexpr int kRowWords = Config::kBlockKeys / kSparseWordKeys;
+    const int of_block = first_key_ - block_.first_key, lane = machine_.lane();
+    const std::uint32_t* const words =
+        params_.sparse.words +
+        (load_of_list(machine_, &tile_of_place<Config::kStep>(params_.sparse, place)->words) +
+         of_block / kSparseWordKeys + kRowWords * 2 * (lane & 3));
+    const int first_bit = of_block % kSparseWordKeys + Layout::row(lane, 0);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+#pragma unroll
+      for (int e = 0; e < 2; ++e) {
+        const std::uint32_t seen =
+            machine_.template load_global<std::uint32_t>(words + kRowWords * (8 * step + e)) >>
+            first_bit;
+        if ((seen & 1u) == 0) hide(step, e);
+        if ((seen & 1u << 8) == 0) hide(step, 2 + e);
+      }
+    }
+  }
 
   SPARK_DEVICE int first_chunk() const {
     return warpgroup_ % Config::kColumnWarpgroups * (Config::kGradientColumns / 8);
@@ -291,13 +309,11 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
     warp.mask(walk.place(), tile, s);
     warp.recompute_probabilities(ring.stage(), s);  // line 5
     warp.load_dropout(ring.stage());
-    warp.pack_probabilities(s, p);
     machine.template wait_for_products<0>();
+    warp.form_score_gradients(ring.stage(), s, dp, ds);  // line 6
+    warp.pack_probabilities(s, p);
     machine.fence_products();
-    warp.start_dv(ring.stage(), p);  // line 6
-    machine.commit_products();
-    warp.form_score_gradients(ring.stage(), s, dp, ds);  // line 7
-    machine.fence_products();
+    warp.start_dv(ring.stage(), p);   // line 7
     warp.start_dk(ring.stage(), ds);  // line 8
     machine.commit_products();
     machine.template wait_for_products<0>();

@@ -8,13 +8,13 @@ namespace sparkbench::hopper {
 
 /// Chosen by time on an H100 (ladder.md).
 constexpr BlockPlan backward_dq_plan(int columns) {
-  if (columns > 128) return {64, 1, 2, 232, 40};
+  if (columns > 128) return {64, 1, 2, 224, 64};
   if (columns > 64) return {64, 2, 3, 232, 40};
   return {64, 3, 3, 160, 32};
 }
 constexpr BlockPlan backward_plan(int columns) {
-  if (columns > 128) return {64, 2, 2, 232, 40};
-  if (columns > 64) return {64, 2, 3, 232, 40};
+  if (columns > 128) return {64, 2, 2, 232, 48};
+  if (columns > 64) return {64, 2, 3, 232, 48};
   return {64, 3, 3, 160, 32};
 }
 

@@ -38,20 +38,12 @@ class RowSteps {
   std::ptrdiff_t halves_[kBits];
 };
 
-/// Lanes that copy a row of a tile together: all of its chunks, or where these are no power of two
-/// those of a panel.
-template <class Tile>
-constexpr int row_lanes() {
-  constexpr int kChunks = Tile::kChunksPerRow;
-  return (kChunks & (kChunks - 1)) == 0 ? kChunks : kPanelChunks;
-}
-
 /// Rows of a tensor from `first` on, of which there are `rows` and which have `chunks`, to a tile;
 /// what it has besides becomes zeros. Copied by kLanes threads, of which this is `lane`.
 template <int kLanes, class Tile, class Machine, class Apart>
 SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, const Apart& apart,
                             int rows, int chunks, int lane) {
-  constexpr int kRowLanes = row_lanes<Tile>();
+  constexpr int kRowLanes = row_lanes(Tile::kChunksPerRow);
   constexpr int kApart = kLanes / kRowLanes, kSteps = Tile::kRows / kApart;
   const int row = lane / kRowLanes;
   const RowSteps<kApart, kSteps> steps(apart);

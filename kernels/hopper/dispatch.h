@@ -11,31 +11,60 @@
 
 namespace sparkbench::hopper {
 
-/// Which lists of tiles a configuration for patterns takes.
+/// Which lists of tiles a configuration for patterns takes: a forward one or one of dQ, and one of
+/// dK and dV.
 template <class Config>
-inline constexpr SparseListKind kSparseForward = {false, Config::kBlockM, Config::kBlockN};
+inline constexpr SparseListKind kSparseQueries = {false, Config::kBlockM, Config::kBlockN};
+template <class Config>
+inline constexpr SparseListKind kSparseKeys = {true, Config::kBlockKeys, Config::kStep};
 
-/// Calls visit(Config{}, id) of the first row that serves, of those for patterns or of the others.
-/// A dropout threshold of 0 drops nothing and takes the row without dropout. Throws
-/// std::invalid_argument when there is none.
+/// What a problem wants of a row. A dropout threshold of 0 drops nothing and takes the row without
+/// dropout.
+template <class Config>
+bool serves(const Problem& problem) {
+  return problem.head_dim >= Config::kLeastHeadDim && problem.head_dim <= Config::kHeadDim &&
+         problem.head_dim % kChunkHalves == 0 &&
+         Config::kHasDropout == (problem.dropout().threshold != 0);
+}
+[[noreturn]] inline void refuse(const Problem& problem) {
+  throw std::invalid_argument("no Hopper kernel is for head_dim " +
+                              std::to_string(problem.head_dim));
+}
+
+/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for patterns
+/// or of the others. Throws std::invalid_argument when there is none.
+#define SPARK_ROW(symbol, id, ...) \
+  if (serves<__VA_ARGS__>(problem)) return visit(__VA_ARGS__{}, id);
 template <bool kIsSparse, class Visit>
 void visit_forward(const Problem& problem, Visit&& visit) {
-  const auto is_met_by = [&](auto config) {
-    using Config = decltype(config);
-    return problem.head_dim >= Config::kLeastHeadDim && problem.head_dim <= Config::kHeadDim &&
-           problem.head_dim % kChunkHalves == 0 &&
-           Config::kHasDropout == (problem.dropout().threshold != 0);
-  };
-#define SPARK_ROW(symbol, id, ...) \
-  if (is_met_by(__VA_ARGS__{})) return visit(__VA_ARGS__{}, id);
   if constexpr (kIsSparse) {
     SPARK_HOPPER_SPARSE_FORWARD(SPARK_ROW)
   } else {
     SPARK_HOPPER_FORWARD(SPARK_ROW)
   }
-#undef SPARK_ROW
-  throw std::invalid_argument("no Hopper kernel is for head_dim " +
-                              std::to_string(problem.head_dim));
+  refuse(problem);
 }
+
+template <bool kIsSparse, class Visit>
+void visit_backward_dq(const Problem& problem, Visit&& visit) {
+  if constexpr (kIsSparse) {
+    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_ROW)
+  } else {
+    SPARK_HOPPER_BACKWARD_DQ(SPARK_ROW)
+  }
+  refuse(problem);
+}
+
+/// dK and dV.
+template <bool kIsSparse, class Visit>
+void visit_backward(const Problem& problem, Visit&& visit) {
+  if constexpr (kIsSparse) {
+    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_ROW)
+  } else {
+    SPARK_HOPPER_BACKWARD(SPARK_ROW)
+  }
+  refuse(problem);
+}
+#undef SPARK_ROW
 
 }  // namespace sparkbench::hopper

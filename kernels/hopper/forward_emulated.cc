@@ -16,7 +16,7 @@ EmulationReport emulate_listed(const Problem& problem, const ForwardTensors& ten
   visit_forward<true>(problem, [&](auto row, auto id) {
     using Config = decltype(row);
     const ListedForward kernel{id, Config::kThreads, sizeof(ForwardTiles<Config>),
-                               kSparseForward<Config>,
+                               kSparseQueries<Config>,
                                [](EmulatedMachine& machine, const ForwardParams& params) {
                                  attention_forward<Config>(machine, params);
                                }};

@@ -11,14 +11,6 @@ namespace sparkbench::hopper {
 SPARK_HOPPER_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_SPARSE_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 
-namespace {
-
-dim3 grid_of(int x, int y, int z) {
-  return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
-}
-
-}  // namespace
-
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
   const ForwardParams params = forward_params(problem, tensors);
   visit_forward<false>(problem, [&](auto row, auto /*id*/) {

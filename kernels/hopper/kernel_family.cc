@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <string>
+#include <vector>
 
+#include "kernels/hopper/backward_emulated.h"
+#include "kernels/hopper/backward_gpu.h"
+#include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward_emulated.h"
 #include "kernels/hopper/forward_gpu.h"
@@ -35,56 +39,85 @@ Support supports(const Problem& problem, const KernelDevice& device) {
   return {};
 }
 
-SparseListKind list_kind(const Problem& problem) {
-  SparseListKind kind{};
-  visit_forward<true>(problem,
-                      [&](auto row, auto /*id*/) { kind = kSparseForward<decltype(row)>; });
-  return kind;
+/// Which lists a pass takes: a backward one those of keys, then those of queries.
+std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass) {
+  std::vector<SparseListKind> kinds;
+  if (pass == Pass::kForward) {
+    visit_forward<true>(problem, [&](auto row, auto /*id*/) {
+      kinds.push_back(kSparseQueries<decltype(row)>);
+    });
+  } else {
+    visit_backward<true>(
+        problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseKeys<decltype(row)>); });
+    visit_backward_dq<true>(
+        problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseQueries<decltype(row)>); });
+  }
+  return kinds;
 }
 
-/// Of what blocks that share rows of a pattern store.
-std::uint64_t parts_bytes(const Problem& problem) {
+/// Of a launch's own, of a problem that is not run as passes.
+std::uint64_t bytes_of_launch(const Problem& problem, Pass pass) {
+  if (!problem.sparse) {
+    return pass == Pass::kForward ? 0 : BackwardWorkspace(problem, problem.seqlen_q).bytes;
+  }
+  std::vector<int> rows;
+  for (const SparseListKind& kind : list_kinds(problem, pass)) {
+    rows.push_back(rows_of_parts(*problem.sparse, kind).stored);
+  }
   const Problem dense = without_pattern(problem);
-  return ForwardPartsWorkspace(dense, rows_of_parts(*problem.sparse, list_kind(problem)).stored)
-      .bytes;
+  return pass == Pass::kForward
+             ? ForwardPartsWorkspace(dense, rows[0]).bytes
+             : BackwardWorkspace(dense, walked_problem(problem).seqlen_q, rows[0], rows[1]).bytes;
 }
 
 /// Of a pattern that is run as passes. Launches follow each other, and share what is theirs.
-PassesWorkspace passes_workspace(const Problem& problem) {
+PassesWorkspace passes_workspace(const Problem& problem, Pass pass) {
   std::uint64_t most = 0;
   for (const Problem& view : problems_of_views(problem)) {
-    if (view.sparse) most = std::max(most, parts_bytes(view));
+    most = std::max(most, bytes_of_launch(view, pass));
   }
-  return {problem, Pass::kForward, most};
+  return {problem, pass, most};
 }
 
-std::uint64_t workspace_bytes(const Problem& problem, Pass /*pass*/, bool /*is_deterministic*/) {
-  if (!problem.sparse || problem.head_dim > kMostHeadDim) return 0;
-  return has_mask_passes(problem) ? passes_workspace(problem).bytes : parts_bytes(problem);
+/// A training step has room for either of its passes, which follow each other.
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
+  if (problem.head_dim > kMostHeadDim) return 0;
+  const auto of = [&](Pass each) {
+    return has_mask_passes(problem) ? passes_workspace(problem, each).bytes
+                                    : bytes_of_launch(problem, each);
+  };
+  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
+                                        : of(pass);
 }
 
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
-  if (!has_mask_passes(problem)) return emulate_forward(problem, tensors, options, tiles);
-  return emulate_passes_forward(
-      problem, tensors, options, tiles,
-      [&](const Problem& view, const ForwardTensors& of_view, std::span<const SampleTile> own) {
-        return emulate_forward(view, of_view, options, own);
-      });
+  const auto emulate_whole = [&](const Problem& of, const ForwardTensors& tensors_of,
+                                 std::span<const SampleTile> tiles_of) {
+    return emulate_forward(of, tensors_of, options, tiles_of);
+  };
+  return has_mask_passes(problem)
+             ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
+             : emulate_whole(problem, tensors, tiles);
+}
+
+/// Every pass is deterministic.
+EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
+                        const EmulationOptions& options, bool /*is_deterministic*/,
+                        const BackwardSample& sample) {
+  const auto emulate_whole = [&](const Problem& of, const BackwardTensors& tensors_of,
+                                 const BackwardSample& sample_of) {
+    return emulate_backward(of, tensors_of, options, sample_of);
+  };
+  return has_mask_passes(problem)
+             ? emulate_passes_backward(problem, tensors, options, sample, emulate_whole)
+             : emulate_whole(problem, tensors, sample);
 }
 
 #ifdef SPARKBENCH_HAS_HOPPER
-PatternLists sparse_lists(const Problem& problem, Pass /*pass*/, bool /*is_deterministic*/) {
-  PatternLists lists;
-  if (!has_mask_passes(problem)) {
-    lists.add({*problem.sparse, list_kind(problem)});
-    return lists;
-  }
-  for (const Problem& view : problems_of_views(problem)) {
-    lists.begin_view();
-    if (view.sparse) lists.add({*view.sparse, list_kind(view)});
-  }
-  return lists;
+void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+            bool /*is_deterministic*/, CUstream_st* stream) {
+  launch_backward(problem, tensors, workspace, stream);
 }
 
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
@@ -93,7 +126,7 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
     return launch_sparse_forward(problem, tensors, workspace, lists, 0, memory, stream);
   }
   launch_passes_forward(
-      problem, tensors, workspace, passes_workspace(problem),
+      problem, tensors, workspace, passes_workspace(problem, Pass::kForward),
       [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
         if (!view.problem.sparse) return launch_forward(view.problem, of_view, stream);
         launch_sparse_forward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
@@ -102,28 +135,67 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
       stream);
 }
 
-constexpr auto kLaunch = launch_forward;
-constexpr SparseFunctions kSparse = {sparse_lists, launch_sparse, nullptr};
+void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                   const PatternLists& lists, const void* memory, bool /*is_deterministic*/,
+                   CUstream_st* stream) {
+  if (!has_mask_passes(problem)) {
+    return launch_sparse_backward(problem, tensors, workspace, lists, 0, memory, stream);
+  }
+  launch_passes_backward(
+      problem, tensors, workspace, passes_workspace(problem, Pass::kBackward),
+      [&](const ViewLaunch& view, const BackwardTensors& of_view, void* own) {
+        if (!view.problem.sparse) return launch_backward(view.problem, of_view, own, stream);
+        launch_sparse_backward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
+                               memory, stream);
+      },
+      stream);
+}
+
+constexpr ForwardFunctions kForward = {emulate, launch_forward};
+constexpr BackwardFunctions kBackward = {emulate, launch};
+constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = launch_sparse;
+constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = launch_sparse;
 #else
-constexpr std::nullptr_t kLaunch = nullptr;
-constexpr SparseFunctions kSparse = {};
+constexpr ForwardFunctions kForward = {emulate, nullptr};
+constexpr BackwardFunctions kBackward = {emulate, nullptr};
+constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = nullptr;
+constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = nullptr;
 #endif
+
+PatternLists sparse_lists(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
+  PatternLists lists;
+  const auto add = [&](const Problem& of) {
+    for (const SparseListKind& kind : list_kinds(of, pass)) lists.add({*of.sparse, kind});
+  };
+  if (!has_mask_passes(problem)) {
+    add(problem);
+    return lists;
+  }
+  for (const Problem& view : problems_of_views(problem)) {
+    lists.begin_view();
+    if (view.sparse) add(view);
+  }
+  return lists;
+}
 
 constexpr AttentionKernel kKernels[] = {{
     .name = "hopper-fp32acc",
-    .summary = "wgmma, FP32 accumulators, forward",
+    .summary = "wgmma, FP32 accumulators; gradients always deterministic",
     .accumulator = Accumulator::kFp32,
     .instruction = MmaInstruction::kWgmma,
     .supports = supports,
     .workspace_bytes = workspace_bytes,
-    .forward = {emulate, kLaunch},
-    .backward = {},
+    .forward = kForward,
+    .backward = kBackward,
     .packed = {},
-    .sparse = kSparse,
+    .sparse = {sparse_lists, kLaunchSparseForward, kLaunchSparseBackward},
 }};
 
+/// `rows` of a block of the score matrix, which it goes over in steps of so many columns, by so many
+/// products.
 template <class Config>
-constexpr KernelInstance instance(std::string_view symbol, std::string_view id) {
+constexpr KernelInstance instance(std::string_view symbol, std::string_view id, int rows,
+                                  int step_columns, int products) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kWgmma,
@@ -133,20 +205,31 @@ constexpr KernelInstance instance(std::string_view symbol, std::string_view id) 
           .has_dropout = Config::kHasDropout,
           .is_packed = Config::kIsPacked,
           .is_sparse = Config::kIsSparse,
-          .products = 2,  // S, P V
+          .products = products,
           .threads = Config::kThreads,
-          .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
-          .block_rows = Config::kBlockM,
-          .step_columns = Config::kBlockN,
+          .dynamic_shared_bytes = sizeof(typename Config::Tiles),
+          .block_rows = rows,
+          .step_columns = step_columns,
           .limits = {}};
 }
 
-#define SPARK_INSTANCE(symbol, id, ...) instance<__VA_ARGS__>(#symbol, id),
+// S, P V
+#define SPARK_FORWARD_ROW(symbol, id, ...) \
+  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 2),
+// S, dP, dV, dK
+#define SPARK_BACKWARD_ROW(symbol, id, ...) \
+  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 4),
+// S, dP, dQ
+#define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) \
+  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 3),
 constexpr KernelInstance kInstances[] = {
-    SPARK_HOPPER_FORWARD(SPARK_INSTANCE)         //
-    SPARK_HOPPER_SPARSE_FORWARD(SPARK_INSTANCE)  //
+    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
+    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)          //
+    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)        //
+    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
 };
-#undef SPARK_INSTANCE
 
 }  // namespace
 

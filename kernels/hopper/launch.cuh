@@ -11,25 +11,35 @@ namespace sparkbench::hopper {
 template <class Config>
 struct KernelOf;
 
-/// Compiles attention_forward<Config>(machine, params) as `symbol`. At namespace scope.
-#define SPARK_HOPPER_FORWARD_KERNEL(symbol, id, ...)                          \
+/// Compiles body<Config>(machine, params) as `symbol`. At namespace scope.
+#define SPARK_HOPPER_KERNEL(body, Params, symbol, ...)                        \
   using symbol##_config = __VA_ARGS__;                                        \
   extern "C" __global__ void __launch_bounds__(symbol##_config::kThreads,     \
                                                symbol##_config::kBlocksPerSm) \
-      symbol(const __grid_constant__ ForwardParams params) {                  \
+      symbol(const __grid_constant__ Params params) {                         \
     GpuMachine machine;                                                       \
-    attention_forward<symbol##_config>(machine, params);                      \
+    body<symbol##_config>(machine, params);                                   \
   }                                                                           \
   template <>                                                                 \
   struct KernelOf<symbol##_config> {                                          \
     static constexpr auto kFunction = symbol;                                 \
   };
+#define SPARK_HOPPER_FORWARD_KERNEL(symbol, id, ...) \
+  SPARK_HOPPER_KERNEL(attention_forward, ForwardParams, symbol, __VA_ARGS__)
+#define SPARK_HOPPER_BACKWARD_KERNEL(symbol, id, ...) \
+  SPARK_HOPPER_KERNEL(attention_backward, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_HOPPER_BACKWARD_DQ_KERNEL(symbol, id, ...) \
+  SPARK_HOPPER_KERNEL(attention_backward_dq, BackwardParams, symbol, __VA_ARGS__)
+
+inline dim3 grid_of(int x, int y, int z) {
+  return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+}
 
 /// Launches a row's kernel.
-template <class Config>
-void launch(const ForwardParams& params, const dim3& grid, CUstream_st* stream) {
+template <class Config, class Params>
+void launch(const Params& params, const dim3& grid, CUstream_st* stream) {
   const auto kernel = KernelOf<Config>::kFunction;
-  constexpr std::size_t kSharedBytes = sizeof(ForwardTiles<Config>);
+  constexpr std::size_t kSharedBytes = sizeof(typename Config::Tiles);
   CUDA_CHECK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
                                   static_cast<int>(kSharedBytes)));
   kernel<<<grid, Config::kThreads, kSharedBytes, stream>>>(params);

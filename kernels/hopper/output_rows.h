@@ -51,14 +51,21 @@ class OutputRows {
   template <int kChunks, class Tile>
   SPARK_DEVICE void copy(const Tile& tile, int of_warp, int first_chunk, int chunks,
                          const OutputViews& views, int batch, int head) const {
+    constexpr int kRowLanes = row_lanes(kChunks), kRows = 32 / kRowLanes;
+    const int of_row = machine_.lane() % kRowLanes;
 #pragma unroll
-    for (int i = 0; i < kWarpRows * kChunks / 32; ++i) {
-      const int at = 32 * i + machine_.lane();
-      const int row = at / kChunks, chunk = first_chunk + at % kChunks;
-      if (chunk >= chunks || !is_owned(row)) continue;
-      const ChunkedView<Half>& view = is_part() ? views.parts : views.whole;
-      machine_.store_global(view.at(batch, place(row), head) + kChunkHalves * chunk,
-                            machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
+    for (int i = 0; i < kWarpRows / kRows; ++i) {
+      const int row = kRows * i + machine_.lane() / kRowLanes;
+      if (!is_owned(row)) continue;
+#pragma unroll
+      for (int group = 0; group < kChunks; group += kRowLanes) {
+        const int chunk = first_chunk + group + of_row;
+        if (group + of_row >= kChunks || chunk >= chunks) continue;
+        const ChunkedView<Half>& view = is_part() ? views.parts : views.whole;
+        machine_.store_global(
+            view.at(batch, place(row), head) + kChunkHalves * chunk,
+            machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
+      }
     }
   }
 

@@ -38,6 +38,10 @@ struct alignas(1024) SwizzledPanels {
   }
 };
 
+/// Lanes that copy a row of a tile together: all of its chunks, or where these are no power of two
+/// those of a panel.
+constexpr int row_lanes(int chunks) { return (chunks & (chunks - 1)) == 0 ? chunks : kPanelChunks; }
+
 /// What a matrix descriptor grows by for an operand that begins `bytes` further.
 SPARK_HD constexpr std::uint64_t descriptor_step(int bytes) {
   return static_cast<std::uint64_t>(bytes) >> 4;

@@ -21,14 +21,6 @@ PartsWorkspace PartsWorkspace::backward(const Problem& problem, int rows_of_keys
   return made;
 }
 
-Problem walked_problem(const Problem& problem) {
-  const Pattern& walked = problem.sparse->walked();
-  Problem dense = without_pattern(problem);
-  dense.seqlen_q = walked.seqlen_q;
-  dense.seqlen_k = walked.seqlen_k;
-  return dense;
-}
-
 void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order) {
   const Pattern& walked = problem.sparse->walked();
   params.query_end = walked.seqlen_q;

@@ -28,10 +28,6 @@ struct PartsWorkspace {
 std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Problem& problem,
                                      Pass pass, bool is_deterministic);
 
-/// The problem without its pattern, and as long as the pattern's order of rows and keys: what the
-/// workspace of a backward pass counts, and kernels that go over its rows.
-Problem walked_problem(const Problem& problem);
-
 /// Which queries take part, and how they are numbered where the pattern has an order: as its keys.
 void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order);
 
@@ -44,11 +40,6 @@ inline void give_key_parts(BackwardParams& params, const Problem& problem, int r
 inline void give_query_parts(BackwardParams& params, const Problem& problem, int rows, Half* dq) {
   if (rows == 0) return;
   params.part_dq = part_view(dq, problem, problem.heads, rows);
-}
-
-inline SumPartsParams sum_parts_params(const SplitRows& rows, int head_chunks,
-                                       const ChunkedView<Half>& part, const ChunkedView<Half>& x) {
-  return {rows, head_chunks, read_only(part), x};
 }
 
 }  // namespace sparkbench::volta

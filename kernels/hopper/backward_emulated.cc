@@ -1,0 +1,212 @@
+#include "kernels/hopper/backward_emulated.h"
+
+#include <algorithm>
+#include <array>
+#include <set>
+#include <utility>
+#include <vector>
+
+#include "kernels/hopper/backward.h"
+#include "kernels/hopper/backward_dq.h"
+#include "kernels/hopper/backward_workspace.h"
+#include "kernels/hopper/dispatch.h"
+#include "kernels/hopper/row_statistics.h"
+#include "kernels/forward_launch.h"
+#include "kernels/listed_emulated.h"
+#include "kernels/machine/emulated/machine.h"
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pass_regions.h"
+
+namespace sparkbench::hopper {
+namespace {
+
+/// Of each block of keys, the steps of queries that it walks for one query head.
+template <class Config>
+std::vector<double> steps_of_blocks(const Problem& problem) {
+  const KeyMask mask = problem.key_mask();
+  std::vector<double> work;
+  for (int key = 0; key < problem.seqlen_k; key += Config::kBlockKeys) {
+    const Range rows =
+        mask.rows_of_any({key, std::min(key + Config::kBlockKeys, problem.seqlen_k)});
+    const int first = first_tile<Config::kStep>(rows);
+    work.push_back(rows.is_empty() ? 0.0 : ceil_divide(rows.end - first, Config::kStep));
+  }
+  return work;
+}
+
+/// The blocks of keys in which these tiles are.
+std::vector<std::array<int, 3>> blocks_of_tiles(std::span<const SampleTile> tiles, int block_rows,
+                                                int blocks_of_head) {
+  std::set<std::array<int, 3>> blocks;
+  for (const auto& [tile, head, batch] : tiles) {
+    const int end = std::min(ceil_divide((tile + 1) * kSampleRows, block_rows), blocks_of_head);
+    for (int block = tile * kSampleRows / block_rows; block < end; ++block) {
+      blocks.insert({block, head, batch});
+    }
+  }
+  return {blocks.begin(), blocks.end()};
+}
+
+/// The launches of one pass over one workspace, and what they report together.
+class BackwardEmulation {
+ public:
+  BackwardEmulation(const Problem& problem, const BackwardTensors& tensors,
+                    const EmulationOptions& options)
+      : problem_(problem.sparse ? without_pattern(problem) : problem),
+        mask_(problem.sparse.get()),
+        tensors_(tensors),
+        options_(options),
+        positions_(mask_ != nullptr ? mask_->walked().seqlen_q : problem.seqlen_q),
+        statistics_(static_cast<std::size_t>(problem.batch) *
+                    static_cast<std::size_t>(problem.heads) *
+                    static_cast<std::size_t>(statistics_rows(positions_))),
+        params_(backward_params(problem_, tensors, statistics_.data(), positions_)) {}
+
+  void prepare() {
+    std::vector<OrderedTile> query_tiles;
+    if (mask_ != nullptr) {
+      query_tiles = ordered_tiles(mask_->walked(), kStatisticsBlock);
+      params_.query_order = row_order(mask_->walked(), query_tiles.data());
+    }
+    std::vector<GlobalRegion> all = regions(nullptr);
+    append_list("order of queries", query_tiles, all);
+    launch({.kernel = "hopper-fp32acc/bwd-statistics",
+            .grid = {params_.rows_per_head / StatisticsConfig::kBlockM, problem_.heads,
+                     problem_.batch},
+            .threads = StatisticsConfig::kThreads,
+            .shared_bytes = 0},
+           all, [](EmulatedMachine& machine, const BackwardParams& params) {
+             prepare_statistics(machine, params);
+           });
+  }
+
+  void key_gradients(std::span<const SampleTile> tiles) {
+    visit_backward<false>(problem_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const int blocks = ceil_divide(problem_.seqlen_k, Config::kBlockKeys);
+      launch({.kernel = id,
+              .grid = {blocks, problem_.key_heads(), problem_.batch},
+              .threads = Config::kThreads,
+              .shared_bytes = sizeof(typename Config::Tiles),
+              .blocks = blocks_of_tiles(tiles, Config::kBlockKeys, blocks),
+              .work = steps_of_blocks<Config>(problem_)},
+             regions(nullptr), kernel_of_keys<Config>);
+    });
+  }
+  void query_gradients(std::span<const SampleTile> tiles) {
+    visit_backward_dq<false>(problem_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const ForwardGrid grid{id, Config::kThreads, sizeof(typename Config::Tiles), Config::kBlockM,
+                             Config::kBlockN};
+      launch(forward_shape(problem_, grid, tiles), regions(nullptr), kernel_of_queries<Config>);
+    });
+  }
+
+  void listed_key_gradients(std::span<const SampleTile> tiles) {
+    visit_backward<true>(problem_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const SparseTileLists lists(*mask_, kSparseKeys<Config>);
+      const int rows = lists.part_rows(), heads = problem_.key_heads();
+      PartTensor dk("dk of parts", problem_, heads, rows), dv("dv of parts", problem_, heads, rows);
+      give_key_parts(params_, problem_, rows, dk.data(), dv.data());
+      launch_listed({id, Config::kThreads, sizeof(typename Config::Tiles), lists, heads,
+                     problem_.batch, Config::kBlockKeys},
+                    tiles, {&dk, &dv}, kernel_of_keys<Config>);
+      const SplitRows split{lists.splits().data(), Config::kBlockKeys, problem_.seqlen_k, rows};
+      const TensorShape keys = key_shape(problem_);
+      sum_parts_of(lists, split, keys, tiles, dk, params_.part_dk, params_.dk, tensors_.dk);
+      sum_parts_of(lists, split, keys, tiles, dv, params_.part_dv, params_.dv, tensors_.dv);
+    });
+  }
+  void listed_query_gradients(std::span<const SampleTile> tiles) {
+    visit_backward_dq<true>(problem_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      const SparseTileLists lists(*mask_, kSparseQueries<Config>);
+      PartTensor dq("dq of parts", problem_, problem_.heads, lists.part_rows());
+      give_query_parts(params_, problem_, lists.part_rows(), dq.data());
+      launch_listed({id, Config::kThreads, sizeof(typename Config::Tiles), lists, problem_.heads,
+                     problem_.batch, Config::kBlockM},
+                    tiles, {&dq}, kernel_of_queries<Config>);
+      sum_parts_of(lists,
+                   {lists.splits().data(), Config::kBlockM, problem_.seqlen_q, lists.part_rows()},
+                   query_shape(problem_), tiles, dq, params_.part_dq, params_.dq, tensors_.dq);
+    });
+  }
+  EmulationReport take_report() { return std::move(report_); }
+
+ private:
+  template <class Config>
+  static void kernel_of_keys(EmulatedMachine& machine, const BackwardParams& params) {
+    attention_backward<Config>(machine, params);
+  }
+  template <class Config>
+  static void kernel_of_queries(EmulatedMachine& machine, const BackwardParams& params) {
+    attention_backward_dq<Config>(machine, params);
+  }
+
+  template <class Kernel>
+  void launch(const LaunchShape& shape, std::span<const GlobalRegion> all, Kernel kernel) {
+    const BackwardParams params = params_;
+    add_report(report_, emulate(shape, all, options_,
+                                [&](EmulatedMachine& machine) { kernel(machine, params); }));
+  }
+  template <class Kernel>
+  void launch_listed(const ListLaunch& of, std::span<const SampleTile> tiles,
+                     const std::vector<PartTensor*>& parts, Kernel kernel) {
+    params_.sparse = of.lists.on_host();
+    std::vector<GlobalRegion> all = regions(&of.lists);
+    for (PartTensor* const part : parts) part->append_written(all);
+    launch(list_shape(of, tiles), all, kernel);
+  }
+  void sum_parts_of(const SparseTileLists& lists, const SplitRows& rows, const TensorShape& shape,
+                    std::span<const SampleTile> tiles, PartTensor& parts,
+                    const ChunkedView<Half>& part, const ChunkedView<Half>& whole,
+                    const TensorView<Half>& tensor) {
+    const LaunchShape shape_of_sum = split_shape("sum-parts", lists, rows.block_rows, shape, tiles);
+    if (has_nothing(shape_of_sum, tiles)) return;
+    const SumPartsParams params = sum_parts_params(rows, params_.head_chunks, part, whole);
+    std::vector<GlobalRegion> all =
+        regions_of(std::array{output_region("gradients", tensor, shape)});
+    parts.append_read(all);
+    append_list("splits", lists.splits(), all);
+    add_report(report_, emulate(shape_of_sum, all, options_,
+                                [&](EmulatedMachine& machine) { sum_parts(machine, params); }));
+  }
+  std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
+    std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
+    all.push_back({"statistics", statistics_.data(), statistics_.size() * sizeof(RowStatistics),
+                   true, true});
+    if (lists != nullptr) append_lists(*lists, all);
+    return all;
+  }
+
+  const Problem problem_;
+  const SparseMask* mask_;
+  const BackwardTensors& tensors_;
+  const EmulationOptions& options_;
+  const int positions_;
+  std::vector<RowStatistics> statistics_;
+  BackwardParams params_;
+  EmulationReport report_;
+};
+
+}  // namespace
+
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, const BackwardSample& sample) {
+  BackwardEmulation pass(problem, tensors, options);
+  pass.prepare();
+  const bool is_everything = sample.is_everything();
+  if (problem.sparse) {
+    const std::vector<SampleTile> queries = walked_tiles(problem, sample.query_tiles),
+                                  keys = walked_tiles(problem, sample.key_tiles);
+    if (is_everything || !keys.empty()) pass.listed_key_gradients(keys);
+    if (is_everything || !queries.empty()) pass.listed_query_gradients(queries);
+  } else {
+    if (is_everything || !sample.key_tiles.empty()) pass.key_gradients(sample.key_tiles);
+    if (is_everything || !sample.query_tiles.empty()) pass.query_gradients(sample.query_tiles);
+  }
+  return pass.take_report();
+}
+
+}  // namespace sparkbench::hopper

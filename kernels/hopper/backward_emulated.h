@@ -1,0 +1,16 @@
+// Runs the Hopper backward kernels on the emulated machine.
+#pragma once
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench::hopper {
+
+/// `tensors` are host pointers. Of a sample dQ of its query tiles and dK and dV of its key tiles are
+/// computed, with what their blocks have besides. The problem may have a pattern, but no passes
+/// (kernels/passes_emulated.h).
+EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
+                                 const EmulationOptions& options, const BackwardSample& sample);
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,100 @@
+#include "kernels/ceil_divide.h"
+#include "kernels/hopper/backward.h"
+#include "kernels/hopper/backward_dq.h"
+#include "kernels/hopper/backward_gpu.h"
+#include "kernels/hopper/backward_workspace.h"
+#include "kernels/hopper/dispatch.h"
+#include "kernels/hopper/launch.cuh"
+#include "kernels/hopper/row_statistics.h"
+#include "kernels/merge_gpu.h"
+
+namespace sparkbench::hopper {
+
+SPARK_HOPPER_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
+SPARK_HOPPER_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
+SPARK_HOPPER_SPARSE_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
+SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
+
+extern "C" __global__ void __launch_bounds__(StatisticsConfig::kThreads)
+    hopper_fp32acc_bwd_statistics(const __grid_constant__ BackwardParams params) {
+  GpuMachine machine;
+  prepare_statistics(machine, params);
+}
+
+namespace {
+
+void launch_statistics(const Problem& problem, const BackwardParams& params,
+                       CUstream_st* stream) {
+  hopper_fp32acc_bwd_statistics<<<
+      grid_of(params.rows_per_head / StatisticsConfig::kBlockM, problem.heads, problem.batch),
+      StatisticsConfig::kThreads, 0, stream>>>(params);
+  CUDA_CHECK(cudaGetLastError());
+}
+
+}  // namespace
+
+void launch_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                     CUstream_st* stream) {
+  const BackwardWorkspace places(problem, problem.seqlen_q);
+  const BackwardParams params =
+      backward_params(problem, tensors,
+                      in_workspace<RowStatistics>(workspace, places.statistics), problem.seqlen_q);
+  launch_statistics(problem, params, stream);
+  visit_backward<false>(problem, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    const int blocks = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
+    launch<Config>(params, grid_of(blocks, problem.key_heads(), problem.batch), stream);
+  });
+  visit_backward_dq<false>(problem, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
+    launch<Config>(params, grid_of(blocks, problem.heads, problem.batch), stream);
+  });
+}
+
+void launch_sparse_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                            const PatternLists& lists, int first, const void* memory,
+                            CUstream_st* stream) {
+  const Problem dense = without_pattern(problem);
+  const SparseTileLists &of_keys = lists[first], &of_queries = lists[first + 1];
+  const int positions = walked_problem(problem).seqlen_q, key_rows = of_keys.part_rows(),
+            query_rows = of_queries.part_rows();
+  const BackwardWorkspace places(dense, positions, key_rows, query_rows);
+  BackwardParams params = backward_params(
+      dense, tensors, in_workspace<RowStatistics>(workspace, places.statistics), positions);
+  give_key_parts(params, dense, key_rows, in_workspace<Half>(workspace, places.dk),
+                 in_workspace<Half>(workspace, places.dv));
+  give_query_parts(params, dense, query_rows, in_workspace<Half>(workspace, places.dq));
+  params.sparse = lists.at(first + 1, memory);
+  params.query_order = params.sparse.order;
+  launch_statistics(dense, params, stream);
+  const auto sum = [&](int list, int block_rows, int seqlen, int rows_of_parts, int heads,
+                       const ChunkedView<Half>& part, const ChunkedView<Half>& whole) {
+    const SplitRows rows{lists.splits_at(list, memory), block_rows, seqlen, rows_of_parts};
+    launch_sum_parts(sum_parts_params(rows, params.head_chunks, part, whole),
+                     {static_cast<int>(lists[list].splits().size()) * block_rows, heads,
+                      problem.batch},
+                     stream);
+  };
+  visit_backward_dq<true>(dense, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    launch<Config>(params, grid_of(problem.heads, of_queries.blocks_of_head(), problem.batch),
+                   stream);
+    if (query_rows == 0) return;
+    sum(first + 1, Config::kBlockM, problem.seqlen_q, query_rows, problem.heads, params.part_dq,
+        params.dq);
+  });
+  params.sparse = lists.at(first, memory);
+  visit_backward<true>(dense, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    launch<Config>(params, grid_of(problem.key_heads(), of_keys.blocks_of_head(), problem.batch),
+                   stream);
+    if (key_rows == 0) return;
+    sum(first, Config::kBlockKeys, problem.seqlen_k, key_rows, problem.key_heads(), params.part_dk,
+        params.dk);
+    sum(first, Config::kBlockKeys, problem.seqlen_k, key_rows, problem.key_heads(), params.part_dv,
+        params.dv);
+  });
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,22 @@
+// Launches the Hopper backward kernels on the current GPU.
+#pragma once
+
+#include "kernels/pattern_lists.h"
+#include "kernels/tensors.h"
+
+struct CUstream_st;
+
+namespace sparkbench::hopper {
+
+/// Device pointers; `workspace` has the bytes of BackwardWorkspace (backward_workspace.h) and is
+/// aligned to 256 bytes. As launch_forward() otherwise.
+void launch_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                     CUstream_st* stream);
+
+/// The problem has a pattern: `lists` has from `first` on those of keys, and then those of queries.
+/// As launch_sparse_forward() otherwise.
+void launch_sparse_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
+                            const PatternLists& lists, int first, const void* memory,
+                            CUstream_st* stream);
+
+}  // namespace sparkbench::hopper
