@@ -1,8 +1,9 @@
-// dK and dV for Hopper's wgmma, of a key head's blocks of keys (FlashAttention-2, algorithm 2). Scores
-// are transposed, keys by queries, as FlashAttention-3 has them: so P and dS are operands of the
-// products with dO and Q as they lie in registers.
+// dK and dV for Hopper's wgmma, of a key head's blocks of keys (FlashAttention-2, algorithm 2).
+// Scores are transposed, keys by queries, as FlashAttention-3 has them: so P and dS are operands of
+// the products with dO and Q as they lie in registers.
 //
-// One block has kBlockKeys keys of one key head, each warpgroup 64 of them, and a warpgroup that loads:
+// One block has kBlockKeys keys of one key head, each warpgroup 64 of them, and a warpgroup that
+// loads:
 //    1  K and V to shared memory
 //    2  for each tile of 64 queries, of each head of the group, that see a key of the block:
 //    3      the loader: Q, dO and their statistics to a stage of shared memory; what is dropped
@@ -90,8 +91,7 @@ class KeyWarpgroup {
       const int first = block_.first_key + kWarpgroupRows * tile_;
       const auto stage = [&](const ChunkedView<const Half>& tensor, auto& tile) {
         copy_block_rows<Config>(machine_, tile, tensor, params_.sparse.order, block_.batch,
-                                block_.key_head, first, params_.mask.seqlen_k,
-                                params_.head_chunks);
+                                block_.key_head, first, params_.mask.seqlen_k, params_.head_chunks);
       };
       stage(params_.k, tiles_.k[tile_]);
       stage(params_.v, tiles_.v[tile_]);
@@ -151,8 +151,7 @@ class KeyWarpgroup {
     }
   }
   /// Line 6, to fp16.
-  SPARK_DEVICE void form_score_gradients(int stage, const Scores& p, const Scores& dp,
-                                         Halves& ds) {
+  SPARK_DEVICE void form_score_gradients(int stage, const Scores& p, const Scores& dp, Halves& ds) {
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       RowStatistics of[2];
@@ -195,9 +194,8 @@ class KeyWarpgroup {
       const float factor[2] = {scale, scale};
       store_accumulator(machine_, tile, of_warp, first_chunk(), factor, gradient);
       machine_.sync_warp();
-      output.template copy<Config::kGradientColumns / 8>(tile, of_warp, first_chunk(),
-                                                         params_.head_chunks, views, block_.batch,
-                                                         block_.key_head);
+      output.template copy<Config::kGradientColumns / 8>(
+          tile, of_warp, first_chunk(), params_.head_chunks, views, block_.batch, block_.key_head);
     };
     const float keep_scale = params_.dropout.keep_scale;
     store(tiles_.k[tile_], params_.scale * keep_scale, dk_, {params_.dk, params_.part_dk});

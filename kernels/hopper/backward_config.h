@@ -13,8 +13,8 @@ constexpr BlockPlan backward_dq_plan(int columns) {
   return {64, 3, 3, 160, 32};
 }
 constexpr BlockPlan backward_plan(int columns) {
-  if (columns > 128) return {64, 2, 2, 232, 48};
-  if (columns > 64) return {64, 2, 3, 232, 48};
+  if (columns > 128) return {64, 2, 2, 232, 40};
+  if (columns > 64) return {64, 2, 3, 232, 40};
   return {64, 3, 3, 160, 32};
 }
 
@@ -56,8 +56,8 @@ struct BackwardDqTiles {
 template <class Config>
 struct BackwardTiles;
 
-/// dK and dV of blocks of keys. Above 128 columns two warpgroups share 64 keys, and each has half of
-/// the columns of both.
+/// dK and dV of blocks of keys. Above 128 columns two warpgroups share 64 keys, and each has half
+/// of the columns of both.
 template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
 struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
                         Planned<BackwardPlan<kColumns>> {

@@ -1,5 +1,5 @@
-// dQ = scale * dS K for Hopper's wgmma, of a head's blocks of queries: with P recomputed from Q, K and
-// the log-sum-exp, and dS = P * (dP - D), D = rowsum(dO * O) (FlashAttention-2, algorithm 2).
+// dQ = scale * dS K for Hopper's wgmma, of a head's blocks of queries: with P recomputed from Q, K
+// and the log-sum-exp, and dS = P * (dP - D), D = rowsum(dO * O) (FlashAttention-2, algorithm 2).
 //
 // One block has kBlockM queries of one head, each warpgroup 64 of them, and a warpgroup that loads:
 //    1  Q and dO to shared memory
@@ -56,10 +56,10 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const int row = this->first_row_ + Config::Layout::row(this->machine_.lane(), slot);
-      statistics_[slot] = row < this->params_.rows_per_head
-                              ? load_statistics(this->machine_,
-                                                this->params_.statistics_of(head, row))
-                              : RowStatistics{-INFINITY, 0.0f};
+      statistics_[slot] =
+          row < this->params_.rows_per_head
+              ? load_statistics(this->machine_, this->params_.statistics_of(head, row))
+              : RowStatistics{-INFINITY, 0.0f};
     }
   }
 
@@ -76,9 +76,8 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
     for (Fragment& columns : s.score[0]) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) {
-        columns.element[i] =
-            this->machine_.exp2(this->machine_.fma(columns.element[i], this->params_.scale_log2,
-                                                   statistics_[i / 2].offset));
+        columns.element[i] = this->machine_.exp2(this->machine_.fma(
+            columns.element[i], this->params_.scale_log2, statistics_[i / 2].offset));
       }
     }
   }
@@ -126,9 +125,8 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
     machine.sync_warp();
     const OutputRows<Config, Machine> output(machine, params.sparse, block.head, block.first_row,
                                              this->first_row_, params.mask.seqlen_q);
-    output.template copy<Config::kColumnSteps>(tile, of_warp, 0, params.head_chunks,
-                                               {params.dq, params.part_dq}, block.batch,
-                                               block.head);
+    output.template copy<Config::kColumnSteps>(
+        tile, of_warp, 0, params.head_chunks, {params.dq, params.part_dq}, block.batch, block.head);
   }
 
  private:

@@ -6,12 +6,12 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/forward_launch.h"
 #include "kernels/hopper/backward.h"
 #include "kernels/hopper/backward_dq.h"
 #include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/row_statistics.h"
-#include "kernels/forward_launch.h"
 #include "kernels/listed_emulated.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/mask/pattern/sparse_mask.h"
@@ -174,8 +174,8 @@ class BackwardEmulation {
   }
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
-    all.push_back({"statistics", statistics_.data(), statistics_.size() * sizeof(RowStatistics),
-                   true, true});
+    all.push_back(
+        {"statistics", statistics_.data(), statistics_.size() * sizeof(RowStatistics), true, true});
     if (lists != nullptr) append_lists(*lists, all);
     return all;
   }

@@ -7,8 +7,8 @@
 
 namespace sparkbench::hopper {
 
-/// `tensors` are host pointers. Of a sample dQ of its query tiles and dK and dV of its key tiles are
-/// computed, with what their blocks have besides. The problem may have a pattern, but no passes
+/// `tensors` are host pointers. Of a sample dQ of its query tiles and dK and dV of its key tiles
+/// are computed, with what their blocks have besides. The problem may have a pattern, but no passes
 /// (kernels/passes_emulated.h).
 EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
                                  const EmulationOptions& options, const BackwardSample& sample);

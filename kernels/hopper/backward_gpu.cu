@@ -23,11 +23,10 @@ extern "C" __global__ void __launch_bounds__(StatisticsConfig::kThreads)
 
 namespace {
 
-void launch_statistics(const Problem& problem, const BackwardParams& params,
-                       CUstream_st* stream) {
-  hopper_fp32acc_bwd_statistics<<<
-      grid_of(params.rows_per_head / StatisticsConfig::kBlockM, problem.heads, problem.batch),
-      StatisticsConfig::kThreads, 0, stream>>>(params);
+void launch_statistics(const Problem& problem, const BackwardParams& params, CUstream_st* stream) {
+  hopper_fp32acc_bwd_statistics<<<grid_of(params.rows_per_head / StatisticsConfig::kBlockM,
+                                          problem.heads, problem.batch),
+                                  StatisticsConfig::kThreads, 0, stream>>>(params);
   CUDA_CHECK(cudaGetLastError());
 }
 
@@ -37,8 +36,8 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
                      CUstream_st* stream) {
   const BackwardWorkspace places(problem, problem.seqlen_q);
   const BackwardParams params =
-      backward_params(problem, tensors,
-                      in_workspace<RowStatistics>(workspace, places.statistics), problem.seqlen_q);
+      backward_params(problem, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
+                      problem.seqlen_q);
   launch_statistics(problem, params, stream);
   visit_backward<false>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
@@ -71,10 +70,9 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
   const auto sum = [&](int list, int block_rows, int seqlen, int rows_of_parts, int heads,
                        const ChunkedView<Half>& part, const ChunkedView<Half>& whole) {
     const SplitRows rows{lists.splits_at(list, memory), block_rows, seqlen, rows_of_parts};
-    launch_sum_parts(sum_parts_params(rows, params.head_chunks, part, whole),
-                     {static_cast<int>(lists[list].splits().size()) * block_rows, heads,
-                      problem.batch},
-                     stream);
+    launch_sum_parts(
+        sum_parts_params(rows, params.head_chunks, part, whole),
+        {static_cast<int>(lists[list].splits().size()) * block_rows, heads, problem.batch}, stream);
   };
   visit_backward_dq<true>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);

@@ -1,4 +1,5 @@
-// What the Hopper backward kernels are launched with: the same on a GPU and on the emulated machine.
+// What the Hopper backward kernels are launched with: the same on a GPU and on the emulated
+// machine.
 //
 // dQ is a kernel of its own, over blocks of queries, as the forward pass is; dK and dV are another,
 // over blocks of keys. Both compute S and dP: seven products where five would do. In return no sum
@@ -29,9 +30,9 @@ struct BackwardParams : ForwardParams {
   RowOrder query_order;  // has tiles where a pattern has an order
 
   SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
-    return statistics + (static_cast<std::size_t>(batch_head) *
-                             static_cast<std::size_t>(rows_per_head) +
-                         static_cast<std::size_t>(query));
+    return statistics +
+           (static_cast<std::size_t>(batch_head) * static_cast<std::size_t>(rows_per_head) +
+            static_cast<std::size_t>(query));
   }
 };
 

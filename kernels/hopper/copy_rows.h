@@ -70,8 +70,8 @@ SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, con
   }
 }
 
-/// Rows of a block, from `row` on, by the threads of the warpgroup whose they are: of a pattern with
-/// an order those that its list says.
+/// Rows of a block, from `row` on, by the threads of the warpgroup whose they are: of a pattern
+/// with an order those that its list says.
 template <class Config, class Machine, class Tile>
 SPARK_DEVICE void copy_block_rows(Machine& machine, Tile& tile,
                                   const ChunkedView<const Half>& tensor, const RowOrder& order,

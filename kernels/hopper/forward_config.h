@@ -43,8 +43,8 @@ struct WarpgroupConfig {
   using Rows = LaneRows<Layout, 1, Scale>;
 };
 
-/// What a plan makes of a configuration. Named barriers of a block (0 is all of its warps'): of each
-/// stage one that it is empty, and one for each warpgroup that it is full.
+/// What a plan makes of a configuration. Named barriers of a block (0 is all of its warps'): of
+/// each stage one that it is empty, and one for each warpgroup that it is full.
 template <class Plan>
 struct Planned {
   static constexpr BlockPlan kPlan = Plan::kPlan;
@@ -54,9 +54,11 @@ struct Planned {
   static constexpr int kBlocksPerSm = 1;
   static constexpr int kConsumerRegisters = kPlan.consumer_registers;
   static constexpr int kLoaderRegisters = kPlan.loader_registers;
-  static_assert(32 * (kConsumerWarps * kConsumerRegisters + kLoaderWarps * kLoaderRegisters) <=
-                    65536 * kBlocksPerSm,
-                "an SM has so many registers");
+  /// Of a thread at launch. What the loader gives, and no more, the others can take.
+  static constexpr int kLaunchRegisters = 65536 / kThreads < 248 ? 65536 / kThreads / 8 * 8 : 248;
+  static_assert(kConsumerWarps * kConsumerRegisters + kLoaderWarps * kLoaderRegisters <=
+                    (kConsumerWarps + kLoaderWarps) * kLaunchRegisters,
+                "a warpgroup would wait for registers that nobody gives");
   static constexpr int kStages = kPlan.stages;
   static constexpr int kFirstFullBarrier = 1 + kStages;
   static_assert(kStages * (1 + kWarpgroups) <= 15, "a block has 16 barriers");

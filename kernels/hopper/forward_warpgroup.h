@@ -70,8 +70,8 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, ForwardParams> {
         const float* const pair = value[0][step] + 2 * strand;
         std::uint32_t halves = machine.pack_halves(pair[0], pair[1]);
         if constexpr (Config::kHasDropout) {
-          halves &= ~dropout[step / kBlockSteps].dropped_halves(machine, 0, step % kBlockSteps,
-                                                                strand);
+          halves &=
+              ~dropout[step / kBlockSteps].dropped_halves(machine, 0, step % kBlockSteps, strand);
         }
         p.of[step / 2].pair[2 * (step % 2) + strand] = halves;
       }
@@ -101,11 +101,10 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, ForwardParams> {
       const int row = Config::Layout::row(lane, slot);
       if ((lane & 3) != 0 || !output.is_owned(row)) continue;
       const bool is_part = output.is_part();
-      machine.store_global(
-          (is_part ? params.part_lse : params.lse) +
-              lse_offset(block.batch, block.head, output.place(row), params.heads,
-                         is_part ? params.part_rows : params.mask.seqlen_q),
-          lse);
+      machine.store_global((is_part ? params.part_lse : params.lse) +
+                               lse_offset(block.batch, block.head, output.place(row), params.heads,
+                                          is_part ? params.part_rows : params.mask.seqlen_q),
+                           lse);
     }
   }
 

@@ -43,9 +43,8 @@ Support supports(const Problem& problem, const KernelDevice& device) {
 std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass) {
   std::vector<SparseListKind> kinds;
   if (pass == Pass::kForward) {
-    visit_forward<true>(problem, [&](auto row, auto /*id*/) {
-      kinds.push_back(kSparseQueries<decltype(row)>);
-    });
+    visit_forward<true>(
+        problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseQueries<decltype(row)>); });
   } else {
     visit_backward<true>(
         problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseKeys<decltype(row)>); });
@@ -191,8 +190,8 @@ constexpr AttentionKernel kKernels[] = {{
     .sparse = {sparse_lists, kLaunchSparseForward, kLaunchSparseBackward},
 }};
 
-/// `rows` of a block of the score matrix, which it goes over in steps of so many columns, by so many
-/// products.
+/// `rows` of a block of the score matrix, which it goes over in steps of so many columns, by so
+/// many products.
 template <class Config>
 constexpr KernelInstance instance(std::string_view symbol, std::string_view id, int rows,
                                   int step_columns, int products) {

@@ -46,8 +46,8 @@ class OutputRows {
     return first_row_ + row;
   }
 
-  /// `chunks` of each row, from a tile of shared memory whose rows of this warp begin at of_warp and
-  /// whose first chunk of them is first_chunk. Of it kChunks are the warp's.
+  /// `chunks` of each row, from a tile of shared memory whose rows of this warp begin at of_warp
+  /// and whose first chunk of them is first_chunk. Of it kChunks are the warp's.
   template <int kChunks, class Tile>
   SPARK_DEVICE void copy(const Tile& tile, int of_warp, int first_chunk, int chunks,
                          const OutputViews& views, int batch, int head) const {
@@ -80,9 +80,9 @@ class OutputRows {
 /// What a warp has of an accumulator, times `factor` of each of a lane's two rows, to its rows of a
 /// tile, in fp16.
 template <class Tile, class Machine, int kSteps>
-SPARK_DEVICE void store_accumulator(
-    Machine& machine, Tile& tile, int of_warp, int first_chunk, const float (&factor)[2],
-    const m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
+SPARK_DEVICE void store_accumulator(Machine& machine, Tile& tile, int of_warp, int first_chunk,
+                                    const float (&factor)[2],
+                                    const m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
   const int lane = machine.lane();
 #pragma unroll
   for (int slot = 0; slot < 2; ++slot) {

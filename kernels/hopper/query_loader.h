@@ -51,19 +51,17 @@ class QueryLoader {
                          typename Config::Tiles::Stage& stage) {
     const QueryTileAt at = query_tile<Config>(machine_, params_, walk.place());
     const auto load_tile = [&](const ChunkedView<const Half>& tensor, auto& tile) {
-      copy_rows<32 * Config::kLoaderWarps>(machine_, tile,
-                                           tensor.at(block_.batch, at.token, walk.head()),
-                                           queries_apart(tensor),
-                                           params_.mask.seqlen_q - at.token, params_.head_chunks,
-                                           lane_);
+      copy_rows<32 * Config::kLoaderWarps>(
+          machine_, tile, tensor.at(block_.batch, at.token, walk.head()), queries_apart(tensor),
+          params_.mask.seqlen_q - at.token, params_.head_chunks, lane_);
     };
     load_tile(params_.q, stage.q);
     load_tile(params_.d_o, stage.d_o);
     constexpr int kOfChunk = sizeof(Bits128) / sizeof(RowStatistics);
     if (lane_ < Config::kStep / kOfChunk) {
-      machine_.copy_async(
-          &stage.statistics[kOfChunk * lane_],
-          params_.statistics_of(walk.batch_head(), at.position + kOfChunk * lane_), true);
+      machine_.copy_async(&stage.statistics[kOfChunk * lane_],
+                          params_.statistics_of(walk.batch_head(), at.position + kOfChunk * lane_),
+                          true);
     }
     machine_.commit_copies();
     if constexpr (Config::kHasDropout) draw_dropout(walk, at, stage);

@@ -1,5 +1,5 @@
-// How a block of keys walks queries: of each query head that reads its key head, those tiles that see
-// one of its keys. dK and dV are sums over all of them.
+// How a block of keys walks queries: of each query head that reads its key head, those tiles that
+// see one of its keys. dK and dV are sums over all of them.
 #pragma once
 
 #include "kernels/hopper/backward_config.h"

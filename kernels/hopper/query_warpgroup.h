@@ -68,9 +68,9 @@ class QueryWarpgroup {
   /// The warpgroup's rows of a tensor to its tile; finish_staging() when all are asked for.
   template <class Tile>
   SPARK_DEVICE void stage_rows(const ChunkedView<const Half>& tensor, Tile& tile) {
-    copy_block_rows<Config>(machine_, tile, tensor, params_.sparse.order, block_.batch,
-                            block_.head, block_.first_row + kWarpgroupRows * warpgroup_,
-                            params_.mask.seqlen_q, params_.head_chunks);
+    copy_block_rows<Config>(machine_, tile, tensor, params_.sparse.order, block_.batch, block_.head,
+                            block_.first_row + kWarpgroupRows * warpgroup_, params_.mask.seqlen_q,
+                            params_.head_chunks);
   }
   /// All warps of the block meet.
   SPARK_DEVICE void finish_staging() {

@@ -11,8 +11,8 @@ struct StatisticsConfig {
   static constexpr int kThreads = 128, kLanesPerRow = 8, kBlockM = kThreads / kLanesPerRow;
 };
 
-/// The statistics of every position; those past the end, or that own no token, keep P at zero. Grid:
-/// blocks of kBlockM positions, heads, batch entries.
+/// The statistics of every position; those past the end, or that own no token, keep P at zero.
+/// Grid: blocks of kBlockM positions, heads, batch entries.
 template <class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
   const int head = machine.block(1), batch = machine.block(2);
@@ -24,15 +24,15 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
     token = rows.token;
     is_inside = rows.owns(0);
   }
-  const float delta = row_dot(machine, params.out.at(batch, token, head),
-                              params.d_o.at(batch, token, head),
-                              is_inside ? params.head_chunks : 0);
+  const float delta =
+      row_dot(machine, params.out.at(batch, token, head), params.d_o.at(batch, token, head),
+              is_inside ? params.head_chunks : 0);
   if (machine.lane() % StatisticsConfig::kLanesPerRow != 0) return;
   const RowStatistics of_row =
       is_inside ? row_statistics<PlainProbabilities>(
                       machine.template load_global<float>(
-                          params.out_lse + lse_offset(batch, head, token, params.heads,
-                                                      params.mask.seqlen_q)),
+                          params.out_lse +
+                          lse_offset(batch, head, token, params.heads, params.mask.seqlen_q)),
                       delta, params.dropout.keep_scale)
                 : RowStatistics{-INFINITY, 0.0f};
   Bits64 bits;
