@@ -66,7 +66,9 @@ Outputs run_emulated(const Case& made, std::uint64_t schedule_seed = 0,
 void expect_clean(const EmulationReport& report) {
   EXPECT_EQ(report.findings_total, 0u)
       << (report.findings.empty() ? "" : report.findings.front().message);
-  EXPECT_EQ(report.counters.bank_conflicts, 0u);
+  for (const SiteCounters& site : report.sites) {
+    EXPECT_EQ(site.bank_conflicts, 0u) << site.file << ":" << site.line;
+  }
 }
 
 class HopperBackward : public testing::TestWithParam<std::tuple<int, Lengths>> {};

@@ -38,19 +38,17 @@ class RowSteps {
   std::ptrdiff_t halves_[kBits];
 };
 
-/// Rows of a tensor from `first` on, of which there are `rows` and which have `chunks`, to a tile;
-/// what it has besides becomes zeros. Copied by kLanes threads, of which this is `lane`.
-template <int kLanes, class Tile, class Machine, class Apart>
-SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, const Apart& apart,
-                            int rows, int chunks, int lane) {
-  constexpr int kRowLanes = row_lanes(Tile::kChunksPerRow);
+/// kRowLanes chunks of rows of a tensor, from first_chunk on.
+template <int kLanes, int kRowLanes, class Tile, class Machine, class Apart>
+SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Half* first, const Apart& apart,
+                              int rows, int first_chunk, int chunks, int lane) {
   constexpr int kApart = kLanes / kRowLanes, kSteps = Tile::kRows / kApart;
-  const int row = lane / kRowLanes;
+  const int row = spread_row(lane / kRowLanes, kRowLanes);
+  const int chunk = first_chunk + lane % kRowLanes;
   const RowSteps<kApart, kSteps> steps(apart);
-  const Half* const of_lane = first + apart.halves_to(row);
-  const auto copy_column = [&](int chunk, auto exists) {
-    const Half* from = of_lane + kChunkHalves * chunk;
-    const bool has_chunk = chunk < chunks;
+  const bool has_chunk = chunk < chunks;
+  const auto copy = [&](auto exists) {
+    const Half* from = first + apart.halves_to(row) + kChunkHalves * chunk;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int of_tile = row + kApart * i;
@@ -58,15 +56,29 @@ SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, con
       if (i + 1 < kSteps) from += steps.behind(i);
     }
   };
+  if (rows >= Tile::kRows) {
+    copy([](int /*row*/) { return true; });
+  } else {
+    copy([&](int of_tile) { return of_tile < rows; });
+  }
+}
+
+/// Rows of a tensor from `first` on, of which there are `rows` and which have `chunks`, to a tile;
+/// what it has besides becomes zeros. Copied by kLanes threads, of which this is `lane`.
+template <int kLanes, class Tile, class Machine, class Apart>
+SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, const Apart& apart,
+                            int rows, int chunks, int lane) {
+  constexpr int kRest = Tile::kChunksPerRow % kPanelChunks, kWhole = Tile::kChunksPerRow - kRest;
+  if constexpr (kWhole > 0) {
+    constexpr bool kIsPower = (kWhole & (kWhole - 1)) == 0;
+    constexpr int kRowLanes = kIsPower ? kWhole : kPanelChunks;
 #pragma unroll
-  for (int first_chunk = 0; first_chunk < Tile::kChunksPerRow; first_chunk += kRowLanes) {
-    const int chunk = first_chunk + lane % kRowLanes;
-    if (chunk >= Tile::kChunksPerRow) break;
-    if (rows >= Tile::kRows) {
-      copy_column(chunk, [](int /*row*/) { return true; });
-    } else {
-      copy_column(chunk, [&](int of_tile) { return of_tile < rows; });
+    for (int chunk = 0; chunk < kWhole; chunk += kRowLanes) {
+      copy_column<kLanes, kRowLanes>(machine, tile, first, apart, rows, chunk, chunks, lane);
     }
+  }
+  if constexpr (kRest > 0) {
+    copy_column<kLanes, kRest>(machine, tile, first, apart, rows, kWhole, chunks, lane);
   }
 }
 

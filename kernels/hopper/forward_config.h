@@ -19,12 +19,16 @@ struct BlockPlan {
   int stages;              // tiles of K and V that shared memory holds
   int consumer_registers;  // of a thread: the loader leaves them some of its own
   int loader_registers;
+  int blocks_per_sm = 1;
 };
 
-/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys.
-constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
+/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys. Their blocks are
+/// short where two fit on an SM, for which dropout has no registers.
+constexpr BlockPlan forward_plan(int columns, bool is_sparse, bool has_dropout) {
   if (columns > 128) return {64, 2, 2, 232, 40};
-  if (columns > 64 || is_sparse) return {64, 3, 3, 160, 32};
+  if (columns > 64) return {64, 3, 3, 160, 32};
+  if (is_sparse)
+    return has_dropout ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{64, 2, 2, 104, 32, 2};
   return {128, 3, 3, 160, 32};
 }
 
@@ -45,17 +49,20 @@ struct WarpgroupConfig {
 
 /// What a plan makes of a configuration. Named barriers of a block (0 is all of its warps'): of
 /// each stage one that it is empty, and one for each warpgroup that it is full.
+constexpr int launch_registers(int threads) {
+  return 65536 / threads < 248 ? 65536 / threads / 8 * 8 : 248;
+}
 template <class Plan>
 struct Planned {
   static constexpr BlockPlan kPlan = Plan::kPlan;
   static constexpr int kWarpgroups = kPlan.warpgroups, kLoaderWarps = kWarpgroupWarps;
   static constexpr int kConsumerWarps = kWarpgroupWarps * kWarpgroups;
   static constexpr int kThreads = 32 * (kConsumerWarps + kLoaderWarps);
-  static constexpr int kBlocksPerSm = 1;
+  static constexpr int kBlocksPerSm = kPlan.blocks_per_sm;
   static constexpr int kConsumerRegisters = kPlan.consumer_registers;
   static constexpr int kLoaderRegisters = kPlan.loader_registers;
   /// Of a thread at launch. What the loader gives, and no more, the others can take.
-  static constexpr int kLaunchRegisters = 65536 / kThreads < 248 ? 65536 / kThreads / 8 * 8 : 248;
+  static constexpr int kLaunchRegisters = launch_registers(kThreads * kBlocksPerSm);
   static_assert(kConsumerWarps * kConsumerRegisters + kLoaderWarps * kLoaderRegisters <=
                     (kConsumerWarps + kLoaderWarps) * kLaunchRegisters,
                 "a warpgroup would wait for registers that nobody gives");
@@ -67,14 +74,14 @@ struct Planned {
 template <class Config>
 struct ForwardTiles;
 
-template <int kColumns, bool kSparse>
+template <int kColumns, bool kDropout, bool kSparse>
 struct ForwardPlan {
-  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse);
+  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse, kDropout);
 };
 
 template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
 struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
-                       Planned<ForwardPlan<kColumns, kSparse>> {
+                       Planned<ForwardPlan<kColumns, kDropout, kSparse>> {
   static constexpr int kWarpgroups = ForwardConfig::Planned::kWarpgroups;
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   /// Keys of a tile, whole blocks of the dropout mask.

@@ -51,25 +51,37 @@ class OutputRows {
   template <int kChunks, class Tile>
   SPARK_DEVICE void copy(const Tile& tile, int of_warp, int first_chunk, int chunks,
                          const OutputViews& views, int batch, int head) const {
-    constexpr int kRowLanes = row_lanes(kChunks), kRows = 32 / kRowLanes;
-    const int of_row = machine_.lane() % kRowLanes;
+    constexpr int kRest = kChunks % kPanelChunks, kWhole = kChunks - kRest;
+    if constexpr (kWhole > 0) {
+      constexpr bool kIsPower = (kWhole & (kWhole - 1)) == 0;
+      constexpr int kLanes = kIsPower ? kWhole : kPanelChunks;
 #pragma unroll
-    for (int i = 0; i < kWarpRows / kRows; ++i) {
-      const int row = kRows * i + machine_.lane() / kRowLanes;
-      if (!is_owned(row)) continue;
-#pragma unroll
-      for (int group = 0; group < kChunks; group += kRowLanes) {
-        const int chunk = first_chunk + group + of_row;
-        if (group + of_row >= kChunks || chunk >= chunks) continue;
-        const ChunkedView<Half>& view = is_part() ? views.parts : views.whole;
-        machine_.store_global(
-            view.at(batch, place(row), head) + kChunkHalves * chunk,
-            machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
+      for (int chunk = 0; chunk < kWhole; chunk += kLanes) {
+        copy_column<kLanes>(tile, of_warp, first_chunk + chunk, chunks, views, batch, head);
       }
+    }
+    if constexpr (kRest > 0) {
+      copy_column<kRest>(tile, of_warp, first_chunk + kWhole, chunks, views, batch, head);
     }
   }
 
  private:
+  /// kLanes chunks of each row, from first_chunk on.
+  template <int kLanes, class Tile>
+  SPARK_DEVICE void copy_column(const Tile& tile, int of_warp, int first_chunk, int chunks,
+                                const OutputViews& views, int batch, int head) const {
+    constexpr int kRows = 32 / kLanes;
+    const int chunk = first_chunk + machine_.lane() % kLanes;
+#pragma unroll
+    for (int i = 0; i < kWarpRows / kRows; ++i) {
+      const int row = spread_row(kRows * i + machine_.lane() / kLanes, kLanes);
+      if (chunk >= chunks || !is_owned(row)) continue;
+      const ChunkedView<Half>& view = is_part() ? views.parts : views.whole;
+      machine_.store_global(view.at(batch, place(row), head) + kChunkHalves * chunk,
+                            machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
+    }
+  }
+
   Machine& machine_;
   const SparseLists& lists_;
   const int first_row_, seqlen_;

@@ -38,9 +38,13 @@ struct alignas(1024) SwizzledPanels {
   }
 };
 
-/// Lanes that copy a row of a tile together: all of its chunks, or where these are no power of two
-/// those of a panel.
-constexpr int row_lanes(int chunks) { return (chunks & (chunks - 1)) == 0 ? chunks : kPanelChunks; }
+/// The i-th row that lanes copy of a tile which take `lanes` (2, 4, 8, ...) a row: in an order in
+/// which those that eight lanes have at once lie in different banks.
+SPARK_HD constexpr int spread_row(int i, int lanes) {
+  if (lanes >= kPanelChunks) return i;
+  const int at_once = kPanelChunks / lanes;
+  return i / kSwizzleRows * kSwizzleRows + i % at_once * lanes + i % kSwizzleRows / at_once;
+}
 
 /// What a matrix descriptor grows by for an operand that begins `bytes` further.
 SPARK_HD constexpr std::uint64_t descriptor_step(int bytes) {
