@@ -98,6 +98,12 @@ Range axis_hull(const Grid& grid, int axis, const Range& rows) {
   return {axis_keys(grid, axis, inside.begin).begin, axis_keys(grid, axis, inside.end - 1).end};
 }
 
+Range axis_core(const Grid& grid, int axis, const Range& rows) {
+  const Zone& zone = grid.zone[axis];
+  if (rows.begin < zone.q0 || zone.q1 < rows.end) return {0, 0};
+  return {axis_keys(grid, axis, rows.end - 1).begin, axis_keys(grid, axis, rows.begin).end};
+}
+
 Box hull(const Grid& grid, const Box& rows) {
   Box keys;
   for (int axis = 0; axis < grid.axes; ++axis) {
@@ -110,12 +116,7 @@ Box hull(const Grid& grid, const Box& rows) {
 Box core(const Grid& grid, const Box& rows) {
   Box keys;
   for (int axis = 0; axis < grid.axes; ++axis) {
-    const Zone& zone = grid.zone[axis];
-    const Range& of_rows = rows.range[axis];
-    keys.range[axis] = of_rows.begin < zone.q0 || zone.q1 < of_rows.end
-                           ? Range{0, 0}
-                           : Range{axis_keys(grid, axis, of_rows.end - 1).begin,
-                                   axis_keys(grid, axis, of_rows.begin).end};
+    keys.range[axis] = axis_core(grid, axis, rows.range[axis]);
     if (axis > 0) keys.range[axis] = overlap(keys.range[axis], {0, grid.extent[axis]});
   }
   return keys;
