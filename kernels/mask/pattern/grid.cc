@@ -31,12 +31,13 @@ struct Lines {
 };
 int split_lines(const Range& positions, int extent, Lines (&pieces)[3]) {
   const int first = floor_divide(positions.begin, extent);
-  const int last = floor_divide(positions.end - 1, extent);
-  const int from = positions.begin - first * extent, to = positions.end - last * extent;
-  if (first == last) {
-    pieces[0] = {{first, first + 1}, {from, to}};
+  const int from = positions.begin - first * extent;
+  if (positions.size() <= extent - from) {
+    pieces[0] = {{first, first + 1}, {from, from + positions.size()}};
     return 1;
   }
+  const int last = floor_divide(positions.end - 1, extent);
+  const int to = positions.end - last * extent;
   int count = 0;
   const int whole_begin = from == 0 ? first : first + 1, whole_end = to == extent ? last + 1 : last;
   if (from != 0) pieces[count++] = {{first, first + 1}, {from, extent}};

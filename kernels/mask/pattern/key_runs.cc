@@ -78,7 +78,8 @@ int pitch_of(const Grid& grid) {
 /// where some have none.
 Range on_lines_of(const Range& positions, Range lines, int pitch) {
   if (std::int64_t{lines.begin} * pitch < positions.begin) {
-    lines.begin = most_of(lines.begin, floor_divide(positions.begin, pitch));
+    const int first = positions.begin == 0 ? 0 : floor_divide(positions.begin, pitch);
+    lines.begin = most_of(lines.begin, first);
   }
   if (std::int64_t{lines.end} * pitch > positions.end) {
     lines.end = least_of(lines.end, floor_divide(positions.end - 1, pitch) + 1);

@@ -43,6 +43,13 @@ bool join_lines(std::vector<RunLines>& runs) {
       runs[++last] = runs[i++];
       continue;
     }
+    const Range tail = runs[last].last();
+    if (runs[last].count > 1 && runs[i].count == 1 && tail.begin <= runs[i].first.begin) {
+      --runs[last].count;
+      const Range both = {tail.begin, std::max(tail.end, runs[i++].first.end)};
+      runs[++last] = {both};
+      continue;
+    }
     if ((runs[last].count > 1 || runs[i].count > 1) && ++splits > kMostSplits) {
       runs.erase(runs.begin() + static_cast<Index>(last) + 1, runs.begin() + static_cast<Index>(i));
       return false;
