@@ -15,8 +15,8 @@ namespace {
 
 int last_key(const AcsrRow& row) { return row.offset + (row.count - 1) * row.stride; }
 
-/// Runs of keys as a progression, if they are one. Changes their order.
-std::optional<AcsrRow> progression(std::vector<Range>& runs) {
+/// Runs of keys as a progression, if they are one.
+std::optional<AcsrRow> progression(std::vector<Range> runs) {
   std::sort(runs.begin(), runs.end(),
             [](const Range& a, const Range& b) { return a.begin < b.begin; });
   AcsrRow row;
@@ -169,6 +169,7 @@ SharedBits bits_with(std::span<const AcsrRow> rows, int seqlen_k) {
 std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
   std::vector<AcsrRow> rows;
   KeyRuns runs;
+  KeyRunFinder finder(pattern, head, 1);
   const std::vector<Term>& terms = pattern.terms(head);
   for (int row = 0; row < pattern.seqlen_q; ++row) {
     const auto column = terms.size() == 1 && pattern.order == nullptr
@@ -178,12 +179,9 @@ std::vector<AcsrRow> acsr_of(const Pattern& pattern, int head) {
       rows.push_back(*column);
       continue;
     }
-    runs.clear();
     // Of one row, and for tiles of one key, the touched keys are the visible ones.
-    for (const Term& term : terms) {
-      add_key_runs(pattern, term, {row, row + 1}, 1, runs);
-    }
-    const std::optional<AcsrRow> affine = progression(runs.touched);
+    finder.find({row, row + 1}, runs);
+    const std::optional<AcsrRow> affine = progression(one_by_one(runs.touched));
     if (!affine) {
       throw std::invalid_argument("the keys of row " + std::to_string(row) +
                                   " are in no arithmetic progression");

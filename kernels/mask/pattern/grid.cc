@@ -31,12 +31,13 @@ struct Lines {
 };
 int split_lines(const Range& positions, int extent, Lines (&pieces)[3]) {
   const int first = floor_divide(positions.begin, extent);
-  const int last = floor_divide(positions.end - 1, extent);
-  const int from = positions.begin - first * extent, to = positions.end - last * extent;
-  if (first == last) {
-    pieces[0] = {{first, first + 1}, {from, to}};
+  const int from = positions.begin - first * extent;
+  if (positions.size() <= extent - from) {
+    pieces[0] = {{first, first + 1}, {from, from + positions.size()}};
     return 1;
   }
+  const int last = floor_divide(positions.end - 1, extent);
+  const int to = positions.end - last * extent;
   int count = 0;
   const int whole_begin = from == 0 ? first : first + 1, whole_end = to == extent ? last + 1 : last;
   if (from != 0) pieces[count++] = {{first, first + 1}, {from, extent}};
@@ -98,6 +99,12 @@ Range axis_hull(const Grid& grid, int axis, const Range& rows) {
   return {axis_keys(grid, axis, inside.begin).begin, axis_keys(grid, axis, inside.end - 1).end};
 }
 
+Range axis_core(const Grid& grid, int axis, const Range& rows) {
+  const Zone& zone = grid.zone[axis];
+  if (rows.begin < zone.q0 || zone.q1 < rows.end) return {0, 0};
+  return {axis_keys(grid, axis, rows.end - 1).begin, axis_keys(grid, axis, rows.begin).end};
+}
+
 Box hull(const Grid& grid, const Box& rows) {
   Box keys;
   for (int axis = 0; axis < grid.axes; ++axis) {
@@ -110,12 +117,7 @@ Box hull(const Grid& grid, const Box& rows) {
 Box core(const Grid& grid, const Box& rows) {
   Box keys;
   for (int axis = 0; axis < grid.axes; ++axis) {
-    const Zone& zone = grid.zone[axis];
-    const Range& of_rows = rows.range[axis];
-    keys.range[axis] = of_rows.begin < zone.q0 || zone.q1 < of_rows.end
-                           ? Range{0, 0}
-                           : Range{axis_keys(grid, axis, of_rows.end - 1).begin,
-                                   axis_keys(grid, axis, of_rows.begin).end};
+    keys.range[axis] = axis_core(grid, axis, rows.range[axis]);
     if (axis > 0) keys.range[axis] = overlap(keys.range[axis], {0, grid.extent[axis]});
   }
   return keys;

@@ -57,6 +57,9 @@ Range axis_keys(const Grid& grid, int axis, int q);
 /// Of one axis, the keys that some of these rows see; none where no row is in [q0, q1).
 Range axis_hull(const Grid& grid, int axis, const Range& rows);
 
+/// The same, those that each of these rows sees.
+Range axis_core(const Grid& grid, int axis, const Range& rows);
+
 /// The keys that some row of a box sees, and those that each does. Axes are independent, so each is
 /// exactly a box; it is empty where one of its ranges is.
 Box hull(const Grid& grid, const Box& rows);

@@ -1,11 +1,9 @@
 #include "kernels/mask/pattern/key_runs.h"
 
 #include <algorithm>
-#include <bit>
 #include <numeric>
 
 #include "kernels/mask/pattern/order_boxes.h"
-#include "kernels/mask/pattern/ordered_runs.h"
 
 namespace sparkbench {
 namespace {
@@ -14,33 +12,41 @@ namespace {
 /// keys that they touch.
 class RunSink {
  public:
-  RunSink(std::vector<Range>& runs, const Range& limits, int key_at, int part)
-      : runs_(runs),
-        limits_(limits),
-        key_at_(key_at),
-        part_(part),
-        shift_(std::has_single_bit(static_cast<unsigned>(part))
-                   ? std::countr_zero(static_cast<unsigned>(part))
-                   : -1) {}
+  RunSink(std::vector<RunLines>& runs, const Range& limits, int key_at, int part)
+      : runs_(runs), limits_(limits), key_at_(key_at), part_(part) {}
 
   void add(const Range& positions) {
     const Range inside = overlap(positions, limits_);
-    if (inside.is_empty()) return;
-    const Range run = {part_of(inside.begin - key_at_), part_of(inside.end - 1 - key_at_) + 1};
-    if (!runs_.empty() && runs_.back().begin <= run.begin && run.begin <= runs_.back().end) {
-      runs_.back().end = most_of(runs_.back().end, run.end);
-    } else {
-      runs_.push_back(run);
-    }
+    if (!inside.is_empty()) add_run(parts_of(inside), runs_);
   }
+
+  /// Lines of which no run is empty.
+  void add(RunLines lines) {
+    for (; lines.count > 0 && lines.first.begin < limits_.begin; --lines.count) {
+      add(lines.first);
+      lines.first = lines.line(1);
+    }
+    Range cut = {0, 0};  // of those that reach beyond the limits, the one that begins within
+    for (; lines.count > 0 && lines.end() > limits_.end; --lines.count) cut = lines.last();
+    if (lines.count > 0 && part_.divides(lines.pitch)) {
+      add_lines({parts_of(lines.first), part_(lines.pitch), lines.count}, runs_);
+    } else {
+      for (int i = 0; i < lines.count; ++i) add_run(parts_of(lines.line(i)), runs_);
+    }
+    add(cut);
+  }
+
   const Range& limits() const { return limits_; }
 
  private:
-  int part_of(int key) const { return shift_ >= 0 ? key >> shift_ : key / part_; }
+  Range parts_of(const Range& positions) const {
+    return parts_touched({positions.begin - key_at_, positions.end - key_at_}, part_);
+  }
 
-  std::vector<Range>& runs_;
+  std::vector<RunLines>& runs_;
   Range limits_;  // positions
-  int key_at_, part_, shift_;
+  int key_at_;
+  DivideBy part_;
 };
 
 /// How a grid's runs are added: those with at most `most_gap` keys between them as one, and none of
@@ -50,37 +56,52 @@ struct RunRule {
 };
 
 /// The runs of lines `outer`, `line` apart, of each of which the columns are in the box.
-void add_lines(const Range& outer, const Range& columns, int line, const RunRule& rule, int from,
-               RunSink& sink) {
+void add_columns(const Range& outer, const Range& columns, int line, const RunRule& rule, int from,
+                 RunSink& sink) {
   if (outer.is_empty() || columns.is_empty()) return;
+  const int first = from + outer.begin * line;
   if (line - columns.size() <= rule.most_gap) {
-    sink.add(
-        {from + outer.begin * line + columns.begin, from + (outer.end - 1) * line + columns.end});
-    return;
+    sink.add(Range{first + columns.begin, from + (outer.end - 1) * line + columns.end});
+  } else if (columns.size() >= rule.least_run) {
+    sink.add(RunLines{{first + columns.begin, first + columns.end}, line, outer.size()});
   }
-  if (columns.size() < rule.least_run) return;
-  for (int at = outer.begin; at < outer.end; ++at) {
-    sink.add({from + at * line + columns.begin, from + at * line + columns.end});
+}
+
+/// Of the outermost axis.
+int pitch_of(const Grid& grid) {
+  int pitch = 1;
+  for (int axis = 1; axis < grid.axes; ++axis) pitch *= grid.extent[axis];
+  return pitch;
+}
+
+/// Of lines `pitch` apart those that have positions of a range, which is not empty. Divides only
+/// where some have none.
+Range on_lines_of(const Range& positions, Range lines, int pitch) {
+  if (std::int64_t{lines.begin} * pitch < positions.begin) {
+    const int first = positions.begin == 0 ? 0 : floor_divide(positions.begin, pitch);
+    lines.begin = most_of(lines.begin, first);
   }
+  if (std::int64_t{lines.end} * pitch > positions.end) {
+    lines.end = least_of(lines.end, floor_divide(positions.end - 1, pitch) + 1);
+  }
+  return lines;
 }
 
 /// All positions of a box that the sink takes.
 void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
   const Range& limits = sink.limits();
   if (limits.is_empty() || is_empty(grid, box)) return;
-  const Range first = {coordinates(grid, limits.begin).at[0],
-                       coordinates(grid, limits.end - 1).at[0] + 1};
   Range& outer = box.range[0];
-  outer = overlap(outer, first);
+  outer = on_lines_of(limits, outer, pitch_of(grid));
   if (grid.axes == 1) return sink.add(outer);
-  if (grid.axes == 2) return add_lines(outer, box.range[1], grid.extent[1], rule, 0, sink);
+  if (grid.axes == 2) return add_columns(outer, box.range[1], grid.extent[1], rule, 0, sink);
   const int line = grid.extent[2], plane = grid.extent[1] * line;
   const Range &lines = box.range[1], &columns = box.range[2];
   if (columns.size() == line) {
-    return add_lines(outer, {lines.begin * line, lines.end * line}, plane, rule, 0, sink);
+    return add_columns(outer, {lines.begin * line, lines.end * line}, plane, rule, 0, sink);
   }
   for (int at = outer.begin; at < outer.end; ++at) {
-    add_lines(lines, columns, line, rule, at * plane, sink);
+    add_columns(lines, columns, line, rule, at * plane, sink);
   }
 }
 
@@ -221,34 +242,9 @@ void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimi
   }
 }
 
-struct BeginsBefore {
-  bool operator()(const Range& a, const Range& b) const { return a.begin < b.begin; }
-};
-
-}  // namespace
-
-void join(std::vector<Range>& runs) {
-  if (runs.size() < 2) return;
-  if (!std::is_sorted(runs.begin(), runs.end(), BeginsBefore())) {
-    std::sort(runs.begin(), runs.end(), BeginsBefore());
-  }
-  std::size_t last = 0;
-  for (std::size_t i = 1; i < runs.size(); ++i) {
-    if (runs[i].begin <= runs[last].end) {
-      runs[last].end = std::max(runs[last].end, runs[i].end);
-    } else {
-      runs[++last] = runs[i];
-    }
-  }
-  runs.resize(last + 1);
-}
-
+/// Of a term of a pattern in the order of the sequence.
 void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
                   KeyRuns& runs) {
-  if (pattern.order != nullptr) {
-    const bool is_closed = is_of_order(*pattern.order, term);
-    return (is_closed ? add_ordered_runs : add_runs_by_words)(pattern, term, rows, tile_keys, runs);
-  }
   const int key_at = pattern.key_at;
   const Range keys = pattern.key_positions();
   FlatLimits flat = {{rows.begin + pattern.row_at, rows.end + pattern.row_at}, {}, {}};
@@ -272,7 +268,33 @@ void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, i
     add_grid_runs(term, flat, key_at, tile_keys, runs);
   } else {
     RunSink(runs.touched, hull_keys, 0, tile_keys).add(hull_keys);
-    if (!core_keys.is_empty()) runs.full.push_back(core_keys);
+    if (!core_keys.is_empty()) runs.full.push_back({core_keys});
+  }
+}
+
+}  // namespace
+
+KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys)
+    : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys) {
+  if (pattern.order == nullptr) return;
+  for (const Term& term : terms_) {
+    ordered_.push_back(is_of_order(*pattern.order, term)
+                           ? std::make_unique<OrderedRuns>(*pattern.order, term, tile_keys)
+                           : nullptr);
+  }
+}
+
+void KeyRunFinder::find(const Range& rows, KeyRuns& runs) {
+  runs.clear();
+  if (pattern_.order != nullptr) find_boxes(*pattern_.order, rows, boxes_);
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    if (pattern_.order == nullptr) {
+      add_key_runs(pattern_, terms_[i], rows, tile_keys_, runs);
+    } else if (ordered_[i] != nullptr) {
+      ordered_[i]->add(boxes_, runs);
+    } else {
+      add_runs_by_words(pattern_, terms_[i], rows, tile_keys_, runs);
+    }
   }
 }
 

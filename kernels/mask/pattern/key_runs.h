@@ -1,31 +1,32 @@
 // What a term shows to some rows, as runs of keys: the step from zones to tiles.
 #pragma once
 
+#include <memory>
 #include <vector>
 
+#include "kernels/mask/pattern/ordered_runs.h"
 #include "kernels/mask/pattern/pattern.h"
+#include "kernels/mask/pattern/run_lines.h"
 
 namespace sparkbench {
 
-/// Runs may touch and overlap, and come in any order.
-struct KeyRuns {
-  std::vector<Range> touched;  // tiles that have every key that some row sees
-  std::vector<Range> full;     // keys that each row sees, by index: enough of them to fill a tile
+/// Finds those of a head's union, for one tile of rows after the other. No touched tile is without
+/// a visible pair, unless arrays leave gaps or a grid is cut by a flat zone or by arrays. Of the
+/// runs of a grid those are left out that fill no tile by themselves.
+class KeyRunFinder {
+ public:
+  /// Tiles are of `tile_keys`. The pattern outlives this.
+  KeyRunFinder(const Pattern& pattern, int head, int tile_keys);
 
-  void clear() {
-    touched.clear();
-    full.clear();
-  }
+  /// Of rows that are a range of indices within the sequence, and not empty.
+  void find(const Range& rows, KeyRuns& runs);
+
+ private:
+  const Pattern& pattern_;
+  const std::vector<Term>& terms_;
+  int tile_keys_;
+  OrderedRows boxes_;
+  std::vector<std::unique_ptr<OrderedRuns>> ordered_;  // of each term; null unless it has some
 };
-
-/// In order, and those that meet as one.
-void join(std::vector<Range>& runs);
-
-/// Adds those of a term over the rows, a range of indices within the sequence that is not empty.
-/// Tiles are of `tile_keys`. No touched tile is without a visible pair, unless arrays leave gaps or
-/// a grid is cut by a flat zone or by arrays. Of the runs of a grid those are left out that fill no
-/// tile by themselves.
-void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
-                  KeyRuns& runs);
 
 }  // namespace sparkbench

@@ -38,7 +38,8 @@ inline OrderBox box_of(const GridOrder& order, int position, int log) {
   OrderBox box;
   int tile = position >> kOrderTileBits;
   for (int axis = kOrderAxes - 1; axis >= 0; --axis) {
-    const int count = order.tiles_of_axis(axis), above = tile / count;
+    const int count = order.tiles_of_axis(axis);
+    const int above = axis == 0 ? 0 : count == 1 ? tile : tile / count;
     const int of_axis = tile - above * count;
     tile = above;
     const int inner = position >> order.shift[axis] & (order.tile_extent(axis) - 1);

@@ -62,24 +62,53 @@ struct AxisWork {
   double tiles = 0.0, pairs = 0.0, halves = 0.0;
 };
 
-int parts_touched(const Grid& grid, int axis, const Range& rows, int log) {
-  const Range keys = overlap(axis_hull(grid, axis, rows), {0, grid.extent[axis]});
-  return keys.is_empty() ? 0 : ((keys.end - 1) >> log) - (keys.begin >> log) + 1;
-}
-
-double parts_touched_by_all(const Grid& grid, int axis, int rows, int log) {
-  double parts = 0.0;
-  for (int row = 0; row < grid.extent[axis]; row += rows) {
-    parts += parts_touched(grid, axis, {row, std::min(row + rows, grid.extent[axis])}, log);
+/// What each row of an axis sees of its keys. Both ends never fall, so some rows see from where
+/// the first of them does to where the last does.
+class AxisRows {
+ public:
+  AxisRows(const Grid& grid, int axis) : extent_(grid.extent[axis]) {
+    const Zone& zone = grid.zone[axis];
+    if (zone.d1 > zone.d0) rows_ = overlap({0, extent_}, {zone.q0, zone.q1});
+    keys_.reserve(static_cast<std::size_t>(rows_.size()));
+    for (int row = rows_.begin; row < rows_.end; ++row) keys_.push_back(axis_keys(grid, axis, row));
   }
-  return parts;
-}
 
-AxisWork axis_work(const Grid& grid, int axis, int bits) {
-  const int rows = 1 << bits;
-  return {parts_touched_by_all(grid, axis, rows, bits),
-          parts_touched_by_all(grid, axis, 2 * rows, bits),
-          bits > 0 ? parts_touched_by_all(grid, axis, rows / 2, bits - 1) : 0.0};
+  /// By all tiles of so many rows, of those of 2^log keys.
+  double tiles_touched(int rows, int log) const {
+    double tiles = 0.0;
+    for (int row = 0; row < extent_; row += rows) tiles += touched_by({row, row + rows}, log);
+    return tiles;
+  }
+
+ private:
+  int touched_by(const Range& rows, int log) const {
+    const Range inside = overlap(rows, rows_);
+    if (inside.is_empty()) return 0;
+    const Range keys =
+        overlap({0, extent_}, {keys_of(inside.begin).begin, keys_of(inside.end - 1).end});
+    return keys.is_empty() ? 0 : ((keys.end - 1) >> log) - (keys.begin >> log) + 1;
+  }
+  const Range& keys_of(int row) const { return keys_[static_cast<std::size_t>(row - rows_.begin)]; }
+
+  int extent_;
+  Range rows_ = {0, 0};
+  std::vector<Range> keys_;
+};
+
+/// Of each choice of bits that fits.
+using AxisWorks = std::array<AxisWork, kOrderTileBits + 1>;
+AxisWorks axis_works(const Grid& grid, int axis) {
+  AxisWorks works{};
+  const AxisRows of_axis(grid, axis);
+  for (int bits = 0; bits <= kOrderTileBits; ++bits) {
+    const int rows = 1 << bits;
+    if (rows > grid.extent[axis]) break;
+    const auto index = static_cast<std::size_t>(bits);
+    // Halves are the tiles of one bit less.
+    works[index] = {of_axis.tiles_touched(rows, bits), of_axis.tiles_touched(2 * rows, bits),
+                    bits > 0 ? works[index - 1].tiles : 0.0};
+  }
+  return works;
 }
 
 /// What the grids of a pattern make of each order, axis by axis: flat zones are left out.
@@ -90,10 +119,11 @@ class OrderWork {
       if (term.grid.axes == 0) continue;
       auto& of_term = work_.emplace_back();
       for (int axis = 0; axis < term.grid.axes; ++axis) {
-        for (int bits = 0; bits <= kOrderTileBits; ++bits) {
-          if (1 << bits > term.grid.extent[axis]) break;
-          of_term[index(axis)][index(bits)] = axis_work(term.grid, axis, bits);
-        }
+        const bool is_as_before = axis > 0 &&
+                                  term.grid.extent[axis] == term.grid.extent[axis - 1] &&
+                                  term.grid.zone[axis] == term.grid.zone[axis - 1];
+        of_term[index(axis)] =
+            is_as_before ? of_term[index(axis - 1)] : axis_works(term.grid, axis);
       }
       for (int axis = term.grid.axes; axis < kOrderAxes; ++axis) {
         of_term[index(axis)][0] = {1.0, 1.0, 0.0};
@@ -122,7 +152,7 @@ class OrderWork {
  private:
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
 
-  std::vector<std::array<std::array<AxisWork, kOrderTileBits + 1>, kOrderAxes>> work_;
+  std::vector<std::array<AxisWorks, kOrderAxes>> work_;
 };
 
 /// Bits of r from the lowest on: the innermost axis' first, so that neighbours in memory are
@@ -158,33 +188,28 @@ void for_orders(const Grid& grid, const Visit& visit) {
   }
 }
 
-std::int64_t tiles_visited(const Pattern& pattern, const Range& rows, int tile_keys,
-                           KeyRuns& runs) {
-  runs.clear();
-  for (const Term& term : pattern.unions.front()) {
-    add_key_runs(pattern, term, rows, tile_keys, runs);
-  }
+/// How many tiles some rows visit.
+std::int64_t tiles_visited(KeyRunFinder& finder, const Range& rows, KeyRuns& runs) {
+  finder.find(rows, runs);
   join(runs.touched);
-  std::int64_t tiles = 0;
-  for (const Range& run : runs.touched) tiles += run.size();
-  return tiles;
+  return size_of(runs.touched);
 }
 
 /// Pairs as OrderWork::of() has them, of all blocks or as some of them say.
 double work_of(const Pattern& pattern) {
   const int blocks = ceil_divide(pattern.seqlen_q, kBlockRows);
   const int counted = std::min(blocks, kCountedBlocks);
+  KeyRunFinder of_block(pattern, 0, kTileKeys), of_warp(pattern, 0, kHalfKeys);
   KeyRuns runs;
   double pairs = 0.0;
   for (int i = 0; i < counted; ++i) {
     const auto block = static_cast<int>(std::int64_t{blocks} * (2 * i + 1) / (2 * counted));
     const Range rows = {block * kBlockRows, std::min((block + 1) * kBlockRows, pattern.seqlen_q)};
     pairs += kTileShare * kBlockRows * kTileKeys *
-             static_cast<double>(tiles_visited(pattern, rows, kTileKeys, runs));
+             static_cast<double>(tiles_visited(of_block, rows, runs));
     for (int row = rows.begin; row < rows.end; row += kWarpRows) {
-      const Range of_warp = {row, std::min(row + kWarpRows, rows.end)};
-      pairs += kWarpRows * kHalfKeys *
-               static_cast<double>(tiles_visited(pattern, of_warp, kHalfKeys, runs));
+      const Range warp = {row, std::min(row + kWarpRows, rows.end)};
+      pairs += kWarpRows * kHalfKeys * static_cast<double>(tiles_visited(of_warp, warp, runs));
     }
   }
   return pairs * blocks / counted;

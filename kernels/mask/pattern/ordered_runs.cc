@@ -1,7 +1,8 @@
 #include "kernels/mask/pattern/ordered_runs.h"
 
+#include <algorithm>
 #include <bit>
-#include <numeric>
+#include <span>
 
 #include "kernels/mask/pattern/order_boxes.h"
 #include "kernels/mask/pattern/ordered_words.h"
@@ -13,25 +14,54 @@ namespace {
 /// owned, and in it.
 enum class Wanted { kSome, kEach };
 
-/// Tiles side by side on an axis, and of the positions of each those that are wanted as far as the
-/// axis tells.
-struct AxisTiles {
-  int first, end;
-  std::uint64_t wanted;
-};
+/// Of a word that has a bit.
+Range first_run(std::uint64_t word) {
+  const int begin = std::countr_zero(word);
+  return {begin, begin + std::countr_one(word >> begin)};
+}
+bool is_one_run(std::uint64_t word) {
+  const std::uint64_t lowest = word & (~word + 1);
+  return (word & (word + lowest)) == 0;
+}
 
-/// The first tile of some keys, the last, and those between.
-struct TilesOfAxis {
-  int count = 0;
-  AxisTiles tiles[3];
+/// Of a tile of an axis, of which some are keys, the parts of 2^log positions that are wanted.
+std::uint64_t wanted_of_tile(const GridOrder& order, int log, Wanted wanted, int axis, int tile,
+                             const Range& keys) {
+  const int begin = order.begin_of_tile(axis, tile), own = tile << order.bits[axis];
+  const Range tokens = overlap(keys, {most_of(begin, own), begin + order.tile_extent(axis)});
+  const int from = tokens.begin - begin, to = tokens.end - begin;
+  const int size = 1 << bits_of_axis(order, axis, log);
+  if (size == order.tile_extent(axis)) {
+    const bool is_whole = wanted == Wanted::kSome || (from == 0 && to == size);
+    return is_whole ? ~std::uint64_t{0} : 0;
+  }
+  if (wanted == Wanted::kSome) {
+    return positions_on_axis(order, axis, {from & -size, (to + size - 1) & -size});
+  }
+  return positions_on_axis(order, axis, {(from + size - 1) & -size, to & -size});
+}
 
-  void add(int first, int end, std::uint64_t wanted) {
-    if (first >= end || wanted == 0) return;
-    if (count > 0 && tiles[count - 1].end == first && tiles[count - 1].wanted == wanted) {
-      tiles[count - 1].end = end;
-    } else {
-      tiles[count++] = {first, end, wanted};
-    }
+/// Keys are within the axis.
+TilesOfAxis tiles_of(const GridOrder& order, int log, Wanted wanted, int axis, const Range& keys) {
+  TilesOfAxis found;
+  if (keys.is_empty()) return found;
+  const int first = keys.begin >> order.bits[axis], last = (keys.end - 1) >> order.bits[axis];
+  found.add(first, first + 1, wanted_of_tile(order, log, wanted, axis, first, keys));
+  found.add(first + 1, last, ~std::uint64_t{0});
+  if (last > first) {
+    found.add(last, last + 1, wanted_of_tile(order, log, wanted, axis, last, keys));
+  }
+  return found;
+}
+
+/// A box of keys, and of each of its axes the tiles.
+struct KeysOfAxes {
+  Box box;
+  const TilesOfAxis* tiles[kOrderAxes];
+
+  void set(int axis, const Range& range, const TilesOfAxis& of_axis) {
+    box.range[axis] = range;
+    tiles[axis] = &of_axis;
   }
 };
 
@@ -40,122 +70,192 @@ template <class Add>
 class PartWalk {
  public:
   /// Keys are a box and, of the flat zone, tokens.
-  PartWalk(const GridOrder& order, int log, Wanted wanted, const Range& flat, Add add)
-      : order_(order),
-        log_(log),
+  PartWalk(const OrderFrame& frame, Wanted wanted, const Range& flat, const Add& add)
+      : order_(frame.order),
+        log_(frame.log),
+        joined_(frame.joined),
+        line_(frame.line),
         wanted_(wanted),
-        flat_(overlap(flat, {0, order.tokens()})),
-        is_flat_cut_(flat_.size() < order.tokens()),
+        flat_(overlap(flat, {0, frame.tokens})),
+        is_flat_cut_(flat_.size() < frame.tokens),
         add_(add) {}
 
-  void walk(Box keys) {
-    if (flat_.is_empty()) return;
-    const int line = order_.pitch(0);
-    keys.range[0] = overlap(keys.range[0], {flat_.begin / line, (flat_.end - 1) / line + 1});
-    TilesOfAxis of_axis[kOrderAxes];
-    for (int axis = 0; axis < kOrderAxes; ++axis) {
-      of_axis[axis] = tiles_of(axis, keys.range[axis]);
+  /// Keys are a box, of which each axis has its range and its tiles.
+  void walk(const KeysOfAxes& keys) {
+    if (flat_.is_empty() || is_empty(keys.box)) return;
+    const TilesOfAxis* axes[] = {keys.tiles[0], keys.tiles[1], keys.tiles[2]};
+    TilesOfAxis cut;
+    const int pitch = order_.pitch(0);
+    const Range& lines = keys.box.range[0];
+    if (is_flat_cut_ && !flat_.contains(Range{lines.begin * pitch, lines.end * pitch})) {
+      const Range of_flat = {flat_.begin / pitch, (flat_.end - 1) / pitch + 1};
+      cut = tiles_of(order_, log_, wanted_, 0, overlap(lines, of_flat));
+      axes[0] = &cut;
     }
-    // Tiles of the innermost axis that has several lie side by side.
-    int joined = kOrderAxes - 1;
-    while (joined > 0 && order_.tiles_of_axis(joined) == 1) --joined;
-    for_tiles(of_axis[0], joined == 0, [&](const AxisTiles& outer) {
-      for_tiles(of_axis[1], joined == 1, [&](const AxisTiles& middle) {
-        for_tiles(of_axis[2], joined == 2, [&](const AxisTiles& inner) {
-          const AxisTiles* const tiles[] = {&outer, &middle, &inner};
-          add_tiles(
-              (outer.first * order_.tiles_of_axis(1) + middle.first) * order_.tiles_of_axis(2) +
-                  inner.first,
-              tiles[joined]->end - tiles[joined]->first,
-              outer.wanted & middle.wanted & inner.wanted);
-        });
-      });
-    });
+    walk_tiles(axes);
   }
 
  private:
-  /// One by one, unless they are joined.
+  void walk_tiles(const TilesOfAxis* const (&axes)[kOrderAxes]) {
+    const std::uint64_t within = wanted_within(axes);
+    if (joined_ == 0) return add_group(0, 1, within, *axes[0]);
+    const TilesOfAxis& lines = *axes[joined_ - 1];
+    for_tiles(joined_ == 1 ? kOneTile : *axes[0], [&](int outer, std::uint64_t wanted) {
+      for (int i = 0; i < lines.count; ++i) {
+        const AxisTiles& group = lines.tiles[i];
+        add_group(outer * order_.tiles_of_axis(joined_ - 1) + group.first, group.end - group.first,
+                  wanted & group.wanted & within, *axes[joined_]);
+      }
+    });
+  }
+
+  static constexpr TilesOfAxis kOneTile = {1, {{0, 1, ~std::uint64_t{0}}}};
+
   template <class Visit>
-  static void for_tiles(const TilesOfAxis& of_axis, bool are_joined, const Visit& visit) {
+  static void for_tiles(const TilesOfAxis& of_axis, const Visit& visit) {
     for (int i = 0; i < of_axis.count; ++i) {
-      AxisTiles tiles = of_axis.tiles[i];
-      const int end = tiles.end;
-      for (; tiles.first < end; tiles.first = tiles.end) {
-        tiles.end = are_joined ? end : tiles.first + 1;
-        visit(tiles);
+      const AxisTiles& tiles = of_axis.tiles[i];
+      for (int tile = tiles.first; tile < tiles.end; ++tile) visit(tile, tiles.wanted);
+    }
+  }
+
+  /// As far as the axes within `joined_` tell, each of one tile.
+  std::uint64_t wanted_within(const TilesOfAxis* const (&axes)[kOrderAxes]) const {
+    std::uint64_t wanted = ~std::uint64_t{0};
+    for (int axis = joined_ + 1; axis < kOrderAxes; ++axis) {
+      wanted &= axes[axis]->count > 0 ? axes[axis]->tiles[0].wanted : 0;
+    }
+    return wanted;
+  }
+
+  /// Lines alike, but for those that the flat zone cuts, which are the first and the last.
+  void add_group(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
+    if (wanted == 0) return;
+    int end = line + count;
+    for (; line < end && is_cut(line); ++line) add_cut_line(line, wanted, columns);
+    int whole_end = end;
+    while (line < whole_end && is_cut(whole_end - 1)) --whole_end;
+    add_whole_lines(line, whole_end - line, wanted, columns);
+    for (line = whole_end; line < end; ++line) add_cut_line(line, wanted, columns);
+  }
+
+  bool is_cut(int line) const {
+    if (!is_flat_cut_) return false;
+    Box box = box_of(order_, line * line_, kOrderTileBits).all;
+    box.range[joined_] = {0, order_.extent[joined_]};
+    return !flat_.contains(token_span(order_, box));
+  }
+
+  void add_whole_lines(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
+    const Range run = run_of_line(wanted, columns);
+    if (!run.is_empty()) {
+      const int at = line * line_;
+      return add_(RunLines{{at + run.begin, at + run.end}, line_, count});
+    }
+    for (int end = line + count; line < end; ++line) {
+      for (int i = 0; i < columns.count; ++i) {
+        const AxisTiles& tiles = columns.tiles[i];
+        add_tiles(line * line_ + tiles.first * kOrderTile, tiles.end - tiles.first,
+                  wanted & tiles.wanted);
       }
     }
   }
 
-  TilesOfAxis tiles_of(int axis, const Range& keys) const {
-    TilesOfAxis found;
-    if (keys.is_empty()) return found;
-    const int first = keys.begin >> order_.bits[axis], last = (keys.end - 1) >> order_.bits[axis];
-    found.add(first, first + 1, wanted_of_tile(axis, first, keys));
-    found.add(first + 1, last, ~std::uint64_t{0});
-    if (last > first) found.add(last, last + 1, wanted_of_tile(axis, last, keys));
-    return found;
-  }
-
-  std::uint64_t wanted_of_tile(int axis, int tile, const Range& keys) const {
-    const int begin = order_.begin_of_tile(axis, tile), own = tile << order_.bits[axis];
-    const Range tokens = overlap(keys, {most_of(begin, own), begin + order_.tile_extent(axis)});
-    const int size = 1 << bits_of_axis(order_, axis, log_);
-    const int from = tokens.begin - begin, to = tokens.end - begin;
-    if (wanted_ == Wanted::kSome) {
-      return positions_on_axis(order_, axis, {from & -size, (to + size - 1) & -size});
+  /// Counted from the line's first position; none where the line has several, or may have.
+  Range run_of_line(std::uint64_t wanted, const TilesOfAxis& columns) const {
+    Range run = {0, 0};
+    for (int i = 0; i < columns.count; ++i) {
+      const AxisTiles& tiles = columns.tiles[i];
+      const std::uint64_t of_tile = wanted & tiles.wanted;
+      if (of_tile == 0) continue;
+      const bool is_whole = of_tile == ~std::uint64_t{0};
+      const Range in_tile = is_whole ? Range{0, kOrderTile} : first_run(of_tile);
+      if (!is_whole && (tiles.end - tiles.first > 1 || !is_one_run(of_tile))) return {0, 0};
+      const Range next = {tiles.first * kOrderTile + in_tile.begin,
+                          (tiles.end - 1) * kOrderTile + in_tile.end};
+      if (!run.is_empty() && next.begin != run.end) return {0, 0};
+      run = {run.is_empty() ? next.begin : run.begin, next.end};
     }
-    return positions_on_axis(order_, axis, {(from + size - 1) & -size, to & -size});
+    return run;
   }
 
-  void add_tiles(int tile, int count, std::uint64_t wanted) {
+  /// Tiles side by side, alike.
+  void add_tiles(int position, int count, std::uint64_t wanted) {
     if (wanted == 0) return;
-    if (!is_flat_cut_ && wanted == ~std::uint64_t{0}) {
-      add_(Range{tile * kOrderTile, (tile + count) * kOrderTile});
-      return;
+    if (is_one_run(wanted)) {
+      const Range run = first_run(wanted);
+      return add_(RunLines{{position + run.begin, position + run.end}, kOrderTile, count});
     }
-    for (int i = 0; i < count; ++i) add_parts((tile + i) * kOrderTile, wanted);
+    for (int i = 0; i < count; ++i, position += kOrderTile) {
+      for (std::uint64_t left = wanted; left != 0;) {
+        const Range run = first_run(left);
+        add_(RunLines{{position + run.begin, position + run.end}});
+        left &= ~(key_bits_below(run.size()) << run.begin);
+      }
+    }
   }
 
-  void add_parts(int position, std::uint64_t wanted) {
-    if (is_flat_cut_) {
-      const Range span = token_span(order_, box_of(order_, position, kOrderTileBits).all);
-      if (!flat_.contains(span))
-        wanted = overlap(flat_, span).is_empty() ? 0 : cut(position, wanted);
-    }
-    while (wanted != 0) {
-      const int begin = std::countr_zero(wanted), size = std::countr_one(wanted >> begin);
-      add_(Range{position + begin, position + begin + size});
-      wanted &= ~(key_bits_below(size) << begin);
-    }
+  /// A part of the tiles of a line. Tokens are those of where the axis of the line is 0.
+  struct PartOfLine {
+    std::uint64_t bits;
+    int first_token, last_token;
+    Range on_axis;  // from where a tile begins
+  };
+
+  PartOfLine part_of_line(int line, int part) const {
+    Box owned = box_of(order_, line * line_ + part, log_).owned;
+    const int begin = part >> order_.shift[joined_] & (order_.tile_extent(joined_) - 1);
+    owned.range[joined_] = {0, 1};
+    const Range tokens = token_span(order_, owned);
+    return {key_bits_below(1 << log_) << part,
+            tokens.begin,
+            tokens.end - 1,
+            {begin, begin + (1 << bits_of_axis(order_, joined_, log_))}};
+  }
+
+  /// Whether the flat zone has as many of the tokens that a part of a tile owns as are wanted.
+  bool is_taken(const PartOfLine& part, int tile) const {
+    const int begin = order_.begin_of_tile(joined_, tile), pitch = order_.pitch(joined_);
+    const int own = most_of(begin + part.on_axis.begin, tile << order_.bits[joined_]);
+    const Range span = {part.first_token + own * pitch,
+                        part.last_token + (begin + part.on_axis.end - 1) * pitch + 1};
+    return wanted_ == Wanted::kSome ? !overlap(flat_, span).is_empty() : flat_.contains(span);
   }
 
   /// Less the parts that are none of the flat zone's.
-  std::uint64_t cut(int position, std::uint64_t wanted) const {
-    std::uint64_t left = 0;
+  void add_cut_line(int line, std::uint64_t wanted, const TilesOfAxis& columns) {
+    PartOfLine parts[kOrderTile];
+    int count = 0;
     for (int part = 0; part < kOrderTile; part += 1 << log_) {
-      if ((wanted >> part & 1) == 0) continue;
-      const Range span = token_span(order_, box_of(order_, position + part, log_).owned);
-      const bool is_taken =
-          wanted_ == Wanted::kSome ? !overlap(flat_, span).is_empty() : flat_.contains(span);
-      if (is_taken) left |= key_bits_below(1 << log_) << part;
+      if ((wanted >> part & 1) != 0) parts[count++] = part_of_line(line, part);
     }
-    return left;
+    AxisTiles alike = {0, 0, 0};
+    const auto add_alike = [&] {
+      add_tiles(line * line_ + alike.first * kOrderTile, alike.end - alike.first, alike.wanted);
+    };
+    for (int i = 0; i < columns.count; ++i) {
+      for (int tile = columns.tiles[i].first; tile < columns.tiles[i].end; ++tile) {
+        std::uint64_t taken = 0;
+        for (const PartOfLine& part : std::span(parts, static_cast<std::size_t>(count))) {
+          const bool is_wanted = (columns.tiles[i].wanted & part.bits) != 0;
+          if (is_wanted && is_taken(part, tile)) taken |= part.bits;
+        }
+        if (taken != alike.wanted || tile != alike.end) {
+          add_alike();
+          alike = {tile, tile, taken};
+        }
+        alike.end = tile + 1;
+      }
+    }
+    add_alike();
   }
 
   const GridOrder& order_;
-  int log_;
+  int log_, joined_, line_;
   Wanted wanted_;
   Range flat_;
   bool is_flat_cut_;
-  Add add_;
-};
-
-/// Boxes of the tokens that rows own.
-struct RowBoxes {
-  std::vector<Box> boxes;
-  bool own_all = true;
-  Range span = {kUnbounded, -kUnbounded};  // from the first token to the last
+  const Add& add_;
 };
 
 /// `a` with `b` behind it, if they are a box together.
@@ -171,8 +271,12 @@ bool is_joined(Box& a, const Box& b) {
   return joint >= 0;
 }
 
-RowBoxes boxes_of_rows(const GridOrder& order, const Range& rows) {
-  RowBoxes found;
+}  // namespace
+
+void find_boxes(const GridOrder& order, const Range& rows, OrderedRows& found) {
+  found.boxes.clear();
+  found.own_all = true;
+  found.span = {kUnbounded, -kUnbounded};
   for (int at = rows.begin; at < rows.end;) {
     const int log = log_of_part(at, rows.end);
     const OrderBox box = box_of(order, at, log);
@@ -185,46 +289,76 @@ RowBoxes boxes_of_rows(const GridOrder& order, const Range& rows) {
       found.boxes.push_back(box.owned);
     }
   }
+}
+
+OrderFrame::OrderFrame(const GridOrder& of_order, int tile_keys)
+    : order(of_order),
+      log(std::min(std::countr_zero(static_cast<unsigned>(tile_keys)), kOrderTileBits)) {
+  while (joined > 0 && order.tiles_of_axis(joined) == 1) --joined;
+  line = order.tiles_of_axis(joined) * kOrderTile;
+}
+
+void TilesOfAxis::add(int first, int end, std::uint64_t wanted) {
+  if (first >= end || wanted == 0) return;
+  if (count > 0 && tiles[count - 1].end == first && tiles[count - 1].wanted == wanted) {
+    tiles[count - 1].end = end;
+  } else {
+    tiles[count++] = {first, end, wanted};
+  }
+}
+
+OrderedRuns::OrderedRuns(const GridOrder& order, const Term& term, int tile_keys)
+    : frame_(order, tile_keys),
+      flat_(term.flat),
+      grid_(grid_of_order(order, term)),
+      tile_(tile_keys) {
+  for (int axis = 0; axis < kOrderAxes; ++axis) {
+    of_axis_[axis].resize(static_cast<std::size_t>(order.tiles_of_axis(axis)));
+  }
+}
+
+const OrderedRuns::OfAxis& OrderedRuns::of_axis(int axis, const Range& rows) {
+  OfAxis& found = of_axis_[axis][static_cast<std::size_t>(rows.begin >> frame_.order.bits[axis])];
+  if (found.rows.begin == rows.begin && found.rows.end == rows.end) return found;
+  const Range all = {0, frame_.order.extent[axis]};
+  const bool has_axis = axis < grid_.axes;
+  found.rows = rows;
+  found.hull = has_axis ? overlap(axis_hull(grid_, axis, rows), all) : all;
+  found.core = has_axis ? overlap(axis_core(grid_, axis, rows), all) : all;
+  found.some = tiles_of(frame_.order, frame_.log, Wanted::kSome, axis, found.hull);
+  found.each = tiles_of(frame_.order, frame_.log, Wanted::kEach, axis, found.core);
   return found;
 }
 
-/// Adds a run, or lengthens the last.
-void add_run(const Range& run, std::vector<Range>& runs) {
-  if (!runs.empty() && runs.back().begin <= run.begin && run.begin <= runs.back().end) {
-    runs.back().end = most_of(runs.back().end, run.end);
+void OrderedRuns::add_touched(const RunLines& keys, KeyRuns& runs) const {
+  if (keys.count == 1 || tile_.divides(keys.pitch)) {
+    add_lines({parts_touched(keys.first, tile_), tile_(keys.pitch), keys.count}, runs.touched);
   } else {
-    runs.push_back(run);
+    for (int i = 0; i < keys.count; ++i) add_run(parts_touched(keys.line(i), tile_), runs.touched);
   }
 }
 
-}  // namespace
-
-void add_ordered_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
-                      KeyRuns& runs) {
-  const GridOrder& order = *pattern.order;
-  const Grid grid = grid_of_order(order, term);
-  const RowBoxes of_rows = boxes_of_rows(order, rows);
-  if (of_rows.boxes.empty()) return;
-  // Parts that no tile begins or ends within.
-  const int log = std::countr_zero(static_cast<unsigned>(std::gcd(tile_keys, kOrderTile)));
-  Box common;
-  for (int axis = 0; axis < kOrderAxes; ++axis) common.range[axis] = {0, order.extent[axis]};
-  const bool is_part = tile_keys == 1 << log;
-  const auto tile_of = [&](int key) { return is_part ? key >> log : key / tile_keys; };
-  const auto add_touched = [&](const Range& keys) {
-    add_run({tile_of(keys.begin), tile_of(keys.end - 1) + 1}, runs.touched);
-  };
-  const auto add_full = [&](const Range& keys) { add_run(keys, runs.full); };
-  for (const Box& box : of_rows.boxes) {
-    const Range flat = hull(term.flat, token_span(order, box));
-    PartWalk(order, log, Wanted::kSome, flat, add_touched).walk(inside(order, hull(grid, box)));
-    const Box every = core(grid, box);
-    for (int axis = 0; axis < grid.axes; ++axis) {
-      common.range[axis] = overlap(common.range[axis], every.range[axis]);
+void OrderedRuns::add(const OrderedRows& rows, KeyRuns& runs) {
+  const auto touched = [&](const RunLines& keys) { add_touched(keys, runs); };
+  const auto full = [&](const RunLines& keys) { add_lines(keys, runs.full); };
+  KeysOfAxes some, each;
+  for (const Box& box : rows.boxes) {
+    const bool is_first = &box == &rows.boxes.front();
+    for (int axis = 0; axis < kOrderAxes; ++axis) {
+      const OfAxis& seen = of_axis(axis, box.range[axis]);
+      some.set(axis, seen.hull, seen.some);
+      each.set(axis, is_first ? seen.core : overlap(each.box.range[axis], seen.core), seen.each);
     }
+    const Range flat = hull(flat_, token_span(frame_.order, box));
+    PartWalk(frame_, Wanted::kSome, flat, touched).walk(some);
   }
-  if (!of_rows.own_all) return;
-  PartWalk(order, log, Wanted::kEach, core(term.flat, of_rows.span), add_full).walk(common);
+  if (rows.boxes.empty() || !rows.own_all || is_empty(each.box)) return;
+  TilesOfAxis of_common[kOrderAxes];
+  for (int axis = 0; rows.boxes.size() > 1 && axis < kOrderAxes; ++axis) {
+    of_common[axis] = tiles_of(frame_.order, frame_.log, Wanted::kEach, axis, each.box.range[axis]);
+    each.tiles[axis] = &of_common[axis];
+  }
+  PartWalk(frame_, Wanted::kEach, core(flat_, rows.span), full).walk(each);
 }
 
 }  // namespace sparkbench

@@ -72,6 +72,10 @@ void at_64k(benchmark::internal::Benchmark* benchmark) {
       ->Unit(benchmark::kMicrosecond);
 }
 
+void choice_at_64k(benchmark::internal::Benchmark* benchmark) {
+  benchmark->ArgNames({"seqlen"})->Arg(65536)->Unit(benchmark::kMicrosecond);
+}
+
 BENCHMARK_CAPTURE(analyse, window, "window:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, sink_window, "sink:4+window:1024")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, longformer, "longformer:256:16")->Apply(at_64k);
@@ -82,10 +86,9 @@ BENCHMARK_CAPTURE(analyse_passes, strided, "strided:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse_passes, strided_window, "causal-strided:128+window:128")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse, nd, "nd:256x256:80x80")->Apply(at_64k);
 BENCHMARK_CAPTURE(analyse_order, nd, "nd:256x256:80x80")->Apply(at_64k);
-BENCHMARK_CAPTURE(choose_order, nd, "nd:256x256:80x80")
-    ->ArgNames({"seqlen"})
-    ->Arg(65536)
-    ->Unit(benchmark::kMicrosecond);
+BENCHMARK_CAPTURE(analyse_order, fixed, "fixed:256:32")->Apply(at_64k);
+BENCHMARK_CAPTURE(choose_order, nd, "nd:256x256:80x80")->Apply(choice_at_64k);
+BENCHMARK_CAPTURE(choose_order, fixed, "fixed:256:32")->Apply(choice_at_64k);
 BENCHMARK_CAPTURE(analyse, documents, "causal-documents:2k")->Apply(at_64k);
 BENCHMARK(analyse_bits)
     ->ArgNames({"seqlen", "rows"})

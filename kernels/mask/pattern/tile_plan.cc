@@ -6,6 +6,7 @@
 
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/key_runs.h"
+#include "kernels/mask/pattern/span_writer.h"
 
 namespace sparkbench {
 namespace {
@@ -13,31 +14,22 @@ namespace {
 constexpr int kComputedSpans = 4;
 constexpr std::uint64_t kSpanBytes = 16, kBoundsBytes = 8, kWordBytes = 8;
 
-/// Runs of keys to the tiles that they fill.
-void fill_tiles(std::vector<Range>& runs, int keys) {
-  join(runs);
-  for (Range& run : runs) run = {ceil_divide(run.begin, keys), run.end / keys};
+bool is_closed_form(const std::vector<Term>& terms) {
+  return std::all_of(terms.begin(), terms.end(),
+                     [](const Term& term) { return term.is_closed_form(); });
 }
 
-/// Touched tiles, and among them the full ones, as spans.
-void add_spans(const KeyRuns& tiles, TilePlan& plan) {
-  const auto add = [&](int begin, int end, TileCover cover) {
-    if (begin >= end) return;
-    plan.spans.push_back({begin, end, cover});
-    (cover == TileCover::kFull ? plan.full_tiles : plan.cut_tiles) +=
-        static_cast<std::uint64_t>(end - begin);
-  };
-  std::size_t next = 0;
-  for (const Range& touched : tiles.touched) {
-    int at = touched.begin;
-    for (; next < tiles.full.size() && tiles.full[next].begin < touched.end; ++next) {
-      if (tiles.full[next].is_empty()) continue;
-      add(at, tiles.full[next].begin, TileCover::kCut);
-      add(tiles.full[next].begin, tiles.full[next].end, TileCover::kFull);
-      at = tiles.full[next].end;
-    }
-    add(at, touched.end, TileCover::kCut);
+/// By some tiles of rows, evenly apart, and a sixteenth more: exact where rows see evenly more.
+template <class LookAt>
+std::size_t expected_spans(int row_tiles, int keys, KeyRuns& runs, const LookAt& look_at) {
+  constexpr int kSamples = 4;
+  if (row_tiles < 16 * kSamples) return 0;
+  std::size_t spans = 0;
+  for (int i = 0; i < kSamples; ++i) {
+    look_at(static_cast<int>(std::int64_t{row_tiles} * (2 * i + 1) / (2 * kSamples)));
+    spans += join_to_tiles(runs, keys);
   }
+  return spans * static_cast<std::size_t>(row_tiles) / kSamples * 17 / 16;
 }
 
 }  // namespace
@@ -75,14 +67,18 @@ TilePlan plan(const Pattern& pattern, int head, int rows, int keys) {
   const int row_tiles = ceil_divide(pattern.seqlen_q, rows);
   plan.first_spans.reserve(static_cast<std::size_t>(row_tiles) + 1);
   plan.first_spans.push_back(0);
+  KeyRunFinder finder(pattern, head, keys);
   KeyRuns runs;
-  for (int tile = 0; tile < row_tiles; ++tile) {
+  const auto look_at = [&](int tile) {
     const Range of_tile = {tile * rows, std::min(tile * rows + rows, pattern.seqlen_q)};
-    runs.clear();
-    for (const Term& term : pattern.terms(head)) add_key_runs(pattern, term, of_tile, keys, runs);
-    join(runs.touched);
-    fill_tiles(runs.full, keys);
-    add_spans(runs, plan);
+    finder.find(of_tile, runs);
+  };
+  if (is_closed_form(pattern.terms(head)))
+    plan.spans.reserve(expected_spans(row_tiles, keys, runs, look_at));
+  SpanWriter writer(plan);
+  for (int tile = 0; tile < row_tiles; ++tile) {
+    look_at(tile);
+    writer.add_spans(runs);
     plan.first_spans.push_back(static_cast<int>(plan.spans.size()));
   }
   return plan;
@@ -90,9 +86,7 @@ TilePlan plan(const Pattern& pattern, int head, int rows, int keys) {
 
 std::uint64_t metadata_bytes(const Pattern& pattern, int head, const TilePlan& plan) {
   const std::vector<Term>& terms = pattern.terms(head);
-  const bool is_closed_form = std::all_of(terms.begin(), terms.end(),
-                                          [](const Term& term) { return term.is_closed_form(); });
-  if (is_closed_form && plan.most_spans() <= kComputedSpans) return 0;
+  if (is_closed_form(terms) && plan.most_spans() <= kComputedSpans) return 0;
   std::uint64_t bytes = kSpanBytes * plan.spans.size();
   for (const Term& term : terms) {
     if (term.bounds != nullptr) bytes += kBoundsBytes * static_cast<std::uint64_t>(plan.seqlen_q);
