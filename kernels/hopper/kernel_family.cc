@@ -73,7 +73,6 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
       });
 }
 
-#ifdef SPARKBENCH_HAS_HOPPER
 PatternLists sparse_lists(const Problem& problem, Pass /*pass*/, bool /*is_deterministic*/) {
   PatternLists lists;
   if (!has_mask_passes(problem)) {
@@ -87,6 +86,7 @@ PatternLists sparse_lists(const Problem& problem, Pass /*pass*/, bool /*is_deter
   return lists;
 }
 
+#ifdef SPARKBENCH_HAS_HOPPER
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, CUstream_st* stream) {
   if (!has_mask_passes(problem)) {
@@ -103,10 +103,9 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
 }
 
 constexpr auto kLaunch = launch_forward;
-constexpr SparseFunctions kSparse = {sparse_lists, launch_sparse, nullptr};
+constexpr auto kLaunchSparse = launch_sparse;
 #else
-constexpr std::nullptr_t kLaunch = nullptr;
-constexpr SparseFunctions kSparse = {};
+constexpr std::nullptr_t kLaunch = nullptr, kLaunchSparse = nullptr;
 #endif
 
 constexpr AttentionKernel kKernels[] = {{
@@ -119,7 +118,7 @@ constexpr AttentionKernel kKernels[] = {{
     .forward = {emulate, kLaunch},
     .backward = {},
     .packed = {},
-    .sparse = kSparse,
+    .sparse = {sparse_lists, kLaunchSparse, nullptr},
 }};
 
 template <class Config>
@@ -138,6 +137,7 @@ constexpr KernelInstance instance(std::string_view symbol, std::string_view id) 
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
+          .seen_rows = kWarpgroupRows,
           .limits = {}};
 }
 
