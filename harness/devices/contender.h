@@ -71,8 +71,8 @@ class Contender {
     return info_.kind == ContenderKind::kReference ? Role::kReference : Role::kFused;
   }
   std::optional<Accumulator> accumulator() const { return info_.accumulator; }
-  /// Whether others are compared with it, and it runs where it is named alone.
-  virtual bool is_baseline() const { return false; }
+  /// Whether it runs where no kernel is named. A baseline does not, nor a kernel of another GPU.
+  virtual bool runs_unnamed() const { return true; }
 
   /// Whether its device can compute a pass of the problem by it, as far as can be told before it is
   /// tried. The reason is a whole sentence.

@@ -21,6 +21,10 @@ FusedKernel::FusedKernel(const AttentionKernel& kernel, const KernelDevice& devi
       kernel_(kernel),
       device_(device) {}
 
+bool FusedKernel::runs_unnamed() const {
+  return !kernel_.is_baseline && instruction_profile(kernel_.instruction, device_.sm) != nullptr;
+}
+
 Support FusedKernel::supports(const Problem& problem, Pass pass) const {
   if (instruction_profile(kernel_.instruction, device_.sm) == nullptr) {
     return {fmt::format("{} needs {}, which compute capability {}.{} does not have", kernel_.name,
@@ -30,15 +34,15 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
     return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};
   }
   const bool is_chain = kernel_.chain.prepare != nullptr;
-  if (problem.sparse && !device_.is_emulated && !is_chain &&
-      kernel_.sparse.launch_forward == nullptr) {
-    return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
-  }
   const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
                                           : kernel_.supports(problem, device_);
   if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
   if (!device_.is_emulated && !is_chain && kernel_.forward.launch == nullptr) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
+  }
+  if (problem.sparse && !device_.is_emulated && !is_chain &&
+      kernel_.sparse.launch_forward == nullptr) {
+    return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
   }
   if (pass != Pass::kForward && !kernel_.has_backward()) {
     return {fmt::format("{} has no backward pass", kernel_.name)};

@@ -10,7 +10,7 @@ class FusedKernel : public Contender {
   /// `kernel` is the registry's.
   FusedKernel(const AttentionKernel& kernel, const KernelDevice& device);
 
-  bool is_baseline() const override { return kernel_.is_baseline; }
+  bool runs_unnamed() const override;
   Support supports(const Problem& problem, Pass pass) const override;
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;
