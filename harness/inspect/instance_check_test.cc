@@ -24,7 +24,8 @@ std::vector<KernelInspection> sound_build(int sm) {
 using Lines = std::vector<std::string>;
 
 TEST(InstanceCheck, FindsNothingInASoundBuild) {
-  for (const int sm : {70, 80, 90, 100}) EXPECT_EQ(misplaced_instances(sound_build(sm), sm), Lines{});
+  for (const int sm : {70, 80, 90, 100})
+    EXPECT_EQ(misplaced_instances(sound_build(sm), sm), Lines{});
 }
 
 TEST(InstanceCheck, NamesWhatIsMissing) {
