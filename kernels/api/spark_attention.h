@@ -99,8 +99,9 @@ typedef struct spark_attention_problem {
   uint64_t seed;         /* with the position of an element it tells whether that is dropped */
   int32_t deterministic; /* 1: a backward pass has the same bits each time, and is slower */
   int32_t allow_slow;    /* 1: also on GPUs whose tensor cores lack the kernel's instruction, where
-                            it takes many times as long: Volta's, on GPUs after Turing. Where no
-                            other kernel has both passes, so that they are one kernel's. */
+                            it takes many times as long: Volta's, on GPUs after Turing. A kernel
+                            of the GPU's own comes before it if that has both passes, which
+                            are always one kernel's then. */
   int32_t dropout_scale; /* spark_attention_dropout_scale */
   const uint64_t*
       dropout_offset; /* null is 0; else one number in memory of the backend, read as the
