@@ -95,8 +95,9 @@ void check_generation(std::string_view generation) {
     if (is_new && !kernel.is_baseline) known.push_back(word);
   }
   std::string allowed;
-  for (const std::string_view word : known) allowed += std::string(word) + ", ";
-  refuse("generation", "'" + std::string(generation) + "'", allowed + "or null for any");
+  for (const std::string_view word : known) allowed.append(word).append(", ");
+  refuse("generation", std::string("'").append(generation).append("'"),
+         allowed.append("or null for any"));
 }
 
 /// Why the kernel does not serve the pass; empty where it does.
@@ -149,9 +150,8 @@ const AttentionKernel& kernel_for(const Problem& problem, Pass pass, const Kerne
   }
   if (first != nullptr) return *first;
   if (first_reason.empty()) {
-    first_reason = "no kernel's name " +
-                   (wish.generation.empty() ? "ends in " : "is " + std::string(wish.generation)) +
-                   std::string(suffix);
+    first_reason = wish.generation.empty() ? "no kernel's name ends in " : "no kernel's name is ";
+    first_reason.append(wish.generation).append(suffix);
   }
   throw ApiError(SPARK_ATTENTION_UNSUPPORTED, first_reason);
 }
