@@ -28,7 +28,7 @@ template <class Config, class Machine>
 SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, const Range& keys) {
   using Warpgroup = ForwardWarpgroup<Config, Machine>;
   Machine& machine = warp.machine();
-  typename Warpgroup::Probabilities p;
+  typename Warpgroup::Halves p;
   bool multiplies_values = false;  // of the tile before
   int place = first_tile<Config::kBlockN>(keys);
   for (StageRing<Config> ring(tile_count<Config>(keys)); !ring.is_done(); ring.advance()) {

@@ -1,6 +1,7 @@
 // The forward kernel's tile sizes, and the shared memory that they ask for.
 #pragma once
 
+#include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/swizzled_panels.h"
 #include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/probability_scale.h"
@@ -10,7 +11,6 @@ namespace sparkbench::hopper {
 
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
-inline constexpr int kWarpRows = 16;       // of one of its warps
 
 /// How a block of a kernel of so many columns is made up.
 struct BlockPlan {
@@ -28,15 +28,26 @@ constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
   return {128, 3, 3, 160, 32};
 }
 
-template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
-struct ForwardConfig {
-  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse);
-  /// The columns that are multiplied, and the fewest that tensors may have: what they lack is
-  /// zeros in shared memory.
+/// What the configurations of all kernels say. The columns that are multiplied, and the fewest that
+/// tensors may have: what they lack is zeros in shared memory.
+template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse>
+struct WarpgroupConfig {
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
   static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = kSparse;
   static constexpr bool kKeepsTileOrder = true;
+  static constexpr int kColumnSteps = kColumns / 8;
+  static constexpr int kProductDepth = 16;  // k of a wgmma
+  static_assert(kColumns % kProductDepth == 0 && kColumns <= 256, "k steps, and N of a product");
+  using Layout = M16n8k16Layout;
+  using Scale = PlainProbabilities;
+  using Rows = LaneRows<Layout, 1, Scale>;
+};
 
+/// What a plan makes of a configuration. Named barriers of a block (0 is all of its warps'): of each
+/// stage one that it is empty, and one for each warpgroup that it is full.
+template <class Plan>
+struct Planned {
+  static constexpr BlockPlan kPlan = Plan::kPlan;
   static constexpr int kWarpgroups = kPlan.warpgroups, kLoaderWarps = kWarpgroupWarps;
   static constexpr int kConsumerWarps = kWarpgroupWarps * kWarpgroups;
   static constexpr int kThreads = 32 * (kConsumerWarps + kLoaderWarps);
@@ -47,25 +58,30 @@ struct ForwardConfig {
                     65536 * kBlocksPerSm,
                 "an SM has so many registers");
   static constexpr int kStages = kPlan.stages;
-  static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
-  /// Keys of a tile, whole blocks of the dropout mask.
-  static constexpr int kBlockN = kPlan.tile_keys;
-  static constexpr int kDropoutBlocks = kBlockN / 64;
-  static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
-  static constexpr int kOutputSteps = kHeadDim / 8;
-  static constexpr int kProductKeys = 16;  // k of a wgmma
-  static_assert(kHeadDim % 16 == 0 && kHeadDim <= 256, "k steps of Q K^T, and columns of P V");
-
-  using Layout = M16n8k16Layout;
-  using Scale = PlainProbabilities;
-  using Rows = LaneRows<Layout, 1, Scale>;
-  using QueryTile = SwizzledPanels<kWarpgroupRows, kHeadDim>;
-  using KeyTile = SwizzledPanels<kBlockN, kHeadDim>;
-
-  // Named barriers of a block (0 is all of its warps'): of each stage one that it is empty, and
-  // one for each warpgroup that it is full.
   static constexpr int kFirstFullBarrier = 1 + kStages;
   static_assert(kStages * (1 + kWarpgroups) <= 15, "a block has 16 barriers");
+};
+
+template <class Config>
+struct ForwardTiles;
+
+template <int kColumns, bool kSparse>
+struct ForwardPlan {
+  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse);
+};
+
+template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
+struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
+                       Planned<ForwardPlan<kColumns, kSparse>> {
+  static constexpr int kWarpgroups = ForwardConfig::Planned::kWarpgroups;
+  static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
+  /// Keys of a tile, whole blocks of the dropout mask.
+  static constexpr int kBlockN = ForwardConfig::kPlan.tile_keys;
+  static constexpr int kDropoutBlocks = kBlockN / 64;
+  static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
+  using QueryTile = SwizzledPanels<kWarpgroupRows, kColumns>;
+  using KeyTile = SwizzledPanels<kBlockN, kColumns>;
+  using Tiles = ForwardTiles<ForwardConfig>;
 };
 
 /// All of a block's shared memory. Q's place becomes O's.

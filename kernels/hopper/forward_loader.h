@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/hopper/copy_rows.h"
+#include "kernels/hopper/forward_config.h"
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/walked_tile.h"
 
@@ -24,7 +25,7 @@ class KeyLoader {
   SPARK_DEVICE KeyLoader(Machine& machine, const ForwardParams& params)
       : machine_(machine),
         params_(params),
-        tiles_(machine.template shared<ForwardTiles<Config>>()),
+        tiles_(machine.template shared<typename Config::Tiles>()),
         block_(locate_block<Config>(machine, params)),
         keys_(keys_of_block<Config>(machine, params)),
         lane_(machine.thread() - 32 * Config::kConsumerWarps) {}
@@ -51,7 +52,7 @@ class KeyLoader {
   /// next tile has no place before the warpgroups have had this one.
   static constexpr int kBehind = Config::kStages > 2 ? 1 : 0;
 
-  SPARK_DEVICE void load(int place, typename ForwardTiles<Config>::Stage& stage) {
+  SPARK_DEVICE void load(int place, typename Config::Tiles::Stage& stage) {
     const int key = first_key<Config>(machine_, params_, place);
     const int rows = params_.mask.seqlen_k - key, head = block_.key_head(params_);
     const auto load_tile = [&](const ChunkedView<const Half>& tensor, auto& tile) {
@@ -77,7 +78,7 @@ class KeyLoader {
 
   Machine& machine_;
   const ForwardParams& params_;
-  ForwardTiles<Config>& tiles_;
+  typename Config::Tiles& tiles_;
   const ForwardBlock block_;
   const Range keys_;
   const int lane_;

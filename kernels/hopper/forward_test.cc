@@ -112,7 +112,7 @@ TEST(HopperForwardSample, IsEveryBlockOfATile) {
       .heads = 2, .seqlen_q = 450, .seqlen_k = 300, .head_dim = 64, .mask = MaskSpec::causal()};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
   const Outputs whole = run_emulated(problem, inputs);
-  for (const int tile : {0, 3}) {
+  for (const int tile : {0, 1, 3}) {
     const SampleTile sample{tile, 1, 0};
     const Outputs some = run_emulated(problem, inputs, 0, {&sample, 1});
     for (const QueryRow& row : all_rows(problem)) {

@@ -1,76 +1,92 @@
-// Where a warp's 16 rows of O and their log-sum-exp go: to the tensors, or where its block has a
-// part of its tiles (tile/sparse_list.h), to the workspace.
+// Where a warp's 16 rows of an output go: to a tensor, or where its block has a part of its tiles
+// (tile/sparse_list.h), to the workspace.
 #pragma once
 
-#include "kernels/hopper/forward_config.h"
-#include "kernels/tile/forward_block.h"
+#include "kernels/hopper/swizzled_panels.h"
+#include "kernels/machine/mma/m16n8k16.h"
+#include "kernels/tile/chunked_view.h"
+#include "kernels/tile/sparse_list.h"
 
 namespace sparkbench::hopper {
 
+inline constexpr int kWarpRows = 16;  // of a wgmma, for each of its four warps
+
+/// A tensor, and what parts store of it.
+struct OutputViews {
+  ChunkedView<Half> whole, parts;
+};
+
+/// Rows of a block of a sequence, or of a pattern's list.
 template <class Config, class Machine>
 class OutputRows {
  public:
-  /// Of the rows from first_row on.
-  SPARK_DEVICE OutputRows(Machine& machine, const ForwardParams& params, const ForwardBlock& block,
-                          int first_row)
-      : machine_(machine), params_(params), block_(block), first_row_(first_row) {
+  /// The warp's are from first_row on, of a block that begins at block_row. `head` is whose list it
+  /// is.
+  SPARK_DEVICE OutputRows(Machine& machine, const SparseLists& lists, int head, int block_row,
+                          int first_row, int seqlen)
+      : machine_(machine), lists_(lists), first_row_(first_row), seqlen_(seqlen) {
     if constexpr (Config::kIsSparse) {
-      const int part = first_part_row<Config>(machine, params.sparse, block.head);
-      if (part != kNoPart) part_row_ = part + first_row - block.first_row;
-      if (has_order<Config>(params.sparse.order)) {
-        ordered_ = ordered_rows(machine, params.sparse.order, first_row);
-      }
+      const int part = first_part_row<Config>(machine, lists, head);
+      if (part != kNoPart) part_row_ = part + first_row - block_row;
+      if (has_order<Config>(lists.order)) ordered_ = ordered_rows(machine, lists.order, first_row);
     }
   }
 
-  /// O from a tile of shared memory, whose rows of this warp begin at of_warp.
-  template <class Tile>
-  SPARK_DEVICE void copy(const Tile& tile, int of_warp) const {
-#pragma unroll
-    for (int i = 0; i < kWarpRows * Tile::kChunksPerRow / 32; ++i) {
-      const int place = 32 * i + machine_.lane();
-      const int row = place / Tile::kChunksPerRow, chunk = place % Tile::kChunksPerRow;
-      if (chunk >= params_.head_chunks || !is_owned(row)) continue;
-      machine_.store_global(o_of(row) + kChunkHalves * chunk,
-                            machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
-    }
-  }
-  SPARK_DEVICE void store_lse(int row, float lse) const {
-    if (is_owned(row)) machine_.store_global(lse_of(row), lse);
-  }
-
- private:
   SPARK_DEVICE bool is_owned(int row) const {
-    if (has_order<Config>(params_.sparse.order)) return ordered_.owns(row);
-    return first_row_ + row < params_.mask.seqlen_q;
+    if (has_order<Config>(lists_.order)) return ordered_.owns(row);
+    return first_row_ + row < seqlen_;
   }
-  SPARK_DEVICE int token(int row) const {
-    if (has_order<Config>(params_.sparse.order)) {
-      return ordered_.token + params_.sparse.order.template tokens_to<4>(row);
+  SPARK_DEVICE bool is_part() const { return Config::kIsSparse && part_row_ != kNoPart; }
+  /// Of the tensor, or of the parts' rows.
+  SPARK_DEVICE int place(int row) const {
+    if (is_part()) return part_row_ + row;
+    if (has_order<Config>(lists_.order)) {
+      return ordered_.token + lists_.order.template tokens_to<4>(row);
     }
     return first_row_ + row;
   }
-  SPARK_DEVICE Half* o_of(int row) const {
-    if (Config::kIsSparse && part_row_ != kNoPart) {
-      return params_.part_o.at(block_.batch, part_row_ + row, block_.head);
+
+  /// `chunks` of each row, from a tile of shared memory whose rows of this warp begin at of_warp and
+  /// whose first chunk of them is first_chunk. Of it kChunks are the warp's.
+  template <int kChunks, class Tile>
+  SPARK_DEVICE void copy(const Tile& tile, int of_warp, int first_chunk, int chunks,
+                         const OutputViews& views, int batch, int head) const {
+#pragma unroll
+    for (int i = 0; i < kWarpRows * kChunks / 32; ++i) {
+      const int at = 32 * i + machine_.lane();
+      const int row = at / kChunks, chunk = first_chunk + at % kChunks;
+      if (chunk >= chunks || !is_owned(row)) continue;
+      const ChunkedView<Half>& view = is_part() ? views.parts : views.whole;
+      machine_.store_global(view.at(batch, place(row), head) + kChunkHalves * chunk,
+                            machine_.template load_shared<Bits128>(tile.at(of_warp + row, chunk)));
     }
-    return params_.o.at(block_.batch, token(row), block_.head);
-  }
-  SPARK_DEVICE float* lse_of(int row) const {
-    if (Config::kIsSparse && part_row_ != kNoPart) {
-      return params_.part_lse + lse_offset(block_.batch, block_.head, part_row_ + row,
-                                           params_.heads, params_.part_rows);
-    }
-    return params_.lse +
-           lse_offset(block_.batch, block_.head, token(row), params_.heads, params_.mask.seqlen_q);
   }
 
+ private:
   Machine& machine_;
-  const ForwardParams& params_;
-  const ForwardBlock& block_;
-  const int first_row_;
+  const SparseLists& lists_;
+  const int first_row_, seqlen_;
   int part_row_ = kNoPart;
   OrderedRows ordered_{};
 };
+
+/// What a warp has of an accumulator, times `factor` of each of a lane's two rows, to its rows of a
+/// tile, in fp16.
+template <class Tile, class Machine, int kSteps>
+SPARK_DEVICE void store_accumulator(
+    Machine& machine, Tile& tile, int of_warp, int first_chunk, const float (&factor)[2],
+    const m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
+  const int lane = machine.lane();
+#pragma unroll
+  for (int slot = 0; slot < 2; ++slot) {
+    const int row = of_warp + m16n8k16::c_row(lane, 2 * slot);
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const float* const pair = c[step].element + 2 * slot;
+      machine.store_shared(&tile.at(row, first_chunk + step)->word[lane & 3],
+                           machine.pack_halves(pair[0] * factor[slot], pair[1] * factor[slot]));
+    }
+  }
+}
 
 }  // namespace sparkbench::hopper

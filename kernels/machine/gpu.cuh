@@ -97,6 +97,16 @@ class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16, publ
   __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) const {
     return __shfl_xor_sync(0xffffffffu, value, lane_mask);
   }
+  __device__ __forceinline__ std::uint32_t transpose_matrix(std::uint32_t pair) const {
+#if __CUDA_ARCH__ >= 750
+    std::uint32_t result;
+    asm volatile("movmatrix.sync.aligned.m8n8.trans.b16 %0, %1;" : "=r"(result) : "r"(pair));
+    return result;
+#else
+    __trap();
+    return pair;
+#endif
+  }
   template <int kLaneBits>
   __device__ __forceinline__ float shuffle_among(float value, int index) const {
     float result;

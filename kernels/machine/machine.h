@@ -14,6 +14,19 @@
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
 //
+// Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
+// a barrier that comes after.
+//   void copy_async(void* shared, const void* global, bool exists)    cp.async.cg; of zeros where
+//                                                     none exists: `global` is not read
+//   void commit_copies()                              cp.async.commit_group: those since the last
+//                                                     commit are a group
+//   void wait_for_copies<int kPending>()              cp.async.wait_group: for all groups but the
+//                                                     last kPending
+//   void fence_async_proxy()                          fence.proxy.async.shared::cta, sm_90a: what
+//                                                     this thread wrote to shared memory, or copied
+//                                                     and waited for, multiply_async() may read
+//                                                     behind a barrier
+//
 // Collectives. Every thread of the block or team (barriers) or of the warp (the others) makes the
 // same call.
 //   void barrier()                                    bar.sync 0; orders shared memory; all warps
@@ -22,11 +35,18 @@
 //                                                     from different places
 //   void team_barrier<int kWarps>()                   barrier() of a team: the warps whose
 //                                                     warp() / kWarps is this one's; 15 teams
+//   void arrive_at_barrier(int id, int warps)         barrier.arrive, at `id`, 1 to 15: goes on
+//   void wait_at_barrier(int id, int warps)           barrier.sync: until `warps` warps have come,
+//                                                     from any places; what these did before is
+//                                                     ordered before what those that wait do next
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes
 //   float shuffle_among<int kLaneBits>(float, index)  shfl.sync.idx; that of the lane which has the
 //                                                     bits kLaneBits of `index` and the others of
 //                                                     this lane
+//   std::uint32_t transpose_matrix(std::uint32_t)     movmatrix.sync.aligned.m8n8.trans.b16, sm_75
+//                                                     on: lane 4r + c has columns 2c, 2c + 1 of row
+//                                                     r of an 8 x 8 matrix, and of the transposed
 //   void mma_m8n8k4_outer<Major kA, Major kB, Operand kHeld>(c, a, b)       mma/m8n8k4.h; sm_70 on,
 //            AccumulatorFragment<...>* const (&c)[kM];                      from sm_80 on CUDA
 //            cores const OperandFragment (&a)[kSteps][kM], (&b)[kSteps][kN];
@@ -35,11 +55,24 @@
 //            m16n8k16::FragmentC<...>* const (&c)[kM];
 //            const m16n8k16::FragmentA (&a)[kSteps][kM];
 //            const m16n8k16::FragmentB (&b)[kSteps][kN];
-// An outer product of fragments for each k step, steps in ascending order:
+// These two are an outer product of fragments for each k step, steps in ascending order:
 //   c[x][y] += a[n][x] b[n][y],  an mma.sync instruction for each n, x and y.
 // Within a step kHeld's fragment varies slowest, and no instruction waits for the one before it. An
 // emulated warp meets once for all of them. A GPU without the instruction traps; the emulator
 // throws std::invalid_argument where the launch's arithmetic profile lacks it.
+//
+// Products of a warpgroup, four warps from a multiple of four on; mma/wgmma.h, sm_90a only. What
+// they read in shared memory must stay, and c be left alone, until they have been waited for.
+//   std::uint64_t describe_matrix(const void* shared, int leading_bytes, int stride_bytes)
+//                                                     the descriptor of an operand
+//   void fence_products()                             wgmma.fence: before the first product, and
+//                                                     where registers of c or a were written since
+//   void multiply_async<int kN, Major kB>(c, a, b, bool accumulate)   wgmma.mma_async.m64nNk16
+//            m16n8k16::FragmentC<kFp32> (&c)[kN / 8];                 c = a b, or c += a b where
+//            std::uint64_t a, or const m16n8k16::FragmentA& a;        it accumulates
+//            std::uint64_t b;
+//   void commit_products()                            wgmma.commit_group, as of copies
+//   void wait_for_products<int kPending>()            wgmma.wait_group
 //
 // Arithmetic as the hardware rounds it. Contraction is off: a fused multiply-add is written fma.
 //   float fma(float a, float b, float c)              FFMA, one rounding

@@ -96,6 +96,18 @@ class EmulatedMachine : public EmulatedCodegen {
     return shuffle_from(value, (lane() & ~kLaneBits) | (index & kLaneBits), site);
   }
 
+  std::uint32_t transpose_matrix(std::uint32_t pair, CallSite site = CallSite::current()) {
+    auto& exchange = runner_.exchange();
+    exchange[static_cast<std::size_t>(lane())] = pair;
+    if (runner_.arrive(thread_, {Collective::kShuffle, 0, site})) ++runner_.counted().shuffles;
+    runner_.proceed(thread_);
+    const int row = lane() / 4, first = 2 * (lane() % 4);  // of the transposed: a column, two rows
+    const auto element = [&](int of_row) {
+      return exchange[static_cast<std::size_t>(4 * of_row + row / 2)] >> (16 * (row % 2)) & 0xffffu;
+    };
+    return element(first) | element(first + 1) << 16;
+  }
+
   template <Major kA, Major kB, Operand /*kHeld*/, Accumulator kAccumulator, int kSteps, int kM,
             int kN>
   void mma_m8n8k4_outer(AccumulatorFragment<kAccumulator>* const (&c)[kM],
@@ -190,7 +202,7 @@ class EmulatedMachine : public EmulatedCodegen {
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32>* c, const m16n8k16::FragmentA* a,
                       std::uint64_t a_descriptor, std::uint64_t b_descriptor, bool accumulate,
                       const CallSite& site) {
-    static_assert(kN % 8 == 0 && kN >= 8 && kN <= kMaxWgmmaN, "wgmma has these N");
+    static_assert(kN % 8 == 0 && kN >= 8 && kN <= kMaxMmaColumns, "wgmma has these N");
     meet_at_wgmma(runner_, thread_,
                   {kN, kMajorB, a != nullptr, accumulate, a_descriptor, b_descriptor, site}, a, c);
   }

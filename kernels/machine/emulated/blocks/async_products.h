@@ -51,16 +51,14 @@ class AsyncProducts {
 
  private:
   void compute(Product& product);
-  void read_a(const Product& product);
-  void read_b(const Product& product);
-  /// Eight halves at `offset`, or poison.
-  void read_piece(const Product& product, std::size_t offset, Half (&piece)[8]);
+  /// A product holds its operands until it has been waited for.
+  void watch_operands(const Product& product);
 
   const ArithmeticProfile* profile_;
   BlockMemory* memory_;
   InFlight<Product> products_;
   int late_ = 0;  // of them not computed
-  WgmmaOperands operands_{};
+  RowsOperands operands_{};
 };
 
 }  // namespace sparkbench

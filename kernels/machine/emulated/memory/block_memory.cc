@@ -14,7 +14,20 @@ namespace {
 std::string_view verb(const MemoryAccess& access) {
   if (access.kind == AccessKind::kAddGlobal) return "atomic add";
   if (access.kind == AccessKind::kCopyToShared) return "asynchronous copy";
+  if (access.kind == AccessKind::kLoadForTensorCore) return "load by a tensor core";
   return access.writes() ? "store" : "load";
+}
+
+/// Between an access of shared memory and an earlier one of another thread.
+std::string_view what_misses(FindingKind kind) {
+  switch (kind) {
+    case FindingKind::kUninitializedRead:
+      return "that is a copy which has not been waited for";
+    case FindingKind::kMissingProxyFence:
+      return "without a fence_async_proxy() of that thread between";
+    default:
+      return "without a barrier between";
+  }
 }
 
 }  // namespace
@@ -57,14 +70,14 @@ void BlockMemory::copy_async(const MemoryAccess& to, const MemoryAccess& from, b
 void BlockMemory::wait_for_copies(int thread, int pending) {
   copies_[static_cast<std::size_t>(thread)].end_groups(
       static_cast<std::size_t>(pending), [&](const Copy& copy) {
-        if (options_.detect) watch_shared(copy.to.location() - shared_begin_, copy.to);
+        if (options_.detect) watch_copy_end(copy.to.location() - shared_begin_, copy.to);
         store(copy.to, copy.value);
       });
 }
 
 bool BlockMemory::load_async(std::size_t offset, int thread, const CallSite& site) {
-  const MemoryAccess access{AccessKind::kLoadShared, kAsyncLoadBytes, bytes() + offset, thread,
-                            site};
+  const MemoryAccess access{AccessKind::kLoadForTensorCore, kAsyncLoadBytes, bytes() + offset,
+                            thread, site};
   const bool inside =
       offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
   if (!inside) [[unlikely]] {
@@ -101,8 +114,15 @@ void BlockMemory::refuse(const MemoryAccess& access, bool inside) {
 }
 
 void BlockMemory::watch_shared(std::size_t offset, const MemoryAccess& access) {
-  const auto hazard =
-      access.writes() ? shadow_.write(offset, access) : shadow_.read(offset, access);
+  const auto hazard = access.kind == AccessKind::kCopyToShared ? shadow_.start_copy(offset, access)
+                      : access.writes()                        ? shadow_.write(offset, access)
+                                                               : shadow_.read(offset, access);
+  if (hazard) [[unlikely]]
+    report(access, *hazard);
+}
+
+void BlockMemory::watch_copy_end(std::size_t offset, const MemoryAccess& access) {
+  const auto hazard = shadow_.write(offset, access);
   if (hazard) [[unlikely]]
     report(access, *hazard);
 }
@@ -116,15 +136,14 @@ void BlockMemory::watch_global(const MemoryAccess& access) {
 void BlockMemory::report(const MemoryAccess& access, const SharedShadow::Hazard& hazard) {
   findings_.add(hazard.kind, access.site, access.thread, [&]() -> FindingDetail {
     const std::string address = fmt::format("shared+{:#x}", hazard.offset);
-    if (hazard.kind == FindingKind::kUninitializedRead) {
+    if (!hazard.other_thread) {
       return {.address = address, .message = "load of shared memory that nothing has written"};
     }
-    return {
-        .other_thread = *hazard.other_thread,
-        .address = address,
-        .message = fmt::format("{} after a {} by thread {} at line {} without a barrier between",
-                               verb(access), hazard.other_writes ? "store" : "load",
-                               *hazard.other_thread, hazard.other_site.line())};
+    return {.other_thread = *hazard.other_thread,
+            .address = address,
+            .message = fmt::format("{} after a {} by thread {} at line {} {}", verb(access),
+                                   hazard.other_writes ? "store" : "load", *hazard.other_thread,
+                                   hazard.other_site.line(), what_misses(hazard.kind))};
   });
 }
 

@@ -58,6 +58,7 @@ class BlockMemory {
     return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(shared) - shared_begin_);
   }
   const std::byte* bytes() const { return reinterpret_cast<const std::byte*>(shared_.data()); }
+  bool detects() const { return options_.detect; }
   const AccessLog& log() const { return log_; }
 
   template <class T>
@@ -148,6 +149,7 @@ class BlockMemory {
 
   void refuse(const MemoryAccess& access, bool inside);
   void watch_shared(std::size_t offset, const MemoryAccess& access);
+  void watch_copy_end(std::size_t offset, const MemoryAccess& access);
   void watch_global(const MemoryAccess& access);
   void report(const MemoryAccess& access, const SharedShadow::Hazard& hazard);
   void report(const MemoryAccess& access, const GlobalMemory::Hazard& hazard);

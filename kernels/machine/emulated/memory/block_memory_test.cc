@@ -1,7 +1,10 @@
 // Accesses of memory that a correct kernel does not make.
 #include "kernels/machine/emulated/memory/block_memory.h"
 
+#include <cmath>
 #include <cstring>
+#include <numeric>
+#include <string>
 #include <vector>
 
 #include "kernels/machine/emulated/blocks/test_launch.h"
@@ -256,6 +259,88 @@ TEST_F(GlobalAccessTest, AtomicAddsFlushSubnormalNumbers) {
   EXPECT_EQ(o_[0], 0.0f);
   EXPECT_EQ(o_[1], 0.0f);
   EXPECT_TRUE(std::signbit(o_[1]));
+}
+
+/// Sixteen bytes a thread, of q and of shared memory.
+class AsyncCopyTest : public GlobalAccessTest {
+ protected:
+  AsyncCopyTest() { std::iota(q_.begin(), q_.end(), 0.0f); }
+
+  const float* source(EmulatedMachine& machine) const { return &q_[4 * machine.thread()]; }
+  static float* target(EmulatedMachine& machine) {
+    return &machine.shared<float>() + 4 * machine.thread();
+  }
+  EmulationReport run_16_threads(const EmulatedKernel& kernel) {
+    return run({.regions = regions_}, [&](EmulatedMachine& machine) {
+      if (machine.thread() < 16) kernel(machine);
+    });
+  }
+};
+
+TEST_F(AsyncCopyTest, ArrivesWhenItsGroupHasBeenWaitedFor) {
+  const auto report = run_16_threads([&](EmulatedMachine& machine) {
+    machine.copy_async(target(machine), source(machine), true);
+    machine.commit_copies();
+    machine.copy_async(target(machine) + 64, nullptr, false);
+    machine.commit_copies();
+    machine.wait_for_copies<1>();
+    EXPECT_EQ(machine.load_shared<float>(target(machine) + 1),
+              4.0f * static_cast<float>(machine.thread()) + 1.0f);
+    machine.wait_for_copies<0>();
+    EXPECT_EQ(machine.load_shared<float>(target(machine) + 64), 0.0f);
+  });
+  EXPECT_EQ(report.findings_total, 0u);
+  EXPECT_EQ(report.counters.global_loads, 1u);
+  EXPECT_EQ(report.counters.global_sectors_read, 8u);
+  EXPECT_EQ(report.counters.shared_stores, 2u);
+}
+
+TEST_F(AsyncCopyTest, IsFoundWhereItIsReadEarly) {
+  int line = 0;
+  const auto report = run_16_threads([&](EmulatedMachine& machine) {
+    machine.store_shared(target(machine), Bits128{});
+    machine.copy_async(target(machine), source(machine), true);
+    machine.commit_copies();
+    machine.copy_async(target(machine) + 64, source(machine), true);
+    machine.commit_copies();
+    machine.wait_for_copies<1>();
+    machine.load_shared<float>(target(machine));
+    line = __LINE__ + 1;
+    EXPECT_TRUE(std::isnan(machine.load_shared<float>(target(machine) + 64)));
+  });
+  expect_finding(report, FindingKind::kUninitializedRead, 0, line, __FILE__);
+  EXPECT_NE(report.findings[0].message.find("not been waited for"), std::string::npos);
+}
+
+TEST_F(AsyncCopyTest, DoesNotArriveUnlessCommitted) {
+  const auto report = run_16_threads([&](EmulatedMachine& machine) {
+    machine.copy_async(target(machine), source(machine), true);
+    machine.wait_for_copies<0>();
+    machine.load_shared<float>(target(machine));
+  });
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kUninitializedRead);
+}
+
+TEST_F(AsyncCopyTest, RacesWithReadersLikeAStore) {
+  int line = 0;
+  const auto report = run_16_threads([&](EmulatedMachine& machine) {
+    machine.store_shared(target(machine), Bits128{});
+    if (machine.thread() == 0) machine.load_shared<float>(target(machine));
+    line = __LINE__ + 1;
+    if (machine.thread() == 1) machine.copy_async(target(machine) - 4, source(machine), true);
+  });
+  expect_finding(report, FindingKind::kSharedRace, 1, line, __FILE__);
+}
+
+TEST_F(AsyncCopyTest, KeepsTheBoundsOfBothMemories) {
+  const auto report = run_16_threads([&](EmulatedMachine& machine) {
+    if (machine.thread() != 5) return;
+    machine.copy_async(target(machine), &q_[kFloats], true);
+    machine.copy_async(&machine.shared<float>() + 1024, source(machine), true);
+    machine.copy_async(target(machine) + 1, source(machine), true);
+  });
+  EXPECT_EQ(report.findings_total, 3u);
 }
 
 TEST_F(GlobalAccessTest, WithoutDetectionBoundsAreStillKept) {

@@ -11,6 +11,7 @@ inline constexpr int kWarpLanes = 32;
 
 enum class AccessKind : std::uint32_t {
   kLoadShared,
+  kLoadForTensorCore,  // of shared memory, by way of the asynchronous proxy
   kStoreShared,
   kCopyToShared,  // asynchronously: what the copy's end writes
   kLoadGlobal,
@@ -29,7 +30,10 @@ struct MemoryAccess {
   std::uintptr_t location() const { return reinterpret_cast<std::uintptr_t>(address); }
   bool shared() const { return kind <= AccessKind::kCopyToShared; }
   bool aligned() const { return location() % bytes == 0; }
-  bool writes() const { return kind != AccessKind::kLoadShared && kind != AccessKind::kLoadGlobal; }
+  bool writes() const {
+    return kind != AccessKind::kLoadShared && kind != AccessKind::kLoadForTensorCore &&
+           kind != AccessKind::kLoadGlobal;
+  }
 };
 
 }  // namespace sparkbench

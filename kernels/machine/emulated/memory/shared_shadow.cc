@@ -14,11 +14,13 @@ SharedShadow::SharedShadow(std::size_t bytes, int warps)
     : words_((bytes + kShadowedBytes - 1) / kShadowedBytes),
       clocks_(static_cast<std::size_t>(warps)),
       known_(clocks_.size() * clocks_.size(), 1),
+      fences_(clocks_.size() * kWarpLanes),
       learnt_(kBarriers * clocks_.size()) {}
 
 void SharedShadow::begin_block() {
   barrier();
   for (Clock& clock : clocks_) clock.block_start = clock.now;
+  std::fill(learnt_.begin(), learnt_.end(), 0u);
 }
 
 void SharedShadow::barrier(int first_warp, int end_warp) {
@@ -57,19 +59,43 @@ std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
   std::optional<Hazard> hazard;
   for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
     Word& word = words_[at / kShadowedBytes];
-    const Touch& writer = word.writer;
-    if (writer.time < clocks_[writer.warp()].block_start) [[unlikely]] {
-      if (!hazard) hazard = {FindingKind::kUninitializedRead, at, {}, {}, false};
-    } else if (races(writer, now)) [[unlikely]] {
-      if (!hazard) hazard = {FindingKind::kSharedRace, at, writer.thread, writer.site, true};
+    if (!may_read(word, now, access.kind)) [[unlikely]] {
+      if (!hazard) hazard = hazard_of_read(word, at, now);
     }
     remember_reader(word, now);
   }
   return hazard;
 }
 
+bool SharedShadow::may_read(const Word& word, const Touch& now, AccessKind kind) const {
+  return is_written(word) && !word.copy_is_pending && !races(word.writer, now) &&
+         (kind != AccessKind::kLoadForTensorCore ||
+          word.fences != fences_[static_cast<std::size_t>(word.writer.thread)]);
+}
+
+SharedShadow::Hazard SharedShadow::hazard_of_read(const Word& word, std::size_t at,
+                                                  const Touch& now) const {
+  if (!is_written(word)) return {FindingKind::kUninitializedRead, at, {}, {}, false};
+  const Touch& writer = word.writer;
+  const FindingKind kind = races(writer, now)     ? FindingKind::kSharedRace
+                           : word.copy_is_pending ? FindingKind::kUninitializedRead
+                                                  : FindingKind::kMissingProxyFence;
+  return {kind, at, writer.thread, writer.site, true};
+}
+
 std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
                                                         const MemoryAccess& access) {
+  return write(offset, access, false);
+}
+
+std::optional<SharedShadow::Hazard> SharedShadow::start_copy(std::size_t offset,
+                                                             const MemoryAccess& access) {
+  return write(offset, access, true);
+}
+
+std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
+                                                        const MemoryAccess& access,
+                                                        bool is_pending) {
   const Touch now = touch(access);
   std::optional<Hazard> hazard;
   for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
@@ -81,6 +107,8 @@ std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
       if (!hazard) hazard = {FindingKind::kSharedRace, at, earlier->thread, earlier->site, writes};
     }
     word.writer = now;
+    word.fences = fences_[static_cast<std::size_t>(now.thread)];
+    word.copy_is_pending = is_pending;
   }
   return hazard;
 }

@@ -6,6 +6,9 @@
 // others (a vector clock), or, for a touch of the same warp, if it has passed a sync_warp. A block
 // starts with a tick of every clock, which forgets the block before.
 //
+// A tensor core reads shared memory by another way (proxy) than stores write it: it sees a word
+// when the writer's thread has fenced after it wrote.
+//
 // A word remembers its last writer and two readers: the last one, and a different one, of another
 // warp if there is such since the last barrier. Two suffice where barriers are the block's: whoever
 // writes, if any unordered reader is another thread, so is one of these. Of readers that barriers
@@ -28,7 +31,7 @@ class SharedShadow {
  public:
   /// Why an access is wrong, and the earlier access that it clashes with, if any.
   struct Hazard {
-    FindingKind kind;  // kSharedRace or kUninitializedRead
+    FindingKind kind;  // kSharedRace, kUninitializedRead or kMissingProxyFence
     std::size_t offset;
     std::optional<int> other_thread;
     CallSite other_site;
@@ -51,11 +54,13 @@ class SharedShadow {
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
 
-  void fence_async_proxy(int /*thread*/) {}
+  void fence_async_proxy(int thread) { ++fences_[static_cast<std::size_t>(thread)]; }
 
   /// The first hazard of an aligned access `offset` bytes into shared memory, which then happens.
   std::optional<Hazard> read(std::size_t offset, const MemoryAccess& access);
   std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access);
+  /// The beginning of an asynchronous write: until write() ends it, nothing may read the words.
+  std::optional<Hazard> start_copy(std::size_t offset, const MemoryAccess& access);
 
  private:
   struct Touch {
@@ -69,6 +74,8 @@ class SharedShadow {
     Touch writer;
     Touch last_reader;
     Touch other_reader;
+    std::uint32_t fences = 0;  // of the writer, before it wrote
+    bool copy_is_pending = false;
   };
   struct Clock {
     std::uint32_t now = 1;
@@ -76,6 +83,9 @@ class SharedShadow {
   };
 
   int warps() const { return static_cast<int>(clocks_.size()); }
+  bool is_written(const Word& word) const {
+    return word.writer.time >= clocks_[word.writer.warp()].block_start;
+  }
   /// Touches of `warp` before this time are ordered before what `observer` does now.
   std::uint32_t& known(std::size_t observer, std::size_t warp) {
     return known_[observer * clocks_.size() + warp];
@@ -89,11 +99,15 @@ class SharedShadow {
                                         : since_barrier(earlier, now.warp());
   }
   Touch touch(const MemoryAccess& access) const;
+  bool may_read(const Word& word, const Touch& now, AccessKind kind) const;
+  Hazard hazard_of_read(const Word& word, std::size_t at, const Touch& now) const;
+  std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access, bool is_pending);
   void remember_reader(Word& word, const Touch& now) const;
 
   std::vector<Word> words_;
   std::vector<Clock> clocks_;          // by warp
   std::vector<std::uint32_t> known_;   // known()
+  std::vector<std::uint32_t> fences_;  // how many, by thread
   std::vector<std::uint32_t> learnt_;  // by barrier and warp, as known()
 };
 

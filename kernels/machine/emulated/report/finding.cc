@@ -23,6 +23,8 @@ std::string_view to_string(FindingKind kind) {
       return "misaligned";
     case FindingKind::kReadOnlyWrite:
       return "read_only_write";
+    case FindingKind::kMissingProxyFence:
+      return "missing_proxy_fence";
     case FindingKind::kCorruptIndices:
       return "corrupt_indices";
   }

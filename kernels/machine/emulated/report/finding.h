@@ -17,7 +17,8 @@ namespace sparkbench {
 
 enum class FindingKind {
   kDivergence,         // lanes of a warp at different collectives, or gone; warps at different
-                       // barriers that are for all warps from one place
+                       // barriers that are for all warps from one place, or that tell different
+                       // things of one barrier
   kMissedBarrier,      // threads that never arrive at a barrier that others wait at
   kSharedRace,         // shared memory touched twice, once to write, without a barrier between
   kGlobalRace,         // global memory written by different threads, not only by atomics
@@ -25,6 +26,7 @@ enum class FindingKind {
   kUninitializedRead,  // memory that nothing has written
   kMisaligned,         // an address that is no multiple of the access's size
   kReadOnlyWrite,      // a store to an input
+  kMissingProxyFence,  // tensor cores read what its writer has not fenced for them
   kCorruptIndices,     // recompute_indices() of a number that 32 does not divide
 };
 

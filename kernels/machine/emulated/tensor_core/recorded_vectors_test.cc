@@ -45,6 +45,7 @@ INSTANTIATE_TEST_SUITE_P(Gpus, RecordedVectors,
                                          Recording{"h100-m16n8k16.csv", "hopper"},
                                          Recording{"h200-m16n8k16.csv", "hopper"},
                                          Recording{"h200-m16n8k8.csv", "hopper"},
+                                         Recording{"h200-wgmma-m64n8k16.csv", "hopper"},
                                          Recording{"h200-m8n8k4.csv", "fma884"}));
 
 }  // namespace

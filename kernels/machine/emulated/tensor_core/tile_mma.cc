@@ -17,8 +17,9 @@ constexpr int kBias = 127 * kExponentUnit;
 /// No non-zero fp32 c has a lower one (in_vector_range); 2^(F + 100) is still a float.
 constexpr int kLeastExponent = -100 * kExponentUnit;
 
-/// Of a zero operand: the sum with any other is below that of two non-zero ones, at least -28.
-constexpr int kZeroExponent = -100 * kExponentUnit;
+/// Of a zero operand: with any other it is below kLeastExponent, and with another zero still an
+/// int.
+constexpr int kZeroExponent = -120 * kExponentUnit;
 
 SPARKBENCH_LANE int operand_exponent(Half half) {
   const int magnitude = half.bits & 0x7fff;

@@ -62,6 +62,20 @@ TEST(TileMma, HasDefinedBitsForEveryMagnitudeOfC) {
   }
 }
 
+TEST(TileMma, KeepsASmallCBesideZeroProducts) {
+  WarpOperandTiles tiles = {};
+  for (int i = 0; i < 128; ++i) (&tiles.b[0][0][0])[i] = Half{0x7bff};
+  WarpAccumulatorTiles c;
+  for (int i = 0; i < 256; ++i) (&c.value[0][0][0])[i] = 0x1.000002p-99f;
+  DecodedA a;
+  DecodedB b;
+  decode(tiles.a, a);
+  decode(tiles.b, b);
+  ASSERT_TRUE(in_vector_range(c));
+  tensor_core_step(Accumulator::kFp32, arithmetic_profile("volta").fraction_bits, a, b, c);
+  for (int i = 0; i < 256; ++i) EXPECT_EQ((&c.value[0][0][0])[i], 0x1.000002p-99f);
+}
+
 TEST(TileMma, KnowsWhichAccumulatorsItCanTake) {
   const auto taken = [](float value) {
     WarpAccumulatorTiles tiles = {};

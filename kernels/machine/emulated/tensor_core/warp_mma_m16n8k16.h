@@ -1,4 +1,4 @@
-// mma.sync.m16n8k16 of a whole warp, bit for bit, from the scalar definition. A lane's registers go
+// mma.sync.m16n8k16 of a whole warp, bit for bit. A lane's registers go
 // in and out exactly as the instruction takes them (kernels/machine/mma/m16n8k16.h).
 #pragma once
 

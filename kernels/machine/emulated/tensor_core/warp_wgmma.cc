@@ -1,12 +1,27 @@
 #include "kernels/machine/emulated/tensor_core/warp_wgmma.h"
 
+#include <algorithm>
 #include <cstring>
 
-#include "kernels/machine/emulated/tensor_core/block_dot.h"
-
 namespace sparkbench {
+namespace {
 
-void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, WgmmaOperands& operands) {
+/// Calls visit(elements, row, column) for every two elements of C that lie side by side in a lane.
+template <class Visit>
+void for_pairs(const WarpAccumulators& c, int n, Visit visit) {
+  for (int lane = 0; lane < 32; ++lane) {
+    for (int j = 0; j < n / 8; ++j) {
+      for (int i = 0; i < 4; i += 2) {
+        visit(&c[static_cast<std::size_t>(lane)][j].element[i], m16n8k16::c_row(lane, i),
+              8 * j + m16n8k16::c_column(lane, i));
+      }
+    }
+  }
+}
+
+}  // namespace
+
+void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, RowsOperands& operands) {
   for (int lane = 0; lane < 32; ++lane) {
     Half halves[8];
     std::memcpy(halves, &fragments[static_cast<std::size_t>(lane)], sizeof halves);
@@ -22,18 +37,20 @@ void poison(const WarpAccumulators& c, int n) {
   }
 }
 
-void warp_wgmma(const ArithmeticProfile& profile, const WgmmaOperands& operands, int n,
+void warp_wgmma(const ArithmeticProfile& profile, const RowsOperands& operands, int n,
                 bool accumulates, const WarpAccumulators& c) {
-  for (int lane = 0; lane < 32; ++lane) {
-    for (int i = 0; i < n / 2; ++i) {
-      const int column = i / 4 * 8 + m16n8k16::c_column(lane, i % 4);
-      Half b[wgmma::kK];
-      for (int k = 0; k < wgmma::kK; ++k) b[k] = operands.b[k][column];
-      float& element = c[static_cast<std::size_t>(lane)][i / 4].element[i % 4];
-      element = dot_accumulate(profile, operands.a[m16n8k16::c_row(lane, i % 4)], b,
-                               accumulates ? element : 0.0f);
-    }
+  RowsAccumulator rows;
+  if (accumulates) {
+    for_pairs(c, n, [&](float* pair, int row, int column) {
+      std::memcpy(&rows.value[row][column], pair, 2 * sizeof(float));
+    });
+  } else {
+    for (auto& row : rows.value) std::fill_n(row, n, 0.0f);
   }
+  multiply_rows(profile, operands, n, rows);
+  for_pairs(c, n, [&](float* pair, int row, int column) {
+    std::memcpy(pair, &rows.value[row][column], 2 * sizeof(float));
+  });
 }
 
 }  // namespace sparkbench

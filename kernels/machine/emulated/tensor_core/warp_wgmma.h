@@ -3,29 +3,22 @@
 
 #include <array>
 
-#include "kernels/half.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/machine/emulated/tensor_core/rows_mma.h"
 #include "kernels/machine/mma/wgmma.h"
 
 namespace sparkbench {
 
-inline constexpr int kMaxWgmmaN = 256;
-
-struct alignas(64) WgmmaOperands {
-  Half a[wgmma::kWarpM][wgmma::kK];  // [row][k]
-  Half b[wgmma::kK][kMaxWgmmaN];     // [k][column], the first n columns
-};
-
 /// Of each lane its fragments of C, one for each 8 columns.
 using WarpAccumulators = std::array<m16n8k16::FragmentC<Accumulator::kFp32>*, 32>;
 
-void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, WgmmaOperands& operands);
+void gather_a(const std::array<m16n8k16::FragmentA, 32>& fragments, RowsOperands& operands);
 
 /// Makes every element of the n columns a NaN.
 void poison(const WarpAccumulators& c, int n);
 
 /// c = a b, or c += a b where it accumulates.
-void warp_wgmma(const ArithmeticProfile& profile, const WgmmaOperands& operands, int n,
+void warp_wgmma(const ArithmeticProfile& profile, const RowsOperands& operands, int n,
                 bool accumulates, const WarpAccumulators& c);
 
 }  // namespace sparkbench

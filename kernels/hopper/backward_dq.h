@@ -1,0 +1,187 @@
+// dQ = scale * dS K for Hopper's wgmma, of a head's blocks of queries: with P recomputed from Q, K and
+// the log-sum-exp, and dS = P * (dP - D), D = rowsum(dO * O) (FlashAttention-2, algorithm 2).
+//
+// One block has kBlockM queries of one head, each warpgroup 64 of them, and a warpgroup that loads:
+//    1  Q and dO to shared memory
+//    2  for each tile of 64 keys that a row of the block sees:
+//    3      the loader: K and V to a stage of shared memory
+//    4      S = Q K^T, dP = dO V^T                     tensor cores
+//    5      P = exp(S - lse), 0 where masked           beside dP
+//    6      dS = P * (dP - D), dP = 0 where dropped
+//    7      dQ += dS K                                 tensor cores, dS in registers
+//    8  scale * dQ to global memory
+#pragma once
+
+#include "kernels/hopper/backward_config.h"
+#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/forward_loader.h"
+#include "kernels/hopper/query_warpgroup.h"
+#include "kernels/tile/dropout.h"
+
+namespace sparkbench::hopper {
+
+/// RowStatistics of a query.
+template <class Machine>
+SPARK_DEVICE RowStatistics load_statistics(Machine& machine, const RowStatistics* of) {
+  const auto bits = machine.template load_global<Bits64>(of);
+  RowStatistics statistics;
+  memcpy(&statistics, &bits, sizeof statistics);
+  return statistics;
+}
+
+template <class Config, class Machine>
+class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
+ public:
+  using Base = QueryWarpgroup<Config, Machine, BackwardParams>;
+  using typename Base::Fragment;
+  using typename Base::Halves;
+  using typename Base::Scores;
+
+  SPARK_DEVICE DqWarpgroup(Machine& machine, const BackwardParams& params)
+      : Base(machine, params),
+        q_(describe_rows(machine, this->tiles_.q[this->warpgroup_])),
+        d_o_(describe_rows(machine, this->tiles_.d_o[this->warpgroup_])),
+        k_(describe_rows(machine, this->tiles_.stage[0].k)),
+        v_(describe_rows(machine, this->tiles_.stage[0].v)),
+        k_columns_(describe_columns(machine, this->tiles_.stage[0].k)) {
+    clear(dq_);
+  }
+
+  /// Line 1. All warps of the block meet.
+  SPARK_DEVICE void stage_queries() {
+    this->stage_rows(this->params_.q, this->tiles_.q[this->warpgroup_]);
+    this->stage_rows(this->params_.d_o, this->tiles_.d_o[this->warpgroup_]);
+    this->finish_staging();
+    const std::uint32_t head = this->block_.batch_head(this->params_);
+#pragma unroll
+    for (int slot = 0; slot < 2; ++slot) {
+      const int row = this->first_row_ + Config::Layout::row(this->machine_.lane(), slot);
+      statistics_[slot] = row < this->params_.rows_per_head
+                              ? load_statistics(this->machine_,
+                                                this->params_.statistics_of(head, row))
+                              : RowStatistics{-INFINITY, 0.0f};
+    }
+  }
+
+  /// Line 4.
+  SPARK_DEVICE void start_scores(int stage, Scores& s) {
+    this->multiply_rows(q_, k_ + stage_step<Config>(stage), s);
+  }
+  SPARK_DEVICE void start_gradients(int stage, Scores& dp) {
+    this->multiply_rows(d_o_, v_ + stage_step<Config>(stage), dp);
+  }
+  /// Line 5.
+  SPARK_DEVICE void recompute_probabilities(Scores& s) {
+#pragma unroll
+    for (Fragment& columns : s.score[0]) {
+#pragma unroll
+      for (int i = 0; i < 4; ++i) {
+        columns.element[i] =
+            this->machine_.exp2(this->machine_.fma(columns.element[i], this->params_.scale_log2,
+                                                   statistics_[i / 2].offset));
+      }
+    }
+  }
+  /// Line 6, to fp16.
+  SPARK_DEVICE void form_score_gradients(int place, const Scores& p, Scores& dp, Halves& ds) {
+    TileDropout<typename Config::Layout, Config::kBlockN, 1> dropout;
+    if constexpr (Config::kHasDropout) {
+      dropout.draw(this->machine_, this->params_, this->block_.batch_head(this->params_),
+                   this->first_row_, first_column<Config>(this->machine_, this->params_, place));
+    }
+#pragma unroll
+    for (int step = 0; step < Config::kKeySteps; ++step) {
+#pragma unroll
+      for (int strand = 0; strand < 2; ++strand) {
+        float value[2];
+#pragma unroll
+        for (int n = 0; n < 2; ++n) {
+          const int i = 2 * strand + n;
+          float gradient = dp.score[0][step].element[i];
+          if constexpr (Config::kHasDropout) {
+            if ((dropout.word[0] & 1u << (16 * strand + 8 * n + step)) != 0) gradient = 0.0f;
+          }
+          value[n] = p.score[0][step].element[i] * (gradient - statistics_[strand].delta);
+        }
+        ds.of[step / 2].pair[2 * (step % 2) + strand] =
+            this->machine_.pack_halves(value[0], value[1]);
+      }
+    }
+  }
+  /// Line 7.
+  SPARK_DEVICE void start_dq(int stage, const Halves& ds) {
+    this->multiply_columns(ds, k_columns_ + stage_step<Config>(stage), dq_);
+  }
+
+  /// Line 8, by way of Q's place.
+  SPARK_DEVICE void write() {
+    Machine& machine = this->machine_;
+    const BackwardParams& params = this->params_;
+    const ForwardBlock& block = this->block_;
+    this->meet_warpgroup();
+    const float scale = params.scale * params.dropout.keep_scale, factor[2] = {scale, scale};
+    auto& tile = this->tiles_.q[this->warpgroup_];
+    const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps);
+    store_accumulator(machine, tile, of_warp, 0, factor, dq_);
+    machine.sync_warp();
+    const OutputRows<Config, Machine> output(machine, params.sparse, block.head, block.first_row,
+                                             this->first_row_, params.mask.seqlen_q);
+    output.template copy<Config::kColumnSteps>(tile, of_warp, 0, params.head_chunks,
+                                               {params.dq, params.part_dq}, block.batch,
+                                               block.head);
+  }
+
+ private:
+  const std::uint64_t q_, d_o_, k_, v_, k_columns_;  // descriptors; of the first stage
+  RowStatistics statistics_[2];
+  Fragment dq_[Config::kColumnSteps];
+};
+
+/// Lines 2 to 7 of a warpgroup, which takes part in the ring of all tiles of the block.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, const Range& keys) {
+  using Warpgroup = DqWarpgroup<Config, Machine>;
+  Machine& machine = warp.machine();
+  typename Warpgroup::Halves ds;
+  int place = first_tile<Config::kBlockN>(keys);
+  for (StageRing<Config> ring(tile_count<Config>(keys)); !ring.is_done(); ring.advance()) {
+    const auto tile = warp.tile_at(place);
+    ring.wait_until_full(machine, warp.warpgroup());
+    if (tile.is_seen) {
+      typename Warpgroup::Scores s, dp;
+      machine.fence_products();
+      warp.start_scores(ring.stage(), s);  // line 4
+      machine.commit_products();
+      warp.start_gradients(ring.stage(), dp);
+      machine.commit_products();
+      machine.template wait_for_products<1>();
+      warp.mask(place, tile, s);
+      warp.recompute_probabilities(s);  // line 5
+      machine.template wait_for_products<0>();
+      warp.form_score_gradients(place, s, dp, ds);  // line 6
+      machine.fence_products();
+      warp.start_dq(ring.stage(), ds);  // line 7
+      machine.commit_products();
+      machine.template wait_for_products<0>();
+    }
+    ring.release(machine);
+    place += Config::kBlockN;
+  }
+}
+
+/// The kernel of dQ.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
+  if (machine.uniform(machine.warp()) >= Config::kConsumerWarps) {
+    machine.template give_registers<Config::kLoaderRegisters>();
+    KeyLoader<Config, Machine>(machine, params).run();  // line 3
+    return;
+  }
+  machine.template take_registers<Config::kConsumerRegisters>();
+  DqWarpgroup<Config, Machine> warp(machine, params);
+  warp.stage_queries();                                                   // line 1
+  attend_backward<Config>(warp, keys_of_block<Config>(machine, params));  // lines 2 to 7
+  warp.write();                                                           // line 8
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,63 @@
+// What the Hopper backward kernels are launched with: the same on a GPU and on the emulated machine.
+//
+// dQ is a kernel of its own, over blocks of queries, as the forward pass is; dK and dV are another,
+// over blocks of keys. Both compute S and dP: seven products where five would do. In return no sum
+// is by atomics. So gradients have the same bits each time, and no memory holds FP32 sums of dQ.
+#pragma once
+
+#include "kernels/hopper/output_rows.h"
+#include "kernels/tile/forward_params.h"
+#include "kernels/tile/row_statistics.h"
+
+namespace sparkbench::hopper {
+
+/// What the rows of a head are rounded up to in the workspace: steps of queries are whole there.
+inline constexpr int kStatisticsBlock = 64;
+SPARK_HD constexpr int statistics_rows(int seqlen_q) {
+  return (seqlen_q + kStatisticsBlock - 1) / kStatisticsBlock * kStatisticsBlock;
+}
+
+/// Beside a forward pass's: `sparse` are the lists of the launch's blocks, of queries or of keys.
+struct BackwardParams : ForwardParams {
+  ChunkedView<const Half> out, d_o;  // O of the forward pass
+  const float* out_lse;
+  ChunkedView<Half> dq, dk, dv;
+  ChunkedView<Half> part_dq, part_dk, part_dv;
+  /// [batch * heads, rows_per_head], by the positions of queries where a pattern has an order.
+  RowStatistics* statistics;
+  int rows_per_head;
+  RowOrder query_order;  // has tiles where a pattern has an order
+
+  SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
+    return statistics + (static_cast<std::size_t>(batch_head) *
+                             static_cast<std::size_t>(rows_per_head) +
+                         static_cast<std::size_t>(query));
+  }
+};
+
+/// `positions`: of queries, as many as rows, or as a pattern's order has.
+inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
+                                      RowStatistics* statistics, int positions) {
+  BackwardParams params{};
+  static_cast<ForwardParams&>(params) = forward_params(
+      problem, {tensors.q, tensors.k, tensors.v, tensors.dq, nullptr, tensors.dropout_offset});
+  const auto keys = [&](const char* name, const TensorView<Half>& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_k, problem.key_heads(),
+                        problem.head_dim);
+  };
+  const auto queries = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_q, problem.heads,
+                        problem.head_dim);
+  };
+  params.out = queries("o", tensors.o);
+  params.d_o = queries("d_o", tensors.d_o);
+  params.out_lse = tensors.lse;
+  params.dq = queries("dq", tensors.dq);
+  params.dk = keys("dk", tensors.dk);
+  params.dv = keys("dv", tensors.dv);
+  params.statistics = statistics;
+  params.rows_per_head = statistics_rows(positions);
+  return params;
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,114 @@
+// How a block of keys walks queries: of each query head that reads its key head, those tiles that see
+// one of its keys. dK and dV are sums over all of them.
+#pragma once
+
+#include "kernels/hopper/backward_config.h"
+#include "kernels/hopper/backward_params.h"
+
+namespace sparkbench::hopper {
+
+/// Which keys of which key head a block has.
+struct KeyBlock {
+  int batch, key_head, first_key;
+};
+
+template <class Config, class Machine>
+SPARK_DEVICE KeyBlock locate_keys(Machine& machine, const BackwardParams& params) {
+  const int batch = machine.block(2);
+  if constexpr (Config::kIsSparse) {
+    // Where a block begins is the same in the lists of all heads.
+    const int key_head = machine.block(0), head = key_head * params.groups.size;
+    return {batch, key_head,
+            load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row)};
+  } else {
+    return {batch, machine.block(1), Config::kBlockKeys * machine.block(0)};
+  }
+}
+
+template <class Config, class Machine>
+class QueryWalk {
+ public:
+  SPARK_DEVICE QueryWalk(Machine& machine, const BackwardParams& params, const KeyBlock& block)
+      : machine_(machine), params_(params), block_(block), head_(first_head()) {
+    places_ = places_of(head_);
+    place_ = first_place();
+    skip_heads_without_tiles();
+  }
+
+  /// All tiles of the walk.
+  SPARK_DEVICE int tiles() const {
+    if constexpr (Config::kIsSparse) {
+      int tiles = 0;
+      for (int head = first_head(); head < end_head(); ++head) {
+        tiles += places_of(head).size() / Config::kStep;
+      }
+      return tiles;
+    } else {
+      if (places_.is_empty()) return 0;
+      const int of_head = (places_.end - first_place() + Config::kStep - 1) / Config::kStep;
+      return of_head * params_.groups.size;
+    }
+  }
+  SPARK_DEVICE void advance() {
+    place_ += Config::kStep;
+    if (place_ < places_.end) return;
+    next_head();
+    skip_heads_without_tiles();
+  }
+
+  SPARK_DEVICE int head() const { return head_; }
+  SPARK_DEVICE int place() const { return place_; }
+  SPARK_DEVICE std::uint32_t batch_head() const {
+    return static_cast<std::uint32_t>(block_.batch * params_.heads + head_);
+  }
+
+ private:
+  SPARK_DEVICE int first_head() const { return block_.key_head * params_.groups.size; }
+  SPARK_DEVICE int end_head() const { return first_head() + params_.groups.size; }
+  SPARK_DEVICE Range places_of(int head) const {
+    if constexpr (Config::kIsSparse) {
+      return places_of_block<Config::kStep>(machine_, params_.sparse, head);
+    } else {
+      const int end = least_of(block_.first_key + Config::kBlockKeys, params_.mask.seqlen_k);
+      return params_.mask.rows_of_any({block_.first_key, end});
+    }
+  }
+  SPARK_DEVICE int first_place() const { return places_.begin / Config::kStep * Config::kStep; }
+  SPARK_DEVICE void next_head() {
+    ++head_;
+    if constexpr (Config::kIsSparse) {
+      if (head_ < end_head()) places_ = places_of(head_);
+    }
+    place_ = first_place();
+  }
+  SPARK_DEVICE void skip_heads_without_tiles() {
+    while (head_ < end_head() && place_ >= places_.end) next_head();
+  }
+
+  Machine& machine_;
+  const BackwardParams& params_;
+  const KeyBlock& block_;
+  int head_, place_;
+  Range places_;
+};
+
+/// A tile of queries: its first token, its first position, and whether the mask cuts it.
+struct QueryTileAt {
+  int token, position;
+  bool is_cut;
+};
+template <class Config, class Machine>
+SPARK_DEVICE QueryTileAt query_tile(Machine& machine, const BackwardParams& params, int place) {
+  if constexpr (Config::kIsSparse) {
+    const SparseTile* const tile = tile_of_place<Config::kStep>(params.sparse, place);
+    const int first = load_of_list(machine, &tile->first), token = token_of_tile(first);
+    const int position = has_order<Config>(params.sparse.order)
+                             ? first_of_step(load_of_list(machine, &tile->step))
+                             : token;
+    return {token, position, (first & kCutTile) != 0};
+  } else {
+    return {place, place, true};
+  }
+}
+
+}  // namespace sparkbench::hopper
