@@ -53,6 +53,7 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
 std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
                                            bool is_deterministic) const {
   if (!problem.lengths) return kernel_.workspace_bytes(problem, pass, is_deterministic);
+  if (kernel_.packed.workspace_bytes == nullptr) return 0;  // of what is not supported
   const auto of = [&](Pass each) {
     return kernel_.packed.workspace_bytes(problem.packed(), problem.batch, each, is_deterministic);
   };

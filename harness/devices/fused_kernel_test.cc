@@ -50,6 +50,16 @@ TEST(FusedKernel, RunsUnnamedWhereTheDeviceHasItsInstruction) {
   EXPECT_FALSE(FusedKernel(kernel_named("acsr-unfused"), kV100).runs_unnamed());
 }
 
+TEST(FusedKernel, MayHaveNoPackedSequences) {
+  const FusedKernel kernel(kernel_named("acsr-unfused"), kV100);
+  Problem problem{.batch = 2};
+  problem.lengths =
+      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{3, 5}, {1, 2}});
+  EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
+            "acsr-unfused does not support sequences of several lengths");
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForwardBackward, false), 0u);
+}
+
 TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {
   AttentionKernel emulated = kernel_named("volta-fp32acc");
   emulated.forward.launch = nullptr;
