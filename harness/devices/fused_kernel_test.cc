@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "kernels/registry.h"
+#include "kernels/sequence_lengths.h"
 
 namespace sparkbench {
 namespace {
