@@ -82,6 +82,8 @@ class Contender {
                                         bool is_deterministic) const = 0;
   /// How its device multiplies for it.
   virtual const ArithmeticProfile& arithmetic() const = 0;
+  /// How a kernel is emulated that its device runs.
+  virtual EmulationOptions emulation_options() const { return {.profile = &arithmetic()}; }
   /// Why its times on its device say nothing about it; nothing where they do.
   virtual std::optional<Warning> why_time_is_invalid() const { return std::nullopt; }
   /// What it calls besides this program, and its version.

@@ -67,6 +67,10 @@ const ArithmeticProfile& FusedKernel::arithmetic() const {
   return *profile;
 }
 
+EmulationOptions FusedKernel::emulation_options() const {
+  return {.profile = &arithmetic(), .shared_bytes_per_block = device_.shared_bytes_per_block};
+}
+
 std::optional<Warning> FusedKernel::why_time_is_invalid() const {
   const MmaInstructionTraits traits = traits_of(kernel_.instruction);
   if (device_.sm <= traits.last_sm) return std::nullopt;
@@ -99,9 +103,7 @@ bool FusedKernel::add_mask_plan(const Problem& problem, MaskWork& work) const {
 }
 
 RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
-  return emulate_pass(
-      kernel_, {.profile = &arithmetic(), .shared_bytes_per_block = device_.shared_bytes_per_block},
-      work);
+  return emulate_pass(kernel_, emulation_options(), work);
 }
 
 /// Over one workspace for both passes, which follow each other.

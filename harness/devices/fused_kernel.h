@@ -16,6 +16,7 @@ class FusedKernel : public Contender {
                                 bool is_deterministic) const override;
   /// Throws std::logic_error where the device lacks the kernel's instruction.
   const ArithmeticProfile& arithmetic() const override;
+  EmulationOptions emulation_options() const override;
   std::optional<Warning> why_time_is_invalid() const override;
   bool add_mask_plan(const Problem& problem, MaskWork& work) const override;
   RunOutcome run_on_host(const HostWork& work) const override;
