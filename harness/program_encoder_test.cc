@@ -48,6 +48,14 @@ TEST(Encoder, PredictsThePapersLayersWithTheirStages) {
   }
 }
 
+TEST(Encoder, EmulatesHoppersKernelInALayer) {
+  const Json run = run_of(
+      "encoder --device emulated-h100 --kernel hopper-fp32acc --hidden 64 --ffn 64 --headdim 64 "
+      "--seqlen 64 --batch 1 --mask causal --dropout 0.1 --rest fused");
+  ASSERT_EQ(run["cases"].size(), 1u);
+  EXPECT_EQ(run["cases"][0]["status"], "ok") << run["cases"][0]["reason"];
+}
+
 TEST(Encoder, ShowsWhatDoesNotFitIntoAV100) {
   const Json run =
       run_of(kPaper +

@@ -85,6 +85,19 @@ TEST_F(LengthsProgram, OfNothingAreOkAndEmpty) {
   }
 }
 
+TEST_F(LengthsProgram, AreSkippedByAKernelWithoutThem) {
+  for (const auto& [kernel, device] :
+       {std::pair{"hopper-fp32acc", "emulated-h100"}, {"acsr-unfused", "emulated-v100"}}) {
+    const ProgramResult result = run_sparkbench(
+        std::string(
+            "sweep --no-progress --headdim 64 --heads 1 --mask full --dropout 0 --batch 3 ") +
+        "--lengths uniform:1:9 --kernel " + kernel + " --device " + device);
+    EXPECT_TRUE(contains(result.err, std::string(kernel) + " does not support sequences of several "
+                                                           "lengths"))
+        << result.err;
+  }
+}
+
 TEST_F(LengthsProgram, AreAnAxisOfTheTable) {
   const ProgramResult result = run_sparkbench(
       "sweep --no-progress --device emulated-v100 --kernel unfused-fp16 --headdim 64 --heads 1 "

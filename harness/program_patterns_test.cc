@@ -83,6 +83,25 @@ TEST(PatternProgram, PlansCountWhatTheMachineMultiplies) {
   }
 }
 
+/// A wgmma of N columns is 32 N FLOPs for each of its warps: 64 keys of S, head_dim columns of P V,
+/// of both there are steps of 16.
+TEST(PatternProgram, PlansCountWhatHoppersWarpgroupsMultiply) {
+  for (const auto& record : cases_of(
+           "sweep --kernel hopper-* --device emulated-h100 --headdim 64,128,256 --seqlen 448 "
+           "--heads 2 --batch 2 --dropout 0 --mask window:40+window:3/full,chunk:128,sink:2")) {
+    ASSERT_EQ(record["status"], "ok") << record["id"] << record["reason"];
+    const auto& work = record["mask_work"];
+    EXPECT_TRUE(work["why_no_plan"].is_null()) << record["id"];
+    constexpr std::uint64_t kPairs = 64 * 64;  // of a warpgroup's part of a tile
+    const std::uint64_t steps = record["problem"]["head_dim"].get<std::uint64_t>() / 16 + 64 / 16;
+    EXPECT_EQ(work["pairs_executed"].get<std::uint64_t>() % kPairs, 0) << record["id"];
+    EXPECT_EQ(record["emulation"]["mma"].get<std::uint64_t>(),
+              work["pairs_executed"].get<std::uint64_t>() / kPairs * 4 * steps)
+        << record["id"];
+    EXPECT_GE(work["pairs_executed"], work["pairs_visible"]);
+  }
+}
+
 TEST(PatternProgram, RecordsSayWhatIsVisible) {
   const auto record =
       cases_of(kSweep + "--mask window:1k/full/sink:4+sink:4+window:1k --dropout 0")[0];

@@ -38,4 +38,11 @@ constexpr bool is_native(MmaInstruction instruction, int sm) {
   return sm >= traits.first_sm && sm <= traits.last_sm;
 }
 
+/// Whether kernels of it are compiled for compute capability `sm`: where tensor cores have it, and
+/// on later ones if CUDA cores compute it there.
+constexpr bool is_compiled_for(MmaInstruction instruction, int sm) {
+  const MmaInstructionTraits traits = traits_of(instruction);
+  return is_native(instruction, sm) || (sm > traits.last_sm && !traits.warning_code.empty());
+}
+
 }  // namespace sparkbench

@@ -107,6 +107,17 @@ TEST(MmaInstruction, IsNativeWhereTensorCoresHaveIt) {
   EXPECT_FALSE(is_native(MmaInstruction::kM8n8k4, 80));
   EXPECT_FALSE(is_native(MmaInstruction::kM16n8k16, 75));
   EXPECT_TRUE(is_native(MmaInstruction::kM16n8k16, 90));
+  EXPECT_FALSE(is_native(MmaInstruction::kWgmma, 80));
+  EXPECT_TRUE(is_native(MmaInstruction::kWgmma, 90));
+  EXPECT_FALSE(is_native(MmaInstruction::kWgmma, 100));
+}
+
+TEST(MmaInstruction, IsCompiledWhereSomethingComputesIt) {
+  EXPECT_TRUE(is_compiled_for(MmaInstruction::kM8n8k4, 90));  // on CUDA cores
+  EXPECT_FALSE(is_compiled_for(MmaInstruction::kM8n8k4, 61));
+  EXPECT_TRUE(is_compiled_for(MmaInstruction::kWgmma, 90));
+  EXPECT_FALSE(is_compiled_for(MmaInstruction::kWgmma, 80));
+  EXPECT_FALSE(is_compiled_for(MmaInstruction::kWgmma, 100));
 }
 
 }  // namespace

@@ -150,8 +150,9 @@ void LayerRunner::run(const Contender& contender, const RunSettings& settings, C
     findings.insert(findings.end(), report.findings.begin(), report.findings.end());
   };
   const AttentionFunctions<float> attention =
-      kernel != nullptr ? emulated_attention(checked_->part.problem, *kernel, profile, note)
-                        : unfused_attention(checked_->part.problem, {profile});
+      kernel != nullptr
+          ? emulated_attention(checked_->part.problem, *kernel, contender.emulation_options(), note)
+          : unfused_attention(checked_->part.problem, {profile});
   const Rest rest = record.problem.layer->rest;
   const std::vector<PartError> errors = checked_->check->errors({profile}, rest, attention);
   const auto& same =

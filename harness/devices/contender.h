@@ -71,8 +71,8 @@ class Contender {
     return info_.kind == ContenderKind::kReference ? Role::kReference : Role::kFused;
   }
   std::optional<Accumulator> accumulator() const { return info_.accumulator; }
-  /// Whether others are compared with it, and it runs where it is named alone.
-  virtual bool is_baseline() const { return false; }
+  /// Whether it runs where no kernel is named. A baseline does not, nor a kernel of another GPU.
+  virtual bool runs_unnamed() const { return true; }
 
   /// Whether its device can compute a pass of the problem by it, as far as can be told before it is
   /// tried. The reason is a whole sentence.
@@ -82,6 +82,8 @@ class Contender {
                                         bool is_deterministic) const = 0;
   /// How its device multiplies for it.
   virtual const ArithmeticProfile& arithmetic() const = 0;
+  /// How a kernel is emulated that its device runs.
+  virtual EmulationOptions emulation_options() const { return {.profile = &arithmetic()}; }
   /// Why its times on its device say nothing about it; nothing where they do.
   virtual std::optional<Warning> why_time_is_invalid() const { return std::nullopt; }
   /// What it calls besides this program, and its version.

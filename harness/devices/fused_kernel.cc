@@ -21,6 +21,10 @@ FusedKernel::FusedKernel(const AttentionKernel& kernel, const KernelDevice& devi
       kernel_(kernel),
       device_(device) {}
 
+bool FusedKernel::runs_unnamed() const {
+  return !kernel_.is_baseline && instruction_profile(kernel_.instruction, device_.sm) != nullptr;
+}
+
 Support FusedKernel::supports(const Problem& problem, Pass pass) const {
   if (instruction_profile(kernel_.instruction, device_.sm) == nullptr) {
     return {fmt::format("{} needs {}, which compute capability {}.{} does not have", kernel_.name,
@@ -30,15 +34,15 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
     return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};
   }
   const bool is_chain = kernel_.chain.prepare != nullptr;
-  if (problem.sparse && !device_.is_emulated && !is_chain &&
-      kernel_.sparse.launch_forward == nullptr) {
-    return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
-  }
   const Support support = problem.lengths ? kernel_.packed.supports(problem.packed(), device_)
                                           : kernel_.supports(problem, device_);
   if (!support) return {fmt::format("{} does not support {}", kernel_.name, support.why_not)};
   if (!device_.is_emulated && !is_chain && kernel_.forward.launch == nullptr) {
     return {fmt::format("{} runs on emulated devices only", kernel_.name)};
+  }
+  if (problem.sparse && !device_.is_emulated && !is_chain &&
+      kernel_.sparse.launch_forward == nullptr) {
+    return {fmt::format("{} runs patterns on emulated devices only", kernel_.name)};
   }
   if (pass != Pass::kForward && !kernel_.has_backward()) {
     return {fmt::format("{} has no backward pass", kernel_.name)};
@@ -49,6 +53,7 @@ Support FusedKernel::supports(const Problem& problem, Pass pass) const {
 std::uint64_t FusedKernel::workspace_bytes(const Problem& problem, Pass pass,
                                            bool is_deterministic) const {
   if (!problem.lengths) return kernel_.workspace_bytes(problem, pass, is_deterministic);
+  if (kernel_.packed.workspace_bytes == nullptr) return 0;  // of what is not supported
   const auto of = [&](Pass each) {
     return kernel_.packed.workspace_bytes(problem.packed(), problem.batch, each, is_deterministic);
   };
@@ -60,6 +65,10 @@ const ArithmeticProfile& FusedKernel::arithmetic() const {
   const ArithmeticProfile* const profile = instruction_profile(kernel_.instruction, device_.sm);
   if (profile == nullptr) throw std::logic_error(name() + " does not run on this device");
   return *profile;
+}
+
+EmulationOptions FusedKernel::emulation_options() const {
+  return {.profile = &arithmetic(), .shared_bytes_per_block = device_.shared_bytes_per_block};
 }
 
 std::optional<Warning> FusedKernel::why_time_is_invalid() const {
@@ -94,9 +103,7 @@ bool FusedKernel::add_mask_plan(const Problem& problem, MaskWork& work) const {
 }
 
 RunOutcome FusedKernel::run_on_host(const HostWork& work) const {
-  return emulate_pass(
-      kernel_, {.profile = &arithmetic(), .shared_bytes_per_block = device_.shared_bytes_per_block},
-      work);
+  return emulate_pass(kernel_, emulation_options(), work);
 }
 
 /// Over one workspace for both passes, which follow each other.

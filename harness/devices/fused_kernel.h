@@ -10,12 +10,13 @@ class FusedKernel : public Contender {
   /// `kernel` is the registry's.
   FusedKernel(const AttentionKernel& kernel, const KernelDevice& device);
 
-  bool is_baseline() const override { return kernel_.is_baseline; }
+  bool runs_unnamed() const override;
   Support supports(const Problem& problem, Pass pass) const override;
   std::uint64_t workspace_bytes(const Problem& problem, Pass pass,
                                 bool is_deterministic) const override;
   /// Throws std::logic_error where the device lacks the kernel's instruction.
   const ArithmeticProfile& arithmetic() const override;
+  EmulationOptions emulation_options() const override;
   std::optional<Warning> why_time_is_invalid() const override;
   bool add_mask_plan(const Problem& problem, MaskWork& work) const override;
   RunOutcome run_on_host(const HostWork& work) const override;

@@ -2,7 +2,11 @@
 
 #include <gtest/gtest.h>
 
+#include <memory>
+#include <vector>
+
 #include "kernels/registry.h"
+#include "kernels/sequence_lengths.h"
 
 namespace sparkbench {
 namespace {
@@ -38,6 +42,28 @@ TEST(FusedKernel, IsDeclinedByADeviceWithoutItsInstruction) {
   EXPECT_TRUE(FusedKernel(ampere, kH100).supports({}, Pass::kForward));
 }
 
+TEST(FusedKernel, RunsUnnamedWhereTheDeviceHasItsInstruction) {
+  const AttentionKernel& hopper = kernel_named("hopper-fp32acc");
+  EXPECT_TRUE(FusedKernel(hopper, kH100).runs_unnamed());
+  EXPECT_FALSE(FusedKernel(hopper, kV100).runs_unnamed());
+  EXPECT_EQ(FusedKernel(hopper, kV100).supports({}, Pass::kForward).why_not,
+            "hopper-fp32acc needs wgmma, which compute capability 7.0 does not have");
+  EXPECT_EQ(FusedKernel(hopper, {100, 227 << 10}).supports({}, Pass::kForward).why_not,
+            "hopper-fp32acc needs wgmma, which compute capability 10.0 does not have");
+  EXPECT_TRUE(FusedKernel(kernel_named("volta-fp32acc"), kH100).runs_unnamed());
+  EXPECT_FALSE(FusedKernel(kernel_named("acsr-unfused"), kV100).runs_unnamed());
+}
+
+TEST(FusedKernel, MayHaveNoPackedSequences) {
+  const FusedKernel kernel(kernel_named("acsr-unfused"), kV100);
+  Problem problem{.batch = 2};
+  problem.lengths =
+      std::make_shared<const SequenceLengths>(std::vector<SequenceLength>{{3, 5}, {1, 2}});
+  EXPECT_EQ(kernel.supports(problem, Pass::kForward).why_not,
+            "acsr-unfused does not support sequences of several lengths");
+  EXPECT_EQ(kernel.workspace_bytes(problem, Pass::kForwardBackward, false), 0u);
+}
+
 TEST(FusedKernel, IsDeclinedByAGpuItCannotUse) {
   AttentionKernel emulated = kernel_named("volta-fp32acc");
   emulated.forward.launch = nullptr;
@@ -64,6 +90,7 @@ TEST(FusedKernel, HasNoTimeWithoutTensorCores) {
             "about the kernel");
   const AttentionKernel ampere = ampere_kernel();
   EXPECT_FALSE(FusedKernel(ampere, kH100).why_time_is_invalid());
+  EXPECT_FALSE(FusedKernel(kernel_named("hopper-fp32acc"), kH100).why_time_is_invalid());
 }
 
 }  // namespace

@@ -12,8 +12,7 @@ namespace sparkbench {
 namespace {
 
 // The part of a tile that a warp may leave out (tile/sparse_list.h), where tiles have 64 keys.
-constexpr int kKeysOfHalves = 64;
-constexpr int kWarpRows = 32;
+constexpr int kKeysOfHalves = 64, kRowsOfHalves = 32;
 constexpr std::uint64_t kPairsOfHalf = 32 * 32;
 
 /// Null when there is none.
@@ -42,25 +41,31 @@ struct TileCounts {
 struct TileShape {
   int rows, keys;
   bool has_halves;  // where one is left out alone
+  int seen_rows;    // that are left out together
 };
 
-/// Both bits of each pair of which one is set.
-std::uint32_t both_of_each(std::uint32_t pairs) {
-  constexpr std::uint32_t kLower = 0x55555555;
-  const std::uint32_t any = (pairs | pairs >> 1) & kLower;
-  return any | any << 1;
+/// All bits of each group of so many of which one is set.
+std::uint32_t all_of_each(std::uint32_t groups, int bits) {
+  const std::uint32_t whole = (1u << bits) - 1;
+  std::uint32_t all = 0;
+  for (int first = 0; first < 32; first += bits) {
+    if ((groups >> first & whole) != 0) all |= whole << first;
+  }
+  return all;
 }
 
 TileCounts count_listed(const SparseTileLists& lists, int of_union, const TileShape& shape) {
   TileCounts counts;
   std::uint64_t halves = 0;
+  const int bits_together = shape.seen_rows / kRowsOfHalves * 2;
   for (int index = 0; index < lists.blocks_of_head(); ++index) {
     const SparseBlock& block = lists.block(of_union, index);
     for (int i = block.first_tile; i < block.first_tile + block.tiles; ++i) {
       const SparseTile& tile = lists.tiles()[i];
       ++counts.tiles;
       counts.cut += is_cut_step(tile.step) ? 1 : 0;
-      const std::uint32_t seen = shape.has_halves ? tile.seen : both_of_each(tile.seen);
+      const std::uint32_t seen =
+          shape.has_halves ? tile.seen : all_of_each(tile.seen, bits_together);
       halves += static_cast<std::uint64_t>(std::popcount(seen));
     }
   }
@@ -80,7 +85,7 @@ TileCounts count_of_lists(const SparseTileLists& lists, const Problem& problem,
   return all;
 }
 
-/// Without lists: of whole blocks, each warp the tiles that its rows see.
+/// Without lists: of whole blocks, the tiles that rows which are computed together see.
 TileCounts count_dense(const Problem& problem, const TileShape& shape) {
   const KeyMask mask = problem.key_mask();
   TileCounts of_head;
@@ -91,12 +96,12 @@ TileCounts count_dense(const Problem& problem, const TileShape& shape) {
       ++of_head.tiles;
       of_head.cut += all.contains(Range{key, key + shape.keys}) ? 0 : 1;
     }
-    for (int row = first; row < first + shape.rows; row += kWarpRows) {
-      const Range seen = mask.keys_of_any({row, row + kWarpRows});
+    for (int row = first; row < first + shape.rows; row += shape.seen_rows) {
+      const Range seen = mask.keys_of_any({row, row + shape.seen_rows});
       const int tiles =
           seen.is_empty() ? 0 : ceil_divide(seen.end, shape.keys) - seen.begin / shape.keys;
       of_head.pairs += std::uint64_t{1} * static_cast<unsigned>(tiles) *
-                       static_cast<unsigned>(shape.keys) * static_cast<unsigned>(kWarpRows);
+                       static_cast<unsigned>(shape.keys) * static_cast<unsigned>(shape.seen_rows);
     }
   }
   TileCounts all;
@@ -129,7 +134,7 @@ bool add_pattern_plan(const AttentionKernel& kernel, const Problem& problem, Mas
   const PatternLists lists = kernel.sparse.lists(problem, Pass::kForward, false);
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
   const TileShape shape{instance->block_rows, instance->step_columns / instance->teams,
-                        instance->has_halves};
+                        instance->has_halves, instance->seen_rows};
   TileCounts all;
   if (has_mask_passes(problem)) {
     all = count_of_passes(lists, problem, shape);

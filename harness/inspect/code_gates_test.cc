@@ -176,6 +176,24 @@ TEST(Inspection, OfAnotherArchitectureIsAPlainReport) {
   EXPECT_TRUE(kernels[0].gates.empty());
 }
 
+TEST(Inspection, CountsWgmmaOfCodeForHopperAlone) {
+  const auto kernels = inspect_listings(
+      "code for sm_90a\n Function : hopper_fp32acc_fwd_d64\n"
+      " /*0000*/ HGMMA.64x64x16.F32 R24, gdesc[UR4], RZ, !UPT, gsb0 ;\n"
+      " /*0010*/ @P0 BRA 0x0 ;\n",
+      "arch = sm_90a\n Function hopper_fp32acc_fwd_d64:\n"
+      "  REG:128 STACK:8 SHARED:0 LOCAL:0\n");
+  ASSERT_EQ(kernels.size(), 1u);
+  EXPECT_EQ(kernels[0].name, "hopper-fp32acc/fwd/d64");
+  EXPECT_EQ(kernels[0].sm, 90);
+  EXPECT_EQ(kernels[0].tensor_instructions, 1);
+  EXPECT_EQ(kernels[0].resources.stack_bytes, 8);
+  ASSERT_TRUE(kernels[0].occupancy);
+  EXPECT_EQ(kernels[0].occupancy->blocks, 1);
+  EXPECT_TRUE(kernels[0].loops.empty());
+  EXPECT_TRUE(kernels[0].gates.empty());
+}
+
 TEST(Inspection, PassesOverOtherKernelsOfSm70) {
   EXPECT_TRUE(inspect_listings("code for sm_70\n Function : f\n /*0000*/ EXIT ;\n",
                                " Function f:\n  REG:12 STACK:0 SHARED:4 LOCAL:0\n")

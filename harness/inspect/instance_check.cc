@@ -11,8 +11,7 @@ namespace sparkbench {
 std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm) {
   std::vector<std::string> lines;
   for (const KernelInstance& instance : kernel_instances()) {
-    const MmaInstructionTraits traits = traits_of(instance.instruction);
-    if (sm < traits.first_sm) continue;
+    if (!is_compiled_for(instance.instruction, sm)) continue;
     const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const auto& each) {
       return each.sm == sm && each.symbol == instance.symbol;
     });

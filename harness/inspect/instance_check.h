@@ -11,8 +11,8 @@ namespace sparkbench {
 
 /// A line for each instance of the registry that the code for `sm` lacks, that has no tensor
 /// instructions though it has products and `sm` its instruction, or that has some though it should
-/// have none: where `sm` is too new, its products are fused multiply-adds. An `sm` older than the
-/// instruction is not asked for it.
+/// have none: where `sm` is too new, its products are fused multiply-adds. An `sm` that no kernel
+/// of the instruction is compiled for (kernels/mma_instruction.h) is not asked for it.
 std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm);
 
 }  // namespace sparkbench

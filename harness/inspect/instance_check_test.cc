@@ -11,6 +11,7 @@ namespace {
 std::vector<KernelInspection> sound_build(int sm) {
   std::vector<KernelInspection> kernels;
   for (const KernelInstance& instance : kernel_instances()) {
+    if (!is_compiled_for(instance.instruction, sm)) continue;
     KernelInspection& kernel = kernels.emplace_back();
     kernel.symbol = instance.symbol;
     kernel.sm = sm;
@@ -23,7 +24,8 @@ std::vector<KernelInspection> sound_build(int sm) {
 using Lines = std::vector<std::string>;
 
 TEST(InstanceCheck, FindsNothingInASoundBuild) {
-  for (const int sm : {70, 80}) EXPECT_EQ(misplaced_instances(sound_build(sm), sm), Lines{});
+  for (const int sm : {70, 80, 90, 100})
+    EXPECT_EQ(misplaced_instances(sound_build(sm), sm), Lines{});
 }
 
 TEST(InstanceCheck, NamesWhatIsMissing) {
@@ -31,7 +33,17 @@ TEST(InstanceCheck, NamesWhatIsMissing) {
   kernels.erase(kernels.begin());
   const std::string id(kernel_instances()[0].id);
   EXPECT_EQ(misplaced_instances(kernels, 70), Lines{"sm_70 has no " + id});
-  EXPECT_EQ(misplaced_instances(kernels, 75).size(), kernel_instances().size());
+  EXPECT_EQ(misplaced_instances(kernels, 75).size(), sound_build(75).size());
+}
+
+TEST(InstanceCheck, AsksForHoppersInstancesInItsOwnCodeAlone) {
+  const auto all = sound_build(90), others = sound_build(75);
+  auto without = all;
+  std::erase_if(without, [](const KernelInspection& kernel) {
+    return kernel.symbol == "hopper_fp32acc_fwd_d64";
+  });
+  EXPECT_EQ(misplaced_instances(without, 90), Lines{"sm_90 has no hopper-fp32acc/fwd/d64"});
+  EXPECT_GT(all.size(), others.size());
 }
 
 TEST(InstanceCheck, NamesProductsInTheWrongPlace) {

@@ -12,7 +12,7 @@ struct ClassOpcodes {
 };
 
 constexpr ClassOpcodes kOpcodes[] = {
-    {InstructionClass::kTensor, " HMMA "},
+    {InstructionClass::kTensor, " HMMA HGMMA "},
     {InstructionClass::kFp32, " FFMA FADD FMUL FFMA32I FADD32I FMUL32I FSWZADD IMAD IMUL IDP "},
     {InstructionClass::kAlu,
      " IADD3 IADD IADD32I LOP3 LOP LOP32I SHF SHL SHR LEA SEL MOV MOV32I PRMT ISETP FSETP FSET "

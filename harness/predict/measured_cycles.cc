@@ -83,6 +83,7 @@ std::string difference_of(const InstanceCycles& held, const InstanceCycles& meas
 std::vector<const KernelInstance*> v100_instances() {
   std::vector<const KernelInstance*> chosen;
   for (const KernelInstance& instance : kernel_instances()) {
+    if (!is_native(instance.instruction, kModelledSm)) continue;
     const bool fits = static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
     const bool is_first = std::none_of(
         chosen.begin(), chosen.end(),

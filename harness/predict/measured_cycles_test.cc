@@ -36,6 +36,7 @@ TEST(V100Instances, AreThoseThatAV100Launches) {
   EXPECT_TRUE(is_one_of_v100("volta-fp32acc/bwd/d64/deterministic"));
   EXPECT_FALSE(is_one_of_v100("volta-fp32acc/fwd/d128/4"));           // for 64 KiB
   EXPECT_FALSE(is_one_of_v100("volta-fp32acc/bwd-statistics/d128"));  // without tiles
+  EXPECT_FALSE(is_one_of_v100("hopper-fp32acc/fwd/d64"));             // without its instruction
 }
 
 TEST(V100Instances, AllHaveTheirCyclesInTheProgram) {

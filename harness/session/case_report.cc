@@ -6,6 +6,7 @@
 #include <sstream>
 #include <string_view>
 
+#include "kernels/registry.h"
 #include "results/record/enum_names.h"
 #include "results/render/tensors_read.h"
 #include "results/study/prediction_check.h"
@@ -15,7 +16,8 @@ namespace sparkbench {
 namespace {
 
 constexpr int kSectorBytes = 32;
-constexpr double kFlopsPerMma = 4 * 2.0 * 8 * 8 * 4;  // four quad-pairs, a product of 8x8x4 each
+/// Of m8n8k4: four quad-pairs, a product of 8x8x4 each.
+constexpr double kFlopsPerMma = 4 * 2.0 * 8 * 8 * 4;
 
 /// Lines of a label and a value, under titles.
 class Report {
@@ -214,12 +216,18 @@ void add_accuracy(const Accuracy& accuracy, Report& report) {
   add_dropout(accuracy, report);
 }
 
+/// Whether their number tells their FLOPs: wgmma has many sizes.
+bool are_of_one_size(const CaseRecord& record) {
+  const AttentionKernel* const kernel = find_attention_kernel(record.kernel);
+  return kernel != nullptr && kernel->instruction == MmaInstruction::kM8n8k4;
+}
+
 void add_instructions(const CaseRecord& record, Report& report) {
   const Emulation& counts = *record.emulation;
   report.line("emulated", "{} of {} query tiles in {:.3g} s of the host", counts.tiles_run,
               counts.tiles_total, counts.host_seconds);
   report.line("mma", "{}", counts.mma);
-  if (counts.mma > 0 && counts.tiles_run == counts.tiles_total) {
+  if (counts.mma > 0 && counts.tiles_run == counts.tiles_total && are_of_one_size(record)) {
     report.line(
         "", "{:.1f} % of their FLOPs are useful",
         100 * static_cast<double>(record.flops) / (static_cast<double>(counts.mma) * kFlopsPerMma));

@@ -123,6 +123,14 @@ TEST(CaseReport, RelatesTheCountsOfAnEmulatedRun) {
             "300 read, 60 written, 40 added to, 2 times the least bytes");
 }
 
+TEST(CaseReport, LeavesTheFlopsOfWgmmaOut) {
+  CaseRecord record = emulated_case();
+  record.kernel = "hopper-fp32acc";
+  const std::string report = format_case_report(record);
+  EXPECT_EQ(value_of(report, "mma"), "4000");
+  EXPECT_EQ(report.find("are useful"), std::string::npos);
+}
+
 TEST(CaseReport, RelatesNoSampledCountsToTheWhole) {
   CaseRecord record = emulated_case();
   record.emulation->tiles_run = 2;

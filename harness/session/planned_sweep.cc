@@ -80,13 +80,13 @@ void require_gradient(const std::vector<SweepCase>& cases, const std::string& pa
       fmt::format("--tensors: '{}' has no tensor '{}', which a backward pass needs", path, name));
 }
 
-/// What --kernel may name; all of it is chosen unless something is named, but baselines.
+/// What --kernel may name, or where it names nothing what is chosen.
 std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& device) {
   const auto globs = flags.find("--kernel");
   const bool is_named = globs != flags.end() && globs->second != "*";
   std::vector<std::string> known;
   for (const auto& contender : device.contenders()) {
-    if (is_named || !contender->is_baseline()) known.push_back(contender->name());
+    if (is_named || contender->runs_unnamed()) known.push_back(contender->name());
   }
   return known;
 }

@@ -1,5 +1,6 @@
 #include "kernels/api/request.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstring>
@@ -8,6 +9,7 @@
 #include <stdexcept>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "kernels/api/calls.h"
 #include "kernels/api/gpu.h"
@@ -83,10 +85,25 @@ std::string_view generation_of(const AttentionKernel& kernel) {
   return kernel.name.substr(0, kernel.name.find('-'));
 }
 
+/// Throws std::invalid_argument unless kernels are of it.
+void check_generation(std::string_view generation) {
+  std::vector<std::string_view> known;
+  for (const AttentionKernel& kernel : attention_kernels()) {
+    const std::string_view word = generation_of(kernel);
+    if (word == generation) return;
+    const bool is_new = std::find(known.begin(), known.end(), word) == known.end();
+    if (is_new && !kernel.is_baseline) known.push_back(word);
+  }
+  std::string allowed;
+  for (const std::string_view word : known) allowed.append(word).append(", ");
+  refuse("generation", std::string("'").append(generation).append("'"),
+         allowed.append("or null for any"));
+}
+
 /// Why the kernel does not serve the pass; empty where it does.
 std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass pass,
-                    const KernelDevice& device, bool allow_slow, bool is_packed) {
-  const auto supports = is_packed ? kernel.packed.supports : kernel.supports;
+                    const KernelDevice& device, const KernelWish& wish) {
+  const auto supports = wish.is_packed ? kernel.packed.supports : kernel.supports;
   if (supports == nullptr) return " does not support sequences of several lengths";
 #ifdef SPARKBENCH_HAS_CUDA
   if (!device.is_emulated && kernel.forward.launch == nullptr) {
@@ -97,7 +114,7 @@ std::string why_not(const AttentionKernel& kernel, const Problem& problem, Pass 
     return " does not support " + support.why_not;
   }
   if (pass != Pass::kForward && !kernel.has_backward()) return " has no backward pass";
-  if (!allow_slow && !is_native(kernel.instruction, device.sm)) {
+  if (!wish.allow_slow && !is_native(kernel.instruction, device.sm)) {
     return " is slow on compute capability " + std::to_string(device.sm / 10) + "." +
            std::to_string(device.sm % 10) + ", whose tensor cores have no " +
            std::string(traits_of(kernel.instruction).name) +
@@ -113,20 +130,30 @@ void check_lengths(std::int32_t seqlen_q, std::int32_t seqlen_k) {
   check_range("seqlen_k", seqlen_k, 1, kSeqlenLimit);
 }
 
-const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
-                                  Pass pass, const KernelDevice& device, bool allow_slow,
-                                  bool is_packed) {
-  const std::string_view suffix = kSuffixes[accumulator];
+const AttentionKernel& kernel_for(const Problem& problem, Pass pass, const KernelDevice& device,
+                                  const KernelWish& wish) {
+  if (!wish.generation.empty()) check_generation(wish.generation);
+  const std::string_view suffix = kSuffixes[wish.accumulator];
+  const AttentionKernel* first = nullptr;
   std::string first_reason;
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (kernel.name.substr(generation_of(kernel).size()) != suffix) continue;
-    const std::string reason = why_not(kernel, problem, pass, device, allow_slow, is_packed);
-    if (reason.empty()) return kernel;
-    if (first_reason.empty()) first_reason = std::string(kernel.name) + reason;
+    const std::string_view generation = generation_of(kernel);
+    if (kernel.name.substr(generation.size()) != suffix) continue;
+    if (!wish.generation.empty() && generation != wish.generation) continue;
+    const std::string reason = why_not(kernel, problem, pass, device, wish);
+    if (!reason.empty()) {
+      if (first_reason.empty()) first_reason = std::string(kernel.name) + reason;
+      continue;
+    }
+    if (kernel.has_backward() && is_native(kernel.instruction, device.sm)) return kernel;
+    if (first == nullptr) first = &kernel;
   }
-  throw ApiError(
-      SPARK_ATTENTION_UNSUPPORTED,
-      first_reason.empty() ? "no kernel's name ends in " + std::string(suffix) : first_reason);
+  if (first != nullptr) return *first;
+  if (first_reason.empty()) {
+    first_reason = wish.generation.empty() ? "no kernel's name ends in " : "no kernel's name is ";
+    first_reason.append(wish.generation).append(suffix);
+  }
+  throw ApiError(SPARK_ATTENTION_UNSUPPORTED, first_reason);
 }
 
 std::uint64_t Request::workspace_bytes(Pass pass) const {
@@ -148,17 +175,21 @@ std::uint64_t PackedRequest::workspace_bytes(Pass pass) const {
 
 namespace {
 
-/// Of headers before masks were prepared: without what comes from this field on.
-constexpr std::size_t kFirstStructBytes = offsetof(spark_attention_problem, prepared_mask);
+/// Of older headers: without what comes from these fields on.
+constexpr std::size_t kOlderStructBytes[] = {offsetof(spark_attention_problem, prepared_mask),
+                                             offsetof(spark_attention_problem, generation)};
 
 /// The struct of this header, of whichever it was.
 spark_attention_problem whole_struct(const spark_attention_problem* given) {
   check_pointer(given, "problem");
   const std::size_t bytes = given->struct_bytes;
-  if (bytes != sizeof *given && bytes != kFirstStructBytes) {
+  const bool is_older = std::find(std::begin(kOlderStructBytes), std::end(kOlderStructBytes),
+                                  bytes) != std::end(kOlderStructBytes);
+  if (bytes != sizeof *given && !is_older) {
     refuse("struct_bytes", std::to_string(bytes),
            std::to_string(sizeof *given) + ", which spark_attention_problem_default() sets, or " +
-               std::to_string(kFirstStructBytes) + " of older headers");
+               std::to_string(kOlderStructBytes[0]) + " or " +
+               std::to_string(kOlderStructBytes[1]) + " of older headers");
   }
   spark_attention_problem whole = spark_attention_problem_default();
   std::memcpy(&whole, given, bytes);
@@ -231,10 +262,11 @@ Request request_for(const spark_attention_problem& given, const Problem& problem
   check_range("pass", pass, SPARK_ATTENTION_FORWARD, SPARK_ATTENTION_BACKWARD + 1);
   const bool is_emulated = given.backend == SPARK_ATTENTION_EMULATED;
   const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given.device);
-  const AttentionKernel& kernel =
-      kernel_for(problem, static_cast<spark_attention_accumulator>(given.accumulator),
-                 pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device,
-                 given.allow_slow != 0, is_packed);
+  const KernelWish wish{static_cast<spark_attention_accumulator>(given.accumulator),
+                        given.allow_slow != 0, is_packed,
+                        given.generation == nullptr ? "" : given.generation};
+  const AttentionKernel& kernel = kernel_for(
+      problem, pass == SPARK_ATTENTION_FORWARD ? Pass::kForward : Pass::kBackward, device, wish);
   return {problem, is_emulated, given.device, given.deterministic != 0, &kernel, nullptr, false};
 }
 

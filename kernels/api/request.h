@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "kernels/api/prepared_mask.h"
 #include "kernels/api/spark_attention.h"
@@ -46,12 +47,20 @@ Request request_of(const spark_attention_problem* given, spark_attention_pass pa
 /// be 0. Throws as request_of() does, and ApiError (UNSUPPORTED) for patterns.
 PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass);
 
-/// The first kernel in the registry that sums as `accumulator` says and serves the pass on the
-/// device. Throws ApiError (UNSUPPORTED) with the first reason where there is none. `allow_slow`:
-/// also where the device lacks the kernel's instruction; `is_packed`: of packed sequences.
-const AttentionKernel& kernel_for(const Problem& problem, spark_attention_accumulator accumulator,
-                                  Pass pass, const KernelDevice& device, bool allow_slow,
-                                  bool is_packed = false);
+/// What a kernel is to be, besides serving the problem.
+struct KernelWish {
+  spark_attention_accumulator accumulator;
+  bool allow_slow = false;           // also where the device lacks its instruction
+  bool is_packed = false;            // of packed sequences
+  std::string_view generation = {};  // the first word of its name; empty: any
+};
+
+/// Of the registry's kernels that are as wished and serve the pass on the device, the first whose
+/// instruction this has and which has both passes, or else the first. Throws ApiError
+/// (UNSUPPORTED) with the first reason where there is none, and std::invalid_argument for a
+/// generation that no kernel is of.
+const AttentionKernel& kernel_for(const Problem& problem, Pass pass, const KernelDevice& device,
+                                  const KernelWish& wish);
 
 /// A V100's.
 inline constexpr std::size_t kEmulatedSharedBytes = std::size_t{96} << 10;

@@ -9,11 +9,14 @@
 namespace sparkbench {
 namespace {
 
-constexpr KernelDevice kV100{70, 96 << 10}, kT4{75, 64 << 10}, kH100{90, 227 << 10};
+constexpr KernelDevice kV100{70, 96 << 10}, kT4{75, 64 << 10}, kA100{80, 163 << 10};
+/// Emulated, since a build may have no code for it.
+constexpr KernelDevice kH100{90, 227 << 10, true};
 
-std::string why_refused(const KernelDevice& device, bool allow_slow) {
+std::string why_refused(const KernelDevice& device, const KernelWish& wish,
+                        Pass pass = Pass::kForward) {
   try {
-    kernel_for({}, SPARK_ATTENTION_ACC_FP32, Pass::kForward, device, allow_slow);
+    kernel_for({}, pass, device, wish);
   } catch (const ApiError& error) {
     EXPECT_EQ(error.status(), SPARK_ATTENTION_UNSUPPORTED);
     return error.what();
@@ -21,9 +24,18 @@ std::string why_refused(const KernelDevice& device, bool allow_slow) {
   return "";
 }
 
+constexpr KernelWish kFp32{SPARK_ATTENTION_ACC_FP32};
+constexpr KernelWish kSlowFp32{SPARK_ATTENTION_ACC_FP32, true};
+constexpr KernelWish kHopper{SPARK_ATTENTION_ACC_FP32, false, false, "hopper"};
+
+std::string_view name_for(const KernelDevice& device, const KernelWish& wish,
+                          Pass pass = Pass::kForward) {
+  return kernel_for({}, pass, device, wish).name;
+}
+
 TEST(KernelFor, IsTheKernelOfTheAccumulator) {
   const auto name = [](spark_attention_accumulator accumulator) {
-    return kernel_for({}, accumulator, Pass::kForward, kV100, false).name;
+    return name_for(kV100, {accumulator});
   };
   EXPECT_EQ(name(SPARK_ATTENTION_ACC_FP32), "volta-fp32acc");
   EXPECT_EQ(name(SPARK_ATTENTION_ACC_FP16), "volta-fp16acc");
@@ -32,15 +44,44 @@ TEST(KernelFor, IsTheKernelOfTheAccumulator) {
 }
 
 TEST(KernelFor, RefusesToBeSlowUnlessAllowed) {
-  EXPECT_EQ(why_refused(kT4, false), "");
-  EXPECT_EQ(why_refused(kH100, true), "");
-  EXPECT_EQ(why_refused(kH100, false),
-            "volta-fp32acc is slow on compute capability 9.0, whose tensor cores have no m8n8k4: "
+  EXPECT_EQ(why_refused(kT4, kFp32), "");
+  EXPECT_EQ(why_refused(kA100, kSlowFp32), "");
+  EXPECT_EQ(why_refused(kA100, kFp32),
+            "volta-fp32acc is slow on compute capability 8.0, whose tensor cores have no m8n8k4: "
             "take that GPU's own kernels, or allow_slow to run it all the same");
 }
 
+TEST(KernelFor, TakesTheDevicesOwnKernelWithoutBeingAsked) {
+  EXPECT_EQ(name_for(kH100, kFp32), "hopper-fp32acc");
+}
+
+/// A slow kernel where no other has both, so that a backward pass has its own forward pass.
+TEST(KernelFor, IsOneKernelOfBothPasses) {
+  for (const KernelDevice& device : {kV100, kA100, kH100}) {
+    EXPECT_EQ(name_for(device, kSlowFp32), name_for(device, kSlowFp32, Pass::kBackward));
+  }
+}
+
+TEST(KernelFor, IsOfTheGeneration) {
+  EXPECT_EQ(name_for(kH100, kHopper), "hopper-fp32acc");
+  EXPECT_EQ(name_for(kH100, {SPARK_ATTENTION_ACC_FP32, true, false, "volta"}), "volta-fp32acc");
+  EXPECT_EQ(why_refused(kV100, kHopper),
+            "hopper-fp32acc does not support compute capabilities other than 9.0 (the instruction "
+            "is wgmma)");
+  EXPECT_EQ(why_refused(kH100, {SPARK_ATTENTION_ACC_MIXED, false, false, "hopper"}),
+            "no kernel's name is hopper-mixedacc");
+  EXPECT_EQ(why_refused(kH100, {SPARK_ATTENTION_ACC_FP32, false, true, "hopper"}),
+            "hopper-fp32acc does not support sequences of several lengths");
+  try {
+    kernel_for({}, Pass::kForward, kH100, {SPARK_ATTENTION_ACC_FP32, false, false, "kepler"});
+    ADD_FAILURE() << "no kernel is Kepler's";
+  } catch (const std::invalid_argument& error) {
+    EXPECT_STREQ(error.what(), "generation is 'kepler'; allowed: volta, hopper, or null for any");
+  }
+}
+
 TEST(KernelFor, SaysWhatTheKernelDoesNotSupport) {
-  EXPECT_EQ(why_refused({61, 96 << 10}, true),
+  EXPECT_EQ(why_refused({61, 96 << 10}, kSlowFp32),
             "volta-fp32acc does not support compute capabilities below 7.0");
 }
 

@@ -99,13 +99,17 @@ typedef struct spark_attention_problem {
   uint64_t seed;         /* with the position of an element it tells whether that is dropped */
   int32_t deterministic; /* 1: a backward pass has the same bits each time, and is slower */
   int32_t allow_slow;    /* 1: also on GPUs whose tensor cores lack the kernel's instruction, where
-                            it takes many times as long: Volta's, on GPUs after Turing */
+                            it takes many times as long: Volta's, on GPUs after Turing. A kernel
+                            of the GPU's own comes before it if that has both passes, which
+                            are always one kernel's then. */
   int32_t dropout_scale; /* spark_attention_dropout_scale */
   const uint64_t*
       dropout_offset; /* null is 0; else one number in memory of the backend, read as the
                          pass runs, which tells calls of one seed apart: so that each
                          replay of a CUDA graph drops others. Backward as forward. */
   spark_attention_mask* prepared_mask; /* null, or in the place of `mask`, which is null then */
+  const char* generation; /* null, or whose kernels alone are taken, by the first word of their
+                             names: "volta", "hopper" */
 } spark_attention_problem;
 
 /* A tensor of [batch, seqlen, heads, head_dim]: element (b, s, h, d) is

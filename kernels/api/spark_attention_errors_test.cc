@@ -49,6 +49,8 @@ TEST(SparkAttentionProblem, IsRefusedByTheNameOfTheField) {
             }),
             "INVALID_ARGUMENT: dropout_offset is not aligned to 8 bytes");
   EXPECT_NE(why_refused([](Problem& p) { p.mask = "diagonal"; }).find("causal"), std::string::npos);
+  EXPECT_EQ(why_refused([](Problem& p) { p.generation = "kepler"; }),
+            "INVALID_ARGUMENT: generation is 'kepler'; allowed: volta, hopper, or null for any");
   EXPECT_NE(why_refused([](Problem& p) { p.struct_bytes = 8; }).find("struct_bytes is 8"),
             std::string::npos);
 }

@@ -101,6 +101,10 @@ TEST(SparkAttentionProblemStruct, MayBeAnOlderHeaders) {
   // What lies behind an older struct is none of the library's business.
   given.prepared_mask = reinterpret_cast<spark_attention_mask*>(std::uintptr_t{1});
   EXPECT_EQ(why_refused(given), "");
+  given.prepared_mask = nullptr;
+  given.struct_bytes = offsetof(spark_attention_problem, generation);
+  given.generation = "none";
+  EXPECT_EQ(why_refused(given), "");
   given.struct_bytes = sizeof given + 8;
   EXPECT_NE(why_refused(given).find("struct_bytes is "), std::string::npos);
 }

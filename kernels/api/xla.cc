@@ -72,7 +72,8 @@ class Call {
         q_(tensor_of(frame_.argument(first, kF16), "q")),
         k_(tensor_of(frame_.argument(first + 1, kF16), "k")),
         v_(tensor_of(frame_.argument(first + 2, kF16), "v")),
-        mask_(frame_.text("mask")) {
+        mask_(frame_.text("mask")),
+        generation_(frame_.text_if_any("generation")) {
     expect_shape("v", v_, k_);
     if (k_.before != q_.before || k_.batch != q_.batch || k_.head_dim != q_.head_dim) {
       throw std::invalid_argument("k is of another batch or head_dim than q");
@@ -91,6 +92,7 @@ class Call {
     problem_.deterministic = frame_.number("deterministic");
     problem_.allow_slow = frame_.number("allow_slow");
     problem_.dropout_scale = frame_.number("dropout_scale");
+    problem_.generation = generation_.c_str();
     problem_.dropout_p = frame_.real("dropout_p");
     problem_.softmax_scale = frame_.real("softmax_scale");
     problem_.batch = narrowed(q_.batch, "batch");
@@ -162,7 +164,7 @@ class Call {
 
   Frame frame_;
   Tensor q_, k_, v_;
-  std::string mask_;
+  std::string mask_, generation_;
   spark_attention_problem problem_ = spark_attention_problem_default();
   void* stream_ = nullptr;
   const std::uint64_t* seeds_ = nullptr;

@@ -40,12 +40,17 @@ void Frame::check_type(std::string_view name, int dtype, int wanted) {
                               "; allowed: " + std::to_string(wanted));
 }
 
-const void* Frame::attribute(std::string_view name, int type) const {
+const void* Frame::find_attribute(std::string_view name, int type) const {
   for (std::int64_t i = 0; i < frame_.attrs.size; ++i) {
     const ByteSpan& found = *frame_.attrs.names[i];
     if (std::string_view(found.ptr, found.len) != name) continue;
     if (frame_.attrs.types[i] == type) return frame_.attrs.attrs[i];
   }
+  return nullptr;
+}
+
+const void* Frame::attribute(std::string_view name, int type) const {
+  if (const void* const found = find_attribute(name, type)) return found;
   throw std::invalid_argument("attribute " + std::string(name) +
                               " is missing, or of another kind than is wanted");
 }
@@ -53,6 +58,10 @@ const void* Frame::attribute(std::string_view name, int type) const {
 std::string Frame::text(std::string_view name) const {
   const auto& found = *static_cast<const ByteSpan*>(attribute(name, kStringAttr));
   return {found.ptr, found.len};
+}
+
+std::string Frame::text_if_any(std::string_view name) const {
+  return find_attribute(name, kStringAttr) == nullptr ? "" : text(name);
 }
 
 void* Frame::stream() const {

@@ -5,12 +5,14 @@
 // One block computes kBlockM query rows of one head: each warpgroup 64 of them, each of its warps
 // 16. One more warpgroup loads K and V.
 //    1  Q to shared memory
-//    2  for each tile of 64 keys that a row of the block sees:
+//    2  for each tile of kBlockN keys that a row of the block sees:
 //    3      the loader: K and V to a stage of shared memory
-//    4      S = Q K^T                                  tensor cores, behind line 8 of the tile
-//    before 5      S = -inf where masked                      only tiles that the mask cuts 6 m =
-//    rowmax(m, S); l += P = exp(S - m); P = 0 where dropped 7      O = rescale * O 8      O += P V
-//    tensor cores, P in registers 9  O / l, log-sum-exp to global memory
+//    4      S = Q K^T                                  tensor cores, behind line 8 before
+//    5      S = -inf where masked                      only tiles that the mask cuts
+//    6      m = rowmax(m, S); l += P = exp(S - m); P = 0 where dropped
+//    7      O = rescale * O
+//    8      O += P V                                   tensor cores, P in registers
+//    9  O / l, log-sum-exp to global memory
 //
 // Warpgroups are out of step: while one forms exponentials, the others' products run.
 #pragma once

@@ -15,6 +15,7 @@ import time
 import unittest.mock
 
 os.environ.setdefault("SPARK_ATTENTION_ALLOW_SLOW", "1")
+os.environ.setdefault("SPARK_ATTENTION_GENERATION", "volta")
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel

@@ -7,6 +7,7 @@ import sys
 import unittest
 
 os.environ["SPARK_ATTENTION_ALLOW_SLOW"] = "1"  # read when the package is imported
+os.environ["SPARK_ATTENTION_GENERATION"] = "volta"
 
 from test_jax import UNION, inputs, jax, jnp, max_error, numpy, passes_of, with_gradients
 

@@ -22,6 +22,7 @@ import unittest
 import warnings
 
 os.environ.setdefault("SPARK_ATTENTION_ALLOW_SLOW", "1")
+os.environ.setdefault("SPARK_ATTENTION_GENERATION", "volta")
 
 import torch
 import torch.nn.functional as F

@@ -5,6 +5,7 @@ import os
 import sys
 
 os.environ["SPARK_ATTENTION_ALLOW_SLOW"] = "1"  # read when the package is imported
+os.environ["SPARK_ATTENTION_GENERATION"] = "volta"
 
 from test_torch import torch
 

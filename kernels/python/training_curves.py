@@ -16,6 +16,7 @@ import statistics
 import sys
 
 os.environ.setdefault("SPARK_ATTENTION_ALLOW_SLOW", "1")
+os.environ.setdefault("SPARK_ATTENTION_GENERATION", "volta")
 
 import torch
 from torch.nn.attention import SDPBackend, sdpa_kernel

@@ -68,11 +68,9 @@ struct WholeForward {
 class EmulatedAttention {
  public:
   EmulatedAttention(const Problem& problem, const AttentionKernel& kernel,
-                    const ArithmeticProfile& profile,
+                    const EmulationOptions& options,
                     std::function<void(const EmulationReport&)> report)
-      : problem_(problem), kernel_(kernel), report_(std::move(report)) {
-    options_.profile = &profile;
-  }
+      : problem_(problem), kernel_(kernel), options_(options), report_(std::move(report)) {}
 
   Matrix<float> forward(const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,
                         int first_row) const {
@@ -129,7 +127,7 @@ class EmulatedAttention {
 
   Problem problem_;
   const AttentionKernel& kernel_;
-  EmulationOptions options_{};
+  EmulationOptions options_;
   std::function<void(const EmulationReport&)> report_;
 };
 
@@ -161,9 +159,9 @@ AttentionFunctions<float> unfused_attention(const Problem& problem,
 }
 
 AttentionFunctions<float> emulated_attention(const Problem& problem, const AttentionKernel& kernel,
-                                             const ArithmeticProfile& profile,
+                                             const EmulationOptions& options,
                                              std::function<void(const EmulationReport&)> report) {
-  const EmulatedAttention by(problem, kernel, profile, std::move(report));
+  const EmulatedAttention by(problem, kernel, options, std::move(report));
   return {[by](const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,
                int first_row) { return by.forward(q, k, v, first_row); },
           [by](const Matrix<float>& q, const Matrix<float>& k, const Matrix<float>& v,

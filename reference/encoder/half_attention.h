@@ -14,11 +14,11 @@ namespace sparkbench {
 AttentionFunctions<float> unfused_attention(const Problem& problem,
                                             const TensorCores& tensor_cores);
 
-/// By `kernel`, which supports the problem, on the emulated machine with these tensor cores. Rows
+/// By `kernel`, which supports the problem, on the emulated machine that `options` have. Rows
 /// to compute begin and end with tiles of kSampleRows, or with the sequence. `report` is given what
 /// each pass of it did, and outlives the functions.
 AttentionFunctions<float> emulated_attention(const Problem& problem, const AttentionKernel& kernel,
-                                             const ArithmeticProfile& profile,
+                                             const EmulationOptions& options,
                                              std::function<void(const EmulationReport&)> report);
 
 }  // namespace sparkbench

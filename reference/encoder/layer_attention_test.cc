@@ -145,10 +145,10 @@ TEST(HalfAttention, OfAKernelIsTheDefinitionRounded) {
   const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
   for (const Problem& problem : problems()) {
     std::uint64_t findings = 0;
-    expect_like_exact(problem, emulated_attention(problem, kernel, arithmetic_profile("volta"),
-                                                  [&](const EmulationReport& report) {
-                                                    findings += report.findings_total;
-                                                  }));
+    expect_like_exact(
+        problem, emulated_attention(
+                     problem, kernel, {.profile = &arithmetic_profile("volta")},
+                     [&](const EmulationReport& report) { findings += report.findings_total; }));
     EXPECT_EQ(findings, 0u);
   }
 }

@@ -73,11 +73,12 @@ TEST(LayerErrors, OfSampledRowsAreThoseRows) {
   const LayerCheck check(shape, problem, tensors, {128, 64}, false);
   const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
   std::uint64_t findings = 0;
-  const auto errors = by_name(check.errors(
-      volta, Rest::kFused,
-      emulated_attention(problem, kernel, volta.profile, [&](const EmulationReport& report) {
-        findings += report.findings_total;
-      })));
+  const auto errors =
+      by_name(check.errors(volta, Rest::kFused,
+                           emulated_attention(problem, kernel, {.profile = &volta.profile},
+                                              [&](const EmulationReport& report) {
+                                                findings += report.findings_total;
+                                              })));
   EXPECT_EQ(findings, 0u);
   EXPECT_EQ(errors.at("output").checked_elements, 64u * 128);
   EXPECT_EQ(errors.at("qkv").checked_elements, 64u * 3 * 128);
@@ -93,9 +94,10 @@ double worst_gradient(Activation activation) {
   const LayerTensors tensors = make_layer_tensors(shape, 64, 1);
   const LayerCheck check(shape, problem, tensors, {0, 64}, true);
   const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
-  const auto errors = by_name(check.errors(
-      volta, Rest::kFused,
-      emulated_attention(problem, kernel, volta.profile, [](const EmulationReport&) {})));
+  const auto errors =
+      by_name(check.errors(volta, Rest::kFused,
+                           emulated_attention(problem, kernel, {.profile = &volta.profile},
+                                              [](const EmulationReport&) {})));
   double worst = 0;
   for (const char* gradient : {"dx", "dWqkv", "dbqkv", "dWo", "dW1", "dW2", "dgamma1", "dbeta2"}) {
     EXPECT_EQ(errors.at(gradient).nonfinite, 0u) << gradient;

@@ -52,7 +52,7 @@ def attend(q, k, v, asked, sinks=None):
     seed = _ops.draw_number(q) if plan.drops else None
     if _is_grad_enabled() and (q.requires_grad or k.requires_grad or v.requires_grad
                                or sinks is not None and sinks.requires_grad):  # fmt: skip
-        _options.refuse_gradient_of(plan.accumulator)
+        plan.require_backward()
         out, lse = _Attention.apply(q, k, v, sinks, seed, plan)
     else:
         out, lse = _sinks.applied(*_forward(plan, q, k, v, seed), sinks)
@@ -163,7 +163,16 @@ class _Plan:
         # Refusals come from here.
         self.forward = _Pass("forward", _library.FORWARD, self.problem, (q, k, v), (q,),
                              self.is_worth)  # fmt: skip
-        self.backwards = {}
+        self.backwards, self.has_backward = {}, False
+
+    def require_backward(self):
+        """Raises the reason why there would be no gradients, before the forward pass."""
+        if self.has_backward:
+            return
+        _options.refuse_gradient_of(self.accumulator)
+        if self.is_worth:
+            _library.require(self.problem, _library.BACKWARD)
+        self.has_backward = True
 
     def backward(self, inputs):
         """Of q, k, v, out and d_out, which autograd may give back with other strides."""

@@ -12,6 +12,8 @@ FORWARD, BACKWARD = 0, 1
 FP16 = 0
 # Kernels on GPUs whose tensor cores lack their instruction.
 ALLOW_SLOW = os.environ.get("SPARK_ATTENTION_ALLOW_SLOW") == "1"
+GENERATION = os.environ.get("SPARK_ATTENTION_GENERATION", "")  # whose kernels GPUs run; "": any
+_GENERATION = GENERATION.encode()  # which problems point to
 DROPOUT_SCALES = {"applied": 0, "asked": 1}
 ACCUMULATORS = {"fp32": 0, "fp16": 1, "mixed": 2, "fp16-o16": 3}
 
@@ -43,6 +45,7 @@ class Problem(ctypes.Structure):
         ("dropout_scale", ctypes.c_int32),
         ("dropout_offset", ctypes.c_void_p),
         ("prepared_mask", ctypes.c_void_p),
+        ("generation", ctypes.c_char_p),
     ]  # fmt: skip
     prepared = None  # the Mask that prepared_mask is the handle of, which lives as long
 
@@ -155,6 +158,8 @@ class Mask:
 def problem(*, prepared=None, **fields):
     """Fields that are not given have their defaults. `prepared` is a Mask, in the place of `mask`."""
     of = Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
+    if of.backend == CUDA:
+        of.generation = _GENERATION
     if prepared is not None:
         of.prepared_mask, of.prepared = prepared.handle, prepared
     return of

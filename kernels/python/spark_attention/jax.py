@@ -188,7 +188,7 @@ def _call(of_pass, results, options, arrays, seed):
         dropout_scale=numpy.int32(options.dropout_scale),
         accumulator=numpy.int32(options.accumulator),
         deterministic=numpy.int32(options.deterministic),
-        allow_slow=numpy.int32(options.allow_slow),
+        allow_slow=numpy.int32(options.allow_slow), generation=_library.GENERATION,
     )  # fmt: skip
 
 
