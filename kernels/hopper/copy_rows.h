@@ -46,9 +46,10 @@ SPARK_DEVICE void copy_column(Machine& machine, Tile& tile, const Half* first, c
   const int row = spread_row(lane / kRowLanes, kRowLanes);
   const int chunk = first_chunk + lane % kRowLanes;
   const RowSteps<kApart, kSteps> steps(apart);
+  const Half* const of_lane = first + apart.halves_to(row) + kChunkHalves * chunk;
   const bool has_chunk = chunk < chunks;
   const auto copy = [&](auto exists) {
-    const Half* from = first + apart.halves_to(row) + kChunkHalves * chunk;
+    const Half* from = of_lane;
 #pragma unroll
     for (int i = 0; i < kSteps; ++i) {
       const int of_tile = row + kApart * i;

@@ -22,13 +22,13 @@ struct BlockPlan {
   int blocks_per_sm = 1;
 };
 
-/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys. Their blocks are
-/// short where two fit on an SM, for which dropout has no registers.
-constexpr BlockPlan forward_plan(int columns, bool is_sparse, bool has_dropout) {
+/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys. Of 64
+/// columns two blocks share an SM, which is worth more than that ptxas serializes their products,
+/// for it spills 16 bytes.
+constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
   if (columns > 128) return {64, 2, 2, 232, 40};
   if (columns > 64) return {64, 3, 3, 160, 32};
-  if (is_sparse)
-    return has_dropout ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{64, 2, 2, 104, 32, 2};
+  if (is_sparse) return {64, 2, 2, 104, 32, 2};
   return {128, 3, 3, 160, 32};
 }
 
@@ -74,14 +74,14 @@ struct Planned {
 template <class Config>
 struct ForwardTiles;
 
-template <int kColumns, bool kDropout, bool kSparse>
+template <int kColumns, bool kSparse>
 struct ForwardPlan {
-  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse, kDropout);
+  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse);
 };
 
 template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
 struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
-                       Planned<ForwardPlan<kColumns, kDropout, kSparse>> {
+                       Planned<ForwardPlan<kColumns, kSparse>> {
   static constexpr int kWarpgroups = ForwardConfig::Planned::kWarpgroups;
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   /// Keys of a tile, whole blocks of the dropout mask.
