@@ -119,7 +119,6 @@ void launch(const Problem& problem, const BackwardTensors& tensors, void* worksp
   launch_backward(problem, tensors, workspace, stream);
 }
 
-#ifdef SPARKBENCH_HAS_HOPPER
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
                    const PatternLists& lists, const void* memory, CUstream_st* stream) {
   if (!has_mask_passes(problem)) {
