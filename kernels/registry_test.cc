@@ -45,7 +45,8 @@ TEST(Registry, CanEmulateEveryKernel) {
 TEST(Registry, HasBackwardPassesOfUniformAccumulatorsOnly) {
   for (const AttentionKernel& kernel : attention_kernels()) {
     if (kernel.is_baseline) continue;
-    const bool is_expected = kernel.name == "volta-fp16acc" || kernel.name == "volta-fp32acc";
+    const bool is_expected = kernel.name == "volta-fp16acc" || kernel.name == "volta-fp32acc" ||
+                             kernel.name == "hopper-fp32acc";
     EXPECT_EQ(kernel.has_backward(), is_expected) << kernel.name;
   }
 }

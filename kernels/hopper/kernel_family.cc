@@ -209,6 +209,7 @@ constexpr KernelInstance instance(std::string_view symbol, std::string_view id, 
           .dynamic_shared_bytes = sizeof(typename Config::Tiles),
           .block_rows = rows,
           .step_columns = step_columns,
+          .seen_rows = kWarpgroupRows,
           .limits = {}};
 }
 

@@ -117,7 +117,8 @@ template <class Config>
 SPARK_DEVICE std::uint64_t stage_step(int stage) {
   constexpr auto kStep =
       static_cast<std::uint32_t>(descriptor_step(sizeof(typename Config::Tiles::Stage)));
-  return static_cast<std::uint64_t>(static_cast<std::uint32_t>(stage) * kStep);
+  const std::uint32_t step = static_cast<std::uint32_t>(stage) * kStep;  // in 32 bits: it fits
+  return step;
 }
 
 template <int kSteps>

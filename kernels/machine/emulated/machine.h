@@ -103,7 +103,8 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.proceed(thread_);
     const int row = lane() / 4, first = 2 * (lane() % 4);  // of the transposed: a column, two rows
     const auto element = [&](int of_row) {
-      return exchange[static_cast<std::size_t>(4 * of_row + row / 2)] >> (16 * (row % 2)) & 0xffffu;
+      const int of_lane = 4 * of_row + row / 2;
+      return exchange[static_cast<std::size_t>(of_lane)] >> (16 * (row % 2)) & 0xffffu;
     };
     return element(first) | element(first + 1) << 16;
   }
