@@ -13,8 +13,7 @@ namespace sparkbench {
 /// from first_row on, kSteps steps of keys from first_key on. A row's keys come as words of bits,
 /// of which a score's is at the same place for every lane.
 template <class Layout, int kSteps, class Mask, class Hide>
-SPARK_DEVICE void hide_scores(const Mask& mask, int lane, int first_row, int first_key,
-                              Hide hide) {
+SPARK_DEVICE void hide_scores(const Mask& mask, int lane, int first_row, int first_key, Hide hide) {
   constexpr int kWords = (kSteps * Layout::kStepKeys + 31) / 32;
 #pragma unroll
   for (int strand = 0; strand < Layout::kStrands; ++strand) {
