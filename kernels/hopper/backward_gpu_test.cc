@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/hopper/test_gradients.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_gpu.h"
@@ -19,25 +20,6 @@ namespace sparkbench {
 namespace {
 
 constexpr std::string_view kKernel = "hopper-fp32acc";
-
-/// A problem, its inputs, and the exact forward pass rounded to the types that a kernel leaves.
-struct Case {
-  Problem problem;
-  OwnedInputs inputs;
-  std::vector<Half> d_o;
-  RoundedForward forward;
-
-  BackwardInputs view() const {
-    return {inputs.q, inputs.k, inputs.v, d_o, forward.o, forward.lse};
-  }
-};
-
-Case make_case(const Problem& problem) {
-  OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  RoundedForward forward = rounded_forward(problem, inputs.view(), all_rows(problem));
-  return {problem, std::move(inputs), make_gradient_input(problem, Distribution::kNormal, 7),
-          std::move(forward)};
-}
 
 struct Gradients {
   std::vector<Half> dq, dk, dv;
