@@ -1,11 +1,11 @@
 // The paths of the kernels as they are compiled, against the emulated machine: what the code of
 // every warp does over a whole grid is what the source does. (The code: test_sm70_code.h.)
 #include "harness/predict/instance_paths.h"
-#include "harness/inspect/instruction_class.h"
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include "harness/inspect/instruction_class.h"
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
