@@ -5,7 +5,7 @@
 #include "kernels/mask/pattern/order_boxes.h"
 #include "kernels/mask/pattern/ordered_words.h"
 
-namespace sparkbench {
+namespace sparkbench::enumerated {
 namespace {
 
 /// Which parts of tiles are wanted: those that own a token of a box, or all of whose tokens are
@@ -226,4 +226,4 @@ void add_enumerated_ordered_runs(const Pattern& pattern, const Term& term, const
   PartWalk(order, log, Wanted::kEach, core(term.flat, of_rows.span), add_full).walk(common);
 }
 
-}  // namespace sparkbench
+}  // namespace sparkbench::enumerated

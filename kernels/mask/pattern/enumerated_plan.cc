@@ -6,7 +6,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/order_boxes.h"
 
-namespace sparkbench {
+namespace sparkbench::enumerated {
 namespace {
 
 /// Takes runs of positions, and keeps what of them lies within some limits, as the parts of `part`
@@ -209,4 +209,4 @@ TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys) {
   return plan;
 }
 
-}  // namespace sparkbench
+}  // namespace sparkbench::enumerated

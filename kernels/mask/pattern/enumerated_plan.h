@@ -6,7 +6,7 @@
 
 #include "kernels/mask/pattern/tile_plan.h"
 
-namespace sparkbench {
+namespace sparkbench::enumerated {
 
 struct EnumeratedRuns {
   std::vector<Range> touched;  // tiles
@@ -24,4 +24,4 @@ TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys);
 void add_enumerated_ordered_runs(const Pattern& pattern, const Term& term, const Range& rows,
                                  int tile_keys, EnumeratedRuns& runs);
 
-}  // namespace sparkbench
+}  // namespace sparkbench::enumerated

@@ -25,11 +25,12 @@ void expect_same(const TilePlan& found, const TilePlan& wanted) {
 void check(const Pattern& pattern) {
   for (std::size_t i = 0; i < pattern.unions.size(); ++i) {
     const int head = static_cast<int>(i);
-    if (!can_be_enumerated(pattern, head)) continue;
+    if (!enumerated::can_be_enumerated(pattern, head)) continue;
     for (const int rows : kTileRows) {
       for (const int keys : kTileKeys) {
         SCOPED_TRACE(std::to_string(rows) + " x " + std::to_string(keys));
-        expect_same(plan(pattern, head, rows, keys), enumerated_plan(pattern, head, rows, keys));
+        expect_same(plan(pattern, head, rows, keys),
+                    enumerated::enumerated_plan(pattern, head, rows, keys));
         if (testing::Test::HasFailure()) return;
       }
     }

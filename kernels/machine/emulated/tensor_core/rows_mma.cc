@@ -9,22 +9,12 @@
 
 #include "kernels/machine/emulated/tensor_core/block_dot.h"
 #include "kernels/machine/emulated/tensor_core/lane_arithmetic.h"
+#include "kernels/machine/emulated/tensor_core/operand_exponents.h"
 #include "kernels/machine/emulated/tensor_core/vector_clones.h"
 #include "kernels/machine/emulated/tensor_core/vector_half.h"
 
 namespace sparkbench {
 namespace {
-
-// Exponents are kept where a float has its own, so that 2^e is one addition away.
-constexpr int kExponentUnit = 1 << 23;
-constexpr int kBias = 127 * kExponentUnit;
-
-/// No non-zero c that is done here has a lower one; 2^(F + 100) is still a float.
-constexpr int kLeastExponent = -100 * kExponentUnit;
-
-/// Of a zero operand: with any other it is below kLeastExponent, and with another zero still an
-/// int.
-constexpr int kZeroExponent = -120 * kExponentUnit;
 
 template <int kRows, int kColumns>
 struct alignas(64) Decoded {
@@ -33,12 +23,6 @@ struct alignas(64) Decoded {
 };
 using DecodedRows = Decoded<kMmaRows, kMmaTerms>;
 using DecodedColumns = Decoded<kMmaTerms, kMaxMmaColumns>;
-
-SPARKBENCH_LANE int operand_exponent(Half half) {
-  const int magnitude = half.bits & 0x7fff;
-  const int exponent = (larger(magnitude >> 10, 1) - 15) * kExponentUnit;
-  return select(mask_less(magnitude, 1), kZeroExponent, exponent);
-}
 
 /// Decodes the first `columns` of each row. False if there is an infinity or a NaN.
 template <int kRows, int kColumns>
@@ -60,9 +44,6 @@ bool decode_operands(const RowsOperands& operands, int columns, DecodedRows& a, 
   const bool a_is_finite = decode(operands.a, kMmaTerms, a);
   return decode(operands.b, columns, b) && a_is_finite;
 }
-
-/// 2^e as a float.
-SPARKBENCH_LANE float power_of_two(int exponent) { return float_of(exponent + kBias); }
 
 /// A natural number as a float, toward zero.
 SPARKBENCH_LANE float truncated_to_float(int number) {

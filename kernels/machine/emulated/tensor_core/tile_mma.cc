@@ -4,31 +4,12 @@
 #include <cstdlib>
 
 #include "kernels/machine/emulated/tensor_core/lane_arithmetic.h"
+#include "kernels/machine/emulated/tensor_core/operand_exponents.h"
 #include "kernels/machine/emulated/tensor_core/vector_clones.h"
 #include "kernels/machine/emulated/tensor_core/vector_half.h"
 
 namespace sparkbench {
 namespace {
-
-// Exponents are kept where a float has its own, so that 2^e is one addition away.
-constexpr int kExponentUnit = 1 << 23;
-constexpr int kBias = 127 * kExponentUnit;
-
-/// No non-zero fp32 c has a lower one (in_vector_range); 2^(F + 100) is still a float.
-constexpr int kLeastExponent = -100 * kExponentUnit;
-
-/// Of a zero operand: with any other it is below kLeastExponent, and with another zero still an
-/// int.
-constexpr int kZeroExponent = -120 * kExponentUnit;
-
-SPARKBENCH_LANE int operand_exponent(Half half) {
-  const int magnitude = half.bits & 0x7fff;
-  const int exponent = (larger(magnitude >> 10, 1) - 15) * kExponentUnit;
-  return select(mask_less(magnitude, 1), kZeroExponent, exponent);
-}
-
-/// 2^e as a float.
-SPARKBENCH_LANE float power_of_two(int exponent) { return float_of(exponent + kBias); }
 
 /// A natural number below 2^30 as a float.
 struct Rounded {
