@@ -1,7 +1,8 @@
 // The backward kernels' tile sizes, and the shared memory that they ask for.
 #pragma once
 
-#include "kernels/hopper/forward_config.h"
+#include "kernels/hopper/block_plan.h"
+#include "kernels/hopper/swizzled_panels.h"
 #include "kernels/tile/row_statistics.h"
 
 namespace sparkbench::hopper {

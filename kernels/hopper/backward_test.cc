@@ -9,7 +9,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
-#include "kernels/volta/test_sparse.h"
+#include "kernels/volta/test_sparse_checks.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
@@ -43,14 +43,6 @@ Outputs run_emulated(const Case& made, std::uint64_t schedule_seed = 0,
                          outputs.dv.data()),
       options, false, sample);
   return outputs;
-}
-
-void expect_clean(const EmulationReport& report) {
-  EXPECT_EQ(report.findings_total, 0u)
-      << (report.findings.empty() ? "" : report.findings.front().message);
-  for (const SiteCounters& site : report.sites) {
-    EXPECT_EQ(site.bank_conflicts, 0u) << site.file << ":" << site.line;
-  }
 }
 
 class HopperBackward : public testing::TestWithParam<std::tuple<int, Lengths>> {};

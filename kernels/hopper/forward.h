@@ -17,6 +17,7 @@
 // Warpgroups are out of step: while one forms exponentials, the others' products run.
 #pragma once
 
+#include "kernels/hopper/forward_config.h"
 #include "kernels/hopper/forward_loader.h"
 #include "kernels/hopper/forward_warpgroup.h"
 

@@ -1,26 +1,11 @@
 // The forward kernel's tile sizes, and the shared memory that they ask for.
 #pragma once
 
+#include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/swizzled_panels.h"
-#include "kernels/tile/m16n8k16_layout.h"
-#include "kernels/tile/probability_scale.h"
-#include "kernels/tile/softmax.h"
 
 namespace sparkbench::hopper {
-
-inline constexpr int kWarpgroupWarps = 4;
-inline constexpr int kWarpgroupRows = 64;  // of a wgmma
-
-/// How a block of a kernel of so many columns is made up.
-struct BlockPlan {
-  int tile_keys;
-  int warpgroups;          // of 64 rows each, beside the one that loads
-  int stages;              // tiles of K and V that shared memory holds
-  int consumer_registers;  // of a thread: the loader leaves them some of its own
-  int loader_registers;
-  int blocks_per_sm = 1;
-};
 
 /// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys. Of 64
 /// columns two blocks share an SM, which is worth more than that ptxas serializes their products,
@@ -31,45 +16,6 @@ constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
   if (is_sparse) return {64, 2, 2, 104, 32, 2};
   return {128, 3, 3, 160, 32};
 }
-
-/// What the configurations of all kernels say. The columns that are multiplied, and the fewest that
-/// tensors may have: what they lack is zeros in shared memory.
-template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse>
-struct WarpgroupConfig {
-  static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
-  static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = kSparse;
-  static constexpr bool kKeepsTileOrder = true;
-  static constexpr int kColumnSteps = kColumns / 8;
-  static constexpr int kProductDepth = 16;  // k of a wgmma
-  static_assert(kColumns % kProductDepth == 0 && kColumns <= 256, "k steps, and N of a product");
-  using Layout = M16n8k16Layout;
-  using Scale = PlainProbabilities;
-  using Rows = LaneRows<Layout, 1, Scale>;
-};
-
-/// What a plan makes of a configuration. Named barriers of a block (0 is all of its warps'): of
-/// each stage one that it is empty, and one for each warpgroup that it is full.
-constexpr int launch_registers(int threads) {
-  return 65536 / threads < 248 ? 65536 / threads / 8 * 8 : 248;
-}
-template <class Plan>
-struct Planned {
-  static constexpr BlockPlan kPlan = Plan::kPlan;
-  static constexpr int kWarpgroups = kPlan.warpgroups, kLoaderWarps = kWarpgroupWarps;
-  static constexpr int kConsumerWarps = kWarpgroupWarps * kWarpgroups;
-  static constexpr int kThreads = 32 * (kConsumerWarps + kLoaderWarps);
-  static constexpr int kBlocksPerSm = kPlan.blocks_per_sm;
-  static constexpr int kConsumerRegisters = kPlan.consumer_registers;
-  static constexpr int kLoaderRegisters = kPlan.loader_registers;
-  /// Of a thread at launch. What the loader gives, and no more, the others can take.
-  static constexpr int kLaunchRegisters = launch_registers(kThreads * kBlocksPerSm);
-  static_assert(kConsumerWarps * kConsumerRegisters + kLoaderWarps * kLoaderRegisters <=
-                    (kConsumerWarps + kLoaderWarps) * kLaunchRegisters,
-                "a warpgroup would wait for registers that nobody gives");
-  static constexpr int kStages = kPlan.stages;
-  static constexpr int kFirstFullBarrier = 1 + kStages;
-  static_assert(kStages * (1 + kWarpgroups) <= 15, "a block has 16 barriers");
-};
 
 template <class Config>
 struct ForwardTiles;

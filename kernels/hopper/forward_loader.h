@@ -2,8 +2,8 @@
 // them. Copies are cp.async, since rows may lie at any stride, and in any order of a pattern.
 #pragma once
 
+#include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/fill_stages.h"
-#include "kernels/hopper/forward_config.h"
 #include "kernels/hopper/walked_tile.h"
 
 namespace sparkbench::hopper {

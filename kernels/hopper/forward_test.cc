@@ -9,7 +9,7 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
-#include "kernels/volta/test_sparse.h"
+#include "kernels/volta/test_sparse_checks.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
@@ -40,14 +40,6 @@ Outputs run_emulated(const Problem& problem, const OwnedInputs& inputs,
                          outputs.o.data(), outputs.lse.data()),
       options, tiles);
   return outputs;
-}
-
-void expect_clean(const EmulationReport& report) {
-  EXPECT_EQ(report.findings_total, 0u)
-      << (report.findings.empty() ? "" : report.findings.front().message);
-  for (const SiteCounters& site : report.sites) {
-    EXPECT_EQ(site.bank_conflicts, 0u) << site.file << ":" << site.line;
-  }
 }
 
 class HopperForward : public testing::TestWithParam<std::tuple<int, Lengths>> {};

@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/hopper/backward_config.h"
+#include "kernels/hopper/forward_config.h"
 
 namespace sparkbench::hopper {
 

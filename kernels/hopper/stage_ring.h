@@ -3,7 +3,7 @@
 // full, so that no warpgroup waits for another.
 #pragma once
 
-#include "kernels/hopper/forward_config.h"
+#include "kernels/hopper/block_plan.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench::hopper {

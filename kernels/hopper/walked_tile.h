@@ -2,7 +2,7 @@
 // (tile/sparse_list.h).
 #pragma once
 
-#include "kernels/hopper/forward_config.h"
+#include "kernels/hopper/block_plan.h"
 #include "kernels/tile/forward_block.h"
 
 namespace sparkbench::hopper {
