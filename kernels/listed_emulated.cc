@@ -99,10 +99,10 @@ EmulationReport emulate_listed_forward(const ListedForward& forward, const Probl
   };
   if (rows > 0) append_lse(false, all);
   EmulationReport report =
-      emulate(list_shape({forward.id, forward.threads, forward.shared_bytes, lists, problem.heads,
-                          problem.batch, block_rows},
-                         tiles),
-              all, options, [&](EmulatedMachine& machine) { forward.kernel(machine, params); });
+      forward.launch(list_shape({forward.id, forward.threads, forward.shared_bytes, lists,
+                                 problem.heads, problem.batch, block_rows},
+                                tiles),
+                     all, params);
   const LaunchShape merge =
       split_shape("merge-parts", lists, block_rows, query_shape(dense), tiles);
   if (has_nothing(merge, tiles)) return report;

@@ -74,7 +74,10 @@ struct ListedForward {
   int threads;     // of a block
   std::size_t shared_bytes;
   SparseListKind kind;
-  std::function<void(EmulatedMachine&, const ForwardParams&)> kernel;
+  /// Runs the kernel over the list's blocks, as launched: their shape, and what memory there is.
+  std::function<EmulationReport(const LaunchShape&, std::span<const GlobalRegion>,
+                                const ForwardParams&)>
+      launch;
 };
 /// The problem has a pattern, `tensors` are host pointers, `tokens` the query tiles to compute:
 /// none means all. What is merged of parts behind the kernel is, too.

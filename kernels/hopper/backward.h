@@ -4,7 +4,7 @@
 //
 // One block has kBlockKeys keys of one key head, each warpgroup 64 of them, and a warpgroup that
 // loads:
-//    1  K and V to shared memory
+//    1  the loader: K and V to shared memory
 //    2  for each tile of 64 queries, of each head of the group, that see a key of the block:
 //    3      the loader: Q, dO and their statistics to a stage of shared memory; what is dropped
 //    4      S' = K Q', dP' = V dO'                     tensor cores
@@ -66,17 +66,20 @@ class KeyWarpgroup {
     m16n8k16::FragmentA of[kProductSteps];
   };
 
-  SPARK_DEVICE KeyWarpgroup(Machine& machine, const BackwardParams& params, const KeyBlock& block)
+  /// `keys` is where the item's are.
+  SPARK_DEVICE KeyWarpgroup(Machine& machine, const BackwardParams& params, const KeyBlock& block,
+                            const RowsRing<Config>& keys)
       : machine_(machine),
         params_(params),
         tiles_(machine.template shared<typename Config::Tiles>()),
         block_(block),
+        keys_(keys),
         warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
         tile_(warpgroup_ / Config::kColumnWarpgroups),
         first_key_(block.first_key + kWarpgroupRows * tile_ +
                    kWarpRows * (machine.warp() % kWarpgroupWarps)),
-        k_(describe_rows(machine, tiles_.k[tile_])),
-        v_(describe_rows(machine, tiles_.v[tile_])),
+        k_(describe_rows(machine, tiles_.k[keys.place()][tile_])),
+        v_(describe_rows(machine, tiles_.v[keys.place()][tile_])),
         q_(describe_rows(machine, tiles_.stage[0].q)),
         d_o_(describe_rows(machine, tiles_.stage[0].d_o)),
         q_columns_(describe_columns(machine, tiles_.stage[0].q) + first_column_step()),
@@ -85,21 +88,20 @@ class KeyWarpgroup {
     clear(dv_);
   }
 
-  /// Line 1: of the warpgroups that share keys one does. All warps of the block meet.
-  SPARK_DEVICE void stage_keys() {
-    if (warpgroup_ % Config::kColumnWarpgroups == 0) {
-      const int first = block_.first_key + kWarpgroupRows * tile_;
-      const auto stage = [&](const ChunkedView<const Half>& tensor, auto& tile) {
-        copy_block_rows<Config>(machine_, tile, tensor, params_.sparse.order, block_.batch,
-                                block_.key_head, first, params_.mask.seqlen_k, params_.head_chunks);
-      };
-      stage(params_.k, tiles_.k[tile_]);
-      stage(params_.v, tiles_.v[tile_]);
-    }
-    machine_.commit_copies();
-    machine_.template wait_for_copies<0>();
+  // Where the warpgroup stands towards the loader.
+  SPARK_DEVICE void wait_for_keys() {
+    machine_.wait_at_mbarrier(&tiles_.barriers.rows_full[keys_.place()], keys_.full_parity());
+  }
+  /// Their place has been written since.
+  SPARK_DEVICE void release_keys() {
     machine_.fence_async_proxy();
-    machine_.barrier_of_warps();
+    machine_.arrive_at_mbarrier(&tiles_.barriers.rows_empty[keys_.place()]);
+  }
+  SPARK_DEVICE void wait_for_queries(const StageRing<Config>& ring) {
+    machine_.wait_at_mbarrier(&tiles_.barriers.full[ring.place()], ring.full_parity());
+  }
+  SPARK_DEVICE void release_stage(int stage) {
+    machine_.arrive_at_mbarrier(&tiles_.barriers.empty[stage]);
   }
 
   /// Line 4.
@@ -182,9 +184,7 @@ class KeyWarpgroup {
   /// Line 9, by way of K's and V's places.
   SPARK_DEVICE void write() {
     // Once no warp that shares them reads K and V any more.
-    machine_.wait_at_barrier(
-        full_barrier<Config>(0, warpgroup_ / Config::kColumnWarpgroups * Config::kColumnWarpgroups),
-        kWarpgroupWarps * Config::kColumnWarpgroups);
+    machine_.wait_at_barrier(1 + tile_, kWarpgroupWarps * Config::kColumnWarpgroups);
     const int of_warp = kWarpRows * (machine_.warp() % kWarpgroupWarps);
     const int head = block_.key_head * params_.groups.size;
     const OutputRows<Config, Machine> output(machine_, params_.sparse, head, block_.first_key,
@@ -198,12 +198,10 @@ class KeyWarpgroup {
           tile, of_warp, first_chunk(), params_.head_chunks, views, block_.batch, block_.key_head);
     };
     const float keep_scale = params_.dropout.keep_scale;
-    store(tiles_.k[tile_], params_.scale * keep_scale, dk_, {params_.dk, params_.part_dk});
-    store(tiles_.v[tile_], keep_scale, dv_, {params_.dv, params_.part_dv});
+    store(tiles_.k[keys_.place()][tile_], params_.scale * keep_scale, dk_,
+          {params_.dk, params_.part_dk});
+    store(tiles_.v[keys_.place()][tile_], keep_scale, dv_, {params_.dv, params_.part_dv});
   }
-
-  SPARK_DEVICE Machine& machine() { return machine_; }
-  SPARK_DEVICE int warpgroup() const { return warpgroup_; }
 
  private:
   /// The queries that see a key, as KeyMask has the keys that a row sees.
@@ -273,52 +271,72 @@ class KeyWarpgroup {
   const BackwardParams& params_;
   typename Config::Tiles& tiles_;
   const KeyBlock& block_;
+  const RowsRing<Config>& keys_;
   const int warpgroup_, tile_, first_key_;
   const std::uint64_t k_, v_, q_, d_o_, q_columns_, d_o_columns_;  // of the first stage
   TransposedDropout dropout_;
   Fragment dk_[Config::kGradientColumns / 8], dv_[Config::kGradientColumns / 8];
 };
 
-/// The kernel of dK and dV.
+/// Lines 2 to 8.
 template <class Config, class Machine>
-SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
-  if (machine.uniform(machine.warp()) >= Config::kConsumerWarps) {
-    machine.template give_registers<Config::kLoaderRegisters>();
-    QueryLoader<Config, Machine>(machine, params).run();  // line 3
-    return;
-  }
-  machine.template take_registers<Config::kConsumerRegisters>();
+SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, const KeyBlock& block,
+                              KeyWarpgroup<Config, Machine>& warp, StageRing<Config>& ring) {
   using Warpgroup = KeyWarpgroup<Config, Machine>;
-  const KeyBlock block = locate_keys<Config>(machine, params);
-  Warpgroup warp(machine, params, block);
-  warp.stage_keys();  // line 1
   QueryWalk<Config, Machine> walk(machine, params, block);
-  for (StageRing<Config> ring(walk.tiles()); !ring.is_done(); ring.advance()) {  // line 2
+  for (int tiles = walk.tiles(); tiles > 0; --tiles) {
     const QueryTileAt tile = query_tile<Config>(machine, params, walk.place());
     typename Warpgroup::Scores s, dp;
     typename Warpgroup::Halves p, ds;
-    ring.wait_until_full(machine, warp.warpgroup());
+    warp.wait_for_queries(ring);
     machine.fence_products();
-    warp.start_scores(ring.stage(), s);  // line 4
+    warp.start_scores(ring.place(), s);  // line 4
     machine.commit_products();
-    warp.start_gradients(ring.stage(), dp);
+    warp.start_gradients(ring.place(), dp);
     machine.commit_products();
     machine.template wait_for_products<1>();
     warp.mask(walk.place(), tile, s);
-    warp.recompute_probabilities(ring.stage(), s);  // line 5
-    warp.load_dropout(ring.stage());
+    warp.recompute_probabilities(ring.place(), s);  // line 5
+    warp.load_dropout(ring.place());
     machine.template wait_for_products<0>();
-    warp.form_score_gradients(ring.stage(), s, dp, ds);  // line 6
+    warp.form_score_gradients(ring.place(), s, dp, ds);  // line 6
     warp.pack_probabilities(s, p);
     machine.fence_products();
-    warp.start_dv(ring.stage(), p);   // line 7
-    warp.start_dk(ring.stage(), ds);  // line 8
+    warp.start_dv(ring.place(), p);   // line 7
+    warp.start_dk(ring.place(), ds);  // line 8
     machine.commit_products();
     machine.template wait_for_products<0>();
-    ring.release(machine);
+    warp.release_stage(ring.place());
     walk.advance();
+    ring.advance();
   }
-  warp.write();  // line 9
+}
+
+/// The kernel of dK and dV.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
+  const int warp = machine.uniform(machine.warp());
+  if (warp == 0) {
+    init_query_barriers<Config>(machine, machine.template shared<typename Config::Tiles>().barriers,
+                                loader_warps<Config>(params));
+  }
+  machine.barrier_of_warps();
+  ItemMachine<Machine> item(machine, params.grid);
+  if (warp >= Config::kConsumerWarps) {
+    machine.template give_registers<Config::kLoaderRegisters>();
+    load_key_items<Config>(item, params);  // lines 1, 3
+    return;
+  }
+  machine.template take_registers<Config::kConsumerRegisters>();
+  StageRing<Config> ring;
+  for (RowsRing<Config> keys; !item.is_done(); item.advance(), keys.advance()) {
+    const KeyBlock block = locate_keys<Config>(item, params);
+    KeyWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, block, keys);
+    warpgroup.wait_for_keys();
+    attend_keys<Config>(item, params, block, warpgroup, ring);
+    warpgroup.write();  // line 9
+    warpgroup.release_keys();
+  }
 }
 
 }  // namespace sparkbench::hopper

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/hopper/block_plan.h"
+#include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/swizzled_panels.h"
 #include "kernels/tile/row_statistics.h"
 
@@ -15,7 +16,7 @@ constexpr BlockPlan backward_dq_plan(int columns) {
 }
 constexpr BlockPlan backward_plan(int columns) {
   if (columns > 128) return {64, 2, 2, 232, 40};
-  if (columns > 64) return {64, 2, 3, 232, 40};
+  if (columns > 64) return {64, 2, 2, 232, 40};
   return {64, 3, 3, 160, 32};
 }
 
@@ -39,6 +40,8 @@ struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSp
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   static constexpr int kBlockN = BackwardDqConfig::kPlan.tile_keys;
   static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
+  static constexpr int kQueryTensors = 2;
+  static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
   using QueryTile = SwizzledPanels<kWarpgroupRows, kColumns>;
   using KeyTile = SwizzledPanels<kBlockN, kColumns>;
   using Tiles = BackwardDqTiles<BackwardDqConfig>;
@@ -50,8 +53,10 @@ struct BackwardDqTiles {
   struct Stage {
     typename Config::KeyTile k, v;
   };
-  typename Config::QueryTile q[Config::kWarpgroups], d_o[Config::kWarpgroups];
+  typename Config::QueryTile q[Config::kRowsStages][Config::kWarpgroups];
+  typename Config::QueryTile d_o[Config::kRowsStages][Config::kWarpgroups];
   Stage stage[Config::kStages];
+  KeyBarriers<Config> barriers;
 };
 
 template <class Config>
@@ -68,6 +73,8 @@ struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSpar
   static constexpr int kGradientColumns = kColumns / kColumnWarpgroups;
   static constexpr int kBlockKeys = kWarpgroupRows * kKeyTiles;
   static constexpr int kStep = BackwardConfig::kPlan.tile_keys;  // queries
+  static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
+  static constexpr bool kLoaderDraws = kDropout;
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
   static_assert(kStep == 64, "a block of the dropout mask is transposed whole");
   using KeyTile = SwizzledPanels<kWarpgroupRows, kColumns>;
@@ -84,8 +91,15 @@ struct BackwardTiles {
     /// As the loader's warps draw them (tile/dropout.h), each of 16 queries, for each tile of keys.
     std::uint32_t dropped[Config::kKeyTiles][kWarpgroupWarps][32];
   };
-  typename Config::KeyTile k[Config::kKeyTiles], v[Config::kKeyTiles];
+  /// As KeyBarriers, with all of a block's keys at once.
+  struct Barriers {
+    Mbarrier full[Config::kStages], empty[Config::kStages];
+    Mbarrier rows_full[Config::kRowsStages], rows_empty[Config::kRowsStages];
+  };
+  typename Config::KeyTile k[Config::kRowsStages][Config::kKeyTiles];
+  typename Config::KeyTile v[Config::kRowsStages][Config::kKeyTiles];
   Stage stage[Config::kStages];
+  Barriers barriers;
 };
 
 }  // namespace sparkbench::hopper

@@ -2,7 +2,7 @@
 // and the log-sum-exp, and dS = P * (dP - D), D = rowsum(dO * O) (FlashAttention-2, algorithm 2).
 //
 // One block has kBlockM queries of one head, each warpgroup 64 of them, and a warpgroup that loads:
-//    1  Q and dO to shared memory
+//    1  the loader: Q and dO to shared memory
 //    2  for each tile of 64 keys that a row of the block sees:
 //    3      the loader: K and V to a stage of shared memory
 //    4      S = Q K^T, dP = dO V^T                     tensor cores
@@ -14,7 +14,7 @@
 
 #include "kernels/hopper/backward_config.h"
 #include "kernels/hopper/backward_params.h"
-#include "kernels/hopper/forward_loader.h"
+#include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/query_warpgroup.h"
 #include "kernels/tile/dropout.h"
 
@@ -22,7 +22,7 @@ namespace sparkbench::hopper {
 
 /// RowStatistics of a query.
 template <class Machine>
-SPARK_DEVICE RowStatistics load_statistics(Machine& machine, const RowStatistics* of) {
+SPARK_DEVICE RowStatistics load_row_statistics(Machine& machine, const RowStatistics* of) {
   const auto bits = machine.template load_global<Bits64>(of);
   RowStatistics statistics;
   memcpy(&statistics, &bits, sizeof statistics);
@@ -37,28 +37,25 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   using typename Base::Halves;
   using typename Base::Scores;
 
-  SPARK_DEVICE DqWarpgroup(Machine& machine, const BackwardParams& params)
-      : Base(machine, params),
-        q_(describe_rows(machine, this->tiles_.q[this->warpgroup_])),
-        d_o_(describe_rows(machine, this->tiles_.d_o[this->warpgroup_])),
+  SPARK_DEVICE DqWarpgroup(Machine& machine, const BackwardParams& params,
+                           const RowsRing<Config>& queries)
+      : Base(machine, params, queries),
+        q_(describe_rows(machine, this->rows_of(this->tiles_.q))),
+        d_o_(describe_rows(machine, this->rows_of(this->tiles_.d_o))),
         k_(describe_rows(machine, this->tiles_.stage[0].k)),
         v_(describe_rows(machine, this->tiles_.stage[0].v)),
         k_columns_(describe_columns(machine, this->tiles_.stage[0].k)) {
     clear(dq_);
   }
 
-  /// Line 1. All warps of the block meet.
-  SPARK_DEVICE void stage_queries() {
-    this->stage_rows(this->params_.q, this->tiles_.q[this->warpgroup_]);
-    this->stage_rows(this->params_.d_o, this->tiles_.d_o[this->warpgroup_]);
-    this->finish_staging();
+  SPARK_DEVICE void load_statistics() {
     const std::uint32_t head = this->block_.batch_head(this->params_);
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const int row = this->first_row_ + Config::Layout::row(this->machine_.lane(), slot);
       statistics_[slot] =
           row < this->params_.rows_per_head
-              ? load_statistics(this->machine_, this->params_.statistics_of(head, row))
+              ? load_row_statistics(this->machine_, this->params_.statistics_of(head, row))
               : RowStatistics{-INFINITY, 0.0f};
     }
   }
@@ -119,7 +116,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
     const ForwardBlock& block = this->block_;
     this->meet_warpgroup();
     const float scale = params.scale * params.dropout.keep_scale, factor[2] = {scale, scale};
-    auto& tile = this->tiles_.q[this->warpgroup_];
+    auto& tile = this->rows_of(this->tiles_.q);
     const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps);
     store_accumulator(machine, tile, of_warp, 0, factor, dq_);
     machine.sync_warp();
@@ -135,22 +132,24 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   Fragment dq_[Config::kColumnSteps];
 };
 
-/// Lines 2 to 7 of a warpgroup, which takes part in the ring of all tiles of the block.
+/// Lines 2 to 7 of a warpgroup, which takes part in the ring of all tiles of the item.
 template <class Config, class Machine>
-SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, const Range& keys) {
+SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
+                                  const Range& keys) {
   using Warpgroup = DqWarpgroup<Config, Machine>;
   Machine& machine = warp.machine();
   typename Warpgroup::Halves ds;
-  int place = first_tile<Config::kBlockN>(keys);
-  for (StageRing<Config> ring(tile_count<Config>(keys)); !ring.is_done(); ring.advance()) {
+  int place = first_tile<Config::kTileStart>(keys);
+  for (int tiles = tile_count<Config>(keys); tiles > 0; --tiles) {
     const auto tile = warp.tile_at(place);
-    ring.wait_until_full(machine, warp.warpgroup());
+    warp.wait_for_keys(ring);
+    warp.wait_for_values(ring);
     if (tile.is_seen) {
       typename Warpgroup::Scores s, dp;
       machine.fence_products();
-      warp.start_scores(ring.stage(), s);  // line 4
+      warp.start_scores(ring.place(), s);  // line 4
       machine.commit_products();
-      warp.start_gradients(ring.stage(), dp);
+      warp.start_gradients(ring.place(), dp);
       machine.commit_products();
       machine.template wait_for_products<1>();
       warp.mask(place, tile, s);
@@ -158,28 +157,41 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, const Rang
       machine.template wait_for_products<0>();
       warp.form_score_gradients(place, s, dp, ds);  // line 6
       machine.fence_products();
-      warp.start_dq(ring.stage(), ds);  // line 7
+      warp.start_dq(ring.place(), ds);  // line 7
       machine.commit_products();
       machine.template wait_for_products<0>();
     }
-    ring.release(machine);
+    warp.release_stage(ring.place());
     place += Config::kBlockN;
+    ring.advance();
   }
 }
 
 /// The kernel of dQ.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
-  if (machine.uniform(machine.warp()) >= Config::kConsumerWarps) {
+  const int warp = machine.uniform(machine.warp());
+  if (warp == 0) {
+    init_barriers<Config>(machine, machine.template shared<typename Config::Tiles>().barriers,
+                          loader_warps<Config>(params));
+  }
+  machine.barrier_of_warps();
+  ItemMachine<Machine> item(machine, params.grid);
+  if (warp >= Config::kConsumerWarps) {
     machine.template give_registers<Config::kLoaderRegisters>();
-    KeyLoader<Config, Machine>(machine, params).run();  // line 3
+    load_items<Config>(item, params);  // lines 1, 3
     return;
   }
   machine.template take_registers<Config::kConsumerRegisters>();
-  DqWarpgroup<Config, Machine> warp(machine, params);
-  warp.stage_queries();                                                   // line 1
-  attend_backward<Config>(warp, keys_of_block<Config>(machine, params));  // lines 2 to 7
-  warp.write();                                                           // line 8
+  StageRing<Config> ring;
+  for (RowsRing<Config> queries; !item.is_done(); item.advance(), queries.advance()) {
+    DqWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, queries);
+    warpgroup.load_statistics();
+    warpgroup.wait_for_queries();
+    attend_backward<Config>(warpgroup, ring, keys_of_block<Config>(item, params));  // lines 2 to 7
+    warpgroup.write();                                                              // line 8
+    warpgroup.release_queries();
+  }
 }
 
 }  // namespace sparkbench::hopper

@@ -11,9 +11,9 @@
 #include "kernels/hopper/backward_dq.h"
 #include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
+#include "kernels/hopper/items_emulated.h"
 #include "kernels/hopper/row_statistics.h"
 #include "kernels/listed_emulated.h"
-#include "kernels/machine/emulated/machine.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/pass_regions.h"
 
@@ -60,7 +60,8 @@ class BackwardEmulation {
         statistics_(static_cast<std::size_t>(problem.batch) *
                     static_cast<std::size_t>(problem.heads) *
                     static_cast<std::size_t>(statistics_rows(positions_))),
-        params_(backward_params(problem_, tensors, statistics_.data(), positions_)) {}
+        params_(backward_params(problem_, tensors, statistics_.data(), positions_,
+                                encode_emulated_map)) {}
 
   void prepare() {
     std::vector<OrderedTile> query_tiles;
@@ -70,14 +71,14 @@ class BackwardEmulation {
     }
     std::vector<GlobalRegion> all = regions(nullptr);
     append_list("order of queries", query_tiles, all);
-    launch({.kernel = "hopper-fp32acc/bwd-statistics",
-            .grid = {params_.rows_per_head / StatisticsConfig::kBlockM, problem_.heads,
-                     problem_.batch},
-            .threads = StatisticsConfig::kThreads,
-            .shared_bytes = 0},
-           all, [](EmulatedMachine& machine, const BackwardParams& params) {
-             prepare_statistics(machine, params);
-           });
+    const LaunchShape shape{
+        .kernel = "hopper-fp32acc/bwd-statistics",
+        .grid = {params_.rows_per_head / StatisticsConfig::kBlockM, problem_.heads, problem_.batch},
+        .threads = StatisticsConfig::kThreads,
+        .shared_bytes = 0};
+    add_report(report_, emulate(shape, all, options_, [&](EmulatedMachine& machine) {
+                 prepare_statistics(machine, params_);
+               }));
   }
 
   void key_gradients(std::span<const SampleTile> tiles) {
@@ -146,9 +147,7 @@ class BackwardEmulation {
 
   template <class Kernel>
   void launch(const LaunchShape& shape, std::span<const GlobalRegion> all, Kernel kernel) {
-    const BackwardParams params = params_;
-    add_report(report_, emulate(shape, all, options_,
-                                [&](EmulatedMachine& machine) { kernel(machine, params); }));
+    add_report(report_, emulate_items(shape, all, options_, params_, kernel));
   }
   template <class Kernel>
   void launch_listed(const ListLaunch& of, std::span<const SampleTile> tiles,

@@ -6,6 +6,7 @@
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/launch.cuh"
 #include "kernels/hopper/row_statistics.h"
+#include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/merge_gpu.h"
 
 namespace sparkbench::hopper {
@@ -35,19 +36,22 @@ void launch_statistics(const Problem& problem, const BackwardParams& params, CUs
 void launch_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                      CUstream_st* stream) {
   const BackwardWorkspace places(problem, problem.seqlen_q);
-  const BackwardParams params =
+  BackwardParams params =
       backward_params(problem, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
-                      problem.seqlen_q);
+                      problem.seqlen_q, encode_tensor_map);
   launch_statistics(problem, params, stream);
+  const Blocks blocks = are_items_alike(params.mask) ? Blocks::kOfAllSms : Blocks::kOfOneItem;
   visit_backward<false>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    const int blocks = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
-    launch<Config>(params, grid_of(blocks, problem.key_heads(), problem.batch), stream);
+    const int tiles = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
+    launch_items<Config>(
+        params, items_of<Config>(tiles, problem.key_heads(), problem.batch, blocks), stream);
   });
   visit_backward_dq<false>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch<Config>(params, grid_of(blocks, problem.heads, problem.batch), stream);
+    const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
+    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, blocks),
+                         stream);
   });
 }
 
@@ -59,8 +63,9 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
   const int positions = walked_problem(problem).seqlen_q, key_rows = of_keys.part_rows(),
             query_rows = of_queries.part_rows();
   const BackwardWorkspace places(dense, positions, key_rows, query_rows);
-  BackwardParams params = backward_params(
-      dense, tensors, in_workspace<RowStatistics>(workspace, places.statistics), positions);
+  BackwardParams params =
+      backward_params(dense, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
+                      positions, encode_tensor_map);
   give_key_parts(params, dense, key_rows, in_workspace<Half>(workspace, places.dk),
                  in_workspace<Half>(workspace, places.dv));
   give_query_parts(params, dense, query_rows, in_workspace<Half>(workspace, places.dq));
@@ -76,8 +81,10 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
   };
   visit_backward_dq<true>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    launch<Config>(params, grid_of(problem.heads, of_queries.blocks_of_head(), problem.batch),
-                   stream);
+    launch_items<Config>(params,
+                         items_of<Config>(problem.heads, of_queries.blocks_of_head(), problem.batch,
+                                          Blocks::kOfAllSms),
+                         stream);
     if (query_rows == 0) return;
     sum(first + 1, Config::kBlockM, problem.seqlen_q, query_rows, problem.heads, params.part_dq,
         params.dq);
@@ -85,8 +92,10 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
   params.sparse = lists.at(first, memory);
   visit_backward<true>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    launch<Config>(params, grid_of(problem.key_heads(), of_keys.blocks_of_head(), problem.batch),
-                   stream);
+    launch_items<Config>(params,
+                         items_of<Config>(problem.key_heads(), of_keys.blocks_of_head(),
+                                          problem.batch, Blocks::kOfAllSms),
+                         stream);
     if (key_rows == 0) return;
     sum(first, Config::kBlockKeys, problem.seqlen_k, key_rows, problem.key_heads(), params.part_dk,
         params.dk);

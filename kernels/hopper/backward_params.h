@@ -6,8 +6,8 @@
 // is by atomics. So gradients have the same bits each time, and no memory holds FP32 sums of dQ.
 #pragma once
 
+#include "kernels/hopper/launch_params.h"
 #include "kernels/hopper/output_rows.h"
-#include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 
 namespace sparkbench::hopper {
@@ -19,7 +19,7 @@ SPARK_HD constexpr int statistics_rows(int seqlen_q) {
 }
 
 /// Beside a forward pass's: `sparse` are the lists of the launch's blocks, of queries or of keys.
-struct BackwardParams : ForwardParams {
+struct BackwardParams : LaunchParams {
   ChunkedView<const Half> out, d_o;  // O of the forward pass
   const float* out_lse;
   ChunkedView<Half> dq, dk, dv;
@@ -28,6 +28,7 @@ struct BackwardParams : ForwardParams {
   RowStatistics* statistics;
   int rows_per_head;
   RowOrder query_order;  // has tiles where a pattern has an order
+  TensorMap d_o_map;
 
   SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
     return statistics +
@@ -38,10 +39,12 @@ struct BackwardParams : ForwardParams {
 
 /// `positions`: of queries, as many as rows, or as a pattern's order has.
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
-                                      RowStatistics* statistics, int positions) {
+                                      RowStatistics* statistics, int positions,
+                                      EncodeTensorMap encode) {
   BackwardParams params{};
-  static_cast<ForwardParams&>(params) = forward_params(
-      problem, {tensors.q, tensors.k, tensors.v, tensors.dq, nullptr, tensors.dropout_offset});
+  static_cast<LaunchParams&>(params) = launch_params(
+      problem, {tensors.q, tensors.k, tensors.v, tensors.dq, nullptr, tensors.dropout_offset},
+      encode);
   const auto keys = [&](const char* name, const TensorView<Half>& tensor) {
     return chunked_view(name, tensor, problem.batch, problem.seqlen_k, problem.key_heads(),
                         problem.head_dim);
@@ -52,6 +55,8 @@ inline BackwardParams backward_params(const Problem& problem, const BackwardTens
   };
   params.out = queries("o", tensors.o);
   params.d_o = queries("d_o", tensors.d_o);
+  params.d_o_map =
+      map_of(params.d_o, problem.batch, problem.seqlen_q, problem.heads, problem.head_dim, encode);
   params.out_lse = tensors.lse;
   params.dq = queries("dq", tensors.dq);
   params.dk = keys("dk", tensors.dk);

@@ -27,6 +27,8 @@ struct WarpgroupConfig {
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
   static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = kSparse;
   static constexpr bool kKeepsTileOrder = true;
+  static constexpr bool kLoaderDraws = false;  // what is dropped
+  static constexpr int kTileStart = 64;        // tiles of keys begin at multiples of it
   static constexpr int kColumnSteps = kColumns / 8;
   static constexpr int kProductDepth = 16;  // k of a wgmma
   static_assert(kColumns % kProductDepth == 0 && kColumns <= 256, "k steps, and N of a product");
@@ -41,8 +43,7 @@ constexpr int launch_registers(int threads) {
   return 65536 / threads < 248 ? 65536 / threads / 8 * 8 : 248;
 }
 
-/// What a plan makes of a configuration. Named barriers of a block (0 is all of its warps'): of
-/// each stage one that it is empty, and one for each warpgroup that it is full.
+/// What a plan makes of a configuration.
 template <class Plan>
 struct Planned {
   static constexpr BlockPlan kPlan = Plan::kPlan;
@@ -58,8 +59,6 @@ struct Planned {
                     (kConsumerWarps + kLoaderWarps) * kLaunchRegisters,
                 "a warpgroup would wait for registers that nobody gives");
   static constexpr int kStages = kPlan.stages;
-  static constexpr int kFirstFullBarrier = 1 + kStages;
-  static_assert(kStages * (1 + kWarpgroups) <= 15, "a block has 16 barriers");
 };
 
 }  // namespace sparkbench::hopper

@@ -83,23 +83,4 @@ SPARK_DEVICE void copy_rows(Machine& machine, Tile& tile, const Half* first, con
   }
 }
 
-/// Rows of a block, from `row` on, by the threads of the warpgroup whose they are: of a pattern
-/// with an order those that its list says.
-template <class Config, class Machine, class Tile>
-SPARK_DEVICE void copy_block_rows(Machine& machine, Tile& tile,
-                                  const ChunkedView<const Half>& tensor, const RowOrder& order,
-                                  int batch, int head, int row, int seqlen, int chunks) {
-  constexpr int kLanes = 128;
-  const int lane = machine.thread() % kLanes;
-  if (has_order<Config>(order)) {
-    const OrderedRows rows = ordered_rows(machine, order, row);
-    copy_rows<kLanes>(machine, tile, tensor.at(batch, rows.token, head),
-                      OrderedApart{order, tensor.row_stride()}, rows.owned == 0 ? 0 : Tile::kRows,
-                      chunks, lane);
-  } else {
-    copy_rows<kLanes>(machine, tile, tensor.at(batch, row, head), RowsApart{tensor.row_stride()},
-                      seqlen - row, chunks, lane);
-  }
-}
-
 }  // namespace sparkbench::hopper

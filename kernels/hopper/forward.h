@@ -18,59 +18,75 @@
 #pragma once
 
 #include "kernels/hopper/forward_config.h"
-#include "kernels/hopper/forward_loader.h"
 #include "kernels/hopper/forward_warpgroup.h"
+#include "kernels/hopper/key_loader.h"
 
 namespace sparkbench::hopper {
 
-/// Lines 2 to 8 of a warpgroup: all tiles of the block, for it takes part in their ring, of which
-/// it computes those that some row of its own sees.
+/// Lines 2 to 8 of a warpgroup: all tiles of the item, for it takes part in their ring, of which it
+/// computes those that some row of its own sees.
 template <class Config, class Machine>
-SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, const Range& keys) {
+SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
+                         const Range& keys) {
   using Warpgroup = ForwardWarpgroup<Config, Machine>;
   Machine& machine = warp.machine();
   typename Warpgroup::Halves p;
   bool multiplies_values = false;  // of the tile before
-  int place = first_tile<Config::kBlockN>(keys);
-  for (StageRing<Config> ring(tile_count<Config>(keys)); !ring.is_done(); ring.advance()) {
+  int place = first_tile<Config::kTileStart>(keys);
+  for (int tiles = tile_count<Config>(keys); tiles > 0; --tiles) {
     const auto tile = warp.tile_at(place);
     typename Warpgroup::Scores scores;
-    ring.wait_until_full(machine, warp.warpgroup());
+    warp.wait_for_keys(ring);
     if (tile.is_seen) {
       machine.fence_products();
-      warp.start_scores(ring.stage(), scores);  // line 4
+      warp.start_scores(ring.place(), scores);  // line 4
       machine.commit_products();
     }
     machine.template wait_for_products<0>();
-    if (multiplies_values) ring.release_previous(machine);
+    if (multiplies_values) warp.release_stage(ring.previous_place());
     if (tile.is_seen) {
       warp.mask(place, tile, scores);             // line 5
       warp.form_probabilities(place, scores, p);  // lines 6, 7
+      warp.wait_for_values(ring);
       machine.fence_products();
-      warp.start_values(ring.stage(), p);  // line 8
+      warp.start_values(ring.place(), p);  // line 8
       machine.commit_products();
     } else {
-      ring.release(machine);
+      warp.wait_for_values(ring);
+      warp.release_stage(ring.place());
     }
     multiplies_values = tile.is_seen;
     place += Config::kBlockN;
+    ring.advance();
   }
   machine.template wait_for_products<0>();
+  if (multiplies_values) warp.release_stage(ring.previous_place());
 }
 
 /// The kernel.
 template <class Config, class Machine>
-SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
-  if (machine.uniform(machine.warp()) >= Config::kConsumerWarps) {
+SPARK_DEVICE void attention_forward(Machine& machine, const LaunchParams& params) {
+  const int warp = machine.uniform(machine.warp());
+  if (warp == 0) {
+    init_barriers<Config>(machine, machine.template shared<typename Config::Tiles>().barriers,
+                          loader_warps<Config>(params));
+  }
+  machine.barrier_of_warps();
+  ItemMachine<Machine> item(machine, params.grid);
+  if (warp >= Config::kConsumerWarps) {
     machine.template give_registers<Config::kLoaderRegisters>();
-    KeyLoader<Config, Machine>(machine, params).run();  // line 3
+    load_items<Config>(item, params);  // lines 1, 3
     return;
   }
   machine.template take_registers<Config::kConsumerRegisters>();
-  ForwardWarpgroup<Config, Machine> warp(machine, params);
-  warp.stage_queries();                                          // line 1
-  attend<Config>(warp, keys_of_block<Config>(machine, params));  // lines 2 to 8
-  warp.write();                                                  // line 9
+  StageRing<Config> ring;
+  for (RowsRing<Config> queries; !item.is_done(); item.advance(), queries.advance()) {
+    ForwardWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, queries);
+    warpgroup.wait_for_queries();
+    attend<Config>(warpgroup, ring, keys_of_block<Config>(item, params));  // lines 2 to 8
+    warpgroup.write();                                                     // line 9
+    warpgroup.release_queries();
+  }
 }
 
 }  // namespace sparkbench::hopper

@@ -2,19 +2,17 @@
 #pragma once
 
 #include "kernels/hopper/block_plan.h"
+#include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/swizzled_panels.h"
 
 namespace sparkbench::hopper {
 
-/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys. Of 64
-/// columns two blocks share an SM, which is worth more than that ptxas serializes their products,
-/// for it spills 16 bytes.
+/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys.
 constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
   if (columns > 128) return {64, 2, 2, 232, 40};
-  if (columns > 64) return {64, 3, 3, 160, 32};
-  if (is_sparse) return {64, 2, 2, 104, 32, 2};
-  return {128, 3, 3, 160, 32};
+  if (columns > 64) return is_sparse ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{128, 2, 2, 240, 24};
+  return is_sparse ? BlockPlan{64, 3, 6, 160, 32} : BlockPlan{128, 3, 4, 160, 32};
 }
 
 template <class Config>
@@ -34,6 +32,8 @@ struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSpars
   static constexpr int kBlockN = ForwardConfig::kPlan.tile_keys;
   static constexpr int kDropoutBlocks = kBlockN / 64;
   static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
+  static constexpr int kQueryTensors = 1;
+  static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
   using QueryTile = SwizzledPanels<kWarpgroupRows, kColumns>;
   using KeyTile = SwizzledPanels<kBlockN, kColumns>;
   using Tiles = ForwardTiles<ForwardConfig>;
@@ -45,8 +45,10 @@ struct ForwardTiles {
   struct Stage {
     typename Config::KeyTile k, v;
   };
-  typename Config::QueryTile q[Config::kWarpgroups];
+  /// The next item's come before this one's have been used.
+  typename Config::QueryTile q[Config::kRowsStages][Config::kWarpgroups];
   Stage stage[Config::kStages];
+  KeyBarriers<Config> barriers;
 };
 
 }  // namespace sparkbench::hopper

@@ -1,25 +1,49 @@
 #include "kernels/hopper/forward_emulated.h"
 
+#include <algorithm>
+#include <vector>
+
 #include "kernels/forward_launch.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward.h"
+#include "kernels/hopper/items_emulated.h"
 #include "kernels/listed_emulated.h"
-#include "kernels/machine/emulated/machine.h"
 #include "kernels/pass_regions.h"
 
 namespace sparkbench::hopper {
 namespace {
 
+template <class Config>
+void run_kernel(EmulatedMachine& machine, const LaunchParams& params) {
+  attention_forward<Config>(machine, params);
+}
+
+/// Of each of a head's blocks, in their order, the tiles that it walks.
+template <class Config>
+std::vector<double> tiles_of_blocks(const Problem& problem, bool is_last_first) {
+  const KeyMask mask = problem.key_mask();
+  std::vector<double> work;
+  for (int row = 0; row < problem.seqlen_q; row += Config::kBlockM) {
+    work.push_back(tile_count<Config>(mask.keys_of_any({row, row + Config::kBlockM})));
+  }
+  if (is_last_first) std::reverse(work.begin(), work.end());
+  return work;
+}
+
 EmulationReport emulate_listed(const Problem& problem, const ForwardTensors& tensors,
                                const EmulationOptions& options, std::span<const SampleTile> tiles) {
+  const LaunchParams dense = launch_params(without_pattern(problem), tensors, encode_emulated_map);
   EmulationReport report;
   visit_forward<true>(problem, [&](auto row, auto id) {
     using Config = decltype(row);
-    const ListedForward kernel{id, Config::kThreads, sizeof(ForwardTiles<Config>),
-                               kSparseQueries<Config>,
-                               [](EmulatedMachine& machine, const ForwardParams& params) {
-                                 attention_forward<Config>(machine, params);
-                               }};
+    const ListedForward kernel{
+        id, Config::kThreads, sizeof(ForwardTiles<Config>), kSparseQueries<Config>,
+        [&](const LaunchShape& shape, std::span<const GlobalRegion> regions,
+            const ForwardParams& listed) {
+          LaunchParams params = dense;
+          static_cast<ForwardParams&>(params) = listed;
+          return emulate_items(shape, regions, options, params, run_kernel<Config>);
+        }};
     report = emulate_listed_forward(kernel, problem, tensors, options, tiles);
   });
   return report;
@@ -31,15 +55,16 @@ EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& te
                                 const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
   if (problem.sparse) return emulate_listed(problem, tensors, options, tiles);
-  const ForwardParams params = forward_params(problem, tensors);
+  const LaunchParams params = launch_params(problem, tensors, encode_emulated_map);
   EmulationReport report;
   visit_forward<false>(problem, [&](auto row, auto id) {
     using Config = decltype(row);
     const ForwardGrid grid{id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM,
                            Config::kBlockN};
-    report =
-        emulate(forward_shape(problem, grid, tiles), forward_regions(problem, tensors), options,
-                [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
+    LaunchShape shape = forward_shape(problem, grid, tiles);
+    shape.work = tiles_of_blocks<Config>(problem, params.is_last_tile_first);
+    report = emulate_items(shape, forward_regions(problem, tensors), options, params,
+                           run_kernel<Config>);
   });
   return report;
 }

@@ -3,6 +3,7 @@
 #include "kernels/hopper/forward.h"
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/launch.cuh"
+#include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/merge_gpu.h"
 #include "kernels/pattern_parts.h"
 
@@ -12,11 +13,13 @@ SPARK_HOPPER_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_SPARSE_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
-  const ForwardParams params = forward_params(problem, tensors);
+  LaunchParams params = launch_params(problem, tensors, encode_tensor_map);
+  const Blocks blocks = are_items_alike(params.mask) ? Blocks::kOfAllSms : Blocks::kOfOneItem;
   visit_forward<false>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch<Config>(params, grid_of(blocks, problem.heads, problem.batch), stream);
+    const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
+    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, blocks),
+                         stream);
   });
 }
 
@@ -26,14 +29,16 @@ void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors
   const Problem dense = without_pattern(problem);
   const int part_rows = lists[first].part_rows();
   const ForwardPartsWorkspace parts(dense, part_rows);
-  ForwardParams params = forward_params(dense, tensors);
+  LaunchParams params = launch_params(dense, tensors, encode_tensor_map);
   params.sparse = lists.at(first, memory);
   give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),
              in_workspace<float>(workspace, parts.lse));
   visit_forward<true>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    launch<Config>(params, grid_of(problem.heads, lists[first].blocks_of_head(), problem.batch),
-                   stream);
+    launch_items<Config>(params,
+                         items_of<Config>(problem.heads, lists[first].blocks_of_head(),
+                                          problem.batch, Blocks::kOfAllSms),
+                         stream);
     if (part_rows == 0) return;
     const int rows = static_cast<int>(lists[first].splits().size()) * Config::kBlockM;
     launch_merge_parts(merge_parts_params(params, problem.seqlen_q, lists.splits_at(first, memory),

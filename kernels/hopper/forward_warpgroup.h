@@ -9,26 +9,21 @@
 namespace sparkbench::hopper {
 
 template <class Config, class Machine>
-class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, ForwardParams> {
+class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
  public:
-  using Base = QueryWarpgroup<Config, Machine, ForwardParams>;
+  using Base = QueryWarpgroup<Config, Machine, LaunchParams>;
   using typename Base::Fragment;
   using typename Base::Halves;
   using typename Base::Scores;
   using Softmax = TileSoftmax<typename Config::Layout, 1>;
 
-  SPARK_DEVICE ForwardWarpgroup(Machine& machine, const ForwardParams& params)
-      : Base(machine, params),
-        q_(describe_rows(machine, this->tiles_.q[this->warpgroup_])),
+  SPARK_DEVICE ForwardWarpgroup(Machine& machine, const LaunchParams& params,
+                                const RowsRing<Config>& queries)
+      : Base(machine, params, queries),
+        q_(describe_rows(machine, this->rows_of(this->tiles_.q))),
         k_(describe_rows(machine, this->tiles_.stage[0].k)),
         v_(describe_columns(machine, this->tiles_.stage[0].v)) {
     clear(o_);
-  }
-
-  /// Q of the warpgroup's rows to shared memory. All warps of the block meet.
-  SPARK_DEVICE void stage_queries() {
-    this->stage_rows(this->params_.q, this->tiles_.q[this->warpgroup_]);
-    this->finish_staging();
   }
 
   /// S = Q K^T of a stage.
@@ -44,7 +39,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, ForwardParams> {
   SPARK_DEVICE void form_probabilities(int place, Scores& scores, Halves& p) {
     constexpr int kBlockKeys = 64, kBlockSteps = kBlockKeys / Config::Layout::kStepKeys;
     Machine& machine = this->machine_;
-    const ForwardParams& params = this->params_;
+    const LaunchParams& params = this->params_;
     TileDropout<typename Config::Layout, kBlockKeys, 1> dropout[Config::kDropoutBlocks];
     if constexpr (Config::kHasDropout) {
       const int column = first_column<Config>(machine, params, place);
@@ -81,13 +76,13 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, ForwardParams> {
   /// O / l and the log-sum-exp to global memory, once all products are done: by way of Q's place.
   SPARK_DEVICE void write() {
     Machine& machine = this->machine_;
-    const ForwardParams& params = this->params_;
+    const LaunchParams& params = this->params_;
     const ForwardBlock& block = this->block_;
     this->meet_warpgroup();
     const auto rows = rows_.finished(machine, 0);
     float l[2], factor[2];
     normalization<Config>(machine, params, rows, l, factor);
-    auto& tile = this->tiles_.q[this->warpgroup_];
+    auto& tile = this->rows_of(this->tiles_.q);
     const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps), lane = machine.lane();
     store_accumulator(machine, tile, of_warp, 0, factor, o_);
     machine.sync_warp();

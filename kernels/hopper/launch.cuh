@@ -25,7 +25,7 @@ struct KernelOf;
     static constexpr auto kFunction = symbol;                                 \
   };
 #define SPARK_HOPPER_FORWARD_KERNEL(symbol, id, ...) \
-  SPARK_HOPPER_KERNEL(attention_forward, ForwardParams, symbol, __VA_ARGS__)
+  SPARK_HOPPER_KERNEL(attention_forward, LaunchParams, symbol, __VA_ARGS__)
 #define SPARK_HOPPER_BACKWARD_KERNEL(symbol, id, ...) \
   SPARK_HOPPER_KERNEL(attention_backward, BackwardParams, symbol, __VA_ARGS__)
 #define SPARK_HOPPER_BACKWARD_DQ_KERNEL(symbol, id, ...) \
@@ -33,6 +33,26 @@ struct KernelOf;
 
 inline dim3 grid_of(int x, int y, int z) {
   return {static_cast<unsigned>(x), static_cast<unsigned>(y), static_cast<unsigned>(z)};
+}
+
+/// How many SMs the current device has.
+inline int count_sms() {
+  int device = 0, sms = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, device));
+  return sms;
+}
+
+/// A grid's blocks as items.
+enum class Blocks {
+  kOfOneItem,  // items differ: the next goes to whichever SM is free
+  kOfAllSms,   // as many blocks as the GPU holds at once
+};
+template <class Config>
+ItemGrid items_of(int x, int y, int z, Blocks blocks) {
+  const ItemGrid grid{{x, y, z}, x * y * z};
+  if (blocks == Blocks::kOfOneItem) return grid;
+  return {{x, y, z}, least_of(grid.blocks, count_sms() * Config::kBlocksPerSm)};
 }
 
 /// Launches a row's kernel.
@@ -44,6 +64,13 @@ void launch(const Params& params, const dim3& grid, CUstream_st* stream) {
                                   static_cast<int>(kSharedBytes)));
   kernel<<<grid, Config::kThreads, kSharedBytes, stream>>>(params);
   CUDA_CHECK(cudaGetLastError());
+}
+
+/// The same over items.
+template <class Config, class Params>
+void launch_items(Params& params, const ItemGrid& grid, CUstream_st* stream) {
+  params.grid = grid;
+  launch<Config>(params, grid_of(grid.blocks, 1, 1), stream);
 }
 
 }  // namespace sparkbench::hopper

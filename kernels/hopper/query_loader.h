@@ -1,63 +1,111 @@
-// The warps that load Q, dO and the statistics of queries for a block of keys, and draw dropout, a
-// ring of stages ahead of the warpgroups that multiply them.
+// The warps that load a block's keys and, a ring of stages ahead of the warpgroups that multiply
+// them, Q, dO and the statistics of queries, and draw dropout.
 #pragma once
 
-#include "kernels/hopper/fill_stages.h"
+#include <type_traits>
+
 #include "kernels/hopper/query_walk.h"
+#include "kernels/hopper/stage_ring.h"
+#include "kernels/hopper/tile_copies.h"
 #include "kernels/tile/dropout.h"
 
 namespace sparkbench::hopper {
 
+/// By one warp, before all meet.
 template <class Config, class Machine>
+SPARK_DEVICE void init_query_barriers(Machine& machine,
+                                      typename BackwardTiles<Config>::Barriers& barriers,
+                                      int loader_warps) {
+#pragma unroll
+  for (int stage = 0; stage < Config::kStages; ++stage) {
+    machine.init_mbarrier(&barriers.full[stage], loader_warps);
+    machine.init_mbarrier(&barriers.empty[stage], Config::kConsumerWarps);
+  }
+#pragma unroll
+  for (int stage = 0; stage < Config::kRowsStages; ++stage) {
+    machine.init_mbarrier(&barriers.rows_full[stage], loader_warps);
+    machine.init_mbarrier(&barriers.rows_empty[stage], Config::kConsumerWarps);
+  }
+}
+
+/// Machine is an ItemMachine.
+template <class Config, class Machine, class Copies>
 class QueryLoader {
  public:
-  SPARK_DEVICE QueryLoader(Machine& machine, const BackwardParams& params)
+  SPARK_DEVICE QueryLoader(Machine& machine, const BackwardParams& params, const Copies& copies)
       : machine_(machine),
         params_(params),
         tiles_(machine.template shared<typename Config::Tiles>()),
-        block_(locate_keys<Config>(machine, params)),
-        lane_(machine.thread() - 32 * Config::kConsumerWarps) {}
+        copies_(copies) {}
 
+  /// All of the block's items.
   SPARK_DEVICE void run() {
-    machine_.barrier_of_warps();  // with K and V
-    QueryWalk<Config, Machine> walk(machine_, params_, block_);
-    fill_stages(machine_, StageRing<Config>(walk.tiles()), [&](int stage) {
-      load(walk, tiles_.stage[stage]);
-      walk.advance();
-    });
+    for (; !machine_.is_done(); machine_.advance()) {
+      const KeyBlock block = locate_keys<Config>(machine_, params_);
+      QueryWalk<Config, Machine> walk(machine_, params_, block);
+      const int tiles = walk.tiles();
+      if (tiles == 0) load_keys(block);
+      for (int tile = 0; tile < tiles; ++tile) {
+        load_queries(block, walk);
+        if (tile == 0) load_keys(block);
+        walk.advance();
+      }
+    }
+    copies_.flush();
   }
 
  private:
-  SPARK_DEVICE void load(const QueryWalk<Config, Machine>& walk,
-                         typename Config::Tiles::Stage& stage) {
-    const QueryTileAt at = query_tile<Config>(machine_, params_, walk.place());
-    const auto load_tile = [&](const ChunkedView<const Half>& tensor, auto& tile) {
-      copy_rows<32 * Config::kLoaderWarps>(
-          machine_, tile, tensor.at(block_.batch, at.token, walk.head()),
-          rows_apart<Config>(params_.sparse, tensor), params_.mask.seqlen_q - at.token,
-          params_.head_chunks, lane_);
-    };
-    load_tile(params_.q, stage.q);
-    load_tile(params_.d_o, stage.d_o);
-    constexpr int kOfChunk = sizeof(Bits128) / sizeof(RowStatistics);
-    if (lane_ < Config::kStep / kOfChunk) {
-      machine_.copy_async(&stage.statistics[kOfChunk * lane_],
-                          params_.statistics_of(walk.batch_head(), at.position + kOfChunk * lane_),
-                          true);
+  SPARK_DEVICE void load_keys(const KeyBlock& block) {
+    const int stage = keys_.place();
+    copies_.flush();
+    machine_.wait_at_mbarrier(&tiles_.barriers.rows_empty[stage], keys_.empty_parity());
+    copies_.begin(tiles_.barriers.rows_full[stage],
+                  2 * Config::kKeyTiles * kTileBytes<typename Config::KeyTile>);
+#pragma unroll 1
+    for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
+      const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& to) {
+        copy_block_rows<Config>(copies_, machine_, to,
+                                {view, map, block.batch, block.first_key + kWarpgroupRows * tile,
+                                 block.key_head, params_.mask.seqlen_k},
+                                params_);
+      };
+      load(params_.k, params_.k_map, tiles_.k[stage][tile]);
+      load(params_.v, params_.v_map, tiles_.v[stage][tile]);
     }
-    machine_.commit_copies();
-    if constexpr (Config::kHasDropout) draw_dropout(walk, at, stage);
+    copies_.end();
+    keys_.advance();
+  }
+
+  SPARK_DEVICE void load_queries(const KeyBlock& block, const QueryWalk<Config, Machine>& walk) {
+    if constexpr (Config::kStages < 3) copies_.flush();
+    auto& stage = tiles_.stage[ring_.place()];
+    machine_.wait_at_mbarrier(&tiles_.barriers.empty[ring_.place()], ring_.empty_parity());
+    const QueryTileAt at = query_tile<Config>(machine_, params_, walk.place());
+    copies_.begin(
+        tiles_.barriers.full[ring_.place()],
+        2 * kTileBytes<typename Config::QueryTile> + static_cast<int>(sizeof stage.statistics));
+    const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
+      copies_.copy(tile, {view, map, block.batch, at.token, walk.head(), params_.mask.seqlen_q},
+                   rows_apart<Config>(params_.sparse, view), params_.head_chunks);
+    };
+    load(params_.q, params_.q_map, stage.q);
+    load(params_.d_o, params_.d_o_map, stage.d_o);
+    copies_.copy_bytes(&stage.statistics[0], params_.statistics_of(walk.batch_head(), at.position),
+                       static_cast<int>(sizeof stage.statistics));
+    if constexpr (Config::kLoaderDraws) draw_dropout(block, walk, at, stage);
+    copies_.end();
+    ring_.advance();
   }
 
   /// Each warp draws 16 of the queries, for all of the block's keys.
-  SPARK_DEVICE void draw_dropout(const QueryWalk<Config, Machine>& walk, const QueryTileAt& at,
-                                 typename Config::Tiles::Stage& stage) {
-    const int warp = lane_ / 32;
+  SPARK_DEVICE void draw_dropout(const KeyBlock& block, const QueryWalk<Config, Machine>& walk,
+                                 const QueryTileAt& at, typename Config::Tiles::Stage& stage) {
+    const int warp = machine_.warp() - Config::kConsumerWarps;
 #pragma unroll 1
     for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
       TileDropout<typename Config::Layout, kWarpgroupRows, 1> dropout;
       dropout.draw(machine_, params_, walk.batch_head(), at.position + 16 * warp,
-                   block_.first_key + kWarpgroupRows * tile);
+                   block.first_key + kWarpgroupRows * tile);
       machine_.store_shared(&stage.dropped[tile][warp][machine_.lane()], dropout.word[0]);
     }
   }
@@ -65,8 +113,16 @@ class QueryLoader {
   Machine& machine_;
   const BackwardParams& params_;
   typename Config::Tiles& tiles_;
-  const KeyBlock block_;
-  const int lane_;
+  Copies copies_;
+  StageRing<Config> ring_;
+  RowsRing<Config> keys_;
 };
+
+template <class Config, class Machine>
+SPARK_DEVICE void load_key_items(Machine& machine, const BackwardParams& params) {
+  with_copies<Config>(machine, params, [&](const auto& copies) {
+    QueryLoader<Config, Machine, std::decay_t<decltype(copies)>>(machine, params, copies).run();
+  });
+}
 
 }  // namespace sparkbench::hopper

@@ -2,9 +2,8 @@
 // its warpgroup sees. What the kernels over blocks of queries share.
 #pragma once
 
-#include "kernels/hopper/copy_rows.h"
-#include "kernels/hopper/stage_ring.h"
-#include "kernels/hopper/walked_tile.h"
+#include "kernels/hopper/key_loader.h"
+#include "kernels/hopper/swizzled_panels.h"
 #include "kernels/tile/mask.h"
 
 namespace sparkbench::hopper {
@@ -23,10 +22,13 @@ class QueryWarpgroup {
     m16n8k16::FragmentA of[kProductSteps];
   };
 
-  SPARK_DEVICE QueryWarpgroup(Machine& machine, const Params& params)
+  /// `queries` is where the item's are.
+  SPARK_DEVICE QueryWarpgroup(Machine& machine, const Params& params,
+                              const RowsRing<Config>& queries)
       : machine_(machine),
         params_(params),
         tiles_(machine.template shared<typename Config::Tiles>()),
+        queries_(queries),
         block_(locate_block<Config>(machine, params)),
         warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
         first_row_(block_.first_row + kWarpRows * machine.warp()) {}
@@ -61,23 +63,33 @@ class QueryWarpgroup {
     }
   }
 
+  // Where the warpgroup stands towards the loader.
+  SPARK_DEVICE void wait_for_queries() {
+    machine_.wait_at_mbarrier(&tiles_.barriers.q_full[queries_.place()][warpgroup_],
+                              queries_.full_parity());
+  }
+  /// Their place has been written since.
+  SPARK_DEVICE void release_queries() {
+    machine_.fence_async_proxy();
+    machine_.arrive_at_mbarrier(&tiles_.barriers.q_empty[queries_.place()][warpgroup_]);
+  }
+  SPARK_DEVICE void wait_for_keys(const StageRing<Config>& ring) {
+    machine_.wait_at_mbarrier(&tiles_.barriers.k_full[ring.place()], ring.full_parity());
+  }
+  SPARK_DEVICE void wait_for_values(const StageRing<Config>& ring) {
+    machine_.wait_at_mbarrier(&tiles_.barriers.v_full[ring.place()], ring.full_parity());
+  }
+  SPARK_DEVICE void release_stage(int stage) {
+    machine_.arrive_at_mbarrier(&tiles_.barriers.empty[stage]);
+  }
+
   SPARK_DEVICE Machine& machine() { return machine_; }
-  SPARK_DEVICE int warpgroup() const { return warpgroup_; }
 
  protected:
-  /// The warpgroup's rows of a tensor to its tile; finish_staging() when all are asked for.
-  template <class Tile>
-  SPARK_DEVICE void stage_rows(const ChunkedView<const Half>& tensor, Tile& tile) {
-    copy_block_rows<Config>(machine_, tile, tensor, params_.sparse.order, block_.batch, block_.head,
-                            block_.first_row + kWarpgroupRows * warpgroup_, params_.mask.seqlen_q,
-                            params_.head_chunks);
-  }
-  /// All warps of the block meet.
-  SPARK_DEVICE void finish_staging() {
-    machine_.commit_copies();
-    machine_.template wait_for_copies<0>();
-    machine_.fence_async_proxy();
-    machine_.barrier_of_warps();
+  /// The warpgroup's of an item's.
+  template <class Rows>
+  SPARK_DEVICE auto& rows_of(Rows& rows) {
+    return rows[queries_.place()][warpgroup_];
   }
 
   /// c = A B^T of a warpgroup's rows and a stage's, over all columns.
@@ -99,15 +111,13 @@ class QueryWarpgroup {
     }
   }
 
-  /// Waits until no warp of the warpgroup reads its shared rows any more, at the end of the block:
-  /// no tile is on its way, so that the warpgroup's first barrier is free for that.
-  SPARK_DEVICE void meet_warpgroup() {
-    machine_.wait_at_barrier(full_barrier<Config>(0, warpgroup_), kWarpgroupWarps);
-  }
+  /// Waits until no warp of the warpgroup reads its shared rows any more.
+  SPARK_DEVICE void meet_warpgroup() { machine_.wait_at_barrier(1 + warpgroup_, kWarpgroupWarps); }
 
   Machine& machine_;
   const Params& params_;
   typename Config::Tiles& tiles_;
+  const RowsRing<Config>& queries_;
   const ForwardBlock block_;
   const int warpgroup_, first_row_;
 };

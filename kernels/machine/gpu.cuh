@@ -12,10 +12,15 @@
 #include "kernels/machine/mma/m16n8k16.cuh"
 #include "kernels/machine/mma/m8n8k4.cuh"
 #include "kernels/machine/mma/wgmma.cuh"
+#include "kernels/machine/tensor_copy/tensor_copy.cuh"
 
 namespace sparkbench {
 
-class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16, public GpuWgmma {
+class GpuMachine : public GpuCodegen,
+                   public GpuM8n8k4,
+                   public GpuM16n8k16,
+                   public GpuWgmma,
+                   public GpuTensorCopy {
  public:
   __device__ __forceinline__ int thread() const { return thread_; }
   __device__ __forceinline__ int lane() const { return thread_ & 31; }
@@ -156,9 +161,6 @@ class GpuMachine : public GpuCodegen, public GpuM8n8k4, public GpuM16n8k16, publ
   template <int kBytes>
   struct Vector;
 
-  __device__ __forceinline__ static std::uint32_t shared_address(const void* shared) {
-    return static_cast<std::uint32_t>(__cvta_generic_to_shared(shared));
-  }
   template <class T>
   __device__ __forceinline__ static T load(const void* address) {
     using Wide = typename Vector<sizeof(T)>::Type;

@@ -27,6 +27,27 @@
 //                                                     and waited for, multiply_async() may read
 //                                                     behind a barrier
 //
+// Copies of the tensor memory accelerator, and barriers in shared memory that tell of them; sm_90
+// on. All lanes of a warp make the same call, by which one of them acts.
+//   void init_mbarrier(Mbarrier*, int warps)          mbarrier.init: `warps` arrive in each phase;
+//                                                     others use it behind a barrier of the block
+//   void arrive_at_mbarrier(Mbarrier*)                mbarrier.arrive of the warp: what its lanes
+//                                                     did is ordered before what those do who wait
+//   void expect_bytes(Mbarrier*, int bytes)           mbarrier.expect_tx: that the phase waits for
+//   void wait_at_mbarrier(Mbarrier*, int parity)      mbarrier.try_wait.parity until the last phase
+//                                                     of this parity has ended; before the first
+//                                                     phase it is as if one of parity 1 had
+//   void copy_box_async(void* shared, const TensorMap&, const BoxPlace&, Mbarrier*)
+//                                                     cp.async.bulk.tensor.4d, 64 rows of 64
+//                                                     halves, swizzled by 128 bytes, zeros outside
+//                                                     the tensor (tensor_copy/tensor_map.h): as
+//                                                     multiply_async() reads it, without a fence.
+//                                                     `shared` is aligned to 1024 bytes, the map is
+//                                                     a kernel's parameter
+//   void copy_bytes_async(void* shared, const void* global, int bytes, Mbarrier*)
+//                                                     cp.async.bulk: a multiple of 16, aligned to
+//                                                     16
+//
 // Collectives. Every thread of the block or team (barriers) or of the warp (the others) makes the
 // same call.
 //   void barrier()                                    bar.sync 0; orders shared memory; all warps

@@ -209,11 +209,14 @@ EmulationReport emulate_sparse_forward(ForwardAccumulators accumulators, const P
   const Wanted wanted{dense, options.shared_bytes_per_block};
   visit_forward<Blocks::kSparse>(accumulators, wanted, [&](auto row, auto id) {
     using Config = decltype(row);
-    const ListedForward kernel{id, Config::kThreads, sizeof(ForwardTiles<Config>),
-                               kSparseForward<Config>,
-                               [](EmulatedMachine& machine, const ForwardParams& params) {
-                                 attention_forward<Config>(machine, params);
-                               }};
+    const ListedForward kernel{
+        id, Config::kThreads, sizeof(ForwardTiles<Config>), kSparseForward<Config>,
+        [&](const LaunchShape& shape, std::span<const GlobalRegion> regions,
+            const ForwardParams& params) {
+          return emulate(shape, regions, options, [&](EmulatedMachine& machine) {
+            attention_forward<Config>(machine, params);
+          });
+        }};
     report = emulate_listed_forward(kernel, problem, tensors, options, tokens);
   });
   return report;

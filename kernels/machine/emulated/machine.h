@@ -86,6 +86,48 @@ class EmulatedMachine : public EmulatedCodegen {
   }
   void sync_warp(CallSite site = CallSite::current()) { meet({Collective::kSyncWarp, 0, site}); }
 
+  void init_mbarrier(Mbarrier* barrier, int warps, CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kInitMbarrier, address_of(barrier), site})) {
+      runner_.init_mbarrier(first_thread(), barrier, warps, site);
+    }
+    runner_.proceed(thread_);
+  }
+  void arrive_at_mbarrier(Mbarrier* barrier, CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kArriveAtMbarrier, address_of(barrier), site})) {
+      runner_.arrive_at_mbarrier(first_thread(), barrier, site);
+    }
+    runner_.proceed(thread_);
+  }
+  void expect_bytes(Mbarrier* barrier, int bytes, CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kExpectBytes, address_of(barrier), site})) {
+      runner_.expect_bytes(first_thread(), barrier, bytes, site);
+    }
+    runner_.proceed(thread_);
+  }
+  void wait_at_mbarrier(Mbarrier* barrier, int parity, CallSite site = CallSite::current()) {
+    meet({Collective::kWaitAtMbarrier, address_of(barrier) | (parity & 1u), site});
+  }
+  void copy_box_async(void* shared, const TensorMap& map, const BoxPlace& place, Mbarrier* barrier,
+                      CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kCopyBox, address_of(shared), site})) {
+      TensorCopy copy{shared, 0, first_thread(), site};
+      copy.map = &map;
+      copy.place = place;
+      runner_.start_copy(copy, barrier);
+    }
+    runner_.proceed(thread_);
+  }
+  void copy_bytes_async(void* shared, const void* global, int bytes, Mbarrier* barrier,
+                        CallSite site = CallSite::current()) {
+    if (runner_.arrive(thread_, {Collective::kCopyBytes, address_of(shared), site})) {
+      TensorCopy copy{shared, 0, first_thread(), site};
+      copy.global = global;
+      copy.bytes = bytes;
+      runner_.start_copy(copy, barrier);
+    }
+    runner_.proceed(thread_);
+  }
+
   /// A lane_mask that names no lane gives the lane its own value, as the hardware does.
   template <class T>
   T shuffle_xor(T value, int lane_mask, CallSite site = CallSite::current()) {
@@ -199,6 +241,11 @@ class EmulatedMachine : public EmulatedCodegen {
   }
 
  private:
+  std::uint32_t address_of(const void* shared) const {
+    return runner_.memory().shared_address(shared);
+  }
+  int first_thread() const { return warp() * kWarpLanes; }
+
   template <int kN, Major kMajorB>
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32>* c, const m16n8k16::FragmentA* a,
                       std::uint64_t a_descriptor, std::uint64_t b_descriptor, bool accumulate,

@@ -22,6 +22,7 @@ BlockRunner::BlockRunner(const LaunchShape& shape, const EmulationOptions& optio
       schedule_(options.schedule_seed, 0),
       warps_(static_cast<std::size_t>(shape.threads / kWarpLanes)),
       all_warps_(~0u >> (kWarpLanes - shape.threads / kWarpLanes)),
+      copies_(memory_),
       products_(warps_.size(), AsyncProducts(*options.profile, memory_)),
       finished_(static_cast<std::size_t>(shape.threads)),
       fibers_(shape.threads, [this](int thread) { thread_main(thread); }) {}
@@ -35,6 +36,8 @@ void BlockRunner::run(const std::array<int, 3>& block, std::uint32_t block_index
   waiting_warps_ = 0;
   waiting_members_ = 0;
   named_barriers_.begin_block();
+  mbarriers_.begin_block();
+  copies_.forget();
   for (AsyncProducts& products : products_) products.forget();
   warp_ = 0;
   finished_.assign(finished_.size(), false);
@@ -85,6 +88,7 @@ void BlockRunner::run_kernel(int thread) {
 
 int BlockRunner::begin_phase() {
   if (ready_warps_ == 0) return fibers_.maker();
+  if (copies_.is_any_pending() && schedule_.is_rarely()) end_copy(schedule_.is_late());
   warp_ = schedule_.next_warp(ready_warps_, warp_);
   lane_mask_ = schedule_.lane_mask();
   stopped_lanes_ = 0;
@@ -106,6 +110,11 @@ void BlockRunner::end_phase() {
     case Collective::kShuffle:
     case Collective::kMmaM8n8k4:
     case Collective::kMmaM16n8k16:
+    case Collective::kInitMbarrier:
+    case Collective::kArriveAtMbarrier:
+    case Collective::kExpectBytes:
+    case Collective::kCopyBox:
+    case Collective::kCopyBytes:
     case Collective::kFenceProducts:
     case Collective::kMultiplyAsync:
     case Collective::kCommitProducts:
@@ -116,6 +125,9 @@ void BlockRunner::end_phase() {
       return;
     case Collective::kWaitAtBarrier:
       come_to_named_barrier(true);
+      break;
+    case Collective::kWaitAtMbarrier:
+      wait_at_mbarrier();
       break;
     case Collective::kBarrier:
     case Collective::kBarrierOfWarps:
@@ -129,7 +141,10 @@ void BlockRunner::end_phase() {
       ready_warps_ &= ~warp_bit();
       break;
   }
+  while (ready_warps_ == 0 && copies_.is_any_pending()) end_copy(schedule_.is_late());
   if (ready_warps_ != 0) return;
+  if (const PhaseBarrier* const barrier = mbarriers_.first_awaited())
+    abandon_missed_phase(*barrier);
   if (const std::size_t id = named_barriers_.first_awaited()) abandon_missed_named_barrier(id);
   if ((waiting_warps_ | waiting_members_) != 0) meet_at_barrier();
 }
@@ -181,6 +196,73 @@ void BlockRunner::come_to_named_barrier(bool waits) {
   ++counters_.barriers;
   ready_warps_ |= barrier.waiting_warps;
   barrier = {};
+}
+
+PhaseBarrier& BlockRunner::mbarrier_at(int thread, Mbarrier* barrier, const CallSite& site) {
+  memory_.may_touch_barrier({AccessKind::kLoadShared, sizeof *barrier, barrier, thread, site});
+  PhaseBarrier* const found = mbarriers_.find(memory_.shared_address(barrier));
+  if (found == nullptr) abandon_misused_barrier("the barrier has not been initialized");
+  return *found;
+}
+
+void BlockRunner::init_mbarrier(int thread, Mbarrier* barrier, int warps, const CallSite& site) {
+  if (!memory_.may_touch_barrier(
+          {AccessKind::kStoreShared, sizeof *barrier, barrier, thread, site})) {
+    return;
+  }
+  mbarriers_.init(memory_.shared_address(barrier), memory_.add_phase_barrier(), warps);
+}
+
+void BlockRunner::arrive_at_mbarrier(int thread, Mbarrier* barrier, const CallSite& site) {
+  PhaseBarrier& at = mbarrier_at(thread, barrier, site);
+  if (at.awaited_warps == 0) {
+    abandon_misused_barrier(fmt::format("more than {} warps arrive in one phase", at.warps));
+  }
+  memory_.arrive_at_barrier(at.id, warp_);
+  --at.awaited_warps;
+  end_phase_if_complete(at);
+}
+
+void BlockRunner::expect_bytes(int thread, Mbarrier* barrier, int bytes, const CallSite& site) {
+  mbarrier_at(thread, barrier, site).awaited_bytes += bytes;
+}
+
+void BlockRunner::start_copy(TensorCopy copy, Mbarrier* barrier) {
+  copy.barrier = mbarrier_at(copy.thread, barrier, copy.site).offset;
+  copies_.start(copy, counters_);
+  if (!schedule_.is_late()) end_copy(true);
+}
+
+void BlockRunner::end_copy(bool is_last) {
+  const TensorCopy copy = copies_.end(is_last);
+  PhaseBarrier& barrier = *mbarriers_.find(copy.barrier);
+  barrier.awaited_bytes -= copy.bytes;
+  memory_.arrive_copy(barrier.id, copy.thread / kWarpLanes, copy.start_time);
+  end_phase_if_complete(barrier);
+}
+
+void BlockRunner::end_phase_if_complete(PhaseBarrier& barrier) {
+  if (!barrier.is_complete()) return;
+  memory_.end_phase(barrier.id);
+  ++counters_.barriers;
+  const std::uint32_t woken = barrier.end_phase();
+  for (std::uint32_t waiting = woken; waiting != 0; waiting &= waiting - 1) {
+    memory_.learn(barrier.id, std::countr_zero(waiting));
+  }
+  ready_warps_ |= woken;
+}
+
+void BlockRunner::wait_at_mbarrier() {
+  const Stop& stop = running_warp().stops[0];
+  auto* const address = static_cast<std::byte*>(memory_.shared()) + (stop.arguments & ~1u);
+  PhaseBarrier& barrier =
+      mbarrier_at(warp_ * kWarpLanes, reinterpret_cast<Mbarrier*>(address), stop.site);
+  if (barrier.has_ended(static_cast<int>(stop.arguments & 1u))) {
+    memory_.learn(barrier.id, warp_);
+    return;
+  }
+  ready_warps_ &= ~warp_bit();
+  barrier.waiting_warps |= warp_bit();
 }
 
 void BlockRunner::meet_at_barrier() {
@@ -257,6 +339,19 @@ void BlockRunner::abandon_missed_named_barrier(std::size_t id) {
         .message = fmt::format("waits at {}; of the {} warps of barrier {}, {} have come and no "
                                "more do",
                                describe(stop), barrier.expected, id, barrier.came)};
+  });
+  abandon();
+}
+
+void BlockRunner::abandon_missed_phase(const PhaseBarrier& barrier) {
+  const int warp = std::countr_zero(barrier.waiting_warps);
+  const Stop& stop = warps_[static_cast<std::size_t>(warp)].stops[0];
+  findings_.add(FindingKind::kMissedBarrier, stop.site, warp * kWarpLanes, [&]() -> FindingDetail {
+    return {.address = fmt::format("shared+{:#x}", barrier.offset),
+            .message = fmt::format("waits at {} for phase {}; of its {} warps {} have arrived, {} "
+                                   "bytes have not come, and no more do",
+                                   describe(stop), barrier.phase, barrier.warps,
+                                   barrier.warps - barrier.awaited_warps, barrier.awaited_bytes)};
   });
   abandon();
 }

@@ -18,8 +18,10 @@
 #include "kernels/machine/emulated/blocks/async_products.h"
 #include "kernels/machine/emulated/blocks/fibers.h"
 #include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/blocks/mbarriers.h"
 #include "kernels/machine/emulated/blocks/named_barriers.h"
 #include "kernels/machine/emulated/blocks/stop.h"
+#include "kernels/machine/emulated/blocks/tensor_copies.h"
 #include "kernels/machine/emulated/blocks/warp_schedule.h"
 #include "kernels/machine/emulated/memory/block_memory.h"
 #include "kernels/machine/emulated/report/counters.h"
@@ -70,6 +72,12 @@ class BlockRunner {
   }
   void commit_products() { running_products().commit(); }
   void wait_for_products(int pending) { running_products().wait(pending); }
+  // Of barriers in shared memory, by the running warp, for which `thread` answers.
+  void init_mbarrier(int thread, Mbarrier* barrier, int warps, const CallSite& site);
+  void arrive_at_mbarrier(int thread, Mbarrier* barrier, const CallSite& site);
+  void expect_bytes(int thread, Mbarrier* barrier, int bytes, const CallSite& site);
+  /// `copy` has no barrier yet: it is told once it ends, now or later.
+  void start_copy(TensorCopy copy, Mbarrier* barrier);
   /// What the lanes of the running warp exchange at this stop. It keeps until the next but one.
   std::array<std::uint32_t, kWarpLanes>& exchange() {
     Warp& warp = running_warp();
@@ -120,6 +128,10 @@ class BlockRunner {
   void expect_same_barrier(int warp, int other_warp);
   void wait_for_team();
   void come_to_named_barrier(bool waits);
+  void wait_at_mbarrier();
+  PhaseBarrier& mbarrier_at(int thread, Mbarrier* barrier, const CallSite& site);
+  void end_phase_if_complete(PhaseBarrier& barrier);
+  void end_copy(bool is_last);
   std::uint32_t team_of(int warp) const;
   int next_unfinished() const;
 
@@ -127,6 +139,7 @@ class BlockRunner {
   [[noreturn]] void abandon_divergent_warp();
   [[noreturn]] void abandon_missed_barrier();
   [[noreturn]] void abandon_missed_named_barrier(std::size_t id);
+  [[noreturn]] void abandon_missed_phase(const PhaseBarrier& barrier);
   [[noreturn]] void abandon_misused_barrier(const std::string& how);
 
   const EmulationOptions& options_;
@@ -145,6 +158,8 @@ class BlockRunner {
   std::uint32_t waiting_warps_ = 0;    // at a barrier of the block
   std::uint32_t waiting_members_ = 0;  // at one of their team; all others have ended
   NamedBarriers named_barriers_;
+  Mbarriers mbarriers_;
+  TensorCopies copies_;
   std::vector<AsyncProducts> products_;  // by warp
   int warp_ = 0;                         // runs
   int stopped_lanes_ = 0;                // of that warp

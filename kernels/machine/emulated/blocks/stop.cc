@@ -20,6 +20,18 @@ std::string_view name(Collective collective) {
       return "arrive_at_barrier";
     case Collective::kWaitAtBarrier:
       return "wait_at_barrier";
+    case Collective::kInitMbarrier:
+      return "init_mbarrier";
+    case Collective::kArriveAtMbarrier:
+      return "arrive_at_mbarrier";
+    case Collective::kExpectBytes:
+      return "expect_bytes";
+    case Collective::kWaitAtMbarrier:
+      return "wait_at_mbarrier";
+    case Collective::kCopyBox:
+      return "copy_box_async";
+    case Collective::kCopyBytes:
+      return "copy_bytes_async";
     case Collective::kSyncWarp:
       return "sync_warp";
     case Collective::kShuffle:

@@ -16,6 +16,12 @@ enum class Collective : std::uint32_t {
   kTeamBarrier,
   kArriveAtBarrier,
   kWaitAtBarrier,
+  kInitMbarrier,
+  kArriveAtMbarrier,
+  kExpectBytes,
+  kWaitAtMbarrier,
+  kCopyBox,
+  kCopyBytes,
   kSyncWarp,
   kShuffle,
   kMmaM8n8k4,
@@ -29,7 +35,8 @@ enum class Collective : std::uint32_t {
 
 inline bool is_barrier(Collective collective) {
   return collective == Collective::kBarrier || collective == Collective::kBarrierOfWarps ||
-         collective == Collective::kTeamBarrier || collective == Collective::kWaitAtBarrier;
+         collective == Collective::kTeamBarrier || collective == Collective::kWaitAtBarrier ||
+         collective == Collective::kWaitAtMbarrier;
 }
 
 struct Stop {

@@ -39,6 +39,9 @@ class WarpSchedule {
   /// Whether what may happen now or later happens later.
   bool is_late() { return !natural_ && (random_() & 1u) != 0; }
 
+  /// Likewise, now and then.
+  bool is_rarely() { return !natural_ && (random_() & 7u) == 0; }
+
   /// One of the warps whose bits are set in `ready`, which is not 0; `last` ran last.
   int next_warp(std::uint32_t ready, int last) {
     if (natural_) return (ready >> last) & 1u ? last : std::countr_zero(ready);

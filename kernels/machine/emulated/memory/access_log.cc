@@ -31,6 +31,21 @@ void AccessLog::flush(Counters& counters) {
   discard();
 }
 
+void AccessLog::count_copy(Counters& counters, const CallSite& site, std::uint32_t sectors,
+                           std::uint32_t bytes) {
+  constexpr std::uint32_t kWavefrontBytes = 128;
+  const std::uint32_t wavefronts = (bytes + kWavefrontBytes - 1) / kWavefrontBytes;
+  ++counters.global_loads;
+  counters.global_sectors_read += sectors;
+  counters.global_wavefronts += wavefronts;
+  ++counters.shared_stores;
+  counters.shared_wavefronts += wavefronts;
+  SiteCounters& of_site = sites_[site];
+  ++of_site.instructions;
+  of_site.global_sectors += sectors;
+  of_site.shared_wavefronts += wavefronts;
+}
+
 void AccessLog::discard() {
   used_ = 0;
   next_.fill(0);

@@ -31,6 +31,10 @@ class AccessLog {
     instruction.address[lane] = location;
   }
 
+  /// A copy of many bytes by one instruction, whose sectors and wavefronts are the fewest possible.
+  void count_copy(Counters& counters, const CallSite& site, std::uint32_t sectors,
+                  std::uint32_t bytes);
+
   /// Counts the instructions that the lanes' accesses amount to, and forgets the accesses.
   void flush(Counters& counters);
   void discard();

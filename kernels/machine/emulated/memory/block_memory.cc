@@ -75,6 +75,24 @@ void BlockMemory::wait_for_copies(int thread, int pending) {
       });
 }
 
+bool BlockMemory::start_chunk(const MemoryAccess& to) {
+  if (!may_access_shared(to)) return false;
+  store(to, poison<Bits128>());
+  return true;
+}
+
+void BlockMemory::end_chunk(const MemoryAccess& to, const MemoryAccess& from, bool exists,
+                            std::uint32_t start_time) {
+  Bits128 value{};
+  if (exists) value = may_access_global(from) ? load<Bits128>(from) : poison<Bits128>();
+  if (options_.detect) {
+    const auto hazard = shadow_.end_copy(to.location() - shared_begin_, to, start_time);
+    if (hazard) [[unlikely]]
+      report(to, *hazard);
+  }
+  store(to, value);
+}
+
 bool BlockMemory::load_async(std::size_t offset, int thread, const CallSite& site) {
   const MemoryAccess access{AccessKind::kLoadForTensorCore, kAsyncLoadBytes, bytes() + offset,
                             thread, site};

@@ -45,6 +45,13 @@ class BlockMemory {
   /// What the warp did is ordered before what those do whom the barrier `id` lets go on.
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
+  // Of a barrier of phases, as of SharedShadow.
+  int add_phase_barrier() { return shadow_.add_phase_barrier(); }
+  void end_phase(int id) { shadow_.end_phase(id); }
+  void learn(int id, int warp) { shadow_.learn(id, warp); }
+  void arrive_copy(int id, int warp, std::uint32_t time) { shadow_.arrive_copy(id, warp, time); }
+  std::uint32_t start_time(int warp) { return shadow_.start_time(warp); }
+
   /// The lanes of the warp that ran have met: what they accessed becomes instructions.
   void end_warp_phase(Counters& counters) {
     if (options_.count) log_.flush(counters);
@@ -87,6 +94,24 @@ class BlockMemory {
   /// Ends all but the thread's last `pending` groups of copies.
   void wait_for_copies(int thread, int pending);
 
+  /// Begins what the tensor memory accelerator copies to the 16 bytes at `to`, which are poison
+  /// until it ends; whether they may be written.
+  bool start_chunk(const MemoryAccess& to);
+  /// Ends it: of the bytes at `from`, or of zeros where none exist. The warp started it then.
+  void end_chunk(const MemoryAccess& to, const MemoryAccess& from, bool exists,
+                 std::uint32_t start_time);
+  bool is_inside(const MemoryAccess& access) const {
+    const std::uintptr_t offset = access.location() - shared_begin_;
+    return offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
+  }
+  /// Counts a copy of it: what it read, and wrote.
+  void count_copy(Counters& counters, const CallSite& site, std::uint32_t sectors,
+                  std::uint32_t bytes) {
+    if (options_.count) log_.count_copy(counters, site, sectors, bytes);
+  }
+  /// Whether a barrier of phases may be at the 8 bytes: their first thread to touch it writes them.
+  bool may_touch_barrier(const MemoryAccess& access) { return may_access_shared(access); }
+
   /// What the thread has written, its tensor core may see.
   void fence_async_proxy(int thread) { shadow_.fence_async_proxy(thread); }
   /// Whether a tensor core may read, for `thread`, the 16 bytes at `offset`.
@@ -121,18 +146,28 @@ class BlockMemory {
 
   /// Whether the access may be done.
   bool admit_shared(const MemoryAccess& access) {
+    if (!may_access_shared(access)) [[unlikely]]
+      return false;
+    if (options_.count) log_.record(access, access.location() - shared_begin_);
+    return true;
+  }
+  bool may_access_shared(const MemoryAccess& access) {
     const std::uintptr_t offset = access.location() - shared_begin_;
-    const bool inside =
-        offset < options_.shared_bytes && options_.shared_bytes - offset >= access.bytes;
+    const bool inside = is_inside(access);
     if (!inside || !access.aligned()) [[unlikely]] {
       refuse(access, inside);
       return false;
     }
     if (options_.detect) watch_shared(offset, access);
-    if (options_.count) log_.record(access, offset);
     return true;
   }
   bool admit_global(const MemoryAccess& access) {
+    if (!may_access_global(access)) [[unlikely]]
+      return false;
+    if (options_.count) log_.record(access, last_region_->device_address(access));
+    return true;
+  }
+  bool may_access_global(const MemoryAccess& access) {
     if (last_region_ == nullptr || !last_region_->contains(access)) {
       last_region_ = global_.find(access);
     }
@@ -143,7 +178,6 @@ class BlockMemory {
       return false;
     }
     if (options_.detect) watch_global(access);
-    if (options_.count) log_.record(access, last_region_->device_address(access));
     return true;
   }
 

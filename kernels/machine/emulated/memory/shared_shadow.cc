@@ -15,12 +15,14 @@ SharedShadow::SharedShadow(std::size_t bytes, int warps)
       clocks_(static_cast<std::size_t>(warps)),
       known_(clocks_.size() * clocks_.size(), 1),
       fences_(clocks_.size() * kWarpLanes),
-      learnt_(kBarriers * clocks_.size()) {}
+      learnt_(kBarriers * clocks_.size()),
+      taught_(learnt_.size()) {}
 
 void SharedShadow::begin_block() {
   barrier();
   for (Clock& clock : clocks_) clock.block_start = clock.now;
-  std::fill(learnt_.begin(), learnt_.end(), 0u);
+  learnt_.assign(kBarriers * clocks_.size(), 0u);
+  taught_ = learnt_;
 }
 
 void SharedShadow::barrier(int first_warp, int end_warp) {
@@ -53,6 +55,35 @@ void SharedShadow::complete_barrier(int id, std::uint32_t waiting_warps) {
   }
 }
 
+int SharedShadow::add_phase_barrier() {
+  const std::size_t id = learnt_.size() / clocks_.size();
+  learnt_.resize(learnt_.size() + clocks_.size());
+  taught_.resize(learnt_.size());
+  return static_cast<int>(id);
+}
+
+void SharedShadow::end_phase(int id) {
+  const std::size_t first = static_cast<std::size_t>(id) * clocks_.size();
+  for (std::size_t w = first; w < first + clocks_.size(); ++w) {
+    taught_[w] = std::max(taught_[w], learnt_[w]);
+    learnt_[w] = 0;
+  }
+}
+
+void SharedShadow::learn(int id, int warp) {
+  const std::uint32_t* const taught = &taught_[static_cast<std::size_t>(id) * clocks_.size()];
+  for (std::size_t w = 0; w < clocks_.size(); ++w) {
+    std::uint32_t& mine = known(static_cast<std::size_t>(warp), w);
+    mine = std::max(mine, taught[w]);
+  }
+}
+
+void SharedShadow::arrive_copy(int id, int warp, std::uint32_t start_time) {
+  std::uint32_t& learnt =
+      learnt_[static_cast<std::size_t>(id) * clocks_.size() + static_cast<std::size_t>(warp)];
+  learnt = std::max(learnt, start_time + 1);
+}
+
 std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
                                                        const MemoryAccess& access) {
   const Touch now = touch(access);
@@ -69,8 +100,7 @@ std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
 
 bool SharedShadow::may_read(const Word& word, const Touch& now, AccessKind kind) const {
   return is_written(word) && !word.copy_is_pending && !races(word.writer, now) &&
-         (kind != AccessKind::kLoadForTensorCore ||
-          word.fences != fences_[static_cast<std::size_t>(word.writer.thread)]);
+         (kind != AccessKind::kLoadForTensorCore || word.fences != fences_of(word.writer.thread));
 }
 
 SharedShadow::Hazard SharedShadow::hazard_of_read(const Word& word, std::size_t at,
@@ -85,18 +115,24 @@ SharedShadow::Hazard SharedShadow::hazard_of_read(const Word& word, std::size_t 
 
 std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
                                                         const MemoryAccess& access) {
-  return write(offset, access, false);
+  return write(offset, access, touch(access), fences_of(access.thread), false);
 }
 
 std::optional<SharedShadow::Hazard> SharedShadow::start_copy(std::size_t offset,
                                                              const MemoryAccess& access) {
-  return write(offset, access, true);
+  return write(offset, access, touch(access), fences_of(access.thread), true);
+}
+
+std::optional<SharedShadow::Hazard> SharedShadow::end_copy(std::size_t offset,
+                                                           const MemoryAccess& access,
+                                                           std::uint32_t start_time) {
+  return write(offset, access, {access.site, start_time, access.thread}, kByAsyncProxy, false);
 }
 
 std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
                                                         const MemoryAccess& access,
+                                                        const Touch& now, std::uint32_t fences,
                                                         bool is_pending) {
-  const Touch now = touch(access);
   std::optional<Hazard> hazard;
   for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
     Word& word = words_[at / kShadowedBytes];
@@ -107,7 +143,7 @@ std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
       if (!hazard) hazard = {FindingKind::kSharedRace, at, earlier->thread, earlier->site, writes};
     }
     word.writer = now;
-    word.fences = fences_[static_cast<std::size_t>(now.thread)];
+    word.fences = fences;
     word.copy_is_pending = is_pending;
   }
   return hazard;

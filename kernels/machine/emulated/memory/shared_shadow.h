@@ -6,6 +6,9 @@
 // others (a vector clock), or, for a touch of the same warp, if it has passed a sync_warp. A block
 // starts with a tick of every clock, which forgets the block before.
 //
+// A copy of the tensor memory accelerator is its warp's, at the time when the warp started it.
+// Whoever waits for its barrier learns that time.
+//
 // A tensor core reads shared memory by another way (proxy) than stores write it: it sees a word
 // when the writer's thread has fenced after it wrote.
 //
@@ -54,6 +57,18 @@ class SharedShadow {
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
 
+  /// A barrier of phases (mbarrier), of which a warp may learn after they have ended. Its id, for
+  /// arrive_at_barrier() too; until the block ends.
+  int add_phase_barrier();
+  void end_phase(int id);
+  /// The warp learns what warps knew that arrived in phases that have ended.
+  void learn(int id, int warp);
+
+  /// When the warp starts a copy, which it does now.
+  std::uint32_t start_time(int warp) { return clocks_[static_cast<std::size_t>(warp)].now++; }
+  /// The barrier learns of a copy that the warp started then.
+  void arrive_copy(int id, int warp, std::uint32_t start_time);
+
   void fence_async_proxy(int thread) { ++fences_[static_cast<std::size_t>(thread)]; }
 
   /// The first hazard of an aligned access `offset` bytes into shared memory, which then happens.
@@ -61,6 +76,9 @@ class SharedShadow {
   std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access);
   /// The beginning of an asynchronous write: until write() ends it, nothing may read the words.
   std::optional<Hazard> start_copy(std::size_t offset, const MemoryAccess& access);
+  /// The end of one of the tensor memory accelerator, which writes as a tensor core reads.
+  std::optional<Hazard> end_copy(std::size_t offset, const MemoryAccess& access,
+                                 std::uint32_t start_time);
 
  private:
   struct Touch {
@@ -77,6 +95,9 @@ class SharedShadow {
     std::uint32_t fences = 0;  // of the writer, before it wrote
     bool copy_is_pending = false;
   };
+  /// Of Word::fences: no fence is needed.
+  static constexpr std::uint32_t kByAsyncProxy = ~0u;
+
   struct Clock {
     std::uint32_t now = 1;
     std::uint32_t block_start = 1;
@@ -101,7 +122,9 @@ class SharedShadow {
   Touch touch(const MemoryAccess& access) const;
   bool may_read(const Word& word, const Touch& now, AccessKind kind) const;
   Hazard hazard_of_read(const Word& word, std::size_t at, const Touch& now) const;
-  std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access, bool is_pending);
+  std::optional<Hazard> write(std::size_t offset, const MemoryAccess& access, const Touch& now,
+                              std::uint32_t fences, bool is_pending);
+  std::uint32_t fences_of(int thread) const { return fences_[static_cast<std::size_t>(thread)]; }
   void remember_reader(Word& word, const Touch& now) const;
 
   std::vector<Word> words_;
@@ -109,6 +132,7 @@ class SharedShadow {
   std::vector<std::uint32_t> known_;   // known()
   std::vector<std::uint32_t> fences_;  // how many, by thread
   std::vector<std::uint32_t> learnt_;  // by barrier and warp, as known()
+  std::vector<std::uint32_t> taught_;  // what learn() teaches, likewise
 };
 
 }  // namespace sparkbench

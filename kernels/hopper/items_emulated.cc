@@ -1,0 +1,38 @@
+#include "kernels/hopper/items_emulated.h"
+
+#include <array>
+#include <cstddef>
+
+#include "kernels/ceil_divide.h"
+
+namespace sparkbench::hopper {
+namespace {
+
+/// Of a block of a launch that is no sample: as many rounds as a block can differ in.
+constexpr int kItemsOfBlock = 3;
+
+}  // namespace
+
+LaunchShape shape_of_items(const LaunchShape& grid, ItemGrid& items) {
+  items = {{grid.grid[0], grid.grid[1], grid.grid[2]}, 0};
+  LaunchShape shape = grid;
+  shape.blocks.clear();
+  shape.work.clear();
+  shape.works_by_items = false;
+  if (grid.blocks.empty()) {
+    items.blocks = ceil_divide(items.items(), kItemsOfBlock);
+  } else {
+    items.blocks = items.items();
+    for (const auto& [x, y, z] : grid.blocks) {
+      shape.blocks.push_back({x + grid.grid[0] * (y + grid.grid[1] * z), 0, 0});
+    }
+    for (int item = 0; item < items.items() && !grid.work.empty(); ++item) {
+      const int of = grid.works_by_items ? item / grid.grid[0] : item % grid.grid[0];
+      shape.work.push_back(grid.work[static_cast<std::size_t>(of)]);
+    }
+  }
+  shape.grid = {items.blocks, 1, 1};
+  return shape;
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,129 @@
+// The warps that load Q, K and V of a block's items, a ring of stages ahead of the warpgroups that
+// multiply them. dQ's loads dO beside Q.
+#pragma once
+
+#include <type_traits>
+
+#include "kernels/hopper/stage_ring.h"
+#include "kernels/hopper/tile_copies.h"
+#include "kernels/hopper/walked_tile.h"
+
+namespace sparkbench::hopper {
+
+/// Of a stage of K and V, and of a warpgroup's queries.
+template <class Config>
+struct KeyBarriers {
+  Mbarrier k_full[Config::kStages], v_full[Config::kStages], empty[Config::kStages];
+  Mbarrier q_full[Config::kRowsStages][Config::kWarpgroups];
+  Mbarrier q_empty[Config::kRowsStages][Config::kWarpgroups];
+};
+
+/// By one warp, before all meet.
+template <class Config, class Machine>
+SPARK_DEVICE void init_barriers(Machine& machine, KeyBarriers<Config>& barriers, int loader_warps) {
+#pragma unroll
+  for (int stage = 0; stage < Config::kStages; ++stage) {
+    machine.init_mbarrier(&barriers.k_full[stage], loader_warps);
+    machine.init_mbarrier(&barriers.v_full[stage], loader_warps);
+    machine.init_mbarrier(&barriers.empty[stage], Config::kConsumerWarps);
+  }
+#pragma unroll
+  for (int stage = 0; stage < Config::kRowsStages; ++stage) {
+#pragma unroll
+    for (int warpgroup = 0; warpgroup < Config::kWarpgroups; ++warpgroup) {
+      machine.init_mbarrier(&barriers.q_full[stage][warpgroup], loader_warps);
+      machine.init_mbarrier(&barriers.q_empty[stage][warpgroup], kWarpgroupWarps);
+    }
+  }
+}
+
+/// Machine is an ItemMachine.
+template <class Config, class Machine, class Params, class Copies>
+class KeyLoader {
+ public:
+  SPARK_DEVICE KeyLoader(Machine& machine, const Params& params, const Copies& copies)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<typename Config::Tiles>()),
+        copies_(copies) {}
+
+  /// All of the block's items.
+  SPARK_DEVICE void run() {
+    for (; !machine_.is_done(); machine_.advance()) {
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      const Range keys = keys_of_block<Config>(machine_, params_);
+      const int tiles = tile_count<Config>(keys);
+      int place = first_tile<Config::kTileStart>(keys);
+      // Queries behind the first tile, for which there may be room before there is for them.
+      if (tiles == 0) load_queries(block);
+      for (int tile = 0; tile < tiles; ++tile) {
+        load_keys(block, place);
+        if (tile == 0) load_queries(block);
+        place += Config::kBlockN;
+      }
+    }
+    copies_.flush();
+  }
+
+ private:
+  SPARK_DEVICE void load_keys(const ForwardBlock& block, int place) {
+    auto& barriers = tiles_.barriers;
+    auto& stage = tiles_.stage[ring_.place()];
+    if constexpr (Config::kStages < 3) copies_.flush();
+    machine_.wait_at_mbarrier(&barriers.empty[ring_.place()], ring_.empty_parity());
+    const int key = first_key<Config>(machine_, params_, place);
+    const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile,
+                          Mbarrier& full) {
+      copies_.begin(full, kTileBytes<typename Config::KeyTile>);
+      copies_.copy(tile,
+                   {view, map, block.batch, key, block.key_head(params_), params_.mask.seqlen_k},
+                   rows_apart<Config>(params_.sparse, view), params_.head_chunks);
+      copies_.end();
+    };
+    load(params_.k, params_.k_map, stage.k, barriers.k_full[ring_.place()]);
+    load(params_.v, params_.v_map, stage.v, barriers.v_full[ring_.place()]);
+    ring_.advance();
+  }
+
+  SPARK_DEVICE void load_queries(const ForwardBlock& block) {
+    auto& barriers = tiles_.barriers;
+    copies_.flush();
+#pragma unroll 1
+    for (int warpgroup = 0; warpgroup < Config::kWarpgroups; ++warpgroup) {
+      const int stage = queries_.place();
+      machine_.wait_at_mbarrier(&barriers.q_empty[stage][warpgroup], queries_.empty_parity());
+      const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
+        copy_block_rows<Config>(
+            copies_, machine_, tile,
+            {view, map, block.batch, block.first_row + kWarpgroupRows * warpgroup, block.head,
+             params_.mask.seqlen_q},
+            params_);
+      };
+      copies_.begin(barriers.q_full[stage][warpgroup],
+                    Config::kQueryTensors * kTileBytes<typename Config::QueryTile>);
+      load(params_.q, params_.q_map, tiles_.q[stage][warpgroup]);
+      if constexpr (Config::kQueryTensors == 2) {
+        load(params_.d_o, params_.d_o_map, tiles_.d_o[stage][warpgroup]);
+      }
+      copies_.end();
+    }
+    queries_.advance();
+  }
+
+  Machine& machine_;
+  const Params& params_;
+  typename Config::Tiles& tiles_;
+  Copies copies_;
+  StageRing<Config> ring_;
+  RowsRing<Config> queries_;
+};
+
+template <class Config, class Machine, class Params>
+SPARK_DEVICE void load_items(Machine& machine, const Params& params) {
+  with_copies<Config>(machine, params, [&](const auto& copies) {
+    KeyLoader<Config, Machine, Params, std::decay_t<decltype(copies)>>(machine, params, copies)
+        .run();
+  });
+}
+
+}  // namespace sparkbench::hopper

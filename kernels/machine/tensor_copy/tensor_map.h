@@ -1,0 +1,40 @@
+// What the tensor memory accelerator is told of a tensor (PTX ISA, "Tensors"; CUDA driver API,
+// cuTensorMapEncodeTiled): made on the host, once a launch, and read by copy_box_async() alone.
+// Its bits are the hardware's, or what the emulated machine makes of a shape.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/half.h"
+
+namespace sparkbench {
+
+/// A tensor [batch, rows, heads, columns] of halves, whose columns lie side by side.
+struct TensorMapShape {
+  const Half* first;
+  std::uint32_t columns, rows, heads, batch;
+  // In bytes: multiples of 16, of extents above 1.
+  std::uint64_t row_stride, head_stride, batch_stride;
+};
+
+/// Rows and columns of what one copy brings; columns as a swizzle of 128 bytes has them.
+inline constexpr int kBoxRows = 64, kBoxColumns = 64;
+inline constexpr int kBoxBytes = kBoxRows * kBoxColumns * 2;
+
+struct alignas(64) TensorMap {
+  std::uint64_t word[16];
+};
+
+/// Where a box begins. What lies outside the tensor is zeros.
+struct BoxPlace {
+  int column, row, head, batch;
+};
+
+/// A barrier of a block in shared memory (PTX ISA, "mbarrier"). Its phases end one after the other,
+/// each once as many warps as it was made for have arrived, and all bytes that they told it to
+/// expect have come. A phase's parity is 0 for the first, then 1, 0, ...
+struct alignas(8) Mbarrier {
+  std::uint64_t state;
+};
+
+}  // namespace sparkbench
