@@ -73,6 +73,7 @@ class KeyWarpgroup {
         params_(params),
         tiles_(machine.template shared<typename Config::Tiles>()),
         block_(block),
+        mask_(mask_of_block<Config>(machine, params)),
         keys_(keys),
         warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
         tile_(warpgroup_ / Config::kColumnWarpgroups),
@@ -116,9 +117,8 @@ class KeyWarpgroup {
       hide_unseen_keys(place, hide);
     } else {
       const Range keys{first_key_, first_key_ + kWarpRows};
-      if (params_.mask.all_see({place, place + Config::kStep}, keys)) return;
-      hide_scores<Layout, kSteps>(TransposedMask{params_.mask}, machine_.lane(), first_key_, place,
-                                  hide);
+      if (mask_.all_see({place, place + Config::kStep}, keys)) return;
+      hide_scores<Layout, kSteps>(TransposedMask{mask_}, machine_.lane(), first_key_, place, hide);
     }
   }
   SPARK_DEVICE void recompute_probabilities(int stage, Scores& s) {
@@ -188,7 +188,8 @@ class KeyWarpgroup {
     const int of_warp = kWarpRows * (machine_.warp() % kWarpgroupWarps);
     const int head = block_.key_head * params_.groups.size;
     const OutputRows<Config, Machine> output(machine_, params_.sparse, head, block_.first_key,
-                                             first_key_, params_.mask.seqlen_k);
+                                             block_.first_k + first_key_,
+                                             block_.first_k + mask_.seqlen_k);
     const auto store = [&](auto& tile, float scale, const auto& gradient,
                            const OutputViews& views) {
       const float factor[2] = {scale, scale};
@@ -271,6 +272,7 @@ class KeyWarpgroup {
   const BackwardParams& params_;
   typename Config::Tiles& tiles_;
   const KeyBlock& block_;
+  const SequenceMask<Config> mask_;
   const RowsRing<Config>& keys_;
   const int warpgroup_, tile_, first_key_;
   const std::uint64_t k_, v_, q_, d_o_, q_columns_, d_o_columns_;  // of the first stage
@@ -329,13 +331,16 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
   }
   machine.template take_registers<Config::kConsumerRegisters>();
   StageRing<Config> ring;
-  for (RowsRing<Config> keys; !item.is_done(); item.advance(), keys.advance()) {
+  RowsRing<Config> keys;
+  for (; !item.is_done(); item.advance()) {
+    if (is_without_work<Config>(item, params)) continue;
     const KeyBlock block = locate_keys<Config>(item, params);
     KeyWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, block, keys);
     warpgroup.wait_for_keys();
     attend_keys<Config>(item, params, block, warpgroup, ring);
     warpgroup.write();  // line 9
     warpgroup.release_keys();
+    keys.advance();
   }
 }
 

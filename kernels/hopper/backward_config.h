@@ -33,8 +33,8 @@ template <class Config>
 struct BackwardDqTiles;
 
 /// dQ of blocks of queries.
-template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
-struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
+template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense>
+struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlocks>,
                           Planned<BackwardDqPlan<kColumns>> {
   static constexpr int kWarpgroups = BackwardDqConfig::Planned::kWarpgroups;
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
@@ -64,8 +64,8 @@ struct BackwardTiles;
 
 /// dK and dV of blocks of keys. Above 128 columns two warpgroups share 64 keys, and each has half
 /// of the columns of both.
-template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
-struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
+template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense>
+struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlocks>,
                         Planned<BackwardPlan<kColumns>> {
   static constexpr int kWarpgroups = BackwardConfig::Planned::kWarpgroups;
   static constexpr int kColumnWarpgroups = kColumns > 128 ? 2 : 1;

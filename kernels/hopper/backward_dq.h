@@ -49,13 +49,17 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   }
 
   SPARK_DEVICE void load_statistics() {
-    const std::uint32_t head = this->block_.batch_head(this->params_);
+    const ForwardBlock& block = this->block_;
+    const int rows =
+        Config::kIsPacked ? statistics_rows(this->mask_.seqlen_q) : this->params_.rows_per_head;
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const int row = this->first_row_ + Config::Layout::row(this->machine_.lane(), slot);
       statistics_[slot] =
-          row < this->params_.rows_per_head
-              ? load_row_statistics(this->machine_, this->params_.statistics_of(head, row))
+          row < rows
+              ? load_row_statistics(this->machine_, this->params_.template statistics_of<Config>(
+                                                        block.batch, block.sequence, block.first_q,
+                                                        block.head, row))
               : RowStatistics{-INFINITY, 0.0f};
     }
   }
@@ -120,8 +124,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
     const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps);
     store_accumulator(machine, tile, of_warp, 0, factor, dq_);
     machine.sync_warp();
-    const OutputRows<Config, Machine> output(machine, params.sparse, block.head, block.first_row,
-                                             this->first_row_, params.mask.seqlen_q);
+    const OutputRows<Config, Machine> output = this->output_rows();
     output.template copy<Config::kColumnSteps>(
         tile, of_warp, 0, params.head_chunks, {params.dq, params.part_dq}, block.batch, block.head);
   }
@@ -184,13 +187,16 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
   }
   machine.template take_registers<Config::kConsumerRegisters>();
   StageRing<Config> ring;
-  for (RowsRing<Config> queries; !item.is_done(); item.advance(), queries.advance()) {
+  RowsRing<Config> queries;
+  for (; !item.is_done(); item.advance()) {
+    if (is_without_work<Config>(item, params)) continue;
     DqWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, queries);
     warpgroup.load_statistics();
     warpgroup.wait_for_queries();
     attend_backward<Config>(warpgroup, ring, keys_of_block<Config>(item, params));  // lines 2 to 7
     warpgroup.write();                                                              // line 8
     warpgroup.release_queries();
+    queries.advance();
   }
 }
 

@@ -82,7 +82,7 @@ class BackwardEmulation {
   }
 
   void key_gradients(std::span<const SampleTile> tiles) {
-    visit_backward<false>(problem_, [&](auto row, auto id) {
+    visit_backward<Blocks::kDense>(problem_, [&](auto row, auto id) {
       using Config = decltype(row);
       const int blocks = ceil_divide(problem_.seqlen_k, Config::kBlockKeys);
       launch({.kernel = id,
@@ -95,7 +95,7 @@ class BackwardEmulation {
     });
   }
   void query_gradients(std::span<const SampleTile> tiles) {
-    visit_backward_dq<false>(problem_, [&](auto row, auto id) {
+    visit_backward_dq<Blocks::kDense>(problem_, [&](auto row, auto id) {
       using Config = decltype(row);
       const ForwardGrid grid{id, Config::kThreads, sizeof(typename Config::Tiles), Config::kBlockM,
                              Config::kBlockN};
@@ -104,7 +104,7 @@ class BackwardEmulation {
   }
 
   void listed_key_gradients(std::span<const SampleTile> tiles) {
-    visit_backward<true>(problem_, [&](auto row, auto id) {
+    visit_backward<Blocks::kSparse>(problem_, [&](auto row, auto id) {
       using Config = decltype(row);
       const SparseTileLists lists(*mask_, kSparseKeys<Config>);
       const int rows = lists.part_rows(), heads = problem_.key_heads();
@@ -120,7 +120,7 @@ class BackwardEmulation {
     });
   }
   void listed_query_gradients(std::span<const SampleTile> tiles) {
-    visit_backward_dq<true>(problem_, [&](auto row, auto id) {
+    visit_backward_dq<Blocks::kSparse>(problem_, [&](auto row, auto id) {
       using Config = decltype(row);
       const SparseTileLists lists(*mask_, kSparseQueries<Config>);
       PartTensor dq("dq of parts", problem_, problem_.heads, lists.part_rows());

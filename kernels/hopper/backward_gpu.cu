@@ -5,9 +5,11 @@
 #include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/launch.cuh"
+#include "kernels/hopper/packed_workspace.h"
 #include "kernels/hopper/row_statistics.h"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/merge_gpu.h"
+#include "kernels/work_lists_gpu.h"
 
 namespace sparkbench::hopper {
 
@@ -15,6 +17,8 @@ SPARK_HOPPER_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
 SPARK_HOPPER_SPARSE_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
+SPARK_HOPPER_PACKED_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
+SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
 
 extern "C" __global__ void __launch_bounds__(StatisticsConfig::kThreads)
     hopper_fp32acc_bwd_statistics(const __grid_constant__ BackwardParams params) {
@@ -40,17 +44,17 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
       backward_params(problem, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
                       problem.seqlen_q, encode_tensor_map);
   launch_statistics(problem, params, stream);
-  const Blocks blocks = are_items_alike(params.mask) ? Blocks::kOfAllSms : Blocks::kOfOneItem;
-  visit_backward<false>(problem, [&](auto row, auto /*id*/) {
+  const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
+  visit_backward<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
-    launch_items<Config>(
-        params, items_of<Config>(tiles, problem.key_heads(), problem.batch, blocks), stream);
+    launch_items<Config>(params, items_of<Config>(tiles, problem.key_heads(), problem.batch, items),
+                         stream);
   });
-  visit_backward_dq<false>(problem, [&](auto row, auto /*id*/) {
+  visit_backward_dq<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, blocks),
+    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, items),
                          stream);
   });
 }
@@ -79,28 +83,55 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
         sum_parts_params(rows, params.head_chunks, part, whole),
         {static_cast<int>(lists[list].splits().size()) * block_rows, heads, problem.batch}, stream);
   };
-  visit_backward_dq<true>(dense, [&](auto row, auto /*id*/) {
+  visit_backward_dq<Blocks::kSparse>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     launch_items<Config>(params,
                          items_of<Config>(problem.heads, of_queries.blocks_of_head(), problem.batch,
-                                          Blocks::kOfAllSms),
+                                          Items::kOfAllSms),
                          stream);
     if (query_rows == 0) return;
     sum(first + 1, Config::kBlockM, problem.seqlen_q, query_rows, problem.heads, params.part_dq,
         params.dq);
   });
   params.sparse = lists.at(first, memory);
-  visit_backward<true>(dense, [&](auto row, auto /*id*/) {
+  visit_backward<Blocks::kSparse>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     launch_items<Config>(params,
                          items_of<Config>(problem.key_heads(), of_keys.blocks_of_head(),
-                                          problem.batch, Blocks::kOfAllSms),
+                                          problem.batch, Items::kOfAllSms),
                          stream);
     if (key_rows == 0) return;
     sum(first, Config::kBlockKeys, problem.seqlen_k, key_rows, problem.key_heads(), params.part_dk,
         params.dk);
     sum(first, Config::kBlockKeys, problem.seqlen_k, key_rows, problem.key_heads(), params.part_dv,
         params.dv);
+  });
+}
+
+void launch_packed_backward(const Problem& packed, const PackedLengths& lengths,
+                            const BackwardTensors& tensors, void* workspace, CUstream_st* stream) {
+  check_packed(packed, lengths);
+  if (lengths.batch == 0) return;
+  const PackedBackwardWorkspace places(packed, lengths.batch);
+  BackwardParams params = packed_backward_params(
+      packed, lengths, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
+      encode_tensor_map);
+  launch_statistics(packed, params, stream);
+  visit_backward_dq<Blocks::kPacked>(packed, [&](auto query_row, auto /*id*/) {
+    visit_backward<Blocks::kPacked>(packed, [&](auto key_row, auto /*of_keys*/) {
+      using QueryConfig = decltype(query_row);
+      using KeyConfig = decltype(key_row);
+      const auto list = [&](const WorkListKind& kind, std::uint64_t place) {
+        return work_list(packed, lengths, kind, in_workspace<unsigned char>(workspace, place));
+      };
+      const WorkListParams queries = list(kPackedQueries<QueryConfig>, places.queries),
+                           keys = list(kPackedKeys<KeyConfig>, places.keys);
+      launch_lists(queries, keys, stream);
+      params.items = keys.items;
+      launch_list<KeyConfig>(params, packed.key_heads(), keys.items_end, stream);
+      params.items = queries.items;
+      launch_list<QueryConfig>(params, packed.heads, queries.items_end, stream);
+    });
   });
 }
 

@@ -1,6 +1,7 @@
 // Launches the Hopper backward kernels on the current GPU.
 #pragma once
 
+#include "kernels/packed.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/tensors.h"
 
@@ -18,5 +19,9 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
 void launch_sparse_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                             const PatternLists& lists, int first, const void* memory,
                             CUstream_st* stream);
+
+/// As PackedFunctions has it.
+void launch_packed_backward(const Problem& packed, const PackedLengths& lengths,
+                            const BackwardTensors& tensors, void* workspace, CUstream_st* stream);
 
 }  // namespace sparkbench::hopper

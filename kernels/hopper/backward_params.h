@@ -18,6 +18,16 @@ SPARK_HD constexpr int statistics_rows(int seqlen_q) {
   return (seqlen_q + kStatisticsBlock - 1) / kStatisticsBlock * kStatisticsBlock;
 }
 
+/// Where the statistics of a packed sequence begin, which begins at first_q itself: at a step of
+/// queries, behind those of the sequences before.
+SPARK_HD constexpr int packed_statistics(int first_q, int sequence) {
+  return (first_q + kStatisticsBlock * sequence) / kStatisticsBlock * kStatisticsBlock;
+}
+/// All positions, of sequences of so many rows together.
+SPARK_HD constexpr int packed_positions(int total_q, int sequences) {
+  return statistics_rows(total_q + kStatisticsBlock * sequences);
+}
+
 /// Beside a forward pass's: `sparse` are the lists of the launch's blocks, of queries or of keys.
 struct BackwardParams : LaunchParams {
   ChunkedView<const Half> out, d_o;  // O of the forward pass
@@ -28,8 +38,20 @@ struct BackwardParams : LaunchParams {
   RowStatistics* statistics;
   int rows_per_head;
   RowOrder query_order;  // has tiles where a pattern has an order
+  /// Of packed sequences: where each begins in `q`, and how many there are. Their statistics begin
+  /// at packed_statistics().
+  const int* cu_seqlens_q;
+  int sequences;
   TensorMap d_o_map;
 
+  /// Of a query of a batch entry, and of a packed sequence, which begins at first_q.
+  template <class Config>
+  SPARK_HD RowStatistics* statistics_of(int batch, int sequence, int first_q, int head,
+                                        int query) const {
+    const auto batch_head = static_cast<std::uint32_t>(batch * heads + head);
+    return statistics_of(batch_head,
+                         Config::kIsPacked ? packed_statistics(first_q, sequence) + query : query);
+  }
   SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
     return statistics +
            (static_cast<std::size_t>(batch_head) * static_cast<std::size_t>(rows_per_head) +

@@ -10,6 +10,10 @@ namespace sparkbench::hopper {
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
 
+/// What the blocks of a launch have: rows, or keys, of sequences that are alike, of a pattern's
+/// list (tile/sparse_list.h), or of packed sequences (tile/work_list.h).
+enum class Blocks { kDense, kSparse, kPacked };
+
 /// How a block of a kernel of so many columns is made up.
 struct BlockPlan {
   int tile_keys;
@@ -22,10 +26,11 @@ struct BlockPlan {
 
 /// What the configurations of all kernels say. The columns that are multiplied, and the fewest that
 /// tensors may have: what they lack is zeros in shared memory.
-template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse>
+template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks>
 struct WarpgroupConfig {
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
-  static constexpr bool kHasDropout = kDropout, kIsPacked = false, kIsSparse = kSparse;
+  static constexpr bool kHasDropout = kDropout, kIsPacked = kBlocks == Blocks::kPacked;
+  static constexpr bool kIsSparse = kBlocks == Blocks::kSparse;
   static constexpr bool kKeepsTileOrder = true;
   static constexpr bool kLoaderDraws = false;  // what is dropped
   static constexpr int kTileStart = 64;        // tiles of keys begin at multiples of it

@@ -8,6 +8,7 @@
 #include "kernels/hopper/instances.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/chunked_view.h"
+#include "kernels/work_lists.h"
 
 namespace sparkbench::hopper {
 
@@ -17,6 +18,12 @@ template <class Config>
 inline constexpr SparseListKind kSparseQueries = {false, Config::kBlockM, Config::kBlockN};
 template <class Config>
 inline constexpr SparseListKind kSparseKeys = {true, Config::kBlockKeys, Config::kStep};
+
+/// The same of packed sequences.
+template <class Config>
+inline constexpr WorkListKind kPackedQueries = {false, Config::kBlockM};
+template <class Config>
+inline constexpr WorkListKind kPackedKeys = {true, Config::kBlockKeys};
 
 /// What a problem wants of a row. A dropout threshold of 0 drops nothing and takes the row without
 /// dropout.
@@ -31,24 +38,28 @@ bool serves(const Problem& problem) {
                               std::to_string(problem.head_dim));
 }
 
-/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for patterns
-/// or of the others. Throws std::invalid_argument when there is none.
+/// Like those below, calls visit(Config{}, id) of the first row that serves, of those for such
+/// blocks. Throws std::invalid_argument when there is none.
 #define SPARK_ROW(symbol, id, ...) \
   if (serves<__VA_ARGS__>(problem)) return visit(__VA_ARGS__{}, id);
-template <bool kIsSparse, class Visit>
+template <Blocks kBlocks, class Visit>
 void visit_forward(const Problem& problem, Visit&& visit) {
-  if constexpr (kIsSparse) {
+  if constexpr (kBlocks == Blocks::kSparse) {
     SPARK_HOPPER_SPARSE_FORWARD(SPARK_ROW)
+  } else if constexpr (kBlocks == Blocks::kPacked) {
+    SPARK_HOPPER_PACKED_FORWARD(SPARK_ROW)
   } else {
     SPARK_HOPPER_FORWARD(SPARK_ROW)
   }
   refuse(problem);
 }
 
-template <bool kIsSparse, class Visit>
+template <Blocks kBlocks, class Visit>
 void visit_backward_dq(const Problem& problem, Visit&& visit) {
-  if constexpr (kIsSparse) {
+  if constexpr (kBlocks == Blocks::kSparse) {
     SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_ROW)
+  } else if constexpr (kBlocks == Blocks::kPacked) {
+    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_ROW)
   } else {
     SPARK_HOPPER_BACKWARD_DQ(SPARK_ROW)
   }
@@ -56,10 +67,12 @@ void visit_backward_dq(const Problem& problem, Visit&& visit) {
 }
 
 /// dK and dV.
-template <bool kIsSparse, class Visit>
+template <Blocks kBlocks, class Visit>
 void visit_backward(const Problem& problem, Visit&& visit) {
-  if constexpr (kIsSparse) {
+  if constexpr (kBlocks == Blocks::kSparse) {
     SPARK_HOPPER_SPARSE_BACKWARD(SPARK_ROW)
+  } else if constexpr (kBlocks == Blocks::kPacked) {
+    SPARK_HOPPER_PACKED_BACKWARD(SPARK_ROW)
   } else {
     SPARK_HOPPER_BACKWARD(SPARK_ROW)
   }

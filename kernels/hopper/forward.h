@@ -80,12 +80,15 @@ SPARK_DEVICE void attention_forward(Machine& machine, const LaunchParams& params
   }
   machine.template take_registers<Config::kConsumerRegisters>();
   StageRing<Config> ring;
-  for (RowsRing<Config> queries; !item.is_done(); item.advance(), queries.advance()) {
+  RowsRing<Config> queries;
+  for (; !item.is_done(); item.advance()) {
+    if (is_without_work<Config>(item, params)) continue;
     ForwardWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, queries);
     warpgroup.wait_for_queries();
     attend<Config>(warpgroup, ring, keys_of_block<Config>(item, params));  // lines 2 to 8
     warpgroup.write();                                                     // line 9
     warpgroup.release_queries();
+    queries.advance();
   }
 }
 

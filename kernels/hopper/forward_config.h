@@ -18,14 +18,14 @@ constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
 template <class Config>
 struct ForwardTiles;
 
-template <int kColumns, bool kSparse>
+template <int kColumns, Blocks kBlocks>
 struct ForwardPlan {
-  static constexpr BlockPlan kPlan = forward_plan(kColumns, kSparse);
+  static constexpr BlockPlan kPlan = forward_plan(kColumns, kBlocks == Blocks::kSparse);
 };
 
-template <int kColumns, bool kDropout, int kLeastColumns, bool kSparse = false>
-struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kSparse>,
-                       Planned<ForwardPlan<kColumns, kSparse>> {
+template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense>
+struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlocks>,
+                       Planned<ForwardPlan<kColumns, kBlocks>> {
   static constexpr int kWarpgroups = ForwardConfig::Planned::kWarpgroups;
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   /// Keys of a tile, whole blocks of the dropout mask.

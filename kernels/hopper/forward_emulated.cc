@@ -34,7 +34,7 @@ EmulationReport emulate_listed(const Problem& problem, const ForwardTensors& ten
                                const EmulationOptions& options, std::span<const SampleTile> tiles) {
   const LaunchParams dense = launch_params(without_pattern(problem), tensors, encode_emulated_map);
   EmulationReport report;
-  visit_forward<true>(problem, [&](auto row, auto id) {
+  visit_forward<Blocks::kSparse>(problem, [&](auto row, auto id) {
     using Config = decltype(row);
     const ListedForward kernel{
         id, Config::kThreads, sizeof(ForwardTiles<Config>), kSparseQueries<Config>,
@@ -57,7 +57,7 @@ EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& te
   if (problem.sparse) return emulate_listed(problem, tensors, options, tiles);
   const LaunchParams params = launch_params(problem, tensors, encode_emulated_map);
   EmulationReport report;
-  visit_forward<false>(problem, [&](auto row, auto id) {
+  visit_forward<Blocks::kDense>(problem, [&](auto row, auto id) {
     using Config = decltype(row);
     const ForwardGrid grid{id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM,
                            Config::kBlockN};

@@ -6,19 +6,21 @@
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/merge_gpu.h"
 #include "kernels/pattern_parts.h"
+#include "kernels/work_lists_gpu.h"
 
 namespace sparkbench::hopper {
 
 SPARK_HOPPER_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_SPARSE_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
+SPARK_HOPPER_PACKED_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
   LaunchParams params = launch_params(problem, tensors, encode_tensor_map);
-  const Blocks blocks = are_items_alike(params.mask) ? Blocks::kOfAllSms : Blocks::kOfOneItem;
-  visit_forward<false>(problem, [&](auto row, auto /*id*/) {
+  const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
+  visit_forward<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, blocks),
+    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, items),
                          stream);
   });
 }
@@ -33,17 +35,30 @@ void launch_sparse_forward(const Problem& problem, const ForwardTensors& tensors
   params.sparse = lists.at(first, memory);
   give_parts(params, dense, part_rows, in_workspace<Half>(workspace, parts.o),
              in_workspace<float>(workspace, parts.lse));
-  visit_forward<true>(dense, [&](auto row, auto /*id*/) {
+  visit_forward<Blocks::kSparse>(dense, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     launch_items<Config>(params,
                          items_of<Config>(problem.heads, lists[first].blocks_of_head(),
-                                          problem.batch, Blocks::kOfAllSms),
+                                          problem.batch, Items::kOfAllSms),
                          stream);
     if (part_rows == 0) return;
     const int rows = static_cast<int>(lists[first].splits().size()) * Config::kBlockM;
     launch_merge_parts(merge_parts_params(params, problem.seqlen_q, lists.splits_at(first, memory),
                                           Config::kBlockM),
                        {rows, problem.heads, problem.batch}, stream);
+  });
+}
+
+void launch_packed_forward(const Problem& packed, const PackedLengths& lengths,
+                           const ForwardTensors& tensors, void* workspace, CUstream_st* stream) {
+  check_packed(packed, lengths);
+  LaunchParams params = launch_params(packed, tensors, encode_tensor_map);
+  visit_forward<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+    using Config = decltype(row);
+    const WorkListParams list = work_list(packed, lengths, kPackedQueries<Config>, workspace);
+    launch_lists(list, {}, stream);
+    params.items = list.items;
+    launch_list<Config>(params, packed.heads, list.items_end, stream);
   });
 }
 

@@ -86,8 +86,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
     const int of_warp = kWarpRows * (machine.warp() % kWarpgroupWarps), lane = machine.lane();
     store_accumulator(machine, tile, of_warp, 0, factor, o_);
     machine.sync_warp();
-    const OutputRows<Config, Machine> output(machine, params.sparse, block.head, block.first_row,
-                                             this->first_row_, params.mask.seqlen_q);
+    const OutputRows<Config, Machine> output = this->output_rows();
     output.template copy<Config::kColumnSteps>(tile, of_warp, 0, params.head_chunks,
                                                {params.o, params.part_o}, block.batch, block.head);
 #pragma unroll

@@ -32,10 +32,10 @@ namespace sparkbench::hopper {
 /// The same for patterns.
 #define SPARK_HOPPER_SPARSE_FORWARD_OF(ROW, columns, least)                                   \
   ROW(hopper_fp32acc_fwd_d##columns##_sparse, "hopper-fp32acc/fwd/d" #columns "/sparse",      \
-      ForwardConfig<columns, false, least, true>)                                             \
+      ForwardConfig<columns, false, least, Blocks::kSparse>)                                             \
   ROW(hopper_fp32acc_fwd_d##columns##_dropout_sparse,                                         \
       "hopper-fp32acc/fwd/d" #columns "/dropout/sparse",                                      \
-      ForwardConfig<columns, true, least, true>)
+      ForwardConfig<columns, true, least, Blocks::kSparse>)
 #define SPARK_HOPPER_SPARSE_FORWARD(ROW)                                                      \
   SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_FORWARD_OF, ROW)
 
@@ -56,21 +56,49 @@ namespace sparkbench::hopper {
 
 #define SPARK_HOPPER_SPARSE_BACKWARD_DQ_OF(ROW, columns, least)                               \
   ROW(hopper_fp32acc_bwd_dq_d##columns##_sparse, "hopper-fp32acc/bwd-dq/d" #columns "/sparse", \
-      BackwardDqConfig<columns, false, least, true>)                                          \
+      BackwardDqConfig<columns, false, least, Blocks::kSparse>)                                          \
   ROW(hopper_fp32acc_bwd_dq_d##columns##_dropout_sparse,                                      \
       "hopper-fp32acc/bwd-dq/d" #columns "/dropout/sparse",                                   \
-      BackwardDqConfig<columns, true, least, true>)
+      BackwardDqConfig<columns, true, least, Blocks::kSparse>)
 #define SPARK_HOPPER_SPARSE_BACKWARD_OF(ROW, columns, least)                                  \
   ROW(hopper_fp32acc_bwd_d##columns##_sparse,                                                 \
       "hopper-fp32acc/bwd/d" #columns "/sparse/deterministic",                                \
-      BackwardConfig<columns, false, least, true>)                                            \
+      BackwardConfig<columns, false, least, Blocks::kSparse>)                                            \
   ROW(hopper_fp32acc_bwd_d##columns##_dropout_sparse,                                         \
       "hopper-fp32acc/bwd/d" #columns "/dropout/sparse/deterministic",                        \
-      BackwardConfig<columns, true, least, true>)
+      BackwardConfig<columns, true, least, Blocks::kSparse>)
 #define SPARK_HOPPER_SPARSE_BACKWARD_DQ(ROW)                                                  \
   SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_BACKWARD_DQ_OF, ROW)
 #define SPARK_HOPPER_SPARSE_BACKWARD(ROW)                                                     \
   SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_BACKWARD_OF, ROW)
+
+/// The same for packed sequences.
+#define SPARK_HOPPER_PACKED_FORWARD_OF(ROW, columns, least)                                   \
+  ROW(hopper_fp32acc_fwd_d##columns##_packed, "hopper-fp32acc/fwd/d" #columns "/packed",      \
+      ForwardConfig<columns, false, least, Blocks::kPacked>)                                  \
+  ROW(hopper_fp32acc_fwd_d##columns##_dropout_packed,                                         \
+      "hopper-fp32acc/fwd/d" #columns "/dropout/packed",                                      \
+      ForwardConfig<columns, true, least, Blocks::kPacked>)
+#define SPARK_HOPPER_PACKED_FORWARD(ROW)                                                      \
+  SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_FORWARD_OF, ROW)
+
+#define SPARK_HOPPER_PACKED_BACKWARD_DQ_OF(ROW, columns, least)                               \
+  ROW(hopper_fp32acc_bwd_dq_d##columns##_packed, "hopper-fp32acc/bwd-dq/d" #columns "/packed", \
+      BackwardDqConfig<columns, false, least, Blocks::kPacked>)                               \
+  ROW(hopper_fp32acc_bwd_dq_d##columns##_dropout_packed,                                      \
+      "hopper-fp32acc/bwd-dq/d" #columns "/dropout/packed",                                   \
+      BackwardDqConfig<columns, true, least, Blocks::kPacked>)
+#define SPARK_HOPPER_PACKED_BACKWARD_OF(ROW, columns, least)                                  \
+  ROW(hopper_fp32acc_bwd_d##columns##_packed,                                                 \
+      "hopper-fp32acc/bwd/d" #columns "/packed/deterministic",                                \
+      BackwardConfig<columns, false, least, Blocks::kPacked>)                                 \
+  ROW(hopper_fp32acc_bwd_d##columns##_dropout_packed,                                         \
+      "hopper-fp32acc/bwd/d" #columns "/dropout/packed/deterministic",                        \
+      BackwardConfig<columns, true, least, Blocks::kPacked>)
+#define SPARK_HOPPER_PACKED_BACKWARD_DQ(ROW)                                                  \
+  SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_BACKWARD_DQ_OF, ROW)
+#define SPARK_HOPPER_PACKED_BACKWARD(ROW)                                                     \
+  SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_BACKWARD_OF, ROW)
 // clang-format on
 
 }  // namespace sparkbench::hopper

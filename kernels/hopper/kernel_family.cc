@@ -11,6 +11,8 @@
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward_emulated.h"
 #include "kernels/hopper/forward_gpu.h"
+#include "kernels/hopper/packed_emulated.h"
+#include "kernels/hopper/packed_workspace.h"
 #include "kernels/passes_emulated.h"
 #include "kernels/passes_gpu.h"
 #include "kernels/pattern_lists.h"
@@ -43,12 +45,12 @@ Support supports(const Problem& problem, const KernelDevice& device) {
 std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass) {
   std::vector<SparseListKind> kinds;
   if (pass == Pass::kForward) {
-    visit_forward<true>(
+    visit_forward<Blocks::kSparse>(
         problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseQueries<decltype(row)>); });
   } else {
-    visit_backward<true>(
+    visit_backward<Blocks::kSparse>(
         problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseKeys<decltype(row)>); });
-    visit_backward_dq<true>(
+    visit_backward_dq<Blocks::kSparse>(
         problem, [&](auto row, auto /*id*/) { kinds.push_back(kSparseQueries<decltype(row)>); });
   }
   return kinds;
@@ -100,7 +102,24 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
              : emulate_whole(problem, tensors, tiles);
 }
 
+/// Totals may be 0, of which neither is a problem's.
+std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
+                                     bool /*is_deterministic*/) {
+  const auto of = [&](Pass each) {
+    return each == Pass::kForward ? packed_forward_bytes(packed, batch)
+                                  : PackedBackwardWorkspace(packed, batch).bytes;
+  };
+  return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
+                                        : of(pass);
+}
+
 /// Every pass is deterministic.
+EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
+                               const BackwardTensors& tensors, const EmulationOptions& options,
+                               bool /*is_deterministic*/, const BackwardSample& sample) {
+  return emulate_packed_backward(packed, lengths, tensors, options, sample);
+}
+
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
                         const EmulationOptions& options, bool /*is_deterministic*/,
                         const BackwardSample& sample) {
@@ -150,15 +169,26 @@ void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void*
       stream);
 }
 
+void launch_packed(const Problem& packed, const PackedLengths& lengths,
+                   const BackwardTensors& tensors, void* workspace, bool /*is_deterministic*/,
+                   CUstream_st* stream) {
+  launch_packed_backward(packed, lengths, tensors, workspace, stream);
+}
+
 constexpr ForwardFunctions kForward = {emulate, launch_forward};
 constexpr BackwardFunctions kBackward = {emulate, launch};
 constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = launch_sparse;
 constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = launch_sparse;
+constexpr PackedFunctions kPacked = {
+    supports,       packed_workspace_bytes, emulate_packed_forward, launch_packed_forward,
+    emulate_packed, launch_packed};
 #else
 constexpr ForwardFunctions kForward = {emulate, nullptr};
 constexpr BackwardFunctions kBackward = {emulate, nullptr};
 constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = nullptr;
 constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = nullptr;
+constexpr PackedFunctions kPacked = {supports, packed_workspace_bytes, emulate_packed_forward,
+                                     nullptr,  emulate_packed,         nullptr};
 #endif
 
 PatternLists sparse_lists(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
@@ -186,7 +216,7 @@ constexpr AttentionKernel kKernels[] = {{
     .workspace_bytes = workspace_bytes,
     .forward = kForward,
     .backward = kBackward,
-    .packed = {},
+    .packed = kPacked,
     .sparse = {sparse_lists, kLaunchSparseForward, kLaunchSparseBackward},
 }};
 
@@ -229,6 +259,9 @@ constexpr KernelInstance kInstances[] = {
     SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)          //
     SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)        //
     SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
+    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)          //
+    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)        //
+    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
 };
 
 }  // namespace

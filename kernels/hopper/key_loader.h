@@ -50,6 +50,7 @@ class KeyLoader {
   /// All of the block's items.
   SPARK_DEVICE void run() {
     for (; !machine_.is_done(); machine_.advance()) {
+      if (is_without_work<Config>(machine_, params_)) continue;
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       const Range keys = keys_of_block<Config>(machine_, params_);
       const int tiles = tile_count<Config>(keys);
@@ -71,12 +72,14 @@ class KeyLoader {
     auto& stage = tiles_.stage[ring_.place()];
     if constexpr (Config::kStages < 3) copies_.flush();
     machine_.wait_at_mbarrier(&barriers.empty[ring_.place()], ring_.empty_parity());
+    const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
     const int key = first_key<Config>(machine_, params_, place);
     const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile,
                           Mbarrier& full) {
-      copies_.begin(full, kTileBytes<typename Config::KeyTile>);
+      copies_.begin(full);
       copies_.copy(tile,
-                   {view, map, block.batch, key, block.key_head(params_), params_.mask.seqlen_k},
+                   {view, map, block.batch, block.first_k + key, block.key_head(params_),
+                    block.first_k + mask.seqlen_k},
                    rows_apart<Config>(params_.sparse, view), params_.head_chunks);
       copies_.end();
     };
@@ -87,6 +90,7 @@ class KeyLoader {
 
   SPARK_DEVICE void load_queries(const ForwardBlock& block) {
     auto& barriers = tiles_.barriers;
+    const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
     copies_.flush();
 #pragma unroll 1
     for (int warpgroup = 0; warpgroup < Config::kWarpgroups; ++warpgroup) {
@@ -95,12 +99,11 @@ class KeyLoader {
       const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
         copy_block_rows<Config>(
             copies_, machine_, tile,
-            {view, map, block.batch, block.first_row + kWarpgroupRows * warpgroup, block.head,
-             params_.mask.seqlen_q},
+            {view, map, block.batch, block.first_q + block.first_row + kWarpgroupRows * warpgroup,
+             block.head, block.first_q + mask.seqlen_q},
             params_);
       };
-      copies_.begin(barriers.q_full[stage][warpgroup],
-                    Config::kQueryTensors * kTileBytes<typename Config::QueryTile>);
+      copies_.begin(barriers.q_full[stage][warpgroup]);
       load(params_.q, params_.q_map, tiles_.q[stage][warpgroup]);
       if constexpr (Config::kQueryTensors == 2) {
         load(params_.d_o, params_.d_o_map, tiles_.d_o[stage][warpgroup]);

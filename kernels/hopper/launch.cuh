@@ -43,15 +43,15 @@ inline int count_sms() {
   return sms;
 }
 
-/// A grid's blocks as items.
-enum class Blocks {
-  kOfOneItem,  // items differ: the next goes to whichever SM is free
-  kOfAllSms,   // as many blocks as the GPU holds at once
+/// How many blocks a launch has for its items.
+enum class Items {
+  kOneABlock,  // items differ: the next goes to whichever SM is free
+  kOfAllSms,   // as many as the GPU holds at once
 };
 template <class Config>
-ItemGrid items_of(int x, int y, int z, Blocks blocks) {
+ItemGrid items_of(int x, int y, int z, Items items) {
   const ItemGrid grid{{x, y, z}, x * y * z};
-  if (blocks == Blocks::kOfOneItem) return grid;
+  if (items == Items::kOneABlock) return grid;
   return {{x, y, z}, least_of(grid.blocks, count_sms() * Config::kBlocksPerSm)};
 }
 
@@ -69,8 +69,17 @@ void launch(const Params& params, const dim3& grid, CUstream_st* stream) {
 /// The same over items.
 template <class Config, class Params>
 void launch_items(Params& params, const ItemGrid& grid, CUstream_st* stream) {
+  if (grid.blocks == 0) return;
   params.grid = grid;
   launch<Config>(params, grid_of(grid.blocks, 1, 1), stream);
+}
+
+/// The same over a list of packed sequences' blocks, longest first, for so many heads.
+template <class Config, class Params>
+void launch_list(Params& params, int heads, int items, CUstream_st* stream) {
+  const auto grid = packed_grid(heads, items);
+  launch_items<Config>(params, items_of<Config>(grid[0], grid[1], grid[2], Items::kOfAllSms),
+                       stream);
 }
 
 }  // namespace sparkbench::hopper

@@ -41,6 +41,7 @@ class QueryLoader {
   /// All of the block's items.
   SPARK_DEVICE void run() {
     for (; !machine_.is_done(); machine_.advance()) {
+      if (is_without_work<Config>(machine_, params_)) continue;
       const KeyBlock block = locate_keys<Config>(machine_, params_);
       QueryWalk<Config, Machine> walk(machine_, params_, block);
       const int tiles = walk.tiles();
@@ -56,18 +57,19 @@ class QueryLoader {
 
  private:
   SPARK_DEVICE void load_keys(const KeyBlock& block) {
+    const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
     const int stage = keys_.place();
     copies_.flush();
     machine_.wait_at_mbarrier(&tiles_.barriers.rows_empty[stage], keys_.empty_parity());
-    copies_.begin(tiles_.barriers.rows_full[stage],
-                  2 * Config::kKeyTiles * kTileBytes<typename Config::KeyTile>);
+    copies_.begin(tiles_.barriers.rows_full[stage]);
 #pragma unroll 1
     for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
       const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& to) {
-        copy_block_rows<Config>(copies_, machine_, to,
-                                {view, map, block.batch, block.first_key + kWarpgroupRows * tile,
-                                 block.key_head, params_.mask.seqlen_k},
-                                params_);
+        copy_block_rows<Config>(
+            copies_, machine_, to,
+            {view, map, block.batch, block.first_k + block.first_key + kWarpgroupRows * tile,
+             block.key_head, block.first_k + mask.seqlen_k},
+            params_);
       };
       load(params_.k, params_.k_map, tiles_.k[stage][tile]);
       load(params_.v, params_.v_map, tiles_.v[stage][tile]);
@@ -80,17 +82,20 @@ class QueryLoader {
     if constexpr (Config::kStages < 3) copies_.flush();
     auto& stage = tiles_.stage[ring_.place()];
     machine_.wait_at_mbarrier(&tiles_.barriers.empty[ring_.place()], ring_.empty_parity());
+    const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
     const QueryTileAt at = query_tile<Config>(machine_, params_, walk.place());
-    copies_.begin(
-        tiles_.barriers.full[ring_.place()],
-        2 * kTileBytes<typename Config::QueryTile> + static_cast<int>(sizeof stage.statistics));
+    copies_.begin(tiles_.barriers.full[ring_.place()]);
     const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile) {
-      copies_.copy(tile, {view, map, block.batch, at.token, walk.head(), params_.mask.seqlen_q},
+      copies_.copy(tile,
+                   {view, map, block.batch, block.first_q + at.token, walk.head(),
+                    block.first_q + mask.seqlen_q},
                    rows_apart<Config>(params_.sparse, view), params_.head_chunks);
     };
     load(params_.q, params_.q_map, stage.q);
     load(params_.d_o, params_.d_o_map, stage.d_o);
-    copies_.copy_bytes(&stage.statistics[0], params_.statistics_of(walk.batch_head(), at.position),
+    copies_.copy_bytes(&stage.statistics[0],
+                       params_.template statistics_of<Config>(
+                           block.batch, block.sequence, block.first_q, walk.head(), at.position),
                        static_cast<int>(sizeof stage.statistics));
     if constexpr (Config::kLoaderDraws) draw_dropout(block, walk, at, stage);
     copies_.end();

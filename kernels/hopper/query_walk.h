@@ -4,25 +4,36 @@
 
 #include "kernels/hopper/backward_config.h"
 #include "kernels/hopper/backward_params.h"
+#include "kernels/tile/forward_block.h"
 
 namespace sparkbench::hopper {
 
-/// Which keys of which key head a block has.
+/// Which keys of which key head a block has: the first, in its sequence.
 struct KeyBlock {
   int batch, key_head, first_key;
+  int sequence;                  // batch, or of those that are packed
+  int first_q = 0, first_k = 0;  // where this begins in its tensors
+
+  /// As dropout counts, of a query head.
+  SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int head) const {
+    return static_cast<std::uint32_t>(sequence * params.heads + head);
+  }
 };
 
 template <class Config, class Machine>
 SPARK_DEVICE KeyBlock locate_keys(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    const WorkPlace place = load_work_place(machine, params.items);
+    return {0, machine.block(0), place.first_row, place.sequence, place.first_q, place.first_k};
+  }
   const int batch = machine.block(2);
   if constexpr (Config::kIsSparse) {
     // Where a block begins is the same in the lists of all heads.
     const int key_head = machine.block(0), head = key_head * params.groups.size;
     return {batch, key_head,
-            load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row)};
-  } else {
-    return {batch, machine.block(1), Config::kBlockKeys * machine.block(0)};
+            load_of_list(machine, &params.sparse.block(head, machine.block(1))->first_row), batch};
   }
+  return {batch, machine.block(1), Config::kBlockKeys * machine.block(0), batch};
 }
 
 template <class Config, class Machine>
@@ -58,9 +69,7 @@ class QueryWalk {
 
   SPARK_DEVICE int head() const { return head_; }
   SPARK_DEVICE int place() const { return place_; }
-  SPARK_DEVICE std::uint32_t batch_head() const {
-    return static_cast<std::uint32_t>(block_.batch * params_.heads + head_);
-  }
+  SPARK_DEVICE std::uint32_t batch_head() const { return block_.batch_head(params_, head_); }
 
  private:
   SPARK_DEVICE int first_head() const { return block_.key_head * params_.groups.size; }
@@ -69,8 +78,9 @@ class QueryWalk {
     if constexpr (Config::kIsSparse) {
       return places_of_block<Config::kStep>(machine_, params_.sparse, head);
     } else {
-      const int end = least_of(block_.first_key + Config::kBlockKeys, params_.mask.seqlen_k);
-      return params_.mask.rows_of_any({block_.first_key, end});
+      const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
+      const int end = least_of(block_.first_key + Config::kBlockKeys, mask.seqlen_k);
+      return mask.rows_of_any({block_.first_key, end});
     }
   }
   SPARK_DEVICE int first_place() const { return places_.begin / Config::kStep * Config::kStep; }

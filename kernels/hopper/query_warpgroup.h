@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/hopper/key_loader.h"
+#include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/swizzled_panels.h"
 #include "kernels/tile/mask.h"
 
@@ -30,6 +31,7 @@ class QueryWarpgroup {
         tiles_(machine.template shared<typename Config::Tiles>()),
         queries_(queries),
         block_(locate_block<Config>(machine, params)),
+        mask_(mask_of_block<Config>(machine, params)),
         warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
         first_row_(block_.first_row + kWarpRows * machine.warp()) {}
 
@@ -39,7 +41,7 @@ class QueryWarpgroup {
       return load_listed_tile<Config>(machine_, params_, place, warpgroup_);
     } else {
       const int row = block_.first_row + kWarpgroupRows * warpgroup_;
-      const Range keys = params_.mask.keys_of_any({row, row + kWarpgroupRows});
+      const Range keys = mask_.keys_of_any({row, row + kWarpgroupRows});
       return {place, place < keys.end && place + Config::kBlockN > keys.begin};
     }
   }
@@ -57,9 +59,9 @@ class QueryWarpgroup {
       hide_unseen<typename Config::Layout, Config::kKeySteps, kRowWords>(machine_, words, hide);
     } else {
       const Range rows{first_row_, first_row_ + kWarpRows};
-      if (params_.mask.all_see(rows, {place, place + Config::kBlockN})) return;
-      hide_scores<typename Config::Layout, Config::kKeySteps>(params_.mask, machine_.lane(),
-                                                              first_row_, place, hide);
+      if (mask_.all_see(rows, {place, place + Config::kBlockN})) return;
+      hide_scores<typename Config::Layout, Config::kKeySteps>(mask_, machine_.lane(), first_row_,
+                                                              place, hide);
     }
   }
 
@@ -92,6 +94,16 @@ class QueryWarpgroup {
     return rows[queries_.place()][warpgroup_];
   }
 
+  /// Where the warp's rows of an output go.
+  SPARK_DEVICE OutputRows<Config, Machine> output_rows() {
+    return {machine_,
+            params_.sparse,
+            block_.head,
+            block_.first_row,
+            block_.first_q + first_row_,
+            block_.first_q + mask_.seqlen_q};
+  }
+
   /// c = A B^T of a warpgroup's rows and a stage's, over all columns.
   SPARK_DEVICE void multiply_rows(std::uint64_t a, std::uint64_t b, Scores& c) {
 #pragma unroll
@@ -119,6 +131,7 @@ class QueryWarpgroup {
   typename Config::Tiles& tiles_;
   const RowsRing<Config>& queries_;
   const ForwardBlock block_;
+  const SequenceMask<Config> mask_;
   const int warpgroup_, first_row_;
 };
 

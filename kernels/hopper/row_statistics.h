@@ -11,19 +11,45 @@ struct StatisticsConfig {
   static constexpr int kThreads = 128, kLanesPerRow = 8, kBlockM = kThreads / kLanesPerRow;
 };
 
+/// A position's query.
+struct PositionOfQuery {
+  int token;  // in the tensors
+  bool is_inside;
+};
+template <class Machine>
+SPARK_DEVICE PositionOfQuery query_at(Machine& machine, const BackwardParams& params,
+                                      int position) {
+  if (params.query_order.tiles != nullptr) {
+    const OrderedRows rows = ordered_rows(machine, params.query_order, position);
+    return {rows.token, rows.owns(0)};
+  }
+  if (params.cu_seqlens_q == nullptr) return {position, position < params.mask.seqlen_q};
+  const auto first = [&](int sequence) {
+    const int of_sequence = machine.template load_global<int>(params.cu_seqlens_q + sequence);
+    return most_of(0, least_of(of_sequence, params.mask.seqlen_q));
+  };
+  // The last sequence whose positions begin here or before: there is one, for 0 is the first's.
+  int sequence = 0;
+  for (int end = params.sequences; end - sequence > 1;) {
+    const int middle = (sequence + end) / 2;
+    if (packed_statistics(first(middle), middle) <= position) {
+      sequence = middle;
+    } else {
+      end = middle;
+    }
+  }
+  const int of_first = first(sequence);
+  const int token = of_first + position - packed_statistics(of_first, sequence);
+  return {token, token >= of_first && token < first(sequence + 1)};
+}
+
 /// The statistics of every position; those past the end, or that own no token, keep P at zero.
 /// Grid: blocks of kBlockM positions, heads, batch entries.
 template <class Machine>
 SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
   const int head = machine.block(1), batch = machine.block(2);
   const int position = machine.block(0) * StatisticsConfig::kBlockM + machine.thread() / 8;
-  int token = position;
-  bool is_inside = position < params.mask.seqlen_q;
-  if (params.query_order.tiles != nullptr) {
-    const OrderedRows rows = ordered_rows(machine, params.query_order, position);
-    token = rows.token;
-    is_inside = rows.owns(0);
-  }
+  const auto [token, is_inside] = query_at(machine, params, position);
   const float delta =
       row_dot(machine, params.out.at(batch, token, head), params.d_o.at(batch, token, head),
               is_inside ? params.head_chunks : 0);

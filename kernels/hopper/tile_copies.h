@@ -1,6 +1,8 @@
-// How tiles come to shared memory, and how a barrier tells that they are there. Two ways, with the
-// same members: boxes of the tensor memory accelerator, which one warp asks for, and copies of 16
-// bytes by four warps, for rows that a pattern's order has at any places.
+// How tiles come to shared memory, and how a barrier tells that they are there. Three ways, with
+// the same members: boxes of the tensor memory accelerator, which one warp asks for; copies of 16
+// bytes by four warps, for rows that a pattern's order has at any places; and for packed sequences
+// boxes of tiles that lie whole in a sequence, copies of those at its end, behind which are
+// another's rows.
 #pragma once
 
 #include "kernels/hopper/block_plan.h"
@@ -17,6 +19,9 @@ struct TensorRows {
   int seqlen;  // rows behind it are zeros
 };
 
+template <class Tile>
+inline constexpr int kTileBytes = sizeof(Tile);
+
 template <class Machine>
 class BoxCopies {
  public:
@@ -25,14 +30,12 @@ class BoxCopies {
       : machine_(machine), asks_(loader_warp == 0) {}
 
   /// `barrier` is told of what is copied until end().
-  SPARK_DEVICE void begin(Mbarrier& barrier, int bytes) {
-    barrier_ = &barrier;
-    if (asks_) machine_.expect_bytes(barrier_, bytes);
-  }
+  SPARK_DEVICE void begin(Mbarrier& barrier) { barrier_ = &barrier; }
   template <class Tile, class Apart>
   SPARK_DEVICE void copy(Tile& tile, const TensorRows& rows, const Apart& /*apart*/,
                          int /*chunks*/) {
     if (!asks_) return;
+    machine_.expect_bytes(barrier_, kTileBytes<Tile>);
 #pragma unroll
     for (int panel = 0; panel < Tile::kPanels; ++panel) {
 #pragma unroll
@@ -46,7 +49,9 @@ class BoxCopies {
   /// 16 bytes each, that lie side by side.
   template <class T>
   SPARK_DEVICE void copy_bytes(T* shared, const T* global, int bytes) {
-    if (asks_) machine_.copy_bytes_async(shared, global, bytes, barrier_);
+    if (!asks_) return;
+    machine_.expect_bytes(barrier_, bytes);
+    machine_.copy_bytes_async(shared, global, bytes, barrier_);
   }
   SPARK_DEVICE void end() { machine_.arrive_at_mbarrier(barrier_); }
   SPARK_DEVICE void flush() {}
@@ -65,7 +70,7 @@ class RowCopies {
   SPARK_DEVICE RowCopies(Machine& machine, int /*loader_warp*/)
       : machine_(machine), lane_(machine.thread() % kLanes) {}
 
-  SPARK_DEVICE void begin(Mbarrier& barrier, int /*bytes*/) { barrier_ = &barrier; }
+  SPARK_DEVICE void begin(Mbarrier& barrier) { barrier_ = &barrier; }
   template <class Tile, class Apart>
   SPARK_DEVICE void copy(Tile& tile, const TensorRows& rows, const Apart& apart, int chunks) {
     copy_rows<kLanes>(machine_, tile, rows.view.at(rows.batch, rows.first, rows.head), apart,
@@ -104,10 +109,49 @@ class RowCopies {
   Mbarrier *barrier_ = nullptr, *pending_ = nullptr;
 };
 
-/// Whether the rows of a launch's tensors are boxes.
+/// A tile of rows at its sequence's end is waited for at once.
+template <class Machine>
+class PackedCopies {
+ public:
+  SPARK_DEVICE PackedCopies(Machine& machine, int loader_warp)
+      : machine_(machine), boxes_(machine, loader_warp), rows_(machine, loader_warp) {}
+
+  SPARK_DEVICE void begin(Mbarrier& barrier) { boxes_.begin(barrier); }
+  template <class Tile, class Apart>
+  SPARK_DEVICE void copy(Tile& tile, const TensorRows& rows, const Apart& apart, int chunks) {
+    if (rows.first + Tile::kRows <= rows.seqlen) {
+      boxes_.copy(tile, rows, apart, chunks);
+    } else {
+      rows_.copy(tile, rows, apart, chunks);
+      has_rows_ = true;
+    }
+  }
+  template <class T>
+  SPARK_DEVICE void copy_bytes(T* shared, const T* global, int bytes) {
+    boxes_.copy_bytes(shared, global, bytes);
+  }
+  SPARK_DEVICE void end() {
+    if (has_rows_) {
+      machine_.commit_copies();
+      machine_.template wait_for_copies<0>();
+      machine_.fence_async_proxy();
+      has_rows_ = false;
+    }
+    boxes_.end();
+  }
+  SPARK_DEVICE void flush() {}
+
+ private:
+  Machine& machine_;
+  BoxCopies<Machine> boxes_;
+  RowCopies<Machine> rows_;
+  bool has_rows_ = false;
+};
+
+/// Whether all tiles of a launch are boxes.
 template <class Config, class Params>
 SPARK_DEVICE bool copies_boxes(const Params& params) {
-  return !has_order<Config>(params.sparse.order);
+  return !Config::kIsPacked && !has_order<Config>(params.sparse.order);
 }
 /// Warps that load, each of which arrives once at a barrier for a tile.
 template <class Config, class Params>
@@ -120,15 +164,14 @@ template <class Config, class Machine, class Params, class Run>
 SPARK_DEVICE void with_copies(Machine& machine, const Params& params, Run run) {
   const int loader_warp = machine.uniform(machine.warp()) - Config::kConsumerWarps;
   if (loader_warp >= loader_warps<Config>(params)) return;
-  if (copies_boxes<Config>(params)) {
+  if constexpr (Config::kIsPacked) {
+    run(PackedCopies<Machine>(machine, loader_warp));
+  } else if (copies_boxes<Config>(params)) {
     run(BoxCopies<Machine>(machine, loader_warp));
   } else {
     run(RowCopies<Machine>(machine, loader_warp));
   }
 }
-
-template <class Tile>
-inline constexpr int kTileBytes = Tile::kPanels* Tile::kPanelBytes;
 
 /// Where a row's tensor has its rows: those of a pattern as they lie in its order.
 template <class Config>

@@ -5,14 +5,9 @@
 #include "kernels/volta/packed_gpu.h"
 #include "kernels/volta/packed_lists.h"
 #include "kernels/volta/schedules.h"
+#include "kernels/work_lists_gpu.h"
 
 namespace sparkbench::volta {
-
-extern "C" __global__ void __launch_bounds__(kListThreads)
-    spark_list_blocks(const WorkListsParams params) {
-  GpuMachine machine;
-  list_blocks(machine, params);
-}
 
 SPARK_VOLTA_PACKED_FORWARD(SPARK_FORWARD_KERNEL)
 SPARK_VOLTA_PACKED_BACKWARD(SPARK_BACKWARD_KERNEL)
@@ -21,18 +16,6 @@ SPARK_VOLTA_PACKED_STATISTICS(SPARK_STATISTICS_KERNEL)
 SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
 
 namespace {
-
-/// Those of the lists that have room for a block.
-void launch_lists(const WorkListParams& first, const WorkListParams& second, CUstream_st* stream) {
-  WorkListsParams lists{};
-  unsigned count = 0;
-  for (const WorkListParams* list : {&first, &second}) {
-    if (list->items_end > 0) lists.list[count++] = *list;
-  }
-  if (count == 0) return;
-  spark_list_blocks<<<count, kListThreads, sizeof(ListTiles), stream>>>(lists);
-  CUDA_CHECK(cudaGetLastError());
-}
 
 template <class Config, class Params>
 void launch_items(const Params& params, int blocks_of_item, int items, std::size_t shared_bytes,

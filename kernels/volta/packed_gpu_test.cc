@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "kernels/volta/test_gpu.h"
-#include "kernels/volta/test_packed.h"
+#include "kernels/test_packed.h"
 
 namespace sparkbench {
 namespace {

@@ -15,6 +15,7 @@
 #include "kernels/mask/pattern/test_patterns.h"
 #include "kernels/pass_dropout.h"
 #include "kernels/registry.h"
+#include "kernels/test_options.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {
@@ -112,18 +113,6 @@ inline Problem with_pattern(Problem problem, const RandomPattern& drawn) {
   problem.seqlen_k = mask.pattern.seqlen_k;
   problem.sparse = std::make_shared<const SparseMask>(std::move(mask));
   return problem;
-}
-
-/// On the first chip that has the kernel's instruction, or with the arithmetic that a GPU has.
-inline EmulationOptions options_of(const AttentionKernel& kernel,
-                                   const ArithmeticProfile* native = nullptr) {
-  EmulationOptions options{.profile = &arithmetic_profile("volta")};
-  if (kernel.instruction == MmaInstruction::kWgmma) {
-    options.profile = &arithmetic_profile("hopper");
-    options.shared_bytes_per_block = std::size_t{227} << 10;
-  }
-  if (native != nullptr) options.profile = native;
-  return options;
 }
 
 /// What both passes of a kernel give.

@@ -1,0 +1,23 @@
+// Packed sequences (kernels/packed.h) in the Hopper kernels, on the emulated machine.
+#pragma once
+
+#include <span>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/packed.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench::hopper {
+
+// As PackedFunctions has them.
+EmulationReport emulate_packed_forward(const Problem& packed, const PackedLengths& lengths,
+                                       const ForwardTensors& tensors,
+                                       const EmulationOptions& options,
+                                       std::span<const SampleTile> tiles);
+EmulationReport emulate_packed_backward(const Problem& packed, const PackedLengths& lengths,
+                                        const BackwardTensors& tensors,
+                                        const EmulationOptions& options,
+                                        const BackwardSample& sample);
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,52 @@
+// How a pass over packed sequences lays out its workspace: lists of blocks, and the statistics of
+// queries. C++17, for both machines.
+#pragma once
+
+#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/dispatch.h"
+#include "kernels/pattern_parts.h"
+#include "kernels/saturating.h"
+
+namespace sparkbench::hopper {
+
+/// The list of a forward pass is all of its workspace.
+inline std::uint64_t packed_forward_bytes(const Problem& packed, int batch) {
+  std::uint64_t bytes = 0;
+  visit_forward<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+    bytes = work_list_bytes(packed, batch, kPackedQueries<decltype(row)>);
+  });
+  return bytes;
+}
+
+/// Where the parts of a backward pass's begin, in bytes. Saturates.
+struct PackedBackwardWorkspace {
+  PackedBackwardWorkspace(const Problem& packed, int batch) {
+    WorkspacePlaces places(0);
+    visit_backward_dq<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+      queries = places.take(work_list_bytes(packed, batch, kPackedQueries<decltype(row)>));
+    });
+    visit_backward<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+      keys = places.take(work_list_bytes(packed, batch, kPackedKeys<decltype(row)>));
+    });
+    const int positions = packed_positions(packed.seqlen_q, batch);
+    statistics = places.take(
+        saturating_product({static_cast<std::uint64_t>(packed.heads),
+                            static_cast<std::uint64_t>(positions), sizeof(RowStatistics)}));
+    bytes = places.end();
+  }
+
+  std::uint64_t queries = 0, keys = 0, statistics, bytes;
+};
+
+/// What a backward pass over packed sequences is launched with, but for its items and lists.
+inline BackwardParams packed_backward_params(const Problem& packed, const PackedLengths& lengths,
+                                             const BackwardTensors& tensors,
+                                             RowStatistics* statistics, EncodeTensorMap encode) {
+  BackwardParams params = backward_params(packed, tensors, statistics,
+                                          packed_positions(packed.seqlen_q, lengths.batch), encode);
+  params.cu_seqlens_q = lengths.cu_seqlens_q;
+  params.sequences = lengths.batch;
+  return params;
+}
+
+}  // namespace sparkbench::hopper
