@@ -2,6 +2,8 @@
 // against the emulated machine.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <iostream>
 #include <string_view>
 #include <vector>
@@ -23,17 +25,22 @@ struct Outputs {
   std::vector<float> lse;
 };
 
-Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
+/// `change` changes the tensors' strides.
+template <class Change>
+Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs, Change change) {
   const DeviceBuffer q = upload(inputs.q), k = upload(inputs.k), v = upload(inputs.v);
   const DeviceBuffer o = poisoned(problem.q_elements() * sizeof(Half));
   const DeviceBuffer lse = poisoned(problem.lse_elements() * sizeof(float));
-  find_attention_kernel(kKernel)->forward.launch(
-      problem,
-      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                         lse.as<float>()),
-      nullptr);
+  ForwardTensors tensors = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
+                                              o.as<Half>(), lse.as<float>());
+  change(tensors);
+  find_attention_kernel(kKernel)->forward.launch(problem, tensors, nullptr);
   CUDA_CHECK(cudaDeviceSynchronize());
   return {download<Half>(o, problem.q_elements()), download<float>(lse, problem.lse_elements())};
+}
+
+Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
+  return run_on_gpu(problem, inputs, [](ForwardTensors&) {});
 }
 
 /// Skips where there is no such GPU, or no code for it.
@@ -111,6 +118,30 @@ TEST_P(HopperForwardGpuBits, EqualTheEmulatedMachines) {
 }
 
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForwardGpuBits, testing::Values(24, 64, 80, 96, 128, 256));
+
+class HopperForwardGpuStrides : public OnHopper<int> {};
+
+/// A tensor that is one for all entries of a batch, as a view that repeats it: a stride of 0.
+TEST_P(HopperForwardGpuStrides, MayRepeatATensor) {
+  const Problem problem{
+      .batch = 3, .heads = 2, .seqlen_q = 90, .seqlen_k = 200, .head_dim = GetParam()};
+  OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
+  const auto repeat = [&](std::vector<Half>& tensor) {
+    const std::size_t entry = tensor.size() / 3;
+    std::copy_n(tensor.begin(), entry, tensor.begin() + static_cast<std::ptrdiff_t>(entry));
+    std::copy_n(tensor.begin(), entry, tensor.begin() + static_cast<std::ptrdiff_t>(2 * entry));
+  };
+  repeat(inputs.k);
+  repeat(inputs.v);
+  const Outputs want = run_on_gpu(problem, inputs);
+  const Outputs got = run_on_gpu(problem, inputs, [](ForwardTensors& tensors) {
+    tensors.k.batch_stride = tensors.v.batch_stride = 0;
+  });
+  EXPECT_EQ(count_different(got.o, want.o), 0u);
+  EXPECT_EQ(got.lse, want.lse);
+}
+
+INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForwardGpuStrides, testing::Values(8, 64, 128));
 
 class HopperSparseGpu : public OnHopper<std::tuple<int, float>> {
  protected:
