@@ -70,24 +70,24 @@ class AxisRows {
     const Zone& zone = grid.zone[axis];
     if (zone.d1 > zone.d0) rows_ = overlap({0, extent_}, {zone.q0, zone.q1});
     keys_.reserve(static_cast<std::size_t>(rows_.size()));
-    for (int row = rows_.begin; row < rows_.end; ++row) keys_.push_back(axis_keys(grid, axis, row));
+    for (int row = rows_.begin; row < rows_.end; ++row) {
+      keys_.push_back(overlap({0, extent_}, axis_keys(grid, axis, row)));
+    }
   }
 
-  /// By all tiles of so many rows, of those of 2^log keys.
+  /// By all tiles of so many rows, a power of two, of those of 2^log keys.
   double tiles_touched(int rows, int log) const {
-    double tiles = 0.0;
-    for (int row = 0; row < extent_; row += rows) tiles += touched_by({row, row + rows}, log);
+    int tiles = 0;
+    for (int row = rows_.begin; row < rows_.end;) {
+      const int end = least_of((row & -rows) + rows, rows_.end);
+      const int first = keys_of(row).begin, last = keys_of(end - 1).end - 1;
+      tiles += first > last ? 0 : (last >> log) - (first >> log) + 1;
+      row = end;
+    }
     return tiles;
   }
 
  private:
-  int touched_by(const Range& rows, int log) const {
-    const Range inside = overlap(rows, rows_);
-    if (inside.is_empty()) return 0;
-    const Range keys =
-        overlap({0, extent_}, {keys_of(inside.begin).begin, keys_of(inside.end - 1).end});
-    return keys.is_empty() ? 0 : ((keys.end - 1) >> log) - (keys.begin >> log) + 1;
-  }
   const Range& keys_of(int row) const { return keys_[static_cast<std::size_t>(row - rows_.begin)]; }
 
   int extent_;

@@ -136,6 +136,7 @@ class PartWalk {
   void add_group(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
     if (wanted == 0) return;
     if (!is_flat_cut_) return add_whole_lines(line, count, wanted, columns);
+    if (count == 1 && log_ == kOrderTileBits) return add_cut_line(line, wanted, columns);
     const int end = line + count;
     for (; line < end && is_cut(line); ++line) add_cut_line(line, wanted, columns);
     int whole_end = end;
@@ -313,8 +314,31 @@ bool join_boxes(Box& a, const Box& b) {
 
 }  // namespace
 
+/// Whole tiles side by side, which are one box; false where rows are none.
+bool OrderFrame::find_tiles_of_line(const Range& rows, OrderedRows& found) const {
+  if (((rows.begin | rows.end) & (kOrderTile - 1)) != 0) return false;
+  const PlaceOfTile tile = places.of(rows.begin >> kOrderTileBits);
+  const int others = (rows.size() >> kOrderTileBits) - 1;
+  if (tile.of_axis[joined] + others >= tiles_of_line) return false;
+  Box& box = found.boxes.emplace_back();
+  int not_owned = 0, first_token = 0, last_token = 0;
+  for (int axis = 0; axis < kOrderAxes; ++axis) {
+    const int first = tile.of_axis[axis], last = axis == joined ? first + others : first;
+    const int last_begin = order.begin_of_tile(axis, last), end = last_begin + order.tile_extent(axis);
+    const int own = first << order.bits[axis];
+    box.range[axis] = {own, end};
+    not_owned += (last << order.bits[axis]) - last_begin;
+    first_token += own * pitch[axis];
+    last_token += (end - 1) * pitch[axis];
+  }
+  found.own_all = not_owned == 0;
+  found.span = {first_token, last_token + 1};
+  return true;
+}
+
 void OrderFrame::find_boxes(const Range& rows, OrderedRows& found) const {
   found.boxes.clear();
+  if (find_tiles_of_line(rows, found)) return;
   int not_owned = 0, first_token = kUnbounded, last_token = -kUnbounded;
   for (int at = rows.begin; at < rows.end;) {
     const int of_part = log_of_part(at, rows.end);
@@ -392,9 +416,14 @@ OrderedRuns::OrderedRuns(const OrderFrame& frame, const Term& term, int tile_key
 }
 
 const OrderedRuns::OfAxis& OrderedRuns::of_axis(int axis, const Range& rows) {
+  const int tile = rows.begin >> frame_.order.bits[axis];
+  OfAxis& of_axis = of_axis_[axis][static_cast<std::size_t>(tile)];
+  if (!are_same(of_axis.rows, rows)) find_of_axis(axis, rows, of_axis);
+  return of_axis;
+}
+
+void OrderedRuns::find_of_axis(int axis, const Range& rows, OfAxis& found) const {
   const GridOrder& order = frame_.order;
-  OfAxis& found = of_axis_[axis][static_cast<std::size_t>(rows.begin >> order.bits[axis])];
-  if (are_same(found.rows, rows)) return found;
   const Range all = {0, order.extent[axis]};
   const bool has_axis = axis < grid_.axes;
   found.rows = rows;
@@ -402,7 +431,6 @@ const OrderedRuns::OfAxis& OrderedRuns::of_axis(int axis, const Range& rows) {
   found.core = has_axis ? overlap(axis_core(grid_, axis, rows), all) : all;
   find_tiles(order, frame_.log, Wanted::kSome, axis, found.hull, found.some);
   find_tiles(order, frame_.log, Wanted::kEach, axis, found.core, found.each);
-  return found;
 }
 
 bool OrderedRuns::LastRuns::are_of(const OfAxes& seen, bool of_all) const {
@@ -461,7 +489,8 @@ void OrderedRuns::add_found(const OrderedRows& rows, KeyRuns& runs) {
       common[axis] = is_first ? seen.core : overlap(common[axis], seen.core);
       if (axis == 0) some.outermost = seen.hull;
     }
-    const Range flat = hull(flat_, token_span(frame_.order, box));
+    const bool is_alone = rows.boxes.size() == 1;
+    const Range flat = hull(flat_, is_alone ? rows.span : token_span(frame_.order, box));
     PartWalk(frame_, Wanted::kSome, flat, touched).walk(some);
   }
   if (wanted_ == WantedRuns::kTouched || rows.boxes.empty() || !rows.own_all) return;

@@ -66,6 +66,9 @@ struct OrderFrame {
 
   /// Of rows that are not empty, into `found`, of which the room is used again.
   void find_boxes(const Range& rows, OrderedRows& found) const;
+
+ private:
+  bool find_tiles_of_line(const Range& rows, OrderedRows& found) const;
 };
 
 /// The runs of a term that is_of_order() (order_boxes.h). A touched tile is without a visible pair
@@ -99,6 +102,7 @@ class OrderedRuns {
   };
 
   const OfAxis& of_axis(int axis, const Range& rows);
+  void find_of_axis(int axis, const Range& rows, OfAxis& found) const;
   void add_found(const OrderedRows& rows, KeyRuns& runs);
   void add_touched(const RunLines& keys, KeyRuns& runs) const;
 
