@@ -66,33 +66,45 @@ struct AxisWork {
 /// the first of them does to where the last does.
 class AxisRows {
  public:
-  AxisRows(const Grid& grid, int axis) : extent_(grid.extent[axis]) {
+  AxisRows(const Grid& grid, int axis)
+      : extent_(grid.extent[axis]),
+        are_alike_(grid.clamp == Clamp::kNone && is_of_any_offset(grid.zone[axis])) {
     const Zone& zone = grid.zone[axis];
     if (zone.d1 > zone.d0) rows_ = overlap({0, extent_}, {zone.q0, zone.q1});
-    keys_.reserve(static_cast<std::size_t>(rows_.size()));
-    for (int row = rows_.begin; row < rows_.end; ++row) {
+    const int unlike = are_alike_ ? least_of(rows_.size(), 1) : rows_.size();
+    keys_.reserve(static_cast<std::size_t>(unlike));
+    for (int row = rows_.begin; row < rows_.begin + unlike; ++row) {
       keys_.push_back(overlap({0, extent_}, axis_keys(grid, axis, row)));
     }
   }
 
   /// By all tiles of so many rows, a power of two, of those of 2^log keys.
   double tiles_touched(int rows, int log) const {
+    if (rows_.is_empty()) return 0.0;
+    if (are_alike_) {
+      const int row_tiles = (rows_.end - 1) / rows - rows_.begin / rows + 1;
+      return row_tiles * touched_by(rows_.begin, rows_.begin, log);
+    }
     int tiles = 0;
     for (int row = rows_.begin; row < rows_.end;) {
       const int end = least_of((row & -rows) + rows, rows_.end);
-      const int first = keys_of(row).begin, last = keys_of(end - 1).end - 1;
-      tiles += first > last ? 0 : (last >> log) - (first >> log) + 1;
+      tiles += touched_by(row, end - 1, log);
       row = end;
     }
     return tiles;
   }
 
  private:
+  int touched_by(int first_row, int last_row, int log) const {
+    const int first = keys_of(first_row).begin, last = keys_of(last_row).end - 1;
+    return first > last ? 0 : (last >> log) - (first >> log) + 1;
+  }
   const Range& keys_of(int row) const { return keys_[static_cast<std::size_t>(row - rows_.begin)]; }
 
   int extent_;
+  bool are_alike_;
   Range rows_ = {0, 0};
-  std::vector<Range> keys_;
+  std::vector<Range> keys_;  // of each row, or of the first
 };
 
 /// Of each choice of bits that fits.
@@ -188,57 +200,68 @@ void for_orders(const Grid& grid, const Visit& visit) {
   }
 }
 
-/// Pairs as OrderWork::of() has them, of all blocks or as some of them say: block by block, from
-/// the last on, which have most where a pattern is causal.
+/// Pairs as OrderWork::of() has them, of all blocks or as some of them say.
 class BlockWork {
  public:
   explicit BlockWork(const Pattern& pattern)
       : seqlen_(pattern.seqlen_q),
         blocks_(ceil_divide(pattern.seqlen_q, kBlockRows)),
-        left_(std::min(blocks_, kCountedBlocks)),
-        counted_(left_),
         of_block_(pattern, 0, kTileKeys, WantedRuns::kTouched),
         of_warp_(pattern, 0, kHalfKeys, WantedRuns::kTouched) {}
 
-  /// Whether there was a block left.
-  bool add_block() {
-    if (left_ == 0) return false;
-    --left_;
-    const auto block = static_cast<int>(std::int64_t{blocks_} * (2 * left_ + 1) / (2 * counted_));
-    const Range rows = {block * kBlockRows, std::min((block + 1) * kBlockRows, seqlen_)};
-    pairs_ += kTileShare * kBlockRows * kTileKeys * tiles_visited(of_block_, rows);
+  /// Blocks that are counted.
+  int count() const { return std::min(blocks_, kCountedBlocks); }
+
+  /// Tiles that block `index` of these visits.
+  void add_tiles(int index) { tiles_ += tiles_visited(of_block_, rows_of(index)); }
+  /// Halves of them that its warps see.
+  void add_halves(int index) {
+    const Range rows = rows_of(index);
     for (int row = rows.begin; row < rows.end; row += kWarpRows) {
-      const Range warp = {row, std::min(row + kWarpRows, rows.end)};
-      pairs_ += kWarpRows * kHalfKeys * tiles_visited(of_warp_, warp);
+      halves_ += tiles_visited(of_warp_, {row, std::min(row + kWarpRows, rows.end)});
     }
-    return true;
   }
-  /// At least so many there are, and no more once no block is left.
-  double pairs() const { return pairs_ * blocks_ / counted_; }
+
+  /// By the tiles and the halves that were added, of which there are more if blocks are left.
+  double pairs() const {
+    return of_all(kTileShare * kBlockRows * kTileKeys * tiles_ + kWarpRows * kHalfKeys * halves_);
+  }
+  /// No fewer than pairs() will be: where warps see all halves of the tiles that were added.
+  double most_pairs() const { return of_all((kTileShare + 1.0) * kBlockRows * kTileKeys * tiles_); }
 
  private:
+  double of_all(double pairs) const { return pairs * blocks_ / count(); }
+  Range rows_of(int index) const {
+    const auto block = static_cast<int>(std::int64_t{blocks_} * (2 * index + 1) / (2 * count()));
+    return {block * kBlockRows, std::min((block + 1) * kBlockRows, seqlen_)};
+  }
   double tiles_visited(KeyRunFinder& finder, const Range& rows) {
     finder.find(rows, runs_);
     join(runs_.touched);
     return static_cast<double>(size_of(runs_.touched));
   }
 
-  int seqlen_, blocks_, left_, counted_;
+  int seqlen_, blocks_;
   KeyRunFinder of_block_, of_warp_;
   KeyRuns runs_;
-  double pairs_ = 0.0;
+  double tiles_ = 0.0, halves_ = 0.0;
 };
 
-/// Whether it is enough less work. Of the pattern in the order of the sequence as few blocks are
-/// counted as tell that.
+/// Whether it is enough less work. As little is counted as tells that: mostly of the order no
+/// halves, and of the sequence the last blocks, which have most where a pattern is causal.
 bool saves_work(const Pattern& ordered, const Pattern& pattern) {
+  const auto is_enough = [](double of_order, double of_sequence) {
+    return of_order <= (1.0 - kLeastSaving) * of_sequence;
+  };
   BlockWork of_order(ordered), of_sequence(pattern);
-  while (of_order.add_block()) {
+  for (int i = 0; i < of_order.count(); ++i) of_order.add_tiles(i);
+  for (int i = of_sequence.count() - 1; i >= 0; --i) {
+    of_sequence.add_tiles(i);
+    of_sequence.add_halves(i);
+    if (is_enough(of_order.most_pairs(), of_sequence.pairs())) return true;
   }
-  do {
-    if (of_order.pairs() <= (1.0 - kLeastSaving) * of_sequence.pairs()) return true;
-  } while (of_sequence.add_block());
-  return false;
+  for (int i = 0; i < of_order.count(); ++i) of_order.add_halves(i);
+  return is_enough(of_order.pairs(), of_sequence.pairs());
 }
 
 }  // namespace

@@ -12,9 +12,6 @@ namespace {
 
 bool are_same(const Range& a, const Range& b) { return a.begin == b.begin && a.end == b.end; }
 
-/// Whether no key is too far from a row.
-bool is_of_any_offset(const Zone& zone) { return zone.d0 <= -kUnbounded && zone.d1 >= kUnbounded; }
-
 /// Which parts of tiles are wanted: those that own a token of a box, or all of whose tokens are
 /// owned, and in it.
 enum class Wanted { kSome, kEach };
@@ -94,8 +91,11 @@ class PartWalk {
       return walk_tiles(keys.tiles);
     }
     const Range of_flat = {frame_.plane(flat_.begin), frame_.plane(flat_.end - 1) + 1};
+    const Range taken = overlap(lines, of_flat);
+    const bool has_room = taken.size() >= 1 << bits_of_axis(order_, 0, log_);
+    if (wanted_ == Wanted::kEach && !has_room) return;  // not for a part
     TilesOfAxis cut;
-    find_tiles(order_, log_, wanted_, 0, overlap(lines, of_flat), cut);
+    find_tiles(order_, log_, wanted_, 0, taken, cut);
     if (cut.count > 0) walk_tiles({&cut, keys.tiles[1], keys.tiles[2]});
   }
 
@@ -324,7 +324,8 @@ bool OrderFrame::find_tiles_of_line(const Range& rows, OrderedRows& found) const
   int not_owned = 0, first_token = 0, last_token = 0;
   for (int axis = 0; axis < kOrderAxes; ++axis) {
     const int first = tile.of_axis[axis], last = axis == joined ? first + others : first;
-    const int last_begin = order.begin_of_tile(axis, last), end = last_begin + order.tile_extent(axis);
+    const int last_begin = order.begin_of_tile(axis, last),
+              end = last_begin + order.tile_extent(axis);
     const int own = first << order.bits[axis];
     box.range[axis] = {own, end};
     not_owned += (last << order.bits[axis]) - last_begin;
@@ -410,13 +411,14 @@ OrderedRuns::OrderedRuns(const OrderFrame& frame, const Term& term, int tile_key
       wanted_(wanted),
       sees_alike_(term.flat == Zone{} && grid_.clamp == Clamp::kNone && frame.joined < grid_.axes &&
                   is_of_any_offset(grid_.zone[frame.joined])) {
-  for (int axis = 0; axis < kOrderAxes; ++axis) {
+  of_axis_[0].resize(1);
+  for (int axis = 1; axis < kOrderAxes; ++axis) {
     of_axis_[axis].resize(static_cast<std::size_t>(frame.order.tiles_of_axis(axis)));
   }
 }
 
 const OrderedRuns::OfAxis& OrderedRuns::of_axis(int axis, const Range& rows) {
-  const int tile = rows.begin >> frame_.order.bits[axis];
+  const int tile = axis == 0 ? 0 : rows.begin >> frame_.order.bits[axis];
   OfAxis& of_axis = of_axis_[axis][static_cast<std::size_t>(tile)];
   if (!are_same(of_axis.rows, rows)) find_of_axis(axis, rows, of_axis);
   return of_axis;
@@ -433,25 +435,6 @@ void OrderedRuns::find_of_axis(int axis, const Range& rows, OfAxis& found) const
   find_tiles(order, frame_.log, Wanted::kEach, axis, found.core, found.each);
 }
 
-bool OrderedRuns::LastRuns::are_of(const OfAxes& seen, bool of_all) const {
-  if (!is_there || own_all != of_all) return false;
-  for (int axis = 0; axis < kOrderAxes; ++axis) {
-    if (!are_same(hull[axis], seen[axis]->hull) || !are_same(core[axis], seen[axis]->core)) {
-      return false;
-    }
-  }
-  return true;
-}
-
-void OrderedRuns::LastRuns::set_axes(const OfAxes& seen, bool of_all) {
-  is_there = true;
-  own_all = of_all;
-  for (int axis = 0; axis < kOrderAxes; ++axis) {
-    hull[axis] = seen[axis]->hull;
-    core[axis] = seen[axis]->core;
-  }
-}
-
 void OrderedRuns::add_touched(const RunLines& keys, KeyRuns& runs) const {
   if (keys.count == 1 || tile_.divides(keys.pitch)) {
     add_lines({parts_touched(keys.first, tile_), tile_(keys.pitch), keys.count}, runs.touched);
@@ -462,12 +445,19 @@ void OrderedRuns::add_touched(const RunLines& keys, KeyRuns& runs) const {
 
 void OrderedRuns::add(const OrderedRows& rows, KeyRuns& runs) {
   if (!sees_alike_ || rows.boxes.size() != 1) return add_found(rows, runs);
-  OfAxes seen;
+  const Box& box = rows.boxes.front();
+  const OfAxis& seen = of_axis(frame_.joined, box.range[frame_.joined]);
+  bool are_same_rows = last_.is_there && last_.own_all == rows.own_all &&
+                       are_same(last_.hull, seen.hull) && are_same(last_.core, seen.core);
   for (int axis = 0; axis < kOrderAxes; ++axis) {
-    seen[axis] = &of_axis(axis, rows.boxes.front().range[axis]);
+    are_same_rows &= axis == frame_.joined || are_same(last_.rows.range[axis], box.range[axis]);
   }
-  if (!last_.are_of(seen, rows.own_all)) {
-    last_.set_axes(seen, rows.own_all);
+  if (!are_same_rows) {
+    last_.is_there = true;
+    last_.own_all = rows.own_all;
+    last_.rows = box;
+    last_.hull = seen.hull;
+    last_.core = seen.core;
     last_.runs.clear();
     add_found(rows, last_.runs);
   }

@@ -88,17 +88,12 @@ class OrderedRuns {
     Range hull, core;
     TilesOfAxis some, each;
   };
-  /// What a box of rows sees of each axis.
-  using OfAxes = const OfAxis* [kOrderAxes];
-  /// The runs that were found last, and of what.
+  /// The runs that were found last, and of what: rows, and of the axis of lines what they see.
   struct LastRuns {
-    bool is_there = false;
-    Range hull[kOrderAxes], core[kOrderAxes];
-    bool own_all = false;
+    bool is_there = false, own_all = false;
+    Box rows;
+    Range hull, core;
     KeyRuns runs;
-
-    bool are_of(const OfAxes& seen, bool of_all) const;
-    void set_axes(const OfAxes& seen, bool of_all);
   };
 
   const OfAxis& of_axis(int axis, const Range& rows);
@@ -111,7 +106,9 @@ class OrderedRuns {
   Grid grid_;
   DivideBy tile_;
   WantedRuns wanted_;
-  std::vector<OfAxis> of_axis_[kOrderAxes];  // by the tile with the first row, the last asked for
+  // By the tile with the first row, the last asked for; of the outermost axis, to whose rows none
+  // comes back, that one alone.
+  std::vector<OfAxis> of_axis_[kOrderAxes];
   // Where tiles of rows side by side see alike, as those do that see summaries of lines.
   bool sees_alike_;
   LastRuns last_;
