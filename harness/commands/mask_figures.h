@@ -18,8 +18,9 @@ struct MaskQuestion {
   int tile_rows = 64, tile_keys = 64;
 };
 
-/// What a warp of Volta's forward kernels computes at once, and could leave out.
-inline constexpr int kWarpRows = 32, kWarpKeys = 16;
+/// What a warp of Volta's forward kernels leaves out of a pattern where it sees none of it: half of
+/// a tile of 64 keys.
+inline constexpr int kWarpRows = 32, kWarpKeys = 32;
 /// Two blocks on each SM of a V100, which take items of at most so many tiles.
 inline constexpr int kVoltaSlots = 160;
 

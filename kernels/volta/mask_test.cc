@@ -9,6 +9,7 @@
 
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
@@ -111,6 +112,16 @@ TEST_P(VoltaMask, MultipliesOnlyTilesThatAWarpSees) {
   }
   const Counters counters = run("volta-fp32acc", window).forward;
   EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(tiles) * 4 * 32 * 64 * GetParam() / 2048);
+}
+
+TEST_P(VoltaMask, OfAPatternMultipliesOnlyHalvesThatAWarpSees) {
+  // The same pairs, of whose keys 32 rows see five halves of tiles: 160 keys a row of 128.
+  Problem window = problem_of(MaskSpec::full(), 512, GetParam());
+  window.sparse = make_sparse_mask("causal-band:127:0", 512, 512);
+  int halves = 0;
+  for (int row = 0; row < 512; row += 32) halves += row / 32 - std::max(row - 127, 0) / 32 + 1;
+  const Counters counters = run("volta-fp32acc", window).forward;
+  EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(halves) * 4 * 32 * 32 * GetParam() / 2048);
 }
 
 TEST_P(VoltaMask, SkipsStepsThatSeeNoKey) {

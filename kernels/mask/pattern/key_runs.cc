@@ -106,7 +106,7 @@ void add_box(const Grid& grid, Box box, const RunRule& rule, RunSink& sink) {
 }
 
 /// Of some rows, as positions, what flat zones and arrays leave: keys that some see, that each
-/// sees.
+/// sees; of the latter none where they are not wanted.
 struct FlatLimits {
   Range rows, hull, core;
 };
@@ -124,18 +124,21 @@ Range span_of(const Grid& grid, const Box& box) {
 void add_grid_runs(const Term& term, const FlatLimits& flat, int key_at, int tile_keys,
                    KeyRuns& runs) {
   const Boxes boxes = boxes_of(term.grid, flat.rows);
+  for (int i = 0; i < boxes.count; ++i) {
+    const Box& box = boxes.box[i];
+    const Range of_box = hull(term.flat, span_of(term.grid, box));
+    RunSink touched(runs.touched, overlap(flat.hull, of_box), key_at, tile_keys);
+    add_box(term.grid, hull(term.grid, box), {tile_keys - 1, 1}, touched);
+  }
+  if (flat.core.is_empty()) return;
   // What each row of all boxes sees is what their cores have in common, again a box.
   Box common;
   for (Range& range : common.range) range = {-kUnbounded, kUnbounded};
   for (int i = 0; i < boxes.count; ++i) {
-    const Box& box = boxes.box[i];
-    const Box every = core(term.grid, box);
+    const Box every = core(term.grid, boxes.box[i]);
     for (int axis = 0; axis < term.grid.axes; ++axis) {
       common.range[axis] = overlap(common.range[axis], every.range[axis]);
     }
-    const Range of_box = hull(term.flat, span_of(term.grid, box));
-    RunSink touched(runs.touched, overlap(flat.hull, of_box), key_at, tile_keys);
-    add_box(term.grid, hull(term.grid, box), {tile_keys - 1, 1}, touched);
   }
   RunSink full(runs.full, flat.core, key_at, 1);
   add_box(term.grid, common, {0, tile_keys}, full);
@@ -242,12 +245,38 @@ void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimi
   }
 }
 
+}  // namespace
+
+KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys, WantedRuns wanted)
+    : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys), wanted_(wanted) {
+  if (pattern.order == nullptr) return;
+  frame_ = std::make_unique<const OrderFrame>(*pattern.order, tile_keys);
+  for (const Term& term : terms_) {
+    ordered_.push_back(is_of_order(*pattern.order, term)
+                           ? std::make_unique<OrderedRuns>(*frame_, term, tile_keys, wanted)
+                           : nullptr);
+  }
+}
+
+void KeyRunFinder::find(const Range& rows, KeyRuns& runs) {
+  runs.clear();
+  if (frame_ != nullptr) frame_->find_boxes(rows, boxes_);
+  for (std::size_t i = 0; i < terms_.size(); ++i) {
+    if (frame_ == nullptr) {
+      add_in_sequence(terms_[i], rows, runs);
+    } else if (ordered_[i] != nullptr) {
+      ordered_[i]->add(boxes_, runs);
+    } else {
+      add_runs_by_words(pattern_, terms_[i], rows, tile_keys_, runs);
+    }
+  }
+}
+
 /// Of a term of a pattern in the order of the sequence.
-void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, int tile_keys,
-                  KeyRuns& runs) {
-  const int key_at = pattern.key_at;
-  const Range keys = pattern.key_positions();
-  FlatLimits flat = {{rows.begin + pattern.row_at, rows.end + pattern.row_at}, {}, {}};
+void KeyRunFinder::add_in_sequence(const Term& term, const Range& rows, KeyRuns& runs) const {
+  const int key_at = pattern_.key_at;
+  const Range keys = pattern_.key_positions();
+  FlatLimits flat = {{rows.begin + pattern_.row_at, rows.end + pattern_.row_at}, {}, {}};
   flat.hull = overlap(keys, hull(term.flat, flat.rows));
   flat.core = overlap(keys, core(term.flat, flat.rows));
   if (term.bounds != nullptr) {
@@ -256,45 +285,20 @@ void add_key_runs(const Pattern& pattern, const Term& term, const Range& rows, i
     flat.core = overlap(flat.core, {last.begin + key_at, first.end + key_at});
   }
   if (flat.hull.is_empty()) return;
+  if (wanted_ == WantedRuns::kTouched) flat.core = {0, 0};
   const Range hull_keys = {flat.hull.begin - key_at, flat.hull.end - key_at};
   const Range core_keys = {flat.core.begin - key_at, flat.core.end - key_at};
   if (term.where != nullptr) {
-    add_predicate_runs(pattern, term, {rows, hull_keys, core_keys}, tile_keys, runs);
+    add_predicate_runs(pattern_, term, {rows, hull_keys, core_keys}, tile_keys_, runs);
   } else if (term.bits != nullptr) {
     // What a grid hides besides is left to the words of a row.
     const Range every = term.grid.axes > 0 ? Range{0, 0} : core_keys;
-    add_bit_runs(*term.bits, {rows, hull_keys, every}, tile_keys, runs);
+    add_bit_runs(*term.bits, {rows, hull_keys, every}, tile_keys_, runs);
   } else if (term.grid.axes > 0) {
-    add_grid_runs(term, flat, key_at, tile_keys, runs);
+    add_grid_runs(term, flat, key_at, tile_keys_, runs);
   } else {
-    RunSink(runs.touched, hull_keys, 0, tile_keys).add(hull_keys);
+    RunSink(runs.touched, hull_keys, 0, tile_keys_).add(hull_keys);
     if (!core_keys.is_empty()) runs.full.push_back({core_keys});
-  }
-}
-
-}  // namespace
-
-KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys)
-    : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys) {
-  if (pattern.order == nullptr) return;
-  for (const Term& term : terms_) {
-    ordered_.push_back(is_of_order(*pattern.order, term)
-                           ? std::make_unique<OrderedRuns>(*pattern.order, term, tile_keys)
-                           : nullptr);
-  }
-}
-
-void KeyRunFinder::find(const Range& rows, KeyRuns& runs) {
-  runs.clear();
-  if (pattern_.order != nullptr) find_boxes(*pattern_.order, rows, boxes_);
-  for (std::size_t i = 0; i < terms_.size(); ++i) {
-    if (pattern_.order == nullptr) {
-      add_key_runs(pattern_, terms_[i], rows, tile_keys_, runs);
-    } else if (ordered_[i] != nullptr) {
-      ordered_[i]->add(boxes_, runs);
-    } else {
-      add_runs_by_words(pattern_, terms_[i], rows, tile_keys_, runs);
-    }
   }
 }
 

@@ -16,15 +16,20 @@ namespace sparkbench {
 class KeyRunFinder {
  public:
   /// Tiles are of `tile_keys`. The pattern outlives this.
-  KeyRunFinder(const Pattern& pattern, int head, int tile_keys);
+  KeyRunFinder(const Pattern& pattern, int head, int tile_keys,
+               WantedRuns wanted = WantedRuns::kAll);
 
   /// Of rows that are a range of indices within the sequence, and not empty.
   void find(const Range& rows, KeyRuns& runs);
 
  private:
+  void add_in_sequence(const Term& term, const Range& rows, KeyRuns& runs) const;
+
   const Pattern& pattern_;
   const std::vector<Term>& terms_;
   int tile_keys_;
+  WantedRuns wanted_;
+  std::unique_ptr<const OrderFrame> frame_;  // of the pattern's order, if it has one
   OrderedRows boxes_;
   std::vector<std::unique_ptr<OrderedRuns>> ordered_;  // of each term; null unless it has some
 };

@@ -66,33 +66,45 @@ struct AxisWork {
 /// the first of them does to where the last does.
 class AxisRows {
  public:
-  AxisRows(const Grid& grid, int axis) : extent_(grid.extent[axis]) {
+  AxisRows(const Grid& grid, int axis)
+      : extent_(grid.extent[axis]),
+        are_alike_(grid.clamp == Clamp::kNone && is_of_any_offset(grid.zone[axis])) {
     const Zone& zone = grid.zone[axis];
     if (zone.d1 > zone.d0) rows_ = overlap({0, extent_}, {zone.q0, zone.q1});
-    keys_.reserve(static_cast<std::size_t>(rows_.size()));
-    for (int row = rows_.begin; row < rows_.end; ++row) keys_.push_back(axis_keys(grid, axis, row));
+    const int unlike = are_alike_ ? least_of(rows_.size(), 1) : rows_.size();
+    keys_.reserve(static_cast<std::size_t>(unlike));
+    for (int row = rows_.begin; row < rows_.begin + unlike; ++row) {
+      keys_.push_back(overlap({0, extent_}, axis_keys(grid, axis, row)));
+    }
   }
 
-  /// By all tiles of so many rows, of those of 2^log keys.
+  /// By all tiles of so many rows, a power of two, of those of 2^log keys.
   double tiles_touched(int rows, int log) const {
-    double tiles = 0.0;
-    for (int row = 0; row < extent_; row += rows) tiles += touched_by({row, row + rows}, log);
+    if (rows_.is_empty()) return 0.0;
+    if (are_alike_) {
+      const int row_tiles = (rows_.end - 1) / rows - rows_.begin / rows + 1;
+      return row_tiles * touched_by(rows_.begin, rows_.begin, log);
+    }
+    int tiles = 0;
+    for (int row = rows_.begin; row < rows_.end;) {
+      const int end = least_of((row & -rows) + rows, rows_.end);
+      tiles += touched_by(row, end - 1, log);
+      row = end;
+    }
     return tiles;
   }
 
  private:
-  int touched_by(const Range& rows, int log) const {
-    const Range inside = overlap(rows, rows_);
-    if (inside.is_empty()) return 0;
-    const Range keys =
-        overlap({0, extent_}, {keys_of(inside.begin).begin, keys_of(inside.end - 1).end});
-    return keys.is_empty() ? 0 : ((keys.end - 1) >> log) - (keys.begin >> log) + 1;
+  int touched_by(int first_row, int last_row, int log) const {
+    const int first = keys_of(first_row).begin, last = keys_of(last_row).end - 1;
+    return first > last ? 0 : (last >> log) - (first >> log) + 1;
   }
   const Range& keys_of(int row) const { return keys_[static_cast<std::size_t>(row - rows_.begin)]; }
 
   int extent_;
+  bool are_alike_;
   Range rows_ = {0, 0};
-  std::vector<Range> keys_;
+  std::vector<Range> keys_;  // of each row, or of the first
 };
 
 /// Of each choice of bits that fits.
@@ -188,31 +200,68 @@ void for_orders(const Grid& grid, const Visit& visit) {
   }
 }
 
-/// How many tiles some rows visit.
-std::int64_t tiles_visited(KeyRunFinder& finder, const Range& rows, KeyRuns& runs) {
-  finder.find(rows, runs);
-  join(runs.touched);
-  return size_of(runs.touched);
-}
-
 /// Pairs as OrderWork::of() has them, of all blocks or as some of them say.
-double work_of(const Pattern& pattern) {
-  const int blocks = ceil_divide(pattern.seqlen_q, kBlockRows);
-  const int counted = std::min(blocks, kCountedBlocks);
-  KeyRunFinder of_block(pattern, 0, kTileKeys), of_warp(pattern, 0, kHalfKeys);
-  KeyRuns runs;
-  double pairs = 0.0;
-  for (int i = 0; i < counted; ++i) {
-    const auto block = static_cast<int>(std::int64_t{blocks} * (2 * i + 1) / (2 * counted));
-    const Range rows = {block * kBlockRows, std::min((block + 1) * kBlockRows, pattern.seqlen_q)};
-    pairs += kTileShare * kBlockRows * kTileKeys *
-             static_cast<double>(tiles_visited(of_block, rows, runs));
+class BlockWork {
+ public:
+  explicit BlockWork(const Pattern& pattern)
+      : seqlen_(pattern.seqlen_q),
+        blocks_(ceil_divide(pattern.seqlen_q, kBlockRows)),
+        of_block_(pattern, 0, kTileKeys, WantedRuns::kTouched),
+        of_warp_(pattern, 0, kHalfKeys, WantedRuns::kTouched) {}
+
+  /// Blocks that are counted.
+  int count() const { return std::min(blocks_, kCountedBlocks); }
+
+  /// Tiles that block `index` of these visits.
+  void add_tiles(int index) { tiles_ += tiles_visited(of_block_, rows_of(index)); }
+  /// Halves of them that its warps see.
+  void add_halves(int index) {
+    const Range rows = rows_of(index);
     for (int row = rows.begin; row < rows.end; row += kWarpRows) {
-      const Range warp = {row, std::min(row + kWarpRows, rows.end)};
-      pairs += kWarpRows * kHalfKeys * static_cast<double>(tiles_visited(of_warp, warp, runs));
+      halves_ += tiles_visited(of_warp_, {row, std::min(row + kWarpRows, rows.end)});
     }
   }
-  return pairs * blocks / counted;
+
+  /// By the tiles and the halves that were added, of which there are more if blocks are left.
+  double pairs() const {
+    return of_all(kTileShare * kBlockRows * kTileKeys * tiles_ + kWarpRows * kHalfKeys * halves_);
+  }
+  /// No fewer than pairs() will be: where warps see all halves of the tiles that were added.
+  double most_pairs() const { return of_all((kTileShare + 1.0) * kBlockRows * kTileKeys * tiles_); }
+
+ private:
+  double of_all(double pairs) const { return pairs * blocks_ / count(); }
+  Range rows_of(int index) const {
+    const auto block = static_cast<int>(std::int64_t{blocks_} * (2 * index + 1) / (2 * count()));
+    return {block * kBlockRows, std::min((block + 1) * kBlockRows, seqlen_)};
+  }
+  double tiles_visited(KeyRunFinder& finder, const Range& rows) {
+    finder.find(rows, runs_);
+    join(runs_.touched);
+    return static_cast<double>(size_of(runs_.touched));
+  }
+
+  int seqlen_, blocks_;
+  KeyRunFinder of_block_, of_warp_;
+  KeyRuns runs_;
+  double tiles_ = 0.0, halves_ = 0.0;
+};
+
+/// Whether it is enough less work. As little is counted as tells that: mostly of the order no
+/// halves, and of the sequence the last blocks, which have most where a pattern is causal.
+bool saves_work(const Pattern& ordered, const Pattern& pattern) {
+  const auto is_enough = [](double of_order, double of_sequence) {
+    return of_order <= (1.0 - kLeastSaving) * of_sequence;
+  };
+  BlockWork of_order(ordered), of_sequence(pattern);
+  for (int i = 0; i < of_order.count(); ++i) of_order.add_tiles(i);
+  for (int i = of_sequence.count() - 1; i >= 0; --i) {
+    of_sequence.add_tiles(i);
+    of_sequence.add_halves(i);
+    if (is_enough(of_order.most_pairs(), of_sequence.pairs())) return true;
+  }
+  for (int i = 0; i < of_order.count(); ++i) of_order.add_halves(i);
+  return is_enough(of_order.pairs(), of_sequence.pairs());
 }
 
 }  // namespace
@@ -249,7 +298,7 @@ std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern) {
   });
   if (best.tokens() != pattern.seqlen_q) return nullptr;
   Pattern ordered = in_order(pattern, best);
-  if (work_of(ordered) > (1.0 - kLeastSaving) * work_of(pattern)) return nullptr;
+  if (!saves_work(ordered, pattern)) return nullptr;
   return std::make_shared<const Pattern>(std::move(ordered));
 }
 

@@ -10,6 +10,8 @@
 namespace sparkbench {
 namespace {
 
+bool are_same(const Range& a, const Range& b) { return a.begin == b.begin && a.end == b.end; }
+
 /// Which parts of tiles are wanted: those that own a token of a box, or all of whose tokens are
 /// owned, and in it.
 enum class Wanted { kSome, kEach };
@@ -42,26 +44,25 @@ std::uint64_t wanted_of_tile(const GridOrder& order, int log, Wanted wanted, int
 }
 
 /// Keys are within the axis.
-TilesOfAxis tiles_of(const GridOrder& order, int log, Wanted wanted, int axis, const Range& keys) {
-  TilesOfAxis found;
-  if (keys.is_empty()) return found;
+void find_tiles(const GridOrder& order, int log, Wanted wanted, int axis, const Range& keys,
+                TilesOfAxis& found) {
+  found.count = 0;
+  if (keys.is_empty()) return;
   const int first = keys.begin >> order.bits[axis], last = (keys.end - 1) >> order.bits[axis];
   found.add(first, first + 1, wanted_of_tile(order, log, wanted, axis, first, keys));
   found.add(first + 1, last, ~std::uint64_t{0});
   if (last > first) {
     found.add(last, last + 1, wanted_of_tile(order, log, wanted, axis, last, keys));
   }
-  return found;
 }
 
-/// A box of keys, and of each of its axes the tiles.
+/// Of a box of keys the tiles of each axis, and which coordinates it has on the outermost one.
 struct KeysOfAxes {
-  Box box;
+  Range outermost;
   const TilesOfAxis* tiles[kOrderAxes];
 
-  void set(int axis, const Range& range, const TilesOfAxis& of_axis) {
-    box.range[axis] = range;
-    tiles[axis] = &of_axis;
+  bool are_none() const {
+    return tiles[0]->count == 0 || tiles[1]->count == 0 || tiles[2]->count == 0;
   }
 };
 
@@ -71,7 +72,8 @@ class PartWalk {
  public:
   /// Keys are a box and, of the flat zone, tokens.
   PartWalk(const OrderFrame& frame, Wanted wanted, const Range& flat, const Add& add)
-      : order_(frame.order),
+      : frame_(frame),
+        order_(frame.order),
         log_(frame.log),
         joined_(frame.joined),
         line_(frame.line),
@@ -80,19 +82,21 @@ class PartWalk {
         is_flat_cut_(flat_.size() < frame.tokens),
         add_(add) {}
 
-  /// Keys are a box, of which each axis has its range and its tiles.
   void walk(const KeysOfAxes& keys) {
-    if (flat_.is_empty() || is_empty(keys.box)) return;
-    const TilesOfAxis* axes[] = {keys.tiles[0], keys.tiles[1], keys.tiles[2]};
-    TilesOfAxis cut;
-    const int pitch = order_.pitch(0);
-    const Range& lines = keys.box.range[0];
-    if (is_flat_cut_ && !flat_.contains(Range{lines.begin * pitch, lines.end * pitch})) {
-      const Range of_flat = {flat_.begin / pitch, (flat_.end - 1) / pitch + 1};
-      cut = tiles_of(order_, log_, wanted_, 0, overlap(lines, of_flat));
-      axes[0] = &cut;
+    if (flat_.is_empty() || keys.are_none()) return;
+    if (!is_flat_cut_) return walk_tiles(keys.tiles);
+    const int pitch = frame_.pitch[0];
+    const Range& lines = keys.outermost;
+    if (flat_.begin < (lines.begin + 1) * pitch && (lines.end - 1) * pitch < flat_.end) {
+      return walk_tiles(keys.tiles);
     }
-    walk_tiles(axes);
+    const Range of_flat = {frame_.plane(flat_.begin), frame_.plane(flat_.end - 1) + 1};
+    const Range taken = overlap(lines, of_flat);
+    const bool has_room = taken.size() >= 1 << bits_of_axis(order_, 0, log_);
+    if (wanted_ == Wanted::kEach && !has_room) return;  // not for a part
+    TilesOfAxis cut;
+    find_tiles(order_, log_, wanted_, 0, taken, cut);
+    if (cut.count > 0) walk_tiles({&cut, keys.tiles[1], keys.tiles[2]});
   }
 
  private:
@@ -131,7 +135,9 @@ class PartWalk {
   /// Lines alike, but for those that the flat zone cuts, which are the first and the last.
   void add_group(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
     if (wanted == 0) return;
-    int end = line + count;
+    if (!is_flat_cut_) return add_whole_lines(line, count, wanted, columns);
+    if (count == 1 && log_ == kOrderTileBits) return add_cut_line(line, wanted, columns);
+    const int end = line + count;
     for (; line < end && is_cut(line); ++line) add_cut_line(line, wanted, columns);
     int whole_end = end;
     while (line < whole_end && is_cut(whole_end - 1)) --whole_end;
@@ -140,10 +146,15 @@ class PartWalk {
   }
 
   bool is_cut(int line) const {
-    if (!is_flat_cut_) return false;
-    Box box = box_of(order_, line * line_, kOrderTileBits).all;
-    box.range[joined_] = {0, order_.extent[joined_]};
-    return !flat_.contains(token_span(order_, box));
+    const PlaceOfTile first = frame_.places.of(line * frame_.tiles_of_line);
+    Range span = {0, 1 + (order_.extent[joined_] - 1) * frame_.pitch[joined_]};
+    for (int axis = 0; axis < kOrderAxes; ++axis) {
+      if (axis == joined_) continue;
+      const int begin = order_.begin_of_tile(axis, first.of_axis[axis]) * frame_.pitch[axis];
+      span.begin += begin;
+      span.end += begin + (order_.tile_extent(axis) - 1) * frame_.pitch[axis];
+    }
+    return !flat_.contains(span);
   }
 
   void add_whole_lines(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
@@ -195,35 +206,64 @@ class PartWalk {
     }
   }
 
-  /// A part of the tiles of a line. Tokens are those of where the axis of the line is 0.
+  /// The same part of each tile of a line. Tokens are those that it owns, of where the axis of the
+  /// line is 0.
   struct PartOfLine {
     std::uint64_t bits;
     int first_token, last_token;
     Range on_axis;  // from where a tile begins
+    Range taken;    // tiles of whose part the flat zone has as much as is wanted
   };
 
-  PartOfLine part_of_line(int line, int part) const {
-    Box owned = box_of(order_, line * line_ + part, log_).owned;
-    const int begin = part >> order_.shift[joined_] & (order_.tile_extent(joined_) - 1);
-    owned.range[joined_] = {0, 1};
-    const Range tokens = token_span(order_, owned);
-    return {key_bits_below(1 << log_) << part,
-            tokens.begin,
-            tokens.end - 1,
-            {begin, begin + (1 << bits_of_axis(order_, joined_, log_))}};
+  PartOfLine part_of_line(int line, int at) const {
+    const PlaceOfTile first = frame_.places.of(line * frame_.tiles_of_line);
+    PartOfLine part{key_bits_below(1 << log_) << at, 0, 0, {0, 0}, {0, 0}};
+    for (int axis = 0; axis < kOrderAxes; ++axis) {
+      const int from = at >> order_.shift[axis] & (order_.tile_extent(axis) - 1);
+      const int to = from + (1 << bits_of_axis(order_, axis, log_));
+      if (axis == joined_) {
+        part.on_axis = {from, to};
+        continue;
+      }
+      const int tile = first.of_axis[axis], begin = order_.begin_of_tile(axis, tile);
+      part.first_token += most_of(begin + from, tile << order_.bits[axis]) * frame_.pitch[axis];
+      part.last_token += (begin + to - 1) * frame_.pitch[axis];
+    }
+    part.taken = wanted_ == Wanted::kSome
+                     ? Range{ends_before(part, flat_.begin), begins_before(part, flat_.end)}
+                     : Range{begins_before(part, flat_.begin), ends_before(part, flat_.end)};
+    return part;
   }
 
-  /// Whether the flat zone has as many of the tokens that a part of a tile owns as are wanted.
-  bool is_taken(const PartOfLine& part, int tile) const {
-    const int begin = order_.begin_of_tile(joined_, tile), pitch = order_.pitch(joined_);
-    const int own = most_of(begin + part.on_axis.begin, tile << order_.bits[joined_]);
-    const Range span = {part.first_token + own * pitch,
-                        part.last_token + (begin + part.on_axis.end - 1) * pitch + 1};
-    return wanted_ == Wanted::kSome ? !overlap(flat_, span).is_empty() : flat_.contains(span);
+  /// How many tiles' parts begin before a token: the first ones, as none begins before the one that
+  /// comes before it.
+  int begins_before(const PartOfLine& part, int token) const {
+    const int last = frame_.tiles_of_line - 1, pitch = frame_.pitch[joined_];
+    const int own = most_of(order_.begin_of_tile(joined_, last) + part.on_axis.begin,
+                            last << order_.bits[joined_]);
+    if (part.first_token + own * pitch < token) return last + 1;
+    const int tokens = token - part.first_token - part.on_axis.begin * pitch;
+    return tokens <= 0 ? 0 : least_of(frame_.tokens_of_tile.rounded_up(tokens), last);
+  }
+  /// How many end before it, or with the token before it.
+  int ends_before(const PartOfLine& part, int token) const {
+    const int last = frame_.tiles_of_line - 1, pitch = frame_.pitch[joined_];
+    const int tokens = token - 1 - part.last_token - (part.on_axis.end - 1) * pitch;
+    if (order_.begin_of_tile(joined_, last) * pitch <= tokens) return last + 1;
+    return tokens < 0 ? 0 : least_of(frame_.tokens_of_tile(tokens) + 1, last);
   }
 
   /// Less the parts that are none of the flat zone's.
   void add_cut_line(int line, std::uint64_t wanted, const TilesOfAxis& columns) {
+    if (log_ == kOrderTileBits) {
+      const Range taken = part_of_line(line, 0).taken;
+      for (int i = 0; i < columns.count; ++i) {
+        const AxisTiles& tiles = columns.tiles[i];
+        const Range here = overlap({tiles.first, tiles.end}, taken);
+        add_tiles(line * line_ + here.begin * kOrderTile, here.size(), wanted & tiles.wanted);
+      }
+      return;
+    }
     PartOfLine parts[kOrderTile];
     int count = 0;
     for (int part = 0; part < kOrderTile; part += 1 << log_) {
@@ -237,9 +277,9 @@ class PartWalk {
       for (int tile = columns.tiles[i].first; tile < columns.tiles[i].end; ++tile) {
         std::uint64_t taken = 0;
         for (const PartOfLine& part : std::span(parts, static_cast<std::size_t>(count))) {
-          const bool is_wanted = (columns.tiles[i].wanted & part.bits) != 0;
-          if (is_wanted && is_taken(part, tile)) taken |= part.bits;
+          if (part.taken.contains(tile)) taken |= part.bits;
         }
+        taken &= columns.tiles[i].wanted;
         if (taken != alike.wanted || tile != alike.end) {
           add_alike();
           alike = {tile, tile, taken};
@@ -250,6 +290,7 @@ class PartWalk {
     add_alike();
   }
 
+  const OrderFrame& frame_;
   const GridOrder& order_;
   int log_, joined_, line_;
   Wanted wanted_;
@@ -258,12 +299,12 @@ class PartWalk {
   const Add& add_;
 };
 
-/// `a` with `b` behind it, if they are a box together.
-bool is_joined(Box& a, const Box& b) {
+/// Makes `a` what it is with `b` behind it, if that is a box.
+bool join_boxes(Box& a, const Box& b) {
   int joint = -1;
   for (int axis = 0; axis < kOrderAxes; ++axis) {
     const Range &left = a.range[axis], &right = b.range[axis];
-    if (left.begin == right.begin && left.end == right.end) continue;
+    if (are_same(left, right)) continue;
     if (joint >= 0 || left.end != right.begin) return false;
     joint = axis;
   }
@@ -273,30 +314,84 @@ bool is_joined(Box& a, const Box& b) {
 
 }  // namespace
 
-void find_boxes(const GridOrder& order, const Range& rows, OrderedRows& found) {
-  found.boxes.clear();
-  found.own_all = true;
-  found.span = {kUnbounded, -kUnbounded};
-  for (int at = rows.begin; at < rows.end;) {
-    const int log = log_of_part(at, rows.end);
-    const OrderBox box = box_of(order, at, log);
-    at += 1 << log;
-    found.own_all = found.own_all && owns_all(box);
-    if (is_empty(box.owned)) continue;
-    const Range span = token_span(order, box.owned);
-    found.span = {std::min(found.span.begin, span.begin), std::max(found.span.end, span.end)};
-    if (found.boxes.empty() || !is_joined(found.boxes.back(), box.owned)) {
-      found.boxes.push_back(box.owned);
-    }
+/// Whole tiles side by side, which are one box; false where rows are none.
+bool OrderFrame::find_tiles_of_line(const Range& rows, OrderedRows& found) const {
+  if (((rows.begin | rows.end) & (kOrderTile - 1)) != 0) return false;
+  const PlaceOfTile tile = places.of(rows.begin >> kOrderTileBits);
+  const int others = (rows.size() >> kOrderTileBits) - 1;
+  if (tile.of_axis[joined] + others >= tiles_of_line) return false;
+  Box& box = found.boxes.emplace_back();
+  int not_owned = 0, first_token = 0, last_token = 0;
+  for (int axis = 0; axis < kOrderAxes; ++axis) {
+    const int first = tile.of_axis[axis], last = axis == joined ? first + others : first;
+    const int last_begin = order.begin_of_tile(axis, last),
+              end = last_begin + order.tile_extent(axis);
+    const int own = first << order.bits[axis];
+    box.range[axis] = {own, end};
+    not_owned += (last << order.bits[axis]) - last_begin;
+    first_token += own * pitch[axis];
+    last_token += (end - 1) * pitch[axis];
   }
+  found.own_all = not_owned == 0;
+  found.span = {first_token, last_token + 1};
+  return true;
 }
+
+void OrderFrame::find_boxes(const Range& rows, OrderedRows& found) const {
+  found.boxes.clear();
+  if (find_tiles_of_line(rows, found)) return;
+  int not_owned = 0, first_token = kUnbounded, last_token = -kUnbounded;
+  for (int at = rows.begin; at < rows.end;) {
+    const int of_part = log_of_part(at, rows.end);
+    const PlaceOfTile tile = places.of(at >> kOrderTileBits);
+    Box& owned = found.boxes.emplace_back();
+    int first = 0, last = 0;
+    bool is_none = false;
+    for (int axis = 0; axis < kOrderAxes; ++axis) {
+      const int from = at >> order.shift[axis] & (order.tile_extent(axis) - 1);
+      const int begin = order.begin_of_tile(axis, tile.of_axis[axis]) + from;
+      const int end = begin + (1 << bits_of_axis(order, axis, of_part));
+      const int own = most_of(begin, tile.of_axis[axis] << order.bits[axis]);
+      owned.range[axis] = {own, end};
+      not_owned += own - begin;
+      is_none |= end <= own;
+      first += own * pitch[axis];
+      last += (end - 1) * pitch[axis];
+    }
+    at += 1 << of_part;
+    if (is_none) {
+      found.boxes.pop_back();
+      continue;
+    }
+    first_token = least_of(first_token, first);
+    last_token = most_of(last_token, last);
+    const std::size_t count = found.boxes.size();
+    if (count > 1 && join_boxes(found.boxes[count - 2], owned)) found.boxes.pop_back();
+  }
+  found.own_all = not_owned == 0;
+  found.span = {first_token, last_token + 1};
+}
+
+namespace {
+
+int joined_axis(const GridOrder& order) {
+  int axis = kOrderAxes - 1;
+  while (axis > 0 && order.tiles_of_axis(axis) == 1) --axis;
+  return axis;
+}
+
+}  // namespace
 
 OrderFrame::OrderFrame(const GridOrder& of_order, int tile_keys)
     : order(of_order),
-      log(std::min(std::countr_zero(static_cast<unsigned>(tile_keys)), kOrderTileBits)) {
-  while (joined > 0 && order.tiles_of_axis(joined) == 1) --joined;
-  line = order.tiles_of_axis(joined) * kOrderTile;
-}
+      places(of_order),
+      log(std::min(std::countr_zero(static_cast<unsigned>(tile_keys)), kOrderTileBits)),
+      pitch{of_order.pitch(0), of_order.pitch(1), of_order.pitch(2)},
+      joined(joined_axis(of_order)),
+      tiles_of_line(of_order.tiles_of_axis(joined)),
+      line(tiles_of_line * kOrderTile),
+      tokens_of_tile(pitch[joined] << of_order.bits[joined]),
+      plane(pitch[0]) {}
 
 void TilesOfAxis::add(int first, int end, std::uint64_t wanted) {
   if (first >= end || wanted == 0) return;
@@ -307,27 +402,37 @@ void TilesOfAxis::add(int first, int end, std::uint64_t wanted) {
   }
 }
 
-OrderedRuns::OrderedRuns(const GridOrder& order, const Term& term, int tile_keys)
-    : frame_(order, tile_keys),
+OrderedRuns::OrderedRuns(const OrderFrame& frame, const Term& term, int tile_keys,
+                         WantedRuns wanted)
+    : frame_(frame),
       flat_(term.flat),
-      grid_(grid_of_order(order, term)),
-      tile_(tile_keys) {
-  for (int axis = 0; axis < kOrderAxes; ++axis) {
-    of_axis_[axis].resize(static_cast<std::size_t>(order.tiles_of_axis(axis)));
+      grid_(grid_of_order(frame.order, term)),
+      tile_(tile_keys),
+      wanted_(wanted),
+      sees_alike_(term.flat == Zone{} && grid_.clamp == Clamp::kNone && frame.joined < grid_.axes &&
+                  is_of_any_offset(grid_.zone[frame.joined])) {
+  of_axis_[0].resize(1);
+  for (int axis = 1; axis < kOrderAxes; ++axis) {
+    of_axis_[axis].resize(static_cast<std::size_t>(frame.order.tiles_of_axis(axis)));
   }
 }
 
 const OrderedRuns::OfAxis& OrderedRuns::of_axis(int axis, const Range& rows) {
-  OfAxis& found = of_axis_[axis][static_cast<std::size_t>(rows.begin >> frame_.order.bits[axis])];
-  if (found.rows.begin == rows.begin && found.rows.end == rows.end) return found;
-  const Range all = {0, frame_.order.extent[axis]};
+  const int tile = axis == 0 ? 0 : rows.begin >> frame_.order.bits[axis];
+  OfAxis& of_axis = of_axis_[axis][static_cast<std::size_t>(tile)];
+  if (!are_same(of_axis.rows, rows)) find_of_axis(axis, rows, of_axis);
+  return of_axis;
+}
+
+void OrderedRuns::find_of_axis(int axis, const Range& rows, OfAxis& found) const {
+  const GridOrder& order = frame_.order;
+  const Range all = {0, order.extent[axis]};
   const bool has_axis = axis < grid_.axes;
   found.rows = rows;
   found.hull = has_axis ? overlap(axis_hull(grid_, axis, rows), all) : all;
   found.core = has_axis ? overlap(axis_core(grid_, axis, rows), all) : all;
-  found.some = tiles_of(frame_.order, frame_.log, Wanted::kSome, axis, found.hull);
-  found.each = tiles_of(frame_.order, frame_.log, Wanted::kEach, axis, found.core);
-  return found;
+  find_tiles(order, frame_.log, Wanted::kSome, axis, found.hull, found.some);
+  find_tiles(order, frame_.log, Wanted::kEach, axis, found.core, found.each);
 }
 
 void OrderedRuns::add_touched(const RunLines& keys, KeyRuns& runs) const {
@@ -339,25 +444,52 @@ void OrderedRuns::add_touched(const RunLines& keys, KeyRuns& runs) const {
 }
 
 void OrderedRuns::add(const OrderedRows& rows, KeyRuns& runs) {
+  if (!sees_alike_ || rows.boxes.size() != 1) return add_found(rows, runs);
+  const Box& box = rows.boxes.front();
+  const OfAxis& seen = of_axis(frame_.joined, box.range[frame_.joined]);
+  bool are_same_rows = last_.is_there && last_.own_all == rows.own_all &&
+                       are_same(last_.hull, seen.hull) && are_same(last_.core, seen.core);
+  for (int axis = 0; axis < kOrderAxes; ++axis) {
+    are_same_rows &= axis == frame_.joined || are_same(last_.rows.range[axis], box.range[axis]);
+  }
+  if (!are_same_rows) {
+    last_.is_there = true;
+    last_.own_all = rows.own_all;
+    last_.rows = box;
+    last_.hull = seen.hull;
+    last_.core = seen.core;
+    last_.runs.clear();
+    add_found(rows, last_.runs);
+  }
+  for (const RunLines& lines : last_.runs.touched) add_lines(lines, runs.touched);
+  for (const RunLines& lines : last_.runs.full) add_lines(lines, runs.full);
+}
+
+void OrderedRuns::add_found(const OrderedRows& rows, KeyRuns& runs) {
   const auto touched = [&](const RunLines& keys) { add_touched(keys, runs); };
   const auto full = [&](const RunLines& keys) { add_lines(keys, runs.full); };
   KeysOfAxes some, each;
+  Range common[kOrderAxes];
   for (const Box& box : rows.boxes) {
     const bool is_first = &box == &rows.boxes.front();
     for (int axis = 0; axis < kOrderAxes; ++axis) {
       const OfAxis& seen = of_axis(axis, box.range[axis]);
-      some.set(axis, seen.hull, seen.some);
-      each.set(axis, is_first ? seen.core : overlap(each.box.range[axis], seen.core), seen.each);
+      some.tiles[axis] = &seen.some;
+      each.tiles[axis] = &seen.each;
+      common[axis] = is_first ? seen.core : overlap(common[axis], seen.core);
+      if (axis == 0) some.outermost = seen.hull;
     }
-    const Range flat = hull(flat_, token_span(frame_.order, box));
+    const bool is_alone = rows.boxes.size() == 1;
+    const Range flat = hull(flat_, is_alone ? rows.span : token_span(frame_.order, box));
     PartWalk(frame_, Wanted::kSome, flat, touched).walk(some);
   }
-  if (rows.boxes.empty() || !rows.own_all || is_empty(each.box)) return;
+  if (wanted_ == WantedRuns::kTouched || rows.boxes.empty() || !rows.own_all) return;
   TilesOfAxis of_common[kOrderAxes];
   for (int axis = 0; rows.boxes.size() > 1 && axis < kOrderAxes; ++axis) {
-    of_common[axis] = tiles_of(frame_.order, frame_.log, Wanted::kEach, axis, each.box.range[axis]);
+    find_tiles(frame_.order, frame_.log, Wanted::kEach, axis, common[axis], of_common[axis]);
     each.tiles[axis] = &of_common[axis];
   }
+  each.outermost = common[0];
   PartWalk(frame_, Wanted::kEach, core(flat_, rows.span), full).walk(each);
 }
 

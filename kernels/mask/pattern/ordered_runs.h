@@ -32,19 +32,43 @@ struct OrderedRows {
   Range span = {kUnbounded, -kUnbounded};  // from the first token to the last
 };
 
-/// Of rows that are not empty, into `found`, of which the room is used again.
-void find_boxes(const GridOrder& order, const Range& rows, OrderedRows& found);
+/// Which tile of each axis a tile of an order is. Divides by shifts where it can.
+struct PlaceOfTile {
+  int of_axis[kOrderAxes];
+};
+class TilePlaces {
+ public:
+  explicit TilePlaces(const GridOrder& order)
+      : middle_(order.tiles_of_axis(1)), inner_(order.tiles_of_axis(2)) {}
+  PlaceOfTile of(int tile) const {
+    const int lines = inner_(tile), planes = middle_(lines);
+    return {{planes, lines - planes * middle_.divisor(), tile - lines * inner_.divisor()}};
+  }
+
+ private:
+  DivideBy middle_, inner_;
+};
 
 /// How a grid's order lies.
 struct OrderFrame {
   GridOrder order;
+  TilePlaces places;
   int log;  // parts of 2^log keys are such that no tile begins or ends within one
   int tokens = order.tokens();
+  int pitch[kOrderAxes];  // tokens, as order.pitch() has them
   // Tiles of the innermost axis that has several lie side by side, those of the next one in lines.
-  int joined = kOrderAxes - 1;
-  int line = 0;  // positions
+  int joined;
+  int tiles_of_line, line;  // line: positions
+  DivideBy tokens_of_tile;  // from a tile of a line to the next one
+  DivideBy plane;           // tokens of the outermost axis' pitch
 
   OrderFrame(const GridOrder& of_order, int tile_keys);
+
+  /// Of rows that are not empty, into `found`, of which the room is used again.
+  void find_boxes(const Range& rows, OrderedRows& found) const;
+
+ private:
+  bool find_tiles_of_line(const Range& rows, OrderedRows& found) const;
 };
 
 /// The runs of a term that is_of_order() (order_boxes.h). A touched tile is without a visible pair
@@ -52,8 +76,8 @@ struct OrderFrame {
 /// it is worked out once for its tiles, instead of once for each tile of rows.
 class OrderedRuns {
  public:
-  /// The term outlives this.
-  OrderedRuns(const GridOrder& order, const Term& term, int tile_keys);
+  /// Frame and term outlive this.
+  OrderedRuns(const OrderFrame& frame, const Term& term, int tile_keys, WantedRuns wanted);
 
   void add(const OrderedRows& rows, KeyRuns& runs);
 
@@ -64,15 +88,30 @@ class OrderedRuns {
     Range hull, core;
     TilesOfAxis some, each;
   };
+  /// The runs that were found last, and of what: rows, and of the axis of lines what they see.
+  struct LastRuns {
+    bool is_there = false, own_all = false;
+    Box rows;
+    Range hull, core;
+    KeyRuns runs;
+  };
 
   const OfAxis& of_axis(int axis, const Range& rows);
+  void find_of_axis(int axis, const Range& rows, OfAxis& found) const;
+  void add_found(const OrderedRows& rows, KeyRuns& runs);
   void add_touched(const RunLines& keys, KeyRuns& runs) const;
 
-  OrderFrame frame_;
+  const OrderFrame& frame_;
   const Zone& flat_;
   Grid grid_;
   DivideBy tile_;
-  std::vector<OfAxis> of_axis_[kOrderAxes];  // by the tile with the first row, the last asked for
+  WantedRuns wanted_;
+  // By the tile with the first row, the last asked for; of the outermost axis, to whose rows none
+  // comes back, that one alone.
+  std::vector<OfAxis> of_axis_[kOrderAxes];
+  // Where tiles of rows side by side see alike, as those do that see summaries of lines.
+  bool sees_alike_;
+  LastRuns last_;
 };
 
 }  // namespace sparkbench

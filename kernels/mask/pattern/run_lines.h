@@ -18,6 +18,7 @@ class DivideBy {
     const bool is_power = (divisor & (divisor - 1)) == 0;
     if (is_power) shift_ = std::countr_zero(static_cast<unsigned>(divisor));
   }
+  int divisor() const { return divisor_; }
   int operator()(int number) const { return shift_ >= 0 ? number >> shift_ : number / divisor_; }
   bool divides(int number) const {
     return shift_ >= 0 ? (number & (divisor_ - 1)) == 0 : number % divisor_ == 0;
@@ -75,6 +76,9 @@ void take_apart(std::vector<RunLines>& runs);
 
 /// How many numbers are in the runs.
 std::int64_t size_of(const std::vector<RunLines>& runs);
+
+/// Who counts tiles asks for those that are touched alone.
+enum class WantedRuns { kAll, kTouched };
 
 /// What a union shows to some rows. Runs may touch and overlap, and come in any order.
 struct KeyRuns {

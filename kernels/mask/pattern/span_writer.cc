@@ -92,6 +92,12 @@ void SpanWriter::add_touched(const RunLines& touched, FullRuns& full) {
 
 int SpanWriter::add_cut_lines(const RunLines& touched, int from, int count) {
   const Range run = touched.line(from);
+  if (count == 1) {
+    if (size_ == 0) first_ = {};
+    row_[size_++] = {run.begin, run.end, TileCover::kCut};
+    plan_.cut_tiles += static_cast<unsigned>(run.size());
+    return 1;
+  }
   add({{{run.begin, run.end, TileCover::kCut}}, 1, touched.pitch, count});
   return count;
 }
