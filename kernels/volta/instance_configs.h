@@ -57,6 +57,8 @@ struct Packed : Config {
 template <class Config>
 struct PackedForward : Packed<Config> {
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPacked>;
+  static constexpr bool kOrdersSoftmax =
+      Config::kHeadDim == 64 && Config::kHasDropout && Config::kAccumulator == Accumulator::kFp32;
 };
 /// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
 /// At 256 columns without dQ a block's place takes registers, and what is kept besides was chosen
