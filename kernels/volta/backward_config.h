@@ -31,7 +31,7 @@ constexpr int kept_chunks(int head_dim, Accumulator accumulator, bool has_dropou
     case 80:
       return 6;
     case 96:
-      return is_fp32 && computes_dq ? 0 : 3;
+      return is_fp32 && computes_dq ? 2 : 3;
     case 128:
       return is_fp32 && computes_dq ? 0 : 4;
     case 256:
@@ -48,7 +48,8 @@ constexpr int kept_chunks(int head_dim, Accumulator accumulator, bool has_dropou
 ///   dV, dK    64 keys and 64 columns of one of them a warp, at head_dim 32 the 32 columns, at 96
 ///             48; at 80 all columns and 32 keys
 ///   dQ        32 queries and 32 columns a warp, of 64 keys; half of that where there are more
-///             warps; at 80 and 96 16 queries and half of the columns
+///             warps; at 80 and 96 16 queries and half of the columns, or of 96 in FP32 all queries
+///             and a quarter of the columns
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout, bool kDq, int kKeys,
           int kTeamCount, int kLeastHeadDimension = kHeadDimension>
 struct BackwardShape {
@@ -69,6 +70,13 @@ struct BackwardShape {
   /// At head_dim 80 and 96 two blocks share an SM, and one has exponentials while the other has
   /// products.
   static constexpr bool kSharesSm = kHeadDim == 80 || kHeadDim == 96;
+  /// Of 96 columns of FP32 sums of dQ a warp has 24 and all queries, and its column halves have
+  /// half of the keys each.
+  static constexpr bool kHalvesKeysOfDq =
+      kHeadDim == 96 && kAccumulator == Accumulator::kFp32 && kComputesDq;
+  /// Whether registers that are left keep where a lane's parts of a step are (query_cursor.h).
+  static constexpr bool kKeepsCursor =
+      kSharesSm && kAccumulator == Accumulator::kFp32 && kComputesDq;
   /// Of 80 columns, which do not halve, a warp has all, of 32 keys.
   static constexpr bool kHalvesKeys = kHeadDim == 80;
   static constexpr int kKeyGroups = kHalvesKeys ? 2 : kTransposedGroups;  // of a warp's dK or dV

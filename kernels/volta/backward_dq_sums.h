@@ -117,15 +117,81 @@ SPARK_DEVICE void add_dq_half(Machine& machine, const BackwardParams& params,
   add(2, half_block_sum(lane) + (kSharesHalfBlock ? 0 : 4 * column_half), dq[0][2]);
 }
 
+/// All queries and 24 columns of 96, a column group of 16 and half of another. The column halves of
+/// a warp have the same columns of half of the keys each, every second chunk of dS: a product asks
+/// for each of its operands once, so that shared memory delivers a third less, for twice the
+/// accumulators. A lane's first accumulators are those of one group of queries, its others of the
+/// group that the lane with the other keys finishes: they are exchanged and added up.
+template <class Config, class Machine, class Locate>
+SPARK_DEVICE void add_dq_of_key_halves(Machine& machine, const BackwardParams& params,
+                                       typename Config::KeyTile& k, TeamTiles<Config>& team,
+                                       int member, Locate locate) {
+  static_assert(Config::kHeadDim == 96 && Config::kAccumulator == Accumulator::kFp32,
+                "the column groups are these, and what is exchanged is of 32 bits");
+  using KeyTile = typename Config::KeyTile;
+  constexpr int kOtherKeysLane = 4;
+  const int lane = machine.lane(), key_half = grid_column_half(lane);
+  const int half_group = member >> 1, half = member & 1;
+  const int key = 8 * ((lane >> 1) & 1) + (lane & 1) + 4 * key_half;
+  const auto place = KeyTile::lane_place(key, 2 * member + (lane >> 4));
+  auto half_place = KeyTile::lane_place(key, 8 + 2 * half_group + (lane >> 4));
+  half_place.offset_bytes += 8 * half;
+  AccumulatorFragment<Config::kAccumulator> dq[kRowGroups][3] = {};
+#pragma unroll
+  for (int step = 0; step < kTransposedKeys / kGridColumns; ++step) {
+    Bits128 ds[kRowGroups];
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      ds[g] = load_probabilities(machine, team.ds[0][key_half ^ g], 2 * step + key_half);
+    }
+#pragma unroll
+    for (int pair = 0; pair < 2; ++pair) {
+      const int first_key = kGridColumns * step + 2 * pair;
+      const auto columns = machine.template load_shared<Bits128>(k.at(place, first_key, 0));
+      machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
+          {&dq[0][0], &dq[1][0]}, {{operand(ds[0], pair), operand(ds[1], pair)}},
+          {{operand(columns, 0), operand(columns, 1)}});
+      const auto of_half = machine.template load_shared<Bits64>(k.at(half_place, first_key, 0));
+#pragma unroll
+      for (int g = 0; g < kRowGroups; ++g) {
+        machine.template mma_m8n8k4_outer<Major::kRow, Major::kRow, Operand::kB>(
+            {&dq[g][2]}, {{operand(ds[g], pair)}},
+            {{OperandFragment{{of_half.word[0], of_half.word[1]}}}});
+      }
+    }
+  }
+  const DqSums sums = locate();
+  const int query = sums.first_query + kGridRows * key_half;
+  // Sums lie as lanes have them whose column half tells columns: an instruction adds to pieces of
+  // 16 bytes, as where half a block is added.
+  const auto first_sum = [&](int group) {
+    return params.workspace.dq_sums_of(sums.head, query, sum_columns<Config>(params), group >> 1) +
+           ((lane & ~kOtherKeysLane) | (group & 1) * kOtherKeysLane);
+  };
+  float* const at = machine.opaque(first_sum(member));
+  float* const half_at = machine.opaque(first_sum(4 + half_group) + 32 * 8 * half);
+#pragma unroll
+  for (int f = 0; f < 3; ++f) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      machine.add_global(
+          f == 2 ? half_at + 32 * i : at + 32 * (8 * f + i),
+          dq[0][f].element[i] + machine.shuffle_xor(dq[1][f].element[i], kOtherKeysLane));
+    }
+  }
+}
+
 /// The share of warp `member` of a team: parts of 32 columns and 64 keys, one a warp, or where
 /// there are half as many, half of one, of 16 queries. Where two blocks share an SM, 16 queries and
-/// half of the columns.
+/// half of the columns, or all queries and a quarter of the columns.
 template <class Config, class Machine, class Locate>
 SPARK_DEVICE void add_step_dq(Machine& machine, const BackwardParams& params,
                               typename Config::KeyTile& k, TeamTiles<Config>& team, int member,
                               Locate locate) {
   constexpr int kParts = Config::kHeadDim / 32 * Config::kKeyTiles;
-  if constexpr (Config::kSharesSm) {
+  if constexpr (Config::kHalvesKeysOfDq) {
+    add_dq_of_key_halves<Config>(machine, params, k, team, member, locate);
+  } else if constexpr (Config::kSharesSm) {
     add_dq_half<Config>(machine, params, k, team, member >> 1, member & 1, locate);
   } else if constexpr (Config::kTeamWarps == kParts) {
     add_dq_part<Config, kRowGroups>(machine, params, k, team, member, 0, locate);

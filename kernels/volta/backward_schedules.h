@@ -141,6 +141,7 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   if constexpr (Config::kBorrowsValues) warp.machine().sync_warp();
   warp.load_next(place, next);  // line 9
   warp.meet(place);
+  if constexpr (Config::kHalvesKeysOfDq) warp.machine().recompute_indices();
   warp.add_dq(place);               // line 10
   warp.add_key_gradient(gradient);  // line 11
   warp.meet(place);

@@ -8,6 +8,7 @@
 #include "kernels/volta/backward_output.h"
 #include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/pair_exchange.h"
+#include "kernels/volta/query_cursor.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -67,6 +68,10 @@ class BackwardWarp {
       step_ = load_step(place);
     }
     load_first_tiles(machine_, params_, place, token_of(place, step_), tiles_);
+    if constexpr (Config::kKeepsCursor) {
+      begin_head(place);
+      quartets_ = quartet_places();
+    }
     keep_keys();
   }
 
@@ -146,7 +151,13 @@ class BackwardWarp {
   /// second piece of a step stores both.
   SPARK_DEVICE void store_probabilities(int g, int piece, Step& step) {
     using Scale = ProbabilityScale<Config::kAccumulator>;
-    if (g == 0 && piece == 0) step.places = quartet_places();
+    if (g == 0 && piece == 0) {
+      if constexpr (Config::kKeepsCursor) {
+        step.places = quartets_;
+      } else {
+        step.places = quartet_places();
+      }
+    }
     const int at = piece / 2, h = piece % 2;
 #pragma unroll
     for (int q = 0; q < kQuartets; ++q) {
@@ -186,6 +197,10 @@ class BackwardWarp {
   SPARK_DEVICE void load_next(int place, Staged& staged) {
     const int next_place = next(place);
     machine_.recompute_indices(Config::kEndsAnew ? next_place : place);
+    if constexpr (Config::kKeepsCursor) {
+      cursor_.load_next(machine_, params_, staged.first, staged.second);
+      return;
+    }
     const int query = token_of(next_place, next_step_);
     load_queries<Config>(machine_, params_, block(), params_.q, next_place, query, staged.first);
     load_queries<Config>(machine_, params_, block(), params_.d_o, next_place, query, staged.second);
@@ -257,6 +272,7 @@ class BackwardWarp {
     load_queries<Config>(machine_, params_, block, params_.q, first, query, staged.first);
     load_queries<Config>(machine_, params_, block, params_.d_o, first, query, staged.second);
     store_queries(staged);
+    if constexpr (Config::kKeepsCursor) begin_head(first);
     team_barrier<Config>(machine_);
     return first;
   }
@@ -360,7 +376,15 @@ class BackwardWarp {
     return block().first_key + Config::kScoreKeys * share().key_quarter;
   }
 
+  SPARK_DEVICE void begin_head(int place) {
+    cursor_.begin(machine_, params_, block(), place, query_of(place));
+  }
   SPARK_DEVICE void store_queries(const StagedTiles<typename Config::StagedQueries>& queries) {
+    if constexpr (Config::kKeepsCursor) {
+      cursor_.store(machine_, queries.first, team().q);
+      cursor_.store(machine_, queries.second, team().d_o);
+      return;
+    }
     queries.first.store(machine_, team().q);
     queries.second.store(machine_, team().d_o);
   }
@@ -441,6 +465,8 @@ class BackwardWarp {
   /// Products that a warp has, S and dP or one of them.
   static constexpr int kProducts = 2 / Config::kScoreWarps;
   KeptKeys kept_[kProducts];
+  QueryCursor<Config> cursor_;  // kKeepsCursor
+  ProbabilityPlaces quartets_;
   int step_, next_step_;  // of patterns: this step, and the team's next one
 };
 

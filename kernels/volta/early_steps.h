@@ -53,7 +53,7 @@ inline constexpr EarlyStepsOfKernels kEarlyStepsOfShort = {
     kNoTiles,
     {kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, {4, 2}, kNoEarlySteps}};
 inline constexpr EarlyStepsOfKernels kEarlyStepsOfPacked = {
-    {{2, 4}, {4, 4}, {3, 3}, {2, 2}, {2, 2}, {1, 1}},
+    {{2, 4}, {4, 3}, {3, 3}, {2, 2}, {2, 2}, {1, 1}},
     {{4, 4}, {4, 3}, {1, 1}, {4, 4}, {3, 3}, {1, 1}},
     {kNoEarlySteps, kNoEarlySteps, {1, 2}, {1, 2}, {4, 4}, {1, 1}},
     {{3, 3}, {2, 3}, {1, 3}, {4, 4}, {1, 3}, {2, 2}}};

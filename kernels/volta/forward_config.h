@@ -102,6 +102,10 @@ struct ForwardConfig {
   /// mask is drawn.
   static constexpr bool kAsksForOffsetEarly =
       kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense;
+  /// Whether the warp meets around the row maxima and behind the first exponentials where Q is in
+  /// registers, and draws the mask behind the maxima: or the compiler moves parts of these into
+  /// each other, for which packed sequences leave too few registers.
+  static constexpr bool kOrdersSoftmax = false;
   /// Column groups of eight that a quad-pair holds of O.
   static constexpr int kOutputGroups = kHeadDim / kColumnWarps / kGridColumns;
   /// Of these, how many FP16 accumulators are in flight at once: registers bound them.

@@ -244,7 +244,8 @@ TEST_P(VoltaGroups, SamplesAreCorrect) {
 
 INSTANTIATE_TEST_SUITE_P(Instances, VoltaGroups,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
-                                          testing::Values(64, 128, 256), testing::Values(1, 2)));
+                                          testing::Values(64, 96, 128, 256),
+                                          testing::Values(1, 2)));
 
 TEST(GroupWalk, GivesEachStepOfEachHeadItsPlace) {
   const volta::GroupWalk walk = volta::group_walk(1000, 2, 5);

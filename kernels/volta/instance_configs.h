@@ -57,14 +57,29 @@ struct Packed : Config {
 template <class Config>
 struct PackedForward : Packed<Config> {
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPacked>;
+  static constexpr bool kOrdersSoftmax =
+      Config::kHeadDim == 64 && Config::kHasDropout && Config::kAccumulator == Accumulator::kFp32;
 };
 /// The same of dK and dV. Where a block would keep its place it keeps more, its item of the list.
+/// At 256 columns without dQ a block's place takes registers, and what is kept besides was chosen
+/// by the cycle model anew.
+template <class Config>
+inline constexpr bool kIsWideWithoutDq = Config::kHeadDim == 256 && !Config::kComputesDq;
+template <class Config>
+constexpr int kept_chunks_of_packed() {
+  if (kIsWideWithoutDq<Config>) {
+    return Config::kAccumulator == Accumulator::kFp16 ? 6 : Config::kHasDropout ? 0 : 4;
+  }
+  return Config::kHeadDim == 128 && Config::kComputesDq ? 2 : Config::kKeptChunks;
+}
 template <class Config>
 struct PackedBackward : Packed<Config> {
   static constexpr bool kKeepsPlace = false;
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
-  static constexpr int kKeptChunks =
-      Config::kHeadDim == 128 && Config::kComputesDq ? 2 : Config::kKeptChunks;
+  static constexpr int kKeptChunks = kept_chunks_of_packed<Config>();
+  static constexpr bool kMeetsAnew =
+      kIsWideWithoutDq<Config> ? Config::kAccumulator == Accumulator::kFp32 || !Config::kHasDropout
+                               : Config::kMeetsAnew;
 };
 
 /// A configuration for patterns (kernels/tile/sparse_list.h).

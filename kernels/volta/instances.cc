@@ -39,10 +39,18 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
                      least_cap(Config::kHasDropout)}};
 }
 
+/// Those of dQ, where lanes have its sums over half of the keys each (add_dq_of_key_halves).
+template <class Config>
+constexpr double dq_shuffles() {
+  return Config::kHalvesKeysOfDq ? 8.0 * Config::kHeadDim / Config::kBlockKeys : 0.0;
+}
+
 template <class Config>
 constexpr KernelInstance backward(std::string_view symbol, std::string_view id) {
   constexpr int kColumns = Config::kStep * Config::kTeams;
   constexpr int kBarriers = Config::kBorrowsValues ? 5 : 4;  // one before V's place is borrowed
+  constexpr double kShuffles =
+      data_shuffles(Config::kAccumulator, Config::kHasDropout) + dq_shuffles<Config>();
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -58,8 +66,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .block_rows = Config::kBlockKeys,
           .step_columns = kColumns,
           .teams = Config::kTeams,
-          .limits = {kBarriers, kColumns, data_shuffles(Config::kAccumulator, Config::kHasDropout),
-                     least_cap(Config::kHasDropout)}};
+          .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 
 template <class Config>

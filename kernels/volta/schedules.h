@@ -133,9 +133,18 @@ SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
   warp.scores(first_key, tile);   // line 3
   warp.load_k(next_key, staged);  // line 10
   warp.mask(first_key, tile);     // line 4
-  warp.draw_dropout(first_key, tile);
-  auto softmax = warp.row_maxima(tile);                       // line 5
+  if constexpr (Config::kOrdersSoftmax) {
+    warp.machine().sync_warp();
+  } else {
+    warp.draw_dropout(first_key, tile);
+  }
+  auto softmax = warp.row_maxima(tile);  // line 5
+  if constexpr (Config::kOrdersSoftmax) {
+    warp.draw_dropout(first_key, tile);
+    warp.machine().sync_warp();
+  }
   warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
+  if constexpr (Config::kOrdersSoftmax) warp.machine().sync_warp();
   warp.store_k(next_key, staged);
   warp.store_pass(first_key, 0, tile);  // line 7
   warp.machine().sync_warp();
