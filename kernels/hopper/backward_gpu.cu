@@ -29,6 +29,7 @@ extern "C" __global__ void __launch_bounds__(StatisticsConfig::kThreads)
 namespace {
 
 void launch_statistics(const Problem& problem, const BackwardParams& params, CUstream_st* stream) {
+  if (params.rows_per_head == 0 || problem.batch == 0) return;
   hopper_fp32acc_bwd_statistics<<<grid_of(params.rows_per_head / StatisticsConfig::kBlockM,
                                           problem.heads, problem.batch),
                                   StatisticsConfig::kThreads, 0, stream>>>(params);

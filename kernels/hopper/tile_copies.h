@@ -159,7 +159,7 @@ SPARK_DEVICE int loader_warps(const Params& params) {
   return copies_boxes<Config>(params) && !Config::kLoaderDraws ? 1 : kWarpgroupWarps;
 }
 
-/// What the warps that load do: run(copies), with one of the two.
+/// What the warps that load do: run(copies), with one of the three.
 template <class Config, class Machine, class Params, class Run>
 SPARK_DEVICE void with_copies(Machine& machine, const Params& params, Run run) {
   const int loader_warp = machine.uniform(machine.warp()) - Config::kConsumerWarps;

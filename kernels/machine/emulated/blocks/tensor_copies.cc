@@ -62,6 +62,11 @@ TensorMap encode_emulated_map(const TensorMapShape& shape) {
 }
 
 void TensorCopies::start(TensorCopy copy, Counters& counters) {
+  constexpr std::uint32_t kSwizzleBytes = 1024;
+  if (copy.map != nullptr) {
+    memory_->expect_aligned(
+        {AccessKind::kCopyToShared, kSwizzleBytes, copy.shared, copy.thread, copy.site});
+  }
   std::uint32_t read = 0;
   for_chunks(copy, memory_->shared_address(copy.shared), [&](std::uint32_t at, const void* from) {
     memory_->start_chunk(

@@ -182,6 +182,23 @@ TEST_F(TensorCopiesTest, WantBarriersThatAllKnowOf) {
   }
 }
 
+TEST_F(TensorCopiesTest, GoToWholeSwizzles) {
+  const std::vector<GlobalRegion> regions = {
+      {"tensor", tensor_.data(), tensor_.size() * sizeof(Half), true}};
+  int line = 0;
+  const auto report =
+      run({.shared_bytes = sizeof(Shared), .regions = regions}, [&](EmulatedMachine& machine) {
+        auto& shared = machine.shared<Shared>();
+        machine.init_mbarrier(&shared.full[0], 1);
+        machine.expect_bytes(&shared.full[0], kBoxBytes);
+        line = __LINE__ + 1;
+        machine.copy_box_async(&shared.box[0][1], map_, {0, 0, 0, 0}, &shared.full[0]);
+        machine.arrive_at_mbarrier(&shared.full[0]);
+        machine.wait_at_mbarrier(&shared.full[0], 0);
+      });
+  expect_finding(report, FindingKind::kMisaligned, 0, line, __FILE__);
+}
+
 TEST(Mbarriers, AreFoundWhereNothingMadeThem) {
   int line = 0;
   const auto report = run({}, [&](EmulatedMachine& machine) {

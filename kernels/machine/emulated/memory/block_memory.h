@@ -94,6 +94,10 @@ class BlockMemory {
   /// Ends all but the thread's last `pending` groups of copies.
   void wait_for_copies(int thread, int pending);
 
+  /// Reports an access that is not aligned to its size.
+  void expect_aligned(const MemoryAccess& access) {
+    if (!access.aligned()) refuse(access, true);
+  }
   /// Begins what the tensor memory accelerator copies to the 16 bytes at `to`, which are poison
   /// until it ends; whether they may be written.
   bool start_chunk(const MemoryAccess& to);
