@@ -8,8 +8,8 @@
 #include <cmath>
 #include <vector>
 
-#include "kernels/test_packed.h"
 #include "kernels/test_options.h"
+#include "kernels/test_packed.h"
 
 namespace sparkbench {
 
