@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kKernel = "hopper-fp32acc";
 
-/// Of 128 columns, whose kernels without lists have tiles of 64 keys, too.
+/// Above 128 columns, whose kernels without lists have tiles of 64 keys, too.
 TEST(HopperPattern, OfOneRunHasTheDenseKernelsBits) {
   for (const MaskSpec& mask : kMaskOfEachKind) {
     const float dropout_p = mask == MaskSpec::causal() ? 0.0f : 0.17f;
@@ -25,7 +25,7 @@ TEST(HopperPattern, OfOneRunHasTheDenseKernelsBits) {
     const Problem problem{.heads = 2,
                           .seqlen_q = 290,
                           .seqlen_k = 177,
-                          .head_dim = 128,
+                          .head_dim = 256,
                           .mask = mask,
                           .dropout_p = dropout_p,
                           .seed = 11,
