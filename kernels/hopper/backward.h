@@ -317,31 +317,22 @@ SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, co
 /// The kernel of dK and dV.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
-  const int warp = machine.uniform(machine.warp());
-  if (warp == 0) {
-    init_query_barriers<Config>(machine, machine.template shared<typename Config::Tiles>().barriers,
-                                loader_warps<Config>(params));
-  }
-  machine.barrier_of_warps();
-  ItemMachine<Machine> item(machine, params.grid);
-  if (warp >= Config::kConsumerWarps) {
-    machine.template give_registers<Config::kLoaderRegisters>();
-    load_key_items<Config>(item, params);  // lines 1, 3
-    return;
-  }
-  machine.template take_registers<Config::kConsumerRegisters>();
-  StageRing<Config> ring;
-  RowsRing<Config> keys;
-  for (; !item.is_done(); item.advance()) {
-    if (is_without_work<Config>(item, params)) continue;
-    const KeyBlock block = locate_keys<Config>(item, params);
-    KeyWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, block, keys);
-    warpgroup.wait_for_keys();
-    attend_keys<Config>(item, params, block, warpgroup, ring);
-    warpgroup.write();  // line 9
-    warpgroup.release_keys();
-    keys.advance();
-  }
+  const auto load = [&](auto& item) { load_key_items<Config>(item, params); };  // lines 1, 3
+  divide_block<Config>(machine, params, load, [&](auto& item) {
+    using Item = std::decay_t<decltype(item)>;
+    StageRing<Config> ring;
+    RowsRing<Config> keys;
+    for (; !item.is_done(); item.advance()) {
+      if (is_without_work<Config>(item, params)) continue;
+      const KeyBlock block = locate_keys<Config>(item, params);
+      KeyWarpgroup<Config, Item> warpgroup(item, params, block, keys);
+      warpgroup.wait_for_keys();
+      attend_keys<Config>(item, params, block, warpgroup, ring);
+      warpgroup.write();  // line 9
+      warpgroup.release_keys();
+      keys.advance();
+    }
+  });
 }
 
 }  // namespace sparkbench::hopper

@@ -82,6 +82,13 @@ struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBloc
   using Tiles = BackwardTiles<BackwardConfig>;
 };
 
+/// Of a stage of Q and dO, and of all of a block's keys.
+template <class Config>
+struct QueryBarriers {
+  Mbarrier full[Config::kStages], empty[Config::kStages];
+  Mbarrier rows_full[Config::kRowsStages], rows_empty[Config::kRowsStages];
+};
+
 /// K's and V's places become dK's and dV's.
 template <class Config>
 struct BackwardTiles {
@@ -91,15 +98,10 @@ struct BackwardTiles {
     /// As the loader's warps draw them (tile/dropout.h), each of 16 queries, for each tile of keys.
     std::uint32_t dropped[Config::kKeyTiles][kWarpgroupWarps][32];
   };
-  /// As KeyBarriers, with all of a block's keys at once.
-  struct Barriers {
-    Mbarrier full[Config::kStages], empty[Config::kStages];
-    Mbarrier rows_full[Config::kRowsStages], rows_empty[Config::kRowsStages];
-  };
   typename Config::KeyTile k[Config::kRowsStages][Config::kKeyTiles];
   typename Config::KeyTile v[Config::kRowsStages][Config::kKeyTiles];
   Stage stage[Config::kStages];
-  Barriers barriers;
+  QueryBarriers<Config> barriers;
 };
 
 }  // namespace sparkbench::hopper

@@ -173,31 +173,23 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
 /// The kernel of dQ.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
-  const int warp = machine.uniform(machine.warp());
-  if (warp == 0) {
-    init_barriers<Config>(machine, machine.template shared<typename Config::Tiles>().barriers,
-                          loader_warps<Config>(params));
-  }
-  machine.barrier_of_warps();
-  ItemMachine<Machine> item(machine, params.grid);
-  if (warp >= Config::kConsumerWarps) {
-    machine.template give_registers<Config::kLoaderRegisters>();
-    load_items<Config>(item, params);  // lines 1, 3
-    return;
-  }
-  machine.template take_registers<Config::kConsumerRegisters>();
-  StageRing<Config> ring;
-  RowsRing<Config> queries;
-  for (; !item.is_done(); item.advance()) {
-    if (is_without_work<Config>(item, params)) continue;
-    DqWarpgroup<Config, ItemMachine<Machine>> warpgroup(item, params, queries);
-    warpgroup.load_statistics();
-    warpgroup.wait_for_queries();
-    attend_backward<Config>(warpgroup, ring, keys_of_block<Config>(item, params));  // lines 2 to 7
-    warpgroup.write();                                                              // line 8
-    warpgroup.release_queries();
-    queries.advance();
-  }
+  const auto load = [&](auto& item) { load_items<Config>(item, params); };  // lines 1, 3
+  divide_block<Config>(machine, params, load, [&](auto& item) {
+    using Item = std::decay_t<decltype(item)>;
+    StageRing<Config> ring;
+    RowsRing<Config> queries;
+    for (; !item.is_done(); item.advance()) {
+      if (is_without_work<Config>(item, params)) continue;
+      DqWarpgroup<Config, Item> warpgroup(item, params, queries);
+      warpgroup.load_statistics();
+      warpgroup.wait_for_queries();
+      attend_backward<Config>(warpgroup, ring,
+                              keys_of_block<Config>(item, params));  // lines 2 to 7
+      warpgroup.write();                                             // line 8
+      warpgroup.release_queries();
+      queries.advance();
+    }
+  });
 }
 
 }  // namespace sparkbench::hopper

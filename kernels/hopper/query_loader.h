@@ -13,9 +13,8 @@ namespace sparkbench::hopper {
 
 /// By one warp, before all meet.
 template <class Config, class Machine>
-SPARK_DEVICE void init_query_barriers(Machine& machine,
-                                      typename BackwardTiles<Config>::Barriers& barriers,
-                                      int loader_warps) {
+SPARK_DEVICE void init_barriers(Machine& machine, QueryBarriers<Config>& barriers,
+                                int loader_warps) {
 #pragma unroll
   for (int stage = 0; stage < Config::kStages; ++stage) {
     machine.init_mbarrier(&barriers.full[stage], loader_warps);

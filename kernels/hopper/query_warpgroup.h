@@ -2,6 +2,7 @@
 // its warpgroup sees. What the kernels over blocks of queries share.
 #pragma once
 
+#include "kernels/hopper/block_roles.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/swizzled_panels.h"
