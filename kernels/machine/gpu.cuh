@@ -60,6 +60,16 @@ class GpuMachine : public GpuCodegen,
     asm volatile("red.relaxed.gpu.global.add.f32 [%0], %1;" ::"l"(address), "f"(value));
   }
 
+  /// Four sums that lie side by side, aligned to 16 bytes.
+  __device__ __forceinline__ void add_global(float* address, const float (&value)[4]) const {
+#if __CUDA_ARCH__ >= 900
+    asm volatile("red.relaxed.gpu.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(address),
+                 "f"(value[0]), "f"(value[1]), "f"(value[2]), "f"(value[3]));
+#else
+    __trap();
+#endif
+  }
+
   __device__ __forceinline__ void copy_async(void* shared, const void* global, bool exists) const {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),

@@ -13,6 +13,8 @@
 //   T    load_shared<T>(const void*)                  LDS
 //   void store_shared<T>(void*, T)                    STS
 //   void add_global(float*, float)                    RED.ADD.F32, relaxed, device scope
+//   void add_global(float*, const float (&)[4])       four that lie side by side, each as that; the
+//                                                     address is aligned to 16; sm_90 on
 //
 // Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
 // a barrier that comes after.
@@ -88,10 +90,11 @@
 //                                                     the descriptor of an operand
 //   void fence_products()                             wgmma.fence: before the first product, and
 //                                                     where registers of c or a were written since
-//   void multiply_async<int kN, Major kB>(c, a, b, bool accumulate)   wgmma.mma_async.m64nNk16
-//            m16n8k16::FragmentC<kFp32> (&c)[kN / 8];                 c = a b, or c += a b where
-//            std::uint64_t a, or const m16n8k16::FragmentA& a;        it accumulates
-//            std::uint64_t b;
+//   void multiply_async<int kN, Major kB, Major kA = Major::kRow>(c, a, b, bool accumulate)
+//            m16n8k16::FragmentC<kFp32> (&c)[kN / 8];                 wgmma.mma_async.m64nNk16:
+//            std::uint64_t a, or const m16n8k16::FragmentA& a;        c = a b, or c += a b where it
+//            std::uint64_t b;                                         accumulates; A in registers
+//                                                                     has no kA
 //   void commit_products()                            wgmma.commit_group, as of copies
 //   void wait_for_products<int kPending>()            wgmma.wait_group
 //

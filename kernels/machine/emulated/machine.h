@@ -55,7 +55,10 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.memory().store_shared(access<T>(AccessKind::kStoreShared, address, site), value);
   }
   void add_global(float* address, float value, CallSite site = CallSite::current()) {
-    runner_.memory().add_global(access<float>(AccessKind::kAddGlobal, address, site), value);
+    runner_.memory().add_global(access<float>(AccessKind::kAddGlobal, address, site), {&value, 1});
+  }
+  void add_global(float* address, const float (&values)[4], CallSite site = CallSite::current()) {
+    runner_.memory().add_global(access<Bits128>(AccessKind::kAddGlobal, address, site), values);
   }
 
   void copy_async(void* shared, const void* global, bool exists,
@@ -185,16 +188,16 @@ class EmulatedMachine : public EmulatedCodegen {
     }
     runner_.proceed(thread_);
   }
-  template <int kN, Major kMajorB>
+  template <int kN, Major kMajorB, Major kMajorA = Major::kRow>
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], std::uint64_t a,
                       std::uint64_t b, bool accumulate, CallSite site = CallSite::current()) {
-    multiply_async<kN, kMajorB>(c, nullptr, a, b, accumulate, site);
+    start_product<kN>(c, nullptr, {kN, kMajorA, kMajorB, false, accumulate, a, b, site});
   }
   template <int kN, Major kMajorB>
   void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8],
                       const m16n8k16::FragmentA& a, std::uint64_t b, bool accumulate,
                       CallSite site = CallSite::current()) {
-    multiply_async<kN, kMajorB>(c, &a, 0, b, accumulate, site);
+    start_product<kN>(c, &a, {kN, Major::kRow, kMajorB, true, accumulate, 0, b, site});
   }
 
   float fma(float a, float b, float c) const {
@@ -246,13 +249,11 @@ class EmulatedMachine : public EmulatedCodegen {
   }
   int first_thread() const { return warp() * kWarpLanes; }
 
-  template <int kN, Major kMajorB>
-  void multiply_async(m16n8k16::FragmentC<Accumulator::kFp32>* c, const m16n8k16::FragmentA* a,
-                      std::uint64_t a_descriptor, std::uint64_t b_descriptor, bool accumulate,
-                      const CallSite& site) {
+  template <int kN>
+  void start_product(m16n8k16::FragmentC<Accumulator::kFp32>* c, const m16n8k16::FragmentA* a,
+                     const ProductCall& call) {
     static_assert(kN % 8 == 0 && kN >= 8 && kN <= kMaxMmaColumns, "wgmma has these N");
-    meet_at_wgmma(runner_, thread_,
-                  {kN, kMajorB, a != nullptr, accumulate, a_descriptor, b_descriptor, site}, a, c);
+    meet_at_wgmma(runner_, thread_, call, a, c);
   }
 
   template <class T>

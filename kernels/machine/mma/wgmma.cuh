@@ -89,16 +89,17 @@ struct GpuWgmmaProduct;
   template <>                                                                                      \
   struct GpuWgmmaProduct<n> {                                                                      \
     using Fragment = m16n8k16::FragmentC<Accumulator::kFp32>;                                      \
-    template <bool kTransposeB>                                                                    \
+    template <bool kTransposeB, bool kTransposeA>                                                  \
     __device__ __forceinline__ static void multiply(Fragment (&c)[(n) / 8], std::uint64_t a,       \
                                                     std::uint64_t b, int accumulate) {             \
-      asm volatile("{.reg .pred p; setp.ne.b32 p, %" #r2                                           \
-                   ", 0; "                                                                         \
-                   "wgmma.mma_async.sync.aligned.m64n" #n                                          \
-                   "k16.f32.f16.f16 "                                                              \
-                   "{" SPARKBENCH_WGMMA_D##n "}, %" #r0 ", %" #r1 ", p, 1, 1, 0, %" #r3 ";}"       \
-                   : SPARKBENCH_WGMMA_C##n                                                         \
-                   : "l"(a), "l"(b), "r"(accumulate), "n"(kTransposeB ? 1 : 0));                   \
+      asm volatile(                                                                                \
+          "{.reg .pred p; setp.ne.b32 p, %" #r2                                                    \
+          ", 0; "                                                                                  \
+          "wgmma.mma_async.sync.aligned.m64n" #n                                                   \
+          "k16.f32.f16.f16 "                                                                       \
+          "{" SPARKBENCH_WGMMA_D##n "}, %" #r0 ", %" #r1 ", p, 1, 1, %" #r4 ", %" #r3 ";}"         \
+          : SPARKBENCH_WGMMA_C##n                                                                  \
+          : "l"(a), "l"(b), "r"(accumulate), "n"(kTransposeB ? 1 : 0), "n"(kTransposeA ? 1 : 0));  \
     }                                                                                              \
     template <bool kTransposeB>                                                                    \
     __device__ __forceinline__ static void multiply(Fragment (&c)[(n) / 8],                        \
@@ -191,23 +192,21 @@ class GpuWgmma {
 #endif
   }
 
-  template <int kN, Major kMajorB>
+  template <int kN, Major kMajorB, Major kMajorA = Major::kRow>
   __device__ __forceinline__ void multiply_async(
       m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], std::uint64_t a, std::uint64_t b,
       bool accumulate) const {
-    multiply<kN, kMajorB>(c, a, b, accumulate);
+#if defined(__CUDA_ARCH_FEAT_SM90_ALL)
+    GpuWgmmaProduct<kN>::template multiply<kMajorB == Major::kRow, kMajorA == Major::kColumn>(
+        c, a, b, accumulate ? 1 : 0);
+#else
+    __trap();
+#endif
   }
   template <int kN, Major kMajorB>
   __device__ __forceinline__ void multiply_async(
       m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kN / 8], const m16n8k16::FragmentA& a,
       std::uint64_t b, bool accumulate) const {
-    multiply<kN, kMajorB>(c, a, b, accumulate);
-  }
-
- private:
-  template <int kN, Major kMajorB, class Fragments, class OperandA>
-  __device__ __forceinline__ static void multiply(Fragments& c, const OperandA& a, std::uint64_t b,
-                                                  bool accumulate) {
 #if defined(__CUDA_ARCH_FEAT_SM90_ALL)
     GpuWgmmaProduct<kN>::template multiply<kMajorB == Major::kRow>(c, a, b, accumulate ? 1 : 0);
 #else

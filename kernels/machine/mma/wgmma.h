@@ -7,11 +7,13 @@
 // has 128 bytes, eight lines are an atom of 1024, and atoms are aligned to their size. In bytes,
 //
 //   operand                       element      lies, before the swizzle, at
-//   K-major: A; B column-major    (row, k)     row / 8 stride + row % 8 128 + 2 k
-//   MN-major: B row-major         (k, column)  column / 64 leading + k / 8 stride + k % 8 128
-//                                              + 2 (column % 64)
+//   K-major: A row-major,         (row, k)     row / 8 stride + row % 8 128 + 2 k
+//     B column-major
+//   MN-major: B row-major,        (k, column)  column / 64 leading + k / 8 stride + k % 8 128
+//     A column-major                           + 2 (column % 64)
 //
-// beyond the descriptor's start, a row of B column-major being a column. The swizzle exchanges the
+// beyond the descriptor's start, a row of B column-major being a column, and a column of A
+// column-major a row. The swizzle exchanges the
 // 16-byte pieces of a line: bits 4 to 6 of the address change by bits 7 to 9. As it acts on the
 // address, a K-major operand's next 16 k begin 32 bytes on: add 2 to the descriptor.
 #pragma once

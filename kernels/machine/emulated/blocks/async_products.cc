@@ -9,12 +9,21 @@ namespace {
 
 constexpr int kPiece = 8;  // halves that lie together, whatever the swizzle
 
-/// Calls visit(address, row, k) for the warp's pieces of A in shared memory.
+/// Calls visit(address, row, k) for the warp's pieces of A in shared memory: eight k, or eight rows
+/// of A column-major.
 template <class Visit>
 void for_pieces_of_a(const Product& product, Visit visit) {
   if (product.call.has_a_in_registers) return;
   const auto a = wgmma::decoded(product.call.a_descriptor);
   const int first_row = product.thread / kWarpLanes % wgmma::kWarps * wgmma::kWarpM;
+  if (product.call.major_a == Major::kColumn) {
+    for (int k = 0; k < wgmma::kK; ++k) {
+      for (int row = 0; row < wgmma::kWarpM; row += kPiece) {
+        visit(wgmma::mn_major_address(a, k, first_row + row), row, k);
+      }
+    }
+    return;
+  }
   for (int row = 0; row < wgmma::kWarpM; ++row) {
     for (int k = 0; k < wgmma::kK; k += kPiece) {
       visit(wgmma::k_major_address(a, first_row + row, k), row, k);
@@ -81,7 +90,11 @@ void AsyncProducts::compute(Product& product) {
   };
   for_pieces_of_a(product, [&](std::uint32_t offset, int row, int k) {
     read_piece(offset);
-    std::memcpy(&operands_.a[row][k], piece, sizeof piece);
+    if (product.call.major_a == Major::kColumn) {
+      for (int i = 0; i < kPiece; ++i) operands_.a[row + i][k] = piece[i];
+    } else {
+      std::memcpy(&operands_.a[row][k], piece, sizeof piece);
+    }
   });
   for_pieces_of_b(product, [&](std::uint32_t offset, int k, int column) {
     read_piece(offset);

@@ -17,7 +17,7 @@ namespace sparkbench {
 /// What all lanes of a warp say of a wgmma.
 struct ProductCall {
   int n;
-  Major major_b;
+  Major major_a, major_b;  // of A in shared memory
   bool has_a_in_registers;
   bool accumulates;
   std::uint64_t a_descriptor, b_descriptor;

@@ -106,14 +106,17 @@ bool BlockMemory::load_async(std::size_t offset, int thread, const CallSite& sit
   return inside;
 }
 
-void BlockMemory::add_global(const MemoryAccess& access, float value) {
+void BlockMemory::add_global(const MemoryAccess& access, std::span<const float> values) {
   if (!admit_global(access)) return;
-  const std::atomic_ref<float> target(*static_cast<float*>(const_cast<void*>(access.address)));
-  float before = target.load(std::memory_order_relaxed);
-  float after;
-  do {
-    after = flush_subnormal(flush_subnormal(before) + flush_subnormal(value));
-  } while (!target.compare_exchange_weak(before, after, std::memory_order_relaxed));
+  auto* address = static_cast<float*>(const_cast<void*>(access.address));
+  for (const float value : values) {
+    const std::atomic_ref<float> target(*address++);
+    float before = target.load(std::memory_order_relaxed);
+    float after;
+    do {
+      after = flush_subnormal(flush_subnormal(before) + flush_subnormal(value));
+    } while (!target.compare_exchange_weak(before, after, std::memory_order_relaxed));
+  }
 }
 
 void BlockMemory::refuse(const MemoryAccess& access, bool inside) {

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <span>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -84,8 +85,9 @@ class BlockMemory {
   void store_global(const MemoryAccess& access, const T& value) {
     if (admit_global(access)) store(access, value);
   }
-  /// As RED.ADD.F32: subnormal inputs and results are zeros (PTX ISA, red.add.f32, global memory).
-  void add_global(const MemoryAccess& access, float value);
+  /// As RED.ADD.F32, or .F32x4, each value by itself: subnormal inputs and results are zeros (PTX
+  /// ISA, red.add.f32, global memory).
+  void add_global(const MemoryAccess& access, std::span<const float> values);
 
   /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
   /// `from`, which are read now, or of zeros.

@@ -247,6 +247,27 @@ TEST_F(GlobalAccessTest, AtomicAddsNeitherRaceNorLoseAnything) {
   EXPECT_EQ(o_[3], 1600.0f);
 }
 
+TEST_F(GlobalAccessTest, AtomicAddsOfFourAddEachToItsOwn) {
+  std::fill(o_.begin(), o_.end(), 1.0f);
+  regions_[1].written_before = true;
+  const auto report =
+      run({.grid = {3, 1, 1}, .regions = regions_, .workers = 2}, [&](EmulatedMachine& machine) {
+        if (machine.thread() < 2) machine.add_global(&o_[4], {1.0f, 10.0f, 100.0f, 0x1p-127f});
+      });
+  EXPECT_EQ(report.findings_total, 0u);
+  EXPECT_EQ(std::vector<float>(o_.begin() + 3, o_.begin() + 9),
+            (std::vector<float>{1.0f, 7.0f, 61.0f, 601.0f, 1.0f, 1.0f}));
+}
+
+TEST_F(GlobalAccessTest, AtomicAddsOfFourAreAlignedToTheirSize) {
+  regions_[1].written_before = true;
+  const auto report = run({.regions = regions_}, [&](EmulatedMachine& machine) {
+    if (machine.thread() == 0) machine.add_global(&o_[2], {1.0f, 2.0f, 3.0f, 4.0f});
+  });
+  ASSERT_EQ(report.findings_total, 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kMisaligned);
+}
+
 TEST_F(GlobalAccessTest, AtomicAddsFlushSubnormalNumbers) {
   o_[0] = 0x1p-127f;
   o_[1] = 0x1p-126f;

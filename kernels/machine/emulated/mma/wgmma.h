@@ -14,9 +14,9 @@ namespace sparkbench {
 /// Tells calls apart that lanes of a warp must not mix, but for an unlikely chance.
 inline std::uint32_t arguments_of(const ProductCall& call) {
   constexpr std::uint64_t kOdd = 0x9e3779b97f4a7c15u;
-  const auto rest = static_cast<std::uint64_t>(call.n << 3 | static_cast<int>(call.major_b) << 2 |
-                                               static_cast<int>(call.has_a_in_registers) << 1 |
-                                               static_cast<int>(call.accumulates));
+  const auto rest = static_cast<std::uint64_t>(
+      call.n << 4 | static_cast<int>(call.major_a) << 3 | static_cast<int>(call.major_b) << 2 |
+      static_cast<int>(call.has_a_in_registers) << 1 | static_cast<int>(call.accumulates));
   const std::uint64_t mixed = ((call.a_descriptor * kOdd ^ call.b_descriptor) * kOdd ^ rest) * kOdd;
   return static_cast<std::uint32_t>(mixed >> 32);
 }

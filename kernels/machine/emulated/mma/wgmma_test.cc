@@ -55,11 +55,14 @@ void store_swizzled(EmulatedMachine& machine, Half* tile, int line, int column,
   machine.store_shared(&tile[64 * line + 8 * piece + column % 8], pair);
 }
 
-template <int kN, Major kMajorB>
+template <int kN, Major kMajorB, Major kMajorA>
 void fill(EmulatedMachine& machine, const Integers<kN>& integers, Tiles<kN>& tiles) {
   for (int i = 2 * machine.thread(); i < 64 * kDepth; i += 256) {
-    const int row = i / kDepth, k = i % kDepth;
-    store_swizzled(machine, tiles.a, row, k, pair_of(integers.a[row][k], integers.a[row][k + 1]));
+    const int line = i / 64, at = i % 64;
+    store_swizzled(machine, tiles.a, line, at,
+                   kMajorA == Major::kRow
+                       ? pair_of(integers.a[line][at], integers.a[line][at + 1])
+                       : pair_of(integers.a[at][line], integers.a[at + 1][line]));
   }
   for (int i = 2 * machine.thread(); i < kN * kDepth; i += 256) {
     if (kMajorB == Major::kColumn) {
@@ -86,10 +89,10 @@ m16n8k16::FragmentA a_fragment(int warp, int lane, int first_k, const auto& a) {
   return fragment;
 }
 
-template <int kN, Major kMajorB, bool kAInRegisters>
+template <int kN, Major kMajorB, bool kAInRegisters, Major kMajorA = Major::kRow>
 void multiply(EmulatedMachine& machine, const Integers<kN>& integers) {
   auto& tiles = machine.shared<Tiles<kN>>();
-  fill<kN, kMajorB>(machine, integers, tiles);
+  fill<kN, kMajorB, kMajorA>(machine, integers, tiles);
   m16n8k16::FragmentC<Accumulator::kFp32> c[kN / 8];
   const std::uint64_t a = machine.describe_matrix(tiles.a, 0, 1024);
   const std::uint64_t b = machine.describe_matrix(tiles.b, 128 * kDepth, 1024);
@@ -101,8 +104,9 @@ void multiply(EmulatedMachine& machine, const Integers<kN>& integers) {
       const auto fragment = a_fragment(machine.warp(), machine.lane(), 16 * step, integers.a);
       machine.multiply_async<kN, kMajorB>(c, fragment, b_step, step != 0);
     } else {
-      machine.multiply_async<kN, kMajorB>(c, a + static_cast<std::uint64_t>(2 * step), b_step,
-                                          step != 0);
+      constexpr int kBytesOnA = kMajorA == Major::kRow ? 32 : 2048;
+      machine.multiply_async<kN, kMajorB, kMajorA>(
+          c, a + static_cast<std::uint64_t>(step * kBytesOnA >> 4), b_step, step != 0);
     }
   }
   machine.commit_products();
@@ -128,9 +132,13 @@ void expect_plain_products() {
           multiply<kN, Major::kColumn, true>(machine, integers);
           machine.barrier();
           multiply<kN, Major::kRow, true>(machine, integers);
+          machine.barrier();
+          multiply<kN, Major::kRow, false, Major::kColumn>(machine, integers);
+          machine.barrier();
+          multiply<kN, Major::kColumn, false, Major::kColumn>(machine, integers);
         });
     EXPECT_EQ(report.findings_total, 0u);
-    EXPECT_EQ(report.counters.wgmma, 4u * 4u * 4u);
+    EXPECT_EQ(report.counters.wgmma, 6u * 4u * 4u);
   }
 }
 
