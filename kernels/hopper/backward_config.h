@@ -1,10 +1,10 @@
 // The backward kernels' tile sizes, and the shared memory that they ask for.
 #pragma once
 
+#include "kernels/hopper/backward_params.h"
 #include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/swizzled_panels.h"
-#include "kernels/tile/row_statistics.h"
 
 namespace sparkbench::hopper {
 
@@ -20,13 +20,19 @@ constexpr BlockPlan backward_plan(int columns) {
   return {64, 3, 3, 160, 32};
 }
 
+/// With the sums of dQ.
+constexpr BlockPlan backward_sums_plan(int columns) {
+  if (columns > 64) return {64, 2, 3, 240, 24};
+  return {128, 2, 3, 240, 24};
+}
+
 template <int kColumns>
 struct BackwardDqPlan {
   static constexpr BlockPlan kPlan = backward_dq_plan(kColumns);
 };
-template <int kColumns>
+template <int kColumns, bool kSums>
 struct BackwardPlan {
-  static constexpr BlockPlan kPlan = backward_plan(kColumns);
+  static constexpr BlockPlan kPlan = kSums ? backward_sums_plan(kColumns) : backward_plan(kColumns);
 };
 
 template <class Config>
@@ -64,39 +70,70 @@ struct BackwardTiles;
 
 /// dK and dV of blocks of keys. Above 128 columns two warpgroups share 64 keys, and each has half
 /// of the columns of both.
-template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense>
+template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense,
+          bool kSums = false>
 struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlocks>,
-                        Planned<BackwardPlan<kColumns>> {
+                        Planned<BackwardPlan<kColumns, kSums>> {
   static constexpr int kWarpgroups = BackwardConfig::Planned::kWarpgroups;
   static constexpr int kColumnWarpgroups = kColumns > 128 ? 2 : 1;
   static constexpr int kKeyTiles = kWarpgroups / kColumnWarpgroups;
   static constexpr int kGradientColumns = kColumns / kColumnWarpgroups;
   static constexpr int kBlockKeys = kWarpgroupRows * kKeyTiles;
   static constexpr int kStep = BackwardConfig::kPlan.tile_keys;  // queries
-  static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
+  static constexpr int kRowsStages = !kSums && kColumns <= 128 ? 2 : 1;
   static constexpr bool kLoaderDraws = kDropout;
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
-  static_assert(kStep == 64, "a block of the dropout mask is transposed whole");
+  /// Whether what P is recomputed from is loaded before the products of S: it costs registers.
+  static constexpr bool kLoadsOffsetsEarly = !kSums && kColumns <= 64 && !kDropout;
+  static_assert(kStep % 64 == 0, "blocks of the dropout mask are transposed whole");
   using KeyTile = SwizzledPanels<kWarpgroupRows, kColumns>;
   using QueryTile = SwizzledPanels<kStep, kColumns>;
   using Tiles = BackwardTiles<BackwardConfig>;
+
+  /// Whether it adds up dQ too (dq_sums.h). Each warpgroup has 64 rows of a step's, or 64 columns,
+  /// or all by turns.
+  static constexpr bool kSumsDq = kSums;
+  static constexpr int kScoreGradientStages = 2;
+  static constexpr bool kSharesDqColumns = kColumns == kWarpgroups * kPanelColumns;
+  static constexpr bool kSharesDqRows = kStep == kWarpgroups * kWarpgroupRows;
+  static constexpr int kDqTurns = kSharesDqColumns || kSharesDqRows ? 1 : kWarpgroups;
+  static constexpr int kDqColumns = kSharesDqColumns ? kPanelColumns : kColumns;
+  using ScoreGradientTile = SwizzledPanels<kBlockKeys, kStep>;
+  static_assert(!kSums || (kStep == kWarpgroupRows) != kSharesDqRows, "a product has 64 rows");
+  static_assert(!kSums || kColumnWarpgroups == 1, "warpgroups have keys of their own");
+};
+
+/// dS of a block's keys, where dQ is added up too.
+template <class Config, bool kSums = Config::kSumsDq>
+struct ScoreGradients {};
+template <class Config>
+struct ScoreGradients<Config, true> {
+  typename Config::ScoreGradientTile score_gradients[Config::kScoreGradientStages];
+};
+template <class Config, bool kSums = Config::kSumsDq>
+struct ScoreGradientBarriers {};
+template <class Config>
+struct ScoreGradientBarriers<Config, true> {
+  Mbarrier gradients_full[Config::kScoreGradientStages];
+  Mbarrier gradients_empty[Config::kScoreGradientStages];
 };
 
 /// Of a stage of Q and dO, and of all of a block's keys.
 template <class Config>
-struct QueryBarriers {
+struct QueryBarriers : ScoreGradientBarriers<Config> {
   Mbarrier full[Config::kStages], empty[Config::kStages];
   Mbarrier rows_full[Config::kRowsStages], rows_empty[Config::kRowsStages];
 };
 
 /// K's and V's places become dK's and dV's.
 template <class Config>
-struct BackwardTiles {
+struct BackwardTiles : ScoreGradients<Config> {
   struct Stage {
     typename Config::QueryTile q, d_o;
-    RowStatistics statistics[Config::kStep];
-    /// As the loader's warps draw them (tile/dropout.h), each of 16 queries, for each tile of keys.
-    std::uint32_t dropped[Config::kKeyTiles][kWarpgroupWarps][32];
+    StatisticsTile statistics[Config::kStep / StatisticsTile::kRows];
+    /// As the loader's warps draw them (tile/dropout.h), each of 16 of 64 queries, for each tile of
+    /// keys.
+    std::uint32_t dropped[Config::kStep / kWarpgroupRows][Config::kKeyTiles][kWarpgroupWarps][32];
   };
   typename Config::KeyTile k[Config::kRowsStages][Config::kKeyTiles];
   typename Config::KeyTile v[Config::kRowsStages][Config::kKeyTiles];

@@ -20,15 +20,6 @@
 
 namespace sparkbench::hopper {
 
-/// RowStatistics of a query.
-template <class Machine>
-SPARK_DEVICE RowStatistics load_row_statistics(Machine& machine, const RowStatistics* of) {
-  const auto bits = machine.template load_global<Bits64>(of);
-  RowStatistics statistics;
-  memcpy(&statistics, &bits, sizeof statistics);
-  return statistics;
-}
-
 template <class Config, class Machine>
 class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
  public:
@@ -55,12 +46,14 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const int row = this->first_row_ + Config::Layout::row(this->machine_.lane(), slot);
-      statistics_[slot] =
-          row < rows
-              ? load_row_statistics(this->machine_, this->params_.template statistics_of<Config>(
-                                                        block.batch, block.sequence, block.first_q,
-                                                        block.head, row))
-              : RowStatistics{-INFINITY, 0.0f};
+      statistics_[slot] = {-INFINITY, 0.0f};
+      if (row >= rows) continue;
+      const StatisticsTile& tile =
+          this->params_.statistics[this->params_.template query_tile<Config>(
+              block.batch, block.sequence, block.first_q, block.head, row)];
+      const int place = StatisticsTile::place(row % StatisticsTile::kRows);
+      statistics_[slot] = {this->machine_.template load_global<float>(&tile.offset[place]),
+                           this->machine_.template load_global<float>(&tile.delta[place])};
     }
   }
 

@@ -12,6 +12,7 @@
 #include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/items_emulated.h"
+#include "kernels/hopper/round_dq.h"
 #include "kernels/hopper/row_statistics.h"
 #include "kernels/listed_emulated.h"
 #include "kernels/mask/pattern/sparse_mask.h"
@@ -51,22 +52,25 @@ std::vector<std::array<int, 3>> blocks_of_tiles(std::span<const SampleTile> tile
 class BackwardEmulation {
  public:
   BackwardEmulation(const Problem& problem, const BackwardTensors& tensors,
-                    const EmulationOptions& options)
+                    const EmulationOptions& options, DqForm dq)
       : problem_(problem.sparse ? without_pattern(problem) : problem),
         mask_(problem.sparse.get()),
         tensors_(tensors),
         options_(options),
-        positions_(mask_ != nullptr ? mask_->walked().seqlen_q : problem.seqlen_q),
+        positions_(mask_ != nullptr ? mask_->walked().seqlen_q : statistics_rows(problem.seqlen_q)),
         statistics_(static_cast<std::size_t>(problem.batch) *
                     static_cast<std::size_t>(problem.heads) *
-                    static_cast<std::size_t>(statistics_rows(positions_))),
+                    static_cast<std::size_t>(ceil_divide(positions_, StatisticsTile::kRows))),
+        dq_sums_(dense_workspace(problem_, dq).sums_bytes / sizeof(float)),
         params_(backward_params(problem_, tensors, statistics_.data(), positions_,
-                                encode_emulated_map)) {}
+                                encode_emulated_map)) {
+    params_.dq_sums = dq_sums_.data();
+  }
 
   void prepare() {
     std::vector<OrderedTile> query_tiles;
     if (mask_ != nullptr) {
-      query_tiles = ordered_tiles(mask_->walked(), kStatisticsBlock);
+      query_tiles = ordered_tiles(mask_->walked(), StatisticsTile::kRows);
       params_.query_order = row_order(mask_->walked(), query_tiles.data());
     }
     std::vector<GlobalRegion> all = regions(nullptr);
@@ -82,16 +86,48 @@ class BackwardEmulation {
   }
 
   void key_gradients(std::span<const SampleTile> tiles) {
-    visit_backward<Blocks::kDense>(problem_, [&](auto row, auto id) {
-      using Config = decltype(row);
-      const int blocks = ceil_divide(problem_.seqlen_k, Config::kBlockKeys);
-      launch({.kernel = id,
-              .grid = {blocks, problem_.key_heads(), problem_.batch},
-              .threads = Config::kThreads,
-              .shared_bytes = sizeof(typename Config::Tiles),
-              .blocks = blocks_of_tiles(tiles, Config::kBlockKeys, blocks),
-              .work = steps_of_blocks<Config>(problem_)},
-             regions(nullptr), kernel_of_keys<Config>);
+    visit_backward<Blocks::kDense>(problem_,
+                                   [&](auto row, auto id) { launch_keys(row, id, tiles); });
+  }
+  /// The same with dQ, before it is rounded.
+  void summed_gradients(std::span<const SampleTile> key_tiles) {
+    visit_backward_sums<Blocks::kDense>(
+        problem_, [&](auto row, auto id) { launch_keys(row, id, key_tiles); });
+  }
+  /// Of all blocks that see a query of these tiles, for all heads of a group: what these queries
+  /// add to the sums. dK and dV are left with parts of theirs. What it counts is no part of the
+  /// whole pass's counts.
+  void sum_queries(std::span<const SampleTile> query_tiles) {
+    std::set<SampleTile> of_groups;
+    for (const auto& [tile, head, batch] : query_tiles) {
+      of_groups.insert({tile, problem_.key_head(head), batch});
+    }
+    for (const auto& [tile, key_head, batch] : of_groups) {
+      params_.query_begin = tile * kSampleRows;
+      params_.query_end = std::min((tile + 1) * kSampleRows, problem_.seqlen_q);
+      std::vector<SampleTile> key_tiles;
+      const Range keys = problem_.key_mask().keys_of_any({params_.query_begin, params_.query_end});
+      for (int t = keys.begin / kSampleRows; t * kSampleRows < keys.end; ++t) {
+        key_tiles.push_back({t, key_head, batch});
+      }
+      if (key_tiles.empty()) continue;  // dQ stays zero; an empty list would mean all
+      summed_gradients(key_tiles);
+      report_.grid_counters = {};
+    }
+    params_.query_begin = 0;
+    params_.query_end = problem_.seqlen_q;
+  }
+  void round_sums(std::span<const SampleTile> query_tiles) {
+    visit_backward_sums<Blocks::kDense>(problem_, [&](auto row, auto /*id*/) {
+      const int blocks = params_.rows_per_head / kWarpgroupRows;
+      const LaunchShape shape{.kernel = "hopper-fp32acc/bwd-round-dq",
+                              .grid = {blocks, problem_.heads, problem_.batch},
+                              .threads = RoundDqConfig::kThreads,
+                              .shared_bytes = 0,
+                              .blocks = blocks_of_tiles(query_tiles, kWarpgroupRows, blocks)};
+      add_report(report_, emulate(shape, regions(nullptr), options_, [&](EmulatedMachine& machine) {
+                   round_dq(machine, params_, decltype(row)::kHeadDim);
+                 }));
     });
   }
   void query_gradients(std::span<const SampleTile> tiles) {
@@ -137,6 +173,17 @@ class BackwardEmulation {
 
  private:
   template <class Config>
+  void launch_keys(Config /*row*/, const char* id, std::span<const SampleTile> tiles) {
+    const int blocks = ceil_divide(problem_.seqlen_k, Config::kBlockKeys);
+    launch({.kernel = id,
+            .grid = {blocks, problem_.key_heads(), problem_.batch},
+            .threads = Config::kThreads,
+            .shared_bytes = sizeof(typename Config::Tiles),
+            .blocks = blocks_of_tiles(tiles, Config::kBlockKeys, blocks),
+            .work = steps_of_blocks<Config>(problem_)},
+           regions(nullptr), kernel_of_keys<Config>);
+  }
+  template <class Config>
   static void kernel_of_keys(EmulatedMachine& machine, const BackwardParams& params) {
     attention_backward<Config>(machine, params);
   }
@@ -173,8 +220,11 @@ class BackwardEmulation {
   }
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
-    all.push_back(
-        {"statistics", statistics_.data(), statistics_.size() * sizeof(RowStatistics), true, true});
+    all.push_back({"statistics", statistics_.data(), statistics_.size() * sizeof(StatisticsTile),
+                   true, true});
+    if (!dq_sums_.empty()) {
+      all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
+    }
     if (lists != nullptr) append_lists(*lists, all);
     return all;
   }
@@ -184,7 +234,8 @@ class BackwardEmulation {
   const BackwardTensors& tensors_;
   const EmulationOptions& options_;
   const int positions_;
-  std::vector<RowStatistics> statistics_;
+  std::vector<StatisticsTile> statistics_;
+  std::vector<float> dq_sums_;
   BackwardParams params_;
   EmulationReport report_;
 };
@@ -192,8 +243,9 @@ class BackwardEmulation {
 }  // namespace
 
 EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
-                                 const EmulationOptions& options, const BackwardSample& sample) {
-  BackwardEmulation pass(problem, tensors, options);
+                                 const EmulationOptions& options, DqForm dq,
+                                 const BackwardSample& sample) {
+  BackwardEmulation pass(problem, tensors, options, dq);
   pass.prepare();
   const bool is_everything = sample.is_everything();
   if (problem.sparse) {
@@ -201,6 +253,13 @@ EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& 
                                   keys = walked_tiles(problem, sample.key_tiles);
     if (is_everything || !keys.empty()) pass.listed_key_gradients(keys);
     if (is_everything || !queries.empty()) pass.listed_query_gradients(queries);
+  } else if (dq == DqForm::kSummed) {
+    if (!sample.query_tiles.empty()) {
+      pass.sum_queries(sample.query_tiles);
+      pass.round_sums(sample.query_tiles);
+    }
+    if (is_everything || !sample.key_tiles.empty()) pass.summed_gradients(sample.key_tiles);
+    if (is_everything) pass.round_sums({});
   } else {
     if (is_everything || !sample.key_tiles.empty()) pass.key_gradients(sample.key_tiles);
     if (is_everything || !sample.query_tiles.empty()) pass.query_gradients(sample.query_tiles);

@@ -6,6 +6,7 @@
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/launch.cuh"
 #include "kernels/hopper/packed_workspace.h"
+#include "kernels/hopper/round_dq.h"
 #include "kernels/hopper/row_statistics.h"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"
 #include "kernels/merge_gpu.h"
@@ -14,16 +15,24 @@
 namespace sparkbench::hopper {
 
 SPARK_HOPPER_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
+SPARK_HOPPER_BACKWARD_SUMS(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
 SPARK_HOPPER_SPARSE_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
 SPARK_HOPPER_PACKED_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
+SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
 
 extern "C" __global__ void __launch_bounds__(StatisticsConfig::kThreads)
     hopper_fp32acc_bwd_statistics(const __grid_constant__ BackwardParams params) {
   GpuMachine machine;
   prepare_statistics(machine, params);
+}
+
+extern "C" __global__ void __launch_bounds__(RoundDqConfig::kThreads)
+    hopper_fp32acc_bwd_round_dq(const __grid_constant__ BackwardParams params, int columns) {
+  GpuMachine machine;
+  round_dq(machine, params, columns);
 }
 
 namespace {
@@ -36,22 +45,41 @@ void launch_statistics(const Problem& problem, const BackwardParams& params, CUs
   CUDA_CHECK(cudaGetLastError());
 }
 
+void launch_round_dq(const Problem& problem, const BackwardParams& params, int columns,
+                     CUstream_st* stream) {
+  if (params.rows_per_head == 0 || problem.batch == 0) return;
+  hopper_fp32acc_bwd_round_dq<<<grid_of(params.rows_per_head / kWarpgroupRows, problem.heads,
+                                        problem.batch),
+                                RoundDqConfig::kThreads, 0, stream>>>(params, columns);
+  CUDA_CHECK(cudaGetLastError());
+}
+
 }  // namespace
 
 void launch_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-                     CUstream_st* stream) {
-  const BackwardWorkspace places(problem, problem.seqlen_q);
+                     DqForm dq, CUstream_st* stream) {
+  const BackwardWorkspace places = dense_workspace(problem, dq);
   BackwardParams params =
-      backward_params(problem, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
-                      problem.seqlen_q, encode_tensor_map);
+      backward_params(problem, tensors, in_workspace<StatisticsTile>(workspace, places.statistics),
+                      statistics_rows(problem.seqlen_q), encode_tensor_map);
   launch_statistics(problem, params, stream);
   const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
-  visit_backward<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
+  const auto launch_keys = [&](auto row) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
     launch_items<Config>(params, items_of<Config>(tiles, problem.key_heads(), problem.batch, items),
                          stream);
-  });
+  };
+  if (dq == DqForm::kSummed) {
+    params.dq_sums = in_workspace<float>(workspace, places.dq_sums);
+    CUDA_CHECK(cudaMemsetAsync(params.dq_sums, 0, places.sums_bytes, stream));
+    visit_backward_sums<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
+      launch_keys(row);
+      launch_round_dq(problem, params, decltype(row)::kHeadDim, stream);
+    });
+    return;
+  }
+  visit_backward<Blocks::kDense>(problem, [&](auto row, auto /*id*/) { launch_keys(row); });
   visit_backward_dq<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
@@ -67,9 +95,9 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
   const SparseTileLists &of_keys = lists[first], &of_queries = lists[first + 1];
   const int positions = walked_problem(problem).seqlen_q, key_rows = of_keys.part_rows(),
             query_rows = of_queries.part_rows();
-  const BackwardWorkspace places(dense, positions, key_rows, query_rows);
+  const BackwardWorkspace places(dense, positions, 0, key_rows, query_rows);
   BackwardParams params =
-      backward_params(dense, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
+      backward_params(dense, tensors, in_workspace<StatisticsTile>(workspace, places.statistics),
                       positions, encode_tensor_map);
   give_key_parts(params, dense, key_rows, in_workspace<Half>(workspace, places.dk),
                  in_workspace<Half>(workspace, places.dv));
@@ -110,28 +138,41 @@ void launch_sparse_backward(const Problem& problem, const BackwardTensors& tenso
 }
 
 void launch_packed_backward(const Problem& packed, const PackedLengths& lengths,
-                            const BackwardTensors& tensors, void* workspace, CUstream_st* stream) {
+                            const BackwardTensors& tensors, void* workspace, DqForm dq,
+                            CUstream_st* stream) {
   check_packed(packed, lengths);
   if (lengths.batch == 0) return;
-  const PackedBackwardWorkspace places(packed, lengths.batch);
+  const PackedBackwardWorkspace places(packed, lengths.batch, dq);
   BackwardParams params = packed_backward_params(
-      packed, lengths, tensors, in_workspace<RowStatistics>(workspace, places.statistics),
+      packed, lengths, tensors, in_workspace<StatisticsTile>(workspace, places.statistics),
       encode_tensor_map);
   launch_statistics(packed, params, stream);
+  const auto list = [&](const WorkListKind& kind, std::uint64_t place) {
+    return work_list(packed, lengths, kind, in_workspace<unsigned char>(workspace, place));
+  };
+  const auto launch_listed = [&](auto row, int heads, const WorkListParams& of) {
+    params.items = of.items;
+    launch_list<decltype(row)>(params, heads, of.items_end, stream);
+  };
+  if (dq == DqForm::kSummed) {
+    params.dq_sums = in_workspace<float>(workspace, places.dq_sums);
+    CUDA_CHECK(cudaMemsetAsync(params.dq_sums, 0, places.sums_bytes, stream));
+    visit_backward_sums<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+      using Config = decltype(row);
+      const WorkListParams keys = list(kPackedKeys<Config>, places.keys);
+      launch_lists(keys, {}, stream);
+      launch_listed(row, packed.key_heads(), keys);
+      launch_round_dq(packed, params, Config::kHeadDim, stream);
+    });
+    return;
+  }
   visit_backward_dq<Blocks::kPacked>(packed, [&](auto query_row, auto /*id*/) {
     visit_backward<Blocks::kPacked>(packed, [&](auto key_row, auto /*of_keys*/) {
-      using QueryConfig = decltype(query_row);
-      using KeyConfig = decltype(key_row);
-      const auto list = [&](const WorkListKind& kind, std::uint64_t place) {
-        return work_list(packed, lengths, kind, in_workspace<unsigned char>(workspace, place));
-      };
-      const WorkListParams queries = list(kPackedQueries<QueryConfig>, places.queries),
-                           keys = list(kPackedKeys<KeyConfig>, places.keys);
+      const WorkListParams queries = list(kPackedQueries<decltype(query_row)>, places.queries),
+                           keys = list(kPackedKeys<decltype(key_row)>, places.keys);
       launch_lists(queries, keys, stream);
-      params.items = keys.items;
-      launch_list<KeyConfig>(params, packed.key_heads(), keys.items_end, stream);
-      params.items = queries.items;
-      launch_list<QueryConfig>(params, packed.heads, queries.items_end, stream);
+      launch_listed(key_row, packed.key_heads(), keys);
+      launch_listed(query_row, packed.heads, queries);
     });
   });
 }

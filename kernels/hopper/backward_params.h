@@ -8,24 +8,43 @@
 
 #include "kernels/hopper/launch_params.h"
 #include "kernels/hopper/output_rows.h"
+#include "kernels/round_up.h"
 #include "kernels/tile/row_statistics.h"
 
 namespace sparkbench::hopper {
 
-/// What the rows of a head are rounded up to in the workspace: steps of queries are whole there.
-inline constexpr int kStatisticsBlock = 64;
+/// What the backward kernels ask of 64 queries (RowStatistics). A lane of the kernel of dK and dV
+/// has two queries of each eight; what it asks of sixteen lies side by side.
+struct alignas(16) StatisticsTile {
+  static constexpr int kRows = 64;
+  float offset[kRows], delta[kRows];
+
+  /// Of a query.
+  SPARK_HD static constexpr int place(int query) {
+    return query / 16 * 16 + query % 8 / 2 * 4 + query / 8 % 2 * 2 + query % 2;
+  }
+  /// Of those of a lane's among queries 16 * pair to 16 * pair + 15: two of the first eight, two of
+  /// the others.
+  SPARK_HD static constexpr int place_of_lane(int pair, int lane) {
+    return 16 * pair + 4 * (lane % 4);
+  }
+};
+
+/// What the positions of a sequence are rounded up to in the workspace: the kernels' steps of
+/// queries are whole there. Of a pattern StatisticsTile::kRows, for so long are its steps.
+inline constexpr int kPositionBlock = 128;
 SPARK_HD constexpr int statistics_rows(int seqlen_q) {
-  return (seqlen_q + kStatisticsBlock - 1) / kStatisticsBlock * kStatisticsBlock;
+  return (seqlen_q + kPositionBlock - 1) / kPositionBlock * kPositionBlock;
 }
 
-/// Where the statistics of a packed sequence begin, which begins at first_q itself: at a step of
-/// queries, behind those of the sequences before.
+/// Where the statistics of a packed sequence begin, which begins at first_q itself: at a block,
+/// behind those of the sequences before.
 SPARK_HD constexpr int packed_statistics(int first_q, int sequence) {
-  return (first_q + kStatisticsBlock * sequence) / kStatisticsBlock * kStatisticsBlock;
+  return (first_q + kPositionBlock * sequence) / kPositionBlock * kPositionBlock;
 }
 /// All positions, of sequences of so many rows together.
 SPARK_HD constexpr int packed_positions(int total_q, int sequences) {
-  return statistics_rows(total_q + kStatisticsBlock * sequences);
+  return statistics_rows(total_q + kPositionBlock * sequences);
 }
 
 /// Beside a forward pass's: `sparse` are the lists of the launch's blocks, of queries or of keys.
@@ -34,9 +53,16 @@ struct BackwardParams : LaunchParams {
   const float* out_lse;
   ChunkedView<Half> dq, dk, dv;
   ChunkedView<Half> part_dq, part_dk, part_dv;
-  /// [batch * heads, rows_per_head], by the positions of queries where a pattern has an order.
-  RowStatistics* statistics;
+  /// [batch * heads, rows_per_head / 64], by the positions of queries where a pattern has an order.
+  StatisticsTile* statistics;
   int rows_per_head;
+  /// Of dQ, before it is scaled, [batch * heads, rows_per_head / 64], each of 64 queries as the
+  /// lanes of a warpgroup have them: of 8 columns after the other, 16 bytes a lane. Null where a
+  /// kernel of its own forms dQ.
+  float* dq_sums;
+  /// Only these queries of a sequence take part where there are sums: all of them but in a sampled
+  /// check.
+  int query_begin, query_end;
   RowOrder query_order;  // has tiles where a pattern has an order
   /// Of packed sequences: where each begins in `q`, and how many there are. Their statistics begin
   /// at packed_statistics().
@@ -44,24 +70,24 @@ struct BackwardParams : LaunchParams {
   int sequences;
   TensorMap d_o_map;
 
-  /// Of a query of a batch entry, and of a packed sequence, which begins at first_q.
+  /// Which tile of all is a query's of a batch entry, and of a packed sequence, which begins at
+  /// first_q.
   template <class Config>
-  SPARK_HD RowStatistics* statistics_of(int batch, int sequence, int first_q, int head,
-                                        int query) const {
+  SPARK_HD std::size_t query_tile(int batch, int sequence, int first_q, int head, int query) const {
     const auto batch_head = static_cast<std::uint32_t>(batch * heads + head);
-    return statistics_of(batch_head,
-                         Config::kIsPacked ? packed_statistics(first_q, sequence) + query : query);
+    return query_tile(batch_head,
+                      Config::kIsPacked ? packed_statistics(first_q, sequence) + query : query);
   }
-  SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
-    return statistics +
-           (static_cast<std::size_t>(batch_head) * static_cast<std::size_t>(rows_per_head) +
-            static_cast<std::size_t>(query));
+  SPARK_HD std::size_t query_tile(std::uint32_t batch_head, int query) const {
+    return static_cast<std::size_t>(batch_head) *
+               static_cast<std::size_t>(rows_per_head / StatisticsTile::kRows) +
+           static_cast<std::size_t>(query / StatisticsTile::kRows);
   }
 };
 
-/// `positions`: of queries, as many as rows, or as a pattern's order has.
+/// `positions`: of queries, as many as statistics_rows(), or as a pattern's order has.
 inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
-                                      RowStatistics* statistics, int positions,
+                                      StatisticsTile* statistics, int positions,
                                       EncodeTensorMap encode) {
   BackwardParams params{};
   static_cast<LaunchParams&>(params) = launch_params(
@@ -80,11 +106,12 @@ inline BackwardParams backward_params(const Problem& problem, const BackwardTens
   params.d_o_map =
       map_of(params.d_o, problem.batch, problem.seqlen_q, problem.heads, problem.head_dim, encode);
   params.out_lse = tensors.lse;
+  params.query_end = problem.seqlen_q;
   params.dq = queries("dq", tensors.dq);
   params.dk = keys("dk", tensors.dk);
   params.dv = keys("dv", tensors.dv);
   params.statistics = statistics;
-  params.rows_per_head = statistics_rows(positions);
+  params.rows_per_head = round_up(positions, StatisticsTile::kRows);
   return params;
 }
 

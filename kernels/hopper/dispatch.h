@@ -66,7 +66,27 @@ void visit_backward_dq(const Problem& problem, Visit&& visit) {
   refuse(problem);
 }
 
-/// dK and dV.
+/// dK and dV with the sums of dQ. Returns whether a row serves.
+template <Blocks kBlocks, class Visit>
+bool visit_backward_sums(const Problem& problem, Visit&& visit) {
+  bool is_served = false;
+  const auto visit_first = [&](auto row, auto id) {
+    visit(row, id);
+    is_served = true;
+  };
+#define SPARK_SUMS_ROW(symbol, id, ...) \
+  if (!is_served && serves<__VA_ARGS__>(problem)) visit_first(__VA_ARGS__{}, id);
+  if constexpr (kBlocks == Blocks::kPacked) {
+    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_SUMS_ROW)
+  } else {
+    static_assert(kBlocks == Blocks::kDense, "no pattern has them");
+    SPARK_HOPPER_BACKWARD_SUMS(SPARK_SUMS_ROW)
+  }
+#undef SPARK_SUMS_ROW
+  return is_served;
+}
+
+/// dK and dV alone.
 template <Blocks kBlocks, class Visit>
 void visit_backward(const Problem& problem, Visit&& visit) {
   if constexpr (kBlocks == Blocks::kSparse) {

@@ -10,95 +10,81 @@ namespace sparkbench::hopper {
 // clang-format off
 /// By the columns that are multiplied, fewest first: a problem takes the first row that serves it.
 /// The last number is the fewest columns that its tensors may have.
-#define SPARK_HOPPER_COLUMNS(OF, ROW)                                                         \
+#define SPARK_HOPPER_COLUMNS_TO_128(OF, ROW)                                                  \
   OF(ROW, 32, 8)                                                                              \
   OF(ROW, 64, 40)                                                                             \
   OF(ROW, 80, 72)                                                                             \
   OF(ROW, 96, 88)                                                                             \
-  OF(ROW, 128, 104)                                                                           \
-  OF(ROW, 256, 136)
-#define SPARK_HOPPER_SPARSE_COLUMNS(OF, ROW)                                                  \
-  OF(ROW, 64, 8)                                                                              \
-  OF(ROW, 128, 72)                                                                            \
-  OF(ROW, 256, 136)
+  OF(ROW, 128, 104)
+#define SPARK_HOPPER_COLUMNS(OF, ROW) SPARK_HOPPER_COLUMNS_TO_128(OF, ROW) OF(ROW, 256, 136)
+#define SPARK_HOPPER_SPARSE_COLUMNS(OF, ROW) OF(ROW, 64, 8) OF(ROW, 128, 72) OF(ROW, 256, 136)
+
+/// The rows of a kernel of so many columns, without dropout and with it, for such blocks: of symbol
+/// KERNEL d<columns>[_dropout] SYMBOL and id KERNEL_ID d<columns>[/dropout] ID.
+#define SPARK_HOPPER_ROWS(ROW, kernel, kernel_id, symbol, id, columns, least, Config, ...)    \
+  ROW(kernel##columns##symbol, kernel_id #columns id,                                         \
+      Config<columns, false, least, __VA_ARGS__>)                                             \
+  ROW(kernel##columns##_dropout##symbol, kernel_id #columns "/dropout" id,                    \
+      Config<columns, true, least, __VA_ARGS__>)
 
 #define SPARK_HOPPER_FORWARD_OF(ROW, columns, least)                                          \
-  ROW(hopper_fp32acc_fwd_d##columns, "hopper-fp32acc/fwd/d" #columns,                         \
-      ForwardConfig<columns, false, least>)                                                   \
-  ROW(hopper_fp32acc_fwd_d##columns##_dropout, "hopper-fp32acc/fwd/d" #columns "/dropout",    \
-      ForwardConfig<columns, true, least>)
-#define SPARK_HOPPER_FORWARD(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_FORWARD_OF, ROW)
-
-/// The same for patterns.
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", , , columns, least,    \
+                    ForwardConfig, Blocks::kDense)
 #define SPARK_HOPPER_SPARSE_FORWARD_OF(ROW, columns, least)                                   \
-  ROW(hopper_fp32acc_fwd_d##columns##_sparse, "hopper-fp32acc/fwd/d" #columns "/sparse",      \
-      ForwardConfig<columns, false, least, Blocks::kSparse>)                                             \
-  ROW(hopper_fp32acc_fwd_d##columns##_dropout_sparse,                                         \
-      "hopper-fp32acc/fwd/d" #columns "/dropout/sparse",                                      \
-      ForwardConfig<columns, true, least, Blocks::kSparse>)
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _sparse, "/sparse",    \
+                    columns, least, ForwardConfig, Blocks::kSparse)
+#define SPARK_HOPPER_PACKED_FORWARD_OF(ROW, columns, least)                                   \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _packed, "/packed",    \
+                    columns, least, ForwardConfig, Blocks::kPacked)
+#define SPARK_HOPPER_FORWARD(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_FORWARD_OF, ROW)
 #define SPARK_HOPPER_SPARSE_FORWARD(ROW)                                                      \
   SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_FORWARD_OF, ROW)
-
-/// dQ, and dK and dV.
-#define SPARK_HOPPER_BACKWARD_DQ_OF(ROW, columns, least)                                      \
-  ROW(hopper_fp32acc_bwd_dq_d##columns, "hopper-fp32acc/bwd-dq/d" #columns,                   \
-      BackwardDqConfig<columns, false, least>)                                                \
-  ROW(hopper_fp32acc_bwd_dq_d##columns##_dropout,                                             \
-      "hopper-fp32acc/bwd-dq/d" #columns "/dropout", BackwardDqConfig<columns, true, least>)
-#define SPARK_HOPPER_BACKWARD_OF(ROW, columns, least)                                         \
-  ROW(hopper_fp32acc_bwd_d##columns, "hopper-fp32acc/bwd/d" #columns "/deterministic",        \
-      BackwardConfig<columns, false, least>)                                                  \
-  ROW(hopper_fp32acc_bwd_d##columns##_dropout,                                                \
-      "hopper-fp32acc/bwd/d" #columns "/dropout/deterministic",                               \
-      BackwardConfig<columns, true, least>)
-#define SPARK_HOPPER_BACKWARD_DQ(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_BACKWARD_DQ_OF, ROW)
-#define SPARK_HOPPER_BACKWARD(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_BACKWARD_OF, ROW)
-
-#define SPARK_HOPPER_SPARSE_BACKWARD_DQ_OF(ROW, columns, least)                               \
-  ROW(hopper_fp32acc_bwd_dq_d##columns##_sparse, "hopper-fp32acc/bwd-dq/d" #columns "/sparse", \
-      BackwardDqConfig<columns, false, least, Blocks::kSparse>)                                          \
-  ROW(hopper_fp32acc_bwd_dq_d##columns##_dropout_sparse,                                      \
-      "hopper-fp32acc/bwd-dq/d" #columns "/dropout/sparse",                                   \
-      BackwardDqConfig<columns, true, least, Blocks::kSparse>)
-#define SPARK_HOPPER_SPARSE_BACKWARD_OF(ROW, columns, least)                                  \
-  ROW(hopper_fp32acc_bwd_d##columns##_sparse,                                                 \
-      "hopper-fp32acc/bwd/d" #columns "/sparse/deterministic",                                \
-      BackwardConfig<columns, false, least, Blocks::kSparse>)                                            \
-  ROW(hopper_fp32acc_bwd_d##columns##_dropout_sparse,                                         \
-      "hopper-fp32acc/bwd/d" #columns "/dropout/sparse/deterministic",                        \
-      BackwardConfig<columns, true, least, Blocks::kSparse>)
-#define SPARK_HOPPER_SPARSE_BACKWARD_DQ(ROW)                                                  \
-  SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_BACKWARD_DQ_OF, ROW)
-#define SPARK_HOPPER_SPARSE_BACKWARD(ROW)                                                     \
-  SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_BACKWARD_OF, ROW)
-
-/// The same for packed sequences.
-#define SPARK_HOPPER_PACKED_FORWARD_OF(ROW, columns, least)                                   \
-  ROW(hopper_fp32acc_fwd_d##columns##_packed, "hopper-fp32acc/fwd/d" #columns "/packed",      \
-      ForwardConfig<columns, false, least, Blocks::kPacked>)                                  \
-  ROW(hopper_fp32acc_fwd_d##columns##_dropout_packed,                                         \
-      "hopper-fp32acc/fwd/d" #columns "/dropout/packed",                                      \
-      ForwardConfig<columns, true, least, Blocks::kPacked>)
 #define SPARK_HOPPER_PACKED_FORWARD(ROW)                                                      \
   SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_FORWARD_OF, ROW)
 
+/// dQ alone.
+#define SPARK_HOPPER_BACKWARD_DQ_OF(ROW, columns, least)                                      \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_dq_d, "hopper-fp32acc/bwd-dq/d", , , columns,     \
+                    least, BackwardDqConfig, Blocks::kDense)
+#define SPARK_HOPPER_SPARSE_BACKWARD_DQ_OF(ROW, columns, least)                               \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_dq_d, "hopper-fp32acc/bwd-dq/d", _sparse,         \
+                    "/sparse", columns, least, BackwardDqConfig, Blocks::kSparse)
 #define SPARK_HOPPER_PACKED_BACKWARD_DQ_OF(ROW, columns, least)                               \
-  ROW(hopper_fp32acc_bwd_dq_d##columns##_packed, "hopper-fp32acc/bwd-dq/d" #columns "/packed", \
-      BackwardDqConfig<columns, false, least, Blocks::kPacked>)                               \
-  ROW(hopper_fp32acc_bwd_dq_d##columns##_dropout_packed,                                      \
-      "hopper-fp32acc/bwd-dq/d" #columns "/dropout/packed",                                   \
-      BackwardDqConfig<columns, true, least, Blocks::kPacked>)
-#define SPARK_HOPPER_PACKED_BACKWARD_OF(ROW, columns, least)                                  \
-  ROW(hopper_fp32acc_bwd_d##columns##_packed,                                                 \
-      "hopper-fp32acc/bwd/d" #columns "/packed/deterministic",                                \
-      BackwardConfig<columns, false, least, Blocks::kPacked>)                                 \
-  ROW(hopper_fp32acc_bwd_d##columns##_dropout_packed,                                         \
-      "hopper-fp32acc/bwd/d" #columns "/dropout/packed/deterministic",                        \
-      BackwardConfig<columns, true, least, Blocks::kPacked>)
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_dq_d, "hopper-fp32acc/bwd-dq/d", _packed,         \
+                    "/packed", columns, least, BackwardDqConfig, Blocks::kPacked)
+#define SPARK_HOPPER_BACKWARD_DQ(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_BACKWARD_DQ_OF, ROW)
+#define SPARK_HOPPER_SPARSE_BACKWARD_DQ(ROW)                                                  \
+  SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_BACKWARD_DQ_OF, ROW)
 #define SPARK_HOPPER_PACKED_BACKWARD_DQ(ROW)                                                  \
   SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_BACKWARD_DQ_OF, ROW)
+
+/// dK and dV alone.
+#define SPARK_HOPPER_BACKWARD_OF(ROW, columns, least)                                         \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", _deterministic,        \
+                    "/deterministic", columns, least, BackwardConfig, Blocks::kDense)
+#define SPARK_HOPPER_SPARSE_BACKWARD_OF(ROW, columns, least)                                  \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", _sparse_deterministic, \
+                    "/sparse/deterministic", columns, least, BackwardConfig, Blocks::kSparse)
+#define SPARK_HOPPER_PACKED_BACKWARD_OF(ROW, columns, least)                                  \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", _packed_deterministic, \
+                    "/packed/deterministic", columns, least, BackwardConfig, Blocks::kPacked)
+#define SPARK_HOPPER_BACKWARD(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_BACKWARD_OF, ROW)
+#define SPARK_HOPPER_SPARSE_BACKWARD(ROW)                                                     \
+  SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_BACKWARD_OF, ROW)
 #define SPARK_HOPPER_PACKED_BACKWARD(ROW)                                                     \
   SPARK_HOPPER_COLUMNS(SPARK_HOPPER_PACKED_BACKWARD_OF, ROW)
+
+/// With the sums of dQ: up to 128 columns, above which warpgroups share keys.
+#define SPARK_HOPPER_BACKWARD_SUMS_OF(ROW, columns, least)                                    \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", , , columns, least,    \
+                    BackwardConfig, Blocks::kDense, true)
+#define SPARK_HOPPER_PACKED_BACKWARD_SUMS_OF(ROW, columns, least)                             \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_bwd_d, "hopper-fp32acc/bwd/d", _packed, "/packed",    \
+                    columns, least, BackwardConfig, Blocks::kPacked, true)
+#define SPARK_HOPPER_BACKWARD_SUMS(ROW)                                                       \
+  SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_BACKWARD_SUMS_OF, ROW)
+#define SPARK_HOPPER_PACKED_BACKWARD_SUMS(ROW)                                                \
+  SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_PACKED_BACKWARD_SUMS_OF, ROW)
 // clang-format on
 
 }  // namespace sparkbench::hopper

@@ -13,6 +13,8 @@
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/packed_emulated.h"
 #include "kernels/hopper/packed_workspace.h"
+#include "kernels/hopper/round_dq.h"
+#include "kernels/hopper/row_statistics.h"
 #include "kernels/passes_emulated.h"
 #include "kernels/passes_gpu.h"
 #include "kernels/pattern_lists.h"
@@ -57,9 +59,11 @@ std::vector<SparseListKind> list_kinds(const Problem& problem, Pass pass) {
 }
 
 /// Of a launch's own, of a problem that is not run as passes.
-std::uint64_t bytes_of_launch(const Problem& problem, Pass pass) {
+std::uint64_t bytes_of_launch(const Problem& problem, Pass pass, bool is_deterministic) {
   if (!problem.sparse) {
-    return pass == Pass::kForward ? 0 : BackwardWorkspace(problem, problem.seqlen_q).bytes;
+    return pass == Pass::kForward
+               ? 0
+               : dense_workspace(problem, dq_form(problem, is_deterministic)).bytes;
   }
   std::vector<int> rows;
   for (const SparseListKind& kind : list_kinds(problem, pass)) {
@@ -68,24 +72,25 @@ std::uint64_t bytes_of_launch(const Problem& problem, Pass pass) {
   const Problem dense = without_pattern(problem);
   return pass == Pass::kForward
              ? ForwardPartsWorkspace(dense, rows[0]).bytes
-             : BackwardWorkspace(dense, walked_problem(problem).seqlen_q, rows[0], rows[1]).bytes;
+             : BackwardWorkspace(dense, walked_problem(problem).seqlen_q, 0, rows[0], rows[1])
+                   .bytes;
 }
 
 /// Of a pattern that is run as passes. Launches follow each other, and share what is theirs.
-PassesWorkspace passes_workspace(const Problem& problem, Pass pass) {
+PassesWorkspace passes_workspace(const Problem& problem, Pass pass, bool is_deterministic) {
   std::uint64_t most = 0;
   for (const Problem& view : problems_of_views(problem)) {
-    most = std::max(most, bytes_of_launch(view, pass));
+    most = std::max(most, bytes_of_launch(view, pass, is_deterministic));
   }
   return {problem, pass, most};
 }
 
 /// A training step has room for either of its passes, which follow each other.
-std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool /*is_deterministic*/) {
+std::uint64_t workspace_bytes(const Problem& problem, Pass pass, bool is_deterministic) {
   if (problem.head_dim > kMostHeadDim) return 0;
   const auto of = [&](Pass each) {
-    return has_mask_passes(problem) ? passes_workspace(problem, each).bytes
-                                    : bytes_of_launch(problem, each);
+    return has_mask_passes(problem) ? passes_workspace(problem, each, is_deterministic).bytes
+                                    : bytes_of_launch(problem, each, is_deterministic);
   };
   return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
                                         : of(pass);
@@ -104,28 +109,33 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
 
 /// Totals may be 0, of which neither is a problem's.
 std::uint64_t packed_workspace_bytes(const Problem& packed, int batch, Pass pass,
-                                     bool /*is_deterministic*/) {
+                                     bool is_deterministic) {
   const auto of = [&](Pass each) {
-    return each == Pass::kForward ? packed_forward_bytes(packed, batch)
-                                  : PackedBackwardWorkspace(packed, batch).bytes;
+    if (each == Pass::kForward) return packed_forward_bytes(packed, batch);
+    const DqForm dq = packed_dq_form(packed, batch, is_deterministic);
+    return PackedBackwardWorkspace(packed, batch, dq).bytes;
   };
   return pass == Pass::kForwardBackward ? std::max(of(Pass::kForward), of(Pass::kBackward))
                                         : of(pass);
 }
 
-/// Every pass is deterministic.
 EmulationReport emulate_packed(const Problem& packed, const PackedLengths& lengths,
                                const BackwardTensors& tensors, const EmulationOptions& options,
-                               bool /*is_deterministic*/, const BackwardSample& sample) {
-  return emulate_packed_backward(packed, lengths, tensors, options, sample);
+                               bool is_deterministic, const BackwardSample& sample) {
+  return emulate_packed_backward(packed, lengths, tensors, options,
+                                 packed_dq_form(packed, lengths.batch, is_deterministic), sample);
+}
+
+DqForm form_of(const Problem& problem, bool is_deterministic) {
+  return problem.sparse ? DqForm::kAlone : dq_form(problem, is_deterministic);
 }
 
 EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
-                        const EmulationOptions& options, bool /*is_deterministic*/,
+                        const EmulationOptions& options, bool is_deterministic,
                         const BackwardSample& sample) {
   const auto emulate_whole = [&](const Problem& of, const BackwardTensors& tensors_of,
                                  const BackwardSample& sample_of) {
-    return emulate_backward(of, tensors_of, options, sample_of);
+    return emulate_backward(of, tensors_of, options, form_of(of, is_deterministic), sample_of);
   };
   return has_mask_passes(problem)
              ? emulate_passes_backward(problem, tensors, options, sample, emulate_whole)
@@ -134,8 +144,8 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
 
 #ifdef SPARKBENCH_HAS_HOPPER
 void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-            bool /*is_deterministic*/, CUstream_st* stream) {
-  launch_backward(problem, tensors, workspace, stream);
+            bool is_deterministic, CUstream_st* stream) {
+  launch_backward(problem, tensors, workspace, dq_form(problem, is_deterministic), stream);
 }
 
 void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* workspace,
@@ -144,7 +154,7 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
     return launch_sparse_forward(problem, tensors, workspace, lists, 0, memory, stream);
   }
   launch_passes_forward(
-      problem, tensors, workspace, passes_workspace(problem, Pass::kForward),
+      problem, tensors, workspace, passes_workspace(problem, Pass::kForward, true),
       [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
         if (!view.problem.sparse) return launch_forward(view.problem, of_view, stream);
         launch_sparse_forward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
@@ -154,15 +164,17 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
 }
 
 void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void* workspace,
-                   const PatternLists& lists, const void* memory, bool /*is_deterministic*/,
+                   const PatternLists& lists, const void* memory, bool is_deterministic,
                    CUstream_st* stream) {
   if (!has_mask_passes(problem)) {
     return launch_sparse_backward(problem, tensors, workspace, lists, 0, memory, stream);
   }
   launch_passes_backward(
-      problem, tensors, workspace, passes_workspace(problem, Pass::kBackward),
+      problem, tensors, workspace, passes_workspace(problem, Pass::kBackward, is_deterministic),
       [&](const ViewLaunch& view, const BackwardTensors& of_view, void* own) {
-        if (!view.problem.sparse) return launch_backward(view.problem, of_view, own, stream);
+        if (!view.problem.sparse) {
+          return launch(view.problem, of_view, own, is_deterministic, stream);
+        }
         launch_sparse_backward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
                                memory, stream);
       },
@@ -170,9 +182,10 @@ void launch_sparse(const Problem& problem, const BackwardTensors& tensors, void*
 }
 
 void launch_packed(const Problem& packed, const PackedLengths& lengths,
-                   const BackwardTensors& tensors, void* workspace, bool /*is_deterministic*/,
+                   const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                    CUstream_st* stream) {
-  launch_packed_backward(packed, lengths, tensors, workspace, stream);
+  launch_packed_backward(packed, lengths, tensors, workspace,
+                         packed_dq_form(packed, lengths.batch, is_deterministic), stream);
 }
 
 constexpr ForwardFunctions kForward = {emulate, launch_forward};
@@ -209,7 +222,7 @@ PatternLists sparse_lists(const Problem& problem, Pass pass, bool /*is_determini
 
 constexpr AttentionKernel kKernels[] = {{
     .name = "hopper-fp32acc",
-    .summary = "wgmma, FP32 accumulators; gradients always deterministic",
+    .summary = "wgmma, FP32 accumulators",
     .accumulator = Accumulator::kFp32,
     .instruction = MmaInstruction::kWgmma,
     .supports = supports,
@@ -243,25 +256,54 @@ constexpr KernelInstance instance(std::string_view symbol, std::string_view id, 
           .limits = {}};
 }
 
+/// Of all columns, without products: blocks of so many rows.
+constexpr KernelInstance row_instance(std::string_view symbol, std::string_view id, int threads,
+                                      int rows) {
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kWgmma,
+          .accumulator = Accumulator::kFp32,
+          .head_dim = kMostHeadDim,
+          .least_head_dim = kChunkHalves,
+          .has_dropout = false,
+          .is_packed = false,
+          .is_sparse = false,
+          .products = 0,
+          .threads = threads,
+          .dynamic_shared_bytes = 0,
+          .block_rows = rows,
+          .step_columns = 0,
+          .limits = {}};
+}
+
 // S, P V
 #define SPARK_FORWARD_ROW(symbol, id, ...) \
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 2),
 // S, dP, dV, dK
 #define SPARK_BACKWARD_ROW(symbol, id, ...) \
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 4),
+// S, dP, dV, dK, dQ
+#define SPARK_BACKWARD_SUMS_ROW(symbol, id, ...) \
+  instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 5),
 // S, dP, dQ
 #define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) \
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 3),
 constexpr KernelInstance kInstances[] = {
-    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                 //
-    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)               //
-    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
-    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)          //
-    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)        //
-    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
-    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)          //
-    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)        //
-    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)  //
+    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                     //
+    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)         //
+    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                   //
+    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)             //
+    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)              //
+    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)            //
+    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
+    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)              //
+    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)  //
+    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)            //
+    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
+    row_instance("hopper_fp32acc_bwd_statistics", "hopper-fp32acc/bwd-statistics",
+                 StatisticsConfig::kThreads, StatisticsConfig::kBlockM),
+    row_instance("hopper_fp32acc_bwd_round_dq", "hopper-fp32acc/bwd-round-dq",
+                 RoundDqConfig::kThreads, kWarpgroupRows),
 };
 
 }  // namespace

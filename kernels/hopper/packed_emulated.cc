@@ -9,6 +9,7 @@
 #include "kernels/hopper/forward.h"
 #include "kernels/hopper/items_emulated.h"
 #include "kernels/hopper/packed_workspace.h"
+#include "kernels/hopper/round_dq.h"
 #include "kernels/hopper/row_statistics.h"
 #include "kernels/pass_regions.h"
 
@@ -32,16 +33,20 @@ GlobalRegion lengths_region(const PackedLengths& lengths) {
 class PackedPass {
  public:
   PackedPass(const Problem& packed, const PackedLengths& lengths, const BackwardTensors& tensors,
-             const EmulationOptions& options, const BackwardSample& sample)
+             const EmulationOptions& options, DqForm dq, const BackwardSample& sample)
       : packed_(packed),
         lengths_(lengths),
         tensors_(tensors),
         options_(options),
         sample_(sample),
         statistics_(static_cast<std::size_t>(packed.heads) *
-                    static_cast<std::size_t>(packed_positions(packed.seqlen_q, lengths.batch))),
+                    static_cast<std::size_t>(packed_positions(packed.seqlen_q, lengths.batch) /
+                                             StatisticsTile::kRows)),
+        dq_sums_(PackedBackwardWorkspace(packed, lengths.batch, dq).sums_bytes / sizeof(float)),
         params_(packed_backward_params(packed, lengths, tensors, statistics_.data(),
-                                       encode_emulated_map)) {}
+                                       encode_emulated_map)) {
+    params_.dq_sums = dq_sums_.data();
+  }
 
   void prepare() {
     if (lengths_.batch == 0) return;
@@ -75,18 +80,44 @@ class PackedPass {
                      });
     });
   }
+  /// The same of both, with sums of dQ: of the sampled sequences all that adds to them.
+  void summed_gradients() {
+    if (lengths_.batch == 0) return;
+    visit_backward_sums<Blocks::kPacked>(packed_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      std::vector<SampleTile> tiles = sample_.query_tiles;
+      tiles.insert(tiles.end(), sample_.key_tiles.begin(), sample_.key_tiles.end());
+      launch<Config>(
+          id, kPackedKeys<Config>, packed_.key_heads(), Config::kStep, tiles,
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            attention_backward<Config>(machine, params);
+          },
+          true);
+      std::vector<GlobalRegion> all = regions();
+      all.push_back(lengths_region(lengths_));
+      const LaunchShape shape{.kernel = "hopper-fp32acc/bwd-round-dq/packed",
+                              .grid = {params_.rows_per_head / kWarpgroupRows, packed_.heads, 1},
+                              .threads = RoundDqConfig::kThreads,
+                              .shared_bytes = 0};
+      add_report(report_, emulate(shape, all, options_, [&](EmulatedMachine& machine) {
+                   round_dq(machine, params_, Config::kHeadDim);
+                 }));
+    });
+  }
   const EmulationReport& report() const { return report_; }
 
  private:
   template <class Config, class Kernel>
   void launch(const char* id, const WorkListKind& kind, int heads, int step,
-              std::span<const SampleTile> tiles, Kernel kernel) {
+              std::span<const SampleTile> tiles, Kernel kernel, bool takes_sequences = false) {
     const EmulatedWorkList list(packed_, lengths_, kind);
     if (list.size() == 0) return;
     add_report(report_, list.emulate(options_));
     params_.items = list.items();
     LaunchShape shape = packed_shape<Config>(id, heads, list);
-    SampledList{list, step}.restrict_to(tiles, shape);
+    const SampledList sampled{list, step};
+    takes_sequences ? sampled.restrict_to_sequences(tiles, shape)
+                    : sampled.restrict_to(tiles, shape);
     if (!sample_.is_everything() && shape.blocks.empty()) return;
     std::vector<GlobalRegion> all = regions();
     all.push_back(list.region());
@@ -95,8 +126,11 @@ class PackedPass {
   std::vector<GlobalRegion> regions() {
     std::vector<GlobalRegion> all = backward_regions(packed_, tensors_);
     if (!statistics_.empty()) {
-      all.push_back({"statistics", statistics_.data(), statistics_.size() * sizeof(RowStatistics),
+      all.push_back({"statistics", statistics_.data(), statistics_.size() * sizeof(StatisticsTile),
                      true, true});
+    }
+    if (!dq_sums_.empty()) {
+      all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
     return all;
   }
@@ -106,7 +140,8 @@ class PackedPass {
   const BackwardTensors& tensors_;
   const EmulationOptions& options_;
   const BackwardSample& sample_;
-  std::vector<RowStatistics> statistics_;
+  std::vector<StatisticsTile> statistics_;
+  std::vector<float> dq_sums_;
   BackwardParams params_;
   EmulationReport report_;
 };
@@ -140,13 +175,17 @@ EmulationReport emulate_packed_forward(const Problem& packed, const PackedLength
 
 EmulationReport emulate_packed_backward(const Problem& packed, const PackedLengths& lengths,
                                         const BackwardTensors& tensors,
-                                        const EmulationOptions& options,
+                                        const EmulationOptions& options, DqForm dq,
                                         const BackwardSample& sample) {
   check_packed(packed, lengths);
-  PackedPass pass(packed, lengths, tensors, options, sample);
+  PackedPass pass(packed, lengths, tensors, options, dq, sample);
   pass.prepare();
-  pass.key_gradients();
-  pass.query_gradients();
+  if (dq == DqForm::kSummed) {
+    pass.summed_gradients();
+  } else {
+    pass.key_gradients();
+    pass.query_gradients();
+  }
   return pass.report();
 }
 

@@ -3,6 +3,7 @@
 
 #include <span>
 
+#include "kernels/hopper/dq_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/packed.h"
 #include "kernels/sample.h"
@@ -17,7 +18,7 @@ EmulationReport emulate_packed_forward(const Problem& packed, const PackedLength
                                        std::span<const SampleTile> tiles);
 EmulationReport emulate_packed_backward(const Problem& packed, const PackedLengths& lengths,
                                         const BackwardTensors& tensors,
-                                        const EmulationOptions& options,
+                                        const EmulationOptions& options, DqForm dq,
                                         const BackwardSample& sample);
 
 }  // namespace sparkbench::hopper

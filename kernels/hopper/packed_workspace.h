@@ -4,6 +4,7 @@
 
 #include "kernels/hopper/backward_params.h"
 #include "kernels/hopper/dispatch.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/pattern_parts.h"
 #include "kernels/saturating.h"
 
@@ -20,28 +21,42 @@ inline std::uint64_t packed_forward_bytes(const Problem& packed, int batch) {
 
 /// Where the parts of a backward pass's begin, in bytes. Saturates.
 struct PackedBackwardWorkspace {
-  PackedBackwardWorkspace(const Problem& packed, int batch) {
+  PackedBackwardWorkspace(const Problem& packed, int batch, DqForm dq) {
     WorkspacePlaces places(0);
-    visit_backward_dq<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
-      queries = places.take(work_list_bytes(packed, batch, kPackedQueries<decltype(row)>));
-    });
-    visit_backward<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+    const auto take_keys = [&](auto row) {
       keys = places.take(work_list_bytes(packed, batch, kPackedKeys<decltype(row)>));
-    });
-    const int positions = packed_positions(packed.seqlen_q, batch);
-    statistics = places.take(
-        saturating_product({static_cast<std::uint64_t>(packed.heads),
-                            static_cast<std::uint64_t>(positions), sizeof(RowStatistics)}));
+    };
+    int sum_columns = 0;
+    if (dq == DqForm::kSummed) {
+      visit_backward_sums<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+        take_keys(row);
+        sum_columns = decltype(row)::kHeadDim;
+      });
+    } else {
+      visit_backward_dq<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) {
+        queries = places.take(work_list_bytes(packed, batch, kPackedQueries<decltype(row)>));
+      });
+      visit_backward<Blocks::kPacked>(packed, [&](auto row, auto /*id*/) { take_keys(row); });
+    }
+    const auto tiles = static_cast<std::uint64_t>(packed_positions(packed.seqlen_q, batch) /
+                                                  StatisticsTile::kRows);
+    statistics = places.take(saturating_product(
+        {static_cast<std::uint64_t>(packed.heads), tiles, sizeof(StatisticsTile)}));
+    sums_bytes =
+        saturating_product({static_cast<std::uint64_t>(packed.heads), tiles, StatisticsTile::kRows,
+                            static_cast<std::uint64_t>(sum_columns), sizeof(float)});
+    if (sum_columns > 0) dq_sums = places.take(sums_bytes);
     bytes = places.end();
   }
 
-  std::uint64_t queries = 0, keys = 0, statistics, bytes;
+  std::uint64_t queries = 0, keys = 0, statistics, dq_sums = 0, bytes;
+  std::uint64_t sums_bytes;  // of dq_sums
 };
 
 /// What a backward pass over packed sequences is launched with, but for its items and lists.
 inline BackwardParams packed_backward_params(const Problem& packed, const PackedLengths& lengths,
                                              const BackwardTensors& tensors,
-                                             RowStatistics* statistics, EncodeTensorMap encode) {
+                                             StatisticsTile* statistics, EncodeTensorMap encode) {
   BackwardParams params = backward_params(packed, tensors, statistics,
                                           packed_positions(packed.seqlen_q, lengths.batch), encode);
   params.cu_seqlens_q = lengths.cu_seqlens_q;

@@ -25,6 +25,14 @@ SPARK_DEVICE void init_barriers(Machine& machine, QueryBarriers<Config>& barrier
     machine.init_mbarrier(&barriers.rows_full[stage], loader_warps);
     machine.init_mbarrier(&barriers.rows_empty[stage], Config::kConsumerWarps);
   }
+  if constexpr (Config::kSumsDq) {
+#pragma unroll
+    for (int stage = 0; stage < Config::kScoreGradientStages; ++stage) {
+      machine.init_mbarrier(&barriers.gradients_full[stage], Config::kConsumerWarps);
+      machine.init_mbarrier(&barriers.gradients_empty[stage],
+                            Config::kConsumerWarps / Config::kDqTurns);
+    }
+  }
 }
 
 /// Machine is an ItemMachine.
@@ -92,25 +100,30 @@ class QueryLoader {
     };
     load(params_.q, params_.q_map, stage.q);
     load(params_.d_o, params_.d_o_map, stage.d_o);
-    copies_.copy_bytes(&stage.statistics[0],
-                       params_.template statistics_of<Config>(
-                           block.batch, block.sequence, block.first_q, walk.head(), at.position),
-                       static_cast<int>(sizeof stage.statistics));
+    copies_.copy_bytes(
+        stage.statistics[0].offset,
+        params_
+            .statistics[params_.template query_tile<Config>(
+                block.batch, block.sequence, block.first_q, walk.head(), at.position)]
+            .offset,
+        static_cast<int>(sizeof stage.statistics));
     if constexpr (Config::kLoaderDraws) draw_dropout(block, walk, at, stage);
     copies_.end();
     ring_.advance();
   }
 
-  /// Each warp draws 16 of the queries, for all of the block's keys.
+  /// Each warp draws 16 of each 64 queries, for all of the block's keys.
   SPARK_DEVICE void draw_dropout(const KeyBlock& block, const QueryWalk<Config, Machine>& walk,
                                  const QueryTileAt& at, typename Config::Tiles::Stage& stage) {
     const int warp = machine_.warp() - Config::kConsumerWarps;
 #pragma unroll 1
-    for (int tile = 0; tile < Config::kKeyTiles; ++tile) {
+    for (int i = 0; i < Config::kStep / kWarpgroupRows * Config::kKeyTiles; ++i) {
+      const int rows = i / Config::kKeyTiles, tile = i % Config::kKeyTiles;
       TileDropout<typename Config::Layout, kWarpgroupRows, 1> dropout;
-      dropout.draw(machine_, params_, walk.batch_head(), at.position + 16 * warp,
+      dropout.draw(machine_, params_, walk.batch_head(),
+                   at.position + kWarpgroupRows * rows + 16 * warp,
                    block.first_key + kWarpgroupRows * tile);
-      machine_.store_shared(&stage.dropped[tile][warp][machine_.lane()], dropout.word[0]);
+      machine_.store_shared(&stage.dropped[rows][tile][warp][machine_.lane()], dropout.word[0]);
     }
   }
 

@@ -80,7 +80,9 @@ class QueryWalk {
     } else {
       const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
       const int end = least_of(block_.first_key + Config::kBlockKeys, mask.seqlen_k);
-      return mask.rows_of_any({block_.first_key, end});
+      const Range rows = mask.rows_of_any({block_.first_key, end});
+      if constexpr (!Config::kSumsDq) return rows;
+      return {most_of(rows.begin, params_.query_begin), least_of(rows.end, params_.query_end)};
     }
   }
   SPARK_DEVICE int first_place() const { return places_.begin / Config::kStep * Config::kStep; }

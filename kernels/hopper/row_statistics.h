@@ -61,10 +61,11 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
                           lse_offset(batch, head, token, params.heads, params.mask.seqlen_q)),
                       delta, params.dropout.keep_scale)
                 : RowStatistics{-INFINITY, 0.0f};
-  Bits64 bits;
-  memcpy(&bits, &of_row, sizeof bits);
   const auto batch_head = static_cast<std::uint32_t>(batch * params.heads + head);
-  machine.store_global(params.statistics_of(batch_head, position), bits);
+  StatisticsTile& tile = params.statistics[params.query_tile(batch_head, position)];
+  const int place = StatisticsTile::place(position % StatisticsTile::kRows);
+  machine.store_global(&tile.offset[place], of_row.offset);
+  machine.store_global(&tile.delta[place], of_row.delta);
 }
 
 }  // namespace sparkbench::hopper

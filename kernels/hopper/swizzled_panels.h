@@ -19,6 +19,8 @@ inline constexpr int kSwizzleBytes = kSwizzleRows * 128;  // of an atom, 8 rows 
 
 /// Whether the product's k are the columns of such a tile, or its rows.
 inline constexpr Major kColumnsAreK = Major::kColumn, kRowsAreK = Major::kRow;
+/// The same where the tile is A.
+inline constexpr Major kRowsAreKOfA = Major::kColumn;
 
 template <int kTileRows, int kTileColumns>
 struct alignas(1024) SwizzledPanels {

@@ -1,0 +1,93 @@
+// The loop of dK and dV that adds up dQ too: five products, where kernels of their own for dK and
+// dV and for dQ have seven. Lines are those of backward.h; the products of a tile's dQ come between
+// its successor's, when all warpgroups have left their part of dS (dq_sums.h).
+//
+// Warpgroups multiply by turns: from the products of lines 7 and 8 to those of the next tile's line
+// 4 the tensor cores are one's, and the others do lines 5 and 6 meanwhile. Without that they come
+// to do the same at the same time, since each waits for the others' dS.
+#pragma once
+
+#include "kernels/hopper/dq_sums.h"
+#include "kernels/hopper/key_warpgroup.h"
+
+namespace sparkbench::hopper {
+
+/// Whose turn it is to multiply: a named barrier for each warpgroup, at which the one before it
+/// arrives.
+template <class Config>
+struct MultiplyTurns {
+  static constexpr int kFirstBarrier = 1 + Config::kKeyTiles, kWarps = 2 * kWarpgroupWarps;
+
+  template <class Machine>
+  SPARK_DEVICE static void wait(Machine& machine, int warpgroup) {
+    machine.wait_at_barrier(kFirstBarrier + warpgroup, kWarps);
+  }
+  template <class Machine>
+  SPARK_DEVICE static void pass(Machine& machine, int warpgroup) {
+    const int next = warpgroup + 1 == Config::kWarpgroups ? 0 : warpgroup + 1;
+    machine.arrive_at_barrier(kFirstBarrier + next, kWarps);
+  }
+};
+
+/// The first turn is the first warpgroup's.
+template <class Config, class Machine>
+SPARK_DEVICE void begin_turns(Machine& machine) {
+  const int warpgroup = machine.uniform(machine.warp()) / kWarpgroupWarps;
+  if (warpgroup == Config::kWarpgroups - 1) MultiplyTurns<Config>::pass(machine, warpgroup);
+}
+
+/// Lines 2 to 8.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& params,
+                                      const KeyBlock& block, KeyWarpgroup<Config, Machine>& warp,
+                                      StageRing<Config>& ring, const RowsRing<Config>& keys,
+                                      DqTurns<Config>& turns) {
+  using Turns = MultiplyTurns<Config>;
+  const int warpgroup = machine.uniform(machine.warp()) / kWarpgroupWarps;
+  QueryWalk<Config, Machine> walk(machine, params, block);
+  DqSums<Config, Machine> sums(machine, params, keys.place(), turns);
+  bool is_first = true;
+  for (int tiles = walk.tiles(); tiles > 0; --tiles) {
+    const QueryTileAt tile = query_tile<Config>(machine, params, walk.place());
+    typename KeyWarpgroup<Config, Machine>::Halves p, ds;
+    const auto pass_turn = [&] {
+      if (!is_first) Turns::pass(machine, warpgroup);
+    };
+    warp.form_halves(walk, tile, ring, pass_turn, p, ds);
+    sums.store(ds);
+    Turns::wait(machine, warpgroup);
+    machine.fence_products();
+    warp.start_dv(ring.place(), p);  // line 7
+    machine.commit_products();
+    if (sums.has_turn()) {
+      sums.start();
+      machine.commit_products();
+      machine.fence_products();
+      warp.start_dk(ring.place(), ds);  // line 8
+      machine.commit_products();
+      machine.template wait_for_products<1>();
+      sums.finish();
+    } else {
+      machine.fence_products();
+      warp.start_dk(ring.place(), ds);  // line 8
+      machine.commit_products();
+    }
+    machine.template wait_for_products<0>();
+    warp.release_stage(ring.place());
+    sums.advance(params.template query_tile<Config>(block.batch, block.sequence, block.first_q,
+                                                    walk.head(), tile.position));
+    is_first = false;
+    walk.advance();
+    ring.advance();
+  }
+  if (!is_first) Turns::pass(machine, warpgroup);
+  if (sums.has_turn()) {
+    sums.start();
+    machine.commit_products();
+    machine.template wait_for_products<0>();
+    sums.finish();
+  }
+  sums.wait_for_all();
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,45 @@
+// How a backward pass forms dQ: by a kernel of its own, whose sums have one order, or by the kernel
+// of dK and dV, which adds products to sums in device memory in whatever order blocks come. The
+// latter computes S and dP once instead of twice, five products for seven, and writes the sums'
+// memory twice and reads it once besides: it pays where rows see many keys.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/hopper/dispatch.h"
+#include "kernels/mask/key_mask.h"
+
+namespace sparkbench::hopper {
+
+enum class DqForm { kAlone, kSummed };
+
+/// From so many keys a row on, in the mean, sums took less time on an H100 (ladder.md). With
+/// dropout what is dropped is drawn once instead of twice.
+constexpr double least_keys_of_sums(int head_dim, bool has_dropout) {
+  if (!has_dropout) return 1536;
+  return head_dim <= 64 ? 640 : 1280;
+}
+
+/// Of sequences of these lengths.
+inline double mean_keys(const Problem& problem) {
+  if (problem.seqlen_q == 0) return 0;
+  return static_cast<double>(visible_pairs(problem.key_mask())) / problem.seqlen_q;
+}
+
+/// Of a problem without a pattern.
+inline DqForm dq_form(const Problem& problem, bool is_deterministic) {
+  const bool pays =
+      mean_keys(problem) >= least_keys_of_sums(problem.head_dim, problem.dropout().threshold != 0);
+  const bool has_kernel = visit_backward_sums<Blocks::kDense>(problem, [](auto, auto) {});
+  return !is_deterministic && pays && has_kernel ? DqForm::kSummed : DqForm::kAlone;
+}
+
+/// Of so many packed sequences, whose lengths only the device knows: as if they were alike.
+inline DqForm packed_dq_form(const Problem& packed, int sequences, bool is_deterministic) {
+  Problem one = packed;
+  one.seqlen_q /= std::max(sequences, 1);
+  one.seqlen_k /= std::max(sequences, 1);
+  return dq_form(one, is_deterministic);
+}
+
+}  // namespace sparkbench::hopper

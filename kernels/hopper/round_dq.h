@@ -1,0 +1,45 @@
+// dQ of its FP32 sums (dq_sums.h): scaled, and rounded once.
+#pragma once
+
+#include "kernels/hopper/row_statistics.h"
+
+namespace sparkbench::hopper {
+
+/// A lane has 8 columns of two rows, 8 rows apart.
+struct RoundDqConfig {
+  static constexpr int kThreads = 128;
+};
+
+/// Of sums of so many columns. Grid: steps of 64 positions, heads, batch entries.
+template <class Machine>
+SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params, int columns) {
+  const int step = machine.block(0), head = machine.block(1), batch = machine.block(2);
+  const auto batch_head = static_cast<std::uint32_t>(batch * params.heads + head);
+  const std::size_t tile = params.query_tile(batch_head, kWarpgroupRows * step);
+  const float* const sums =
+      params.dq_sums + tile * static_cast<std::size_t>(kWarpgroupRows * columns);
+  const float scale = params.scale * params.dropout.keep_scale;
+  constexpr int kRowPairs = kWarpgroupRows / 2;
+  for (int i = machine.thread(); i < kRowPairs * params.head_chunks; i += RoundDqConfig::kThreads) {
+    const int pair = i % kRowPairs, chunk = i / kRowPairs;
+    const float* const of_pair = sums + (kRowPairs * chunk + pair) * 16;
+    Bits128 row[2];
+#pragma unroll
+    for (int lane = 0; lane < 4; ++lane) {
+      const auto bits = machine.template load_global<Bits128>(of_pair + 4 * lane);
+      float value[4];
+      memcpy(value, &bits, sizeof value);
+      row[0].word[lane] = machine.pack_halves(value[0] * scale, value[1] * scale);
+      row[1].word[lane] = machine.pack_halves(value[2] * scale, value[3] * scale);
+    }
+#pragma unroll
+    for (int slot = 0; slot < 2; ++slot) {
+      const int position = kWarpgroupRows * step + pair / 8 * 16 + 8 * slot + pair % 8;
+      const auto [token, is_inside] = query_at(machine, params, position);
+      if (!is_inside) continue;
+      machine.store_global(params.dq.at(batch, token, head) + kChunkHalves * chunk, row[slot]);
+    }
+  }
+}
+
+}  // namespace sparkbench::hopper
