@@ -2,9 +2,9 @@
 // products with a block's keys are added to FP32 sums in device memory, which all blocks share.
 //
 // The warpgroups of a block leave dS of their keys in shared memory. A step later, when the others
-// have too, dS K of all of the block's keys is one product: each warpgroup has it by turns, or has
-// some of its columns each time. Sums lie as the lanes have them, so that a lane adds 16 bytes and
-// a warp 512 side by side; round_dq.h makes dQ of them.
+// have too, dS K of all of the block's keys is one product: each warpgroup has it by turns, or 64
+// of its columns or rows each time. Sums lie as the lanes have them, so that a lane adds 16 bytes
+// and a warp 512 side by side; round_dq.h makes dQ of them.
 #pragma once
 
 #include "kernels/hopper/backward_config.h"
