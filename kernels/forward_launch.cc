@@ -28,7 +28,7 @@ std::vector<std::array<int, 3>> blocks_of_tiles(const Problem& problem, int bloc
 
 }  // namespace
 
-std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, int tile_keys,
+std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, const KeyTiles& tiles,
                                     bool is_last_tile_first) {
   const KeyMask mask = problem.key_mask();
   const int blocks = ceil_divide(problem.seqlen_q, block_rows);
@@ -36,8 +36,8 @@ std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, int 
   for (int block = 0; block < blocks; ++block) {
     const int tile = is_last_tile_first ? blocks - 1 - block : block;
     const Range keys = mask.keys_of_any({tile * block_rows, (tile + 1) * block_rows});
-    const int first = keys.begin / tile_keys * tile_keys;
-    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, tile_keys));
+    const int first = keys.begin / tiles.start * tiles.start;
+    work.push_back(keys.is_empty() ? 0.0 : ceil_divide(keys.end - first, tiles.keys));
   }
   return work;
 }
@@ -50,7 +50,7 @@ LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
   shape.threads = grid.threads;
   shape.shared_bytes = grid.shared_bytes;
   shape.blocks = blocks_of_tiles(problem, grid.block_rows, tiles);
-  shape.work = tiles_of_blocks(problem, grid.block_rows, grid.tile_keys,
+  shape.work = tiles_of_blocks(problem, grid.block_rows, grid.tiles,
                                launches_last_tile_first(problem.key_mask()));
   return shape;
 }

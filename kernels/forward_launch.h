@@ -11,11 +11,18 @@
 
 namespace sparkbench {
 
+/// Tiles of so many keys, the first of which begins at a multiple of `start`.
+struct KeyTiles {
+  int keys;
+  int start = keys;
+};
+
 struct ForwardGrid {
   const char* id;  // of the instance
   int threads;     // of a block
   std::size_t shared_bytes;
-  int block_rows, tile_keys;
+  int block_rows;
+  KeyTiles tiles;
 };
 
 /// `tiles` are the query tiles to compute; none means all. Rows of the blocks that hold these are
@@ -23,9 +30,9 @@ struct ForwardGrid {
 LaunchShape forward_shape(const Problem& problem, const ForwardGrid& grid,
                           std::span<const SampleTile> tiles);
 
-/// Of each block of `block_rows` query rows, the tiles of `tile_keys` keys that it walks: its
-/// counts are affine in them.
-std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, int tile_keys,
+/// Of each block of `block_rows` query rows, the tiles of keys that it walks: its counts are affine
+/// in them.
+std::vector<double> tiles_of_blocks(const Problem& problem, int block_rows, const KeyTiles& tiles,
                                     bool is_last_tile_first);
 
 }  // namespace sparkbench

@@ -133,8 +133,8 @@ class BackwardEmulation {
   void query_gradients(std::span<const SampleTile> tiles) {
     visit_backward_dq<Blocks::kDense>(problem_, [&](auto row, auto id) {
       using Config = decltype(row);
-      const ForwardGrid grid{id, Config::kThreads, sizeof(typename Config::Tiles), Config::kBlockM,
-                             Config::kBlockN};
+      const ForwardGrid grid{
+          id, Config::kThreads, sizeof(typename Config::Tiles), Config::kBlockM, {Config::kBlockN}};
       launch(forward_shape(problem_, grid, tiles), regions(nullptr), kernel_of_queries<Config>);
     });
   }

@@ -1,8 +1,5 @@
 #include "kernels/hopper/forward_emulated.h"
 
-#include <algorithm>
-#include <vector>
-
 #include "kernels/forward_launch.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward.h"
@@ -16,18 +13,6 @@ namespace {
 template <class Config>
 void run_kernel(EmulatedMachine& machine, const LaunchParams& params) {
   attention_forward<Config>(machine, params);
-}
-
-/// Of each of a head's blocks, in their order, the tiles that it walks.
-template <class Config>
-std::vector<double> tiles_of_blocks(const Problem& problem, bool is_last_first) {
-  const KeyMask mask = problem.key_mask();
-  std::vector<double> work;
-  for (int row = 0; row < problem.seqlen_q; row += Config::kBlockM) {
-    work.push_back(tile_count<Config>(mask.keys_of_any({row, row + Config::kBlockM})));
-  }
-  if (is_last_first) std::reverse(work.begin(), work.end());
-  return work;
 }
 
 EmulationReport emulate_listed(const Problem& problem, const ForwardTensors& tensors,
@@ -59,12 +44,13 @@ EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& te
   EmulationReport report;
   visit_forward<Blocks::kDense>(problem, [&](auto row, auto id) {
     using Config = decltype(row);
-    const ForwardGrid grid{id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM,
-                           Config::kBlockN};
-    LaunchShape shape = forward_shape(problem, grid, tiles);
-    shape.work = tiles_of_blocks<Config>(problem, params.is_last_tile_first);
-    report = emulate_items(shape, forward_regions(problem, tensors), options, params,
-                           run_kernel<Config>);
+    const ForwardGrid grid{id,
+                           Config::kThreads,
+                           sizeof(ForwardTiles<Config>),
+                           Config::kBlockM,
+                           {Config::kBlockN, Config::kTileStart}};
+    report = emulate_items(forward_shape(problem, grid, tiles), forward_regions(problem, tensors),
+                           options, params, run_kernel<Config>);
   });
   return report;
 }

@@ -27,8 +27,11 @@ template <class Config>
 EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
   const ForwardParams params = forward_params(problem, tensors);
-  const ForwardGrid grid{"test", Config::kThreads, sizeof(TestForwardTiles<Config>),
-                         Config::kBlockM, Config::kBlockN};
+  const ForwardGrid grid{"test",
+                         Config::kThreads,
+                         sizeof(TestForwardTiles<Config>),
+                         Config::kBlockM,
+                         {Config::kBlockN}};
   return emulate(forward_shape(problem, grid, tiles), forward_regions(problem, tensors), options,
                  [&](EmulatedMachine& machine) { test_forward<Config>(machine, params); });
 }

@@ -191,7 +191,7 @@ class BackwardPass {
           },
           {id, problem_.seqlen_q, Config::kBlockM, Config::kThreads,
            sizeof(BackwardDqTiles<Config>),
-           tiles_of_blocks(problem_, Config::kBlockM, Config::kBlockN, false)},
+           tiles_of_blocks(problem_, Config::kBlockM, {Config::kBlockN}, false)},
           tiles);
     });
   }

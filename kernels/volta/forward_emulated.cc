@@ -15,8 +15,8 @@ EmulationReport emulate_forward(ForwardAccumulators accumulators, const Problem&
   EmulationReport report;
   visit_forward(accumulators, {problem, options.shared_bytes_per_block}, [&](auto row, auto id) {
     using Config = decltype(row);
-    const ForwardGrid grid{id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM,
-                           Config::kBlockN};
+    const ForwardGrid grid{
+        id, Config::kThreads, sizeof(ForwardTiles<Config>), Config::kBlockM, {Config::kBlockN}};
     report =
         emulate(forward_shape(problem, grid, tiles), forward_regions(problem, tensors), options,
                 [&](EmulatedMachine& machine) { attention_forward<Config>(machine, params); });
