@@ -297,7 +297,7 @@ TEST(PassLaunches, WalkAsManyTilesAsTheEmulatedOnes) {
   const auto launches =
       launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForward, false);
   const std::vector<double> emulated =
-      tiles_of_blocks(problem, 128, 64, launches_last_tile_first(problem.key_mask()));
+      tiles_of_blocks(problem, 128, {64}, launches_last_tile_first(problem.key_mask()));
   ASSERT_EQ(launches.front().grid.of_head.size(), emulated.size());
   for (std::size_t i = 0; i < emulated.size(); ++i) {
     const BlockWork& work = launches.front().grid.of_head[i];
