@@ -1,9 +1,8 @@
 // What the Hopper backward kernels are launched with: the same on a GPU and on the emulated
 // machine.
 //
-// dQ is a kernel of its own, over blocks of queries, as the forward pass is; dK and dV are another,
-// over blocks of keys. Both compute S and dP: seven products where five would do. In return no sum
-// is by atomics. So gradients have the same bits each time, and no memory holds FP32 sums of dQ.
+// dK and dV are a kernel's over blocks of keys. dQ is a kernel of its own, over blocks of queries,
+// as the forward pass is, or comes from sums that the kernel of dK and dV adds to (dq_form.h).
 #pragma once
 
 #include "kernels/hopper/launch_params.h"
