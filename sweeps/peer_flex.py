@@ -1,10 +1,18 @@
 """FlexAttention: PyTorch compiles the mask's predicate, and a block mask says which blocks of 128
 rows and keys it visits. Compiling it, and making the block mask, are no part of the pass's time; how
-long the latter takes, once compiled, is told with the plan."""
+long the latter takes the second time is told with the plan."""
 
 import time
 
 BLOCK = 128
+# Of the mask of all pairs in the making, at most: numbers of rows and of keys are one-dimensional, and
+# what is compared has a byte a pair.
+BYTES_OF_PAIR = 8
+
+
+def fits(free_bytes, heads, seqlen_q, seqlen_k):
+    """Whether so much memory has room for a mask of all pairs."""
+    return BYTES_OF_PAIR * heads * seqlen_q * seqlen_k <= free_bytes
 
 
 class Flex:
@@ -18,24 +26,24 @@ class Flex:
         torch._dynamo.reset()  # else a sweep's shapes run out of what it compiles of one function
         self.blocks = None
         if case.mask.kind != "full":
-            self.make_blocks()  # compiles
+            self.make_blocks()  # warms up, or compiles
             begin = time.perf_counter()
             self.blocks = self.make_blocks()
             self.seconds = time.perf_counter() - begin
         self.attend = torch.compile(flex_attention.flex_attention, dynamic=False)
 
     def make_blocks(self):
+        """By way of the mask of all pairs, which takes milliseconds, where memory has room for it. A
+        compiled one needs none, and minutes to be compiled."""
         case, torch = self.case, self.torch
         has_heads = case.mask.kind == "pattern" and len(case.mask.unions) > 1
-        blocks = self.flex.create_block_mask(
-            case.mask.mask_mod(torch),
-            B=None,
-            H=case.problem["heads"] if has_heads else None,
-            Q_LEN=case.problem["seqlen_q"],
-            KV_LEN=case.problem["seqlen_k"],
-            device="cuda",
-            BLOCK_SIZE=BLOCK,
-            _compile=True,
+        heads = case.problem["heads"] if has_heads else None
+        lengths = case.problem["seqlen_q"], case.problem["seqlen_k"]
+        create = self.flex.create_block_mask
+        if not fits(torch.cuda.mem_get_info()[0], heads or 1, *lengths):
+            create = torch.compile(create)
+        blocks = create(
+            case.mask.mask_mod(torch), None, heads, *lengths, device="cuda", BLOCK_SIZE=BLOCK
         )
         torch.cuda.synchronize()
         return blocks
