@@ -20,20 +20,40 @@
 
 namespace sparkbench::hopper {
 
+/// Lines 6 to 8 of a tile's queries from kBegin on: part by part, so that the products of one run
+/// beside what forms the next.
+template <int kBegin, class Config, class Machine, class Warpgroup>
+SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& s,
+                            const typename Warpgroup::Scores& dp,
+                            const typename Warpgroup::OfQueries& delta,
+                            typename Warpgroup::Halves& p, typename Warpgroup::Halves& ds) {
+  constexpr int kEnd = kBegin + Config::kPartQueries;
+  Machine& machine = warp.machine();
+  warp.template form_score_gradients<kBegin, kEnd>(delta, s, dp, ds);
+  warp.template pack_probabilities<kBegin, kEnd>(s, p);
+  machine.fence_products();
+  warp.template start_dv<kBegin, kEnd>(stage, p);   // line 7
+  warp.template start_dk<kBegin, kEnd>(stage, ds);  // line 8
+  machine.commit_products();
+  if constexpr (kEnd < Config::kStep) {
+    add_parts<kEnd, Config, Machine>(warp, stage, s, dp, delta, p, ds);
+  }
+}
+
 /// Lines 2 to 8.
 template <class Config, class Machine>
 SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, const KeyBlock& block,
                               KeyWarpgroup<Config, Machine>& warp, StageRing<Config>& ring) {
+  using Warpgroup = KeyWarpgroup<Config, Machine>;
   QueryWalk<Config, Machine> walk(machine, params, block);
   for (int tiles = walk.tiles(); tiles > 0; --tiles) {
     const QueryTileAt tile = query_tile<Config>(machine, params, walk.place());
-    typename KeyWarpgroup<Config, Machine>::Halves p, ds;
-    warp.form_halves(
-        walk, tile, ring, [] {}, p, ds);
-    machine.fence_products();
-    warp.start_dv(ring.place(), p);   // line 7
-    warp.start_dk(ring.place(), ds);  // line 8
-    machine.commit_products();
+    typename Warpgroup::Scores s, dp;
+    typename Warpgroup::OfQueries delta;
+    typename Warpgroup::Halves p, ds;
+    warp.form_probabilities(
+        walk, tile, ring, [] {}, s, dp, delta);
+    add_parts<0, Config, Machine>(warp, ring.place(), s, dp, delta, p, ds);
     machine.template wait_for_products<0>();
     warp.release_stage(ring.place());
     walk.advance();

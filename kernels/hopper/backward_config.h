@@ -45,6 +45,9 @@ struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBl
   static constexpr int kWarpgroups = BackwardDqConfig::Planned::kWarpgroups;
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   static constexpr int kBlockN = BackwardDqConfig::kPlan.tile_keys;
+  static constexpr bool kHalvesTiles = false;
+  /// Keys whose dS is formed, and then multiplied by K, at once: chosen by time (ladder.md).
+  static constexpr int kPartKeys = kDropout ? kBlockN : BackwardDqConfig::kProductDepth;
   static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
   static constexpr int kQueryTensors = 2;
   static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
@@ -81,6 +84,8 @@ struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBloc
   static constexpr int kBlockKeys = kWarpgroupRows * kKeyTiles;
   static constexpr int kStep = BackwardConfig::kPlan.tile_keys;  // queries
   static constexpr int kRowsStages = !kSums && kColumns <= 128 ? 2 : 1;
+  /// Queries whose P and dS are formed, and then multiplied, at once, where dQ is not summed.
+  static constexpr int kPartQueries = BackwardConfig::kProductDepth;
   static constexpr bool kLoaderDraws = kDropout;
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
   /// Whether what P is recomputed from is loaded before the products of S: it costs registers.

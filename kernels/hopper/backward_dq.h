@@ -27,6 +27,7 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   using typename Base::Fragment;
   using typename Base::Halves;
   using typename Base::Scores;
+  using Dropped = TileDropout<typename Config::Layout, Config::kBlockN, 1>;
 
   SPARK_DEVICE DqWarpgroup(Machine& machine, const BackwardParams& params,
                            const RowsRing<Config>& queries)
@@ -75,15 +76,19 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
       }
     }
   }
-  /// Line 6, to fp16.
-  SPARK_DEVICE void form_score_gradients(int place, const Scores& p, Scores& dp, Halves& ds) {
-    TileDropout<typename Config::Layout, Config::kBlockN, 1> dropout;
+  SPARK_DEVICE void draw_dropout(int place, Dropped& dropout) {
     if constexpr (Config::kHasDropout) {
       dropout.draw(this->machine_, this->params_, this->block_.batch_head(this->params_),
                    this->first_row_, first_column<Config>(this->machine_, this->params_, place));
     }
+  }
+  /// Line 6, to fp16, of keys [kBegin, kEnd).
+  template <int kBegin, int kEnd>
+  SPARK_DEVICE void form_score_gradients(const Scores& p, const Scores& dp, const Dropped& dropout,
+                                         Halves& ds) {
+    constexpr int kStepKeys = Config::Layout::kStepKeys;
 #pragma unroll
-    for (int step = 0; step < Config::kKeySteps; ++step) {
+    for (int step = kBegin / kStepKeys; step < kEnd / kStepKeys; ++step) {
 #pragma unroll
       for (int strand = 0; strand < 2; ++strand) {
         float value[2];
@@ -101,9 +106,10 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
       }
     }
   }
-  /// Line 7.
+  /// Line 7, of the same.
+  template <int kBegin, int kEnd>
   SPARK_DEVICE void start_dq(int stage, const Halves& ds) {
-    this->multiply_columns(ds, k_columns_ + stage_step<Config>(stage), dq_);
+    this->template multiply_columns<kBegin, kEnd>(ds, k_columns_ + stage_step<Config>(stage), dq_);
   }
 
   /// Line 8, by way of Q's place.
@@ -128,6 +134,24 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
   Fragment dq_[Config::kColumnSteps];
 };
 
+/// Lines 6 and 7 of a tile's keys from kBegin on: part by part, so that the products of one run
+/// beside what forms the next.
+template <int kBegin, class Config, class Machine, class Warpgroup>
+SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& p,
+                            const typename Warpgroup::Scores& dp,
+                            const typename Warpgroup::Dropped& dropout,
+                            typename Warpgroup::Halves& ds) {
+  constexpr int kEnd = kBegin + Config::kPartKeys;
+  Machine& machine = warp.machine();
+  warp.template form_score_gradients<kBegin, kEnd>(p, dp, dropout, ds);
+  machine.fence_products();
+  warp.template start_dq<kBegin, kEnd>(stage, ds);
+  machine.commit_products();
+  if constexpr (kEnd < Config::kBlockN) {
+    add_parts<kEnd, Config, Machine>(warp, stage, p, dp, dropout, ds);
+  }
+}
+
 /// Lines 2 to 7 of a warpgroup, which takes part in the ring of all tiles of the item.
 template <class Config, class Machine>
 SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
@@ -140,7 +164,7 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
     const auto tile = warp.tile_at(place);
     warp.wait_for_keys(ring);
     warp.wait_for_values(ring);
-    if (tile.is_seen) {
+    if (tile.is_seen()) {
       typename Warpgroup::Scores s, dp;
       machine.fence_products();
       warp.start_scores(ring.place(), s);  // line 4
@@ -150,11 +174,10 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
       machine.template wait_for_products<1>();
       warp.mask(place, tile, s);
       warp.recompute_probabilities(s);  // line 5
+      typename Warpgroup::Dropped dropout;
+      warp.draw_dropout(place, dropout);
       machine.template wait_for_products<0>();
-      warp.form_score_gradients(place, s, dp, ds);  // line 6
-      machine.fence_products();
-      warp.start_dq(ring.place(), ds);  // line 7
-      machine.commit_products();
+      add_parts<0, Config, Machine>(warp, ring.place(), s, dp, dropout, ds);
       machine.template wait_for_products<0>();
     }
     warp.release_stage(ring.place());

@@ -10,11 +10,13 @@
 //    4      S = Q K^T                                  tensor cores, behind line 8 before
 //    5      S = -inf where masked                      only tiles that the mask cuts
 //    6      m = rowmax(m, S); l += P = exp(S - m); P = 0 where dropped
-//    7      O = rescale * O
+//    7      O = rescale * O, before the first of P
 //    8      O += P V                                   tensor cores, P in registers
 //    9  O / l, log-sum-exp to global memory
 //
-// Warpgroups are out of step: while one forms exponentials, the others' products run.
+// Warpgroups are out of step: while one forms exponentials, the others' products run. Lines 6 and 8
+// are done part by part of a tile's keys, so that its own run too. Of a tile of which a warpgroup
+// sees one half it computes that half alone.
 #pragma once
 
 #include "kernels/hopper/forward_config.h"
@@ -23,40 +25,90 @@
 
 namespace sparkbench::hopper {
 
+/// Lines 6 and 8 of kKeys keys, from kBegin on: part by part, so that the products of one run
+/// beside the exponentials of the next.
+template <int kKeys, int kBegin, class Config, class Machine, class Warpgroup>
+SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, int first,
+                               const typename Warpgroup::template ScoresOf<kKeys>& scores,
+                               const typename Warpgroup::template DropoutOf<kKeys>& dropout,
+                               typename Warpgroup::Softmax& softmax,
+                               typename Warpgroup::Halves& p) {
+  constexpr int kEnd = kBegin + Config::kPartKeys;
+  Machine& machine = warp.machine();
+  warp.template form_probabilities<kKeys, kBegin, kEnd>(scores, dropout, softmax, p);
+  if constexpr (kBegin == 0) warp.wait_for_values(ring);
+  machine.fence_products();
+  warp.template start_values<kBegin, kEnd>(ring.place(), first, p);
+  machine.commit_products();
+  if constexpr (kEnd < kKeys) {
+    attend_parts<kKeys, kEnd, Config, Machine>(warp, ring, first, scores, dropout, softmax, p);
+  }
+}
+
+/// Lines 4 to 8 of kKeys keys of a tile, from its first-th on, which is at `place`. mask(place,
+/// scores) is line 5. The products with V of the tile before are on their way if
+/// `multiplies_values`.
+template <int kKeys, class Config, class Machine, class Mask>
+SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
+                              const StageRing<Config>& ring, int place, int first,
+                              bool multiplies_values,
+                              typename ForwardWarpgroup<Config, Machine>::Halves& p, Mask mask) {
+  using Warpgroup = ForwardWarpgroup<Config, Machine>;
+  Machine& machine = warp.machine();
+  typename Warpgroup::template ScoresOf<kKeys> scores;
+  typename Warpgroup::template DropoutOf<kKeys> dropout;
+  machine.fence_products();
+  warp.start_scores(ring.place(), first, scores);  // line 4
+  machine.commit_products();
+  machine.template wait_for_products<0>();
+  if (multiplies_values) warp.release_stage(ring.previous_place());
+  mask(place, scores);
+  warp.draw_dropout(place, dropout);
+  auto softmax = warp.row_maxima(scores);  // lines 6, 7
+  attend_parts<kKeys, 0, Config, Machine>(warp, ring, first, scores, dropout, softmax, p);
+  warp.add_sums(softmax);
+}
+
 /// Lines 2 to 8 of a warpgroup: all tiles of the item, for it takes part in their ring, of which it
 /// computes those that some row of its own sees.
 template <class Config, class Machine>
 SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
                          const Range& keys) {
-  using Warpgroup = ForwardWarpgroup<Config, Machine>;
+  constexpr int kKeys = Config::kBlockN;
   Machine& machine = warp.machine();
-  typename Warpgroup::Halves p;
+  typename ForwardWarpgroup<Config, Machine>::Halves p;
   bool multiplies_values = false;  // of the tile before
+  const Range uncut = warp.uncut_keys();
   int place = first_tile<Config::kTileStart>(keys);
-  for (int tiles = tile_count<Config>(keys); tiles > 0; --tiles) {
-    const auto tile = warp.tile_at(place);
-    typename Warpgroup::Scores scores;
-    warp.wait_for_keys(ring);
-    if (tile.is_seen) {
-      machine.fence_products();
-      warp.start_scores(ring.place(), scores);  // line 4
-      machine.commit_products();
+  const int end = place + kKeys * tile_count<Config>(keys);
+  for (; place < end; place += kKeys) {
+    if constexpr (!Config::kIsSparse) {
+      // Runs of tiles without a mask: most of the time goes here, so nothing else stands here.
+      for (; uncut.contains(Range{place, place + kKeys}); place += kKeys) {
+        warp.wait_for_keys(ring);
+        attend_keys<kKeys>(warp, ring, place, 0, multiplies_values, p, [](int, auto&) {});
+        multiplies_values = true;
+        ring.advance();
+      }
+      if (place >= end) break;
     }
-    machine.template wait_for_products<0>();
-    if (multiplies_values) warp.release_stage(ring.previous_place());
-    if (tile.is_seen) {
-      warp.mask(place, tile, scores);             // line 5
-      warp.form_probabilities(place, scores, p);  // lines 6, 7
-      warp.wait_for_values(ring);
-      machine.fence_products();
-      warp.start_values(ring.place(), p);  // line 8
-      machine.commit_products();
+    const WalkedTile tile = warp.tile_at(place);
+    const auto mask = [&](int first, auto& scores) { warp.mask(first, tile, scores); };
+    warp.wait_for_keys(ring);
+    if (tile.is_whole()) {
+      attend_keys<kKeys>(warp, ring, place, 0, multiplies_values, p, mask);
+    } else if (tile.is_seen()) {
+      if constexpr (Config::kHalvesTiles) {
+        const int first = tile.halves == WalkedTile::kLower ? 0 : kKeys / 2;
+        attend_keys<kKeys / 2>(warp, ring, place + first, first, multiplies_values, p, mask);
+      }
     } else {
+      machine.template wait_for_products<0>();
+      if (multiplies_values) warp.release_stage(ring.previous_place());
       warp.wait_for_values(ring);
       warp.release_stage(ring.place());
     }
-    multiplies_values = tile.is_seen;
-    place += Config::kBlockN;
+    multiplies_values = tile.is_seen();
     ring.advance();
   }
   machine.template wait_for_products<0>();

@@ -8,6 +8,9 @@
 
 namespace sparkbench::hopper {
 
+/// Of a block of the dropout mask (kernels/dropout.h).
+inline constexpr int kDropoutKeys = 64;
+
 /// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys.
 constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
   if (columns > 128) return {64, 2, 2, 232, 40};
@@ -30,8 +33,10 @@ struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlock
   static constexpr int kBlockM = kWarpgroupRows * kWarpgroups;
   /// Keys of a tile, whole blocks of the dropout mask.
   static constexpr int kBlockN = ForwardConfig::kPlan.tile_keys;
-  static constexpr int kDropoutBlocks = kBlockN / 64;
-  static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
+  /// Whether a warpgroup multiplies a half alone of which it sees no other.
+  static constexpr bool kHalvesTiles = kBlockN == 2 * kDropoutKeys;
+  /// Keys whose P is formed, and then multiplied by V, at once: chosen by time (ladder.md).
+  static constexpr int kPartKeys = kDropout || kColumns <= 64 ? 32 : 64;
   static constexpr int kQueryTensors = 1;
   static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
   using QueryTile = SwizzledPanels<kWarpgroupRows, kColumns>;

@@ -1,6 +1,8 @@
 // The Hopper forward kernels on the emulated H100, against the definition.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstdint>
 #include <cstring>
 #include <limits>
 #include <vector>
@@ -117,6 +119,46 @@ TEST(HopperForwardSample, IsEveryBlockOfATile) {
       } else if (row.head == 0) {
         EXPECT_EQ(some.o[at].bits, kPoison.bits) << row.row;
       }
+    }
+  }
+}
+
+/// Whether some row of 64 from `row` on sees some key of 64 from `key` on.
+bool sees_any(const KeyMask& mask, int row, int key) {
+  for (int i = row; i < std::min(row + 64, mask.seqlen_q); ++i) {
+    const Range keys = mask.keys(i);
+    if (keys.begin < key + 64 && keys.end > key) return true;
+  }
+  return false;
+}
+
+/// The products of a warpgroup, 16 columns or 16 keys each: of the halves of tiles of 128 keys that
+/// it sees, and of no others. Tiles begin at the 64 keys of which the block sees the first.
+std::uint64_t products_of_halves(const Problem& problem, int block_rows) {
+  const KeyMask mask = problem.key_mask();
+  std::uint64_t products = 0;
+  for (int block = 0; block < problem.seqlen_q; block += block_rows) {
+    const Range keys = mask.keys_of_any({block, block + block_rows});
+    for (int row = block; row < block + block_rows; row += 64) {
+      for (int tile = keys.begin / 64 * 64; tile < keys.end; tile += 128) {
+        const int halves = sees_any(mask, row, tile) + sees_any(mask, row, tile + 64);
+        if (halves > 0) products += problem.head_dim / 16 + 4 * halves;
+      }
+    }
+  }
+  return products;
+}
+
+TEST(HopperForward, MultipliesHalvesOfTilesThatAWarpgroupSees) {
+  for (const int head_dim : {64, 128}) {
+    for (const char* mask : {"window:128", "window:70", "band:96:33", "causal", "full"}) {
+      const Problem problem{
+          .seqlen_q = 500, .seqlen_k = 530, .head_dim = head_dim, .mask = parse_mask(mask)};
+      const Outputs outputs = run_emulated(problem, make_inputs(problem, Distribution::kNormal, 3));
+      constexpr std::uint64_t kWarps = 4;
+      EXPECT_EQ(outputs.report.counters.wgmma,
+                kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128))
+          << head_dim << ", " << mask;
     }
   }
 }

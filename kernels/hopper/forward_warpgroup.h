@@ -14,8 +14,13 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   using Base = QueryWarpgroup<Config, Machine, LaunchParams>;
   using typename Base::Fragment;
   using typename Base::Halves;
-  using typename Base::Scores;
+  template <int kKeys>
+  using ScoresOf = typename Base::template ScoresOf<kKeys>;
   using Softmax = TileSoftmax<typename Config::Layout, 1>;
+  template <int kKeys>
+  struct DropoutOf {
+    TileDropout<typename Config::Layout, kDropoutKeys, 1> of_block[kKeys / kDropoutKeys];
+  };
 
   SPARK_DEVICE ForwardWarpgroup(Machine& machine, const LaunchParams& params,
                                 const RowsRing<Config>& queries)
@@ -26,52 +31,68 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
     clear(o_);
   }
 
-  /// S = Q K^T of a stage.
-  SPARK_DEVICE void start_scores(int stage, Scores& scores) {
-    this->multiply_rows(q_, k_ + stage_step<Config>(stage), scores);
+  /// S = Q K^T of a stage's keys from the first-th on.
+  template <int kKeys>
+  SPARK_DEVICE void start_scores(int stage, int first, ScoresOf<kKeys>& scores) {
+    this->multiply_rows(q_, k_ + stage_step<Config>(stage) + keys_step(first), scores);
   }
-  /// O += P V of a stage.
-  SPARK_DEVICE void start_values(int stage, const Halves& p) {
-    this->multiply_columns(p, v_ + stage_step<Config>(stage), o_);
+  /// O += P V of the same, of keys [kBegin, kEnd) of them.
+  template <int kBegin, int kEnd>
+  SPARK_DEVICE void start_values(int stage, int first, const Halves& p) {
+    this->template multiply_columns<kBegin, kEnd>(
+        p, v_ + stage_step<Config>(stage) + keys_step(first), o_);
   }
 
-  /// m = rowmax(m, S); l += P = exp(S - m), P = 0 where dropped, to fp16; O = rescale * O.
-  SPARK_DEVICE void form_probabilities(int place, Scores& scores, Halves& p) {
-    constexpr int kBlockKeys = 64, kBlockSteps = kBlockKeys / Config::Layout::kStepKeys;
-    Machine& machine = this->machine_;
-    const LaunchParams& params = this->params_;
-    TileDropout<typename Config::Layout, kBlockKeys, 1> dropout[Config::kDropoutBlocks];
-    if constexpr (Config::kHasDropout) {
-      const int column = first_column<Config>(machine, params, place);
-#pragma unroll
-      for (int block = 0; block < Config::kDropoutBlocks; ++block) {
-        dropout[block].draw(machine, params, this->block_.batch_head(params), this->first_row_,
-                            column + kBlockKeys * block);
-      }
-    }
-    Softmax softmax(machine, scores.score, params.scale_log2, rows_);
+  /// m = rowmax(m, S); O = rescale * O.
+  template <int kKeys>
+  SPARK_DEVICE Softmax row_maxima(const ScoresOf<kKeys>& scores) {
+    const Softmax softmax(this->machine_, scores.score, this->params_.scale_log2, rows_);
 #pragma unroll
     for (Fragment& columns : o_) {
 #pragma unroll
       for (int i = 0; i < 4; ++i) columns.element[i] *= softmax.rescale.of[0][i / 2];
     }
-    float value[1][Config::kKeySteps][Config::Layout::kElements];
-    softmax.exponentials(machine, scores.score, 0, Config::kKeySteps, params.scale_log2, value);
-    rows_.add(machine, softmax.sum);
+    return softmax;
+  }
+  /// Which elements are dropped, of the keys from `place` on.
+  template <int kKeys>
+  SPARK_DEVICE void draw_dropout(int place, DropoutOf<kKeys>& dropout) {
+    if constexpr (Config::kHasDropout) {
+      const int column = first_column<Config>(this->machine_, this->params_, place);
 #pragma unroll
-    for (int step = 0; step < Config::kKeySteps; ++step) {
+      for (int block = 0; block < kKeys / kDropoutKeys; ++block) {
+        dropout.of_block[block].draw(this->machine_, this->params_,
+                                     this->block_.batch_head(this->params_), this->first_row_,
+                                     column + kDropoutKeys * block);
+      }
+    }
+  }
+  /// l += P = exp(S - m), P = 0 where dropped, to fp16, of keys [kBegin, kEnd).
+  template <int kKeys, int kBegin, int kEnd>
+  SPARK_DEVICE void form_probabilities(const ScoresOf<kKeys>& scores,
+                                       const DropoutOf<kKeys>& dropout, Softmax& softmax,
+                                       Halves& p) {
+    constexpr int kStepKeys = Config::Layout::kStepKeys, kBlockSteps = kDropoutKeys / kStepKeys;
+    Machine& machine = this->machine_;
+    float value[1][kKeys / kStepKeys][Config::Layout::kElements];
+    softmax.exponentials(machine, scores.score, kBegin / kStepKeys, kEnd / kStepKeys,
+                         this->params_.scale_log2, value);
+#pragma unroll
+    for (int step = kBegin / kStepKeys; step < kEnd / kStepKeys; ++step) {
 #pragma unroll
       for (int strand = 0; strand < 2; ++strand) {
         const float* const pair = value[0][step] + 2 * strand;
         std::uint32_t halves = machine.pack_halves(pair[0], pair[1]);
         if constexpr (Config::kHasDropout) {
-          halves &=
-              ~dropout[step / kBlockSteps].dropped_halves(machine, 0, step % kBlockSteps, strand);
+          halves &= ~dropout.of_block[step / kBlockSteps].dropped_halves(
+              machine, 0, step % kBlockSteps, strand);
         }
         p.of[step / 2].pair[2 * (step % 2) + strand] = halves;
       }
     }
   }
+  /// l of the whole tile.
+  SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(this->machine_, softmax.sum); }
 
   /// O / l and the log-sum-exp to global memory, once all products are done: by way of Q's place.
   SPARK_DEVICE void write() {
@@ -103,6 +124,11 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   }
 
  private:
+  /// Where a stage's first-th row begins, from its first.
+  SPARK_DEVICE static std::uint64_t keys_step(int first) {
+    return rows_step(first / Config::kProductDepth);
+  }
+
   const std::uint64_t q_, k_, v_;  // descriptors; of the first stage
   typename Config::Rows rows_;
   Fragment o_[Config::kColumnSteps];

@@ -49,6 +49,8 @@ class KeyWarpgroup {
     clear(dv_);
   }
 
+  SPARK_DEVICE Machine& machine() { return machine_; }
+
   // Where the warpgroup stands towards the loader.
   SPARK_DEVICE void wait_for_keys() {
     machine_.wait_at_mbarrier(&tiles_.barriers.rows_full[keys_.place()], keys_.full_parity());
@@ -99,9 +101,11 @@ class KeyWarpgroup {
       }
     }
   }
+  /// P of queries [kBegin, kEnd) of the tile, 0 where dropped, to fp16.
+  template <int kBegin, int kEnd>
   SPARK_DEVICE void pack_probabilities(const Scores& p, Halves& halves) {
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = kBegin / Layout::kStepKeys; step < kEnd / Layout::kStepKeys; ++step) {
 #pragma unroll
       for (int slot = 0; slot < 2; ++slot) {
         const float* const pair = p.score[step].element + 2 * slot;
@@ -114,11 +118,12 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Line 6, to fp16.
+  /// Line 6 of the same, to fp16.
+  template <int kBegin, int kEnd>
   SPARK_DEVICE void form_score_gradients(const OfQueries& delta, const Scores& p, const Scores& dp,
                                          Halves& ds) {
 #pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
+    for (int step = kBegin / Layout::kStepKeys; step < kEnd / Layout::kStepKeys; ++step) {
 #pragma unroll
       for (int slot = 0; slot < 2; ++slot) {
         float value[2];
@@ -136,13 +141,13 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Lines 4 to 6 of a tile of the walk. Calls started() once the products of line 4 are.
+  /// Lines 4 and 5 of a tile of the walk: P in the place of S, and dP, with D. Calls started() once
+  /// the products are.
   template <class Started>
-  SPARK_DEVICE void form_halves(const QueryWalk<Config, Machine>& walk, const QueryTileAt& tile,
-                                const StageRing<Config>& ring, Started started, Halves& p,
-                                Halves& ds) {
-    Scores s, dp;
-    OfQueries offset, delta;
+  SPARK_DEVICE void form_probabilities(const QueryWalk<Config, Machine>& walk,
+                                       const QueryTileAt& tile, const StageRing<Config>& ring,
+                                       Started started, Scores& s, Scores& dp, OfQueries& delta) {
+    OfQueries offset;
     const auto& statistics = tiles_.stage[ring.place()].statistics;
     wait_for_queries(ring);
     if constexpr (Config::kLoadsOffsetsEarly) {
@@ -163,15 +168,26 @@ class KeyWarpgroup {
     load_statistics(statistics, &StatisticsTile::delta, delta);
     load_dropout(ring.place());
     machine_.template wait_for_products<0>();
-    form_score_gradients(delta, s, dp, ds);  // line 6
-    pack_probabilities(s, p);
   }
-  /// Lines 7 and 8.
+  /// Lines 4 to 6.
+  template <class Started>
+  SPARK_DEVICE void form_halves(const QueryWalk<Config, Machine>& walk, const QueryTileAt& tile,
+                                const StageRing<Config>& ring, Started started, Halves& p,
+                                Halves& ds) {
+    Scores s, dp;
+    OfQueries delta;
+    form_probabilities(walk, tile, ring, started, s, dp, delta);
+    form_score_gradients<0, Config::kStep>(delta, s, dp, ds);
+    pack_probabilities<0, Config::kStep>(s, p);
+  }
+  /// Lines 7 and 8, of queries [kBegin, kEnd) of the tile.
+  template <int kBegin = 0, int kEnd = Config::kStep>
   SPARK_DEVICE void start_dv(int stage, const Halves& p) {
-    multiply_columns(p, d_o_columns_, stage, dv_);
+    multiply_columns<kBegin, kEnd>(p, d_o_columns_, stage, dv_);
   }
+  template <int kBegin = 0, int kEnd = Config::kStep>
   SPARK_DEVICE void start_dk(int stage, const Halves& ds) {
-    multiply_columns(ds, q_columns_, stage, dk_);
+    multiply_columns<kBegin, kEnd>(ds, q_columns_, stage, dk_);
   }
 
   /// Line 9, by way of K's and V's places.
@@ -263,11 +279,12 @@ class KeyWarpgroup {
           of_stage + columns_step<typename Config::QueryTile>(step), step > 0);
     }
   }
+  template <int kBegin, int kEnd>
   SPARK_DEVICE void multiply_columns(const Halves& a, std::uint64_t b, int stage,
                                      Fragment (&c)[Config::kGradientColumns / 8]) {
     const std::uint64_t of_stage = b + stage_step<Config>(stage);
 #pragma unroll
-    for (int step = 0; step < kProductSteps; ++step) {
+    for (int step = kBegin / Config::kProductDepth; step < kEnd / Config::kProductDepth; ++step) {
       machine_.template multiply_async<Config::kGradientColumns, kRowsAreK>(
           c, a.of[step], of_stage + rows_step(step), true);
     }

@@ -14,14 +14,15 @@ template <class Config, class Machine, class Params>
 class QueryWarpgroup {
  public:
   using Fragment = typename Config::Layout::Fragment;
-  static constexpr int kProductSteps = Config::kBlockN / Config::kProductDepth;
-  /// Scores of the warp's 16 rows.
-  struct Scores {
-    Fragment score[1][Config::kKeySteps];
+  /// Scores of the warp's 16 rows and of so many keys.
+  template <int kKeys>
+  struct ScoresOf {
+    Fragment score[1][kKeys / Config::Layout::kStepKeys];
   };
+  using Scores = ScoresOf<Config::kBlockN>;
   /// Operand A of a product with K or V, of which the keys are k.
   struct Halves {
-    m16n8k16::FragmentA of[kProductSteps];
+    m16n8k16::FragmentA of[Config::kBlockN / Config::kProductDepth];
   };
 
   /// `queries` is where the item's are.
@@ -41,28 +42,47 @@ class QueryWarpgroup {
     if constexpr (Config::kIsSparse) {
       return load_listed_tile<Config>(machine_, params_, place, warpgroup_);
     } else {
-      const int row = block_.first_row + kWarpgroupRows * warpgroup_;
-      const Range keys = mask_.keys_of_any({row, row + kWarpgroupRows});
-      return {place, place < keys.end && place + Config::kBlockN > keys.begin};
+      const Range rows = rows_of_warpgroup(), keys = mask_.keys_of_any(rows);
+      const auto sees = [&](int begin, int end) {
+        return rows.begin < mask_.seqlen_q && begin < keys.end && end > keys.begin;
+      };
+      const int end = place + Config::kBlockN;
+      if constexpr (Config::kHalvesTiles) {
+        const int middle = place + Config::kBlockN / 2;
+        return {place, (sees(place, middle) ? WalkedTile::kLower : 0) |
+                           (sees(middle, end) ? WalkedTile::kUpper : 0)};
+      }
+      return {place, sees(place, end) ? WalkedTile::kBoth : 0};
     }
   }
 
-  /// S = -inf where the mask hides a key: of tiles that it cuts alone.
-  SPARK_DEVICE void mask(int place, const WalkedTile& tile, Scores& scores) {
+  /// Keys that every row of the warpgroup sees, which has one. Of patterns lists tell of tiles.
+  SPARK_DEVICE Range uncut_keys() const {
+    const Range rows = rows_of_warpgroup();
+    if (Config::kIsSparse || rows.begin >= mask_.seqlen_q) return {0, 0};
+    return mask_.keys_of_all(rows);
+  }
+
+  /// S = -inf where the mask hides a key, of which `place` is the first: of tiles that it cuts
+  /// alone.
+  template <int kKeys>
+  SPARK_DEVICE void mask(int place, const WalkedTile& tile, ScoresOf<kKeys>& scores) {
+    constexpr int kKeySteps = kKeys / Config::Layout::kStepKeys;
     const auto hide = [&](int step, int i) { Config::Layout::hide(scores.score[0][step], i); };
     if constexpr (Config::kIsSparse) {
+      static_assert(kKeys == Config::kBlockN || !Config::kIsSparse, "lists tell of whole tiles");
       if (!tile.is_cut()) return;
       constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
       const int words_of_tile =
           load_of_list(machine_, &tile_of_place<Config::kBlockN>(params_.sparse, place)->words);
       const std::uint32_t* const words =
           params_.sparse.words + (words_of_tile + kRowWords * kWarpRows * machine_.warp());
-      hide_unseen<typename Config::Layout, Config::kKeySteps, kRowWords>(machine_, words, hide);
+      hide_unseen<typename Config::Layout, kKeySteps, kRowWords>(machine_, words, hide);
     } else {
       const Range rows{first_row_, first_row_ + kWarpRows};
-      if (mask_.all_see(rows, {place, place + Config::kBlockN})) return;
-      hide_scores<typename Config::Layout, Config::kKeySteps>(mask_, machine_.lane(), first_row_,
-                                                              place, hide);
+      if (mask_.all_see(rows, {place, place + kKeys})) return;
+      hide_scores<typename Config::Layout, kKeySteps>(mask_, machine_.lane(), first_row_, place,
+                                                      hide);
     }
   }
 
@@ -89,6 +109,10 @@ class QueryWarpgroup {
   SPARK_DEVICE Machine& machine() { return machine_; }
 
  protected:
+  SPARK_DEVICE Range rows_of_warpgroup() const {
+    const int first = block_.first_row + kWarpgroupRows * warpgroup_;
+    return {first, first + kWarpgroupRows};
+  }
   /// The warpgroup's of an item's.
   template <class Rows>
   SPARK_DEVICE auto& rows_of(Rows& rows) {
@@ -106,19 +130,21 @@ class QueryWarpgroup {
   }
 
   /// c = A B^T of a warpgroup's rows and a stage's, over all columns.
-  SPARK_DEVICE void multiply_rows(std::uint64_t a, std::uint64_t b, Scores& c) {
+  template <int kKeys>
+  SPARK_DEVICE void multiply_rows(std::uint64_t a, std::uint64_t b, ScoresOf<kKeys>& c) {
 #pragma unroll
     for (int step = 0; step < Config::kHeadDim / Config::kProductDepth; ++step) {
-      machine_.template multiply_async<Config::kBlockN, kColumnsAreK>(
+      machine_.template multiply_async<kKeys, kColumnsAreK>(
           c.score[0], a + columns_step<typename Config::QueryTile>(step),
           b + columns_step<typename Config::KeyTile>(step), step > 0);
     }
   }
-  /// c += A B of a stage's rows as k.
+  /// c += A B of a stage's rows as k, of keys [kFirst, kEnd).
+  template <int kFirst = 0, int kEnd = Config::kBlockN>
   SPARK_DEVICE void multiply_columns(const Halves& a, std::uint64_t b,
                                      Fragment (&c)[Config::kColumnSteps]) {
 #pragma unroll
-    for (int step = 0; step < kProductSteps; ++step) {
+    for (int step = kFirst / Config::kProductDepth; step < kEnd / Config::kProductDepth; ++step) {
       machine_.template multiply_async<Config::kHeadDim, kRowsAreK>(c, a.of[step],
                                                                     b + rows_step(step), true);
     }

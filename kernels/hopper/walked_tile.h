@@ -18,12 +18,17 @@ SPARK_DEVICE int first_key(Machine& machine, const ForwardParams& params, int pl
   }
 }
 
-/// What a tile of the block is to a warpgroup: `first` as SparseTile has it.
+/// What a tile of the block is to a warpgroup: `first` as SparseTile has it, and which halves of
+/// its keys some row of the warpgroup sees, a bit each. Of tiles that are not halved both or none.
 struct WalkedTile {
+  static constexpr int kLower = 1, kUpper = 2, kBoth = 3;
+
   int first;
-  bool is_seen;
+  int halves;
 
   SPARK_HD bool is_cut() const { return (first & kCutTile) != 0; }
+  SPARK_HD bool is_seen() const { return halves != 0; }
+  SPARK_HD bool is_whole() const { return halves == kBoth; }
 };
 template <class Config, class Machine>
 SPARK_DEVICE WalkedTile load_listed_tile(Machine& machine, const ForwardParams& params, int place,
@@ -32,7 +37,8 @@ SPARK_DEVICE WalkedTile load_listed_tile(Machine& machine, const ForwardParams& 
   const auto tile =
       machine.template load_global<Bits64>(tile_of_place<Config::kBlockN>(params.sparse, place));
   const std::uint32_t seen = tile.word[1] >> (kSeenBits * warpgroup) & ((1u << kSeenBits) - 1u);
-  return {static_cast<int>(tile.word[0]), machine.uniform(static_cast<int>(seen)) != 0};
+  const bool is_seen = machine.uniform(static_cast<int>(seen)) != 0;
+  return {static_cast<int>(tile.word[0]), is_seen ? WalkedTile::kBoth : 0};
 }
 
 /// The first column of the tile at `place`, as dropout counts: of a pattern with an order the key's
