@@ -99,7 +99,9 @@ TEST(ReadLines, JoinsWhatItReadInParts) {
 TEST(ReadLines, KeepsNoMoreThanItIsAskedTo) {
   const TemporaryFolder folder;
   const auto path = folder.path() / "file";
-  write_file(path, std::string(3 << 20, 'x') + "\nab\n");
+  std::string text(3 << 20, 'x');
+  text += "\nab\n";
+  write_file(path, text);
   EXPECT_EQ(lines_of(path, 4),
             (std::vector<KeptLine>{{0, 3 << 20, "xxxx", true}, {(3 << 20) + 1, 2, "ab", true}}));
 }
