@@ -68,9 +68,10 @@ TEST(PatternProgram, ABaselineRunsWhereItIsNamed) {
 
 /// Each product of 16 x 16 x 4 halves is an mma of 2048 FLOPs, and there are two of each pair.
 TEST(PatternProgram, PlansCountWhatTheMachineMultiplies) {
-  for (const auto& record : cases_of(
-           "sweep --kernel volta-* --device emulated-v100 --headdim 64,128,256 --seqlen 256 "
-           "--heads 3 --batch 2 --dropout 0 --mask window:40+window:3/full,chunk:128,strided:3")) {
+  for (const auto& record :
+       cases_of("sweep --kernel volta-* --device emulated-v100 --headdim 64,128,256 --seqlen 256 "
+                "--heads 3 --batch 2 --dropout 0 --mask "
+                "window:40+window:3/full,chunk:128,strided:3,dilated:40:2")) {
     ASSERT_EQ(record["status"], "ok") << record["id"] << record["reason"];
     const auto& work = record["mask_work"];
     EXPECT_TRUE(work["why_no_plan"].is_null()) << record["id"];

@@ -7,6 +7,7 @@
 #include "kernels/pattern_launches.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/registry.h"
+#include "kernels/volta/short_blocks.h"
 
 namespace sparkbench {
 namespace {
@@ -15,11 +16,14 @@ namespace {
 constexpr int kKeysOfHalves = 64, kRowsOfHalves = 32;
 constexpr std::uint64_t kPairsOfHalf = 32 * 32;
 
-/// Null when there is none.
-const KernelInstance* forward_instance(const AttentionKernel& kernel, const Problem& problem) {
+/// With lists or without. Null when there is none.
+const KernelInstance* forward_instance(const AttentionKernel& kernel, const Problem& problem,
+                                       bool is_sparse) {
   for (const KernelInstance& each : kernel_instances()) {
-    if (each.kernel() == kernel.name && each.pass() == "fwd" && each.is_sparse &&
-        each.serves(problem.head_dim) && each.has_dropout == (problem.dropout().threshold != 0)) {
+    if (each.kernel() == kernel.name && each.pass() == "fwd" && each.is_sparse == is_sparse &&
+        !each.is_packed && each.serves(problem.head_dim) &&
+        volta::wants_blocks(each.short_window, each.head_dim, problem) &&
+        each.has_dropout == (problem.dropout().threshold != 0)) {
       return &each;
     }
   }
@@ -42,6 +46,12 @@ struct TileShape {
   int rows, keys;
   bool has_halves;  // where one is left out alone
   int seen_rows;    // that are left out together
+
+  explicit TileShape(const KernelInstance& instance)
+      : rows(instance.block_rows),
+        keys(instance.step_columns / instance.teams),
+        has_halves(instance.has_halves),
+        seen_rows(instance.seen_rows) {}
 };
 
 /// All bits of each group of so many of which one is set.
@@ -85,9 +95,10 @@ TileCounts count_of_lists(const SparseTileLists& lists, const Problem& problem,
   return all;
 }
 
-/// Without lists: of whole blocks, the tiles that rows which are computed together see.
+/// Without lists: of whole blocks, the tiles, or halves, that rows which are computed together see.
 TileCounts count_dense(const Problem& problem, const TileShape& shape) {
   const KeyMask mask = problem.key_mask();
+  const int part = shape.has_halves ? shape.keys / 2 : shape.keys;
   TileCounts of_head;
   for (int first = 0; first < problem.seqlen_q; first += shape.rows) {
     const Range rows{first, first + shape.rows};
@@ -98,10 +109,9 @@ TileCounts count_dense(const Problem& problem, const TileShape& shape) {
     }
     for (int row = first; row < first + shape.rows; row += shape.seen_rows) {
       const Range seen = mask.keys_of_any({row, row + shape.seen_rows});
-      const int tiles =
-          seen.is_empty() ? 0 : ceil_divide(seen.end, shape.keys) - seen.begin / shape.keys;
-      of_head.pairs += std::uint64_t{1} * static_cast<unsigned>(tiles) *
-                       static_cast<unsigned>(shape.keys) * static_cast<unsigned>(shape.seen_rows);
+      const int parts = seen.is_empty() ? 0 : ceil_divide(seen.end, part) - seen.begin / part;
+      of_head.pairs += std::uint64_t{1} * static_cast<unsigned>(parts) *
+                       static_cast<unsigned>(part) * static_cast<unsigned>(shape.seen_rows);
     }
   }
   TileCounts all;
@@ -109,15 +119,21 @@ TileCounts count_dense(const Problem& problem, const TileShape& shape) {
   return all;
 }
 
-TileCounts count_of_passes(const PatternLists& lists, const Problem& problem,
-                           const TileShape& shape) {
+/// Of the kernel without lists that walks a view; where there is none, of the one that has lists.
+TileShape dense_shape(const AttentionKernel& kernel, const Problem& view, const TileShape& listed) {
+  const KernelInstance* const instance = forward_instance(kernel, view, false);
+  return instance == nullptr ? listed : TileShape(*instance);
+}
+
+TileCounts count_of_passes(const AttentionKernel& kernel, const PatternLists& lists,
+                           const Problem& problem, const TileShape& shape) {
   TileCounts all;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     for (const ViewLaunch& launch : view_launches(problem, pass)) {
       const TileCounts counts =
           launch.problem.sparse
               ? count_of_lists(lists[lists.first_of_view(launch.view)], launch.problem, shape)
-              : count_dense(launch.problem, shape);
+              : count_dense(launch.problem, dense_shape(kernel, launch.problem, shape));
       all.add(counts, static_cast<std::uint64_t>(launch.problem.batch));
     }
   }
@@ -128,16 +144,15 @@ TileCounts count_of_passes(const PatternLists& lists, const Problem& problem,
 
 bool add_pattern_plan(const AttentionKernel& kernel, const Problem& problem, MaskWork& work) {
   if (!problem.sparse || kernel.sparse.lists == nullptr) return false;
-  const KernelInstance* const instance = forward_instance(kernel, problem);
+  const KernelInstance* const instance = forward_instance(kernel, problem, true);
   if (instance == nullptr) return false;
   const auto start = std::chrono::steady_clock::now();
   const PatternLists lists = kernel.sparse.lists(problem, Pass::kForward, false);
   const std::chrono::duration<double, std::micro> us = std::chrono::steady_clock::now() - start;
-  const TileShape shape{instance->block_rows, instance->step_columns / instance->teams,
-                        instance->has_halves, instance->seen_rows};
+  const TileShape shape(*instance);
   TileCounts all;
   if (has_mask_passes(problem)) {
-    all = count_of_passes(lists, problem, shape);
+    all = count_of_passes(kernel, lists, problem, shape);
   } else {
     all.add(count_of_lists(lists[0], problem, shape), static_cast<std::uint64_t>(problem.batch));
   }

@@ -1,6 +1,7 @@
 // On the kernels' machine code (test_sm70_code.h).
 #include "harness/predict/instance_measurement.h"
 
+#include <fmt/format.h>
 #include <gtest/gtest.h>
 
 #include <array>
@@ -59,19 +60,19 @@ TEST_F(InstanceMeasurement, IsOfThisCodeForAllThatIsKept) {
   }
 }
 
-/// The cycles in which one SM has done all blocks of a causal head, or of so many that share keys,
-/// simulated as they are, and as the sum of their stages.
+/// The cycles in which one SM has done all blocks of a head, or of so many that share keys,
+/// simulated as they are, and as the sum of their stages. `mask` shows later rows more keys.
 struct HeadCycles {
   double simulated, predicted;
 };
 
 HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& instance, int seqlen,
-                          int heads = 1) {
+                          int heads = 1, const MaskSpec& mask = MaskSpec::causal()) {
   const Problem problem{.heads = heads,
                         .seqlen_q = seqlen,
                         .seqlen_k = seqlen,
                         .head_dim = instance.head_dim,
-                        .mask = MaskSpec::causal(),
+                        .mask = mask,
                         .dropout_p = instance.has_dropout ? 0.1f : 0.0f,
                         .heads_k = 1};
   const InstanceCycles& cycles = *embedded_cycles().find(instance.id);
@@ -104,6 +105,22 @@ TEST_F(InstanceMeasurement, AddsUpToWholeHeads) {
     EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << id;
     RecordProperty(std::string("predicted over simulated, ") + id,
                    std::to_string(cycles.predicted / cycles.simulated));
+  }
+}
+
+TEST_F(InstanceMeasurement, AddsUpToWindowsOfShortBlocks) {
+  for (const char* const id : {"volta-fp32acc/fwd/d64/short", "volta-fp16acc/fwd/d64/short",
+                               "volta-fp32acc/fwd/d128/short", "volta-fp32acc/bwd/d64/short",
+                               "volta-fp32acc/bwd-dq/d64/short"}) {
+    const KernelInstance& instance = instance_of(id);
+    for (const int window : {128, 256}) {
+      const HeadCycles cycles =
+          cycles_of_head(sm70_function_of(instance), instance, 2048, 1, MaskSpec::window(window));
+      const std::string name = fmt::format("{}, window:{}", id, window);
+      EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << name;
+      RecordProperty("predicted over simulated, " + name,
+                     std::to_string(cycles.predicted / cycles.simulated));
+    }
   }
 }
 

@@ -160,10 +160,17 @@ void for_each_problem(int head_dim, Check check) {
   }
 }
 
-/// The last part of a forward instance's name, of those that have short blocks.
+/// A part of an instance's name, of those that have short blocks: of a forward kernel, and of a
+/// backward one.
 std::string short_part(const std::string& kernel, const Problem& problem) {
-  const bool has_row = kernel != "volta-fp16acc" && problem.head_dim == 128;
-  return has_row && volta::wants_short_blocks(problem.key_mask()) ? "/short" : "";
+  const bool has_row = kernel != "volta-fp16acc" || problem.head_dim == 64;
+  const int window = volta::short_forward_window(problem.head_dim, Accumulator::kFp32);
+  const bool is_short = volta::wants_blocks(window, problem.head_dim, problem);
+  return has_row && is_short ? "/short" : "";
+}
+std::string short_backward_part(const Problem& problem) {
+  const bool is_short = volta::has_short_window(volta::kShortBackwardWindow, problem.key_mask());
+  return problem.head_dim == 64 && is_short ? "/short" : "";
 }
 
 TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
@@ -187,7 +194,8 @@ TEST_F(InstancePaths, OfBackwardKernelsDoWhatTheSourceDoes) {
     for (const int head_dim : {64, 128}) {
       SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
-        const std::string bwd = fmt::format("{}/bwd/d{}{}", kernel, head_dim, dropout);
+        const std::string bwd =
+            fmt::format("{}/bwd/d{}{}{}", kernel, head_dim, dropout, short_backward_part(problem));
         PathCounts path;
         add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
         add_paths(bwd, problem, path);
@@ -205,9 +213,10 @@ TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
         PathCounts path;
         add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
-        add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, dropout), problem,
+        const std::string last_part = dropout + short_backward_part(problem);
+        add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, last_part), problem,
                   path);
-        add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, dropout), problem, path);
+        add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, last_part), problem, path);
         expect_same(path, emulated_backward(kernel, problem, true), problem);
       });
     }
@@ -228,16 +237,17 @@ TEST_F(InstancePaths, OfSharedKeysDoWhatTheSourceDoes) {
       const auto id = [&](const char* pass) {
         return fmt::format("volta-fp32acc/{}/d{}", pass, head_dim);
       };
+      const std::string last_part = short_backward_part(problem);
       PathCounts forward, backward, deterministic;
       add_paths(id("fwd") + short_part("volta-fp32acc", problem), problem, forward);
       expect_same(forward, emulated_forward("volta-fp32acc", problem), problem);
       add_paths(id("bwd-statistics"), problem, backward);
-      add_paths(id("bwd"), problem, backward);
+      add_paths(id("bwd") + last_part, problem, backward);
       add_paths(id("bwd-round-dq"), problem, backward);
       expect_same(backward, emulated_backward("volta-fp32acc", problem, false), problem);
       add_paths(id("bwd-statistics"), problem, deterministic);
-      add_paths(id("bwd") + "/deterministic", problem, deterministic);
-      add_paths(id("bwd-dq"), problem, deterministic);
+      add_paths(id("bwd") + last_part + "/deterministic", problem, deterministic);
+      add_paths(id("bwd-dq") + last_part, problem, deterministic);
       expect_same(deterministic, emulated_backward("volta-fp32acc", problem, true), problem);
     }
   }

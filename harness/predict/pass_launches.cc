@@ -36,7 +36,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
          instance.is_packed == (problem.lengths != nullptr) &&
          (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
          instance.serves(problem.head_dim) &&
-         (!instance.has_short_blocks || volta::wants_short_blocks(problem.key_mask())) &&
+         volta::wants_blocks(instance.short_window, instance.head_dim, problem) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
 }

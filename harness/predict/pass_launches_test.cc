@@ -76,11 +76,13 @@ TEST(PassLaunches, OfAPaddedHeadDimAreThoseOfItsTile) {
 TEST(PassLaunches, AreThoseOfTheBackwardPass) {
   for (const int head_dim : {8, 40, 64, 80, 120, 128, 160, 256}) {
     for (const float dropout_p : {0.0f, 0.1f, 1e-4f}) {  // the last drops nothing in 256ths
-      const Problem problem = problem_of(300, 300, MaskSpec::causal(), head_dim, dropout_p);
-      for (const bool is_deterministic : {false, true}) {
-        EXPECT_EQ(ids_of(launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward,
-                                          is_deterministic)),
-                  ids_by_dispatch(problem, is_deterministic));
+      for (const MaskSpec& mask : {MaskSpec::causal(), MaskSpec::window(100)}) {
+        const Problem problem = problem_of(300, 300, mask, head_dim, dropout_p);
+        for (const bool is_deterministic : {false, true}) {
+          EXPECT_EQ(ids_of(launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward,
+                                            is_deterministic)),
+                    ids_by_dispatch(problem, is_deterministic));
+        }
       }
     }
   }
@@ -97,6 +99,26 @@ TEST(PassLaunches, OfForwardKernelsAreOneEach) {
     EXPECT_EQ(ids_of(launches_of_pass(kernel, short_blocks, Pass::kForward, false)),
               std::vector<std::string>{name == "volta-fp16acc" ? id : id + "/short"});
   }
+}
+
+TEST(PassLaunches, OfWindowsHaveShortBlocksUpToTheirThresholds) {
+  const auto ids = [](const std::string& name, int window, int head_dim) {
+    const Problem problem = problem_of(4096, 4096, MaskSpec::window(window), head_dim);
+    return ids_of(launches_of_pass(kernel_of(name), problem, Pass::kForwardBackward, true));
+  };
+  using Ids = std::vector<std::string>;
+  for (const std::string name : {"volta-fp16acc", "volta-fp32acc"}) {
+    const std::string of_rows = name + "/bwd-statistics/d64", bwd = name + "/bwd/d64",
+                      dq = name + "/bwd-dq/d64", fwd = name + "/fwd/d64";
+    const Ids all_short = {fwd + "/short", of_rows, bwd + "/short/deterministic", dq + "/short"};
+    EXPECT_EQ(ids(name, 512, 40), all_short);
+    EXPECT_EQ(ids(name, 512, 64), all_short);
+    EXPECT_EQ(ids(name, 1025, 64),
+              (Ids{fwd, of_rows, bwd + "/short/deterministic", dq + "/short"}));
+    EXPECT_EQ(ids(name, 2049, 64), (Ids{fwd, of_rows, bwd + "/deterministic", dq}));
+  }
+  EXPECT_EQ(ids("volta-fp16acc", 1024, 64)[0], "volta-fp16acc/fwd/d64/short");
+  EXPECT_EQ(ids("volta-fp32acc", 513, 64)[0], "volta-fp32acc/fwd/d64");
 }
 
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {
@@ -297,7 +319,8 @@ TEST(PassLaunches, WalkAsManyTilesAsTheEmulatedOnes) {
   const auto launches =
       launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForward, false);
   const std::vector<double> emulated =
-      tiles_of_blocks(problem, 128, {64}, launches_last_tile_first(problem.key_mask()));
+      tiles_of_blocks(problem, launches.front().instance->block_rows, {64},
+                      launches_last_tile_first(problem.key_mask()));
   ASSERT_EQ(launches.front().grid.of_head.size(), emulated.size());
   for (std::size_t i = 0; i < emulated.size(); ++i) {
     const BlockWork& work = launches.front().grid.of_head[i];

@@ -108,6 +108,7 @@ class HeldCursor {
   using Tiles = ForwardTiles<Config>;
   using Staged = typename Config::StagedKeys;
   using KeyTile = typename Config::KeyTile;
+  static constexpr bool kHasOneBuffer = Tiles::kBuffers == 1;
 
   /// Before the first tile, whose Q, K and V are in shared memory.
   template <class Machine>
@@ -119,14 +120,15 @@ class HeldCursor {
     k_ = score_operand_place<KeyTile>(lane);
     v_ = output_operand_place<KeyTile>(lane);
     staged_ = Staged::lane_place(machine);
-    staged_.offset_bytes += static_cast<int>(sizeof(KeyTile));
+    if constexpr (!kHasOneBuffer) staged_.offset_bytes += static_cast<int>(sizeof(KeyTile));
     p_ = probability_places<Config::kAccumulator, Tiles::kPassKeys>(lane);
     p_.store_bytes += kWarpBytes * machine.warp();
     p_.load_bytes += kWarpBytes * machine.warp();
     const int first_k = Config::kIsPacked ? walk.first_k : 0;
     const int staged_key = Config::kIsSparse ? 0 : first_key + Config::kBlockN;
     k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_k, staged_key);
-    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_k, staged_key);
+    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_k,
+                                    kHasOneBuffer ? first_key : staged_key);
     staged_end_ = copied_rows<Config, Staged>(
         machine, params, end_of_keys<Config>(machine, params, walk) - Staged::first_row(machine));
   }
@@ -145,7 +147,7 @@ class HeldCursor {
   SPARK_DEVICE void begin_copy(Machine& /*machine*/) {}
   /// From one tile to the next.
   SPARK_DEVICE void advance(const ForwardParams& params) {
-    constexpr int kOtherBuffer = sizeof(KeyTile);
+    constexpr int kOtherBuffer = kHasOneBuffer ? 0 : sizeof(KeyTile);
     k_.offset_bytes ^= kOtherBuffer;
     v_.offset_bytes ^= kOtherBuffer;
     staged_.offset_bytes ^= kOtherBuffer;
@@ -155,6 +157,11 @@ class HeldCursor {
   }
   SPARK_DEVICE int buffer(int /*first_key*/) const { return 0; }  // the places tell it
 
+  /// Where the keys end that the block sees.
+  template <class Machine>
+  SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
+    return keys_of_block<Config>(machine, params).end;
+  }
   template <class Machine>
   SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
                            Staged& staged) const {
@@ -233,7 +240,7 @@ class HeldCursor {
 };
 
 template <class Config>
-using KeyCursor = std::conditional_t<Config::kLoop == KeyLoop::kHeldQueries, HeldCursor<Config>,
-                                     AnewCursor<Config>>;
+using KeyCursor =
+    std::conditional_t<holds_queries(Config::kLoop), HeldCursor<Config>, AnewCursor<Config>>;
 
 }  // namespace sparkbench::volta

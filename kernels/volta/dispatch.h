@@ -27,12 +27,10 @@ struct Wanted {
 
   template <class Config>
   bool is_met_by(std::size_t shared_bytes) const {
-    return serves_head_dim<Config>() && Config::kHasDropout == (problem.dropout().threshold != 0) &&
+    return serves_head_dim<Config>() &&
+           wants_blocks(Config::kShortWindow, Config::kHeadDim, problem) &&
+           Config::kHasDropout == (problem.dropout().threshold != 0) &&
            shared_bytes <= shared_bytes_per_block;
-  }
-  template <class Config>
-  bool wants_blocks_of() const {
-    return !Config::kHasShortBlocks || wants_short_blocks(problem.key_mask());
   }
   template <class Config>
   bool serves_head_dim() const {
@@ -53,7 +51,7 @@ void visit_forward(ForwardAccumulators accumulators, const Wanted& wanted, Visit
   const auto is_met_by = [&](auto config) {
     using Config = decltype(config);
     constexpr ForwardAccumulators kOfRow{Config::kAccumulator, Config::kPv, Config::kOutput};
-    return accumulators == kOfRow && wanted.template wants_blocks_of<Config>() &&
+    return accumulators == kOfRow &&
            wanted.template is_met_by<Config>(sizeof(ForwardTiles<Config>));
   };
 #define SPARK_ROW(symbol, id, ...) \

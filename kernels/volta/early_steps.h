@@ -34,8 +34,6 @@ struct EarlyStepsOfTiles {
 /// Of tiles that a kernel has not, and of the loop with two buffers of K and V, which has P at
 /// once.
 inline constexpr EarlySteps kNoEarlySteps = {4, 4};
-inline constexpr EarlyStepsOfTiles kNoTiles = {kNoEarlySteps, kNoEarlySteps, kNoEarlySteps,
-                                               kNoEarlySteps, kNoEarlySteps, kNoEarlySteps};
 
 /// FP32-ACC; mixed; FP16-ACC; and with O in FP16.
 struct EarlyStepsOfKernels {
@@ -48,10 +46,10 @@ inline constexpr EarlyStepsOfKernels kEarlyStepsOfLong = {
     {kNoEarlySteps, kNoEarlySteps, {1, 1}, {3, 2}, {2, 2}, {1, 1}},
     {{3, 4}, {4, 4}, {2, 2}, {2, 2}, {1, 2}, {2, 2}}};
 inline constexpr EarlyStepsOfKernels kEarlyStepsOfShort = {
-    {kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, {2, 3}, kNoEarlySteps},
-    {kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, {2, 3}, kNoEarlySteps},
-    kNoTiles,
-    {kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, {4, 2}, kNoEarlySteps}};
+    {kNoEarlySteps, {2, 4}, kNoEarlySteps, kNoEarlySteps, {2, 3}, kNoEarlySteps},
+    {kNoEarlySteps, {2, 2}, kNoEarlySteps, kNoEarlySteps, {2, 3}, kNoEarlySteps},
+    {kNoEarlySteps, {1, 2}, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps, kNoEarlySteps},
+    {kNoEarlySteps, {2, 1}, kNoEarlySteps, kNoEarlySteps, {4, 2}, kNoEarlySteps}};
 inline constexpr EarlyStepsOfKernels kEarlyStepsOfPacked = {
     {{2, 4}, {4, 3}, {3, 3}, {2, 2}, {2, 2}, {1, 1}},
     {{4, 4}, {4, 3}, {1, 1}, {4, 4}, {3, 3}, {1, 1}},

@@ -34,18 +34,34 @@ constexpr int forward_block_rows(int head_dim) {
 
 /// Which schedule a kernel's loop over keys has (schedules.h).
 enum class KeyLoop {
-  kTwoBuffers,   // of K and V
-  kOneBuffer,    // of K and V
-  kHeldQueries,  // two buffers of K and V, Q in registers
-  kPieces,       // halves of K and of V, two buffers for all four
+  kTwoBuffers,            // of K and V
+  kOneBuffer,             // of K and V
+  kHeldQueries,           // two buffers of K and V, Q in registers
+  kHeldQueriesOneBuffer,  // one of each, Q in registers
+  kPieces,                // halves of K and of V, two buffers for all four
 };
+constexpr bool has_one_buffer(KeyLoop loop) {
+  return loop == KeyLoop::kOneBuffer || loop == KeyLoop::kHeldQueriesOneBuffer;
+}
+constexpr bool holds_queries(KeyLoop loop) {
+  return loop == KeyLoop::kHeldQueries || loop == KeyLoop::kHeldQueriesOneBuffer;
+}
 
-/// Where warps share rows K and V come in pieces, since there is no room for more; elsewhere where
-/// that is asked for.
+/// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
+/// added to an O in FP32, which is slower so; above, where shared memory has room for two tiles of
+/// 32 keys or one of 64, the latter. Where warps share rows K and V come in pieces, since there is
+/// no room for more.
+constexpr KeyLoop forward_loop(int head_dim, int warps, bool adds_to_output) {
+  if (forward_column_warps(head_dim) > 1) return KeyLoop::kPieces;
+  if (head_dim <= 64) return adds_to_output ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers;
+  return warps == 8 || is_dense(head_dim) ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers;
+}
+
+/// By default with the loop over keys that long blocks have.
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
           int kBlockWarps = forward_warps(kHeadDimension), Accumulator kPvType = kAccumulatorType,
           Accumulator kOutputType = Accumulator::kFp32, int kLeastHeadDimension = kHeadDimension,
-          bool kInPieces = (forward_column_warps(kHeadDimension) > 1)>
+          KeyLoop kKeyLoop = forward_loop(kHeadDimension, kBlockWarps, kPvType == kOutputType)>
 struct ForwardConfig {
   /// What S accumulates in.
   static constexpr Accumulator kAccumulator = kAccumulatorType;
@@ -62,7 +78,7 @@ struct ForwardConfig {
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
   static constexpr bool kIsSparse = false;
-  static constexpr bool kHasShortBlocks = false;
+  static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr int kWarps = kBlockWarps;
   static constexpr int kThreads = 32 * kWarps;
   static constexpr int kColumnWarps = forward_column_warps(kHeadDim);
@@ -70,21 +86,17 @@ struct ForwardConfig {
   /// Tiles of 64 columns, and not of more.
   static constexpr bool kIsNarrow = kHeadDim <= 64;
   static constexpr bool kIsDense = is_dense(kHeadDim);
+  static constexpr KeyLoop kLoop = kKeyLoop;
   /// That 255 registers a thread and 96 KiB of shared memory allow: above 80 columns two where
   /// half of a tile's K or V is at hand, and not more.
   static constexpr int kBlocksPerSm =
-      kIsNarrow || kIsDense || (kInPieces && kColumnWarps == 1) ? 2 : 1;
-  /// What asks least of the load-store unit: at head_dim 64 Q in registers, unless FP16 sums are
-  /// added to an O in FP32, which is slower so; above, where shared memory has room for two tiles
-  /// of 32 keys or one of 64, the latter.
-  static constexpr KeyLoop kLoop =
-      kInPieces   ? KeyLoop::kPieces
-      : kIsNarrow ? (kPv == kOutput ? KeyLoop::kHeldQueries : KeyLoop::kTwoBuffers)
-                  : (kWarps == 8 || kIsDense ? KeyLoop::kOneBuffer : KeyLoop::kTwoBuffers);
-  /// Of patterns: whether a warp computes one half of a tile of which it sees no other. FP16
-  /// products that are added to an O in FP32 have schedules for whole tiles alone; and of warps
-  /// that share rows each has one half as it is.
-  static constexpr bool kHasHalves = kPv == kOutput && kColumnWarps == 1;
+      kIsNarrow || kIsDense || (kLoop == KeyLoop::kPieces && kColumnWarps == 1) ? 8 / kWarps : 1;
+  /// Whether a warp can compute one half of a tile of which it sees no other. FP16 products that
+  /// are added to an O in FP32 have schedules for whole tiles alone; and of warps that share rows
+  /// each has one half as it is.
+  static constexpr bool kAllowsHalves = kPv == kOutput && kColumnWarps == 1;
+  /// Whether it does: of patterns, and of short blocks of 64 columns.
+  static constexpr bool kHasHalves = false;
   static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
   /// Those of a tile whose scores a warp has.
   static constexpr int kScoreKeys = kBlockN / kColumnWarps;
@@ -101,7 +113,7 @@ struct ForwardConfig {
   /// Whether the offset of the dropout mask is loaded behind the products of S, and not where the
   /// mask is drawn.
   static constexpr bool kAsksForOffsetEarly =
-      kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense;
+      kHasDropout && kLoop == KeyLoop::kOneBuffer && !kIsDense && !kIsNarrow;
   /// Whether the warp meets around the row maxima and behind the first exponentials where Q is in
   /// registers, and draws the mask behind the maxima: or the compiler moves parts of these into
   /// each other, for which packed sequences leave too few registers.
@@ -152,7 +164,11 @@ struct TwoBufferTiles {
 /// that warp's own, for P of some keys after the other.
 template <class Config>
 struct OneBufferTiles {
-  static constexpr int kPassKeys = 32;
+  /// As many as these rows have room for: FP16 sums of all keys of a tile keep their order so.
+  static constexpr int kPassKeys =
+      sizeof(typename Config::KeyTile) / Config::kWarps >= kRowGroups * sizeof(ProbabilityTile<64>)
+          ? 64
+          : 32;
   using Probabilities = ProbabilityTile<kPassKeys>;
 
   typename Config::QueryTile q;
@@ -167,14 +183,15 @@ struct OneBufferTiles {
   }
 };
 
-/// Two tiles of K and V, and for each warp P of its 32 queries, in the place of its Q before the
-/// loop, and of its O after it.
+/// Two tiles of K and V or one, and for each warp P of its 32 queries, in the place of its Q before
+/// the loop, and of its O after it.
 template <class Config>
 struct HeldQueryTiles {
   static constexpr int kPassKeys = 32;
+  static constexpr int kBuffers = has_one_buffer(Config::kLoop) ? 1 : 2;
   using Probabilities = ProbabilityTile<kPassKeys>;
 
-  typename Config::KeyTile k[2], v[2];
+  typename Config::KeyTile k[kBuffers], v[kBuffers];
   typename Config::QueryTile q;
 
   SPARK_DEVICE Probabilities* probabilities(int /*buffer*/, int warp, int pass, int g) {

@@ -4,6 +4,7 @@
 
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/forward_config.h"
+#include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
 
@@ -113,18 +114,50 @@ struct SparseBackwardDq : Sparse<Config> {
   static constexpr int kKeptChunks = kept_query_chunks_of_pattern<Config>();
 };
 
-/// A forward configuration of 128 columns for short blocks: two of 128 rows an SM, for which K and
-/// V come in pieces, rather than one of 256. One begins and ends while the other computes. Not of
-/// FP16 products that are added to an O in FP32, which want all keys of a tile.
+/// Short blocks: more of them share an SM, of which one begins and ends while others compute, and
+/// the fewer rows a block has the fewer tiles only some of them see.
+///
+/// A forward configuration of 128 columns: two of 128 rows an SM, for which K and V come in pieces,
+/// rather than one of 256. Not of FP16 products that are added to an O in FP32, which want all keys
+/// of a tile.
 template <class Config>
-using InPieces = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4,
-                               Config::kPv, Config::kOutput, Config::kLeastHeadDim, true>;
+using InPieces =
+    ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 4, Config::kPv,
+                  Config::kOutput, Config::kLeastHeadDim, KeyLoop::kPieces>;
 
-/// The same of kernels without lists, for the problems of short_blocks.h.
+/// Of 64 columns: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
 template <class Config>
-struct ShortBlocks : InPieces<Config> {
-  static constexpr bool kHasShortBlocks = true;
+using OfTwoWarps = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config::kHasDropout, 2,
+                                 Config::kPv, Config::kOutput, Config::kLeastHeadDim,
+                                 Config::kPv == Config::kOutput ? KeyLoop::kHeldQueriesOneBuffer
+                                                                : KeyLoop::kOneBuffer>;
+
+/// A forward configuration without lists, for the problems of short_blocks.h.
+template <class Config>
+struct ShortBlocks
+    : std::conditional_t<Config::kHeadDim == 64, OfTwoWarps<Config>, InPieces<Config>> {
+  static constexpr int kShortWindow = short_forward_window(Config::kHeadDim, Config::kPv);
+  static constexpr bool kHasHalves = Config::kHeadDim == 64 && Config::kAllowsHalves;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kShort>;
+};
+
+/// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
+/// so that each key's sums have the same order.
+template <Accumulator kAccumulator, bool kHasDropout, bool kComputesDq>
+struct ShortBackward
+    : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq, 64, 2, least_head_dim(64)> {
+  static constexpr int kShortWindow = kShortBackwardWindow;
+  static constexpr int kBlocksPerSm = 2;
+  static constexpr bool kKeepsPlace = false;  // two have no room for it
+  static constexpr bool kEndsAnew = true;
+  static constexpr bool kMeetsAnew = false;
+};
+
+/// Of dQ alone: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
+template <Accumulator kAccumulator, bool kHasDropout>
+struct ShortBackwardDq : BackwardDqConfig<kAccumulator, 64, kHasDropout, least_head_dim(64), 64> {
+  static constexpr int kShortWindow = kShortBackwardWindow;
+  static constexpr int kKeptChunks = kHasDropout ? 2 : kAccumulator == Accumulator::kFp32 ? 3 : 4;
 };
 
 /// The shape that a forward configuration has for patterns.
@@ -136,6 +169,7 @@ using ForwardOfPattern =
 /// A forward configuration for patterns.
 template <class Config>
 struct SparseForward : Sparse<ForwardOfPattern<Config>> {
+  static constexpr bool kHasHalves = ForwardOfPattern<Config>::kAllowsHalves;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPattern>;
 };
 

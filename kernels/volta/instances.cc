@@ -33,8 +33,8 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .dynamic_shared_bytes = sizeof(ForwardTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
-          .has_short_blocks = Config::kHasShortBlocks,
-          .has_halves = Config::kIsSparse && Config::kHasHalves,
+          .short_window = Config::kShortWindow,
+          .has_halves = Config::kHasHalves,
           .limits = {kBarriers, 64, data_shuffles(Config::kPv, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }
@@ -66,6 +66,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .block_rows = Config::kBlockKeys,
           .step_columns = kColumns,
           .teams = Config::kTeams,
+          .short_window = Config::kShortWindow,
           .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 
@@ -85,6 +86,7 @@ constexpr KernelInstance backward_dq(std::string_view symbol, std::string_view i
           .dynamic_shared_bytes = sizeof(BackwardDqTiles<Config>),
           .block_rows = Config::kBlockM,
           .step_columns = Config::kBlockN,
+          .short_window = Config::kShortWindow,
           .limits = {4, Config::kBlockN, data_shuffles(Config::kAccumulator, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }

@@ -58,19 +58,23 @@ namespace sparkbench::volta {
       Forward<256, true, forward_warps(256), least_head_dim(256)>)
 
 /// Of short blocks, for SMs of either size.
-#define SPARK_VOLTA_SHORT_FORWARD_OF(ROW, symbol, name, Forward)                                \
-  ROW(symbol##_fwd_d128_short,         name "/fwd/d128/short",                                  \
-      ShortBlocks<Forward<128, false, forward_warps(128), least_head_dim(128)>>)                \
-  ROW(symbol##_fwd_d128_dropout_short, name "/fwd/d128/dropout/short",                          \
-      ShortBlocks<Forward<128, true, forward_warps(128), least_head_dim(128)>>)
+#define SPARK_VOLTA_SHORT_FORWARD_OF(ROW, symbol, name, Forward, columns)                       \
+  ROW(symbol##_fwd_d##columns##_short, name "/fwd/d" #columns "/short",                         \
+      ShortBlocks<Forward<columns, false, forward_warps(columns), least_head_dim(columns)>>)    \
+  ROW(symbol##_fwd_d##columns##_dropout_short, name "/fwd/d" #columns "/dropout/short",         \
+      ShortBlocks<Forward<columns, true, forward_warps(columns), least_head_dim(columns)>>)
 
 #define SPARK_VOLTA_FORWARD(ROW)                                                                \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc, 64)         \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", ForwardFp16Acc)                   \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)  \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16, 64)  \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16, 128) \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp16acc_o16, "volta-fp16acc-o16", ForwardFp16AccO16)        \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)             \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc, 64)         \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc, 128)        \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", ForwardFp32Acc)                   \
-  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)          \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc, 64)      \
+  SPARK_VOLTA_SHORT_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc, 128)     \
   SPARK_VOLTA_FORWARD_OF(ROW, volta_mixedacc, "volta-mixedacc", ForwardMixedAcc)
 
 /// For packed sequences, of any head_dim up to the tile's columns.
@@ -169,7 +173,17 @@ namespace sparkbench::volta {
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
                           64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim(128))
 
+/// Of short blocks.
+#define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma, dropout)                          \
+  ROW(symbol##_short, name "/short", ShortBackward<mma, dropout, true>)                         \
+  ROW(symbol##_short_deterministic, name "/short/deterministic", ShortBackward<mma, dropout, false>)
+#define SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                       \
+  SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64", mma, false)             \
+  SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout", mma, true)
+
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
+  SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16) \
+  SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32) \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 
@@ -207,7 +221,14 @@ namespace sparkbench::volta {
   ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
       BackwardDqConfig<mma, 128, true, least_head_dim(128)>)
 
+#define SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, symbol, name, mma)                                \
+  ROW(symbol##_bwd_dq_d64_short, name "/bwd-dq/d64/short", ShortBackwardDq<mma, false>)         \
+  ROW(symbol##_bwd_dq_d64_dropout_short, name "/bwd-dq/d64/dropout/short",                      \
+      ShortBackwardDq<mma, true>)
+
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
+  SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)     \
+  SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)     \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 

@@ -29,6 +29,12 @@ std::string backward_id(const Problem& problem, bool computes_dq, std::size_t sh
   return found;
 }
 
+std::string dq_id(const Problem& problem) {
+  std::string found;
+  visit_backward_dq(Accumulator::kFp32, {problem, kVolta}, [&](auto, auto id) { found = id; });
+  return found;
+}
+
 TEST(VoltaInstances, FitAnSm) {
   for (const KernelInstance& instance : instances()) {
     SCOPED_TRACE(instance.id);
@@ -133,6 +139,45 @@ TEST(VoltaDispatch, HasShortBlocksForShortWindows) {
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d96");
 }
 
+TEST(VoltaDispatch, HasShortBlocksOf64ColumnsInEachKernel) {
+  Problem problem{.seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 64};
+  problem.mask = MaskSpec::window(512);
+  for (const int head_dim : {40, 64}) {
+    problem.head_dim = head_dim;
+    EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/short");
+    EXPECT_EQ(forward_id(kFp16Acc, problem, kTuring), "volta-fp16acc/fwd/d64/short");
+    EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64/short");
+    EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/short");
+    EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64/short");
+    EXPECT_EQ(backward_id(problem, false, kTuring), "volta-fp32acc/bwd/d64/short/deterministic");
+    EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/short");
+  }
+  problem.dropout_p = 0.1f;
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout/short");
+  EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64/dropout/short");
+  EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout/short");
+  problem.mask = MaskSpec::window(513);
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout");
+  EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64/dropout");
+  problem.mask = MaskSpec::window(1024);
+  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/dropout/short");
+  problem.mask = MaskSpec::window(1025);
+  EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/dropout");
+  problem.mask = MaskSpec::window(2048);
+  EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64/dropout/short");
+  EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout/short");
+  problem.mask = MaskSpec::window(2049);
+  EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64/dropout");
+  EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout");
+  problem.mask = MaskSpec::window(128);
+  problem.head_dim = 32;
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d32/dropout");
+  problem.head_dim = 64;
+  problem.mask = MaskSpec::full();
+  problem.seqlen_q = 128;  // an odd number of blocks
+  EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout");
+}
+
 TEST(VoltaDispatch, HasShortBlocksWhereALongOneWouldBeHalfEmpty) {
   const auto id_of = [](int seqlen_q) {
     return forward_id(kFp32Acc, {.seqlen_q = seqlen_q, .seqlen_k = 2048, .head_dim = 128}, kVolta);
@@ -147,7 +192,7 @@ TEST(VoltaDispatch, HasShortBlocksWhereALongOneWouldBeHalfEmpty) {
 
 TEST(VoltaDispatch, TakesNoWindowForShortThatHasAllKeys) {
   const auto is_short = [](const MaskSpec& mask, int seqlen) {
-    return has_short_window(make_key_mask(mask, seqlen, seqlen));
+    return has_short_window(1024, make_key_mask(mask, seqlen, seqlen));
   };
   EXPECT_TRUE(is_short(MaskSpec::window(1), 4096));
   EXPECT_TRUE(is_short(MaskSpec::window(512), 513));

@@ -87,8 +87,6 @@ TEST_P(VoltaMask, AsWideAsTheSequenceIsCausal) {
 }
 
 TEST_P(VoltaMask, LoadsOnlyTilesThatARowSees) {
-  // 16 blocks of 128 rows see 128 keys before each row: 256 keys, of which a block's first sees
-  // 128.
   const Problem full = problem_of(MaskSpec::full(), 2048, GetParam());
   const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
   const Counters of_full = run("volta-fp32acc", full).forward;
@@ -97,21 +95,27 @@ TEST_P(VoltaMask, LoadsOnlyTilesThatARowSees) {
   const std::uint64_t row_sectors = static_cast<std::uint64_t>(GetParam()) / 16;
   const std::uint64_t queries = 2048 * row_sectors;
   EXPECT_EQ(of_full.global_sectors_read, queries + 2u * 2048 * (2048 / rows) * row_sectors);
-  const std::uint64_t keys = 16 * 256 - 128;
+  // A short block sees its rows' own keys, and 127 before the first.
+  const int short_rows = rows / 2;
+  std::uint64_t keys = 0;
+  for (int first = 0; first < 2048; first += short_rows) {
+    keys += first + short_rows - std::max(first - 127, 0) / 64 * 64;
+  }
   EXPECT_EQ(of_window.global_sectors_read, queries + 2u * keys * row_sectors);
 }
 
-TEST_P(VoltaMask, MultipliesOnlyTilesThatAWarpSees) {
-  // 32 rows see 159 keys: three tiles of 64 where they stand in the first half of one, else four,
-  // less what lies before the first key.
+TEST_P(VoltaMask, MultipliesOnlyPartsOfTilesThatAWarpSees) {
+  // 32 rows see 159 keys: five halves of tiles at head_dim 64, three whole tiles at 128, less what
+  // lies before the first key.
   const Problem window = problem_of(MaskSpec::window(128), 512, GetParam());
-  int tiles = 0;
+  const int keys = GetParam() == 64 ? 32 : 64;
+  int parts = 0;
   for (int row = 0; row < 512; row += 32) {
     const int first = row < 127 ? 0 : row - 127;
-    tiles += (row + 31) / 64 - first / 64 + 1;
+    parts += (row + 31) / keys - first / keys + 1;
   }
   const Counters counters = run("volta-fp32acc", window).forward;
-  EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(tiles) * 4 * 32 * 64 * GetParam() / 2048);
+  EXPECT_EQ(counters.mma(), static_cast<std::uint64_t>(parts) * 4 * 32 * keys * GetParam() / 2048);
 }
 
 TEST_P(VoltaMask, OfAPatternMultipliesOnlyHalvesThatAWarpSees) {
@@ -125,14 +129,18 @@ TEST_P(VoltaMask, OfAPatternMultipliesOnlyHalvesThatAWarpSees) {
 }
 
 TEST_P(VoltaMask, SkipsStepsThatSeeNoKey) {
-  // Of 16 blocks of 128 keys, each is seen by the queries of its own and of 127 more.
+  // A block of keys is seen by the queries of its own and of 127 more.
   const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
   for (const bool is_deterministic : {false, true}) {
     const Counters counters = run("volta-fp32acc", window, is_deterministic).backward;
-    const std::uint64_t steps = 15 * (256 / 32) + 128 / 32;
-    const std::uint64_t product = 2u * 32 * 128 * GetParam() / 2048;
-    // The dQ kernel walks tiles of 32 keys by 128 rows, at head_dim 128 by 64, three products each.
-    const int rows = GetParam() == 128 ? 64 : 128;
+    const int keys = GetParam() == 64 ? 64 : 128;
+    std::uint64_t steps = 0;
+    for (int first = 0; first < 2048; first += keys) {
+      steps += (std::min(first + keys + 127, 2048) + 31) / 32 - first / 32;
+    }
+    const std::uint64_t product = 2u * 32 * keys * GetParam() / 2048;
+    // The dQ kernel walks tiles of 32 keys by 64 rows, three products each.
+    const int rows = 64;
     std::uint64_t tiles = 0;
     for (int first = 0; first < 2048; first += rows) {
       tiles += (first + rows) / 32 - std::max(first - 127, 0) / 32;

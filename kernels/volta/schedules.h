@@ -67,7 +67,8 @@ SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
 }
 
 /// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
-/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place.
+/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place. Of short
+/// blocks of 64 columns Q is in registers, and line 7 has its place.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   static_assert(Config::kEarlySteps <= Config::kKeySteps, "a tile has no more");
@@ -214,7 +215,7 @@ template <class Config, class Warp>
 SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
   if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
     attend_two_buffers<Config>(warp, first_key);
-  } else if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+  } else if constexpr (has_one_buffer(Config::kLoop)) {
     attend_one_buffer<Config>(warp, first_key);
   } else if constexpr (Config::kLoop == KeyLoop::kPieces) {
     attend_pieces<Config>(warp, first_key);
@@ -227,7 +228,7 @@ SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
 /// of attend_held_queries: as many barriers, and half of all else.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
-  constexpr bool kHasOneBuffer = Config::kLoop == KeyLoop::kOneBuffer;
+  constexpr bool kHasOneBuffer = has_one_buffer(Config::kLoop);
   const int next_place = place + Config::kBlockN;
   typename Config::StagedKeys staged;
   typename Warp::HalfTile tile;
@@ -306,7 +307,8 @@ SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
 }
 
 /// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
-/// those that only rows behind it do. The bounds are computed anew with each tile.
+/// those that only rows behind it do. The bounds are computed anew with each tile. Halves stand
+/// beside the loop over whole tiles, which is slower with a branch in it.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_range(Warp& warp) {
   constexpr int kKeys = Config::kBlockN;
@@ -318,10 +320,26 @@ SPARK_DEVICE void attend_range(Warp& warp) {
     warp.stage_for_others(first_key);  // line 10
     first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
   }
+  if constexpr (Config::kHasHalves) {
+    if (warp.begins_with_half(first_key)) {
+      attend_half<Config>(warp, first_key, 1);
+      first_key = warp.next_of_warp(first_key);
+    }
+  }
+  const auto is_whole = [&] {
+    if constexpr (Config::kHasHalves) return first_key + kHalfKeys < warp.end_of_warp();
+    return first_key < warp.end_of_warp();
+  };
 #pragma unroll 1
-  while (first_key < warp.end_of_warp()) {  // line 2
+  while (is_whole()) {  // line 2
     attend_tile<Config>(warp, first_key);
     first_key = warp.next_of_warp(first_key);
+  }
+  if constexpr (Config::kHasHalves) {
+    if (first_key < warp.end_of_warp()) {
+      attend_half<Config>(warp, first_key, 0);
+      first_key = warp.next_of_warp(first_key);
+    }
   }
 #pragma unroll 1
   while (first_key < warp.keys_of_block().end) {
@@ -353,8 +371,11 @@ SPARK_DEVICE void attend_listed(Warp& warp) {
 }
 
 template <class Config, class Machine>
+using TileWarpOf = std::conditional_t<Config::kHasHalves, RangeHalfWarp<Config, Machine>,
+                                      ForwardWarp<Config, Machine>>;
+template <class Config, class Machine>
 using RangeWarpOf = std::conditional_t<Config::kLoop == KeyLoop::kPieces,
-                                       PieceWarp<Config, Machine>, ForwardWarp<Config, Machine>>;
+                                       PieceWarp<Config, Machine>, TileWarpOf<Config, Machine>>;
 template <class Config, class Machine>
 using PatternWarpOf =
     std::conditional_t<Config::kLoop == KeyLoop::kPieces, PatternPieceWarp<Config, Machine>,

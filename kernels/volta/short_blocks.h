@@ -1,31 +1,44 @@
-// Which problems have a forward kernel of shorter blocks ("/short" of instances.h): two of 128 rows
-// an SM, where the others have one of 256.
+// Which problems have kernels of shorter blocks ("/short" of instances.h), of which more share an
+// SM: forward two of 128 rows where the others have one of 256, at 128 columns, and four of 64
+// rather than two of 128 at 64; backward at 64 columns two of 64 keys rather than one of 128, and
+// of dQ alone four of 64 rows rather than two of 128.
 #pragma once
 
 #include <cstdint>
 
+#include "kernels/accumulator.h"
+#include "kernels/attention.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench::volta {
 
-inline constexpr int kShortBlock = 128;  // rows
 /// By the cycle model short blocks are faster up to so many keys a row of a window, since one
-/// begins and ends while the other computes,
-inline constexpr int kShortWindow = 1024;
-/// and up to so many blocks of rows where their number is odd: half of the last long one would be
-/// empty, which costs more than the 3 % that a tile of two short blocks takes longer.
+/// begins and ends while others compute, and since fewer of their rows see none of a tile,
+constexpr int short_forward_window(int columns, Accumulator pv) {
+  return columns == 64 && pv == Accumulator::kFp32 ? 512 : 1024;
+}
+inline constexpr int kShortBackwardWindow = 2048;
+/// and at 128 columns up to so many blocks of 128 rows where their number is odd: half of the last
+/// long one would be empty, which costs more than the 3 % that a tile of two short blocks takes
+/// longer.
+inline constexpr int kShortBlock = 128;  // rows
 inline constexpr int kMostOddBlocks = 15;
 
-/// Whether no row sees more keys than kShortWindow, of a sequence that has more.
-inline bool has_short_window(const KeyMask& mask) {
+/// Whether no row sees more keys than `window`, of a sequence that has more.
+inline bool has_short_window(int window, const KeyMask& mask) {
   const std::int64_t keys = std::int64_t{mask.end_offset} - mask.begin_offset;
-  return mask.prefix <= 0 && keys <= kShortWindow && keys < mask.seqlen_k;
+  return mask.prefix <= 0 && keys <= window && keys < mask.seqlen_k;
 }
 
-inline bool wants_short_blocks(const KeyMask& mask) {
+/// Whether blocks serve a problem, of a kernel whose tiles have so many columns: long ones, where
+/// `window` is 0, or short ones for windows of at most so many keys a row.
+inline bool wants_blocks(int window, int columns, const Problem& problem) {
+  if (window == 0) return true;
+  const KeyMask mask = problem.key_mask();
+  if (has_short_window(window, mask)) return true;
   const int blocks = ceil_divide(mask.seqlen_q, kShortBlock);
-  return has_short_window(mask) || (blocks % 2 == 1 && blocks <= kMostOddBlocks);
+  return columns == 128 && blocks % 2 == 1 && blocks <= kMostOddBlocks;
 }
 
 }  // namespace sparkbench::volta

@@ -11,6 +11,7 @@ namespace sparkbench::volta {
 template <class Config>
 struct ScoreTile {
   using Layout = typename Config::Layout;
+  static constexpr int kKeys = Config::kScoreKeys;
 
   AccumulatorFragment<Config::kAccumulator> score[kRowGroups][Config::kKeySteps] = {};
   TileDropout<Layout, Config::kScoreKeys, kRowGroups> dropout;
@@ -78,7 +79,7 @@ class ForwardWarp {
     const int key = key_of(first_key);
     Staged k, v;
     load_keys<Config>(machine_, params_, walk, params_.k, key, k);
-    if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+    if constexpr (has_one_buffer(Config::kLoop)) {
       k.store(machine_, tiles_.k[buffer]);
     } else {
       load_keys<Config>(machine_, params_, walk, params_.v, key, v);
@@ -100,7 +101,7 @@ class ForwardWarp {
   SPARK_DEVICE void load_k(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
     const int key = next_key_of(first_key);
-    if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+    if constexpr (has_one_buffer(Config::kLoop)) {
       if (key >= end_of_block()) return;
     }
     at_.load_k(machine_, params_, key, staged);
@@ -108,8 +109,7 @@ class ForwardWarp {
   SPARK_DEVICE void load_v(int first_key, Staged& staged) {
     at_.begin_copy(machine_);
     at_.load_v(machine_, params_,
-               Config::kLoop == KeyLoop::kOneBuffer ? key_of(first_key) : next_key_of(first_key),
-               staged);
+               has_one_buffer(Config::kLoop) ? key_of(first_key) : next_key_of(first_key), staged);
   }
   SPARK_DEVICE void store_k(int first_key, const Staged& staged) {
     at_.begin_copy(machine_);
@@ -124,7 +124,7 @@ class ForwardWarp {
     const int next_key = first_key + Config::kBlockN;
     Staged staged;
     begin_tile(first_key);
-    if constexpr (Config::kLoop == KeyLoop::kOneBuffer) {
+    if constexpr (has_one_buffer(Config::kLoop)) {
       at_.load_v(machine_, params_, key_of(first_key), staged);
       at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
       machine_.barrier_of_warps();
@@ -145,8 +145,9 @@ class ForwardWarp {
   }
 
   /// S = -inf where the mask hides a key of a tile that it cuts.
-  SPARK_DEVICE void mask(int first_key, Tile& tile) {
-    if (all_seen().contains(Range{first_key, first_key + Config::kBlockN})) return;
+  template <class AnyTile>
+  SPARK_DEVICE void mask(int first_key, AnyTile& tile) {
+    if (all_seen().contains(Range{first_key, first_key + AnyTile::kKeys})) return;
     machine_.recompute_indices();
     const int first_row = rows_of_warp<Config>(machine_, params_).begin;
     const KeyMask& mask = mask_of_block<Config>(machine_, params_);

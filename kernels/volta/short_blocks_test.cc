@@ -1,0 +1,117 @@
+// Kernels of short blocks at 64 columns on the emulated V100: their bits are those of long blocks,
+// which the instances for patterns have, and warps leave out halves of tiles.
+#include "kernels/volta/short_blocks.h"
+
+#include <gtest/gtest.h>
+
+#include <tuple>
+
+#include "kernels/ceil_divide.h"
+#include "kernels/volta/test_sparse_checks.h"
+
+namespace sparkbench {
+namespace {
+
+struct Shape {
+  int seqlen_q, seqlen_k, heads, heads_k;
+};
+
+/// Ends within tiles and between them, rows that see nothing, and groups of query heads.
+constexpr Shape kShapes[] = {{192, 192, 2, 2}, {290, 177, 2, 1}, {131, 333, 3, 1}, {65, 257, 1, 1}};
+/// On both sides of a half, of a tile and of a block; those below seqlen_k have short blocks.
+constexpr MaskSpec kMasks[] = {MaskSpec::window(1),   MaskSpec::window(32),  MaskSpec::window(33),
+                               MaskSpec::window(64),  MaskSpec::window(97),  MaskSpec::window(128),
+                               MaskSpec::band(20, 5), MaskSpec::band(0, 64), MaskSpec::band(64, 64),
+                               MaskSpec::band(3, 40)};
+
+class VoltaShortBlocks : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
+
+TEST_P(VoltaShortBlocks, HaveTheBitsOfLongOnes) {
+  const auto [kernel, head_dim, dropout_p] = GetParam();
+  for (const Shape& shape : kShapes) {
+    for (const MaskSpec& mask : kMasks) {
+      SCOPED_TRACE(testing::Message()
+                   << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
+      const Problem problem{.heads = shape.heads,
+                            .seqlen_q = shape.seqlen_q,
+                            .seqlen_k = shape.seqlen_k,
+                            .head_dim = head_dim,
+                            .mask = mask,
+                            .dropout_p = dropout_p,
+                            .seed = 11,
+                            .heads_k = shape.heads_k};
+      ASSERT_TRUE(volta::has_short_window(512, problem.key_mask()));
+      const PatternRun of_short(kernel, problem);
+      const Passes got = run(of_short, true);
+      const Passes want = run(PatternRun(kernel, with_pattern(problem, name_of(mask))), true);
+      EXPECT_TRUE(same_bits(want.o, got.o));
+      EXPECT_TRUE(same_bits(want.lse, got.lse));
+      if (!of_short.has_backward()) continue;
+      EXPECT_TRUE(same_bits(want.dq, got.dq));
+      EXPECT_TRUE(same_bits(want.dk, got.dk));
+      EXPECT_TRUE(same_bits(want.dv, got.dv));
+      const Passes summed = run(of_short, false, 5);
+      EXPECT_TRUE(same_bits(want.dk, summed.dk));
+      EXPECT_TRUE(same_bits(want.dv, summed.dv));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, VoltaShortBlocks,
+                         testing::Combine(testing::Values("volta-fp32acc", "volta-fp16acc",
+                                                          "volta-mixedacc", "volta-fp16acc-o16"),
+                                          testing::Values(64, 40), testing::Values(0.0f, 0.2f)));
+
+/// Pairs that warps of 32 rows compute in parts of so many keys.
+std::uint64_t pairs_in_parts(const KeyMask& mask, int keys) {
+  std::uint64_t pairs = 0;
+  for (int row = 0; row < mask.seqlen_q; row += 32) {
+    const Range seen = mask.keys_of_any({row, row + 32});
+    const int parts = ceil_divide(seen.end, keys) - seen.begin / keys;
+    pairs += static_cast<std::uint64_t>(32 * parts * keys);
+  }
+  return pairs;
+}
+
+std::uint64_t pairs_executed(const char* kernel, const Problem& problem) {
+  std::uint64_t mma = 0;
+  const PatternRun made(kernel, problem);
+  Passes out{std::vector<Half>(problem.q_elements()),
+             {},
+             {},
+             {},
+             std::vector<float>(problem.lse_elements())};
+  mma = made.kernel()
+            .forward
+            .emulate(problem, made.forward(out), {.profile = &arithmetic_profile("volta")}, {})
+            .counters.mma_m8n8k4;
+  return mma * 2048 / (4 * 64);  // two products of 64 columns, of 2 FLOPs each
+}
+
+TEST(VoltaShortBlocksCounts, AreOfTheHalvesThatWarpsSee) {
+  for (const MaskSpec& mask :
+       {MaskSpec::window(128), MaskSpec::window(70), MaskSpec::band(64, 64)}) {
+    const Problem problem{.seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64, .mask = mask};
+    const KeyMask keys = problem.key_mask();
+    EXPECT_EQ(pairs_executed("volta-fp32acc", problem), pairs_in_parts(keys, 32)) << name_of(mask);
+    EXPECT_EQ(pairs_executed("volta-fp16acc", problem), pairs_in_parts(keys, 64)) << name_of(mask);
+  }
+}
+
+/// But for the first rows, which see fewer keys, 160 keys of 128 and not 192.
+TEST(VoltaShortBlocksCounts, OfAWindowAreAQuarterMoreThanAreSeen) {
+  const auto problem = [](int seqlen) {
+    return Problem{
+        .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = 64, .mask = MaskSpec::window(128)};
+  };
+  const auto more = [&](const char* kernel) {
+    return static_cast<double>(pairs_executed(kernel, problem(768)) -
+                               pairs_executed(kernel, problem(512))) /
+           (256 * 128);
+  };
+  EXPECT_EQ(more("volta-fp32acc"), 1.25);
+  EXPECT_EQ(more("volta-fp16acc"), 1.5);
+}
+
+}  // namespace
+}  // namespace sparkbench
