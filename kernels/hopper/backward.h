@@ -22,13 +22,13 @@ namespace sparkbench::hopper {
 
 /// Lines 6 to 8 of a tile's queries from kBegin on: part by part, so that the products of one run
 /// beside what forms the next.
-template <int kBegin, class Config, class Machine, class Warpgroup>
+template <int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& s,
                             const typename Warpgroup::Scores& dp,
                             const typename Warpgroup::OfQueries& delta,
                             typename Warpgroup::Halves& p, typename Warpgroup::Halves& ds) {
   constexpr int kEnd = kBegin + Config::kPartQueries;
-  Machine& machine = warp.machine();
+  auto& machine = warp.machine();
   warp.template form_score_gradients<kBegin, kEnd>(delta, s, dp, ds);
   warp.template pack_probabilities<kBegin, kEnd>(s, p);
   machine.fence_products();
@@ -36,7 +36,7 @@ SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup
   warp.template start_dk<kBegin, kEnd>(stage, ds);  // line 8
   machine.commit_products();
   if constexpr (kEnd < Config::kStep) {
-    add_parts<kEnd, Config, Machine>(warp, stage, s, dp, delta, p, ds);
+    add_parts<kEnd, Config>(warp, stage, s, dp, delta, p, ds);
   }
 }
 
@@ -53,7 +53,7 @@ SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, co
     typename Warpgroup::Halves p, ds;
     warp.form_probabilities(
         walk, tile, ring, [] {}, s, dp, delta);
-    add_parts<0, Config, Machine>(warp, ring.place(), s, dp, delta, p, ds);
+    add_parts<0, Config>(warp, ring.place(), s, dp, delta, p, ds);
     machine.template wait_for_products<0>();
     warp.release_stage(ring.place());
     walk.advance();

@@ -136,19 +136,19 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
 
 /// Lines 6 and 7 of a tile's keys from kBegin on: part by part, so that the products of one run
 /// beside what forms the next.
-template <int kBegin, class Config, class Machine, class Warpgroup>
+template <int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void add_parts(Warpgroup& warp, int stage, const typename Warpgroup::Scores& p,
                             const typename Warpgroup::Scores& dp,
                             const typename Warpgroup::Dropped& dropout,
                             typename Warpgroup::Halves& ds) {
   constexpr int kEnd = kBegin + Config::kPartKeys;
-  Machine& machine = warp.machine();
+  auto& machine = warp.machine();
   warp.template form_score_gradients<kBegin, kEnd>(p, dp, dropout, ds);
   machine.fence_products();
   warp.template start_dq<kBegin, kEnd>(stage, ds);
   machine.commit_products();
   if constexpr (kEnd < Config::kBlockN) {
-    add_parts<kEnd, Config, Machine>(warp, stage, p, dp, dropout, ds);
+    add_parts<kEnd, Config>(warp, stage, p, dp, dropout, ds);
   }
 }
 
@@ -177,7 +177,7 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
       typename Warpgroup::Dropped dropout;
       warp.draw_dropout(place, dropout);
       machine.template wait_for_products<0>();
-      add_parts<0, Config, Machine>(warp, ring.place(), s, dp, dropout, ds);
+      add_parts<0, Config>(warp, ring.place(), s, dp, dropout, ds);
       machine.template wait_for_products<0>();
     }
     warp.release_stage(ring.place());

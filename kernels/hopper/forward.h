@@ -27,21 +27,21 @@ namespace sparkbench::hopper {
 
 /// Lines 6 and 8 of kKeys keys, from kBegin on: part by part, so that the products of one run
 /// beside the exponentials of the next.
-template <int kKeys, int kBegin, class Config, class Machine, class Warpgroup>
+template <int kKeys, int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, int first,
                                const typename Warpgroup::template ScoresOf<kKeys>& scores,
                                const typename Warpgroup::template DropoutOf<kKeys>& dropout,
                                typename Warpgroup::Softmax& softmax,
                                typename Warpgroup::Halves& p) {
   constexpr int kEnd = kBegin + Config::kPartKeys;
-  Machine& machine = warp.machine();
+  auto& machine = warp.machine();
   warp.template form_probabilities<kKeys, kBegin, kEnd>(scores, dropout, softmax, p);
   if constexpr (kBegin == 0) warp.wait_for_values(ring);
   machine.fence_products();
   warp.template start_values<kBegin, kEnd>(ring.place(), first, p);
   machine.commit_products();
   if constexpr (kEnd < kKeys) {
-    attend_parts<kKeys, kEnd, Config, Machine>(warp, ring, first, scores, dropout, softmax, p);
+    attend_parts<kKeys, kEnd, Config>(warp, ring, first, scores, dropout, softmax, p);
   }
 }
 
@@ -65,7 +65,7 @@ SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
   mask(place, scores);
   warp.draw_dropout(place, dropout);
   auto softmax = warp.row_maxima(scores);  // lines 6, 7
-  attend_parts<kKeys, 0, Config, Machine>(warp, ring, first, scores, dropout, softmax, p);
+  attend_parts<kKeys, 0, Config>(warp, ring, first, scores, dropout, softmax, p);
   warp.add_sums(softmax);
 }
 
