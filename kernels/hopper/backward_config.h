@@ -48,7 +48,6 @@ struct BackwardDqConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBl
   static constexpr bool kHalvesTiles = false;
   /// Keys whose dS is formed, and then multiplied by K, at once: chosen by time (ladder.md).
   static constexpr int kPartKeys = kDropout ? kBlockN : BackwardDqConfig::kProductDepth;
-  static constexpr int kKeySteps = kBlockN / M16n8k16Layout::kStepKeys;
   static constexpr int kQueryTensors = 2;
   static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
   using QueryTile = SwizzledPanels<kWarpgroupRows, kColumns>;

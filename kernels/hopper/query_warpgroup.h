@@ -70,7 +70,7 @@ class QueryWarpgroup {
     constexpr int kKeySteps = kKeys / Config::Layout::kStepKeys;
     const auto hide = [&](int step, int i) { Config::Layout::hide(scores.score[0][step], i); };
     if constexpr (Config::kIsSparse) {
-      static_assert(kKeys == Config::kBlockN || !Config::kIsSparse, "lists tell of whole tiles");
+      static_assert(kKeys == Config::kBlockN, "lists tell of whole tiles");
       if (!tile.is_cut()) return;
       constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
       const int words_of_tile =
