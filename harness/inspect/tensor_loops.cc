@@ -14,10 +14,11 @@ namespace {
 /// What the instructions of a block or of a path add up to.
 struct Work {
   int flop = 0, masks = 0;
+  int left_out = 0;  // branches past a block of mask code
 };
 
 bool is_preferred(const Work& a, const Work& b) {
-  return std::tie(b.flop, a.masks) < std::tie(a.flop, b.masks);
+  return std::tie(b.flop, a.masks, a.left_out) < std::tie(a.flop, b.masks, b.left_out);
 }
 
 std::vector<Work> work_of_blocks(const SassFunction& function, const std::vector<bool>& is_mask,
@@ -72,6 +73,9 @@ class PassFinder {
       if (!work) continue;
       work->flop += works_[block].flop;
       work->masks += works_[block].masks;
+      work->left_out += static_cast<int>(
+          std::count_if(blocks_[block].successors.begin(), blocks_[block].successors.end(),
+                        [&](int other) { return other != next && works_[other].masks > 0; }));
       if (!steps_[block].work || is_preferred(*work, *steps_[block].work)) {
         steps_[block].work = work;
         steps_[block].next = next;

@@ -17,9 +17,10 @@ struct TensorLoop {
 
 /// The innermost loops with tensor instructions. A pass is the way from the loop's head back to it
 /// with the most tensor work; among equals the one with the least mask code, which is a tile's that
-/// needs none; among these the one that takes no forward branch, so that optional code in line (a
-/// prefetch) counts. A loop within a pass counts once. The main loop comes first: the one with
-/// the most tensor work, the least mask code, the fewest instructions.
+/// needs none; among these the one with the fewest branches past mask code, which is a branch past
+/// all of it where each part has one, too; among these the one that takes no forward branch, so
+/// that optional code in line (a prefetch) counts. A loop within a pass counts once. The main loop
+/// comes first: the one with the most tensor work, the least mask code, the fewest instructions.
 std::vector<TensorLoop> find_tensor_loops(const SassFunction& function,
                                           const std::vector<bool>& is_mask);
 

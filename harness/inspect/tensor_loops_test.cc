@@ -45,6 +45,21 @@ TEST(TensorLoops, KeepOptionalCodeInLineAlone) {
   EXPECT_EQ(loops[0].instructions, 10);
 }
 
+/// A branch past each of two parts of a mask, and one past both.
+TEST(TensorLoops, LeaveOutAMaskOfPartsAtOnce) {
+  const auto loops = loops_of(function_of(
+      joined({mma_fp32(),
+              {"@P1 BRA 0xa0",  // 0x40
+               "ISETP.GE.AND P2, PT, R1, R2, PT", "@P2 BRA 0x80", "FSEL R8, R8, -INF, P3",
+               "@P4 BRA 0xa0",  // 0x80
+               "FSEL R9, R9, -INF, P5",
+               "@P0 BRA 0x0",  // 0xa0
+               "EXIT"}})));
+  ASSERT_EQ(loops.size(), 1u);
+  EXPECT_EQ(loops[0].path, (std::vector<int>{0, 1, 2, 3, 4, 10}));
+  EXPECT_EQ(loops[0].masks, 0);
+}
+
 TEST(TensorLoops, PreferThePassThatDoesTheProducts) {
   const auto loops = loops_of(
       function_of(joined({{"@P1 BRA 0x20", "BRA 0x60"}, mma_fp32(), {"@P0 BRA 0x0", "EXIT"}})));
