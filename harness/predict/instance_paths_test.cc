@@ -164,7 +164,8 @@ void for_each_problem(int head_dim, Check check) {
 /// backward one.
 std::string short_part(const std::string& kernel, const Problem& problem) {
   const bool has_row = kernel != "volta-fp16acc" || problem.head_dim == 64;
-  const int window = volta::short_forward_window(problem.head_dim, Accumulator::kFp32);
+  const auto fp32 = Accumulator::kFp32;
+  const int window = volta::short_forward_window(problem.head_dim, fp32, fp32);
   const bool is_short = volta::wants_blocks(window, problem.head_dim, problem);
   return has_row && is_short ? "/short" : "";
 }

@@ -295,10 +295,18 @@ class BackwardWarp {
       }
     }
     const KeyMask& mask = mask_of_keys<Config>(machine_, params_);
+    if constexpr (Config::kMasksByEnds) {
+      const int first_query = params_.walk.query(place);
+      hide_outside<Layout, Config::kScoreSteps, Step::kGroups>(
+          mask, {first_query + Config::kStep - 1 + mask.begin_offset, mask.end(first_query)},
+          machine_.lane(), [&](int g) { return row_of_group(place, g); }, first_score_key(),
+          [&](int g, int at, int i) { step.p[g][at][i] = -INFINITY; });
+    } else {
 #pragma unroll
-    for (int g = 0; g < Step::kGroups; ++g) {
-      mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
-                          first_score_key());
+      for (int g = 0; g < Step::kGroups; ++g) {
+        mask_scores<Layout>(step.p[g], mask, machine_.lane(), row_of_group(place, g),
+                            first_score_key());
+      }
     }
   }
   /// The same by the words of a cut tile.

@@ -6,6 +6,7 @@
 #include "kernels/tile/probability_scale.h"
 #include "kernels/tile/softmax.h"
 #include "kernels/tile/staged_rows.h"
+#include "kernels/volta/cut_masks.h"
 #include "kernels/volta/early_steps.h"
 #include "kernels/volta/tile/dense_tile.h"
 #include "kernels/volta/tile/grid_matmul.h"
@@ -103,9 +104,15 @@ struct ForwardConfig {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   /// Key steps exponentiated before P V starts (early_steps.h).
   template <ForwardWalk kWalk>
-  static constexpr int kEarlyStepsOf = early_steps(kWalk, kAccumulator, kPv, kOutput, kHeadDim,
-                                                   kHasDropout);
+  static constexpr int kEarlyStepsOf = early_steps(kWalk).of(kAccumulator, kPv, kOutput, kHeadDim,
+                                                             kHasDropout);
   static constexpr int kEarlySteps = kEarlyStepsOf<ForwardWalk::kLong>;
+  /// How scores of a cut tile are hidden (cut_masks.h), and whether of all of its keys at once.
+  template <ForwardWalk kWalk>
+  static constexpr CutMask kCutMaskOf = cut_mask(kWalk, kAccumulator, kPv, kOutput, kHeadDim,
+                                                 kHasDropout);
+  static constexpr CutMask kCutMask = kCutMaskOf<ForwardWalk::kLong>;
+  static constexpr bool kCutsWholeTiles = kLoop == KeyLoop::kPieces;
   /// Whether a register is left for the order of a head's blocks; else each tile compares it in
   /// place.
   static constexpr bool kKeepsTileOrder =

@@ -58,6 +58,7 @@ struct Packed : Config {
 template <class Config>
 struct PackedForward : Packed<Config> {
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPacked>;
+  static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kPacked>;
   static constexpr bool kOrdersSoftmax =
       Config::kHeadDim == 64 && Config::kHasDropout && Config::kAccumulator == Accumulator::kFp32;
 };
@@ -75,6 +76,7 @@ constexpr int kept_chunks_of_packed() {
 }
 template <class Config>
 struct PackedBackward : Packed<Config> {
+  static constexpr bool kMasksByEnds = false;
   static constexpr bool kKeepsPlace = false;
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
   static constexpr int kKeptChunks = kept_chunks_of_packed<Config>();
@@ -136,9 +138,11 @@ using OfTwoWarps = ForwardConfig<Config::kAccumulator, Config::kHeadDim, Config:
 template <class Config>
 struct ShortBlocks
     : std::conditional_t<Config::kHeadDim == 64, OfTwoWarps<Config>, InPieces<Config>> {
-  static constexpr int kShortWindow = short_forward_window(Config::kHeadDim, Config::kPv);
+  static constexpr int kShortWindow =
+      short_forward_window(Config::kHeadDim, Config::kAccumulator, Config::kPv);
   static constexpr bool kHasHalves = Config::kHeadDim == 64 && Config::kAllowsHalves;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kShort>;
+  static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
 
 /// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
@@ -148,6 +152,7 @@ struct ShortBackward
     : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq, 64, 2, least_head_dim(64)> {
   static constexpr int kShortWindow = kShortBackwardWindow;
   static constexpr int kBlocksPerSm = 2;
+  static constexpr bool kMasksByEnds = kAccumulator == Accumulator::kFp32;
   static constexpr bool kKeepsPlace = false;  // two have no room for it
   static constexpr bool kEndsAnew = true;
   static constexpr bool kMeetsAnew = false;
@@ -171,6 +176,7 @@ template <class Config>
 struct SparseForward : Sparse<ForwardOfPattern<Config>> {
   static constexpr bool kHasHalves = ForwardOfPattern<Config>::kAllowsHalves;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPattern>;
+  static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kPattern>;
 };
 
 }  // namespace sparkbench::volta

@@ -9,7 +9,6 @@
 #pragma once
 
 #include "kernels/tile/dropout.h"
-#include "kernels/tile/mask.h"
 #include "kernels/volta/forward_block.h"
 #include "kernels/volta/steps.h"
 #include "kernels/volta/tile/output_accumulator.h"
@@ -153,13 +152,9 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     const Range seen = Config::kIsPacked ? all_seen_ : all_seen();
     if (seen.contains(Range{first_key, first_key + Config::kBlockN})) return;
     machine_.recompute_indices();
-    const int first_row = rows_of_warp<Config>(machine_, params_).begin;
-    const KeyMask& mask = mask_of_block<Config>(machine_, params_);
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      mask_scores<typename Config::Layout>(tile.score[g], mask, machine_.lane(),
-                                           first_row + kGridRows * g, first_score_key(first_key));
-    }
+    hide_cut_scores<Config>(machine_, mask_of_block<Config>(machine_, params_), seen,
+                            rows_of_warp<Config>(machine_, params_).begin,
+                            first_score_key(first_key), tile);
   }
 
   /// Which elements of the warp's scores are dropped.

@@ -79,9 +79,10 @@ SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
   warp.scores(first_key, tile);  // line 3
   DropoutOffset offset;
   if constexpr (Config::kAsksForOffsetEarly) offset = warp.load_dropout_offset();
+  if constexpr (Config::kCutMask.precedes_values) warp.mask(first_key, tile);  // line 4
   warp.machine().sync_warp();      // or the compiler moves the loads up, where it has no registers
   warp.load_v(first_key, staged);  // line 10, this tile's V
-  warp.mask(first_key, tile);      // line 4
+  if constexpr (!Config::kCutMask.precedes_values) warp.mask(first_key, tile);
   if constexpr (Config::kAsksForOffsetEarly) {
     warp.draw_dropout(first_key, offset, tile);
   } else {
@@ -178,8 +179,9 @@ SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   warp.end_piece();
   warp.load_v(first_key, 0, v);
   warp.add_scores(1, tile);
+  if constexpr (Config::kCutMask.precedes_values) warp.mask(first_key, tile);  // line 4
   warp.store_v(0, v);
-  warp.mask(first_key, tile);  // line 4
+  if constexpr (!Config::kCutMask.precedes_values) warp.mask(first_key, tile);
   warp.draw_dropout(first_key, tile);
   warp.end_piece();
   auto softmax = warp.row_maxima(tile);                       // line 5

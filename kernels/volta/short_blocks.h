@@ -15,8 +15,9 @@ namespace sparkbench::volta {
 
 /// By the cycle model short blocks are faster up to so many keys a row of a window, since one
 /// begins and ends while others compute, and since fewer of their rows see none of a tile,
-constexpr int short_forward_window(int columns, Accumulator pv) {
-  return columns == 64 && pv == Accumulator::kFp32 ? 512 : 1024;
+constexpr int short_forward_window(int columns, Accumulator scores, Accumulator pv) {
+  if (columns == 128) return 1024;
+  return pv == Accumulator::kFp16 ? 2048 : scores == Accumulator::kFp32 ? 1024 : 512;
 }
 inline constexpr int kShortBackwardWindow = 2048;
 /// and at 128 columns up to so many blocks of 128 rows where their number is odd: half of the last

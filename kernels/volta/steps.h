@@ -19,6 +19,31 @@ struct ScoreTile {
   PackedProbabilities<Config::kKeySteps> packed[kRowGroups];
 };
 
+/// S = -inf where the mask hides a key: the scores of a warp's groups of rows, from `first_row` on,
+/// for the tile's keys from `first_key` on. All of these rows see the keys `seen`.
+template <class Config, class Machine, class AnyTile>
+SPARK_DEVICE void hide_cut_scores(Machine& machine, const KeyMask& mask, const Range& seen,
+                                  int first_row, int first_key, AnyTile& tile) {
+  using Layout = typename Config::Layout;
+  if constexpr (!Config::kCutMask.is_by_ends) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      mask_scores<Layout>(tile.score[g], mask, machine.lane(), first_row + kGridRows * g,
+                          first_key);
+    }
+  } else {
+    constexpr int kKeys = Config::kCutsWholeTiles ? AnyTile::kKeys : kCutKeys;
+    constexpr int kSteps = kKeys / Layout::kStepKeys;
+#pragma unroll
+    for (int part = 0; part < AnyTile::kKeys / kKeys; ++part) {
+      hide_outside<Layout, kSteps, kRowGroups>(
+          mask, seen, machine.lane(), [&](int g) { return first_row + kGridRows * g; },
+          first_key + kKeys * part,
+          [&](int g, int step, int i) { Layout::hide(tile.score[g][kSteps * part + step], i); });
+    }
+  }
+}
+
 /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of a tile.
 template <class Config, class Machine>
 SPARK_DEVICE void form_probabilities(Machine& machine, const ForwardParams& params, int first_step,
@@ -147,15 +172,11 @@ class ForwardWarp {
   /// S = -inf where the mask hides a key of a tile that it cuts.
   template <class AnyTile>
   SPARK_DEVICE void mask(int first_key, AnyTile& tile) {
-    if (all_seen().contains(Range{first_key, first_key + AnyTile::kKeys})) return;
+    const Range seen = all_seen();
+    if (seen.contains(Range{first_key, first_key + AnyTile::kKeys})) return;
     machine_.recompute_indices();
-    const int first_row = rows_of_warp<Config>(machine_, params_).begin;
-    const KeyMask& mask = mask_of_block<Config>(machine_, params_);
-#pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      mask_scores<typename Config::Layout>(tile.score[g], mask, machine_.lane(),
-                                           first_row + kGridRows * g, first_key);
-    }
+    hide_cut_scores<Config>(machine_, mask_of_block<Config>(machine_, params_), seen,
+                            rows_of_warp<Config>(machine_, params_).begin, first_key, tile);
   }
 
   /// Which elements of a tile are dropped.
