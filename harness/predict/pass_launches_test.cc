@@ -113,12 +113,13 @@ TEST(PassLaunches, OfWindowsHaveShortBlocksUpToTheirThresholds) {
     const Ids all_short = {fwd + "/short", of_rows, bwd + "/short/deterministic", dq + "/short"};
     EXPECT_EQ(ids(name, 512, 40), all_short);
     EXPECT_EQ(ids(name, 512, 64), all_short);
-    EXPECT_EQ(ids(name, 1025, 64),
-              (Ids{fwd, of_rows, bwd + "/short/deterministic", dq + "/short"}));
+    EXPECT_EQ(ids(name, 1024, 64), all_short);
     EXPECT_EQ(ids(name, 2049, 64), (Ids{fwd, of_rows, bwd + "/deterministic", dq}));
   }
-  EXPECT_EQ(ids("volta-fp16acc", 1024, 64)[0], "volta-fp16acc/fwd/d64/short");
-  EXPECT_EQ(ids("volta-fp32acc", 513, 64)[0], "volta-fp32acc/fwd/d64");
+  EXPECT_EQ(ids("volta-fp16acc", 2048, 64)[0], "volta-fp16acc/fwd/d64/short");
+  EXPECT_EQ(ids("volta-fp32acc", 1025, 64),
+            (Ids{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64",
+                 "volta-fp32acc/bwd/d64/short/deterministic", "volta-fp32acc/bwd-dq/d64/short"}));
 }
 
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {
