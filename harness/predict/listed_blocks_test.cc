@@ -165,24 +165,21 @@ double likely_tflops(const Problem& problem, Pass pass) {
   return static_cast<double>(useful_flops(pass, problem)) / time.ms.likely * 1e-9;
 }
 
-/// Sequences of one length with as many pairs as these have, nearly.
-Problem equal_lengths(const Problem& ragged) {
+/// Sequences of one length, a multiple of `step`, with as many pairs as these have, nearly.
+Problem equal_lengths(const Problem& ragged, int step) {
   double pairs = 0;
   for (int i = 0; i < ragged.batch; ++i) {
     pairs += static_cast<double>(ragged.seqlen_q_of(i)) * ragged.seqlen_k_of(i);
   }
   Problem equal = ragged.alone(0);
   equal.batch = ragged.batch;
-  const int seqlen = static_cast<int>(std::sqrt(pairs / ragged.batch)) / 128 * 128;
+  const int seqlen = static_cast<int>(std::sqrt(pairs / ragged.batch)) / step * step;
   equal.seqlen_q = equal.seqlen_k = seqlen;
   return equal;
 }
 
 /// Of the batch that is drawn unless a seed is given, of each of several, and in their mean.
-/// Forward at 128 columns sequences of one length have short blocks where their number is odd, and
-/// packed ones have none.
-constexpr double kReached = 0.89, kReachedByEach = 0.88, kReachedInTheMean = 0.90,
-                 kReachedBesideShortBlocks = 0.86;
+constexpr double kReached = 0.89, kReachedByEach = 0.88, kReachedInTheMean = 0.90;
 constexpr int kDrawnBatches = 12;
 
 TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
@@ -192,7 +189,8 @@ TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
         const MaskSpec mask = MaskSpec::causal_if(is_causal);
         const std::string name = fmt::format("d{}_{}_{}", head_dim, name_of(pass), name_of(mask));
         SCOPED_TRACE(name);
-        const bool is_beside_short_blocks = head_dim == 128 && pass == Pass::kForward;
+        // Of long blocks, as packed sequences have: kernels/volta/short_blocks.h.
+        const int step = head_dim == 128 && pass == Pass::kForward ? 256 : 128;
         double sum = 0.0, least = 2.0;
         for (std::uint64_t seed = 0; seed < kDrawnBatches; ++seed) {
           CaseProblem drawn;
@@ -204,14 +202,14 @@ TEST(RaggedBatch, ReachesNineTenthsOfEqualLengths) {
           drawn.lengths_spec = "uniform:1:2048";
           set_lengths(drawn);
           const double ratio =
-              likely_tflops(drawn, pass) / likely_tflops(equal_lengths(drawn), pass);
+              likely_tflops(drawn, pass) / likely_tflops(equal_lengths(drawn, step), pass);
           sum += ratio;
           least = std::min(least, ratio);
           if (seed == CaseProblem{}.seed) {
-            EXPECT_GE(ratio, is_beside_short_blocks ? kReachedBesideShortBlocks : kReached);
+            EXPECT_GE(ratio, kReached);
           }
         }
-        EXPECT_GE(least, is_beside_short_blocks ? kReachedBesideShortBlocks : kReachedByEach);
+        EXPECT_GE(least, kReachedByEach);
         EXPECT_GE(sum / kDrawnBatches, kReachedInTheMean);
         RecordProperty(name, fmt::format("{:.3f}, at least {:.3f}", sum / kDrawnBatches, least));
       }

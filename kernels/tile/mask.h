@@ -49,64 +49,49 @@ SPARK_DEVICE void mask_scores(typename Layout::Fragment (&score)[kSteps], const 
                               [&](int step, int i) { Layout::hide(score[step], i); });
 }
 
-/// Calls hide(step, element) as hide_scores() does, for keys before those that their row sees,
-/// which a mask of bounds tells.
-template <class Layout, int kSteps, class Hide>
-SPARK_DEVICE void hide_before(const KeyMask& mask, int lane, int first_row, int first_key,
-                              Hide hide) {
+/// Calls hide(step, element) as hide_scores() does, for the keys of which is_hidden(key, bound)
+/// tells it. `bound` and `key` count from a lane's first key; bound_of(row) is a row's.
+template <class Layout, int kSteps, class BoundOf, class IsHidden, class Hide>
+SPARK_DEVICE void hide_by_bound(int lane, int first_row, int first_key, BoundOf bound_of,
+                                IsHidden is_hidden, Hide hide) {
 #pragma unroll
   for (int strand = 0; strand < Layout::kStrands; ++strand) {
     const int row = first_row + Layout::row(lane, Layout::slot(strand));
     const int first = first_key + 2 * Layout::pair(lane, strand);
-    const int begin = row + mask.begin_offset - first;
+    const int bound = bound_of(row) - first;
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
       for (int n = 0; n < Layout::kStrandElements; ++n) {
         const int key = Layout::kStepKeys * step + Layout::key(n);
-        if (key < begin) hide(step, Layout::element(strand, n));
+        if (is_hidden(key, bound)) hide(step, Layout::element(strand, n));
       }
     }
   }
 }
 
-/// The same for keys behind them.
-template <class Layout, int kSteps, class Hide>
-SPARK_DEVICE void hide_behind(const KeyMask& mask, int lane, int first_row, int first_key,
-                              Hide hide) {
-#pragma unroll
-  for (int strand = 0; strand < Layout::kStrands; ++strand) {
-    const int row = first_row + Layout::row(lane, Layout::slot(strand));
-    const int first = first_key + 2 * Layout::pair(lane, strand);
-    const int end = mask.end(row) - first;
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-#pragma unroll
-      for (int n = 0; n < Layout::kStrandElements; ++n) {
-        const int key = Layout::kStepKeys * step + Layout::key(n);
-        if (key >= end) hide(step, Layout::element(strand, n));
-      }
-    }
-  }
-}
-
-/// Calls hide(group, step, element) for both, for kGroups fragments of rows from first_row(group)
-/// on. The keys `seen` are seen by all of these rows, so that on their side nothing is compared.
+/// Calls hide(group, step, element) for the keys before those that a row sees and for those behind
+/// them, which a mask of bounds tells, of kGroups fragments of rows from first_row(group) on. The
+/// keys `seen` are seen by all of these rows, so that on their side nothing is compared.
 template <class Layout, int kSteps, int kGroups, class FirstRow, class Hide>
 SPARK_DEVICE void hide_outside(const KeyMask& mask, const Range& seen, int lane, FirstRow first_row,
                                int first_key, Hide hide) {
   if (first_key < seen.begin) {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
-      hide_before<Layout, kSteps>(mask, lane, first_row(group), first_key,
-                                  [&](int step, int i) { hide(group, step, i); });
+      hide_by_bound<Layout, kSteps>(
+          lane, first_row(group), first_key, [&](int row) { return row + mask.begin_offset; },
+          [](int key, int begin) { return key < begin; },
+          [&](int step, int i) { hide(group, step, i); });
     }
   }
   if (seen.end < first_key + kSteps * Layout::kStepKeys) {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
-      hide_behind<Layout, kSteps>(mask, lane, first_row(group), first_key,
-                                  [&](int step, int i) { hide(group, step, i); });
+      hide_by_bound<Layout, kSteps>(
+          lane, first_row(group), first_key, [&](int row) { return mask.end(row); },
+          [](int key, int end) { return key >= end; },
+          [&](int step, int i) { hide(group, step, i); });
     }
   }
 }

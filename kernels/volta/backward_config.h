@@ -7,6 +7,7 @@
 #include "kernels/tile/staged_rows.h"
 #include "kernels/volta/backward_columns.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/cut_masks.h"
 #include "kernels/volta/tile/grid_matmul.h"
 #include "kernels/volta/tile/probability_tile.h"
 #include "kernels/volta/tile/quartet_tile.h"
@@ -129,15 +130,6 @@ struct BackwardShape {
 /// or half of them where two blocks share the SM.
 constexpr int backward_keys(int head_dim) {
   return head_dim <= 64 || (head_dim > 96 && head_dim <= 128) ? 128 : 64;
-}
-
-/// What is faster by the cycle model, of 64 columns. Of 128 windows gain 2 % by ends, and what has
-/// no mask loses 1 %.
-constexpr bool masks_by_ends(int head_dim, Accumulator accumulator, bool has_dropout,
-                             bool computes_dq) {
-  if (head_dim != 64) return false;
-  return accumulator == Accumulator::kFp32 ? has_dropout != computes_dq
-                                           : has_dropout && computes_dq;
 }
 
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComputesDq,

@@ -109,8 +109,8 @@ struct ForwardConfig {
   static constexpr int kEarlySteps = kEarlyStepsOf<ForwardWalk::kLong>;
   /// How scores of a cut tile are hidden (cut_masks.h), and whether of all of its keys at once.
   template <ForwardWalk kWalk>
-  static constexpr CutMask kCutMaskOf = cut_mask(kWalk, kAccumulator, kPv, kOutput, kHeadDim,
-                                                 kHasDropout);
+  static constexpr CutMask kCutMaskOf = cut_masks_of(kWalk).of(kAccumulator, kPv, kOutput, kHeadDim,
+                                                               kHasDropout);
   static constexpr CutMask kCutMask = kCutMaskOf<ForwardWalk::kLong>;
   static constexpr bool kCutsWholeTiles = kLoop == KeyLoop::kPieces;
   /// Whether a register is left for the order of a head's blocks; else each tile compares it in
