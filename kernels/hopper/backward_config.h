@@ -89,6 +89,9 @@ struct BackwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBloc
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
   /// Whether what P is recomputed from is loaded before the products of S: it costs registers.
   static constexpr bool kLoadsOffsetsEarly = !kSums && kColumns <= 64 && !kDropout;
+  /// Whether a mask compares with the end that cuts a tile, or has words of bits. With sums rows
+  /// see many keys, of which few tiles are cut, and no register is to spare.
+  static constexpr bool kMasksByEnds = !kSums;
   static_assert(kStep % 64 == 0, "blocks of the dropout mask are transposed whole");
   using KeyTile = SwizzledPanels<kWarpgroupRows, kColumns>;
   using QueryTile = SwizzledPanels<kStep, kColumns>;

@@ -65,6 +65,7 @@ class BackwardEmulation {
         params_(backward_params(problem_, tensors, statistics_.data(), positions_,
                                 encode_emulated_map)) {
     params_.dq_sums = dq_sums_.data();
+    if (mask_ == nullptr) params_.grid.order = item_order(params_.mask, problem_.head_dim);
   }
 
   void prepare() {

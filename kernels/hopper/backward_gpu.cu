@@ -63,6 +63,7 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
       backward_params(problem, tensors, in_workspace<StatisticsTile>(workspace, places.statistics),
                       statistics_rows(problem.seqlen_q), encode_tensor_map);
   launch_statistics(problem, params, stream);
+  params.grid.order = item_order(params.mask, problem.head_dim);
   const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
   const auto launch_keys = [&](auto row) {
     using Config = decltype(row);

@@ -10,9 +10,9 @@ namespace sparkbench::hopper {
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
 
-/// What the blocks of a launch have: rows, or keys, of sequences that are alike, of a pattern's
-/// list (tile/sparse_list.h), or of packed sequences (tile/work_list.h).
-enum class Blocks { kDense, kSparse, kPacked };
+/// What the blocks of a launch have: rows, or keys, of sequences that are alike, which may see few
+/// keys each, of a pattern's list (tile/sparse_list.h), or of packed sequences (tile/work_list.h).
+enum class Blocks { kDense, kWindow, kSparse, kPacked };
 
 /// How a block of a kernel of so many columns is made up.
 struct BlockPlan {

@@ -12,8 +12,10 @@ namespace sparkbench::hopper {
 inline constexpr int kDropoutKeys = 64;
 
 /// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys.
-constexpr BlockPlan forward_plan(int columns, bool is_sparse) {
+constexpr BlockPlan forward_plan(int columns, Blocks blocks) {
+  const bool is_sparse = blocks == Blocks::kSparse;
   if (columns > 128) return {64, 2, 2, 232, 40};
+  if (columns > 64 && blocks == Blocks::kWindow) return {64, 2, 5, 240, 24};
   if (columns > 64) return is_sparse ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{128, 2, 2, 240, 24};
   return is_sparse ? BlockPlan{64, 3, 6, 160, 32} : BlockPlan{128, 3, 4, 160, 32};
 }
@@ -23,7 +25,7 @@ struct ForwardTiles;
 
 template <int kColumns, Blocks kBlocks>
 struct ForwardPlan {
-  static constexpr BlockPlan kPlan = forward_plan(kColumns, kBlocks == Blocks::kSparse);
+  static constexpr BlockPlan kPlan = forward_plan(kColumns, kBlocks);
 };
 
 template <int kColumns, bool kDropout, int kLeastColumns, Blocks kBlocks = Blocks::kDense>

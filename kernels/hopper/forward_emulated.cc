@@ -40,9 +40,10 @@ EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& te
                                 const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
   if (problem.sparse) return emulate_listed(problem, tensors, options, tiles);
-  const LaunchParams params = launch_params(problem, tensors, encode_emulated_map);
+  LaunchParams params = launch_params(problem, tensors, encode_emulated_map);
+  params.grid.order = item_order(params.mask, problem.head_dim);
   EmulationReport report;
-  visit_forward<Blocks::kDense>(problem, [&](auto row, auto id) {
+  visit_dense_forward(problem, params.mask, [&](auto row, auto id) {
     using Config = decltype(row);
     const ForwardGrid grid{id,
                            Config::kThreads,

@@ -11,13 +11,15 @@
 namespace sparkbench::hopper {
 
 SPARK_HOPPER_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
+SPARK_HOPPER_WINDOW_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_SPARSE_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_PACKED_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
   LaunchParams params = launch_params(problem, tensors, encode_tensor_map);
+  params.grid.order = item_order(params.mask, problem.head_dim);
   const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
-  visit_forward<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
+  visit_dense_forward(problem, params.mask, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
     launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, items),

@@ -46,21 +46,23 @@ Outputs run_emulated(const Problem& problem, const OwnedInputs& inputs,
 
 class HopperForward : public testing::TestWithParam<std::tuple<int, Lengths>> {};
 
+void expect_correct(const Problem& problem) {
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+  const Outputs outputs = run_emulated(problem, inputs);
+  expect_clean(outputs.report);
+  const std::vector<QueryRow> rows = all_rows(problem);
+  const ExactRows want = exact_forward(problem, inputs.view(), rows);
+  const ForwardRows unfused = unfused_fp16_forward(
+      problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
+  const ErrorMetrics error =
+      error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
+  EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
+      << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
+}
+
 TEST_P(HopperForward, MatchesTheDefinitionForEveryMaskAndDropout) {
   const auto [head_dim, lengths] = GetParam();
-  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, [](const Problem& problem) {
-    const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-    const Outputs outputs = run_emulated(problem, inputs);
-    expect_clean(outputs.report);
-    const std::vector<QueryRow> rows = all_rows(problem);
-    const ExactRows want = exact_forward(problem, inputs.view(), rows);
-    const ForwardRows unfused = unfused_fp16_forward(
-        problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
-    const ErrorMetrics error =
-        error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
-    EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
-        << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
-  });
+  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, expect_correct);
 }
 
 // Of the tile, of a warpgroup and of a block one row less, as many, and one more.
@@ -73,6 +75,25 @@ INSTANTIATE_TEST_SUITE_P(Lengths, HopperForward,
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForward,
                          testing::Combine(testing::Values(8, 32, 40, 72, 80, 88, 96, 120, 136, 256),
                                           testing::Values(Lengths{129, 70})));
+
+/// Of rows that see 129 to 320 keys, which have instances of their own at these head dimensions.
+TEST(HopperForwardWindow, MatchesTheDefinition) {
+  for (const int head_dim : {72, 80, 96, 120, 128}) {
+    for (const char* mask : {"window:129", "window:320", "band:70:90"}) {
+      for (const float dropout_p : {0.0f, 0.17f}) {
+        SCOPED_TRACE(testing::Message() << head_dim << ", " << mask << ", " << dropout_p);
+        expect_correct({.heads = 2,
+                        .seqlen_q = 330,
+                        .seqlen_k = 390,
+                        .head_dim = head_dim,
+                        .mask = parse_mask(mask),
+                        .dropout_p = dropout_p,
+                        .seed = 11,
+                        .heads_k = 1});
+      }
+    }
+  }
+}
 
 bool same_bits(const Outputs& a, const Outputs& b) {
   return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
@@ -123,6 +144,22 @@ TEST(HopperForwardSample, IsEveryBlockOfATile) {
   }
 }
 
+/// Whichever instance serves a window of these keys.
+TEST(HopperForwardBits, OfAWindowOfAllKeysAreThoseOfACausalMask) {
+  for (const int head_dim : {64, 128}) {
+    for (const int seqlen : {150, 320}) {
+      Problem problem{.heads = 2, .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim};
+      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      problem.mask = MaskSpec::causal();
+      const Outputs causal = run_emulated(problem, inputs);
+      for (const int keys : {seqlen, seqlen + 1}) {
+        problem.mask = MaskSpec::window(keys);
+        EXPECT_TRUE(same_bits(causal, run_emulated(problem, inputs))) << head_dim << ", " << keys;
+      }
+    }
+  }
+}
+
 /// Whether some row of 64 from `row` on sees some key of 64 from `key` on.
 bool sees_any(const KeyMask& mask, int row, int key) {
   for (int i = row; i < std::min(row + 64, mask.seqlen_q); ++i) {
@@ -132,16 +169,18 @@ bool sees_any(const KeyMask& mask, int row, int key) {
   return false;
 }
 
-/// The products of a warpgroup, 16 columns or 16 keys each: of the halves of tiles of 128 keys that
-/// it sees, and of no others. Tiles begin at the 64 keys of which the block sees the first.
-std::uint64_t products_of_halves(const Problem& problem, int block_rows) {
+/// The products of a warpgroup, 16 columns or 16 keys each: of the 64 keys of tiles, of one or two
+/// of them, that it sees, and of no others. Tiles begin at the 64 keys of which the block sees the
+/// first.
+std::uint64_t products_of_halves(const Problem& problem, int block_rows, int tile_keys) {
   const KeyMask mask = problem.key_mask();
   std::uint64_t products = 0;
   for (int block = 0; block < problem.seqlen_q; block += block_rows) {
     const Range keys = mask.keys_of_any({block, block + block_rows});
     for (int row = block; row < block + block_rows; row += 64) {
-      for (int tile = keys.begin / 64 * 64; tile < keys.end; tile += 128) {
-        const int halves = sees_any(mask, row, tile) + sees_any(mask, row, tile + 64);
+      for (int tile = keys.begin / 64 * 64; tile < keys.end; tile += tile_keys) {
+        int halves = 0;
+        for (int key = tile; key < tile + tile_keys; key += 64) halves += sees_any(mask, row, key);
         if (halves > 0) products += problem.head_dim / 16 + 4 * halves;
       }
     }
@@ -151,13 +190,15 @@ std::uint64_t products_of_halves(const Problem& problem, int block_rows) {
 
 TEST(HopperForward, MultipliesHalvesOfTilesThatAWarpgroupSees) {
   for (const int head_dim : {64, 128}) {
-    for (const char* mask : {"window:128", "window:70", "band:96:33", "causal", "full"}) {
+    for (const char* mask : {"window:128", "window:70", "window:200", "causal", "full"}) {
       const Problem problem{
           .seqlen_q = 500, .seqlen_k = 530, .head_dim = head_dim, .mask = parse_mask(mask)};
+      const bool is_window = head_dim == 128 && problem.mask == MaskSpec::window(200);
       const Outputs outputs = run_emulated(problem, make_inputs(problem, Distribution::kNormal, 3));
       constexpr std::uint64_t kWarps = 4;
-      EXPECT_EQ(outputs.report.counters.wgmma,
-                kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128))
+      EXPECT_EQ(
+          outputs.report.counters.wgmma,
+          kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128, is_window ? 64 : 128))
           << head_dim << ", " << mask;
     }
   }

@@ -14,7 +14,7 @@ constexpr int kItemsOfBlock = 3;
 }  // namespace
 
 LaunchShape shape_of_items(const LaunchShape& grid, ItemGrid& items) {
-  items = {{grid.grid[0], grid.grid[1], grid.grid[2]}, 0};
+  items = {{grid.grid[0], grid.grid[1], grid.grid[2]}, 0, items.order};
   LaunchShape shape = grid;
   shape.blocks.clear();
   shape.work.clear();
@@ -24,10 +24,12 @@ LaunchShape shape_of_items(const LaunchShape& grid, ItemGrid& items) {
   } else {
     items.blocks = items.items();
     for (const auto& [x, y, z] : grid.blocks) {
-      shape.blocks.push_back({x + grid.grid[0] * (y + grid.grid[1] * z), 0, 0});
+      shape.blocks.push_back({items.item_at(x, y, z), 0, 0});
     }
     for (int item = 0; item < items.items() && !grid.work.empty(); ++item) {
-      const int of = grid.works_by_items ? item / grid.grid[0] : item % grid.grid[0];
+      int place[3];
+      items.locate(item, place);
+      const int of = grid.works_by_items ? place[1] + grid.grid[1] * place[2] : place[0];
       shape.work.push_back(grid.work[static_cast<std::size_t>(of)]);
     }
   }

@@ -290,6 +290,7 @@ constexpr KernelInstance row_instance(std::string_view symbol, std::string_view 
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 3),
 constexpr KernelInstance kInstances[] = {
     SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                     //
+    SPARK_HOPPER_WINDOW_FORWARD(SPARK_FORWARD_ROW)              //
     SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)         //
     SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                   //
     SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)             //

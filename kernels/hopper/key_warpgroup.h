@@ -80,7 +80,14 @@ class KeyWarpgroup {
     } else {
       const Range keys{first_key_, first_key_ + kWarpRows};
       if (mask_.all_see({place, place + Config::kStep}, keys)) return;
-      hide_scores<Layout, kSteps>(TransposedMask{mask_}, machine_.lane(), first_key_, place, hide);
+      const TransposedMask mask{mask_};
+      if constexpr (Config::kMasksByEnds) {
+        hide_outside<Layout, kSteps, 1>(
+            mask, mask_.rows_of_all(keys), machine_.lane(), [&](int) { return first_key_; }, place,
+            [&](int, int step, int i) { hide(step, i); });
+      } else {
+        hide_scores<Layout, kSteps>(mask, machine_.lane(), first_key_, place, hide);
+      }
     }
   }
   SPARK_DEVICE void recompute_probabilities(const OfQueries& offset, Scores& s) {
@@ -218,6 +225,8 @@ class KeyWarpgroup {
   struct TransposedMask {
     const KeyMask& mask;
     SPARK_DEVICE Range keys(int key) const { return mask.rows(key); }
+    SPARK_DEVICE int begin(int key) const { return mask.rows(key).begin; }
+    SPARK_DEVICE int end(int key) const { return mask.rows(key).end; }
   };
 
   /// By the words of a cut tile, of the block's keys for each query.

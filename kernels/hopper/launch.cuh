@@ -66,11 +66,13 @@ void launch(const Params& params, const dim3& grid, CUstream_st* stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// The same over items.
+/// The same over items, in the order that params.grid has.
 template <class Config, class Params>
 void launch_items(Params& params, const ItemGrid& grid, CUstream_st* stream) {
   if (grid.blocks == 0) return;
+  const ItemOrder order = params.grid.order;
   params.grid = grid;
+  params.grid.order = order;
   launch<Config>(params, grid_of(grid.blocks, 1, 1), stream);
 }
 

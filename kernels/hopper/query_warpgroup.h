@@ -81,8 +81,9 @@ class QueryWarpgroup {
     } else {
       const Range rows{first_row_, first_row_ + kWarpRows};
       if (mask_.all_see(rows, {place, place + kKeys})) return;
-      hide_scores<typename Config::Layout, kKeySteps>(mask_, machine_.lane(), first_row_, place,
-                                                      hide);
+      hide_outside<typename Config::Layout, kKeySteps, 1>(
+          mask_, mask_.keys_of_all(rows), machine_.lane(), [&](int) { return first_row_; }, place,
+          [&](int, int step, int i) { hide(step, i); });
     }
   }
 

@@ -8,12 +8,36 @@
 
 namespace sparkbench::hopper {
 
+/// Which items of a grid (rows or keys, heads, batch) are side by side, and so are done at a time.
+enum class ItemOrder {
+  kRowsFirst,   // those of a head, so that its K and V are read over and over
+  kHeadsFirst,  // those of the same rows, so that what lies side by side in memory is read together
+};
+
 /// The grid whose blocks the items are, and how many blocks there are for them.
 struct ItemGrid {
   int extent[3];
   int blocks;
+  ItemOrder order = ItemOrder::kRowsFirst;
 
   SPARK_HD int items() const { return extent[0] * extent[1] * extent[2]; }
+  /// An item's place in the grid, and the item at a place. No index is computed: places are in
+  /// registers.
+  SPARK_HD void locate(int item, int (&place)[3]) const {
+    const bool is_heads_first = order == ItemOrder::kHeadsFirst;
+    const auto fast = static_cast<unsigned>(is_heads_first ? extent[1] : extent[0]),
+               slow = static_cast<unsigned>(is_heads_first ? extent[0] : extent[1]),
+               rest = static_cast<unsigned>(item) / fast;
+    const int of_fast = static_cast<int>(static_cast<unsigned>(item) % fast),
+              of_slow = static_cast<int>(rest % slow);
+    place[0] = is_heads_first ? of_slow : of_fast;
+    place[1] = is_heads_first ? of_fast : of_slow;
+    place[2] = static_cast<int>(rest / slow);
+  }
+  SPARK_HD int item_at(int x, int y, int z) const {
+    return order == ItemOrder::kHeadsFirst ? y + extent[1] * (x + extent[0] * z)
+                                           : x + extent[0] * (y + extent[1] * z);
+  }
 };
 
 /// Whether most blocks of rows see about as many keys, so that as many items take as long.
@@ -22,6 +46,18 @@ inline bool are_items_alike(const KeyMask& mask) {
   if (mask.seqlen_q == 0) return true;
   const int of_last = mask.keys(mask.seqlen_q - 1).size();
   return mask.keys(mask.seqlen_q / 2).size() > of_last / 4 * 3;
+}
+
+/// The order that is faster for such rows: that of heads where rows see few keys, of which what
+/// items of a head share is little, and a head's columns are less than 256 bytes, so that pages of
+/// memory have those of many. By time on an H100 (ladder.md).
+inline ItemOrder item_order(const KeyMask& mask, int head_dim) {
+  constexpr int kMostKeys = 1024, kWideColumns = 128;
+  if (mask.seqlen_q == 0 || head_dim >= kWideColumns || !are_items_alike(mask)) {
+    return ItemOrder::kRowsFirst;
+  }
+  return mask.keys(mask.seqlen_q - 1).size() <= kMostKeys ? ItemOrder::kHeadsFirst
+                                                          : ItemOrder::kRowsFirst;
 }
 
 /// A Machine whose block() is an item's place in the grid of all items.
@@ -46,12 +82,7 @@ class ItemMachine : public Machine {
   }
 
  private:
-  SPARK_DEVICE void locate() {
-    const int rest = item_ / grid_.extent[0];
-    place_[0] = item_ % grid_.extent[0];
-    place_[1] = rest % grid_.extent[1];
-    place_[2] = rest / grid_.extent[1];
-  }
+  SPARK_DEVICE void locate() { grid_.locate(item_, place_); }
 
   const ItemGrid& grid_;
   int item_;

@@ -43,7 +43,9 @@ struct KeyMask {
   int prefix;        // and where the former is not above 0, all below `prefix`
 
   /// The keys that `row` sees; those of a row that sees none are an empty range.
-  SPARK_HD Range keys(int row) const { return {most_of(0, row + begin_offset), end(row)}; }
+  SPARK_HD Range keys(int row) const { return {most_of(0, begin(row)), end(row)}; }
+  /// Its ends; the first may be before the first key.
+  SPARK_HD int begin(int row) const { return row + begin_offset; }
   SPARK_HD int end(int row) const { return least_of(seqlen_k, most_of(prefix, row + end_offset)); }
   SPARK_HD bool sees(int row, int key) const { return keys(row).contains(key); }
 

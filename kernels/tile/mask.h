@@ -71,16 +71,17 @@ SPARK_DEVICE void hide_by_bound(int lane, int first_row, int first_key, BoundOf 
 }
 
 /// Calls hide(group, step, element) for the keys before those that a row sees and for those behind
-/// them, which a mask of bounds tells, of kGroups fragments of rows from first_row(group) on. The
-/// keys `seen` are seen by all of these rows, so that on their side nothing is compared.
-template <class Layout, int kSteps, int kGroups, class FirstRow, class Hide>
-SPARK_DEVICE void hide_outside(const KeyMask& mask, const Range& seen, int lane, FirstRow first_row,
+/// them, which `mask` tells by its begin() and end() of a row, as KeyMask does, of kGroups
+/// fragments of rows from first_row(group) on. The keys `seen` are seen by all of these rows, so
+/// that on their side nothing is compared.
+template <class Layout, int kSteps, int kGroups, class Mask, class FirstRow, class Hide>
+SPARK_DEVICE void hide_outside(const Mask& mask, const Range& seen, int lane, FirstRow first_row,
                                int first_key, Hide hide) {
   if (first_key < seen.begin) {
 #pragma unroll
     for (int group = 0; group < kGroups; ++group) {
       hide_by_bound<Layout, kSteps>(
-          lane, first_row(group), first_key, [&](int row) { return row + mask.begin_offset; },
+          lane, first_row(group), first_key, [&](int row) { return mask.begin(row); },
           [](int key, int begin) { return key < begin; },
           [&](int step, int i) { hide(group, step, i); });
     }
