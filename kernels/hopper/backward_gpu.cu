@@ -63,13 +63,13 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
       backward_params(problem, tensors, in_workspace<StatisticsTile>(workspace, places.statistics),
                       statistics_rows(problem.seqlen_q), encode_tensor_map);
   launch_statistics(problem, params, stream);
-  params.grid.order = item_order(params.mask, problem.head_dim);
+  const ItemOrder order = item_order(params.mask, problem.head_dim);
   const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
   const auto launch_keys = [&](auto row) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_k, Config::kBlockKeys);
-    launch_items<Config>(params, items_of<Config>(tiles, problem.key_heads(), problem.batch, items),
-                         stream);
+    launch_items<Config>(
+        params, items_of<Config>(tiles, problem.key_heads(), problem.batch, items, order), stream);
   };
   if (dq == DqForm::kSummed) {
     params.dq_sums = in_workspace<float>(workspace, places.dq_sums);
@@ -84,8 +84,8 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
   visit_backward_dq<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, items),
-                         stream);
+    launch_items<Config>(
+        params, items_of<Config>(tiles, problem.heads, problem.batch, items, order), stream);
   });
 }
 

@@ -60,8 +60,11 @@ void visit_forward(const Problem& problem, Visit&& visit) {
 /// Whether there is a row of Blocks::kWindow for the problem, and it is the faster one: by time on
 /// an H100 (ladder.md). A window of all keys is none, so that it has the bits of a causal mask.
 inline bool is_window(const Problem& problem, const KeyMask& mask) {
-  constexpr int kLeastHeadDim = 72, kMostHeadDim = 128, kLeastKeys = 129, kMostKeys = 320;
-  if (problem.head_dim < kLeastHeadDim || problem.head_dim > kMostHeadDim) return false;
+  constexpr int kLeastKeys = 129, kMostKeys = 320;
+#define SPARK_OR_SERVES(symbol, id, ...) || serves<__VA_ARGS__>(problem)
+  const bool has_row = false SPARK_HOPPER_WINDOW_FORWARD(SPARK_OR_SERVES);
+#undef SPARK_OR_SERVES
+  if (!has_row) return false;
   const std::int64_t keys = std::int64_t{mask.end_offset} - mask.begin_offset;
   return mask.prefix == 0 && keys >= kLeastKeys && keys <= kMostKeys && keys < mask.seqlen_k;
 }

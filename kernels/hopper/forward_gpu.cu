@@ -17,13 +17,13 @@ SPARK_HOPPER_PACKED_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
   LaunchParams params = launch_params(problem, tensors, encode_tensor_map);
-  params.grid.order = item_order(params.mask, problem.head_dim);
+  const ItemOrder order = item_order(params.mask, problem.head_dim);
   const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
   visit_dense_forward(problem, params.mask, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
     const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch_items<Config>(params, items_of<Config>(tiles, problem.heads, problem.batch, items),
-                         stream);
+    launch_items<Config>(
+        params, items_of<Config>(tiles, problem.heads, problem.batch, items, order), stream);
   });
 }
 

@@ -49,10 +49,11 @@ enum class Items {
   kOfAllSms,   // as many as the GPU holds at once
 };
 template <class Config>
-ItemGrid items_of(int x, int y, int z, Items items) {
-  const ItemGrid grid{{x, y, z}, x * y * z};
+ItemGrid items_of(int x, int y, int z, Items items, ItemOrder order = ItemOrder::kRowsFirst) {
+  ItemGrid grid{{x, y, z}, x * y * z, order};
   if (items == Items::kOneABlock) return grid;
-  return {{x, y, z}, least_of(grid.blocks, count_sms() * Config::kBlocksPerSm)};
+  grid.blocks = least_of(grid.blocks, count_sms() * Config::kBlocksPerSm);
+  return grid;
 }
 
 /// Launches a row's kernel.
@@ -66,13 +67,11 @@ void launch(const Params& params, const dim3& grid, CUstream_st* stream) {
   CUDA_CHECK(cudaGetLastError());
 }
 
-/// The same over items, in the order that params.grid has.
+/// The same over items.
 template <class Config, class Params>
 void launch_items(Params& params, const ItemGrid& grid, CUstream_st* stream) {
   if (grid.blocks == 0) return;
-  const ItemOrder order = params.grid.order;
   params.grid = grid;
-  params.grid.order = order;
   launch<Config>(params, grid_of(grid.blocks, 1, 1), stream);
 }
 
