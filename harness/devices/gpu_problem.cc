@@ -36,12 +36,12 @@ std::vector<T> download(const DeviceBuffer& buffer) {
 
 /// dO and the gradients, where a backward pass is run.
 struct GradientBuffers {
-  GradientBuffers(const Problem& problem, const BackwardInputs& inputs)
-      : d_o(inputs.d_o.size_bytes()),
+  GradientBuffers(const Problem& problem, std::span<const Half> host_d_o)
+      : d_o(host_d_o.size_bytes()),
         dq(problem.q_elements() * sizeof(Half)),
         dk(problem.k_elements() * sizeof(Half)),
         dv(problem.k_elements() * sizeof(Half)) {
-    upload(d_o, inputs.d_o);
+    upload(d_o, host_d_o);
   }
   DeviceBuffer d_o, dq, dk, dv;
 };
@@ -91,7 +91,7 @@ class GpuProblem : public LoadedProblem {
     upload(q_, data.inputs().q);
     upload(k_, data.inputs().k);
     upload(v_, data.inputs().v);
-    if (gradients != nullptr) buffers_.emplace(data.problem(), gradients->inputs());
+    if (gradients != nullptr) buffers_.emplace(data.problem(), gradients->d_o());
     tensor_bytes_ = std::max(bytes_of_tensors(), taken_since(free_before_));
   }
 

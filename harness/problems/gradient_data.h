@@ -22,12 +22,13 @@ class GradientData {
   GradientData(const ProblemData& data, const InputSpec& input, GradientPlan plan);
 
   const GradientPlan& plan() const { return plan_; }
+  const std::vector<Half>& d_o() const { return d_o_; }
 
+  /// Each of these is computed when it is first asked for.
+  ///
   /// q, k, v, dO, and the exact O and LSE of the plan's heads, rounded to fp16 and fp32 as a kernel
-  /// leaves them. Emulated kernels and the references start from these.
+  /// leaves them. Emulated kernels and the references start from these; a GPU from its own.
   BackwardInputs inputs();
-
-  /// Each computed when it is first asked for.
   const ExactGradients& exact();
   const GradientErrors& unfused_errors(const ArithmeticProfile& profile, Accumulator accumulator);
 

@@ -13,7 +13,7 @@
 namespace sparkbench {
 namespace {
 
-/// Rows of one head that share one widened copy of K and V, which they pay back many times over.
+/// Rows of one head that share one widened copy of the keys and values that any of them sees.
 constexpr std::size_t kRowsPerTask = 64;
 
 /// The keys and values of one key head.
@@ -77,12 +77,16 @@ ExactRows exact_forward(const Problem& problem, const ForwardInputs& inputs,
   const auto runs = split_by_head(rows, kRowsPerTask);
   parallel_for(runs.size(), [&](std::size_t run) {
     const KeyRow key = key_row_of(problem, runs[run].front());
-    const Head kv{{inputs.k, keys, key.batch, key.head}, {inputs.v, keys, key.batch, key.head}};
-    for (const QueryRow& r : runs[run]) {
+    const std::vector<VisibleRuns> seen = visibility.of_each(runs[run]);
+    const Range hull = hull_of(seen);
+    const Head kv{{inputs.k, keys, key.batch, key.head, hull},
+                  {inputs.v, keys, key.batch, key.head, hull}};
+    for (std::size_t i = 0; i < seen.size(); ++i) {
+      const QueryRow& r = runs[run][i];
       const auto index = static_cast<std::size_t>(&r - rows.data());
       const std::span<double> o = std::span(result.o).subspan(index * head_dim, head_dim);
       result.lse[index] =
-          attend(problem, visibility.of(r), row_of(inputs.q, query_shape(problem), r), r, kv, o);
+          attend(problem, seen[i], row_of(inputs.q, query_shape(problem), r), r, kv, o);
     }
   });
   return result;

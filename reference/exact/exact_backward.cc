@@ -15,7 +15,7 @@
 namespace sparkbench {
 namespace {
 
-/// Rows of one head that share widened copies of its other side, which they pay back many times.
+/// Rows of one head that share widened copies of what any of them sees of its other side.
 constexpr std::size_t kBackwardRowsPerTask = 32;
 
 /// What the backward takes of one query from the forward.
@@ -114,10 +114,13 @@ struct ExactBackward {
   void differentiate(std::span<const QueryRow> run) {
     const TensorShape queries = query_shape(problem), keys = key_shape(problem);
     const KeyRow key = key_row_of(problem, run.front());
-    const WideHead k(inputs.k, keys, key.batch, key.head);
-    const WideHead v(inputs.v, keys, key.batch, key.head);
-    for (const QueryRow& r : run) {
-      const VisibleRuns seen = visibility.of(r);
+    const std::vector<VisibleRuns> keys_of_each = visibility.of_each(run);
+    const Range hull = hull_of(keys_of_each);
+    const WideHead k(inputs.k, keys, key.batch, key.head, hull);
+    const WideHead v(inputs.v, keys, key.batch, key.head, hull);
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const QueryRow& r = run[i];
+      const VisibleRuns& seen = keys_of_each[i];
       ScoreGradients row(size_of(seen));
       dot_rows(k, widen(row_of(inputs.q, queries, r)), seen, row.scores());
       dot_rows(v, widen(row_of(inputs.d_o, queries, r)), seen, row.dp());
@@ -138,10 +141,13 @@ struct ExactBackward {
   /// Adds what a query head contributes to some rows of dK and dV.
   void add_head(std::span<const KeyRow> run, int head) {
     const TensorShape queries = query_shape(problem), keys = key_shape(problem);
-    const WideHead q(inputs.q, queries, run.front().batch, head);
-    const WideHead d_o(inputs.d_o, queries, run.front().batch, head);
-    for (const KeyRow& r : run) {
-      const VisibleRuns seen_by = visibility.of(r, head);
+    const std::vector<VisibleRuns> queries_of_each = visibility.of_each(run, head);
+    const Range hull = hull_of(queries_of_each);
+    const WideHead q(inputs.q, queries, run.front().batch, head, hull);
+    const WideHead d_o(inputs.d_o, queries, run.front().batch, head, hull);
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      const KeyRow& r = run[i];
+      const VisibleRuns& seen_by = queries_of_each[i];
       ScoreGradients column(size_of(seen_by));
       dot_rows(q, widen(row_of(inputs.k, keys, r)), seen_by, column.scores());
       dot_rows(d_o, widen(row_of(inputs.v, keys, r)), seen_by, column.dp());

@@ -38,28 +38,31 @@ std::vector<double> widen(std::span<const Half> row) {
   return wide;
 }
 
-WideHead::WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head)
-    : seqlen_(static_cast<std::size_t>(shape.seqlen_of(batch))),
+WideHead::WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head,
+                   const Range& rows)
+    : range_(rows),
+      size_(static_cast<std::size_t>(rows.size())),
       head_dim_(static_cast<std::size_t>(shape.head_dim)),
-      rows_(seqlen_ * head_dim_),
-      columns_(seqlen_ * head_dim_) {
-  for (std::size_t s = 0; s < seqlen_; ++s) {
-    const Half* const halves = tensor.row(shape, batch, static_cast<int>(s), head);
+      rows_(size_ * head_dim_),
+      columns_(size_ * head_dim_) {
+  for (int row = rows.begin; row < rows.end; ++row) {
+    const Half* const halves = tensor.row(shape, batch, row, head);
+    const std::size_t s = index_of(row);
     for (std::size_t d = 0; d < head_dim_; ++d) {
-      rows_[s * head_dim_ + d] = columns_[d * seqlen_ + s] = to_float(halves[d]);
+      rows_[s * head_dim_ + d] = columns_[d * size_ + s] = to_float(halves[d]);
     }
   }
 }
 
 void WideHead::dot_rows(std::span<const double> x, int first, std::span<double> dots) const {
   if (dots.size() < kLeastOfColumns) {
-    return dot_few_rows(x, rows_.data() + static_cast<std::size_t>(first) * head_dim_, dots);
+    return dot_few_rows(x, rows_.data() + index_of(first) * head_dim_, dots);
   }
   for (std::size_t begin = 0; begin < dots.size(); begin += kChunk) {
     const std::span<double> chunk = dots.subspan(begin, std::min(kChunk, dots.size() - begin));
     std::fill(chunk.begin(), chunk.end(), 0.0);
     for (std::size_t d = 0; d < head_dim_; ++d) {
-      const double* column = &columns_[d * seqlen_ + static_cast<std::size_t>(first) + begin];
+      const double* column = &columns_[d * size_ + index_of(first) + begin];
       for (std::size_t i = 0; i < chunk.size(); ++i) chunk[i] += x[d] * column[i];
     }
   }
@@ -67,7 +70,7 @@ void WideHead::dot_rows(std::span<const double> x, int first, std::span<double> 
 
 void WideHead::add_rows(std::span<const double> weights, int first, std::span<double> sum) const {
   for (std::size_t i = 0; i < weights.size(); ++i) {
-    const double* m = &rows_[(static_cast<std::size_t>(first) + i) * head_dim_];
+    const double* m = &rows_[(index_of(first) + i) * head_dim_];
     for (std::size_t d = 0; d < sum.size(); ++d) sum[d] += weights[i] * m[d];
   }
 }

@@ -1,4 +1,4 @@
-// One head of a tensor in fp64, for the exact references.
+// Rows of one head of a tensor in fp64, for the exact references.
 #pragma once
 
 #include <cstddef>
@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/half.h"
+#include "kernels/mask/key_mask.h"
 #include "reference/tensors/tensor_rows.h"
 
 namespace sparkbench {
@@ -13,23 +14,29 @@ namespace sparkbench {
 /// One row, widened.
 std::vector<double> widen(std::span<const Half> row);
 
-/// The matrix M [seqlen, head_dim] of one head, widened and kept in both orders, so that the
-/// innermost loop of either product runs over contiguous memory.
+/// Some rows of the matrix M [seqlen, head_dim] of one head, widened and kept in both orders, so
+/// that the innermost loop of either product runs over contiguous memory.
 class WideHead {
  public:
-  WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head);
+  /// `rows` lies inside the sequence; it may be empty.
+  WideHead(const HostTensor& tensor, const TensorShape& shape, int batch, int head,
+           const Range& rows);
 
-  /// dots[i] = x . M[first + i]
+  /// dots[i] = x . M[first + i], rows that it has.
   void dot_rows(std::span<const double> x, int first, std::span<double> dots) const;
 
-  /// sum += sum over i of weights[i] * M[first + i]
+  /// sum += sum over i of weights[i] * M[first + i], rows that it has.
   void add_rows(std::span<const double> weights, int first, std::span<double> sum) const;
 
  private:
-  std::size_t seqlen_;
+  /// Where a row of M lies in what is kept.
+  std::size_t index_of(int row) const { return static_cast<std::size_t>(row - range_.begin); }
+
+  Range range_;
+  std::size_t size_;
   std::size_t head_dim_;
-  std::vector<double> rows_;     // [seqlen, head_dim]
-  std::vector<double> columns_;  // [head_dim, seqlen]
+  std::vector<double> rows_;     // [size, head_dim]
+  std::vector<double> columns_;  // [head_dim, size]
 };
 
 }  // namespace sparkbench

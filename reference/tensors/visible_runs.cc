@@ -1,6 +1,8 @@
 #include "reference/tensors/visible_runs.h"
 
+#include <algorithm>
 #include <bit>
+#include <limits>
 
 #include "kernels/mask/pattern/sparse_mask.h"
 
@@ -38,6 +40,16 @@ VisibleRuns runs_of(const Pattern& pattern, int head, int row) {
 
 }  // namespace
 
+Range hull_of(std::span<const VisibleRuns> rows) {
+  Range hull = {std::numeric_limits<int>::max(), 0};
+  for (const VisibleRuns& runs : rows) {
+    if (runs.empty()) continue;
+    hull.begin = std::min(hull.begin, runs.front().begin);
+    hull.end = std::max(hull.end, runs.back().end);
+  }
+  return hull.end == 0 ? Range{0, 0} : hull;
+}
+
 Visibility::Visibility(const Problem& problem) : problem_(problem) {
   if (problem.sparse) by_key_ = transposed(problem.sparse->pattern);
 }
@@ -50,6 +62,18 @@ VisibleRuns Visibility::of(const QueryRow& query) const {
 VisibleRuns Visibility::of(const KeyRow& key, int head) const {
   if (!by_key_) return runs_of(visible_to(problem_, key));
   return runs_of(*by_key_, head, key.row);
+}
+
+std::vector<VisibleRuns> Visibility::of_each(std::span<const QueryRow> queries) const {
+  std::vector<VisibleRuns> runs;
+  for (const QueryRow& query : queries) runs.push_back(of(query));
+  return runs;
+}
+
+std::vector<VisibleRuns> Visibility::of_each(std::span<const KeyRow> keys, int head) const {
+  std::vector<VisibleRuns> runs;
+  for (const KeyRow& key : keys) runs.push_back(of(key, head));
+  return runs;
 }
 
 }  // namespace sparkbench

@@ -21,6 +21,9 @@ inline std::size_t size_of(std::span<const Range> runs) {
   return size;
 }
 
+/// From the first row to the last that some rows see; empty if they see none.
+Range hull_of(std::span<const VisibleRuns> rows);
+
 /// visit(run, its part of `values`), where values are of the runs' elements, side by side.
 template <class T, class Visit>
 void for_each_part(std::span<const Range> runs, std::span<T> values, Visit visit) {
@@ -41,6 +44,10 @@ class Visibility {
   VisibleRuns of(const QueryRow& query) const;
   /// The queries of a head that see a key: heads may have patterns of their own.
   VisibleRuns of(const KeyRow& key, int head) const;
+
+  /// The same of each of some rows.
+  std::vector<VisibleRuns> of_each(std::span<const QueryRow> queries) const;
+  std::vector<VisibleRuns> of_each(std::span<const KeyRow> keys, int head) const;
 
  private:
   const Problem& problem_;

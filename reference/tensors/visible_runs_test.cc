@@ -47,6 +47,14 @@ TEST(VisibleRuns, AreTheWordsOfAPattern) {
   }
 }
 
+TEST(VisibleRuns, HullIsFromTheFirstToTheLastThatAnyRowSees) {
+  const Range hull = hull_of(std::vector<VisibleRuns>{{{7, 9}, {12, 13}}, {}, {{3, 4}}});
+  EXPECT_EQ(hull.begin, 3);
+  EXPECT_EQ(hull.end, 13);
+  EXPECT_TRUE(hull_of(std::vector<VisibleRuns>{{}, {}}).is_empty());
+  EXPECT_TRUE(hull_of({}).is_empty());
+}
+
 TEST(VisibleRuns, OfAMaskOfOneRunAreThatRun) {
   for (const MaskSpec& mask : kTestMasks) {
     const Problem problem{.seqlen_q = 9, .seqlen_k = 13, .mask = mask};
