@@ -132,6 +132,37 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
           .more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0};
 }
 
+/// The same of runs: of each block of keys, between its prologue and its epilogue.
+StageCycles measure_stages_of_runs(const ResidentBlocks& resident, const Specimens& specimens) {
+  const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
+  const double few_cycles = duration_together(resident, few.paths);
+  const auto of_cut = [](const Specimen& specimen) {
+    return static_cast<double>(specimen.work.cut_tiles);
+  };
+  const auto of_tiles = [&](const Specimen& specimen) {
+    return static_cast<double>(specimen.work.full_tiles) + of_cut(specimen);
+  };
+  const double mask =
+      (duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths)) /
+      of_cut(cut);
+  const double full_tile =
+      (duration_together(resident, many.paths) - few_cycles - mask * (of_cut(many) - of_cut(few))) /
+      (of_tiles(many) - of_tiles(few));
+  const auto in_tiles = [&](const Specimen& specimen) {
+    return full_tile * of_tiles(specimen) + mask * of_cut(specimen);
+  };
+  const double rest = (duration_in_a_row(resident, few.paths) - in_tiles(few)) /
+                      static_cast<double>(1 + few.work.more_keys);
+  const double share = share_before_products(resident.code, few.paths);
+  const double more_heads =
+      duration_together(resident, group->paths) - few_cycles - (in_tiles(*group) - in_tiles(few));
+  return {.prologue = share * rest,
+          .full_tile = full_tile,
+          .cut_tile = full_tile + mask,
+          .epilogue = (1.0 - share) * rest,
+          .next_head = std::max(0.0, more_heads / static_cast<double>(group->work.more_heads))};
+}
+
 int steps_of(const BlockPaths& paths) {
   std::size_t steps = 0;
   for (const WarpPath& path : paths) steps += path.size();
@@ -180,8 +211,9 @@ std::vector<PathMark> late_teams(const TimedCode& code, std::span<const BlockPat
 InstanceCycles measure_instance(const SassFunction& function, const KernelInstance& instance,
                                 int blocks_per_sm) {
   const Specimens specimens = specimens_of(function, instance);
+  const BlockWork &many = specimens.many.work, &few = specimens.few.work;
   const auto tiles =
-      static_cast<int>(specimens.many.work.full_tiles - specimens.few.work.full_tiles);
+      static_cast<int>(many.full_tiles + many.cut_tiles - few.full_tiles - few.cut_tiles);
   InstanceCycles cycles{.id = std::string(instance.id),
                         .code_hash = code_hash(function),
                         .threads = instance.threads,
@@ -189,12 +221,12 @@ InstanceCycles measure_instance(const SassFunction& function, const KernelInstan
   cycles.loop_bytes =
       kInstructionBytes * (steps_of(specimens.many.paths) - steps_of(specimens.few.paths)) / tiles;
   cycles.binding = binding_of(time_code(function, SmConstants{}), specimens);
+  const auto measure = instance.walks_runs ? measure_stages_of_runs : measure_stages;
   for (int assumption = 0; assumption < kChipAssumptions; ++assumption) {
     const TimedCode code = time_code(
         function, with_assumption(SmConstants{}, static_cast<ChipAssumption>(assumption)));
     for (int resident = 1; resident <= blocks_per_sm; ++resident) {
-      cycles.stages[assumption].push_back(
-          measure_stages({code, resident, instance.teams}, specimens));
+      cycles.stages[assumption].push_back(measure({code, resident, instance.teams}, specimens));
     }
   }
   return cycles;

@@ -9,6 +9,8 @@
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
+#include "kernels/volta/backward_emulated.h"
+#include "kernels/volta/run_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "reference/inputs/inputs.h"
 
@@ -204,6 +206,30 @@ TEST_F(InstancePaths, OfBackwardKernelsDoWhatTheSourceDoes) {
         expect_same(path, emulated_backward(kernel, problem, false), problem);
       });
     }
+  }
+}
+
+TEST_F(InstancePaths, OfRunsDoWhatTheSourceDoes) {
+  for (const std::string kernel : {"volta-fp32acc", "volta-fp16acc"}) {
+    const auto accumulator = kernel == "volta-fp32acc" ? Accumulator::kFp32 : Accumulator::kFp16;
+    for_each_problem(64, [&](const Problem& problem, const std::string& dropout) {
+      if (!volta::has_short_window(128, problem.key_mask())) return;
+      if (problem.key_mask().keys(0).is_empty()) return;
+      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      std::vector<Half> o(problem.q_elements()), d_o = o, dq = o, dk(problem.k_elements()), dv = dk;
+      const std::vector<float> lse(problem.lse_elements(), 1.0f);
+      const auto tensors =
+          contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(),
+                             d_o.data(), lse.data(), dq.data(), dk.data(), dv.data());
+      PathCounts path;
+      add_paths(fmt::format("{}/bwd-statistics/d64", kernel), problem, path);
+      add_paths(fmt::format("{}/bwd/d64{}/runs", kernel, dropout), problem, path);
+      expect_same(path,
+                  volta::emulate_backward_runs(accumulator, problem, tensors, options(kVoltaBytes),
+                                               volta::whole_runs(problem))
+                      .counters,
+                  problem);
+    });
   }
 }
 

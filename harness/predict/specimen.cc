@@ -14,6 +14,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/sparse_list.h"
+#include "kernels/volta/run_plan.h"
 
 namespace sparkbench {
 namespace {
@@ -21,6 +22,9 @@ namespace {
 constexpr int kFewTiles = 4, kManyTiles = 20;
 constexpr int kGroupHeads = kManyTiles / kFewTiles;
 constexpr int kTilesBeforeDiagonal = 4;
+/// Tiles that see a block of keys of a run, of which the mask cuts two, and its blocks of keys.
+constexpr int kFewTilesOfRun = 3, kManyTilesOfRun = 7;
+constexpr int kBlocksOfRun = 10;
 constexpr int kTilesBeforeParts = 4, kTilesOfParts = 8;
 constexpr int kThreadsOfAWarpEach = 32 * kSchedulers;
 constexpr float kDropout = 0.1f;
@@ -43,6 +47,25 @@ Problem full_problem(const KernelInstance& instance, int tiles) {
   const int columns = tiles * instance.step_columns;
   problem.seqlen_q = owns_keys(instance) ? columns : instance.block_rows;
   problem.seqlen_k = owns_keys(instance) ? instance.block_rows : columns;
+  return problem;
+}
+
+/// Of as many full tiles as `work` has of either kind, and of as many blocks of keys.
+Problem full_problem_like(const KernelInstance& instance, const BlockWork& work) {
+  const auto tiles = static_cast<int>(work.full_tiles + work.cut_tiles);
+  const auto blocks = static_cast<int>(1 + work.more_keys);
+  Problem problem = full_problem(instance, tiles / blocks);
+  if (instance.walks_runs) problem.seqlen_k *= blocks;
+  return problem;
+}
+
+/// A run in a window, each of whose blocks of keys has dQ of a block of queries to round.
+Problem window_problem(const KernelInstance& instance, int tiles, int heads) {
+  Problem problem = problem_of(instance);
+  problem.heads = heads;
+  problem.heads_k = 1;
+  problem.seqlen_q = problem.seqlen_k = kBlocksOfRun * instance.block_rows;
+  problem.mask = MaskSpec::window((tiles - 1) * instance.step_columns + 1);
   return problem;
 }
 
@@ -76,7 +99,7 @@ Problem parts_problem(const KernelInstance& instance, bool has_all) {
 }
 
 /// Its first block meets the diagonal, and has kTilesBeforeDiagonal full tiles or a few more: the
-/// only block of queries, or the first of keys.
+/// only block of queries, or the first of keys. A run has all blocks of keys.
 Problem causal_problem(const KernelInstance& instance) {
   Problem problem = problem_of(instance);
   problem.mask = MaskSpec::causal();
@@ -88,6 +111,9 @@ Problem causal_problem(const KernelInstance& instance) {
 
 BlockWork work_of_first_block(const KernelInstance& instance, const Problem& problem) {
   if (problem.sparse) return tiles_of_pattern(instance, problem).front();
+  if (instance.walks_runs) {
+    return tiles_of_runs(instance, problem, volta::whole_runs(problem)).front();
+  }
   return (owns_keys(instance) ? tiles_of_key_blocks(instance, problem)
                               : tiles_of_query_blocks(instance, problem))
       .front();
@@ -113,13 +139,13 @@ std::int64_t flop_of_tiles(const KernelInstance& instance, std::int64_t tiles) {
 void check_products(const SassFunction& function, const KernelInstance& instance,
                     const Specimen& specimen) {
   const std::int64_t found = tensor_flop_of(function, specimen.paths);
-  const auto& [full_tiles, cut_tiles, more_heads, more_parts] = specimen.work;
+  const std::int64_t full_tiles = specimen.work.full_tiles, cut_tiles = specimen.work.cut_tiles;
   const std::int64_t most = flop_of_tiles(instance, full_tiles + cut_tiles);
   const std::int64_t least = flop_of_tiles(instance, full_tiles);
   if (most_parts(instance) > 1) {
     // All schedulers have as much to do.
     const std::int64_t of_parts =
-        flop_of_tiles(instance, cut_tiles + more_parts) / most_parts(instance);
+        flop_of_tiles(instance, cut_tiles + specimen.work.more_parts) / most_parts(instance);
     if (found == least + of_parts) return;
   } else if (found <= most && (found > least || found == most)) {
     return;
@@ -142,11 +168,26 @@ Specimen specimen_of(const SassFunction& function, const KernelInstance& instanc
 
 bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
 
+Specimens specimens_of_runs(const SassFunction& function, const KernelInstance& instance) {
+  const auto in_window = [&](int tiles, int heads) {
+    return specimen_of(function, instance, window_problem(instance, tiles, heads));
+  };
+  Specimen cut = specimen_of(function, instance, causal_problem(instance));
+  const Problem as_cut = full_problem_like(instance, cut.work);
+  return {.few = in_window(kFewTilesOfRun, 1),
+          .many = in_window(kManyTilesOfRun, 1),
+          .cut = std::move(cut),
+          .as_cut = specimen_of(function, instance, as_cut),
+          .all_parts = std::nullopt,
+          .group = in_window(kFewTilesOfRun, 2)};
+}
+
 Specimens specimens_of(const SassFunction& function, const KernelInstance& instance) {
+  if (instance.walks_runs) return specimens_of_runs(function, instance);
   const bool has_parts = most_parts(instance) > 1;
   Specimen cut = specimen_of(function, instance,
                              has_parts ? parts_problem(instance, false) : causal_problem(instance));
-  const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
+  const Problem as_cut = full_problem_like(instance, cut.work);
   std::optional<Specimen> all_parts;
   if (has_parts) all_parts = specimen_of(function, instance, parts_problem(instance, true));
   std::optional<Specimen> group;
@@ -154,7 +195,7 @@ Specimens specimens_of(const SassFunction& function, const KernelInstance& insta
   return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
           .many = specimen_of(function, instance, full_problem(instance, kManyTiles)),
           .cut = std::move(cut),
-          .as_cut = specimen_of(function, instance, full_problem(instance, tiles)),
+          .as_cut = specimen_of(function, instance, as_cut),
           .all_parts = std::move(all_parts),
           .group = std::move(group)};
 }

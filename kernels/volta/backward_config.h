@@ -65,6 +65,7 @@ struct BackwardShape {
   static constexpr bool kIsSparse = false;
   static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr bool kComputesDq = kDq;
+  static constexpr bool kWalksRuns = false;  // backward_runs.h
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;
@@ -216,6 +217,12 @@ struct KeyGradientTiles {
                     sizeof(BackwardTiles<Config>),
                 "K, V, Q, dO, P and dS make room for dK and dV");
 };
+
+template <class Config>
+SPARK_DEVICE KeyGradientTiles<Config>& key_gradient_tiles(BackwardTiles<Config>& in_loop) {
+  auto* const first = &in_loop.k;
+  return *reinterpret_cast<KeyGradientTiles<Config>*>(first);
+}
 
 /// This warp's team, and its place in it.
 template <class Config>

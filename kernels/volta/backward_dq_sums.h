@@ -20,6 +20,17 @@ SPARK_DEVICE int sum_columns(const BackwardParams& params) {
                                                    : params.head_chunks);
 }
 
+/// Of 16 queries and 32 columns; of a run, `head` is a ring's.
+template <class Config>
+SPARK_DEVICE float* first_sum(const BackwardParams& params, std::uint32_t head, int query,
+                              int column_block) {
+  if constexpr (Config::kWalksRuns) {
+    return ring_sums(params, head, query, sum_columns<Config>(params), column_block);
+  } else {
+    return params.workspace.dq_sums_of(head, query, sum_columns<Config>(params), column_block);
+  }
+}
+
 /// kGroups 16-row groups of 32 columns. `locate` gives DqSums, wherever they are asked for.
 template <class Config, int kGroups, class Machine, class Locate>
 SPARK_DEVICE void add_to_sums(Machine& machine, const BackwardParams& params, Locate locate,
@@ -30,10 +41,9 @@ SPARK_DEVICE void add_to_sums(Machine& machine, const BackwardParams& params, Lo
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) {
     // Opaque, or each sum has an address of its own.
-    float* const at =
-        machine.opaque(params.workspace.dq_sums_of(sums.head, first_query + kGridRows * g,
-                                                   sum_columns<Config>(params), column_block) +
-                       machine.lane());
+    float* const at = machine.opaque(
+        first_sum<Config>(params, sums.head, first_query + kGridRows * g, column_block) +
+        machine.lane());
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
       float value[8];

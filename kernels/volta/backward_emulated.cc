@@ -32,19 +32,41 @@ std::vector<double> steps_of_blocks(const Problem& problem) {
   return work;
 }
 
+/// The same of each run, which goes over some blocks of keys of the run before again.
+template <class Config>
+std::vector<double> steps_of_runs(const Problem& problem, const KeyRuns& runs) {
+  const KeyMask mask = problem.key_mask();
+  std::vector<double> work;
+  for (int begin = 0; begin < problem.seqlen_k; begin += runs.keys) {
+    const RunOf<Config> run{mask, begin, begin + runs.keys};
+    double steps = 0;
+    for (int key = run.first_key(); run.has(key); key += Config::kBlockKeys) {
+      const Range rows = run.walked_at(key);
+      if (rows.is_empty()) continue;
+      steps += ceil_divide(rows.end - first_tile<Config::kStep>(rows), Config::kStep);
+    }
+    work.push_back(steps);
+  }
+  return work;
+}
+
 /// The launches of one backward pass over one workspace, and what they report together.
 class BackwardEmulation {
  public:
+  /// `sums_bytes`: of those of dQ, 0 where there are none.
   BackwardEmulation(const Problem& problem, const BackwardTensors& tensors,
-                    const EmulationOptions& options, bool is_deterministic)
+                    const EmulationOptions& options, std::size_t sums_bytes,
+                    const KeyRuns& runs = {})
       : problem_(problem),
         tensors_(tensors),
         options_(options),
         statistics_(all_workspace_rows(problem)),
-        dq_sums_(dq_sums_bytes(problem, is_deterministic) / sizeof(float)),
+        dq_sums_(sums_bytes / sizeof(float)),
         params_(backward_params(problem, tensors,
-                                {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
-                                 workspace_rows(problem.seqlen_q)})) {}
+                                {statistics_.data(), sums_bytes == 0 ? nullptr : dq_sums_.data(),
+                                 workspace_rows(problem.seqlen_q)})) {
+    params_.runs = runs;
+  }
 
   /// What a launch takes besides the problem: `rows` in all, `rows_per_block` a block.
   struct Shape {
@@ -90,6 +112,7 @@ class BackwardEmulation {
     params_.walk = group_walk(problem_.seqlen_q, 0, problem_.group_size());
   }
   const Problem& problem() const { return problem_; }
+  const KeyRuns& runs() const { return params_.runs; }
   EmulationReport take_report() { return std::move(report_); }
 
  private:
@@ -105,6 +128,10 @@ class BackwardEmulation {
     all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
+      const std::size_t runs = static_cast<std::size_t>(problem_.batch) *
+                               static_cast<std::size_t>(problem_.key_heads()) *
+                               static_cast<std::size_t>(params_.runs.of_head);
+      if (runs > 0) all.back().bytes_of_block = all.back().bytes / runs;
     }
     return all;
   }
@@ -149,6 +176,23 @@ Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries) {
   return tiles;
 }
 
+/// The tiles of keys whose runs, where each is one, have the gradients of a sample: dQ of a step is
+/// that run's which has the last key that it sees.
+Tiles tiles_of_runs(const Problem& problem, const BackwardSample& sample) {
+  std::set<SampleTile> tiles(sample.key_tiles.begin(), sample.key_tiles.end());
+  const KeyMask mask = problem.key_mask();
+  for (const SampleTile& queries : sample.query_tiles) {
+    const int begin = kSampleRows * queries[0];
+    const int end = std::min(begin + kSampleRows, problem.seqlen_q);
+    for (int row = begin; row < end; row += kRunStep) {
+      const int last_row = std::min(row + kRunStep, end) - 1;
+      tiles.insert(
+          {(mask.end(last_row) - 1) / kSampleRows, problem.key_head(queries[1]), queries[2]});
+    }
+  }
+  return {tiles.begin(), tiles.end()};
+}
+
 /// One backward pass, launch by launch.
 class BackwardPass {
  public:
@@ -178,6 +222,19 @@ class BackwardPass {
           },
           {id, problem_.seqlen_k, Config::kBlockKeys, Config::kThreads,
            sizeof(BackwardTiles<Config>), steps_of_blocks<Config>(problem_), true},
+          tiles);
+    });
+  }
+
+  void runs(const Tiles& tiles) const {
+    visit_backward_runs(accumulator_, wanted_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      emulation_.launch(
+          [](EmulatedMachine& machine, const BackwardParams& params) {
+            attention_backward<Config>(machine, params);
+          },
+          {id, problem_.seqlen_k, emulation_.runs().keys, Config::kThreads,
+           sizeof(BackwardTiles<Config>), steps_of_runs<Config>(problem_, emulation_.runs()), true},
           tiles);
     });
   }
@@ -233,7 +290,12 @@ class BackwardPass {
 EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  BackwardEmulation emulation(problem, tensors, options, is_deterministic);
+  if (has_runs(problem)) {
+    const KeyRuns runs = sample.is_everything() ? plan_runs(problem)
+                                                : runs_of_blocks(problem, kSampleRows / kRunBlock);
+    return emulate_backward_runs(accumulator, problem, tensors, options, runs, sample);
+  }
+  BackwardEmulation emulation(problem, tensors, options, dq_sums_bytes(problem, is_deterministic));
   const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
   pass.prepare(tiles_of_same_heads(problem, sample));
   if (is_deterministic) {
@@ -244,6 +306,17 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
     pass.key_gradients(true, sample.key_tiles);
     if (sample.is_everything()) pass.round({});
   }
+  return emulation.take_report();
+}
+
+EmulationReport emulate_backward_runs(Accumulator accumulator, const Problem& problem,
+                                      const BackwardTensors& tensors,
+                                      const EmulationOptions& options, const KeyRuns& runs,
+                                      const BackwardSample& sample) {
+  BackwardEmulation emulation(problem, tensors, options, ring_bytes(problem, runs), runs);
+  const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
+  pass.prepare(tiles_of_same_heads(problem, sample));
+  pass.runs(tiles_of_runs(problem, sample));
   return emulation.take_report();
 }
 

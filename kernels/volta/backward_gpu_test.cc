@@ -7,6 +7,7 @@
 
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
+#include "kernels/volta/run_plan.h"
 #include "kernels/volta/test_gpu.h"
 #include "kernels/volta/test_problems.h"
 #include "reference/exact/exact_backward.h"
@@ -180,6 +181,35 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
     expect_emulated_bits(std::get<0>(GetParam()), problem(mask));
   }
 }
+
+/// Of enough blocks of keys for runs (run_plan.h), deterministic or not.
+class VoltaBackwardRunsGpu : public VoltaBackwardGpu {};
+
+TEST_P(VoltaBackwardRunsGpu, EqualTheEmulatedMachines) {
+  const auto [accumulator, head_dim, heads] = GetParam();
+  for (const MaskSpec& mask : {MaskSpec::window(30), MaskSpec::band(10, 20)}) {
+    for (const float dropout_p : {0.0f, 0.1f}) {
+      const Problem problem{.heads = heads,
+                            .seqlen_q = 2048,
+                            .seqlen_k = 2048,
+                            .head_dim = head_dim,
+                            .mask = mask,
+                            .dropout_p = dropout_p,
+                            .seed = 3,
+                            .heads_k = 24};
+      ASSERT_TRUE(volta::has_runs(problem));
+      expect_emulated_bits(accumulator, problem);
+      const Case made = make_case(accumulator, problem);
+      const Outputs first = run_on_gpu(accumulator, made, true);
+      const Outputs again = run_on_gpu(accumulator, made, false);
+      EXPECT_EQ(count_different(first.dq, again.dq), 0u);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardRunsGpu,
+                         testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),
+                                          testing::Values(40, 64), testing::Values(24, 48)));
 
 INSTANTIATE_TEST_SUITE_P(Grid, VoltaBackwardGpuBits,
                          testing::Combine(testing::Values(Accumulator::kFp16, Accumulator::kFp32),

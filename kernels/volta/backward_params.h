@@ -10,6 +10,7 @@
 #include "kernels/tile/work_list.h"
 #include "kernels/volta/backward_walk.h"
 #include "kernels/volta/forward_params.h"
+#include "kernels/volta/key_run.h"
 #include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench::volta {
@@ -63,7 +64,7 @@ SPARK_HD int first_workspace_row(int first_q, int sequence) {
 struct BackwardWorkspace {
   RowStatistics*
       statistics;     // [batch * heads, workspace_rows], 16 rows in statistics_place's order
-  float* dq_sums;     // as above; zeros at launch, null when deterministic
+  float* dq_sums;     // as above, zeros at launch, or the rings of runs; null when deterministic
   int rows_per_head;  // workspace_rows()
 
   /// Of the rows from `query` of a head on. So many rows as 32 bits do not count fill no memory.
@@ -108,6 +109,7 @@ struct BackwardParams {
   RowOrder query_order = {};
   /// Of their parts (sparse_list.h): [batch, rows, heads, head_dim], and of key heads.
   ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
+  KeyRuns runs = {};  // kWalksRuns
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

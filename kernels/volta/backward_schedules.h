@@ -34,6 +34,10 @@
 // The warps of a team divide each product anew (backward_config.h). Teams meet in line 12 only, so
 // that one has exponentials while the other has products.
 //
+// In windows a block goes over a run of blocks of keys, one after the other (end_block_of_run):
+// the queries that the last of them are the first to see have all of dQ behind it, which is rounded
+// there (key_run.h).
+//
 // The schedules below have the same steps (backward_dq_steps.h, backward_steps.h) in different
 // orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a
 // warp's registers are 64 x 64 of dV or dK, which halves what P, dS, Q and dO are read; and what
@@ -92,6 +96,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
   warp.load_statistics(place, step);  // line 3
+  warp.clear_sums(place);
   const auto by_pieces = [](int chunk, auto beside) {
 #pragma unroll
     for (int i = 0; i < kPiecesOfChunk; ++i) beside(kPiecesOfChunk * chunk + i);
@@ -173,28 +178,53 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
   warp.write(rows);  // line 10
 }
 
-/// The kernel of dK and dV.
+/// Lines 12 and 13 of a run, and dQ: whether there is another block of keys.
+template <class Config, class Machine>
+SPARK_DEVICE bool end_block_of_run(BackwardWarp<Config, Machine>& warp, int place,
+                                   const KeyGradient<Config>& gradient) {
+  if (warp.owns_keys()) {
+    RunDq<Config> dq;
+    warp.machine().barrier();
+    warp.load_dq(dq);
+    warp.write(place, gradient);
+    warp.write_dq(dq);
+  }
+  warp.next_keys();
+  if (!warp.has_keys()) return false;
+  warp.machine().barrier();
+  return true;
+}
+
+/// The kernel of dK and dV; and of dQ where a block goes over a run of blocks of keys.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
   if (is_without_keys<Config>(machine, params)) return;
   BackwardWarp<Config, Machine> warp(machine, params);
-  int place = warp.first_place();
-  warp.stage_first_tiles(place);  // line 1
-  KeyGradient<Config> gradient = {};
 #pragma unroll 1
   while (true) {
+    int place = warp.first_place();
+    warp.stage_first_tiles(place);  // line 1
+    KeyGradient<Config> gradient = {};
 #pragma unroll 1
-    for (; warp.has_step(place); place = warp.next(place)) {  // line 2
-      if constexpr (Config::kScoreWarps == 1) {
-        add_queries_alone(warp, place, gradient);
-      } else {
-        add_queries_in_pairs(warp, place, gradient);
+    while (true) {
+#pragma unroll 1
+      for (; warp.has_step(place); place = warp.next(place)) {  // line 2
+        if constexpr (Config::kScoreWarps == 1) {
+          add_queries_alone(warp, place, gradient);
+        } else {
+          add_queries_in_pairs(warp, place, gradient);
+        }
       }
+      if (warp.is_last_head(place)) break;
+      place = warp.begin_next_head(place);
     }
-    if (warp.is_last_head(place)) break;
-    place = warp.begin_next_head(place);
+    if constexpr (Config::kWalksRuns) {
+      if (!end_block_of_run(warp, place, gradient)) return;
+    } else {
+      warp.write(place, gradient);  // lines 12 and 13
+      return;
+    }
   }
-  warp.write(place, gradient);  // lines 12 and 13
 }
 
 }  // namespace sparkbench::volta

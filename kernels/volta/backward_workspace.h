@@ -4,6 +4,7 @@
 #include "kernels/attention.h"
 #include "kernels/saturating.h"
 #include "kernels/volta/backward_params.h"
+#include "kernels/volta/run_plan.h"
 
 namespace sparkbench::volta {
 
@@ -35,6 +36,12 @@ inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) 
 /// deterministic the FP32 sums of dQ. This and its parts saturate at 2^64 - 1.
 inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
   return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
+}
+
+/// The same where the pass may have runs: of sums that take less, deterministic or not.
+inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
+  if (!has_runs(problem)) return backward_workspace_bytes(problem, is_deterministic);
+  return saturating_sum({statistics_bytes(problem), ring_bytes(problem, plan_runs(problem))});
 }
 
 /// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the

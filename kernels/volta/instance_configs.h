@@ -4,6 +4,7 @@
 
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/forward_config.h"
+#include "kernels/volta/run_plan.h"
 #include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
@@ -156,6 +157,16 @@ struct ShortBackward
   static constexpr bool kKeepsPlace = false;  // two have no room for it
   static constexpr bool kEndsAnew = true;
   static constexpr bool kMeetsAnew = false;
+};
+
+/// The same of runs of blocks of keys (backward_runs.h).
+template <Accumulator kAccumulator, bool kHasDropout>
+struct RunBackward : ShortBackward<kAccumulator, kHasDropout, true> {
+  static constexpr bool kWalksRuns = true;
+  static_assert(RunBackward::kBlockKeys == kRunBlock && RunBackward::kStep == kRunStep &&
+                    RunBackward::kLeastHeadDim == kLeastRunHeadDim &&
+                    RunBackward::kHeadDim == kMostRunHeadDim,
+                "plans are of these");
 };
 
 /// Of dQ alone: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.

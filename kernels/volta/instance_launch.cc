@@ -13,6 +13,7 @@
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/packed_lists.h"
+#include "kernels/volta/run_plan.h"
 #include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench::volta {
@@ -44,6 +45,11 @@ Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
   return bytes_of(params);
 }
 
+/// As backward_gpu.cu has them, or one, of a problem that it gives none.
+KeyRuns runs_of(const Problem& problem) {
+  return has_runs(problem) ? plan_runs(problem) : whole_runs(problem);
+}
+
 /// `of_rows` has the rows of the workspace.
 Parameters backward_parameters(const KernelInstance& instance, const Problem& problem,
                                const Problem& of_rows, const WorkItem* items) {
@@ -53,6 +59,7 @@ Parameters backward_parameters(const KernelInstance& instance, const Problem& pr
       problem, tensors,
       lay_out_workspace(of_rows, memory.allocate<void>(), is_deterministic(instance)));
   params.query_items = params.key_items = items;  // an instance reads one of them
+  if (instance.walks_runs) params.runs = runs_of(problem);
   return bytes_of(params);
 }
 
@@ -68,8 +75,10 @@ int rows_of(const KernelInstance& instance, const Problem& problem) {
 }
 
 InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {
-  return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
-           heads_of(instance, problem), problem.batch},
+  const int blocks = instance.walks_runs
+                         ? runs_of(problem).of_head
+                         : ceil_divide(rows_of(instance, problem), instance.block_rows);
+  return {{blocks, heads_of(instance, problem), problem.batch},
           instance.threads,
           instance.dynamic_shared_bytes,
           instance.pass() == "fwd" ? forward_parameters(problem, nullptr)

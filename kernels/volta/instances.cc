@@ -67,6 +67,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .step_columns = kColumns,
           .teams = Config::kTeams,
           .short_window = Config::kShortWindow,
+          .walks_runs = Config::kWalksRuns,
           .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 
@@ -120,6 +121,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
 constexpr KernelInstance kInstances[] = {
     SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)                 //
     SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_VOLTA_BACKWARD_RUNS(SPARK_BACKWARD_ROW)          //
     SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
     SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_ROW)           //
     SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_ROW)               //

@@ -6,7 +6,7 @@
 // forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
 // "d32", "d80", "d96" and "d256" serve those below them, too, as "/short" does, of the problems of
-// short_blocks.h alone.
+// short_blocks.h alone, and "/runs", of those of run_plan.h.
 #pragma once
 
 #include "kernels/volta/instance_configs.h"
@@ -180,6 +180,14 @@ namespace sparkbench::volta {
 #define SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                       \
   SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64", mma, false)             \
   SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout", mma, true)
+
+/// Of runs of blocks of keys.
+#define SPARK_VOLTA_BACKWARD_RUNS_OF(ROW, symbol, name, mma)                                     \
+  ROW(symbol##_bwd_d64_runs, name "/bwd/d64/runs", RunBackward<mma, false>)                     \
+  ROW(symbol##_bwd_d64_dropout_runs, name "/bwd/d64/dropout/runs", RunBackward<mma, true>)
+#define SPARK_VOLTA_BACKWARD_RUNS(ROW)                                                           \
+  SPARK_VOLTA_BACKWARD_RUNS_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)          \
+  SPARK_VOLTA_BACKWARD_RUNS_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
   SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16) \

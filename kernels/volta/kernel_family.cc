@@ -73,7 +73,7 @@ std::uint64_t bytes_of_pass(const Problem& problem, Pass pass, bool is_determini
                ? passes_workspace(kAccumulators, problem, pass, is_deterministic).bytes
                : sparse_workspace_bytes(kAccumulators, problem, pass, is_deterministic);
   }
-  return pass == Pass::kForward ? 0 : backward_workspace_bytes(problem, is_deterministic);
+  return pass == Pass::kForward ? 0 : backward_workspace_bytes_of_grid(problem, is_deterministic);
 }
 
 /// A training step has room for either of its passes, which follow each other.

@@ -17,7 +17,8 @@ inline PassesWorkspace passes_workspace(ForwardAccumulators accumulators, const 
     if (view.sparse) {
       most = std::max(most, sparse_workspace_bytes(accumulators, view, pass, is_deterministic));
     } else if (pass != Pass::kForward) {
-      most = std::max<std::uint64_t>(most, backward_workspace_bytes(view, is_deterministic));
+      most =
+          std::max<std::uint64_t>(most, backward_workspace_bytes_of_grid(view, is_deterministic));
     }
   }
   return {problem, pass, most};

@@ -39,25 +39,34 @@ BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLo
       shared_((options.shared_bytes + sizeof(SharedAtom) - 1) / sizeof(SharedAtom)),
       shared_begin_(reinterpret_cast<std::uintptr_t>(shared_.data())),
       shadow_(options.detect ? options.shared_bytes : 0, options.warps),
+      own_shadow_(options.detect ? global.bytes_of_block() : 0, options.warps),
       copies_(static_cast<std::size_t>(options.warps * kWarpLanes)) {}
 
 void BlockMemory::begin_block(std::uint32_t block_index) {
   block_index_ = block_index;
   std::memset(shared_.data(), 0xff, shared_.size() * sizeof(SharedAtom));
-  shadow_.begin_block();
+  for_each_shadow([](SharedShadow& shadow) { shadow.begin_block(); });
   for (auto& copies : copies_) copies.forget();
 }
 
-void BlockMemory::barrier() { shadow_.barrier(); }
+void BlockMemory::barrier() {
+  for_each_shadow([](SharedShadow& shadow) { shadow.barrier(); });
+}
 
-void BlockMemory::barrier(int first_warp, int end_warp) { shadow_.barrier(first_warp, end_warp); }
+void BlockMemory::barrier(int first_warp, int end_warp) {
+  for_each_shadow([&](SharedShadow& shadow) { shadow.barrier(first_warp, end_warp); });
+}
 
-void BlockMemory::sync_warp(int warp) { shadow_.sync_warp(warp); }
+void BlockMemory::sync_warp(int warp) {
+  for_each_shadow([&](SharedShadow& shadow) { shadow.sync_warp(warp); });
+}
 
-void BlockMemory::arrive_at_barrier(int id, int warp) { shadow_.arrive_at_barrier(id, warp); }
+void BlockMemory::arrive_at_barrier(int id, int warp) {
+  for_each_shadow([&](SharedShadow& shadow) { shadow.arrive_at_barrier(id, warp); });
+}
 
 void BlockMemory::complete_barrier(int id, std::uint32_t waiting_warps) {
-  shadow_.complete_barrier(id, waiting_warps);
+  for_each_shadow([&](SharedShadow& shadow) { shadow.complete_barrier(id, waiting_warps); });
 }
 
 void BlockMemory::copy_async(const MemoryAccess& to, const MemoryAccess& from, bool exists) {
@@ -124,7 +133,8 @@ void BlockMemory::refuse(const MemoryAccess& access, bool inside) {
                            : !access.aligned() ? FindingKind::kMisaligned
                                                : FindingKind::kReadOnlyWrite;
   const std::string_view reason =
-      !inside ? access.shared() ? "outside shared memory" : "not wholly inside one region"
+      !inside             ? access.shared() ? "outside shared memory"
+                                            : "not wholly inside one region, or the block's part of it"
       : !access.aligned() ? "not aligned to its size"
                           : "to an input";
   findings_.add(kind, access.site, access.thread, [&] {
@@ -148,7 +158,36 @@ void BlockMemory::watch_copy_end(std::size_t offset, const MemoryAccess& access)
     report(access, *hazard);
 }
 
+void BlockMemory::watch_own(std::size_t offset, const MemoryAccess& access) {
+  auto hazard =
+      access.kind == AccessKind::kStoreGlobal ? std::nullopt : own_shadow_.read(offset, access);
+  if (access.writes()) {
+    const auto hazard_of_write = own_shadow_.write(offset, access);
+    if (!hazard) hazard = hazard_of_write;
+  }
+  if (!hazard) [[likely]]
+    return;
+  const bool is_race = hazard->other_thread.has_value();
+  const FindingKind kind = is_race ? FindingKind::kGlobalRace : FindingKind::kUninitializedRead;
+  findings_.add(kind, access.site, access.thread, [&]() -> FindingDetail {
+    const std::string address = global_.describe(access.location() + hazard->offset - offset);
+    if (!is_race) {
+      return {.address = address,
+              .message = "load of global memory that its block has not written"};
+    }
+    return {.other_thread = *hazard->other_thread,
+            .address = address,
+            .message =
+                fmt::format("{} after a {} by thread {} of the block at line {} {}", verb(access),
+                            hazard->other_writes ? "store" : "load", *hazard->other_thread,
+                            hazard->other_site.line(), what_misses(FindingKind::kSharedRace))};
+  });
+}
+
 void BlockMemory::watch_global(const MemoryAccess& access) {
+  if (last_region_->is_of_blocks()) {
+    return watch_own(last_region_->offset_in_part(access, block_index_), access);
+  }
   const auto hazard = global_.check(*last_region_, access, block_index_);
   if (hazard) [[unlikely]]
     report(access, *hazard);

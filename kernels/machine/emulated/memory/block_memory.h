@@ -47,11 +47,23 @@ class BlockMemory {
   void arrive_at_barrier(int id, int warp);
   void complete_barrier(int id, std::uint32_t waiting_warps);
   // Of a barrier of phases, as of SharedShadow.
-  int add_phase_barrier() { return shadow_.add_phase_barrier(); }
-  void end_phase(int id) { shadow_.end_phase(id); }
-  void learn(int id, int warp) { shadow_.learn(id, warp); }
-  void arrive_copy(int id, int warp, std::uint32_t time) { shadow_.arrive_copy(id, warp, time); }
-  std::uint32_t start_time(int warp) { return shadow_.start_time(warp); }
+  int add_phase_barrier() {
+    own_shadow_.add_phase_barrier();
+    return shadow_.add_phase_barrier();
+  }
+  void end_phase(int id) {
+    for_each_shadow([&](SharedShadow& shadow) { shadow.end_phase(id); });
+  }
+  void learn(int id, int warp) {
+    for_each_shadow([&](SharedShadow& shadow) { shadow.learn(id, warp); });
+  }
+  void arrive_copy(int id, int warp, std::uint32_t time) {
+    for_each_shadow([&](SharedShadow& shadow) { shadow.arrive_copy(id, warp, time); });
+  }
+  std::uint32_t start_time(int warp) {
+    own_shadow_.start_time(warp);
+    return shadow_.start_time(warp);
+  }
 
   /// The lanes of the warp that ran have met: what they accessed becomes instructions.
   void end_warp_phase(Counters& counters) {
@@ -177,7 +189,9 @@ class BlockMemory {
     if (last_region_ == nullptr || !last_region_->contains(access)) {
       last_region_ = global_.find(access);
     }
-    const bool inside = last_region_ != nullptr;
+    const bool inside =
+        last_region_ != nullptr &&
+        (!last_region_->is_of_blocks() || last_region_->part_contains(access, block_index_));
     const bool allowed = inside && (last_region_->writable() || !access.writes());
     if (!allowed || !access.aligned()) [[unlikely]] {
       refuse(access, inside);
@@ -187,7 +201,15 @@ class BlockMemory {
     return true;
   }
 
+  /// Those of shared memory and of what the block has of global memory to itself.
+  template <class Visit>
+  void for_each_shadow(Visit visit) {
+    visit(shadow_);
+    visit(own_shadow_);
+  }
+
   void refuse(const MemoryAccess& access, bool inside);
+  void watch_own(std::size_t offset, const MemoryAccess& access);
   void watch_shared(std::size_t offset, const MemoryAccess& access);
   void watch_copy_end(std::size_t offset, const MemoryAccess& access);
   void watch_global(const MemoryAccess& access);
@@ -202,6 +224,7 @@ class BlockMemory {
   std::vector<SharedAtom> shared_;
   std::uintptr_t shared_begin_;
   SharedShadow shadow_;
+  SharedShadow own_shadow_;
   std::vector<InFlight<Copy>> copies_;  // by thread
   AccessLog log_;
   std::uint32_t block_index_ = 0;

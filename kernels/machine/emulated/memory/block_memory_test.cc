@@ -376,5 +376,75 @@ TEST_F(GlobalAccessTest, WithoutDetectionBoundsAreStillKept) {
   EXPECT_EQ(o_[kFloats], -1.0f);
 }
 
+/// Two blocks have 32 of the 64 words of "sums" each.
+class OwnPartTest : public GlobalAccessTest {
+ protected:
+  OwnPartTest() {
+    regions_[1].written_before = regions_[1].writable = true;
+    regions_[1].bytes_of_block = kBytes / 2;
+  }
+  float* part(EmulatedMachine& machine) { return o_.data() + kFloats / 2 * machine.block(0); }
+  EmulationReport run_blocks(const EmulatedKernel& kernel) {
+    return run({.warps = 2, .grid = {2, 1, 1}, .regions = regions_}, kernel);
+  }
+};
+
+TEST_F(OwnPartTest, IsOrderedByBarriersAsSharedMemoryIs) {
+  const auto report = run_blocks([&](EmulatedMachine& machine) {
+    float* const own = part(machine);
+    if (machine.warp() == 0) {
+      machine.store_global(own + machine.lane(), 1.0f);
+      machine.sync_warp();
+      machine.add_global(own + (machine.lane() ^ 1), 2.0f);
+    }
+    machine.barrier();
+    if (machine.warp() == 1) machine.add_global(own + machine.lane(), 3.0f);
+    machine.barrier();
+    EXPECT_EQ(machine.load_global<float>(own + machine.lane()), 6.0f);
+    machine.barrier();
+    if (machine.warp() == 0) machine.store_global(own + machine.lane(), 4.0f);
+  });
+  EXPECT_EQ(report.findings_total, 0u);
+  EXPECT_EQ(o_[0], 4.0f);
+  EXPECT_EQ(o_[63], 4.0f);
+}
+
+TEST_F(OwnPartTest, RacesWithoutABarrier) {
+  int line = 0;
+  const auto report = run_blocks([&](EmulatedMachine& machine) {
+    if (machine.block(0) != 1) return;
+    if (machine.thread() == 3) machine.store_global(part(machine), 1.0f);
+    line = __LINE__ + 1;
+    if (machine.thread() == 40) machine.add_global(part(machine), 1.0f);
+  });
+  expect_finding(report, FindingKind::kGlobalRace, 40, line, __FILE__);
+  EXPECT_EQ(report.findings[0].other_thread, 3);
+  EXPECT_EQ(report.findings[0].address, "global o+0x80");
+}
+
+TEST_F(OwnPartTest, HasNothingWhenItsBlockBegins) {
+  int line = 0;
+  const auto report = run_blocks([&](EmulatedMachine& machine) {
+    if (machine.block(0) == 0) machine.store_global(part(machine) + machine.thread() / 2, 1.0f);
+    line = __LINE__ + 1;
+    if (machine.block(0) == 1 && machine.thread() == 5) machine.load_global<float>(part(machine));
+  });
+  ASSERT_FALSE(report.findings.empty());
+  EXPECT_EQ(report.findings.back().kind, FindingKind::kUninitializedRead);
+  EXPECT_EQ(report.findings.back().line, line);
+}
+
+TEST_F(OwnPartTest, IsOutOfBoundsForOthers) {
+  int line = 0;
+  const auto report = run_blocks([&](EmulatedMachine& machine) {
+    if (machine.block(0) != 0 || machine.thread() != 1) return;
+    machine.store_global(&o_[31], 1.0f);
+    line = __LINE__ + 1;
+    machine.store_global(&o_[32], 1.0f);
+  });
+  expect_finding(report, FindingKind::kOutOfBounds, 1, line, __FILE__);
+  EXPECT_EQ(o_[32], -1.0f);
+}
+
 }  // namespace
 }  // namespace sparkbench

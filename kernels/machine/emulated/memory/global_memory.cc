@@ -25,8 +25,10 @@ GlobalMemory::Region::Region(const GlobalRegion& region, bool detect)
       written_before_(region.written_before),
       writable_(region.writable),
       exists_(region.exists),
-      writers_(detect && region.writable ? (region.bytes + kGlobalWordBytes - 1) / kGlobalWordBytes
-                                         : 0) {
+      bytes_of_block_(region.bytes_of_block),
+      writers_(detect && region.writable && region.bytes_of_block == 0
+                   ? (region.bytes + kGlobalWordBytes - 1) / kGlobalWordBytes
+                   : 0) {
   if (begin_ % kGlobalWordBytes != 0) {
     throw std::invalid_argument(fmt::format("region {} is not aligned to 4 bytes", name_));
   }
@@ -81,6 +83,12 @@ GlobalMemory::Region* GlobalMemory::find(const MemoryAccess& access) {
   const auto region = std::find_if(regions_.begin(), regions_.end(),
                                    [&](const Region& r) { return r.contains(access); });
   return region == regions_.end() ? nullptr : &*region;
+}
+
+std::size_t GlobalMemory::bytes_of_block() const {
+  std::size_t most = 0;
+  for (const Region& region : regions_) most = std::max(most, region.bytes_of_block_);
+  return most;
 }
 
 std::optional<GlobalMemory::Hazard> GlobalMemory::check(Region& region, const MemoryAccess& access,

@@ -25,6 +25,9 @@ struct GlobalRegion {
   bool written_before;
   bool writable = !written_before;
   std::vector<bool> exists = {};  // by word of 4 bytes, where not all do; the rest is out of bounds
+  /// Above 0: each block has so many bytes to itself, in the order of blocks. What is in them is
+  /// nothing when it begins, and its threads' accesses are ordered as those of shared memory are.
+  std::size_t bytes_of_block = 0;
 };
 
 inline constexpr std::size_t kGlobalWordBytes = 4;
@@ -53,6 +56,8 @@ class GlobalMemory {
 
   /// The region that holds all of the access, or null.
   Region* find(const MemoryAccess& access);
+  /// The most that a region has for each block.
+  std::size_t bytes_of_block() const;
 
   /// The first hazard of an access that lies in `region`, which then happens.
   /// Races are: a store over another thread's store or over an atomic, an atomic over another
@@ -87,6 +92,16 @@ class GlobalMemory::Region {
   }
   bool writable() const { return writable_; }
   const std::string& name() const { return name_; }
+  /// Whether each block has a part of it, and where in a block's part an access is: past its end,
+  /// if it is in another's.
+  bool is_of_blocks() const { return bytes_of_block_ > 0; }
+  std::size_t offset_in_part(const MemoryAccess& access, std::uint32_t block_index) const {
+    return access.location() - begin_ - block_index * bytes_of_block_;
+  }
+  bool part_contains(const MemoryAccess& access, std::uint32_t block_index) const {
+    const std::size_t offset = offset_in_part(access, block_index);
+    return offset < bytes_of_block_ && bytes_of_block_ - offset >= access.bytes;
+  }
 
  private:
   friend class GlobalMemory;
@@ -103,6 +118,7 @@ class GlobalMemory::Region {
   bool written_before_;
   bool writable_;
   std::vector<bool> exists_;
+  std::size_t bytes_of_block_;
   std::vector<std::atomic<std::uint32_t>> writers_;  // by word; 0 nobody, else see global_memory.cc
 };
 
