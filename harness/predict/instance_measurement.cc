@@ -98,15 +98,7 @@ double share_before_products(const TimedCode& code, const BlockPaths& paths) {
   return before / (before + behind);
 }
 
-/// At least 0: where teams that are out of step come out of it better, a head more costs nothing.
-double cycles_of_next_head(const ResidentBlocks& resident, const Specimen& group,
-                           const Specimen& head) {
-  const double longer =
-      duration_together(resident, group.paths) - duration_together(resident, head.paths);
-  return std::max(0.0, longer / static_cast<double>(group.work.more_heads));
-}
-
-/// At least 0, as above.
+/// At least 0: where teams that are out of step come out of it better, more costs nothing.
 double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_parts,
                            const Specimen& cut) {
   const double longer =
@@ -114,53 +106,41 @@ double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_p
   return std::max(0.0, longer / static_cast<double>(all_parts.work.more_parts));
 }
 
+/// Of a run, of each block of keys between its prologue and its epilogue.
 StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
   const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
-  const double full_tile =
-      (duration_together(resident, many.paths) - duration_together(resident, few.paths)) /
-      static_cast<double>(many.work.full_tiles - few.work.full_tiles);
-  const double longer =
-      duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths);
-  const double rest =
-      duration_in_a_row(resident, few.paths) - full_tile * static_cast<double>(few.work.full_tiles);
-  const double share = share_before_products(resident.code, few.paths);
-  return {.prologue = share * rest,
-          .full_tile = full_tile,
-          .cut_tile = full_tile + longer / static_cast<double>(cut.work.cut_tiles),
-          .epilogue = (1.0 - share) * rest,
-          .next_head = group ? cycles_of_next_head(resident, *group, many) : 0.0,
-          .more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0};
-}
-
-/// The same of runs: of each block of keys, between its prologue and its epilogue.
-StageCycles measure_stages_of_runs(const ResidentBlocks& resident, const Specimens& specimens) {
-  const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
-  const double few_cycles = duration_together(resident, few.paths);
-  const auto of_cut = [](const Specimen& specimen) {
+  const double of_few = duration_together(resident, few.paths);
+  const auto cut_tiles = [](const Specimen& specimen) {
     return static_cast<double>(specimen.work.cut_tiles);
   };
-  const auto of_tiles = [&](const Specimen& specimen) {
-    return static_cast<double>(specimen.work.full_tiles) + of_cut(specimen);
+  const auto tiles = [&](const Specimen& specimen) {
+    return static_cast<double>(specimen.work.full_tiles) + cut_tiles(specimen);
   };
   const double mask =
       (duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths)) /
-      of_cut(cut);
-  const double full_tile =
-      (duration_together(resident, many.paths) - few_cycles - mask * (of_cut(many) - of_cut(few))) /
-      (of_tiles(many) - of_tiles(few));
+      cut_tiles(cut);
+  const double full_tile = (duration_together(resident, many.paths) - of_few -
+                            mask * (cut_tiles(many) - cut_tiles(few))) /
+                           (tiles(many) - tiles(few));
   const auto in_tiles = [&](const Specimen& specimen) {
-    return full_tile * of_tiles(specimen) + mask * of_cut(specimen);
+    return full_tile * tiles(specimen) + mask * cut_tiles(specimen);
   };
   const double rest = (duration_in_a_row(resident, few.paths) - in_tiles(few)) /
                       static_cast<double>(1 + few.work.more_keys);
   const double share = share_before_products(resident.code, few.paths);
-  const double more_heads =
-      duration_together(resident, group->paths) - few_cycles - (in_tiles(*group) - in_tiles(few));
+  double next_head = 0.0;
+  if (group) {
+    const double longer =
+        duration_together(resident, group->paths) - of_few - (in_tiles(*group) - in_tiles(few));
+    // As of parts above.
+    next_head = std::max(0.0, longer / static_cast<double>(group->work.more_heads));
+  }
   return {.prologue = share * rest,
           .full_tile = full_tile,
           .cut_tile = full_tile + mask,
           .epilogue = (1.0 - share) * rest,
-          .next_head = std::max(0.0, more_heads / static_cast<double>(group->work.more_heads))};
+          .next_head = next_head,
+          .more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0};
 }
 
 int steps_of(const BlockPaths& paths) {
@@ -221,12 +201,12 @@ InstanceCycles measure_instance(const SassFunction& function, const KernelInstan
   cycles.loop_bytes =
       kInstructionBytes * (steps_of(specimens.many.paths) - steps_of(specimens.few.paths)) / tiles;
   cycles.binding = binding_of(time_code(function, SmConstants{}), specimens);
-  const auto measure = instance.walks_runs ? measure_stages_of_runs : measure_stages;
   for (int assumption = 0; assumption < kChipAssumptions; ++assumption) {
     const TimedCode code = time_code(
         function, with_assumption(SmConstants{}, static_cast<ChipAssumption>(assumption)));
     for (int resident = 1; resident <= blocks_per_sm; ++resident) {
-      cycles.stages[assumption].push_back(measure({code, resident, instance.teams}, specimens));
+      cycles.stages[assumption].push_back(
+          measure_stages({code, resident, instance.teams}, specimens));
     }
   }
   return cycles;

@@ -36,7 +36,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
   return instance.kernel() == kernel.name && instance.pass() == pass &&
          instance.is_packed == (problem.lengths != nullptr) &&
          (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
-         instance.serves(problem.head_dim) && (!instance.walks_runs || volta::has_runs(problem)) &&
+         instance.serves(problem.head_dim) &&
          volta::wants_blocks(instance.short_window, instance.head_dim, problem) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;

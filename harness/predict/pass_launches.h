@@ -51,7 +51,7 @@ std::vector<BlockWork> tiles_of_query_blocks(const KernelInstance& instance,
 /// is now one team's and now another's, so that only the group's last tile may lack a step.
 std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const Problem& problem);
 
-/// Of each run (kernels/volta/backward_runs.h) all of its blocks of keys, those of the run before
+/// Of each run (kernels/volta/key_run.h) all of its blocks of keys, those of the run before
 /// among them. An instance's that walks runs.
 std::vector<BlockWork> tiles_of_runs(const KernelInstance& instance, const Problem& problem,
                                      const volta::KeyRuns& runs);

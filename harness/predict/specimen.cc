@@ -55,7 +55,7 @@ Problem full_problem_like(const KernelInstance& instance, const BlockWork& work)
   const auto tiles = static_cast<int>(work.full_tiles + work.cut_tiles);
   const auto blocks = static_cast<int>(1 + work.more_keys);
   Problem problem = full_problem(instance, tiles / blocks);
-  if (instance.walks_runs) problem.seqlen_k *= blocks;
+  problem.seqlen_k *= blocks;
   return problem;
 }
 

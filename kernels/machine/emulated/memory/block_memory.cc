@@ -39,6 +39,7 @@ BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLo
       shared_((options.shared_bytes + sizeof(SharedAtom) - 1) / sizeof(SharedAtom)),
       shared_begin_(reinterpret_cast<std::uintptr_t>(shared_.data())),
       shadow_(options.detect ? options.shared_bytes : 0, options.warps),
+      has_own_part_(global.bytes_of_block() > 0),
       own_shadow_(options.detect ? global.bytes_of_block() : 0, options.warps),
       copies_(static_cast<std::size_t>(options.warps * kWarpLanes)) {}
 

@@ -48,7 +48,7 @@ class BlockMemory {
   void complete_barrier(int id, std::uint32_t waiting_warps);
   // Of a barrier of phases, as of SharedShadow.
   int add_phase_barrier() {
-    own_shadow_.add_phase_barrier();
+    if (has_own_part_) own_shadow_.add_phase_barrier();
     return shadow_.add_phase_barrier();
   }
   void end_phase(int id) {
@@ -61,7 +61,7 @@ class BlockMemory {
     for_each_shadow([&](SharedShadow& shadow) { shadow.arrive_copy(id, warp, time); });
   }
   std::uint32_t start_time(int warp) {
-    own_shadow_.start_time(warp);
+    if (has_own_part_) own_shadow_.start_time(warp);
     return shadow_.start_time(warp);
   }
 
@@ -205,7 +205,7 @@ class BlockMemory {
   template <class Visit>
   void for_each_shadow(Visit visit) {
     visit(shadow_);
-    visit(own_shadow_);
+    if (has_own_part_) visit(own_shadow_);
   }
 
   void refuse(const MemoryAccess& access, bool inside);
@@ -224,6 +224,7 @@ class BlockMemory {
   std::vector<SharedAtom> shared_;
   std::uintptr_t shared_begin_;
   SharedShadow shadow_;
+  bool has_own_part_;
   SharedShadow own_shadow_;
   std::vector<InFlight<Copy>> copies_;  // by thread
   AccessLog log_;
