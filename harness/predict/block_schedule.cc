@@ -18,13 +18,12 @@ constexpr double kSameTime = 1e-9;  // relative: ends that rounding alone keeps 
 using OfStages = std::array<double, 6>;
 
 OfStages counts_of(const BlockWork& work) {
-  const auto blocks_of_keys = static_cast<double>(1 + work.more_keys);
-  return {blocks_of_keys,
+  return {1,
           static_cast<double>(work.full_tiles),
           static_cast<double>(work.cut_tiles),
           static_cast<double>(work.more_parts),
           static_cast<double>(work.more_heads),
-          blocks_of_keys};
+          1};
 }
 
 OfStages cycles_of(const StageCycles& stages) {

@@ -16,9 +16,6 @@ struct BlockWork {
   std::int64_t full_tiles = 0, cut_tiles = 0;
   std::int64_t more_heads = 0;  // than one
   std::int64_t more_parts = 0;  // of cut tiles, each, than one a scheduler (instance_cycles.h)
-  /// Blocks of keys than one, each with a prologue and an epilogue of its own. These are taken to
-  /// come first and last.
-  std::int64_t more_keys = 0;
 
   bool operator==(const BlockWork&) const = default;
 };

@@ -106,7 +106,6 @@ double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_p
   return std::max(0.0, longer / static_cast<double>(all_parts.work.more_parts));
 }
 
-/// Of a run, of each block of keys between its prologue and its epilogue.
 StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
   const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
   const double of_few = duration_together(resident, few.paths);
@@ -125,8 +124,7 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
   const auto in_tiles = [&](const Specimen& specimen) {
     return full_tile * tiles(specimen) + mask * cut_tiles(specimen);
   };
-  const double rest = (duration_in_a_row(resident, few.paths) - in_tiles(few)) /
-                      static_cast<double>(1 + few.work.more_keys);
+  const double rest = duration_in_a_row(resident, few.paths) - in_tiles(few);
   const double share = share_before_products(resident.code, few.paths);
   double next_head = 0.0;
   if (group) {

@@ -16,7 +16,6 @@
 #include "harness/predict/specimen.h"
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/volta/run_plan.h"
 
 namespace sparkbench {
 namespace {
@@ -40,14 +39,14 @@ TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
   EXPECT_EQ(specimens_of(sm70_function_of(backward), backward).group->work, (BlockWork{20, 0, 4}));
 }
 
-TEST_F(InstanceMeasurement, TakesRunsInWindows) {
-  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64/runs");
+TEST_F(InstanceMeasurement, TakesBlocksOfARelayFromWindows) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64/relay");
   const Specimens specimens = specimens_of(sm70_function_of(instance), instance);
-  EXPECT_EQ(specimens.few.work, (BlockWork{9, 18, 0, 0, 9}));
-  EXPECT_EQ(specimens.many.work, (BlockWork{35, 14, 0, 0, 9}));
-  EXPECT_EQ(specimens.cut.work, (BlockWork{10, 5, 0, 0, 4}));
-  EXPECT_EQ(specimens.as_cut.work, (BlockWork{15, 0, 0, 0, 4}));
-  EXPECT_EQ(specimens.group->work, (BlockWork{18, 36, 10, 0, 9}));
+  EXPECT_EQ(specimens.few.work, (BlockWork{1, 2, 0}));
+  EXPECT_EQ(specimens.many.work, (BlockWork{5, 2, 0}));
+  EXPECT_EQ(specimens.cut.work, (BlockWork{4, 1, 0}));
+  EXPECT_EQ(specimens.as_cut.work, (BlockWork{5, 0, 0}));
+  EXPECT_EQ(specimens.group->work, (BlockWork{2, 4, 1}));
 }
 
 TEST_F(InstanceMeasurement, TakesCutTilesOfOnePartAndOfAll) {
@@ -100,7 +99,8 @@ HeadCycles cycles_of_head(const SassFunction& function, const KernelInstance& in
   std::vector<BlockWork> tiles = instance.pass() == "bwd"
                                      ? tiles_of_key_blocks(instance, problem)
                                      : tiles_of_query_blocks(instance, problem);
-  if (instance.pass() == "fwd") std::reverse(tiles.begin(), tiles.end());  // the last rows first
+  // The last rows first, or the last keys.
+  if (instance.pass() == "fwd" || instance.relays_dq) std::reverse(tiles.begin(), tiles.end());
   const auto& stages = cycles.stages[static_cast<int>(ChipAssumption::kForwarded)];
   return {static_cast<double>(simulate(code, work).cycles),
           schedule_blocks({tiles, 1}, stages, 1).until_end};
@@ -119,10 +119,11 @@ TEST_F(InstanceMeasurement, AddsUpToWholeHeads) {
   }
 }
 
-TEST_F(InstanceMeasurement, AddsUpToWindowsOfShortBlocks) {
-  for (const char* const id : {"volta-fp32acc/fwd/d64/short", "volta-fp16acc/fwd/d64/short",
-                               "volta-fp32acc/fwd/d128/short", "volta-fp32acc/bwd/d64/short",
-                               "volta-fp32acc/bwd-dq/d64/short"}) {
+TEST_F(InstanceMeasurement, AddsUpToShortWindows) {
+  for (const char* const id :
+       {"volta-fp32acc/fwd/d64/short", "volta-fp16acc/fwd/d64/short",
+        "volta-fp32acc/fwd/d128/short", "volta-fp32acc/bwd/d64/relay",
+        "volta-fp16acc/bwd/d64/relay", "volta-fp32acc/bwd/d64/dropout/relay"}) {
     const KernelInstance& instance = instance_of(id);
     for (const int window : {128, 256}) {
       const HeadCycles cycles =
@@ -131,39 +132,6 @@ TEST_F(InstanceMeasurement, AddsUpToWindowsOfShortBlocks) {
       EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << name;
       RecordProperty("predicted over simulated, " + name,
                      std::to_string(cycles.predicted / cycles.simulated));
-    }
-  }
-}
-
-/// Of heads that are a run each.
-TEST_F(InstanceMeasurement, AddsUpToWindowsInRuns) {
-  for (const char* const id : {"volta-fp32acc/bwd/d64/runs", "volta-fp16acc/bwd/d64/runs",
-                               "volta-fp32acc/bwd/d64/dropout/runs"}) {
-    const KernelInstance& instance = instance_of(id);
-    const InstanceCycles& cycles = *embedded_cycles().find(instance.id);
-    const TimedCode code = time_code(sm70_function_of(instance), SmConstants{});
-    for (const int window : {128, 256}) {
-      const Problem problem{.heads = 4,
-                            .seqlen_q = 2048,
-                            .seqlen_k = 2048,
-                            .head_dim = instance.head_dim,
-                            .mask = MaskSpec::window(window),
-                            .dropout_p = instance.has_dropout ? 0.1f : 0.0f};
-      const LaunchPaths launch = paths_of(sm70_function_of(instance), instance, problem);
-      std::vector<BlockPaths> paths;
-      for (int head = 0; head < problem.heads; ++head) {
-        paths.push_back(launch.of_block({0, head, 0}).paths);
-      }
-      SmWork work{.start_offsets = std::vector<int>(cycles.blocks_per_sm, 0)};
-      for (const BlockPaths& of_run : paths) work.blocks.push_back(&of_run);
-      work.marks = late_teams(code, work.blocks, instance.teams, 1600);
-      const BlockGrid grid{tiles_of_runs(instance, problem, volta::whole_runs(problem)), 4};
-      const auto& stages = cycles.stages[static_cast<int>(ChipAssumption::kForwarded)];
-      const double ratio = schedule_blocks(grid, stages, 1).until_end /
-                           static_cast<double>(simulate(code, work).cycles);
-      const std::string name = fmt::format("{}, window:{}", id, window);
-      EXPECT_NEAR(ratio, 1.0, 0.05) << name;
-      RecordProperty("predicted over simulated, " + name, std::to_string(ratio));
     }
   }
 }

@@ -9,8 +9,7 @@
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
-#include "kernels/volta/backward_emulated.h"
-#include "kernels/volta/run_plan.h"
+#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "reference/inputs/inputs.h"
 
@@ -57,6 +56,13 @@ class InstancePaths : public testing::Test {
         for (int x = 0; x < grid[0]; ++x) add_block(function, paths.of_block({x, y, z}), counts);
       }
     }
+  }
+  /// Of a backward pass whose blocks hand on dQ, deterministic or not.
+  static void add_relay_paths(const std::string& kernel, const Problem& problem,
+                              PathCounts& counts) {
+    const std::string dropout = problem.dropout().threshold != 0 ? "/dropout" : "";
+    add_paths(fmt::format("{}/bwd-statistics/d64", kernel), problem, counts);
+    add_paths(fmt::format("{}/bwd/d64{}/relay", kernel, dropout), problem, counts);
   }
 
  private:
@@ -162,18 +168,13 @@ void for_each_problem(int head_dim, Check check) {
   }
 }
 
-/// A part of an instance's name, of those that have short blocks: of a forward kernel, and of a
-/// backward one.
+/// A part of an instance's name, of forward kernels that have short blocks.
 std::string short_part(const std::string& kernel, const Problem& problem) {
   const bool has_row = kernel != "volta-fp16acc" || problem.head_dim == 64;
   const auto fp32 = Accumulator::kFp32;
   const int window = volta::short_forward_window(problem.head_dim, fp32, fp32);
   const bool is_short = volta::wants_blocks(window, problem.head_dim, problem);
   return has_row && is_short ? "/short" : "";
-}
-std::string short_backward_part(const Problem& problem) {
-  const bool is_short = volta::has_short_window(volta::kShortBackwardWindow, problem.key_mask());
-  return problem.head_dim == 64 && is_short ? "/short" : "";
 }
 
 TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
@@ -197,39 +198,17 @@ TEST_F(InstancePaths, OfBackwardKernelsDoWhatTheSourceDoes) {
     for (const int head_dim : {64, 128}) {
       SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
-        const std::string bwd =
-            fmt::format("{}/bwd/d{}{}{}", kernel, head_dim, dropout, short_backward_part(problem));
         PathCounts path;
-        add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
-        add_paths(bwd, problem, path);
-        add_paths(fmt::format("{}/bwd-round-dq/d{}", kernel, head_dim), problem, path);
+        if (volta::has_relay(problem)) {
+          add_relay_paths(kernel, problem, path);
+        } else {
+          add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
+          add_paths(fmt::format("{}/bwd/d{}{}", kernel, head_dim, dropout), problem, path);
+          add_paths(fmt::format("{}/bwd-round-dq/d{}", kernel, head_dim), problem, path);
+        }
         expect_same(path, emulated_backward(kernel, problem, false), problem);
       });
     }
-  }
-}
-
-TEST_F(InstancePaths, OfRunsDoWhatTheSourceDoes) {
-  for (const std::string kernel : {"volta-fp32acc", "volta-fp16acc"}) {
-    const auto accumulator = kernel == "volta-fp32acc" ? Accumulator::kFp32 : Accumulator::kFp16;
-    for_each_problem(64, [&](const Problem& problem, const std::string& dropout) {
-      if (!volta::has_short_window(128, problem.key_mask())) return;
-      if (problem.key_mask().keys(0).is_empty()) return;
-      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-      std::vector<Half> o(problem.q_elements()), d_o = o, dq = o, dk(problem.k_elements()), dv = dk;
-      const std::vector<float> lse(problem.lse_elements(), 1.0f);
-      const auto tensors =
-          contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(), o.data(),
-                             d_o.data(), lse.data(), dq.data(), dk.data(), dv.data());
-      PathCounts path;
-      add_paths(fmt::format("{}/bwd-statistics/d64", kernel), problem, path);
-      add_paths(fmt::format("{}/bwd/d64{}/runs", kernel, dropout), problem, path);
-      expect_same(path,
-                  volta::emulate_backward_runs(accumulator, problem, tensors, options(kVoltaBytes),
-                                               volta::whole_runs(problem))
-                      .counters,
-                  problem);
-    });
   }
 }
 
@@ -239,11 +218,14 @@ TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
       SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
         PathCounts path;
-        add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
-        const std::string last_part = dropout + short_backward_part(problem);
-        add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, last_part), problem,
-                  path);
-        add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, last_part), problem, path);
+        if (volta::has_relay(problem)) {
+          add_relay_paths(kernel, problem, path);
+        } else {
+          add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
+          add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, dropout), problem,
+                    path);
+          add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, dropout), problem, path);
+        }
         expect_same(path, emulated_backward(kernel, problem, true), problem);
       });
     }
@@ -264,17 +246,21 @@ TEST_F(InstancePaths, OfSharedKeysDoWhatTheSourceDoes) {
       const auto id = [&](const char* pass) {
         return fmt::format("volta-fp32acc/{}/d{}", pass, head_dim);
       };
-      const std::string last_part = short_backward_part(problem);
       PathCounts forward, backward, deterministic;
       add_paths(id("fwd") + short_part("volta-fp32acc", problem), problem, forward);
       expect_same(forward, emulated_forward("volta-fp32acc", problem), problem);
+      if (volta::has_relay(problem)) {
+        add_relay_paths("volta-fp32acc", problem, backward);
+        expect_same(backward, emulated_backward("volta-fp32acc", problem, false), problem);
+        continue;
+      }
       add_paths(id("bwd-statistics"), problem, backward);
-      add_paths(id("bwd") + last_part, problem, backward);
+      add_paths(id("bwd"), problem, backward);
       add_paths(id("bwd-round-dq"), problem, backward);
       expect_same(backward, emulated_backward("volta-fp32acc", problem, false), problem);
       add_paths(id("bwd-statistics"), problem, deterministic);
-      add_paths(id("bwd") + last_part + "/deterministic", problem, deterministic);
-      add_paths(id("bwd-dq") + last_part, problem, deterministic);
+      add_paths(id("bwd") + "/deterministic", problem, deterministic);
+      add_paths(id("bwd-dq"), problem, deterministic);
       expect_same(deterministic, emulated_backward("volta-fp32acc", problem, true), problem);
     }
   }

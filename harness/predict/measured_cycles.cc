@@ -26,8 +26,7 @@ bool does_the_same(const KernelInstance& a, const KernelInstance& b) {
   return a.kernel() == b.kernel() && a.pass() == b.pass() && a.head_dim == b.head_dim &&
          a.is_padded() == b.is_padded() && a.has_dropout == b.has_dropout &&
          a.is_packed == b.is_packed && a.is_sparse == b.is_sparse &&
-         a.short_window == b.short_window && a.walks_runs == b.walks_runs &&
-         a.products == b.products;
+         a.short_window == b.short_window && a.relays_dq == b.relays_dq && a.products == b.products;
 }
 
 const SassFunction& function_of(std::span<const SassFunction> functions,

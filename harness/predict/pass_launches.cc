@@ -16,7 +16,7 @@
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_workspace.h"
-#include "kernels/volta/run_plan.h"
+#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "kernels/work_lists.h"
 
@@ -36,7 +36,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
   return instance.kernel() == kernel.name && instance.pass() == pass &&
          instance.is_packed == (problem.lengths != nullptr) &&
          (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
-         instance.serves(problem.head_dim) &&
+         instance.serves(problem.head_dim) && (!instance.relays_dq || volta::has_relay(problem)) &&
          volta::wants_blocks(instance.short_window, instance.head_dim, problem) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
@@ -48,12 +48,12 @@ struct PassOf {
   const Problem& problem;
   std::span<const KernelInstance> instances;
 
-  /// As kernels/volta/dispatch.h has it: the first row that fits, of those that walk runs, or not.
+  /// As kernels/volta/dispatch.h has it: the first row that fits, of those that relay dQ, or not.
   const KernelInstance& instance(std::string_view pass, int products,
-                                 bool walks_runs = false) const {
+                                 bool relays_dq = false) const {
     for (const KernelInstance& each : instances) {
       if (serves(each, kernel, pass, problem) && each.products == products &&
-          each.walks_runs == walks_runs) {
+          each.relays_dq == relays_dq) {
         return each;
       }
     }
@@ -204,30 +204,30 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
       of.key_heads * (of_keys + columns * of_visit)};
 }
 
-/// dK, dV and dQ in runs, each with the queries and keys of some blocks of the run before.
-PassLaunch gradients_of_runs(const PassOf& pass) {
+/// Of sums in slots.
+double relayed_bytes(const Problem& problem) {
+  return static_cast<double>(volta::relay_sums_bytes(problem, volta::relay_slot_bits(problem)));
+}
+
+/// dK, dV and dQ, in relay: the last keys first.
+PassLaunch relayed_gradients(const PassOf& pass) {
   const Problem& problem = pass.problem;
-  const volta::KeyRuns runs = volta::plan_runs(problem);
   const KernelInstance& instance = pass.instance("bwd", 5, true);
-  std::vector<BlockWork> blocks = tiles_of_runs(instance, problem, runs);
+  std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
+  std::reverse(blocks.begin(), blocks.end());
   const Extents of(problem);
   const double columns =
       columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
-  double blocks_of_keys = 0;
-  for (const BlockWork& work : blocks) blocks_of_keys += 1 + static_cast<double>(work.more_keys);
-  const double keys_read = blocks_of_keys * instance.block_rows;
-  const double of_query = 2 * of.half_row;  // q, d_o
+  const double of_keys = of.keys * 4 * of.half_row;  // k, v, dk, dv
+  const double of_query = 2 * of.half_row;           // q, d_o
   const double of_visit =
       of_query + instance.block_rows / kScoreKeys * kStatisticsBytes + of.fp32_row;
-  const double of_dq = of.queries * of.half_row;
-  // Of the sums a row is set to zero, added to in each visit, and read.
   return {&instance, grid_of(std::move(blocks), problem, problem.key_heads()),
-          of.key_heads * of.keys * 4 * of.half_row +
-              of.heads * (of.queries * (of_query + kStatisticsBytes) + of_dq) +
-              static_cast<double>(volta::ring_bytes(problem, runs)),
-          of.key_heads *
-                  (keys_read * 2 * of.half_row + of.keys * 2 * of.half_row + columns * of_visit) +
-              of.heads * (of.queries * 2 * of.fp32_row + of_dq)};
+          of.key_heads * of_keys +
+              of.heads * of.queries * (of_query + kStatisticsBytes + of.half_row) +
+              relayed_bytes(problem),
+          of.key_heads * (of_keys + columns * of_visit) +
+              of.heads * of.queries * (of.fp32_row + of.half_row)};
 }
 
 PassLaunch dq_alone(const PassOf& of) {
@@ -262,9 +262,10 @@ void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
 }
 
 void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
-  if (volta::has_runs(of.problem)) {
+  if (volta::has_relay(of.problem)) {
     launches.push_back(statistics(of));
-    launches.push_back(gradients_of_runs(of));
+    launches.push_back(of_bytes(static_cast<double>(volta::relay_turns_bytes(of.problem))));
+    launches.push_back(relayed_gradients(of));
     return;
   }
   PassLaunch main = key_gradients(of, is_deterministic);
@@ -370,31 +371,6 @@ std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const
     blocks.push_back(tiles_of_teams(steps, problem.group_size(), instance.teams));
   }
   return blocks;
-}
-
-std::vector<BlockWork> tiles_of_runs(const KernelInstance& instance, const Problem& problem,
-                                     const volta::KeyRuns& runs) {
-  const KeyMask mask = problem.key_mask();
-  std::vector<BlockWork> of_runs;
-  for (int begin = 0; begin < problem.seqlen_k; begin += runs.keys) {
-    const volta::PlannedRun run{mask, begin, begin + runs.keys};
-    BlockWork work{.more_keys = -1};
-    for (int key = run.first_key(); run.has(key); key += instance.block_rows) {
-      const int last = key + instance.block_rows - 1;
-      const Range seen_by_all{mask.rows(last).begin,
-                              saturated(std::int64_t{key} - mask.begin_offset + 1)};
-      const BlockWork steps =
-          count_tiles(run.walked_at(key), last >= problem.seqlen_k ? Range{0, 0} : seen_by_all,
-                      instance.step_columns / instance.teams);
-      const BlockWork tiles = tiles_of_teams(steps, problem.group_size(), instance.teams);
-      work.full_tiles += tiles.full_tiles;
-      work.cut_tiles += tiles.cut_tiles;
-      work.more_heads += tiles.more_heads;
-      ++work.more_keys;
-    }
-    of_runs.push_back(work);
-  }
-  return of_runs;
 }
 
 BlockWork tiles_of_teams(const BlockWork& steps_of_head, int heads, int teams) {

@@ -9,7 +9,6 @@
 #include "harness/predict/block_schedule.h"
 #include "kernels/attention_kernel.h"
 #include "kernels/registry.h"
-#include "kernels/volta/key_run.h"
 
 namespace sparkbench {
 
@@ -50,10 +49,5 @@ std::vector<BlockWork> tiles_of_query_blocks(const KernelInstance& instance,
 /// instance's, whose teams take a step each: a tile is a step of all of them. A head's first step
 /// is now one team's and now another's, so that only the group's last tile may lack a step.
 std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const Problem& problem);
-
-/// Of each run (kernels/volta/key_run.h) all of its blocks of keys, those of the run before
-/// among them. An instance's that walks runs.
-std::vector<BlockWork> tiles_of_runs(const KernelInstance& instance, const Problem& problem,
-                                     const volta::KeyRuns& runs);
 
 }  // namespace sparkbench

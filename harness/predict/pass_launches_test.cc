@@ -46,6 +46,11 @@ std::vector<std::string> ids_by_dispatch(const Problem& problem, bool is_determi
   std::vector<std::string> ids;
   const auto add = [&](auto /*row*/, auto id) { ids.emplace_back(id); };
   volta::visit_statistics(Accumulator::kFp16, wanted, add);
+  if (volta::has_relay(problem)) {
+    ids.emplace_back("memset");
+    volta::visit_backward_relay(Accumulator::kFp16, wanted, add);
+    return ids;
+  }
   if (!is_deterministic) ids.emplace_back("memset");
   volta::visit_backward(Accumulator::kFp16, !is_deterministic, wanted, add);
   if (is_deterministic) {
@@ -110,7 +115,7 @@ TEST(PassLaunches, OfWindowsHaveShortBlocksUpToTheirThresholds) {
   for (const std::string name : {"volta-fp16acc", "volta-fp32acc"}) {
     const std::string of_rows = name + "/bwd-statistics/d64", bwd = name + "/bwd/d64",
                       dq = name + "/bwd-dq/d64", fwd = name + "/fwd/d64";
-    const Ids all_short = {fwd + "/short", of_rows, bwd + "/short/deterministic", dq + "/short"};
+    const Ids all_short = {fwd + "/short", of_rows, "memset", bwd + "/relay"};
     EXPECT_EQ(ids(name, 512, 40), all_short);
     EXPECT_EQ(ids(name, 512, 64), all_short);
     EXPECT_EQ(ids(name, 1024, 64), all_short);
@@ -118,8 +123,8 @@ TEST(PassLaunches, OfWindowsHaveShortBlocksUpToTheirThresholds) {
   }
   EXPECT_EQ(ids("volta-fp16acc", 2048, 64)[0], "volta-fp16acc/fwd/d64/short");
   EXPECT_EQ(ids("volta-fp32acc", 1025, 64),
-            (Ids{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64",
-                 "volta-fp32acc/bwd/d64/short/deterministic", "volta-fp32acc/bwd-dq/d64/short"}));
+            (Ids{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64", "memset",
+                 "volta-fp32acc/bwd/d64/relay"}));
 }
 
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {

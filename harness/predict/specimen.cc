@@ -14,7 +14,6 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/sparse_list.h"
-#include "kernels/volta/run_plan.h"
 
 namespace sparkbench {
 namespace {
@@ -22,9 +21,8 @@ namespace {
 constexpr int kFewTiles = 4, kManyTiles = 20;
 constexpr int kGroupHeads = kManyTiles / kFewTiles;
 constexpr int kTilesBeforeDiagonal = 4;
-/// Tiles that see a block of keys of a run, of which the mask cuts two, and its blocks of keys.
-constexpr int kFewTilesOfRun = 3, kManyTilesOfRun = 7;
-constexpr int kBlocksOfRun = 10;
+/// Of a kernel that relays dQ: tiles that see a block of keys, of which the mask cuts two.
+constexpr int kFewTilesOfWindow = 3, kManyTilesOfWindow = 7;
 constexpr int kTilesBeforeParts = 4, kTilesOfParts = 8;
 constexpr int kThreadsOfAWarpEach = 32 * kSchedulers;
 constexpr float kDropout = 0.1f;
@@ -50,30 +48,21 @@ Problem full_problem(const KernelInstance& instance, int tiles) {
   return problem;
 }
 
-/// Of as many full tiles as `work` has of either kind, and of as many blocks of keys.
-Problem full_problem_like(const KernelInstance& instance, const BlockWork& work) {
-  const auto tiles = static_cast<int>(work.full_tiles + work.cut_tiles);
-  const auto blocks = static_cast<int>(1 + work.more_keys);
-  Problem problem = full_problem(instance, tiles / blocks);
-  problem.seqlen_k *= blocks;
-  return problem;
-}
-
-/// A run in a window, each of whose blocks of keys has dQ of a block of queries to round.
-Problem window_problem(const KernelInstance& instance, int tiles, int heads) {
-  Problem problem = problem_of(instance);
-  problem.heads = heads;
-  problem.heads_k = 1;
-  problem.seqlen_q = problem.seqlen_k = kBlocksOfRun * instance.block_rows;
-  problem.mask = MaskSpec::window((tiles - 1) * instance.step_columns + 1);
-  return problem;
-}
-
 /// A key head that several query heads read, each with a few tiles.
 Problem group_problem(const KernelInstance& instance) {
   Problem problem = full_problem(instance, kFewTiles);
   problem.heads = kGroupHeads;
   problem.heads_k = 1;
+  return problem;
+}
+
+/// A block in the middle of a window, seen by `tiles` tiles of each head.
+Problem window_problem(const KernelInstance& instance, int tiles, int heads) {
+  Problem problem = problem_of(instance);
+  problem.heads = heads;
+  problem.heads_k = 1;
+  problem.seqlen_q = problem.seqlen_k = 2 * tiles * instance.step_columns + instance.block_rows;
+  problem.mask = MaskSpec::window((tiles - 1) * instance.step_columns + 1);
   return problem;
 }
 
@@ -99,7 +88,7 @@ Problem parts_problem(const KernelInstance& instance, bool has_all) {
 }
 
 /// Its first block meets the diagonal, and has kTilesBeforeDiagonal full tiles or a few more: the
-/// only block of queries, or the first of keys. A run has all blocks of keys.
+/// only block of queries, or the first of keys.
 Problem causal_problem(const KernelInstance& instance) {
   Problem problem = problem_of(instance);
   problem.mask = MaskSpec::causal();
@@ -109,14 +98,11 @@ Problem causal_problem(const KernelInstance& instance) {
   return problem;
 }
 
-BlockWork work_of_first_block(const KernelInstance& instance, const Problem& problem) {
-  if (problem.sparse) return tiles_of_pattern(instance, problem).front();
-  if (instance.walks_runs) {
-    return tiles_of_runs(instance, problem, volta::whole_runs(problem)).front();
-  }
-  return (owns_keys(instance) ? tiles_of_key_blocks(instance, problem)
-                              : tiles_of_query_blocks(instance, problem))
-      .front();
+/// Of each block of rows or keys.
+std::vector<BlockWork> works_of(const KernelInstance& instance, const Problem& problem) {
+  if (problem.sparse) return tiles_of_pattern(instance, problem);
+  return owns_keys(instance) ? tiles_of_key_blocks(instance, problem)
+                             : tiles_of_query_blocks(instance, problem);
 }
 
 std::int64_t tensor_flop_of(const SassFunction& function, const BlockPaths& paths) {
@@ -156,10 +142,14 @@ void check_products(const SassFunction& function, const KernelInstance& instance
       instance.id, specimen.work.full_tiles, specimen.work.cut_tiles, found, least, most));
 }
 
+/// Of the problem's `block`-th rows or keys.
 Specimen specimen_of(const SassFunction& function, const KernelInstance& instance,
-                     const Problem& problem) {
-  Specimen specimen{.work = work_of_first_block(instance, problem),
-                    .paths = paths_of(function, instance, problem).of_block({0, 0, 0}).paths};
+                     const Problem& problem, int block = 0) {
+  const std::vector<BlockWork> works = works_of(instance, problem);
+  const int launched = instance.relays_dq ? static_cast<int>(works.size()) - 1 - block : block;
+  Specimen specimen{
+      .work = works[static_cast<std::size_t>(block)],
+      .paths = paths_of(function, instance, problem).of_block({launched, 0, 0}).paths};
   check_products(function, instance, specimen);
   return specimen;
 }
@@ -168,26 +158,29 @@ Specimen specimen_of(const SassFunction& function, const KernelInstance& instanc
 
 bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
 
-Specimens specimens_of_runs(const SassFunction& function, const KernelInstance& instance) {
+/// Each rounds dQ of as many queries as in a long window; the first keys, of cut tiles, all.
+Specimens specimens_of_relay(const SassFunction& function, const KernelInstance& instance) {
   const auto in_window = [&](int tiles, int heads) {
-    return specimen_of(function, instance, window_problem(instance, tiles, heads));
+    const Problem problem = window_problem(instance, tiles, heads);
+    return specimen_of(function, instance, problem, problem.seqlen_k / instance.block_rows / 2);
   };
-  Specimen cut = specimen_of(function, instance, causal_problem(instance));
-  const Problem as_cut = full_problem_like(instance, cut.work);
-  return {.few = in_window(kFewTilesOfRun, 1),
-          .many = in_window(kManyTilesOfRun, 1),
-          .cut = std::move(cut),
+  const Problem cut = causal_problem(instance);
+  Problem as_cut = full_problem(instance, cut.seqlen_q / instance.step_columns);
+  as_cut.seqlen_k *= 2;  // a block behind it, as behind all but the last keys
+  return {.few = in_window(kFewTilesOfWindow, 1),
+          .many = in_window(kManyTilesOfWindow, 1),
+          .cut = specimen_of(function, instance, cut),
           .as_cut = specimen_of(function, instance, as_cut),
           .all_parts = std::nullopt,
-          .group = in_window(kFewTilesOfRun, 2)};
+          .group = in_window(kFewTilesOfWindow, 2)};
 }
 
 Specimens specimens_of(const SassFunction& function, const KernelInstance& instance) {
-  if (instance.walks_runs) return specimens_of_runs(function, instance);
+  if (instance.relays_dq) return specimens_of_relay(function, instance);
   const bool has_parts = most_parts(instance) > 1;
   Specimen cut = specimen_of(function, instance,
                              has_parts ? parts_problem(instance, false) : causal_problem(instance));
-  const Problem as_cut = full_problem_like(instance, cut.work);
+  const auto tiles = static_cast<int>(cut.work.full_tiles + cut.work.cut_tiles);
   std::optional<Specimen> all_parts;
   if (has_parts) all_parts = specimen_of(function, instance, parts_problem(instance, true));
   std::optional<Specimen> group;
@@ -195,7 +188,7 @@ Specimens specimens_of(const SassFunction& function, const KernelInstance& insta
   return {.few = specimen_of(function, instance, full_problem(instance, kFewTiles)),
           .many = specimen_of(function, instance, full_problem(instance, kManyTiles)),
           .cut = std::move(cut),
-          .as_cut = specimen_of(function, instance, as_cut),
+          .as_cut = specimen_of(function, instance, full_problem(instance, tiles)),
           .all_parts = std::move(all_parts),
           .group = std::move(group)};
 }

@@ -71,6 +71,43 @@ class GpuMachine : public GpuCodegen,
 #endif
   }
 
+  __device__ __forceinline__ int look_for_turn(const std::uint32_t* word,
+                                               std::uint32_t turn) const {
+    std::uint32_t now;
+    asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(now) : "l"(word) : "memory");
+    return static_cast<int>(now - turn);
+  }
+  // Loop and condition in PTX: around those of C++ compilers put code for lanes that diverge.
+  __device__ __forceinline__ void await_turn(const std::uint32_t* word, std::uint32_t turn,
+                                             bool waits) const {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        ".reg .s32 now;\n"
+        "setp.eq.s32 p, %2, 0;\n"
+        "@p bra COME;\n"
+        "LOOK:\n"
+        "ld.acquire.gpu.global.u32 now, [%0];\n"
+        "sub.s32 now, now, %1;\n"
+        "setp.lt.s32 p, now, 0;\n"
+        "@p bra LOOK;\n"
+        "COME:\n"
+        "}" ::"l"(word),
+        "r"(turn), "r"(static_cast<int>(waits))
+        : "memory");
+  }
+  __device__ __forceinline__ void pass_turn(std::uint32_t* word, std::uint32_t turn,
+                                            bool passes) const {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "setp.ne.s32 p, %2, 0;\n"
+        "@p st.release.gpu.global.u32 [%0], %1;\n"
+        "}" ::"l"(word),
+        "r"(turn), "r"(static_cast<int>(passes))
+        : "memory");
+  }
+
   __device__ __forceinline__ void copy_async(void* shared, const void* global, bool exists) const {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),

@@ -16,6 +16,23 @@
 //   void add_global(float*, const float (&)[4])       four that lie side by side, each as that; the
 //                                                     address is aligned to 16; sm_90 on
 //
+// Memory that blocks have one after the other, by a word that tells whose turn it is (CUTLASS's
+// Semaphore of a serial split-K). Turns of a word only grow; a block may wait for turns that blocks
+// before it pass, counted x fastest, since these have started when it does.
+//   int look_for_turn(const uint32_t*, turn)          ld.relaxed.gpu, by all lanes of a warp: below
+//   0
+//                                                     where the turn has not come. Where it has,
+//                                                     the warp may store and add to what is in
+//                                                     turn, behind a branch on it, but not load
+//                                                     that: it has not acquired it
+//   void await_turn(const uint32_t*, turn, waits)     ld.acquire.gpu until the word is `turn` or
+//                                                     after, by all lanes of a warp, where `waits`:
+//                                                     what was done before that turn was passed is
+//                                                     there
+//   void pass_turn(uint32_t*, turn, passes)           st.release.gpu where `passes`, of one thread,
+//                                                     behind a barrier after all that the block
+//                                                     does in its turn
+//
 // Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
 // a barrier that comes after.
 //   void copy_async(void* shared, const void* global, bool exists)    cp.async.cg; of zeros where

@@ -5,7 +5,6 @@
 
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/backward_params.h"
-#include "kernels/volta/backward_runs.h"
 #include "kernels/volta/padding.h"
 
 namespace sparkbench::volta {
@@ -33,6 +32,13 @@ struct BackwardBlock {
     return static_cast<std::uint32_t>(batch * params.heads + head(params, place));
   }
 };
+
+/// Where blocks hand on the sums of dQ: they take a head's blocks of keys from the last to the
+/// first.
+template <class Machine>
+SPARK_DEVICE int relayed_block(Machine& machine, const BackwardParams& params) {
+  return params.relay.key_blocks - 1 - machine.block(0);
+}
 
 /// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
 /// queries takes registers that the loop lacks.
@@ -68,14 +74,11 @@ SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParam
             load_of_list(machine, &params.sparse_keys.block(0, machine.block(1))->first_row),
             batch};
   }
+  if constexpr (Config::kRelaysDq) {
+    const int block = relayed_block(machine, params);
+    return {batch, machine.block(1), block * Config::kBlockKeys, batch};
+  }
   return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};
-}
-
-/// Where blocks go over runs, the block of keys that `first_key` begins.
-template <class Config>
-SPARK_DEVICE BackwardBlock at_key_of_run(BackwardBlock block, int first_key) {
-  if constexpr (Config::kWalksRuns) block.first_key = first_key;
-  return block;
 }
 
 /// Keeps the block's item of the list for locate_backward(), where registers are short.
@@ -148,9 +151,6 @@ SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& para
     const KeyMask mask = mask_of_keys<Config>(machine, params);
     return {least_of(mask.rows(block.first_key).begin, mask.seqlen_q), block.query_end};
   } else {
-    if constexpr (Config::kWalksRuns) {
-      return key_run<Config>(machine, params).walked_at(block.first_key);
-    }
     const int first = params.mask.rows(block.first_key).begin;
     const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
     const int begin = least_of(most_of(first, params.query_begin), params.query_end);
@@ -166,8 +166,6 @@ SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& para
     return block.query_end;
   } else if constexpr (Config::kIsSparse) {
     return params.query_end;
-  } else if constexpr (Config::kWalksRuns) {
-    return params.mask.seqlen_q;
   } else {
     return queries_of_block<Config>(machine, params, block).end;
   }
@@ -254,9 +252,8 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
-                                   int first_query, BackwardTiles<Config>& tiles, int key_of_run) {
-  const BackwardBlock block =
-      at_key_of_run<Config>(locate_backward<Config>(machine, params), key_of_run);
+                                   int first_query, BackwardTiles<Config>& tiles) {
+  const BackwardBlock block = locate_backward<Config>(machine, params);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
   const auto rows = [&](const ChunkedView<const Half>& tensor) {
     return TensorRows{tensor.at(block.batch, block.first_k + block.first_key, block.key_head),

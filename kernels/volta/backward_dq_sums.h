@@ -3,15 +3,10 @@
 #pragma once
 
 #include "kernels/volta/backward_block.h"
+#include "kernels/volta/backward_relay.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
 namespace sparkbench::volta {
-
-/// Where the sums of a step's queries are in the workspace.
-struct DqSums {
-  std::uint32_t head;
-  int first_query;
-};
 
 /// Columns of the workspace.
 template <class Config>
@@ -20,14 +15,15 @@ SPARK_DEVICE int sum_columns(const BackwardParams& params) {
                                                    : params.head_chunks);
 }
 
-/// Of 16 queries and 32 columns; of a run, `head` is a ring's.
+/// Of 16 queries and 32 columns.
 template <class Config>
-SPARK_DEVICE float* first_sum(const BackwardParams& params, std::uint32_t head, int query,
-                              int column_block) {
-  if constexpr (Config::kWalksRuns) {
-    return ring_sums(params, head, query, sum_columns<Config>(params), column_block);
+SPARK_DEVICE float* sums_at(const BackwardParams& params, const DqSums& sums, int query,
+                            int column_block) {
+  const int columns = sum_columns<Config>(params);
+  if constexpr (Config::kRelaysDq) {
+    return slot_sums<Config>(params, sums.head, query, columns, column_block);
   } else {
-    return params.workspace.dq_sums_of(head, query, sum_columns<Config>(params), column_block);
+    return params.workspace.dq_sums_of(sums.head, query, columns, column_block);
   }
 }
 
@@ -42,8 +38,7 @@ SPARK_DEVICE void add_to_sums(Machine& machine, const BackwardParams& params, Lo
   for (int g = 0; g < kGroups; ++g) {
     // Opaque, or each sum has an address of its own.
     float* const at = machine.opaque(
-        first_sum<Config>(params, sums.head, first_query + kGridRows * g, column_block) +
-        machine.lane());
+        sums_at<Config>(params, sums, first_query + kGridRows * g, column_block) + machine.lane());
 #pragma unroll
     for (int f = 0; f < 2; ++f) {
       float value[8];

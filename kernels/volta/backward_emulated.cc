@@ -1,6 +1,7 @@
 #include "kernels/volta/backward_emulated.h"
 
 #include <algorithm>
+#include <limits>
 #include <set>
 #include <string>
 
@@ -32,31 +33,12 @@ std::vector<double> steps_of_blocks(const Problem& problem) {
   return work;
 }
 
-/// The same of each run, which goes over some blocks of keys of the run before again.
-template <class Config>
-std::vector<double> steps_of_runs(const Problem& problem, const KeyRuns& runs) {
-  const KeyMask mask = problem.key_mask();
-  std::vector<double> work;
-  for (int begin = 0; begin < problem.seqlen_k; begin += runs.keys) {
-    const RunOf<Config> run{mask, begin, begin + runs.keys};
-    double steps = 0;
-    for (int key = run.first_key(); run.has(key); key += Config::kBlockKeys) {
-      const Range rows = run.walked_at(key);
-      if (rows.is_empty()) continue;
-      steps += ceil_divide(rows.end - first_tile<Config::kStep>(rows), Config::kStep);
-    }
-    work.push_back(steps);
-  }
-  return work;
-}
-
 /// The launches of one backward pass over one workspace, and what they report together.
 class BackwardEmulation {
  public:
   /// `sums_bytes`: of those of dQ, 0 where there are none.
   BackwardEmulation(const Problem& problem, const BackwardTensors& tensors,
-                    const EmulationOptions& options, std::size_t sums_bytes,
-                    const KeyRuns& runs = {})
+                    const EmulationOptions& options, std::size_t sums_bytes)
       : problem_(problem),
         tensors_(tensors),
         options_(options),
@@ -64,8 +46,26 @@ class BackwardEmulation {
         dq_sums_(sums_bytes / sizeof(float)),
         params_(backward_params(problem, tensors,
                                 {statistics_.data(), sums_bytes == 0 ? nullptr : dq_sums_.data(),
-                                 workspace_rows(problem.seqlen_q)})) {
-    params_.runs = runs;
+                                 workspace_rows(problem.seqlen_q)})) {}
+
+  /// Blocks hand on the sums of dQ in launches that follow: no numbers before they are set to zero.
+  void begin_relay(int slot_bits) {
+    turns_.assign(std::size_t{1} << slot_bits, 0);
+    params_.relay = make_relay(problem_, slot_bits, turns_.data());
+    std::fill(dq_sums_.begin(), dq_sums_.end(), std::numeric_limits<float>::quiet_NaN());
+  }
+  /// As blocks of keys from `key_block` on leave it.
+  void pass_turns_behind(int key_block) {
+    const RelayGeometry geometry{params_.mask, params_.relay, kRelayBlock};
+    for (int head = 0; head < problem_.batch * problem_.key_heads(); ++head) {
+      for (int step = 0; step < relay_steps(problem_); ++step) {
+        const int passed = std::max(0, geometry.last_block(step * kRelayStep) + 1 - key_block);
+        for (int member = 0; member < problem_.group_size(); ++member) {
+          const DqSlot slot = dq_slot(params_.relay, problem_.group_size(), head, member, step);
+          turns_[slot.slot] = slot.first_turn + static_cast<std::uint32_t>(passed);
+        }
+      }
+    }
   }
 
   /// What a launch takes besides the problem: `rows` in all, `rows_per_block` a block.
@@ -89,6 +89,11 @@ class BackwardEmulation {
         .shared_bytes = of_rows.shared_bytes,
         .work = of_rows.work};
     for (const auto& tile : tiles) append_blocks(tile, rows_per_block, shape);
+    launch(kernel, shape);
+  }
+
+  template <class Kernel>
+  void launch(Kernel kernel, const LaunchShape& shape) {
     const BackwardParams params = params_;
     EmulationReport launched = emulate(shape, regions(), options_,
                                        [&](EmulatedMachine& machine) { kernel(machine, params); });
@@ -112,7 +117,6 @@ class BackwardEmulation {
     params_.walk = group_walk(problem_.seqlen_q, 0, problem_.group_size());
   }
   const Problem& problem() const { return problem_; }
-  const KeyRuns& runs() const { return params_.runs; }
   EmulationReport take_report() { return std::move(report_); }
 
  private:
@@ -128,10 +132,11 @@ class BackwardEmulation {
     all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
-      const std::size_t runs = static_cast<std::size_t>(problem_.batch) *
-                               static_cast<std::size_t>(problem_.key_heads()) *
-                               static_cast<std::size_t>(params_.runs.of_head);
-      if (runs > 0) all.back().bytes_of_block = all.back().bytes / runs;
+    }
+    if (!turns_.empty()) {
+      all.back().turns = turns_.data();
+      all.back().bytes_of_turn = all.back().bytes / turns_.size();
+      all.push_back({"turns", turns_.data(), turns_.size() * sizeof(std::uint32_t), true, true});
     }
     return all;
   }
@@ -141,6 +146,7 @@ class BackwardEmulation {
   const EmulationOptions& options_;
   std::vector<RowStatistics> statistics_;
   std::vector<float> dq_sums_;
+  std::vector<std::uint32_t> turns_;
   BackwardParams params_;
   bool is_restricted_ = false;
   EmulationReport report_;
@@ -176,21 +182,46 @@ Tiles tiles_of_visible_keys(const Problem& problem, const SampleTile& queries) {
   return tiles;
 }
 
-/// The tiles of keys whose runs, where each is one, have the gradients of a sample: dQ of a step is
-/// that run's which has the last key that it sees.
-Tiles tiles_of_runs(const Problem& problem, const BackwardSample& sample) {
-  std::set<SampleTile> tiles(sample.key_tiles.begin(), sample.key_tiles.end());
-  const KeyMask mask = problem.key_mask();
-  for (const SampleTile& queries : sample.query_tiles) {
-    const int begin = kSampleRows * queries[0];
-    const int end = std::min(begin + kSampleRows, problem.seqlen_q);
-    for (int row = begin; row < end; row += kRunStep) {
-      const int last_row = std::min(row + kRunStep, end) - 1;
-      tiles.insert(
-          {(mask.end(last_row) - 1) / kSampleRows, problem.key_head(queries[1]), queries[2]});
+/// Blocks of keys of a head that lie side by side.
+struct KeyBlocks {
+  int key_head, batch;
+  Range blocks;
+};
+
+/// Those that make the gradients of a sample: of queries, all that these see. So a block never
+/// rounds dQ of queries of the sample before it has all of it.
+std::vector<KeyBlocks> key_blocks_of(const Problem& problem, const BackwardSample& sample) {
+  std::set<std::array<int, 3>> blocks;  // batch, key head, block
+  constexpr int kOfTile = kSampleRows / kRelayBlock;
+  const int all = ceil_divide(problem.seqlen_k, kRelayBlock);
+  for (const SampleTile& keys : sample.key_tiles) {
+    for (int i = kOfTile * keys[0]; i < std::min(all, kOfTile * (keys[0] + 1)); ++i) {
+      blocks.insert({keys[2], keys[1], i});
     }
   }
-  return {tiles.begin(), tiles.end()};
+  const KeyMask mask = problem.key_mask();
+  const DqRelay relay = make_relay(problem, all_step_bits(problem), nullptr);
+  const RelayGeometry geometry{mask, relay, kRelayBlock};
+  for (const SampleTile& queries : sample.query_tiles) {
+    const int begin = kSampleRows * queries[0];
+    for (int row = begin; row < std::min(begin + kSampleRows, problem.seqlen_q);
+         row += kRelayStep) {
+      for (int i = geometry.first_block(row); i <= geometry.last_block(row); ++i) {
+        blocks.insert({queries[2], problem.key_head(queries[1]), i});
+      }
+    }
+  }
+  std::vector<KeyBlocks> found;
+  for (const auto& [batch, key_head, block] : blocks) {
+    const bool goes_on = !found.empty() && found.back().batch == batch &&
+                         found.back().key_head == key_head && found.back().blocks.end == block;
+    if (goes_on) {
+      ++found.back().blocks.end;
+    } else {
+      found.push_back({key_head, batch, {block, block + 1}});
+    }
+  }
+  return found;
 }
 
 /// One backward pass, launch by launch.
@@ -226,16 +257,30 @@ class BackwardPass {
     });
   }
 
-  void runs(const Tiles& tiles) const {
-    visit_backward_runs(accumulator_, wanted_, [&](auto row, auto id) {
+  /// dK, dV and dQ by blocks that hand it on.
+  void relayed_gradients(const BackwardSample& sample) const {
+    visit_backward_relay(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
-      emulation_.launch(
-          [](EmulatedMachine& machine, const BackwardParams& params) {
-            attention_backward<Config>(machine, params);
-          },
-          {id, problem_.seqlen_k, emulation_.runs().keys, Config::kThreads,
-           sizeof(BackwardTiles<Config>), steps_of_runs<Config>(problem_, emulation_.runs()), true},
-          tiles);
+      const auto kernel = [](EmulatedMachine& machine, const BackwardParams& params) {
+        attention_backward<Config>(machine, params);
+      };
+      std::vector<double> work = steps_of_blocks<Config>(problem_);
+      std::reverse(work.begin(), work.end());
+      const auto blocks = static_cast<int>(work.size());
+      LaunchShape shape{.kernel = id,
+                        .grid = {blocks, problem_.key_heads(), problem_.batch},
+                        .threads = Config::kThreads,
+                        .shared_bytes = sizeof(BackwardTiles<Config>),
+                        .work = std::move(work)};
+      if (sample.is_everything()) return emulation_.launch(kernel, shape);
+      for (const KeyBlocks& keys : key_blocks_of(problem_, sample)) {
+        shape.blocks.clear();
+        for (int i = keys.blocks.begin; i < keys.blocks.end; ++i) {
+          shape.blocks.push_back({blocks - 1 - i, keys.key_head, keys.batch});
+        }
+        emulation_.pass_turns_behind(keys.blocks.end);
+        emulation_.launch(kernel, shape);
+      }
     });
   }
 
@@ -290,10 +335,10 @@ class BackwardPass {
 EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  if (has_runs(problem)) {
-    const KeyRuns runs = sample.is_everything() ? plan_runs(problem)
-                                                : runs_of_blocks(problem, kSampleRows / kRunBlock);
-    return emulate_backward_runs(accumulator, problem, tensors, options, runs, sample);
+  if (has_relay(problem)) {
+    const int slot_bits =
+        sample.is_everything() ? relay_slot_bits(problem) : all_step_bits(problem);
+    return emulate_backward_relay(accumulator, problem, tensors, options, slot_bits, sample);
   }
   BackwardEmulation emulation(problem, tensors, options, dq_sums_bytes(problem, is_deterministic));
   const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
@@ -309,14 +354,15 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
   return emulation.take_report();
 }
 
-EmulationReport emulate_backward_runs(Accumulator accumulator, const Problem& problem,
-                                      const BackwardTensors& tensors,
-                                      const EmulationOptions& options, const KeyRuns& runs,
-                                      const BackwardSample& sample) {
-  BackwardEmulation emulation(problem, tensors, options, ring_bytes(problem, runs), runs);
+EmulationReport emulate_backward_relay(Accumulator accumulator, const Problem& problem,
+                                       const BackwardTensors& tensors,
+                                       const EmulationOptions& options, int slot_bits,
+                                       const BackwardSample& sample) {
+  BackwardEmulation emulation(problem, tensors, options, relay_sums_bytes(problem, slot_bits));
   const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
   pass.prepare(tiles_of_same_heads(problem, sample));
-  pass.runs(tiles_of_runs(problem, sample));
+  emulation.begin_relay(slot_bits);
+  pass.relayed_gradients(sample);
   return emulation.take_report();
 }
 

@@ -8,7 +8,7 @@
 namespace sparkbench::volta {
 
 SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_KERNEL)
-SPARK_VOLTA_BACKWARD_RUNS(SPARK_BACKWARD_KERNEL)
+SPARK_VOLTA_BACKWARD_RELAY(SPARK_BACKWARD_KERNEL)
 SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_KERNEL)
 SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
@@ -19,16 +19,17 @@ BlockCounts blocks_of_queries(const Problem& problem, int rows, int rows_of_bloc
   return {ceil_divide(rows, rows_of_block), problem.heads, problem.batch};
 }
 
-/// Of a problem that has_runs().
-void launch_backward_runs(Accumulator accumulator, const Problem& problem,
-                          const BackwardTensors& tensors, void* workspace, CUstream_st* stream) {
+/// Of a problem that has_relay().
+void launch_backward_relay(Accumulator accumulator, const Problem& problem,
+                           const BackwardTensors& tensors, void* workspace, CUstream_st* stream) {
   BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, false));
-  params.runs = plan_runs(problem);
+  params.relay = lay_out_relay(problem, workspace);
   launch_statistics(accumulator, problem, params, stream);
-  visit_backward_runs(accumulator, {problem, shared_bytes_per_block()}, [&](auto row, auto) {
+  CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, relay_turns_bytes(problem), stream));
+  visit_backward_relay(accumulator, {problem, shared_bytes_per_block()}, [&](auto row, auto) {
     using Config = decltype(row);
-    launch<Config>(params, {params.runs.of_head, problem.key_heads(), problem.batch},
+    launch<Config>(params, {params.relay.key_blocks, problem.key_heads(), problem.batch},
                    sizeof(BackwardTiles<Config>), stream);
   });
 }
@@ -59,8 +60,8 @@ void launch_round_dq(Accumulator accumulator, const Problem& problem, const Back
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream) {
-  if (has_runs(problem)) {
-    return launch_backward_runs(accumulator, problem, tensors, workspace, stream);
+  if (has_relay(problem)) {
+    return launch_backward_relay(accumulator, problem, tensors, workspace, stream);
   }
   const BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, is_deterministic));

@@ -123,9 +123,9 @@ SPARK_DEVICE void write_groups(
 template <class Config, class Machine>
 SPARK_DEVICE void write_key_gradient(Machine& machine, const BackwardParams& params,
                                      BackwardTiles<Config>& in_loop,
-                                     const KeyGradient<Config>& gradient, int key_of_run) {
+                                     const KeyGradient<Config>& gradient) {
   auto& tiles = key_gradient_tiles(in_loop);
-  BackwardBlock block = at_key_of_run<Config>(restore_place(machine, params, in_loop), key_of_run);
+  BackwardBlock block = restore_place(machine, params, in_loop);
   block.part_row = first_part_row<Config>(machine, params.sparse_keys, 0);
   auto& output = tiles.output[machine.warp()];
   if constexpr (Config::kTeams == 1) {

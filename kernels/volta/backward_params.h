@@ -9,8 +9,8 @@
 #include "kernels/tile/sparse_list.h"
 #include "kernels/tile/work_list.h"
 #include "kernels/volta/backward_walk.h"
+#include "kernels/volta/dq_relay.h"
 #include "kernels/volta/forward_params.h"
-#include "kernels/volta/key_run.h"
 #include "kernels/volta/tile/quad_grid.h"
 
 namespace sparkbench::volta {
@@ -64,7 +64,7 @@ SPARK_HD int first_workspace_row(int first_q, int sequence) {
 struct BackwardWorkspace {
   RowStatistics*
       statistics;     // [batch * heads, workspace_rows], 16 rows in statistics_place's order
-  float* dq_sums;     // as above, zeros at launch, or the rings of runs; null when deterministic
+  float* dq_sums;     // as above, zeros at launch, or those of slots; null when deterministic
   int rows_per_head;  // workspace_rows()
 
   /// Of the rows from `query` of a head on. So many rows as 32 bits do not count fill no memory.
@@ -82,6 +82,12 @@ struct BackwardWorkspace {
     return batch_head * static_cast<std::uint32_t>(rows_per_head) +
            static_cast<std::uint32_t>(query);
   }
+};
+
+/// Where the sums of a step's queries are in the workspace.
+struct DqSums {
+  std::uint32_t head;  // or the step's slot
+  int first_query;
 };
 
 struct BackwardParams {
@@ -109,7 +115,7 @@ struct BackwardParams {
   RowOrder query_order = {};
   /// Of their parts (sparse_list.h): [batch, rows, heads, head_dim], and of key heads.
   ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
-  KeyRuns runs = {};  // kWalksRuns
+  DqRelay relay = {};  // kRelaysDq
 };
 
 /// Throws std::invalid_argument as chunked_view() does.

@@ -34,9 +34,8 @@
 // The warps of a team divide each product anew (backward_config.h). Teams meet in line 12 only, so
 // that one has exponentials while the other has products.
 //
-// In windows a block goes over a run of blocks of keys, one after the other (end_block_of_run):
-// the queries that the last of them are the first to see have all of dQ behind it, which is rounded
-// there (key_run.h).
+// In windows blocks hand on the sums of dQ, each to the next (dq_relay.h): line 10 waits until the
+// block has them, and behind line 13 it rounds dQ of those queries that see no key before its own.
 //
 // The schedules below have the same steps (backward_dq_steps.h, backward_steps.h) in different
 // orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a
@@ -96,7 +95,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
   warp.load_statistics(place, step);  // line 3
-  warp.clear_sums(place);
+  const int seen = warp.look_for_sums(place);
   const auto by_pieces = [](int chunk, auto beside) {
 #pragma unroll
     for (int i = 0; i < kPiecesOfChunk; ++i) beside(kPiecesOfChunk * chunk + i);
@@ -106,7 +105,8 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
       if (i % kPieces == kPieces - 1) warp.draw_dropout(place, i / kPieces, step);
     });
   });
-  warp.mask(place, step);                // line 5
+  warp.mask(place, step);  // line 5
+  warp.await_sums(place, seen);
   warp.gradients(step, [&](int chunk) {  // line 4
     by_pieces(chunk, [&](int i) {
       warp.store_probabilities(i / kPieces, i % kPieces, step);  // lines 6 and 7
@@ -121,6 +121,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   warp.meet(place);
   warp.store_next(next);
   warp.end_step(place);
+  warp.hand_on(place);
 }
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
@@ -131,12 +132,14 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
                                        KeyGradient<Config>& gradient) {
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
-  warp.load_statistics(place, step);                // line 3
+  warp.load_statistics(place, step);  // line 3
+  const int seen = warp.look_for_sums(place);
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
     constexpr int kHalf = Config::QueryTile::kChunks / kQuartets;
     if (chunk == kHalf - 1) warp.draw_dropout(place, 0, step);
   });
   warp.mask(place, step);  // line 5
+  warp.await_sums(place, seen);
 #pragma unroll
   for (int piece = 0; piece < BackwardWarp<Config, Machine>::kPieces; ++piece) {
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
@@ -152,6 +155,7 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.meet(place);
   warp.store_next(next);
   warp.end_step(place);
+  warp.hand_on(place);
 }
 
 /// The kernel of dQ alone. Runs of tiles that every row sees have a loop without the mask's code.
@@ -178,52 +182,35 @@ SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& 
   warp.write(rows);  // line 10
 }
 
-/// Lines 12 and 13 of a run, and dQ: whether there is another block of keys.
-template <class Config, class Machine>
-SPARK_DEVICE bool end_block_of_run(BackwardWarp<Config, Machine>& warp, int place,
-                                   const KeyGradient<Config>& gradient) {
-  if (warp.owns_keys()) {
-    RunDq<Config> dq;
-    warp.machine().barrier();
-    warp.load_dq(dq);
-    warp.write(place, gradient);
-    warp.write_dq(dq);
-  }
-  warp.next_keys();
-  if (!warp.has_keys()) return false;
-  warp.machine().barrier();
-  return true;
-}
-
-/// The kernel of dK and dV; and of dQ where a block goes over a run of blocks of keys.
+/// The kernel of dK and dV.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& params) {
   if (is_without_keys<Config>(machine, params)) return;
   BackwardWarp<Config, Machine> warp(machine, params);
+  int place = warp.first_place();
+  warp.stage_first_tiles(place);  // line 1
+  KeyGradient<Config> gradient = {};
 #pragma unroll 1
   while (true) {
-    int place = warp.first_place();
-    warp.stage_first_tiles(place);  // line 1
-    KeyGradient<Config> gradient = {};
 #pragma unroll 1
-    while (true) {
-#pragma unroll 1
-      for (; warp.has_step(place); place = warp.next(place)) {  // line 2
-        if constexpr (Config::kScoreWarps == 1) {
-          add_queries_alone(warp, place, gradient);
-        } else {
-          add_queries_in_pairs(warp, place, gradient);
-        }
+    for (; warp.has_step(place); place = warp.next(place)) {  // line 2
+      if constexpr (Config::kScoreWarps == 1) {
+        add_queries_alone(warp, place, gradient);
+      } else {
+        add_queries_in_pairs(warp, place, gradient);
       }
-      if (warp.is_last_head(place)) break;
-      place = warp.begin_next_head(place);
     }
-    if constexpr (Config::kWalksRuns) {
-      if (!end_block_of_run(warp, place, gradient)) return;
-    } else {
-      warp.write(place, gradient);  // lines 12 and 13
-      return;
-    }
+    if (warp.is_last_head(place)) break;
+    place = warp.begin_next_head(place);
+  }
+  if constexpr (Config::kRelaysDq) {
+    RelayedDq<Config> dq;
+    warp.machine().barrier();
+    warp.load_dq(dq);
+    warp.write(place, gradient);  // lines 12 and 13
+    warp.write_dq(dq);
+  } else {
+    warp.write(place, gradient);
   }
 }
 

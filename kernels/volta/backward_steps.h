@@ -6,6 +6,7 @@
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_dq_sums.h"
 #include "kernels/volta/backward_output.h"
+#include "kernels/volta/backward_relay.h"
 #include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/pair_exchange.h"
 #include "kernels/volta/query_cursor.h"
@@ -60,20 +61,14 @@ class BackwardWarp {
         tiles_(machine.template shared<BackwardTiles<Config>>()) {
     keep_item<Config>(machine, params);
     if constexpr (kHoldsBlock) block_ = locate_backward<Config>(machine, params);
-    if constexpr (Config::kWalksRuns) first_key_ = run().first_key();
   }
-
-  /// Of a run: whether there is a block of keys, whether its dK and dV are the run's, and the next.
-  SPARK_DEVICE bool has_keys() const { return run().has(first_key_); }
-  SPARK_DEVICE bool owns_keys() const { return run().owns(first_key_); }
-  SPARK_DEVICE void next_keys() { first_key_ += Config::kBlockKeys; }
 
   /// K and V, and Q and dO of the team's first step.
   SPARK_DEVICE void stage_first_tiles(int place) {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(place);
     }
-    load_first_tiles(machine_, params_, place, token_of(place, step_), tiles_, first_key_);
+    load_first_tiles(machine_, params_, place, token_of(place, step_), tiles_);
     if constexpr (Config::kKeepsCursor) {
       begin_head(place);
       quartets_ = quartet_places();
@@ -232,24 +227,28 @@ class BackwardWarp {
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
-  /// Of a run: dQ of a step whose queries see no key before the block's is 0 as yet.
-  SPARK_DEVICE void clear_sums(int place) {
-    if constexpr (Config::kWalksRuns) {
-      const int query = query_of(place);
-      if (run().is_first(first_key_, query)) {
-        clear_run_sums<Config>(machine_, params_, params_.walk.member(place), query,
-                               member().member);
-      }
+  /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
+  /// room where it is the first.
+  SPARK_DEVICE int look_for_sums(int place) {
+    if constexpr (Config::kRelaysDq) {
+      return look_for_dq<Config>(machine_, params_, params_.walk.member(place), query_of(place));
+    }
+    return 0;
+  }
+  SPARK_DEVICE void await_sums(int place, int seen) {
+    if constexpr (Config::kRelaysDq) {
+      const int of_group = params_.walk.member(place), query = query_of(place);
+      await_dq<Config>(machine_, params_, of_group, query, seen < 0);
+      clear_if_first<Config>(machine_, params_, of_group, query, member().member);
     }
   }
-
   /// dQ += dS K for the step's queries, added up in global memory.
   SPARK_DEVICE void add_dq(int place) {
     if constexpr (Config::kComputesDq) {
       const auto locate = [&] {
-        if constexpr (Config::kWalksRuns) {
-          return DqSums{ring_of_run(machine_, params_, params_.walk.member(place)),
-                        query_of(place)};
+        if constexpr (Config::kRelaysDq) {
+          const int member = params_.walk.member(place), query = query_of(place);
+          return DqSums{slot_of_query<Config>(machine_, params_, member, query).slot, query};
         }
         const BackwardBlock block = this->block();
         return DqSums{block.workspace_head(params_, place), block.workspace_row + query_of(place)};
@@ -258,17 +257,25 @@ class BackwardWarp {
     }
   }
 
-  /// Of a run: dQ of the queries that see no key behind the block's, from its sums to registers,
-  /// and behind write() to global memory. All of the block's warps have added what they add, and
-  /// met.
-  SPARK_DEVICE void load_dq(RunDq<Config>& dq) {
-    const Range rows = run().finished_at(first_key_);
-    const int row = rows.begin + kGridRows * machine_.warp();
-    load_run_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
+  /// In relay: the next block of keys may add to dQ of the step, behind whose end the team is.
+  SPARK_DEVICE void hand_on(int place) {
+    if constexpr (Config::kRelaysDq) {
+      hand_on_dq<Config>(machine_, params_, params_.walk.member(place), query_of(place),
+                         machine_.thread() % (32 * Config::kTeamWarps) == 0);
+    }
   }
-  SPARK_DEVICE void write_dq(RunDq<Config>& dq) {
+  /// dQ that is complete behind the block, from its sums to registers, and behind write() to global
+  /// memory. All of the block's warps have added what they add, and met.
+  SPARK_DEVICE void load_dq(RelayedDq<Config>& dq) {
+    const Range rows = finished_queries();
+    const int row = rows.begin + kGridRows * machine_.warp();
+    load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
+  }
+  SPARK_DEVICE void write_dq(RelayedDq<Config>& dq) {
+    const Range rows = finished_queries();
     auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
-    write_run_dq<Config>(machine_, params_, run().finished_at(first_key_), output, dq);
+    write_finished_dq<Config>(machine_, params_, rows, output, dq);
+    free_slots<Config>(machine_, params_, rows);
   }
 
   /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16 would
@@ -280,7 +287,7 @@ class BackwardWarp {
   /// What the teams have, added up, to global memory.
   SPARK_DEVICE void write(int end_place, const KeyGradient<Config>& gradient) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(end_place);
-    write_key_gradient(machine_, params_, tiles_, gradient, first_key_);
+    write_key_gradient(machine_, params_, tiles_, gradient);
   }
 
   /// The places of the team's steps (backward_walk.h): of the queries that see a key of the block,
@@ -290,17 +297,13 @@ class BackwardWarp {
   /// Whether there is a step, and not the end of the head.
   SPARK_DEVICE bool has_step(int place) const {
     if constexpr (Config::kIsSparse) return query_of(place) < params_.query_end;
-    if constexpr (Config::kWalksRuns) {
-      return query_of(place) < queries_of_block<Config>(machine_, params_, block()).end;
-    }
     return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
   }
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
   /// From the end of a head to the next: Q and dO of the team's first step there.
   SPARK_DEVICE int begin_next_head(int place) {
     machine_.recompute_indices(place);
-    const BackwardBlock block =
-        at_key_of_run<Config>(restore_place(machine_, params_, tiles_), first_key_);
+    const BackwardBlock block = restore_place(machine_, params_, tiles_);
     const int first = first_place_from(params_.walk.first_of_next(place), block);
     StagedTiles<typename Config::StagedQueries> staged;
     if constexpr (Config::kIsSparse) {
@@ -382,14 +385,16 @@ class BackwardWarp {
            first_tile<Config::kStep>(queries_of_block<Config>(machine_, params_, block)) +
            Config::kStep * turn;
   }
+  SPARK_DEVICE Range finished_queries() const {
+    return relay_geometry<Config>(params_).finished_by(relayed_block(machine_, params_));
+  }
   SPARK_DEVICE BackwardBlock block() const {
     if constexpr (kHoldsBlock) {
       return block_;
     } else {
-      return at_key_of_run<Config>(locate_backward<Config>(machine_, params_), first_key_);
+      return locate_backward<Config>(machine_, params_);
     }
   }
-  SPARK_DEVICE RunOf<Config> run() const { return key_run<Config>(machine_, params_); }
   SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }
   SPARK_DEVICE ScoreShare<Config> share() const { return ScoreShare<Config>(member().member); }
   SPARK_DEVICE TeamTiles<Config>& team() { return tiles_.team[member().team]; }
@@ -514,7 +519,6 @@ class BackwardWarp {
   KeptKeys kept_[kProducts];
   QueryCursor<Config> cursor_;  // kKeepsCursor
   ProbabilityPlaces quartets_;
-  int first_key_;         // of the block of keys of a run
   int step_, next_step_;  // of patterns: this step, and the team's next one
 };
 

@@ -4,7 +4,7 @@
 #include "kernels/attention.h"
 #include "kernels/saturating.h"
 #include "kernels/volta/backward_params.h"
-#include "kernels/volta/run_plan.h"
+#include "kernels/volta/relay_plan.h"
 
 namespace sparkbench::volta {
 
@@ -38,10 +38,21 @@ inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_dete
   return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
 }
 
-/// The same where the pass may have runs: of sums that take less, deterministic or not.
+/// The same of a pass of a grid: where it has dQ in relay, of the slots' sums and the words that
+/// tell turns.
 inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
-  if (!has_runs(problem)) return backward_workspace_bytes(problem, is_deterministic);
-  return saturating_sum({statistics_bytes(problem), ring_bytes(problem, plan_runs(problem))});
+  if (!has_relay(problem)) return backward_workspace_bytes(problem, is_deterministic);
+  return saturating_sum({statistics_bytes(problem),
+                         relay_sums_bytes(problem, relay_slot_bits(problem)),
+                         relay_turns_bytes(problem)});
+}
+
+/// Of a pass that has_relay(), with its words behind the sums.
+inline DqRelay lay_out_relay(const Problem& problem, void* memory) {
+  const int slot_bits = relay_slot_bits(problem);
+  auto* const bytes = static_cast<unsigned char*>(memory);
+  void* const turns = bytes + statistics_bytes(problem) + relay_sums_bytes(problem, slot_bits);
+  return make_relay(problem, slot_bits, static_cast<std::uint32_t*>(turns));
 }
 
 /// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the

@@ -8,7 +8,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/volta/forward_params.h"
 #include "kernels/volta/instances.h"
-#include "kernels/volta/run_plan.h"
+#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
@@ -90,15 +90,15 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   wanted.refuse();
 }
 
-/// The same of a pass that has_runs().
+/// dK, dV and dQ of a pass that has_relay().
 template <class Visit>
-void visit_backward_runs(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
+void visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                                                  \
   if (__VA_ARGS__::kAccumulator == accumulator &&                                   \
       wanted.template is_met_by<__VA_ARGS__>(sizeof(BackwardTiles<__VA_ARGS__>))) { \
     return visit(__VA_ARGS__{}, id);                                                \
   }
-  SPARK_VOLTA_BACKWARD_RUNS(SPARK_ROW)
+  SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
 #undef SPARK_ROW
   wanted.refuse();
 }

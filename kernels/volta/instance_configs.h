@@ -4,7 +4,7 @@
 
 #include "kernels/volta/backward_config.h"
 #include "kernels/volta/forward_config.h"
-#include "kernels/volta/run_plan.h"
+#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
@@ -146,34 +146,18 @@ struct ShortBlocks
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
 
-/// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
-/// so that each key's sums have the same order.
-template <Accumulator kAccumulator, bool kHasDropout, bool kComputesDq>
-struct ShortBackward
-    : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq, 64, 2, least_head_dim(64)> {
-  static constexpr int kShortWindow = kShortBackwardWindow;
+/// Of 64 columns, where blocks hand on the sums of dQ (backward_relay.h): two of 64 keys an SM
+/// rather than one of 128, of as many teams, so that each key's sums have the same order.
+template <Accumulator kAccumulator, bool kHasDropout>
+struct RelayBackward : BackwardShape<kAccumulator, kMostRelayHeadDim, kHasDropout, true,
+                                     kRelayBlock, 2, kLeastRelayHeadDim> {
+  static constexpr bool kRelaysDq = true;
   static constexpr int kBlocksPerSm = 2;
   static constexpr bool kMasksByEnds = kAccumulator == Accumulator::kFp32;
   static constexpr bool kKeepsPlace = false;  // two have no room for it
   static constexpr bool kEndsAnew = true;
   static constexpr bool kMeetsAnew = false;
-};
-
-/// The same of runs of blocks of keys (backward_runs.h).
-template <Accumulator kAccumulator, bool kHasDropout>
-struct RunBackward : ShortBackward<kAccumulator, kHasDropout, true> {
-  static constexpr bool kWalksRuns = true;
-  static_assert(RunBackward::kBlockKeys == kRunBlock && RunBackward::kStep == kRunStep &&
-                    RunBackward::kLeastHeadDim == kLeastRunHeadDim &&
-                    RunBackward::kHeadDim == kMostRunHeadDim,
-                "plans are of these");
-};
-
-/// Of dQ alone: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
-template <Accumulator kAccumulator, bool kHasDropout>
-struct ShortBackwardDq : BackwardDqConfig<kAccumulator, 64, kHasDropout, least_head_dim(64), 64> {
-  static constexpr int kShortWindow = kShortBackwardWindow;
-  static constexpr int kKeptChunks = kHasDropout ? 2 : kAccumulator == Accumulator::kFp32 ? 3 : 4;
+  static_assert(least_head_dim(kMostRelayHeadDim) == kLeastRelayHeadDim, "plans are of these");
 };
 
 /// The shape that a forward configuration has for patterns.

@@ -13,7 +13,7 @@
 #include "kernels/volta/backward_params.h"
 #include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/run_plan.h"
+#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench::volta {
@@ -45,11 +45,6 @@ Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
   return bytes_of(params);
 }
 
-/// As backward_gpu.cu has them, or one, of a problem that it gives none.
-KeyRuns runs_of(const Problem& problem) {
-  return has_runs(problem) ? plan_runs(problem) : whole_runs(problem);
-}
-
 /// `of_rows` has the rows of the workspace.
 Parameters backward_parameters(const KernelInstance& instance, const Problem& problem,
                                const Problem& of_rows, const WorkItem* items) {
@@ -59,8 +54,19 @@ Parameters backward_parameters(const KernelInstance& instance, const Problem& pr
       problem, tensors,
       lay_out_workspace(of_rows, memory.allocate<void>(), is_deterministic(instance)));
   params.query_items = params.key_items = items;  // an instance reads one of them
-  if (instance.walks_runs) params.runs = runs_of(problem);
+  if (instance.relays_dq) {
+    auto* const turns = static_cast<std::uint32_t*>(const_cast<void*>(MadeUpMemory::lists()));
+    params.relay = make_relay(problem, relay_slot_bits(problem), turns);
+  }
   return bytes_of(params);
+}
+
+/// The words that tell turns, as a block finds them that waits for none.
+MemoryContents passed_turns(const Problem& problem) {
+  const void* const place = MadeUpMemory::lists();
+  const std::vector<int> turns(std::size_t{1} << relay_slot_bits(problem), 0x7fffffff);
+  const auto bytes = std::as_bytes(std::span(turns));
+  return {reinterpret_cast<std::uintptr_t>(place), {bytes.begin(), bytes.end()}};
 }
 
 /// Heads that have blocks of their own, as forward_gpu.cu and backward_gpu.cu have it.
@@ -75,15 +81,13 @@ int rows_of(const KernelInstance& instance, const Problem& problem) {
 }
 
 InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {
-  const int blocks = instance.walks_runs
-                         ? runs_of(problem).of_head
-                         : ceil_divide(rows_of(instance, problem), instance.block_rows);
-  return {{blocks, heads_of(instance, problem), problem.batch},
+  return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
+           heads_of(instance, problem), problem.batch},
           instance.threads,
           instance.dynamic_shared_bytes,
           instance.pass() == "fwd" ? forward_parameters(problem, nullptr)
                                    : backward_parameters(instance, problem, problem, nullptr),
-          std::nullopt};
+          instance.relays_dq ? std::optional(passed_turns(problem)) : std::nullopt};
 }
 
 /// Where sequences of one length begin.

@@ -66,8 +66,8 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .block_rows = Config::kBlockKeys,
           .step_columns = kColumns,
           .teams = Config::kTeams,
+          .relays_dq = Config::kRelaysDq,
           .short_window = Config::kShortWindow,
-          .walks_runs = Config::kWalksRuns,
           .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 
@@ -121,7 +121,7 @@ constexpr KernelInstance rows(std::string_view symbol, std::string_view id, int 
 constexpr KernelInstance kInstances[] = {
     SPARK_VOLTA_FORWARD(SPARK_FORWARD_ROW)                 //
     SPARK_VOLTA_BACKWARD(SPARK_BACKWARD_ROW)               //
-    SPARK_VOLTA_BACKWARD_RUNS(SPARK_BACKWARD_ROW)          //
+    SPARK_VOLTA_BACKWARD_RELAY(SPARK_BACKWARD_ROW)         //
     SPARK_VOLTA_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
     SPARK_VOLTA_STATISTICS(SPARK_STATISTICS_ROW)           //
     SPARK_VOLTA_ROUND_DQ(SPARK_ROUND_DQ_ROW)               //

@@ -6,7 +6,7 @@
 // forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
 // "d32", "d80", "d96" and "d256" serve those below them, too, as "/short" does, of the problems of
-// short_blocks.h alone, and "/runs", of those of run_plan.h.
+// short_blocks.h alone, and "/relay", of those of relay_plan.h.
 #pragma once
 
 #include "kernels/volta/instance_configs.h"
@@ -173,25 +173,15 @@ namespace sparkbench::volta {
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
                           64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim(128))
 
-/// Of short blocks.
-#define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma, dropout)                          \
-  ROW(symbol##_short, name "/short", ShortBackward<mma, dropout, true>)                         \
-  ROW(symbol##_short_deterministic, name "/short/deterministic", ShortBackward<mma, dropout, false>)
-#define SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, symbol, name, mma)                       \
-  SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol##_bwd_d64, name "/bwd/d64", mma, false)             \
-  SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol##_bwd_d64_dropout, name "/bwd/d64/dropout", mma, true)
-
-/// Of runs of blocks of keys.
-#define SPARK_VOLTA_BACKWARD_RUNS_OF(ROW, symbol, name, mma)                                     \
-  ROW(symbol##_bwd_d64_runs, name "/bwd/d64/runs", RunBackward<mma, false>)                     \
-  ROW(symbol##_bwd_d64_dropout_runs, name "/bwd/d64/dropout/runs", RunBackward<mma, true>)
-#define SPARK_VOLTA_BACKWARD_RUNS(ROW)                                                           \
-  SPARK_VOLTA_BACKWARD_RUNS_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)          \
-  SPARK_VOLTA_BACKWARD_RUNS_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
+/// Where blocks hand on the sums of dQ.
+#define SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, symbol, name, mma)                                   \
+  ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay", RelayBackward<mma, false>)                 \
+  ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay", RelayBackward<mma, true>)
+#define SPARK_VOLTA_BACKWARD_RELAY(ROW)                                                         \
+  SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)        \
+  SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
-  SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16) \
-  SPARK_VOLTA_SHORT_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32) \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 
@@ -229,14 +219,7 @@ namespace sparkbench::volta {
   ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
       BackwardDqConfig<mma, 128, true, least_head_dim(128)>)
 
-#define SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, symbol, name, mma)                                \
-  ROW(symbol##_bwd_dq_d64_short, name "/bwd-dq/d64/short", ShortBackwardDq<mma, false>)         \
-  ROW(symbol##_bwd_dq_d64_dropout_short, name "/bwd-dq/d64/dropout/short",                      \
-      ShortBackwardDq<mma, true>)
-
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
-  SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)     \
-  SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)     \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 

@@ -61,6 +61,33 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.memory().add_global(access<Bits128>(AccessKind::kAddGlobal, address, site), values);
   }
 
+  int look_for_turn(const std::uint32_t* word, std::uint32_t turn,
+                    CallSite site = CallSite::current()) {
+    const auto look = access<std::uint32_t>(AccessKind::kLoadGlobal, word, site);
+    runner_.memory().look_for_turn(look);
+    auto& exchange = runner_.exchange();
+    if (runner_.arrive(thread_, {Collective::kLookForTurn, turn_argument(word, turn), site})) {
+      exchange[0] = static_cast<std::uint32_t>(runner_.look_for_turn(look, turn));
+    }
+    runner_.proceed(thread_);
+    return static_cast<int>(exchange[0]);
+  }
+  void await_turn(const std::uint32_t* word, std::uint32_t turn, bool waits,
+                  CallSite site = CallSite::current()) {
+    if (!waits) return;
+    const auto look = access<std::uint32_t>(AccessKind::kLoadGlobal, word, site);
+    runner_.memory().look_for_turn(look);
+    if (runner_.arrive(thread_, {Collective::kAwaitTurn, turn_argument(word, turn), site})) {
+      runner_.await_turn(look, turn);
+    }
+    runner_.proceed(thread_);
+  }
+  void pass_turn(std::uint32_t* word, std::uint32_t turn, bool passes,
+                 CallSite site = CallSite::current()) {
+    if (!passes) return;
+    runner_.memory().pass_turn(access<std::uint32_t>(AccessKind::kStoreGlobal, word, site), turn);
+  }
+
   void copy_async(void* shared, const void* global, bool exists,
                   CallSite site = CallSite::current()) {
     runner_.memory().copy_async(access<Bits128>(AccessKind::kCopyToShared, shared, site),
@@ -274,6 +301,10 @@ class EmulatedMachine : public EmulatedCodegen {
     static_assert(sizeof(T) == 4 || sizeof(T) == 8 || sizeof(T) == 16,
                   "one instruction moves 4, 8 or 16 bytes");
     return {kind, sizeof(T), address, thread_, site};
+  }
+
+  static std::uint32_t turn_argument(const std::uint32_t* word, std::uint32_t turn) {
+    return static_cast<std::uint32_t>(reinterpret_cast<std::uintptr_t>(word)) + turn;
   }
 
   void meet(const Stop& stop) {

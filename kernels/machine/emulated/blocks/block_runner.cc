@@ -27,8 +27,10 @@ BlockRunner::BlockRunner(const LaunchShape& shape, const EmulationOptions& optio
       finished_(static_cast<std::size_t>(shape.threads)),
       fibers_(shape.threads, [this](int thread) { thread_main(thread); }) {}
 
-void BlockRunner::run(const std::array<int, 3>& block, std::uint32_t block_index) {
+void BlockRunner::run(const std::array<int, 3>& block, std::uint32_t block_index,
+                      std::function<bool()> earlier_blocks_run) {
   block_ = block;
+  earlier_blocks_run_ = std::move(earlier_blocks_run);
   findings_.begin_block(block, block_index);
   memory_.begin_block(block_index);
   schedule_ = WarpSchedule(options_.schedule_seed, block_index);
@@ -104,6 +106,8 @@ void BlockRunner::end_phase() {
   }
   memory_.end_warp_phase(counters_);
   switch (stops[0].collective) {
+    case Collective::kLookForTurn:
+    case Collective::kAwaitTurn:
     case Collective::kSyncWarp:
       memory_.sync_warp(warp_);
       return;

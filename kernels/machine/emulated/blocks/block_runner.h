@@ -13,6 +13,7 @@
 #include <array>
 #include <cstdint>
 #include <exception>
+#include <functional>
 #include <vector>
 
 #include "kernels/machine/emulated/blocks/async_products.h"
@@ -51,8 +52,11 @@ class BlockRunner {
               const EmulatedKernel& kernel, GlobalMemory& global);
 
   /// Runs one block to its end, or until its threads can never meet. Rethrows what the kernel
-  /// threw.
-  void run(const std::array<int, 3>& block, std::uint32_t block_index);
+  /// threw. `earlier_blocks_run`: whether a block that was launched before it has not ended, and
+  /// may yet pass a turn that this one awaits.
+  void run(
+      const std::array<int, 3>& block, std::uint32_t block_index,
+      std::function<bool()> earlier_blocks_run = [] { return false; });
 
   // Of all the blocks run so far.
   Counters counters() const;
@@ -72,6 +76,16 @@ class BlockRunner {
   }
   void commit_products() { running_products().commit(); }
   void wait_for_products(int pending) { running_products().wait(pending); }
+  /// Of the running warp.
+  int look_for_turn(const MemoryAccess& access, std::uint32_t turn) {
+    const int since = memory_.turns_since(access, turn);
+    memory_.sync_warp(warp_);
+    return since;
+  }
+  void await_turn(const MemoryAccess& access, std::uint32_t turn) {
+    memory_.await_turn(access, turn, earlier_blocks_run_);
+    memory_.sync_warp(warp_);
+  }
   // Of barriers in shared memory, by the running warp, for which `thread` answers.
   void init_mbarrier(int thread, Mbarrier* barrier, int warps, const CallSite& site);
   void arrive_at_mbarrier(int thread, Mbarrier* barrier, const CallSite& site);
@@ -151,6 +165,7 @@ class BlockRunner {
   MmaExchange mma_exchange_;
 
   std::array<int, 3> block_{};
+  std::function<bool()> earlier_blocks_run_;
   WarpSchedule schedule_;
   std::vector<Warp> warps_;
   std::uint32_t all_warps_;            // a bit a warp, as below

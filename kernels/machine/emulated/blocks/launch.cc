@@ -67,7 +67,8 @@ void validate(const LaunchShape& shape, const EmulationOptions& options) {
   }
 }
 
-std::vector<Block> blocks_to_run(const LaunchShape& shape, std::uint64_t seed) {
+/// In the order of launch where blocks wait for those before them.
+std::vector<Block> blocks_to_run(const LaunchShape& shape, bool in_order, std::uint64_t seed) {
   std::vector<Block> blocks = shape.blocks;
   if (blocks.empty()) {
     for (int z = 0; z < shape.grid[2]; ++z) {
@@ -76,7 +77,13 @@ std::vector<Block> blocks_to_run(const LaunchShape& shape, std::uint64_t seed) {
       }
     }
   }
-  permute(blocks, seed);
+  if (in_order) {
+    std::sort(blocks.begin(), blocks.end(), [&](const Block& a, const Block& b) {
+      return block_index(a, shape.grid) < block_index(b, shape.grid);
+    });
+  } else {
+    permute(blocks, seed);
+  }
   return blocks;
 }
 
@@ -91,18 +98,27 @@ struct Share {
 /// Blocks in order, each taken by the first worker that is free.
 class BlockQueue {
  public:
-  explicit BlockQueue(std::vector<Block> blocks) : blocks_(std::move(blocks)) {}
+  explicit BlockQueue(std::vector<Block> blocks)
+      : blocks_(std::move(blocks)), ended_(blocks_.size()) {}
 
   std::size_t size() const { return blocks_.size(); }
-  /// Null when there is none left.
-  const Block* take() {
-    const std::size_t taken = next_.fetch_add(1);
-    return taken < blocks_.size() ? &blocks_[taken] : nullptr;
+  const Block& operator[](std::size_t position) const { return blocks_[position]; }
+  /// size() or more when there is none left.
+  std::size_t take() { return next_.fetch_add(1); }
+  void end(std::size_t position) { ended_[position].store(true, std::memory_order_release); }
+  /// Whether one of the blocks before it has not ended.
+  bool any_runs_before(std::size_t position) const {
+    return !std::all_of(ended_.begin(), ended_.begin() + static_cast<std::ptrdiff_t>(position),
+                        [](const auto& ended) { return ended.load(std::memory_order_acquire); });
   }
-  void cancel() { next_ = blocks_.size(); }
+  void cancel() {
+    next_ = blocks_.size();
+    for (std::atomic<bool>& ended : ended_) ended = true;
+  }
 
  private:
   std::vector<Block> blocks_;
+  std::vector<std::atomic<bool>> ended_;
   std::atomic<std::size_t> next_ = 0;
 };
 
@@ -162,16 +178,19 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
   validate(shape, options);
   const auto start = std::chrono::steady_clock::now();
   GlobalMemory global(regions, shape.threads, options.detect);
-  BlockQueue queue(blocks_to_run(shape, options.schedule_seed));
+  BlockQueue queue(blocks_to_run(shape, global.turned() != nullptr, options.schedule_seed));
   std::vector<Share> shares(worker_count(options.workers, queue.size()),
                             Share{{}, {}, FindingLog(shape.kernel), nullptr});
   const auto work = [&](Share& share) {
     try {
       BlockRunner runner(shape, options, kernel, global);
-      while (const Block* block = queue.take()) {
+      for (std::size_t at = queue.take(); at < queue.size(); at = queue.take()) {
+        const Block& block = queue[at];
         const Counters before = runner.counters();
-        runner.run(*block, static_cast<std::uint32_t>(block_index(*block, shape.grid)));
-        share.blocks.push_back({*block, runner.counters()});
+        runner.run(block, static_cast<std::uint32_t>(block_index(block, shape.grid)),
+                   [&queue, at] { return queue.any_runs_before(at); });
+        queue.end(at);
+        share.blocks.push_back({block, runner.counters()});
         share.blocks.back().counters -= before;
       }
       share.sites = runner.sites();

@@ -32,6 +32,10 @@ std::string_view name(Collective collective) {
       return "copy_box_async";
     case Collective::kCopyBytes:
       return "copy_bytes_async";
+    case Collective::kLookForTurn:
+      return "look_for_turn";
+    case Collective::kAwaitTurn:
+      return "await_turn";
     case Collective::kSyncWarp:
       return "sync_warp";
     case Collective::kShuffle:

@@ -22,6 +22,8 @@ enum class Collective : std::uint32_t {
   kWaitAtMbarrier,
   kCopyBox,
   kCopyBytes,
+  kLookForTurn,
+  kAwaitTurn,
   kSyncWarp,
   kShuffle,
   kMmaM8n8k4,

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <atomic>
 #include <string_view>
+#include <thread>
 
 #include "kernels/machine/emulated/special_functions/gpu_float.h"
 
@@ -30,6 +31,12 @@ std::string_view what_misses(FindingKind kind) {
   }
 }
 
+BlockTurns make_turns(const BlockMemory::Options& options, const GlobalMemory& global) {
+  const GlobalMemory::Region* const region = options.detect ? global.turned() : nullptr;
+  if (region == nullptr) return {0, 0, options.warps};
+  return {region->turn_count(), region->bytes_of_turn(), options.warps};
+}
+
 }  // namespace
 
 BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLog& findings)
@@ -39,14 +46,14 @@ BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLo
       shared_((options.shared_bytes + sizeof(SharedAtom) - 1) / sizeof(SharedAtom)),
       shared_begin_(reinterpret_cast<std::uintptr_t>(shared_.data())),
       shadow_(options.detect ? options.shared_bytes : 0, options.warps),
-      has_own_part_(global.bytes_of_block() > 0),
-      own_shadow_(options.detect ? global.bytes_of_block() : 0, options.warps),
+      turns_(make_turns(options, global)),
       copies_(static_cast<std::size_t>(options.warps * kWarpLanes)) {}
 
 void BlockMemory::begin_block(std::uint32_t block_index) {
   block_index_ = block_index;
   std::memset(shared_.data(), 0xff, shared_.size() * sizeof(SharedAtom));
-  for_each_shadow([](SharedShadow& shadow) { shadow.begin_block(); });
+  shadow_.begin_block();
+  if (turns_.exist()) turns_.begin_block();
   for (auto& copies : copies_) copies.forget();
 }
 
@@ -134,8 +141,7 @@ void BlockMemory::refuse(const MemoryAccess& access, bool inside) {
                            : !access.aligned() ? FindingKind::kMisaligned
                                                : FindingKind::kReadOnlyWrite;
   const std::string_view reason =
-      !inside             ? access.shared() ? "outside shared memory"
-                                            : "not wholly inside one region, or the block's part of it"
+      !inside ? access.shared() ? "outside shared memory" : "not wholly inside one region"
       : !access.aligned() ? "not aligned to its size"
                           : "to an input";
   findings_.add(kind, access.site, access.thread, [&] {
@@ -159,35 +165,72 @@ void BlockMemory::watch_copy_end(std::size_t offset, const MemoryAccess& access)
     report(access, *hazard);
 }
 
-void BlockMemory::watch_own(std::size_t offset, const MemoryAccess& access) {
-  auto hazard =
-      access.kind == AccessKind::kStoreGlobal ? std::nullopt : own_shadow_.read(offset, access);
-  if (access.writes()) {
-    const auto hazard_of_write = own_shadow_.write(offset, access);
-    if (!hazard) hazard = hazard_of_write;
+const GlobalMemory::Region* BlockMemory::admit_word(const MemoryAccess& access) {
+  const auto* const word = static_cast<const std::uint32_t*>(access.address);
+  const GlobalMemory::Region* const turned = global_.find_turned(word);
+  const GlobalMemory::Region* const region = turned == nullptr ? nullptr : global_.find(access);
+  if (region == nullptr || !access.aligned()) {
+    refuse(access, region != nullptr);
+    return nullptr;
   }
-  if (!hazard) [[likely]]
-    return;
-  const bool is_race = hazard->other_thread.has_value();
-  const FindingKind kind = is_race ? FindingKind::kGlobalRace : FindingKind::kUninitializedRead;
-  findings_.add(kind, access.site, access.thread, [&]() -> FindingDetail {
-    const std::string address = global_.describe(access.location() + hazard->offset - offset);
-    if (!is_race) {
-      return {.address = address,
-              .message = "load of global memory that its block has not written"};
+  if (options_.count) log_.record(access, region->device_address(access));
+  return turned;
+}
+
+int BlockMemory::turns_since(const MemoryAccess& access, std::uint32_t turn) {
+  auto* const word = static_cast<std::uint32_t*>(const_cast<void*>(access.address));
+  const GlobalMemory::Region* const region = global_.find_turned(word);
+  if (region == nullptr) return 0;
+  const auto now = std::atomic_ref(*word).load(std::memory_order_acquire);
+  const auto since = static_cast<std::int32_t>(now - turn);
+  if (since >= 0 && turns_.exist()) turns_.look(region->turn_of(word), access);
+  return since;
+}
+
+void BlockMemory::await_turn(const MemoryAccess& access, std::uint32_t turn,
+                             const std::function<bool()>& earlier_blocks_run) {
+  auto* const word = static_cast<std::uint32_t*>(const_cast<void*>(access.address));
+  const GlobalMemory::Region* const region = global_.find_turned(word);
+  if (region == nullptr) return;
+  const auto has_come = [&] {
+    const auto now = std::atomic_ref(*word).load(std::memory_order_acquire);
+    return static_cast<std::int32_t>(now - turn) >= 0;
+  };
+  while (!has_come()) {
+    const bool may_come = earlier_blocks_run();
+    if (has_come()) break;
+    if (!may_come) {
+      findings_.add(FindingKind::kMissedTurn, access.site, access.thread, [&]() -> FindingDetail {
+        return {.address = global_.describe(access.location()),
+                .message = fmt::format(
+                    "turn {} of the word, which is {}: no earlier block passes it", turn, *word)};
+      });
+      break;
     }
-    return {.other_thread = *hazard->other_thread,
-            .address = address,
-            .message =
-                fmt::format("{} after a {} by thread {} of the block at line {} {}", verb(access),
-                            hazard->other_writes ? "store" : "load", *hazard->other_thread,
-                            hazard->other_site.line(), what_misses(FindingKind::kSharedRace))};
-  });
+    std::this_thread::yield();
+  }
+  if (turns_.exist()) turns_.await(region->turn_of(word), access);
+}
+
+void BlockMemory::pass_turn(const MemoryAccess& access, std::uint32_t turn) {
+  const GlobalMemory::Region* const region = admit_word(access);
+  if (region == nullptr) return;
+  auto* const word = static_cast<std::uint32_t*>(const_cast<void*>(access.address));
+  if (turns_.exist()) {
+    const std::size_t at = region->turn_of(word);
+    const auto hazard = turns_.pass(at, access);
+    if (hazard) report(access, "passing of a turn", region->address_of_turn(at), *hazard);
+  }
+  std::atomic_ref(*word).store(turn, std::memory_order_release);
 }
 
 void BlockMemory::watch_global(const MemoryAccess& access) {
-  if (last_region_->is_of_blocks()) {
-    return watch_own(last_region_->offset_in_part(access, block_index_), access);
+  if (last_region_->has_turns()) {
+    const std::size_t turn = last_region_->turn_at(access.location());
+    const auto hazard = turns_.touch(turn, last_region_->offset_in_turn(access.location()), access);
+    if (hazard) [[unlikely]]
+      report(access, verb(access), last_region_->address_of_turn(turn), *hazard);
+    return;
   }
   const auto hazard = global_.check(*last_region_, access, block_index_);
   if (hazard) [[unlikely]]
@@ -222,6 +265,21 @@ void BlockMemory::report(const MemoryAccess& access, const GlobalMemory::Hazard&
         .address = address,
         .message = fmt::format("{} after a store by thread {} of the grid's block {}", verb(access),
                                hazard.writer->thread, hazard.writer->block_index)};
+  });
+}
+
+void BlockMemory::report(const MemoryAccess& access, std::string_view verb, std::uintptr_t turn,
+                         const BlockTurns::Hazard& hazard) {
+  findings_.add(FindingKind::kGlobalRace, access.site, access.thread, [&]() -> FindingDetail {
+    const std::string address = global_.describe(turn + hazard.offset);
+    if (!hazard.earlier) {
+      return {.address = address, .message = fmt::format("{} outside the block's turn", verb)};
+    }
+    return {.other_thread = *hazard.earlier->other_thread,
+            .address = address,
+            .message = fmt::format("{} after what thread {} of the block did at line {} {}", verb,
+                                   *hazard.earlier->other_thread, hazard.earlier->other_site.line(),
+                                   what_misses(FindingKind::kSharedRace))};
   });
 }
 

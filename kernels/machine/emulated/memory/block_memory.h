@@ -6,12 +6,15 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <functional>
 #include <span>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
 #include "kernels/machine/emulated/memory/access_log.h"
+#include "kernels/machine/emulated/memory/block_turns.h"
 #include "kernels/machine/emulated/memory/global_memory.h"
 #include "kernels/machine/emulated/memory/in_flight.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
@@ -48,7 +51,7 @@ class BlockMemory {
   void complete_barrier(int id, std::uint32_t waiting_warps);
   // Of a barrier of phases, as of SharedShadow.
   int add_phase_barrier() {
-    if (has_own_part_) own_shadow_.add_phase_barrier();
+    if (turns_.exist()) turns_.shadow().add_phase_barrier();
     return shadow_.add_phase_barrier();
   }
   void end_phase(int id) {
@@ -61,7 +64,7 @@ class BlockMemory {
     for_each_shadow([&](SharedShadow& shadow) { shadow.arrive_copy(id, warp, time); });
   }
   std::uint32_t start_time(int warp) {
-    if (has_own_part_) own_shadow_.start_time(warp);
+    if (turns_.exist()) turns_.shadow().start_time(warp);
     return shadow_.start_time(warp);
   }
 
@@ -100,6 +103,16 @@ class BlockMemory {
   /// As RED.ADD.F32, or .F32x4, each value by itself: subnormal inputs and results are zeros (PTX
   /// ISA, red.add.f32, global memory).
   void add_global(const MemoryAccess& access, std::span<const float> values);
+
+  /// A lane's load of a word that tells turns, which its warp then awaits: counted.
+  void look_for_turn(const MemoryAccess& access) { admit_word(access); }
+  /// How many turns ago it came, below 0: not yet. Where it has, the warp may store and add.
+  int turns_since(const MemoryAccess& access, std::uint32_t turn);
+  /// Returns once the word is `turn` or after, or when it will not be: no block that was launched
+  /// before this one runs any more.
+  void await_turn(const MemoryAccess& access, std::uint32_t turn,
+                  const std::function<bool()>& earlier_blocks_run);
+  void pass_turn(const MemoryAccess& access, std::uint32_t turn);
 
   /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
   /// `from`, which are read now, or of zeros.
@@ -185,13 +198,13 @@ class BlockMemory {
     if (options_.count) log_.record(access, last_region_->device_address(access));
     return true;
   }
+  /// Of a word that tells turns: its region's, or null.
+  const GlobalMemory::Region* admit_word(const MemoryAccess& access);
   bool may_access_global(const MemoryAccess& access) {
     if (last_region_ == nullptr || !last_region_->contains(access)) {
       last_region_ = global_.find(access);
     }
-    const bool inside =
-        last_region_ != nullptr &&
-        (!last_region_->is_of_blocks() || last_region_->part_contains(access, block_index_));
+    const bool inside = last_region_ != nullptr;
     const bool allowed = inside && (last_region_->writable() || !access.writes());
     if (!allowed || !access.aligned()) [[unlikely]] {
       refuse(access, inside);
@@ -201,20 +214,21 @@ class BlockMemory {
     return true;
   }
 
-  /// Those of shared memory and of what the block has of global memory to itself.
+  /// Those of shared memory and of what the block has in its turn.
   template <class Visit>
   void for_each_shadow(Visit visit) {
     visit(shadow_);
-    if (has_own_part_) visit(own_shadow_);
+    if (turns_.exist()) visit(turns_.shadow());
   }
 
   void refuse(const MemoryAccess& access, bool inside);
-  void watch_own(std::size_t offset, const MemoryAccess& access);
   void watch_shared(std::size_t offset, const MemoryAccess& access);
   void watch_copy_end(std::size_t offset, const MemoryAccess& access);
   void watch_global(const MemoryAccess& access);
   void report(const MemoryAccess& access, const SharedShadow::Hazard& hazard);
   void report(const MemoryAccess& access, const GlobalMemory::Hazard& hazard);
+  void report(const MemoryAccess& access, std::string_view verb, std::uintptr_t turn,
+              const BlockTurns::Hazard& hazard);
   std::string describe(const MemoryAccess& access) const;
 
   Options options_;
@@ -224,8 +238,7 @@ class BlockMemory {
   std::vector<SharedAtom> shared_;
   std::uintptr_t shared_begin_;
   SharedShadow shadow_;
-  bool has_own_part_;
-  SharedShadow own_shadow_;
+  BlockTurns turns_;
   std::vector<InFlight<Copy>> copies_;  // by thread
   AccessLog log_;
   std::uint32_t block_index_ = 0;

@@ -25,8 +25,9 @@ GlobalMemory::Region::Region(const GlobalRegion& region, bool detect)
       written_before_(region.written_before),
       writable_(region.writable),
       exists_(region.exists),
-      bytes_of_block_(region.bytes_of_block),
-      writers_(detect && region.writable && region.bytes_of_block == 0
+      turns_(region.turns),
+      bytes_of_turn_(region.turns == nullptr ? 0 : region.bytes_of_turn),
+      writers_(detect && region.writable && region.turns == nullptr
                    ? (region.bytes + kGlobalWordBytes - 1) / kGlobalWordBytes
                    : 0) {
   if (begin_ % kGlobalWordBytes != 0) {
@@ -85,10 +86,17 @@ GlobalMemory::Region* GlobalMemory::find(const MemoryAccess& access) {
   return region == regions_.end() ? nullptr : &*region;
 }
 
-std::size_t GlobalMemory::bytes_of_block() const {
-  std::size_t most = 0;
-  for (const Region& region : regions_) most = std::max(most, region.bytes_of_block_);
-  return most;
+const GlobalMemory::Region* GlobalMemory::turned() const {
+  const auto region =
+      std::find_if(regions_.begin(), regions_.end(), [](const Region& r) { return r.has_turns(); });
+  return region == regions_.end() ? nullptr : &*region;
+}
+
+const GlobalMemory::Region* GlobalMemory::find_turned(const std::uint32_t* word) const {
+  const Region* const region = turned();
+  const bool tells =
+      region != nullptr && word >= region->turns_ && word < region->turns_ + region->turn_count();
+  return tells ? region : nullptr;
 }
 
 std::optional<GlobalMemory::Hazard> GlobalMemory::check(Region& region, const MemoryAccess& access,

@@ -25,9 +25,10 @@ struct GlobalRegion {
   bool written_before;
   bool writable = !written_before;
   std::vector<bool> exists = {};  // by word of 4 bytes, where not all do; the rest is out of bounds
-  /// Above 0: each block has so many bytes to itself, in the order of blocks. What is in them is
-  /// nothing when it begins, and its threads' accesses are ordered as those of shared memory are.
-  std::size_t bytes_of_block = 0;
+  /// Not null: blocks have its bytes in turns, so many at a time, of which these words tell
+  /// (machine.h). They are a region of their own, which nothing else touches.
+  const std::uint32_t* turns = nullptr;
+  std::size_t bytes_of_turn = 0;
 };
 
 inline constexpr std::size_t kGlobalWordBytes = 4;
@@ -56,8 +57,11 @@ class GlobalMemory {
 
   /// The region that holds all of the access, or null.
   Region* find(const MemoryAccess& access);
-  /// The most that a region has for each block.
-  std::size_t bytes_of_block() const;
+
+  /// The region whose turns a word tells, or null.
+  const Region* find_turned(const std::uint32_t* word) const;
+  /// The region that has turns, or null; there is one at most.
+  const Region* turned() const;
 
   /// The first hazard of an access that lies in `region`, which then happens.
   /// Races are: a store over another thread's store or over an atomic, an atomic over another
@@ -91,17 +95,20 @@ class GlobalMemory::Region {
            (exists_.empty() || words_exist(offset, access.bytes));
   }
   bool writable() const { return writable_; }
+  bool has_turns() const { return bytes_of_turn_ > 0; }
+  std::size_t bytes_of_turn() const { return bytes_of_turn_; }
+  std::size_t turn_count() const { return has_turns() ? bytes_ / bytes_of_turn_ : 0; }
+  /// That an access lies in, and where in it.
+  std::size_t turn_at(std::uintptr_t address) const { return (address - begin_) / bytes_of_turn_; }
+  std::size_t offset_in_turn(std::uintptr_t address) const {
+    return (address - begin_) % bytes_of_turn_;
+  }
+  /// That a word tells of.
+  std::size_t turn_of(const std::uint32_t* word) const {
+    return static_cast<std::size_t>(word - turns_);
+  }
+  std::uintptr_t address_of_turn(std::size_t turn) const { return begin_ + turn * bytes_of_turn_; }
   const std::string& name() const { return name_; }
-  /// Whether each block has a part of it, and where in a block's part an access is: past its end,
-  /// if it is in another's.
-  bool is_of_blocks() const { return bytes_of_block_ > 0; }
-  std::size_t offset_in_part(const MemoryAccess& access, std::uint32_t block_index) const {
-    return access.location() - begin_ - block_index * bytes_of_block_;
-  }
-  bool part_contains(const MemoryAccess& access, std::uint32_t block_index) const {
-    const std::size_t offset = offset_in_part(access, block_index);
-    return offset < bytes_of_block_ && bytes_of_block_ - offset >= access.bytes;
-  }
 
  private:
   friend class GlobalMemory;
@@ -118,7 +125,8 @@ class GlobalMemory::Region {
   bool written_before_;
   bool writable_;
   std::vector<bool> exists_;
-  std::size_t bytes_of_block_;
+  const std::uint32_t* turns_;
+  std::size_t bytes_of_turn_;
   std::vector<std::atomic<std::uint32_t>> writers_;  // by word; 0 nobody, else see global_memory.cc
 };
 

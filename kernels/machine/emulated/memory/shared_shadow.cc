@@ -8,15 +8,21 @@ namespace {
 
 constexpr std::size_t kShadowedBytes = 4;  // by each word of the shadow
 
+std::size_t words_of(std::size_t bytes) { return (bytes + kShadowedBytes - 1) / kShadowedBytes; }
+
 }  // namespace
 
 SharedShadow::SharedShadow(std::size_t bytes, int warps)
-    : words_((bytes + kShadowedBytes - 1) / kShadowedBytes),
+    : words_(words_of(bytes)),
       clocks_(static_cast<std::size_t>(warps)),
       known_(clocks_.size() * clocks_.size(), 1),
       fences_(clocks_.size() * kWarpLanes),
       learnt_(kBarriers * clocks_.size()),
       taught_(learnt_.size()) {}
+
+void SharedShadow::extend_to(std::size_t bytes) {
+  if (words_.size() < words_of(bytes)) words_.resize(words_of(bytes));
+}
 
 void SharedShadow::begin_block() {
   barrier();

@@ -46,6 +46,8 @@ class SharedShadow {
   /// `bytes` of shared memory for a block of `warps` warps.
   SharedShadow(std::size_t bytes, int warps);
 
+  /// Shared memory has at least so many bytes from now on.
+  void extend_to(std::size_t bytes);
   /// The threads that will run know nothing of what is in shared memory.
   void begin_block();
   void barrier() { barrier(0, warps()); }

@@ -25,6 +25,8 @@ std::string_view to_string(FindingKind kind) {
       return "read_only_write";
     case FindingKind::kMissingProxyFence:
       return "missing_proxy_fence";
+    case FindingKind::kMissedTurn:
+      return "missed_turn";
     case FindingKind::kCorruptIndices:
       return "corrupt_indices";
   }

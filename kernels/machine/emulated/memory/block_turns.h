@@ -1,0 +1,65 @@
+// Memory that blocks have one after the other, in turns (await_turn() and pass_turn() of
+// machine.h), as one block sees it: whether its threads touch it in the block's turn alone, each
+// behind a warp that has awaited it, and before the thread that passes it on.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/memory/shared_shadow.h"
+
+namespace sparkbench {
+
+class BlockTurns {
+ public:
+  /// What a thread does outside the block's turn, or without a barrier behind what another thread
+  /// has done.
+  struct Hazard {
+    std::optional<SharedShadow::Hazard> earlier;  // none: outside the turn
+    std::size_t offset;                           // in the turn's bytes
+  };
+
+  /// `turns` of so many bytes each; 0 where a launch has none.
+  BlockTurns(std::size_t turns, std::size_t bytes_of_turn, int warps);
+
+  bool exist() const { return !turns_.empty(); }
+  /// Barriers order what threads do in a turn: it is told of each.
+  SharedShadow& shadow() { return shadow_; }
+  void begin_block();
+
+  /// The warp of `access.thread` has seen that the turn has come, and may store and add; or has
+  /// awaited it, and may load, too.
+  void look(std::size_t turn, const MemoryAccess& access) { begin(turn, 0, access); }
+  void await(std::size_t turn, const MemoryAccess& access) { begin(turn, 1, access); }
+  std::optional<Hazard> touch(std::size_t turn, std::size_t offset, const MemoryAccess& access);
+  std::optional<Hazard> pass(std::size_t turn, const MemoryAccess& access);
+
+ private:
+  enum class State : std::uint8_t { kNotHad, kHeld, kPassed };
+  struct Turn {
+    State state = State::kNotHad;
+    std::uint32_t place = 0;  // among those that the block has had
+  };
+
+  /// In the shadow: the bytes of each turn that the block has had, and behind them two words for
+  /// each warp, which looking and awaiting write, touching reads and passing writes.
+  std::size_t bytes_at(const Turn& turn) const { return turn.place * stride_; }
+  std::size_t word_of(const Turn& turn, std::size_t word) const {
+    return bytes_at(turn) + bytes_of_turn_ + word * sizeof(std::uint32_t);
+  }
+  void begin(std::size_t turn, std::size_t kind, const MemoryAccess& access);
+  static MemoryAccess of_word(const MemoryAccess& access) {
+    return {access.kind, sizeof(std::uint32_t), access.address, access.thread, access.site};
+  }
+  std::optional<SharedShadow::Hazard> behind_await(const Turn& turn, const MemoryAccess& access);
+
+  std::size_t bytes_of_turn_, warps_, stride_;
+  std::vector<Turn> turns_;
+  std::vector<std::size_t> had_;  // by place
+  SharedShadow shadow_;
+};
+
+}  // namespace sparkbench

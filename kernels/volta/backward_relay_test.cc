@@ -1,0 +1,293 @@
+// dQ in relay on the emulated V100: gradients are the definition's, and dQ has the same bits
+// whatever slots there are and in whatever order warps run; and which passes have a relay.
+#include "kernels/volta/relay_plan.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <tuple>
+#include <vector>
+
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/volta/backward_emulated.h"
+#include "kernels/volta/backward_workspace.h"
+#include "reference/exact/exact.h"
+#include "reference/exact/exact_backward.h"
+#include "reference/gradient_errors.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused_backward.h"
+
+namespace sparkbench::volta {
+namespace {
+
+struct Gradients {
+  std::vector<Half> dq, dk, dv;
+  EmulationReport report;
+};
+
+/// A problem, its inputs, and the exact forward pass rounded to the types that a kernel leaves.
+class Case {
+ public:
+  explicit Case(const Problem& problem)
+      : problem_(problem),
+        inputs_(make_inputs(problem, Distribution::kNormal, 7)),
+        d_o_(make_gradient_input(problem, Distribution::kNormal, 7)),
+        forward_(rounded_forward(problem, inputs_.view(), all_rows(problem))) {}
+
+  BackwardInputs inputs() const {
+    return {inputs_.q, inputs_.k, inputs_.v, d_o_, forward_.o, forward_.lse};
+  }
+
+  Gradients run(Accumulator accumulator, int slot_bits, std::uint64_t schedule_seed = 0) const {
+    return into([&](const BackwardTensors& tensors) {
+      return emulate_backward_relay(accumulator, problem_, tensors, options(schedule_seed),
+                                    slot_bits, {});
+    });
+  }
+  Gradients run_pass(Accumulator accumulator, bool is_deterministic,
+                     const BackwardSample& sample = {}) const {
+    return into([&](const BackwardTensors& tensors) {
+      return emulate_backward(accumulator, problem_, tensors, options(0), is_deterministic, sample);
+    });
+  }
+
+ private:
+  static EmulationOptions options(std::uint64_t schedule_seed) {
+    return {.profile = &arithmetic_profile("volta"), .schedule_seed = schedule_seed};
+  }
+  template <class Emulate>
+  Gradients into(Emulate emulate) const {
+    const Half poison{0x7fff};
+    Gradients made{std::vector<Half>(problem_.q_elements(), poison),
+                   std::vector<Half>(problem_.k_elements(), poison),
+                   std::vector<Half>(problem_.k_elements(), poison),
+                   {}};
+    made.report = emulate(contiguous_tensors(
+        problem_, inputs_.q.data(), inputs_.k.data(), inputs_.v.data(), forward_.o.data(),
+        d_o_.data(), forward_.lse.data(), made.dq.data(), made.dk.data(), made.dv.data()));
+    return made;
+  }
+
+  const Problem problem_;
+  const OwnedInputs inputs_;
+  const std::vector<Half> d_o_;
+  const RoundedForward forward_;
+};
+
+bool same_bits(const std::vector<Half>& a, const std::vector<Half>& b) {
+  return a.size() == b.size() && std::memcmp(a.data(), b.data(), a.size() * sizeof(Half)) == 0;
+}
+
+void expect_correct(Accumulator accumulator, const Problem& problem, const Case& made,
+                    const Gradients& got, const GradientRows& rows) {
+  const ExactGradients want = exact_backward(problem, made.inputs(), rows);
+  const HalfGradients unfused = unfused_fp16_backward(problem, made.inputs(), rows,
+                                                      {arithmetic_profile("volta"), accumulator});
+  const GradientErrors error =
+      gradient_errors(gather_gradients(problem, {got.dq, got.dk, got.dv}, rows), want);
+  EXPECT_EQ(why_incorrect(error, gradient_errors(unfused, want), {}), "");
+}
+
+struct Shape {
+  int seqlen_q, seqlen_k, heads, heads_k;
+};
+
+/// Ends within steps and between them, keys that no query sees, and groups of query heads.
+constexpr Shape kShapes[] = {
+    {320, 320, 2, 2}, {131, 333, 3, 1}, {250, 257, 1, 1}, {449, 449, 2, 1}};
+/// On both sides of a step and of a block, with keys behind a query, and all keys.
+constexpr MaskSpec kMasks[] = {
+    MaskSpec::window(1),    MaskSpec::window(33),  MaskSpec::window(64),  MaskSpec::window(65),
+    MaskSpec::window(128),  MaskSpec::window(200), MaskSpec::band(20, 5), MaskSpec::band(64, 64),
+    MaskSpec::band(0, 100), MaskSpec::causal(),    MaskSpec::full()};
+
+class VoltaBackwardRelay : public testing::TestWithParam<std::tuple<Accumulator, int, float>> {};
+
+TEST_P(VoltaBackwardRelay, HasTheSameBitsWithHoweverFewSlots) {
+  const auto [accumulator, head_dim, dropout_p] = GetParam();
+  for (const Shape& shape : kShapes) {
+    for (const MaskSpec& mask : kMasks) {
+      SCOPED_TRACE(testing::Message()
+                   << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
+      const Problem problem{.batch = 2,
+                            .heads = shape.heads,
+                            .seqlen_q = shape.seqlen_q,
+                            .seqlen_k = shape.seqlen_k,
+                            .head_dim = head_dim,
+                            .mask = mask,
+                            .dropout_p = dropout_p,
+                            .seed = 11,
+                            .heads_k = shape.heads_k};
+      const Case made(problem);
+      const Gradients all = made.run(accumulator, all_step_bits(problem));
+      EXPECT_EQ(all.report.findings_total, 0u)
+          << (all.report.findings.empty() ? "" : all.report.findings.front().message);
+      EXPECT_EQ(all.report.counters.bank_conflicts, 0u);
+      expect_correct(accumulator, problem, made, all, all_gradient_rows(problem));
+      const Gradients few = made.run(accumulator, relay_slot_bits(problem, 0), 5);
+      EXPECT_EQ(few.report.findings_total, 0u)
+          << (few.report.findings.empty() ? "" : few.report.findings.front().message);
+      EXPECT_TRUE(same_bits(all.dq, few.dq));
+      EXPECT_TRUE(same_bits(all.dk, few.dk));
+      EXPECT_TRUE(same_bits(all.dv, few.dv));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, VoltaBackwardRelay,
+                         testing::Values(std::tuple(Accumulator::kFp16, 64, 0.0f),
+                                         std::tuple(Accumulator::kFp16, 40, 0.17f),
+                                         std::tuple(Accumulator::kFp32, 40, 0.0f),
+                                         std::tuple(Accumulator::kFp32, 64, 0.17f)));
+
+TEST(VoltaRelaySamples, HaveTheBitsOfThePass) {
+  for (const int heads_k : {4, 2}) {
+    const Problem problem{.heads = 4,
+                          .seqlen_q = 1000,
+                          .seqlen_k = 1100,
+                          .head_dim = 40,
+                          .mask = MaskSpec::window(150),
+                          .seed = 3,
+                          .heads_k = heads_k};
+    ASSERT_TRUE(has_relay(problem));
+    const Case made(problem);
+    const int group = problem.group_size();
+    const BackwardSample sample{.query_tiles = {{0, 1, 0}, {3, 3, 0}, {4, 3, 0}, {7, 0, 0}},
+                                .key_tiles = {{0, 1, 0}, {6, 0, 0}, {8, 0, 0}, {2, 3 / group, 0}}};
+    const Gradients want = made.run_pass(Accumulator::kFp32, false);
+    const Gradients got = made.run_pass(Accumulator::kFp32, true, sample);
+    EXPECT_EQ(want.report.findings_total, 0u);
+    EXPECT_EQ(got.report.findings_total, 0u)
+        << (got.report.findings.empty() ? "" : got.report.findings.front().message);
+    EXPECT_TRUE(got.report.is_sample);
+    const auto expect_rows = [&](const std::vector<SampleTile>& tiles, int seqlen, int heads,
+                                 const std::vector<Half>& a, const std::vector<Half>& b) {
+      for (const SampleTile& tile : tiles) {
+        const int end = std::min(seqlen, kSampleRows * (tile[0] + 1));
+        for (int row = kSampleRows * tile[0]; row < end; ++row) {
+          const std::size_t at = row_offset(0, row, tile[1], seqlen, heads, 40);
+          for (std::size_t d = 0; d < 40; ++d) {
+            ASSERT_EQ(a[at + d].bits, b[at + d].bits) << "row " << row << " of head " << tile[1];
+          }
+        }
+      }
+    };
+    expect_rows(sample.query_tiles, 1000, 4, want.dq, got.dq);
+    expect_rows(sample.key_tiles, 1100, heads_k, want.dk, got.dk);
+    expect_rows(sample.key_tiles, 1100, heads_k, want.dv, got.dv);
+  }
+}
+
+/// By the definition: the blocks of keys with one that a query of a step sees.
+Range blocks_of_step(const KeyMask& mask, int query) {
+  Range blocks{mask.seqlen_k, 0};
+  for (int row = query; row < std::min(query + kRelayStep, mask.seqlen_q); ++row) {
+    for (int key = 0; key < mask.seqlen_k; ++key) {
+      if (!mask.sees(row, key)) continue;
+      blocks = {std::min(blocks.begin, key / kRelayBlock),
+                std::max(blocks.end, key / kRelayBlock + 1)};
+    }
+  }
+  return blocks;
+}
+
+TEST(VoltaRelayGeometry, IsTheMasks) {
+  for (const MaskSpec& mask_spec : kMasks) {
+    for (const int more_keys : {0, 7, 40}) {
+      SCOPED_TRACE(testing::Message() << name_of(mask_spec) << ", " << more_keys);
+      const Problem problem{.seqlen_q = 500, .seqlen_k = 500 + more_keys, .mask = mask_spec};
+      const KeyMask mask = problem.key_mask();
+      const DqRelay relay = make_relay(problem, all_step_bits(problem), nullptr);
+      const RelayGeometry geometry{mask, relay, kRelayBlock};
+      std::vector<int> finished(500);
+      for (int query = 0; query < mask.seqlen_q; query += kRelayStep) {
+        const Range blocks = blocks_of_step(mask, query);
+        EXPECT_EQ(geometry.first_block(query), blocks.begin);
+        EXPECT_EQ(geometry.last_block(query), blocks.end - 1);
+        const Range rows = geometry.finished_by(blocks.begin);
+        EXPECT_TRUE(rows.contains({query, std::min(query + kRelayStep, mask.seqlen_q)})) << query;
+      }
+      for (int block = 0; block < relay.key_blocks; ++block) {
+        const Range rows = geometry.finished_by(block);
+        for (int row = rows.begin; row < rows.end; ++row) ++finished[static_cast<std::size_t>(row)];
+      }
+      EXPECT_EQ(finished, std::vector<int>(500, 1));
+    }
+  }
+}
+
+TEST(VoltaRelayPlan, GivesEachStepASlotOfItsOwnWhileBlocksAddToIt) {
+  for (const int group : {1, 3}) {
+    for (const MaskSpec& mask_spec : {MaskSpec::window(1), MaskSpec::window(200),
+                                      MaskSpec::band(64, 64), MaskSpec::window(1024)}) {
+      SCOPED_TRACE(testing::Message() << name_of(mask_spec) << ", groups of " << group);
+      const Problem problem{
+          .heads = 2 * group, .seqlen_q = 4096, .seqlen_k = 4096, .mask = mask_spec, .heads_k = 2};
+      const KeyMask mask = problem.key_mask();
+      const DqRelay relay = make_relay(problem, relay_slot_bits(problem, 0), nullptr);
+      const RelayGeometry geometry{mask, relay, kRelayBlock};
+      // In the order of launch, counting blocks: the block behind which a slot is free.
+      std::vector<int> free_behind(std::size_t{relay.slot_mask} + 1, -1);
+      std::vector<std::uint32_t> turn(free_behind.size(), 0);
+      for (int head = 0; head < 2; ++head) {
+        for (int step = relay_steps(problem) - 1; step >= 0; --step) {
+          const int query = kRelayStep * step;
+          const int of_head = relay.key_blocks * (head + 1) - 1;
+          for (int member = 0; member < group; ++member) {
+            const DqSlot slot = dq_slot(relay, group, head, member, step);
+            ASSERT_LT(free_behind[slot.slot], of_head - geometry.last_block(query));
+            ASSERT_EQ(slot.first_turn, turn[slot.slot]);
+            free_behind[slot.slot] = of_head - geometry.first_block(query);
+            turn[slot.slot] = next_first_turn(relay, slot);
+            ASSERT_GT(turn[slot.slot],
+                      slot.first_turn + static_cast<std::uint32_t>(geometry.last_block(query) -
+                                                                   geometry.first_block(query)));
+          }
+        }
+      }
+    }
+  }
+}
+
+Problem long_problem(const MaskSpec& mask, int seqlen = 16384) {
+  return {.heads = 32, .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = 64, .mask = mask};
+}
+
+TEST(VoltaRelayPlan, IsOfWindowsAllOfWhoseRowsSeeAKey) {
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::window(1))));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::window(128))));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::window(2048))));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::band(64, 64))));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::window(128), 129)));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::window(128), 128)));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::window(2049))));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::causal())));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::full())));
+  Problem problem = long_problem(MaskSpec::window(128));
+  problem.head_dim = 128;
+  EXPECT_FALSE(has_relay(problem));
+  problem.head_dim = 64;
+  problem.seqlen_q += 1;  // its first query sees no key
+  EXPECT_FALSE(has_relay(problem));
+}
+
+TEST(VoltaRelayPlan, HasSlotsForBlocksAtOnce) {
+  EXPECT_EQ(relay_slot_bits(long_problem(MaskSpec::window(128))), 9);
+  EXPECT_EQ(relay_slot_bits(long_problem(MaskSpec::window(1024))), 9);
+  EXPECT_EQ(relay_slot_bits(long_problem(MaskSpec::window(128), 256)), 8);  // all steps
+  Problem problem = long_problem(MaskSpec::window(128));
+  problem.heads_k = 8;
+  EXPECT_EQ(relay_slot_bits(problem), 11);
+}
+
+TEST(VoltaRelayPlan, NeedsLessMemoryThanSumsOfAllQueries) {
+  const Problem problem = long_problem(MaskSpec::window(128));
+  EXPECT_EQ(backward_workspace_bytes_of_grid(problem, false),
+            statistics_bytes(problem) + 512 * (32 * 64 * 4 + 4));
+  EXPECT_EQ(backward_workspace_bytes_of_grid(problem, true),
+            backward_workspace_bytes_of_grid(problem, false));
+}
+
+}  // namespace
+}  // namespace sparkbench::volta
