@@ -5,6 +5,7 @@
 #include <string>
 #include <utility>
 
+#include "harness/predict/block_tiles.h"
 #include "kernels/acsr/config.h"
 #include "kernels/acsr/instances.h"
 #include "kernels/acsr/keys_of_mask.h"

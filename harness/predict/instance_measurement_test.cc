@@ -9,10 +9,10 @@
 #include <string_view>
 
 #include "harness/predict/block_schedule.h"
+#include "harness/predict/block_tiles.h"
 #include "harness/predict/cycles_file.h"
 #include "harness/predict/instance_paths.h"
 #include "harness/predict/listed_blocks.h"
-#include "harness/predict/pass_launches.h"
 #include "harness/predict/specimen.h"
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/mask/pattern/sparse_mask.h"

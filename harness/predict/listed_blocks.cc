@@ -5,7 +5,7 @@
 #include <bit>
 
 #include "harness/cycles/machine_constants.h"
-#include "harness/predict/pass_launches.h"
+#include "harness/predict/block_tiles.h"
 #include "kernels/cut_tiles.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"

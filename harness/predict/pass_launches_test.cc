@@ -5,6 +5,7 @@
 #include <string>
 #include <vector>
 
+#include "harness/predict/block_tiles.h"
 #include "harness/predict/test_instance.h"
 #include "harness/predict/v100_constants.h"
 #include "kernels/forward_launch.h"

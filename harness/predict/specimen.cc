@@ -8,9 +8,9 @@
 
 #include "harness/cycles/machine_constants.h"
 #include "harness/inspect/instruction_class.h"
+#include "harness/predict/block_tiles.h"
 #include "harness/predict/instance_paths.h"
 #include "harness/predict/listed_blocks.h"
-#include "harness/predict/pass_launches.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/sparse_list.h"
