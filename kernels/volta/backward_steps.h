@@ -6,6 +6,7 @@
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_dq_sums.h"
 #include "kernels/volta/backward_output.h"
+#include "kernels/volta/backward_position.h"
 #include "kernels/volta/backward_relay.h"
 #include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/pair_exchange.h"
@@ -43,12 +44,30 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
 
 /// A warp of the kernel of dK and dV: what it can do with a step. It carries 64 x 64 of dV or dK
 /// from one step to the next, which lies beside this object: with an array in it, the compiler
-/// keeps all of it in memory until loops are unrolled, too late for much that it does. The block is
-/// located anew in each verb, and what derives from the lane's place in each step: there is no
-/// register to keep it in.
+/// keeps all of it in memory until loops are unrolled, too late for much that it does. What derives
+/// from the lane's place is computed anew in each step: there is no register to keep it in.
 template <class Config, class Machine>
-class BackwardWarp {
+class BackwardWarp : public BackwardPosition<Config, Machine> {
+  using Position = BackwardPosition<Config, Machine>;
+  using Position::block;
+  using Position::first_place_from;
+  using Position::first_score_key;
+  using Position::group;
+  using Position::load_step;
+  using Position::machine_;
+  using Position::member;
+  using Position::next_step_;
+  using Position::params_;
+  using Position::query_of;
+  using Position::row_of_group;
+  using Position::share;
+  using Position::step_;
+  using Position::team;
+  using Position::tiles_;
+  using Position::token_of;
+
  public:
+  using Position::next;
   using Step = StepScores<Config>;
   using Staged = std::conditional_t<Config::kBorrowsValues, StagedStep<Config>,
                                     StagedTiles<typename Config::StagedQueries>>;
@@ -56,12 +75,7 @@ class BackwardWarp {
   static constexpr int kPieces = 2 * Config::kScoreSteps;
 
   SPARK_DEVICE BackwardWarp(Machine& machine, const BackwardParams& params)
-      : machine_(machine),
-        params_(params),
-        tiles_(machine.template shared<BackwardTiles<Config>>()) {
-    keep_item<Config>(machine, params);
-    if constexpr (kHoldsBlock) block_ = locate_backward<Config>(machine, params);
-  }
+      : Position(machine, params) {}
 
   /// K and V, and Q and dO of the team's first step.
   SPARK_DEVICE void stage_first_tiles(int place) {
@@ -82,13 +96,13 @@ class BackwardWarp {
     if constexpr (Config::kIsSparse) {
       next_step_ = load_step(next(place));
     }
-    const BackwardBlock block = this->block();
-    const std::uint32_t head = block.workspace_head(params_, place);
+    const BackwardBlock here = block();
+    const std::uint32_t head = here.workspace_head(params_, place);
 #pragma unroll
     for (int g = 0; g < Step::kGroups; ++g) {
       sparkbench::load_statistics<Config::kAccumulator>(
           machine_,
-          params_.workspace.statistics_of(head, block.workspace_row + row_of_group(place, g)),
+          params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g)),
           step.row[g]);
     }
   }
@@ -209,9 +223,9 @@ class BackwardWarp {
       load_borrowed<Config>(machine_, params_, block(), staged.borrowed);
     }
   }
-  SPARK_DEVICE void store_next(const Staged& next) {
-    store_queries(next);
-    if constexpr (Config::kBorrowsValues) next.borrowed.store(machine_, tiles_.borrowed());
+  SPARK_DEVICE void store_next(const Staged& staged) {
+    store_queries(staged);
+    if constexpr (Config::kBorrowsValues) staged.borrowed.store(machine_, tiles_.borrowed());
   }
 
   SPARK_DEVICE Machine& machine() { return machine_; }
@@ -247,11 +261,11 @@ class BackwardWarp {
     if constexpr (Config::kComputesDq) {
       const auto locate = [&] {
         if constexpr (Config::kRelaysDq) {
-          const int member = params_.walk.member(place), query = query_of(place);
-          return DqSums{slot_of_query<Config>(machine_, params_, member, query).slot, query};
+          const int of_group = params_.walk.member(place), query = query_of(place);
+          return DqSums{slot_of_query<Config>(machine_, params_, of_group, query).slot, query};
         }
-        const BackwardBlock block = this->block();
-        return DqSums{block.workspace_head(params_, place), block.workspace_row + query_of(place)};
+        const BackwardBlock here = block();
+        return DqSums{here.workspace_head(params_, place), here.workspace_row + query_of(place)};
       };
       add_step_dq<Config>(machine_, params_, tiles_.k, team(), member().member, locate);
     }
@@ -290,28 +304,18 @@ class BackwardWarp {
     write_key_gradient(machine_, params_, tiles_, gradient);
   }
 
-  /// The places of the team's steps (backward_walk.h): of the queries that see a key of the block,
-  /// the first of a head and the one after another.
-  SPARK_DEVICE int first_place() const { return first_place_from(params_.walk.first, block()); }
-  SPARK_DEVICE static int next(int place) { return place + Config::kTeams * Config::kStep; }
-  /// Whether there is a step, and not the end of the head.
-  SPARK_DEVICE bool has_step(int place) const {
-    if constexpr (Config::kIsSparse) return query_of(place) < params_.query_end;
-    return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
-  }
-  SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
   /// From the end of a head to the next: Q and dO of the team's first step there.
   SPARK_DEVICE int begin_next_head(int place) {
     machine_.recompute_indices(place);
-    const BackwardBlock block = restore_place(machine_, params_, tiles_);
-    const int first = first_place_from(params_.walk.first_of_next(place), block);
+    const BackwardBlock here = restore_place(machine_, params_, tiles_);
+    const int first = first_place_from(params_.walk.first_of_next(place), here);
     StagedTiles<typename Config::StagedQueries> staged;
     if constexpr (Config::kIsSparse) {
       step_ = load_step(first);
     }
     const int query = token_of(first, step_);
-    load_queries<Config>(machine_, params_, block, params_.q, first, query, staged.first);
-    load_queries<Config>(machine_, params_, block, params_.d_o, first, query, staged.second);
+    load_queries<Config>(machine_, params_, here, params_.q, first, query, staged.first);
+    load_queries<Config>(machine_, params_, here, params_.d_o, first, query, staged.second);
     store_queries(staged);
     if constexpr (Config::kKeepsCursor) begin_head(first);
     team_barrier<Config>(machine_);
@@ -371,63 +375,9 @@ class BackwardWarp {
     }
   }
 
-  /// Teams take turns in having the first step of a head.
-  SPARK_DEVICE int first_place_from(int first_of_member, const BackwardBlock& block) const {
-    int turn = member().team;
-    if constexpr (Config::kTeams > 1) turn ^= params_.walk.member(first_of_member) & 1;
-    if constexpr (Config::kIsSparse) {
-      const SparseBlock* const of_head =
-          params_.sparse_keys.block(block.head(params_, first_of_member), machine_.block(1));
-      const int first_tile = load_of_list(machine_, &of_head->first_tile);
-      return first_of_member + Config::kStep * (first_tile + turn);
-    }
-    return first_of_member +
-           first_tile<Config::kStep>(queries_of_block<Config>(machine_, params_, block)) +
-           Config::kStep * turn;
-  }
   SPARK_DEVICE Range finished_queries() const {
     return relay_geometry<Config>(params_).finished_by(relayed_block(machine_, params_));
   }
-  SPARK_DEVICE BackwardBlock block() const {
-    if constexpr (kHoldsBlock) {
-      return block_;
-    } else {
-      return locate_backward<Config>(machine_, params_);
-    }
-  }
-  SPARK_DEVICE TeamMember<Config> member() const { return TeamMember<Config>(machine_.warp()); }
-  SPARK_DEVICE ScoreShare<Config> share() const { return ScoreShare<Config>(member().member); }
-  SPARK_DEVICE TeamTiles<Config>& team() { return tiles_.team[member().team]; }
-  /// Which of the step's 16-row groups is group g of this warp's.
-  SPARK_DEVICE int group(int g) const { return Config::kScoreWarps == 1 ? g : share().part; }
-  SPARK_DEVICE int row_of_group(int place, int g) const {
-    return query_of(place) + kGridRows * group(g);
-  }
-  /// SparseTile::step of a place.
-  SPARK_DEVICE int load_step(int place) const {
-    return load_of_list(machine_, &tile_of_step<Config>(params_, place)->step);
-  }
-  /// The first query of a step as a row of Q and dO: of a pattern, whose SparseTile::step is
-  /// `step`, its token.
-  SPARK_DEVICE int token_of(int place, int step) const {
-    if constexpr (Config::kIsSparse) {
-      // At head_dim 64 the branch costs registers, and more time than the load.
-      if (Config::kTeams == 1 && params_.sparse_keys.order.tiles == nullptr) {
-        return first_of_step(step);
-      }
-      return token_of_tile(load_of_list(machine_, &tile_of_step<Config>(params_, place)->first));
-    }
-    return params_.walk.query(place);
-  }
-  /// The first query of the step.
-  SPARK_DEVICE int query_of(int place) const {
-    if constexpr (Config::kIsSparse) return first_of_step(step_);
-    return params_.walk.query(place);
-  }
-  SPARK_DEVICE int first_score_key() const {
-    return block().first_key + Config::kScoreKeys * share().key_quarter;
-  }
-
   SPARK_DEVICE void begin_head(int place) {
     cursor_.begin(machine_, params_, block(), place, query_of(place));
   }
@@ -506,20 +456,11 @@ class BackwardWarp {
     return places;
   }
 
-  Machine& machine_;
-  const BackwardParams& params_;
-  BackwardTiles<Config>& tiles_;
-  /// Where a list tells the block's place, and registers have room for it.
-  static constexpr bool kHoldsBlock = (Config::kIsPacked && !Config::kKeepsItem) ||
-                                      (Config::kIsSparse && !Config::kKeepsPlace &&
-                                       !(Config::kBorrowsValues && Config::kComputesDq));
-  BackwardBlock block_;
   /// Products that a warp has, S and dP or one of them.
   static constexpr int kProducts = 2 / Config::kScoreWarps;
   KeptKeys kept_[kProducts];
   QueryCursor<Config> cursor_;  // kKeepsCursor
   ProbabilityPlaces quartets_;
-  int step_, next_step_;  // of patterns: this step, and the team's next one
 };
 
 }  // namespace sparkbench::volta
