@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <cstring>
+#include <random>
 #include <tuple>
 #include <vector>
 
@@ -140,6 +141,38 @@ INSTANTIATE_TEST_SUITE_P(, VoltaBackwardRelay,
                                          std::tuple(Accumulator::kFp16, 40, 0.17f),
                                          std::tuple(Accumulator::kFp32, 40, 0.0f),
                                          std::tuple(Accumulator::kFp32, 64, 0.17f)));
+
+TEST(VoltaBackwardRelayOfRandomBands, IsTheDefinitions) {
+  std::mt19937 random(20);
+  const auto from = [&](int least, int most) {
+    return std::uniform_int_distribution(least, most)(random);
+  };
+  int tried = 0;
+  while (tried < 40) {
+    const int heads_k = from(1, 2);
+    const int seqlen_q = from(1, 300);
+    const Problem problem{.batch = from(1, 2),
+                          .heads = heads_k * from(1, 3),
+                          .seqlen_q = seqlen_q,
+                          .seqlen_k = from(seqlen_q, seqlen_q + 100),
+                          .head_dim = 8 * from(5, 8),
+                          .mask = MaskSpec::band(from(0, 200), from(0, 90)),
+                          .dropout_p = from(0, 1) == 0 ? 0.0f : 0.1f,
+                          .seed = static_cast<std::uint64_t>(tried),
+                          .heads_k = heads_k};
+    if (!has_relay(problem)) continue;
+    ++tried;
+    SCOPED_TRACE(testing::Message()
+                 << name_of(problem.mask) << ", " << problem.seqlen_q << " x " << problem.seqlen_k
+                 << ", " << problem.heads << " heads of " << problem.head_dim);
+    const auto accumulator = tried % 2 == 0 ? Accumulator::kFp16 : Accumulator::kFp32;
+    const Case made(problem);
+    const Gradients got = made.run(accumulator, relay_slot_bits(problem, 0), 1 + problem.seed);
+    EXPECT_EQ(got.report.findings_total, 0u)
+        << (got.report.findings.empty() ? "" : got.report.findings.front().message);
+    expect_correct(accumulator, problem, made, got, all_gradient_rows(problem));
+  }
+}
 
 TEST(VoltaRelaySamples, HaveTheBitsOfThePass) {
   for (const int heads_k : {4, 2}) {
