@@ -10,7 +10,6 @@
 
 #include "kernels/test_options.h"
 #include "kernels/test_packed.h"
-#include "kernels/volta/relay_plan.h"
 
 namespace sparkbench {
 
@@ -65,7 +64,6 @@ class Alone {
     problem_.seqlen_k = made.seqlens[static_cast<std::size_t>(sequence)].seqlen_k;
   }
 
-  const Problem& problem() const { return problem_; }
   PackedRows forward() const {
     PackedRows rows(made_);
     std::vector<float> lse(problem_.lse_elements());
@@ -161,7 +159,7 @@ inline void expect_same_gradients(const PackedCase& made, int sequence, const Pa
   }
 }
 
-/// Of which sums come in another order.
+/// The atomic sums come in another order.
 inline void expect_near(const std::vector<Half>& got, const std::vector<Half>& want) {
   ASSERT_EQ(got.size(), want.size());
   float largest = 0.0f;
@@ -169,21 +167,6 @@ inline void expect_near(const std::vector<Half>& got, const std::vector<Half>& w
   for (std::size_t i = 0; i < got.size(); ++i) {
     ASSERT_LE(std::fabs(to_float(got[i]) - to_float(want[i])), largest / 512.0f) << i;
   }
-}
-
-inline void expect_near_query_gradients(const PackedCase& made, int sequence,
-                                        const PackedGradients& got, const PackedGradients& want) {
-  const auto at = static_cast<std::size_t>(sequence);
-  const Problem& problem = made.problem;
-  const auto rows_of = [&](const std::vector<Half>& dq) {
-    const auto begin =
-        row_offset(0, made.cu_seqlens_q[at], 0, problem.seqlen_q, problem.heads, problem.head_dim);
-    const auto end = row_offset(0, made.cu_seqlens_q[at + 1], 0, problem.seqlen_q, problem.heads,
-                                problem.head_dim);
-    return std::vector<Half>(dq.begin() + static_cast<std::ptrdiff_t>(begin),
-                             dq.begin() + static_cast<std::ptrdiff_t>(end));
-  };
-  expect_near(rows_of(got.dq), rows_of(want.dq));
 }
 
 inline bool is_whole(const Lengths& lengths) {
@@ -211,11 +194,7 @@ inline void expect_alone(const AttentionKernel& kernel, const PackedCase& made) 
     const Alone alone(kernel, made, i);
     expect_same_rows(made, i, rows, alone.forward());
     if (!has_backward) continue;
-    const PackedGradients alone_fixed = alone.backward(rows, true);
-    // A window by itself has dQ in relay (kernels/volta/relay_plan.h), whose order is its own.
-    const bool has_relay = kernel.name.starts_with("volta") && volta::has_relay(alone.problem());
-    expect_same_gradients(made, i, fixed, alone_fixed, !has_relay);
-    if (has_relay) expect_near_query_gradients(made, i, fixed, alone_fixed);
+    expect_same_gradients(made, i, fixed, alone.backward(rows, true), true);
     expect_same_gradients(made, i, atomic, alone.backward(rows, false), false);
   }
 }

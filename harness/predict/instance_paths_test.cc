@@ -57,7 +57,7 @@ class InstancePaths : public testing::Test {
       }
     }
   }
-  /// Of a backward pass whose blocks hand on dQ, deterministic or not.
+  /// Of a backward pass whose blocks hand on dQ.
   static void add_relay_paths(const std::string& kernel, const Problem& problem,
                               PathCounts& counts) {
     const std::string dropout = problem.dropout().threshold != 0 ? "/dropout" : "";
@@ -168,13 +168,19 @@ void for_each_problem(int head_dim, Check check) {
   }
 }
 
-/// A part of an instance's name, of forward kernels that have short blocks.
+/// A part of an instance's name, of those that have short blocks: of a forward kernel, and of a
+/// deterministic backward one.
 std::string short_part(const std::string& kernel, const Problem& problem) {
   const bool has_row = kernel != "volta-fp16acc" || problem.head_dim == 64;
   const auto fp32 = Accumulator::kFp32;
   const int window = volta::short_forward_window(problem.head_dim, fp32, fp32);
   const bool is_short = volta::wants_blocks(window, problem.head_dim, problem);
   return has_row && is_short ? "/short" : "";
+}
+
+std::string short_backward_part(const Problem& problem) {
+  const bool is_short = volta::has_short_window(volta::kShortBackwardWindow, problem.key_mask());
+  return problem.head_dim == 64 && is_short ? "/short" : "";
 }
 
 TEST_F(InstancePaths, OfForwardKernelsDoWhatTheSourceDoes) {
@@ -199,7 +205,7 @@ TEST_F(InstancePaths, OfBackwardKernelsDoWhatTheSourceDoes) {
       SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
         PathCounts path;
-        if (volta::has_relay(problem)) {
+        if (volta::has_relay(problem, false)) {
           add_relay_paths(kernel, problem, path);
         } else {
           add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
@@ -218,14 +224,11 @@ TEST_F(InstancePaths, OfDeterministicKernelsDoWhatTheSourceDoes) {
       SCOPED_TRACE(kernel + ", " + std::to_string(head_dim));
       for_each_problem(head_dim, [&](const Problem& problem, const std::string& dropout) {
         PathCounts path;
-        if (volta::has_relay(problem)) {
-          add_relay_paths(kernel, problem, path);
-        } else {
-          add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
-          add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, dropout), problem,
-                    path);
-          add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, dropout), problem, path);
-        }
+        add_paths(fmt::format("{}/bwd-statistics/d{}", kernel, head_dim), problem, path);
+        const std::string last_part = dropout + short_backward_part(problem);
+        add_paths(fmt::format("{}/bwd/d{}{}/deterministic", kernel, head_dim, last_part), problem,
+                  path);
+        add_paths(fmt::format("{}/bwd-dq/d{}{}", kernel, head_dim, last_part), problem, path);
         expect_same(path, emulated_backward(kernel, problem, true), problem);
       });
     }
@@ -249,18 +252,18 @@ TEST_F(InstancePaths, OfSharedKeysDoWhatTheSourceDoes) {
       PathCounts forward, backward, deterministic;
       add_paths(id("fwd") + short_part("volta-fp32acc", problem), problem, forward);
       expect_same(forward, emulated_forward("volta-fp32acc", problem), problem);
-      if (volta::has_relay(problem)) {
+      const std::string last_part = short_backward_part(problem);
+      if (volta::has_relay(problem, false)) {
         add_relay_paths("volta-fp32acc", problem, backward);
-        expect_same(backward, emulated_backward("volta-fp32acc", problem, false), problem);
-        continue;
+      } else {
+        add_paths(id("bwd-statistics"), problem, backward);
+        add_paths(id("bwd"), problem, backward);
+        add_paths(id("bwd-round-dq"), problem, backward);
       }
-      add_paths(id("bwd-statistics"), problem, backward);
-      add_paths(id("bwd"), problem, backward);
-      add_paths(id("bwd-round-dq"), problem, backward);
       expect_same(backward, emulated_backward("volta-fp32acc", problem, false), problem);
       add_paths(id("bwd-statistics"), problem, deterministic);
-      add_paths(id("bwd") + "/deterministic", problem, deterministic);
-      add_paths(id("bwd-dq"), problem, deterministic);
+      add_paths(id("bwd") + last_part + "/deterministic", problem, deterministic);
+      add_paths(id("bwd-dq") + last_part, problem, deterministic);
       expect_same(deterministic, emulated_backward("volta-fp32acc", problem, true), problem);
     }
   }

@@ -36,7 +36,7 @@ bool serves(const KernelInstance& instance, const AttentionKernel& kernel, std::
   return instance.kernel() == kernel.name && instance.pass() == pass &&
          instance.is_packed == (problem.lengths != nullptr) &&
          (is_of_rows || instance.is_sparse == (problem.sparse != nullptr)) &&
-         instance.serves(problem.head_dim) && (!instance.relays_dq || volta::has_relay(problem)) &&
+         instance.serves(problem.head_dim) &&
          volta::wants_blocks(instance.short_window, instance.head_dim, problem) &&
          (is_of_rows || instance.has_dropout == (problem.dropout().threshold != 0)) &&
          static_cast<std::size_t>(instance.dynamic_shared_bytes) <= kV100SharedBytes;
@@ -262,7 +262,7 @@ void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
 }
 
 void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
-  if (volta::has_relay(of.problem)) {
+  if (volta::has_relay(of.problem, is_deterministic)) {
     launches.push_back(statistics(of));
     launches.push_back(of_bytes(static_cast<double>(volta::relay_turns_bytes(of.problem))));
     launches.push_back(relayed_gradients(of));

@@ -47,7 +47,7 @@ std::vector<std::string> ids_by_dispatch(const Problem& problem, bool is_determi
   std::vector<std::string> ids;
   const auto add = [&](auto /*row*/, auto id) { ids.emplace_back(id); };
   volta::visit_statistics(Accumulator::kFp16, wanted, add);
-  if (volta::has_relay(problem)) {
+  if (volta::has_relay(problem, is_deterministic)) {
     ids.emplace_back("memset");
     volta::visit_backward_relay(Accumulator::kFp16, wanted, add);
     return ids;
@@ -116,7 +116,7 @@ TEST(PassLaunches, OfWindowsHaveShortBlocksUpToTheirThresholds) {
   for (const std::string name : {"volta-fp16acc", "volta-fp32acc"}) {
     const std::string of_rows = name + "/bwd-statistics/d64", bwd = name + "/bwd/d64",
                       dq = name + "/bwd-dq/d64", fwd = name + "/fwd/d64";
-    const Ids all_short = {fwd + "/short", of_rows, "memset", bwd + "/relay"};
+    const Ids all_short = {fwd + "/short", of_rows, bwd + "/short/deterministic", dq + "/short"};
     EXPECT_EQ(ids(name, 512, 40), all_short);
     EXPECT_EQ(ids(name, 512, 64), all_short);
     EXPECT_EQ(ids(name, 1024, 64), all_short);
@@ -124,8 +124,15 @@ TEST(PassLaunches, OfWindowsHaveShortBlocksUpToTheirThresholds) {
   }
   EXPECT_EQ(ids("volta-fp16acc", 2048, 64)[0], "volta-fp16acc/fwd/d64/short");
   EXPECT_EQ(ids("volta-fp32acc", 1025, 64),
-            (Ids{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64", "memset",
-                 "volta-fp32acc/bwd/d64/relay"}));
+            (Ids{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64",
+                 "volta-fp32acc/bwd/d64/short/deterministic", "volta-fp32acc/bwd-dq/d64/short"}));
+}
+
+TEST(PassLaunches, OfWindowsRelayDqUnlessDeterministic) {
+  using Ids = std::vector<std::string>;
+  const Problem problem = problem_of(4096, 4096, MaskSpec::window(1024), 40);
+  EXPECT_EQ(ids_of(launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward, false)),
+            (Ids{"volta-fp16acc/bwd-statistics/d64", "memset", "volta-fp16acc/bwd/d64/relay"}));
 }
 
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {

@@ -63,7 +63,7 @@ struct BackwardShape {
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
   static constexpr bool kIsSparse = false;
-  static constexpr int kShortWindow = 0;  // none has short blocks
+  static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr bool kComputesDq = kDq;
   static constexpr bool kRelaysDq = false;  // backward_relay.h
   static constexpr int kStep = kWarpRows;
@@ -294,12 +294,12 @@ constexpr int kept_query_chunks(int head_dim, Accumulator accumulator, bool has_
   }
 }
 
-/// Rows of a block of the kernel of dQ alone.
+/// Rows of a block of the kernel of dQ alone, unless it is short.
 constexpr int backward_dq_rows(int head_dim) { return head_dim <= 64 ? 128 : 64; }
 
-/// Of the kernel of dQ alone. Two blocks share an SM, above 128 columns one.
+/// Of the kernel of dQ alone. Two blocks share an SM, above 128 columns one, of short blocks four.
 template <Accumulator kAccumulatorType, int kHeadDimension, bool kDropout,
-          int kLeastHeadDimension = kHeadDimension>
+          int kLeastHeadDimension = kHeadDimension, int kRows = backward_dq_rows(kHeadDimension)>
 struct BackwardDqConfig {
   static constexpr Accumulator kAccumulator = kAccumulatorType;
   static constexpr int kHeadDim = kHeadDimension;
@@ -308,8 +308,9 @@ struct BackwardDqConfig {
   static constexpr bool kHasDropout = kDropout;
   static constexpr bool kIsPacked = false;
   static constexpr bool kIsSparse = false;
-  static constexpr int kShortWindow = 0;
-  static constexpr int kBlockM = backward_dq_rows(kHeadDim);
+  static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
+  static constexpr bool kIsShort = kRows < backward_dq_rows(kHeadDim);
+  static constexpr int kBlockM = kRows;
   static constexpr int kBlockN = 32;
   static constexpr int kKeptChunks = kept_query_chunks(kHeadDim, kAccumulator, kHasDropout);
   /// Of 80 columns, which do not halve, a warp has all, of the rows whose dS it forms.
@@ -328,9 +329,9 @@ struct BackwardDqConfig {
   static constexpr int kKeySteps = kScoreKeys / kGridColumns;
   static constexpr int kScoreGroups = kBlockM / kGridRows * kScoreWarps / kWarps;
   /// Of K and V: one where Q and dO leave no room for two.
-  static constexpr int kBuffers = kHeadDim < 128 ? 2 : 1;
+  static constexpr int kBuffers = kHeadDim < 128 && !kIsShort ? 2 : 1;
   /// That 255 registers a thread and 96 KiB of shared memory allow.
-  static constexpr int kBlocksPerSm = kHeadDim <= 128 ? 2 : 1;
+  static constexpr int kBlocksPerSm = kIsShort ? 4 : kHeadDim <= 128 ? 2 : 1;
   /// Whether the key head is kept through the loop, in the place of the head: faster by the cycle
   /// model than to find it anew for each tile.
   static constexpr bool kKeepsKeyHead = kHeadDim >= 128;

@@ -335,7 +335,7 @@ class BackwardPass {
 EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  if (has_relay(problem)) {
+  if (has_relay(problem, is_deterministic)) {
     const int slot_bits =
         sample.is_everything() ? relay_slot_bits(problem) : all_step_bits(problem);
     return emulate_backward_relay(accumulator, problem, tensors, options, slot_bits, sample);

@@ -60,7 +60,7 @@ void launch_round_dq(Accumulator accumulator, const Problem& problem, const Back
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream) {
-  if (has_relay(problem)) {
+  if (has_relay(problem, is_deterministic)) {
     return launch_backward_relay(accumulator, problem, tensors, workspace, stream);
   }
   const BackwardParams params =

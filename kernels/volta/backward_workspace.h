@@ -41,7 +41,8 @@ inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_dete
 /// The same of a pass of a grid: where it has dQ in relay, of the slots' sums and the words that
 /// tell turns.
 inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
-  if (!has_relay(problem)) return backward_workspace_bytes(problem, is_deterministic);
+  if (!has_relay(problem, is_deterministic))
+    return backward_workspace_bytes(problem, is_deterministic);
   return saturating_sum({statistics_bytes(problem),
                          relay_sums_bytes(problem, relay_slot_bits(problem)),
                          relay_turns_bytes(problem)});

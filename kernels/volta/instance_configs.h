@@ -146,18 +146,34 @@ struct ShortBlocks
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
 
-/// Of 64 columns, where blocks hand on the sums of dQ (backward_relay.h): two of 64 keys an SM
-/// rather than one of 128, of as many teams, so that each key's sums have the same order.
-template <Accumulator kAccumulator, bool kHasDropout>
-struct RelayBackward : BackwardShape<kAccumulator, kMostRelayHeadDim, kHasDropout, true,
+/// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
+/// so that each key's sums have the same order.
+template <Accumulator kAccumulator, bool kHasDropout, bool kComputesDq>
+struct ShortBackward : BackwardShape<kAccumulator, kMostRelayHeadDim, kHasDropout, kComputesDq,
                                      kRelayBlock, 2, kLeastRelayHeadDim> {
-  static constexpr bool kRelaysDq = true;
+  static constexpr int kShortWindow = kShortBackwardWindow;
   static constexpr int kBlocksPerSm = 2;
   static constexpr bool kMasksByEnds = kAccumulator == Accumulator::kFp32;
   static constexpr bool kKeepsPlace = false;  // two have no room for it
   static constexpr bool kEndsAnew = true;
   static constexpr bool kMeetsAnew = false;
-  static_assert(least_head_dim(kMostRelayHeadDim) == kLeastRelayHeadDim, "plans are of these");
+};
+
+/// The same of dQ too, where blocks hand on its sums (backward_relay.h).
+template <Accumulator kAccumulator, bool kHasDropout>
+struct RelayBackward : ShortBackward<kAccumulator, kHasDropout, true> {
+  static constexpr bool kRelaysDq = true;
+  static constexpr int kShortWindow = 0;  // relay_plan.h tells what it serves
+  static_assert(RelayBackward::kStep == kRelayStep &&
+                    least_head_dim(kMostRelayHeadDim) == kLeastRelayHeadDim,
+                "plans are of these");
+};
+
+/// Of dQ alone: four of 64 rows an SM, with one buffer of K and V each, rather than two of 128.
+template <Accumulator kAccumulator, bool kHasDropout>
+struct ShortBackwardDq : BackwardDqConfig<kAccumulator, 64, kHasDropout, least_head_dim(64), 64> {
+  static constexpr int kShortWindow = kShortBackwardWindow;
+  static constexpr int kKeptChunks = kHasDropout ? 2 : kAccumulator == Accumulator::kFp32 ? 3 : 4;
 };
 
 /// The shape that a forward configuration has for patterns.

@@ -173,6 +173,13 @@ namespace sparkbench::volta {
   SPARK_VOLTA_BACKWARD_OF(ROW, symbol##_bwd_d128_dropout_padded, name "/bwd/d128/dropout/padded", \
                           64_1, "/64/1", mma, 128, true, least_head_dim(128), least_head_dim(128))
 
+/// Of short blocks, dK and dV alone.
+#define SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, symbol, name, mma)                                   \
+  ROW(symbol##_bwd_d64_short_deterministic, name "/bwd/d64/short/deterministic",                \
+      ShortBackward<mma, false, false>)                                                         \
+  ROW(symbol##_bwd_d64_dropout_short_deterministic, name "/bwd/d64/dropout/short/deterministic", \
+      ShortBackward<mma, true, false>)
+
 /// Where blocks hand on the sums of dQ.
 #define SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, symbol, name, mma)                                   \
   ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay", RelayBackward<mma, false>)                 \
@@ -182,6 +189,8 @@ namespace sparkbench::volta {
   SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 
 #define SPARK_VOLTA_BACKWARD(ROW)                                                               \
+  SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)        \
+  SPARK_VOLTA_SHORT_BACKWARD_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)        \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)  \
   SPARK_VOLTA_BACKWARD_OF_ACCUMULATOR(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 
@@ -219,7 +228,14 @@ namespace sparkbench::volta {
   ROW(symbol##_d128_dropout_padded,    name "/d128/dropout/padded",                             \
       BackwardDqConfig<mma, 128, true, least_head_dim(128)>)
 
+#define SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, symbol, name, mma)                                \
+  ROW(symbol##_bwd_dq_d64_short, name "/bwd-dq/d64/short", ShortBackwardDq<mma, false>)         \
+  ROW(symbol##_bwd_dq_d64_dropout_short, name "/bwd-dq/d64/dropout/short",                      \
+      ShortBackwardDq<mma, true>)
+
 #define SPARK_VOLTA_BACKWARD_DQ(ROW)                                                            \
+  SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)     \
+  SPARK_VOLTA_SHORT_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)     \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)           \
   SPARK_VOLTA_BACKWARD_DQ_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)
 

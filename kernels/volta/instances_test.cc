@@ -29,6 +29,12 @@ std::string backward_id(const Problem& problem, bool computes_dq, std::size_t sh
   return found;
 }
 
+std::string dq_id(const Problem& problem) {
+  std::string found;
+  visit_backward_dq(Accumulator::kFp32, {problem, kVolta}, [&](auto, auto id) { found = id; });
+  return found;
+}
+
 TEST(VoltaInstances, FitAnSm) {
   for (const KernelInstance& instance : instances()) {
     SCOPED_TRACE(instance.id);
@@ -142,9 +148,14 @@ TEST(VoltaDispatch, HasShortBlocksOf64ColumnsInEachKernel) {
     EXPECT_EQ(forward_id(kFp16Acc, problem, kTuring), "volta-fp16acc/fwd/d64/short");
     EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64/short");
     EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/short");
+    EXPECT_EQ(backward_id(problem, false, kTuring), "volta-fp32acc/bwd/d64/short/deterministic");
+    EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/short");
   }
   problem.dropout_p = 0.1f;
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d64/dropout/short");
+  EXPECT_EQ(backward_id(problem, false, kVolta),
+            "volta-fp32acc/bwd/d64/dropout/short/deterministic");
+  EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout/short");
   problem.mask = MaskSpec::window(513);
   EXPECT_EQ(forward_id(kMixedAcc, problem, kVolta), "volta-mixedacc/fwd/d64/dropout");
   problem.mask = MaskSpec::window(1024);
@@ -154,8 +165,13 @@ TEST(VoltaDispatch, HasShortBlocksOf64ColumnsInEachKernel) {
   problem.mask = MaskSpec::window(2048);
   EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d64/dropout/short");
   EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/dropout/short");
+  EXPECT_EQ(backward_id(problem, false, kVolta),
+            "volta-fp32acc/bwd/d64/dropout/short/deterministic");
+  EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout/short");
   problem.mask = MaskSpec::window(2049);
   EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d64/dropout");
+  EXPECT_EQ(backward_id(problem, true, kVolta), "volta-fp32acc/bwd/d64/dropout");
+  EXPECT_EQ(dq_id(problem), "volta-fp32acc/bwd-dq/d64/dropout");
   problem.mask = MaskSpec::window(128);
   problem.head_dim = 32;
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d32/dropout");

@@ -11,7 +11,6 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/registry.h"
-#include "kernels/volta/relay_plan.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/inputs.h"
 
@@ -140,15 +139,14 @@ TEST_P(VoltaMask, SkipsStepsThatSeeNoKey) {
       steps += (std::min(first + keys + 127, 2048) + 31) / 32 - first / 32;
     }
     const std::uint64_t product = 2u * 32 * keys * GetParam() / 2048;
-    // The kernel of dQ alone walks tiles of 32 keys by 64 rows, three products each.
+    // The dQ kernel walks tiles of 32 keys by 64 rows, three products each.
     const int rows = 64;
     std::uint64_t tiles = 0;
     for (int first = 0; first < 2048; first += rows) {
       tiles += (first + rows) / 32 - std::max(first - 127, 0) / 32;
     }
     const std::uint64_t of_dq = 3 * (2u * rows * 32 * GetParam() / 2048) * tiles;
-    const bool has_dq_alone = is_deterministic && !volta::has_relay(window);
-    EXPECT_EQ(counters.mma(), has_dq_alone ? 4 * product * steps + of_dq : 5 * product * steps);
+    EXPECT_EQ(counters.mma(), is_deterministic ? 4 * product * steps + of_dq : 5 * product * steps);
   }
 }
 

@@ -12,9 +12,6 @@
 
 namespace sparkbench::volta {
 
-/// Keys that a row sees at most: of more, what a relay saves beside the products is little.
-inline constexpr int kRelayWindow = 2048;
-
 /// Keys of a block, and columns of tensors.
 inline constexpr int kRelayBlock = 64;
 inline constexpr int kLeastRelayHeadDim = 40, kMostRelayHeadDim = 64;
@@ -58,15 +55,17 @@ inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* 
           mask.end(problem.seqlen_q - 1) - 1};
 }
 
-/// Whether a pass has dQ in relay, deterministic or not: in windows all of whose rows see a key, of
-/// as many columns as "/relay" of instances.h serves.
-inline bool has_relay(const Problem& problem) {
-  if (problem.lengths || problem.sparse || problem.head_dim < kLeastRelayHeadDim ||
-      problem.head_dim > kMostRelayHeadDim || problem.seqlen_q == 0) {
+/// Whether a pass has dQ in relay: in windows all of whose rows see a key, of as many columns as
+/// "/relay" of instances.h serves. Its sums have an order of their own: a deterministic pass forms
+/// dQ alone, which has the same bits packed with other sequences and of the same mask as a pattern.
+inline bool has_relay(const Problem& problem, bool is_deterministic) {
+  if (is_deterministic || problem.lengths || problem.sparse ||
+      problem.head_dim < kLeastRelayHeadDim || problem.head_dim > kMostRelayHeadDim ||
+      problem.seqlen_q == 0) {
     return false;
   }
   const KeyMask mask = problem.key_mask();
-  return has_short_window(kRelayWindow, mask) && !mask.keys(0).is_empty() &&
+  return has_short_window(kShortBackwardWindow, mask) && !mask.keys(0).is_empty() &&
          !mask.keys(mask.seqlen_q - 1).is_empty();
 }
 

@@ -1,6 +1,7 @@
 // Which problems have kernels of shorter blocks ("/short" of instances.h), of which more share an
 // SM: forward two of 128 rows where the others have one of 256, at 128 columns, and four of 64
-// rather than two of 128 at 64. Of the backward pass: relay_plan.h.
+// rather than two of 128 at 64; of a deterministic backward pass at 64 columns two of 64 keys
+// rather than one of 128, and of dQ alone four of 64 rows rather than two of 128.
 #pragma once
 
 #include <cstdint>
@@ -18,6 +19,7 @@ constexpr int short_forward_window(int columns, Accumulator scores, Accumulator 
   if (columns == 128) return 1024;
   return pv == Accumulator::kFp16 ? 2048 : scores == Accumulator::kFp32 ? 1024 : 512;
 }
+inline constexpr int kShortBackwardWindow = 2048;
 /// and at 128 columns up to so many blocks of 128 rows where their number is odd: half of the last
 /// long one would be empty, which costs more than the 3 % that a tile of two short blocks takes
 /// longer.

@@ -1,6 +1,5 @@
 // Kernels of short blocks at 64 columns on the emulated V100: their bits are those of long blocks,
-// which the instances for patterns have, and warps leave out halves of tiles. So have dK and dV
-// where dQ is in relay.
+// which the instances for patterns have, and warps leave out halves of tiles.
 #include "kernels/volta/short_blocks.h"
 
 #include <gtest/gtest.h>
@@ -8,7 +7,6 @@
 #include <tuple>
 
 #include "kernels/ceil_divide.h"
-#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/test_sparse_checks.h"
 
 namespace sparkbench {
@@ -49,9 +47,7 @@ TEST_P(VoltaShortBlocks, HaveTheBitsOfLongOnes) {
       EXPECT_TRUE(same_bits(want.o, got.o));
       EXPECT_TRUE(same_bits(want.lse, got.lse));
       if (!of_short.has_backward()) continue;
-      if (!volta::has_relay(problem)) {
-        EXPECT_TRUE(same_bits(want.dq, got.dq));
-      }
+      EXPECT_TRUE(same_bits(want.dq, got.dq));
       EXPECT_TRUE(same_bits(want.dk, got.dk));
       EXPECT_TRUE(same_bits(want.dv, got.dv));
       const Passes summed = run(of_short, false, 5);
