@@ -123,6 +123,7 @@ TEST_F(InstanceMeasurement, AddsUpToShortWindows) {
   for (const char* const id : {"volta-fp32acc/fwd/d64/short", "volta-fp16acc/fwd/d64/short",
                                "volta-fp32acc/fwd/d128/short", "volta-fp32acc/bwd/d64/relay",
                                "volta-fp16acc/bwd/d64/relay", "volta-fp32acc/bwd/d64/dropout/relay",
+                               "volta-fp32acc/bwd/d128/relay", "volta-fp16acc/bwd/d128/relay",
                                "volta-fp32acc/bwd-dq/d64/short"}) {
     const KernelInstance& instance = instance_of(id);
     for (const int window : {128, 256}) {

@@ -220,8 +220,8 @@ PassLaunch relayed_gradients(const PassOf& pass) {
       columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
   const double of_keys = of.keys * 4 * of.half_row;  // k, v, dk, dv
   const double of_query = 2 * of.half_row;           // q, d_o
-  const double of_visit =
-      of_query + instance.block_rows / kScoreKeys * kStatisticsBytes + of.fp32_row;
+  const double of_visit = of_query + instance.block_rows / kScoreKeys * kStatisticsBytes +
+                          instance.block_rows / kKeysOfAnAddition * of.fp32_row;
   return {&instance, grid_of(std::move(blocks), problem, problem.key_heads()),
           of.key_heads * of_keys +
               of.heads * of.queries * (of_query + kStatisticsBytes + of.half_row) +

@@ -21,8 +21,9 @@ namespace {
 constexpr int kFewTiles = 4, kManyTiles = 20;
 constexpr int kGroupHeads = kManyTiles / kFewTiles;
 constexpr int kTilesBeforeDiagonal = 4;
-/// Of a kernel that relays dQ: tiles that see a block of keys, of which the mask cuts two.
-constexpr int kFewTilesOfWindow = 3, kManyTilesOfWindow = 7;
+/// Of a kernel that relays dQ: full tiles of those that see a block of keys, between those that the
+/// mask cuts on either side.
+constexpr int kFewTilesOfWindow = 1, kManyTilesOfWindow = 5;
 constexpr int kTilesBeforeParts = 4, kTilesOfParts = 8;
 constexpr int kThreadsOfAWarpEach = 32 * kSchedulers;
 constexpr float kDropout = 0.1f;
@@ -56,13 +57,14 @@ Problem group_problem(const KernelInstance& instance) {
   return problem;
 }
 
-/// A block in the middle of a window, seen by `tiles` tiles of each head.
-Problem window_problem(const KernelInstance& instance, int tiles, int heads) {
+/// A block in the middle of a window, seen by so many full tiles of each head.
+Problem window_problem(const KernelInstance& instance, int full_tiles, int heads) {
+  const int tiles = full_tiles + 2 * instance.block_rows / instance.step_columns;
   Problem problem = problem_of(instance);
   problem.heads = heads;
   problem.heads_k = 1;
   problem.seqlen_q = problem.seqlen_k = 2 * tiles * instance.step_columns + instance.block_rows;
-  problem.mask = MaskSpec::window((tiles - 1) * instance.step_columns + 1);
+  problem.mask = MaskSpec::window(tiles * instance.step_columns - instance.block_rows + 1);
   return problem;
 }
 
@@ -160,8 +162,8 @@ bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
 
 /// Each rounds dQ of as many queries as in a long window; the first keys, of cut tiles, all.
 Specimens specimens_of_relay(const SassFunction& function, const KernelInstance& instance) {
-  const auto in_window = [&](int tiles, int heads) {
-    const Problem problem = window_problem(instance, tiles, heads);
+  const auto in_window = [&](int full_tiles, int heads) {
+    const Problem problem = window_problem(instance, full_tiles, heads);
     return specimen_of(function, instance, problem, problem.seqlen_k / instance.block_rows / 2);
   };
   const Problem cut = causal_problem(instance);

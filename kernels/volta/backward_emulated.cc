@@ -56,7 +56,7 @@ class BackwardEmulation {
   }
   /// As blocks of keys from `key_block` on leave it.
   void pass_turns_behind(int key_block) {
-    const RelayGeometry geometry{params_.mask, params_.relay, kRelayBlock};
+    const RelayGeometry geometry{params_.mask, params_.relay, relay_block_keys(problem_.head_dim)};
     for (int head = 0; head < problem_.batch * problem_.key_heads(); ++head) {
       for (int step = 0; step < relay_steps(problem_); ++step) {
         const int passed = std::max(0, geometry.last_block(step * kRelayStep) + 1 - key_block);
@@ -136,6 +136,7 @@ class BackwardEmulation {
     if (!turns_.empty()) {
       all.back().turns = turns_.data();
       all.back().bytes_of_turn = all.back().bytes / turns_.size();
+      all.back().adds_in_any_order = problem_.head_dim > 64;
       all.push_back({"turns", turns_.data(), turns_.size() * sizeof(std::uint32_t), true, true});
     }
     return all;
@@ -192,16 +193,16 @@ struct KeyBlocks {
 /// rounds dQ of queries of the sample before it has all of it.
 std::vector<KeyBlocks> key_blocks_of(const Problem& problem, const BackwardSample& sample) {
   std::set<std::array<int, 3>> blocks;  // batch, key head, block
-  constexpr int kOfTile = kSampleRows / kRelayBlock;
-  const int all = ceil_divide(problem.seqlen_k, kRelayBlock);
+  const int block_keys = relay_block_keys(problem.head_dim);
+  const int of_tile = kSampleRows / block_keys, all = ceil_divide(problem.seqlen_k, block_keys);
   for (const SampleTile& keys : sample.key_tiles) {
-    for (int i = kOfTile * keys[0]; i < std::min(all, kOfTile * (keys[0] + 1)); ++i) {
+    for (int i = of_tile * keys[0]; i < std::min(all, of_tile * (keys[0] + 1)); ++i) {
       blocks.insert({keys[2], keys[1], i});
     }
   }
   const KeyMask mask = problem.key_mask();
   const DqRelay relay = make_relay(problem, all_step_bits(problem), nullptr);
-  const RelayGeometry geometry{mask, relay, kRelayBlock};
+  const RelayGeometry geometry{mask, relay, block_keys};
   for (const SampleTile& queries : sample.query_tiles) {
     const int begin = kSampleRows * queries[0];
     for (int row = begin; row < std::min(begin + kSampleRows, problem.seqlen_q);
@@ -335,7 +336,9 @@ class BackwardPass {
 EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample) {
-  if (has_relay(problem, is_deterministic)) {
+  if (has_relay(problem, is_deterministic) &&
+      visit_backward_relay(accumulator, {problem, options.shared_bytes_per_block},
+                           [](auto, auto) {})) {
     const int slot_bits =
         sample.is_everything() ? relay_slot_bits(problem) : all_step_bits(problem);
     return emulate_backward_relay(accumulator, problem, tensors, options, slot_bits, sample);

@@ -8,8 +8,8 @@
 namespace sparkbench::volta {
 
 /// `tensors` are host pointers. A sample's rows have the bits that the whole pass would give them
-/// (those of dQ, unless deterministic or in relay, up to the order of its sums); other rows are
-/// unspecified.
+/// (those of dQ, unless deterministic or in relay at 64 columns, up to the order of its sums);
+/// other rows are unspecified.
 EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem,
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample);

@@ -19,19 +19,20 @@ BlockCounts blocks_of_queries(const Problem& problem, int rows, int rows_of_bloc
   return {ceil_divide(rows, rows_of_block), problem.heads, problem.batch};
 }
 
-/// Of a problem that has_relay().
-void launch_backward_relay(Accumulator accumulator, const Problem& problem,
+/// Of a problem that has_relay(). False where the GPU has no room for its blocks.
+bool launch_backward_relay(Accumulator accumulator, const Problem& problem,
                            const BackwardTensors& tensors, void* workspace, CUstream_st* stream) {
   BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, false));
   params.relay = lay_out_relay(problem, workspace);
-  launch_statistics(accumulator, problem, params, stream);
-  CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, relay_turns_bytes(problem), stream));
-  visit_backward_relay(accumulator, {problem, shared_bytes_per_block()}, [&](auto row, auto) {
-    using Config = decltype(row);
-    launch<Config>(params, {params.relay.key_blocks, problem.key_heads(), problem.batch},
-                   sizeof(BackwardTiles<Config>), stream);
-  });
+  return visit_backward_relay(
+      accumulator, {problem, shared_bytes_per_block()}, [&](auto row, auto) {
+        using Config = decltype(row);
+        launch_statistics(accumulator, problem, params, stream);
+        CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, relay_turns_bytes(problem), stream));
+        launch<Config>(params, {params.relay.key_blocks, problem.key_heads(), problem.batch},
+                       sizeof(BackwardTiles<Config>), stream);
+      });
 }
 
 }  // namespace
@@ -60,8 +61,9 @@ void launch_round_dq(Accumulator accumulator, const Problem& problem, const Back
 void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream) {
-  if (has_relay(problem, is_deterministic)) {
-    return launch_backward_relay(accumulator, problem, tensors, workspace, stream);
+  if (has_relay(problem, is_deterministic) &&
+      launch_backward_relay(accumulator, problem, tensors, workspace, stream)) {
+    return;
   }
   const BackwardParams params =
       backward_params(problem, tensors, lay_out_workspace(problem, workspace, is_deterministic));

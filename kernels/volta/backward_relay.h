@@ -3,6 +3,7 @@
 
 #include "kernels/volta/backward_block.h"
 #include "kernels/volta/dq_relay.h"
+#include "kernels/volta/padding.h"
 #include "kernels/volta/tile/output_tile.h"
 
 namespace sparkbench::volta {
@@ -108,6 +109,7 @@ SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& param
 template <class Config, class Output, class Machine>
 SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& params,
                                     const Range& rows, Output& tile, RelayedDq<Config>& dq) {
+  constexpr int kColumns = 64;  // that the tile has
   float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
 #pragma unroll
   for (float& value : factor) value = params.scale * params.dropout.keep_scale;
@@ -120,12 +122,22 @@ SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& para
       if (member != 0 || row != first_row) {
         load_finished_dq<Config>(machine, params, member, row, true, dq);
       }
-      store_output<Config::kAccumulator>(machine, tile, factor, dq);
-      machine.sync_warp();
-      write_rows(machine, tile,
-                 OutputRows{params.dq.at(machine.block(2), row, head), params.dq.row_stride(),
-                            params.mask.seqlen_q - row, params.head_chunks});
-      machine.sync_warp();
+#pragma unroll
+      for (int half = 0; half < Config::kHeadDim / kColumns; ++half) {
+        AccumulatorFragment<Accumulator::kFp32> of_half[kColumns / kGridColumns];
+#pragma unroll
+        for (int i = 0; i < kColumns / kGridColumns; ++i) {
+          of_half[i] = dq[kColumns / kGridColumns * half + i];
+        }
+        store_output<Config::kAccumulator>(machine, tile, factor, of_half);
+        machine.sync_warp();
+        write_rows(machine, tile,
+                   OutputRows{params.dq.at(machine.block(2), row, head) + kColumns * half,
+                              params.dq.row_stride(), params.mask.seqlen_q - row,
+                              written_chunks<Config, kColumns / kChunkHalves>(
+                                  params, kColumns / kChunkHalves * half)});
+        machine.sync_warp();
+      }
     }
   }
 }

@@ -1,6 +1,8 @@
 // How the backward pass lays out its workspace.
 #pragma once
 
+#include <algorithm>
+
 #include "kernels/attention.h"
 #include "kernels/saturating.h"
 #include "kernels/volta/backward_params.h"
@@ -39,13 +41,14 @@ inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_dete
 }
 
 /// The same of a pass of a grid: where it has dQ in relay, of the slots' sums and the words that
-/// tell turns.
+/// tell turns. At 128 columns not every GPU has room for its blocks.
 inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
-  if (!has_relay(problem, is_deterministic))
-    return backward_workspace_bytes(problem, is_deterministic);
-  return saturating_sum({statistics_bytes(problem),
-                         relay_sums_bytes(problem, relay_slot_bits(problem)),
-                         relay_turns_bytes(problem)});
+  const std::size_t of_blocks = backward_workspace_bytes(problem, is_deterministic);
+  if (!has_relay(problem, is_deterministic)) return of_blocks;
+  const std::size_t of_relay = saturating_sum({statistics_bytes(problem),
+                                               relay_sums_bytes(problem, relay_slot_bits(problem)),
+                                               relay_turns_bytes(problem)});
+  return problem.head_dim > 64 ? std::max(of_blocks, of_relay) : of_relay;
 }
 
 /// Of a pass that has_relay(), with its words behind the sums.

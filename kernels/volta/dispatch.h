@@ -90,17 +90,18 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   wanted.refuse();
 }
 
-/// dK, dV and dQ of a pass that has_relay().
+/// dK, dV and dQ of a pass that has_relay(). False where a block has too little shared memory.
 template <class Visit>
-void visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
+bool visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                                                  \
   if (__VA_ARGS__::kAccumulator == accumulator &&                                   \
       wanted.template is_met_by<__VA_ARGS__>(sizeof(BackwardTiles<__VA_ARGS__>))) { \
-    return visit(__VA_ARGS__{}, id);                                                \
+    visit(__VA_ARGS__{}, id);                                                       \
+    return true;                                                                    \
   }
   SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
 #undef SPARK_ROW
-  wanted.refuse();
+  return false;
 }
 
 template <Blocks kBlocks = Blocks::kOfGrid, class Visit>

@@ -149,8 +149,8 @@ struct ShortBlocks
 /// Of dK and dV, 64 columns: two blocks of 64 keys an SM rather than one of 128, of as many teams,
 /// so that each key's sums have the same order.
 template <Accumulator kAccumulator, bool kHasDropout, bool kComputesDq>
-struct ShortBackward : BackwardShape<kAccumulator, kMostRelayHeadDim, kHasDropout, kComputesDq,
-                                     kRelayBlock, 2, kLeastRelayHeadDim> {
+struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
+                                     relay_block_keys(64), 2, least_head_dim(64)> {
   static constexpr int kShortWindow = kShortBackwardWindow;
   static constexpr int kBlocksPerSm = 2;
   static constexpr bool kMasksByEnds = kAccumulator == Accumulator::kFp32;
@@ -159,13 +159,23 @@ struct ShortBackward : BackwardShape<kAccumulator, kMostRelayHeadDim, kHasDropou
   static constexpr bool kMeetsAnew = false;
 };
 
-/// The same of dQ too, where blocks hand on its sums (backward_relay.h).
-template <Accumulator kAccumulator, bool kHasDropout>
-struct RelayBackward : ShortBackward<kAccumulator, kHasDropout, true> {
+/// The same of dQ too, where blocks hand on its sums (backward_relay.h). relay_plan.h tells what it
+/// serves. Of 128 columns they are the blocks of other masks.
+template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
+struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, kLeastHeadDim> {
   static constexpr bool kRelaysDq = true;
-  static constexpr int kShortWindow = 0;  // relay_plan.h tells what it serves
   static_assert(RelayBackward::kStep == kRelayStep &&
-                    least_head_dim(kMostRelayHeadDim) == kLeastRelayHeadDim,
+                    RelayBackward::kBlockKeys == relay_block_keys(kHeadDim) &&
+                    least_relay_head_dim(kHeadDim) == least_head_dim(kHeadDim),
+                "plans are of these");
+};
+template <Accumulator kAccumulator, bool kHasDropout>
+struct RelayBackward<kAccumulator, 64, kHasDropout, least_head_dim(64)>
+    : ShortBackward<kAccumulator, kHasDropout, true> {
+  static constexpr bool kRelaysDq = true;
+  static constexpr int kShortWindow = 0;
+  static_assert(RelayBackward::kStep == kRelayStep &&
+                    least_relay_head_dim(64) == least_head_dim(64),
                 "plans are of these");
 };
 

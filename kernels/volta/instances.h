@@ -182,8 +182,16 @@ namespace sparkbench::volta {
 
 /// Where blocks hand on the sums of dQ.
 #define SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, symbol, name, mma)                                   \
-  ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay", RelayBackward<mma, false>)                 \
-  ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay", RelayBackward<mma, true>)
+  ROW(symbol##_bwd_d64_relay, name "/bwd/d64/relay",                                            \
+      RelayBackward<mma, 64, false, least_head_dim(64)>)                                        \
+  ROW(symbol##_bwd_d64_dropout_relay, name "/bwd/d64/dropout/relay",                            \
+      RelayBackward<mma, 64, true, least_head_dim(64)>)                                         \
+  ROW(symbol##_bwd_d128_relay, name "/bwd/d128/relay", RelayBackward<mma, 128, false>)          \
+  ROW(symbol##_bwd_d128_dropout_relay, name "/bwd/d128/dropout/relay", RelayBackward<mma, 128, true>) \
+  ROW(symbol##_bwd_d128_relay_padded, name "/bwd/d128/relay/padded",                            \
+      RelayBackward<mma, 128, false, least_head_dim(128)>)                                      \
+  ROW(symbol##_bwd_d128_dropout_relay_padded, name "/bwd/d128/dropout/relay/padded",            \
+      RelayBackward<mma, 128, true, least_head_dim(128)>)
 #define SPARK_VOLTA_BACKWARD_RELAY(ROW)                                                         \
   SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16)        \
   SPARK_VOLTA_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32)

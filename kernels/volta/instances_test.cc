@@ -186,7 +186,9 @@ TEST(VoltaDispatch, RelaysDqOfWindows) {
       .seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 64, .mask = MaskSpec::window(128)};
   const auto relay_id = [&](Accumulator accumulator, std::size_t shared_bytes) {
     std::string found;
-    visit_backward_relay(accumulator, {problem, shared_bytes}, [&](auto, auto id) { found = id; });
+    const bool fits = visit_backward_relay(accumulator, {problem, shared_bytes},
+                                           [&](auto, auto id) { found = id; });
+    EXPECT_EQ(fits, !found.empty());
     return found;
   };
   EXPECT_EQ(relay_id(Accumulator::kFp32, kVolta), "volta-fp32acc/bwd/d64/relay");
@@ -194,8 +196,11 @@ TEST(VoltaDispatch, RelaysDqOfWindows) {
   problem.head_dim = 40;
   problem.dropout_p = 0.1f;
   EXPECT_EQ(relay_id(Accumulator::kFp32, kTuring), "volta-fp32acc/bwd/d64/dropout/relay");
-  problem.head_dim = 72;
-  EXPECT_THROW(relay_id(Accumulator::kFp32, kVolta), std::invalid_argument);
+  problem.head_dim = 104;
+  EXPECT_EQ(relay_id(Accumulator::kFp16, kVolta), "volta-fp16acc/bwd/d128/dropout/relay/padded");
+  problem.head_dim = 128;
+  EXPECT_EQ(relay_id(Accumulator::kFp32, kVolta), "volta-fp32acc/bwd/d128/dropout/relay");
+  EXPECT_EQ(relay_id(Accumulator::kFp32, kTuring), "");
 }
 
 TEST(VoltaDispatch, HasShortBlocksWhereALongOneWouldBeHalfEmpty) {

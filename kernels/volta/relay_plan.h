@@ -12,13 +12,16 @@
 
 namespace sparkbench::volta {
 
-/// Keys of a block, and columns of tensors.
-inline constexpr int kRelayBlock = 64;
-inline constexpr int kLeastRelayHeadDim = 40, kMostRelayHeadDim = 64;
+/// Keys that a row sees at most: of more, what a relay saves beside the products is little.
+constexpr int relay_window(int head_dim) { return head_dim <= 64 ? kShortBackwardWindow : 1024; }
 
-/// Keys that a V100 has at once, in two blocks on each of its SMs. With slots for them no block
-/// waits for one; where more are at once, some may.
-inline constexpr int kRelayKeysAtOnce = 2 * 80 * kRelayBlock;
+/// Columns of tensors that instances of so many columns serve from, and keys of their blocks.
+constexpr int least_relay_head_dim(int columns) { return columns == 64 ? 40 : 104; }
+constexpr int relay_block_keys(int head_dim) { return head_dim <= 64 ? 64 : 128; }
+
+/// Keys that a V100 has at once, in two blocks of 64 or one of 128 on each of its SMs. With slots
+/// for them no block waits for one; where more are at once, some may.
+inline constexpr int kRelayKeysAtOnce = 80 * 128;
 
 inline int relay_steps(const Problem& problem) { return ceil_divide(problem.seqlen_q, kRelayStep); }
 
@@ -38,7 +41,7 @@ inline int all_step_bits(const Problem& problem) {
 inline int relay_slot_bits(const Problem& problem, int keys_at_once = kRelayKeysAtOnce) {
   const KeyMask mask = problem.key_mask();
   const std::int64_t of_window = std::int64_t{mask.end_offset} - mask.begin_offset;
-  const std::int64_t keys = keys_at_once + of_window + kRelayBlock;
+  const std::int64_t keys = keys_at_once + of_window + relay_block_keys(problem.head_dim);
   const std::int64_t wanted = problem.group_size() * ((keys + kRelayStep - 1) / kRelayStep + 1);
   return std::min(bits_for(wanted), all_step_bits(problem));
 }
@@ -51,21 +54,24 @@ inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* 
           steps * group,
           (steps - 1) * group,
           problem.key_heads(),
-          ceil_divide(problem.seqlen_k, kRelayBlock),
+          ceil_divide(problem.seqlen_k, relay_block_keys(problem.head_dim)),
           mask.end(problem.seqlen_q - 1) - 1};
 }
 
 /// Whether a pass has dQ in relay: in windows all of whose rows see a key, of as many columns as
-/// "/relay" of instances.h serves. Its sums have an order of their own: a deterministic pass forms
-/// dQ alone, which has the same bits packed with other sequences and of the same mask as a pattern.
+/// "/relay" of instances.h serves. Its sums have an order of their own, and at 128 columns, where
+/// two warps of a block add to the same ones, none: a deterministic pass forms dQ alone, which has
+/// the same bits packed with other sequences and of the same mask as a pattern.
 inline bool has_relay(const Problem& problem, bool is_deterministic) {
-  if (is_deterministic || problem.lengths || problem.sparse ||
-      problem.head_dim < kLeastRelayHeadDim || problem.head_dim > kMostRelayHeadDim ||
-      problem.seqlen_q == 0) {
+  const auto is_served = [&](int columns) {
+    return problem.head_dim >= least_relay_head_dim(columns) && problem.head_dim <= columns;
+  };
+  if (is_deterministic || problem.lengths || problem.sparse || problem.seqlen_q == 0 ||
+      !(is_served(64) || is_served(128))) {
     return false;
   }
   const KeyMask mask = problem.key_mask();
-  return has_short_window(kShortBackwardWindow, mask) && !mask.keys(0).is_empty() &&
+  return has_short_window(relay_window(problem.head_dim), mask) && !mask.keys(0).is_empty() &&
          !mask.keys(mask.seqlen_q - 1).is_empty();
 }
 

@@ -33,8 +33,9 @@ std::string_view what_misses(FindingKind kind) {
 
 BlockTurns make_turns(const BlockMemory::Options& options, const GlobalMemory& global) {
   const GlobalMemory::Region* const region = options.detect ? global.turned() : nullptr;
-  if (region == nullptr) return {0, 0, options.warps};
-  return {region->turn_count(), region->bytes_of_turn(), options.warps};
+  if (region == nullptr) return {0, 0, options.warps, false};
+  return {region->turn_count(), region->bytes_of_turn(), options.warps,
+          region->adds_in_any_order()};
 }
 
 }  // namespace

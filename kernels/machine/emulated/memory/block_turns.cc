@@ -12,10 +12,13 @@ std::optional<SharedShadow::Hazard> race_of(const std::optional<SharedShadow::Ha
 
 }  // namespace
 
-BlockTurns::BlockTurns(std::size_t turns, std::size_t bytes_of_turn, int warps)
+BlockTurns::BlockTurns(std::size_t turns, std::size_t bytes_of_turn, int warps,
+                       bool adds_in_any_order)
     : bytes_of_turn_(bytes_of_turn),
       warps_(static_cast<std::size_t>(warps)),
-      stride_(bytes_of_turn + kWordsOfWarp * warps_ * sizeof(std::uint32_t)),
+      stride_((adds_in_any_order ? 2 : 1) * bytes_of_turn +
+              kWordsOfWarp * warps_ * sizeof(std::uint32_t)),
+      adds_in_any_order_(adds_in_any_order),
       turns_(turns),
       shadow_(0, warps) {}
 
@@ -52,6 +55,26 @@ std::optional<SharedShadow::Hazard> BlockTurns::behind_await(const Turn& turn,
   return found;
 }
 
+/// With an earlier access of the bytes at `at` in the shadow. Of additions in any order each reads
+/// them, and writes those behind, which loads read.
+std::optional<SharedShadow::Hazard> BlockTurns::race_with(std::size_t at,
+                                                          const MemoryAccess& access) {
+  const bool adds = access.kind == AccessKind::kAddGlobal;
+  std::optional<SharedShadow::Hazard> race;
+  const auto take = [&](const std::optional<SharedShadow::Hazard>& hazard) {
+    if (!race) race = race_of(hazard);
+  };
+  if (access.kind != AccessKind::kStoreGlobal) take(shadow_.read(at, access));
+  if (adds && adds_in_any_order_) {
+    shadow_.write(at + bytes_of_turn_, access);
+  } else if (access.writes()) {
+    take(shadow_.write(at, access));
+  } else if (adds_in_any_order_) {
+    take(shadow_.read(at + bytes_of_turn_, access));
+  }
+  return race;
+}
+
 std::optional<BlockTurns::Hazard> BlockTurns::touch(std::size_t turn, std::size_t offset,
                                                     const MemoryAccess& access) {
   const Turn& touched = turns_[turn];
@@ -59,13 +82,9 @@ std::optional<BlockTurns::Hazard> BlockTurns::touch(std::size_t turn, std::size_
   auto race = behind_await(touched, access);
   if (race) return Hazard{race_of(race), offset};
   const std::size_t at = bytes_at(touched) + offset;
-  if (access.kind != AccessKind::kStoreGlobal) race = race_of(shadow_.read(at, access));
-  if (access.writes()) {
-    const auto of_write = race_of(shadow_.write(at, access));
-    if (!race) race = of_write;
-  }
+  race = race_with(at, access);
   if (!race) return std::nullopt;
-  return Hazard{race, race->offset - bytes_at(touched)};
+  return Hazard{race, (race->offset - bytes_at(touched)) % bytes_of_turn_};
 }
 
 std::optional<BlockTurns::Hazard> BlockTurns::pass(std::size_t turn, const MemoryAccess& access) {

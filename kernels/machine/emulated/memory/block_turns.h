@@ -22,8 +22,9 @@ class BlockTurns {
     std::size_t offset;                           // in the turn's bytes
   };
 
-  /// `turns` of so many bytes each; 0 where a launch has none.
-  BlockTurns(std::size_t turns, std::size_t bytes_of_turn, int warps);
+  /// `turns` of so many bytes each; 0 where a launch has none. `adds_in_any_order`: a thread may
+  /// add to what another adds to, without a barrier between.
+  BlockTurns(std::size_t turns, std::size_t bytes_of_turn, int warps, bool adds_in_any_order);
 
   bool exist() const { return !turns_.empty(); }
   /// Barriers order what threads do in a turn: it is told of each.
@@ -44,19 +45,23 @@ class BlockTurns {
     std::uint32_t place = 0;  // among those that the block has had
   };
 
-  /// In the shadow: the bytes of each turn that the block has had, and behind them two words for
-  /// each warp, which looking and awaiting write, touching reads and passing writes.
+  /// In the shadow: the bytes of each turn that the block has had, where these have additions in
+  /// any order once more for them, and behind these two words for each warp, which looking and
+  /// awaiting write, touching reads and passing writes.
   std::size_t bytes_at(const Turn& turn) const { return turn.place * stride_; }
   std::size_t word_of(const Turn& turn, std::size_t word) const {
-    return bytes_at(turn) + bytes_of_turn_ + word * sizeof(std::uint32_t);
+    return bytes_at(turn) + (adds_in_any_order_ ? 2 : 1) * bytes_of_turn_ +
+           word * sizeof(std::uint32_t);
   }
   void begin(std::size_t turn, std::size_t kind, const MemoryAccess& access);
   static MemoryAccess of_word(const MemoryAccess& access) {
     return {access.kind, sizeof(std::uint32_t), access.address, access.thread, access.site};
   }
+  std::optional<SharedShadow::Hazard> race_with(std::size_t at, const MemoryAccess& access);
   std::optional<SharedShadow::Hazard> behind_await(const Turn& turn, const MemoryAccess& access);
 
   std::size_t bytes_of_turn_, warps_, stride_;
+  bool adds_in_any_order_;
   std::vector<Turn> turns_;
   std::vector<std::size_t> had_;  // by place
   SharedShadow shadow_;

@@ -27,6 +27,7 @@ GlobalMemory::Region::Region(const GlobalRegion& region, bool detect)
       exists_(region.exists),
       turns_(region.turns),
       bytes_of_turn_(region.turns == nullptr ? 0 : region.bytes_of_turn),
+      adds_in_any_order_(region.adds_in_any_order),
       writers_(detect && region.writable && region.turns == nullptr
                    ? (region.bytes + kGlobalWordBytes - 1) / kGlobalWordBytes
                    : 0) {

@@ -29,6 +29,7 @@ struct GlobalRegion {
   /// (machine.h). They are a region of their own, which nothing else touches.
   const std::uint32_t* turns = nullptr;
   std::size_t bytes_of_turn = 0;
+  bool adds_in_any_order = false;  // of a turn's threads to the same word
 };
 
 inline constexpr std::size_t kGlobalWordBytes = 4;
@@ -97,6 +98,7 @@ class GlobalMemory::Region {
   bool writable() const { return writable_; }
   bool has_turns() const { return bytes_of_turn_ > 0; }
   std::size_t bytes_of_turn() const { return bytes_of_turn_; }
+  bool adds_in_any_order() const { return adds_in_any_order_; }
   std::size_t turn_count() const { return has_turns() ? bytes_ / bytes_of_turn_ : 0; }
   /// That an access lies in, and where in it.
   std::size_t turn_at(std::uintptr_t address) const { return (address - begin_) / bytes_of_turn_; }
@@ -127,6 +129,7 @@ class GlobalMemory::Region {
   std::vector<bool> exists_;
   const std::uint32_t* turns_;
   std::size_t bytes_of_turn_;
+  bool adds_in_any_order_;
   std::vector<std::atomic<std::uint32_t>> writers_;  // by word; 0 nobody, else see global_memory.cc
 };
 
