@@ -30,7 +30,8 @@ LAYERS = [
      "kernels/listed_emulated.", "kernels/passes_emulated.", "kernels/passes_gpu.",
      "kernels/merge_gpu.",
      "kernels/instance_launch.h"],
-    ["kernels/volta/tile/"],  # m8n8k4's vocabulary, which is not Volta's kernels' alone
+    # The vocabulary of m8n8k4 and that of wgmma, which are not Volta's and Hopper's kernels' alone.
+    ["kernels/volta/tile/", "kernels/hopper/tile/"],
     ["kernels/"],  # the folders of kernels, which do not know each other
     ["kernels/registry."],
     ["kernels/api/"],
@@ -93,7 +94,8 @@ def self_check():
     assert why_wrong("kernels/tile/mask.h", "kernels/volta/tile/quad_grid.h")
     assert why_wrong("kernels/volta/steps.h", "kernels/ampere/steps.h")
     assert why_wrong("kernels/volta/tile/quad_grid.h", "kernels/volta/steps.h")
-    assert not why_wrong("kernels/acsr/config.h", "kernels/volta/tile/quad_grid.h")
+    assert not why_wrong("kernels/acsr/volta/config.h", "kernels/volta/tile/quad_grid.h")
+    assert not why_wrong("kernels/acsr/hopper/config.h", "kernels/hopper/tile/swizzled_panels.h")
     assert why_wrong("kernels/mask/key_mask.h", "kernels/attention.h")
     assert why_wrong("kernels/registry.h", "kernels/mask/test_masks.h")
     assert not why_wrong("kernels/volta/mask_test.cc", "reference/exact/exact.h")

@@ -6,10 +6,10 @@
 #include <utility>
 
 #include "harness/predict/block_tiles.h"
-#include "kernels/acsr/config.h"
-#include "kernels/acsr/instances.h"
 #include "kernels/acsr/keys_of_mask.h"
 #include "kernels/acsr/rows_of_mask.h"
+#include "kernels/acsr/volta/config.h"
+#include "kernels/acsr/volta/instances.h"
 #include "kernels/ceil_divide.h"
 #include "kernels/half.h"
 

@@ -1,7 +1,7 @@
 #include "harness/predict/instance_paths.h"
 
 #include "kernels/acsr/instance_launch.h"
-#include "kernels/acsr/instances.h"
+#include "kernels/acsr/volta/instances.h"
 #include "kernels/volta/instance_launch.h"
 
 namespace sparkbench {

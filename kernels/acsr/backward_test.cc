@@ -1,4 +1,4 @@
-// The chain's backward pass on the emulated V100, against the definition.
+// The chain's backward pass on the emulated machine, against the definition.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -12,10 +12,9 @@
 
 #include "kernels/acsr/keys_of_mask.h"
 #include "kernels/acsr/rows_of_mask.h"
+#include "kernels/acsr/test_chain.h"
 #include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/registry.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"
@@ -24,8 +23,6 @@
 
 namespace sparkbench {
 namespace {
-
-const AttentionKernel& chain() { return *find_attention_kernel("acsr-unfused"); }
 
 Problem problem_of(std::string_view spec, int seqlen_q, int seqlen_k, int head_dim,
                    int heads_k = 2) {
@@ -70,13 +67,14 @@ struct Outputs {
   }
 };
 
-Outputs run(const Case& of, EmulationOptions options = {}, const BackwardSample& sample = {}) {
-  options.profile = &arithmetic_profile("volta");
+Outputs run(const ChainUnderTest& chain, const Case& of, EmulationOptions options = {},
+            const BackwardSample& sample = {}) {
+  options.profile = &chain.profile;
   Outputs out{std::vector<Half>(of.problem.q_elements(), kUntouched),
               std::vector<Half>(of.problem.k_elements(), kUntouched),
               std::vector<Half>(of.problem.k_elements(), kUntouched),
               {}};
-  out.report = chain().backward.emulate(
+  out.report = chain.kernel.backward.emulate(
       of.problem,
       contiguous_tensors(of.problem, of.inputs.q.data(), of.inputs.k.data(), of.inputs.v.data(),
                          of.forward.o.data(), of.d_o.data(), of.forward.lse.data(), out.dq.data(),
@@ -85,9 +83,9 @@ Outputs run(const Case& of, EmulationOptions options = {}, const BackwardSample&
   return out;
 }
 
-void expect_correct(const Problem& problem) {
+void expect_correct(const ChainUnderTest& chain, const Problem& problem) {
   const Case of(problem);
-  const Outputs out = run(of, {.schedule_seed = 5});
+  const Outputs out = run(chain, of, {.schedule_seed = 5});
   EXPECT_EQ(out.report.findings_total, 0u)
       << (out.report.findings.empty() ? "" : out.report.findings.front().message);
   for (const SiteCounters& site : out.report.sites) {
@@ -95,8 +93,8 @@ void expect_correct(const Problem& problem) {
   }
   const GradientRows rows = all_gradient_rows(problem);
   const ExactGradients want = exact_backward(problem, of.view(), rows);
-  const HalfGradients unfused = unfused_fp16_backward(
-      problem, of.view(), rows, {arithmetic_profile("volta"), Accumulator::kFp32});
+  const HalfGradients unfused =
+      unfused_fp16_backward(problem, of.view(), rows, {chain.profile, Accumulator::kFp32});
   const GradientErrors error =
       gradient_errors(gather_gradients(problem, {out.dq, out.dk, out.dv}, rows), want);
   EXPECT_EQ(why_incorrect(error, gradient_errors(unfused, want), {}), "")
@@ -106,50 +104,63 @@ void expect_correct(const Problem& problem) {
 
 using Shape = std::array<int, 2>;  // seqlen_q, seqlen_k
 
-class AcsrBackward : public testing::TestWithParam<std::tuple<int, Shape>> {};
+class AcsrBackward : public testing::TestWithParam<std::tuple<const char*, int, Shape>> {
+ protected:
+  static ChainUnderTest chain() { return chain_of(std::get<0>(GetParam())); }
+};
 
 TEST_P(AcsrBackward, MatchesTheDefinitionForEveryAcsr) {
-  const auto [head_dim, lengths] = GetParam();
+  const auto [instruction, head_dim, lengths] = GetParam();
   for (const std::string_view spec :
        {"full", "causal", "window:37", "band:20:5", "blocked:32", "chunk:50", "strided:7",
         "strided:64", "causal-strided:16", "dilated:5:3", "documents:30"}) {
     SCOPED_TRACE(testing::Message() << spec << ", " << lengths[0] << " x " << lengths[1]);
-    expect_correct(problem_of(spec, lengths[0], lengths[1], head_dim));
+    expect_correct(chain(), problem_of(spec, lengths[0], lengths[1], head_dim));
   }
   SCOPED_TRACE("heads by turns");
-  expect_correct(problem_of("window:9/strided:3/full", lengths[0], lengths[1], head_dim, 4));
+  expect_correct(chain(),
+                 problem_of("window:9/strided:3/full", lengths[0], lengths[1], head_dim, 4));
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, AcsrBackward,
-                         testing::Combine(testing::Values(64, 128),
+                         testing::Combine(kEachChain, testing::Values(64, 128),
                                           testing::Values(Shape{1, 1}, Shape{63, 127},
                                                           Shape{128, 128}, Shape{65, 129},
                                                           Shape{193, 2})));
 INSTANTIATE_TEST_SUITE_P(HeadDims, AcsrBackward,
-                         testing::Combine(testing::Values(8, 72), testing::Values(Shape{65, 129})));
+                         testing::Combine(kEachChain, testing::Values(8, 72),
+                                          testing::Values(Shape{65, 129})));
+
+using AcsrBackwardBits = EachChain;
+INSTANTIATE_TEST_SUITE_P(Chains, AcsrBackwardBits, kEachChain);
+using AcsrBackwardSupport = EachChain;
+INSTANTIATE_TEST_SUITE_P(Chains, AcsrBackwardSupport, kEachChain);
+using AcsrBackwardRows = EachChain;
+INSTANTIATE_TEST_SUITE_P(Chains, AcsrBackwardRows, kEachChain);
 
 /// Rows of more values than a warp keeps in registers.
-TEST(AcsrBackwardRows, OfManyValuesAreReadTwice) {
+TEST_P(AcsrBackwardRows, OfManyValuesAreReadTwice) {
   Problem problem = problem_of("full", 4, 2100, 64);
   problem.batch = problem.heads = problem.heads_k = 1;
-  expect_correct(problem);
+  expect_correct(chain(), problem);
 }
 
-TEST(AcsrBackwardBits, DoNotDependOnScheduleOrWorkers) {
+TEST_P(AcsrBackwardBits, DoNotDependOnScheduleOrWorkers) {
   const Case of(problem_of("causal-strided:5", 131, 131, 64));
-  const Outputs first = run(of);
-  for (const std::uint64_t seed : {1u, 2u}) EXPECT_EQ(run(of, {.schedule_seed = seed}), first);
-  EXPECT_EQ(run(of, {.workers = 1}), first);
+  const Outputs first = run(chain(), of);
+  for (const std::uint64_t seed : {1u, 2u})
+    EXPECT_EQ(run(chain(), of, {.schedule_seed = seed}), first);
+  EXPECT_EQ(run(chain(), of, {.workers = 1}), first);
 }
 
-TEST(AcsrBackwardBits, OfASampleAreThoseOfTheWhole) {
+TEST_P(AcsrBackwardBits, OfASampleAreThoseOfTheWhole) {
   for (const char* const spec : {"window:40", "strided:9"}) {
     SCOPED_TRACE(spec);
     const Case of(problem_of(spec, 300, 300, 64));
     const Problem& problem = of.problem;
-    const Outputs whole = run(of);
+    const Outputs whole = run(chain(), of);
     // Queries 128 to 255 of head 2, keys 0 to 127 of key head 1.
-    const Outputs sample = run(of, {}, {{{1, 2, 0}}, {{0, 1, 0}}});
+    const Outputs sample = run(chain(), of, {}, {{{1, 2, 0}}, {{0, 1, 0}}});
     EXPECT_TRUE(sample.report.is_sample);
     for (int row = 128; row < 256; ++row) {
       const std::size_t at = row_offset(0, row, 2, 300, problem.heads, 64);
@@ -193,14 +204,19 @@ TEST(AcsrKeys, AreInBlocksWithTheirRows) {
   }
 }
 
-TEST(AcsrBackwardSupport, HasTwoValuesOfEachPair) {
+TEST_P(AcsrBackwardSupport, HasTwoValuesOfEachPair) {
   const Problem problem = problem_of("full", 128, 64, 64);
   const std::uint64_t values = 4 * 128 * 64 * 2, rows = 128 * 16, blocks = 32, keys = 32;
-  EXPECT_EQ(chain().workspace_bytes(problem, Pass::kBackward, false),
+  EXPECT_EQ(chain().kernel.workspace_bytes(problem, Pass::kBackward, false),
             2 * values + rows + blocks + keys);
   const Problem turns = problem_of("full/causal", 64, 64, 64);
-  EXPECT_EQ(chain().supports(turns, {.sm = 70, .shared_bytes_per_block = 96 << 10}).why_not,
-            "patterns by turns where heads share keys");
+  const int sm = std::string_view(GetParam()) == "wgmma" ? 90 : 70;
+  EXPECT_EQ(
+      chain()
+          .kernel
+          .supports(turns, {.sm = sm, .shared_bytes_per_block = 96 << 10, .is_emulated = true})
+          .why_not,
+      "patterns by turns where heads share keys");
 }
 
 }  // namespace

@@ -67,8 +67,68 @@ class ChainBlock {
   Half* values_;
 };
 
-/// Of a warp's 32 rows: places that some of them see, and that all of those see which there are.
-struct WarpPlaces {
+/// Block `block(0)` of a head of keys: places of one class, and those of its rows that see them.
+template <class Machine>
+class ChainKeys {
+ public:
+  SPARK_DEVICE ChainKeys(Machine& machine, const ChainParams& params)
+      : machine_(machine), params_(params), key_head_(machine.block(1)), batch_(machine.block(2)) {
+    const int head = first_head();
+    const int of_union = head - params.unions.key_head(head) * params.unions.size;
+    const KeyBlock* const block =
+        params.key_blocks +
+        (static_cast<std::int64_t>(of_union) * params.key_blocks_of_head + machine.block(0));
+    const auto low = machine.template load_global<Bits128>(block);
+    first_place_ = static_cast<int>(low.word[0]);
+    residue_ = static_cast<int>(low.word[1]);
+    stride_ = static_cast<int>(low.word[2]);
+    first_row_ = static_cast<int>(low.word[3]);
+    end_row_ = machine.template load_global<int>(&block->end_row);
+    rows_ = params.rows + static_cast<std::int64_t>(of_union) * params.seqlen_q;
+  }
+
+  SPARK_DEVICE bool is_there() const { return stride_ > 0; }
+  SPARK_DEVICE int first_place() const { return first_place_; }
+  SPARK_DEVICE int first_row() const { return first_row_; }
+  SPARK_DEVICE int end_row() const { return end_row_; }
+  /// Of the query heads that read the keys.
+  SPARK_DEVICE int first_head() const { return key_head_ * params_.groups.size; }
+  SPARK_DEVICE int tiles() const {
+    return params_.groups.size * ((end_row_ - first_row_ + kTileRows - 1) / kTileRows);
+  }
+
+  /// One that there is not sees nothing, and is row -1.
+  SPARK_DEVICE AffineRow row(int index) const {
+    if (index >= end_row_) return {-1, 0, 0, 0};
+    const auto bits = machine_.template load_global<Bits128>(rows_ + index);
+    return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1]),
+            static_cast<int>(bits.word[2]), static_cast<int>(bits.word[3])};
+  }
+  /// Where values of a head's rows are counted from.
+  SPARK_DEVICE const Half* values_of(int head) const {
+    const int turn = params_.unions.key_head(head);
+    return params_.values +
+           kChunkPlaces * (batch_ * params_.chunks_of_batch + turn * params_.chunks_of_turn);
+  }
+  SPARK_DEVICE const Half* query(int row, int head) const {
+    return params_.q.at(batch_, row, head);
+  }
+  /// Of the result, the row of the block's place `place`; null past the last key.
+  SPARK_DEVICE Half* key(int place) const {
+    const int key = residue_ + stride_ * (first_place_ + place);
+    return key < params_.seqlen_k ? params_.o.at(batch_, key, key_head_) : nullptr;
+  }
+
+ private:
+  Machine& machine_;
+  const ChainParams& params_;
+  int key_head_, batch_;
+  int first_place_, residue_, stride_, first_row_, end_row_;
+  const AffineRow* rows_;
+};
+
+/// Of some rows: places that some of them see, and that all of those see which there are.
+struct RowPlaces {
   int begin, end;
   int core_begin, core_end;
 
@@ -87,20 +147,25 @@ SPARK_DEVICE int combine_warp(Machine& machine, int value, Combine combine) {
   return value;
 }
 
-/// Of the rows from `first_row` of the block on.
-template <class Machine>
-SPARK_DEVICE WarpPlaces places_of_warp(Machine& machine, const ChainBlock<Machine>& block,
-                                       int first_row) {
+/// Of kRows rows from `first_row` of the block on.
+template <int kRows, class Machine>
+SPARK_DEVICE RowPlaces places_of_rows(Machine& machine, const ChainBlock<Machine>& block,
+                                      int first_row) {
   constexpr int kMost = 0x7fffffff;
   const auto least = [](int a, int b) { return a < b ? a : b; };
   const auto largest = [](int a, int b) { return a > b ? a : b; };
-  const AffineRow row = block.row(first_row + machine.lane());
-  const bool sees_some = row.first < row.end;
-  // A row that sees nothing cuts each tile; one that there is not cuts none.
-  const int core_begin = row.row < 0 ? 0 : row.first, core_end = row.row < 0 ? kMost : row.end;
-  return {combine_warp(machine, sees_some ? row.first : kMost, least),
-          combine_warp(machine, sees_some ? row.end : 0, largest),
-          combine_warp(machine, core_begin, largest), combine_warp(machine, core_end, least)};
+  RowPlaces of = {kMost, 0, 0, kMost};
+#pragma unroll
+  for (int first = 0; first < kRows; first += 32) {
+    const AffineRow row = block.row(first_row + first + machine.lane());
+    const bool sees_some = row.first < row.end;
+    // A row that sees nothing cuts each tile; one that there is not cuts none.
+    const int core_begin = row.row < 0 ? 0 : row.first, core_end = row.row < 0 ? kMost : row.end;
+    of = {least(of.begin, sees_some ? row.first : kMost), largest(of.end, sees_some ? row.end : 0),
+          largest(of.core_begin, core_begin), least(of.core_end, core_end)};
+  }
+  return {combine_warp(machine, of.begin, least), combine_warp(machine, of.end, largest),
+          combine_warp(machine, of.core_begin, largest), combine_warp(machine, of.core_end, least)};
 }
 
 /// A warp's share of kTileRows rows that kWarps warps copy, kChunks chunks each: on its way from

@@ -7,13 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "kernels/acsr/instances.h"
-#include "kernels/acsr/key_gradient.h"
-#include "kernels/acsr/output.h"
-#include "kernels/acsr/scores.h"
-#include "kernels/acsr/softmax.h"
-#include "kernels/acsr/softmax_gradient.h"
-#include "kernels/machine/emulated/machine.h"
+#include "kernels/acsr/head_dims.h"
 #include "kernels/pass_regions.h"
 
 namespace sparkbench::acsr {
@@ -28,8 +22,9 @@ using Blocks = std::set<std::array<int, 3>>;
 /// What both passes have: a mask's rows, and memory for a value of each pair.
 class EmulatedChain {
  public:
-  EmulatedChain(const Problem& problem, const EmulationOptions& options)
-      : problem_(problem),
+  EmulatedChain(const EmulatedSteps& steps, const Problem& problem, const EmulationOptions& options)
+      : steps_(steps),
+        problem_(problem),
         options_(options),
         rows_(problem),
         tables_(rows_.all_bytes()),
@@ -58,50 +53,35 @@ class EmulatedChain {
     return blocks;
   }
 
-  EmulationReport scores(const ChainParams& params, const Blocks& blocks, Regions regions) {
-    EmulationReport report;
-    visit_scores(problem_.head_dim, [&](auto row, const char* id) {
-      using Config = decltype(row);
-      report =
-          launch(row_shape(id, Config::kThreads, sizeof(ScoresTiles<Config>), 1, blocks),
-                 with_values(std::move(regions), params.values, false),
-                 [params](EmulatedMachine& machine) { compute_scores<Config>(machine, params); });
-    });
-    return report;
+  EmulationReport scores(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
+    return launch_rows(steps_.scores, false, params, blocks, regions);
   }
-  EmulationReport softmax(const ChainParams& params, const Blocks& blocks, Regions regions) {
-    return launch(row_shape("acsr-unfused/softmax", SoftmaxConfig::kThreads, 0,
-                            SoftmaxConfig::kBlocksOfRows, blocks),
-                  with_values(std::move(regions), params.values, true),
-                  [params](EmulatedMachine& machine) { normalize_rows(machine, params); });
+  EmulationReport softmax(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
+    return launch_rows(steps_.softmax, true, params, blocks, regions);
   }
-  EmulationReport output(const ChainParams& params, const Blocks& blocks, Regions regions) {
-    EmulationReport report;
-    visit_output(problem_.head_dim, [&](auto row, const char* id) {
-      using Config = decltype(row);
-      report =
-          launch(row_shape(id, Config::kThreads, sizeof(OutputTiles<Config>), 1, blocks),
-                 with_values(std::move(regions), params.values, true),
-                 [params](EmulatedMachine& machine) { compute_output<Config>(machine, params); });
-    });
-    return report;
+  EmulationReport output(const ChainParams& params, const Blocks& blocks, const Regions& regions) {
+    return launch_rows(steps_.output, true, params, blocks, regions);
   }
 
  protected:
-  /// `parts` blocks of threads for each block of rows.
-  LaunchShape row_shape(const char* id, int threads, std::size_t shared_bytes, int parts,
-                        const Blocks& blocks) const {
+  EmulationReport launch_rows(EmulatedSteps::Make make, bool reads_values,
+                              const ChainParams& params, const Blocks& blocks,
+                              const Regions& regions) {
+    return launch_rows(make(problem_, rows_, params), blocks,
+                       with_values(regions, params.values, reads_values));
+  }
+  EmulationReport launch_rows(const EmulatedStep& step, const Blocks& blocks, Regions regions) {
     LaunchShape shape;
-    shape.kernel = id;
-    shape.grid = {parts * rows_.blocks_of_head(), problem_.heads, problem_.batch};
-    shape.threads = threads;
-    shape.shared_bytes = shared_bytes;
+    shape.kernel = step.id;
+    shape.grid = {step.parts * rows_.blocks_of_head(), problem_.heads, problem_.batch};
+    shape.threads = step.threads;
+    shape.shared_bytes = step.shared_bytes;
     for (const auto& [index, head, batch] : blocks) {
-      for (int part = 0; part < parts; ++part) {
-        shape.blocks.push_back({parts * index + part, head, batch});
+      for (int part = 0; part < step.parts; ++part) {
+        shape.blocks.push_back({step.parts * index + part, head, batch});
       }
     }
-    return shape;
+    return launch(shape, std::move(regions), step.kernel);
   }
   Regions with_values(Regions regions, Half* values, bool are_written) const {
     if (values_.empty()) return regions;
@@ -113,6 +93,7 @@ class EmulatedChain {
     return emulate(shape, regions, options_, kernel);
   }
 
+  const EmulatedSteps& steps_;
   const Problem& problem_;
   const EmulationOptions& options_;
   MaskRows rows_;
@@ -138,8 +119,9 @@ class EmulatedForward : public EmulatedChain {
 
 class EmulatedBackward : public EmulatedChain {
  public:
-  EmulatedBackward(const Problem& problem, const EmulationOptions& options)
-      : EmulatedChain(problem, options), keys_(problem, rows_), gradients_(values_) {
+  EmulatedBackward(const EmulatedSteps& steps, const Problem& problem,
+                   const EmulationOptions& options)
+      : EmulatedChain(steps, problem, options), keys_(problem, rows_), gradients_(values_) {
     const std::vector<std::byte> of_keys = keys_.all_bytes();
     tables_.insert(tables_.end(), of_keys.begin(), of_keys.end());
   }
@@ -180,28 +162,20 @@ class EmulatedBackward : public EmulatedChain {
   }
   EmulationReport differentiate(const GradientParams& params, const Blocks& rows,
                                 const Regions& regions) {
-    return launch(row_shape("acsr-unfused/softmax-gradient", SoftmaxGradientConfig::kThreads, 0,
-                            SoftmaxGradientConfig::kBlocksOfRows, rows),
-                  with_probabilities(with_values(regions, gradients_.data(), true)),
-                  [params](EmulatedMachine& machine) {
-                    differentiate_rows(machine, params.scores, params.probabilities);
-                  });
+    return launch_rows(
+        steps_.softmax_gradient(problem_, rows_, params.scores, params.probabilities), rows,
+        with_probabilities(with_values(regions, gradients_.data(), true)));
   }
-  EmulationReport key_gradient(const ChainParams& params, const Blocks& blocks, Regions regions) {
-    EmulationReport report;
-    visit_key_gradient(problem_.head_dim, [&](auto row, const char* id) {
-      using Config = decltype(row);
-      LaunchShape shape;
-      shape.kernel = id;
-      shape.grid = {keys_.blocks_of_head(), problem_.key_heads(), problem_.batch};
-      shape.threads = Config::kThreads;
-      shape.shared_bytes = sizeof(KeyGradientTiles<Config>);
-      shape.blocks = {blocks.begin(), blocks.end()};
-      report = launch(
-          shape, with_values(std::move(regions), params.values, true),
-          [params](EmulatedMachine& machine) { compute_key_gradient<Config>(machine, params); });
-    });
-    return report;
+  EmulationReport key_gradient(const ChainParams& params, const Blocks& blocks,
+                               const Regions& regions) {
+    const EmulatedStep step = steps_.key_gradient(problem_, rows_, params);
+    LaunchShape shape;
+    shape.kernel = step.id;
+    shape.grid = {keys_.blocks_of_head(), problem_.key_heads(), problem_.batch};
+    shape.threads = step.threads;
+    shape.shared_bytes = step.shared_bytes;
+    shape.blocks = {blocks.begin(), blocks.end()};
+    return launch(shape, with_values(regions, params.values, true), step.kernel);
   }
   Regions with_probabilities(Regions regions) {
     if (values_.empty()) return regions;
@@ -253,16 +227,16 @@ class EmulatedBackward : public EmulatedChain {
 
 }  // namespace
 
-EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
-                                const EmulationOptions& options,
+EmulationReport emulate_forward(const EmulatedSteps& steps, const Problem& problem,
+                                const ForwardTensors& tensors, const EmulationOptions& options,
                                 std::span<const SampleTile> tiles) {
-  return EmulatedForward(problem, options).run(tensors, tiles);
+  return EmulatedForward(steps, problem, options).run(tensors, tiles);
 }
 
-EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& tensors,
-                                 const EmulationOptions& options, bool /*is_deterministic*/,
+EmulationReport emulate_backward(const EmulatedSteps& steps, const Problem& problem,
+                                 const BackwardTensors& tensors, const EmulationOptions& options,
                                  const BackwardSample& sample) {
-  return EmulatedBackward(problem, options).run(tensors, sample);
+  return EmulatedBackward(steps, problem, options).run(tensors, sample);
 }
 
 }  // namespace sparkbench::acsr

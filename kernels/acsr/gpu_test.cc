@@ -1,11 +1,12 @@
-// Both passes of the chain on the GPU at hand: bit for bit against the emulated machine with the
-// arithmetic that m8n8k4 has there.
+// Both passes of the chains on the GPU at hand: bit for bit against the emulated machine with its
+// arithmetic.
 #include <gtest/gtest.h>
 
 #include <cstddef>
 #include <iostream>
 #include <memory>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -18,8 +19,6 @@
 
 namespace sparkbench {
 namespace {
-
-const AttentionKernel& chain() { return *find_attention_kernel("acsr-unfused"); }
 
 struct Case {
   Problem problem;
@@ -39,15 +38,15 @@ struct Outputs {
   std::vector<float> lse;
 };
 
-Outputs run_emulated(const Case& of) {
+Outputs run_emulated(const AttentionKernel& chain, const Case& of) {
   Outputs out(of.problem);
   const OwnedInputs& inputs = of.inputs;
-  const EmulationOptions options{.profile = &native_profile()};
-  chain().forward.emulate(of.problem,
-                          contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(),
-                                             inputs.v.data(), out.o.data(), out.lse.data()),
-                          options, {});
-  chain().backward.emulate(
+  const EmulationOptions options{.profile = &native_profile(chain.instruction)};
+  chain.forward.emulate(of.problem,
+                        contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(),
+                                           inputs.v.data(), out.o.data(), out.lse.data()),
+                        options, {});
+  chain.backward.emulate(
       of.problem,
       contiguous_tensors(of.problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                          out.o.data(), of.d_o.data(), out.lse.data(), out.dq.data(), out.dk.data(),
@@ -56,9 +55,9 @@ Outputs run_emulated(const Case& of) {
   return out;
 }
 
-Outputs run_on_gpu(const Case& of) {
+Outputs run_on_gpu(const AttentionKernel& chain, const Case& of) {
   const Problem& problem = of.problem;
-  const auto prepared = chain().chain.prepare(problem, Pass::kForwardBackward);
+  const auto prepared = chain.chain.prepare(problem, Pass::kForwardBackward);
   const DeviceBuffer q = upload(of.inputs.q), k = upload(of.inputs.k), v = upload(of.inputs.v),
                      d_o = upload(of.d_o), tables = upload(prepared->tables()),
                      kept = poisoned(prepared->kept_bytes());
@@ -93,9 +92,9 @@ std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>&
 }
 
 /// Of the bits, and how many elements were compared.
-std::size_t expect_emulated_bits(const Problem& problem) {
+std::size_t expect_emulated_bits(const AttentionKernel& chain, const Problem& problem) {
   const Case of{problem};
-  const Outputs want = run_emulated(of), got = run_on_gpu(of);
+  const Outputs want = run_emulated(chain, of), got = run_on_gpu(chain, of);
   EXPECT_EQ(count_different(got.o, want.o), 0u);
   EXPECT_EQ(count_different(got.dq, want.dq), 0u);
   EXPECT_EQ(count_different(got.dk, want.dk), 0u);
@@ -104,7 +103,7 @@ std::size_t expect_emulated_bits(const Problem& problem) {
   return 2 * want.o.size() + 2 * want.dk.size() + want.lse.size();
 }
 
-class AcsrGpu : public testing::TestWithParam<int> {
+class AcsrGpu : public testing::TestWithParam<std::tuple<const char*, int>> {
  protected:
   void SetUp() override {
     if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
@@ -112,6 +111,11 @@ class AcsrGpu : public testing::TestWithParam<int> {
 };
 
 TEST_P(AcsrGpu, HasTheEmulatedMachinesBits) {
+  const auto [name, head_dim] = GetParam();
+  const AttentionKernel& chain = *find_attention_kernel(name);
+  if (chain.instruction == MmaInstruction::kWgmma && !has_native(chain.instruction)) {
+    GTEST_SKIP() << "no GPU that has wgmma";
+  }
   std::size_t compared = 0;
   for (const std::string_view spec :
        {"full", "causal", "window:128", "band:64:64", "blocked:128", "chunk:100", "strided:2",
@@ -124,16 +128,18 @@ TEST_P(AcsrGpu, HasTheEmulatedMachinesBits) {
                       .heads = 4,
                       .seqlen_q = seqlen_q,
                       .seqlen_k = seqlen_k,
-                      .head_dim = GetParam(),
+                      .head_dim = head_dim,
                       .heads_k = has_turns ? 4 : 2};
       problem.sparse = make_sparse_mask(spec, seqlen_q, seqlen_k);
-      compared += expect_emulated_bits(problem);
+      compared += expect_emulated_bits(chain, problem);
     }
   }
   std::cout << compared << " elements compared\n";
 }
 
-INSTANTIATE_TEST_SUITE_P(HeadDims, AcsrGpu, testing::Values(40, 64, 80, 128));
+INSTANTIATE_TEST_SUITE_P(HeadDims, AcsrGpu,
+                         testing::Combine(testing::Values("acsr-unfused", "acsr-unfused-hopper"),
+                                          testing::Values(40, 64, 80, 128)));
 
 }  // namespace
 }  // namespace sparkbench

@@ -5,7 +5,6 @@
 #include <string>
 #include <vector>
 
-#include "kernels/acsr/config.h"
 #include "kernels/acsr/params.h"
 
 namespace sparkbench::acsr {
@@ -37,7 +36,7 @@ InstanceLaunch launch_of(const KernelInstance& instance, const Problem& problem)
   const GradientParams gradients =
       gradient_params(problem, backward, rows, keys, p, memory.allocate<Half>(), place);
   const bool is_of_keys = instance.pass() == "spmm-transposed";
-  const int parts = instance.products == 0 ? SoftmaxConfig::kBlocksOfRows : 1;
+  const int parts = kBlockRows / instance.block_rows;  // a row block's blocks of threads
   InstanceLaunch launch = {
       {is_of_keys ? keys.blocks_of_head() : parts * rows.blocks_of_head(),
        is_of_keys ? problem.key_heads() : problem.heads, problem.batch},

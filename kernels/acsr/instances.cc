@@ -1,5 +1,6 @@
-#include "kernels/acsr/instances.h"
+#include "kernels/acsr/volta/instances.h"
 
+#include "kernels/acsr/hopper/instances.h"
 #include "kernels/acsr/instance_table.h"
 
 namespace sparkbench::acsr {
@@ -8,7 +9,9 @@ namespace {
 /// Memory binds this chain, so that its loops are held to no cap.
 constexpr CodeLimits kLimits = {.barriers = 2, .barrier_columns = kTileKeys, .cap = 0.0};
 
-constexpr KernelInstance instance(std::string_view symbol, std::string_view id) {
+/// Softmax, or its gradient.
+template <class Config>
+constexpr KernelInstance softmax(std::string_view symbol, std::string_view id) {
   return {.id = id,
           .symbol = symbol,
           .instruction = MmaInstruction::kM8n8k4,
@@ -19,25 +22,30 @@ constexpr KernelInstance instance(std::string_view symbol, std::string_view id) 
           .is_packed = false,
           .is_sparse = true,
           .products = 0,
-          .threads = SoftmaxConfig::kThreads,
+          .threads = Config::kThreads,
           .dynamic_shared_bytes = 0,
-          .block_rows = SoftmaxConfig::kRows,
+          .block_rows = Config::kRows,
           .step_columns = 0,
           .limits = {}};
 }
 
 template <class Config, class Tiles>
 constexpr KernelInstance product(std::string_view symbol, std::string_view id) {
-  KernelInstance of = instance(symbol, id);
-  of.head_dim = Config::kHeadDim;
-  of.least_head_dim = Config::kLeastHeadDim;
-  of.products = 1;
-  of.threads = Config::kThreads;
-  of.dynamic_shared_bytes = sizeof(Tiles);
-  of.block_rows = kBlockRows;
-  of.step_columns = kTileKeys;
-  of.limits = kLimits;
-  return of;
+  return {.id = id,
+          .symbol = symbol,
+          .instruction = MmaInstruction::kM8n8k4,
+          .accumulator = Accumulator::kFp32,
+          .head_dim = Config::kHeadDim,
+          .least_head_dim = Config::kLeastHeadDim,
+          .has_dropout = false,
+          .is_packed = false,
+          .is_sparse = true,
+          .products = 1,
+          .threads = Config::kThreads,
+          .dynamic_shared_bytes = sizeof(Tiles),
+          .block_rows = kBlockRows,
+          .step_columns = kTileKeys,
+          .limits = kLimits};
 }
 
 /// A block of which owns keys, and goes over rows.
@@ -51,18 +59,41 @@ constexpr KernelInstance key_product(std::string_view symbol, std::string_view i
 
 #define SPARK_SCORES_ROW(symbol, id, ...) \
   product<__VA_ARGS__, ScoresTiles<__VA_ARGS__>>(#symbol, id),
-#define SPARK_SOFTMAX_ROW(symbol, id, ...) instance(#symbol, id),
+#define SPARK_SOFTMAX_ROW(symbol, id, ...) softmax<__VA_ARGS__>(#symbol, id),
 #define SPARK_OUTPUT_ROW(symbol, id, ...) \
   product<__VA_ARGS__, OutputTiles<__VA_ARGS__>>(#symbol, id),
 #define SPARK_KEY_GRADIENT_ROW(symbol, id, ...) \
   key_product<__VA_ARGS__, KeyGradientTiles<__VA_ARGS__>>(#symbol, id),
 
+/// Of wgmma, a warpgroup of which computes its rows where one of them sees a tile.
+constexpr KernelInstance of_wgmma(KernelInstance of) {
+  of.instruction = MmaInstruction::kWgmma;
+  of.seen_rows = wgmma::kM;
+  of.limits = {};
+  return of;
+}
+
+#define SPARK_HOPPER_SCORES_ROW(symbol, id, ...) \
+  of_wgmma(product<hopper::__VA_ARGS__, hopper::ScoresTiles<hopper::__VA_ARGS__>>(#symbol, id)),
+#define SPARK_HOPPER_SOFTMAX_ROW(symbol, id, ...) \
+  of_wgmma(softmax<hopper::__VA_ARGS__>(#symbol, id)),
+#define SPARK_HOPPER_OUTPUT_ROW(symbol, id, ...) \
+  of_wgmma(product<hopper::__VA_ARGS__, hopper::OutputTiles<hopper::__VA_ARGS__>>(#symbol, id)),
+#define SPARK_HOPPER_KEY_GRADIENT_ROW(symbol, id, ...)                                      \
+  of_wgmma(key_product<hopper::__VA_ARGS__, hopper::KeyGradientTiles<hopper::__VA_ARGS__>>( \
+      #symbol, id)),
+
 constexpr KernelInstance kInstances[] = {
-    SPARK_ACSR_SCORES(SPARK_SCORES_ROW)              //
-    SPARK_ACSR_SOFTMAX(SPARK_SOFTMAX_ROW)            //
-    SPARK_ACSR_OUTPUT(SPARK_OUTPUT_ROW)              //
-    SPARK_ACSR_SOFTMAX_GRADIENT(SPARK_SOFTMAX_ROW)   //
-    SPARK_ACSR_KEY_GRADIENT(SPARK_KEY_GRADIENT_ROW)  //
+    SPARK_ACSR_SCORES(SPARK_SCORES_ROW)                            //
+    SPARK_ACSR_SOFTMAX(SPARK_SOFTMAX_ROW)                          //
+    SPARK_ACSR_OUTPUT(SPARK_OUTPUT_ROW)                            //
+    SPARK_ACSR_SOFTMAX_GRADIENT(SPARK_SOFTMAX_ROW)                 //
+    SPARK_ACSR_KEY_GRADIENT(SPARK_KEY_GRADIENT_ROW)                //
+    SPARK_ACSR_HOPPER_SCORES(SPARK_HOPPER_SCORES_ROW)              //
+    SPARK_ACSR_HOPPER_SOFTMAX(SPARK_HOPPER_SOFTMAX_ROW)            //
+    SPARK_ACSR_HOPPER_OUTPUT(SPARK_HOPPER_OUTPUT_ROW)              //
+    SPARK_ACSR_HOPPER_SOFTMAX_GRADIENT(SPARK_HOPPER_SOFTMAX_ROW)   //
+    SPARK_ACSR_HOPPER_KEY_GRADIENT(SPARK_HOPPER_KEY_GRADIENT_ROW)  //
 };
 
 }  // namespace

@@ -5,9 +5,9 @@
 // the key residue + stride * i. So a row sees the places [first, end), whatever its stride, and a
 // tile of rows of a class by places is dense where a tile of the matrix is not.
 //
-// A row's values lie side by side in memory, in the order of places, from a multiple of 8 places to
-// one: whole chunks of 16 bytes. Those of places that it does not see are -inf as scores, 0 as
-// probabilities.
+// A row's values lie side by side in memory, in the order of places, from a multiple of 16 places
+// to one: whole sectors of 32 bytes, each two chunks. Those of places that it does not see are -inf
+// as scores, 0 as probabilities.
 #pragma once
 
 #include "kernels/host_device.h"
@@ -18,14 +18,18 @@ namespace sparkbench::acsr {
 /// Of the score matrix in the order of classes: that a block of threads owns, and goes over.
 inline constexpr int kBlockRows = 128, kTileKeys = 64;
 inline constexpr int kChunkPlaces = 8;
+/// Of 32 bytes, which memory writes in whole: of a part it reads the rest before.
+inline constexpr int kSectorChunks = 2, kSectorPlaces = kSectorChunks * kChunkPlaces;
 
 struct alignas(16) AffineRow {
   int row;          // of the sequence
   int first, end;   // places; equal where it sees nothing
   int first_chunk;  // of its values
 
-  SPARK_HD int begin_chunk() const { return first / kChunkPlaces; }
-  SPARK_HD int end_chunk() const { return (end + kChunkPlaces - 1) / kChunkPlaces; }
+  SPARK_HD int begin_chunk() const { return first / kSectorPlaces * kSectorChunks; }
+  SPARK_HD int end_chunk() const {
+    return (end + kSectorPlaces - 1) / kSectorPlaces * kSectorChunks;
+  }
   SPARK_HD int chunks() const { return first < end ? end_chunk() - begin_chunk() : 0; }
   /// Where chunk 0 of its places would be.
   SPARK_HD int origin() const { return first_chunk - begin_chunk(); }

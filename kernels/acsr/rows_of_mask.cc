@@ -98,7 +98,10 @@ MaskRows::MaskRows(const Problem& problem) : seqlen_q_(static_cast<std::size_t>(
     const int stride = only_stride(acsr);
     const std::vector<AffineRow> rows = rows_by_class(acsr, stride, chunks_of_turn());
     std::uint64_t chunks = 0;
-    for (const AffineRow& row : rows) chunks += static_cast<std::uint64_t>(row.chunks());
+    for (const AffineRow& row : rows) {
+      chunks += static_cast<std::uint64_t>(row.chunks());
+      most_chunks_ = std::max(most_chunks_, row.chunks());
+    }
     chunks_of_unions_.push_back(chunks);
     rows_.insert(rows_.end(), rows.begin(), rows.end());
     of_unions.push_back(blocks_of_rows(acsr, rows, stride));

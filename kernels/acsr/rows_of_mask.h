@@ -32,6 +32,8 @@ class MaskRows {
 
   /// Of the values of one union after the other: AffineRow::first_chunk counts from the first's.
   std::uint64_t chunks_of_turn() const;
+  /// Of the longest row.
+  int most_chunks() const { return most_chunks_; }
   /// Of those of all heads.
   std::uint64_t chunks_of_heads(int heads) const;
 
@@ -44,6 +46,7 @@ class MaskRows {
   std::size_t union_of(int head) const { return static_cast<std::size_t>(head % unions()); }
 
   std::size_t seqlen_q_;
+  int most_chunks_ = 0;
   int blocks_of_head_ = 0;
   std::vector<AffineRow> rows_;
   std::vector<RowBlock> blocks_;

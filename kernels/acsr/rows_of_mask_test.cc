@@ -21,8 +21,8 @@ Problem problem_of(const char* spec, int seqlen_q, int seqlen_k) {
 /// By hand, of six tokens: residues 0, 1 and 2, of two rows each.
 TEST(AcsrRows, OfAStrideAreByResidues) {
   const MaskRows rows(problem_of("causal-strided:3", 6, 6));
-  const int want[6][4] = {{0, 0, 1, 0}, {3, 0, 2, 1}, {1, 0, 1, 2},
-                          {4, 0, 2, 3}, {2, 0, 1, 4}, {5, 0, 2, 5}};
+  const int want[6][4] = {{0, 0, 1, 0}, {3, 0, 2, 2}, {1, 0, 1, 4},
+                          {4, 0, 2, 6}, {2, 0, 1, 8}, {5, 0, 2, 10}};
   ASSERT_EQ(rows.rows().size(), 6u);
   for (std::size_t i = 0; i < 6; ++i) {
     const AffineRow& row = rows.rows()[i];
@@ -41,22 +41,24 @@ TEST(AcsrRows, OfAStrideAreByResidues) {
     EXPECT_EQ(block.begin, 0);
     EXPECT_EQ(block.end, 2);
   }
-  EXPECT_EQ(rows.chunks_of_turn(), 6u);
+  EXPECT_EQ(rows.chunks_of_turn(), 12u);
 }
 
-TEST(AcsrRows, HaveWholeChunks) {
+TEST(AcsrRows, HaveWholeSectors) {
   const MaskRows rows(problem_of("band:2:7", 40, 40));
   // Keys 5 to 14 of row 7: places 0 to 15 are two chunks.
   EXPECT_EQ(rows.rows()[7].chunks(), 2);
-  // Keys 14 to 23 of row 16: places 8 to 23.
-  EXPECT_EQ(rows.rows()[16].begin_chunk(), 1);
-  EXPECT_EQ(rows.rows()[16].chunks(), 2);
+  // Keys 14 to 23 of row 16: places 0 to 31.
+  EXPECT_EQ(rows.rows()[16].begin_chunk(), 0);
+  EXPECT_EQ(rows.rows()[16].chunks(), 4);
   std::uint64_t chunks = 0;
   for (const AffineRow& row : rows.rows()) {
     EXPECT_EQ(static_cast<std::uint64_t>(row.first_chunk), chunks);
     chunks += static_cast<std::uint64_t>(row.chunks());
+    EXPECT_LE(row.chunks(), rows.most_chunks());
   }
   EXPECT_EQ(rows.chunks_of_turn(), chunks);
+  EXPECT_EQ(rows.most_chunks(), 4);
 }
 
 /// Each pair once, in a block that goes over it.

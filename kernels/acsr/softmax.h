@@ -1,6 +1,6 @@
 // R-softmax: in place, over each row's values.
 //
-// One warp has a row:
+// A warp has a row, or where rows are short a part of one:
 //    1  m = max S, l = sum exp(S - m), over eight chunks a lane at a time
 //    2  P = exp(S - m) / l, 0 where a place is not seen, rounded to fp16
 //    3  log-sum-exp; -inf for a row that sees nothing
@@ -9,12 +9,12 @@
 #include <cmath>
 
 #include "kernels/acsr/block.h"
-#include "kernels/acsr/config.h"
+#include "kernels/acsr/softmax_config.h"
 #include "kernels/tile/log2e.h"
 
 namespace sparkbench::acsr {
 
-template <class Machine>
+template <class Config, class Machine>
 class SoftmaxRow {
  public:
   SPARK_DEVICE SoftmaxRow(Machine& machine, const ChainBlock<Machine>& block, const AffineRow& row)
@@ -23,7 +23,7 @@ class SoftmaxRow {
   /// Those of piece `piece` of the row to registers.
   SPARK_DEVICE void load(int piece) {
 #pragma unroll
-    for (int i = 0; i < SoftmaxConfig::kLaneChunks; ++i) {
+    for (int i = 0; i < Config::kLaneChunks; ++i) {
       const int chunk = chunk_of(piece, i);
       if (!has_some(piece, i)) continue;
       held_[i] = Bits128{{kTwoHidden, kTwoHidden, kTwoHidden, kTwoHidden}};
@@ -53,7 +53,7 @@ class SoftmaxRow {
   SPARK_DEVICE void store(int piece) {
     const float inverse = l_ == 0.0f ? 0.0f : machine_.reciprocal(l_);
 #pragma unroll
-    for (int i = 0; i < SoftmaxConfig::kLaneChunks; ++i) {
+    for (int i = 0; i < Config::kLaneChunks; ++i) {
       const int chunk = chunk_of(piece, i);
       if (chunk >= chunks_) continue;
       Bits128 p;
@@ -66,26 +66,28 @@ class SoftmaxRow {
       machine_.store_global(first_ + kChunkPlaces * chunk, p);
     }
   }
-  SPARK_DEVICE int pieces() const { return (chunks_ + kPieceChunks - 1) / kPieceChunks; }
+  SPARK_DEVICE int pieces() const {
+    return Config::kIsShort ? 1 : (chunks_ + kPieceChunks - 1) / kPieceChunks;
+  }
   SPARK_DEVICE float log_sum_exp() const {
     return l_ == 0.0f ? -INFINITY : machine_.fma(kLn2, machine_.log2(l_), m_);
   }
 
  private:
-  static constexpr int kPieceChunks = 32 * SoftmaxConfig::kLaneChunks;
+  static constexpr int kPieceChunks = Config::kPieceChunks;
   static constexpr std::uint32_t kTwoHidden = 0xfc00fc00;  // -inf twice
 
   SPARK_DEVICE int chunk_of(int piece, int i) const {
-    return kPieceChunks * piece + 32 * i + machine_.lane();
+    return kPieceChunks * piece + Config::kRowLanes * i + machine_.lane() % Config::kRowLanes;
   }
   /// Whether a lane has an i-th chunk: short rows cost what they have.
   SPARK_DEVICE bool has_some(int piece, int i) const {
-    return kPieceChunks * piece + 32 * i < chunks_;
+    return kPieceChunks * piece + Config::kRowLanes * i < chunks_;
   }
   template <class Visit>
   SPARK_DEVICE void visit(int piece, Visit visit) const {
 #pragma unroll
-    for (int i = 0; i < SoftmaxConfig::kLaneChunks; ++i) {
+    for (int i = 0; i < Config::kLaneChunks; ++i) {
       if (!has_some(piece, i)) continue;
 #pragma unroll
       for (int word = 0; word < 4; ++word) visit(held_[i].word[word]);
@@ -98,7 +100,7 @@ class SoftmaxRow {
   template <class Combine>
   SPARK_DEVICE float combine_rows(float value, Combine combine) {
 #pragma unroll
-    for (int lanes = 16; lanes > 0; lanes /= 2) {
+    for (int lanes = Config::kRowLanes / 2; lanes > 0; lanes /= 2) {
       value = combine(value, machine_.shuffle_xor(value, lanes));
     }
     return value;
@@ -107,18 +109,17 @@ class SoftmaxRow {
   Machine& machine_;
   Half* first_;
   int chunks_;
-  Bits128 held_[SoftmaxConfig::kLaneChunks];
+  Bits128 held_[Config::kLaneChunks];
   float m_ = -INFINITY, l_ = 0.0f;
 };
 
-template <class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void normalize_rows(Machine& machine, const ChainParams& params) {
-  constexpr int kBlocks = SoftmaxConfig::kBlocksOfRows;
+  constexpr int kBlocks = Config::kBlocksOfRows;
   const ChainBlock<Machine> block(machine, params, machine.block(0) / kBlocks);
-  const AffineRow row =
-      block.row(SoftmaxConfig::kRows * (machine.block(0) % kBlocks) + machine.warp());
-  if (row.row < 0) return;
-  SoftmaxRow<Machine> softmax(machine, block, row);
+  const AffineRow row = block.row(row_of_lane<Config>(machine, machine.block(0) % kBlocks));
+  if (!Config::kIsShort && row.row < 0) return;
+  SoftmaxRow<Config, Machine> softmax(machine, block, row);
   const int pieces = softmax.pieces();
   for (int piece = 0; piece < pieces; ++piece) {
     softmax.load(piece);
@@ -128,7 +129,7 @@ SPARK_DEVICE void normalize_rows(Machine& machine, const ChainParams& params) {
     if (piece != pieces - 1) softmax.load(piece);
     softmax.store(piece);  // line 2
   }
-  if (machine.lane() == 0) {  // line 3
+  if (machine.lane() % Config::kRowLanes == 0 && row.row >= 0) {  // line 3
     machine.store_global(params.lse + lse_offset(block.batch(), block.head(), row.row, params.heads,
                                                  params.seqlen_q),
                          softmax.log_sum_exp());

@@ -1,25 +1,27 @@
 // The gradient of R-softmax: dS in the place of dP, over each row's values.
 //
-// One warp has a row:
-//    1  D = sum P dP, over four chunks a lane at a time
+// A warp has a row, or where rows are short some:
+//    1  D = sum P dP, over the chunks that a lane keeps at a time
 //    2  dS = P (dP - D), rounded to fp16; 0 where a place is not seen, since P is
 #pragma once
 
 #include "kernels/acsr/block.h"
-#include "kernels/acsr/config.h"
+#include "kernels/acsr/softmax_config.h"
 
 namespace sparkbench::acsr {
 
-template <class Machine>
+template <class Config, class Machine>
 class SoftmaxGradientRow {
-  static constexpr int kLaneChunks = SoftmaxGradientConfig::kLaneChunks;
-  static constexpr int kPieceChunks = 32 * kLaneChunks;
+  static constexpr int kLaneChunks = Config::kLaneChunks;
+  static constexpr int kPieceChunks = Config::kPieceChunks;
 
  public:
   SPARK_DEVICE SoftmaxGradientRow(Machine& machine, const Half* p, Half* gradient, int chunks)
       : machine_(machine), p_(p), gradient_(gradient), chunks_(chunks) {}
 
-  SPARK_DEVICE int pieces() const { return (chunks_ + kPieceChunks - 1) / kPieceChunks; }
+  SPARK_DEVICE int pieces() const {
+    return Config::kIsShort ? 1 : (chunks_ + kPieceChunks - 1) / kPieceChunks;
+  }
   SPARK_DEVICE void load(int piece) {
 #pragma unroll
     for (int i = 0; i < kLaneChunks; ++i) {
@@ -44,7 +46,9 @@ class SoftmaxGradientRow {
   }
   SPARK_DEVICE void finish_sum() {
 #pragma unroll
-    for (int lanes = 16; lanes > 0; lanes /= 2) sum_ += machine_.shuffle_xor(sum_, lanes);
+    for (int lanes = Config::kRowLanes / 2; lanes > 0; lanes /= 2) {
+      sum_ += machine_.shuffle_xor(sum_, lanes);
+    }
   }
   /// Line 2, of what is held.
   SPARK_DEVICE void store(int piece) {
@@ -66,7 +70,7 @@ class SoftmaxGradientRow {
 
  private:
   SPARK_DEVICE int chunk_of(int piece, int i) const {
-    return kPieceChunks * piece + 32 * i + machine_.lane();
+    return kPieceChunks * piece + Config::kRowLanes * i + machine_.lane() % Config::kRowLanes;
   }
 
   Machine& machine_;
@@ -77,17 +81,16 @@ class SoftmaxGradientRow {
   float sum_ = 0.0f;
 };
 
-template <class Machine>
+template <class Config, class Machine>
 SPARK_DEVICE void differentiate_rows(Machine& machine, const ChainParams& params,
                                      const Half* probabilities) {
-  constexpr int kBlocks = SoftmaxGradientConfig::kBlocksOfRows;
+  constexpr int kBlocks = Config::kBlocksOfRows;
   const ChainBlock<Machine> block(machine, params, machine.block(0) / kBlocks);
-  const AffineRow row =
-      block.row(SoftmaxGradientConfig::kRows * (machine.block(0) % kBlocks) + machine.warp());
-  if (row.row < 0) return;
+  const AffineRow row = block.row(row_of_lane<Config>(machine, machine.block(0) % kBlocks));
+  if (!Config::kIsShort && row.row < 0) return;
   Half* const gradient = block.values(row.first_chunk, 0);
-  SoftmaxGradientRow<Machine> own(machine, probabilities + (gradient - params.values), gradient,
-                                  row.chunks());
+  SoftmaxGradientRow<Config, Machine> own(machine, probabilities + (gradient - params.values),
+                                          gradient, row.chunks());
   const int pieces = own.pieces();
   for (int piece = 0; piece < pieces; ++piece) {
     own.load(piece);

@@ -4,7 +4,7 @@
 #include "kernels/hopper/backward_params.h"
 #include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/key_loader.h"
-#include "kernels/hopper/swizzled_panels.h"
+#include "kernels/hopper/tile/swizzled_panels.h"
 
 namespace sparkbench::hopper {
 

@@ -3,7 +3,7 @@
 
 #include <cstddef>
 
-#include "kernels/hopper/swizzled_panels.h"
+#include "kernels/hopper/tile/swizzled_panels.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/row_order.h"
 

@@ -2,8 +2,8 @@
 // (tile/sparse_list.h), to the workspace.
 #pragma once
 
-#include "kernels/hopper/swizzled_panels.h"
-#include "kernels/machine/mma/m16n8k16.h"
+#include "kernels/hopper/tile/accumulator.h"
+#include "kernels/hopper/tile/swizzled_panels.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/sparse_list.h"
 
@@ -88,24 +88,5 @@ class OutputRows {
   int part_row_ = kNoPart;
   OrderedRows ordered_{};
 };
-
-/// What a warp has of an accumulator, times `factor` of each of a lane's two rows, to its rows of a
-/// tile, in fp16.
-template <class Tile, class Machine, int kSteps>
-SPARK_DEVICE void store_accumulator(Machine& machine, Tile& tile, int of_warp, int first_chunk,
-                                    const float (&factor)[2],
-                                    const m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
-  const int lane = machine.lane();
-#pragma unroll
-  for (int slot = 0; slot < 2; ++slot) {
-    const int row = of_warp + m16n8k16::c_row(lane, 2 * slot);
-#pragma unroll
-    for (int step = 0; step < kSteps; ++step) {
-      const float* const pair = c[step].element + 2 * slot;
-      machine.store_shared(&tile.at(row, first_chunk + step)->word[lane & 3],
-                           machine.pack_halves(pair[0] * factor[slot], pair[1] * factor[slot]));
-    }
-  }
-}
 
 }  // namespace sparkbench::hopper

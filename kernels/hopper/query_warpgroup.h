@@ -5,7 +5,7 @@
 #include "kernels/hopper/block_roles.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/output_rows.h"
-#include "kernels/hopper/swizzled_panels.h"
+#include "kernels/hopper/tile/swizzled_panels.h"
 #include "kernels/tile/mask.h"
 
 namespace sparkbench::hopper {
@@ -170,15 +170,6 @@ SPARK_DEVICE std::uint64_t stage_step(int stage) {
       static_cast<std::uint32_t>(descriptor_step(sizeof(typename Config::Tiles::Stage)));
   const std::uint32_t step = static_cast<std::uint32_t>(stage) * kStep;  // in 32 bits: it fits
   return step;
-}
-
-template <int kSteps>
-SPARK_DEVICE void clear(m16n8k16::FragmentC<Accumulator::kFp32> (&c)[kSteps]) {
-#pragma unroll
-  for (auto& columns : c) {
-#pragma unroll
-    for (float& element : columns.element) element = 0.0f;
-  }
 }
 
 }  // namespace sparkbench::hopper

@@ -10,7 +10,7 @@
 #pragma once
 
 #include "kernels/acsr/block.h"
-#include "kernels/acsr/config.h"
+#include "kernels/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 
@@ -31,7 +31,7 @@ class ScoresWarp {
         tiles_(machine.template shared<ScoresTiles<Config>>()),
         first_row_(kWarpRows * (machine.warp() % Config::kRowWarps)),
         share_(machine.warp() / Config::kRowWarps),
-        places_(places_of_warp(machine, block, first_row_)) {
+        places_(places_of_rows<kWarpRows>(machine, block, first_row_)) {
 #pragma unroll
     for (int i = 0; i < kRowGroups * Layout::kRowsPerLane; ++i) {
       const AffineRow row = block_.row(first_row_ + kGridRows * (i / Layout::kRowsPerLane) +
@@ -132,7 +132,7 @@ class ScoresWarp {
   const ChainBlock<Machine>& block_;
   ScoresTiles<Config>& tiles_;
   int first_row_, share_;
-  WarpPlaces places_;
+  RowPlaces places_;
   int first_[kRowGroups * Layout::kRowsPerLane], count_[kRowGroups * Layout::kRowsPerLane];
   int origin_[kWrites], begin_chunk_[kWrites], chunks_[kWrites];
   CopiedRows<kTileKeys, Config::kRowChunks, Config::kWarps> keys_;

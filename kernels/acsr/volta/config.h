@@ -32,20 +32,6 @@ struct OutputConfig : ProductConfig<kColumns, kLeast> {
   static constexpr int kBlocksPerSm = kColumns == 64 ? 2 : 1;  // by registers
 };
 
-/// R-softmax: a warp a row. What a lane keeps of it in registers is eight chunks: rows of up to
-/// 2048 values are read once.
-struct SoftmaxConfig {
-  static constexpr int kWarps = 8, kThreads = 32 * kWarps, kBlocksPerSm = 3;
-  static constexpr int kRows = kWarps;
-  static constexpr int kLaneChunks = 8;
-  static constexpr int kBlocksOfRows = kBlockRows / kRows;  // for each block of the others
-};
-
-/// Its gradient: rows of up to 1024 values are read once.
-struct SoftmaxGradientConfig : SoftmaxConfig {
-  static constexpr int kLaneChunks = 4;
-};
-
 /// R-SpMM with the transpose. A warp has 64 of a block's 128 places and 32 columns.
 template <int kColumns, int kLeast>
 struct KeyGradientConfig {

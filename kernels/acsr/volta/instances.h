@@ -4,7 +4,9 @@
 // tensors lack are zeros in shared memory.
 #pragma once
 
-#include "kernels/acsr/config.h"
+#include "kernels/acsr/head_dims.h"
+#include "kernels/acsr/softmax_config.h"
+#include "kernels/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 
@@ -30,14 +32,7 @@ inline constexpr char kKernelName[] = "acsr-unfused";
 // clang-format on
 // NOLINTEND(bugprone-macro-parentheses)
 
-/// The most columns of a tensor.
-inline constexpr int kMostHeadDim = 128;
-
 /// Calls visit(Config{}, id) of the row that serves, of products; false where there is none.
-template <class Config>
-constexpr bool serves(int head_dim) {
-  return head_dim >= Config::kLeastHeadDim && head_dim <= Config::kHeadDim;
-}
 #define SPARK_ACSR_ROW(symbol, id, ...) \
   if (serves<__VA_ARGS__>(head_dim)) return visit(__VA_ARGS__{}, id), true;
 template <class Visit>

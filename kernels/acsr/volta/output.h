@@ -10,7 +10,7 @@
 #pragma once
 
 #include "kernels/acsr/block.h"
-#include "kernels/acsr/config.h"
+#include "kernels/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 
@@ -30,7 +30,7 @@ class OutputWarp {
         tiles_(machine.template shared<OutputTiles<Config>>()),
         first_row_(kWarpRows * (machine.warp() % Config::kRowWarps)),
         share_(machine.warp() / Config::kRowWarps),
-        places_(places_of_warp(machine, block, first_row_)) {
+        places_(places_of_rows<kWarpRows>(machine, block, first_row_)) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const AffineRow row = block_.row(copied_row(i));
@@ -127,7 +127,7 @@ class OutputWarp {
   const ChainBlock<Machine>& block_;
   OutputTiles<Config>& tiles_;
   int first_row_, share_;
-  WarpPlaces places_;
+  RowPlaces places_;
   int origin_[kCopies], begin_chunk_[kCopies], chunks_[kCopies];
   Bits128 p_[kCopies];
   CopiedRows<kTileKeys, Config::kRowChunks, Config::kWarps> values_;

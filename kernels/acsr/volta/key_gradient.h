@@ -9,7 +9,7 @@
 #pragma once
 
 #include "kernels/acsr/block.h"
-#include "kernels/acsr/config.h"
+#include "kernels/acsr/volta/config.h"
 
 namespace sparkbench::acsr {
 
@@ -21,42 +21,24 @@ class KeyGradientWarp {
   static constexpr int kCopies = kRowsOfWarp / kRowsAtOnce;
 
  public:
-  SPARK_DEVICE KeyGradientWarp(Machine& machine, const ChainParams& params)
+  SPARK_DEVICE KeyGradientWarp(Machine& machine, const ChainParams& params,
+                               const ChainKeys<Machine>& block)
       : machine_(machine),
         params_(params),
+        block_(block),
         tiles_(machine.template shared<KeyGradientTiles<Config>>()),
-        key_head_(machine.block(1)),
-        batch_(machine.block(2)),
-        head_(key_head_ * params.groups.size),
         share_(machine.warp() % Config::kColumnWarps),
-        places_(machine.warp() / Config::kColumnWarps) {
-    const int of_union = head_ - params.unions.key_head(head_) * params.unions.size;
-    const KeyBlock* const block =
-        params.key_blocks +
-        (static_cast<std::int64_t>(of_union) * params.key_blocks_of_head + machine.block(0));
-    const auto low = machine.template load_global<Bits128>(block);
-    first_place_ = static_cast<int>(low.word[0]);
-    residue_ = static_cast<int>(low.word[1]);
-    stride_ = static_cast<int>(low.word[2]);
-    row_ = first_row_ = static_cast<int>(low.word[3]);
-    end_row_ = machine.template load_global<int>(&block->end_row);
-    rows_ = params.rows + static_cast<std::int64_t>(of_union) * params.seqlen_q;
-  }
-
-  SPARK_DEVICE bool is_there() const { return stride_ > 0; }
-  SPARK_DEVICE int tiles() const {
-    return params_.groups.size * ((end_row_ - first_row_ + kTileRows - 1) / kTileRows);
-  }
+        places_(machine.warp() / Config::kColumnWarps),
+        row_(block.first_row()),
+        head_(block.first_head()) {}
 
   /// Line 2: the next tile's. Past the last one nothing is there.
   SPARK_DEVICE void load() {
-    const int turn = params_.unions.key_head(head_);
-    const Half* const values = params_.values + kChunkPlaces * (batch_ * params_.chunks_of_batch +
-                                                                turn * params_.chunks_of_turn);
-    const int chunk = first_place_ / kChunkPlaces + machine_.lane() % kValueChunks;
+    const Half* const values = block_.values_of(head_);
+    const int chunk = block_.first_place() / kChunkPlaces + machine_.lane() % kValueChunks;
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const AffineRow row = row_of(row_ + copied_row(i));
+      const AffineRow row = block_.row(row_ + copied_row(i));
       copied_[i] = Bits128{};
       if (static_cast<unsigned>(chunk - row.begin_chunk()) < static_cast<unsigned>(row.chunks())) {
         copied_[i] = machine_.template load_global<Bits128>(values + std::int64_t{kChunkPlaces} *
@@ -64,12 +46,12 @@ class KeyGradientWarp {
       }
     }
     of_rows_.load(machine_, params_.head_chunks, [&](int index) -> const Half* {
-      const AffineRow row = row_of(row_ + index);
-      return row.row < 0 ? nullptr : params_.q.at(batch_, row.row, head_);
+      const AffineRow row = block_.row(row_ + index);
+      return row.row < 0 ? nullptr : block_.query(row.row, head_);
     });
     row_ += kTileRows;
-    if (row_ >= end_row_) {
-      row_ = first_row_;
+    if (row_ >= block_.end_row()) {
+      row_ = block_.first_row();
       ++head_;
     }
   }
@@ -101,10 +83,10 @@ class KeyGradientWarp {
       for (int first = 0; first < kGridRows; first += kRowsOfStore) {
         const int row = first + machine_.lane() / kChunks;
         const auto bits = machine_.template load_shared<Bits128>(tile.at(row, chunk));
-        const int place = first_place_ + kTransposedKeys * places_ + place_of(g, row);
-        const int key = residue_ + stride_ * place, of_row = kChunks * share_ + chunk;
-        if (key < params_.seqlen_k && of_row < params_.head_chunks) {
-          machine_.store_global(params_.o.at(batch_, key, key_head_) + kChunkHalves * of_row, bits);
+        Half* const key = block_.key(kTransposedKeys * places_ + place_of(g, row));
+        const int of_row = kChunks * share_ + chunk;
+        if (key != nullptr && of_row < params_.head_chunks) {
+          machine_.store_global(key + kChunkHalves * of_row, bits);
         }
       }
     }
@@ -114,12 +96,6 @@ class KeyGradientWarp {
   SPARK_DEVICE int copied_row(int i) const {
     return kRowsOfWarp * machine_.warp() + kRowsAtOnce * i + machine_.lane() / kValueChunks;
   }
-  SPARK_DEVICE AffineRow row_of(int index) const {
-    if (index >= end_row_) return {-1, 0, 0, 0};
-    const auto bits = machine_.template load_global<Bits128>(rows_ + index);
-    return {static_cast<int>(bits.word[0]), static_cast<int>(bits.word[1]),
-            static_cast<int>(bits.word[2]), static_cast<int>(bits.word[3])};
-  }
   /// Of the 64 of a warp, that of row `row` of group g of its sums: where values lie in the order
   /// of places, and not as transposed_key() has it.
   SPARK_DEVICE static int place_of(int g, int row) {
@@ -128,11 +104,10 @@ class KeyGradientWarp {
 
   Machine& machine_;
   const ChainParams& params_;
+  const ChainKeys<Machine>& block_;
   KeyGradientTiles<Config>& tiles_;
-  int key_head_, batch_, head_;
   int share_, places_;
-  int first_place_, residue_, stride_, first_row_, end_row_, row_;
-  const AffineRow* rows_;
+  int row_, head_;  // of the next tile
   Bits128 copied_[kCopies];
   CopiedRows<kTileRows, Config::kRowChunks, Config::kWarps> of_rows_;
   AccumulatorFragment<Accumulator::kFp32> sum_[kTransposedGroups][2] = {};
@@ -140,9 +115,10 @@ class KeyGradientWarp {
 
 template <class Config, class Machine>
 SPARK_DEVICE void compute_key_gradient(Machine& machine, const ChainParams& params) {
-  KeyGradientWarp<Config, Machine> warp(machine, params);
-  if (!warp.is_there()) return;
-  const int tiles = warp.tiles();
+  const ChainKeys<Machine> block(machine, params);
+  if (!block.is_there()) return;
+  KeyGradientWarp<Config, Machine> warp(machine, params, block);
+  const int tiles = block.tiles();
   if (tiles > 0) warp.load();
   for (int tile = 0; tile < tiles; ++tile) {  // line 1
     warp.store();                             // line 2
