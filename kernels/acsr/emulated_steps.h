@@ -29,6 +29,19 @@ struct EmulatedSteps {
   Make key_gradient;
 };
 
+/// A product: visit_rows(visit) calls visit(Config{}, id) of the row that serves, and
+/// compute(Config{}, machine) is its kernel.
+template <template <class> class Tiles, class VisitRows, class Compute>
+EmulatedStep product_step(const VisitRows& visit_rows, const Compute& compute) {
+  EmulatedStep step;
+  visit_rows([&](auto row, const char* id) {
+    using Config = decltype(row);
+    step = {id, Config::kThreads, sizeof(Tiles<Config>),
+            [compute](EmulatedMachine& machine) { compute(Config{}, machine); }};
+  });
+  return step;
+}
+
 /// Softmax of a row of instances.
 template <class Config>
 EmulatedStep softmax_step(const char* id, const ChainParams& params) {

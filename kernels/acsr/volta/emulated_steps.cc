@@ -8,34 +8,26 @@ namespace sparkbench::acsr {
 namespace {
 
 EmulatedStep scores(const Problem& problem, const MaskRows& /*rows*/, const ChainParams& params) {
-  EmulatedStep step;
-  visit_scores(problem.head_dim, [&](auto row, const char* id) {
-    using Config = decltype(row);
-    step = {id, Config::kThreads, sizeof(ScoresTiles<Config>),
-            [params](EmulatedMachine& machine) { compute_scores<Config>(machine, params); }};
-  });
-  return step;
+  return product_step<ScoresTiles>([&](auto visit) { visit_scores(problem.head_dim, visit); },
+                                   [params](auto row, EmulatedMachine& machine) {
+                                     compute_scores<decltype(row)>(machine, params);
+                                   });
 }
 
 EmulatedStep output(const Problem& problem, const MaskRows& /*rows*/, const ChainParams& params) {
-  EmulatedStep step;
-  visit_output(problem.head_dim, [&](auto row, const char* id) {
-    using Config = decltype(row);
-    step = {id, Config::kThreads, sizeof(OutputTiles<Config>),
-            [params](EmulatedMachine& machine) { compute_output<Config>(machine, params); }};
-  });
-  return step;
+  return product_step<OutputTiles>([&](auto visit) { visit_output(problem.head_dim, visit); },
+                                   [params](auto row, EmulatedMachine& machine) {
+                                     compute_output<decltype(row)>(machine, params);
+                                   });
 }
 
 EmulatedStep key_gradient(const Problem& problem, const MaskRows& /*rows*/,
                           const ChainParams& params) {
-  EmulatedStep step;
-  visit_key_gradient(problem.head_dim, [&](auto row, const char* id) {
-    using Config = decltype(row);
-    step = {id, Config::kThreads, sizeof(KeyGradientTiles<Config>),
-            [params](EmulatedMachine& machine) { compute_key_gradient<Config>(machine, params); }};
-  });
-  return step;
+  return product_step<KeyGradientTiles>(
+      [&](auto visit) { visit_key_gradient(problem.head_dim, visit); },
+      [params](auto row, EmulatedMachine& machine) {
+        compute_key_gradient<decltype(row)>(machine, params);
+      });
 }
 
 EmulatedStep softmax(const Problem& /*problem*/, const MaskRows& /*rows*/,
