@@ -35,6 +35,18 @@ struct alignas(16) AffineRow {
   SPARK_HD int origin() const { return first_chunk - begin_chunk(); }
 };
 
+/// What of an AffineRow tells where its values are.
+struct RowValues {
+  int origin, begin_chunk, chunks;
+
+  RowValues() = default;
+  SPARK_HD explicit RowValues(const AffineRow& row)
+      : origin(row.origin()), begin_chunk(row.begin_chunk()), chunks(row.chunks()) {}
+  SPARK_HD bool has(int chunk) const {
+    return static_cast<unsigned>(chunk - begin_chunk) < static_cast<unsigned>(chunks);
+  }
+};
+
 /// Rows of one class, in order.
 struct alignas(16) RowBlock {
   int first_row, rows;  // of its union's rows; without rows: of a union that has fewer blocks

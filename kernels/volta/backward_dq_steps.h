@@ -7,6 +7,7 @@
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/backward_dq_config.h"
 #include "kernels/volta/backward_queries.h"
 #include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/padding.h"

@@ -136,7 +136,7 @@ class BackwardEmulation {
     if (!turns_.empty()) {
       all.back().turns = turns_.data();
       all.back().bytes_of_turn = all.back().bytes / turns_.size();
-      all.back().adds_in_any_order = problem_.head_dim > 64;
+      all.back().adds_in_any_order = !has_ordered_sums(problem_.head_dim);
       all.push_back({"turns", turns_.data(), turns_.size() * sizeof(std::uint32_t), true, true});
     }
     return all;

@@ -4,8 +4,8 @@
 
 #include "kernels/tile/row_dot.h"
 #include "kernels/tile/row_statistics.h"
-#include "kernels/volta/backward_config.h"
 #include "kernels/volta/backward_queries.h"
+#include "kernels/volta/backward_rows_config.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {

@@ -3,6 +3,8 @@
 #pragma once
 
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/backward_dq_config.h"
+#include "kernels/volta/backward_rows_config.h"
 #include "kernels/volta/forward_config.h"
 #include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"

@@ -19,6 +19,10 @@ constexpr int relay_window(int head_dim) { return head_dim <= 64 ? kShortBackwar
 constexpr int least_relay_head_dim(int columns) { return columns == 64 ? 40 : 104; }
 constexpr int relay_block_keys(int head_dim) { return head_dim <= 64 ? 64 : 128; }
 
+/// Whether one warp alone of a block adds to a query's sums. At 128 columns two do, of 64 keys
+/// each.
+constexpr bool has_ordered_sums(int head_dim) { return relay_block_keys(head_dim) == 64; }
+
 /// Keys that a V100 has at once, in two blocks of 64 or one of 128 on each of its SMs. With slots
 /// for them no block waits for one; where more are at once, some may.
 inline constexpr int kRelayKeysAtOnce = 80 * 128;

@@ -4,6 +4,7 @@
 #include "kernels/pattern_parts.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/volta/backward_config.h"
+#include "kernels/volta/backward_dq_config.h"
 #include "kernels/volta/forward_config.h"
 
 namespace sparkbench::volta {

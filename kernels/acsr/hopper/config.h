@@ -15,8 +15,8 @@ template <int kColumns, int kLeast>
 struct ProductConfig {
   static_assert(kColumns == 64 || kColumns == 128, "rows of one panel or two");
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeast;
-  static constexpr int kWarpgroups = kBlockRows / sparkbench::wgmma::kM;
-  static constexpr int kThreads = 32 * sparkbench::wgmma::kWarps * kWarpgroups;
+  static constexpr int kWarpgroups = kBlockRows / wgmma::kM;
+  static constexpr int kThreads = 32 * wgmma::kWarps * kWarpgroups;
   static constexpr int kStages = 3;
   static constexpr int kBlocksPerSm = kColumns == 64 ? 3 : 2;  // by shared memory
 };
@@ -27,7 +27,7 @@ struct ScoresConfig : ProductConfig<kColumns, kLeast> {};
 
 template <class Config>
 struct ScoresTiles {
-  using Rows = SwizzledPanels<sparkbench::wgmma::kM, Config::kHeadDim>;
+  using Rows = SwizzledPanels<wgmma::kM, Config::kHeadDim>;
   using Keys = SwizzledPanels<kTileKeys, Config::kHeadDim>;
 
   Rows q[Config::kWarpgroups];
@@ -41,7 +41,7 @@ struct OutputConfig : ProductConfig<kColumns, kLeast> {};
 
 template <class Config>
 struct OutputTiles {
-  using Probabilities = SwizzledPanels<sparkbench::wgmma::kM, kTileKeys>;
+  using Probabilities = SwizzledPanels<wgmma::kM, kTileKeys>;
   using Values = SwizzledPanels<kTileKeys, Config::kHeadDim>;
   using Output = SwizzledPanels<kBlockRows, Config::kHeadDim>;
   struct Stage {

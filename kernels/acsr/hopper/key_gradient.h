@@ -19,7 +19,7 @@ template <class Config, class Machine>
 class KeyGradientWarp {
   using Tiles = KeyGradientTiles<Config>;
   using Walk = TileWalk<Config::kThreads, kBlockPlaces / kChunkPlaces>;
-  static constexpr int kPlaces = sparkbench::wgmma::kWarpM;
+  static constexpr int kPlaces = wgmma::kWarpM;
   static constexpr int kCopies = kTileRows / Walk::kRowsAtOnce;
   using Fragment = m16n8k16::FragmentC<Accumulator::kFp32>;
 
@@ -30,10 +30,10 @@ class KeyGradientWarp {
         params_(params),
         block_(block),
         tiles_(machine.template shared<Tiles>()),
-        warpgroup_(machine.uniform(machine.warp()) / sparkbench::wgmma::kWarps),
+        warpgroup_(machine.uniform(machine.warp()) / wgmma::kWarps),
         row_(block.first_row()),
         head_(block.first_head()) {
-    sparkbench::hopper::clear(sum_);
+    clear(sum_);
   }
 
   /// Line 2: the next tile's.
@@ -45,13 +45,11 @@ class KeyGradientWarp {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const int of_tile = Walk::row(machine_.thread(), i);
-      const AffineRow row = block_.row(row_ + of_tile);
-      const bool exists =
-          static_cast<unsigned>(of_rows - row.begin_chunk()) < static_cast<unsigned>(row.chunks());
+      const RowValues row(block_.row(row_ + of_tile));
+      const bool exists = row.has(of_rows);
       machine_.copy_async(
           to.values.at(of_tile, chunk),
-          exists ? values + std::int64_t{kChunkPlaces} * (row.origin() + of_rows) : nullptr,
-          exists);
+          exists ? values + std::int64_t{kChunkPlaces} * (row.origin + of_rows) : nullptr, exists);
     }
     copy_tile<Config::kThreads>(machine_, to.rows, params_.head_chunks,
                                 [&](int of_tile) -> const Half* {
@@ -67,18 +65,16 @@ class KeyGradientWarp {
   /// Line 3.
   SPARK_DEVICE void multiply(int stage) {
     const typename Tiles::Stage& of = tiles_.stage[stage];
-    const std::uint64_t values = sparkbench::hopper::describe_columns(machine_, of.values) +
-                                 static_cast<std::uint32_t>(warpgroup_) *
-                                     static_cast<std::uint32_t>(sparkbench::hopper::descriptor_step(
-                                         Tiles::Probabilities::kPanelBytes));
-    const std::uint64_t rows = sparkbench::hopper::describe_columns(machine_, of.rows);
+    const std::uint64_t values =
+        describe_columns(machine_, of.values) +
+        static_cast<std::uint32_t>(warpgroup_) *
+            static_cast<std::uint32_t>(descriptor_step(Tiles::Probabilities::kPanelBytes));
+    const std::uint64_t rows = describe_columns(machine_, of.rows);
     machine_.fence_products();
 #pragma unroll
-    for (int step = 0; step < kTileRows / sparkbench::wgmma::kK; ++step) {
-      machine_.template multiply_async<Config::kHeadDim, sparkbench::hopper::kRowsAreK,
-                                       sparkbench::hopper::kRowsAreKOfA>(
-          sum_, values + sparkbench::hopper::rows_step(step),
-          rows + sparkbench::hopper::rows_step(step), true);
+    for (int step = 0; step < kTileRows / wgmma::kK; ++step) {
+      machine_.template multiply_async<Config::kHeadDim, kRowsAreK, kRowsAreKOfA>(
+          sum_, values + rows_step(step), rows + rows_step(step), true);
     }
     machine_.commit_products();
     machine_.template wait_for_products<0>();
@@ -87,8 +83,8 @@ class KeyGradientWarp {
   SPARK_DEVICE void write() {
     const int of_warp = kPlaces * machine_.warp();
     auto& tile = tiles_.output;
-    sparkbench::hopper::store_accumulator(machine_, tile, of_warp, 0,
-                                          {params_.output_scale, params_.output_scale}, sum_);
+    store_accumulator(machine_, tile, of_warp, 0, {params_.output_scale, params_.output_scale},
+                      sum_);
     machine_.sync_warp();
     write_tile_rows<kPlaces>(machine_, tile, of_warp, params_.head_chunks,
                              [&](int place) { return block_.key(place); });

@@ -18,8 +18,8 @@ template <class Config, class Machine>
 class OutputWarp {
   using Tiles = OutputTiles<Config>;
   using Walk = TileWalk<Config::kThreads, kPanelChunks>;
-  static constexpr int kWarpgroupRows = sparkbench::wgmma::kM;
-  static constexpr int kRows = sparkbench::wgmma::kWarpM;
+  static constexpr int kWarpgroupRows = wgmma::kM;
+  static constexpr int kRows = wgmma::kWarpM;
   static constexpr int kCopies = kBlockRows / Walk::kRowsAtOnce;
   using Fragment = m16n8k16::FragmentC<Accumulator::kFp32>;
 
@@ -30,16 +30,13 @@ class OutputWarp {
         params_(params),
         block_(block),
         tiles_(machine.template shared<Tiles>()),
-        warpgroup_(machine.uniform(machine.warp()) / sparkbench::wgmma::kWarps),
+        warpgroup_(machine.uniform(machine.warp()) / wgmma::kWarps),
         places_(places_of_rows<kWarpgroupRows>(machine, block, kWarpgroupRows * warpgroup_)) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const AffineRow row = block_.row(Walk::row(machine_.thread(), i));
-      origin_[i] = row.origin();
-      begin_chunk_[i] = row.begin_chunk();
-      chunks_[i] = row.chunks();
+      values_of_[i] = RowValues(block_.row(Walk::row(machine_.thread(), i)));
     }
-    sparkbench::hopper::clear(o_);
+    clear(o_);
   }
 
   /// Line 2.
@@ -49,10 +46,9 @@ class OutputWarp {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       const int row = Walk::row(machine_.thread(), i);
-      const bool exists =
-          static_cast<unsigned>(of_rows - begin_chunk_[i]) < static_cast<unsigned>(chunks_[i]);
+      const bool exists = values_of_[i].has(of_rows);
       machine_.copy_async(to.p[row / kWarpgroupRows].at(row % kWarpgroupRows, chunk),
-                          exists ? block_.values(origin_[i], of_rows) : nullptr, exists);
+                          exists ? block_.values(values_of_[i].origin, of_rows) : nullptr, exists);
     }
     copy_tile<Config::kThreads>(machine_, to.v, params_.head_chunks, [&](int row) -> const Half* {
       return block_.key(params_.v, first + row);
@@ -62,14 +58,13 @@ class OutputWarp {
   SPARK_DEVICE void multiply(int stage, int first) {
     if (places_.are_none_of(first, first + kTileKeys)) return;
     const typename Tiles::Stage& of = tiles_.stage[stage];
-    const std::uint64_t p = sparkbench::hopper::describe_rows(machine_, of.p[warpgroup_]);
-    const std::uint64_t v = sparkbench::hopper::describe_columns(machine_, of.v);
+    const std::uint64_t p = describe_rows(machine_, of.p[warpgroup_]);
+    const std::uint64_t v = describe_columns(machine_, of.v);
     machine_.fence_products();
 #pragma unroll
-    for (int step = 0; step < kTileKeys / sparkbench::wgmma::kK; ++step) {
-      machine_.template multiply_async<Config::kHeadDim, sparkbench::hopper::kRowsAreK>(
-          o_, p + sparkbench::hopper::columns_step<typename Tiles::Probabilities>(step),
-          v + sparkbench::hopper::rows_step(step), true);
+    for (int step = 0; step < kTileKeys / wgmma::kK; ++step) {
+      machine_.template multiply_async<Config::kHeadDim, kRowsAreK>(
+          o_, p + columns_step<typename Tiles::Probabilities>(step), v + rows_step(step), true);
     }
     machine_.commit_products();
     machine_.template wait_for_products<0>();
@@ -78,8 +73,7 @@ class OutputWarp {
   SPARK_DEVICE void write() {
     const int of_warp = kRows * machine_.warp();
     auto& tile = tiles_.output;
-    sparkbench::hopper::store_accumulator(machine_, tile, of_warp, 0,
-                                          {params_.output_scale, params_.output_scale}, o_);
+    store_accumulator(machine_, tile, of_warp, 0, {params_.output_scale, params_.output_scale}, o_);
     machine_.sync_warp();
     write_tile_rows<kRows>(machine_, tile, of_warp, params_.head_chunks,
                            [&](int row) { return block_.query(params_.o, block_.row(row).row); });
@@ -92,7 +86,7 @@ class OutputWarp {
   Tiles& tiles_;
   const int warpgroup_;
   const RowPlaces places_;  // of the warpgroup
-  int origin_[kCopies], begin_chunk_[kCopies], chunks_[kCopies];
+  RowValues values_of_[kCopies];
   Fragment o_[Config::kHeadDim / m16n8k16::kN];
 };
 

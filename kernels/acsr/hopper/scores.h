@@ -19,7 +19,7 @@ template <class Config, class Machine>
 class ScoresWarp {
   using Tiles = ScoresTiles<Config>;
   using Walk = TileWalk<32, kPanelChunks>;
-  static constexpr int kRows = sparkbench::wgmma::kWarpM;
+  static constexpr int kRows = wgmma::kWarpM;
   static constexpr int kWrites = kRows / Walk::kRowsAtOnce;
   static constexpr int kSteps = kTileKeys / m16n8k16::kN;
   using Fragment = m16n8k16::FragmentC<Accumulator::kFp32>;
@@ -31,11 +31,10 @@ class ScoresWarp {
         params_(params),
         block_(block),
         tiles_(machine.template shared<Tiles>()),
-        warpgroup_(machine.uniform(machine.warp()) / sparkbench::wgmma::kWarps),
+        warpgroup_(machine.uniform(machine.warp()) / wgmma::kWarps),
         first_row_(kRows * machine.warp()),
-        places_(places_of_rows<sparkbench::wgmma::kM>(machine, block,
-                                                      sparkbench::wgmma::kM * warpgroup_)),
-        q_(sparkbench::hopper::describe_rows(machine, tiles_.q[warpgroup_])) {
+        places_(places_of_rows<wgmma::kM>(machine, block, wgmma::kM * warpgroup_)),
+        q_(describe_rows(machine, tiles_.q[warpgroup_])) {
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const AffineRow row = block_.row(first_row_ + m16n8k16::c_row(machine_.lane(), 2 * slot));
@@ -44,10 +43,7 @@ class ScoresWarp {
     }
 #pragma unroll
     for (int i = 0; i < kWrites; ++i) {
-      const AffineRow row = block_.row(first_row_ + Walk::row(machine_.lane(), i));
-      origin_[i] = row.origin();
-      begin_chunk_[i] = row.begin_chunk();
-      chunks_[i] = row.chunks();
+      values_of_[i] = RowValues(block_.row(first_row_ + Walk::row(machine_.lane(), i)));
     }
   }
 
@@ -57,7 +53,7 @@ class ScoresWarp {
     for (int of = 0; of < Config::kWarpgroups; ++of) {
       copy_tile<Config::kThreads>(
           machine_, tiles_.q[of], params_.head_chunks, [&](int row) -> const Half* {
-            return block_.query(params_.q, block_.row(sparkbench::wgmma::kM * of + row).row);
+            return block_.query(params_.q, block_.row(wgmma::kM * of + row).row);
           });
     }
   }
@@ -70,14 +66,14 @@ class ScoresWarp {
   /// Lines 4 to 6.
   SPARK_DEVICE void multiply(int stage, int first) {
     if (places_.are_none_of(first, first + kTileKeys)) return;
-    const std::uint64_t k = sparkbench::hopper::describe_rows(machine_, tiles_.k[stage]);
+    const std::uint64_t k = describe_rows(machine_, tiles_.k[stage]);
     Fragment score[kSteps];
     machine_.fence_products();
 #pragma unroll
-    for (int step = 0; step < Config::kHeadDim / sparkbench::wgmma::kK; ++step) {
-      machine_.template multiply_async<kTileKeys, sparkbench::hopper::kColumnsAreK>(
-          score, q_ + sparkbench::hopper::columns_step<typename Tiles::Rows>(step),
-          k + sparkbench::hopper::columns_step<typename Tiles::Keys>(step), step > 0);
+    for (int step = 0; step < Config::kHeadDim / wgmma::kK; ++step) {
+      machine_.template multiply_async<kTileKeys, kColumnsAreK>(
+          score, q_ + columns_step<typename Tiles::Rows>(step),
+          k + columns_step<typename Tiles::Keys>(step), step > 0);
     }
     machine_.commit_products();
     machine_.template wait_for_products<0>();
@@ -106,16 +102,15 @@ class ScoresWarp {
   /// Line 6.
   SPARK_DEVICE void write(int first, const Fragment (&score)[kSteps]) {
     machine_.sync_warp();
-    sparkbench::hopper::store_accumulator(machine_, tiles_.staged, first_row_, 0, {1.0f, 1.0f},
-                                          score);
+    store_accumulator(machine_, tiles_.staged, first_row_, 0, {1.0f, 1.0f}, score);
     machine_.sync_warp();
     Bits128 bits[kWrites];
     load_tile_rows(machine_, tiles_.staged, first_row_, 0, bits);
     const int chunk = first / kChunkPlaces + Walk::chunk(machine_.lane());
 #pragma unroll
     for (int i = 0; i < kWrites; ++i) {
-      if (static_cast<unsigned>(chunk - begin_chunk_[i]) < static_cast<unsigned>(chunks_[i])) {
-        machine_.store_global(block_.values(origin_[i], chunk), bits[i]);
+      if (values_of_[i].has(chunk)) {
+        machine_.store_global(block_.values(values_of_[i].origin, chunk), bits[i]);
       }
     }
   }
@@ -128,7 +123,7 @@ class ScoresWarp {
   const RowPlaces places_;  // of the warpgroup
   const std::uint64_t q_;
   int first_[2], count_[2];
-  int origin_[kWrites], begin_chunk_[kWrites], chunks_[kWrites];
+  RowValues values_of_[kWrites];
 };
 
 template <class Config, class Machine>

@@ -9,7 +9,18 @@
 
 namespace sparkbench::acsr::hopper {
 
+// Of the vocabulary of wgmma.
+using sparkbench::hopper::clear;
+using sparkbench::hopper::columns_step;
+using sparkbench::hopper::describe_columns;
+using sparkbench::hopper::describe_rows;
+using sparkbench::hopper::descriptor_step;
+using sparkbench::hopper::kColumnsAreK;
 using sparkbench::hopper::kPanelChunks;
+using sparkbench::hopper::kRowsAreK;
+using sparkbench::hopper::kRowsAreKOfA;
+using sparkbench::hopper::rows_step;
+using sparkbench::hopper::store_accumulator;
 
 /// Copies that are on their way while tiles before are multiplied. start(tile, stage) begins those
 /// of a tile, multiply(tile, stage) ends when nothing reads the stage any more.

@@ -38,11 +38,11 @@ class KeyGradientWarp {
     const int chunk = block_.first_place() / kChunkPlaces + machine_.lane() % kValueChunks;
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const AffineRow row = block_.row(row_ + copied_row(i));
+      const RowValues row(block_.row(row_ + copied_row(i)));
       copied_[i] = Bits128{};
-      if (static_cast<unsigned>(chunk - row.begin_chunk()) < static_cast<unsigned>(row.chunks())) {
+      if (row.has(chunk)) {
         copied_[i] = machine_.template load_global<Bits128>(values + std::int64_t{kChunkPlaces} *
-                                                                         (row.origin() + chunk));
+                                                                         (row.origin + chunk));
       }
     }
     of_rows_.load(machine_, params_.head_chunks, [&](int index) -> const Half* {

@@ -33,10 +33,7 @@ class OutputWarp {
         places_(places_of_rows<kWarpRows>(machine, block, first_row_)) {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
-      const AffineRow row = block_.row(copied_row(i));
-      origin_[i] = row.origin();
-      begin_chunk_[i] = row.begin_chunk();
-      chunks_[i] = row.chunks();
+      values_of_[i] = RowValues(block_.row(copied_row(i)));
     }
   }
 
@@ -46,8 +43,8 @@ class OutputWarp {
 #pragma unroll
     for (int i = 0; i < kCopies; ++i) {
       p_[i] = Bits128{};
-      if (static_cast<unsigned>(chunk - begin_chunk_[i]) < static_cast<unsigned>(chunks_[i])) {
-        p_[i] = machine_.template load_global<Bits128>(block_.values(origin_[i], chunk));
+      if (values_of_[i].has(chunk)) {
+        p_[i] = machine_.template load_global<Bits128>(block_.values(values_of_[i].origin, chunk));
       }
     }
     values_.load(machine_, params_.head_chunks,
@@ -128,7 +125,7 @@ class OutputWarp {
   OutputTiles<Config>& tiles_;
   int first_row_, share_;
   RowPlaces places_;
-  int origin_[kCopies], begin_chunk_[kCopies], chunks_[kCopies];
+  RowValues values_of_[kCopies];
   Bits128 p_[kCopies];
   CopiedRows<kTileKeys, Config::kRowChunks, Config::kWarps> values_;
   AccumulatorFragment<Accumulator::kFp32> o_[kRowGroups][2 * kBlocks] = {};

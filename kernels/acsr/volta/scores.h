@@ -41,10 +41,7 @@ class ScoresWarp {
     }
 #pragma unroll
     for (int i = 0; i < kWrites; ++i) {
-      const AffineRow row = block_.row(first_row_ + written_row(i));
-      origin_[i] = row.origin();
-      begin_chunk_[i] = row.begin_chunk();
-      chunks_[i] = row.chunks();
+      values_of_[i] = RowValues(block_.row(first_row_ + written_row(i)));
     }
   }
 
@@ -88,8 +85,8 @@ class ScoresWarp {
         const auto bits = machine_.template load_shared<Bits128>(
             staged().at(written_row(i) % kGridRows, machine_.lane() % StagedScores::kChunks));
         const int chunk = first / kChunkPlaces + machine_.lane() % StagedScores::kChunks;
-        if (static_cast<unsigned>(chunk - begin_chunk_[i]) < static_cast<unsigned>(chunks_[i])) {
-          machine_.store_global(block_.values(origin_[i], chunk), bits);
+        if (values_of_[i].has(chunk)) {
+          machine_.store_global(block_.values(values_of_[i].origin, chunk), bits);
         }
       }
     }
@@ -134,7 +131,7 @@ class ScoresWarp {
   int first_row_, share_;
   RowPlaces places_;
   int first_[kRowGroups * Layout::kRowsPerLane], count_[kRowGroups * Layout::kRowsPerLane];
-  int origin_[kWrites], begin_chunk_[kWrites], chunks_[kWrites];
+  RowValues values_of_[kWrites];
   CopiedRows<kTileKeys, Config::kRowChunks, Config::kWarps> keys_;
 };
 
