@@ -10,6 +10,7 @@
 #include "kernels/hopper/backward.h"
 #include "kernels/hopper/backward_dq.h"
 #include "kernels/hopper/backward_workspace.h"
+#include "kernels/hopper/carried_backward.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/items_emulated.h"
 #include "kernels/hopper/round_dq.h"
@@ -117,6 +118,40 @@ class BackwardEmulation {
     }
     params_.query_begin = 0;
     params_.query_end = problem_.seqlen_q;
+  }
+  /// dK and dV of these keys, and dQ of these queries, by the runs that have them: of a sample a
+  /// tile of keys each.
+  void carried_gradients(std::span<const SampleTile> key_tiles,
+                         std::span<const SampleTile> query_tiles) {
+    const int of_head = ceil_divide(problem_.seqlen_k, kWarpgroupRows);
+    std::set<std::array<int, 3>> runs;
+    const auto add = [&](int tile, int head, int batch) {
+      if (tile < of_head) runs.insert({tile, head, batch});
+    };
+    constexpr int kTilesOfSample = kSampleRows / kWarpgroupRows;
+    for (const auto& [tile, head, batch] : key_tiles) {
+      for (int i = 0; i < kTilesOfSample; ++i) add(kTilesOfSample * tile + i, head, batch);
+    }
+    for (const auto& [tile, head, batch] : query_tiles) {
+      for (int i = 0; i < kTilesOfSample; ++i) {
+        const int step = kTilesOfSample * tile + i;
+        if (step < of_head) add(tiles_of_step(params_.mask, step).end - 1, head, batch);
+      }
+    }
+    visit_backward_carried(problem_, [&](auto row, auto id) {
+      using Config = decltype(row);
+      constexpr int kTilesOfRun = 7;
+      const int count = runs.empty() ? ceil_divide(of_head, kTilesOfRun) : of_head;
+      params_.grid.order = ItemOrder::kHeadsFirst;
+      launch({.kernel = id,
+              .grid = {count, problem_.heads, problem_.batch},
+              .threads = Config::kThreads,
+              .shared_bytes = sizeof(typename Config::Tiles),
+              .blocks = {runs.begin(), runs.end()}},
+             regions(nullptr), [](EmulatedMachine& machine, const BackwardParams& params) {
+               attention_backward_carried<Config>(machine, params);
+             });
+    });
   }
   void round_sums(std::span<const SampleTile> query_tiles) {
     visit_backward_sums<Blocks::kDense>(problem_, [&](auto row, auto /*id*/) {
@@ -254,6 +289,8 @@ EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& 
                                   keys = walked_tiles(problem, sample.key_tiles);
     if (is_everything || !keys.empty()) pass.listed_key_gradients(keys);
     if (is_everything || !queries.empty()) pass.listed_query_gradients(queries);
+  } else if (dq == DqForm::kCarried) {
+    pass.carried_gradients(sample.key_tiles, sample.query_tiles);
   } else if (dq == DqForm::kSummed) {
     if (!sample.query_tiles.empty()) {
       pass.sum_queries(sample.query_tiles);

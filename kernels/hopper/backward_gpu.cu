@@ -3,6 +3,7 @@
 #include "kernels/hopper/backward_dq.h"
 #include "kernels/hopper/backward_gpu.h"
 #include "kernels/hopper/backward_workspace.h"
+#include "kernels/hopper/carried_backward.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/launch.cuh"
 #include "kernels/hopper/packed_workspace.h"
@@ -16,6 +17,7 @@ namespace sparkbench::hopper {
 
 SPARK_HOPPER_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_BACKWARD_SUMS(SPARK_HOPPER_BACKWARD_KERNEL)
+SPARK_HOPPER_BACKWARD_CARRIED(SPARK_HOPPER_BACKWARD_CARRIED_KERNEL)
 SPARK_HOPPER_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
 SPARK_HOPPER_SPARSE_BACKWARD(SPARK_HOPPER_BACKWARD_KERNEL)
 SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_HOPPER_BACKWARD_DQ_KERNEL)
@@ -77,6 +79,19 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
     visit_backward_sums<Blocks::kDense>(problem, [&](auto row, auto /*id*/) {
       launch_keys(row);
       launch_round_dq(problem, params, decltype(row)::kHeadDim, stream);
+    });
+    return;
+  }
+  if (dq == DqForm::kCarried) {
+    visit_backward_carried(problem, [&](auto row, auto /*id*/) {
+      using Config = decltype(row);
+      const int runs = runs_of_head(
+          ceil_divide(problem.seqlen_k, Config::kBlockKeys), problem.heads * problem.batch,
+          tiles_of_any_step(params.mask) - 1, count_sms() * Config::kBlocksPerSm);
+      launch_items<Config>(params,
+                           items_of<Config>(runs, problem.heads, problem.batch, Items::kOfAllSms,
+                                            ItemOrder::kHeadsFirst),
+                           stream);
     });
     return;
   }

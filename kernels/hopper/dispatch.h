@@ -7,6 +7,7 @@
 
 #include "kernels/attention.h"
 #include "kernels/hopper/instances.h"
+#include "kernels/mask/pattern/grid.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/work_lists.h"
@@ -103,6 +104,38 @@ bool visit_backward_sums(const Problem& problem, Visit&& visit) {
     SPARK_HOPPER_BACKWARD_SUMS(SPARK_SUMS_ROW)
   }
 #undef SPARK_SUMS_ROW
+  return is_served;
+}
+
+/// Tiles of 64 keys that 64 queries see, from a multiple of 64 on, at most: of rows that see a band
+/// of as many keys as there are rows.
+inline int tiles_of_any_step(const KeyMask& mask) {
+  const int last_query = kWarpgroupRows - 1;
+  return floor_divide(last_query + mask.end_offset - 1, kWarpgroupRows) -
+         floor_divide(mask.begin_offset, kWarpgroupRows) + 1;
+}
+
+/// dK, dV and dQ, carried. Returns whether a row serves: of windows, and bands, of few keys, of as
+/// many rows as keys and heads as key heads.
+template <class Visit>
+bool visit_backward_carried(const Problem& problem, Visit&& visit) {
+  const KeyMask mask = problem.key_mask();
+  const bool has_band = problem.seqlen_q == problem.seqlen_k && problem.seqlen_q > 0 &&
+                        problem.heads == problem.key_heads() && mask.prefix == 0 &&
+                        mask.begin_offset <= 0 && mask.end_offset >= 1;
+  if (!has_band) return false;
+  bool is_served = false;
+  const auto visit_first = [&](auto row, auto id) {
+    visit(row, id);
+    is_served = true;
+  };
+  const int tiles = tiles_of_any_step(mask);
+#define SPARK_CARRIED_ROW(symbol, id, ...)                                               \
+  if (!is_served && serves<__VA_ARGS__>(problem) && tiles <= __VA_ARGS__::kMostVisits) { \
+    visit_first(__VA_ARGS__{}, id);                                                      \
+  }
+  SPARK_HOPPER_BACKWARD_CARRIED(SPARK_CARRIED_ROW)
+#undef SPARK_CARRIED_ROW
   return is_served;
 }
 

@@ -1,7 +1,12 @@
-// How a backward pass forms dQ: by a kernel of its own, whose sums have one order, or by the kernel
-// of dK and dV, which adds products to sums in device memory in whatever order blocks come. The
-// latter computes S and dP once instead of twice, five products for seven, and writes the sums'
-// memory twice and reads it once besides: it pays where rows see many keys.
+// How a backward pass forms dQ.
+//   alone    by a kernel of its own. It computes S and dP again, seven products for five, and each
+//            of its sums has one order
+//   summed   by the kernel of dK and dV, which adds products to sums in device memory in whatever
+//            order blocks come. It writes the sums' memory twice and reads it once besides: it pays
+//            where rows see many keys
+//   carried  by a kernel of windows, which has what a step of queries came to in shared memory
+//   until
+//            its last keys (carried_backward.h): where rows see few. It has the bits of dQ alone
 #pragma once
 
 #include <algorithm>
@@ -11,7 +16,7 @@
 
 namespace sparkbench::hopper {
 
-enum class DqForm { kAlone, kSummed };
+enum class DqForm { kAlone, kSummed, kCarried };
 
 /// From so many keys a row on, in the mean, sums took less time on an H100 (ladder.md). With
 /// dropout what is dropped is drawn once instead of twice.
@@ -28,6 +33,7 @@ inline double mean_keys(const Problem& problem) {
 
 /// Of a problem without a pattern.
 inline DqForm dq_form(const Problem& problem, bool is_deterministic) {
+  if (visit_backward_carried(problem, [](auto, auto) {})) return DqForm::kCarried;
   const bool pays =
       mean_keys(problem) >= least_keys_of_sums(problem.head_dim, problem.dropout().threshold != 0);
   const bool has_kernel = visit_backward_sums<Blocks::kDense>(problem, [](auto, auto) {});
@@ -39,7 +45,8 @@ inline DqForm packed_dq_form(const Problem& packed, int sequences, bool is_deter
   Problem one = packed;
   one.seqlen_q /= std::max(sequences, 1);
   one.seqlen_k /= std::max(sequences, 1);
-  return dq_form(one, is_deterministic);
+  const DqForm form = dq_form(one, is_deterministic);
+  return form == DqForm::kCarried ? DqForm::kAlone : form;
 }
 
 }  // namespace sparkbench::hopper

@@ -6,10 +6,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "kernels/hopper/backward_gpu.h"
-#include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/packed_workspace.h"
-#include "kernels/hopper/test_gradients.h"
+#include "kernels/hopper/test_dq_forms_gpu.h"
 #include "kernels/test_packed_gpu.h"
 #include "reference/gradient_errors.h"
 #include "reference/unfused/unfused_backward.h"
@@ -17,35 +15,7 @@
 namespace sparkbench::hopper {
 namespace {
 
-struct Gradients {
-  std::vector<Half> dq, dk, dv;
-};
-
-/// Calls launch(tensors, workspace) of so many bytes, over poisoned gradients.
-template <class Launch>
-Gradients run(const Problem& problem, std::uint64_t bytes, const DeviceBuffer& q,
-              const DeviceBuffer& k, const DeviceBuffer& v, const DeviceBuffer& o,
-              const DeviceBuffer& d_o, const DeviceBuffer& lse, Launch launch) {
-  const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
-  const DeviceBuffer dq = poisoned(of_q * sizeof(Half)), dk = poisoned(of_k * sizeof(Half)),
-                     dv = poisoned(of_k * sizeof(Half)), workspace = poisoned(bytes);
-  launch(contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                            d_o.as<Half>(), lse.as<float>(), dq.as<Half>(), dk.as<Half>(),
-                            dv.as<Half>()),
-         workspace.as<void>());
-  CUDA_CHECK(cudaDeviceSynchronize());
-  download<std::byte>(workspace, bytes);  // looks at the guard zone
-  return {download<Half>(dq, of_q), download<Half>(dk, of_k), download<Half>(dv, of_k)};
-}
-
-Gradients run(const Case& made, DqForm dq) {
-  return run(made.problem, dense_workspace(made.problem, dq).bytes, upload(made.inputs.q),
-             upload(made.inputs.k), upload(made.inputs.v), upload(made.forward.o), upload(made.d_o),
-             upload(made.forward.lse), [&](const BackwardTensors& tensors, void* workspace) {
-               launch_backward(made.problem, tensors, workspace, dq, nullptr);
-             });
-}
-
+using hopper::run;
 Gradients run(const PackedCase& made, const OnGpu& gpu, const PackedRows& rows, DqForm dq) {
   const Problem& packed = made.problem;
   return run(packed, PackedBackwardWorkspace(packed, made.batch(), dq).bytes, gpu.q, gpu.k, gpu.v,

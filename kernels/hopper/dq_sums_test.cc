@@ -9,37 +9,12 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/hopper/backward_emulated.h"
 #include "kernels/hopper/packed_emulated.h"
-#include "kernels/hopper/test_gradients.h"
-#include "kernels/test_packed_alone.h"
+#include "kernels/hopper/test_dq_forms.h"
 #include "kernels/volta/test_problems.h"
 
 namespace sparkbench::hopper {
 namespace {
-
-constexpr Half kPoison{0x7fff};
-
-const AttentionKernel& kernel() { return *find_attention_kernel("hopper-fp32acc"); }
-
-struct Gradients {
-  std::vector<Half> dq, dk, dv;
-};
-
-Gradients run(const Case& made, DqForm dq, std::uint64_t schedule_seed = 0,
-              const BackwardSample& sample = {}) {
-  Gradients gradients{std::vector<Half>(made.problem.q_elements(), kPoison),
-                      std::vector<Half>(made.problem.k_elements(), kPoison),
-                      std::vector<Half>(made.problem.k_elements(), kPoison)};
-  expect_clean(emulate_backward(
-      made.problem,
-      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
-                         made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
-                         made.forward.lse.data(), gradients.dq.data(), gradients.dk.data(),
-                         gradients.dv.data()),
-      seeded_options(kernel(), schedule_seed), dq, sample));
-  return gradients;
-}
 
 void expect_same_but_for_order(const Gradients& summed, const Gradients& alone) {
   EXPECT_TRUE(same_bits(summed.dk, alone.dk));
@@ -184,7 +159,7 @@ TEST(HopperDqForm, IsOfSumsWhereRowsSeeManyKeys) {
   EXPECT_EQ(dq_form(causal, false), DqForm::kSummed);
   EXPECT_EQ(dq_form(causal, true), DqForm::kAlone);
   Problem other = causal;
-  other.mask = MaskSpec::window(128);
+  other.mask = MaskSpec::window(512);
   EXPECT_EQ(dq_form(other, false), DqForm::kAlone);
   other = causal;
   other.head_dim = 136;

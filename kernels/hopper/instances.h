@@ -3,6 +3,7 @@
 #pragma once
 
 #include "kernels/hopper/backward_config.h"
+#include "kernels/hopper/carried_config.h"
 #include "kernels/hopper/forward_config.h"
 
 namespace sparkbench::hopper {
@@ -91,6 +92,15 @@ namespace sparkbench::hopper {
   SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_BACKWARD_SUMS_OF, ROW)
 #define SPARK_HOPPER_PACKED_BACKWARD_SUMS(ROW)                                                \
   SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_PACKED_BACKWARD_SUMS_OF, ROW)
+
+/// dK, dV and dQ, carried, of windows.
+#define SPARK_HOPPER_BACKWARD_CARRIED_OF(ROW, columns, least)                                 \
+  ROW(hopper_fp32acc_bwd_d##columns##_carried, "hopper-fp32acc/bwd/d" #columns "/carried",    \
+      CarriedConfig<columns, false, least>)                                                   \
+  ROW(hopper_fp32acc_bwd_d##columns##_dropout_carried,                                        \
+      "hopper-fp32acc/bwd/d" #columns "/dropout/carried", CarriedConfig<columns, true, least>)
+#define SPARK_HOPPER_BACKWARD_CARRIED(ROW)                                                    \
+  SPARK_HOPPER_COLUMNS_TO_128(SPARK_HOPPER_BACKWARD_CARRIED_OF, ROW)
 // clang-format on
 
 }  // namespace sparkbench::hopper

@@ -283,24 +283,25 @@ constexpr KernelInstance row_instance(std::string_view symbol, std::string_view 
 #define SPARK_BACKWARD_ROW(symbol, id, ...) \
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 4),
 // S, dP, dV, dK, dQ
-#define SPARK_BACKWARD_SUMS_ROW(symbol, id, ...) \
+#define SPARK_BACKWARD_WITH_DQ_ROW(symbol, id, ...) \
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockKeys, __VA_ARGS__::kStep, 5),
 // S, dP, dQ
 #define SPARK_BACKWARD_DQ_ROW(symbol, id, ...) \
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 3),
 constexpr KernelInstance kInstances[] = {
-    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                     //
-    SPARK_HOPPER_WINDOW_FORWARD(SPARK_FORWARD_ROW)              //
-    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)         //
-    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                   //
-    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)             //
-    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)              //
-    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)            //
-    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
-    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)              //
-    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_SUMS_ROW)  //
-    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)            //
-    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)      //
+    SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                        //
+    SPARK_HOPPER_WINDOW_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)         //
+    SPARK_HOPPER_BACKWARD_CARRIED(SPARK_BACKWARD_WITH_DQ_ROW)      //
+    SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                      //
+    SPARK_HOPPER_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)                //
+    SPARK_HOPPER_SPARSE_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_SPARSE_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_HOPPER_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
+    SPARK_HOPPER_PACKED_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)  //
+    SPARK_HOPPER_PACKED_BACKWARD(SPARK_BACKWARD_ROW)               //
+    SPARK_HOPPER_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_ROW)         //
     row_instance("hopper_fp32acc_bwd_statistics", "hopper-fp32acc/bwd-statistics",
                  StatisticsConfig::kThreads, StatisticsConfig::kBlockM),
     row_instance("hopper_fp32acc_bwd_round_dq", "hopper-fp32acc/bwd-round-dq",

@@ -36,7 +36,8 @@ class KeyWarpgroup {
         mask_(mask_of_block<Config>(machine, params)),
         keys_(keys),
         warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
-        tile_(warpgroup_ / Config::kColumnWarpgroups),
+        tile_(Config::kKeyTiles == 1 ? 0 : warpgroup_ / Config::kColumnWarpgroups),
+        drawn_(tile_),
         first_key_(block.first_key + kWarpgroupRows * tile_ +
                    kWarpRows * (machine.warp() % kWarpgroupWarps)),
         k_(describe_rows(machine, tiles_.k[keys.place()][tile_])),
@@ -60,7 +61,8 @@ class KeyWarpgroup {
     machine_.fence_async_proxy();
     machine_.arrive_at_mbarrier(&tiles_.barriers.rows_empty[keys_.place()]);
   }
-  SPARK_DEVICE void wait_for_queries(const StageRing<Config>& ring) {
+  template <class Stage>
+  SPARK_DEVICE void wait_for_queries(const Stage& ring) {
     machine_.wait_at_mbarrier(&tiles_.barriers.full[ring.place()], ring.full_parity());
   }
   SPARK_DEVICE void release_stage(int stage) {
@@ -100,11 +102,14 @@ class KeyWarpgroup {
       }
     }
   }
+  /// Which of those that the loader drew of a stage the next tile's is, where it is not the
+  /// warpgroup's own.
+  SPARK_DEVICE void use_drawn(int tile) { drawn_ = tile; }
   SPARK_DEVICE void load_dropout(int stage) {
     if constexpr (Config::kHasDropout) {
 #pragma unroll
       for (int block = 0; block < Config::kStep / kWarpgroupRows; ++block) {
-        dropout_[block].load(machine_, tiles_.stage[stage].dropped[block][tile_]);
+        dropout_[block].load(machine_, tiles_.stage[stage].dropped[block][drawn_]);
       }
     }
   }
@@ -150,9 +155,8 @@ class KeyWarpgroup {
   }
   /// Lines 4 and 5 of a tile of the walk: P in the place of S, and dP, with D. Calls started() once
   /// the products are.
-  template <class Started>
-  SPARK_DEVICE void form_probabilities(const QueryWalk<Config, Machine>& walk,
-                                       const QueryTileAt& tile, const StageRing<Config>& ring,
+  template <class Walk, class Stage, class Started>
+  SPARK_DEVICE void form_probabilities(const Walk& walk, const QueryTileAt& tile, const Stage& ring,
                                        Started started, Scores& s, Scores& dp, OfQueries& delta) {
     OfQueries offset;
     const auto& statistics = tiles_.stage[ring.place()].statistics;
@@ -177,10 +181,9 @@ class KeyWarpgroup {
     machine_.template wait_for_products<0>();
   }
   /// Lines 4 to 6.
-  template <class Started>
-  SPARK_DEVICE void form_halves(const QueryWalk<Config, Machine>& walk, const QueryTileAt& tile,
-                                const StageRing<Config>& ring, Started started, Halves& p,
-                                Halves& ds) {
+  template <class Walk, class Stage, class Started>
+  SPARK_DEVICE void form_halves(const Walk& walk, const QueryTileAt& tile, const Stage& ring,
+                                Started started, Halves& p, Halves& ds) {
     Scores s, dp;
     OfQueries delta;
     form_probabilities(walk, tile, ring, started, s, dp, delta);
@@ -200,7 +203,8 @@ class KeyWarpgroup {
   /// Line 9, by way of K's and V's places.
   SPARK_DEVICE void write() {
     // Once no warp that shares them reads K and V any more.
-    machine_.wait_at_barrier(1 + tile_, kWarpgroupWarps * Config::kColumnWarpgroups);
+    machine_.wait_at_barrier(1 + warpgroup_ / Config::kColumnWarpgroups,
+                             kWarpgroupWarps * Config::kColumnWarpgroups);
     const int of_warp = kWarpRows * (machine_.warp() % kWarpgroupWarps);
     const int head = block_.key_head * params_.groups.size;
     const OutputRows<Config, Machine> output(machine_, params_.sparse, head, block_.first_key,
@@ -305,7 +309,9 @@ class KeyWarpgroup {
   const KeyBlock& block_;
   const SequenceMask<Config> mask_;
   const RowsRing<Config>& keys_;
-  const int warpgroup_, tile_, first_key_;
+  const int warpgroup_, tile_;
+  int drawn_;
+  const int first_key_;
   const std::uint64_t k_, v_, q_, d_o_, q_columns_, d_o_columns_;  // of the first stage
   TransposedDropout dropout_[Config::kStep / kWarpgroupRows];
   Fragment dk_[Config::kGradientColumns / 8], dv_[Config::kGradientColumns / 8];

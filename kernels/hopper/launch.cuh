@@ -28,6 +28,8 @@ struct KernelOf;
   SPARK_HOPPER_KERNEL(attention_forward, LaunchParams, symbol, __VA_ARGS__)
 #define SPARK_HOPPER_BACKWARD_KERNEL(symbol, id, ...) \
   SPARK_HOPPER_KERNEL(attention_backward, BackwardParams, symbol, __VA_ARGS__)
+#define SPARK_HOPPER_BACKWARD_CARRIED_KERNEL(symbol, id, ...) \
+  SPARK_HOPPER_KERNEL(attention_backward_carried, BackwardParams, symbol, __VA_ARGS__)
 #define SPARK_HOPPER_BACKWARD_DQ_KERNEL(symbol, id, ...) \
   SPARK_HOPPER_KERNEL(attention_backward_dq, BackwardParams, symbol, __VA_ARGS__)
 

@@ -1,0 +1,245 @@
+// dK, dV and dQ for Hopper's wgmma in one kernel, where rows see few keys: of windows and bands. dQ
+// is carried: the tiles of keys that see a step of queries follow each other in one block (a run,
+// key_runs.h), and what those before came to waits in shared memory for the next. So Q, K, V and dO
+// are read once and dQ is written once, nothing is added in device memory, and all sums have the
+// order of kernels of their own (backward.h, backward_dq.h), whose bits they have.
+//
+// The warpgroups of a block have the tiles of its run by turns, 64 keys each, and all products of
+// theirs. A step of queries is one's after the other's, in the order of keys:
+//    1  the loader: K and V of the run's next tile to shared memory
+//    2  the loader: Q, dO and their statistics of the steps that it is the first to see
+//    3  for each step of 64 queries that sees a key of the tile:
+//    4      S' = K Q', dP' = V dO'                     tensor cores
+//    5      P = exp(S - lse), 0 where masked           beside dP
+//    6      dS = P * (dP - D), dP = 0 where dropped
+//    7      dV += (P, 0 where dropped)' dO             tensor cores, P in registers
+//    8      dK += dS' Q                                tensor cores, dS in registers
+//    9      once the tile before has left dQ: dQ += dS K, dS by way of shared memory
+//   10      of the step's last tile: scale * dQ to global memory
+//   11  scale * dK and dV to global memory
+// While one warpgroup does lines 5 and 6 the other multiplies.
+#pragma once
+
+#include "kernels/hopper/block_roles.h"
+#include "kernels/hopper/carried_loader.h"
+#include "kernels/hopper/key_warpgroup.h"
+
+namespace sparkbench::hopper {
+
+/// A step's place in its ring, by how many steps of the run come before it.
+template <int kPlaces>
+class PlaceInRing {
+ public:
+  explicit SPARK_DEVICE PlaceInRing(int before)
+      : place_(before % kPlaces), parity_(before / kPlaces & 1) {}
+  SPARK_DEVICE int place() const { return place_; }
+  SPARK_DEVICE int full_parity() const { return parity_; }
+  SPARK_DEVICE int empty_parity() const { return parity_ ^ 1; }
+
+ private:
+  int place_, parity_;
+};
+
+/// A warpgroup's dQ of its tile and a step, line 9 and 10.
+template <class Config, class Machine>
+class CarriedProduct {
+ public:
+  /// `keys` is where the tile's are.
+  SPARK_DEVICE CarriedProduct(Machine& machine, const BackwardParams& params, const KeyBlock& block,
+                              int keys)
+      : machine_(machine),
+        params_(params),
+        block_(block),
+        tiles_(machine.template shared<typename Config::Tiles>()),
+        warpgroup_(machine.uniform(machine.warp()) / kWarpgroupWarps),
+        keys_(keys) {}
+
+  /// dS of the step: operand A, keys by queries.
+  template <class Halves>
+  SPARK_DEVICE void store(const Halves& ds) {
+    auto& gradients = tiles_.score_gradients[warpgroup_];
+    const int lane = machine_.lane();
+    meet_warpgroup();  // until no warp multiplies what lies there
+#pragma unroll
+    for (int step = 0; step < Config::kQuerySteps; ++step) {
+#pragma unroll
+      for (int slot = 0; slot < 2; ++slot) {
+        machine_.store_shared(
+            &gradients.at(of_warp() + m16n8k16::c_row(lane, 2 * slot), step)->word[lane & 3],
+            ds.of[step / 2].pair[2 * (step % 2) + slot]);
+      }
+    }
+    machine_.fence_async_proxy();
+    meet_warpgroup();
+  }
+
+  /// Behind so many steps of the run, of a head's queries from `position` on. Waits for all
+  /// products of the warpgroup.
+  SPARK_DEVICE void add(const StepVisit& visit, int steps_before, int position) {
+    const PlaceInRing<Config::kStages> stage(steps_before);
+    const PlaceInRing<Config::kCarriedSteps> carried(steps_before);
+    Mbarrier& visited = tiles_.barriers.visited[stage.place()];
+    if (visit.index > 0) {
+      machine_.wait_at_mbarrier(&visited, (visit.index + 1) & 1);
+    } else {
+      machine_.wait_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()], carried.empty_parity());
+    }
+    add_parts<0>(visit, carried.place(), position);
+    machine_.arrive_at_mbarrier(&visited);
+    if (!visit.is_last) return;
+    if ((visit.index & 1) == 0) {
+      meet_warpgroup();  // a warp that waits yet would miss the phase
+      machine_.arrive_at_mbarrier(&visited);
+    }
+    machine_.arrive_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()]);
+    machine_.arrive_at_mbarrier(&tiles_.barriers.empty[stage.place()]);
+  }
+
+ private:
+  using Fragment = typename Config::Layout::Fragment;
+  using Part = Fragment[Config::kDqColumns / 8];
+
+  template <int kPart>
+  SPARK_DEVICE void add_parts(const StepVisit& visit, int place, int position) {
+    Part dq;
+    const std::uint64_t keys = describe_columns(machine_, tiles_.k[recomputed(keys_)][0]);
+    const std::uint64_t gradients =
+        describe_columns(machine_, tiles_.score_gradients[recomputed(warpgroup_)]);
+    CarriedDq<Config>& carried = tiles_.dq[place][kPart];
+    if (visit.index == 0) {
+      clear(dq);
+    } else {
+      load(carried, dq);
+    }
+    machine_.fence_products();
+#pragma unroll
+    for (int step = 0; step < kWarpgroupRows / Config::kProductDepth; ++step) {
+      machine_.template multiply_async<Config::kDqColumns, kRowsAreK, kRowsAreKOfA>(
+          dq, gradients + rows_step(step),
+          keys + (descriptor_step(kPart * Config::KeyTile::kPanelBytes) + rows_step(step)), true);
+    }
+    machine_.commit_products();
+    machine_.template wait_for_products<0>();
+    if (visit.is_whole) {
+      write(carried, dq, kPart * Config::kDqColumns, position);
+    } else {
+      store(dq, carried);
+    }
+    if constexpr (kPart + 1 < Config::kDqParts) add_parts<kPart + 1>(visit, place, position);
+  }
+
+  SPARK_DEVICE void load(const CarriedDq<Config>& carried, Part& dq) {
+#pragma unroll
+    for (int step = 0; step < Config::kDqColumns / 8; ++step) {
+      const auto bits = machine_.template load_shared<Bits128>(&carried.sums[step][thread()]);
+      memcpy(dq[step].element, &bits, sizeof bits);
+    }
+  }
+  SPARK_DEVICE void store(const Part& dq, CarriedDq<Config>& carried) {
+#pragma unroll
+    for (int step = 0; step < Config::kDqColumns / 8; ++step) {
+      Bits128 bits;
+      memcpy(&bits, dq[step].element, sizeof bits);
+      machine_.store_shared(&carried.sums[step][thread()], bits);
+    }
+  }
+  SPARK_DEVICE void write(CarriedDq<Config>& carried, const Part& dq, int first_column,
+                          int position) {
+    const float scale = params_.scale * params_.dropout.keep_scale, factor[2] = {scale, scale};
+    const int head = block_.key_head;
+    meet_warpgroup();  // rows of other warps are where they have their sums
+    store_accumulator(machine_, carried.rows, of_warp(), 0, factor, dq);
+    machine_.sync_warp();
+    ChunkedView<Half> columns = params_.dq;
+    columns.first += first_column;
+    const OutputRows<Config, Machine> output(machine_, params_.sparse, head, position,
+                                             position + of_warp(), params_.mask.seqlen_q);
+    output.template copy<Config::kDqColumns / kChunkHalves>(
+        carried.rows, of_warp(), 0, params_.head_chunks - first_column / kChunkHalves,
+        {columns, {}}, block_.batch, head);
+  }
+
+  /// The same, of which nothing is computed ahead where registers are short.
+  SPARK_DEVICE int recomputed(int value) const {
+    return Config::kRecomputes ? machine_.opaque(value) : value;
+  }
+  SPARK_DEVICE void meet_warpgroup() { machine_.wait_at_barrier(1 + warpgroup_, kWarpgroupWarps); }
+  SPARK_DEVICE int of_warp() const { return kWarpRows * (machine_.warp() % kWarpgroupWarps); }
+  SPARK_DEVICE int thread() const { return machine_.thread() % (32 * kWarpgroupWarps); }
+
+  Machine& machine_;
+  const BackwardParams& params_;
+  const KeyBlock& block_;
+  typename Config::Tiles& tiles_;
+  const int warpgroup_, keys_;
+};
+
+/// Where a step's first query is, as KeyWarpgroup asks a walk.
+struct StepPosition {
+  int of_query;
+  SPARK_DEVICE int place() const { return of_query; }
+};
+
+/// Lines 3 to 11 of a warpgroup's tiles. Machine is an ItemMachine.
+template <class Config, class Machine>
+SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
+  using Warpgroup = KeyWarpgroup<Config, Machine>;
+  const int warpgroup = item.uniform(item.warp()) / kWarpgroupWarps;
+  const auto hint = [](Machine& machine) {
+    if constexpr (Config::kRecomputes) machine.recompute_indices();
+  };
+  RowsRing<Config> keys;
+  RunCounts before;
+  for (int i = 0; i < warpgroup; ++i) keys.advance();
+  for (; !item.is_done(); item.advance()) {
+    const KeyRun run = run_of_item(item, params, before);
+    before = run.counts();
+    // Tiles are the warpgroups' by turns, over all of the block's runs.
+    const int turn = run.tiles_before(run.first()) % Config::kWarpgroups;
+    const int first = run.first() + (warpgroup - turn + Config::kWarpgroups) % Config::kWarpgroups;
+    for (int tile = first; tile < run.end(); tile += Config::kWarpgroups) {
+      const int batch = item.block(2);
+      hint(item);
+      const KeyBlock block{batch, item.block(1), kWarpgroupRows * tile, batch};
+      Warpgroup warp(item, params, block, keys);
+      CarriedProduct<Config, Machine> dq(item, params, block, keys.place());
+      warp.wait_for_keys();
+      const Range steps = run.steps(tile);
+      for (int step = steps.begin; step < steps.end; ++step) {
+        const int position = Config::kStep * step, steps_before = run.steps_before(step);
+        const PlaceInRing<Config::kStages> stage(steps_before);
+        typename Warpgroup::Halves p, ds;
+        hint(item);
+        const StepVisit visit = run.visit(tile, step);
+        warp.use_drawn(visit.index);
+        warp.form_halves(
+            StepPosition{position}, {position, position, true}, stage, [] {}, p, ds);  // 4 to 6
+        item.fence_products();
+        warp.start_dv(stage.place(), p);   // line 7
+        warp.start_dk(stage.place(), ds);  // line 8
+        item.commit_products();
+        dq.store(ds);
+        dq.add(visit, steps_before, position);  // lines 9, 10
+      }
+      hint(item);
+      if (tile >= run.own()) warp.write();  // line 11
+      warp.release_keys();
+      for (int i = 0; i < Config::kWarpgroups; ++i) keys.advance();
+    }
+  }
+}
+
+/// The kernel.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_backward_carried(Machine& machine, const BackwardParams& params) {
+  const auto load = [&](auto& item) {
+    using Item = std::decay_t<decltype(item)>;
+    with_copies<Config>(item, params, [&](const auto& copies) {
+      CarriedLoader<Config, Item, std::decay_t<decltype(copies)>>(item, params, copies).load();
+    });
+  };
+  divide_block<Config>(machine, params, load,
+                       [&](auto& item) { attend_runs<Config>(item, params); });
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,139 @@
+// dQ carried from block to block on the emulated H100: bit for bit dQ formed alone, and dK and dV
+// with it.
+#include "kernels/hopper/carried_backward.h"
+
+#include <gtest/gtest.h>
+
+#include <cstring>
+#include <string>
+#include <tuple>
+#include <vector>
+
+#include "kernels/hopper/dq_form.h"
+#include "kernels/hopper/test_dq_forms.h"
+#include "kernels/tensors.h"
+
+namespace sparkbench::hopper {
+namespace {
+
+void expect_same(const Gradients& carried, const Gradients& alone) {
+  EXPECT_TRUE(same_bits(carried.dq, alone.dq));
+  EXPECT_TRUE(same_bits(carried.dk, alone.dk));
+  EXPECT_TRUE(same_bits(carried.dv, alone.dv));
+}
+
+Problem problem_of(int head_dim, int seqlen, const MaskSpec& mask) {
+  return {.batch = 2,
+          .heads = 3,
+          .seqlen_q = seqlen,
+          .seqlen_k = seqlen,
+          .head_dim = head_dim,
+          .mask = mask,
+          .seed = 11};
+}
+
+bool is_served(const Problem& problem) {
+  return visit_backward_carried(problem, [](auto, auto) {});
+}
+
+/// Runs have a few blocks each, which begin and end in the midst of heads and batch entries.
+class HopperCarriedBackward : public testing::TestWithParam<std::tuple<int, int>> {};
+
+TEST_P(HopperCarriedBackward, HasTheBitsOfDqAlone) {
+  const auto [head_dim, seqlen] = GetParam();
+  for (const MaskSpec& mask :
+       {MaskSpec::window(1), MaskSpec::window(64), MaskSpec::window(129), MaskSpec::band(64, 64),
+        MaskSpec::band(0, 100), MaskSpec::band(17, 3)}) {
+    for (const float dropout_p : {0.0f, 0.17f}) {
+      SCOPED_TRACE(testing::Message() << name_of(mask) << ", dropout " << dropout_p);
+      Problem problem = problem_of(head_dim, seqlen, mask);
+      problem.dropout_p = dropout_p;
+      ASSERT_TRUE(is_served(problem));
+      const Case made = make_case(problem);
+      expect_same(run(made, DqForm::kCarried), run(made, DqForm::kAlone));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, HopperCarriedBackward,
+                         testing::Combine(testing::Values(64),
+                                          testing::Values(1, 64, 65, 129, 500)));
+INSTANTIATE_TEST_SUITE_P(HeadDims, HopperCarriedBackward,
+                         testing::Combine(testing::Values(8, 40, 80, 96, 104, 128),
+                                          testing::Values(450)));
+
+/// Of windows of which as many steps wait as there is room for; one more is another form's.
+TEST(HopperCarriedBackwardOfLongWindows, HasTheBitsOfDqAlone) {
+  for (const int head_dim : {32, 64, 80, 128}) {
+    Problem problem = problem_of(head_dim, 900, MaskSpec::window(1));
+    problem.batch = 1;
+    problem.heads = 2;
+    int keys = 1;
+    for (; keys + 64 < problem.seqlen_k; keys += 64) {
+      problem.mask = MaskSpec::window(keys + 64);
+      if (!is_served(problem)) break;
+    }
+    problem.mask = MaskSpec::window(keys);
+    ASSERT_TRUE(is_served(problem));
+    EXPECT_GE(keys, 129) << head_dim;
+    const Case made = make_case(problem);
+    expect_same(run(made, DqForm::kCarried), run(made, DqForm::kAlone));
+  }
+}
+
+TEST(HopperCarriedBackwardOfSchedules, HasTheSameBits) {
+  const Case made = make_case(problem_of(64, 330, MaskSpec::window(100)));
+  const Gradients alone = run(made, DqForm::kAlone);
+  for (const std::uint64_t seed : {0u, 1u, 2u, 3u}) {
+    SCOPED_TRACE(seed);
+    expect_same(run(made, DqForm::kCarried, seed), alone);
+  }
+}
+
+TEST(HopperCarriedBackwardOfSamples, IsThatOfTheWhole) {
+  for (const MaskSpec& mask : {MaskSpec::window(150), MaskSpec::band(70, 90)}) {
+    const Problem problem = problem_of(64, 700, mask);
+    const Case made = make_case(problem);
+    const Gradients whole = run(made, DqForm::kAlone);
+    const Gradients some =
+        run(made, DqForm::kCarried, 0, {{{1, 2, 0}, {5, 0, 1}, {0, 1, 0}}, {{2, 1, 0}}});
+    const auto expect_rows = [&](const std::vector<Half>& got, const std::vector<Half>& want,
+                                 int batch, int head, int first, int end) {
+      for (int row = first; row < end; ++row) {
+        const std::size_t at = row_offset(batch, row, head, 700, 3, 64);
+        EXPECT_EQ(std::memcmp(&got[at], &want[at], 64 * sizeof(Half)), 0) << row;
+      }
+    };
+    expect_rows(some.dq, whole.dq, 0, 2, 128, 256);
+    expect_rows(some.dq, whole.dq, 1, 0, 640, 700);
+    expect_rows(some.dq, whole.dq, 0, 1, 0, 128);
+    expect_rows(some.dk, whole.dk, 0, 1, 256, 384);
+    expect_rows(some.dv, whole.dv, 0, 1, 256, 384);
+    EXPECT_EQ(some.dq[row_offset(1, 0, 2, 700, 3, 64)].bits, kPoison.bits);
+  }
+}
+
+TEST(HopperDqForm, IsCarriedInWindowsOfWhichAllStepsFit) {
+  Problem window = problem_of(64, 8192, MaskSpec::window(128));
+  EXPECT_EQ(dq_form(window, false), DqForm::kCarried);
+  EXPECT_EQ(dq_form(window, true), DqForm::kCarried);
+  EXPECT_EQ(packed_dq_form(window, 4, false), DqForm::kAlone);
+  window.head_dim = 128;
+  EXPECT_EQ(dq_form(window, false), DqForm::kCarried);
+  window.head_dim = 136;
+  EXPECT_EQ(dq_form(window, false), DqForm::kAlone);
+  window.head_dim = 64;
+  window.mask = MaskSpec::window(1024);
+  EXPECT_EQ(dq_form(window, false), DqForm::kAlone);
+  // Of keys of several heads a block has one head's queries after another's.
+  window.mask = MaskSpec::window(128);
+  window.heads_k = 1;
+  EXPECT_EQ(dq_form(window, false), DqForm::kAlone);
+  // Rows that see no key are no block's.
+  window.heads_k = 0;
+  window.seqlen_q = 9000;
+  EXPECT_EQ(dq_form(window, false), DqForm::kAlone);
+}
+
+}  // namespace
+}  // namespace sparkbench::hopper

@@ -1,0 +1,107 @@
+// The tile sizes of the backward kernel that carries dQ (carried_backward.h), and the shared memory
+// that it asks for.
+#pragma once
+
+#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/block_plan.h"
+#include "kernels/hopper/tile/swizzled_panels.h"
+#include "kernels/machine/tensor_copy/tensor_map.h"
+
+namespace sparkbench::hopper {
+
+/// How many of each that shared memory has room for.
+struct CarriedRoom {
+  int stages;  // steps of queries: Q and dO
+  int steps;   // of which dQ is carried
+  int keys;    // tiles of keys: K and V
+};
+/// Chosen by time on an H100 (ladder.md).
+constexpr CarriedRoom carried_room(int columns) {
+  if (columns > 64) return {2, 1, 3};
+  return {4, 4, 4};
+}
+
+template <int kColumns>
+struct CarriedPlan {
+  static constexpr BlockPlan kPlan = {64, 2, carried_room(kColumns).stages, 240, 24};
+};
+
+template <class Config>
+struct CarriedTiles;
+
+/// Each warpgroup has 64 keys of its own, and 64 queries at a time.
+template <int kColumns, bool kDropout, int kLeastColumns>
+struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks::kDense>,
+                       Planned<CarriedPlan<kColumns>> {
+  static constexpr int kColumnWarpgroups = 1, kKeyTiles = 1;
+  // So that who waits for a step's visit made the last but one, and a phase's parity names it.
+  static_assert(CarriedConfig::kWarpgroups == 2, "tiles side by side are different warpgroups'");
+  static constexpr int kGradientColumns = kColumns;
+  static constexpr int kBlockKeys = kWarpgroupRows, kStep = CarriedConfig::kPlan.tile_keys;
+  static_assert(kStep == kWarpgroupRows, "a step of queries is as long as a tile of keys");
+  static constexpr int kRowsStages = carried_room(kColumns).keys;
+  static constexpr int kCarriedSteps = carried_room(kColumns).steps;
+  static constexpr bool kLoaderDraws = kDropout;
+  static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
+  static constexpr bool kLoadsOffsetsEarly = false;
+  static constexpr bool kMasksByEnds = kColumns <= 96;
+  /// Whether registers are so short that what hangs on a thread's index is computed where it is
+  /// wanted (machine/codegen.h).
+  static constexpr bool kRecomputes = kColumns > 96;
+  /// Tiles of keys that a step may see. The first of them waits for the last one of the step that
+  /// had its stage, and its carried dQ, before. That must not be a tile which the same warpgroup,
+  /// or the loader, comes to later: so there are as many stages but one, and carried steps but two.
+  static constexpr int kMostVisits =
+      CarriedConfig::kStages < kCarriedSteps + 1 ? CarriedConfig::kStages + 1 : kCarriedSteps + 2;
+  /// Columns of dQ that are multiplied at once.
+  static constexpr int kDqColumns = kColumns > 96 ? kPanelColumns : kColumns;
+  static constexpr int kDqParts = kColumns / kDqColumns;
+  static_assert(kDqParts == 1 || kDqColumns == kPanelColumns, "parts are panels");
+  using KeyTile = SwizzledPanels<kWarpgroupRows, kColumns>;
+  using QueryTile = SwizzledPanels<kStep, kColumns>;
+  using ScoreGradientTile = SwizzledPanels<kWarpgroupRows, kStep>;
+  using Tiles = CarriedTiles<CarriedConfig>;
+};
+
+/// Of a stage of Q and dO, of a tile of keys, and of a carried dQ. A stage's `visited` has an even
+/// number of phases for each step: one for each tile of keys that had it, and one more if they are
+/// odd.
+template <class Config>
+struct CarriedBarriers {
+  Mbarrier full[Config::kStages], empty[Config::kStages], visited[Config::kStages];
+  Mbarrier rows_full[Config::kRowsStages], rows_empty[Config::kRowsStages];
+  Mbarrier dq_empty[Config::kCarriedSteps];
+};
+
+/// Of a part of dQ of 64 queries: what earlier keys came to, as a warpgroup's threads have it, of 8
+/// columns after the other; or its rows in fp16, on their way to memory.
+template <class Config>
+union CarriedDq {
+  Bits128 sums[Config::kDqColumns / 8][32 * kWarpgroupWarps];
+  SwizzledPanels<kWarpgroupRows, Config::kDqColumns> rows;
+};
+
+/// What the loader's warps draw of a step (tile/dropout.h), each for 16 of its queries, for each
+/// tile of keys that they see.
+template <class Config, bool kDraws = Config::kLoaderDraws>
+struct DrawnOfStep {};
+template <class Config>
+struct DrawnOfStep<Config, true> {
+  std::uint32_t dropped[1][Config::kMostVisits][kWarpgroupWarps][32];
+};
+
+/// K's and V's places become dK's and dV's.
+template <class Config>
+struct CarriedTiles {
+  struct Stage : DrawnOfStep<Config> {
+    typename Config::QueryTile q, d_o;
+    StatisticsTile statistics[1];
+  };
+  typename Config::KeyTile k[Config::kRowsStages][1], v[Config::kRowsStages][1];
+  Stage stage[Config::kStages];
+  typename Config::ScoreGradientTile score_gradients[Config::kWarpgroups];
+  CarriedDq<Config> dq[Config::kCarriedSteps][Config::kDqParts];
+  CarriedBarriers<Config> barriers;
+};
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,95 @@
+// Runs: tiles of 64 keys of a head, one after the other, that one block of a launch has where dQ is
+// carried from tile to tile. The queries of a run's first tile saw earlier keys, which are another
+// run's: it has these tiles too, for those queries alone, and stores nothing of their dK and dV.
+#pragma once
+
+#include <cstdint>
+
+#include "kernels/hopper/block_plan.h"
+#include "kernels/mask/key_mask.h"
+
+namespace sparkbench::hopper {
+
+/// Steps of 64 queries that see a tile of keys, and tiles that a step sees.
+SPARK_DEVICE Range steps_of_tile(const KeyMask& mask, int tile) {
+  const int first = kWarpgroupRows * tile;
+  const Range rows = mask.rows_of_any({first, least_of(first + kWarpgroupRows, mask.seqlen_k)});
+  return {rows.begin / kWarpgroupRows, (rows.end + kWarpgroupRows - 1) / kWarpgroupRows};
+}
+SPARK_DEVICE Range tiles_of_step(const KeyMask& mask, int step) {
+  const int first = kWarpgroupRows * step;
+  const Range keys = mask.keys_of_any({first, least_of(first + kWarpgroupRows, mask.seqlen_q)});
+  return {keys.begin / kWarpgroupRows, (keys.end + kWarpgroupRows - 1) / kWarpgroupRows};
+}
+
+/// A tile's turn at a step that sees it.
+struct StepVisit {
+  int index;      // of the tiles that the step sees
+  bool is_last;   // of them in the run
+  bool is_whole;  // the last of all, so that dQ is whole
+};
+
+/// Tiles and steps that a block had in the runs before: rings go on from run to run.
+struct RunCounts {
+  int tiles = 0, steps = 0;
+};
+
+/// Tiles [own, end) of a head, and those from `first` on for the steps from first_step on.
+class KeyRun {
+ public:
+  /// Of so many runs of a head.
+  SPARK_DEVICE KeyRun(const KeyMask& mask, int run, int runs, const RunCounts& before)
+      : mask_(mask), before_(before) {
+    const int tiles = (mask.seqlen_k + kWarpgroupRows - 1) / kWarpgroupRows, of_each = tiles / runs,
+              rest = tiles % runs;
+    own_ = run * of_each + least_of(run, rest);
+    end_ = own_ + of_each + (run < rest ? 1 : 0);
+    first_step_ = steps_of_tile(mask, own_).begin;
+    first_ = tiles_of_step(mask, first_step_).begin;
+  }
+
+  SPARK_DEVICE int first() const { return first_; }
+  SPARK_DEVICE int own() const { return own_; }
+  SPARK_DEVICE int end() const { return end_; }
+  SPARK_DEVICE int first_step() const { return first_step_; }
+  SPARK_DEVICE int end_step() const { return steps_of_tile(mask_, end_ - 1).end; }
+  /// Steps that a tile has.
+  SPARK_DEVICE Range steps(int tile) const {
+    const Range steps = steps_of_tile(mask_, tile);
+    return {most_of(steps.begin, first_step_), steps.end};
+  }
+  SPARK_DEVICE StepVisit visit(int tile, int step) const {
+    const Range tiles = tiles_of_step(mask_, step);
+    const int last = tiles.end - 1;
+    return {tile - tiles.begin, tile == least_of(last, end_ - 1), tile == last};
+  }
+  /// How many the block had before a tile, before a step, and with this run.
+  SPARK_DEVICE int tiles_before(int tile) const { return before_.tiles + tile - first_; }
+  SPARK_DEVICE int steps_before(int step) const { return before_.steps + step - first_step_; }
+  SPARK_DEVICE RunCounts counts() const { return {tiles_before(end_), steps_before(end_step())}; }
+
+ private:
+  const KeyMask& mask_;
+  const RunCounts before_;
+  int own_, end_, first_, first_step_;
+};
+
+/// How many runs of each of so many heads end first: those that begin further inside begin `lead`
+/// tiles earlier, and each costs a little besides.
+inline int runs_of_head(int tiles, int heads, int lead, int blocks) {
+  constexpr int kBesides = 2;
+  int best = 1;
+  std::int64_t least = 0;
+  for (int runs = 1; runs <= tiles; ++runs) {
+    const std::int64_t of_block = (std::int64_t{heads} * runs + blocks - 1) / blocks;
+    const std::int64_t time =
+        of_block * ((tiles + runs - 1) / runs + (runs > 1 ? lead : 0) + kBesides);
+    if (runs == 1 || time < least) {
+      least = time;
+      best = runs;
+    }
+  }
+  return best;
+}
+
+}  // namespace sparkbench::hopper

@@ -1,0 +1,37 @@
+// What the tests of dQ's forms share: a pass of the Hopper backward kernels on the emulated H100,
+// by a form.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "kernels/hopper/backward_emulated.h"
+#include "kernels/hopper/test_gradients.h"
+#include "kernels/test_packed_alone.h"
+
+namespace sparkbench::hopper {
+
+inline constexpr Half kPoison{0x7fff};
+
+inline const AttentionKernel& kernel() { return *find_attention_kernel("hopper-fp32acc"); }
+
+struct Gradients {
+  std::vector<Half> dq, dk, dv;
+};
+
+inline Gradients run(const Case& made, DqForm dq, std::uint64_t schedule_seed = 0,
+                     const BackwardSample& sample = {}) {
+  Gradients gradients{std::vector<Half>(made.problem.q_elements(), kPoison),
+                      std::vector<Half>(made.problem.k_elements(), kPoison),
+                      std::vector<Half>(made.problem.k_elements(), kPoison)};
+  expect_clean(emulate_backward(
+      made.problem,
+      contiguous_tensors(made.problem, made.inputs.q.data(), made.inputs.k.data(),
+                         made.inputs.v.data(), made.forward.o.data(), made.d_o.data(),
+                         made.forward.lse.data(), gradients.dq.data(), gradients.dk.data(),
+                         gradients.dv.data()),
+      seeded_options(kernel(), schedule_seed), dq, sample));
+  return gradients;
+}
+
+}  // namespace sparkbench::hopper
