@@ -79,18 +79,14 @@ class CarriedProduct {
     const PlaceInRing<Config::kStages> stage(steps_before);
     const PlaceInRing<Config::kCarriedSteps> carried(steps_before);
     Mbarrier& visited = tiles_.barriers.visited[stage.place()];
-    if (visit.index > 0) {
-      machine_.wait_at_mbarrier(&visited, (visit.index + 1) & 1);
-    } else {
+    const int phases = machine_.template load_shared<int>(&tiles_.phases_before[stage.place()]);
+    machine_.wait_at_mbarrier(&visited, (phases + visit.index + 1) & 1);
+    if (visit.index == 0) {
       machine_.wait_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()], carried.empty_parity());
     }
     add_parts<0>(visit, carried.place(), position);
     machine_.arrive_at_mbarrier(&visited);
     if (!visit.is_last) return;
-    if ((visit.index & 1) == 0) {
-      meet_warpgroup();  // a warp that waits yet would miss the phase
-      machine_.arrive_at_mbarrier(&visited);
-    }
     machine_.arrive_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()]);
     machine_.arrive_at_mbarrier(&tiles_.barriers.empty[stage.place()]);
   }

@@ -63,9 +63,8 @@ struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks
   using Tiles = CarriedTiles<CarriedConfig>;
 };
 
-/// Of a stage of Q and dO, of a tile of keys, and of a carried dQ. A stage's `visited` has an even
-/// number of phases for each step: one for each tile of keys that had it, and one more if they are
-/// odd.
+/// Of a stage of Q and dO, of a tile of keys, and of a carried dQ. A stage's `visited` ends a phase
+/// when a tile of keys has had its step.
 template <class Config>
 struct CarriedBarriers {
   Mbarrier full[Config::kStages], empty[Config::kStages], visited[Config::kStages];
@@ -101,6 +100,7 @@ struct CarriedTiles {
   Stage stage[Config::kStages];
   typename Config::ScoreGradientTile score_gradients[Config::kWarpgroups];
   CarriedDq<Config> dq[Config::kCarriedSteps][Config::kDqParts];
+  int phases_before[Config::kStages];  // that `visited` had before the stage's step, modulo 2
   CarriedBarriers<Config> barriers;
 };
 

@@ -94,9 +94,19 @@ class CarriedLoader {
     copies_.copy_bytes(stage.statistics[0].offset,
                        params_.statistics[params_.query_tile(batch_head(), position)].offset,
                        static_cast<int>(sizeof stage.statistics));
+    tell_phases(run.visits(step));
     if constexpr (Config::kLoaderDraws) draw_dropout(run, step, stage);
     copies_.end();
     ring_.advance();
+  }
+
+  /// To those who visit a step so often.
+  SPARK_DEVICE void tell_phases(int visits) {
+    const int place = ring_.place();
+    if (machine_.warp() == Config::kConsumerWarps && machine_.lane() == 0) {
+      machine_.store_shared(&tiles_.phases_before[place], phases_ >> place & 1);
+    }
+    phases_ ^= (visits & 1) << place;
   }
 
   SPARK_DEVICE void draw_dropout(const KeyRun& run, int step,
@@ -119,6 +129,7 @@ class CarriedLoader {
   Copies copies_;
   StageRing<Config> ring_;
   RowsRing<Config> keys_;
+  int phases_ = 0;  // of each stage's `visited`, a bit each
 };
 
 }  // namespace sparkbench::hopper

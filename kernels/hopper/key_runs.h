@@ -63,6 +63,11 @@ class KeyRun {
     const int last = tiles.end - 1;
     return {tile - tiles.begin, tile == least_of(last, end_ - 1), tile == last};
   }
+  /// Tiles of the run that see a step.
+  SPARK_DEVICE int visits(int step) const {
+    const Range tiles = tiles_of_step(mask_, step);
+    return least_of(tiles.end, end_) - tiles.begin;
+  }
   /// How many the block had before a tile, before a step, and with this run.
   SPARK_DEVICE int tiles_before(int tile) const { return before_.tiles + tile - first_; }
   SPARK_DEVICE int steps_before(int step) const { return before_.steps + step - first_step_; }

@@ -51,6 +51,7 @@ void expect_each_visit_once(const MaskSpec& spec, int seqlen, int runs) {
     EXPECT_EQ(run.counts().steps, 5 + steps_loaded - run.first_step());
     for (int step = run.first_step(); step < steps_loaded; ++step) {
       EXPECT_EQ(last[static_cast<std::size_t>(step)], 1) << step;
+      EXPECT_EQ(run.visits(step), visits[static_cast<std::size_t>(step)]) << step;
     }
   }
   for (int i = 0; i < tiles; ++i) {
