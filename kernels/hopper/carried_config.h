@@ -17,7 +17,8 @@ struct CarriedRoom {
 };
 /// Chosen by time on an H100 (ladder.md).
 constexpr CarriedRoom carried_room(int columns) {
-  if (columns > 64) return {2, 1, 3};
+  if (columns > 80) return {2, 1, 3};
+  if (columns > 64) return {2, 2, 3};
   return {4, 4, 4};
 }
 
@@ -44,10 +45,10 @@ struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks
   static constexpr bool kLoaderDraws = kDropout;
   static constexpr int kQuerySteps = kStep / M16n8k16Layout::kStepKeys;
   static constexpr bool kLoadsOffsetsEarly = false;
-  static constexpr bool kMasksByEnds = kColumns <= 96;
+  static constexpr bool kMasksByEnds = kColumns <= 64;
   /// Whether registers are so short that what hangs on a thread's index is computed where it is
   /// wanted (machine/codegen.h).
-  static constexpr bool kRecomputes = kColumns > 96;
+  static constexpr bool kRecomputes = kColumns > 64;
   /// Tiles of keys that a step may see. The first of them waits for the last one of the step that
   /// had its stage, and its carried dQ, before. That must not be a tile which the same warpgroup,
   /// or the loader, comes to later: so there are as many stages but one, and carried steps but two.
