@@ -85,9 +85,10 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
   if (dq == DqForm::kCarried) {
     visit_backward_carried(problem, [&](auto row, auto /*id*/) {
       using Config = decltype(row);
-      const int runs = runs_of_head(
-          ceil_divide(problem.seqlen_k, Config::kBlockKeys), problem.heads * problem.batch,
-          tiles_of_any_step(params.mask) - 1, count_sms() * Config::kBlocksPerSm);
+      const int tiles = tiles_of_keys(params.mask);
+      const int runs = runs_of_head(tiles, problem.heads * problem.batch,
+                                    least_of(tiles_of_band(params.mask), tiles) - 1,
+                                    count_sms() * Config::kBlocksPerSm);
       launch_items<Config>(params,
                            items_of<Config>(runs, problem.heads, problem.batch, Items::kOfAllSms,
                                             ItemOrder::kHeadsFirst),

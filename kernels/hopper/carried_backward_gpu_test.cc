@@ -57,6 +57,24 @@ TEST_P(HopperCarriedBackwardGpu, HasTheBitsOfDqAlone) {
   }
 }
 
+TEST_P(HopperCarriedBackwardGpu, HasTheBitsOfDqAloneInShortSequences) {
+  for (const int seqlen : {65, 128, 256}) {
+    for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal()}) {
+      for (const float dropout_p : {0.0f, 0.17f}) {
+        expect_bits_of_alone({.batch = 40,
+                              .heads = 12,
+                              .seqlen_q = seqlen,
+                              .seqlen_k = seqlen,
+                              .head_dim = GetParam(),
+                              .mask = mask,
+                              .dropout_p = dropout_p,
+                              .seed = 3},
+                             2);
+      }
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperCarriedBackwardGpu, testing::Values(24, 64, 80, 96, 128));
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <string>
 #include <tuple>
+#include <utility>
 #include <vector>
 
 #include "kernels/hopper/dq_form.h"
@@ -78,6 +79,27 @@ TEST(HopperCarriedBackwardOfLongWindows, HasTheBitsOfDqAlone) {
     EXPECT_GE(keys, 129) << head_dim;
     const Case made = make_case(problem);
     expect_same(run(made, DqForm::kCarried), run(made, DqForm::kAlone));
+  }
+}
+
+/// Where all keys of a sequence are few, whatever its rows see.
+TEST(HopperCarriedBackwardOfShortSequences, HasTheBitsOfDqAlone) {
+  for (const auto& [head_dim, most] : {std::pair{64, 256}, {80, 128}, {128, 128}}) {
+    for (const int seqlen : {1, most - 70, most}) {
+      for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(200)}) {
+        for (const float dropout_p : {0.0f, 0.17f}) {
+          Problem problem = problem_of(head_dim, seqlen, mask);
+          problem.heads = 5;
+          problem.dropout_p = dropout_p;
+          SCOPED_TRACE(testing::Message() << head_dim << ", " << seqlen << " tokens, "
+                                          << name_of(mask) << ", dropout " << dropout_p);
+          ASSERT_TRUE(is_served(problem));
+          const Case made = make_case(problem);
+          expect_same(run(made, DqForm::kCarried), run(made, DqForm::kAlone));
+        }
+      }
+    }
+    EXPECT_FALSE(is_served(problem_of(head_dim, most + 1, MaskSpec::full())));
   }
 }
 

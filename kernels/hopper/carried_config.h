@@ -54,6 +54,11 @@ struct CarriedConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, Blocks
   /// or the loader, comes to later: so there are as many stages but one, and carried steps but two.
   static constexpr int kMostVisits =
       CarriedConfig::kStages < kCarriedSteps + 1 ? CarriedConfig::kStages + 1 : kCarriedSteps + 2;
+  /// Tiles of keys of a sequence, all of which each of its steps may see: as many steps have a
+  /// stage at once, and all but one a carried dQ.
+  static constexpr int kMostTiles =
+      CarriedConfig::kStages < kCarriedSteps + 1 ? CarriedConfig::kStages : kCarriedSteps + 1;
+  static_assert(kMostTiles <= kMostVisits, "what is drawn has room");
   /// Columns of dQ that are multiplied at once.
   static constexpr int kDqColumns = kColumns > 96 ? kPanelColumns : kColumns;
   static constexpr int kDqParts = kColumns / kDqColumns;

@@ -2,10 +2,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <stdexcept>
 #include <string>
 
 #include "kernels/attention.h"
+#include "kernels/ceil_divide.h"
 #include "kernels/hopper/instances.h"
 #include "kernels/mask/pattern/grid.h"
 #include "kernels/sparse_lists.h"
@@ -107,32 +109,38 @@ bool visit_backward_sums(const Problem& problem, Visit&& visit) {
   return is_served;
 }
 
-/// Tiles of 64 keys that 64 queries see, from a multiple of 64 on, at most: of rows that see a band
-/// of as many keys as there are rows.
-inline int tiles_of_any_step(const KeyMask& mask) {
+/// Tiles of 64 keys that 64 queries see, from a multiple of 64 on, at most: of a band. Of other
+/// masks more than there are.
+inline int tiles_of_band(const KeyMask& mask) {
+  if (mask.prefix > 0) return std::numeric_limits<int>::max();
   const int last_query = kWarpgroupRows - 1;
   return floor_divide(last_query + mask.end_offset - 1, kWarpgroupRows) -
          floor_divide(mask.begin_offset, kWarpgroupRows) + 1;
 }
+inline int tiles_of_keys(const KeyMask& mask) { return ceil_divide(mask.seqlen_k, kWarpgroupRows); }
 
-/// dK, dV and dQ, carried. Returns whether a row serves: of windows, and bands, of few keys, of as
-/// many rows as keys and heads as key heads.
+/// dK, dV and dQ, carried. Returns whether a row serves: of windows and bands of few keys, or of
+/// few keys in all, of as many rows as keys, of which each sees its own at least, and heads as key
+/// heads.
 template <class Visit>
 bool visit_backward_carried(const Problem& problem, Visit&& visit) {
   const KeyMask mask = problem.key_mask();
-  const bool has_band = problem.seqlen_q == problem.seqlen_k && problem.seqlen_q > 0 &&
-                        problem.heads == problem.key_heads() && mask.prefix == 0 &&
-                        mask.begin_offset <= 0 && mask.end_offset >= 1;
-  if (!has_band) return false;
+  const bool see_their_own =
+      mask.begin_offset <= 0 && (mask.end_offset >= 1 || mask.prefix >= mask.seqlen_k);
+  if (problem.seqlen_q != problem.seqlen_k || problem.seqlen_q == 0 ||
+      problem.heads != problem.key_heads() || !see_their_own) {
+    return false;
+  }
   bool is_served = false;
   const auto visit_first = [&](auto row, auto id) {
     visit(row, id);
     is_served = true;
   };
-  const int tiles = tiles_of_any_step(mask);
-#define SPARK_CARRIED_ROW(symbol, id, ...)                                               \
-  if (!is_served && serves<__VA_ARGS__>(problem) && tiles <= __VA_ARGS__::kMostVisits) { \
-    visit_first(__VA_ARGS__{}, id);                                                      \
+  const int of_band = tiles_of_band(mask), all = tiles_of_keys(mask);
+#define SPARK_CARRIED_ROW(symbol, id, ...)                                       \
+  if (!is_served && serves<__VA_ARGS__>(problem) &&                              \
+      (of_band <= __VA_ARGS__::kMostVisits || all <= __VA_ARGS__::kMostTiles)) { \
+    visit_first(__VA_ARGS__{}, id);                                              \
   }
   SPARK_HOPPER_BACKWARD_CARRIED(SPARK_CARRIED_ROW)
 #undef SPARK_CARRIED_ROW
