@@ -1,8 +1,9 @@
-// dK, dV and dQ for Hopper's wgmma in one kernel, where rows see few keys: of windows and bands. dQ
-// is carried: the tiles of keys that see a step of queries follow each other in one block (a run,
-// key_runs.h), and what those before came to waits in shared memory for the next. So Q, K, V and dO
-// are read once and dQ is written once, nothing is added in device memory, and all sums have the
-// order of kernels of their own (backward.h, backward_dq.h), whose bits they have.
+// dK, dV and dQ for Hopper's wgmma in one kernel, where rows see few keys: of windows, bands and
+// short sequences. dQ is carried: the tiles of keys that see a step of queries follow each other in
+// one block (a run, key_runs.h), and what those before came to waits in shared memory for the next.
+// So Q, K, V and dO are read once and dQ is written once, nothing is added in device memory, and
+// all sums have the order of kernels of their own (backward.h, backward_dq.h), whose bits they
+// have.
 //
 // The warpgroups of a block have the tiles of its run by turns, 64 keys each, and all products of
 // theirs. A step of queries is one's after the other's, in the order of keys:

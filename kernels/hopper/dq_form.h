@@ -4,9 +4,8 @@
 //   summed   by the kernel of dK and dV, which adds products to sums in device memory in whatever
 //            order blocks come. It writes the sums' memory twice and reads it once besides: it pays
 //            where rows see many keys
-//   carried  by a kernel of windows, which has what a step of queries came to in shared memory
-//   until
-//            its last keys (carried_backward.h): where rows see few. It has the bits of dQ alone
+//   carried  by a kernel for rows that see few keys, which has what a step of queries came to in
+//            shared memory until its last keys (carried_backward.h). It has the bits of dQ alone
 #pragma once
 
 #include <algorithm>

@@ -82,11 +82,12 @@ class KeyRun {
 /// How many runs of each of so many heads end first: those that begin further inside begin `lead`
 /// tiles earlier, and each costs a little besides.
 inline int runs_of_head(int tiles, int heads, int lead, int blocks) {
-  constexpr int kBesides = 2;
+  constexpr int kBesides = 2, kMostOfBlock = 4;
   int best = 1;
   std::int64_t least = 0;
   for (int runs = 1; runs <= tiles; ++runs) {
     const std::int64_t of_block = (std::int64_t{heads} * runs + blocks - 1) / blocks;
+    if (runs > 1 && of_block > kMostOfBlock) break;
     const std::int64_t time =
         of_block * ((tiles + runs - 1) / runs + (runs > 1 ? lead : 0) + kBesides);
     if (runs == 1 || time < least) {
