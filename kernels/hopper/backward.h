@@ -52,7 +52,7 @@ SPARK_DEVICE void attend_keys(Machine& machine, const BackwardParams& params, co
     typename Warpgroup::OfQueries delta;
     typename Warpgroup::Halves p, ds;
     warp.form_probabilities(
-        walk, tile, ring, [] {}, s, dp, delta);
+        walk.place(), tile, ring, [] {}, s, dp, delta);
     add_parts<0, Config>(warp, ring.place(), s, dp, delta, p, ds);
     machine.template wait_for_products<0>();
     warp.release_stage(ring.place());

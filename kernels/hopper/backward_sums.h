@@ -53,7 +53,7 @@ SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& pa
     const auto pass_turn = [&] {
       if (!is_first) Turns::pass(machine, warpgroup);
     };
-    warp.form_halves(walk, tile, ring, pass_turn, p, ds);
+    warp.form_halves(walk.place(), tile, ring, pass_turn, p, ds);
     sums.store(ds);
     Turns::wait(machine, warpgroup);
     machine.fence_products();

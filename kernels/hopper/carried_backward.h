@@ -27,20 +27,6 @@
 
 namespace sparkbench::hopper {
 
-/// A step's place in its ring, by how many steps of the run come before it.
-template <int kPlaces>
-class PlaceInRing {
- public:
-  explicit SPARK_DEVICE PlaceInRing(int before)
-      : place_(before % kPlaces), parity_(before / kPlaces & 1) {}
-  SPARK_DEVICE int place() const { return place_; }
-  SPARK_DEVICE int full_parity() const { return parity_; }
-  SPARK_DEVICE int empty_parity() const { return parity_ ^ 1; }
-
- private:
-  int place_, parity_;
-};
-
 /// A warpgroup's dQ of its tile and a step, line 9 and 10.
 template <class Config, class Machine>
 class CarriedProduct {
@@ -77,8 +63,8 @@ class CarriedProduct {
   /// Behind so many steps of the run, of a head's queries from `position` on. Waits for all
   /// products of the warpgroup.
   SPARK_DEVICE void add(const StepVisit& visit, int steps_before, int position) {
-    const PlaceInRing<Config::kStages> stage(steps_before);
-    const PlaceInRing<Config::kCarriedSteps> carried(steps_before);
+    const StageRing<Config> stage(steps_before);
+    const Ring<Config::kCarriedSteps> carried(steps_before);
     Mbarrier& visited = tiles_.barriers.visited[stage.place()];
     const int phases = machine_.template load_shared<int>(&tiles_.phases_before[stage.place()]);
     machine_.wait_at_mbarrier(&visited, (phases + visit.index + 1) & 1);
@@ -171,12 +157,6 @@ class CarriedProduct {
   const int warpgroup_, keys_;
 };
 
-/// Where a step's first query is, as KeyWarpgroup asks a walk.
-struct StepPosition {
-  int of_query;
-  SPARK_DEVICE int place() const { return of_query; }
-};
-
 /// Lines 3 to 11 of a warpgroup's tiles. Machine is an ItemMachine.
 template <class Config, class Machine>
 SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
@@ -204,13 +184,13 @@ SPARK_DEVICE void attend_runs(Machine& item, const BackwardParams& params) {
       const Range steps = run.steps(tile);
       for (int step = steps.begin; step < steps.end; ++step) {
         const int position = Config::kStep * step, steps_before = run.steps_before(step);
-        const PlaceInRing<Config::kStages> stage(steps_before);
+        const StageRing<Config> stage(steps_before);
         typename Warpgroup::Halves p, ds;
         hint(item);
         const StepVisit visit = run.visit(tile, step);
         warp.use_drawn(visit.index);
         warp.form_halves(
-            StepPosition{position}, {position, position, true}, stage, [] {}, p, ds);  // 4 to 6
+            position, {position, position, true}, stage, [] {}, p, ds);  // 4 to 6
         item.fence_products();
         warp.start_dv(stage.place(), p);   // line 7
         warp.start_dk(stage.place(), ds);  // line 8

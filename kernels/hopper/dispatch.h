@@ -92,13 +92,11 @@ void visit_backward_dq(const Problem& problem, Visit&& visit) {
 /// dK and dV with the sums of dQ. Returns whether a row serves.
 template <Blocks kBlocks, class Visit>
 bool visit_backward_sums(const Problem& problem, Visit&& visit) {
-  bool is_served = false;
-  const auto visit_first = [&](auto row, auto id) {
-    visit(row, id);
-    is_served = true;
-  };
 #define SPARK_SUMS_ROW(symbol, id, ...) \
-  if (!is_served && serves<__VA_ARGS__>(problem)) visit_first(__VA_ARGS__{}, id);
+  if (serves<__VA_ARGS__>(problem)) {   \
+    visit(__VA_ARGS__{}, id);           \
+    return true;                        \
+  }
   if constexpr (kBlocks == Blocks::kPacked) {
     SPARK_HOPPER_PACKED_BACKWARD_SUMS(SPARK_SUMS_ROW)
   } else {
@@ -106,7 +104,7 @@ bool visit_backward_sums(const Problem& problem, Visit&& visit) {
     SPARK_HOPPER_BACKWARD_SUMS(SPARK_SUMS_ROW)
   }
 #undef SPARK_SUMS_ROW
-  return is_served;
+  return false;
 }
 
 /// Tiles of 64 keys that 64 queries see, from a multiple of 64 on, at most: of a band. Of other
@@ -131,20 +129,16 @@ bool visit_backward_carried(const Problem& problem, Visit&& visit) {
       problem.heads != problem.key_heads() || !see_their_own) {
     return false;
   }
-  bool is_served = false;
-  const auto visit_first = [&](auto row, auto id) {
-    visit(row, id);
-    is_served = true;
-  };
   const int of_band = tiles_of_band(mask), all = tiles_of_keys(mask);
 #define SPARK_CARRIED_ROW(symbol, id, ...)                                       \
-  if (!is_served && serves<__VA_ARGS__>(problem) &&                              \
+  if (serves<__VA_ARGS__>(problem) &&                                            \
       (of_band <= __VA_ARGS__::kMostVisits || all <= __VA_ARGS__::kMostTiles)) { \
-    visit_first(__VA_ARGS__{}, id);                                              \
+    visit(__VA_ARGS__{}, id);                                                    \
+    return true;                                                                 \
   }
   SPARK_HOPPER_BACKWARD_CARRIED(SPARK_CARRIED_ROW)
 #undef SPARK_CARRIED_ROW
-  return is_served;
+  return false;
 }
 
 /// dK and dV alone.

@@ -61,8 +61,7 @@ class KeyWarpgroup {
     machine_.fence_async_proxy();
     machine_.arrive_at_mbarrier(&tiles_.barriers.rows_empty[keys_.place()]);
   }
-  template <class Stage>
-  SPARK_DEVICE void wait_for_queries(const Stage& ring) {
+  SPARK_DEVICE void wait_for_queries(const StageRing<Config>& ring) {
     machine_.wait_at_mbarrier(&tiles_.barriers.full[ring.place()], ring.full_parity());
   }
   SPARK_DEVICE void release_stage(int stage) {
@@ -153,11 +152,12 @@ class KeyWarpgroup {
       }
     }
   }
-  /// Lines 4 and 5 of a tile of the walk: P in the place of S, and dP, with D. Calls started() once
-  /// the products are.
-  template <class Walk, class Stage, class Started>
-  SPARK_DEVICE void form_probabilities(const Walk& walk, const QueryTileAt& tile, const Stage& ring,
-                                       Started started, Scores& s, Scores& dp, OfQueries& delta) {
+  /// Lines 4 and 5 of a tile, which is at `place` of the walk: P in the place of S, and dP, with D.
+  /// Calls started() once the products are.
+  template <class Started>
+  SPARK_DEVICE void form_probabilities(int place, const QueryTileAt& tile,
+                                       const StageRing<Config>& ring, Started started, Scores& s,
+                                       Scores& dp, OfQueries& delta) {
     OfQueries offset;
     const auto& statistics = tiles_.stage[ring.place()].statistics;
     wait_for_queries(ring);
@@ -174,19 +174,19 @@ class KeyWarpgroup {
     if constexpr (!Config::kLoadsOffsetsEarly) {
       load_statistics(statistics, &StatisticsTile::offset, offset);
     }
-    mask(walk.place(), tile, s);
+    mask(place, tile, s);
     recompute_probabilities(offset, s);  // line 5
     load_statistics(statistics, &StatisticsTile::delta, delta);
     load_dropout(ring.place());
     machine_.template wait_for_products<0>();
   }
   /// Lines 4 to 6.
-  template <class Walk, class Stage, class Started>
-  SPARK_DEVICE void form_halves(const Walk& walk, const QueryTileAt& tile, const Stage& ring,
+  template <class Started>
+  SPARK_DEVICE void form_halves(int place, const QueryTileAt& tile, const StageRing<Config>& ring,
                                 Started started, Halves& p, Halves& ds) {
     Scores s, dp;
     OfQueries delta;
-    form_probabilities(walk, tile, ring, started, s, dp, delta);
+    form_probabilities(place, tile, ring, started, s, dp, delta);
     form_score_gradients<0, Config::kStep>(delta, s, dp, ds);
     pack_probabilities<0, Config::kStep>(s, p);
   }

@@ -21,6 +21,10 @@ SPARK_DEVICE int tile_count(const Range& keys) {
 template <int kPlaces>
 class Ring {
  public:
+  Ring() = default;
+  /// Behind so many uses.
+  explicit SPARK_DEVICE Ring(int uses) : place_(uses % kPlaces), parity_(uses / kPlaces & 1) {}
+
   SPARK_DEVICE int place() const { return place_; }
   SPARK_DEVICE int previous_place() const { return (place_ == 0 ? kPlaces : place_) - 1; }
   /// Of the phases that this use ends when it is full, and that the use before ended when it was
