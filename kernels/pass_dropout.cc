@@ -9,8 +9,10 @@ constexpr std::uint64_t kMostPlaces = std::uint64_t{1} << kViewNumberBit;
 
 /// Of a view's lines.
 std::vector<Zone> zones_of(const ResidueView& view) {
-  if (!view.sparse)
-    return {view.dense == MaskSpec::causal() ? zone_of_offsets(-kUnbounded, 1) : Zone{}};
+  if (!view.sparse) {
+    const OpenMask mask = open_mask(view.dense);
+    return {zone_of_offsets(most_of(mask.begin, -kUnbounded), least_of(mask.end, kUnbounded))};
+  }
   std::vector<Zone> zones;
   for (const Term& term : view.sparse->pattern.unions.front()) zones.push_back(term.flat);
   return zones;

@@ -85,7 +85,8 @@ TEST_P(PassDropout, HasEachPairInAPlaceOfItsOwn) {
 
 INSTANTIATE_TEST_SUITE_P(, PassDropout,
                          testing::Values("strided:7", "causal-strided:2", "dilated:9:4",
-                                         "window:20+causal-strided:8", "band:3:5+strided:4"),
+                                         "window:20+causal-strided:8", "band:3:5+strided:4",
+                                         "window:20+causal-strided:3", "dilated:60:3"),
                          [](const auto& of) { return "pattern" + std::to_string(of.index); });
 
 /// Two views of the stride 3 over 10 tokens, by hand: 3 residues, one of which has a line more.

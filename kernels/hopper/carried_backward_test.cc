@@ -103,6 +103,34 @@ TEST(HopperCarriedBackwardOfShortSequences, HasTheBitsOfDqAlone) {
   }
 }
 
+/// Of keys before a row's own, as a window over a pattern's other tokens leaves them: the first
+/// rows see none, and nobody sees the last keys.
+TEST(HopperCarriedBackwardOfStrictBands, HasTheBitsOfDqAlone) {
+  for (const int head_dim : {64, 128}) {
+    for (const int seqlen : {66, 128, 450}) {
+      for (const MaskSpec& mask : {MaskSpec::band(70, -1), MaskSpec::band(128, -1)}) {
+        for (const float dropout_p : {0.0f, 0.17f}) {
+          Problem problem = problem_of(head_dim, seqlen, mask);
+          problem.dropout_p = dropout_p;
+          SCOPED_TRACE(testing::Message() << head_dim << ", " << seqlen << " tokens, "
+                                          << name_of(mask) << ", dropout " << dropout_p);
+          ASSERT_TRUE(is_served(problem));
+          const Case made = make_case(problem);
+          expect_same(run(made, DqForm::kCarried), run(made, DqForm::kAlone));
+        }
+      }
+    }
+  }
+  // As far from a row's own key as a step's last query sees the step's first key.
+  const Case furthest = make_case(problem_of(64, 320, MaskSpec::band(100, -63)));
+  ASSERT_TRUE(is_served(furthest.problem));
+  expect_same(run(furthest, DqForm::kCarried), run(furthest, DqForm::kAlone));
+  EXPECT_FALSE(is_served(problem_of(64, 320, MaskSpec::band(100, -64))));
+  EXPECT_FALSE(is_served(problem_of(64, 319, MaskSpec::band(100, -63))));
+  // No step sees the tile of the last key.
+  EXPECT_FALSE(is_served(problem_of(64, 129, MaskSpec::band(70, -1))));
+}
+
 TEST(HopperCarriedBackwardOfSchedules, HasTheSameBits) {
   const Case made = make_case(problem_of(64, 330, MaskSpec::window(100)));
   const Gradients alone = run(made, DqForm::kAlone);

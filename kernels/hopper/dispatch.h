@@ -117,18 +117,21 @@ inline int tiles_of_band(const KeyMask& mask) {
 }
 inline int tiles_of_keys(const KeyMask& mask) { return ceil_divide(mask.seqlen_k, kWarpgroupRows); }
 
+/// Whether there are as many rows as keys, and each step of 64 queries sees the tile of its own 64
+/// keys. Of a residue under a window, rows see the keys before their own.
+inline bool steps_see_their_own(const KeyMask& mask) {
+  if (mask.seqlen_q != mask.seqlen_k || mask.seqlen_q == 0) return false;
+  const int last = (mask.seqlen_q - 1) % kWarpgroupRows;  // query of the last step
+  const bool sees_before = mask.begin_offset <= 0;
+  return sees_before && (last + mask.end_offset >= 1 || mask.prefix >= mask.seqlen_k);
+}
+
 /// dK, dV and dQ, carried. Returns whether a row serves: of windows and bands of few keys, or of
-/// few keys in all, of as many rows as keys, of which each sees its own at least, and heads as key
-/// heads.
+/// few keys in all, where steps_see_their_own(), of as many heads as key heads.
 template <class Visit>
 bool visit_backward_carried(const Problem& problem, Visit&& visit) {
   const KeyMask mask = problem.key_mask();
-  const bool see_their_own =
-      mask.begin_offset <= 0 && (mask.end_offset >= 1 || mask.prefix >= mask.seqlen_k);
-  if (problem.seqlen_q != problem.seqlen_k || problem.seqlen_q == 0 ||
-      problem.heads != problem.key_heads() || !see_their_own) {
-    return false;
-  }
+  if (problem.heads != problem.key_heads() || !steps_see_their_own(mask)) return false;
   const int of_band = tiles_of_band(mask), all = tiles_of_keys(mask);
 #define SPARK_CARRIED_ROW(symbol, id, ...)                                       \
   if (serves<__VA_ARGS__>(problem) &&                                            \

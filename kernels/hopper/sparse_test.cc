@@ -64,6 +64,8 @@ TEST(HopperPatterns, DrawnAtRandomAreAsTheirPictures) {
 TEST(HopperPatterns, AreAsTheirPicturesHoweverTheyAreWalked) {
   for (const auto& [spec, seqlen] : {std::pair{"causal-strided:3", 300},
                                      {"window:40+causal-strided:8", 300},
+                                     {"window:10+causal-strided:3", 300},
+                                     {"causal-dilated:90:3", 300},
                                      {"nd:20x18:5x5", 360},
                                      {"nd:5x8x8:3x4x6", 320},
                                      {"longformer:16:4/window:40+sink:3", 2430}}) {

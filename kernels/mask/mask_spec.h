@@ -15,7 +15,8 @@ enum class MaskKind { kFull, kCausal, kWindow, kBand, kPrefix };
 ///   full         every key
 ///   causal       the keys up to p
 ///   window:W     the last W of these, p itself included; W >= 1
-///   band:L:R     from L keys before p to R keys after it; L, R >= 0
+///   band:L:R     from L keys before p to R keys after it; L, R >= 0. What a pattern has of its
+///                tokens i * stride + residue (pattern/mask_passes.h) may have one below 0
 ///   prefix:P     the keys up to p, and for every row those below P; P >= 0
 struct MaskSpec {
   MaskKind kind = MaskKind::kFull;

@@ -44,7 +44,8 @@ TEST_P(VoltaPasses, AreThePatternByItsDefinition) {
 
 INSTANTIATE_TEST_SUITE_P(, VoltaPasses,
                          testing::Values("strided:7", "causal-strided:3", "dilated:9:4",
-                                         "window:20+causal-strided:8", "band:3:5+strided:4"),
+                                         "window:20+causal-strided:8", "band:3:5+strided:4",
+                                         "window:20+causal-strided:3", "causal-dilated:90:3"),
                          [](const auto& of) {
                            std::string name(of.param);
                            std::replace_if(

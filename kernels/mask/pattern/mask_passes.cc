@@ -10,18 +10,24 @@
 namespace sparkbench {
 namespace {
 
-/// Residues of fewer lines than a block of rows has take lists, which leave out what only rows
-/// behind the last line would see.
-constexpr int kLeastDenseLines = 128;
+/// Residues of fewer lines than that take lists, which leave out what only rows behind the last
+/// line would see.
+constexpr int kLeastDenseLines = 65;
 
-/// The mask of one run of keys a row that a lone term over lines is.
+/// The mask of one run of keys a row that a lone term is, of a row that stands at its own index.
 std::optional<MaskSpec> dense_mask(const std::vector<Term>& terms, int lines) {
   if (lines < kLeastDenseLines || terms.size() != 1) return std::nullopt;
-  const Zone& zone = terms.front().flat;
+  const Term& term = terms.front();
+  const Zone& zone = term.flat;
   const bool has_all = zone.q0 <= 0 && zone.k0 <= 0 && lines <= zone.q1 && lines <= zone.k1;
-  if (!has_all || 1 - lines < zone.d0) return std::nullopt;
-  if (lines <= zone.d1) return MaskSpec::full();
-  return zone.d1 == 1 ? std::optional(MaskSpec::causal()) : std::nullopt;
+  const bool is_plain = term.is_closed_form() && term.grid.axes == 0 && term.hidden_by == 0;
+  if (!has_all || !is_plain || is_empty(both(zone, zone_of_offsets(1 - lines, lines)))) {
+    return std::nullopt;
+  }
+  const bool sees_first = zone.d0 <= 1 - lines;
+  if (sees_first && lines <= zone.d1) return MaskSpec::full();
+  if (zone.d1 == 1) return sees_first ? MaskSpec::causal() : MaskSpec::window(1 - zone.d0);
+  return MaskSpec::band(std::min(-zone.d0, lines), std::min(zone.d1, lines) - 1);
 }
 
 /// Of a pass over places, the terms of a residue, over its lines.
@@ -83,6 +89,9 @@ MaskPass pass_of(const PatternPass& pass, int seqlen, const std::string& spec) {
       made.views.push_back(view_of(pass, whole, pass.stride, pass.lines - 1, spec));
     }
     return made;
+  }
+  if (const std::optional<MaskSpec> dense = dense_mask(pass.pattern.unions.front(), seqlen)) {
+    return {1, {{0, 1, seqlen, *dense, nullptr}}};
   }
   SparseMask mask;
   mask.spec = spec + " in order";

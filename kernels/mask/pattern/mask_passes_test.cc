@@ -57,7 +57,8 @@ void expect_each_pair_once(const char* text, int seqlen) {
 TEST(MaskPasses, ShowEachPairOnce) {
   for (const char* const text :
        {"strided:4", "causal-strided:4", "dilated:60:4", "causal-dilated:100:4",
-        "window:20+causal-strided:4", "band:3:5+strided:4"}) {
+        "window:20+causal-strided:4", "band:3:5+strided:4", "window:20+causal-dilated:100:4",
+        "band:3:5+dilated:100:4", "causal-strided:4+window:1"}) {
     for (const int seqlen : {512, 515, 600}) expect_each_pair_once(text, seqlen);
   }
 }
@@ -79,6 +80,28 @@ TEST(MaskPasses, HaveLongResiduesOfOneRunDense) {
   }
   EXPECT_EQ(make_sparse_mask("strided:4", 512, 512)->passes[0].views[0].dense, MaskSpec::full());
   EXPECT_NE(make_sparse_mask("strided:8", 512, 512)->passes[0].views[0].sparse, nullptr);
+}
+
+TEST(MaskPasses, HaveBandsOfOneRunDense) {
+  const auto dense_of = [](const char* text) {
+    std::vector<MaskSpec> dense;
+    const auto mask = make_sparse_mask(text, 512, 512);
+    for (const MaskPass& pass : mask->passes) {
+      EXPECT_EQ(pass.views.size(), 1u);
+      EXPECT_EQ(pass.views[0].sparse, nullptr) << text;
+      dense.push_back(pass.views[0].dense);
+    }
+    return dense;
+  };
+  using Masks = std::vector<MaskSpec>;
+  EXPECT_EQ(dense_of("dilated:60:4"), (Masks{MaskSpec::band(60, 60)}));
+  EXPECT_EQ(dense_of("causal-dilated:100:4"), (Masks{MaskSpec::window(101)}));
+  EXPECT_EQ(dense_of("dilated:1000:4"), (Masks{MaskSpec::full()}));
+  // A residue has what the window leaves of it: keys before its own, the nearest four or five.
+  EXPECT_EQ(dense_of("window:20+causal-strided:4"),
+            (Masks{MaskSpec::window(20), MaskSpec::band(128, -5)}));
+  EXPECT_EQ(dense_of("band:3:5+causal-dilated:60:4"),
+            (Masks{MaskSpec::band(3, 5), MaskSpec::band(60, -1)}));
 }
 
 TEST(MaskPasses, AreNoneWhereTheOrderOfTheSequenceIsBest) {
