@@ -38,20 +38,21 @@ bool sees(const Problem& problem, int row, int key) {
 /// Visits (entry, head, row, key, place) of each pair that a pass's kernels draw for, as a kernel
 /// counts: sequences of a launch from 0, rows and columns of its view.
 template <class Visit>
-void for_pairs_of_launches(const Problem& problem, Visit visit) {
+void for_pairs_of_launches(const Problem& problem, TokenHeads heads, Visit visit) {
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
-    for (const ViewLaunch& launch : view_launches(problem, pass)) {
+    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
       const Problem& of = launch.problem;
       for (int sequence = 0; sequence < of.batch * of.heads; ++sequence) {
         const auto own = static_cast<std::uint32_t>(sequence);
         ASSERT_EQ(of.first_dropout_sequence & own, 0u);
-        const int member = sequence / of.heads;
-        const int entry = launch.has_entries_of_batch ? member : launch.first_batch;
-        const int residue = launch.first_token + (launch.has_entries_of_batch ? 0 : member);
+        const int member = sequence / of.heads, head = sequence % of.heads;
+        const bool has_residues = launch.axes == ViewAxes::kResiduesAsBatch;
+        const int entry = has_residues ? launch.first_batch : member;
+        const int residue = launch.first_token + (has_residues ? member : head / problem.heads);
         for (int row = 0; row < of.seqlen_q; ++row) {
           for (int key = 0; key < of.seqlen_k; ++key) {
             if (!sees(of, row, key)) continue;
-            visit(entry, sequence % of.heads, row * launch.stride + residue,
+            visit(entry, head % problem.heads, row * launch.stride + residue,
                   key * launch.stride + residue,
                   DropoutPlace{of.first_dropout_sequence | own, static_cast<std::uint32_t>(row),
                                static_cast<std::uint32_t>(key)});
@@ -65,13 +66,17 @@ void for_pairs_of_launches(const Problem& problem, Visit visit) {
 class PassDropout : public testing::TestWithParam<std::string_view> {};
 
 TEST_P(PassDropout, HasEachPairInAPlaceOfItsOwn) {
-  for (const auto& [batch, heads] : {std::pair{1, 1}, {3, 3}, {5, 2}}) {
+  for (const auto& [batch, heads, token_heads] : {std::tuple{1, 1, TokenHeads::kAny},
+                                                  {3, 3, TokenHeads::kAny},
+                                                  {5, 2, TokenHeads::kAny},
+                                                  {3, 3, TokenHeads::kAdjacent},
+                                                  {5, 2, TokenHeads::kAdjacent}}) {
     const Problem problem = problem_of(GetParam(), batch, heads, 390);
     ASSERT_TRUE(has_mask_passes(problem));
     const DropoutViews views = dropout_views_of(problem);
     std::set<Place> places;
     std::size_t pairs = 0;
-    for_pairs_of_launches(problem,
+    for_pairs_of_launches(problem, token_heads,
                           [&](int entry, int head, int row, int key, const DropoutPlace& place) {
                             ++pairs;
                             ASSERT_TRUE(places.insert(numbers(place)).second) << row << " " << key;
@@ -188,11 +193,12 @@ TEST(PassDropoutPlaces, DropTheAskedShareOfEachPass) {
   const Problem problem = problem_of("window:64+causal-strided:8", 4, 4, 1000);
   const Dropout dropout = problem.dropout();
   std::size_t pairs[2] = {}, kept[2] = {};
-  for_pairs_of_launches(problem, [&](int, int, int, int, const DropoutPlace& place) {
-    const bool is_of_view = place.sequence >> kViewNumberBit != 0;
-    ++pairs[is_of_view];
-    kept[is_of_view] += dropout_keeps(dropout, place) ? 1 : 0;
-  });
+  for_pairs_of_launches(problem, TokenHeads::kAny,
+                        [&](int, int, int, int, const DropoutPlace& place) {
+                          const bool is_of_view = place.sequence >> kViewNumberBit != 0;
+                          ++pairs[is_of_view];
+                          kept[is_of_view] += dropout_keeps(dropout, place) ? 1 : 0;
+                        });
   const double p = dropout.applied_p();
   for (const int pass : {0, 1}) {
     const auto all = static_cast<double>(pairs[pass]);

@@ -50,17 +50,17 @@ TensorRegion part_region(const char* name, const TensorView<Half>& view, const T
 }
 
 /// Of a kernel that goes over the rows of `heads`; of a sample those of its tiles.
-LaunchShape rows_shape(const char* kernel, const Problem& problem, int heads, int rows_of_block,
-                       std::span<const SampleTile> tiles) {
-  const int blocks = ceil_divide(problem.seqlen_q, rows_of_block);
+LaunchShape merge_shape(const char* kernel, const Problem& problem, int heads,
+                        std::span<const SampleTile> tiles) {
+  const MergeBlocks blocks{heads};
   LaunchShape shape{.kernel = kernel,
-                    .grid = {blocks, heads, problem.batch},
+                    .grid = {blocks.count(problem.seqlen_q), 1, problem.batch},
                     .threads = kMergeThreads,
                     .shared_bytes = 0};
   std::set<std::array<int, 3>> chosen;
   for (const auto& [tile, head, batch] : tiles) {
-    for (int row = tile * kSampleRows; row < (tile + 1) * kSampleRows; row += rows_of_block) {
-      if (row < problem.seqlen_q) chosen.insert({row / rows_of_block, head, batch});
+    for (int row = tile * kSampleRows; row < (tile + 1) * kSampleRows; row += kMergeRows) {
+      if (row < problem.seqlen_q) chosen.insert({blocks.block(row / kMergeRows, head), 0, batch});
     }
   }
   shape.blocks = {chosen.begin(), chosen.end()};
@@ -84,8 +84,8 @@ EmulationReport merge(const Problem& problem, const ForwardTensors& tensors,
   }
   std::vector<GlobalRegion> all = regions_of(of_passes);
   all.insert(all.end(), rows.begin(), rows.end());
-  return emulate(rows_shape("merge-passes", problem, problem.heads, kMergeRows, tiles), all,
-                 options, [&](EmulatedMachine& machine) { merge_passes(machine, params); });
+  return emulate(merge_shape("merge-passes", problem, problem.heads, tiles), all, options,
+                 [&](EmulatedMachine& machine) { merge_passes(machine, params); });
 }
 
 EmulationReport gather(const Problem& problem, const BackwardTensors& tensors, int pass,
@@ -94,7 +94,12 @@ EmulationReport gather(const Problem& problem, const BackwardTensors& tensors, i
       gather_params(problem, tensors, pass, workspace.layout(), workspace.memory());
   const std::vector<GlobalRegion> all{rows_region("lse", tensors.lse, problem, true),
                                       rows_region("lse of a pass", params.lse, problem, false)};
-  return emulate(rows_shape("gather-lse", problem, problem.heads, kMergeThreads, {}), all, options,
+  const LaunchShape shape{
+      .kernel = "gather-lse",
+      .grid = {ceil_divide(problem.seqlen_q, kMergeThreads), problem.heads, problem.batch},
+      .threads = kMergeThreads,
+      .shared_bytes = 0};
+  return emulate(shape, all, options,
                  [&](EmulatedMachine& machine) { gather_lse(machine, params); });
 }
 
@@ -107,9 +112,8 @@ EmulationReport sum(const char* name, const Problem& problem, const SumParams& p
                                       shape.heads, shape.head_dim);
     of_passes.push_back(part_region("gradients of a pass", part, shape));
   }
-  return emulate(rows_shape("sum-gradients", problem, shape.heads, kMergeRows, tiles),
-                 regions_of(of_passes), options,
-                 [&](EmulatedMachine& machine) { sum_gradients(machine, params); });
+  return emulate(merge_shape("sum-gradients", problem, shape.heads, tiles), regions_of(of_passes),
+                 options, [&](EmulatedMachine& machine) { sum_gradients(machine, params); });
 }
 
 /// A launch of which no queries, or no keys, are sampled computes a tile of them: none would mean
@@ -126,12 +130,14 @@ EmulationReport emulate_passes_forward(const Problem& problem, const ForwardTens
                                        std::span<const SampleTile> tiles,
                                        const EmulateForwardView& emulate_view) {
   HostWorkspace workspace(problem, Pass::kForward);
+  const TokenHeads heads = token_heads(problem, tensors);
   EmulationReport report;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     const ForwardTensors of_pass =
         tensors_of_pass(problem, tensors, pass, workspace.layout(), workspace.memory());
-    for (const ViewLaunch& launch : view_launches(problem, pass)) {
-      const std::vector<SampleTile> own = launch.tiles_of({tiles.begin(), tiles.end()});
+    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
+      const std::vector<SampleTile> own =
+          launch.tiles_of({tiles.begin(), tiles.end()}, problem.heads);
       if (!tiles.empty() && own.empty()) continue;
       add_report(report, emulate_view(launch.problem, tensors_of_launch(launch, of_pass), own));
     }
@@ -145,13 +151,15 @@ EmulationReport emulate_passes_backward(const Problem& problem, const BackwardTe
                                         const BackwardSample& sample,
                                         const EmulateBackwardView& emulate_view) {
   HostWorkspace workspace(problem, Pass::kBackward);
+  const TokenHeads heads = token_heads(problem, tensors);
   EmulationReport report;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     add_report(report, gather(problem, tensors, pass, workspace, options));
     const BackwardTensors of_pass =
         tensors_of_pass(problem, tensors, pass, workspace.layout(), workspace.memory());
-    for (const ViewLaunch& launch : view_launches(problem, pass)) {
-      BackwardSample own{launch.tiles_of(sample.query_tiles), launch.tiles_of(sample.key_tiles)};
+    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
+      BackwardSample own{launch.tiles_of(sample.query_tiles, problem.heads),
+                         launch.tiles_of(sample.key_tiles, problem.key_heads())};
       if (!sample.is_everything() && own.is_everything()) continue;
       if (!sample.is_everything()) have_one_of_each(own);
       add_report(report, emulate_view(launch.problem, tensors_of_launch(launch, of_pass), own));

@@ -15,9 +15,10 @@ void launch_passes_forward(const Problem& problem, const ForwardTensors& tensors
                            const PassesWorkspace& layout, const LaunchForwardView& launch_view,
                            CUstream_st* stream) {
   auto* const bytes = static_cast<std::byte*>(workspace);
+  const TokenHeads heads = token_heads(problem, tensors);
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     const ForwardTensors of_pass = tensors_of_pass(problem, tensors, pass, layout, bytes);
-    for (const ViewLaunch& launch : view_launches(problem, pass)) {
+    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
       launch_view(launch, tensors_of_launch(launch, of_pass), bytes + layout.of_kernel);
     }
   }
@@ -29,11 +30,12 @@ void launch_passes_backward(const Problem& problem, const BackwardTensors& tenso
                             const PassesWorkspace& layout, const LaunchBackwardView& launch_view,
                             CUstream_st* stream) {
   auto* const bytes = static_cast<std::byte*>(workspace);
+  const TokenHeads heads = token_heads(problem, tensors);
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
     launch_gather_lse(gather_params(problem, tensors, pass, layout, bytes),
                       rows_of(problem, problem.heads), stream);
     const BackwardTensors of_pass = tensors_of_pass(problem, tensors, pass, layout, bytes);
-    for (const ViewLaunch& launch : view_launches(problem, pass)) {
+    for (const ViewLaunch& launch : view_launches(problem, pass, heads)) {
       launch_view(launch, tensors_of_launch(launch, of_pass), bytes + layout.of_kernel);
     }
   }

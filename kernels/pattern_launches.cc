@@ -16,19 +16,40 @@ const MaskPass& pass_of(const Problem& problem, int pass) {
   return problem.sparse->passes[static_cast<std::size_t>(pass)];
 }
 
-/// Where that is fewer launches than the other way round. With dropout the residues of an entry
-/// count their places from one (mask/dropout_views.h).
-bool takes_entries_of_batch(const Problem& problem, const MaskPass& pass) {
-  return pass.stride == 1 || (pass.stride < problem.batch && problem.dropout().threshold == 0);
+/// Blocks of a grid along its second axis, on which heads are.
+constexpr std::int64_t kMostGridHeads = 65535;
+
+bool is_power_of_two(std::int64_t value) { return (value & (value - 1)) == 0; }
+
+/// With dropout the residues of an entry count their places from one (mask/dropout_views.h), as
+/// heads from a power of two.
+ViewAxes axes_of(const Problem& problem, const MaskPass& pass, const ResidueView& view,
+                 TokenHeads heads) {
+  if (pass.stride == 1) return ViewAxes::kOneResidue;
+  const bool drops = problem.dropout().threshold != 0;
+  const bool fit = std::int64_t{problem.heads} * pass.stride <= kMostGridHeads;
+  const bool are_counted_alike =
+      !drops || is_power_of_two(std::int64_t{problem.heads} * view.residues);
+  if (heads == TokenHeads::kAdjacent && fit && are_counted_alike) return ViewAxes::kResiduesAsHeads;
+  return !drops && pass.stride < problem.batch ? ViewAxes::kOneResidue : ViewAxes::kResiduesAsBatch;
 }
 
-Problem problem_of_view(const Problem& problem, const MaskPass& pass, const ResidueView& view) {
+Problem problem_of_view(const Problem& problem, const ResidueView& view, ViewAxes axes) {
   Problem of_view = problem;
-  of_view.batch = takes_entries_of_batch(problem, pass) ? problem.batch : view.residues;
+  if (axes == ViewAxes::kResiduesAsBatch) of_view.batch = view.residues;
+  if (axes == ViewAxes::kResiduesAsHeads) {
+    of_view.heads = view.residues * problem.heads;
+    of_view.heads_k = view.residues * problem.key_heads();
+  }
   of_view.seqlen_q = of_view.seqlen_k = view.lines;
   of_view.mask = view.dense;
   of_view.sparse = view.sparse;
   return of_view;
+}
+
+template <class T>
+bool is_adjacent(const TensorView<T>& view, int heads) {
+  return view.seqlen_stride == heads * view.head_stride;
 }
 
 int views_before(const Problem& problem, int pass) {
@@ -39,39 +60,56 @@ int views_before(const Problem& problem, int pass) {
 
 }  // namespace
 
-std::vector<SampleTile> ViewLaunch::tiles_of(const std::vector<SampleTile>& whole) const {
+TokenHeads token_heads(const Problem& problem, const ForwardTensors& tensors) {
+  const int q = problem.heads, k = problem.key_heads();
+  const bool all = is_adjacent(tensors.q, q) && is_adjacent(tensors.k, k) &&
+                   is_adjacent(tensors.v, k) && is_adjacent(tensors.o, q);
+  return all ? TokenHeads::kAdjacent : TokenHeads::kAny;
+}
+
+TokenHeads token_heads(const Problem& problem, const BackwardTensors& tensors) {
+  const int q = problem.heads, k = problem.key_heads();
+  const bool all = is_adjacent(tensors.q, q) && is_adjacent(tensors.k, k) &&
+                   is_adjacent(tensors.v, k) && is_adjacent(tensors.o, q) &&
+                   is_adjacent(tensors.d_o, q) && is_adjacent(tensors.dq, q) &&
+                   is_adjacent(tensors.dk, k) && is_adjacent(tensors.dv, k);
+  return all ? TokenHeads::kAdjacent : TokenHeads::kAny;
+}
+
+std::vector<SampleTile> ViewLaunch::tiles_of(const std::vector<SampleTile>& whole,
+                                             int heads) const {
+  const bool has_batch = axes != ViewAxes::kResiduesAsBatch;
   std::set<SampleTile> tiles;
   for (const auto& [tile, head, batch] : whole) {
+    if (!has_batch && batch != first_batch) continue;
     for (int token = tile * kSampleRows; token < (tile + 1) * kSampleRows; ++token) {
-      const int residue = token % stride, line = token / stride;
-      const int entry = has_entries_of_batch ? batch - first_batch : residue - first_token;
-      const bool is_here = has_entries_of_batch ? residue == first_token : batch == first_batch;
-      if (is_here && 0 <= entry && entry < problem.batch && line < problem.seqlen_q) {
-        tiles.insert({line / kSampleRows, head, entry});
-      }
+      const int residue = token % stride - first_token, line = token / stride;
+      if (residue < 0 || residue >= residues || line >= problem.seqlen_q) continue;
+      const int of_heads = axes == ViewAxes::kResiduesAsHeads ? residue * heads : 0;
+      tiles.insert({line / kSampleRows, of_heads + head, has_batch ? batch : residue});
     }
   }
   return {tiles.begin(), tiles.end()};
 }
 
-std::vector<ViewLaunch> view_launches(const Problem& problem, int pass) {
+std::vector<ViewLaunch> view_launches(const Problem& problem, int pass, TokenHeads heads) {
   const MaskPass& of = pass_of(problem, pass);
-  const bool has_entries = takes_entries_of_batch(problem, of);
   const bool drops = problem.dropout().threshold != 0;
   std::vector<ViewLaunch> launches;
   std::size_t first_lse = 0;
   int index = views_before(problem, pass);
   for (const ResidueView& view : of.views) {
-    Problem of_view = problem_of_view(problem, of, view);
-    const int count = has_entries ? view.residues : problem.batch;
+    const ViewAxes axes = axes_of(problem, of, view, heads);
+    Problem of_view = problem_of_view(problem, view, axes);
+    const bool has_entry = axes == ViewAxes::kResiduesAsBatch,
+               has_residue = axes == ViewAxes::kOneResidue;
+    const int count = has_entry ? problem.batch : has_residue ? view.residues : 1;
     for (int i = 0; i < count; ++i) {
-      if (drops) {
-        of_view.first_dropout_sequence =
-            first_dropout_sequence(problem, index, has_entries ? 0 : i);
-      }
-      launches.push_back({of_view, of.stride, has_entries ? 0 : i,
-                          has_entries ? view.first_residue + i : view.first_residue, has_entries,
-                          first_lse, index});
+      const int entry = has_entry ? i : 0;
+      if (drops) of_view.first_dropout_sequence = first_dropout_sequence(problem, index, entry);
+      launches.push_back({of_view, axes, of.stride, entry,
+                          view.first_residue + (has_residue ? i : 0),
+                          has_residue ? 1 : view.residues, first_lse, index});
       first_lse += of_view.lse_elements();
     }
     ++index;
@@ -79,17 +117,20 @@ std::vector<ViewLaunch> view_launches(const Problem& problem, int pass) {
   return launches;
 }
 
-ViewedRows viewed_rows(const Problem& problem, int pass) {
+ViewedRows viewed_rows(const Problem& problem, int pass, TokenHeads heads) {
   const MaskPass& of = pass_of(problem, pass);
+  const bool has_residues_apart =
+      axes_of(problem, of, of.views.front(), heads) == ViewAxes::kOneResidue;
   return {problem.batch,       problem.heads, of.stride,
-          of.whole_residues(), of.lines(),    takes_entries_of_batch(problem, of)};
+          of.whole_residues(), of.lines(),    has_residues_apart};
 }
 
 std::vector<Problem> problems_of_views(const Problem& problem) {
   std::vector<Problem> problems;
   for (const MaskPass& pass : problem.sparse->passes) {
     for (const ResidueView& view : pass.views) {
-      problems.push_back(problem_of_view(problem, pass, view));
+      const ViewAxes axes = axes_of(problem, pass, view, TokenHeads::kAdjacent);
+      problems.push_back(problem_of_view(problem, view, axes));
     }
   }
   return problems;
@@ -141,6 +182,7 @@ SumParams sum_of(const Problem& problem, const char* name, const TensorView<Half
   const int seqlen = problem.seqlen_q;
   SumParams params{};
   params.parts = static_cast<int>(begins.size());
+  params.heads = heads;
   params.seqlen = seqlen;
   params.head_chunks = problem.head_dim / kChunkHalves;
   for (std::size_t i = 0; i < begins.size(); ++i) {
@@ -199,7 +241,7 @@ MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,
   params.head_chunks = problem.head_dim / kChunkHalves;
   for (int i = 0; i < params.passes; ++i) {
     const ForwardTensors of_pass = tensors_of_pass(problem, whole, i, workspace, memory);
-    params.rows[i] = viewed_rows(problem, i);
+    params.rows[i] = viewed_rows(problem, i, token_heads(problem, whole));
     params.lse[i] = of_pass.lse;
     if (i > 0) params.more[i - 1] = queries(problem, "o of a pass", of_pass.o);
   }
@@ -211,8 +253,8 @@ MergeParams merge_params(const Problem& problem, const ForwardTensors& whole,
 
 GatherParams gather_params(const Problem& problem, const BackwardTensors& whole, int pass,
                            const PassesWorkspace& workspace, std::byte* memory) {
-  return {problem.heads, problem.seqlen_q, viewed_rows(problem, pass), whole.lse,
-          at<float>(memory, workspace.lse[static_cast<std::size_t>(pass)])};
+  return {problem.heads, problem.seqlen_q, viewed_rows(problem, pass, token_heads(problem, whole)),
+          whole.lse, at<float>(memory, workspace.lse[static_cast<std::size_t>(pass)])};
 }
 
 GradientSums gradient_sums(const Problem& problem, const BackwardTensors& whole,

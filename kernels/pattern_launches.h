@@ -19,13 +19,27 @@ inline int mask_pass_count(const Problem& problem) {
   return static_cast<int>(problem.sparse->passes.size());
 }
 
-/// One launch: the residues of a batch entry, or, without dropout, whose places want that, the
-/// batch's entries of a residue where these are more; of stride 1 the whole problem.
+/// How the heads of a token lie: behind those of the token before, at the distance that heads have,
+/// as in contiguous tensors; or in any way.
+enum class TokenHeads { kAdjacent, kAny };
+
+/// Of the tensors of a pass.
+TokenHeads token_heads(const Problem& problem, const ForwardTensors& tensors);
+TokenHeads token_heads(const Problem& problem, const BackwardTensors& tensors);
+
+/// What a launch over a view has as its batch and heads.
+enum class ViewAxes {
+  kResiduesAsHeads,  // the batch; each residue's heads, where these are adjacent: all in one launch
+  kResiduesAsBatch,  // the residues of a batch entry, and heads
+  kOneResidue,       // the batch, and heads, of one residue: of stride 1 the whole problem
+};
+
 struct ViewLaunch {
-  Problem problem;  // over the view: its batch are those entries
+  Problem problem;  // over the view
+  ViewAxes axes;
   int stride;
   int first_batch, first_token;
-  bool has_entries_of_batch;
+  int residues;           // on its axes
   std::size_t first_lse;  // of its log-sum-exp, in that of the pass
   int view;               // of all views of all passes
 
@@ -33,21 +47,23 @@ struct ViewLaunch {
   template <class T>
   TensorView<T> of(const TensorView<T>& whole) const {
     return {whole.data + (first_batch * whole.batch_stride + first_token * whole.seqlen_stride),
-            has_entries_of_batch ? whole.batch_stride : whole.seqlen_stride,
+            axes == ViewAxes::kResiduesAsBatch ? whole.seqlen_stride : whole.batch_stride,
             stride * whole.seqlen_stride, whole.head_stride};
   }
-  /// Tiles of the view in which tokens of the whole problem's tiles are, each once; none where this
-  /// launch has none of them.
-  std::vector<SampleTile> tiles_of(const std::vector<SampleTile>& whole) const;
+  /// Tiles of the view in which tokens of the whole problem's tiles are, each once, of a tensor of
+  /// so many heads of a token; none where this launch has none of them.
+  std::vector<SampleTile> tiles_of(const std::vector<SampleTile>& whole, int heads) const;
 };
 
-/// Of a problem that has_mask_passes(): a pass's launches, in their order.
-std::vector<ViewLaunch> view_launches(const Problem& problem, int pass);
+/// Of a problem that has_mask_passes(): a pass's launches, in their order. They are one for each
+/// view where heads are adjacent and, with dropout, whose places want that, a residue's heads times
+/// the view's residues are a power of two; else one for each entry or each residue.
+std::vector<ViewLaunch> view_launches(const Problem& problem, int pass, TokenHeads heads);
 
-ViewedRows viewed_rows(const Problem& problem, int pass);
+ViewedRows viewed_rows(const Problem& problem, int pass, TokenHeads heads);
 
-/// A problem for each view of each pass, in their order, as those of its launches: what lists of
-/// tiles are made for.
+/// A problem for each view of each pass, in their order, as those of its launches over adjacent
+/// heads, which no others exceed: what lists of tiles, and room, are made for.
 std::vector<Problem> problems_of_views(const Problem& problem);
 
 /// Where the parts of the workspace of a pass begin, in bytes; each is aligned to 256.

@@ -129,7 +129,7 @@ TileCounts count_of_passes(const AttentionKernel& kernel, const PatternLists& li
                            const Problem& problem, const TileShape& shape) {
   TileCounts all;
   for (int pass = 0; pass < mask_pass_count(problem); ++pass) {
-    for (const ViewLaunch& launch : view_launches(problem, pass)) {
+    for (const ViewLaunch& launch : view_launches(problem, pass, TokenHeads::kAdjacent)) {
       const TileCounts counts =
           launch.problem.sparse
               ? count_of_lists(lists[lists.first_of_view(launch.view)], launch.problem, shape)

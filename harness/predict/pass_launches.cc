@@ -294,7 +294,7 @@ void append_passes_forward(const PassOf& of, std::vector<PassLaunch>& launches) 
   const Extents extents(of.problem);
   const int passes = mask_pass_count(of.problem);
   for (int pass = 0; pass < passes; ++pass) {
-    for (const ViewLaunch& view : view_launches(of.problem, pass)) {
+    for (const ViewLaunch& view : view_launches(of.problem, pass, TokenHeads::kAdjacent)) {
       append_forward({of.kernel, view.problem, of.instances}, launches);
     }
   }
@@ -309,7 +309,7 @@ void append_passes_backward(const PassOf& of, bool is_deterministic,
   const int passes = mask_pass_count(of.problem);
   for (int pass = 0; pass < passes; ++pass) {
     launches.push_back(of_bytes(2 * extents.heads * extents.queries * kLseBytes));
-    for (const ViewLaunch& view : view_launches(of.problem, pass)) {
+    for (const ViewLaunch& view : view_launches(of.problem, pass, TokenHeads::kAdjacent)) {
       append_backward({of.kernel, view.problem, of.instances}, is_deterministic, launches);
     }
   }

@@ -68,6 +68,14 @@ TEST_P(HopperCarriedBackwardGpu, HasTheBitsOfDqAloneInShortSequences) {
   }
 }
 
+TEST_P(HopperCarriedBackwardGpu, HasTheBitsOfDqAloneInStrictBands) {
+  for (const int seqlen : {66, 500, 4100}) {
+    for (const MaskSpec& mask : {MaskSpec::band(70, -1), MaskSpec::band(128, -1)}) {
+      expect_bits_of_alone(2, seqlen, mask, 2);
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperCarriedBackwardGpu, testing::Values(24, 64, 80, 96, 128));
 
 }  // namespace

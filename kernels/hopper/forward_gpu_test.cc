@@ -161,7 +161,8 @@ TEST_P(HopperSparseGpu, HasTheEmulatedMachinesBits) {
   for (const std::string_view spec :
        {"window:128/full", "sink:4+window:128", "blocked:128", "strided:6", "longformer:64:16",
         "fixed:64:16", "causal-documents:100", "dilated:16:4", "nd:25x20:5x5", "nd:5x10x10:3x4x6",
-        "causal-strided:3", "window:40+causal-strided:8", "band:3:5+strided:4"}) {
+        "causal-strided:3", "window:40+causal-strided:8", "band:3:5+strided:4",
+        "window:40+causal-strided:3", "causal-dilated:90:4"}) {
     SCOPED_TRACE(spec);
     compared += expect_emulated_bits(kKernel, with_pattern(problem(500), spec));
   }

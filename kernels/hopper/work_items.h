@@ -43,7 +43,8 @@ struct ItemGrid {
 /// Whether most blocks of rows see about as many keys, so that as many items take as long.
 /// Otherwise each is better left to whichever SM is free.
 inline bool are_items_alike(const KeyMask& mask) {
-  if (mask.seqlen_q == 0) return true;
+  constexpr int kOneBlock = 128;  // rows, or keys: what a head has is one item
+  if (mask.seqlen_q <= kOneBlock) return true;
   const int of_last = mask.keys(mask.seqlen_q - 1).size();
   return mask.keys(mask.seqlen_q / 2).size() > of_last / 4 * 3;
 }

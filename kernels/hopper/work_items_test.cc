@@ -67,5 +67,17 @@ TEST(HopperItems, AreOfHeadsFirstForShortWindowsOfNarrowHeads) {
   EXPECT_EQ(order(MaskSpec::window(128), 0, 64), ItemOrder::kRowsFirst);
 }
 
+TEST(HopperItems, AreAlikeWhereRowsSeeAboutAsManyKeysOrAHeadHasOne) {
+  const auto are_alike = [](const MaskSpec& mask, int seqlen) {
+    return are_items_alike(make_key_mask(mask, seqlen, seqlen));
+  };
+  EXPECT_TRUE(are_alike(MaskSpec::full(), 4096));
+  EXPECT_TRUE(are_alike(MaskSpec::window(128), 4096));
+  EXPECT_FALSE(are_alike(MaskSpec::causal(), 4096));
+  EXPECT_FALSE(are_alike(MaskSpec::causal(), 129));
+  EXPECT_TRUE(are_alike(MaskSpec::causal(), 128));
+  EXPECT_TRUE(are_alike(MaskSpec::band(128, -1), 128));
+}
+
 }  // namespace
 }  // namespace sparkbench::hopper

@@ -50,12 +50,23 @@ struct ViewedRows {
 };
 
 /// Rows and threads of a block; of a row, kLanesOfRow threads take a chunk of 16 bytes each at a
-/// time. Grid: tiles of kMergeRows rows, heads, batch.
+/// time.
 inline constexpr int kMergeThreads = 128;
 inline constexpr int kLanesOfRow = 8;
 inline constexpr int kMergeRows = kMergeThreads / kLanesOfRow;
 
-/// Forward: the passes' results together.
+/// Tiles of kMergeRows rows, one of each head after the other: side by side on the chip are rows
+/// that lie side by side in memory, where pages of it are open.
+struct MergeBlocks {
+  int heads;
+
+  SPARK_HD int count(int seqlen) const { return (seqlen + kMergeRows - 1) / kMergeRows * heads; }
+  SPARK_HD int block(int tile, int head) const { return tile * heads + head; }
+  SPARK_HD int head(int block) const { return block % heads; }
+  SPARK_HD int tile(int block) const { return block / heads; }
+};
+
+/// Forward: the passes' results together. Grid: MergeBlocks, 1, batch.
 struct MergeParams {
   int passes, heads, seqlen, head_chunks;
   ViewedRows rows[kMostMerged];
@@ -66,7 +77,7 @@ struct MergeParams {
   float* whole_lse;  // [batch, heads, seqlen]
 };
 
-/// Backward: LSE as a pass has it.
+/// Backward: LSE as a pass has it. Grid: tiles of kMergeThreads rows, heads, batch.
 struct GatherParams {
   int heads, seqlen;
   ViewedRows rows;
@@ -74,9 +85,10 @@ struct GatherParams {
   float* lse;
 };
 
-/// Backward: x += the passes' gradients behind the first, in FP32, rounded once.
+/// Backward: x += the passes' gradients behind the first, in FP32, rounded once. Grid: MergeBlocks,
+/// 1, batch.
 struct SumParams {
-  int parts, seqlen, head_chunks;
+  int parts, heads, seqlen, head_chunks;
   ChunkedView<const Half> more[kMostMerged - 1];
   ChunkedView<Half> x;
 };
@@ -86,10 +98,11 @@ struct MergeRow {
   int batch, head, row, chunk;
 };
 template <class Machine>
-SPARK_DEVICE MergeRow merge_row(Machine& machine) {
-  const int thread = machine.thread();
-  return {machine.block(2), machine.block(1), machine.block(0) * kMergeRows + thread / kLanesOfRow,
-          thread % kLanesOfRow};
+SPARK_DEVICE MergeRow merge_row(Machine& machine, int heads) {
+  const MergeBlocks blocks{heads};
+  const int thread = machine.thread(), block = machine.block(0);
+  return {machine.block(2), blocks.head(block),
+          blocks.tile(block) * kMergeRows + thread / kLanesOfRow, thread % kLanesOfRow};
 }
 
 /// sum += weight * the 8 halves of a chunk.
@@ -114,7 +127,7 @@ SPARK_DEVICE Bits128 chunk_of(Machine& machine, const float (&sum)[kChunkHalves]
 
 template <class Machine>
 SPARK_DEVICE void merge_passes(Machine& machine, const MergeParams& params) {
-  const auto [batch, head, row, first_chunk] = merge_row(machine);
+  const auto [batch, head, row, first_chunk] = merge_row(machine, params.heads);
   if (row >= params.seqlen) return;
   float weight[kMostMerged], most = -INFINITY, sum = 0.0f;
 #pragma unroll
@@ -173,13 +186,15 @@ SPARK_DEVICE void gather_lse(Machine& machine, const GatherParams& params) {
 
 template <class Machine>
 SPARK_DEVICE void sum_gradients(Machine& machine, const SumParams& params) {
-  const auto [batch, head, row, first_chunk] = merge_row(machine);
+  const auto [batch, head, row, first_chunk] = merge_row(machine, params.heads);
   if (row >= params.seqlen) return;
   for (int chunk = first_chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
     Half* const own = params.x.at(batch, row, head) + chunk * kChunkHalves;
     float sum[kChunkHalves] = {};
     add_chunk(machine, machine.template load_global<Bits128>(own), 1.0f, sum);
-    for (int i = 0; i < params.parts; ++i) {
+#pragma unroll  // or each thread has a copy of `more`
+    for (int i = 0; i < kMostMerged - 1; ++i) {
+      if (i >= params.parts) continue;
       const Half* const other = params.more[i].at(batch, row, head) + chunk * kChunkHalves;
       add_chunk(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
     }

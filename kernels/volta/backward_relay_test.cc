@@ -326,13 +326,13 @@ TEST(VoltaRelayPlan, IsOfWindowsAllOfWhoseRowsSeeAKey) {
 TEST(VoltaRelayPlan, IsOfShortSequencesWhoseBlocksHardlyWait) {
   EXPECT_TRUE(has_relay(long_problem(MaskSpec::causal(), 2048), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::causal(), 2049), false));
-  EXPECT_TRUE(has_relay(long_problem(MaskSpec::full(), 128), false));
-  EXPECT_FALSE(has_relay(long_problem(MaskSpec::full(), 129), false));
-  EXPECT_TRUE(has_relay(long_problem(MaskSpec::band(500, 100), 400), false));
-  EXPECT_FALSE(has_relay(long_problem(MaskSpec::band(500, 200), 400), false));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::full(), 512), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::full(), 513), false));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::band(2000, 511), 800), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::band(2000, 512), 800), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::prefix(10), 128), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::prefix(200), 128), false));
-  Problem problem = long_problem(MaskSpec::full(), 256);
+  Problem problem = long_problem(MaskSpec::full(), 512);
   problem.head_dim = 128;
   EXPECT_TRUE(has_relay(problem, false));
   problem.mask = MaskSpec::causal();

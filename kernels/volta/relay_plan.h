@@ -40,16 +40,17 @@ inline int all_step_bits(const Problem& problem) {
   return bits_for(std::int64_t{problem.batch} * problem.heads * relay_steps(problem));
 }
 
-/// Blocks of keys that begin with the first query, at most. Each waits for the one before it, a
-/// step longer than that one does: of a full mask all of them.
-inline constexpr int kMostBlocksInStep = 2;
+/// Keys whose blocks begin with the first query, at most: of a full mask all. Each of these blocks
+/// waits for the one before it, a step longer than that one does. Blocks that follow on an SM begin
+/// as much later, and wait no more.
+inline constexpr int kMostKeysInStep = 512;
 
 /// Whether a sequence has so few keys that what sums in memory take besides is much, whatever its
 /// rows see of them, and its blocks wait little.
 inline bool has_short_relay(int head_dim, const KeyMask& mask) {
   const int of_first_query = most_of(mask.prefix, mask.end_offset);
   return mask.seqlen_k <= relay_window(head_dim) &&
-         least_of(mask.seqlen_k, of_first_query) <= kMostBlocksInStep * relay_block_keys(head_dim);
+         least_of(mask.seqlen_k, of_first_query) <= kMostKeysInStep;
 }
 
 /// 2^this slots: for the steps that blocks of so many keys begin, and for those between a step's

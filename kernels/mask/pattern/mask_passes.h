@@ -36,7 +36,7 @@ struct MaskPass {
 /// Passes of one mask, at most.
 inline constexpr int kMostMaskPasses = 4;
 
-/// Residues are entries of a grid's batch axis.
+/// Residues are heads, or entries of the batch, of a grid.
 inline constexpr int kMostResidues = 65535;
 
 /// None where the order of the sequence is all there is to it: no term strides, or residues are so
