@@ -40,25 +40,11 @@ inline int all_step_bits(const Problem& problem) {
   return bits_for(std::int64_t{problem.batch} * problem.heads * relay_steps(problem));
 }
 
-/// Keys whose blocks begin with the first query, at most: of a full mask all. Each of these blocks
-/// waits for the one before it, a step longer than that one does. Blocks that follow on an SM begin
-/// as much later, and wait no more.
-inline constexpr int kMostKeysInStep = 512;
-
-/// Whether a sequence has so few keys that what sums in memory take besides is much, whatever its
-/// rows see of them, and its blocks wait little.
-inline bool has_short_relay(int head_dim, const KeyMask& mask) {
-  const int of_first_query = most_of(mask.prefix, mask.end_offset);
-  return mask.seqlen_k <= relay_window(head_dim) &&
-         least_of(mask.seqlen_k, of_first_query) <= kMostKeysInStep;
-}
-
 /// 2^this slots: for the steps that blocks of so many keys begin, and for those between a step's
 /// first block and its last, so that no block waits for itself. Or for all steps that there are.
 inline int relay_slot_bits(const Problem& problem, int keys_at_once = kRelayKeysAtOnce) {
   const KeyMask mask = problem.key_mask();
-  const std::int64_t of_window =
-      std::min(std::int64_t{mask.end_offset} - mask.begin_offset, std::int64_t{mask.seqlen_k});
+  const std::int64_t of_window = std::int64_t{mask.end_offset} - mask.begin_offset;
   const std::int64_t keys = keys_at_once + of_window + relay_block_keys(problem.head_dim);
   const std::int64_t wanted = problem.group_size() * ((keys + kRelayStep - 1) / kRelayStep + 1);
   return std::min(bits_for(wanted), all_step_bits(problem));
@@ -76,10 +62,10 @@ inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* 
           mask.end(problem.seqlen_q - 1) - 1};
 }
 
-/// Whether a pass has dQ in relay: in windows and short sequences all of whose rows see a key, of
-/// as many columns as "/relay" of instances.h serves. Its sums have an order of their own, and at
-/// 128 columns, where two warps of a block add to the same ones, none: a deterministic pass forms
-/// dQ alone, which has the same bits packed with other sequences and of the same mask as a pattern.
+/// Whether a pass has dQ in relay: in windows all of whose rows see a key, of as many columns as
+/// "/relay" of instances.h serves. Its sums have an order of their own, and at 128 columns, where
+/// two warps of a block add to the same ones, none: a deterministic pass forms dQ alone, which has
+/// the same bits packed with other sequences and of the same mask as a pattern.
 inline bool has_relay(const Problem& problem, bool is_deterministic) {
   const auto is_served = [&](int columns) {
     return problem.head_dim >= least_relay_head_dim(columns) && problem.head_dim <= columns;
@@ -89,11 +75,8 @@ inline bool has_relay(const Problem& problem, bool is_deterministic) {
     return false;
   }
   const KeyMask mask = problem.key_mask();
-  const bool is_short = has_short_window(relay_window(problem.head_dim), mask) ||
-                        has_short_relay(problem.head_dim, mask);
-  const bool sees = !mask.keys(0).is_empty() && !mask.keys(mask.seqlen_q - 1).is_empty();
-  const bool has_prefix = 0 < mask.prefix && mask.end_offset < mask.seqlen_k;
-  return is_short && sees && !has_prefix;
+  return has_short_window(relay_window(problem.head_dim), mask) && !mask.keys(0).is_empty() &&
+         !mask.keys(mask.seqlen_q - 1).is_empty();
 }
 
 /// Of the sums of slots, and of the words behind them that tell turns.
