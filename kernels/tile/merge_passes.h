@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "kernels/ceil_divide.h"
 #include "kernels/machine/machine.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
@@ -60,7 +61,7 @@ inline constexpr int kMergeRows = kMergeThreads / kLanesOfRow;
 struct MergeBlocks {
   int heads;
 
-  SPARK_HD int count(int seqlen) const { return (seqlen + kMergeRows - 1) / kMergeRows * heads; }
+  SPARK_HD int count(int seqlen) const { return ceil_divide(seqlen, kMergeRows) * heads; }
   SPARK_HD int block(int tile, int head) const { return tile * heads + head; }
   SPARK_HD int head(int block) const { return block % heads; }
   SPARK_HD int tile(int block) const { return block / heads; }

@@ -97,7 +97,7 @@ TEST(MaskPasses, HaveBandsOfOneRunDense) {
   EXPECT_EQ(dense_of("dilated:60:4"), (Masks{MaskSpec::band(60, 60)}));
   EXPECT_EQ(dense_of("causal-dilated:100:4"), (Masks{MaskSpec::window(101)}));
   EXPECT_EQ(dense_of("dilated:1000:4"), (Masks{MaskSpec::full()}));
-  // A residue has what the window leaves of it: keys before its own, the nearest four or five.
+  // A residue has what the window leaves of it: keys before its own but for the nearest four.
   EXPECT_EQ(dense_of("window:20+causal-strided:4"),
             (Masks{MaskSpec::window(20), MaskSpec::band(128, -5)}));
   EXPECT_EQ(dense_of("band:3:5+causal-dilated:60:4"),
