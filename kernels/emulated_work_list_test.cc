@@ -95,6 +95,35 @@ TEST(WorkList, KeepsTheOrderOfEqualBlocks) {
   EXPECT_EQ(items[5].place.first_row, kNoWork);
 }
 
+/// So that each block waits for those before it alone.
+TEST(WorkList, InRelayHasTheLastKeysOfEachSequenceFirst) {
+  constexpr int kBatch = 300, kKeys = 64;
+  const std::vector<int> seqlens_q = lengths(kBatch, 1), seqlens_k = lengths(kBatch, 2);
+  const std::vector<WorkItem> items =
+      list_of(MaskSpec::causal(), seqlens_q, seqlens_k, {true, kKeys, WorkOrder::kInRelay});
+  std::size_t next = 0;
+  std::set<int> listed;
+  int least = 1 << 30;
+  while (next < items.size() && items[next].place.first_row != kNoWork) {
+    const int sequence = items[next].place.sequence;
+    EXPECT_TRUE(listed.insert(sequence).second) << sequence;
+    const int seqlen_q = seqlens_q[static_cast<std::size_t>(sequence)];
+    EXPECT_LT(seqlen_q, least + 64);  // of 1500 at most, in 32 classes or more than 16
+    least = std::min(least, seqlen_q);
+    const int blocks = ceil_divide(seqlens_k[static_cast<std::size_t>(sequence)], kKeys);
+    for (int block = std::max(blocks, 1) - 1; block >= 0; --block, ++next) {
+      ASSERT_LT(next, items.size());
+      EXPECT_EQ(items[next].place.sequence, sequence);
+      EXPECT_EQ(items[next].place.first_row, kKeys * block);
+      if (blocks == 0) {
+        EXPECT_EQ(items[next].walk.end, 0);
+      }
+    }
+  }
+  EXPECT_EQ(listed.size(), std::size_t{kBatch});
+  for (; next < items.size(); ++next) EXPECT_EQ(items[next].place.first_row, kNoWork);
+}
+
 TEST(WorkList, TellsWhatABlockWalks) {
   const std::vector<WorkItem> items = list_of(MaskSpec::causal(), {40, 256}, {7, 256}, {true, 128});
   ASSERT_GE(items.size(), 3u);

@@ -6,6 +6,7 @@
 
 #include "harness/cycles/machine_constants.h"
 #include "harness/predict/block_tiles.h"
+#include "kernels/ceil_divide.h"
 #include "kernels/cut_tiles.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"
@@ -29,15 +30,16 @@ int class_shift(int longest) {
   return shift;
 }
 
-/// work_of(mask of the sequence, what the block has of it) for each place of the list.
+/// work_of(mask of the sequence, what the block has of it) for each place of the list. A block
+/// without keys walks nothing.
 template <class WorkOf>
-std::vector<BlockWork> tiles_of_list(const Problem& problem, bool is_of_keys, int block_rows,
+std::vector<BlockWork> tiles_of_list(const Problem& problem, const WorkListKind& kind,
                                      WorkOf work_of) {
   std::vector<BlockWork> tiles;
-  for (const ListedBlock& block : listed_blocks(problem, is_of_keys, block_rows)) {
+  for (const ListedBlock& block : listed_blocks(problem, kind)) {
     const KeyMask mask = problem.key_mask_of(block.sequence);
-    const Range own = own_rows(mask, is_of_keys, block.first, block_rows);
-    tiles.push_back(work_of(mask, own));
+    const Range own = own_rows(mask, kind.is_of_keys, block.first, kind.block_rows);
+    tiles.push_back(own.is_empty() ? BlockWork{} : work_of(mask, own));
   }
   return tiles;
 }
@@ -77,19 +79,28 @@ BlockWork steps_of_block(const KernelInstance& instance, const SparseTileLists& 
 
 }  // namespace
 
-std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, int block_rows) {
+std::vector<ListedBlock> listed_blocks(const Problem& problem, const WorkListKind& kind) {
   struct Listed {
     ListedBlock block;
     int length_class;
   };
+  const bool is_of_keys = kind.is_of_keys, is_in_relay = kind.order == WorkOrder::kInRelay;
+  const int block_rows = kind.block_rows;
   const int shift = class_shift(is_of_keys ? problem.seqlen_q : problem.seqlen_k);
   std::vector<Listed> all;
   for (int i = 0; i < problem.batch; ++i) {
     const KeyMask mask = problem.key_mask_of(i);
-    for (int first = 0; first < length_of(mask, is_of_keys); first += block_rows) {
-      const Range own = own_rows(mask, is_of_keys, first, block_rows);
+    const int blocks = ceil_divide(length_of(mask, is_of_keys), block_rows);
+    if (is_in_relay) {
+      for (int block = std::max(blocks, 1) - 1; block >= 0; --block) {
+        all.push_back({{i, block_rows * block}, mask.seqlen_q >> shift});
+      }
+      continue;
+    }
+    for (int block = 0; block < blocks; ++block) {
+      const Range own = own_rows(mask, is_of_keys, block_rows * block, block_rows);
       const Range walked = is_of_keys ? mask.rows_of_any(own) : mask.keys_of_any(own);
-      all.push_back({{i, first}, walked.size() >> shift});
+      all.push_back({{i, own.begin}, walked.size() >> shift});
     }
   }
   std::stable_sort(all.begin(), all.end(), [](const Listed& a, const Listed& b) {
@@ -103,7 +114,7 @@ std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, 
 
 std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
                                                const Problem& problem) {
-  return tiles_of_list(problem, false, instance.block_rows,
+  return tiles_of_list(problem, {false, instance.block_rows},
                        [&](const KeyMask& mask, const Range& rows) {
                          // Rows past the last are nobody's, and the kernels' test for a cut tile
                          // knows no last row.
@@ -115,8 +126,9 @@ std::vector<BlockWork> tiles_of_listed_queries(const KernelInstance& instance,
 
 std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
                                             const Problem& problem) {
+  const WorkOrder order = instance.relays_dq ? WorkOrder::kInRelay : WorkOrder::kLongestFirst;
   return tiles_of_list(
-      problem, true, instance.block_rows, [&](const KeyMask& mask, const Range& keys) {
+      problem, {true, instance.block_rows, order}, [&](const KeyMask& mask, const Range& keys) {
         const bool is_whole = keys.size() == instance.block_rows;
         const BlockWork steps =
             count_tiles(mask.rows_of_any(keys), is_whole ? mask.rows_of_all(keys) : Range{0, 0},

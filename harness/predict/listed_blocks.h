@@ -1,6 +1,6 @@
 // Blocks in the order in which a V100 starts them where a list says it: of packed sequences that
 // which kernels/tile/list_blocks.h makes on the device, of a pattern kernels/sparse_lists.h's. Both
-// have those with most to do first.
+// have those with most to do first, but for blocks of keys in relay.
 #pragma once
 
 #include <vector>
@@ -8,6 +8,7 @@
 #include "harness/predict/block_schedule.h"
 #include "kernels/attention_kernel.h"
 #include "kernels/sparse_lists.h"
+#include "kernels/work_lists.h"
 
 namespace sparkbench {
 
@@ -19,7 +20,7 @@ struct ListedBlock {
 };
 
 /// The places of the list, of which each is a block for each head. `problem` has lengths.
-std::vector<ListedBlock> listed_blocks(const Problem& problem, bool is_of_keys, int block_rows);
+std::vector<ListedBlock> listed_blocks(const Problem& problem, const WorkListKind& kind);
 
 /// What the blocks of the list walk: of a forward or "bwd-dq" instance tiles of keys, of a "bwd"
 /// one steps of the queries of all heads that read the keys. A block of keys that reaches past its

@@ -52,18 +52,18 @@ std::vector<ListedBlock> listed_on_device(const Problem& problem, const WorkList
 TEST(ListedBlocks, HaveTheDevicesOrder) {
   for (const MaskSpec& mask : kMaskOfEachKind) {
     const Problem problem = problem_of(random_lengths(300), mask);
-    for (const bool is_of_keys : {false, true}) {
-      SCOPED_TRACE(name_of(mask) + (is_of_keys ? ", keys" : ", queries"));
-      EXPECT_EQ(listed_blocks(problem, is_of_keys, 64),
-                listed_on_device(problem, {is_of_keys, 64}));
+    for (const WorkListKind& kind :
+         {WorkListKind{false, 64}, {true, 64}, {true, 64, WorkOrder::kInRelay}}) {
+      SCOPED_TRACE(name_of(mask) + (kind.is_of_keys ? ", keys" : ", queries"));
+      EXPECT_EQ(listed_blocks(problem, kind), listed_on_device(problem, kind));
     }
   }
 }
 
 TEST(ListedBlocks, OfNoSequenceAreNone) {
-  EXPECT_TRUE(listed_blocks(problem_of({}, MaskSpec::full()), false, 64).empty());
-  EXPECT_TRUE(listed_blocks(problem_of({{0, 5}}, MaskSpec::full()), false, 64).empty());
-  EXPECT_EQ(listed_blocks(problem_of({{3, 0}}, MaskSpec::full()), false, 64).size(), 1u);
+  EXPECT_TRUE(listed_blocks(problem_of({}, MaskSpec::full()), {false, 64}).empty());
+  EXPECT_TRUE(listed_blocks(problem_of({{0, 5}}, MaskSpec::full()), {false, 64}).empty());
+  EXPECT_EQ(listed_blocks(problem_of({{3, 0}}, MaskSpec::full()), {false, 64}).size(), 1u);
 }
 
 const AttentionKernel& fp32acc() { return *find_attention_kernel("volta-fp32acc"); }
@@ -85,8 +85,27 @@ TEST(PackedLaunches, ListTheirBlocksFirst) {
   EXPECT_EQ(blocks.front().full_tiles, 300 / instance.step_columns);
   EXPECT_EQ(blocks.back().full_tiles, 70 / instance.step_columns);
   EXPECT_EQ(blocks.back().cut_tiles, 1);
-  EXPECT_EQ(launches_of_pass(fp32acc(), problem, Pass::kBackward, false).size(), 5u);
   EXPECT_EQ(launches_of_pass(fp32acc(), problem, Pass::kBackward, true).size(), 4u);
+  // Statistics, dQ's sums set to zero, the products, and dQ rounded.
+  const Problem longer = problem_of({{900, 900}, {0, 9}, {1100, 1100}}, MaskSpec::full());
+  EXPECT_EQ(launches_of_pass(fp32acc(), longer, Pass::kBackward, false).size(), 5u);
+}
+
+/// A block more than sequence 1 has keys for.
+TEST(PackedLaunches, InRelayHaveTheLastKeysFirst) {
+  const Problem problem = problem_of({{300, 300}, {9, 0}, {70, 70}}, MaskSpec::causal());
+  const auto launches = launches_of_pass(fp32acc(), problem, Pass::kBackward, false);
+  ASSERT_EQ(launches.size(), 4u);
+  EXPECT_EQ(launches[2].instance, nullptr);
+  EXPECT_DOUBLE_EQ(launches[2].hbm_bytes, 4 * (640 / 32) * 4);  // turns of the workspace's steps
+  EXPECT_EQ(launches[3].instance->id, "volta-fp32acc/bwd/d64/relay/packed");
+  EXPECT_TRUE(launches[3].grid.is_head_fastest);
+  const auto& blocks = launches[3].grid.of_head;
+  ASSERT_EQ(blocks.size(), 5u + 2 + 1);
+  // Of two query heads that share keys, two teams.
+  EXPECT_EQ(blocks[0].full_tiles + blocks[0].cut_tiles, 2);
+  EXPECT_EQ(blocks[4].full_tiles + blocks[4].cut_tiles, 10);
+  EXPECT_EQ(blocks[7].full_tiles + blocks[7].cut_tiles, 0);
 }
 
 TEST(PackedLaunches, OfNoBlockAreNone) {

@@ -16,6 +16,7 @@
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/packed_lists.h"
 #include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "kernels/work_lists.h"
@@ -204,8 +205,9 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
       of.key_heads * (of_keys + columns * of_visit)};
 }
 
-/// Of sums in slots.
+/// Of sums in slots, of packed sequences of all.
 double relayed_bytes(const Problem& problem) {
+  if (problem.lengths) return dq_sums_bytes(problem);
   return static_cast<double>(volta::relay_sums_bytes(problem, volta::relay_slot_bits(problem)));
 }
 
@@ -213,8 +215,9 @@ double relayed_bytes(const Problem& problem) {
 PassLaunch relayed_gradients(const PassOf& pass) {
   const Problem& problem = pass.problem;
   const KernelInstance& instance = pass.instance("bwd", 5, true);
-  std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
-  std::reverse(blocks.begin(), blocks.end());
+  std::vector<BlockWork> blocks = problem.lengths ? tiles_of_listed_keys(instance, problem)
+                                                  : tiles_of_key_blocks(instance, problem);
+  if (!problem.lengths) std::reverse(blocks.begin(), blocks.end());
   const Extents of(problem);
   const double columns =
       columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
@@ -261,18 +264,38 @@ void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
   launches.push_back(of_parts(of, instance, extents.heads, extents.half_row + kLseBytes));
 }
 
+bool has_relay(const Problem& problem, bool is_deterministic) {
+  return problem.lengths
+             ? volta::has_packed_relay(problem.packed(), problem.batch, is_deterministic)
+             : volta::has_relay(problem, is_deterministic);
+}
+
+double turns_bytes(const Problem& problem) {
+  return static_cast<double>(problem.lengths ? volta::packed_turns_bytes(volta::workspace_problem(
+                                                   problem.packed(), problem.batch))
+                                             : volta::relay_turns_bytes(problem));
+}
+
+/// Of packed sequences the lists of their queries and keys, of which the latter have the main
+/// kernel's blocks.
+void append_lists(const PassOf& of, const KernelInstance& main, std::vector<PassLaunch>& launches) {
+  if (!of.problem.lengths) return;
+  WorkListKind keys = {true, main.block_rows};
+  if (main.relays_dq) keys = {true, main.block_rows, WorkOrder::kInRelay, volta::kRelayStep};
+  launches.push_back(list_blocks(of, {volta::kQueryList, keys}));
+}
+
 void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
-  if (volta::has_relay(of.problem, is_deterministic)) {
+  if (has_relay(of.problem, is_deterministic)) {
+    PassLaunch main = relayed_gradients(of);
+    append_lists(of, *main.instance, launches);
     launches.push_back(statistics(of));
-    launches.push_back(of_bytes(static_cast<double>(volta::relay_turns_bytes(of.problem))));
-    launches.push_back(relayed_gradients(of));
+    launches.push_back(of_bytes(turns_bytes(of.problem)));
+    launches.push_back(std::move(main));
     return;
   }
   PassLaunch main = key_gradients(of, is_deterministic);
-  if (of.problem.lengths) {
-    launches.push_back(
-        list_blocks(of, {{false, volta::kWorkspaceBlock}, {true, main.instance->block_rows}}));
-  }
+  append_lists(of, *main.instance, launches);
   launches.push_back(statistics(of));
   if (!is_deterministic) launches.push_back(of_bytes(dq_sums_bytes(of.problem)));
   const KernelInstance& instance = *main.instance;

@@ -135,8 +135,20 @@ TEST(PassLaunches, OfWindowsRelayDqUnlessDeterministic) {
             (Ids{"volta-fp16acc/bwd-statistics/d64", "memset", "volta-fp16acc/bwd/d64/relay"}));
 }
 
+TEST(PassLaunches, OfShortSequencesRelayDqFromTheLastOfTheirBlocksOf64Keys) {
+  const auto launches = launches_of_pass(
+      kernel_of("volta-fp32acc"), problem_of(300, 300, MaskSpec::causal()), Pass::kBackward, false);
+  EXPECT_EQ(ids_of(launches), (std::vector<std::string>{"volta-fp32acc/bwd-statistics/d64",
+                                                        "memset", "volta-fp32acc/bwd/d64/relay"}));
+  const std::vector<BlockWork>& blocks = launches.back().grid.of_head;
+  ASSERT_EQ(blocks.size(), 5u);
+  for (std::size_t i = 1; i < blocks.size(); ++i) {
+    EXPECT_GT(blocks[i].full_tiles, blocks[i - 1].full_tiles);
+  }
+}
+
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {
-  const Problem problem = problem_of(300, 300, MaskSpec::full());
+  const Problem problem = problem_of(600, 600, MaskSpec::full());
   EXPECT_EQ(
       ids_of(launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kForwardBackward, false)),
       (std::vector<std::string>{"volta-fp32acc/fwd/d64", "volta-fp32acc/bwd-statistics/d64",
@@ -269,7 +281,7 @@ TEST(PassLaunches, WalkEveryHeadOfAGroup) {
 }
 
 TEST(PassLaunches, OfGroupsHaveAGridOfKeyHeads) {
-  const Problem problem = grouped_problem(2, 64, MaskSpec::causal(), 512, 512);
+  const Problem problem = grouped_problem(2, 64, MaskSpec::causal(), 4096, 4096);
   const auto heads = [&](Pass pass, bool is_deterministic, std::size_t launch) {
     return launches_of_pass(kernel_of("volta-fp32acc"), problem, pass, is_deterministic)
         .at(launch)
@@ -353,16 +365,15 @@ TEST(PassLaunches, MoveTheCompulsoryBytesThroughHbm) {
 }
 
 TEST(PassLaunches, OfTheBackwardPassMoveSumsOfDq) {
-  const Problem problem = problem_of(256, 256, MaskSpec::full());
+  const Problem problem = problem_of(640, 640, MaskSpec::full());
   const auto launches =
       launches_of_pass(kernel_of("volta-fp32acc"), problem, Pass::kBackward, false);
-  const double sums = 6.0 * 256 * 64 * 4, halves = 6.0 * 256 * 128;
-  EXPECT_DOUBLE_EQ(launches[0].hbm_bytes, 2 * halves + 6.0 * 256 * (4 + 8));
+  const double rows = 6.0 * 640, sums = rows * 64 * 4, halves = rows * 128;
+  EXPECT_DOUBLE_EQ(launches[0].hbm_bytes, 2 * halves + rows * (4 + 8));
   EXPECT_DOUBLE_EQ(launches[1].hbm_bytes, sums);
-  EXPECT_DOUBLE_EQ(launches[2].hbm_bytes, 6 * halves + 6.0 * 256 * 8 + 2 * sums);
-  // Two blocks of keys visit each query: q, d_o, four times its statistics, two additions to dQ.
-  EXPECT_DOUBLE_EQ(launches[2].l2_bytes,
-                   4 * halves + 2 * (2 * halves + 6.0 * 256 * 4 * 8 + 2 * sums));
+  EXPECT_DOUBLE_EQ(launches[2].hbm_bytes, 6 * halves + rows * 8 + 2 * sums);
+  // Five blocks of keys visit each query: q, d_o, four times its statistics, two additions to dQ.
+  EXPECT_DOUBLE_EQ(launches[2].l2_bytes, 4 * halves + 5 * (2 * halves + rows * 4 * 8 + 2 * sums));
   EXPECT_DOUBLE_EQ(launches[3].hbm_bytes, sums + halves);
 }
 

@@ -118,21 +118,27 @@ TEST(ProblemTime, L2BindsWhatReadsTilesOften) {
   EXPECT_DOUBLE_EQ(time.ms.likely, bytes / 2155e6 + 2.5e-3);
 }
 
+/// The fewest blocks of 128 keys, 5, of a full mask whose dQ is not in relay.
+constexpr int kSummedSeqlen = 640;
+
 TEST(ProblemTime, BackwardAddsItsLaunchesUp) {
-  const PassTime time = time_of(problem_of(1, 128), Pass::kBackward);
-  // One block of 128 keys and two steps of both teams; around it rows, by their bytes.
-  const double rows_bytes = 128.0 * (2 * 128 + 4 + 8) + 128.0 * 256 + 128.0 * (256 + 128);
-  EXPECT_NEAR(time.ms.likely, 5500 / 0.95 / 1380e3 + rows_bytes / 760e6 + 4 * 2.5e-3, 1e-12);
-  const PassTime step = time_of(problem_of(1, 128), Pass::kForwardBackward);
-  const PassTime forward = time_of(problem_of(1, 128), Pass::kForward);
+  const Problem problem = problem_of(1, kSummedSeqlen);
+  const PassTime time = time_of(problem, Pass::kBackward);
+  // Each block has ten steps of both teams; around them rows, by their bytes.
+  const double rows_bytes = kSummedSeqlen * ((2.0 * 128 + 4 + 8) + 256 + (256 + 128));
+  EXPECT_NEAR(time.ms.likely, (1500 + 10 * 2000) / 0.95 / 1380e3 + rows_bytes / 760e6 + 4 * 2.5e-3,
+              1e-12);
+  const PassTime step = time_of(problem, Pass::kForwardBackward);
+  const PassTime forward = time_of(problem, Pass::kForward);
   EXPECT_NEAR(step.ms.likely, time.ms.likely + forward.ms.likely, 1e-12);
 }
 
 TEST(ProblemTime, RowKernelsMayHaveCyclesToo) {
   CyclesFile cycles = test_cycles();
-  const double without = time_of(problem_of(1, 128), Pass::kBackward, cycles).ms.likely;
+  const Problem problem = problem_of(1, kSummedSeqlen);
+  const double without = time_of(problem, Pass::kBackward, cycles).ms.likely;
   cycles.instances.push_back(test_instance("volta-fp32acc/bwd-statistics/d64", 2));
-  const double with = time_of(problem_of(1, 128), Pass::kBackward, cycles).ms.likely;
+  const double with = time_of(problem, Pass::kBackward, cycles).ms.likely;
   EXPECT_GT(with, without);  // its blocks' prologues and epilogues
 }
 
@@ -163,12 +169,13 @@ double key_gradient_cycles(const Problem& problem) {
 }
 
 TEST(ProblemTime, AGroupHasItsHeadsInOneBlock) {
-  // 80 blocks of 128 keys, as many as SMs: two tiles of each of 8 heads, and 7 ways to another.
-  EXPECT_NEAR(key_gradient_cycles(grouped_problem(80, 8, 1, 128)), 1500 + 16 * 2000 + 7 * 250,
-              1e-6);
-  EXPECT_NEAR(key_gradient_cycles(grouped_problem(80, 8, 2, 128)), 2 * (1500 + 8 * 2000 + 3 * 250),
-              1e-6);
-  EXPECT_NEAR(key_gradient_cycles(grouped_problem(80, 8, 8, 128)), 8 * (1500 + 2 * 2000), 1e-6);
+  // 80 blocks of 128 keys, as many as SMs: ten tiles of each of 8 heads, and 7 ways to another.
+  const auto of_key_heads = [](int heads_k) {
+    return key_gradient_cycles(grouped_problem(16, 8, heads_k, kSummedSeqlen));
+  };
+  EXPECT_NEAR(of_key_heads(1), 1500 + 80 * 2000 + 7 * 250, 1e-6);
+  EXPECT_NEAR(of_key_heads(2), 2 * (1500 + 40 * 2000 + 3 * 250), 1e-6);
+  EXPECT_NEAR(of_key_heads(8), 8 * (1500 + 10 * 2000), 1e-6);
 }
 
 TEST(ProblemTime, FewKeyHeadsLeaveSmsIdle) {

@@ -108,6 +108,18 @@ class GpuMachine : public GpuCodegen,
         : "memory");
   }
 
+  __device__ __forceinline__ void raise_turn(std::uint32_t* word, std::uint32_t turn,
+                                             bool passes) const {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        "setp.ne.s32 p, %2, 0;\n"
+        "@p red.release.gpu.global.max.u32 [%0], %1;\n"
+        "}" ::"l"(word),
+        "r"(turn), "r"(static_cast<int>(passes))
+        : "memory");
+  }
+
   __device__ __forceinline__ void copy_async(void* shared, const void* global, bool exists) const {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),

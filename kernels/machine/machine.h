@@ -32,6 +32,8 @@
 //   void pass_turn(uint32_t*, turn, passes)           st.release.gpu where `passes`, of one thread,
 //                                                     behind a barrier after all that the block
 //                                                     does in its turn
+//   void raise_turn(uint32_t*, turn, passes)          red.release.gpu.max: the same of a word that
+//                                                     may have been passed further
 //
 // Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
 // a barrier that comes after.

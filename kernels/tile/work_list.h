@@ -37,6 +37,24 @@ struct WorkItem {
   WorkWalk walk;
 };
 
+/// Of a block of keys in relay, each of which adds to dQ of queries, in steps of some, behind the
+/// block of the next keys: numbers by which a loop spends few instructions. A step is told by its
+/// first query.
+struct alignas(16) WorkRelay {
+  int behind;      // blocks before this one see the step: so many as least_of(behind + query, most)
+  int most;        // has whole blocks of keys; most of a block without steps is below 0
+  int last_from;   // behind this block no other sees a step from this query on
+  int padded_row;  // where the sequence's queries begin if each has whole blocks of kPaddedRows
+};
+
+/// Rows that a sequence's are rounded up to where no block has those of two.
+inline constexpr int kPaddedRows = 128;
+
+/// Where the rows of a sequence are among these: none of it in a block of another's.
+SPARK_HD int padded_row(int first_q, int sequence) {
+  return first_q / kPaddedRows * kPaddedRows + kPaddedRows * sequence;
+}
+
 /// Heads are grid axis x, so that all heads of a long sequence start before those of a short one,
 /// and those of a group walk the same keys together. Items are axes y and, above so many, z.
 inline constexpr int kItemsOfAxis = 1 << 15;

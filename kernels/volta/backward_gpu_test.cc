@@ -185,32 +185,46 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
   }
 }
 
-/// Windows, where dQ is in relay (relay_plan.h), of more steps than there are slots.
-class VoltaBackwardRelayGpu : public VoltaBackwardGpu {};
-
-TEST_P(VoltaBackwardRelayGpu, EqualTheEmulatedMachines) {
-  const auto [accumulator, head_dim, heads] = GetParam();
-  for (const MaskSpec& mask : {MaskSpec::window(30), MaskSpec::band(100, 20)}) {
-    for (const float dropout_p : {0.0f, 0.1f}) {
-      const Problem problem{.heads = heads,
-                            .seqlen_q = 2048,
-                            .seqlen_k = 2048,
-                            .head_dim = head_dim,
-                            .mask = mask,
-                            .dropout_p = dropout_p,
-                            .seed = 3,
-                            .heads_k = 24};
-      ASSERT_TRUE(volta::has_relay(problem, false));
-      ASSERT_LT(volta::relay_slot_bits(problem), volta::all_step_bits(problem));
-      expect_emulated_bits(accumulator, problem, false);
-      const Case made = make_case(accumulator, problem);
-      const Outputs first = run_on_gpu(accumulator, made, false);
-      for (int run = 0; run < 3; ++run) {
-        const Outputs again = run_on_gpu(accumulator, made, false);
-        EXPECT_EQ(count_different(first.dq, again.dq), 0u);
-      }
+/// Where dQ is in relay (relay_plan.h), of more steps than there are slots.
+class VoltaBackwardRelayGpu : public VoltaBackwardGpu {
+ protected:
+  static void expect_emulated_bits_in_relay(int batch, int seqlen, const MaskSpec& mask,
+                                            float dropout_p) {
+    const auto [accumulator, head_dim, heads] = GetParam();
+    SCOPED_TRACE(testing::Message() << seqlen << " tokens, " << name_of(mask));
+    const Problem problem{.batch = batch,
+                          .heads = heads,
+                          .seqlen_q = seqlen,
+                          .seqlen_k = seqlen,
+                          .head_dim = head_dim,
+                          .mask = mask,
+                          .dropout_p = dropout_p,
+                          .seed = 3,
+                          .heads_k = 24};
+    ASSERT_TRUE(volta::has_relay(problem, false));
+    ASSERT_LT(volta::relay_slot_bits(problem), volta::all_step_bits(problem));
+    expect_emulated_bits(accumulator, problem, false);
+    const Case made = make_case(accumulator, problem);
+    const Outputs first = run_on_gpu(accumulator, made, false);
+    for (int run = 0; run < 3; ++run) {
+      const Outputs again = run_on_gpu(accumulator, made, false);
+      EXPECT_EQ(count_different(first.dq, again.dq), 0u);
     }
   }
+};
+
+TEST_P(VoltaBackwardRelayGpu, EqualsTheEmulatedMachinesInWindows) {
+  for (const MaskSpec& mask : {MaskSpec::window(30), MaskSpec::band(100, 20)}) {
+    for (const float dropout_p : {0.0f, 0.1f}) {
+      expect_emulated_bits_in_relay(1, 2048, mask, dropout_p);
+    }
+  }
+}
+
+TEST_P(VoltaBackwardRelayGpu, EqualsTheEmulatedMachinesInShortSequences) {
+  expect_emulated_bits_in_relay(12, 128, MaskSpec::full(), 0.0f);
+  expect_emulated_bits_in_relay(12, 103, MaskSpec::full(), 0.1f);
+  expect_emulated_bits_in_relay(2, 500, MaskSpec::causal(), 0.0f);
 }
 
 /// At 128 columns two warps add to the same sums in any order: dQ is that of a pass that forms it

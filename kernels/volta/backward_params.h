@@ -56,7 +56,8 @@ SPARK_HD int half_block_sum(int lane) { return 32 * 8 * grid_column_half(lane) +
 /// Where the rows of a packed sequence (kernels/packed.h) are among those of a head: none of it in
 /// a workspace block of another's.
 SPARK_HD int first_workspace_row(int first_q, int sequence) {
-  return first_q / kWorkspaceBlock * kWorkspaceBlock + kWorkspaceBlock * sequence;
+  static_assert(kWorkspaceBlock == kPaddedRows, "lists say where it is, too");
+  return padded_row(first_q, sequence);
 }
 
 /// Memory that the backward pass needs besides its tensors, linear in seqlen_q. Of packed sequences
@@ -76,8 +77,7 @@ struct BackwardWorkspace {
                              int column_block) const {
     return dq_sums + sum_block_offset(row(batch_head, query) / kGridRows, columns, column_block);
   }
-
- private:
+  /// Among those of all heads.
   SPARK_HD std::uint32_t row(std::uint32_t batch_head, int query) const {
     return batch_head * static_cast<std::uint32_t>(rows_per_head) +
            static_cast<std::uint32_t>(query);

@@ -244,7 +244,7 @@ TEST(VoltaRelayGeometry, IsTheMasks) {
       const Problem problem{.seqlen_q = 500, .seqlen_k = 500 + more_keys, .mask = mask_spec};
       const KeyMask mask = problem.key_mask();
       const DqRelay relay = make_relay(problem, all_step_bits(problem), nullptr);
-      const RelayGeometry geometry{mask, relay, relay_block_keys(problem.head_dim)};
+      const RelayGeometry<> geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
       std::vector<int> finished(500);
       for (int query = 0; query < mask.seqlen_q; query += kRelayStep) {
         const Range blocks = blocks_of_step(mask, geometry.block_keys, query);
@@ -264,14 +264,15 @@ TEST(VoltaRelayGeometry, IsTheMasks) {
 
 TEST(VoltaRelayPlan, GivesEachStepASlotOfItsOwnWhileBlocksAddToIt) {
   for (const int group : {1, 3}) {
-    for (const MaskSpec& mask_spec : {MaskSpec::window(1), MaskSpec::window(200),
-                                      MaskSpec::band(64, 64), MaskSpec::window(1024)}) {
+    for (const MaskSpec& mask_spec :
+         {MaskSpec::window(1), MaskSpec::window(200), MaskSpec::band(64, 64),
+          MaskSpec::window(1024), MaskSpec::causal(), MaskSpec::full()}) {
       SCOPED_TRACE(testing::Message() << name_of(mask_spec) << ", groups of " << group);
       const Problem problem{
           .heads = 2 * group, .seqlen_q = 4096, .seqlen_k = 4096, .mask = mask_spec, .heads_k = 2};
       const KeyMask mask = problem.key_mask();
       const DqRelay relay = make_relay(problem, relay_slot_bits(problem, 0), nullptr);
-      const RelayGeometry geometry{mask, relay, relay_block_keys(problem.head_dim)};
+      const RelayGeometry<> geometry{mask, relay.last_key, relay_block_keys(problem.head_dim)};
       // In the order of launch, counting blocks: the block behind which a slot is free.
       std::vector<int> free_behind(std::size_t{relay.slot_mask} + 1, -1);
       std::vector<std::uint32_t> turn(free_behind.size(), 0);
@@ -305,7 +306,6 @@ TEST(VoltaRelayPlan, IsOfWindowsAllOfWhoseRowsSeeAKey) {
   EXPECT_TRUE(has_relay(long_problem(MaskSpec::window(2048)), false));
   EXPECT_TRUE(has_relay(long_problem(MaskSpec::band(64, 64)), false));
   EXPECT_TRUE(has_relay(long_problem(MaskSpec::window(128), 129), false));
-  EXPECT_FALSE(has_relay(long_problem(MaskSpec::window(128), 128), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::window(2049)), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::causal()), false));
   EXPECT_FALSE(has_relay(long_problem(MaskSpec::full()), false));
@@ -319,6 +319,36 @@ TEST(VoltaRelayPlan, IsOfWindowsAllOfWhoseRowsSeeAKey) {
   EXPECT_FALSE(has_relay(problem, false));
   problem.head_dim = 64;
   problem.seqlen_q += 1;  // its first query sees no key
+  EXPECT_FALSE(has_relay(problem, false));
+}
+
+TEST(VoltaRelayPlan, IsOfMasksThatShowSomeOfTheLastBlocksKeys) {
+  Problem problem = long_problem(MaskSpec::band(128, -1), 513);
+  problem.seqlen_k = 600;
+  EXPECT_TRUE(has_relay(problem, false));
+  problem.seqlen_k = 577;  // of which nobody sees the last, the first of its block
+  EXPECT_FALSE(has_relay(problem, false));
+  problem.head_dim = 128;
+  EXPECT_TRUE(has_relay(problem, false));
+}
+
+/// Of all keys of each row blocks begin with the same query, and wait.
+TEST(VoltaRelayPlan, IsOfShortSequencesWhoseBlocksHardlyWait) {
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::causal(), 2048), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::causal(), 2049), false));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::full(), 512), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::full(), 513), false));
+  EXPECT_TRUE(has_relay(long_problem(MaskSpec::band(2000, 511), 800), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::band(2000, 512), 800), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::prefix(10), 128), false));
+  EXPECT_FALSE(has_relay(long_problem(MaskSpec::prefix(200), 128), false));
+  Problem problem = long_problem(MaskSpec::full(), 512);
+  problem.head_dim = 128;
+  EXPECT_TRUE(has_relay(problem, false));
+  problem.mask = MaskSpec::causal();
+  problem.seqlen_q = problem.seqlen_k = 1024;
+  EXPECT_TRUE(has_relay(problem, false));
+  problem.seqlen_q = problem.seqlen_k = 1025;
   EXPECT_FALSE(has_relay(problem, false));
 }
 

@@ -94,8 +94,9 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
                 "chunks have whole pieces");
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
-  warp.load_statistics(place, step);  // line 3
-  const int seen = warp.look_for_sums(place);
+  const auto relay = warp.keep_relay_step(place);
+  warp.load_statistics(place, step, relay);  // line 3
+  const int seen = warp.look_for_sums(place, relay);
   const auto by_pieces = [](int chunk, auto beside) {
 #pragma unroll
     for (int i = 0; i < kPiecesOfChunk; ++i) beside(kPiecesOfChunk * chunk + i);
@@ -106,7 +107,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
     });
   });
   warp.mask(place, step);  // line 5
-  warp.await_sums(place, seen);
+  warp.await_sums(place, relay, seen);
   warp.gradients(step, [&](int chunk) {  // line 4
     by_pieces(chunk, [&](int i) {
       warp.store_probabilities(i / kPieces, i % kPieces, step);  // lines 6 and 7
@@ -116,12 +117,12 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
   for (int g = 0; g < kRowGroups; ++g) warp.store_score_gradients(g, step);  // line 8
   warp.load_next(place, next);                                               // line 9
   warp.meet(place);
-  warp.add_dq(place);               // line 10
+  warp.add_dq(place, relay);        // line 10
   warp.add_key_gradient(gradient);  // line 11
   warp.meet(place);
   warp.store_next(next);
   warp.end_step(place);
-  warp.hand_on(place);
+  warp.hand_on(place, relay);
 }
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
@@ -132,14 +133,15 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
                                        KeyGradient<Config>& gradient) {
   typename BackwardWarp<Config, Machine>::Staged next;
   StepScores<Config> step;
-  warp.load_statistics(place, step);  // line 3
-  const int seen = warp.look_for_sums(place);
+  const auto relay = warp.keep_relay_step(place);
+  warp.load_statistics(place, step, relay);  // line 3
+  const int seen = warp.look_for_sums(place, relay);
   warp.scores_and_gradients(step, [&](int chunk) {  // line 4
     constexpr int kHalf = Config::QueryTile::kChunks / kQuartets;
     if (chunk == kHalf - 1) warp.draw_dropout(place, 0, step);
   });
   warp.mask(place, step);  // line 5
-  warp.await_sums(place, seen);
+  warp.await_sums(place, relay, seen);
 #pragma unroll
   for (int piece = 0; piece < BackwardWarp<Config, Machine>::kPieces; ++piece) {
     warp.store_probabilities(0, piece, step);  // lines 6 and 7
@@ -150,12 +152,12 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.load_next(place, next);  // line 9
   warp.meet(place);
   if constexpr (Config::kHalvesKeysOfDq) warp.machine().recompute_indices();
-  warp.add_dq(place);               // line 10
+  warp.add_dq(place, relay);        // line 10
   warp.add_key_gradient(gradient);  // line 11
   warp.meet(place);
   warp.store_next(next);
   warp.end_step(place);
-  warp.hand_on(place);
+  warp.hand_on(place, relay);
 }
 
 /// The kernel of dQ alone. Runs of tiles that every row sees have a loop without the mask's code.

@@ -91,20 +91,29 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
   }
 
   /// Log-sum-exp and D of the lane's rows.
-  SPARK_DEVICE void load_statistics(int place, Step& step) {
+  SPARK_DEVICE void load_statistics(int place, Step& step, const KeptRelayStep<Config>& kept) {
     if constexpr (!Config::kEndsAnew) machine_.recompute_indices(place);
     if constexpr (Config::kIsSparse) {
       next_step_ = load_step(next(place));
     }
+    const auto load_groups = [&](auto statistics_of_group) {
+#pragma unroll
+      for (int g = 0; g < Step::kGroups; ++g) {
+        sparkbench::load_statistics<Config::kAccumulator>(machine_, statistics_of_group(g),
+                                                          step.row[g]);
+      }
+    };
+    if constexpr (kKeepsRelayStep<Config>) {
+      return load_groups([&](int g) {
+        return params_.workspace.statistics +
+               (Config::kStep * kept.slot().slot + kGridRows * group(g));
+      });
+    }
     const BackwardBlock here = block();
     const std::uint32_t head = here.workspace_head(params_, place);
-#pragma unroll
-    for (int g = 0; g < Step::kGroups; ++g) {
-      sparkbench::load_statistics<Config::kAccumulator>(
-          machine_,
-          params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g)),
-          step.row[g]);
-    }
+    load_groups([&](int g) {
+      return params_.workspace.statistics_of(head, here.workspace_row + row_of_group(place, g));
+    });
   }
 
   /// S = Q K^T, beside other work (matmul_scores_beside).
@@ -243,26 +252,29 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
 
   /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
   /// room where it is the first.
-  SPARK_DEVICE int look_for_sums(int place) {
+  SPARK_DEVICE KeptRelayStep<Config> keep_relay_step(int place) {
+    if constexpr (kKeepsRelayStep<Config>) return relay_step(place);
+    return {};
+  }
+  SPARK_DEVICE int look_for_sums(int place, const KeptRelayStep<Config>& kept) {
     if constexpr (Config::kRelaysDq) {
-      return look_for_dq<Config>(machine_, params_, params_.walk.member(place), query_of(place));
+      return look_for_dq(machine_, params_, relay_step_of(place, kept));
     }
     return 0;
   }
-  SPARK_DEVICE void await_sums(int place, int seen) {
+  SPARK_DEVICE void await_sums(int place, const KeptRelayStep<Config>& kept, int seen) {
     if constexpr (Config::kRelaysDq) {
-      const int of_group = params_.walk.member(place), query = query_of(place);
-      await_dq<Config>(machine_, params_, of_group, query, seen < 0);
-      clear_if_first<Config>(machine_, params_, of_group, query, member().member);
+      const auto step = relay_step_of(place, kept);
+      await_dq(machine_, params_, step, seen < 0);
+      clear_if_first<Config>(machine_, params_, step, query_of(place), member().member);
     }
   }
   /// dQ += dS K for the step's queries, added up in global memory.
-  SPARK_DEVICE void add_dq(int place) {
+  SPARK_DEVICE void add_dq(int place, const KeptRelayStep<Config>& kept) {
     if constexpr (Config::kComputesDq) {
       const auto locate = [&] {
         if constexpr (Config::kRelaysDq) {
-          const int of_group = params_.walk.member(place), query = query_of(place);
-          return DqSums{slot_of_query<Config>(machine_, params_, of_group, query).slot, query};
+          return DqSums{relay_step_of(place, kept).slot().slot, query_of(place)};
         }
         const BackwardBlock here = block();
         return DqSums{here.workspace_head(params_, place), here.workspace_row + query_of(place)};
@@ -272,9 +284,9 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
   }
 
   /// In relay: the next block of keys may add to dQ of the step, behind whose end the team is.
-  SPARK_DEVICE void hand_on(int place) {
+  SPARK_DEVICE void hand_on(int place, const KeptRelayStep<Config>& kept) {
     if constexpr (Config::kRelaysDq) {
-      hand_on_dq<Config>(machine_, params_, params_.walk.member(place), query_of(place),
+      hand_on_dq<Config>(machine_, params_, relay_step_of(place, kept),
                          machine_.thread() % (32 * Config::kTeamWarps) == 0);
     }
   }
@@ -289,7 +301,7 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     const Range rows = finished_queries();
     auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
     write_finished_dq<Config>(machine_, params_, rows, output, dq);
-    free_slots<Config>(machine_, params_, rows);
+    if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
   }
 
   /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16 would
@@ -375,8 +387,25 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     }
   }
 
+  SPARK_DEVICE auto relay_step(int place) {
+    return sparkbench::volta::relay_step<Config>(machine_, params_, params_.walk.member(place),
+                                                 query_of(place));
+  }
+  SPARK_DEVICE auto relay_step_of(int place, const KeptRelayStep<Config>& kept) {
+    if constexpr (kKeepsRelayStep<Config>) {
+      return kept;
+    } else {
+      return relay_step(place);
+    }
+  }
   SPARK_DEVICE Range finished_queries() const {
-    return relay_geometry<Config>(params_).finished_by(relayed_block(machine_, params_));
+    const auto geometry = relay_geometry<Config>(machine_, params_);
+    const int own = relayed_block<Config>(machine_, params_);
+    if constexpr (Config::kIsPacked) {
+      const int seqlen_k = mask_of_keys<Config>(machine_, params_).seqlen_k;
+      return geometry.finished_by(own, Config::kBlockKeys * (own + 1) >= seqlen_k);
+    }
+    return geometry.finished_by(own);
   }
   SPARK_DEVICE void begin_head(int place) {
     cursor_.begin(machine_, params_, block(), place, query_of(place));

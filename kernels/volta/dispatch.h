@@ -90,8 +90,9 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   wanted.refuse();
 }
 
-/// dK, dV and dQ of a pass that has_relay(). False where a block has too little shared memory.
-template <class Visit>
+/// dK, dV and dQ of a pass in relay (relay_plan.h). False where a block has too little shared
+/// memory.
+template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 bool visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                                                  \
   if (__VA_ARGS__::kAccumulator == accumulator &&                                   \
@@ -99,7 +100,12 @@ bool visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&&
     visit(__VA_ARGS__{}, id);                                                       \
     return true;                                                                    \
   }
-  SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
+  if constexpr (kBlocks == Blocks::kPacked) {
+    SPARK_VOLTA_PACKED_BACKWARD_RELAY(SPARK_ROW)
+  } else {
+    static_assert(kBlocks == Blocks::kOfGrid, "patterns have none");
+    SPARK_VOLTA_BACKWARD_RELAY(SPARK_ROW)
+  }
 #undef SPARK_ROW
   return false;
 }

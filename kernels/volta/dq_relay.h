@@ -1,4 +1,4 @@
-// dQ of a window in relay: blocks of keys hand its sums on, from each to the next.
+// dQ of windows and short sequences in relay: blocks of keys hand its sums on, from each to the next.
 //
 // Few blocks of keys see a query, and they lie side by side. So they add to its dQ one after the
 // other, the last block of keys first: it stores what the others add to, and the first block of
@@ -14,16 +14,20 @@
 // split-K.
 //
 // Blocks are launched from the last of a head's keys to the first, so that each waits for blocks
-// before it alone.
+// before it alone. So does the list of packed sequences (WorkOrder::kInRelay), whose steps have a
+// slot each.
 #pragma once
 
 #include <cstdint>
+#include <type_traits>
 
 #include "kernels/mask/key_mask.h"
+#include "kernels/tile/work_list.h"
 
 namespace sparkbench::volta {
 
-/// Of a launch over a mask without a prefix, all of whose rows see a key. Turns are 0 at launch.
+/// Of a launch over a mask without a prefix, all of whose rows see a key, or of packed sequences,
+/// which have turns and items alone. Turns are 0 at launch.
 struct DqRelay {
   std::uint32_t* turns = nullptr;
   std::uint32_t slot_mask = 0;  // the slots, a power of 2, less 1
@@ -32,6 +36,7 @@ struct DqRelay {
   int key_heads = 0;            // of a tensor
   int key_blocks = 0;           // of a head
   int last_key = 0;             // that a row sees
+  const WorkRelay* items = nullptr;  // of the list of keys
 };
 
 /// A step's slot, and its first turn there. Where slots are used again, they are more than the
@@ -54,11 +59,19 @@ SPARK_HD std::uint32_t next_first_turn(const DqRelay& relay, const DqSlot& slot)
 /// Queries of a step.
 inline constexpr int kRelayStep = 32;
 
-/// Which blocks of keys, of so many each, see a step's queries.
+/// Which blocks of keys, of so many each, see a step's queries. `Mask` is KeyMask, or a reference
+/// to that of a launch.
+template <class Mask = const KeyMask&>
 struct RelayGeometry {
-  const KeyMask& mask;
-  const DqRelay& relay;
-  int block_keys;  // a power of 2
+  Mask mask;
+  std::conditional_t<std::is_reference_v<Mask>, const int&, int> last_key;  // that a row sees
+  int block_keys;                                                           // a power of 2
+
+  /// Whether a row of the step does: of others there are no sums.
+  SPARK_HD bool sees_keys(int query) const {
+    return most_of(0, query + mask.begin_offset) <=
+           least_of(query + (kRelayStep - 2) + mask.end_offset, last_key);
+  }
 
   /// The first and the last of those that see some query of the step from `query` on. By as few
   /// instructions as a loop can spend.
@@ -66,11 +79,13 @@ struct RelayGeometry {
     return block_of(most_of(0, query + mask.begin_offset));
   }
   SPARK_HD int last_block(int query) const {
-    return block_of(least_of(query + (kRelayStep - 2) + mask.end_offset, relay.last_key));
+    return block_of(least_of(query + (kRelayStep - 2) + mask.end_offset, last_key));
   }
-  /// The queries, of whole steps, whose dQ is complete behind a block.
-  SPARK_HD Range finished_by(int block) const {
+  /// The queries, of whole steps, whose dQ is complete behind a block. Those that see no key are
+  /// the first block's, or behind all that see one the last block's, where `is_last` tells it.
+  SPARK_HD Range finished_by(int block, bool is_last = false) const {
     const int begin = block == 0 ? 0 : first_step_from(block_keys * block);
+    if (is_last) return {kRelayStep * begin, mask.seqlen_q};
     const int end = first_step_from(block_keys * (block + 1));
     return {kRelayStep * begin, least_of(kRelayStep * end, mask.seqlen_q)};
   }

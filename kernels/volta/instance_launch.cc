@@ -45,9 +45,10 @@ Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
   return bytes_of(params);
 }
 
-/// `of_rows` has the rows of the workspace.
+/// `of_rows` has the rows of the workspace. What a relay has of `list_size` items lies behind
+/// these, and behind it the words that tell turns.
 Parameters backward_parameters(const KernelInstance& instance, const Problem& problem,
-                               const Problem& of_rows, const WorkItem* items) {
+                               const Problem& of_rows, const WorkItem* items, int list_size) {
   MadeUpMemory memory;
   const BackwardTensors tensors = made_up_backward(problem, memory);
   BackwardParams params = backward_params(
@@ -55,18 +56,27 @@ Parameters backward_parameters(const KernelInstance& instance, const Problem& pr
       lay_out_workspace(of_rows, memory.allocate<void>(), is_deterministic(instance)));
   params.query_items = params.key_items = items;  // an instance reads one of them
   if (instance.relays_dq) {
-    auto* const turns = static_cast<std::uint32_t*>(const_cast<void*>(MadeUpMemory::lists()));
-    params.relay = make_relay(problem, relay_slot_bits(problem), turns);
+    if (instance.is_packed) {
+      params.relay.items = reinterpret_cast<const WorkRelay*>(items + list_size);
+      params.relay.turns =
+          reinterpret_cast<std::uint32_t*>(const_cast<WorkRelay*>(params.relay.items + list_size));
+    } else {
+      auto* const turns = static_cast<std::uint32_t*>(const_cast<void*>(MadeUpMemory::lists()));
+      params.relay = make_relay(problem, relay_slot_bits(problem), turns);
+    }
   }
   return bytes_of(params);
 }
 
-/// The words that tell turns, as a block finds them that waits for none.
-MemoryContents passed_turns(const Problem& problem) {
-  const void* const place = MadeUpMemory::lists();
-  const std::vector<int> turns(std::size_t{1} << relay_slot_bits(problem), 0x7fffffff);
-  const auto bytes = std::as_bytes(std::span(turns));
-  return {reinterpret_cast<std::uintptr_t>(place), {bytes.begin(), bytes.end()}};
+/// Behind what is there, so many words that tell turns, as a block finds them that waits for none.
+void append_passed_turns(std::size_t count, std::vector<std::byte>& bytes) {
+  const std::vector<int> turns(count, 0x7fffffff);
+  const auto of_turns = std::as_bytes(std::span(turns));
+  bytes.insert(bytes.end(), of_turns.begin(), of_turns.end());
+}
+
+MemoryContents at_lists(std::vector<std::byte> bytes) {
+  return {reinterpret_cast<std::uintptr_t>(MadeUpMemory::lists()), std::move(bytes)};
 }
 
 /// Heads that have blocks of their own, as forward_gpu.cu and backward_gpu.cu have it.
@@ -81,13 +91,19 @@ int rows_of(const KernelInstance& instance, const Problem& problem) {
 }
 
 InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {
+  std::optional<MemoryContents> turns;
+  if (instance.relays_dq) {
+    std::vector<std::byte> bytes;
+    append_passed_turns(std::size_t{1} << relay_slot_bits(problem), bytes);
+    turns = at_lists(std::move(bytes));
+  }
   return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
            heads_of(instance, problem), problem.batch},
           instance.threads,
           instance.dynamic_shared_bytes,
           instance.pass() == "fwd" ? forward_parameters(problem, nullptr)
-                                   : backward_parameters(instance, problem, problem, nullptr),
-          instance.relays_dq ? std::optional(passed_turns(problem)) : std::nullopt};
+                                   : backward_parameters(instance, problem, problem, nullptr, 0),
+          std::move(turns)};
 }
 
 /// Where sequences of one length begin.
@@ -100,7 +116,9 @@ std::vector<int> cumulative(int length, int batch) {
 /// Of an instance's blocks, as packed_gpu.cu has it.
 WorkListKind list_kind(const KernelInstance& instance) {
   if (instance.pass() == "fwd") return {false, instance.block_rows};
-  return instance.pass() == "bwd" ? WorkListKind{true, instance.block_rows} : kQueryList;
+  if (instance.pass() != "bwd") return kQueryList;
+  if (instance.relays_dq) return {true, instance.block_rows, WorkOrder::kInRelay, kRelayStep};
+  return {true, instance.block_rows};
 }
 
 InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& problem) {
@@ -114,14 +132,21 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
   const EmulatedWorkList list(packed, {problem.batch, begins_q.data(), begins_k.data()}, kind);
   list.emulate({.profile = &arithmetic_profile("volta"), .detect = false, .count = false});
   const auto items = std::as_bytes(std::span(list.items(), static_cast<std::size_t>(list.size())));
+  std::vector<std::byte> lists(items.begin(), items.end());
+  const Problem rows = workspace_problem(packed, problem.batch);
+  if (instance.relays_dq) {
+    const auto relays =
+        std::as_bytes(std::span(list.params().relays, static_cast<std::size_t>(list.size())));
+    lists.insert(lists.end(), relays.begin(), relays.end());
+    append_passed_turns(packed_turns_bytes(rows) / sizeof(std::uint32_t), lists);
+  }
   const auto* const place = static_cast<const WorkItem*>(MadeUpMemory::lists());
   const int blocks_of_item = kind.block_rows / instance.block_rows * heads_of(instance, problem);
-  return {
-      packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
-      instance.pass() == "fwd"
-          ? forward_parameters(packed, place)
-          : backward_parameters(instance, packed, workspace_problem(packed, problem.batch), place),
-      MemoryContents{reinterpret_cast<std::uintptr_t>(place), {items.begin(), items.end()}}};
+  return {packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
+          instance.pass() == "fwd"
+              ? forward_parameters(packed, place)
+              : backward_parameters(instance, packed, rows, place, list.size()),
+          at_lists(std::move(lists))};
 }
 
 /// The lists of an instance, as sparse_gpu.cu has it.

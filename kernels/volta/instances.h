@@ -305,6 +305,17 @@ namespace sparkbench::volta {
   OF_COLUMNS(ROW, symbol, name, mma, 96)                                                        \
   OF_COLUMNS(ROW, symbol, name, mma, 128)                                                       \
   OF_COLUMNS(ROW, symbol, name, mma, 256)
+#define SPARK_VOLTA_PACKED_BACKWARD_RELAY_OF(ROW, symbol, name, mma, columns)                   \
+  ROW(symbol##_bwd_d##columns##_relay_packed, name "/bwd/d" #columns "/relay/packed",           \
+      PackedBackward<RelayBackward<mma, columns, false, least_head_dim(columns)>>)              \
+  ROW(symbol##_bwd_d##columns##_dropout_relay_packed,                                           \
+      name "/bwd/d" #columns "/dropout/relay/packed",                                           \
+      PackedBackward<RelayBackward<mma, columns, true, least_head_dim(columns)>>)
+#define SPARK_VOLTA_PACKED_BACKWARD_RELAY(ROW)                                                  \
+  SPARK_VOLTA_PACKED_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16, 64)  \
+  SPARK_VOLTA_PACKED_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16, 128) \
+  SPARK_VOLTA_PACKED_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32, 64)  \
+  SPARK_VOLTA_PACKED_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32, 128)
 #define SPARK_VOLTA_PACKED_BACKWARD(ROW)                                                        \
   SPARK_VOLTA_PACKED_OF_COLUMNS(SPARK_VOLTA_PACKED_BACKWARD_OF_COLUMNS, ROW, volta_fp16acc,     \
                                 "volta-fp16acc", Accumulator::kFp16)                            \

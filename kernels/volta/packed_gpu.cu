@@ -11,6 +11,7 @@ namespace sparkbench::volta {
 
 SPARK_VOLTA_PACKED_FORWARD(SPARK_FORWARD_KERNEL)
 SPARK_VOLTA_PACKED_BACKWARD(SPARK_BACKWARD_KERNEL)
+SPARK_VOLTA_PACKED_BACKWARD_RELAY(SPARK_BACKWARD_KERNEL)
 SPARK_VOLTA_PACKED_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 SPARK_VOLTA_PACKED_STATISTICS(SPARK_STATISTICS_KERNEL)
 SPARK_VOLTA_PACKED_ROUND_DQ(SPARK_ROUND_DQ_KERNEL)
@@ -23,6 +24,46 @@ void launch_items(const Params& params, int blocks_of_item, int items, std::size
   if (items == 0) return;
   const auto grid = packed_grid(blocks_of_item, items);
   launch<Config>(params, {grid[0], grid[1], grid[2]}, shared_bytes, stream);
+}
+
+/// The parameters of a backward pass whose kernel of dK and dV has this configuration. Its lists
+/// are made and its statistics are there for what is launched behind.
+template <class Config>
+BackwardParams prepare_backward(Accumulator accumulator, const Wanted& wanted,
+                                const PackedLengths& lengths, const BackwardTensors& tensors,
+                                void* workspace, bool is_deterministic, CUstream_st* stream) {
+  const Problem& packed = wanted.problem;
+  const PackedBackwardLayout layout(packed, lengths.batch, kKeyList<Config>, is_deterministic);
+  auto* const memory = static_cast<unsigned char*>(workspace);
+  unsigned char* const rows = memory + layout.query_bytes + layout.key_bytes;
+  const WorkListParams queries = work_list(packed, lengths, kQueryList, memory);
+  const WorkListParams keys =
+      work_list(packed, lengths, kKeyList<Config>, memory + layout.query_bytes);
+  launch_lists(queries, keys, stream);
+  BackwardParams params = backward_params(
+      packed, tensors,
+      lay_out_workspace(workspace_problem(packed, lengths.batch), rows, is_deterministic));
+  params.query_items = queries.items;
+  params.key_items = keys.items;
+  params.relay.items = keys.relays;
+  params.relay.turns = reinterpret_cast<std::uint32_t*>(rows + layout.rows_bytes);
+  visit_statistics<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
+    using Statistics = decltype(row);
+    launch_items<Statistics>(params, packed.heads * kBlocksOfItem<Statistics>, queries.items_end, 0,
+                             stream);
+  });
+  if constexpr (Config::kRelaysDq) {
+    CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, layout.turns_bytes, stream));
+  }
+  return params;
+}
+
+template <class Config>
+void launch_key_gradients(const BackwardParams& params, const Wanted& wanted, int batch,
+                          CUstream_st* stream) {
+  launch_items<Config>(params, wanted.problem.key_heads(),
+                       work_items(wanted.problem, batch, kKeyList<Config>),
+                       sizeof(BackwardTiles<Config>), stream);
 }
 
 }  // namespace
@@ -48,38 +89,27 @@ void launch_packed_backward(Accumulator accumulator, const Problem& packed,
                             void* workspace, bool is_deterministic, CUstream_st* stream) {
   check_packed(packed, lengths);
   const Wanted wanted{packed, shared_bytes_per_block()};
-  const Problem rows = workspace_problem(packed, lengths.batch);
-  auto* const memory = static_cast<unsigned char*>(workspace);
+  const auto prepare = [&](auto row) {
+    return prepare_backward<decltype(row)>(accumulator, wanted, lengths, tensors, workspace,
+                                           is_deterministic, stream);
+  };
+  if (has_packed_relay(packed, lengths.batch, is_deterministic) &&
+      visit_backward_relay<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {
+        launch_key_gradients<decltype(row)>(prepare(row), wanted, lengths.batch, stream);
+      })) {
+    return;
+  }
+  const int queries = work_items(packed, lengths.batch, kQueryList);
   BackwardParams params{};
-  int queries = 0;
   visit_backward<Blocks::kPacked>(
       accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
-        using Config = decltype(row);
-        const PackedBackwardLayout layout(packed, lengths.batch, kKeyList<Config>,
-                                          is_deterministic);
-        const WorkListParams query_list = work_list(packed, lengths, kQueryList, memory);
-        const WorkListParams key_list =
-            work_list(packed, lengths, kKeyList<Config>, memory + layout.query_bytes);
-        launch_lists(query_list, key_list, stream);
-        params =
-            backward_params(packed, tensors,
-                            lay_out_workspace(rows, memory + layout.query_bytes + layout.key_bytes,
-                                              is_deterministic));
-        params.query_items = query_list.items;
-        params.key_items = key_list.items;
-        queries = query_list.items_end;
-        visit_statistics<Blocks::kPacked>(
-            accumulator, wanted, [&](auto statistics_row, auto /*id*/) {
-              using Statistics = decltype(statistics_row);
-              launch_items<Statistics>(params, packed.heads * kBlocksOfItem<Statistics>, queries, 0,
-                                       stream);
-            });
+        params = prepare(row);
         if (!is_deterministic && queries > 0) {
+          const Problem rows = workspace_problem(packed, lengths.batch);
           CUDA_CHECK(
               cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(rows, false), stream));
         }
-        launch_items<Config>(params, packed.key_heads(), key_list.items_end,
-                             sizeof(BackwardTiles<Config>), stream);
+        launch_key_gradients<decltype(row)>(params, wanted, lengths.batch, stream);
       });
   if (is_deterministic) {
     visit_backward_dq<Blocks::kPacked>(accumulator, wanted, [&](auto row, auto /*id*/) {

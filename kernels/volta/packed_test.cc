@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "kernels/test_packed_alone.h"
+#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/test_problems.h"
 
 namespace sparkbench {
@@ -109,6 +110,102 @@ TEST(VoltaPacked, RefusesWhatIsNotPacked) {
   EXPECT_THROW(kernel.packed.emulate_forward(made.problem, made.lengths(), made.tensors(rows).all,
                                              options_of(kernel), {}),
                std::invalid_argument);
+}
+
+/// Columns and accumulators of the instances that hand on dQ.
+class VoltaPackedRelay : public testing::TestWithParam<std::tuple<const char*, int, float>> {
+ protected:
+  PackedCase make(const MaskSpec& mask, int heads_k) const {
+    const auto [name, head_dim, dropout_p] = GetParam();
+    return PackedCase(packed_problem(head_dim, mask, dropout_p, heads_k), kRagged);
+  }
+  const AttentionKernel& kernel_ = *find_attention_kernel(std::get<0>(GetParam()));
+};
+
+/// Sequence `i` as a problem.
+Problem alone(const PackedCase& made, int i) {
+  Problem problem = made.problem;
+  problem.seqlen_q = made.seqlens[static_cast<std::size_t>(i)].seqlen_q;
+  problem.seqlen_k = made.seqlens[static_cast<std::size_t>(i)].seqlen_k;
+  return problem;
+}
+
+/// Also of rows that see no key, and of sequences that have none: alone these have no relay. At 128
+/// columns two warps add to the same sums, in any order.
+TEST_P(VoltaPackedRelay, HasDqOfEachSequenceAlone) {
+  for (const MaskSpec& mask : {MaskSpec::causal(), MaskSpec::window(50), MaskSpec::band(30, 20),
+                               MaskSpec::band(128, -1), MaskSpec::full()}) {
+    SCOPED_TRACE(name_of(mask));
+    const PackedCase made = make(mask, 2);
+    ASSERT_TRUE(volta::has_packed_relay(made.problem, made.batch(), false));
+    expect_alone(kernel_, made);
+    const PackedRows rows = run_forward(kernel_, made);
+    const PackedGradients packed = run_backward(kernel_, made, rows, false),
+                          again = run_backward(kernel_, made, rows, false, 5);
+    const bool is_ordered = volta::has_ordered_sums(made.problem.head_dim);
+    if (is_ordered) {
+      EXPECT_TRUE(same_bits(packed.dq, again.dq));
+    }
+    int relayed = 0;
+    for (int i = 0; i < made.batch(); ++i) {
+      if (!is_ordered || !volta::has_relay(alone(made, i), false)) continue;
+      ++relayed;
+      const PackedGradients of_one = Alone(kernel_, made, i).backward(rows, false);
+      expect_same_gradients(made, i, packed, of_one, true);
+    }
+    EXPECT_EQ(relayed > 0, is_ordered);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Instances, VoltaPackedRelay,
+                         testing::Values(std::tuple("volta-fp16acc", 64, 0.1f),
+                                         std::tuple("volta-fp16acc", 40, 0.0f),
+                                         std::tuple("volta-fp32acc", 64, 0.0f),
+                                         std::tuple("volta-fp32acc", 56, 0.1f),
+                                         std::tuple("volta-fp16acc", 128, 0.1f),
+                                         std::tuple("volta-fp32acc", 104, 0.0f)));
+
+TEST(VoltaPackedRelayPlan, IsOfMeanLengths) {
+  const auto has_relay = [](const MaskSpec& mask, int total, int batch, int head_dim = 64) {
+    Problem packed = packed_problem(head_dim, mask, 0.0f, 4);
+    packed.seqlen_q = packed.seqlen_k = total;
+    return volta::has_packed_relay(packed, batch, false);
+  };
+  EXPECT_TRUE(has_relay(MaskSpec::causal(), 8 * 2048, 8));
+  EXPECT_FALSE(has_relay(MaskSpec::causal(), 8 * 2048 + 1, 8));
+  EXPECT_TRUE(has_relay(MaskSpec::causal(), 8 * 1024, 8, 128));
+  EXPECT_FALSE(has_relay(MaskSpec::causal(), 8 * 1024 + 1, 8, 128));
+  EXPECT_TRUE(has_relay(MaskSpec::full(), 8 * 512, 8));
+  EXPECT_FALSE(has_relay(MaskSpec::full(), 8 * 512 + 1, 8));
+  EXPECT_TRUE(has_relay(MaskSpec::window(2048), 8 * 16384, 8));
+  EXPECT_FALSE(has_relay(MaskSpec::window(2049), 8 * 16384, 8));
+  EXPECT_FALSE(has_relay(MaskSpec::prefix(10), 8 * 128, 8));
+  EXPECT_FALSE(has_relay(MaskSpec::band(-5, 4), 8 * 128, 8));  // nobody sees a key
+  EXPECT_FALSE(has_relay(MaskSpec::causal(), 8 * 128, 8, 80));
+  EXPECT_FALSE(has_relay(MaskSpec::causal(), 0, 0));
+  Problem packed = packed_problem(64, MaskSpec::causal(), 0.0f, 4);
+  packed.seqlen_q = packed.seqlen_k = 1000;
+  EXPECT_FALSE(volta::has_packed_relay(packed, 8, true));
+}
+
+/// Nor does a block wait for ever.
+TEST(VoltaPackedRelay, TouchesNothingElseWhateverOffsetsAre) {
+  const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
+  PackedCase made(packed_problem(64, MaskSpec::causal(), 0.0f, 4),
+                  {{300, 400}, {200, 100}, {150, 60}});
+  ASSERT_TRUE(volta::has_packed_relay(made.problem, made.batch(), false));
+  const PackedRows rows = run_forward(kernel, made);
+  for (const std::vector<int>& offsets :
+       {std::vector<int>{0, 900, -5, 500}, {10, 5, 3, 1000}, {0, 400, 100, 600}}) {
+    made.cu_seqlens_q = made.cu_seqlens_k = offsets;
+    PackedGradients gradients(made);
+    const EmulationReport report = kernel.packed.emulate_backward(
+        made.problem, made.lengths(), made.tensors(rows, gradients), options_of(kernel), false, {});
+    for (const Finding& finding : report.findings) {
+      EXPECT_NE(finding.kind, FindingKind::kOutOfBounds) << finding.message;
+      EXPECT_NE(finding.kind, FindingKind::kMissedTurn) << finding.message;
+    }
+  }
 }
 
 /// What of a sample is computed, and the counts that it stands for.

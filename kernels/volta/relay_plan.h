@@ -40,11 +40,25 @@ inline int all_step_bits(const Problem& problem) {
   return bits_for(std::int64_t{problem.batch} * problem.heads * relay_steps(problem));
 }
 
+/// Keys whose blocks begin with the first query, at most: of a full mask all. Each of these blocks
+/// waits for the one before it, a step longer than that one does. Blocks that follow on an SM begin
+/// as much later, and wait no more.
+inline constexpr int kMostKeysInStep = 512;
+
+/// Whether a sequence has so few keys that what sums in memory take besides is much, whatever its
+/// rows see of them, and its blocks wait little.
+inline bool has_short_relay(int head_dim, const KeyMask& mask) {
+  const int of_first_query = most_of(mask.prefix, mask.end_offset);
+  return mask.seqlen_k <= relay_window(head_dim) &&
+         least_of(mask.seqlen_k, of_first_query) <= kMostKeysInStep;
+}
+
 /// 2^this slots: for the steps that blocks of so many keys begin, and for those between a step's
 /// first block and its last, so that no block waits for itself. Or for all steps that there are.
 inline int relay_slot_bits(const Problem& problem, int keys_at_once = kRelayKeysAtOnce) {
   const KeyMask mask = problem.key_mask();
-  const std::int64_t of_window = std::int64_t{mask.end_offset} - mask.begin_offset;
+  const std::int64_t of_window =
+      std::min(std::int64_t{mask.end_offset} - mask.begin_offset, std::int64_t{mask.seqlen_k});
   const std::int64_t keys = keys_at_once + of_window + relay_block_keys(problem.head_dim);
   const std::int64_t wanted = problem.group_size() * ((keys + kRelayStep - 1) / kRelayStep + 1);
   return std::min(bits_for(wanted), all_step_bits(problem));
@@ -62,21 +76,48 @@ inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* 
           mask.end(problem.seqlen_q - 1) - 1};
 }
 
-/// Whether a pass has dQ in relay: in windows all of whose rows see a key, of as many columns as
-/// "/relay" of instances.h serves. Its sums have an order of their own, and at 128 columns, where
-/// two warps of a block add to the same ones, none: a deterministic pass forms dQ alone, which has
-/// the same bits packed with other sequences and of the same mask as a pattern.
-inline bool has_relay(const Problem& problem, bool is_deterministic) {
+/// Whether "/relay" of instances.h serves so many columns, and a relay of a mask is faster than
+/// sums of all queries.
+inline bool serves_relay(int head_dim) {
   const auto is_served = [&](int columns) {
-    return problem.head_dim >= least_relay_head_dim(columns) && problem.head_dim <= columns;
+    return head_dim >= least_relay_head_dim(columns) && head_dim <= columns;
   };
+  return is_served(64) || is_served(128);
+}
+inline bool gains_by_relay(int head_dim, const KeyMask& mask) {
+  return has_short_window(relay_window(head_dim), mask) || has_short_relay(head_dim, mask);
+}
+
+/// Whether a pass has dQ in relay: in windows and short sequences all of whose rows see a key, and
+/// which see one of the last block's, since a block that no row sees walks the last step. Its
+/// sums have an order of their own, and at 128 columns, where two warps of a block add to the same
+/// ones, none: a deterministic pass forms dQ alone, which has the same bits packed with other
+/// sequences and of the same mask as a pattern.
+inline bool has_relay(const Problem& problem, bool is_deterministic) {
   if (is_deterministic || problem.lengths || problem.sparse || problem.seqlen_q == 0 ||
-      !(is_served(64) || is_served(128))) {
+      !serves_relay(problem.head_dim)) {
     return false;
   }
   const KeyMask mask = problem.key_mask();
-  return has_short_window(relay_window(problem.head_dim), mask) && !mask.keys(0).is_empty() &&
-         !mask.keys(mask.seqlen_q - 1).is_empty();
+  const int block_keys = relay_block_keys(problem.head_dim);
+  const bool sees = !mask.keys(0).is_empty() && !mask.keys(mask.seqlen_q - 1).is_empty() &&
+                    ceil_divide(mask.end(mask.seqlen_q - 1), block_keys) ==
+                        ceil_divide(mask.seqlen_k, block_keys);
+  const bool has_prefix = 0 < mask.prefix && mask.end_offset < mask.seqlen_k;
+  return gains_by_relay(problem.head_dim, mask) && sees && !has_prefix;
+}
+
+/// The same of `batch` packed sequences, of which the host knows the mean lengths. Rows need not
+/// see a key.
+inline bool has_packed_relay(const Problem& packed, int batch, bool is_deterministic) {
+  const OpenMask open = open_mask(packed.mask);
+  if (is_deterministic || batch == 0 || !serves_relay(packed.head_dim) || open.begin >= open.end) {
+    return false;
+  }
+  const bool sees_all_keys = open.end >= packed.seqlen_k + std::int64_t{packed.seqlen_q};
+  if (open.prefix > 0 && !sees_all_keys) return false;
+  return gains_by_relay(packed.head_dim, key_mask_of(open, ceil_divide(packed.seqlen_q, batch),
+                                                     ceil_divide(packed.seqlen_k, batch)));
 }
 
 /// Of the sums of slots, and of the words behind them that tell turns.

@@ -88,6 +88,12 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.memory().pass_turn(access<std::uint32_t>(AccessKind::kStoreGlobal, word, site), turn);
   }
 
+  void raise_turn(std::uint32_t* word, std::uint32_t turn, bool passes,
+                  CallSite site = CallSite::current()) {
+    if (!passes) return;
+    runner_.memory().raise_turn(access<std::uint32_t>(AccessKind::kStoreGlobal, word, site), turn);
+  }
+
   void copy_async(void* shared, const void* global, bool exists,
                   CallSite site = CallSite::current()) {
     runner_.memory().copy_async(access<Bits128>(AccessKind::kCopyToShared, shared, site),

@@ -213,16 +213,30 @@ void BlockMemory::await_turn(const MemoryAccess& access, std::uint32_t turn,
   if (turns_.exist()) turns_.await(region->turn_of(word), access);
 }
 
-void BlockMemory::pass_turn(const MemoryAccess& access, std::uint32_t turn) {
+std::uint32_t* BlockMemory::admit_passing(const MemoryAccess& access) {
   const GlobalMemory::Region* const region = admit_word(access);
-  if (region == nullptr) return;
+  if (region == nullptr) return nullptr;
   auto* const word = static_cast<std::uint32_t*>(const_cast<void*>(access.address));
   if (turns_.exist()) {
     const std::size_t at = region->turn_of(word);
     const auto hazard = turns_.pass(at, access);
     if (hazard) report(access, "passing of a turn", region->address_of_turn(at), *hazard);
   }
-  std::atomic_ref(*word).store(turn, std::memory_order_release);
+  return word;
+}
+
+void BlockMemory::pass_turn(const MemoryAccess& access, std::uint32_t turn) {
+  std::uint32_t* const word = admit_passing(access);
+  if (word != nullptr) std::atomic_ref(*word).store(turn, std::memory_order_release);
+}
+
+void BlockMemory::raise_turn(const MemoryAccess& access, std::uint32_t turn) {
+  std::uint32_t* const word = admit_passing(access);
+  if (word == nullptr) return;
+  const std::atomic_ref now(*word);
+  std::uint32_t before = now.load();
+  while (before < turn && !now.compare_exchange_weak(before, turn, std::memory_order_release)) {
+  }
 }
 
 void BlockMemory::watch_global(const MemoryAccess& access) {

@@ -113,6 +113,8 @@ class BlockMemory {
   void await_turn(const MemoryAccess& access, std::uint32_t turn,
                   const std::function<bool()>& earlier_blocks_run);
   void pass_turn(const MemoryAccess& access, std::uint32_t turn);
+  /// The same, unless the word is there or further already.
+  void raise_turn(const MemoryAccess& access, std::uint32_t turn);
 
   /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
   /// `from`, which are read now, or of zeros.
@@ -200,6 +202,8 @@ class BlockMemory {
   }
   /// Of a word that tells turns: its region's, or null.
   const GlobalMemory::Region* admit_word(const MemoryAccess& access);
+  /// Of a word that is passed on; null where there is none.
+  std::uint32_t* admit_passing(const MemoryAccess& access);
   bool may_access_global(const MemoryAccess& access) {
     if (last_region_ == nullptr || !last_region_->contains(access)) {
       last_region_ = global_.find(access);
