@@ -19,6 +19,7 @@ double steps_of(const WorkItem& item, const WorkListParams& params, int step) {
   const int length = params.is_of_keys ? mask.seqlen_k : mask.seqlen_q;
   const Range own = {item.place.first_row,
                      least_of(item.place.first_row + params.block_rows, length)};
+  if (own.is_empty()) return 0.0;
   const Range walked = params.is_of_keys ? mask.rows_of_any(own) : mask.keys_of_any(own);
   if (walked.is_empty()) return 0.0;
   return ceil_divide(walked.end - walked.begin / step * step, step);

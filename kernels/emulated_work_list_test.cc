@@ -1,4 +1,5 @@
-// The lists of blocks of packed sequences: whole, the longest first, and no longer than their room.
+// The lists of blocks of packed sequences: whole, the longest first, or in relay, and no longer
+// than their room.
 #include "kernels/emulated_work_list.h"
 
 #include <gtest/gtest.h>
@@ -10,6 +11,7 @@
 #include <vector>
 
 #include "kernels/ceil_divide.h"
+#include "kernels/emulated_work_list_sample.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 
 namespace sparkbench {
@@ -122,6 +124,23 @@ TEST(WorkList, InRelayHasTheLastKeysOfEachSequenceFirst) {
   }
   EXPECT_EQ(listed.size(), std::size_t{kBatch});
   for (; next < items.size(); ++next) EXPECT_EQ(items[next].place.first_row, kNoWork);
+}
+
+/// Whose counts a sample stands for.
+TEST(WorkList, InRelayKnowsThatABlockWithoutKeysWalksNothing) {
+  const std::vector<int> cu_seqlens_q = {0, 300, 600}, cu_seqlens_k = {0, 300, 300};
+  const Problem packed{.seqlen_q = 600, .seqlen_k = 300, .mask = MaskSpec::full()};
+  const EmulatedWorkList list(packed, {2, cu_seqlens_q.data(), cu_seqlens_k.data()},
+                              {true, 64, WorkOrder::kInRelay, 32});
+  list.emulate({.profile = &arithmetic_profile("volta")});
+  LaunchShape shape{.grid = packed_grid(1, list.size())};
+  const std::vector<SampleTile> tiles = {{0, 0, 0}};
+  SampledList{list, 32}.restrict_to(tiles, shape);
+  ASSERT_EQ(shape.work.size(), static_cast<std::size_t>(list.size()));
+  for (int i = 0; i < 6; ++i) {
+    EXPECT_EQ(shape.work[static_cast<std::size_t>(i)],
+              list.items()[i].place.sequence == 1 ? 0.0 : 10.0);
+  }
 }
 
 TEST(WorkList, TellsWhatABlockWalks) {

@@ -280,8 +280,7 @@ double turns_bytes(const Problem& problem) {
 /// kernel's blocks.
 void append_lists(const PassOf& of, const KernelInstance& main, std::vector<PassLaunch>& launches) {
   if (!of.problem.lengths) return;
-  WorkListKind keys = {true, main.block_rows};
-  if (main.relays_dq) keys = {true, main.block_rows, WorkOrder::kInRelay, volta::kRelayStep};
+  const WorkListKind keys = volta::key_list(main.block_rows, main.relays_dq);
   launches.push_back(list_blocks(of, {volta::kQueryList, keys}));
 }
 

@@ -1,6 +1,6 @@
 // Lists the blocks of packed sequences (work_list.h), those with most to do first, or in relay: a
-// counting sort by how many keys, or rows, a block walks, in one block of threads, so that its
-// order is the same in every run:
+// counting sort by how many keys, or rows, a block walks, in relay by how many rows its sequence
+// has, in one block of threads, so that its order is the same in every run:
 //   1  each sequence's blocks, and where they begin among all
 //   2  how many blocks of each length class a thread has, of as many blocks as the others
 //   3  where each class of each thread begins in the list

@@ -1,5 +1,5 @@
 // Which rows or keys of which packed sequence (kernels/packed.h) each block of a launch has: a list
-// that list_blocks.h writes before the launch, longest first.
+// that list_blocks.h writes before the launch, longest first, or in relay.
 #pragma once
 
 #include <type_traits>
@@ -37,13 +37,14 @@ struct WorkItem {
   WorkWalk walk;
 };
 
-/// Of a block of keys in relay, each of which adds to dQ of queries, in steps of some, behind the
-/// block of the next keys: numbers by which a loop spends few instructions. A step is told by its
-/// first query.
+/// Of a block of keys in relay: each adds to dQ of a step of queries behind the blocks of later
+/// keys that see some of it. Numbers by which a loop needs few instructions to say, of the step
+/// from `query` on,
+///   how many blocks add before this one   least_of(behind + query, most) / the block's keys
+///   whether none does behind it           query >= last_from
 struct alignas(16) WorkRelay {
-  int behind;      // blocks before this one see the step: so many as least_of(behind + query, most)
-  int most;        // has whole blocks of keys; most of a block without steps is below 0
-  int last_from;   // behind this block no other sees a step from this query on
+  int behind, most;  // of a block that no row sees not asked for
+  int last_from;
   int padded_row;  // where the sequence's queries begin if each has whole blocks of kPaddedRows
 };
 

@@ -100,12 +100,12 @@ SPARK_DEVICE auto relay_step(Machine& machine, const BackwardParams& params, int
 
 /// What a warp keeps through a step.
 template <class Config>
-inline constexpr bool kKeepsRelayStep = Config::kRelaysDq&& Config::kIsPacked;
+inline constexpr bool kKeepsRelayStep = (Config::kRelaysDq && Config::kIsPacked);
 struct NoRelayStep {};
 template <class Config>
 using KeptRelayStep = std::conditional_t<kKeepsRelayStep<Config>, PackedRelayStep, NoRelayStep>;
 
-/// How long ago the blocks before this one have added to a step's dQ; below 0: not yet. By all
+/// How many turns ago the blocks before this one had added to a step's dQ; below 0: not yet. By all
 /// lanes of a warp.
 template <class Machine, class Step>
 SPARK_DEVICE int look_for_dq(Machine& machine, const BackwardParams& params, const Step& step) {

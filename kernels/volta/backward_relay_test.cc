@@ -148,6 +148,27 @@ INSTANTIATE_TEST_SUITE_P(, VoltaBackwardRelay,
                                          std::tuple(Accumulator::kFp16, 104, 0.0f),
                                          std::tuple(Accumulator::kFp32, 128, 0.17f)));
 
+/// A step keeps its slot until its block of keys has walked all queries.
+TEST(VoltaBackwardRelay, OfMoreQueriesThanKeysWaitsForNoSlotOfItsOwn) {
+  for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::band(0, 2000)}) {
+    for (const int heads : {1, 3}) {
+      SCOPED_TRACE(testing::Message() << name_of(mask) << ", " << heads << " heads");
+      const Problem problem{.heads = heads,
+                            .seqlen_q = 900,
+                            .seqlen_k = 77,
+                            .head_dim = 64,
+                            .mask = mask,
+                            .heads_k = 1};
+      ASSERT_TRUE(has_relay(problem, false));
+      const Case made(problem);
+      const Gradients got = made.run(Accumulator::kFp32, relay_slot_bits(problem, 0), 3);
+      EXPECT_EQ(got.report.findings_total, 0u)
+          << (got.report.findings.empty() ? "" : got.report.findings.front().message);
+      expect_correct(Accumulator::kFp32, problem, made, got, all_gradient_rows(problem));
+    }
+  }
+}
+
 /// A problem of few tokens, which may have no relay.
 Problem random_band(std::mt19937& random) {
   const auto from = [&](int least, int most) {

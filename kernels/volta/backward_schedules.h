@@ -34,8 +34,9 @@
 // The warps of a team divide each product anew (backward_config.h). Teams meet in line 12 only, so
 // that one has exponentials while the other has products.
 //
-// In windows blocks hand on the sums of dQ, each to the next (dq_relay.h): line 10 waits until the
-// block has them, and behind line 13 it rounds dQ of those queries that see no key before its own.
+// In windows and short sequences blocks hand on the sums of dQ, each to the next (dq_relay.h): line
+// 10 waits until the block has them, and behind line 13 it rounds dQ of those queries that see no
+// key before its own.
 //
 // The schedules below have the same steps (backward_dq_steps.h, backward_steps.h) in different
 // orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a

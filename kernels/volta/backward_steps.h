@@ -250,12 +250,13 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
-  /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
-  /// room where it is the first.
+  /// What the step keeps to its end of its place in the relay.
   SPARK_DEVICE KeptRelayStep<Config> keep_relay_step(int place) {
     if constexpr (kKeepsRelayStep<Config>) return relay_step(place);
     return {};
   }
+  /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
+  /// room where it is the first.
   SPARK_DEVICE int look_for_sums(int place, const KeptRelayStep<Config>& kept) {
     if constexpr (Config::kRelaysDq) {
       return look_for_dq(machine_, params_, relay_step_of(place, kept));

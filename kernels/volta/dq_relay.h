@@ -1,12 +1,13 @@
-// dQ of windows and short sequences in relay: blocks of keys hand its sums on, from each to the next.
+// dQ of windows and short sequences in relay: blocks of keys hand its sums on, from each to the
+// next.
 //
-// Few blocks of keys see a query, and they lie side by side. So they add to its dQ one after the
-// other, the last block of keys first: it stores what the others add to, and the first block of
-// keys, behind which dQ is complete, rounds it. There is no pass over memory to set sums to zero,
-// and none to round them, and dQ's bits do not depend on who comes first. A block walks its queries
-// in ascending order, of which each block of keys sees a few more at the end than the one before.
-// So the block that it waits for is a step ahead of it where they start at once, and the sums that
-// it adds to were touched a step ago: they are in the cache.
+// Few blocks of keys see a query, of short causal sequences up to 32, and they lie side by side. So
+// they add to its dQ one after the other, the last block of keys first: it stores what the others
+// add to, and the first block of keys, behind which dQ is complete, rounds it. There is no pass
+// over memory to set sums to zero, and none to round them, and dQ's bits do not depend on who comes
+// first. A block walks its queries in ascending order, of which each block of keys sees a few more
+// at the end than the one before. So the block that it waits for is a step ahead of it where they
+// start at once, and the sums that it adds to were touched a step ago: they are in the cache.
 //
 // Sums of a step's queries have a *slot* while blocks add to them, of which one step takes after
 // another: as many as blocks on the chip may have at once, and some. A word for each slot tells
@@ -30,12 +31,12 @@ namespace sparkbench::volta {
 /// which have turns and items alone. Turns are 0 at launch.
 struct DqRelay {
   std::uint32_t* turns = nullptr;
-  std::uint32_t slot_mask = 0;  // the slots, a power of 2, less 1
-  int steps_of_group = 0;       // of the query heads that read a key head,
-  int last_step = 0;            // and before the last step's of them
-  int key_heads = 0;            // of a tensor
-  int key_blocks = 0;           // of a head
-  int last_key = 0;             // that a row sees
+  std::uint32_t slot_mask = 0;       // the slots, a power of 2, less 1
+  int steps_of_group = 0;            // of the query heads that read a key head,
+  int last_step = 0;                 // and before the last step's of them
+  int key_heads = 0;                 // of a tensor
+  int key_blocks = 0;                // of a head
+  int last_key = 0;                  // that a row sees
   const WorkRelay* items = nullptr;  // of the list of keys
 };
 

@@ -117,8 +117,7 @@ std::vector<int> cumulative(int length, int batch) {
 WorkListKind list_kind(const KernelInstance& instance) {
   if (instance.pass() == "fwd") return {false, instance.block_rows};
   if (instance.pass() != "bwd") return kQueryList;
-  if (instance.relays_dq) return {true, instance.block_rows, WorkOrder::kInRelay, kRelayStep};
-  return {true, instance.block_rows};
+  return key_list(instance.block_rows, instance.relays_dq);
 }
 
 InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& problem) {

@@ -88,8 +88,14 @@ TEST(VoltaPackedGpuLists, HoldMoreSequencesThanAnAxis) {
   const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
   const PackedCase made({.heads = 1, .head_dim = 64},
                         std::vector<Lengths>(static_cast<std::size_t>(70000), {1, 1}));
-  const PackedRows rows = run_forward(kernel, made, OnGpu(made));
+  const OnGpu gpu(made);
+  const PackedRows rows = run_forward(kernel, made, gpu);
   EXPECT_EQ(count_different(rows.o, made.inputs.v), 0u);  // one key has all of the weight
+  ASSERT_TRUE(volta::has_packed_relay(made.problem, made.batch(), false));
+  for (const bool is_deterministic : {false, true}) {
+    const PackedGradients gradients = run_backward(kernel, made, gpu, rows, is_deterministic);
+    EXPECT_EQ(count_different(gradients.dv, made.d_o), 0u);
+  }
 }
 
 }  // namespace

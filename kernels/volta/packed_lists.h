@@ -12,10 +12,12 @@ namespace sparkbench::volta {
 /// Of a forward configuration, of a backward one, and of all kernels that have queries there.
 template <class Config>
 inline constexpr WorkListKind kForwardList = {false, Config::kBlockM};
+constexpr WorkListKind key_list(int block_keys, bool is_in_relay) {
+  return is_in_relay ? WorkListKind{true, block_keys, WorkOrder::kInRelay, kRelayStep}
+                     : WorkListKind{true, block_keys};
+}
 template <class Config>
-inline constexpr WorkListKind kKeyList =
-    Config::kRelaysDq ? WorkListKind{true, Config::kBlockKeys, WorkOrder::kInRelay, kRelayStep}
-                      : WorkListKind{true, Config::kBlockKeys};
+inline constexpr WorkListKind kKeyList = key_list(Config::kBlockKeys, Config::kRelaysDq);
 inline constexpr WorkListKind kQueryList = {false, kWorkspaceBlock};
 
 /// The workspace of a backward pass: the lists of queries and of keys, and behind them what a pass

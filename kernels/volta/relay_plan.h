@@ -45,20 +45,21 @@ inline int all_step_bits(const Problem& problem) {
 /// as much later, and wait no more.
 inline constexpr int kMostKeysInStep = 512;
 
-/// Whether a sequence has so few keys that what sums in memory take besides is much, whatever its
-/// rows see of them, and its blocks wait little.
+/// Whether a sequence, of however many queries, has so few keys that what sums in memory take
+/// besides is much, whatever its rows see of them, and its blocks wait little.
 inline bool has_short_relay(int head_dim, const KeyMask& mask) {
   const int of_first_query = most_of(mask.prefix, mask.end_offset);
   return mask.seqlen_k <= relay_window(head_dim) &&
          least_of(mask.seqlen_k, of_first_query) <= kMostKeysInStep;
 }
 
-/// 2^this slots: for the steps that blocks of so many keys begin, and for those between a step's
-/// first block and its last, so that no block waits for itself. Or for all steps that there are.
+/// 2^this slots: for the steps that blocks of so many keys begin, and for those that a block walks,
+/// of all queries that see one of its keys, so that none waits for itself. Or for all steps that
+/// there are.
 inline int relay_slot_bits(const Problem& problem, int keys_at_once = kRelayKeysAtOnce) {
   const KeyMask mask = problem.key_mask();
   const std::int64_t of_window =
-      std::min(std::int64_t{mask.end_offset} - mask.begin_offset, std::int64_t{mask.seqlen_k});
+      std::min(std::int64_t{mask.end_offset} - mask.begin_offset, std::int64_t{mask.seqlen_q});
   const std::int64_t keys = keys_at_once + of_window + relay_block_keys(problem.head_dim);
   const std::int64_t wanted = problem.group_size() * ((keys + kRelayStep - 1) / kRelayStep + 1);
   return std::min(bits_for(wanted), all_step_bits(problem));
@@ -76,14 +77,14 @@ inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* 
           mask.end(problem.seqlen_q - 1) - 1};
 }
 
-/// Whether "/relay" of instances.h serves so many columns, and a relay of a mask is faster than
-/// sums of all queries.
+/// Whether "/relay" of instances.h serves so many columns.
 inline bool serves_relay(int head_dim) {
   const auto is_served = [&](int columns) {
     return head_dim >= least_relay_head_dim(columns) && head_dim <= columns;
   };
   return is_served(64) || is_served(128);
 }
+/// Whether a relay is faster than sums of all queries.
 inline bool gains_by_relay(int head_dim, const KeyMask& mask) {
   return has_short_window(relay_window(head_dim), mask) || has_short_relay(head_dim, mask);
 }
