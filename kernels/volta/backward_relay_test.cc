@@ -149,7 +149,7 @@ INSTANTIATE_TEST_SUITE_P(, VoltaBackwardRelay,
                                          std::tuple(Accumulator::kFp32, 128, 0.17f)));
 
 /// A step keeps its slot until its block of keys has walked all queries.
-TEST(VoltaBackwardRelay, OfMoreQueriesThanKeysWaitsForNoSlotOfItsOwn) {
+TEST(VoltaRelaySlots, OfMoreQueriesThanKeysAreNotAwaitedByTheirOwnBlock) {
   for (const MaskSpec& mask : {MaskSpec::full(), MaskSpec::band(0, 2000)}) {
     for (const int heads : {1, 3}) {
       SCOPED_TRACE(testing::Message() << name_of(mask) << ", " << heads << " heads");
