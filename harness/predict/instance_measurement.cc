@@ -117,7 +117,7 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
   };
   const double mask =
       (duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths)) /
-      cut_tiles(cut);
+      (cut_tiles(cut) - cut_tiles(as_cut));
   const double full_tile = (duration_together(resident, many.paths) - of_few -
                             mask * (cut_tiles(many) - cut_tiles(few))) /
                            (tiles(many) - tiles(few));

@@ -44,9 +44,13 @@ TEST_F(InstanceMeasurement, TakesBlocksOfARelayFromWindows) {
   const Specimens specimens = specimens_of(sm70_function_of(instance), instance);
   EXPECT_EQ(specimens.few.work, (BlockWork{1, 2, 0}));
   EXPECT_EQ(specimens.many.work, (BlockWork{5, 2, 0}));
-  EXPECT_EQ(specimens.cut.work, (BlockWork{4, 1, 0}));
-  EXPECT_EQ(specimens.as_cut.work, (BlockWork{5, 0, 0}));
+  EXPECT_EQ(specimens.cut.work, (BlockWork{1, 3, 0}));
+  EXPECT_EQ(specimens.as_cut.work, (BlockWork{2, 2, 0}));
   EXPECT_EQ(specimens.group->work, (BlockWork{2, 4, 1}));
+  const KernelInstance& wide = instance_of("volta-fp32acc/bwd/d128/relay");
+  const Specimens of_wide = specimens_of(sm70_function_of(wide), wide);
+  EXPECT_EQ(of_wide.cut.work, (BlockWork{1, 10, 0}));
+  EXPECT_EQ(of_wide.as_cut.work, (BlockWork{3, 8, 0}));
 }
 
 TEST_F(InstanceMeasurement, TakesCutTilesOfOnePartAndOfAll) {

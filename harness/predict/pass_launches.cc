@@ -205,6 +205,11 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
       of.key_heads * (of_keys + columns * of_visit)};
 }
 
+/// Of a pass in relay: whether its blocks do, and no launch before.
+bool prepares_statistics(const Problem& problem) {
+  return !problem.lengths && volta::prepares_statistics(problem.head_dim, problem.key_mask());
+}
+
 /// Of sums in slots, of packed sequences of all.
 double relayed_bytes(const Problem& problem) {
   if (problem.lengths) return dq_sums_bytes(problem);
@@ -225,12 +230,15 @@ PassLaunch relayed_gradients(const PassOf& pass) {
   const double of_query = 2 * of.half_row;           // q, d_o
   const double of_visit = of_query + instance.block_rows / kScoreKeys * kStatisticsBytes +
                           instance.block_rows / kKeysOfAnAddition * of.fp32_row;
+  const double of_rows = of.heads * of.queries;
+  // Where the blocks prepare the statistics: o and lse, and d_o once more, from the L2 cache.
+  const double prepared = prepares_statistics(problem) ? of_rows * (of.half_row + kLseBytes) : 0;
+  const double read_again = prepares_statistics(problem) ? of_rows * of.half_row : 0;
   return {&instance, grid_of(std::move(blocks), problem, problem.key_heads()),
-          of.key_heads * of_keys +
-              of.heads * of.queries * (of_query + kStatisticsBytes + of.half_row) +
-              relayed_bytes(problem),
-          of.key_heads * (of_keys + columns * of_visit) +
-              of.heads * of.queries * (of.fp32_row + of.half_row)};
+          of.key_heads * of_keys + of_rows * (of_query + kStatisticsBytes + of.half_row) +
+              prepared + relayed_bytes(problem),
+          of.key_heads * (of_keys + columns * of_visit) + of_rows * (of.fp32_row + of.half_row) +
+              prepared + read_again};
 }
 
 PassLaunch dq_alone(const PassOf& of) {
@@ -287,8 +295,12 @@ void append_lists(const PassOf& of, const KernelInstance& main, std::vector<Pass
 void append_backward(const PassOf& of, bool is_deterministic, std::vector<PassLaunch>& launches) {
   if (has_relay(of.problem, is_deterministic)) {
     PassLaunch main = relayed_gradients(of);
+    const bool blocks_prepare = prepares_statistics(of.problem);
     append_lists(of, *main.instance, launches);
-    launches.push_back(statistics(of));
+    const Extents extents(of.problem);
+    launches.push_back(blocks_prepare
+                           ? of_bytes(extents.heads * extents.workspace_rows * kStatisticsBytes)
+                           : statistics(of));
     launches.push_back(of_bytes(turns_bytes(of.problem)));
     launches.push_back(std::move(main));
     return;

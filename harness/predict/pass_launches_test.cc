@@ -46,8 +46,13 @@ std::vector<std::string> ids_by_dispatch(const Problem& problem, bool is_determi
   const volta::Wanted wanted{problem, kV100SharedBytes};
   std::vector<std::string> ids;
   const auto add = [&](auto /*row*/, auto id) { ids.emplace_back(id); };
-  volta::visit_statistics(Accumulator::kFp16, wanted, add);
-  if (volta::has_relay(problem, is_deterministic)) {
+  const bool has_relay = volta::has_relay(problem, is_deterministic);
+  if (has_relay && volta::prepares_statistics(problem.head_dim, problem.key_mask())) {
+    ids.emplace_back("memset");
+  } else {
+    volta::visit_statistics(Accumulator::kFp16, wanted, add);
+  }
+  if (has_relay) {
     ids.emplace_back("memset");
     volta::visit_backward_relay(Accumulator::kFp16, wanted, add);
     return ids;
@@ -132,19 +137,27 @@ TEST(PassLaunches, OfWindowsRelayDqUnlessDeterministic) {
   using Ids = std::vector<std::string>;
   const Problem problem = problem_of(4096, 4096, MaskSpec::window(1024), 40);
   EXPECT_EQ(ids_of(launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward, false)),
-            (Ids{"volta-fp16acc/bwd-statistics/d64", "memset", "volta-fp16acc/bwd/d64/relay"}));
+            (Ids{"memset", "memset", "volta-fp16acc/bwd/d64/relay"}));
 }
 
 TEST(PassLaunches, OfShortSequencesRelayDqFromTheLastOfTheirBlocksOf64Keys) {
   const auto launches = launches_of_pass(
       kernel_of("volta-fp32acc"), problem_of(300, 300, MaskSpec::causal()), Pass::kBackward, false);
-  EXPECT_EQ(ids_of(launches), (std::vector<std::string>{"volta-fp32acc/bwd-statistics/d64",
-                                                        "memset", "volta-fp32acc/bwd/d64/relay"}));
+  EXPECT_EQ(ids_of(launches),
+            (std::vector<std::string>{"memset", "memset", "volta-fp32acc/bwd/d64/relay"}));
   const std::vector<BlockWork>& blocks = launches.back().grid.of_head;
   ASSERT_EQ(blocks.size(), 5u);
   for (std::size_t i = 1; i < blocks.size(); ++i) {
     EXPECT_GT(blocks[i].full_tiles, blocks[i - 1].full_tiles);
   }
+}
+
+TEST(PassLaunches, OfFullMasksHaveStatisticsBeforeARelay) {
+  // The last block of keys would have all of the queries' to prepare.
+  const auto launches = launches_of_pass(
+      kernel_of("volta-fp32acc"), problem_of(300, 300, MaskSpec::full()), Pass::kBackward, false);
+  EXPECT_EQ(ids_of(launches), (std::vector<std::string>{"volta-fp32acc/bwd-statistics/d64",
+                                                        "memset", "volta-fp32acc/bwd/d64/relay"}));
 }
 
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {

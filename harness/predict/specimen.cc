@@ -58,14 +58,18 @@ Problem group_problem(const KernelInstance& instance) {
   return problem;
 }
 
-/// A block in the middle of a window, seen by so many full tiles of each head.
-Problem window_problem(const KernelInstance& instance, int full_tiles, int heads) {
-  const int tiles = full_tiles + 2 * instance.block_rows / instance.step_columns;
+/// A block in the middle of a window, seen by so many full tiles of each head, between cut ones. On
+/// either side the window begins or ends with a step, or `askew`, within one: so another is cut.
+Problem window_problem(const KernelInstance& instance, int full_tiles, int heads, bool askew) {
+  const int half_step = instance.step_columns / instance.teams / 2;
+  const int cut_columns = 2 * instance.block_rows + (askew ? 4 * half_step : 0);
+  const int columns = full_tiles * instance.step_columns + cut_columns;
   Problem problem = problem_of(instance);
   problem.heads = heads;
   problem.heads_k = 1;
-  problem.seqlen_q = problem.seqlen_k = 2 * tiles * instance.step_columns + instance.block_rows;
-  problem.mask = MaskSpec::window(tiles * instance.step_columns - instance.block_rows + 1);
+  problem.seqlen_q = problem.seqlen_k = 2 * columns + instance.block_rows;
+  const int after = askew ? half_step : 0, before = columns - instance.block_rows - 3 * after;
+  problem.mask = MaskSpec::band(before, after);
   return problem;
 }
 
@@ -163,19 +167,17 @@ Specimen specimen_of(const SassFunction& function, const KernelInstance& instanc
 
 bool has_tiles(const KernelInstance& instance) { return instance.products > 0; }
 
-/// Each rounds dQ of as many queries as in a long window; the first keys, of cut tiles, all.
+/// Each prepares statistics and rounds dQ of as many queries as in a long window.
 Specimens specimens_of_relay(const SassFunction& function, const KernelInstance& instance) {
-  const auto in_window = [&](int full_tiles, int heads) {
-    const Problem problem = window_problem(instance, full_tiles, heads);
+  const auto in_window = [&](int full_tiles, int heads, bool askew = false) {
+    const Problem problem = window_problem(instance, full_tiles, heads, askew);
     return specimen_of(function, instance, problem, problem.seqlen_k / instance.block_rows / 2);
   };
-  const Problem cut = causal_problem(instance);
-  Problem as_cut = full_problem(instance, cut.seqlen_q / instance.step_columns);
-  as_cut.seqlen_k *= 2;  // a block behind it, as behind all but the last keys
+  const int more_cut_tiles = 2 / instance.teams;
   return {.few = in_window(kFewTilesOfWindow, 1),
           .many = in_window(kManyTilesOfWindow, 1),
-          .cut = specimen_of(function, instance, cut),
-          .as_cut = specimen_of(function, instance, as_cut),
+          .cut = in_window(kFewTilesOfWindow, 1, true),
+          .as_cut = in_window(kFewTilesOfWindow + more_cut_tiles, 1),
           .all_parts = std::nullopt,
           .group = in_window(kFewTilesOfWindow, 2)};
 }

@@ -16,8 +16,8 @@ struct Specimen {
   BlockPaths paths;
 };
 
-/// Of a kernel that relays dQ `few` and `many` have as many cut tiles, and `group` has a head more
-/// than `few`.
+/// Of a kernel that relays dQ all have cut tiles, `few` and `many` as many and `cut` more than
+/// `as_cut`, and `group` has a head more than `few`.
 struct Specimens {
   Specimen few, many;                 // full tiles alone
   Specimen cut, as_cut;               // a few full tiles, then cut ones; as many full ones

@@ -120,6 +120,45 @@ class GpuMachine : public GpuCodegen,
         : "memory");
   }
 
+  __device__ __forceinline__ void publish(void* word, const Bits64& value) const {
+    asm volatile("st.release.gpu.global.u64 [%0], %1;" ::"l"(word),
+                 "l"(reinterpret_cast<const std::uint64_t&>(value))
+                 : "memory");
+  }
+  __device__ __forceinline__ Bits128 look_for_published(const void* words) const {
+    std::uint64_t bits[2];
+    asm volatile("ld.relaxed.gpu.global.v2.u64 {%0, %1}, [%2];"
+                 : "=l"(bits[0]), "=l"(bits[1])
+                 : "l"(words)
+                 : "memory");
+    return reinterpret_cast<const Bits128&>(bits);
+  }
+  __device__ __forceinline__ void await_published(const void* words, bool waits) const {
+    asm volatile(
+        "{\n"
+        ".reg .pred p;\n"
+        ".reg .u64 first, second;\n"
+        "setp.eq.s32 p, %1, 0;\n"
+        "@p bra COME;\n"
+        "LOOK:\n"
+        "ld.relaxed.gpu.global.v2.u64 {first, second}, [%0];\n"
+        "setp.eq.u64 p, first, -1;\n"
+        "@p bra LOOK;\n"
+        "setp.eq.u64 p, second, -1;\n"
+        "@p bra LOOK;\n"
+        "COME:\n"
+        "}" ::"l"(words),
+        "r"(static_cast<int>(waits))
+        : "memory");
+  }
+  __device__ __forceinline__ void acquire_published() const {
+    asm volatile("fence.acq_rel.gpu;" ::: "memory");
+  }
+  template <class T>
+  __device__ __forceinline__ T load_published(const void* words) const {
+    return load<T>(words);
+  }
+
   __device__ __forceinline__ void copy_async(void* shared, const void* global, bool exists) const {
 #if __CUDA_ARCH__ >= 800
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(shared_address(shared)),

@@ -35,6 +35,20 @@
 //   void raise_turn(uint32_t*, turn, passes)          red.release.gpu.max: the same of a word that
 //                                                     may have been passed further
 //
+// Words of 8 bytes that a block publishes, each once, for blocks behind it: all bits of them are
+// ones until then (kUnpublished), and never of a value.
+//   void publish(void*, Bits64)                       st.release.gpu
+//   Bits128 look_for_published(const void*)           ld.relaxed.gpu of two, which may not be there
+//                                                     yet (is_published())
+//   void await_published(const void*, waits)          the same until they are, where `waits`, as
+//                                                     blocks wait for a turn
+//   void acquire_published()                          fence.acq_rel.gpu: behind it the thread, and
+//                                                     behind a barrier the block, may load what it
+//                                                     has seen published
+//   T    load_published<T>(const void*)               LDG of one or two that the block has acquired
+//                                                     or has published itself, or that were there
+//                                                     before the launch
+//
 // Asynchronous copies of 16 bytes; sm_80 on. A thread waits for its own, and others see them behind
 // a barrier that comes after.
 //   void copy_async(void* shared, const void* global, bool exists)    cp.async.cg; of zeros where
@@ -132,6 +146,8 @@
 
 #include <cstdint>
 
+#include "kernels/host_device.h"
+
 namespace sparkbench {
 
 /// 8 and 16 bytes that move with one vector instruction.
@@ -141,5 +157,15 @@ struct alignas(8) Bits64 {
 struct alignas(16) Bits128 {
   std::uint32_t word[4];
 };
+
+/// Of each half of a word that nobody has published.
+inline constexpr std::uint32_t kUnpublished = ~std::uint32_t{0};
+inline constexpr int kUnpublishedByte = 0xff;  // of memset()
+
+/// Whether both of two words are.
+SPARK_HD bool is_published(const Bits128& words) {
+  return (words.word[0] & words.word[1]) != kUnpublished &&
+         (words.word[2] & words.word[3]) != kUnpublished;
+}
 
 }  // namespace sparkbench

@@ -255,9 +255,10 @@ SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
 }
 
 /// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
-template <class Config, class Machine>
+/// While these come, it does `beside`.
+template <class Config, class Machine, class Beside>
 SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
-                                   int first_query, BackwardTiles<Config>& tiles) {
+                                   int first_query, BackwardTiles<Config>& tiles, Beside beside) {
   const BackwardBlock block = locate_backward<Config>(machine, params);
   const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
   const auto rows = [&](const ChunkedView<const Half>& tensor) {
@@ -279,12 +280,19 @@ SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& param
   }
   load_queries<Config>(machine, params, block, params.q, place, first_query, q);
   load_queries<Config>(machine, params, block, params.d_o, place, first_query, d_o);
+  beside();
   k.store(machine, tiles.k);
   v.store(machine, tiles.values());
   q.store(machine, tiles.team[team].q);
   d_o.store(machine, tiles.team[team].d_o);
   keep_place(machine, params, tiles);
   machine.barrier();
+}
+
+template <class Config, class Machine>
+SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
+                                   int first_query, BackwardTiles<Config>& tiles) {
+  load_first_tiles(machine, params, place, first_query, tiles, [] {});
 }
 
 /// The warps of a team meet.

@@ -65,7 +65,8 @@ struct BackwardShape {
   static constexpr bool kIsSparse = false;
   static constexpr int kShortWindow = 0;  // above 0 of short blocks: short_blocks.h
   static constexpr bool kComputesDq = kDq;
-  static constexpr bool kRelaysDq = false;  // backward_relay.h
+  static constexpr bool kRelaysDq = false;            // backward_relay.h
+  static constexpr bool kPreparesStatistics = false;  // relay_statistics.h
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;

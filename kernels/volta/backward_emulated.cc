@@ -1,6 +1,7 @@
 #include "kernels/volta/backward_emulated.h"
 
 #include <algorithm>
+#include <cstring>
 #include <limits>
 #include <set>
 #include <string>
@@ -53,6 +54,11 @@ class BackwardEmulation {
     turns_.assign(std::size_t{1} << slot_bits, 0);
     params_.relay = make_relay(problem_, slot_bits, turns_.data());
     std::fill(dq_sums_.begin(), dq_sums_.end(), std::numeric_limits<float>::quiet_NaN());
+  }
+  /// Blocks in relay publish the statistics.
+  void clear_statistics() {
+    std::memset(static_cast<void*>(statistics_.data()), kUnpublishedByte,
+                statistics_bytes(problem_));
   }
   /// As blocks of keys from `key_block` on leave it.
   void pass_turns_behind(int key_block) {
@@ -118,6 +124,8 @@ class BackwardEmulation {
     params_.walk = group_walk(problem_.seqlen_q, 0, problem_.group_size());
   }
   const Problem& problem() const { return problem_; }
+  /// What has been launched is no part of the pass.
+  void forget_report() { report_ = {}; }
   EmulationReport take_report() { return std::move(report_); }
 
  private:
@@ -131,6 +139,7 @@ class BackwardEmulation {
   std::vector<GlobalRegion> regions() {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
     all.push_back({"statistics", statistics_.data(), statistics_bytes(problem_), true, true});
+    all.back().is_published = params_.relay.prepares_statistics;
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
@@ -364,7 +373,15 @@ EmulationReport emulate_backward_relay(Accumulator accumulator, const Problem& p
                                        const BackwardSample& sample) {
   BackwardEmulation emulation(problem, tensors, options, relay_sums_bytes(problem, slot_bits));
   const BackwardPass pass(accumulator, {problem, options.shared_bytes_per_block}, emulation);
-  pass.prepare(tiles_of_same_heads(problem, sample));
+  const bool is_sampled = !sample.is_everything();
+  const bool blocks_prepare = prepares_statistics(problem.head_dim, problem.key_mask());
+  if (blocks_prepare && !is_sampled) {
+    emulation.clear_statistics();
+  } else {
+    // Of a sample's blocks, too, which publish theirs among those of blocks that do not run.
+    pass.prepare(tiles_of_same_heads(problem, sample));
+    if (blocks_prepare) emulation.forget_report();
+  }
   emulation.begin_relay(slot_bits);
   pass.relayed_gradients(sample);
   return emulation.take_report();

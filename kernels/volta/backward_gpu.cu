@@ -28,7 +28,12 @@ bool launch_backward_relay(Accumulator accumulator, const Problem& problem,
   return visit_backward_relay(
       accumulator, {problem, shared_bytes_per_block()}, [&](auto row, auto) {
         using Config = decltype(row);
-        launch_statistics(accumulator, problem, params, stream);
+        if (params.relay.prepares_statistics) {
+          CUDA_CHECK(cudaMemsetAsync(params.workspace.statistics, kUnpublishedByte,
+                                     statistics_bytes(problem), stream));
+        } else {
+          launch_statistics(accumulator, problem, params, stream);
+        }
         CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, relay_turns_bytes(problem), stream));
         launch<Config>(params, {params.relay.key_blocks, problem.key_heads(), problem.batch},
                        sizeof(BackwardTiles<Config>), stream);

@@ -2,11 +2,9 @@
 // from its FP32 sums to fp16 after them.
 #pragma once
 
-#include "kernels/tile/row_dot.h"
-#include "kernels/tile/row_statistics.h"
 #include "kernels/volta/backward_queries.h"
 #include "kernels/volta/backward_rows_config.h"
-#include "kernels/volta/tile/statistics_rows.h"
+#include "kernels/volta/query_statistics.h"
 
 namespace sparkbench::volta {
 
@@ -23,28 +21,18 @@ SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& par
   if (order.tiles != nullptr) ordered = ordered_rows(machine, order, first_row);
   RowStatistics* const statistics =
       params.workspace.statistics_of(block.workspace_head(params), block.workspace_row + first_row);
-#pragma unroll
-  for (int first = 0; first < kGridRows; first += 4) {
-    const int row_of_group = first + machine.lane() / 8;
-    const int row = first_row + row_of_group;
-    const bool is_inside = order.tiles != nullptr ? ordered.owns(row_of_group) : row < seqlen_q;
-    const int token = order.tiles != nullptr
-                          ? ordered.token + order.template tokens_to<4>(row_of_group)
-                          : block.first_q + row;
-    const float delta = row_dot<Config::kHeadDim>(machine, params.o.at(batch, token, head),
-                                                  params.d_o.at(batch, token, head),
-                                                  is_inside ? params.head_chunks : 0);
-    if (machine.lane() % 8 != 0) continue;
-    const float* const lse =
-        params.lse + lse_offset(batch, head, token, params.heads, params.mask.seqlen_q);
-    const RowStatistics of_row =
-        is_inside ? row_statistics<ProbabilityScale<Config::kAccumulator>>(
-                        machine.template load_global<float>(lse), delta, params.dropout.keep_scale)
-                  : RowStatistics{-INFINITY, 0.0f};
-    Bits64 bits;
-    memcpy(&bits, &of_row, sizeof bits);
-    machine.store_global(statistics + statistics_place(row_of_group), bits);
-  }
+  StagedStatistics<Config> staged;
+  staged.load(
+      machine, params, batch, head,
+      [&](int row) {
+        return order.tiles != nullptr ? ordered.owns(row) : first_row + row < seqlen_q;
+      },
+      [&](int row) {
+        return order.tiles != nullptr ? ordered.token + order.template tokens_to<4>(row)
+                                      : block.first_q + first_row + row;
+      });
+  staged.finish(machine, params,
+                [&](int at, const Bits64& bits) { machine.store_global(statistics + at, bits); });
 }
 
 /// dq = fp16(scale * dq_sums / (1 - dropout_p)). The sums of columns past head_dim are not there,

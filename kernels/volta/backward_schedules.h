@@ -36,7 +36,8 @@
 //
 // In windows and short sequences blocks hand on the sums of dQ, each to the next (dq_relay.h): line
 // 10 waits until the block has them, and behind line 13 it rounds dQ of those queries that see no
-// key before its own.
+// key before its own. In line 1 a block prepares what line 3 loads, of queries that see no key
+// behind its own, and waits for those of others (relay_statistics.h).
 //
 // The schedules below have the same steps (backward_dq_steps.h, backward_steps.h) in different
 // orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a

@@ -11,6 +11,7 @@
 #include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/pair_exchange.h"
 #include "kernels/volta/query_cursor.h"
+#include "kernels/volta/relay_statistics.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -82,7 +83,17 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     if constexpr (Config::kIsSparse) {
       step_ = load_step(place);
     }
-    load_first_tiles(machine_, params_, place, token_of(place, step_), tiles_);
+    const int query = token_of(place, step_);
+    if constexpr (Config::kPreparesStatistics) {
+      if (params_.relay.prepares_statistics) {
+        RelayStatistics<Config, Machine> statistics(machine_, params_, block());
+        load_first_tiles(machine_, params_, place, query, tiles_, [&] { statistics.prepare(); });
+      } else {
+        load_first_tiles(machine_, params_, place, query, tiles_);
+      }
+    } else {
+      load_first_tiles(machine_, params_, place, query, tiles_);
+    }
     if constexpr (Config::kKeepsCursor) {
       begin_head(place);
       quartets_ = quartet_places();
@@ -99,8 +110,8 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     const auto load_groups = [&](auto statistics_of_group) {
 #pragma unroll
       for (int g = 0; g < Step::kGroups; ++g) {
-        sparkbench::load_statistics<Config::kAccumulator>(machine_, statistics_of_group(g),
-                                                          step.row[g]);
+        sparkbench::load_statistics<Config::kAccumulator, Config::kPreparesStatistics>(
+            machine_, statistics_of_group(g), step.row[g]);
       }
     };
     if constexpr (kKeepsRelayStep<Config>) {

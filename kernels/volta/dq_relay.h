@@ -38,6 +38,9 @@ struct DqRelay {
   int key_blocks = 0;                // of a head
   int last_key = 0;                  // that a row sees
   const WorkRelay* items = nullptr;  // of the list of keys
+  /// Whether its blocks prepare the statistics (relay_statistics.h), which are kUnpublished at
+  /// launch; else a launch before it has.
+  bool prepares_statistics = false;
 };
 
 /// A step's slot, and its first turn there. Where slots are used again, they are more than the

@@ -79,6 +79,8 @@ constexpr int kept_chunks_of_packed() {
 }
 template <class Config>
 struct PackedBackward : Packed<Config> {
+  /// By the cycle model a launch before is faster.
+  static constexpr bool kPreparesStatistics = false;
   static constexpr bool kMasksByEnds = false;
   static constexpr bool kKeepsPlace = false;
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
@@ -166,6 +168,7 @@ struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
 struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, kLeastHeadDim> {
   static constexpr bool kRelaysDq = true;
+  static constexpr bool kPreparesStatistics = true;
   static_assert(RelayBackward::kStep == kRelayStep &&
                     RelayBackward::kBlockKeys == relay_block_keys(kHeadDim) &&
                     least_relay_head_dim(kHeadDim) == least_head_dim(kHeadDim),
@@ -175,6 +178,7 @@ template <Accumulator kAccumulator, bool kHasDropout>
 struct RelayBackward<kAccumulator, 64, kHasDropout, least_head_dim(64)>
     : ShortBackward<kAccumulator, kHasDropout, true> {
   static constexpr bool kRelaysDq = true;
+  static constexpr bool kPreparesStatistics = true;
   static constexpr int kShortWindow = 0;
   static_assert(RelayBackward::kStep == kRelayStep &&
                     least_relay_head_dim(64) == least_head_dim(64),

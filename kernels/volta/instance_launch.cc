@@ -45,34 +45,49 @@ Parameters forward_parameters(const Problem& problem, const WorkItem* items) {
   return bytes_of(params);
 }
 
-/// `of_rows` has the rows of the workspace. What a relay has of `list_size` items lies behind
-/// these, and behind it the words that tell turns.
-Parameters backward_parameters(const KernelInstance& instance, const Problem& problem,
-                               const Problem& of_rows, const WorkItem* items, int list_size) {
+/// The memory of a relay's list, if it has one, with what a block finds there that waits for none:
+/// the turns of others passed, and their statistics published.
+class RelayMemory {
+ public:
+  explicit RelayMemory(std::vector<std::byte> list = {}) : bytes_(std::move(list)) {}
+
+  /// So many words that tell turns, and rows of statistics, behind what is there.
+  void append(std::size_t turns, std::size_t rows) {
+    const std::vector<int> passed(turns, 0x7fffffff);
+    const auto of_turns = std::as_bytes(std::span(passed));
+    turns_ = bytes_.size();
+    bytes_.insert(bytes_.end(), of_turns.begin(), of_turns.end());
+    statistics_ =
+        (bytes_.size() + kStatisticsAlignment - 1) / kStatisticsAlignment * kStatisticsAlignment;
+    bytes_.resize(statistics_ + rows * sizeof(RowStatistics));
+  }
+  std::uint32_t* turns() const { return at<std::uint32_t>(turns_); }
+  RowStatistics* statistics() const { return at<RowStatistics>(statistics_); }
+  std::vector<std::byte> take_bytes() { return std::move(bytes_); }
+
+ private:
+  static constexpr std::size_t kStatisticsAlignment = 1024;
+
+  template <class T>
+  static T* at(std::size_t offset) {
+    auto* const first = static_cast<std::byte*>(const_cast<void*>(MadeUpMemory::lists()));
+    return reinterpret_cast<T*>(first + offset);
+  }
+
+  std::vector<std::byte> bytes_;
+  std::size_t turns_ = 0, statistics_ = 0;
+};
+
+/// `of_rows` has the rows of the workspace.
+BackwardParams backward_parameters(const KernelInstance& instance, const Problem& problem,
+                                   const Problem& of_rows, const WorkItem* items) {
   MadeUpMemory memory;
   const BackwardTensors tensors = made_up_backward(problem, memory);
   BackwardParams params = backward_params(
       problem, tensors,
       lay_out_workspace(of_rows, memory.allocate<void>(), is_deterministic(instance)));
   params.query_items = params.key_items = items;  // an instance reads one of them
-  if (instance.relays_dq) {
-    if (instance.is_packed) {
-      params.relay.items = reinterpret_cast<const WorkRelay*>(items + list_size);
-      params.relay.turns =
-          reinterpret_cast<std::uint32_t*>(const_cast<WorkRelay*>(params.relay.items + list_size));
-    } else {
-      auto* const turns = static_cast<std::uint32_t*>(const_cast<void*>(MadeUpMemory::lists()));
-      params.relay = make_relay(problem, relay_slot_bits(problem), turns);
-    }
-  }
-  return bytes_of(params);
-}
-
-/// Behind what is there, so many words that tell turns, as a block finds them that waits for none.
-void append_passed_turns(std::size_t count, std::vector<std::byte>& bytes) {
-  const std::vector<int> turns(count, 0x7fffffff);
-  const auto of_turns = std::as_bytes(std::span(turns));
-  bytes.insert(bytes.end(), of_turns.begin(), of_turns.end());
+  return params;
 }
 
 MemoryContents at_lists(std::vector<std::byte> bytes) {
@@ -91,19 +106,28 @@ int rows_of(const KernelInstance& instance, const Problem& problem) {
 }
 
 InstanceLaunch dense_launch(const KernelInstance& instance, const Problem& problem) {
-  std::optional<MemoryContents> turns;
-  if (instance.relays_dq) {
-    std::vector<std::byte> bytes;
-    append_passed_turns(std::size_t{1} << relay_slot_bits(problem), bytes);
-    turns = at_lists(std::move(bytes));
+  std::optional<MemoryContents> memory;
+  Parameters parameters;
+  if (instance.pass() == "fwd") {
+    parameters = forward_parameters(problem, nullptr);
+  } else {
+    BackwardParams params = backward_parameters(instance, problem, problem, nullptr);
+    if (instance.relays_dq) {
+      const int slot_bits = relay_slot_bits(problem);
+      RelayMemory of_relay;
+      of_relay.append(std::size_t{1} << slot_bits, all_workspace_rows(problem));
+      params.relay = make_relay(problem, slot_bits, of_relay.turns());
+      params.workspace.statistics = of_relay.statistics();
+      memory = at_lists(of_relay.take_bytes());
+    }
+    parameters = bytes_of(params);
   }
   return {{ceil_divide(rows_of(instance, problem), instance.block_rows),
            heads_of(instance, problem), problem.batch},
           instance.threads,
           instance.dynamic_shared_bytes,
-          instance.pass() == "fwd" ? forward_parameters(problem, nullptr)
-                                   : backward_parameters(instance, problem, problem, nullptr, 0),
-          std::move(turns)};
+          std::move(parameters),
+          std::move(memory)};
 }
 
 /// Where sequences of one length begin.
@@ -132,20 +156,28 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
   list.emulate({.profile = &arithmetic_profile("volta"), .detect = false, .count = false});
   const auto items = std::as_bytes(std::span(list.items(), static_cast<std::size_t>(list.size())));
   std::vector<std::byte> lists(items.begin(), items.end());
-  const Problem rows = workspace_problem(packed, problem.batch);
-  if (instance.relays_dq) {
-    const auto relays =
-        std::as_bytes(std::span(list.params().relays, static_cast<std::size_t>(list.size())));
-    lists.insert(lists.end(), relays.begin(), relays.end());
-    append_passed_turns(packed_turns_bytes(rows) / sizeof(std::uint32_t), lists);
-  }
   const auto* const place = static_cast<const WorkItem*>(MadeUpMemory::lists());
+  Parameters parameters;
+  if (instance.pass() == "fwd") {
+    parameters = forward_parameters(packed, place);
+  } else {
+    const Problem rows = workspace_problem(packed, problem.batch);
+    BackwardParams params = backward_parameters(instance, packed, rows, place);
+    if (instance.relays_dq) {
+      const auto relays =
+          std::as_bytes(std::span(list.params().relays, static_cast<std::size_t>(list.size())));
+      lists.insert(lists.end(), relays.begin(), relays.end());
+      RelayMemory of_relay(std::move(lists));
+      of_relay.append(packed_turns_bytes(rows) / sizeof(std::uint32_t), 0);
+      params.relay.items = reinterpret_cast<const WorkRelay*>(place + list.size());
+      params.relay.turns = of_relay.turns();
+      lists = of_relay.take_bytes();
+    }
+    parameters = bytes_of(params);
+  }
   const int blocks_of_item = kind.block_rows / instance.block_rows * heads_of(instance, problem);
   return {packed_grid(blocks_of_item, list.size()), instance.threads, instance.dynamic_shared_bytes,
-          instance.pass() == "fwd"
-              ? forward_parameters(packed, place)
-              : backward_parameters(instance, packed, rows, place, list.size()),
-          at_lists(std::move(lists))};
+          std::move(parameters), at_lists(std::move(lists))};
 }
 
 /// The lists of an instance, as sparse_gpu.cu has it.

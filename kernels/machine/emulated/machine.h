@@ -94,6 +94,22 @@ class EmulatedMachine : public EmulatedCodegen {
     runner_.memory().raise_turn(access<std::uint32_t>(AccessKind::kStoreGlobal, word, site), turn);
   }
 
+  void publish(void* word, const Bits64& value, CallSite site = CallSite::current()) {
+    runner_.memory().publish(access<Bits64>(AccessKind::kStoreGlobal, word, site), value);
+  }
+  Bits128 look_for_published(const void* words, CallSite site = CallSite::current()) {
+    return runner_.memory().look_for_published(
+        access<Bits128>(AccessKind::kLoadGlobal, words, site));
+  }
+  void await_published(const void* words, bool waits, CallSite site = CallSite::current()) {
+    if (waits) runner_.await_published(access<Bits128>(AccessKind::kLoadGlobal, words, site));
+  }
+  void acquire_published() { runner_.memory().acquire_published(thread_); }
+  template <class T>
+  T load_published(const void* words, CallSite site = CallSite::current()) {
+    return runner_.memory().load_published<T>(access<T>(AccessKind::kLoadGlobal, words, site));
+  }
+
   void copy_async(void* shared, const void* global, bool exists,
                   CallSite site = CallSite::current()) {
     runner_.memory().copy_async(access<Bits128>(AccessKind::kCopyToShared, shared, site),

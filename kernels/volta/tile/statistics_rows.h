@@ -15,15 +15,22 @@ namespace sparkbench {
 /// FP32 accumulators, are neighbours, so that one load brings both.
 SPARK_HD int statistics_place(int row) { return (row & ~3) | ((row & 1) << 1) | ((row >> 1) & 1); }
 
-/// The statistics of this lane's rows of a 16-row group.
-template <Accumulator kAccumulator, class Machine>
+/// The statistics of this lane's rows of a 16-row group: of those that blocks of the launch
+/// publish, behind what tells that they have.
+template <Accumulator kAccumulator, bool kIsPublished = false, class Machine>
 SPARK_DEVICE void load_statistics(Machine& machine, const RowStatistics* group,
                                   RowStatistics (&row)[GridLayout<kAccumulator>::kRowsPerLane]) {
   using Bits = std::conditional_t<GridLayout<kAccumulator>::kRowsPerLane == 2, Bits128, Bits64>;
   static_assert(sizeof(Bits) == sizeof row, "one load brings all of a lane's rows");
   const int first_row = GridLayout<kAccumulator>::row(machine.lane(), 0);
-  const auto bits = machine.template load_global<Bits>(group + statistics_place(first_row));
-  memcpy(&row, &bits, sizeof row);
+  const RowStatistics* const first = group + statistics_place(first_row);
+  if constexpr (kIsPublished) {
+    const auto bits = machine.template load_published<Bits>(first);
+    memcpy(&row, &bits, sizeof row);
+  } else {
+    const auto bits = machine.template load_global<Bits>(first);
+    memcpy(&row, &bits, sizeof row);
+  }
 }
 
 }  // namespace sparkbench

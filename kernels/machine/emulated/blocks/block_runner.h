@@ -86,6 +86,9 @@ class BlockRunner {
     memory_.await_turn(access, turn, earlier_blocks_run_);
     memory_.sync_warp(warp_);
   }
+  void await_published(const MemoryAccess& access) {
+    memory_.await_published(access, earlier_blocks_run_);
+  }
   // Of barriers in shared memory, by the running warp, for which `thread` answers.
   void init_mbarrier(int thread, Mbarrier* barrier, int warps, const CallSite& site);
   void arrive_at_mbarrier(int thread, Mbarrier* barrier, const CallSite& site);

@@ -178,7 +178,8 @@ EmulationReport emulate(const LaunchShape& shape, std::span<const GlobalRegion> 
   validate(shape, options);
   const auto start = std::chrono::steady_clock::now();
   GlobalMemory global(regions, shape.threads, options.detect);
-  BlockQueue queue(blocks_to_run(shape, global.turned() != nullptr, options.schedule_seed));
+  const bool waits = global.turned() != nullptr || global.published() != nullptr;
+  BlockQueue queue(blocks_to_run(shape, waits, options.schedule_seed));
   std::vector<Share> shares(worker_count(options.workers, queue.size()),
                             Share{{}, {}, FindingLog(shape.kernel), nullptr});
   const auto work = [&](Share& share) {

@@ -38,6 +38,25 @@ BlockTurns make_turns(const BlockMemory::Options& options, const GlobalMemory& g
           region->adds_in_any_order()};
 }
 
+std::size_t published_words(const BlockMemory::Options& options, const GlobalMemory& global) {
+  const GlobalMemory::Region* const region = options.detect ? global.published() : nullptr;
+  return region == nullptr ? 0 : region->bytes() / PublishedWords::kBytes;
+}
+
+/// What is at a word now.
+Bits64 read_word(const void* address) {
+  auto* const word = static_cast<std::uint64_t*>(const_cast<void*>(address));
+  const std::uint64_t now = std::atomic_ref(*word).load(std::memory_order_acquire);
+  Bits64 bits;
+  std::memcpy(&bits, &now, sizeof bits);
+  return bits;
+}
+Bits128 read_words(const void* address) {
+  const Bits64 first = read_word(address);
+  const Bits64 second = read_word(static_cast<const std::byte*>(address) + sizeof first);
+  return {{first.word[0], first.word[1], second.word[0], second.word[1]}};
+}
+
 }  // namespace
 
 BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLog& findings)
@@ -48,6 +67,7 @@ BlockMemory::BlockMemory(const Options& options, GlobalMemory& global, FindingLo
       shared_begin_(reinterpret_cast<std::uintptr_t>(shared_.data())),
       shadow_(options.detect ? options.shared_bytes : 0, options.warps),
       turns_(make_turns(options, global)),
+      published_(published_words(options, global), options.warps),
       copies_(static_cast<std::size_t>(options.warps * kWarpLanes)) {}
 
 void BlockMemory::begin_block(std::uint32_t block_index) {
@@ -55,6 +75,7 @@ void BlockMemory::begin_block(std::uint32_t block_index) {
   std::memset(shared_.data(), 0xff, shared_.size() * sizeof(SharedAtom));
   shadow_.begin_block();
   if (turns_.exist()) turns_.begin_block();
+  if (published_.exist()) published_.begin_block();
   for (auto& copies : copies_) copies.forget();
 }
 
@@ -237,6 +258,90 @@ void BlockMemory::raise_turn(const MemoryAccess& access, std::uint32_t turn) {
   std::uint32_t before = now.load();
   while (before < turn && !now.compare_exchange_weak(before, turn, std::memory_order_release)) {
   }
+}
+
+bool BlockMemory::admit_published(const MemoryAccess& access) {
+  if (last_region_ == nullptr || !last_region_->contains(access)) {
+    last_region_ = global_.find(access);
+  }
+  if (last_region_ != nullptr && !last_region_->is_published()) return admit_global(access);
+  if (last_region_ == nullptr || !access.aligned()) {
+    refuse(access, last_region_ != nullptr);
+    return false;
+  }
+  if (options_.count) log_.record(access, last_region_->device_address(access));
+  return true;
+}
+
+void BlockMemory::see_published(const MemoryAccess& access) {
+  if (!published_.exist() || !last_region_->is_published()) return;
+  for (std::size_t at = 0; at < access.bytes; at += PublishedWords::kBytes) {
+    published_.see(published_word(access) + at / PublishedWords::kBytes, access);
+  }
+}
+
+void BlockMemory::watch_published(const MemoryAccess& access) {
+  for (std::size_t at = 0; at < access.bytes; at += PublishedWords::kBytes) {
+    const auto hazard =
+        published_.load(published_word(access) + at / PublishedWords::kBytes, access);
+    if (!hazard) continue;
+    const FindingKind kind = hazard->other_thread ? FindingKind::kGlobalRace : hazard->kind;
+    findings_.add(kind, access.site, access.thread, [&]() -> FindingDetail {
+      const std::string address = global_.describe(access.location() + at);
+      if (!hazard->other_thread) {
+        return {.address = address,
+                .message = "load of a word that the block has not seen published and acquired"};
+      }
+      return {.other_thread = *hazard->other_thread,
+              .address = address,
+              .message = fmt::format("load of a word that thread {} of the block saw at line {} {}",
+                                     *hazard->other_thread, hazard->other_site.line(),
+                                     what_misses(FindingKind::kSharedRace))};
+    });
+  }
+}
+
+void BlockMemory::publish(const MemoryAccess& access, const Bits64& value) {
+  if (!admit_global(access)) return;
+  if ((value.word[0] & value.word[1]) == kUnpublished) {
+    findings_.add(FindingKind::kMissedTurn, access.site, access.thread, [&]() -> FindingDetail {
+      return {.address = global_.describe(access.location()),
+              .message = "publishes a word by which nobody can tell that it is there"};
+    });
+  }
+  if (published_.exist() && last_region_->is_published()) {
+    published_.publish(published_word(access), access);
+  }
+  std::uint64_t bits;
+  std::memcpy(&bits, &value, sizeof bits);
+  auto* const word = static_cast<std::uint64_t*>(const_cast<void*>(access.address));
+  std::atomic_ref(*word).store(bits, std::memory_order_release);
+}
+
+Bits128 BlockMemory::look_for_published(const MemoryAccess& access) {
+  if (!admit_published(access)) return {};
+  const Bits128 words = read_words(access.address);
+  if (is_published(words)) see_published(access);
+  return words;
+}
+
+void BlockMemory::await_published(const MemoryAccess& access,
+                                  const std::function<bool()>& earlier_blocks_run) {
+  if (!admit_published(access)) return;
+  const auto are_there = [&] { return is_published(read_words(access.address)); };
+  while (!are_there()) {
+    const bool may_come = earlier_blocks_run();
+    if (are_there()) break;
+    if (!may_come) {
+      findings_.add(FindingKind::kMissedTurn, access.site, access.thread, [&]() -> FindingDetail {
+        return {.address = global_.describe(access.location()),
+                .message = "two words, of which no earlier block publishes one"};
+      });
+      break;
+    }
+    std::this_thread::yield();
+  }
+  see_published(access);
 }
 
 void BlockMemory::watch_global(const MemoryAccess& access) {

@@ -18,6 +18,7 @@
 #include "kernels/machine/emulated/memory/global_memory.h"
 #include "kernels/machine/emulated/memory/in_flight.h"
 #include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/memory/published_words.h"
 #include "kernels/machine/emulated/memory/shared_shadow.h"
 #include "kernels/machine/emulated/report/counters.h"
 #include "kernels/machine/emulated/report/finding.h"
@@ -52,6 +53,7 @@ class BlockMemory {
   // Of a barrier of phases, as of SharedShadow.
   int add_phase_barrier() {
     if (turns_.exist()) turns_.shadow().add_phase_barrier();
+    if (published_.exist()) published_.shadow().add_phase_barrier();
     return shadow_.add_phase_barrier();
   }
   void end_phase(int id) {
@@ -65,6 +67,7 @@ class BlockMemory {
   }
   std::uint32_t start_time(int warp) {
     if (turns_.exist()) turns_.shadow().start_time(warp);
+    if (published_.exist()) published_.shadow().start_time(warp);
     return shadow_.start_time(warp);
   }
 
@@ -115,6 +118,22 @@ class BlockMemory {
   void pass_turn(const MemoryAccess& access, std::uint32_t turn);
   /// The same, unless the word is there or further already.
   void raise_turn(const MemoryAccess& access, std::uint32_t turn);
+
+  /// Of words of a region that is_published.
+  void publish(const MemoryAccess& access, const Bits64& value);
+  Bits128 look_for_published(const MemoryAccess& access);
+  /// Returns as await_turn() does.
+  void await_published(const MemoryAccess& access, const std::function<bool()>& earlier_blocks_run);
+  void acquire_published(int thread) {
+    if (published_.exist()) published_.acquire(thread);
+  }
+  /// Of another region, which a launch before has written, as load_global() does.
+  template <class T>
+  T load_published(const MemoryAccess& access) {
+    if (!admit_published(access)) return poison<T>();
+    if (published_.exist() && last_region_->is_published()) watch_published(access);
+    return load<T>(access);
+  }
 
   /// Starts a copy of 16 bytes to `to`, which are poison until it has been waited for: of those at
   /// `from`, which are read now, or of zeros.
@@ -204,6 +223,13 @@ class BlockMemory {
   const GlobalMemory::Region* admit_word(const MemoryAccess& access);
   /// Of a word that is passed on; null where there is none.
   std::uint32_t* admit_passing(const MemoryAccess& access);
+  /// Whether a load of words that are published, or were before, may be done.
+  bool admit_published(const MemoryAccess& access);
+  std::size_t published_word(const MemoryAccess& access) const {
+    return last_region_->offset_of(access.location()) / PublishedWords::kBytes;
+  }
+  void see_published(const MemoryAccess& access);
+  void watch_published(const MemoryAccess& access);
   bool may_access_global(const MemoryAccess& access) {
     if (last_region_ == nullptr || !last_region_->contains(access)) {
       last_region_ = global_.find(access);
@@ -218,11 +244,12 @@ class BlockMemory {
     return true;
   }
 
-  /// Those of shared memory and of what the block has in its turn.
+  /// Those of shared memory, of what the block has in its turn and of what blocks publish.
   template <class Visit>
   void for_each_shadow(Visit visit) {
     visit(shadow_);
     if (turns_.exist()) visit(turns_.shadow());
+    if (published_.exist()) visit(published_.shadow());
   }
 
   void refuse(const MemoryAccess& access, bool inside);
@@ -243,6 +270,7 @@ class BlockMemory {
   std::uintptr_t shared_begin_;
   SharedShadow shadow_;
   BlockTurns turns_;
+  PublishedWords published_;
   std::vector<InFlight<Copy>> copies_;  // by thread
   AccessLog log_;
   std::uint32_t block_index_ = 0;

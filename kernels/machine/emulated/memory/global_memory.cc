@@ -28,6 +28,7 @@ GlobalMemory::Region::Region(const GlobalRegion& region, bool detect)
       turns_(region.turns),
       bytes_of_turn_(region.turns == nullptr ? 0 : region.bytes_of_turn),
       adds_in_any_order_(region.adds_in_any_order),
+      is_published_(region.is_published),
       writers_(detect && region.writable && region.turns == nullptr
                    ? (region.bytes + kGlobalWordBytes - 1) / kGlobalWordBytes
                    : 0) {
@@ -90,6 +91,12 @@ GlobalMemory::Region* GlobalMemory::find(const MemoryAccess& access) {
 const GlobalMemory::Region* GlobalMemory::turned() const {
   const auto region =
       std::find_if(regions_.begin(), regions_.end(), [](const Region& r) { return r.has_turns(); });
+  return region == regions_.end() ? nullptr : &*region;
+}
+
+const GlobalMemory::Region* GlobalMemory::published() const {
+  const auto region = std::find_if(regions_.begin(), regions_.end(),
+                                   [](const Region& r) { return r.is_published(); });
   return region == regions_.end() ? nullptr : &*region;
 }
 

@@ -30,6 +30,7 @@ struct GlobalRegion {
   const std::uint32_t* turns = nullptr;
   std::size_t bytes_of_turn = 0;
   bool adds_in_any_order = false;  // of a turn's threads to the same word
+  bool is_published = false;       // words of 8 bytes that blocks publish for others
 };
 
 inline constexpr std::size_t kGlobalWordBytes = 4;
@@ -63,6 +64,8 @@ class GlobalMemory {
   const Region* find_turned(const std::uint32_t* word) const;
   /// The region that has turns, or null; there is one at most.
   const Region* turned() const;
+  /// The region that blocks publish, or null; there is one at most.
+  const Region* published() const;
 
   /// The first hazard of an access that lies in `region`, which then happens.
   /// Races are: a store over another thread's store or over an atomic, an atomic over another
@@ -97,6 +100,9 @@ class GlobalMemory::Region {
   }
   bool writable() const { return writable_; }
   bool has_turns() const { return bytes_of_turn_ > 0; }
+  bool is_published() const { return is_published_; }
+  std::size_t bytes() const { return bytes_; }
+  std::size_t offset_of(std::uintptr_t address) const { return address - begin_; }
   std::size_t bytes_of_turn() const { return bytes_of_turn_; }
   bool adds_in_any_order() const { return adds_in_any_order_; }
   std::size_t turn_count() const { return has_turns() ? bytes_ / bytes_of_turn_ : 0; }
@@ -130,6 +136,7 @@ class GlobalMemory::Region {
   const std::uint32_t* turns_;
   std::size_t bytes_of_turn_;
   bool adds_in_any_order_;
+  bool is_published_;
   std::vector<std::atomic<std::uint32_t>> writers_;  // by word; 0 nobody, else see global_memory.cc
 };
 

@@ -27,7 +27,8 @@ enum class FindingKind {
   kMisaligned,         // an address that is no multiple of the access's size
   kReadOnlyWrite,      // a store to an input
   kMissingProxyFence,  // tensor cores read what its writer has not fenced for them
-  kMissedTurn,         // a turn that no block passes which was launched before the one that waits
+  kMissedTurn,         // a turn that no block passes, or a word that none publishes, which was
+                       // launched before the one that waits
   kCorruptIndices,     // recompute_indices() of a number that 32 does not divide
 };
 

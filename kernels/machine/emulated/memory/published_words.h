@@ -1,0 +1,56 @@
+// Words of 8 bytes that blocks publish for blocks behind them (publish() of machine.h), as one
+// block sees them: whether its threads load those alone that it has published, or has seen
+// published and acquired, each behind the thread that has.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+#include "kernels/machine/emulated/memory/memory_access.h"
+#include "kernels/machine/emulated/memory/shared_shadow.h"
+
+namespace sparkbench {
+
+class PublishedWords {
+ public:
+  static constexpr std::uint32_t kBytes = 8;  // of a word
+
+  /// 0 words where a launch has none.
+  PublishedWords(std::size_t words, int warps) : places_(words), shadow_(0, warps) {}
+
+  bool exist() const { return !places_.empty(); }
+  /// Barriers order who saw a word and who loads it: it is told of each.
+  SharedShadow& shadow() { return shadow_; }
+  void begin_block();
+
+  /// The thread has published the word.
+  void publish(std::size_t word, const MemoryAccess& access);
+  /// It has seen that another block has, and may load the word once it has acquired it.
+  void see(std::size_t word, const MemoryAccess& access) { seen_.push_back({word, access}); }
+  void acquire(int thread);
+  /// What is wrong: the block has not, or the hazard's other thread has without a barrier between.
+  std::optional<SharedShadow::Hazard> load(std::size_t word, const MemoryAccess& access);
+
+ private:
+  static constexpr std::uint32_t kNone = 0;
+
+  struct Seen {
+    std::size_t word;
+    MemoryAccess access;
+  };
+
+  static MemoryAccess of_word(const MemoryAccess& access) {
+    return {access.kind, kBytes, access.address, access.thread, access.site};
+  }
+  /// In the shadow, which has those words that the block has come to.
+  std::size_t bytes_at(std::uint32_t place) const { return (place - 1) * std::size_t{kBytes}; }
+
+  std::vector<std::uint32_t> places_;  // from 1, among those that the block knows
+  std::vector<std::size_t> known_;     // by place
+  std::vector<Seen> seen_;             // and not acquired
+  SharedShadow shadow_;
+};
+
+}  // namespace sparkbench
