@@ -94,9 +94,13 @@ class RelayStatistics {
   }
   /// Of the walk's first queries. All of a step are alike.
   SPARK_DEVICE bool is_own(int member, int query) const {
-    if (query >= queries_.end) return false;
+    return blocks_before(member, query) == 0;
+  }
+  /// That add to dQ of the query before this one; -1 behind the walk.
+  SPARK_DEVICE int blocks_before(int member, int query) const {
+    if (query >= queries_.end) return -1;
     const int step = query / Config::kStep * Config::kStep;
-    return relay_step<Config>(machine_, params_, member, step).turns_before() == 0;
+    return static_cast<int>(relay_step<Config>(machine_, params_, member, step).turns_before());
   }
 
   Machine& machine_;
