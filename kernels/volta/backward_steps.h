@@ -6,12 +6,11 @@
 #include "kernels/tile/softmax_gradient.h"
 #include "kernels/volta/backward_dq_sums.h"
 #include "kernels/volta/backward_output.h"
-#include "kernels/volta/backward_position.h"
-#include "kernels/volta/backward_relay.h"
 #include "kernels/volta/kept_chunks.h"
 #include "kernels/volta/pair_exchange.h"
 #include "kernels/volta/query_cursor.h"
 #include "kernels/volta/relay_statistics.h"
+#include "kernels/volta/relaying_warp.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -48,8 +47,8 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
 /// keeps all of it in memory until loops are unrolled, too late for much that it does. What derives
 /// from the lane's place is computed anew in each step: there is no register to keep it in.
 template <class Config, class Machine>
-class BackwardWarp : public BackwardPosition<Config, Machine> {
-  using Position = BackwardPosition<Config, Machine>;
+class BackwardWarp : public RelayingWarp<Config, Machine> {
+  using Position = RelayingWarp<Config, Machine>;
   using Position::block;
   using Position::first_place_from;
   using Position::first_score_key;
@@ -60,6 +59,7 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
   using Position::next_step_;
   using Position::params_;
   using Position::query_of;
+  using Position::relay_step_of;
   using Position::row_of_group;
   using Position::share;
   using Position::step_;
@@ -261,26 +261,6 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     if constexpr (Config::kEndsAnew) machine_.recompute_indices(next(place));
   }
 
-  /// What the step keeps to its end of its place in the relay.
-  SPARK_DEVICE KeptRelayStep<Config> keep_relay_step(int place) {
-    if constexpr (kKeepsRelayStep<Config>) return relay_step(place);
-    return {};
-  }
-  /// In relay: looks whether it may add to dQ of the step, and later waits unless it may, and makes
-  /// room where it is the first.
-  SPARK_DEVICE int look_for_sums(int place, const KeptRelayStep<Config>& kept) {
-    if constexpr (Config::kRelaysDq) {
-      return look_for_dq(machine_, params_, relay_step_of(place, kept));
-    }
-    return 0;
-  }
-  SPARK_DEVICE void await_sums(int place, const KeptRelayStep<Config>& kept, int seen) {
-    if constexpr (Config::kRelaysDq) {
-      const auto step = relay_step_of(place, kept);
-      await_dq(machine_, params_, step, seen < 0);
-      clear_if_first<Config>(machine_, params_, step, query_of(place), member().member);
-    }
-  }
   /// dQ += dS K for the step's queries, added up in global memory.
   SPARK_DEVICE void add_dq(int place, const KeptRelayStep<Config>& kept) {
     if constexpr (Config::kComputesDq) {
@@ -293,27 +273,6 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
       };
       add_step_dq<Config>(machine_, params_, tiles_.k, team(), member().member, locate);
     }
-  }
-
-  /// In relay: the next block of keys may add to dQ of the step, behind whose end the team is.
-  SPARK_DEVICE void hand_on(int place, const KeptRelayStep<Config>& kept) {
-    if constexpr (Config::kRelaysDq) {
-      hand_on_dq<Config>(machine_, params_, relay_step_of(place, kept),
-                         machine_.thread() % (32 * Config::kTeamWarps) == 0);
-    }
-  }
-  /// dQ that is complete behind the block, from its sums to registers, and behind write() to global
-  /// memory. All of the block's warps have added what they add, and met.
-  SPARK_DEVICE void load_dq(RelayedDq<Config>& dq) {
-    const Range rows = finished_queries();
-    const int row = rows.begin + kGridRows * machine_.warp();
-    load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
-  }
-  SPARK_DEVICE void write_dq(RelayedDq<Config>& dq) {
-    const Range rows = finished_queries();
-    auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
-    write_finished_dq<Config>(machine_, params_, rows, output, dq);
-    if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
   }
 
   /// dV += P^T dO or dK += dS^T Q, in FP32 whatever Config::kAccumulator is: sums in FP16 would
@@ -399,26 +358,6 @@ class BackwardWarp : public BackwardPosition<Config, Machine> {
     }
   }
 
-  SPARK_DEVICE auto relay_step(int place) {
-    return sparkbench::volta::relay_step<Config>(machine_, params_, params_.walk.member(place),
-                                                 query_of(place));
-  }
-  SPARK_DEVICE auto relay_step_of(int place, const KeptRelayStep<Config>& kept) {
-    if constexpr (kKeepsRelayStep<Config>) {
-      return kept;
-    } else {
-      return relay_step(place);
-    }
-  }
-  SPARK_DEVICE Range finished_queries() const {
-    const auto geometry = relay_geometry<Config>(machine_, params_);
-    const int own = relayed_block<Config>(machine_, params_);
-    if constexpr (Config::kIsPacked) {
-      const int seqlen_k = mask_of_keys<Config>(machine_, params_).seqlen_k;
-      return geometry.finished_by(own, Config::kBlockKeys * (own + 1) >= seqlen_k);
-    }
-    return geometry.finished_by(own);
-  }
   SPARK_DEVICE void begin_head(int place) {
     cursor_.begin(machine_, params_, block(), place, query_of(place));
   }
