@@ -76,10 +76,10 @@ std::vector<KernelInspection> inspect_binary(const InspectOptions& options,
 }
 
 std::vector<std::string> misplaced_in(std::span<const KernelInspection> kernels,
-                                      const std::vector<int>& required_sms) {
+                                      const InspectOptions& options) {
   std::vector<std::string> all;
-  for (const int sm : required_sms) {
-    const std::vector<std::string> of_sm = misplaced_instances(kernels, sm);
+  for (const int sm : options.required_sms) {
+    const std::vector<std::string> of_sm = misplaced_instances(kernels, sm, options.kernel);
     all.insert(all.end(), of_sm.begin(), of_sm.end());
   }
   return all;
@@ -89,9 +89,6 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
   if (!options.new_gates_file.empty() && options.kernel != "*") {
     throw UsageError("--write-gates: writes the gates of all kernels; allowed: without --kernel");
   }
-  if (!options.required_sms.empty() && options.kernel != "*") {
-    throw UsageError("--require-sm: asks for all kernels; allowed: without --kernel");
-  }
   if (!options.new_gates_file.empty()) check_writable("--write-gates", options.new_gates_file);
   const HeldGates held =
       options.gates_file.empty() ? HeldGates{} : read_held_gates(options.gates_file);
@@ -99,7 +96,7 @@ ExitCode run_inspect_command(const InspectOptions& options, const Streams& strea
       options.binary.empty() ? running_executable() : std::filesystem::path(options.binary);
   const std::vector<KernelInspection> kernels = inspect_binary(options, binary);
   const std::vector<std::string> broken = broken_gates(held, kernels, options.kernel);
-  const std::vector<std::string> misplaced = misplaced_in(kernels, options.required_sms);
+  const std::vector<std::string> misplaced = misplaced_in(kernels, options);
   streams.out << (options.is_json
                       ? format_inspection_json(binary, kernels, broken)
                       : format_inspection(kernels, table_view(options.table, streams.out)));
@@ -139,7 +136,7 @@ void add_inspect_command(CLI::App& program, const Invocation& invocation, Action
       ->type_name("FILE");
   command
       ->add_option("--require-sm", options->required_sms,
-                   "fail unless the binary has every kernel that these architectures (70,75) run, "
+                   "fail unless the binary has every kernel (of --kernel) that these architectures (70,75) run, "
                    "its products on tensor cores where they have the instruction")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);

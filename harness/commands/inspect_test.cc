@@ -101,9 +101,14 @@ TEST_F(CommandInspect, NamesWhatABuildLacks) {
   EXPECT_TRUE(contains(inspect("--require-sm 70,75").err, "sm_75 has no volta-fp32acc/fwd/d64\n"));
 }
 
+TEST_F(CommandInspect, AsksForKernelsThatAGlobMatches) {
+  EXPECT_EQ(inspect("--require-sm 70 --kernel volta-fp32acc/fwd/d64").exit_code, 0);
+  const ProgramResult result = inspect("--require-sm 70,75 --kernel volta-fp32acc/fwd/d64");
+  EXPECT_EQ(result.exit_code, 1);
+  EXPECT_EQ(result.err, "sparkbench: sm_75 has no volta-fp32acc/fwd/d64\n");
+}
+
 TEST_F(CommandInspect, RefusesBadRequiredArchitectures) {
-  expect_refused(inspect("--require-sm 70 --kernel volta-*"), 2,
-                 "--require-sm: asks for all kernels; allowed: without --kernel");
   EXPECT_EQ(inspect("--require-sm volta").exit_code, 2);
   EXPECT_EQ(inspect("--require-sm -70").exit_code, 2);
 }

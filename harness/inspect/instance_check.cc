@@ -5,13 +5,16 @@
 #include <algorithm>
 
 #include "kernels/registry.h"
+#include "sweeps/names.h"
 
 namespace sparkbench {
 
-std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm) {
+std::vector<std::string> misplaced_instances(std::span<const KernelInspection> kernels, int sm,
+                                             std::string_view glob) {
   std::vector<std::string> lines;
   for (const KernelInstance& instance : kernel_instances()) {
     if (!is_compiled_for(instance.instruction, sm)) continue;
+    if (!glob_matches(glob, instance.id) && !glob_matches(glob, instance.kernel())) continue;
     const auto kernel = std::find_if(kernels.begin(), kernels.end(), [&](const auto& each) {
       return each.sm == sm && each.symbol == instance.symbol;
     });

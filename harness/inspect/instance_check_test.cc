@@ -36,6 +36,18 @@ TEST(InstanceCheck, NamesWhatIsMissing) {
   EXPECT_EQ(misplaced_instances(kernels, 75).size(), sound_build(75).size());
 }
 
+TEST(InstanceCheck, AsksForWhatAGlobMatchesAlone) {
+  const auto voltas_alone = sound_build(75);
+  EXPECT_EQ(misplaced_instances(voltas_alone, 75, "volta-*"), Lines{});
+  EXPECT_EQ(misplaced_instances(voltas_alone, 90, "hopper-fp32acc/fwd/d64"),
+            Lines{"sm_90 has no hopper-fp32acc/fwd/d64"});
+  const auto hoppers_kernel = misplaced_instances(voltas_alone, 90, "hopper-fp32acc");
+  EXPECT_GT(hoppers_kernel.size(), 1u);
+  for (const std::string& line : hoppers_kernel) {
+    EXPECT_EQ(line.find("sm_90 has no hopper-fp32acc/"), 0u) << line;
+  }
+}
+
 TEST(InstanceCheck, AsksForHoppersInstancesInItsOwnCodeAlone) {
   const auto all = sound_build(90), others = sound_build(75);
   auto without = all;
