@@ -136,8 +136,8 @@ void add_inspect_command(CLI::App& program, const Invocation& invocation, Action
       ->type_name("FILE");
   command
       ->add_option("--require-sm", options->required_sms,
-                   "fail unless the binary has every kernel (of --kernel) that these architectures (70,75) run, "
-                   "its products on tensor cores where they have the instruction")
+                   "fail unless the binary has every kernel (of --kernel) that these architectures "
+                   "(70,75) run, its products on tensor cores where they have the instruction")
       ->delimiter(',')
       ->check(CLI::PositiveNumber);
   add_sheet_flags(*command, options->table, inspection_column_names());
