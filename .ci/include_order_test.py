@@ -32,7 +32,9 @@ LAYERS = [
      "kernels/instance_launch.h"],
     # The vocabulary of m8n8k4 and that of wgmma, which are not Volta's and Hopper's kernels' alone.
     ["kernels/volta/tile/", "kernels/hopper/tile/"],
-    ["kernels/"],  # the folders of kernels, which do not know each other
+    [f"kernels/volta/{name}.h" for name in ("accumulators", "padding", "short_blocks")],
+    PASSES := ["kernels/volta/backward/", "kernels/volta/forward/"],
+    KERNELS := ["kernels/"],
     ["kernels/registry."],
     ["kernels/api/"],
     ["reference/"],
@@ -41,6 +43,8 @@ LAYERS = [
     ["harness/"],
 ]  # fmt: skip
 SOURCES = ("*.h", "*.cc", "*.cu", "*.cuh")
+# Layers whose folders do not know each other.
+FOLDERS_APART = (PASSES, KERNELS)
 INCLUDE = re.compile(r'^#include "([^"]+)"', re.MULTILINE)
 
 
@@ -65,9 +69,10 @@ def why_wrong(path, included):
         return "is of tests"
     if there > here:
         return "is further down"
-    is_of_kernels = here == there == LAYERS.index(["kernels/"])
-    if is_of_kernels and path.split("/")[1] != included.split("/")[1]:
-        return "is another folder's"
+    if here == there and LAYERS[here] in FOLDERS_APART:
+        folder = 2 if LAYERS[here] is PASSES else 1
+        if path.split("/")[folder] != included.split("/")[folder]:
+            return "is another folder's"
     return ""
 
 
@@ -92,8 +97,12 @@ def find_ring(includes):
 def self_check():
     """That it would see what it looks for."""
     assert why_wrong("kernels/tile/mask.h", "kernels/volta/tile/quad_grid.h")
-    assert why_wrong("kernels/volta/steps.h", "kernels/ampere/steps.h")
-    assert why_wrong("kernels/volta/tile/quad_grid.h", "kernels/volta/steps.h")
+    assert why_wrong("kernels/volta/forward/steps.h", "kernels/ampere/steps.h")
+    assert why_wrong("kernels/volta/tile/quad_grid.h", "kernels/volta/forward/steps.h")
+    assert why_wrong("kernels/volta/forward/steps.h", "kernels/volta/backward/block.h")
+    assert why_wrong("kernels/volta/forward/steps.h", "kernels/volta/dispatch.h")
+    assert not why_wrong("kernels/volta/dispatch.h", "kernels/volta/forward/steps.h")
+    assert not why_wrong("kernels/volta/backward/block.h", "kernels/volta/padding.h")
     assert not why_wrong("kernels/acsr/volta/config.h", "kernels/volta/tile/quad_grid.h")
     assert not why_wrong("kernels/acsr/hopper/config.h", "kernels/hopper/tile/swizzled_panels.h")
     assert why_wrong("kernels/mask/key_mask.h", "kernels/attention.h")

@@ -114,7 +114,7 @@ TEST(ProgramPrediction, OfADeterministicPassIsThatOfItsKernels) {
   const Json run = run_of(test_cycles(), kPredictedSweep + "--pass bwd --deterministic ");
   EXPECT_EQ(case_of(run, "volta-fp32acc")["predicted_reason"]["message"],
             "no cycles of volta-fp32acc/bwd/d64/deterministic in kernels/volta/cycles.json");
-  // Of so many tokens that dQ has sums of all queries (kernels/volta/relay_plan.h).
+  // Of so many tokens that dQ has sums of all queries (kernels/volta/backward/relay_plan.h).
   const Json other = run_of(test_cycles(),
                             "sweep --device emulated-v100 --kernel volta-fp32acc --pass bwd "
                             "--dry-run --headdim 64 --seqlen 600 --causal false --dropout 0 "

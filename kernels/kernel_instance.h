@@ -33,7 +33,7 @@ struct KernelInstance {
   int block_rows;            // of the score matrix that a block owns: queries, or keys of a "bwd"
   int step_columns;          // over which it goes at a time: keys, or queries of a "bwd"
   int teams = 1;             // of its warps, each with steps of its own, out of step
-  bool relays_dq = false;    // kernels/volta/relay_plan.h says of which problems
+  bool relays_dq = false;    // kernels/volta/backward/relay_plan.h says of which problems
   int short_window = 0;      // above 0 its blocks are short: kernels/volta/short_blocks.h
   bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
   int seen_rows = 32;        // that are computed together where one of them sees a tile

@@ -9,7 +9,7 @@
 #include "harness/predict/test_sm70_code.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
-#include "kernels/volta/relay_plan.h"
+#include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "reference/inputs/inputs.h"
 

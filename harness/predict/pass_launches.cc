@@ -15,9 +15,9 @@
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/row_statistics.h"
-#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/backward/relay_plan.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 #include "kernels/work_lists.h"
 
@@ -27,7 +27,7 @@ namespace {
 constexpr double kLseBytes = sizeof(float);
 constexpr double kStatisticsBytes = sizeof(RowStatistics);
 /// A warp of a "bwd" has scores of so many keys, and reads the statistics of their queries; so many
-/// keys' share of a query's dQ is added at once (kernels/volta/backward_config.h).
+/// keys' share of a query's dQ is added at once (kernels/volta/backward/config.h).
 constexpr double kScoreKeys = 32, kKeysOfAnAddition = 64;
 
 /// Whether the instance is that of a pass; a "bwd" that leaves dQ to another has 4 products.

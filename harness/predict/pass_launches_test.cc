@@ -12,9 +12,9 @@
 #include "kernels/mask/test_masks.h"
 #include "kernels/registry.h"
 #include "kernels/tile/forward_params.h"
-#include "kernels/volta/backward_schedules.h"
+#include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/schedules.h"
+#include "kernels/volta/forward/schedules.h"
 #include "sweeps/work.h"
 
 namespace sparkbench {
@@ -246,7 +246,7 @@ Problem grouped_problem(int heads_k, int head_dim, const MaskSpec& mask, int seq
 }
 
 /// Step by step, as a team of the kernel walks the heads of a group
-/// (kernels/volta/backward_walk.h).
+/// (kernels/volta/backward/walk.h).
 BlockWork steps_of_team(const Problem& problem, const Range& keys, int team, int teams) {
   const KeyMask mask = problem.key_mask();
   const volta::GroupWalk walk = volta::group_walk(problem.seqlen_q, 0, problem.group_size());

@@ -9,9 +9,9 @@
 #include "kernels/forward_launch.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/pass_regions.h"
-#include "kernels/volta/backward_rows.h"
-#include "kernels/volta/backward_schedules.h"
-#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/backward/rows.h"
+#include "kernels/volta/backward/schedules.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/dispatch.h"
 
 namespace sparkbench::volta {

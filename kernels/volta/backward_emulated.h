@@ -14,8 +14,8 @@ EmulationReport emulate_backward(Accumulator accumulator, const Problem& problem
                                  const BackwardTensors& tensors, const EmulationOptions& options,
                                  bool is_deterministic, const BackwardSample& sample);
 
-/// The same in relay, whatever has_relay() says (relay_plan.h), of a mask all of whose rows see a
-/// key and as many columns as has_relay() wants. A sample needs slots for all steps.
+/// The same in relay, whatever has_relay() says (backward/relay_plan.h), of a mask all of whose
+/// rows see a key and as many columns as has_relay() wants. A sample needs slots for all steps.
 EmulationReport emulate_backward_relay(Accumulator accumulator, const Problem& problem,
                                        const BackwardTensors& tensors,
                                        const EmulationOptions& options, int slot_bits,

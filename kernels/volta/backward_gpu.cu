@@ -1,7 +1,7 @@
+#include "kernels/volta/backward/rows.h"
+#include "kernels/volta/backward/schedules.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/backward_gpu.h"
-#include "kernels/volta/backward_rows.h"
-#include "kernels/volta/backward_schedules.h"
-#include "kernels/volta/backward_workspace.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/launch.cuh"
 

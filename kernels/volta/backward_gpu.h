@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/tensors.h"
-#include "kernels/volta/backward_params.h"
+#include "kernels/volta/backward/params.h"
 
 struct CUstream_st;
 
@@ -16,7 +16,7 @@ void launch_backward(Accumulator accumulator, const Problem& problem,
                      const BackwardTensors& tensors, void* workspace, bool is_deterministic,
                      CUstream_st* stream);
 
-/// The row-wise kernels before and after the products (backward_rows.h).
+/// The row-wise kernels before and after the products (backward/rows.h).
 void launch_statistics(Accumulator accumulator, const Problem& problem,
                        const BackwardParams& params, CUstream_st* stream);
 void launch_round_dq(Accumulator accumulator, const Problem& problem, const BackwardParams& params,

@@ -9,7 +9,7 @@
 
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/registry.h"
-#include "kernels/volta/relay_plan.h"
+#include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/test_gpu.h"
 #include "kernels/volta/test_problems.h"
 #include "reference/exact/exact_backward.h"
@@ -185,7 +185,7 @@ TEST_P(VoltaBackwardGpuBits, EqualTheEmulatedMachines) {
   }
 }
 
-/// Where dQ is in relay (relay_plan.h), of more steps than there are slots.
+/// Where dQ is in relay (backward/relay_plan.h), of more steps than there are slots.
 class VoltaBackwardRelayGpu : public VoltaBackwardGpu {
  protected:
   static void expect_emulated_bits_in_relay(int batch, int seqlen, const MaskSpec& mask,

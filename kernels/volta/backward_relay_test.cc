@@ -9,8 +9,8 @@
 
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/backward_emulated.h"
-#include "kernels/volta/relay_plan.h"
 #include "reference/exact/exact.h"
 #include "reference/exact/exact_backward.h"
 #include "reference/gradient_errors.h"

@@ -6,9 +6,9 @@
 #include <string>
 
 #include "kernels/ceil_divide.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
+#include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/instances.h"
-#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
@@ -90,8 +90,8 @@ void visit_backward(Accumulator accumulator, bool computes_dq, const Wanted& wan
   wanted.refuse();
 }
 
-/// dK, dV and dQ of a pass in relay (relay_plan.h). False where a block has too little shared
-/// memory.
+/// dK, dV and dQ of a pass in relay (backward/relay_plan.h). False where a block has too little
+/// shared memory.
 template <Blocks kBlocks = Blocks::kOfGrid, class Visit>
 bool visit_backward_relay(Accumulator accumulator, const Wanted& wanted, Visit&& visit) {
 #define SPARK_ROW(symbol, id, ...)                                                  \

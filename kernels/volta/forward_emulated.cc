@@ -4,7 +4,7 @@
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/pass_regions.h"
 #include "kernels/volta/dispatch.h"
-#include "kernels/volta/schedules.h"
+#include "kernels/volta/forward/schedules.h"
 
 namespace sparkbench::volta {
 

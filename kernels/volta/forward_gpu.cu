@@ -1,7 +1,7 @@
 #include "kernels/volta/dispatch.h"
+#include "kernels/volta/forward/schedules.h"
 #include "kernels/volta/forward_gpu.h"
 #include "kernels/volta/launch.cuh"
-#include "kernels/volta/schedules.h"
 
 namespace sparkbench::volta {
 

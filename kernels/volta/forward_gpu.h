@@ -2,7 +2,7 @@
 #pragma once
 
 #include "kernels/tensors.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
 
 struct CUstream_st;
 

@@ -10,7 +10,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
-#include "kernels/volta/backward_walk.h"
+#include "kernels/volta/backward/walk.h"
 #include "kernels/volta/test_problems.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"

@@ -2,11 +2,11 @@
 // sequences, patterns and short blocks, and for SMs of 64 KiB.
 #pragma once
 
-#include "kernels/volta/backward_config.h"
-#include "kernels/volta/backward_dq_config.h"
-#include "kernels/volta/backward_rows_config.h"
-#include "kernels/volta/forward_config.h"
-#include "kernels/volta/relay_plan.h"
+#include "kernels/volta/backward/config.h"
+#include "kernels/volta/backward/dq_config.h"
+#include "kernels/volta/backward/relay_plan.h"
+#include "kernels/volta/backward/rows_config.h"
+#include "kernels/volta/forward/config.h"
 #include "kernels/volta/short_blocks.h"
 
 namespace sparkbench::volta {
@@ -43,7 +43,7 @@ template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, bool kComput
 using SmallBackward = BackwardShape<kAccumulator, kHeadDim, kHasDropout, kComputesDq,
                                     backward_keys_of_64_kib(kHeadDim), 1, kLeastHeadDim>;
 
-/// The row-wise kernels around the backward products (backward_rows.h).
+/// The row-wise kernels around the backward products (backward/rows.h).
 template <Accumulator kAccumulator, int kHeadDim>
 struct StatisticsConfig
     : BackwardRowsShape<kAccumulator, kHeadDim, least_head_dim_of_64_kib(kHeadDim)> {};
@@ -163,8 +163,8 @@ struct ShortBackward : BackwardShape<kAccumulator, 64, kHasDropout, kComputesDq,
   static constexpr bool kMeetsAnew = false;
 };
 
-/// The same of dQ too, where blocks hand on its sums (backward_relay.h). relay_plan.h tells what it
-/// serves. Of 128 columns they are the blocks of other masks.
+/// The same of dQ too, where blocks hand on its sums (backward/relay.h). backward/relay_plan.h
+/// tells what it serves. Of 128 columns they are the blocks of other masks.
 template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHeadDim = kHeadDim>
 struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, kLeastHeadDim> {
   static constexpr bool kRelaysDq = true;

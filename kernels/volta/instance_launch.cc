@@ -10,10 +10,10 @@
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/tile/forward_params.h"
-#include "kernels/volta/backward_params.h"
-#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/backward/params.h"
+#include "kernels/volta/backward/relay_plan.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench::volta {

@@ -6,7 +6,7 @@
 // forward kernel, "/128/1" keys and teams of a "bwd". A "/padded" row
 // serves what the rows before it leave of the multiples of 8 below its tile's columns (padding.h);
 // "d32", "d80", "d96" and "d256" serve those below them, too, as "/short" does, of the problems of
-// short_blocks.h alone, and "/relay", of those of relay_plan.h.
+// short_blocks.h alone, and "/relay", of those of backward/relay_plan.h.
 #pragma once
 
 #include "kernels/volta/instance_configs.h"

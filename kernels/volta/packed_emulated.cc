@@ -9,12 +9,12 @@
 #include "kernels/emulated_work_list_sample.h"
 #include "kernels/machine/emulated/machine.h"
 #include "kernels/pass_regions.h"
-#include "kernels/volta/backward_rows.h"
-#include "kernels/volta/backward_schedules.h"
-#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/backward/rows.h"
+#include "kernels/volta/backward/schedules.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/dispatch.h"
+#include "kernels/volta/forward/schedules.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/schedules.h"
 
 namespace sparkbench::volta {
 namespace {

@@ -7,7 +7,7 @@
 #include "kernels/packed.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
 
 namespace sparkbench::volta {
 

@@ -1,10 +1,10 @@
-#include "kernels/volta/backward_rows.h"
-#include "kernels/volta/backward_schedules.h"
+#include "kernels/volta/backward/rows.h"
+#include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/dispatch.h"
+#include "kernels/volta/forward/schedules.h"
 #include "kernels/volta/launch.cuh"
 #include "kernels/volta/packed_gpu.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/schedules.h"
 #include "kernels/work_lists_gpu.h"
 
 namespace sparkbench::volta {

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "kernels/test_packed_gpu.h"
-#include "kernels/volta/relay_plan.h"
+#include "kernels/volta/backward/relay_plan.h"
 
 namespace sparkbench {
 namespace {

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/saturating.h"
-#include "kernels/volta/backward_workspace.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/work_lists.h"
 
 namespace sparkbench::volta {

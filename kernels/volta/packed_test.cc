@@ -8,8 +8,8 @@
 #include "kernels/emulated_work_list.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/test_packed_alone.h"
+#include "kernels/volta/backward/relay_plan.h"
 #include "kernels/volta/packed_lists.h"
-#include "kernels/volta/relay_plan.h"
 #include "kernels/volta/test_problems.h"
 
 namespace sparkbench {

@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "kernels/pattern_launches.h"
-#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/sparse_parts.h"
 
 namespace sparkbench::volta {

@@ -6,7 +6,7 @@
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
 
 namespace sparkbench::volta {
 

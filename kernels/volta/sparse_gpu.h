@@ -3,7 +3,7 @@
 
 #include "kernels/pattern_lists.h"
 #include "kernels/tensors.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
 
 struct CUstream_st;
 

@@ -3,9 +3,9 @@
 
 #include "kernels/pattern_parts.h"
 #include "kernels/sparse_lists.h"
-#include "kernels/volta/backward_config.h"
-#include "kernels/volta/backward_dq_config.h"
-#include "kernels/volta/forward_config.h"
+#include "kernels/volta/backward/config.h"
+#include "kernels/volta/backward/dq_config.h"
+#include "kernels/volta/forward/config.h"
 
 namespace sparkbench::volta {
 

@@ -1,7 +1,7 @@
 #include "kernels/volta/sparse_parts.h"
 
 #include "kernels/mask/pattern/sparse_mask.h"
-#include "kernels/volta/backward_workspace.h"
+#include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/dispatch.h"
 #include "kernels/volta/sparse_kinds.h"
 

@@ -7,8 +7,8 @@
 #include "kernels/pattern_parts.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/merge_parts.h"
-#include "kernels/volta/backward_params.h"
-#include "kernels/volta/forward_params.h"
+#include "kernels/volta/accumulators.h"
+#include "kernels/volta/backward/params.h"
 
 namespace sparkbench::volta {
 

@@ -8,12 +8,12 @@
 #include <string>
 #include <vector>
 
+#include "kernels/volta/backward/relay_plan.h"
+#include "kernels/volta/backward/schedules.h"
 #include "kernels/volta/backward_emulated.h"
-#include "kernels/volta/backward_schedules.h"
 #include "kernels/volta/dispatch.h"
+#include "kernels/volta/forward/schedules.h"
 #include "kernels/volta/forward_emulated.h"
-#include "kernels/volta/relay_plan.h"
-#include "kernels/volta/schedules.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench::volta {

@@ -1,0 +1,308 @@
+// A block of the kernel of dK and dV: its place in the problem, and what it loads.
+#pragma once
+
+#include <cstring>
+
+#include "kernels/volta/backward/config.h"
+#include "kernels/volta/backward/params.h"
+#include "kernels/volta/padding.h"
+
+namespace sparkbench::volta {
+
+/// Which keys of which key head a block has.
+struct BackwardBlock {
+  int batch, key_head, first_key;  // of a tensor; the key, in its sequence
+  int sequence;                    // batch, or of those that are packed
+  int first_q = 0, first_k = 0;    // where this begins in its tensors
+  int workspace_row = 0;           // and in the workspace of its heads
+  Range seen_by_all = {0, 0};      // of packed sequences: queries that see all of the keys,
+  int query_end = 0;               // and where those end that see any
+  int part_row = kNoPart;          // first_part_row(), once it is asked for
+
+  /// The query head of a step, at a place of params.walk.
+  SPARK_DEVICE int head(const BackwardParams& params, int place) const {
+    return key_head * params.groups.size + params.walk.member(place);
+  }
+  /// As dropout counts.
+  SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params, int place) const {
+    return static_cast<std::uint32_t>(sequence * params.heads + head(params, place));
+  }
+  /// As the workspace does.
+  SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params, int place) const {
+    return static_cast<std::uint32_t>(batch * params.heads + head(params, place));
+  }
+};
+
+/// Where blocks hand on the sums of dQ: they take a head's blocks of keys from the last to the
+/// first, as a list of packed sequences has them, too.
+template <class Config, class Machine>
+SPARK_DEVICE int relayed_block(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    const WorkPlace place = load_work_place(machine, params.key_items);
+    return static_cast<int>(static_cast<unsigned>(place.first_row) / Config::kBlockKeys);
+  } else {
+    return params.relay.key_blocks - 1 - machine.block(0);
+  }
+}
+
+/// Cheap enough to be called anew where its results are wanted: what is kept through the loop over
+/// queries takes registers that the loop lacks.
+template <class Config, class Machine>
+SPARK_DEVICE BackwardBlock locate_backward(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    WorkPlace place;
+    WorkWalk walk;
+    if constexpr (Config::kKeepsItem) {
+      const WorkItem& kept = machine.template shared<BackwardTiles<Config>>().item;
+      const auto of_place = machine.template load_shared<Bits128>(&kept.place);
+      const auto of_walk = machine.template load_shared<Bits128>(&kept.walk);
+      memcpy(&place, &of_place, sizeof place);
+      memcpy(&walk, &of_walk, sizeof walk);
+    } else {
+      place = load_work_place(machine, params.key_items);
+      walk = load_work_walk(machine, params.key_items);
+    }
+    return {0,
+            machine.block(0),
+            place.first_row,
+            place.sequence,
+            place.first_q,
+            place.first_k,
+            first_workspace_row(place.first_q, place.sequence),
+            {walk.all_begin, walk.all_end},
+            walk.end};
+  }
+  const int batch = machine.block(2);
+  if constexpr (Config::kIsSparse) {
+    const int key_head = machine.block(0);
+    return {batch, key_head,
+            load_of_list(machine, &params.sparse_keys.block(0, machine.block(1))->first_row),
+            batch};
+  }
+  if constexpr (Config::kRelaysDq) {
+    const int block = relayed_block<Config>(machine, params);
+    return {batch, machine.block(1), block * Config::kBlockKeys, batch};
+  }
+  return {batch, machine.block(1), machine.block(0) * Config::kBlockKeys, batch};
+}
+
+/// Keeps the block's item of the list for locate_backward(), where registers are short.
+template <class Config, class Machine>
+SPARK_DEVICE void keep_item(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kKeepsItem) {
+    if (machine.thread() == 0) {
+      const WorkItem* const item = work_item(machine, params.key_items);
+      WorkItem& kept = machine.template shared<BackwardTiles<Config>>().item;
+      machine.store_shared(&kept.place, machine.template load_global<Bits128>(&item->place));
+      machine.store_shared(&kept.walk, machine.template load_global<Bits128>(&item->walk));
+    }
+    machine.barrier();
+  }
+}
+
+/// Whether the block is one of those that packed sequences have at most, and these have not.
+template <class Config, class Machine>
+SPARK_DEVICE bool is_without_keys(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_place(machine, params.key_items).first_row == kNoWork;
+  } else {
+    return false;
+  }
+}
+
+/// The mask of the block's sequence.
+template <class Config, class Machine>
+SPARK_DEVICE SequenceMask<Config> mask_of_keys(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_mask(machine, params.key_items, params.mask.prefix);
+  } else {
+    return params.mask;
+  }
+}
+
+/// For restore_place(). One thread's business; a barrier must follow.
+template <class Config, class Machine>
+SPARK_DEVICE void keep_place(Machine& machine, const BackwardParams& params,
+                             BackwardTiles<Config>& tiles) {
+  if constexpr (Config::kKeepsPlace) {
+    const BackwardBlock block = locate_backward<Config>(machine, params);
+    if (machine.thread() != 0) return;
+    const int place[4] = {block.batch, block.key_head, block.first_key, 0};
+    Bits128 bits;
+    memcpy(&bits, place, sizeof bits);
+    machine.store_shared(&tiles.place, bits);
+  }
+}
+
+/// locate_backward() after the loop, without the registers to keep it in meanwhile.
+template <class Config, class Machine>
+SPARK_DEVICE BackwardBlock restore_place(Machine& machine, const BackwardParams& params,
+                                         BackwardTiles<Config>& tiles) {
+  if constexpr (Config::kKeepsPlace) {
+    const auto bits = machine.template load_shared<Bits128>(&tiles.place);
+    int place[4];
+    memcpy(place, &bits, sizeof place);
+    return {place[0], place[1], place[2], place[0]};
+  } else {
+    return locate_backward<Config>(machine, params);
+  }
+}
+
+/// The queries that take part and see some key of the block.
+template <class Config, class Machine>
+SPARK_DEVICE Range queries_of_block(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block) {
+  if constexpr (Config::kIsPacked) {
+    const KeyMask mask = mask_of_keys<Config>(machine, params);
+    return {least_of(mask.rows(block.first_key).begin, mask.seqlen_q), block.query_end};
+  } else {
+    const int first = params.mask.rows(block.first_key).begin;
+    const int end = block.first_key + Config::kBlockKeys - params.mask.begin_offset;
+    const int begin = least_of(most_of(first, params.query_begin), params.query_end);
+    return {begin, least_of(end, params.query_end)};
+  }
+}
+
+/// Where these end.
+template <class Config, class Machine>
+SPARK_DEVICE int query_end_of_block(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block) {
+  if constexpr (Config::kIsPacked) {
+    return block.query_end;
+  } else if constexpr (Config::kIsSparse) {
+    return params.query_end;
+  } else {
+    return queries_of_block<Config>(machine, params, block).end;
+  }
+}
+
+/// The tile of a pattern's step: places count all that are listed (tile/sparse_list.h).
+template <class Config>
+SPARK_DEVICE const SparseTile* tile_of_step(const BackwardParams& params, int place) {
+  return tile_of_place<Config::kStep>(params.sparse_keys, params.walk.query(place));
+}
+
+/// A step's rows of Q or dO from first_query on, of a pattern from that token on, on their way to
+/// shared memory: those below query_end, and zeros.
+template <class Config, class Machine>
+SPARK_DEVICE void load_queries(Machine& machine, const BackwardParams& params,
+                               const BackwardBlock& block, const ChunkedView<const Half>& tensor,
+                               int place, int first_query, typename Config::StagedQueries& staged) {
+  using Staged = typename Config::StagedQueries;
+  const int query_end = query_end_of_block<Config>(machine, params, block);
+  const int row = first_query + Staged::first_row(machine);
+  const int valid = copied_rows<Config, Staged>(machine, params, query_end);
+  const auto load = [&](int tensor_row, const auto& apart) {
+    const std::uint32_t chunk = tensor.chunk(block.batch, tensor_row, block.head(params, place)) +
+                                static_cast<std::uint32_t>(Staged::column_chunk(machine));
+    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)), apart, row, valid,
+                           copies_last<Config, Staged>(machine, params));
+  };
+  if constexpr (Config::kIsSparse) {
+    const RowOrder& order = params.sparse_keys.order;
+    load(first_query + order.tokens_to(Staged::first_row(machine)),
+         OrderedApart{order, tensor.row_stride()});
+  } else {
+    load(Config::kIsPacked ? block.first_q + row : row, RowsApart{tensor.row_stride()});
+  }
+}
+
+/// Keys of K or V from first_key on, a warp's rows of them, in an order that has tiles.
+template <class Config, class Staged, class Machine>
+SPARK_DEVICE void load_ordered_keys(Machine& machine, const BackwardParams& params,
+                                    const BackwardBlock& block,
+                                    const ChunkedView<const Half>& tensor, int first_key,
+                                    Staged& staged) {
+  const RowOrder& order = params.sparse_keys.order;
+  OrderedRows rows = ordered_rows(machine, order, first_key + Staged::row_of_warp(machine));
+  if (copied_rows<Config, Staged>(machine, params, 1) == 0) rows.owned = 0;
+  staged.load_ordered(machine, rows, tensor.at(block.batch, 0, block.key_head),
+                      {order, tensor.row_stride()});
+}
+
+/// The rows of V whose place the step has borrowed, on their way back.
+template <class Config, class Machine>
+SPARK_DEVICE void load_borrowed(Machine& machine, const BackwardParams& params,
+                                const BackwardBlock& block,
+                                typename Config::StagedBorrowed& staged) {
+  using Staged = typename Config::StagedBorrowed;
+  constexpr int kFirstRow = Config::kBlockKeys - Config::kBorrowedKeys;
+  if constexpr (Config::kIsSparse) {
+    static_assert(Config::kBlockKeys == kOrderTile,
+                  "a block's keys are a tile, all of which exist");
+    const RowOrder& order = params.sparse_keys.order;
+    const int row = kFirstRow + Staged::first_row(machine);
+    int token = block.first_key, rows = params.mask.seqlen_k - block.first_key;
+    if (order.tiles != nullptr) {
+      token = load_of_list(machine, &order.tiles[block.first_key / kOrderTile].token);
+      rows = Config::kBlockKeys;
+    }
+    const std::uint32_t chunk =
+        params.v.chunk(block.batch, token + order.tokens_to(row), block.key_head) +
+        static_cast<std::uint32_t>(Staged::column_chunk(machine));
+    staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)),
+                           OrderedApart{order, params.v.row_stride()}, row,
+                           copied_rows<Config, Staged>(machine, params, rows));
+    return;
+  }
+  const int row = block.first_key + kFirstRow + Staged::first_row(machine);
+  const std::uint32_t chunk = params.v.chunk(block.batch, block.first_k + row, block.key_head) +
+                              static_cast<std::uint32_t>(Staged::column_chunk(machine));
+  const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
+  staged.load_from_chunk(machine, machine.opaque(params.v.at_chunk(chunk)),
+                         RowsApart{params.v.row_stride()}, row,
+                         copied_rows<Config, Staged>(machine, params, seqlen_k));
+}
+
+/// K and V, and Q and dO of the team's first step. Each warp fills its own rows of every tile.
+/// While these come, it does `beside`.
+template <class Config, class Machine, class Beside>
+SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
+                                   int first_query, BackwardTiles<Config>& tiles, Beside beside) {
+  const BackwardBlock block = locate_backward<Config>(machine, params);
+  const int seqlen_k = mask_of_keys<Config>(machine, params).seqlen_k;
+  const auto rows = [&](const ChunkedView<const Half>& tensor) {
+    return TensorRows{tensor.at(block.batch, block.first_k + block.first_key, block.key_head),
+                      tensor.row_stride(),
+                      copied_rows<Config, typename Config::StagedKeys>(machine, params,
+                                                                       seqlen_k - block.first_key)};
+  };
+  const int team = TeamMember<Config>(machine.warp()).team;
+  typename Config::StagedKeys k, v;
+  typename Config::StagedQueries q, d_o;
+  if (has_order<Config>(params.sparse_keys.order)) {
+    load_ordered_keys<Config>(machine, params, block, params.k, block.first_key, k);
+    load_ordered_keys<Config>(machine, params, block, params.v, block.first_key, v);
+  } else {
+    const bool has_last = copies_last<Config, typename Config::StagedKeys>(machine, params);
+    k.load(machine, rows(params.k), has_last);
+    v.load(machine, rows(params.v), has_last);
+  }
+  load_queries<Config>(machine, params, block, params.q, place, first_query, q);
+  load_queries<Config>(machine, params, block, params.d_o, place, first_query, d_o);
+  beside();
+  k.store(machine, tiles.k);
+  v.store(machine, tiles.values());
+  q.store(machine, tiles.team[team].q);
+  d_o.store(machine, tiles.team[team].d_o);
+  keep_place(machine, params, tiles);
+  machine.barrier();
+}
+
+template <class Config, class Machine>
+SPARK_DEVICE void load_first_tiles(Machine& machine, const BackwardParams& params, int place,
+                                   int first_query, BackwardTiles<Config>& tiles) {
+  load_first_tiles(machine, params, place, first_query, tiles, [] {});
+}
+
+/// The warps of a team meet.
+template <class Config, class Machine>
+SPARK_DEVICE void team_barrier(Machine& machine) {
+  if constexpr (Config::kTeams == 1) {
+    machine.barrier();
+  } else {
+    machine.template team_barrier<Config::kTeamWarps>();
+  }
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,434 @@
+// The steps of the kernel of dQ alone, each once. schedules.h puts them in order. It costs
+// two products more than adding dQ up beside dK and dV (S and dP are computed twice), and needs no
+// workspace for dQ.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/tile/mask.h"
+#include "kernels/tile/softmax_gradient.h"
+#include "kernels/volta/backward/config.h"
+#include "kernels/volta/backward/dq_config.h"
+#include "kernels/volta/backward/kept_chunks.h"
+#include "kernels/volta/backward/queries.h"
+#include "kernels/volta/padding.h"
+#include "kernels/volta/tile/statistics_rows.h"
+#include "kernels/volta/tile/tile_accumulator.h"
+
+namespace sparkbench::volta {
+
+/// S and dP of a warp and a tile of keys.
+template <class Config>
+struct KeyTileScores {
+  AccumulatorFragment<Config::kAccumulator> s[Config::kScoreGroups][Config::kKeySteps] = {};
+  AccumulatorFragment<Config::kAccumulator> dp[Config::kScoreGroups][Config::kKeySteps] = {};
+  TileDropout<typename Config::Layout, Config::kScoreKeys, Config::kScoreGroups> dropout;
+};
+
+/// 16 rows of them in FP32.
+template <class Config>
+struct KeyGroupScores {
+  float p[Config::kKeySteps][8];   // S, then P
+  float ds[Config::kKeySteps][8];  // dP, then dS
+};
+
+/// What a warp carries from one tile of keys to the next: the statistics of the rows whose dS it
+/// forms, and dQ. Beside the warp, as BackwardWarp has it.
+template <class Config>
+struct DqRows {
+  RowStatistics statistics[Config::kScoreGroups][Config::Layout::kRowsPerLane];
+  DqOfWarp<Config> dq = {};
+};
+
+/// A warp of the kernel of dQ alone: where its block stands, and what it can do with a tile.
+template <class Config, class Machine>
+class BackwardDqWarp {
+ public:
+  using Tile = KeyTileScores<Config>;
+  using Group = KeyGroupScores<Config>;
+  using Rows = DqRows<Config>;
+  using Staged = StagedTiles<typename Config::StagedKeys>;
+
+  SPARK_DEVICE BackwardDqWarp(Machine& machine, const BackwardParams& params)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<BackwardDqTiles<Config>>()),
+        block_(locate_queries<Config>(machine, params)) {
+    if constexpr (Config::kKeepsKeyHead) block_.head = params.groups.key_head(block_.head);
+    if constexpr (Config::kIsSparse) {
+      const SparseLists& lists = params.sparse_queries;
+      keys_ = places_of_block<Config::kBlockN>(machine, lists, head());
+    } else {
+      const KeyMask& mask = mask_of_queries<Config>(machine, params);
+      const Range rows{block_.first_row, block_.first_row + Config::kBlockM};
+      keys_ = mask.keys_of_any(rows);
+      all_seen_ = mask.keys_of_all(rows);
+    }
+    batch_head_ = static_cast<std::uint32_t>(block_.sequence * params.heads + head());
+  }
+
+  /// Log-sum-exp and D of the lane's rows.
+  SPARK_DEVICE void load_statistics(Rows& rows) {
+    const std::uint32_t head_of_workspace =
+        Config::kIsPacked ? static_cast<std::uint32_t>(head()) : batch_head_;
+#pragma unroll
+    for (int g = 0; g < Config::kScoreGroups; ++g) {
+      sparkbench::load_statistics<Config::kAccumulator>(
+          machine_,
+          params_.workspace.statistics_of(head_of_workspace,
+                                          block_.workspace_row + row_of_group(g)),
+          rows.statistics[g]);
+    }
+  }
+
+  /// Q and dO, and K and V from first_key on. Each warp fills its own rows of every tile.
+  SPARK_DEVICE void stage_first_tiles(int first_key) {
+    StagedTiles<typename Config::StagedQueries> queries;
+    load_rows(params_.q, queries.first);
+    queries.first.store(machine_, tiles_.q);
+    load_rows(params_.d_o, queries.second);
+    queries.second.store(machine_, tiles_.d_o);
+    Staged keys;
+    load_keys(key_of(first_key), keys);
+    store_keys(buffer(first_key), keys);
+    machine_.barrier();
+    const auto place = Config::QueryTile::lane_place(
+        kGridRows * first_group() + grid_operand_row(machine_.lane()), 0);
+    kept_[0].load(machine_, tiles_.q, place);
+    kept_[1].load(machine_, tiles_.d_o, place);
+  }
+
+  /// S = Q K^T.
+  SPARK_DEVICE void scores(int first_key, Tile& tile) {
+    machine_.recompute_indices();
+    multiply(tiles_.q, kept_[0], tiles_.k[buffer(first_key)], tile.s);
+  }
+  /// dP = dO V^T.
+  SPARK_DEVICE void gradients(int first_key, Tile& tile) {
+    multiply(tiles_.d_o, kept_[1], tiles_.v[buffer(first_key)], tile.dp);
+  }
+  /// S and dP of 16 rows in FP32. What follows is for 16 rows, too.
+  SPARK_DEVICE void widen(int g, const Tile& tile, Group& group) {
+#pragma unroll
+    for (int step = 0; step < Config::kKeySteps; ++step) {
+      sparkbench::widen(machine_, tile.s[g][step], group.p[step]);
+      sparkbench::widen(machine_, tile.dp[g][step], group.ds[step]);
+    }
+  }
+
+  /// S = -inf where the mask hides a key.
+  SPARK_DEVICE void mask(int first_key, int g, Group& group) {
+    if constexpr (Config::kIsSparse) {
+      constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
+      hide_unseen<Layout, Config::kKeySteps, kRowWords>(
+          machine_,
+          params_.sparse_queries.words + words_of(first_key) +
+              kRowWords * kGridRows * (first_group() + g),
+          [&](int step, int i) { group.p[step][i] = -INFINITY; },
+          Config::kScoreKeys * score_part());
+    } else {
+      mask_scores<Layout>(group.p, mask_of_queries<Config>(machine_, params_), machine_.lane(),
+                          row_of_group(g), first_score_key(first_key));
+    }
+  }
+  /// Which elements of a tile are dropped.
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) {
+    if constexpr (Config::kHasDropout) {
+      tile.dropout.draw(machine_, params_, batch_head_, row_of_group(0),
+                        first_score_key(column_of(first_key)));
+    }
+  }
+  /// Waits until no warp of the block reads V, where line 7 has its place. (A branch before a loop
+  /// that is to be unrolled makes nvcc 11.8 forget that.)
+  SPARK_DEVICE void free_values() {
+    if constexpr (Config::kBuffers == 1) machine_.barrier();
+  }
+  /// dP = 0 there.
+  SPARK_DEVICE void drop(int g, const Tile& tile, Group& group) {
+    if constexpr (Config::kHasDropout) tile.dropout.drop(g, group.ds);
+  }
+  /// P = exp(scale S - lse).
+  SPARK_DEVICE void probabilities(int g, const Rows& rows, Group& group) {
+    recompute_probabilities<Layout>(machine_, params_.scale_log2, rows.statistics[g], group.p);
+  }
+  /// dS = P (dP - D).
+  SPARK_DEVICE void score_gradients(int g, const Rows& rows, Group& group) {
+    sparkbench::score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(
+        machine_, rows.statistics[g], group.p, group.ds);
+  }
+  /// dS as fp16 to the place of the next K and V.
+  SPARK_DEVICE void store_score_gradients(int first_key, int g, const Group& group) {
+    store_gradients<Config::kAccumulator>(
+        machine_, group.ds, *tiles_.gradients(buffer(first_key) ^ 1, first_group() + g),
+        Config::kKeySteps * score_part());
+  }
+
+  /// All that have dS of the rows of a warp's dQ meet.
+  SPARK_DEVICE void meet_score_gradients() {
+    if constexpr (Config::kOwnsRows) {
+      machine_.sync_warp();
+    } else {
+      machine_.barrier();
+    }
+  }
+
+  /// K and V of the tile after this one, to registers and to shared memory.
+  SPARK_DEVICE void load_next(int first_key, Staged& next) {
+    load_keys(key_of(next_tile<Config::kBlockN>(keys_, first_key)), next);
+  }
+  SPARK_DEVICE void store_next(int first_key, const Staged& next) {
+    store_keys(Config::kBuffers == 1 ? 0 : buffer(first_key) ^ 1, next);
+  }
+
+  /// dQ += dS K. FP16-ACC sums one tile of keys in FP16.
+  SPARK_DEVICE void add_dq(int first_key, Rows& rows) {
+    const DqShare<Config> share(machine_.warp());
+    const int buffer_of_gradients = buffer(first_key) ^ 1;
+    ProbabilityTile<Config::kBlockN>* ds[Config::kDqGroups];
+#pragma unroll
+    for (int g = 0; g < Config::kDqGroups; ++g) {
+      ds[g] = tiles_.gradients(buffer_of_gradients, share.first_group + g);
+    }
+    auto& k = tiles_.k[buffer(first_key)];
+    if constexpr (Config::kAccumulator == Accumulator::kFp32) {
+      add_product<Accumulator::kFp32>(ds, k, share.column_block, rows.dq);
+    } else {
+      constexpr int kGroups = Config::Columns::kGroups;
+      AccumulatorFragment<Accumulator::kFp16> of_tile[Config::kDqGroups][kGroups] = {};
+      add_product<Accumulator::kFp16>(ds, k, share.column_block, of_tile);
+#pragma unroll
+      for (int g = 0; g < Config::kDqGroups; ++g) {
+#pragma unroll
+        for (int group = 0; group < kGroups; ++group) {
+          add_tile(machine_, of_tile[g][group], 1.0f, rows.dq[g][group]);
+        }
+      }
+    }
+  }
+
+  /// scale * dQ to global memory.
+  SPARK_DEVICE void write(const Rows& rows) {
+    // Where a block sees no key, warps may still be at what they keep of Q and dO.
+    if constexpr (Config::kKeptChunks > 0) machine_.barrier();
+    // Not kept through the loop.
+    if constexpr (kAsksList) {
+      block_ = locate_queries<Config>(machine_, params_);
+    }
+    const int part_row = first_part_row<Config>(machine_, params_.sparse_queries, head());
+    const bool is_part = part_row != kNoPart;
+    const DqShare<Config> share(machine_.warp());
+    float factor[Layout::kRowsPerLane];
+#pragma unroll
+    for (float& value : factor) value = params_.scale * params_.dropout.keep_scale;
+    const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
+#pragma unroll
+    for (int g = 0; g < Config::kDqGroups; ++g) {
+      const int first_row = block_.first_row + kGridRows * (share.first_group + g);
+      auto& tile = *tiles_.output(machine_.warp(), g);
+      store_output<Config::kAccumulator>(machine_, tile, factor, rows.dq[g]);
+      machine_.sync_warp();
+      using Columns = typename Config::Columns;
+      if (has_order<Config>(params_.sparse_queries.order)) {
+        const RowOrder& order = params_.sparse_queries.order;
+        const OrderedRows ordered = ordered_rows(machine_, order, first_row);
+        write_rows(
+            machine_, tile,
+            OrderedOutputRows{order, ordered,
+                              params_.dq.at(block_.batch, 0, head()) + 64 * share.column_block,
+                              params_.dq.row_stride(),
+                              written_chunks<Config, 8>(params_, 8 * share.column_block)});
+        continue;
+      }
+      Half* const first =
+          is_part
+              ? params_.part_dq.at(block_.batch, part_row + first_row - block_.first_row, head())
+              : params_.dq.at(block_.batch, block_.first_q + first_row, head());
+      const int row_stride = is_part ? params_.part_dq.row_stride() : params_.dq.row_stride();
+      if constexpr (Columns::kHasHalfBlocks) {
+        write_half_block_rows<Columns>(machine_, tile, share.column_block,
+                                       {first, row_stride, seqlen_q - first_row,
+                                        written_chunks<Config, Config::kHeadDim / 8>(params_, 0)},
+                                       [](int row) { return row; });
+      } else {
+        write_rows(machine_, tile,
+                   OutputRows{first + 64 * share.column_block, row_stride, seqlen_q - first_row,
+                              written_chunks<Config, 8>(params_, 8 * share.column_block)});
+      }
+    }
+  }
+
+  /// Keys that some row of the block sees.
+  SPARK_DEVICE const Range& keys() const { return keys_; }
+  /// A tile is there if its `progress` is below the end of it, of `keys`, which are keys(). Where
+  /// registers are full a pattern's list tells both.
+  SPARK_DEVICE int progress(int first_key) const {
+    if constexpr (kAsksList) return key_of(first_key);
+    return first_key;
+  }
+  SPARK_DEVICE int end_of_progress(const Range& keys) const {
+    if constexpr (kAsksList) return params_.mask.seqlen_k;
+    return keys.end;
+  }
+  /// Whether every row of the block sees every key of a tile.
+  SPARK_DEVICE bool sees_all(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      // Of one number, which the list has behind the last tile, too: of a cut one it is larger.
+      return load_of_list(machine_, &tile_at(first_key)->first) < params_.mask.seqlen_k;
+    }
+    return all_seen_.contains(Range{first_key, first_key + Config::kBlockN});
+  }
+  SPARK_DEVICE Machine& machine() { return machine_; }
+
+ private:
+  using Layout = typename Config::Layout;
+  using KeptRows = KeptChunks<Config::kKeptChunks, Config::kScoreGroups>;
+  static constexpr bool kAsksList = Config::kIsSparse && Config::kBuffers == 1;
+
+  SPARK_DEVICE static int buffer(int first_key) {
+    return Config::kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
+  }
+  /// Of the 16-row groups whose dS the warp forms, and of their keys.
+  SPARK_DEVICE int first_group() const {
+    return Config::kScoreGroups * (machine_.warp() / Config::kScoreWarps);
+  }
+  SPARK_DEVICE int score_part() const { return machine_.warp() % Config::kScoreWarps; }
+  SPARK_DEVICE int first_score_key(int first_key) const {
+    return first_key + Config::kScoreKeys * score_part();
+  }
+  SPARK_DEVICE int row_of_group(int g) const {
+    return block_.first_row + kGridRows * (first_group() + g);
+  }
+
+  SPARK_DEVICE int head() const {
+    if constexpr (!Config::kKeepsKeyHead) return block_.head;
+    if constexpr (Config::kIsSparse) return machine_.block(0);
+    return Config::kIsPacked ? machine_.block(0) / kBlocksOfItem<Config> : machine_.block(1);
+  }
+  /// Whose keys it reads.
+  SPARK_DEVICE int key_head() const {
+    return Config::kKeepsKeyHead ? block_.head : params_.groups.key_head(block_.head);
+  }
+
+  /// C = A B^T for the warp's rows and keys.
+  template <int kGroups, int kSteps>
+  SPARK_DEVICE void multiply(typename Config::QueryTile& a, const KeptRows& kept,
+                             typename Config::KeyTile& b,
+                             AccumulatorFragment<Config::kAccumulator> (&c)[kGroups][kSteps]) {
+    using ATile = typename Config::QueryTile;
+    using BTile = typename Config::KeyTile;
+    const int lane = machine_.lane();
+    const auto a_place = ATile::lane_place(kGridRows * first_group() + grid_operand_row(lane), 0);
+    matmul_scores<Config::kAccumulator, Operand::kB>(
+        machine_,
+        [&](int g, int chunk) {
+          if (kept.has(chunk)) return kept.at(g, chunk);
+          return machine_.template load_shared<Bits128>(a.at(a_place, kGridRows * g, chunk));
+        },
+        b, BTile::lane_place(Config::kScoreKeys * score_part() + grid_operand_key(lane), 0), c);
+  }
+
+  template <Accumulator kSum>
+  SPARK_DEVICE void add_product(
+      ProbabilityTile<Config::kBlockN>* const (&ds)[Config::kDqGroups], typename Config::KeyTile& k,
+      int column_block,
+      AccumulatorFragment<kSum> (&sum)[Config::kDqGroups][Config::Columns::kGroups]) {
+    using Columns = typename Config::Columns;
+    using KeyTile = typename Config::KeyTile;
+    matmul_probabilities<kSum, Config::kBlockN, Columns::kBlocks, Columns::kHasHalfBlocks>(
+        machine_, [&](int g, int chunk) { return load_probabilities(machine_, *ds[g], chunk); }, k,
+        output_operand_place<KeyTile>(machine_.lane()), Columns::first_block(column_block), sum, 0,
+        {half_block_place<KeyTile>(machine_.lane()), Columns::half_chunk(column_block)});
+  }
+
+  /// This tile's first key: of a pattern its token, by the list.
+  SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      return token_of_tile(load_of_list(machine_, &tile_at(first_key)->first));
+    }
+    return first_key;
+  }
+  /// And its first column, as dropout counts.
+  SPARK_DEVICE int column_of(int first_key) const {
+    if constexpr (Config::kIsSparse) return first_of_step(step_of(first_key));
+    return first_key;
+  }
+  /// Loaded wherever it is asked for.
+  SPARK_DEVICE int step_of(int place) const {
+    return load_of_list(machine_, &tile_at(place)->step);
+  }
+  SPARK_DEVICE int words_of(int place) const {
+    return load_of_list(machine_, &tile_at(place)->words);
+  }
+  SPARK_DEVICE const SparseTile* tile_at(int place) const {
+    return params_.sparse_queries.tiles + place / Config::kBlockN;
+  }
+  /// Behind the last key that is loaded.
+  SPARK_DEVICE int end_of_keys() const {
+    return Config::kIsSparse ? params_.mask.seqlen_k : keys_.end;
+  }
+
+  /// The block's rows of Q or dO.
+  SPARK_DEVICE void load_rows(const ChunkedView<const Half>& tensor,
+                              typename Config::StagedQueries& staged) {
+    using Queries = typename Config::StagedQueries;
+    if (has_order<Config>(params_.sparse_queries.order)) {
+      const RowOrder& order = params_.sparse_queries.order;
+      OrderedRows rows =
+          ordered_rows(machine_, order, block_.first_row + Queries::row_of_warp(machine_));
+      if (copied_rows<Config, Queries>(machine_, params_, 1) == 0) rows.owned = 0;
+      staged.load_ordered(machine_, rows, tensor.at(block_.batch, 0, head()),
+                          {order, tensor.row_stride()});
+    } else {
+      const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
+      staged.load(
+          machine_,
+          {tensor.at(block_.batch, block_.first_q + block_.first_row, head()), tensor.row_stride(),
+           copied_rows<Config, Queries>(machine_, params_, seqlen_q - block_.first_row)},
+          copies_last<Config, Queries>(machine_, params_));
+    }
+  }
+  /// A pattern's tile of K or V from a token on.
+  SPARK_DEVICE void load_listed(const ChunkedView<const Half>& tensor, int token,
+                                typename Config::StagedKeys& staged) {
+    using Keys = typename Config::StagedKeys;
+    const RowOrder& order = params_.sparse_queries.order;
+    const int row = Keys::first_row(machine_);
+    const std::uint32_t chunk =
+        tensor.chunk(block_.batch, token + order.tokens_to(row), key_head()) +
+        static_cast<std::uint32_t>(Keys::column_chunk(machine_));
+    staged.load_from_chunk(machine_, tensor.at_chunk(chunk),
+                           OrderedApart{order, tensor.row_stride()}, token + row,
+                           copied_rows<Config, Keys>(machine_, params_, end_of_keys()));
+  }
+  /// Those that the block sees.
+  SPARK_DEVICE void load_keys(int first_key, Staged& staged) {
+    if constexpr (Config::kIsSparse) {
+      load_listed(params_.k, first_key, staged.first);
+      load_listed(params_.v, first_key, staged.second);
+      return;
+    }
+    using Keys = typename Config::StagedKeys;
+    const auto rows = [&](const ChunkedView<const Half>& tensor) {
+      return TensorRows{tensor.at(block_.batch, block_.first_k + first_key, key_head()),
+                        tensor.row_stride(),
+                        copied_rows<Config, Keys>(machine_, params_, end_of_keys() - first_key)};
+    };
+    const bool has_last = copies_last<Config, Keys>(machine_, params_);
+    staged.first.load(machine_, rows(params_.k), has_last);
+    staged.second.load(machine_, rows(params_.v), has_last);
+  }
+  SPARK_DEVICE void store_keys(int buffer, const Staged& staged) {
+    staged.first.store(machine_, tiles_.k[buffer]);
+    staged.second.store(machine_, tiles_.v[buffer]);
+  }
+
+  Machine& machine_;
+  const BackwardParams& params_;
+  BackwardDqTiles<Config>& tiles_;
+  QueryBlock block_;       // with the key head where that is kept
+  KeptRows kept_[2];       // of Q and of dO
+  Range keys_, all_seen_;  // that some row of the block sees, that every row sees; of patterns
+                           // the places of tiles, and nothing
+  std::uint32_t batch_head_;
+};
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,155 @@
+// What the Volta backward kernels are launched with: the same on a GPU and on the emulated machine.
+#pragma once
+
+#include "kernels/head_groups.h"
+#include "kernels/sample.h"
+#include "kernels/tensors.h"
+#include "kernels/tile/chunked_view.h"
+#include "kernels/tile/row_statistics.h"
+#include "kernels/tile/sparse_list.h"
+#include "kernels/tile/work_list.h"
+#include "kernels/volta/accumulators.h"
+#include "kernels/volta/backward/dq_relay.h"
+#include "kernels/volta/backward/walk.h"
+#include "kernels/volta/tile/quad_grid.h"
+
+namespace sparkbench::volta {
+
+/// What the rows of a head are rounded up to in the workspace: every kernel's blocks of queries are
+/// whole there.
+inline constexpr int kWorkspaceBlock = kSampleRows;
+
+/// Columns that a row of dQ has there.
+SPARK_HD int sum_columns(int head_chunks) { return (head_chunks + 3) / 4 * 32; }
+
+/// Rows of the workspace for each head.
+SPARK_HD int workspace_rows(int seqlen_q) {
+  return (seqlen_q + kWorkspaceBlock - 1) / kWorkspaceBlock * kWorkspaceBlock;
+}
+
+// The sums of dQ lie in the workspace as the accumulators of the blocks that add to them, so that
+// an atomic instruction adds to 128 consecutive bytes. Queries are rounded up to whole steps.
+//   [batch * heads][query / 16][column / 32][element 0..15][lane]
+// Element 8f + i is element i of column group f (matmul_probabilities) of 16 queries, 32 columns.
+// Columns are rounded up to 32; what is past head_dim is a sum of zeros.
+
+/// Of 16 queries and 32 columns.
+inline constexpr int kSumElements = 16;
+inline constexpr int kSumBlock = 32 * kSumElements;
+
+/// First sum of a block of 16 queries and 32 columns.
+SPARK_HD std::size_t sum_block_offset(std::uint32_t query_group, int columns, int column_block) {
+  const std::uint32_t block = query_group * static_cast<std::uint32_t>(columns / 32) +
+                              static_cast<std::uint32_t>(column_block);
+  return static_cast<std::size_t>(block) * kSumBlock;
+}
+
+/// The chunk of a row of dQ of which a lane's element i is.
+SPARK_HD int sum_chunk(int lane, int column_block, int i) {
+  return 4 * column_block + 2 * grid_column_half(lane) + (i >> 2);
+}
+
+/// Where a lane's first element of half a block (matmul_probabilities) is, from the first sum of a
+/// block on: its column 8h + 4c + r is that of column half 0 and group c.
+SPARK_HD int half_block_sum(int lane) { return 32 * 8 * grid_column_half(lane) + (lane & ~4); }
+
+/// Where the rows of a packed sequence (kernels/packed.h) are among those of a head: none of it in
+/// a workspace block of another's.
+SPARK_HD int first_workspace_row(int first_q, int sequence) {
+  static_assert(kWorkspaceBlock == kPaddedRows, "lists say where it is, too");
+  return padded_row(first_q, sequence);
+}
+
+/// Memory that the backward pass needs besides its tensors, linear in seqlen_q. Of packed sequences
+/// `batch` is 1.
+struct BackwardWorkspace {
+  RowStatistics*
+      statistics;     // [batch * heads, workspace_rows], 16 rows in statistics_place's order
+  float* dq_sums;     // as above, zeros at launch, or those of slots; null when deterministic
+  int rows_per_head;  // workspace_rows()
+
+  /// Of the rows from `query` of a head on. So many rows as 32 bits do not count fill no memory.
+  SPARK_HD RowStatistics* statistics_of(std::uint32_t batch_head, int query) const {
+    return statistics + row(batch_head, query);
+  }
+  /// Of the 16 rows from `query` on, and of 32 of their columns.
+  SPARK_HD float* dq_sums_of(std::uint32_t batch_head, int query, int columns,
+                             int column_block) const {
+    return dq_sums + sum_block_offset(row(batch_head, query) / kGridRows, columns, column_block);
+  }
+  /// Among those of all heads.
+  SPARK_HD std::uint32_t row(std::uint32_t batch_head, int query) const {
+    return batch_head * static_cast<std::uint32_t>(rows_per_head) +
+           static_cast<std::uint32_t>(query);
+  }
+};
+
+/// Where the sums of a step's queries are in the workspace.
+struct DqSums {
+  std::uint32_t head;  // or the step's slot
+  int first_query;
+};
+
+struct BackwardParams {
+  ChunkedView<const Half> q, k, v, o, d_o;
+  const float* lse;
+  ChunkedView<Half> dq, dk, dv;
+  BackwardWorkspace workspace;
+  int heads;
+  HeadGroups groups;
+  GroupWalk walk;
+  KeyMask mask;
+  float scale;       // of the scores
+  float scale_log2;  // scale * log2(e)
+  Dropout dropout;
+  int query_begin, query_end;  // only these queries take part: all of them but in a sampled check,
+                               // where both are multiples of kWorkspaceBlock, or the end
+  int head_chunks;             // of a tensor's row
+  const DropoutOffset* dropout_offset;    // null: dropout.offset
+  const WorkItem* query_items = nullptr;  // of packed sequences, whose lengths in `mask` are totals
+  const WorkItem* key_items = nullptr;
+  SparseLists sparse_queries = {};  // of a pattern, beside which `mask` is full: blocks of queries,
+  SparseLists sparse_keys = {};     // and of keys
+  /// Of a pattern with an order: of its queries, which `workspace`, query_begin and query_end count
+  /// in it. Else it has no tiles.
+  RowOrder query_order = {};
+  /// Of their parts (sparse_list.h): [batch, rows, heads, head_dim], and of key heads.
+  ChunkedView<Half> part_dq = {}, part_dk = {}, part_dv = {};
+  DqRelay relay = {};  // kRelaysDq
+};
+
+/// Throws std::invalid_argument as chunked_view() does.
+inline BackwardParams backward_params(const Problem& problem, const BackwardTensors& tensors,
+                                      const BackwardWorkspace& workspace) {
+  const auto queries = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_q, problem.heads,
+                        problem.head_dim);
+  };
+  const auto keys = [&](const char* name, const auto& tensor) {
+    return chunked_view(name, tensor, problem.batch, problem.seqlen_k, problem.key_heads(),
+                        problem.head_dim);
+  };
+  return {queries("q", tensors.q),
+          keys("k", tensors.k),
+          keys("v", tensors.v),
+          queries("o", tensors.o),
+          queries("d_o", tensors.d_o),
+          tensors.lse,
+          queries("dq", tensors.dq),
+          keys("dk", tensors.dk),
+          keys("dv", tensors.dv),
+          workspace,
+          problem.heads,
+          make_head_groups(problem.heads, problem.key_heads()),
+          group_walk(problem.seqlen_q, 0, problem.group_size()),
+          problem.key_mask(),
+          problem.scale(),
+          problem.scale() * kLog2E,
+          problem.dropout(),
+          0,
+          problem.seqlen_q,
+          problem.head_dim / kChunkHalves,
+          tensors.dropout_offset};
+}
+
+}  // namespace sparkbench::volta

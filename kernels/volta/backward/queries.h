@@ -1,0 +1,72 @@
+// A block of the kernels that have rows of queries: of dQ alone, and of those around the products.
+#pragma once
+
+#include "kernels/volta/backward/params.h"
+
+namespace sparkbench::volta {
+
+/// Which sequence and head a block of queries is of.
+struct QueryBlock {
+  int batch, head, first_row;    // of a tensor; the row, in its sequence
+  int sequence;                  // batch, or of those that are packed
+  int first_q = 0, first_k = 0;  // where this begins in its tensors
+  int workspace_row = 0;         // and in the workspace of its heads
+
+  /// As dropout counts.
+  SPARK_DEVICE std::uint32_t batch_head(const BackwardParams& params) const {
+    return static_cast<std::uint32_t>(sequence * params.heads + head);
+  }
+  /// As the workspace does.
+  SPARK_DEVICE std::uint32_t workspace_head(const BackwardParams& params) const {
+    return static_cast<std::uint32_t>(batch * params.heads + head);
+  }
+};
+
+/// Where packed sequences are listed by more rows than a block has: its share of a head and item.
+template <class Config>
+inline constexpr int kBlocksOfItem = kWorkspaceBlock / Config::kBlockM;
+
+template <class Config, class Machine>
+SPARK_DEVICE QueryBlock locate_queries(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    const WorkPlace place = load_work_place(machine, params.query_items);
+    const int part = machine.block(0) % kBlocksOfItem<Config>;
+    return {0,
+            machine.block(0) / kBlocksOfItem<Config>,
+            place.first_row + Config::kBlockM * part,
+            place.sequence,
+            place.first_q,
+            place.first_k,
+            first_workspace_row(place.first_q, place.sequence)};
+  }
+  if constexpr (Config::kIsSparse) {
+    const int head = machine.block(0), batch = machine.block(2);
+    return {batch, head,
+            load_of_list(machine, &params.sparse_queries.block(head, machine.block(1))->first_row),
+            batch};
+  }
+  const int head = machine.block(1), batch = machine.block(2);
+  return {batch, head, Config::kBlockM * machine.block(0), batch};
+}
+
+/// Whether the block is one of those that packed sequences have at most, and these have not.
+template <class Config, class Machine>
+SPARK_DEVICE bool is_without_queries(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_place(machine, params.query_items).first_row == kNoWork;
+  } else {
+    return false;
+  }
+}
+
+/// The mask of the block's sequence.
+template <class Config, class Machine>
+SPARK_DEVICE SequenceMask<Config> mask_of_queries(Machine& machine, const BackwardParams& params) {
+  if constexpr (Config::kIsPacked) {
+    return load_work_mask(machine, params.query_items, params.mask.prefix);
+  } else {
+    return params.mask;
+  }
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,244 @@
+// What the kernel of dK and dV does where blocks hand the sums of dQ on (dq_relay.h).
+#pragma once
+
+#include "kernels/volta/backward/block.h"
+#include "kernels/volta/backward/dq_relay.h"
+#include "kernels/volta/padding.h"
+#include "kernels/volta/tile/output_tile.h"
+
+namespace sparkbench::volta {
+
+template <class Config, class Machine>
+SPARK_DEVICE RelayGeometry<SequenceMask<Config>> relay_geometry(Machine& machine,
+                                                                const BackwardParams& params) {
+  static_assert(Config::kStep == kRelayStep, "slots are of these");
+  if constexpr (Config::kIsPacked) {
+    const KeyMask mask = mask_of_keys<Config>(machine, params);
+    return {mask, mask.end(mask.seqlen_q - 1) - 1, Config::kBlockKeys};
+  } else {
+    return {params.mask, params.relay.last_key, Config::kBlockKeys};
+  }
+}
+
+/// The sums of 16 queries, of a slot's, and 32 of their columns.
+template <class Config>
+SPARK_DEVICE float* slot_sums(const BackwardParams& params, std::uint32_t slot, int query,
+                              int columns, int column_block) {
+  constexpr int kGroups = Config::kStep / kGridRows;
+  const std::uint32_t group =
+      slot * kGroups + static_cast<std::uint32_t>(query) % Config::kStep / kGridRows;
+  return params.workspace.dq_sums + sum_block_offset(group, columns, column_block);
+}
+
+/// A step in relay: of the queries from `query` on, of a member of the group of heads that read the
+/// keys. Asked for wherever it is wanted: what a launch tells costs no register.
+template <class Config, class Machine>
+class RelayStep {
+ public:
+  SPARK_DEVICE RelayStep(Machine& machine, const BackwardParams& params, int member, int query)
+      : machine_(machine), params_(params), member_(member), query_(query) {}
+
+  SPARK_DEVICE DqSlot slot() const {
+    const int head = machine_.block(2) * params_.relay.key_heads + machine_.block(1);
+    const int step = static_cast<int>(static_cast<unsigned>(query_) / Config::kStep);
+    return dq_slot(params_.relay, params_.groups.size, head, member_, step);
+  }
+  /// How many blocks of keys add to its dQ before this one.
+  SPARK_DEVICE std::uint32_t turns_before() const {
+    return static_cast<std::uint32_t>(relay_geometry<Config>(machine_, params_).last_block(query_) -
+                                      relayed_block<Config>(machine_, params_));
+  }
+  /// Whether none does behind this one.
+  SPARK_DEVICE bool is_last() const {
+    return relayed_block<Config>(machine_, params_) ==
+           relay_geometry<Config>(machine_, params_).first_block(query_);
+  }
+
+ private:
+  Machine& machine_;
+  const BackwardParams& params_;
+  int member_, query_;
+};
+
+/// The same of packed sequences, of which a list tells it, in memory: kept from where a step looks
+/// to where it hands on. Steps have slots as they have rows in the workspace.
+class PackedRelayStep {
+ public:
+  template <class Config, class Machine>
+  static SPARK_DEVICE PackedRelayStep of(Machine& machine, const BackwardParams& params, int member,
+                                         int query) {
+    const auto relay = machine.template load_global<WorkRelay>(
+        params.relay.items + (machine.block(1) + kItemsOfAxis * machine.block(2)));
+    const auto head = static_cast<std::uint32_t>(machine.block(0) * params.groups.size + member);
+    PackedRelayStep step;
+    step.slot_ = params.workspace.row(head, relay.padded_row + query) / Config::kStep;
+    step.turns_before_ =
+        static_cast<std::uint32_t>(least_of(relay.behind + query, relay.most)) / Config::kBlockKeys;
+    if (query >= relay.last_from) step.turns_before_ |= kIsLast;
+    return step;
+  }
+
+  SPARK_DEVICE DqSlot slot() const { return {slot_, 0}; }
+  SPARK_DEVICE std::uint32_t turns_before() const { return turns_before_ & ~kIsLast; }
+  SPARK_DEVICE bool is_last() const { return (turns_before_ & kIsLast) != 0; }
+
+ private:
+  static constexpr std::uint32_t kIsLast = std::uint32_t{1} << 31;
+
+  std::uint32_t slot_, turns_before_;
+};
+
+template <class Config, class Machine>
+SPARK_DEVICE auto relay_step(Machine& machine, const BackwardParams& params, int member,
+                             int query) {
+  if constexpr (Config::kIsPacked) {
+    return PackedRelayStep::of<Config>(machine, params, member, query);
+  } else {
+    return RelayStep<Config, Machine>(machine, params, member, query);
+  }
+}
+
+/// What a warp keeps through a step.
+template <class Config>
+inline constexpr bool kKeepsRelayStep = (Config::kRelaysDq && Config::kIsPacked);
+struct NoRelayStep {};
+template <class Config>
+using KeptRelayStep = std::conditional_t<kKeepsRelayStep<Config>, PackedRelayStep, NoRelayStep>;
+
+/// How many turns ago the blocks before this one had added to a step's dQ; below 0: not yet. By all
+/// lanes of a warp.
+template <class Machine, class Step>
+SPARK_DEVICE int look_for_dq(Machine& machine, const BackwardParams& params, const Step& step) {
+  const DqSlot slot = step.slot();
+  return machine.look_for_turn(params.relay.turns + slot.slot,
+                               slot.first_turn + step.turns_before());
+}
+
+/// Waits until these have, where `waits`. By all lanes of a warp.
+template <class Machine, class Step>
+SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params, const Step& step,
+                           bool waits) {
+  const DqSlot slot = step.slot();
+  machine.await_turn(params.relay.turns + slot.slot, slot.first_turn + step.turns_before(), waits);
+}
+
+/// Of a step that is the first of its queries' sums: a warp's share of them is zeros. Where the
+/// warp has seen or awaited that this is its turn, and before the team meets.
+template <class Config, class Machine, class Step>
+SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params, const Step& step,
+                                 int query, int warp_of_team) {
+  if (step.turns_before() != 0) return;
+  constexpr int kFloats = Config::kStep * Config::kHeadDim / Config::kTeamWarps;
+  constexpr int kFloatsOfLane = sizeof(Bits128) / sizeof(float);
+  const std::uint32_t slot = step.slot().slot;
+  float* const sums = slot_sums<Config>(params, slot, query, Config::kHeadDim, 0) +
+                      kFloats * warp_of_team + kFloatsOfLane * machine.lane();
+#pragma unroll
+  for (int i = 0; i < kFloats; i += 32 * kFloatsOfLane) machine.store_global(sums + i, Bits128{});
+}
+
+/// Lets the next block of keys add to it, if there is one, where `passes`, behind a barrier.
+template <class Config, class Machine, class Step>
+SPARK_DEVICE void hand_on_dq(Machine& machine, const BackwardParams& params, const Step& step,
+                             bool passes) {
+  const bool is_last = step.is_last();
+  const DqSlot slot = step.slot();
+  std::uint32_t* const word = params.relay.turns + slot.slot;
+  const std::uint32_t next = slot.first_turn + step.turns_before() + 1;
+  if constexpr (Config::kIsPacked) {
+    // Of offsets that fall, sequences may share a word: no turn of one may be lost by the other's.
+    machine.raise_turn(word, next, passes && !is_last);
+  } else {
+    machine.pass_turn(word, next, passes && !is_last);
+  }
+}
+
+/// dQ of 16 queries.
+template <class Config>
+using RelayedDq = AccumulatorFragment<Accumulator::kFp32>[Config::kHeadDim / kGridColumns];
+
+/// Zeros of rows that are not wanted, or of a step without keys: what a branch loads costs more
+/// registers.
+template <class Config, class Machine>
+SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& params, int member,
+                                   int row, bool is_wanted, RelayedDq<Config>& dq) {
+  if constexpr (Config::kIsPacked) {
+    const int step = row / Config::kStep * Config::kStep;
+    is_wanted = is_wanted && relay_geometry<Config>(machine, params).sees_keys(step);
+  }
+  const auto step =
+      relay_step<Config>(machine, params, member, row / Config::kStep * Config::kStep);
+  await_dq(machine, params, step, is_wanted);
+  const std::uint32_t slot = step.slot().slot;
+  const float* const sums =
+      slot_sums<Config>(params, slot, row, Config::kHeadDim, 0) + machine.lane();
+#pragma unroll
+  for (int i = 0; i < Config::kHeadDim / 2; ++i) {
+    dq[i / 8].element[i % 8] =
+        is_wanted ? machine.template load_global<float>(sums + 32 * i) : 0.0f;
+  }
+}
+
+template <class Config, class Machine>
+SPARK_DEVICE Half* finished_row(Machine& machine, const BackwardParams& params, int row, int head) {
+  if constexpr (Config::kIsPacked) {
+    return params.dq.at(0, load_work_place(machine, params.key_items).first_q + row, head);
+  } else {
+    return params.dq.at(machine.block(2), row, head);
+  }
+}
+
+/// dq = fp16(scale * sums / (1 - dropout_p)) of `rows`, of all heads that read the keys, a warp 16
+/// rows at a time, of which `dq` has the first.
+template <class Config, class Output, class Machine>
+SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& params,
+                                    const Range& rows, Output& tile, RelayedDq<Config>& dq) {
+  constexpr int kColumns = 64;  // that the tile has
+  float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
+#pragma unroll
+  for (float& value : factor) value = params.scale * params.dropout.keep_scale;
+  const int first_row = rows.begin + kGridRows * machine.warp();
+#pragma unroll 1
+  for (int member = 0; member < params.groups.size; ++member) {
+    const int head = machine.block(Config::kIsPacked ? 0 : 1) * params.groups.size + member;
+#pragma unroll 1
+    for (int row = first_row; row < rows.end; row += kGridRows * Config::kWarps) {
+      if (member != 0 || row != first_row) {
+        load_finished_dq<Config>(machine, params, member, row, true, dq);
+      }
+#pragma unroll
+      for (int half = 0; half < Config::kHeadDim / kColumns; ++half) {
+        AccumulatorFragment<Accumulator::kFp32> of_half[kColumns / kGridColumns];
+#pragma unroll
+        for (int i = 0; i < kColumns / kGridColumns; ++i) {
+          of_half[i] = dq[kColumns / kGridColumns * half + i];
+        }
+        store_output<Config::kAccumulator>(machine, tile, factor, of_half);
+        machine.sync_warp();
+        const int seqlen_q = mask_of_keys<Config>(machine, params).seqlen_q;
+        write_rows(machine, tile,
+                   OutputRows{finished_row<Config>(machine, params, row, head) + kColumns * half,
+                              params.dq.row_stride(), seqlen_q - row,
+                              written_chunks<Config, kColumns / kChunkHalves>(
+                                  params, kColumns / kChunkHalves * half)});
+        machine.sync_warp();
+      }
+    }
+  }
+}
+
+/// Lets other steps have the slots of `rows`. Not of packed sequences, where each has its own.
+template <class Config, class Machine>
+SPARK_DEVICE void free_slots(Machine& machine, const BackwardParams& params, const Range& rows) {
+  machine.barrier();
+  const int steps = (rows.end - rows.begin + Config::kStep - 1) / Config::kStep;
+#pragma unroll 1
+  for (int i = machine.thread(); i < steps * params.groups.size; i += Config::kThreads) {
+    const DqSlot slot =
+        relay_step<Config>(machine, params, i / steps, rows.begin + Config::kStep * (i % steps))
+            .slot();
+    machine.pass_turn(params.relay.turns + slot.slot, next_first_turn(params.relay, slot), true);
+  }
+}
+
+}  // namespace sparkbench::volta

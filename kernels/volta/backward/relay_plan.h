@@ -1,0 +1,145 @@
+// Which backward passes have dQ in relay (dq_relay.h), and with how many slots.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "kernels/ceil_divide.h"
+#include "kernels/saturating.h"
+#include "kernels/volta/backward/dq_relay.h"
+#include "kernels/volta/backward/params.h"
+#include "kernels/volta/short_blocks.h"
+
+namespace sparkbench::volta {
+
+/// Keys that a row sees at most: of more, what a relay saves beside the products is little.
+constexpr int relay_window(int head_dim) { return head_dim <= 64 ? kShortBackwardWindow : 1024; }
+
+/// Columns of tensors that instances of so many columns serve from, and keys of their blocks.
+constexpr int least_relay_head_dim(int columns) { return columns == 64 ? 40 : 104; }
+constexpr int relay_block_keys(int head_dim) { return head_dim <= 64 ? 64 : 128; }
+
+/// Whether one warp alone of a block adds to a query's sums. At 128 columns two do, of 64 keys
+/// each.
+constexpr bool has_ordered_sums(int head_dim) { return relay_block_keys(head_dim) == 64; }
+
+/// Keys that a V100 has at once, in two blocks of 64 or one of 128 on each of its SMs. With slots
+/// for them no block waits for one; where more are at once, some may.
+inline constexpr int kRelayKeysAtOnce = 80 * 128;
+
+inline int relay_steps(const Problem& problem) { return ceil_divide(problem.seqlen_q, kRelayStep); }
+
+inline int bits_for(std::int64_t count) {
+  int bits = 0;
+  while ((std::int64_t{1} << bits) < count) ++bits;
+  return bits;
+}
+
+/// Of all steps that there are.
+inline int all_step_bits(const Problem& problem) {
+  return bits_for(std::int64_t{problem.batch} * problem.heads * relay_steps(problem));
+}
+
+/// Keys whose blocks begin with the first query, at most: of a full mask all. Each of these blocks
+/// waits for the one before it, a step longer than that one does. Blocks that follow on an SM begin
+/// as much later, and wait no more.
+inline constexpr int kMostKeysInStep = 512;
+
+/// Whether a sequence, of however many queries, has so few keys that what sums in memory take
+/// besides is much, whatever its rows see of them, and its blocks wait little.
+inline bool has_short_relay(int head_dim, const KeyMask& mask) {
+  const int of_first_query = most_of(mask.prefix, mask.end_offset);
+  return mask.seqlen_k <= relay_window(head_dim) &&
+         least_of(mask.seqlen_k, of_first_query) <= kMostKeysInStep;
+}
+
+/// 2^this slots: for the steps that blocks of so many keys begin, and for those that a block walks,
+/// of all queries that see one of its keys, so that none waits for itself. Or for all steps that
+/// there are.
+inline int relay_slot_bits(const Problem& problem, int keys_at_once = kRelayKeysAtOnce) {
+  const KeyMask mask = problem.key_mask();
+  const std::int64_t of_window =
+      std::min(std::int64_t{mask.end_offset} - mask.begin_offset, std::int64_t{mask.seqlen_q});
+  const std::int64_t keys = keys_at_once + of_window + relay_block_keys(problem.head_dim);
+  const std::int64_t wanted = problem.group_size() * ((keys + kRelayStep - 1) / kRelayStep + 1);
+  return std::min(bits_for(wanted), all_step_bits(problem));
+}
+
+/// Whether a launch's blocks in relay prepare the statistics of its queries (relay_statistics.h):
+/// where a head's last block is the first to add to dQ of few, not of all of a full mask.
+inline bool prepares_statistics(int head_dim, const KeyMask& mask) {
+  const int block_keys = relay_block_keys(head_dim);
+  const int last_key = most_of(0, mask.seqlen_k - 1) / block_keys * block_keys;
+  constexpr int kMostBlocks = 4;  // whose queries the last one has
+  return mask.seqlen_q - mask.rows(last_key).begin <= kMostBlocks * block_keys;
+}
+
+inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* turns) {
+  const KeyMask mask = problem.key_mask();
+  const int steps = relay_steps(problem), group = problem.group_size();
+  return {turns,
+          (std::uint32_t{1} << slot_bits) - 1,
+          steps * group,
+          (steps - 1) * group,
+          problem.key_heads(),
+          ceil_divide(problem.seqlen_k, relay_block_keys(problem.head_dim)),
+          mask.end(problem.seqlen_q - 1) - 1,
+          nullptr,
+          prepares_statistics(problem.head_dim, mask)};
+}
+
+/// Whether "/relay" of instances.h serves so many columns.
+inline bool serves_relay(int head_dim) {
+  const auto is_served = [&](int columns) {
+    return head_dim >= least_relay_head_dim(columns) && head_dim <= columns;
+  };
+  return is_served(64) || is_served(128);
+}
+/// Whether a relay is faster than sums of all queries.
+inline bool gains_by_relay(int head_dim, const KeyMask& mask) {
+  return has_short_window(relay_window(head_dim), mask) || has_short_relay(head_dim, mask);
+}
+
+/// Whether a pass has dQ in relay: in windows and short sequences all of whose rows see a key, and
+/// which see one of the last block's, since a block that no row sees walks the last step. Its
+/// sums have an order of their own, and at 128 columns, where two warps of a block add to the same
+/// ones, none: a deterministic pass forms dQ alone, which has the same bits packed with other
+/// sequences and of the same mask as a pattern.
+inline bool has_relay(const Problem& problem, bool is_deterministic) {
+  if (is_deterministic || problem.lengths || problem.sparse || problem.seqlen_q == 0 ||
+      !serves_relay(problem.head_dim)) {
+    return false;
+  }
+  const KeyMask mask = problem.key_mask();
+  const int block_keys = relay_block_keys(problem.head_dim);
+  const bool sees = !mask.keys(0).is_empty() && !mask.keys(mask.seqlen_q - 1).is_empty() &&
+                    ceil_divide(mask.end(mask.seqlen_q - 1), block_keys) ==
+                        ceil_divide(mask.seqlen_k, block_keys);
+  const bool has_prefix = 0 < mask.prefix && mask.end_offset < mask.seqlen_k;
+  return gains_by_relay(problem.head_dim, mask) && sees && !has_prefix;
+}
+
+/// The same of `batch` packed sequences, of which the host knows the mean lengths. Rows need not
+/// see a key.
+inline bool has_packed_relay(const Problem& packed, int batch, bool is_deterministic) {
+  const OpenMask open = open_mask(packed.mask);
+  if (is_deterministic || batch == 0 || !serves_relay(packed.head_dim) || open.begin >= open.end) {
+    return false;
+  }
+  const bool sees_all_keys = open.end >= packed.seqlen_k + std::int64_t{packed.seqlen_q};
+  if (open.prefix > 0 && !sees_all_keys) return false;
+  return gains_by_relay(packed.head_dim, key_mask_of(open, ceil_divide(packed.seqlen_q, batch),
+                                                     ceil_divide(packed.seqlen_k, batch)));
+}
+
+/// Of the sums of slots, and of the words behind them that tell turns.
+inline std::size_t relay_sums_bytes(const Problem& problem, int slot_bits) {
+  return saturating_product(
+      {std::uint64_t{1} << slot_bits, static_cast<std::uint64_t>(kRelayStep),
+       static_cast<std::uint64_t>(sum_columns(problem.head_dim / kChunkHalves)), sizeof(float)});
+}
+inline std::size_t relay_turns_bytes(const Problem& problem) {
+  return sizeof(std::uint32_t) << relay_slot_bits(problem);
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,80 @@
+// The row-wise kernels around the backward products: each query's statistics before them, and dQ
+// from its FP32 sums to fp16 after them.
+#pragma once
+
+#include "kernels/volta/backward/queries.h"
+#include "kernels/volta/backward/query_statistics.h"
+#include "kernels/volta/backward/rows_config.h"
+
+namespace sparkbench::volta {
+
+/// The statistics of every row of the workspace; those past the end keep P at zero.
+template <class Config, class Machine>
+SPARK_DEVICE void prepare_statistics(Machine& machine, const BackwardParams& params) {
+  if (is_without_queries<Config>(machine, params)) return;
+  const int seqlen_q = mask_of_queries<Config>(machine, params).seqlen_q;
+  const QueryBlock block = locate_queries<Config>(machine, params);
+  const int head = block.head, batch = block.batch;
+  const int first_row = block.first_row + kGridRows * machine.warp();
+  const RowOrder& order = params.query_order;
+  OrderedRows ordered{};
+  if (order.tiles != nullptr) ordered = ordered_rows(machine, order, first_row);
+  RowStatistics* const statistics =
+      params.workspace.statistics_of(block.workspace_head(params), block.workspace_row + first_row);
+  StagedStatistics<Config> staged;
+  staged.load(
+      machine, params, batch, head,
+      [&](int row) {
+        return order.tiles != nullptr ? ordered.owns(row) : first_row + row < seqlen_q;
+      },
+      [&](int row) {
+        return order.tiles != nullptr ? ordered.token + order.template tokens_to<4>(row)
+                                      : block.first_q + first_row + row;
+      });
+  staged.finish(machine, params,
+                [&](int at, const Bits64& bits) { machine.store_global(statistics + at, bits); });
+}
+
+/// dq = fp16(scale * dq_sums / (1 - dropout_p)). The sums of columns past head_dim are not there,
+/// or zeros.
+template <class Config, class Machine>
+SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
+  constexpr int kHeadDim = Config::kHeadDim;
+  if (is_without_queries<Config>(machine, params)) return;
+  const int seqlen_q = mask_of_queries<Config>(machine, params).seqlen_q;
+  const QueryBlock block = locate_queries<Config>(machine, params);
+  const int first_row = block.first_row + kGridRows * machine.warp();
+  const float* const sums =
+      params.workspace.dq_sums_of(block.workspace_head(params), block.workspace_row + first_row,
+                                  sum_columns(params.head_chunks), 0) +
+      machine.lane();
+  AccumulatorFragment<Accumulator::kFp32> dq[kHeadDim / kGridColumns] = {};
+#pragma unroll
+  for (int group = 0; group < kHeadDim / kGridColumns; ++group) {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) {
+      if (sum_chunk(machine.lane(), group / 2, i) >= params.head_chunks) continue;
+      dq[group].element[i] = machine.template load_global<float>(sums + 32 * (8 * group + i));
+    }
+  }
+  float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
+#pragma unroll
+  for (float& value : factor) value = params.scale * params.dropout.keep_scale;
+  OutputTile<kHeadDim>& tile =
+      machine.template shared<RoundDqTiles<Config>>().of_warp[machine.warp()];
+  store_output<Config::kAccumulator>(machine, tile, factor, dq);
+  machine.sync_warp();
+  if (params.query_order.tiles != nullptr) {
+    const OrderedRows ordered = ordered_rows(machine, params.query_order, first_row);
+    write_rows(
+        machine, tile,
+        OrderedOutputRows{params.query_order, ordered, params.dq.at(block.batch, 0, block.head),
+                          params.dq.row_stride(), params.head_chunks});
+  } else {
+    write_rows(machine, tile,
+               OutputRows{params.dq.at(block.batch, block.first_q + first_row, block.head),
+                          params.dq.row_stride(), seqlen_q - first_row, params.head_chunks});
+  }
+}
+
+}  // namespace sparkbench::volta

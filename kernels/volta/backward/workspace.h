@@ -1,0 +1,85 @@
+// How the backward pass lays out its workspace.
+#pragma once
+
+#include <algorithm>
+
+#include "kernels/attention.h"
+#include "kernels/saturating.h"
+#include "kernels/volta/backward/params.h"
+#include "kernels/volta/backward/relay_plan.h"
+
+namespace sparkbench::volta {
+
+/// Rows of the workspace, over all heads.
+inline std::size_t all_workspace_rows(const Problem& problem) {
+  return saturating_product({static_cast<std::uint64_t>(problem.batch),
+                             static_cast<std::uint64_t>(problem.heads),
+                             static_cast<std::uint64_t>(workspace_rows(problem.seqlen_q))});
+}
+
+/// A multiple of 1 KiB, so that the sums of dQ behind it are aligned like a fresh allocation.
+inline std::size_t statistics_bytes(const Problem& problem) {
+  return saturating_product({all_workspace_rows(problem), sizeof(RowStatistics)});
+}
+
+/// Columns of the sums of dQ.
+inline int sum_columns(const Problem& problem) {
+  return sum_columns(problem.head_dim / kChunkHalves);
+}
+
+inline std::size_t dq_sums_bytes(const Problem& problem, bool is_deterministic) {
+  return is_deterministic ? 0
+                          : saturating_product({all_workspace_rows(problem),
+                                                static_cast<std::uint64_t>(sum_columns(problem)),
+                                                sizeof(float)});
+}
+
+/// Device bytes of the whole workspace, linear in seqlen_q: the row statistics, and unless
+/// deterministic the FP32 sums of dQ. This and its parts saturate at 2^64 - 1.
+inline std::size_t backward_workspace_bytes(const Problem& problem, bool is_deterministic) {
+  return saturating_sum({statistics_bytes(problem), dq_sums_bytes(problem, is_deterministic)});
+}
+
+/// The same of a pass of a grid: where it has dQ in relay, of the slots' sums and the words that
+/// tell turns. At 128 columns not every GPU has room for its blocks.
+inline std::size_t backward_workspace_bytes_of_grid(const Problem& problem, bool is_deterministic) {
+  const std::size_t of_blocks = backward_workspace_bytes(problem, is_deterministic);
+  if (!has_relay(problem, is_deterministic)) return of_blocks;
+  const std::size_t of_relay = saturating_sum({statistics_bytes(problem),
+                                               relay_sums_bytes(problem, relay_slot_bits(problem)),
+                                               relay_turns_bytes(problem)});
+  return problem.head_dim > 64 ? std::max(of_blocks, of_relay) : of_relay;
+}
+
+/// Of a pass that has_relay(), with its words behind the sums.
+inline DqRelay lay_out_relay(const Problem& problem, void* memory) {
+  const int slot_bits = relay_slot_bits(problem);
+  auto* const bytes = static_cast<unsigned char*>(memory);
+  void* const turns = bytes + statistics_bytes(problem) + relay_sums_bytes(problem, slot_bits);
+  return make_relay(problem, slot_bits, static_cast<std::uint32_t*>(turns));
+}
+
+/// The problem whose workspace that of `batch` packed sequences is, those of a head one behind the
+/// other: each begins with a row of its own (first_workspace_row).
+inline Problem workspace_problem(const Problem& packed, int batch) {
+  Problem problem = packed;
+  problem.seqlen_q = first_workspace_row(packed.seqlen_q, batch);
+  return problem;
+}
+
+/// Of the words behind these sums, one for each step of `rows`, that packed sequences in relay
+/// have.
+inline std::size_t packed_turns_bytes(const Problem& rows) {
+  static_assert(kWorkspaceBlock % kRelayStep == 0, "sequences share no step");
+  return saturating_product({all_workspace_rows(rows) / kRelayStep, sizeof(std::uint32_t)});
+}
+
+inline BackwardWorkspace lay_out_workspace(const Problem& problem, void* memory,
+                                           bool is_deterministic) {
+  auto* const bytes = static_cast<unsigned char*>(memory);
+  void* const dq_sums = is_deterministic ? nullptr : bytes + statistics_bytes(problem);
+  return {static_cast<RowStatistics*>(memory), static_cast<float*>(dq_sums),
+          workspace_rows(problem.seqlen_q)};
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,246 @@
+// Where a lane's parts of the tiles of the forward kernel's key loop are, in global and in shared
+// memory: addresses, and what keeps the compiler from spending registers on them.
+#pragma once
+
+#include "kernels/volta/forward/block.h"
+
+namespace sparkbench::volta {
+
+/// A tile from one of its rows on, a multiple of 16.
+template <class Tile>
+SPARK_DEVICE Tile& from_row(Tile& tile, int row) {
+  auto* const rows = tile.from_row(row);
+  return *reinterpret_cast<Tile*>(rows);
+}
+
+/// Everything computed anew wherever it is asked for: no register goes around the loop. With two
+/// buffers once a tile is enough; with one it is computed anew in each step, too, for then there
+/// are fewer registers.
+template <class Config>
+class AnewCursor {
+ public:
+  using Tiles = ForwardTiles<Config>;
+  using Staged = typename Config::StagedKeys;
+  static constexpr int kBuffers = Config::kLoop == KeyLoop::kTwoBuffers ? 2 : 1;
+
+  template <class Machine>
+  SPARK_DEVICE void start(Machine& /*machine*/, const ForwardParams& /*params*/, Tiles& /*tiles*/,
+                          const KeyWalk& walk, int /*first_key*/) {
+    if constexpr (Config::kIsPacked) walk_ = walk;
+  }
+  template <class Machine>
+  SPARK_DEVICE void begin_tile(Machine& machine) {
+    machine.recompute_indices();
+  }
+  /// Before a tile is loaded or stored.
+  template <class Machine>
+  SPARK_DEVICE void begin_copy(Machine& machine) {
+    if constexpr (kBuffers == 1) machine.recompute_indices();
+  }
+  SPARK_DEVICE void advance(const ForwardParams& /*params*/) {}
+  /// Of K and V, for the tile from first_key on.
+  SPARK_DEVICE int buffer(int first_key) const {
+    return kBuffers == 1 ? 0 : (first_key / Config::kBlockN) & 1;
+  }
+
+  /// Where the keys end that the block sees.
+  template <class Machine>
+  SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
+    if constexpr (Config::kIsPacked) {
+      return walk_.end;
+    } else {
+      return keys_of_block<Config>(machine, params).end;
+    }
+  }
+  template <class Machine>
+  SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load_keys<Config>(machine, params, walk_, params.k, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load_keys<Config>(machine, params, walk_, params.v, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void store(Machine& machine, const Staged& staged,
+                          typename Config::KeyTile& tile) const {
+    staged.store(machine, tile);
+  }
+
+  /// S += Q K^T, of keys first_row and on of the tile: 0 or 32.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void multiply_keys(
+      Machine& machine, Tiles& tiles, int buffer,
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps],
+      int first_row = 0) const {
+    matmul_scores<Config::kAccumulator>(machine, tiles.q, kWarpRows * machine.warp(),
+                                        from_row(tiles.k[buffer], first_row), score);
+  }
+  /// P of steps first_step.. as those of a pass.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void store_probabilities(Machine& machine, Tiles& tiles, int buffer, int pass, int g,
+                                        const PackedProbabilities<kSteps>& packed,
+                                        int first_step) const {
+    packed.template store<Config::kAccumulator>(
+        machine, *tiles.probabilities(buffer, machine.warp(), pass, g), first_step);
+  }
+  /// sum += P V, P of a pass, for columns 32 * first_block and on; V's keys as of S.
+  template <class Machine, Accumulator kSum, int kColumnGroups>
+  SPARK_DEVICE void multiply_probabilities(
+      Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
+      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups], int first_row = 0) const {
+    typename Tiles::Probabilities* const p[kRowGroups] = {
+        tiles.probabilities(buffer, machine.warp(), pass, 0),
+        tiles.probabilities(buffer, machine.warp(), pass, 1)};
+    matmul_probabilities<kSum>(machine, p, from_row(tiles.v[buffer], first_row), first_block, sum,
+                               first_step);
+  }
+
+  KeyWalk walk_;  // packed sequences only
+};
+
+/// What a lane's addresses derive from in one register each, opaque: another chunk is one
+/// instruction, another buffer one more. Q is in registers, and P in its place.
+template <class Config>
+class HeldCursor {
+ public:
+  using Tiles = ForwardTiles<Config>;
+  using Staged = typename Config::StagedKeys;
+  using KeyTile = typename Config::KeyTile;
+  static constexpr bool kHasOneBuffer = Tiles::kBuffers == 1;
+
+  /// Before the first tile, whose Q, K and V are in shared memory.
+  template <class Machine>
+  SPARK_DEVICE void start(Machine& machine, const ForwardParams& params, Tiles& tiles,
+                          const KeyWalk& walk, int first_key) {
+    hold_queries(machine, tiles);
+    constexpr int kWarpBytes = sizeof(typename Config::QueryTile) / Config::kWarps;
+    const int lane = machine.lane();
+    k_ = score_operand_place<KeyTile>(lane);
+    v_ = output_operand_place<KeyTile>(lane);
+    staged_ = Staged::lane_place(machine);
+    if constexpr (!kHasOneBuffer) staged_.offset_bytes += static_cast<int>(sizeof(KeyTile));
+    p_ = probability_places<Config::kAccumulator, Tiles::kPassKeys>(lane);
+    p_.store_bytes += kWarpBytes * machine.warp();
+    p_.load_bytes += kWarpBytes * machine.warp();
+    const int first_k = Config::kIsPacked ? walk.first_k : 0;
+    const int staged_key = Config::kIsSparse ? 0 : first_key + Config::kBlockN;
+    k_chunk_ = staged_chunk<Config>(machine, params, params.k, first_k, staged_key);
+    v_chunk_ = staged_chunk<Config>(machine, params, params.v, first_k,
+                                    kHasOneBuffer ? first_key : staged_key);
+    staged_end_ = copied_rows<Config, Staged>(
+        machine, params, end_of_keys<Config>(machine, params, walk) - Staged::first_row(machine));
+  }
+  /// Keeps the compiler from computing addresses before the loop.
+  template <class Machine>
+  SPARK_DEVICE void begin_tile(Machine& machine) {
+    k_.offset_bytes = machine.opaque(k_.offset_bytes);
+    v_.offset_bytes = machine.opaque(v_.offset_bytes);
+    staged_.offset_bytes = machine.opaque(staged_.offset_bytes);
+    p_.store_bytes = machine.opaque(p_.store_bytes);
+    p_.load_bytes = machine.opaque(p_.load_bytes);
+    k_chunk_ = machine.opaque(k_chunk_);
+    v_chunk_ = machine.opaque(v_chunk_);
+  }
+  template <class Machine>
+  SPARK_DEVICE void begin_copy(Machine& /*machine*/) {}
+  /// From one tile to the next.
+  SPARK_DEVICE void advance(const ForwardParams& params) {
+    constexpr int kOtherBuffer = kHasOneBuffer ? 0 : sizeof(KeyTile);
+    k_.offset_bytes ^= kOtherBuffer;
+    v_.offset_bytes ^= kOtherBuffer;
+    staged_.offset_bytes ^= kOtherBuffer;
+    if constexpr (Config::kIsSparse) return;
+    k_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.k.row;
+    v_chunk_ += static_cast<std::uint32_t>(Config::kBlockN) * params.v.row;
+  }
+  SPARK_DEVICE int buffer(int /*first_key*/) const { return 0; }  // the places tell it
+
+  /// Where the keys end that the block sees.
+  template <class Machine>
+  SPARK_DEVICE int end_of_block(Machine& machine, const ForwardParams& params) const {
+    return keys_of_block<Config>(machine, params).end;
+  }
+  template <class Machine>
+  SPARK_DEVICE void load_k(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load(machine, params, params.k, k_chunk_, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void load_v(Machine& machine, const ForwardParams& params, int first_key,
+                           Staged& staged) const {
+    load(machine, params, params.v, v_chunk_, first_key, staged);
+  }
+  template <class Machine>
+  SPARK_DEVICE void store(Machine& machine, const Staged& staged, KeyTile& tile) const {
+    staged.store(machine, tile, staged_);
+  }
+
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void multiply_keys(
+      Machine& machine, Tiles& tiles, int buffer,
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps],
+      int first_row = 0) const {
+    matmul_scores<Config::kAccumulator>(
+        machine, [&](int g, int chunk) { return q_[g][chunk]; },
+        from_row(tiles.k[buffer], first_row), k_, score);
+  }
+  template <class Machine, int kSteps>
+  SPARK_DEVICE void store_probabilities(Machine& machine, Tiles& tiles, int buffer, int pass, int g,
+                                        const PackedProbabilities<kSteps>& packed,
+                                        int first_step) const {
+    packed.template store<Config::kAccumulator>(machine, *tiles.probabilities(buffer, 0, pass, g),
+                                                p_, first_step);
+  }
+  template <class Machine, Accumulator kSum, int kColumnGroups>
+  SPARK_DEVICE void multiply_probabilities(
+      Machine& machine, Tiles& tiles, int buffer, int pass, int first_step, int first_block,
+      AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups], int first_row = 0) const {
+    matmul_probabilities<kSum, Tiles::kPassKeys, kColumnGroups / 2>(
+        machine,
+        [&](int g, int chunk) {
+          return load_probabilities(machine, *tiles.probabilities(buffer, 0, pass, g), p_, chunk);
+        },
+        from_row(tiles.v[buffer], first_row), v_, first_block, sum, first_step);
+  }
+
+ private:
+  template <class Machine>
+  SPARK_DEVICE void hold_queries(Machine& machine, Tiles& tiles) {
+    const auto place = Config::QueryTile::lane_place(
+        kWarpRows * machine.warp() + grid_operand_row(machine.lane()), 0);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int chunk = 0; chunk < Config::QueryTile::kChunks; ++chunk) {
+        q_[g][chunk] =
+            machine.template load_shared<Bits128>(tiles.q.at(place, kGridRows * g, chunk));
+      }
+    }
+    machine.sync_warp();
+  }
+  /// The tile from first_key on: the one after this one.
+  template <class Machine>
+  SPARK_DEVICE void load(Machine& machine, const ForwardParams& params,
+                         const ChunkedView<const Half>& tensor, std::uint32_t chunk, int first_key,
+                         Staged& staged) const {
+    if constexpr (Config::kIsSparse) chunk += static_cast<std::uint32_t>(first_key) * tensor.row;
+    staged.load_from_chunk(machine, machine.opaque(tensor.at_chunk(chunk)),
+                           keys_apart<Config>(params, tensor), 0, staged_end_ - first_key);
+  }
+
+  typename KeyTile::LanePlace k_, v_;   // its operands, from tiles.k[0] and v[0] on: this tile's
+  typename KeyTile::LanePlace staged_;  // what it copies: the next tile's
+  ProbabilityPlaces p_;                 // from those of warp 0 on
+  std::uint32_t k_chunk_, v_chunk_;     // the first that it copies of the next tile; of a pattern,
+                                        // of the sequence's first
+  int staged_end_;  // keys of the block that the lane copies, less its first of a tile
+  Bits128 q_[kRowGroups][Config::QueryTile::kChunks];
+};
+
+template <class Config>
+using KeyCursor =
+    std::conditional_t<holds_queries(Config::kLoop), HeldCursor<Config>, AnewCursor<Config>>;
+
+}  // namespace sparkbench::volta

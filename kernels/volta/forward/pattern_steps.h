@@ -1,0 +1,61 @@
+// What a warp of the forward kernel does besides where the mask is a pattern: its tiles come from a
+// list, and a cut tile is masked by words of bits. schedules.h puts them in order.
+#pragma once
+
+#include "kernels/volta/forward/half_steps.h"
+
+namespace sparkbench::volta {
+
+/// S = -inf where the words of `tile`, if it is cut, hide a key: of kSteps steps of the warp's
+/// rows, whose keys are those of its words from `first_word` on.
+template <class Config, int kSteps, class Machine>
+SPARK_DEVICE void hide_by_words(Machine& machine, const ForwardParams& params, int tile, int place,
+                                int first_word,
+                                typename Config::Layout::Fragment (&score)[kRowGroups][kSteps]) {
+  if ((tile & kCutTile) == 0) return;
+  const int words_of_tile =
+      load_of_list(machine, &tile_of_place<Config::kBlockN>(params.sparse, place)->words);
+  machine.recompute_indices();
+  constexpr int kRowWords = Config::kBlockN / kSparseWordKeys;
+  const int warp = machine.warp() / Config::kColumnWarps,
+            word = first_word + machine.warp() % Config::kColumnWarps;
+  const std::uint32_t* const words =
+      params.sparse.words + (words_of_tile + word + kRowWords * kWarpRows * warp);
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    hide_unseen<typename Config::Layout, kSteps, kRowWords>(
+        machine, words + kRowWords * kGridRows * g,
+        [&](int step, int i) { Config::Layout::hide(score[g][step], i); });
+  }
+}
+
+/// A warp whose tiles a list tells, and which halves of them it sees.
+template <class Config, class Base>
+class ListedWarp : public Base {
+ public:
+  using typename Base::HalfTile;
+  using typename Base::Tile;
+
+  using Base::Base;
+
+  /// Whether there is this tile, and not the end of the block's list.
+  SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
+  SPARK_DEVICE int halves_seen() const { return halves_of_tile(this->tile_); }
+
+  /// S = -inf where the words of a cut tile hide a key.
+  SPARK_DEVICE void mask(int place, Tile& tile) {
+    hide_by_words<Config, Config::kKeySteps>(this->machine_, this->params_, this->tile_, place, 0,
+                                             tile.score);
+  }
+  SPARK_DEVICE void mask(int place, int half, HalfTile& tile) {
+    hide_by_words<Config, HalfOf<Config>::kKeySteps>(this->machine_, this->params_, this->tile_,
+                                                     place, half, tile.score);
+  }
+};
+
+template <class Config, class Machine>
+using PatternPieceWarp = ListedWarp<Config, HalfPieceWarp<Config, Machine>>;
+template <class Config, class Machine>
+using PatternWarp = ListedWarp<Config, HalfTileWarp<Config, Machine>>;
+
+}  // namespace sparkbench::volta

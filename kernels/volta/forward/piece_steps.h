@@ -1,0 +1,382 @@
+// The steps of the forward kernel whose K and V come in pieces, each once. schedules.h puts them in
+// order.
+//
+// Up to 128 columns a warp has its 32 rows alone. Above, O of 32 rows has as many columns as two
+// warps have registers for. So two warps, a pair, share 32 rows: of a tile's 64 keys each has the
+// scores of 32, of O each has 128 columns. Once a tile they tell each other the largest scores of
+// rows, and for each piece of V their P, both by shared memory. A barrier of the two warps stands
+// between, and before they fill this memory anew.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/volta/forward/block.h"
+#include "kernels/volta/forward/steps.h"
+#include "kernels/volta/tile/output_accumulator.h"
+
+namespace sparkbench::volta {
+
+/// What two warps that share rows combine of each row: CombineWarps of shared_rows.h.
+template <class Config, class Machine>
+class PairCombine {
+ public:
+  using RowValues = typename PieceTiles<Config>::RowValues;
+
+  SPARK_DEVICE PairCombine(Machine& machine, RowValues& place) : machine_(machine), place_(place) {}
+
+  template <class Combine, int kRows>
+  SPARK_DEVICE void operator()(Combine combine, float (&value)[kRows]) const {
+    using Bits = std::conditional_t<kRows == 1, std::uint32_t, Bits64>;
+    static_assert(sizeof(Bits) == sizeof value, "one store tells all of a lane's rows");
+    const int half = machine_.warp() % Config::kColumnWarps, lane = machine_.lane();
+    Bits bits;
+    memcpy(&bits, value, sizeof bits);
+    machine_.store_shared(reinterpret_cast<Bits*>(place_.of_lane[half]) + lane, bits);
+    machine_.template team_barrier<Config::kColumnWarps>();
+    bits = machine_.template load_shared<Bits>(reinterpret_cast<Bits*>(place_.of_lane[half ^ 1]) +
+                                               lane);
+    float of_other[kRows];
+    memcpy(of_other, &bits, sizeof bits);
+#pragma unroll
+    for (int i = 0; i < kRows; ++i) value[i] = combine(value[i], of_other[i]);
+  }
+
+ private:
+  Machine& machine_;
+  RowValues& place_;
+};
+
+/// Rows whose largest scores other warps have a part of: what TileSoftmax takes for its Rows.
+template <class Rows, class CombineWarps>
+struct CombinedRows {
+  Rows& rows;
+  CombineWarps combine_warps;
+
+  template <class Machine, class Values>
+  SPARK_DEVICE void include(Machine& machine, const Values& largest, float scale_log2,
+                            Values& rescale, Values& offset) {
+    rows.include(machine, largest, scale_log2, rescale, offset, combine_warps);
+  }
+  SPARK_DEVICE auto initial_sum() const { return rows.initial_sum(); }
+};
+
+/// Of patterns only: the tile that is loaded, as load_listed_tile() has it.
+struct LoadedTile {
+  int tile_;
+};
+struct NoLoadedTile {};
+
+/// A warp of this kernel, with its rows alone or half of a pair. As ForwardWarp (steps.h), it
+/// locates everything anew.
+template <class Config, class Machine>
+class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, NoLoadedTile> {
+ public:
+  using Tiles = PieceTiles<Config>;
+  using KeyPiece = typename Tiles::KeyPiece;
+  using ValuePiece = typename Tiles::ValuePiece;
+  using StagedKeys = StagedRows<KeyPiece, Config::kWarps>;
+  using StagedValues = StagedRows<ValuePiece, Config::kWarps>;
+  using Tile = ScoreTile<Config>;
+  using Softmax = TileSoftmax<typename Config::Layout, kRowGroups>;
+  /// Whether no other warp has rows of this one.
+  static constexpr bool kIsAlone = Config::kColumnWarps == 1;
+  /// Key steps of its scores that a piece of V has.
+  static constexpr int kPieceSteps = Config::kKeySteps / 2;
+
+  SPARK_DEVICE PieceWarp(Machine& machine, const ForwardParams& params)
+      : machine_(machine), params_(params), tiles_(machine.template shared<Tiles>()) {}
+
+  /// Q and the first piece of K to shared memory.
+  SPARK_DEVICE void stage_first_tiles(int first_key) {
+    stage_queries<Config>(machine_, params_, tiles_.q);
+    if constexpr (Config::kIsPacked) {
+      walk_ = walk_of_block<Config>(machine_, params_);
+      all_seen_ = all_seen();
+      end_of_warp_ = keys_of_warp().end;
+    }
+    if constexpr (Config::kIsSparse) find_tile(first_key);
+    StagedKeys staged;
+    load_k(first_key, 0, staged);
+    store_k(0, staged);
+    machine_.barrier();
+  }
+
+  /// A piece of K or V from global memory to registers, and from there to shared memory.
+  SPARK_DEVICE void load_k(int first_key, int part, StagedKeys& staged) {
+    machine_.recompute_indices();
+    const int column = StagedKeys::column_chunk(machine_) + KeyPiece::kChunksPerRow * part;
+    load(params_.k, key_of(first_key), StagedKeys::first_row(machine_), column, staged);
+  }
+  SPARK_DEVICE void store_k(int part, const StagedKeys& staged) {
+    machine_.recompute_indices();
+    staged.store(machine_, tiles_.piece[part].k);
+  }
+  SPARK_DEVICE void load_v(int first_key, int part, StagedValues& staged) {
+    machine_.recompute_indices();
+    load(params_.v, key_of(first_key), key_of_value_row(StagedValues::first_row(machine_), part),
+         StagedValues::column_chunk(machine_), staged);
+  }
+  SPARK_DEVICE void store_v(int part, const StagedValues& staged) {
+    machine_.recompute_indices();
+    staged.store(machine_, tiles_.piece[part].v);
+  }
+
+  /// Once all of a tile is loaded: which one is next, where a list tells it.
+  SPARK_DEVICE void begin_next(int next_key) {
+    if constexpr (Config::kIsSparse) find_tile(next_key);
+  }
+
+  /// All that a tile which no row of the warp sees asks of it.
+  SPARK_DEVICE void stage_for_others(int first_key) {
+    StagedKeys k;
+    StagedValues v;
+    load_k(first_key, 1, k);
+    store_k(1, k);
+    end_piece();
+#pragma unroll
+    for (int part = 0; part < 2; ++part) {
+      load_v(first_key, part, v);
+      store_v(part, v);
+      end_piece();
+    }
+    begin_next(first_key + Config::kBlockN);
+    load_k(first_key + Config::kBlockN, 0, k);
+    store_k(0, k);
+    end_piece();
+  }
+
+  /// S += Q K^T over the columns of a piece of K.
+  SPARK_DEVICE void add_scores(int part, Tile& tile) { multiply_keys(part, 0, tile.score); }
+
+  /// S = -inf where the mask hides a key of a tile that it cuts.
+  SPARK_DEVICE void mask(int first_key, Tile& tile) {
+    const Range seen = Config::kIsPacked ? all_seen_ : all_seen();
+    if (seen.contains(Range{first_key, first_key + Config::kBlockN})) return;
+    machine_.recompute_indices();
+    hide_cut_scores<Config>(machine_, mask_of_block<Config>(machine_, params_), seen,
+                            rows_of_warp<Config>(machine_, params_).begin,
+                            first_score_key(first_key), tile);
+  }
+
+  /// Which elements of the warp's scores are dropped.
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) { draw(first_key, 0, tile.dropout); }
+
+  /// m = rowmax(m, S), of all warps' keys.
+  SPARK_DEVICE Softmax row_maxima(const Tile& tile) {
+    if constexpr (kIsAlone) {
+      return Softmax(machine_, tile.score, params_.scale_log2, rows_);
+    } else {
+      machine_.recompute_indices();
+      CombinedRows<typename Config::Rows, PairCombine<Config, Machine>> rows{rows_, combine()};
+      return Softmax(machine_, tile.score, params_.scale_log2, rows);
+    }
+  }
+
+  /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of the tile.
+  SPARK_DEVICE void probabilities(int first_step, int end_step, Softmax& softmax, Tile& tile) {
+    form_probabilities<Config>(machine_, params_, first_step, end_step, softmax, tile);
+  }
+  SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
+
+  /// P of the keys of a piece of V to where the warps that share rows find it.
+  SPARK_DEVICE void store_probabilities(int part, const Tile& tile) {
+    store_packed(part, kPieceSteps * part, tile);
+  }
+
+  /// O = rescale * O.
+  SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
+
+  /// O += P V of a piece.
+  SPARK_DEVICE void add_values(int part) { multiply(part, 0, o_); }
+
+  /// O = factor * O + P V of a piece, by FP16 sums of it: the factor that of rescale() or 1.
+  SPARK_DEVICE void add_values(int part, const Softmax& softmax) {
+#pragma unroll
+    for (int first = 0; first < Config::kOutputGroups; first += Config::kTileGroups) {
+      AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
+      multiply(part, first / 2, sum);
+      machine_.sync_warp();
+#pragma unroll
+      for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+        for (int group = 0; group < Config::kTileGroups; ++group) {
+          add_tile(machine_, sum[g][group], part == 0 ? softmax.rescale.of[g][0] : 1.0f,
+                   o_[g][first + group]);
+        }
+      }
+    }
+  }
+
+  /// The warps that share rows meet, and the block: each piece ends so.
+  SPARK_DEVICE void meet() {
+    if constexpr (kIsAlone) {
+      machine_.sync_warp();
+    } else {
+      machine_.template team_barrier<Config::kColumnWarps>();
+    }
+  }
+  SPARK_DEVICE void end_piece() { machine_.barrier_of_warps(); }
+
+  /// O / l and the log-sum-exp to global memory.
+  SPARK_DEVICE void write() {
+    machine_.recompute_indices();
+    if constexpr (!kIsAlone) rows_.add_warps(combine());
+    ForwardBlock block = locate_block<Config>(machine_, params_);
+    block.part_row = first_part_row<Config>(machine_, params_.sparse, block.head);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      const int first_row = block.first_row + kWarpRows * pair() + kGridRows * g;
+      write_output<Config>(machine_, params_, block, first_row, rows_.finished(machine_, g), o_[g],
+                           output_tile<Config>(tiles_.q, machine_.warp(), g),
+                           WarpOutputTile<Config>::kChunksPerRow * half());
+    }
+  }
+
+  /// As those of ForwardWarp.
+  SPARK_DEVICE Range keys_of_block() const {
+    return sparkbench::keys_of_block<Config>(machine_, params_);
+  }
+  SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
+  SPARK_DEVICE int end_of_warp() const {
+    return Config::kIsPacked ? end_of_warp_ : keys_of_warp().end;
+  }
+  SPARK_DEVICE int next_of_warp(int first_key) const {
+    if constexpr (Config::kIsPacked) {
+      return next_tile<Config::kBlockN>(Range{first_key, end_of_warp_}, first_key);
+    } else {
+      return next_tile<Config::kBlockN>(keys_of_warp(), first_key);
+    }
+  }
+
+ protected:
+  /// Tiles of a pattern, as those of ForwardWarp. One is asked for no more once the next is known.
+  SPARK_DEVICE void find_tile(int place) {
+    this->tile_ = load_listed_tile<Config>(machine_, params_, place);
+  }
+  SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      return token_of_tile(this->tile_);
+    } else {
+      return first_key;
+    }
+  }
+  SPARK_DEVICE int end_of_block() const { return params_.mask.seqlen_k; }
+
+  /// S += Q K^T of a piece of K, of the warp's keys from first_row on.
+  template <int kSteps>
+  SPARK_DEVICE void multiply_keys(
+      int part, int first_row,
+      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) {
+    machine_.recompute_indices();
+    using QueryTile = typename Config::QueryTile;
+    const int lane = machine_.lane();
+    const auto q_place = QueryTile::lane_place(kWarpRows * pair() + grid_operand_row(lane), 0);
+    matmul_scores<Config::kAccumulator>(
+        machine_,
+        [&](int g, int chunk) {
+          return machine_.template load_shared<Bits128>(
+              tiles_.q.at(q_place, kGridRows * g, chunk + KeyPiece::kChunks * part));
+        },
+        tiles_.piece[part].k,
+        KeyPiece::lane_place(first_score_key(first_row) + grid_operand_key(lane), 0), score);
+  }
+  /// Which elements are dropped, of the warp's keys of a tile from `first` on.
+  template <class Dropout>
+  SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout) {
+    if constexpr (Config::kHasDropout) {
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      dropout.draw(
+          machine_, params_, block.batch_head(params_), block.first_row + kWarpRows * pair(),
+          first_score_key(first_column<Config>(machine_, params_, first_key, key_of(first_key))) +
+              first);
+    }
+  }
+  /// P of the packed steps first_step and on, for a piece of V.
+  template <class AnyTile>
+  SPARK_DEVICE void store_packed(int part, int first_step, const AnyTile& tile) {
+    machine_.recompute_indices();
+    auto& place = tiles_.part_of_pair(part, pair());
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int step = 0; step < kPieceSteps; ++step) {
+        store_quartets<Config::kAccumulator>(machine_, place.p[g], kPieceSteps * half() + step,
+                                             tile.packed[g].pair[first_step + step]);
+      }
+    }
+    meet();
+  }
+
+ private:
+  SPARK_DEVICE int pair() const { return machine_.warp() / Config::kColumnWarps; }
+  SPARK_DEVICE int half() const { return kIsAlone ? 0 : machine_.warp() % Config::kColumnWarps; }
+  SPARK_DEVICE int first_score_key(int first_key) const {
+    return first_key + Config::kScoreKeys * half();
+  }
+  /// The key, from the tile's first on, of a row of a piece of V: of each warp's scores the half
+  /// `part`.
+  SPARK_DEVICE static int key_of_value_row(int row, int part) {
+    constexpr int kKeys = kPieceSteps * kGridColumns;
+    return Config::kScoreKeys * (row / kKeys) + kKeys * part + row % kKeys;
+  }
+  SPARK_DEVICE auto combine() {
+    return PairCombine<Config, Machine>{machine_, tiles_.part_of_pair(0, pair()).rows};
+  }
+  SPARK_DEVICE Range all_seen() const {
+    return mask_of_block<Config>(machine_, params_)
+        .keys_of_all(rows_of_warp<Config>(machine_, params_));
+  }
+
+  /// The lane's rows from row `row` of a tile of keys on, of those that the block sees, and its
+  /// chunk of each.
+  template <class Staged>
+  SPARK_DEVICE void load(const ChunkedView<const Half>& tensor, int first_key, int row, int column,
+                         Staged& staged) {
+    const int key = first_key + row;
+    std::uint32_t chunk;
+    int end;
+    if constexpr (Config::kIsPacked) {
+      chunk = tensor.chunk(0, walk_.first_k + key, params_.groups.key_head(machine_.block(0)));
+      end = walk_.end;
+    } else if constexpr (Config::kIsSparse) {
+      chunk = tensor.chunk(machine_.block(2), first_key + params_.sparse.order.tokens_to(row),
+                           params_.groups.key_head(machine_.block(0)));
+      end = end_of_block();
+    } else {
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      chunk = tensor.chunk(block.batch, key, block.key_head(params_));
+      end = keys_of_block().end;
+    }
+    const Half* const first =
+        machine_.opaque(tensor.at_chunk(chunk + static_cast<std::uint32_t>(column)));
+    staged.load_from_chunk(machine_, first, keys_apart<Config>(params_, tensor), key,
+                           column < params_.head_chunks ? end : 0);
+  }
+
+  /// sum += P V of a piece, for 32 * first_block and on of the warp's columns.
+  template <Accumulator kSum, int kColumnGroups>
+  SPARK_DEVICE void multiply(int part, int first_block,
+                             AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) {
+    constexpr int kChunks = ValuePiece::kChunks / Config::kColumnWarps;
+    machine_.recompute_indices();
+    const int lane = machine_.lane();
+    auto& place = tiles_.part_of_pair(part, pair());
+    matmul_probabilities<kSum, Tiles::kPassKeys, kColumnGroups / 2>(
+        machine_, [&](int g, int chunk) { return load_probabilities(machine_, place.p[g], chunk); },
+        tiles_.piece[part].v,
+        ValuePiece::lane_place(8 * ((lane >> 1) & 1) + (lane & 1),
+                               kChunks * half() + 2 * grid_column_half(lane) + (lane >> 4)),
+        first_block, sum, 0);
+  }
+
+ protected:
+  Machine& machine_;
+  const ForwardParams& params_;
+  Tiles& tiles_;
+  KeyWalk walk_;     // packed sequences only
+  Range all_seen_;   // packed sequences only
+  int end_of_warp_;  // packed sequences only
+  typename Config::Rows rows_;
+  AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
+};
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,402 @@
+// Fused attention forward for Volta's m8n8k4: O = dropout(softmax(scale Q K^T + mask)) V.
+// SparkAttention (Xu et al.), section 3.2, with the online softmax of FlashAttention-2.
+//
+// One block computes kBlockM query rows of one head, each of its warps 32 of them:
+//    1  Q and the first K and V tiles to shared memory
+//    2  for each tile of kBlockN keys that a row of the warp sees:
+//    3      S = Q K^T                                  tensor cores
+//    4      S = -inf where masked                      only tiles that the mask cuts
+//    5      m = rowmax(m, S)                           registers, FP32
+//    6      l += P = exp(S - m); P = 0 where dropped   registers, FP32
+//    7      P as fp16 to the warp's own shared memory
+//    8      O = rescale * O
+//    9      O += P V                                   tensor cores
+//   10      the next K and V tiles: global memory, registers, shared memory
+//   11  O / l, log-sum-exp to global memory
+// The schedules below have the same steps (steps.h, piece_steps.h) in different orders. Tiles that
+// only other warps of the block see are staged for them (line 10) and not multiplied; tiles that no
+// row of the block sees are not visited.
+//
+// What accumulates in which type (accumulators.h):
+//   FP32-ACC              S and O in FP32
+//   mixed                 S in FP16; P V straight into an O in FP32
+//   FP16-ACC              S in FP16, and so P V inside one tile of keys; the running O in FP32
+//   FP16-ACC, O in FP16   O is the FP16 accumulator of all tiles (the paper's, section 3.2.1)
+//
+// Limits: head_dim a multiple of 8 up to 256 (padding.h); fp16 tensors whose rows are aligned to
+// 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
+#pragma once
+
+#include "kernels/volta/forward/pattern_steps.h"
+#include "kernels/volta/forward/piece_steps.h"
+#include "kernels/volta/forward/steps.h"
+
+namespace sparkbench::volta {
+
+/// The plain order. K and V have two buffers, so a tile costs one barrier; line 7 borrows the
+/// buffer that line 10 fills.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_two_buffers(Warp& warp, int first_key) {
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys next_k, next_v;
+  ScoreTile<Config> tile;
+  warp.begin_tile(first_key);
+  warp.load_k(next_key, next_k);         // line 10
+  warp.scores(first_key, tile);          // line 3
+  warp.mask(first_key, tile);            // line 4
+  auto softmax = warp.row_maxima(tile);  // line 5
+  warp.draw_dropout(first_key, tile);
+  warp.probabilities(0, Config::kKeySteps, softmax, tile);  // line 6
+  warp.add_sums(softmax);
+  warp.store_pass(first_key, 0, tile);  // line 7
+  warp.machine().sync_warp();
+  warp.load_v(next_key, next_v);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.rescale(softmax);             // line 8
+    warp.multiply_pass(first_key, 0);  // line 9
+    warp.machine().sync_warp();
+  } else {
+#pragma unroll
+    for (int group = 0; group < Config::kOutputGroups; group += Config::kTileGroups) {
+      warp.multiply_columns(first_key, group, false, softmax, [](int, int) {});  // lines 8 and 9
+    }
+  }
+  warp.store_k(next_key, next_k);
+  warp.store_v(next_key, next_v);
+  warp.end_tile();
+}
+
+/// K and V have one buffer each, of 64 keys: Q is read from shared memory half as often as with two
+/// buffers of 32 keys, and 64 keys cost two barriers as there. Line 7 borrows K's place. Of short
+/// blocks of 64 columns Q is in registers, and line 7 has its place.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_one_buffer(Warp& warp, int first_key) {
+  static_assert(Config::kEarlySteps <= Config::kKeySteps, "a tile has no more");
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  ScoreTile<Config> tile;
+  warp.begin_tile(first_key);
+  warp.scores(first_key, tile);  // line 3
+  DropoutOffset offset;
+  if constexpr (Config::kAsksForOffsetEarly) offset = warp.load_dropout_offset();
+  if constexpr (Config::kCutMask.precedes_values) warp.mask(first_key, tile);  // line 4
+  warp.machine().sync_warp();      // or the compiler moves the loads up, where it has no registers
+  warp.load_v(first_key, staged);  // line 10, this tile's V
+  if constexpr (!Config::kCutMask.precedes_values) warp.mask(first_key, tile);
+  if constexpr (Config::kAsksForOffsetEarly) {
+    warp.draw_dropout(first_key, offset, tile);
+  } else {
+    warp.draw_dropout(first_key, tile);
+  }
+  auto softmax = warp.row_maxima(tile);                       // line 5
+  warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
+  warp.store_v(first_key, staged);
+  warp.machine().barrier_of_warps();
+  warp.load_k(next_key, staged);
+  warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
+  const auto store = [&](int pass) {
+    warp.store_pass(first_key, pass, tile);  // line 7
+    warp.machine().sync_warp();
+  };
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.rescale(softmax);  // line 8
+#pragma unroll
+    for (int pass = 0; pass < 2; ++pass) {
+      store(pass);
+      warp.multiply_pass(first_key, pass);  // line 9
+      warp.machine().sync_warp();
+    }
+  } else {
+    // Alternate columns take the passes backwards, so the last P is used twice.
+#pragma unroll
+    for (int group = 0; group < Config::kOutputGroups; group += Config::kTileGroups) {
+      warp.multiply_columns(first_key, group, group / Config::kTileGroups % 2 != 0, softmax,
+                            [&](int i, int pass) {
+                              if (group == 0 || i != 0) store(pass);
+                            });  // lines 7 to 9
+    }
+  }
+  warp.add_sums(softmax);
+  warp.store_k(next_key, staged);
+  warp.end_tile();
+}
+
+/// head_dim 64: a warp's 32 rows of Q fit in registers, are read from shared memory once, and P has
+/// their place there. K and V have two buffers, so a tile costs one barrier.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_held_queries(Warp& warp, int first_key) {
+  static_assert(Config::kEarlySteps * kGridColumns >= ForwardTiles<Config>::kPassKeys &&
+                    Config::kEarlySteps <= Config::kKeySteps,
+                "the first pass has P of the first keys");
+  const int next_key = first_key + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  ScoreTile<Config> tile;
+  warp.begin_tile(first_key);
+  warp.scores(first_key, tile);   // line 3
+  warp.load_k(next_key, staged);  // line 10
+  warp.mask(first_key, tile);     // line 4
+  if constexpr (Config::kOrdersSoftmax) {
+    warp.machine().sync_warp();
+  } else {
+    warp.draw_dropout(first_key, tile);
+  }
+  auto softmax = warp.row_maxima(tile);  // line 5
+  if constexpr (Config::kOrdersSoftmax) {
+    warp.draw_dropout(first_key, tile);
+    warp.machine().sync_warp();
+  }
+  warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6, the first keys
+  if constexpr (Config::kOrdersSoftmax) warp.machine().sync_warp();
+  warp.store_k(next_key, staged);
+  warp.store_pass(first_key, 0, tile);  // line 7
+  warp.machine().sync_warp();
+  warp.load_v(next_key, staged);
+  warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);  // line 6, the others
+  warp.add_sums(softmax);
+  warp.rescale(softmax);                // line 8
+  warp.multiply_pass(first_key, 0);     // line 9
+  warp.store_pass(first_key, 1, tile);  // line 7
+  warp.machine().sync_warp();
+  warp.multiply_pass(first_key, 1);  // line 9
+  warp.store_v(next_key, staged);
+  warp.end_tile();
+}
+
+/// head_dim above 128, and short blocks of 128: K and V have 64 keys a tile in four pieces, of
+/// which two fit beside Q, or beside Q of either of two blocks an SM. Each piece is multiplied
+/// while the next one is loaded, and costs a barrier. Line 7 borrows the place of the next piece.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
+  static_assert(
+      Config::kEarlySteps >= Warp::kPieceSteps && Config::kEarlySteps <= Config::kKeySteps,
+      "the first piece has P of its keys");
+  typename Warp::StagedKeys k;
+  typename Warp::StagedValues v;
+  ScoreTile<Config> tile;
+  warp.load_k(first_key, 1, k);  // line 10
+  warp.add_scores(0, tile);      // line 3
+  warp.store_k(1, k);
+  warp.end_piece();
+  warp.load_v(first_key, 0, v);
+  warp.add_scores(1, tile);
+  if constexpr (Config::kCutMask.precedes_values) warp.mask(first_key, tile);  // line 4
+  warp.store_v(0, v);
+  if constexpr (!Config::kCutMask.precedes_values) warp.mask(first_key, tile);
+  warp.draw_dropout(first_key, tile);
+  warp.end_piece();
+  auto softmax = warp.row_maxima(tile);                       // line 5
+  warp.probabilities(0, Config::kEarlySteps, softmax, tile);  // line 6
+  warp.store_probabilities(0, tile);                          // line 7
+  warp.load_v(first_key, 1, v);
+  warp.begin_next(first_key + Config::kBlockN);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
+    warp.rescale(softmax);  // line 8
+    warp.add_values(0);     // line 9
+  } else {
+    warp.add_values(0, softmax);
+    warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
+  }
+  warp.meet();
+  warp.store_v(1, v);
+  warp.end_piece();
+  warp.store_probabilities(1, tile);
+  warp.load_k(first_key + Config::kBlockN, 0, k);
+  if constexpr (Config::kPv == Config::kOutput) {
+    warp.add_values(1);
+  } else {
+    warp.add_values(1, softmax);
+  }
+  warp.add_sums(softmax);
+  warp.meet();
+  warp.store_k(0, k);
+  warp.end_piece();
+}
+
+template <class Config, class Warp>
+SPARK_DEVICE void attend_tile(Warp& warp, int first_key) {
+  if constexpr (Config::kLoop == KeyLoop::kTwoBuffers) {
+    attend_two_buffers<Config>(warp, first_key);
+  } else if constexpr (has_one_buffer(Config::kLoop)) {
+    attend_one_buffer<Config>(warp, first_key);
+  } else if constexpr (Config::kLoop == KeyLoop::kPieces) {
+    attend_pieces<Config>(warp, first_key);
+  } else {
+    attend_held_queries<Config>(warp, first_key);
+  }
+}
+
+/// 32 keys of a tile of 64 of which the warp sees no others, in the order of attend_one_buffer and
+/// of attend_held_queries: as many barriers, and half of all else.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_half(Warp& warp, int place, int half) {
+  constexpr bool kHasOneBuffer = has_one_buffer(Config::kLoop);
+  const int next_place = place + Config::kBlockN;
+  typename Config::StagedKeys staged;
+  typename Warp::HalfTile tile;
+  warp.begin_tile(place);
+  warp.scores(place, half, tile);  // line 3
+  if constexpr (kHasOneBuffer) {
+    warp.machine().sync_warp();
+    warp.load_v(place, staged);  // line 10
+  } else {
+    warp.load_k(next_place, staged);
+  }
+  warp.mask(place, half, tile);  // line 4
+  warp.draw_dropout(place, half, tile);
+  auto softmax = warp.row_maxima(tile);  // line 5
+  warp.probabilities(softmax, tile);     // line 6
+  warp.add_sums(softmax);
+  if constexpr (kHasOneBuffer) {
+    warp.store_v(place, staged);
+    warp.machine().barrier_of_warps();
+    warp.load_k(next_place, staged);
+  } else {
+    warp.store_k(next_place, staged);
+  }
+  warp.store_probabilities(place, tile);  // line 7
+  warp.machine().sync_warp();
+  if constexpr (!kHasOneBuffer) warp.load_v(next_place, staged);
+  warp.rescale(softmax);                     // line 8
+  warp.multiply_probabilities(place, half);  // line 9
+  if constexpr (kHasOneBuffer) {
+    warp.machine().sync_warp();
+    warp.store_k(next_place, staged);
+  } else {
+    warp.store_v(next_place, staged);
+  }
+  warp.end_tile();
+}
+
+/// The same in the order of attend_pieces, of warps that share no rows: each half has a piece of V.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
+  const int next_place = place + Config::kBlockN;
+  typename Warp::StagedKeys k;
+  typename Warp::StagedValues v;
+  typename Warp::HalfTile tile;
+  warp.load_k(place, 1, k);        // line 10
+  warp.add_scores(0, half, tile);  // line 3
+  warp.store_k(1, k);
+  warp.end_piece();
+  warp.load_v(place, 0, v);
+  warp.add_scores(1, half, tile);
+  warp.store_v(0, v);
+  warp.mask(place, half, tile);  // line 4
+  warp.draw_dropout(place, half, tile);
+  warp.end_piece();
+  auto softmax = warp.row_maxima(tile);  // line 5
+  warp.probabilities(softmax, tile);     // line 6
+  warp.add_sums(softmax);
+  warp.load_v(place, 1, v);
+  warp.begin_next(next_place);
+  warp.rescale(softmax);  // line 8
+  if (half == 0) {
+    warp.store_probabilities(0, tile);  // line 7
+    warp.add_values(0);                 // line 9
+    warp.meet();
+  }
+  warp.store_v(1, v);
+  warp.end_piece();
+  warp.load_k(next_place, 0, k);
+  if (half != 0) {
+    warp.store_probabilities(1, tile);
+    warp.add_values(1);
+    warp.meet();
+  }
+  warp.store_k(0, k);
+  warp.end_piece();
+}
+
+/// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
+/// those that only rows behind it do. The bounds are computed anew with each tile. Halves stand
+/// beside the loop over whole tiles, which is slower with a branch in it.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_range(Warp& warp) {
+  constexpr int kKeys = Config::kBlockN;
+  int first_key = first_tile<kKeys>(warp.keys_of_block());
+  warp.stage_first_tiles(first_key);  // line 1
+#pragma unroll 1
+  while (first_key < first_tile<kKeys>(warp.keys_of_warp()) &&
+         first_key < warp.keys_of_block().end) {
+    warp.stage_for_others(first_key);  // line 10
+    first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
+  }
+  if constexpr (Config::kHasHalves) {
+    if (warp.begins_with_half(first_key)) {
+      attend_half<Config>(warp, first_key, 1);
+      first_key = warp.next_of_warp(first_key);
+    }
+  }
+  const auto is_whole = [&] {
+    if constexpr (Config::kHasHalves) return first_key + kHalfKeys < warp.end_of_warp();
+    return first_key < warp.end_of_warp();
+  };
+#pragma unroll 1
+  while (is_whole()) {  // line 2
+    attend_tile<Config>(warp, first_key);
+    first_key = warp.next_of_warp(first_key);
+  }
+  if constexpr (Config::kHasHalves) {
+    if (first_key < warp.end_of_warp()) {
+      attend_half<Config>(warp, first_key, 0);
+      first_key = warp.next_of_warp(first_key);
+    }
+  }
+#pragma unroll 1
+  while (first_key < warp.keys_of_block().end) {
+    warp.stage_for_others(first_key);  // line 10
+    first_key = next_tile<kKeys>(warp.keys_of_block(), first_key);
+  }
+}
+
+/// The same of a pattern's tiles, which a list tells, and of them which halves the warp sees.
+template <class Config, class Warp>
+SPARK_DEVICE void attend_listed(Warp& warp) {
+  int place = warp.keys_of_block().begin;
+  warp.stage_first_tiles(place);  // line 1
+#pragma unroll 1
+  for (; warp.has_tile(); place += Config::kBlockN) {  // line 2
+    const int halves = warp.halves_seen();
+    if (halves == 0) {
+      warp.stage_for_others(place);  // line 10
+    } else if (halves == kBothHalves || !Config::kHasHalves) {
+      attend_tile<Config>(warp, place);
+    } else {
+      if constexpr (Config::kHasHalves && Config::kLoop == KeyLoop::kPieces) {
+        attend_half_of_pieces<Config>(warp, place, halves >> 1);
+      } else if constexpr (Config::kHasHalves) {
+        attend_half<Config>(warp, place, halves >> 1);
+      }
+    }
+  }
+}
+
+template <class Config, class Machine>
+using TileWarpOf = std::conditional_t<Config::kHasHalves, RangeHalfWarp<Config, Machine>,
+                                      ForwardWarp<Config, Machine>>;
+template <class Config, class Machine>
+using RangeWarpOf = std::conditional_t<Config::kLoop == KeyLoop::kPieces,
+                                       PieceWarp<Config, Machine>, TileWarpOf<Config, Machine>>;
+template <class Config, class Machine>
+using PatternWarpOf =
+    std::conditional_t<Config::kLoop == KeyLoop::kPieces, PatternPieceWarp<Config, Machine>,
+                       PatternWarp<Config, Machine>>;
+template <class Config, class Machine>
+using WarpOf = std::conditional_t<Config::kIsSparse, PatternWarpOf<Config, Machine>,
+                                  RangeWarpOf<Config, Machine>>;
+
+/// The kernel.
+template <class Config, class Machine>
+SPARK_DEVICE void attention_forward(Machine& machine, const ForwardParams& params) {
+  if (is_without_work<Config>(machine, params)) return;
+  WarpOf<Config, Machine> warp(machine, params);
+  if constexpr (Config::kIsSparse) {
+    attend_listed<Config>(warp);
+  } else {
+    attend_range<Config>(warp);
+  }
+  warp.write();  // line 11
+}
+
+}  // namespace sparkbench::volta

@@ -1,0 +1,357 @@
+// The steps of the forward kernel's key loop, each once. schedules.h puts them in order.
+#pragma once
+
+#include "kernels/tile/dropout.h"
+#include "kernels/tile/mask.h"
+#include "kernels/volta/forward/cursors.h"
+#include "kernels/volta/tile/output_accumulator.h"
+namespace sparkbench::volta {
+
+/// A tile of scores of a warp, and what they become.
+template <class Config>
+struct ScoreTile {
+  using Layout = typename Config::Layout;
+  static constexpr int kKeys = Config::kScoreKeys;
+
+  AccumulatorFragment<Config::kAccumulator> score[kRowGroups][Config::kKeySteps] = {};
+  TileDropout<Layout, Config::kScoreKeys, kRowGroups> dropout;
+  float p[kRowGroups][Config::kKeySteps][Layout::kElements];  // times 2^kLog2 of Config::Scale
+  PackedProbabilities<Config::kKeySteps> packed[kRowGroups];
+};
+
+/// S = -inf where the mask hides a key: the scores of a warp's groups of rows, from `first_row` on,
+/// for the tile's keys from `first_key` on. All of these rows see the keys `seen`.
+template <class Config, class Machine, class AnyTile>
+SPARK_DEVICE void hide_cut_scores(Machine& machine, const KeyMask& mask, const Range& seen,
+                                  int first_row, int first_key, AnyTile& tile) {
+  using Layout = typename Config::Layout;
+  if constexpr (!Config::kCutMask.is_by_ends) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      mask_scores<Layout>(tile.score[g], mask, machine.lane(), first_row + kGridRows * g,
+                          first_key);
+    }
+  } else {
+    constexpr int kKeys = Config::kCutsWholeTiles ? AnyTile::kKeys : kCutKeys;
+    constexpr int kSteps = kKeys / Layout::kStepKeys;
+#pragma unroll
+    for (int part = 0; part < AnyTile::kKeys / kKeys; ++part) {
+      hide_outside<Layout, kSteps, kRowGroups>(
+          mask, seen, machine.lane(), [&](int g) { return first_row + kGridRows * g; },
+          first_key + kKeys * part,
+          [&](int g, int step, int i) { Layout::hide(tile.score[g][kSteps * part + step], i); });
+    }
+  }
+}
+
+/// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of a tile.
+template <class Config, class Machine>
+SPARK_DEVICE void form_probabilities(Machine& machine, const ForwardParams& params, int first_step,
+                                     int end_step,
+                                     TileSoftmax<typename Config::Layout, kRowGroups>& softmax,
+                                     ScoreTile<Config>& tile) {
+  softmax.exponentials(machine, tile.score, first_step, end_step, params.scale_log2, tile.p);
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    using Scale = typename Config::Scale;
+    if constexpr (Config::kHasDropout) {
+      tile.packed[g].template pack_kept<Scale>(machine, tile.p[g], first_step, end_step,
+                                               tile.dropout, g);
+    } else {
+      tile.packed[g].template pack<Scale>(machine, tile.p[g], first_step, end_step);
+    }
+  }
+}
+
+/// O = rescale * O.
+template <class Config, class Machine>
+SPARK_DEVICE void rescale_rows(
+    Machine& machine, const TileSoftmax<typename Config::Layout, kRowGroups>& softmax,
+    AccumulatorFragment<Config::kOutput> (&o)[kRowGroups][Config::kOutputGroups]) {
+  RowValues<GridLayout<Config::kPv>, kRowGroups> of_output;
+#pragma unroll
+  for (int g = 0; g < kRowGroups; ++g) {
+    rows_of_layout<Config::kAccumulator, Config::kPv>(machine, softmax.rescale.of[g],
+                                                      of_output.of[g]);
+  }
+  rescale_output(machine, of_output.of, o);
+}
+
+/// A warp of the forward kernel: what it carries from one tile of keys to the next, 32 rows, and
+/// what it can do with a tile. The block is located anew in each step: there is no register to keep
+/// its place in.
+template <class Config, class Machine>
+class ForwardWarp {
+ public:
+  using Tile = ScoreTile<Config>;
+  using Staged = typename Config::StagedKeys;
+  using Softmax = TileSoftmax<typename Config::Layout, kRowGroups>;
+
+  SPARK_DEVICE ForwardWarp(Machine& machine, const ForwardParams& params)
+      : machine_(machine),
+        params_(params),
+        tiles_(machine.template shared<ForwardTiles<Config>>()) {}
+
+  /// Q and the first tile of K, and of V where this has two buffers, to shared memory.
+  SPARK_DEVICE void stage_first_tiles(int first_key) {
+    stage_queries<Config>(machine_, params_, tiles_.q);
+    const int buffer = at_.buffer(first_key);
+    KeyWalk walk{};
+    if constexpr (Config::kIsPacked) walk = walk_of_block<Config>(machine_, params_);
+    if constexpr (Config::kIsSparse) {
+      tile_ = load_listed_tile<Config>(machine_, params_, first_key);
+    }
+    const int key = key_of(first_key);
+    Staged k, v;
+    load_keys<Config>(machine_, params_, walk, params_.k, key, k);
+    if constexpr (has_one_buffer(Config::kLoop)) {
+      k.store(machine_, tiles_.k[buffer]);
+    } else {
+      load_keys<Config>(machine_, params_, walk, params_.v, key, v);
+      k.store(machine_, tiles_.k[buffer]);
+      v.store(machine_, tiles_.v[buffer]);
+    }
+    machine_.barrier();
+    at_.start(machine_, params_, tiles_, walk, first_key);
+    if constexpr (Config::kIsPacked) end_of_warp_ = keys_of_warp().end;
+    if constexpr (Config::kIsSparse) return;
+    all_seen_ = mask_of_block<Config>(machine_, params_)
+                    .keys_of_all(rows_of_warp<Config>(machine_, params_));
+  }
+
+  /// K or V of a tile from global memory to registers, and from there to shared memory. Where there
+  /// is one buffer, K past the last tile is not loaded: what is stored then is nobody's, and the
+  /// branch keeps the compiler from moving exponentials behind it, where their sums would hold all
+  /// scores in registers.
+  SPARK_DEVICE void load_k(int first_key, Staged& staged) {
+    at_.begin_copy(machine_);
+    const int key = next_key_of(first_key);
+    if constexpr (has_one_buffer(Config::kLoop)) {
+      if (key >= end_of_block()) return;
+    }
+    at_.load_k(machine_, params_, key, staged);
+  }
+  SPARK_DEVICE void load_v(int first_key, Staged& staged) {
+    at_.begin_copy(machine_);
+    at_.load_v(machine_, params_,
+               has_one_buffer(Config::kLoop) ? key_of(first_key) : next_key_of(first_key), staged);
+  }
+  SPARK_DEVICE void store_k(int first_key, const Staged& staged) {
+    at_.begin_copy(machine_);
+    at_.store(machine_, staged, tiles_.k[at_.buffer(first_key)]);
+  }
+  SPARK_DEVICE void store_v(int first_key, const Staged& staged) {
+    at_.begin_copy(machine_);
+    at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
+  }
+  /// All that a tile which no row of the warp sees asks of it: its rows of K and V, for the others.
+  SPARK_DEVICE void stage_for_others(int first_key) {
+    const int next_key = first_key + Config::kBlockN;
+    Staged staged;
+    begin_tile(first_key);
+    if constexpr (has_one_buffer(Config::kLoop)) {
+      at_.load_v(machine_, params_, key_of(first_key), staged);
+      at_.store(machine_, staged, tiles_.v[at_.buffer(first_key)]);
+      machine_.barrier_of_warps();
+      at_.load_k(machine_, params_, next_key_of(next_key), staged);
+      at_.store(machine_, staged, tiles_.k[at_.buffer(next_key)]);
+    } else {
+      at_.load_k(machine_, params_, next_key_of(next_key), staged);
+      at_.store(machine_, staged, tiles_.k[at_.buffer(next_key)]);
+      at_.load_v(machine_, params_, next_key_of(next_key), staged);
+      at_.store(machine_, staged, tiles_.v[at_.buffer(next_key)]);
+    }
+    end_tile();
+  }
+
+  /// S = Q K^T.
+  SPARK_DEVICE void scores(int first_key, Tile& tile) {
+    at_.multiply_keys(machine_, tiles_, at_.buffer(first_key), tile.score);
+  }
+
+  /// S = -inf where the mask hides a key of a tile that it cuts.
+  template <class AnyTile>
+  SPARK_DEVICE void mask(int first_key, AnyTile& tile) {
+    const Range seen = all_seen();
+    if (seen.contains(Range{first_key, first_key + AnyTile::kKeys})) return;
+    machine_.recompute_indices();
+    hide_cut_scores<Config>(machine_, mask_of_block<Config>(machine_, params_), seen,
+                            rows_of_warp<Config>(machine_, params_).begin, first_key, tile);
+  }
+
+  /// Which elements of a tile are dropped.
+  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) { draw(first_key, 0, tile.dropout); }
+  /// The same by the mask's offset, whose load from memory takes as long as a draw: asked for
+  /// before, it has come.
+  SPARK_DEVICE void draw_dropout(int first_key, const DropoutOffset& offset, Tile& tile) {
+    const ForwardBlock block = locate_block<Config>(machine_, params_);
+    tile.dropout.draw(machine_, params_.dropout, offset, block.batch_head(params_),
+                      block.first_row + kWarpRows * machine_.warp(), column_of(first_key));
+  }
+  SPARK_DEVICE DropoutOffset load_dropout_offset() { return dropout_offset(machine_, params_); }
+
+  /// m = rowmax(m, S).
+  SPARK_DEVICE Softmax row_maxima(const Tile& tile) {
+    return Softmax(machine_, tile.score, params_.scale_log2, rows_);
+  }
+
+  /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of the tile.
+  SPARK_DEVICE void probabilities(int first_step, int end_step, Softmax& softmax, Tile& tile) {
+    form_probabilities<Config>(machine_, params_, first_step, end_step, softmax, tile);
+  }
+  /// l of the whole tile.
+  SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
+
+  /// P of a pass, kPassKeys of the tile, to the warp's own shared memory.
+  SPARK_DEVICE void store_pass(int first_key, int pass, const Tile& tile) {
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      at_.store_probabilities(machine_, tiles_, at_.buffer(first_key), pass, g, tile.packed[g],
+                              kPassSteps * pass);
+    }
+  }
+
+  /// O = rescale * O.
+  SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
+
+  /// O += P V for a pass.
+  SPARK_DEVICE void multiply_pass(int first_key, int pass) {
+    at_.multiply_probabilities(machine_, tiles_, at_.buffer(first_key), pass, kPassSteps * pass, 0,
+                               o_);
+  }
+
+  /// The same for FP16 sums that are added to an O in FP32: of kTileGroups column groups of O, over
+  /// the passes in either order. `store` stores P of a pass before its products where it is not in
+  /// place.
+  template <class Store>
+  SPARK_DEVICE void multiply_columns(int first_key, int first_group, bool is_reverse,
+                                     const Softmax& softmax, Store store) {
+    AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
+#pragma unroll
+    for (int i = 0; i < kPasses; ++i) {
+      const int pass = is_reverse ? kPasses - 1 - i : i;
+      store(i, pass);
+      at_.multiply_probabilities(machine_, tiles_, at_.buffer(first_key), pass, kPassSteps * pass,
+                                 first_group / 2, sum);
+      machine_.sync_warp();
+    }
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+#pragma unroll
+      for (int group = 0; group < Config::kTileGroups; ++group) {
+        add_tile(machine_, sum[g][group], softmax.rescale.of[g][0], o_[g][first_group + group]);
+      }
+    }
+  }
+
+  /// O / l and the log-sum-exp to global memory.
+  SPARK_DEVICE void write() {
+    machine_.recompute_indices();
+    ForwardBlock block = locate_block<Config>(machine_, params_);
+    block.part_row = first_part_row<Config>(machine_, params_.sparse, block.head);
+#pragma unroll
+    for (int g = 0; g < kRowGroups; ++g) {
+      const int first_row = block.first_row + kWarpRows * machine_.warp() + kGridRows * g;
+      write_output<Config>(machine_, params_, block, first_row, rows_.finished(machine_, g), o_[g],
+                           output_tile<Config>(tiles_.q, machine_.warp(), g));
+    }
+  }
+
+  /// A tile begins and ends. What derives from the lane's place is computed anew in between.
+  SPARK_DEVICE void begin_tile(int first_key) {
+    at_.begin_tile(machine_);
+    if constexpr (Config::kIsSparse) {
+      next_tile_ = load_listed_tile<Config>(machine_, params_, first_key + Config::kBlockN);
+    }
+  }
+  SPARK_DEVICE void end_tile() {
+    at_.advance(params_);
+    if constexpr (Config::kIsSparse) tile_ = next_tile_;
+    machine_.barrier_of_warps();
+  }
+  SPARK_DEVICE Machine& machine() { return machine_; }
+
+  /// Keys that some row of the block, of the warp, sees.
+  SPARK_DEVICE Range keys_of_block() const {
+    return sparkbench::keys_of_block<Config>(machine_, params_);
+  }
+  SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
+  /// Where the latter end, and the tile after one of theirs: what every turn of the loop asks.
+  SPARK_DEVICE int end_of_warp() const {
+    if constexpr (Config::kIsPacked) {
+      return end_of_warp_;
+    } else {
+      return keys_of_warp().end;
+    }
+  }
+  SPARK_DEVICE int next_of_warp(int first_key) const {
+    if constexpr (Config::kIsPacked) {
+      return next_tile<Config::kBlockN>(Range{first_key, end_of_warp_}, first_key);
+    } else {
+      return next_tile<Config::kBlockN>(keys_of_warp(), first_key);
+    }
+  }
+
+ protected:
+  static constexpr int kPassSteps = ForwardTiles<Config>::kPassKeys / kGridColumns;
+  static constexpr int kPasses = Config::kKeySteps / kPassSteps;
+
+  /// The first key of this tile, and of the next one. Tiles of a pattern have places: its list
+  /// tells their keys' tokens.
+  SPARK_DEVICE int key_of(int first_key) const {
+    if constexpr (Config::kIsSparse) {
+      return token_of_tile(tile_);
+    } else {
+      return first_key;
+    }
+  }
+  SPARK_DEVICE int next_key_of(int next_key) const {
+    if constexpr (Config::kIsSparse) {
+      return token_of_tile(next_tile_);
+    } else {
+      return next_key;
+    }
+  }
+  /// Which elements are dropped, of a tile's keys from `first` on.
+  template <class Dropout>
+  SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout) {
+    if constexpr (Config::kHasDropout) {
+      const ForwardBlock block = locate_block<Config>(machine_, params_);
+      dropout.draw(machine_, params_, block.batch_head(params_),
+                   block.first_row + kWarpRows * machine_.warp(), column_of(first_key) + first);
+    }
+  }
+  /// This tile's first column, as dropout counts.
+  SPARK_DEVICE int column_of(int first_key) const {
+    return first_column<Config>(machine_, params_, first_key, key_of(first_key));
+  }
+  /// Behind the block's last tile its list has one that begins there.
+  SPARK_DEVICE int end_of_block() const {
+    if constexpr (Config::kIsSparse) {
+      return params_.mask.seqlen_k;
+    } else {
+      return at_.end_of_block(machine_, params_);
+    }
+  }
+  /// Keys that every row of the warp sees.
+  SPARK_DEVICE Range all_seen() const {
+    if constexpr (Config::kLoop == KeyLoop::kHeldQueries || Config::kIsPacked) {
+      return all_seen_;
+    } else {
+      return mask_of_block<Config>(machine_, params_)
+          .keys_of_all(rows_of_warp<Config>(machine_, params_));
+    }
+  }
+
+  Machine& machine_;
+  const ForwardParams& params_;
+  ForwardTiles<Config>& tiles_;
+  KeyCursor<Config> at_;
+  Range all_seen_;        // kHeldQueries and packed sequences only
+  int end_of_warp_;       // packed sequences only
+  int tile_, next_tile_;  // patterns only
+  typename Config::Rows rows_;
+  AccumulatorFragment<Config::kOutput> o_[kRowGroups][Config::kOutputGroups] = {};
+};
+
+}  // namespace sparkbench::volta
