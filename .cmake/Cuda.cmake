@@ -35,8 +35,23 @@ set(SPARKBENCH_HAS_CUDA ON)
 
 # A build that only compares newer GPUs' kernels may leave Volta's, which are products of FMAs there
 # and most of the time that it takes, to fewer: a GPU that is newer translates what is for older ones.
-set(SPARKBENCH_VOLTA_ARCHITECTURES "${CMAKE_CUDA_ARCHITECTURES}" CACHE STRING
-    "Architectures that Volta's kernels are compiled for")
+set(SPARKBENCH_VOLTA_ARCHITECTURES "" CACHE STRING
+    "Architectures that Volta's kernels are compiled for, the oldest among them; empty: all")
+set(volta_architectures "${SPARKBENCH_VOLTA_ARCHITECTURES}")
+if(volta_architectures STREQUAL "")
+  set(volta_architectures "${CMAKE_CUDA_ARCHITECTURES}")
+else()
+  set(all_architectures ${CMAKE_CUDA_ARCHITECTURES})
+  list(SORT all_architectures COMPARE NATURAL)
+  list(GET all_architectures 0 oldest)
+  foreach(architecture ${volta_architectures} ${oldest})
+    if(NOT architecture IN_LIST all_architectures OR NOT oldest IN_LIST volta_architectures)
+      message(FATAL_ERROR "SPARKBENCH_VOLTA_ARCHITECTURES is ${volta_architectures}; allowed: some of "
+                          "CMAKE_CUDA_ARCHITECTURES, ${all_architectures}, and ${oldest} among them")
+    endif()
+  endforeach()
+  message(STATUS "Volta's kernels for ${volta_architectures} alone")
+endif()
 
 # sparkbench_one_ptx(target architectures): translates its device code to PTX once, for the oldest of
 # the architectures, and that to the machine code of each, in half of the time. For code that asks no

@@ -141,7 +141,7 @@ choose_cuda() { # COMMAND ARCH_LIST
       return
     fi
   fi
-  cuda_options=(-DSPARKBENCH_CUDA=ON)
+  cuda_options=(-DSPARKBENCH_CUDA=ON -USPARKBENCH_VOLTA_ARCHITECTURES)
   if [[ -n $architectures ]]; then
     [[ -n $nvcc ]] || fail $environment_error "--arch $2 needs nvcc: none on PATH, and no CUDACXX"
     require_known "$architectures"

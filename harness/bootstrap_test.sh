@@ -152,9 +152,11 @@ gives_each_option_each_time() {
   machine 12.4 "70 75" "7.0"
   run sweep; expect 0 "-DSPARKBENCH_TESTS=OFF"
   : >"$work/log"
-  run test; expect 0 "-DSPARKBENCH_TESTS=ON" "-UCMAKE_CUDA_ARCHITECTURES"
+  run test; expect 0 "-DSPARKBENCH_TESTS=ON" "-UCMAKE_CUDA_ARCHITECTURES" \
+    "-USPARKBENCH_VOLTA_ARCHITECTURES"
   : >"$work/log"
-  run sweep; expect 0 "-DSPARKBENCH_TESTS=OFF" "-DCMAKE_CUDA_ARCHITECTURES=70 "
+  run sweep; expect 0 "-DSPARKBENCH_TESTS=OFF" "-DCMAKE_CUDA_ARCHITECTURES=70 " \
+    "-USPARKBENCH_VOLTA_ARCHITECTURES"
 }
 
 names_the_tool_that_is_missing() {

@@ -232,6 +232,7 @@ PassLaunch relayed_gradients(const PassOf& pass) {
                           instance.block_rows / kKeysOfAnAddition * of.fp32_row;
   const double of_rows = of.heads * of.queries;
   // Where the blocks prepare the statistics: o and lse, and d_o once more, from the L2 cache.
+  // Without their looks for those of others, a hundredth of what they read there.
   const double prepared = prepares_statistics(problem) ? of_rows * (of.half_row + kLseBytes) : 0;
   const double read_again = prepares_statistics(problem) ? of_rows * of.half_row : 0;
   return {&instance, grid_of(std::move(blocks), problem, problem.key_heads()),

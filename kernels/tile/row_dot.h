@@ -20,22 +20,6 @@ SPARK_DEVICE float dot_halves(Machine& machine, const Bits128& a, const Bits128&
 
 /// rowsum(d_o * o) of a row of `chunks` chunks, in FP32, its eight lanes each with part of it. Lane
 /// 8n + i has chunks i, i + 8, ...
-template <int kHeadDim, class Machine>
-SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, int chunks) {
-  float sum = 0.0f;
-#pragma unroll
-  for (int chunk = 0; chunk < kHeadDim / 8; chunk += 8) {
-    const int own = chunk + machine.lane() % 8;
-    if (own >= chunks) continue;
-    const int at = 8 * own;
-    sum = dot_halves(machine, machine.template load_global<Bits128>(o + at),
-                     machine.template load_global<Bits128>(d_o + at), sum);
-  }
-#pragma unroll
-  for (int distance = 4; distance > 0; distance /= 2) sum += machine.shuffle_xor(sum, distance);
-  return sum;
-}
-/// The same of as many chunks as there are.
 template <class Machine>
 SPARK_DEVICE float row_dot(Machine& machine, const Half* o, const Half* d_o, int chunks) {
   float sum = 0.0f;

@@ -225,6 +225,7 @@ TEST_P(VoltaBackwardRelayGpu, EqualsTheEmulatedMachinesInShortSequences) {
   expect_emulated_bits_in_relay(12, 128, MaskSpec::full(), 0.0f);
   expect_emulated_bits_in_relay(12, 103, MaskSpec::full(), 0.1f);
   expect_emulated_bits_in_relay(2, 500, MaskSpec::causal(), 0.0f);
+  expect_emulated_bits_in_relay(4, 300, MaskSpec::full(), 0.0f);  // statistics of a launch before
 }
 
 /// At 128 columns two warps add to the same sums in any order: dQ is that of a pass that forms it

@@ -167,6 +167,25 @@ TEST(VoltaRelaySlots, OfMoreQueriesThanKeysAreNotAwaitedByTheirOwnBlock) {
   }
 }
 
+/// Blocks of more queries than keys prepare them.
+TEST(VoltaRelayStatistics, OfMoreQueriesThanKeysAreTheDefinitions) {
+  for (const int head_dim : {64, 128}) {
+    const Problem problem{.heads = 3,
+                          .seqlen_q = 200,
+                          .seqlen_k = 77,
+                          .head_dim = head_dim,
+                          .mask = MaskSpec::full(),
+                          .heads_k = 1};
+    ASSERT_TRUE(has_relay(problem, false));
+    ASSERT_TRUE(prepares_statistics(head_dim, problem.key_mask()));
+    const Case made(problem);
+    const Gradients got = made.run(Accumulator::kFp32, relay_slot_bits(problem, 0), 3);
+    EXPECT_EQ(got.report.findings_total, 0u)
+        << (got.report.findings.empty() ? "" : got.report.findings.front().message);
+    expect_correct(Accumulator::kFp32, problem, made, got, all_gradient_rows(problem));
+  }
+}
+
 /// A problem of few tokens, which may have no relay.
 Problem random_band(std::mt19937& random) {
   const auto from = [&](int least, int most) {

@@ -44,7 +44,9 @@ class StagedStatistics {
     }
   }
 
-  /// store(i, Bits64), i a place of statistics_place()'s order.
+  /// store(i, Bits64), i a place of statistics_place()'s order. All bits of it are never ones,
+  /// which would be kUnpublished: a NaN of D comes from halves, whose NaNs have 10 bits, or is a
+  /// GPU's own, 0x7fffffff.
   template <class Machine, class Store>
   SPARK_DEVICE void finish(Machine& machine, const BackwardParams& params, Store store) const {
     float delta = 0.0f;

@@ -302,7 +302,7 @@ void BlockMemory::watch_published(const MemoryAccess& access) {
 }
 
 void BlockMemory::publish(const MemoryAccess& access, const Bits64& value) {
-  if (!admit_global(access)) return;
+  if (!admit_global(access, true)) return;
   if ((value.word[0] & value.word[1]) == kUnpublished) {
     findings_.add(FindingKind::kMissedTurn, access.site, access.thread, [&]() -> FindingDetail {
       return {.address = global_.describe(access.location()),
@@ -310,7 +310,14 @@ void BlockMemory::publish(const MemoryAccess& access, const Bits64& value) {
     });
   }
   if (published_.exist() && last_region_->is_published()) {
-    published_.publish(published_word(access), access);
+    const std::size_t word = published_word(access);
+    if (published_.knows(word)) {
+      findings_.add(FindingKind::kGlobalRace, access.site, access.thread, [&]() -> FindingDetail {
+        return {.address = global_.describe(access.location()),
+                .message = "publishes a word that the block knows to be published"};
+      });
+    }
+    published_.publish(word, access);
   }
   std::uint64_t bits;
   std::memcpy(&bits, &value, sizeof bits);
@@ -344,7 +351,15 @@ void BlockMemory::await_published(const MemoryAccess& access,
   see_published(access);
 }
 
-void BlockMemory::watch_global(const MemoryAccess& access) {
+void BlockMemory::watch_global(const MemoryAccess& access, bool publishes) {
+  if (last_region_->is_published() && !publishes) [[unlikely]] {
+    findings_.add(FindingKind::kGlobalRace, access.site, access.thread, [&]() -> FindingDetail {
+      return {.address = global_.describe(access.location()),
+              .message = fmt::format("{} of a word that blocks publish, which orders nothing",
+                                     verb(access))};
+    });
+    return;
+  }
   if (last_region_->has_turns()) {
     const std::size_t turn = last_region_->turn_at(access.location());
     const auto hazard = turns_.touch(turn, last_region_->offset_in_turn(access.location()), access);

@@ -213,8 +213,8 @@ class BlockMemory {
     if (options_.detect) watch_shared(offset, access);
     return true;
   }
-  bool admit_global(const MemoryAccess& access) {
-    if (!may_access_global(access)) [[unlikely]]
+  bool admit_global(const MemoryAccess& access, bool publishes = false) {
+    if (!may_access_global(access, publishes)) [[unlikely]]
       return false;
     if (options_.count) log_.record(access, last_region_->device_address(access));
     return true;
@@ -230,7 +230,7 @@ class BlockMemory {
   }
   void see_published(const MemoryAccess& access);
   void watch_published(const MemoryAccess& access);
-  bool may_access_global(const MemoryAccess& access) {
+  bool may_access_global(const MemoryAccess& access, bool publishes = false) {
     if (last_region_ == nullptr || !last_region_->contains(access)) {
       last_region_ = global_.find(access);
     }
@@ -240,7 +240,7 @@ class BlockMemory {
       refuse(access, inside);
       return false;
     }
-    if (options_.detect) watch_global(access);
+    if (options_.detect) watch_global(access, publishes);
     return true;
   }
 
@@ -255,7 +255,7 @@ class BlockMemory {
   void refuse(const MemoryAccess& access, bool inside);
   void watch_shared(std::size_t offset, const MemoryAccess& access);
   void watch_copy_end(std::size_t offset, const MemoryAccess& access);
-  void watch_global(const MemoryAccess& access);
+  void watch_global(const MemoryAccess& access, bool publishes);
   void report(const MemoryAccess& access, const SharedShadow::Hazard& hazard);
   void report(const MemoryAccess& access, const GlobalMemory::Hazard& hazard);
   void report(const MemoryAccess& access, std::string_view verb, std::uintptr_t turn,

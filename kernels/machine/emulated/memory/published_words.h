@@ -25,6 +25,8 @@ class PublishedWords {
   SharedShadow& shadow() { return shadow_; }
   void begin_block();
 
+  /// Whether a thread of the block has published the word, or acquired it.
+  bool knows(std::size_t word) const { return places_[word] != kNone; }
   /// The thread has published the word.
   void publish(std::size_t word, const MemoryAccess& access);
   /// It has seen that another block has, and may load the word once it has acquired it.

@@ -118,7 +118,7 @@ TEST_F(Published, AreNotLoadedBeforeTheyAreAcquired) {
   EXPECT_EQ(report.findings[0].kind, FindingKind::kUninitializedRead);
 }
 
-TEST_F(Published, AreNotLoadedWhereAnotherThreadSawThemWithoutABarrier) {
+TEST_F(Published, NeedABarrierBehindAnotherThreadsLook) {
   const auto report = run_second([&](EmulatedMachine& machine) {
     machine.await_published(own_pair(0, machine), machine.warp() == 0);
     machine.acquire_published();
@@ -129,16 +129,36 @@ TEST_F(Published, AreNotLoadedWhereAnotherThreadSawThemWithoutABarrier) {
   EXPECT_GE(report.findings[0].other_thread, 0);
 }
 
-TEST_F(Published, OfTheBlockAreNotLoadedWithoutABarrier) {
+TEST_F(Published, NeedABarrierBehindAnotherThreadOfTheBlock) {
   const auto report = run_blocks(1, [&](EmulatedMachine& machine) {
     publish_own(machine);
-    machine.load_published<Bits64>(word(0, machine.thread() ^ 32));
+    machine.sync_warp();
+    machine.load_published<Bits64>(word(0, machine.thread() ^ 1));  // in order
+    if (machine.warp() == 1) machine.load_published<Bits64>(word(0, machine.thread() ^ 32));
   });
-  ASSERT_FALSE(report.findings.empty());
-  for (const Finding& finding : report.findings) {
-    EXPECT_TRUE(finding.kind == FindingKind::kGlobalRace ||
-                finding.kind == FindingKind::kUninitializedRead);
-  }
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kGlobalRace);
+  EXPECT_LT(report.findings[0].other_thread, 32);
+}
+
+TEST_F(Published, AreNotStoredOtherwise) {
+  const auto report = run_blocks(1, [&](EmulatedMachine& machine) {
+    machine.store_global(word(0, machine.thread()), Bits64{{1, 2}});
+  });
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kGlobalRace);
+  EXPECT_EQ(report.findings[0].message,
+            "store of a word that blocks publish, which orders nothing");
+}
+
+TEST_F(Published, ArePublishedOnce) {
+  const auto report = run_blocks(1, [&](EmulatedMachine& machine) {
+    publish_own(machine);
+    publish_own(machine);
+  });
+  ASSERT_EQ(report.findings.size(), 1u);
+  EXPECT_EQ(report.findings[0].kind, FindingKind::kGlobalRace);
+  EXPECT_EQ(report.findings[0].message, "publishes a word that the block knows to be published");
 }
 
 TEST_F(Published, AreNotLoadedOtherwise) {
