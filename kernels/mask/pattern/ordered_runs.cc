@@ -1,312 +1,9 @@
 #include "kernels/mask/pattern/ordered_runs.h"
 
-#include <algorithm>
-#include <bit>
-#include <span>
-
 #include "kernels/mask/pattern/order_boxes.h"
-#include "kernels/mask/pattern/ordered_words.h"
+#include "kernels/mask/pattern/part_walk.h"
 
 namespace sparkbench {
-namespace {
-
-/// Which parts of tiles are wanted: those that own a token of a box, or all of whose tokens are
-/// owned, and in it.
-enum class Wanted { kSome, kEach };
-
-/// Of a word that has a bit.
-Range first_run(std::uint64_t word) {
-  const int begin = std::countr_zero(word);
-  return {begin, begin + std::countr_one(word >> begin)};
-}
-bool is_one_run(std::uint64_t word) {
-  const std::uint64_t lowest = word & (~word + 1);
-  return (word & (word + lowest)) == 0;
-}
-
-/// Of a tile of an axis, of which some are keys, the parts of 2^log positions that are wanted.
-std::uint64_t wanted_of_tile(const GridOrder& order, int log, Wanted wanted, int axis, int tile,
-                             const Range& keys) {
-  const int begin = order.begin_of_tile(axis, tile), own = tile << order.bits[axis];
-  const Range tokens = overlap(keys, {most_of(begin, own), begin + order.tile_extent(axis)});
-  const int from = tokens.begin - begin, to = tokens.end - begin;
-  const int size = 1 << bits_of_axis(order, axis, log);
-  if (size == order.tile_extent(axis)) {
-    const bool is_whole = wanted == Wanted::kSome || (from == 0 && to == size);
-    return is_whole ? ~std::uint64_t{0} : 0;
-  }
-  if (wanted == Wanted::kSome) {
-    return positions_on_axis(order, axis, {from & -size, (to + size - 1) & -size});
-  }
-  return positions_on_axis(order, axis, {(from + size - 1) & -size, to & -size});
-}
-
-/// Keys are within the axis.
-void find_tiles(const GridOrder& order, int log, Wanted wanted, int axis, const Range& keys,
-                TilesOfAxis& found) {
-  found.count = 0;
-  if (keys.is_empty()) return;
-  const int first = keys.begin >> order.bits[axis], last = (keys.end - 1) >> order.bits[axis];
-  found.add(first, first + 1, wanted_of_tile(order, log, wanted, axis, first, keys));
-  found.add(first + 1, last, ~std::uint64_t{0});
-  if (last > first) {
-    found.add(last, last + 1, wanted_of_tile(order, log, wanted, axis, last, keys));
-  }
-}
-
-/// Of a box of keys the tiles of each axis, and which coordinates it has on the outermost one.
-struct KeysOfAxes {
-  Range outermost;
-  const TilesOfAxis* tiles[kOrderAxes];
-
-  bool are_none() const {
-    return tiles[0]->count == 0 || tiles[1]->count == 0 || tiles[2]->count == 0;
-  }
-};
-
-/// Calls `add` with rising runs of positions: the parts of 2^log keys that are wanted.
-template <class Add>
-class PartWalk {
- public:
-  /// Keys are a box and, of the flat zone, tokens.
-  PartWalk(const OrderFrame& frame, Wanted wanted, const Range& flat, const Add& add)
-      : frame_(frame),
-        order_(frame.order),
-        log_(frame.log),
-        joined_(frame.joined),
-        line_(frame.line),
-        wanted_(wanted),
-        flat_(overlap(flat, {0, frame.tokens})),
-        is_flat_cut_(flat_.size() < frame.tokens),
-        add_(add) {}
-
-  void walk(const KeysOfAxes& keys) {
-    if (flat_.is_empty() || keys.are_none()) return;
-    if (!is_flat_cut_) return walk_tiles(keys.tiles);
-    const int pitch = frame_.pitch[0];
-    const Range& lines = keys.outermost;
-    if (flat_.begin < (lines.begin + 1) * pitch && (lines.end - 1) * pitch < flat_.end) {
-      return walk_tiles(keys.tiles);
-    }
-    const Range of_flat = {frame_.plane(flat_.begin), frame_.plane(flat_.end - 1) + 1};
-    const Range taken = overlap(lines, of_flat);
-    const bool has_room = taken.size() >= 1 << bits_of_axis(order_, 0, log_);
-    if (wanted_ == Wanted::kEach && !has_room) return;  // not for a part
-    TilesOfAxis cut;
-    find_tiles(order_, log_, wanted_, 0, taken, cut);
-    if (cut.count > 0) walk_tiles({&cut, keys.tiles[1], keys.tiles[2]});
-  }
-
- private:
-  void walk_tiles(const TilesOfAxis* const (&axes)[kOrderAxes]) {
-    const std::uint64_t within = wanted_within(axes);
-    if (joined_ == 0) return add_group(0, 1, within, *axes[0]);
-    const TilesOfAxis& lines = *axes[joined_ - 1];
-    for_tiles(joined_ == 1 ? kOneTile : *axes[0], [&](int outer, std::uint64_t wanted) {
-      for (int i = 0; i < lines.count; ++i) {
-        const AxisTiles& group = lines.tiles[i];
-        add_group(outer * order_.tiles_of_axis(joined_ - 1) + group.first, group.end - group.first,
-                  wanted & group.wanted & within, *axes[joined_]);
-      }
-    });
-  }
-
-  static constexpr TilesOfAxis kOneTile = {1, {{0, 1, ~std::uint64_t{0}}}};
-
-  template <class Visit>
-  static void for_tiles(const TilesOfAxis& of_axis, const Visit& visit) {
-    for (int i = 0; i < of_axis.count; ++i) {
-      const AxisTiles& tiles = of_axis.tiles[i];
-      for (int tile = tiles.first; tile < tiles.end; ++tile) visit(tile, tiles.wanted);
-    }
-  }
-
-  /// As far as the axes within `joined_` tell, each of one tile.
-  std::uint64_t wanted_within(const TilesOfAxis* const (&axes)[kOrderAxes]) const {
-    std::uint64_t wanted = ~std::uint64_t{0};
-    for (int axis = joined_ + 1; axis < kOrderAxes; ++axis) {
-      wanted &= axes[axis]->count > 0 ? axes[axis]->tiles[0].wanted : 0;
-    }
-    return wanted;
-  }
-
-  /// Lines alike, but for those that the flat zone cuts, which are the first and the last.
-  void add_group(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
-    if (wanted == 0) return;
-    if (!is_flat_cut_) return add_whole_lines(line, count, wanted, columns);
-    if (count == 1 && log_ == kOrderTileBits) return add_cut_line(line, wanted, columns);
-    const int end = line + count;
-    for (; line < end && is_cut(line); ++line) add_cut_line(line, wanted, columns);
-    int whole_end = end;
-    while (line < whole_end && is_cut(whole_end - 1)) --whole_end;
-    add_whole_lines(line, whole_end - line, wanted, columns);
-    for (line = whole_end; line < end; ++line) add_cut_line(line, wanted, columns);
-  }
-
-  bool is_cut(int line) const {
-    const PlaceOfTile first = frame_.places.of(line * frame_.tiles_of_line);
-    Range span = {0, 1 + (order_.extent[joined_] - 1) * frame_.pitch[joined_]};
-    for (int axis = 0; axis < kOrderAxes; ++axis) {
-      if (axis == joined_) continue;
-      const int begin = order_.begin_of_tile(axis, first.of_axis[axis]) * frame_.pitch[axis];
-      span.begin += begin;
-      span.end += begin + (order_.tile_extent(axis) - 1) * frame_.pitch[axis];
-    }
-    return !flat_.contains(span);
-  }
-
-  void add_whole_lines(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
-    const Range run = run_of_line(wanted, columns);
-    if (!run.is_empty()) {
-      const int at = line * line_;
-      return add_(RunLines{{at + run.begin, at + run.end}, line_, count});
-    }
-    for (int end = line + count; line < end; ++line) {
-      for (int i = 0; i < columns.count; ++i) {
-        const AxisTiles& tiles = columns.tiles[i];
-        add_tiles(line * line_ + tiles.first * kOrderTile, tiles.end - tiles.first,
-                  wanted & tiles.wanted);
-      }
-    }
-  }
-
-  /// Counted from the line's first position; none where the line has several, or may have.
-  Range run_of_line(std::uint64_t wanted, const TilesOfAxis& columns) const {
-    Range run = {0, 0};
-    for (int i = 0; i < columns.count; ++i) {
-      const AxisTiles& tiles = columns.tiles[i];
-      const std::uint64_t of_tile = wanted & tiles.wanted;
-      if (of_tile == 0) continue;
-      const bool is_whole = of_tile == ~std::uint64_t{0};
-      const Range in_tile = is_whole ? Range{0, kOrderTile} : first_run(of_tile);
-      if (!is_whole && (tiles.end - tiles.first > 1 || !is_one_run(of_tile))) return {0, 0};
-      const Range next = {tiles.first * kOrderTile + in_tile.begin,
-                          (tiles.end - 1) * kOrderTile + in_tile.end};
-      if (!run.is_empty() && next.begin != run.end) return {0, 0};
-      run = {run.is_empty() ? next.begin : run.begin, next.end};
-    }
-    return run;
-  }
-
-  /// Tiles side by side, alike.
-  void add_tiles(int position, int count, std::uint64_t wanted) {
-    if (wanted == 0) return;
-    if (is_one_run(wanted)) {
-      const Range run = first_run(wanted);
-      return add_(RunLines{{position + run.begin, position + run.end}, kOrderTile, count});
-    }
-    for (int i = 0; i < count; ++i, position += kOrderTile) {
-      for (std::uint64_t left = wanted; left != 0;) {
-        const Range run = first_run(left);
-        add_(RunLines{{position + run.begin, position + run.end}});
-        left &= ~(key_bits_below(run.size()) << run.begin);
-      }
-    }
-  }
-
-  /// The same part of each tile of a line. Tokens are those that it owns, of where the axis of the
-  /// line is 0.
-  struct PartOfLine {
-    std::uint64_t bits;
-    int first_token, last_token;
-    Range on_axis;  // from where a tile begins
-    Range taken;    // tiles of whose part the flat zone has as much as is wanted
-  };
-
-  PartOfLine part_of_line(int line, int at) const {
-    const PlaceOfTile first = frame_.places.of(line * frame_.tiles_of_line);
-    PartOfLine part{key_bits_below(1 << log_) << at, 0, 0, {0, 0}, {0, 0}};
-    for (int axis = 0; axis < kOrderAxes; ++axis) {
-      const int from = at >> order_.shift[axis] & (order_.tile_extent(axis) - 1);
-      const int to = from + (1 << bits_of_axis(order_, axis, log_));
-      if (axis == joined_) {
-        part.on_axis = {from, to};
-        continue;
-      }
-      const int tile = first.of_axis[axis], begin = order_.begin_of_tile(axis, tile);
-      part.first_token += most_of(begin + from, tile << order_.bits[axis]) * frame_.pitch[axis];
-      part.last_token += (begin + to - 1) * frame_.pitch[axis];
-    }
-    part.taken = wanted_ == Wanted::kSome
-                     ? Range{ends_before(part, flat_.begin), begins_before(part, flat_.end)}
-                     : Range{begins_before(part, flat_.begin), ends_before(part, flat_.end)};
-    return part;
-  }
-
-  /// How many tiles' parts begin before a token: the first ones, as none begins before the one that
-  /// comes before it.
-  int begins_before(const PartOfLine& part, int token) const {
-    const int last = frame_.tiles_of_line - 1, pitch = frame_.pitch[joined_];
-    const int own = most_of(order_.begin_of_tile(joined_, last) + part.on_axis.begin,
-                            last << order_.bits[joined_]);
-    if (part.first_token + own * pitch < token) return last + 1;
-    const int tokens = token - part.first_token - part.on_axis.begin * pitch;
-    return tokens <= 0 ? 0 : least_of(frame_.tokens_of_tile.rounded_up(tokens), last);
-  }
-  /// How many end before it, or with the token before it.
-  int ends_before(const PartOfLine& part, int token) const {
-    const int last = frame_.tiles_of_line - 1, pitch = frame_.pitch[joined_];
-    const int tokens = token - 1 - part.last_token - (part.on_axis.end - 1) * pitch;
-    if (order_.begin_of_tile(joined_, last) * pitch <= tokens) return last + 1;
-    return tokens < 0 ? 0 : least_of(frame_.tokens_of_tile(tokens) + 1, last);
-  }
-
-  /// Less the parts that are none of the flat zone's.
-  void add_cut_line(int line, std::uint64_t wanted, const TilesOfAxis& columns) {
-    if (log_ == kOrderTileBits) {
-      const Range taken = part_of_line(line, 0).taken;
-      for (int i = 0; i < columns.count; ++i) {
-        const AxisTiles& tiles = columns.tiles[i];
-        const Range here = overlap({tiles.first, tiles.end}, taken);
-        add_tiles(line * line_ + here.begin * kOrderTile, here.size(), wanted & tiles.wanted);
-      }
-      return;
-    }
-    PartOfLine parts[kOrderTile];
-    int count = 0;
-    for (int part = 0; part < kOrderTile; part += 1 << log_) {
-      if ((wanted >> part & 1) != 0) parts[count++] = part_of_line(line, part);
-    }
-    AxisTiles alike = {0, 0, 0};
-    const auto add_alike = [&] {
-      add_tiles(line * line_ + alike.first * kOrderTile, alike.end - alike.first, alike.wanted);
-    };
-    for (int i = 0; i < columns.count; ++i) {
-      for (int tile = columns.tiles[i].first; tile < columns.tiles[i].end; ++tile) {
-        std::uint64_t taken = 0;
-        for (const PartOfLine& part : std::span(parts, static_cast<std::size_t>(count))) {
-          if (part.taken.contains(tile)) taken |= part.bits;
-        }
-        taken &= columns.tiles[i].wanted;
-        if (taken != alike.wanted || tile != alike.end) {
-          add_alike();
-          alike = {tile, tile, taken};
-        }
-        alike.end = tile + 1;
-      }
-    }
-    add_alike();
-  }
-
-  const OrderFrame& frame_;
-  const GridOrder& order_;
-  int log_, joined_, line_;
-  Wanted wanted_;
-  Range flat_;
-  bool is_flat_cut_;
-  const Add& add_;
-};
-
-}  // namespace
-
-void TilesOfAxis::add(int first, int end, std::uint64_t wanted) {
-  if (first >= end || wanted == 0) return;
-  if (count > 0 && tiles[count - 1].end == first && tiles[count - 1].wanted == wanted) {
-    tiles[count - 1].end = end;
-  } else {
-    tiles[count++] = {first, end, wanted};
-  }
-}
 
 OrderedRuns::OrderedRuns(const OrderFrame& frame, const Term& term, int tile_keys,
                          WantedRuns wanted)
@@ -337,8 +34,8 @@ void OrderedRuns::find_of_axis(int axis, const Range& rows, OfAxis& found) const
   found.rows = rows;
   found.hull = has_axis ? overlap(axis_hull(grid_, axis, rows), all) : all;
   found.core = has_axis ? overlap(axis_core(grid_, axis, rows), all) : all;
-  find_tiles(order, frame_.log, Wanted::kSome, axis, found.hull, found.some);
-  find_tiles(order, frame_.log, Wanted::kEach, axis, found.core, found.each);
+  find_tiles(order, frame_.log, WantedParts::kSome, axis, found.hull, found.some);
+  find_tiles(order, frame_.log, WantedParts::kEach, axis, found.core, found.each);
 }
 
 void OrderedRuns::add_touched(const RunLines& keys, KeyRuns& runs) const {
@@ -387,16 +84,16 @@ void OrderedRuns::add_found(const OrderedRows& rows, KeyRuns& runs) {
     }
     const bool is_alone = rows.boxes.size() == 1;
     const Range flat = hull(flat_, is_alone ? rows.span : token_span(frame_.order, box));
-    PartWalk(frame_, Wanted::kSome, flat, touched).walk(some);
+    PartWalk(frame_, WantedParts::kSome, flat, touched).walk(some);
   }
   if (wanted_ == WantedRuns::kTouched || rows.boxes.empty() || !rows.own_all) return;
   TilesOfAxis of_common[kOrderAxes];
   for (int axis = 0; rows.boxes.size() > 1 && axis < kOrderAxes; ++axis) {
-    find_tiles(frame_.order, frame_.log, Wanted::kEach, axis, common[axis], of_common[axis]);
+    find_tiles(frame_.order, frame_.log, WantedParts::kEach, axis, common[axis], of_common[axis]);
     each.tiles[axis] = &of_common[axis];
   }
   each.outermost = common[0];
-  PartWalk(frame_, Wanted::kEach, core(flat_, rows.span), full).walk(each);
+  PartWalk(frame_, WantedParts::kEach, core(flat_, rows.span), full).walk(each);
 }
 
 }  // namespace sparkbench

@@ -2,29 +2,14 @@
 // a box or two, and so is a tile of keys.
 #pragma once
 
-#include <cstdint>
 #include <vector>
 
 #include "kernels/mask/pattern/order_frame.h"
 #include "kernels/mask/pattern/pattern.h"
 #include "kernels/mask/pattern/run_lines.h"
+#include "kernels/mask/pattern/tiles_of_axis.h"
 
 namespace sparkbench {
-
-/// Tiles side by side on an axis, and of the positions of each those that are wanted as far as the
-/// axis tells.
-struct AxisTiles {
-  int first, end;
-  std::uint64_t wanted;
-};
-
-/// The first tile of some keys, the last, and those between.
-struct TilesOfAxis {
-  int count = 0;
-  AxisTiles tiles[3];
-
-  void add(int first, int end, std::uint64_t wanted);
-};
 
 /// The runs of a term that is_of_order() (order_boxes.h). A touched tile is without a visible pair
 /// only where flat zones cut the grid. What rows see is a product over the axes, and of each axis
