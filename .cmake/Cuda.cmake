@@ -44,7 +44,7 @@ else()
   set(all_architectures ${CMAKE_CUDA_ARCHITECTURES})
   list(SORT all_architectures COMPARE NATURAL)
   list(GET all_architectures 0 oldest)
-  foreach(architecture ${volta_architectures} ${oldest})
+  foreach(architecture ${volta_architectures})
     if(NOT architecture IN_LIST all_architectures OR NOT oldest IN_LIST volta_architectures)
       message(FATAL_ERROR "SPARKBENCH_VOLTA_ARCHITECTURES is ${volta_architectures}; allowed: some of "
                           "CMAKE_CUDA_ARCHITECTURES, ${all_architectures}, and ${oldest} among them")
