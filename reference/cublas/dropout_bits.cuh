@@ -53,10 +53,7 @@ class KeptRow {
         word = exchanged<4>(word, 4);
         word = exchanged<2>(word, 2);
         word = exchanged<1>(word, 1);
-        for (int chunk = 0; chunk < kWordChunks; ++chunk) {
-          place_views(row, row.lane_column(row.template first_column<kChunks>(segment, c + chunk)),
-                      chunk, word);
-        }
+        place_views(row, segment, c, word);
       }
     }
   }
@@ -90,14 +87,21 @@ class KeptRow {
         dropout_block(static_cast<std::uint32_t>(row.row()), static_cast<std::uint32_t>(column)));
   }
 
-  /// The columns of a chunk which views of a pattern have.
+  /// The columns of a word's chunks which views of a pattern have. Its loops stay loops: unrolled
+  /// they would be most of all kernels' code, and more of it than an instruction cache holds.
   template <class Row>
-  static __device__ __forceinline__ void place_views(const Row& row, int column, int chunk,
+  static __device__ __forceinline__ void place_views(const Row& row, int segment, int first_chunk,
                                                      std::uint32_t& word) {
-    row.for_columns_of_views(column, [&](int j, const DropoutPlace& place) {
-      const std::uint32_t bit = 1u << dropped_column_bit(chunk, j / 2, j % 2);
-      word = dropout_keeps(row.dropout(), place) ? word & ~bit : word | bit;
-    });
+    if (!row.has_views()) return;
+#pragma unroll 1
+    for (int chunk = 0; chunk < kWordChunks; ++chunk) {
+      const int first_column = row.template first_column<kChunks>(segment, first_chunk + chunk);
+      row.for_columns_of_views(
+          row.lane_column(first_column), [&](int j, const DropoutPlace& place) {
+            const std::uint32_t bit = 1u << dropped_column_bit(chunk, j / 2, j % 2);
+            word = dropout_keeps(row.dropout(), place) ? word & ~bit : word | bit;
+          });
+    }
   }
 
   /// Before the steps that are among eight lanes. Half warps share the blocks of their two rows.

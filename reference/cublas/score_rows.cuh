@@ -62,6 +62,7 @@ struct TeamShape {
   static constexpr int kLanes = kLanesOfRow;
   static constexpr int kChunks = kChunksOfLane;
   static constexpr int kThreads = kMostThreads;
+  using WithMostThreads = TeamShape<kLanes, kChunks, kMostTeamWarps * kWarpLanes, kHasPattern>;
   static constexpr int kColumnsOfWarp = kLanes * kChunkColumns * kChunks;
   /// Of a row that is kept whole.
   static constexpr int kColumns =
@@ -110,6 +111,8 @@ template <int kLanesOfRow, bool kHasPattern>
 class TeamRow {
  public:
   static constexpr int kLanes = kLanesOfRow;
+  /// Otherwise sees_all() is always false.
+  static constexpr bool kMaySeeAll = !kHasPattern;
 
   __device__ __forceinline__ TeamRow(const ScoreShape& shape, const RowTeams& teams)
       : shape_(shape), teams_(teams) {
@@ -135,6 +138,14 @@ class TeamRow {
   __device__ int dropout_head() const { return shape_.first_head + head_; }
   __device__ int row() const { return row_; }
   __device__ const Dropout& dropout() const { return shape_.dropout; }
+  /// Whether views of a pattern, or its order, have any columns.
+  __device__ __forceinline__ bool has_views() const {
+    if constexpr (kHasPattern) {
+      return shape_.views.count != 0 || shape_.views.has_order;
+    } else {
+      return false;
+    }
+  }
   /// Calls visit(column of the chunk, its place in the dropout mask) for the visible columns of a
   /// chunk which views of a pattern, or its order, have; the others have theirs in the order of the
   /// sequence.
@@ -142,10 +153,10 @@ class TeamRow {
   __device__ __forceinline__ void for_columns_of_views(int column, Visit visit) const {
     if constexpr (kHasPattern) {
       const DropoutViews& views = shape_.views;
-      if (views.count == 0 && !views.has_order) return;
       const std::uint32_t bits = visible(column);
       const int of_all = dropout_head(), entry = of_all / views.heads;
       const int head = of_all - entry * views.heads;
+#pragma unroll 1
       for (int j = 0; j < kChunkColumns; ++j) {
         if ((bits >> j & 1u) == 0) continue;
         if (views.has_order) visit(j, views.place(entry, head, row_, column + j));
@@ -303,11 +314,13 @@ struct RowChunks {
 /// unless kAsks. It is worth its registers where instructions are what a kernel runs out of.
 template <bool kAsks, int kChunks, class Row, class Visit>
 __device__ __forceinline__ void with_cover(const Row& row, int segment, Visit visit) {
-  if (kAsks && __all_sync(0xffffffffu, row.template sees_all<kChunks>(segment))) {
-    visit(std::true_type());
-  } else {
-    visit(std::false_type());
+  if constexpr (kAsks && Row::kMaySeeAll) {
+    if (__all_sync(0xffffffffu, row.template sees_all<kChunks>(segment))) {
+      visit(std::true_type());
+      return;
+    }
   }
+  visit(std::false_type());
 }
 
 /// What a kernel wants of its teams, as measured.
@@ -317,6 +330,10 @@ struct TeamWishes {
   /// Rather than many warps on a multiprocessor, where a lane has eight chunks.
   bool wants_registers = false;
 };
+
+/// Of a lane.
+template <class T>
+inline constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
 
 /// Calls launch(shape of teams, whether it drops, teams), the first two as types: as many rows to a
 /// warp, or as few warps to a row, as registers allow.
@@ -332,12 +349,12 @@ void with_row_teams(const ScoreShape& shape, const TeamWishes& wishes, Launch la
   };
   const auto with_pattern = [&](auto has_pattern) {
     constexpr bool kHasPattern = decltype(has_pattern)::value;
-    constexpr int kMostChunks = sizeof(T) == sizeof(__half) ? 8 : 4;
     using HalfWarps = TeamShape<kWarpLanes / 2, 4, 128, kHasPattern>;
     using FewWarps = TeamShape<kWarpLanes, 4, 128, kHasPattern>;
     using ManyWarps =
-        TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps / 2 * kWarpLanes, kHasPattern>;
-    using MostWarps = TeamShape<kWarpLanes, kMostChunks, kMostTeamWarps * kWarpLanes, kHasPattern>;
+        TeamShape<kWarpLanes, kMostChunks<T>, kMostTeamWarps / 2 * kWarpLanes, kHasPattern>;
+    using MostWarps =
+        TeamShape<kWarpLanes, kMostChunks<T>, kMostTeamWarps * kWarpLanes, kHasPattern>;
     const int columns = shape.mask.seqlen_k;
     if (columns <= HalfWarps::kColumns) {
       with_shape(HalfWarps());

@@ -5,6 +5,8 @@
 // All arithmetic in fp32. The mask is drawn again rather than read: it costs less than its bytes.
 #pragma once
 
+#include <type_traits>
+
 #include "reference/cublas/dropout_bits.cuh"
 
 namespace sparkbench {
@@ -114,13 +116,21 @@ __global__ void __launch_bounds__(Shape::kThreads, kMostTeamWarps* kWarpLanes / 
   }
 }
 
+/// Whose code is a shape's: a thread may have 128 registers in a block of any size, so that of
+/// shapes which differ in that is the same.
+template <class T, class Shape>
+using GradientShape =
+    std::conditional_t<Shape::kLanes == kWarpLanes && Shape::kChunks == kMostChunks<T>,
+                       typename Shape::WithMostThreads, Shape>;
+
 template <class T>
 void enqueue_masked_softmax_backward(const ScoreShape& shape, const T* p, T* dp,
                                      cudaStream_t stream) {
   with_row_teams<T>(shape, TeamWishes(), [&](auto teams_shape, auto drops, const RowTeams& teams) {
     const unsigned blocks =
         static_cast<unsigned>(shape.heads) * static_cast<unsigned>(teams.blocks_per_head);
-    masked_softmax_dropout_backward<T, decltype(teams_shape), drops()>
+    using Shape = GradientShape<T, decltype(teams_shape)>;
+    masked_softmax_dropout_backward<T, Shape, drops()>
         <<<blocks, teams.threads, 0, stream>>>(shape, teams, p, dp);
     CUDA_CHECK(cudaGetLastError());
   });
