@@ -6,14 +6,18 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::size_t kShadowedBytes = 4;  // by each word of the shadow
+constexpr std::size_t kWordBytes = 4;
+constexpr std::size_t kLineBytes = 16;
+constexpr std::size_t kLineWords = kLineBytes / kWordBytes;
 
-std::size_t words_of(std::size_t bytes) { return (bytes + kShadowedBytes - 1) / kShadowedBytes; }
+std::size_t lines_of(std::size_t bytes) { return (bytes + kLineBytes - 1) / kLineBytes; }
 
 }  // namespace
 
 SharedShadow::SharedShadow(std::size_t bytes, int warps)
-    : words_(words_of(bytes)),
+    : lines_(lines_of(bytes)),
+      parts_(kLineWords),
+      first_part_(lines_.size()),
       clocks_(static_cast<std::size_t>(warps)),
       known_(clocks_.size() * clocks_.size(), 1),
       fences_(clocks_.size() * kWarpLanes),
@@ -21,11 +25,15 @@ SharedShadow::SharedShadow(std::size_t bytes, int warps)
       taught_(learnt_.size()) {}
 
 void SharedShadow::extend_to(std::size_t bytes) {
-  if (words_.size() < words_of(bytes)) words_.resize(words_of(bytes));
+  if (lines_.size() >= lines_of(bytes)) return;
+  lines_.resize(lines_of(bytes));
+  first_part_.resize(lines_.size());
 }
 
 void SharedShadow::begin_block() {
   barrier();
+  parts_.resize(kLineWords);
+  std::fill(first_part_.begin(), first_part_.end(), 0u);
   for (Clock& clock : clocks_) clock.block_start = clock.now;
   learnt_.assign(kBarriers * clocks_.size(), 0u);
   taught_ = learnt_;
@@ -90,17 +98,41 @@ void SharedShadow::arrive_copy(int id, int warp, std::uint32_t start_time) {
   learnt = std::max(learnt, start_time + 1);
 }
 
+template <class Visit>
+void SharedShadow::for_each_word(std::size_t offset, std::size_t bytes, Visit visit) {
+  const bool is_line = bytes == kLineBytes && offset % kLineBytes == 0;
+  if (is_line && first_part_[offset / kLineBytes] == 0) [[likely]] {
+    visit(lines_[offset / kLineBytes].word, offset);
+    return;
+  }
+  for (std::size_t at = offset; at < offset + bytes;) {
+    Word* const parts = parts_of(at / kLineBytes);
+    do {
+      visit(parts[at / kWordBytes % kLineWords], at);
+      at += kWordBytes;
+    } while (at < offset + bytes && at % kLineBytes != 0);
+  }
+}
+
+SharedShadow::Word* SharedShadow::parts_of(std::size_t line) {
+  std::uint32_t& first_part = first_part_[line];
+  if (first_part == 0) {
+    first_part = static_cast<std::uint32_t>(parts_.size());
+    parts_.insert(parts_.end(), kLineWords, lines_[line].word);
+  }
+  return &parts_[first_part];
+}
+
 std::optional<SharedShadow::Hazard> SharedShadow::read(std::size_t offset,
                                                        const MemoryAccess& access) {
   const Touch now = touch(access);
   std::optional<Hazard> hazard;
-  for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
-    Word& word = words_[at / kShadowedBytes];
+  for_each_word(offset, access.bytes, [&](Word& word, std::size_t at) {
     if (!may_read(word, now, access.kind)) [[unlikely]] {
       if (!hazard) hazard = hazard_of_read(word, at, now);
     }
     remember_reader(word, now);
-  }
+  });
   return hazard;
 }
 
@@ -140,8 +172,7 @@ std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
                                                         const Touch& now, std::uint32_t fences,
                                                         bool is_pending) {
   std::optional<Hazard> hazard;
-  for (std::size_t at = offset; at < offset + access.bytes; at += kShadowedBytes) {
-    Word& word = words_[at / kShadowedBytes];
+  for_each_word(offset, access.bytes, [&](Word& word, std::size_t at) {
     for (const Touch* earlier : {&word.writer, &word.last_reader, &word.other_reader}) {
       if (!races(*earlier, now)) [[likely]]
         continue;
@@ -151,7 +182,7 @@ std::optional<SharedShadow::Hazard> SharedShadow::write(std::size_t offset,
     word.writer = now;
     word.fences = fences;
     word.copy_is_pending = is_pending;
-  }
+  });
   return hazard;
 }
 

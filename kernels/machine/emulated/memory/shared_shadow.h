@@ -16,6 +16,9 @@
 // warp if there is such since the last barrier. Two suffice where barriers are the block's: whoever
 // writes, if any unordered reader is another thread, so is one of these. Of readers that barriers
 // of some warps order differently one may be forgotten.
+//
+// Most accesses are of 16 bytes, whose four words then tell the same: they are one word of the
+// shadow until an access of fewer bytes parts them, for the rest of the block.
 #pragma once
 
 #include <array>
@@ -97,6 +100,9 @@ class SharedShadow {
     std::uint32_t fences = 0;  // of the writer, before it wrote
     bool copy_is_pending = false;
   };
+  struct alignas(64) Line {  // one of the cache
+    Word word;
+  };
   /// Of Word::fences: no fence is needed.
   static constexpr std::uint32_t kByAsyncProxy = ~0u;
 
@@ -106,6 +112,11 @@ class SharedShadow {
   };
 
   int warps() const { return static_cast<int>(clocks_.size()); }
+  /// Calls visit(word, offset) for what an access touches, in ascending order.
+  template <class Visit>
+  void for_each_word(std::size_t offset, std::size_t bytes, Visit visit);
+  /// The four words of a line, which is parted from now on.
+  Word* parts_of(std::size_t line);
   bool is_written(const Word& word) const {
     return word.writer.time >= clocks_[word.writer.warp()].block_start;
   }
@@ -129,12 +140,14 @@ class SharedShadow {
   std::uint32_t fences_of(int thread) const { return fences_[static_cast<std::size_t>(thread)]; }
   void remember_reader(Word& word, const Touch& now) const;
 
-  std::vector<Word> words_;
-  std::vector<Clock> clocks_;          // by warp
-  std::vector<std::uint32_t> known_;   // known()
-  std::vector<std::uint32_t> fences_;  // how many, by thread
-  std::vector<std::uint32_t> learnt_;  // by barrier and warp, as known()
-  std::vector<std::uint32_t> taught_;  // what learn() teaches, likewise
+  std::vector<Line> lines_;                // of 16 aligned bytes each, unless they are parted
+  std::vector<Word> parts_;                // four of each that is, behind four of none
+  std::vector<std::uint32_t> first_part_;  // by line: in parts_, or 0
+  std::vector<Clock> clocks_;              // by warp
+  std::vector<std::uint32_t> known_;       // known()
+  std::vector<std::uint32_t> fences_;      // how many, by thread
+  std::vector<std::uint32_t> learnt_;      // by barrier and warp, as known()
+  std::vector<std::uint32_t> taught_;      // what learn() teaches, likewise
 };
 
 }  // namespace sparkbench

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/machine/emulated/blocks/warp_schedule.h"
+
 namespace sparkbench {
 namespace {
 
@@ -108,6 +110,76 @@ TEST_F(SharedShadowTest, AWideAccessNamesItsFirstRacingWord) {
   const auto hazard = shadow_.write(0, {AccessKind::kStoreShared, 16, nullptr, 1, site_});
   expect_race(hazard, 0);
   EXPECT_EQ(hazard->offset, 8u);
+}
+
+/// Asks one shadow about accesses, and another about each of their words by itself.
+class TwoShadows {
+ public:
+  TwoShadows() {
+    for (SharedShadow* shadow : {&at_once_, &by_word_}) shadow->begin_block();
+  }
+
+  template <class Tick>
+  void tick(Tick tick) {
+    for (SharedShadow* shadow : {&at_once_, &by_word_}) tick(*shadow);
+  }
+  /// Returns whether there is a hazard.
+  bool expect_the_same(std::size_t offset, const MemoryAccess& access) {
+    const auto hazard = touch(at_once_, offset, access);
+    std::optional<SharedShadow::Hazard> of_words;
+    for (std::size_t at = offset; at < offset + access.bytes; at += 4) {
+      const auto of_word = touch(by_word_, at, {access.kind, 4, nullptr, access.thread, {}});
+      if (!of_words) of_words = of_word;
+    }
+    EXPECT_EQ(hazard.has_value(), of_words.has_value());
+    if (!hazard || !of_words) return false;
+    EXPECT_EQ(hazard->kind, of_words->kind);
+    EXPECT_EQ(hazard->offset, of_words->offset);
+    EXPECT_EQ(hazard->other_thread, of_words->other_thread);
+    EXPECT_EQ(hazard->other_writes, of_words->other_writes);
+    return true;
+  }
+
+ private:
+  static std::optional<SharedShadow::Hazard> touch(SharedShadow& shadow, std::size_t offset,
+                                                   const MemoryAccess& access) {
+    return access.writes() ? shadow.write(offset, access) : shadow.read(offset, access);
+  }
+
+  SharedShadow at_once_{64, 2}, by_word_{64, 2};
+};
+
+TEST(SharedShadowLines, TellWhatTheirWordsTell) {
+  TwoShadows shadows;
+  SplitMix64 random(1);
+  const auto below = [&](std::uint64_t limit) { return random() % limit; };
+  int hazards = 0;
+  for (int i = 0; i < 100000; ++i) {
+    const auto warp = static_cast<int>(below(2));
+    switch (below(64)) {
+      case 0:
+        shadows.tick([](SharedShadow& shadow) { shadow.begin_block(); });
+        break;
+      case 1:
+      case 2:
+      case 3:
+        shadows.tick([](SharedShadow& shadow) { shadow.barrier(); });
+        break;
+      case 4:
+      case 5:
+        shadows.tick([&](SharedShadow& shadow) { shadow.sync_warp(warp); });
+        break;
+      default: {
+        const auto bytes = static_cast<std::uint32_t>(below(8) != 0 ? 16 : 4 << below(2));
+        const auto kind = below(4) == 0 ? AccessKind::kStoreShared : AccessKind::kLoadShared;
+        const auto thread = 32 * warp + static_cast<int>(below(3));
+        hazards +=
+            shadows.expect_the_same(bytes * below(64 / bytes), {kind, bytes, nullptr, thread, {}});
+      }
+    }
+  }
+  EXPECT_GT(hazards, 1000);
+  EXPECT_LT(hazards, 90000);
 }
 
 }  // namespace
