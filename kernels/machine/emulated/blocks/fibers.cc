@@ -5,6 +5,7 @@
 #include <boost/context/protected_fixedsize_stack.hpp>
 #include <boost/context/stack_context.hpp>
 #include <memory>
+#include <mutex>
 
 namespace sparkbench {
 namespace {
@@ -23,18 +24,68 @@ struct PageTraits {
   static std::size_t maximum_size() noexcept { return kStackBytes; }
 };
 
+/// Guarded stacks, which outlive the launch that they were made for: the many short launches of a
+/// test would map and unmap hundreds each, and touch every page of theirs anew.
+class SpareStacks {
+ public:
+  SpareStacks() = default;
+  SpareStacks(const SpareStacks&) = delete;
+  SpareStacks& operator=(const SpareStacks&) = delete;
+  ~SpareStacks() {
+    for (boost::context::stack_context& stack : spare_) pages_.deallocate(stack);
+  }
+
+  boost::context::stack_context take() {
+    {
+      const std::lock_guard lock(mutex_);
+      if (!spare_.empty()) {
+        const boost::context::stack_context stack = spare_.back();
+        spare_.pop_back();
+        return stack;
+      }
+    }
+    return pages_.allocate();
+  }
+
+  void give_back(boost::context::stack_context& stack) {
+    {
+      const std::lock_guard lock(mutex_);
+      if (spare_.size() < kMostSpare) {
+        spare_.push_back(stack);
+        return;
+      }
+    }
+    pages_.deallocate(stack);
+  }
+
+ private:
+  static constexpr std::size_t kMostSpare = 1024;  // of four workers with blocks of 256 threads
+
+  boost::context::basic_protected_fixedsize_stack<PageTraits> pages_{kStackBytes};
+  std::mutex mutex_;
+  std::vector<boost::context::stack_context> spare_;
+};
+
+/// The process's: launches have nothing else in common, and no result depends on it.
+SpareStacks& spare_stacks() {
+  static SpareStacks stacks;
+  return stacks;
+}
+
 /// A guarded stack that starts a little lower. Stacks of pages all start at the same offset in a
 /// page, so the same sets of the cache would hold the hot end of all 32 lanes' stacks.
 class StaggeredStack {
  public:
   explicit StaggeredStack(int fiber) : lowered_bytes_(static_cast<std::size_t>(fiber) % 16 * 256) {}
 
-  boost::context::stack_context allocate() { return lowered(pages_.allocate(), lowered_bytes_); }
+  boost::context::stack_context allocate() {
+    return lowered(spare_stacks().take(), lowered_bytes_);
+  }
   void deallocate(boost::context::stack_context& stack) {
     boost::context::stack_context whole = stack;
     whole.sp = static_cast<char*>(stack.sp) + lowered_bytes_;
     whole.size = stack.size + lowered_bytes_;
-    pages_.deallocate(whole);
+    spare_stacks().give_back(whole);
   }
 
  private:
@@ -45,7 +96,6 @@ class StaggeredStack {
     return stack;
   }
 
-  boost::context::basic_protected_fixedsize_stack<PageTraits> pages_{kStackBytes};
   std::size_t lowered_bytes_;
 };
 
