@@ -6,55 +6,64 @@
 namespace sparkbench {
 namespace {
 
-constexpr std::uint32_t kBanks = 32;
-constexpr std::uint32_t kWordBytes = 4;
-constexpr std::uint32_t kRequestBytes = 128;
+constexpr std::uint32_t kRequestBytes = 128;  // a word of each bank
 constexpr std::uint32_t kSectorBytes = 32;
 
-using Words = std::array<std::uintptr_t, kRequestBytes / kWordBytes>;
+// A lane's access is aligned to its size: it takes all banks of a slot, of which there are as many
+// as a request has lanes, and lanes clash in all banks of a slot or in none.
 
-bool every_bank_serves_one_word(std::span<const std::uintptr_t> words) {
-  std::array<std::uintptr_t, kBanks> served;
+template <std::uint32_t kSlots>
+bool every_slot_serves_one(std::span<const std::uintptr_t> accesses) {
+  std::array<std::uintptr_t, kSlots> served;
   std::uint32_t occupied = 0;
   bool clash = false;
-  for (const std::uintptr_t word : words) {
-    const std::uint32_t bank = word % kBanks;
-    const std::uintptr_t holder = (occupied >> bank) & 1u ? served[bank] : word;
-    clash |= holder != word;
-    served[bank] = holder;
-    occupied |= 1u << bank;
+  for (const std::uintptr_t access : accesses) {
+    const std::uint32_t slot = access % kSlots;
+    const std::uintptr_t holder = (occupied >> slot) & 1u ? served[slot] : access;
+    clash |= holder != access;
+    served[slot] = holder;
+    occupied |= 1u << slot;
   }
   return !clash;
 }
 
-std::uint32_t request_wavefronts(std::span<std::uintptr_t> words) {
-  if (every_bank_serves_one_word(words)) return 1;
-  std::sort(words.begin(), words.end());
-  const auto distinct_end = std::unique(words.begin(), words.end());
-  std::array<std::uint32_t, kBanks> words_in_bank{};
-  std::for_each(words.begin(), distinct_end,
-                [&](std::uintptr_t word) { ++words_in_bank[word % kBanks]; });
-  return *std::max_element(words_in_bank.begin(), words_in_bank.end());
+template <std::uint32_t kSlots>
+std::uint32_t request_wavefronts(std::span<std::uintptr_t> accesses) {
+  if (every_slot_serves_one<kSlots>(accesses)) return 1;
+  std::sort(accesses.begin(), accesses.end());
+  const auto distinct_end = std::unique(accesses.begin(), accesses.end());
+  std::array<std::uint32_t, kSlots> distinct_in_slot{};
+  std::for_each(accesses.begin(), distinct_end,
+                [&](std::uintptr_t access) { ++distinct_in_slot[access % kSlots]; });
+  return *std::max_element(distinct_in_slot.begin(), distinct_in_slot.end());
+}
+
+template <std::uint32_t kBytes>
+SharedCost cost_of(const LaneAddresses& address, std::uint32_t active) {
+  constexpr std::uint32_t kLanes = kRequestBytes / kBytes;
+  SharedCost cost{request_count(active, kBytes), 0};
+  for (std::uint32_t first = 0; first < kWarpLanes; first += kLanes) {
+    std::array<std::uintptr_t, kLanes> accesses;
+    std::size_t count = 0;
+    for (std::uint32_t lane = first; lane < first + kLanes; ++lane) {
+      if (((active >> lane) & 1u) != 0) accesses[count++] = address[lane] / kBytes;
+    }
+    if (count != 0) cost.wavefronts += request_wavefronts<kLanes>({accesses.data(), count});
+  }
+  return cost;
 }
 
 }  // namespace
 
 SharedCost shared_cost(const LaneAddresses& address, std::uint32_t active, std::uint32_t bytes) {
-  const std::uint32_t words_per_lane = bytes / kWordBytes;
-  const std::uint32_t lanes_per_request = kRequestBytes / bytes;
-  SharedCost cost{request_count(active, bytes), 0};
-  for (std::uint32_t first = 0; first < kWarpLanes; first += lanes_per_request) {
-    Words words;
-    std::size_t count = 0;
-    for (std::uint32_t lane = first; lane < first + lanes_per_request; ++lane) {
-      if (((active >> lane) & 1u) == 0) continue;
-      for (std::uint32_t i = 0; i < words_per_lane; ++i) {
-        words[count++] = address[lane] / kWordBytes + i;
-      }
-    }
-    if (count != 0) cost.wavefronts += request_wavefronts({words.data(), count});
+  switch (bytes) {
+    case 4:
+      return cost_of<4>(address, active);
+    case 8:
+      return cost_of<8>(address, active);
+    default:
+      return cost_of<16>(address, active);
   }
-  return cost;
 }
 
 std::uint32_t request_count(std::uint32_t active, std::uint32_t bytes) {
