@@ -24,7 +24,7 @@ LAYERS = [
     ["kernels/tile/"],
     ["kernels/forward_launch.", "kernels/pass_regions.", "kernels/tensor_regions.h",
      "kernels/work_lists.", "kernels/work_lists_gpu.", "kernels/emulated_work_list",
-     "kernels/sparse_lists.",
+     "kernels/sparse_lists.", "kernels/list_plans.", "kernels/relayed_keys.",
      "kernels/cut_tiles.h", "kernels/sighted_plans.h",
      "kernels/pattern_lists.h", "kernels/pattern_launches.", "kernels/pattern_parts.",
      "kernels/listed_emulated.", "kernels/passes_emulated.", "kernels/passes_gpu.",

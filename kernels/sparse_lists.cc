@@ -10,6 +10,7 @@
 
 #include "kernels/ceil_divide.h"
 #include "kernels/cut_tiles.h"
+#include "kernels/list_plans.h"
 #include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/pattern/tile_plan.h"
 #include "kernels/mask/pattern/work_items.h"
@@ -23,15 +24,6 @@ namespace {
 std::uint32_t all_seen(int rows) {
   const int warps = ceil_divide(rows, kWarpRowsOfList);
   return warps >= 16 ? ~0u : (1u << (2 * warps)) - 1u;
-}
-
-/// Of each union, the plan of the blocks.
-std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind) {
-  std::vector<TilePlan> plans;
-  for (std::size_t i = 0; i < walked.unions.size(); ++i) {
-    plans.push_back(plan(walked, static_cast<int>(i), kind.block_rows, kind.step));
-  }
-  return plans;
 }
 
 std::vector<int> parts_of(const Pattern& pattern, const std::vector<TilePlan>& plans,
@@ -53,10 +45,6 @@ RowsOfParts rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
   return {static_cast<int>(shared), static_cast<int>(stored)};
 }
 
-Pattern walked_by(const SparseMask& mask, const SparseListKind& kind) {
-  return kind.is_of_keys ? transposed(mask.walked()) : mask.walked();
-}
-
 /// What the pattern numbers so.
 int token_of(const Pattern& pattern, int row) {
   return pattern.order == nullptr ? row : pattern.order->token_of(row);
@@ -65,12 +53,9 @@ int token_of(const Pattern& pattern, int row) {
 }  // namespace
 
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
-  if (!may_be_split(mask.walked())) return {};
-  return mask.part_rows->of({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
-    const Pattern walked = walked_by(mask, kind);
-    const std::vector<TilePlan> plans =
-        mask.sights != nullptr ? SightedPlans(mask, kind).plans() : plans_of(walked, kind);
-    return rows_of(parts_of(walked, plans, kind), kind);
+  if (!kind.splits || !may_be_split(mask.walked())) return {};
+  return mask.plan_facts->parts({kind.is_of_keys, kind.block_rows, kind.step}, [&] {
+    return rows_of(parts_of(walked_by(mask, kind), plans_of(mask, kind), kind), kind);
   });
 }
 
@@ -105,6 +90,8 @@ RowOrder row_order(const Pattern& pattern, const OrderedTile* tiles) {
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
     : unions_(static_cast<int>(mask.pattern.unions.size())) {
   const Pattern pattern = walked_by(mask, kind);
+  step_ = kind.step;
+  walked_ = pattern.seqlen_k;
   std::optional<SightedPlans> sighted;
   if (mask.sights != nullptr) {
     sighted.emplace(mask, kind);
@@ -153,7 +140,8 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
       }
     }
   }
-  start_longest_first();
+  put_in_order(kind.is_in_relay);
+  if (kind.is_in_relay) give_turns(std::vector<bool>(parts.size(), true));
   order_ = row_order(pattern, nullptr);
   order_tiles_ = ordered_tiles(pattern, kind.block_rows);
 }
@@ -175,19 +163,38 @@ void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>&
 
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of
 /// the same keys.
-void SparseTileLists::start_longest_first() {
-  std::vector<int> tiles(static_cast<std::size_t>(blocks_of_head_)), order(tiles.size());
+void SparseTileLists::put_in_order(bool is_in_relay) {
+  std::vector<int> tiles(static_cast<std::size_t>(blocks_of_head_));
   for (std::size_t i = 0; i < blocks_.size(); ++i) tiles[i % tiles.size()] += blocks_[i].tiles;
-  std::iota(order.begin(), order.end(), 0);
-  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-    return tiles[static_cast<std::size_t>(a)] > tiles[static_cast<std::size_t>(b)];
-  });
+  const std::vector<int> order = launch_order(tiles, is_in_relay);
   std::vector<SparseBlock> sorted;
   sorted.reserve(blocks_.size());
   for (int head = 0; head < unions_; ++head) {
     for (const int index : order) sorted.push_back(block(head, index));
   }
   blocks_ = std::move(sorted);
+}
+
+void SparseTileLists::give_turns(const std::vector<bool>& takes_part) {
+  std::vector<SparseTile*> last_of_step(static_cast<std::size_t>(ceil_divide(walked_, step_)));
+  for (int head = 0; head < unions_; ++head) {
+    std::fill(last_of_step.begin(), last_of_step.end(), nullptr);
+    for (int index = 0; index < blocks_of_head_; ++index) {
+      if (!takes_part[static_cast<std::size_t>(index)]) continue;
+      const SparseBlock& of = block(head, index);
+      for (int i = of.first_tile; i < of.first_tile + of.tiles; ++i) {
+        SparseTile& tile = tiles_[static_cast<std::size_t>(i)];
+        const int step = first_of_step(tile.step) / step_;
+        SparseTile*& last = last_of_step[static_cast<std::size_t>(step)];
+        tile.seen = kLastTurn;
+        if (last != nullptr) {
+          tile.seen |= turns_before(last->seen) + 1;
+          last->seen = turns_before(last->seen);
+        }
+        last = &tile;
+      }
+    }
+  }
 }
 
 void SparseTileLists::write(std::byte* to) const {

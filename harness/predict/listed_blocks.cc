@@ -10,6 +10,7 @@
 #include "kernels/cut_tiles.h"
 #include "kernels/sparse_lists.h"
 #include "kernels/tile/list_blocks.h"
+#include "kernels/volta/sparse_kinds.h"
 
 namespace sparkbench {
 namespace {
@@ -138,6 +139,7 @@ std::vector<BlockWork> tiles_of_listed_keys(const KernelInstance& instance,
 }
 
 SparseListKind list_kind_of(const KernelInstance& instance) {
+  if (instance.relays_dq) return volta::relayed_keys(instance.block_rows);
   return {instance.pass() == "bwd", instance.block_rows, instance.step_columns / instance.teams};
 }
 

@@ -19,6 +19,7 @@
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/packed_lists.h"
 #include "kernels/volta/short_blocks.h"
+#include "kernels/volta/sparse_relay.h"
 #include "kernels/work_lists.h"
 
 namespace sparkbench {
@@ -184,12 +185,16 @@ double dq_sums_bytes(const Problem& problem) {
   return of.heads * of.workspace_rows * of.fp32_row;
 }
 
+std::vector<BlockWork> key_blocks(const KernelInstance& instance, const Problem& problem) {
+  if (problem.sparse) return tiles_of_pattern(instance, problem);
+  return problem.lengths ? tiles_of_listed_keys(instance, problem)
+                         : tiles_of_key_blocks(instance, problem);
+}
+
 PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
   const Problem& problem = pass.problem;
   const KernelInstance& instance = pass.instance("bwd", is_deterministic ? 4 : 5);
-  std::vector<BlockWork> blocks = problem.lengths  ? tiles_of_listed_keys(instance, problem)
-                                  : problem.sparse ? tiles_of_pattern(instance, problem)
-                                                   : tiles_of_key_blocks(instance, problem);
+  std::vector<BlockWork> blocks = key_blocks(instance, problem);
   const Extents of(problem);
   const double columns =
       columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
@@ -207,22 +212,22 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
 
 /// Of a pass in relay: whether its blocks do, and no launch before.
 bool prepares_statistics(const Problem& problem) {
-  return !problem.lengths && volta::prepares_statistics(problem.head_dim, problem.key_mask());
+  return !problem.lengths && !problem.sparse &&
+         volta::prepares_statistics(problem.head_dim, problem.key_mask());
 }
 
-/// Of sums in slots, of packed sequences of all.
+/// Of sums in slots, of packed sequences and of patterns of all.
 double relayed_bytes(const Problem& problem) {
-  if (problem.lengths) return dq_sums_bytes(problem);
+  if (problem.lengths || problem.sparse) return dq_sums_bytes(problem);
   return static_cast<double>(volta::relay_sums_bytes(problem, volta::relay_slot_bits(problem)));
 }
 
-/// dK, dV and dQ, in relay: the last keys first.
+/// dK, dV and dQ, in relay: the last keys first, or as a list has them.
 PassLaunch relayed_gradients(const PassOf& pass) {
   const Problem& problem = pass.problem;
   const KernelInstance& instance = pass.instance("bwd", 5, true);
-  std::vector<BlockWork> blocks = problem.lengths ? tiles_of_listed_keys(instance, problem)
-                                                  : tiles_of_key_blocks(instance, problem);
-  if (!problem.lengths) std::reverse(blocks.begin(), blocks.end());
+  std::vector<BlockWork> blocks = key_blocks(instance, problem);
+  if (!problem.lengths && !problem.sparse) std::reverse(blocks.begin(), blocks.end());
   const Extents of(problem);
   const double columns =
       columns_of_head(blocks, problem, problem.key_heads(), instance.step_columns);
@@ -274,12 +279,14 @@ void append_forward(const PassOf& of, std::vector<PassLaunch>& launches) {
 }
 
 bool has_relay(const Problem& problem, bool is_deterministic) {
+  if (problem.sparse) return volta::has_sparse_relay(problem, is_deterministic);
   return problem.lengths
              ? volta::has_packed_relay(problem.packed(), problem.batch, is_deterministic)
              : volta::has_relay(problem, is_deterministic);
 }
 
 double turns_bytes(const Problem& problem) {
+  if (problem.sparse) return static_cast<double>(volta::sparse_turns_bytes(problem));
   return static_cast<double>(problem.lengths ? volta::packed_turns_bytes(volta::workspace_problem(
                                                    problem.packed(), problem.batch))
                                              : volta::relay_turns_bytes(problem));

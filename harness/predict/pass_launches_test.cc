@@ -9,6 +9,7 @@
 #include "harness/predict/test_instance.h"
 #include "harness/predict/v100_constants.h"
 #include "kernels/forward_launch.h"
+#include "kernels/mask/pattern/sparse_mask.h"
 #include "kernels/mask/test_masks.h"
 #include "kernels/registry.h"
 #include "kernels/tile/forward_params.h"
@@ -158,6 +159,22 @@ TEST(PassLaunches, OfFullMasksHaveStatisticsBeforeARelay) {
       kernel_of("volta-fp32acc"), problem_of(300, 300, MaskSpec::full()), Pass::kBackward, false);
   EXPECT_EQ(ids_of(launches), (std::vector<std::string>{"volta-fp32acc/bwd-statistics/d64",
                                                         "memset", "volta-fp32acc/bwd/d64/relay"}));
+}
+
+TEST(PassLaunches, OfPatternsWithShortRowsRelayDqUnlessDeterministic) {
+  Problem problem = problem_of(4096, 4096, MaskSpec::full(), 64);
+  const auto backward = [&](std::string_view spec, bool is_deterministic) {
+    problem.sparse = make_sparse_mask(spec, 4096, 4096);
+    return ids_of(
+        launches_of_pass(kernel_of("volta-fp16acc"), problem, Pass::kBackward, is_deterministic));
+  };
+  using Ids = std::vector<std::string>;
+  const std::string statistics = "volta-fp16acc/bwd-statistics/d64";
+  EXPECT_EQ(backward("blocked:128", false),
+            (Ids{statistics, "memset", "volta-fp16acc/bwd/d64/relay/sparse"}));
+  EXPECT_EQ(backward("blocked:128", true),
+            (Ids{statistics, "volta-fp16acc/bwd/d64/sparse/deterministic",
+                 "volta-fp16acc/bwd-dq/d64/sparse"}));
 }
 
 TEST(PassLaunches, OfATrainingStepAreBothPasses) {

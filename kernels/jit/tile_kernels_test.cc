@@ -92,7 +92,7 @@ TEST(TileKernels, MakeTheHostsParts) {
     return sees(mask.pattern, 0, static_cast<int>(q), static_cast<int>(k));
   };
   mask.sights = std::make_shared<KernelSights>(mask.pattern, source);
-  mask.part_rows = std::make_shared<PartRows>();
+  mask.plan_facts = std::make_shared<PlanFacts>();
   for (const SparseListKind& kind : {SparseListKind{false, 128, 64}, {true, 128, 32}}) {
     EXPECT_EQ(rows_of_parts(mask, kind).stored, 2 * 128);
     EXPECT_EQ(rows_of_parts(mask, kind).shared, rows_of_parts(on_host, kind).shared);

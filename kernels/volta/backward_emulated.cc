@@ -99,12 +99,13 @@ class BackwardEmulation {
     launch(kernel, shape);
   }
 
+  /// `tells_grid`: of launches of parts of one grid one tells what all of it counts.
   template <class Kernel>
-  void launch(Kernel kernel, const LaunchShape& shape) {
+  void launch(Kernel kernel, const LaunchShape& shape, bool tells_grid = true) {
     const BackwardParams params = params_;
     EmulationReport launched = emulate(shape, regions(), options_,
                                        [&](EmulatedMachine& machine) { kernel(machine, params); });
-    if (is_restricted_) launched.grid_counters = {};
+    if (is_restricted_ || !tells_grid) launched.grid_counters = {};
     add_report(report_, launched);
   }
 
@@ -284,13 +285,15 @@ class BackwardPass {
                         .shared_bytes = sizeof(BackwardTiles<Config>),
                         .work = std::move(work)};
       if (sample.is_everything()) return emulation_.launch(kernel, shape);
+      bool is_first = true;
       for (const KeyBlocks& keys : key_blocks_of(problem_, sample)) {
         shape.blocks.clear();
         for (int i = keys.blocks.begin; i < keys.blocks.end; ++i) {
           shape.blocks.push_back({blocks - 1 - i, keys.key_head, keys.batch});
         }
         emulation_.pass_turns_behind(keys.blocks.end);
-        emulation_.launch(kernel, shape);
+        emulation_.launch(kernel, shape, is_first);
+        is_first = false;
       }
     });
   }

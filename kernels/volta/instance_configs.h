@@ -100,7 +100,9 @@ struct Sparse : Config {
 /// The same of dK and dV.
 template <class Config>
 struct SparseBackward : Sparse<Config> {
-  static constexpr int kKeptChunks = Config::kHeadDim == 128 ? 4 : Config::kKeptChunks;
+  static constexpr bool kPreparesStatistics = false;  // a launch before does
+  static constexpr int kKeptChunks =
+      Config::kHeadDim == 128 ? (Config::kRelaysDq ? 2 : 4) : Config::kKeptChunks;
 };
 
 /// The same of dQ alone.

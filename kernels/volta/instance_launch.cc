@@ -182,6 +182,7 @@ InstanceLaunch packed_launch(const KernelInstance& instance, const Problem& prob
 
 /// The lists of an instance, as sparse_gpu.cu has it.
 SparseListKind sparse_kind(const KernelInstance& instance) {
+  if (instance.relays_dq) return relayed_keys(instance.block_rows);
   const bool is_of_keys = instance.pass() == "bwd";
   return {is_of_keys, instance.block_rows, instance.step_columns / instance.teams};
 }
@@ -211,6 +212,12 @@ InstanceLaunch sparse_launch(const KernelInstance& instance, const Problem& prob
     params.walk =
         group_walk(sparse_kind(instance).step * static_cast<int>(tiles.all_tiles().size()), 0,
                    problem.group_size());
+    if (instance.relays_dq) {
+      RelayMemory of_relay(std::move(bytes));
+      of_relay.append(packed_turns_bytes(dense) / sizeof(std::uint32_t), 0);
+      params.relay.turns = of_relay.turns();
+      bytes = of_relay.take_bytes();
+    }
     parameters = bytes_of(params);
   }
   return {{heads_of(instance, problem), tiles.blocks_of_head(), problem.batch},

@@ -274,6 +274,17 @@ namespace sparkbench::volta {
                                 "volta-fp16acc", Accumulator::kFp16)                            \
   SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_OF_COLUMNS, ROW, volta_fp32acc,     \
                                 "volta-fp32acc", Accumulator::kFp32)
+#define SPARK_VOLTA_SPARSE_BACKWARD_RELAY_OF(ROW, symbol, name, mma, columns)                   \
+  ROW(symbol##_bwd_d##columns##_relay_sparse, name "/bwd/d" #columns "/relay/sparse",           \
+      SparseBackward<RelayBackward<mma, columns, false, least_head_dim(columns)>>)              \
+  ROW(symbol##_bwd_d##columns##_dropout_relay_sparse,                                           \
+      name "/bwd/d" #columns "/dropout/relay/sparse",                                           \
+      SparseBackward<RelayBackward<mma, columns, true, least_head_dim(columns)>>)
+#define SPARK_VOLTA_SPARSE_BACKWARD_RELAY(ROW)                                                  \
+  SPARK_VOLTA_SPARSE_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16, 64)  \
+  SPARK_VOLTA_SPARSE_BACKWARD_RELAY_OF(ROW, volta_fp16acc, "volta-fp16acc", Accumulator::kFp16, 128) \
+  SPARK_VOLTA_SPARSE_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32, 64)  \
+  SPARK_VOLTA_SPARSE_BACKWARD_RELAY_OF(ROW, volta_fp32acc, "volta-fp32acc", Accumulator::kFp32, 128)
 #define SPARK_VOLTA_SPARSE_BACKWARD_DQ(ROW)                                                     \
   SPARK_VOLTA_SPARSE_OF_COLUMNS(SPARK_VOLTA_SPARSE_BACKWARD_DQ_OF, ROW, volta_fp16acc,          \
                                 "volta-fp16acc", Accumulator::kFp16)                            \

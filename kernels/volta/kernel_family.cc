@@ -22,6 +22,7 @@
 #include "kernels/volta/sparse_emulated.h"
 #include "kernels/volta/sparse_gpu.h"
 #include "kernels/volta/sparse_kinds.h"
+#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -116,10 +117,14 @@ void add_lists(const Problem& problem, Pass pass, bool is_deterministic, Pattern
     });
     return;
   }
-  visit_backward<Blocks::kSparse>(kAccumulators.qk, !is_deterministic, wanted,
-                                  [&](auto row, auto /*id*/) {
-                                    lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
-                                  });
+  const auto add_keys = [&](auto row, auto /*id*/) {
+    lists.add({*problem.sparse, kSparseKeys<decltype(row)>});
+  };
+  if (has_sparse_relay(problem, is_deterministic)) {
+    visit_backward_relay<Blocks::kSparse>(kAccumulators.qk, wanted, add_keys);
+    return;
+  }
+  visit_backward<Blocks::kSparse>(kAccumulators.qk, !is_deterministic, wanted, add_keys);
   if (!is_deterministic) return;
   visit_backward_dq<Blocks::kSparse>(kAccumulators.qk, wanted, [&](auto row, auto /*id*/) {
     lists.add({*problem.sparse, kSparseQueries<decltype(row)>});

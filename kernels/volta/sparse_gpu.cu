@@ -9,11 +9,13 @@
 #include "kernels/volta/sparse_gpu.h"
 #include "kernels/volta/sparse_kinds.h"
 #include "kernels/volta/sparse_parts.h"
+#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 
 SPARK_VOLTA_SPARSE_FORWARD(SPARK_FORWARD_KERNEL)
 SPARK_VOLTA_SPARSE_BACKWARD(SPARK_BACKWARD_KERNEL)
+SPARK_VOLTA_SPARSE_BACKWARD_RELAY(SPARK_BACKWARD_KERNEL)
 SPARK_VOLTA_SPARSE_BACKWARD_DQ(SPARK_BACKWARD_DQ_KERNEL)
 
 namespace {
@@ -22,6 +24,15 @@ namespace {
 RowsOfHeads split_rows(const Problem& problem, const SparseTileLists& lists, int block_rows,
                        int heads) {
   return {static_cast<int>(lists.splits().size()) * block_rows, heads, problem.batch};
+}
+
+/// dK and dV, and dQ as the configuration has it.
+template <class Config>
+void launch_keys(BackwardParams params, const Problem& problem, const SparseTileLists& lists,
+                 CUstream_st* stream) {
+  params.walk = walk_of_lists<Config>(lists, 0, problem.group_size());
+  launch<Config>(params, {problem.key_heads(), lists.blocks_of_head(), problem.batch},
+                 sizeof(BackwardTiles<Config>), stream);
 }
 
 }  // namespace
@@ -68,14 +79,21 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
   give_order(params, problem, params.sparse_keys.order);
   const Wanted wanted{dense, shared_bytes_per_block()};
   launch_statistics(accumulator, walked, params, stream);
+  if (has_sparse_relay(problem, is_deterministic)) {
+    const std::uint64_t turns = SparseRelayWorkspace(problem).turns;
+    params.relay.turns = in_workspace<std::uint32_t>(workspace, turns);
+    CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, sparse_turns_bytes(problem), stream));
+    visit_backward_relay<Blocks::kSparse>(accumulator, wanted, [&](auto row, auto /*id*/) {
+      launch_keys<decltype(row)>(params, problem, lists[first], stream);
+    });
+    return;
+  }
   if (!is_deterministic) {
     CUDA_CHECK(cudaMemsetAsync(params.workspace.dq_sums, 0, dq_sums_bytes(walked, false), stream));
   }
   visit_backward<Blocks::kSparse>(accumulator, !is_deterministic, wanted, [&](auto row, auto) {
     using Config = decltype(row);
-    params.walk = walk_of_lists<Config>(lists[first], 0, problem.group_size());
-    launch<Config>(params, {problem.key_heads(), lists[first].blocks_of_head(), problem.batch},
-                   sizeof(BackwardTiles<Config>), stream);
+    launch_keys<Config>(params, problem, lists[first], stream);
     if (key_rows == 0) return;
     const SplitRows rows{lists.splits_at(first, memory), Config::kBlockKeys, problem.seqlen_k,
                          key_rows};

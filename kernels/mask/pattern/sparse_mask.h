@@ -8,8 +8,8 @@
 #include <vector>
 
 #include "kernels/mask/pattern/mask_passes.h"
-#include "kernels/mask/pattern/part_rows.h"
 #include "kernels/mask/pattern/pattern.h"
+#include "kernels/mask/pattern/plan_facts.h"
 
 namespace sparkbench {
 
@@ -21,7 +21,7 @@ struct SparseMask {
   std::vector<std::uint64_t> pairs;   // that a head of each of its unions sees; none: not counted
   std::vector<MaskPass> passes = {};  // mask_passes(); none: kernels take it as it stands
   std::shared_ptr<const TileSights> sights = nullptr;  // of its tiles; null: the host looks
-  std::shared_ptr<PartRows> part_rows = std::make_shared<PartRows>();  // of walked()
+  std::shared_ptr<PlanFacts> plan_facts = std::make_shared<PlanFacts>();  // of walked()
   std::shared_ptr<const Pattern> in_order = nullptr;  // of a grid, if kernels walk it in its tiles
 
   /// The pattern as kernels walk it: of other rows and keys where it has an order.

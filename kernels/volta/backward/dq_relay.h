@@ -15,8 +15,8 @@
 // split-K.
 //
 // Blocks are launched from the last of a head's keys to the first, so that each waits for blocks
-// before it alone. So does the list of packed sequences (WorkOrder::kInRelay), whose steps have a
-// slot each.
+// before it alone. So do the lists of packed sequences (WorkOrder::kInRelay) and of patterns
+// (SparseTile::seen), whose steps have a slot each.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +27,8 @@
 
 namespace sparkbench::volta {
 
-/// Of a launch over a mask without a prefix, all of whose rows see a key, or of packed sequences,
-/// which have turns and items alone. Turns are 0 at launch.
+/// Of a launch over a mask without a prefix, all of whose rows see a key; or of packed sequences,
+/// which have turns and items alone, or of a pattern, which has turns. Turns are 0 at launch.
 struct DqRelay {
   std::uint32_t* turns = nullptr;
   std::uint32_t slot_mask = 0;       // the slots, a power of 2, less 1

@@ -60,50 +60,61 @@ class RelayStep {
   int member_, query_;
 };
 
-/// The same of packed sequences, of which a list tells it, in memory: kept from where a step looks
-/// to where it hands on. Steps have slots as they have rows in the workspace.
-class PackedRelayStep {
+/// The same of packed sequences and of patterns, of which a list tells it, in memory: kept from
+/// where a step looks to where it hands on. Steps have slots as they have rows in the workspace.
+class ListedRelayStep {
  public:
   template <class Config, class Machine>
-  static SPARK_DEVICE PackedRelayStep of(Machine& machine, const BackwardParams& params, int member,
-                                         int query) {
+  static SPARK_DEVICE ListedRelayStep of_sequence(Machine& machine, const BackwardParams& params,
+                                                  int member, int query) {
     const auto relay = machine.template load_global<WorkRelay>(
         params.relay.items + (machine.block(1) + kItemsOfAxis * machine.block(2)));
     const auto head = static_cast<std::uint32_t>(machine.block(0) * params.groups.size + member);
-    PackedRelayStep step;
+    ListedRelayStep step;
     step.slot_ = params.workspace.row(head, relay.padded_row + query) / Config::kStep;
-    step.turns_before_ =
+    step.turns_ =
         static_cast<std::uint32_t>(least_of(relay.behind + query, relay.most)) / Config::kBlockKeys;
-    if (query >= relay.last_from) step.turns_before_ |= kIsLast;
+    if (query >= relay.last_from) step.turns_ |= kLastTurn;
+    return step;
+  }
+  /// Of a pattern's tile, whose first query is `query` in the pattern's order.
+  template <class Config, class Machine>
+  static SPARK_DEVICE ListedRelayStep of_tile(Machine& machine, const BackwardParams& params,
+                                              int member, const SparseTile* tile, int query) {
+    const int head = machine.block(2) * params.heads + machine.block(0) * params.groups.size;
+    ListedRelayStep step;
+    step.slot_ =
+        params.workspace.row(static_cast<std::uint32_t>(head + member), query) / Config::kStep;
+    step.turns_ = machine.template load_global<std::uint32_t>(&tile->seen);
     return step;
   }
 
   SPARK_DEVICE DqSlot slot() const { return {slot_, 0}; }
-  SPARK_DEVICE std::uint32_t turns_before() const { return turns_before_ & ~kIsLast; }
-  SPARK_DEVICE bool is_last() const { return (turns_before_ & kIsLast) != 0; }
+  SPARK_DEVICE std::uint32_t turns_before() const { return sparkbench::turns_before(turns_); }
+  SPARK_DEVICE bool is_last() const { return is_last_turn(turns_); }
 
  private:
-  static constexpr std::uint32_t kIsLast = std::uint32_t{1} << 31;
-
-  std::uint32_t slot_, turns_before_;
+  std::uint32_t slot_, turns_;  // SparseTile::seen
 };
 
 template <class Config, class Machine>
 SPARK_DEVICE auto relay_step(Machine& machine, const BackwardParams& params, int member,
                              int query) {
   if constexpr (Config::kIsPacked) {
-    return PackedRelayStep::of<Config>(machine, params, member, query);
+    return ListedRelayStep::of_sequence<Config>(machine, params, member, query);
   } else {
+    static_assert(!Config::kIsSparse, "their lists tell it");
     return RelayStep<Config, Machine>(machine, params, member, query);
   }
 }
 
 /// What a warp keeps through a step.
 template <class Config>
-inline constexpr bool kKeepsRelayStep = (Config::kRelaysDq && Config::kIsPacked);
+inline constexpr bool kKeepsRelayStep = (Config::kRelaysDq &&
+                                         (Config::kIsPacked || Config::kIsSparse));
 struct NoRelayStep {};
 template <class Config>
-using KeptRelayStep = std::conditional_t<kKeepsRelayStep<Config>, PackedRelayStep, NoRelayStep>;
+using KeptRelayStep = std::conditional_t<kKeepsRelayStep<Config>, ListedRelayStep, NoRelayStep>;
 
 /// How many turns ago the blocks before this one had added to a step's dQ; below 0: not yet. By all
 /// lanes of a warp.
@@ -157,17 +168,12 @@ SPARK_DEVICE void hand_on_dq(Machine& machine, const BackwardParams& params, con
 template <class Config>
 using RelayedDq = AccumulatorFragment<Accumulator::kFp32>[Config::kHeadDim / kGridColumns];
 
-/// Zeros of rows that are not wanted, or of a step without keys: what a branch loads costs more
-/// registers.
-template <class Config, class Machine>
-SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& params, int member,
-                                   int row, bool is_wanted, RelayedDq<Config>& dq) {
-  if constexpr (Config::kIsPacked) {
-    const int step = row / Config::kStep * Config::kStep;
-    is_wanted = is_wanted && relay_geometry<Config>(machine, params).sees_keys(step);
-  }
-  const auto step =
-      relay_step<Config>(machine, params, member, row / Config::kStep * Config::kStep);
+/// The sums of a step's 16 queries from `row` on, once it is this block's turn. Zeros where they
+/// are not wanted: what a branch loads costs more registers.
+template <class Config, class Machine, class Step>
+SPARK_DEVICE void load_finished_sums(Machine& machine, const BackwardParams& params,
+                                     const Step& step, int row, bool is_wanted,
+                                     RelayedDq<Config>& dq) {
   await_dq(machine, params, step, is_wanted);
   const std::uint32_t slot = step.slot().slot;
   const float* const sums =
@@ -179,6 +185,19 @@ SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& param
   }
 }
 
+/// The same of a step without keys: zeros.
+template <class Config, class Machine>
+SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& params, int member,
+                                   int row, bool is_wanted, RelayedDq<Config>& dq) {
+  if constexpr (Config::kIsPacked) {
+    const int step = row / Config::kStep * Config::kStep;
+    is_wanted = is_wanted && relay_geometry<Config>(machine, params).sees_keys(step);
+  }
+  const auto step =
+      relay_step<Config>(machine, params, member, row / Config::kStep * Config::kStep);
+  load_finished_sums<Config>(machine, params, step, row, is_wanted, dq);
+}
+
 template <class Config, class Machine>
 SPARK_DEVICE Half* finished_row(Machine& machine, const BackwardParams& params, int row, int head) {
   if constexpr (Config::kIsPacked) {
@@ -188,15 +207,45 @@ SPARK_DEVICE Half* finished_row(Machine& machine, const BackwardParams& params, 
   }
 }
 
-/// dq = fp16(scale * sums / (1 - dropout_p)) of `rows`, of all heads that read the keys, a warp 16
-/// rows at a time, of which `dq` has the first.
+/// dq = fp16(factor * sums) of 16 rows: rows_from(column, chunks) are those of dQ from a column on,
+/// with so many chunks to write.
+template <class Config, class Output, class Machine, class RowsFrom>
+SPARK_DEVICE void write_finished_rows(
+    Machine& machine, const BackwardParams& params,
+    const float (&factor)[GridLayout<Config::kAccumulator>::kRowsPerLane], Output& tile,
+    const RelayedDq<Config>& dq, RowsFrom rows_from) {
+  constexpr int kColumns = 64;  // that the tile has
+#pragma unroll
+  for (int half = 0; half < Config::kHeadDim / kColumns; ++half) {
+    AccumulatorFragment<Accumulator::kFp32> of_half[kColumns / kGridColumns];
+#pragma unroll
+    for (int i = 0; i < kColumns / kGridColumns; ++i) {
+      of_half[i] = dq[kColumns / kGridColumns * half + i];
+    }
+    store_output<Config::kAccumulator>(machine, tile, factor, of_half);
+    machine.sync_warp();
+    write_rows(machine, tile,
+               rows_from(kColumns * half, written_chunks<Config, kColumns / kChunkHalves>(
+                                              params, kColumns / kChunkHalves * half)));
+    machine.sync_warp();
+  }
+}
+
+/// Of what becomes dQ, scale / (1 - dropout_p), for each of a lane's rows.
+template <class Config>
+SPARK_DEVICE void set_dq_factor(const BackwardParams& params,
+                                float (&factor)[GridLayout<Config::kAccumulator>::kRowsPerLane]) {
+#pragma unroll
+  for (float& value : factor) value = params.scale * params.dropout.keep_scale;
+}
+
+/// dQ of `rows`, of all heads that read the keys, a warp 16 rows at a time, of which `dq` has the
+/// first.
 template <class Config, class Output, class Machine>
 SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& params,
                                     const Range& rows, Output& tile, RelayedDq<Config>& dq) {
-  constexpr int kColumns = 64;  // that the tile has
   float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
-#pragma unroll
-  for (float& value : factor) value = params.scale * params.dropout.keep_scale;
+  set_dq_factor<Config>(params, factor);
   const int first_row = rows.begin + kGridRows * machine.warp();
 #pragma unroll 1
   for (int member = 0; member < params.groups.size; ++member) {
@@ -206,28 +255,16 @@ SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& para
       if (member != 0 || row != first_row) {
         load_finished_dq<Config>(machine, params, member, row, true, dq);
       }
-#pragma unroll
-      for (int half = 0; half < Config::kHeadDim / kColumns; ++half) {
-        AccumulatorFragment<Accumulator::kFp32> of_half[kColumns / kGridColumns];
-#pragma unroll
-        for (int i = 0; i < kColumns / kGridColumns; ++i) {
-          of_half[i] = dq[kColumns / kGridColumns * half + i];
-        }
-        store_output<Config::kAccumulator>(machine, tile, factor, of_half);
-        machine.sync_warp();
+      write_finished_rows<Config>(machine, params, factor, tile, dq, [&](int column, int chunks) {
         const int seqlen_q = mask_of_keys<Config>(machine, params).seqlen_q;
-        write_rows(machine, tile,
-                   OutputRows{finished_row<Config>(machine, params, row, head) + kColumns * half,
-                              params.dq.row_stride(), seqlen_q - row,
-                              written_chunks<Config, kColumns / kChunkHalves>(
-                                  params, kColumns / kChunkHalves * half)});
-        machine.sync_warp();
-      }
+        return OutputRows{finished_row<Config>(machine, params, row, head) + column,
+                          params.dq.row_stride(), seqlen_q - row, chunks};
+      });
     }
   }
 }
 
-/// Lets other steps have the slots of `rows`. Not of packed sequences, where each has its own.
+/// Lets other steps have the slots of `rows`. Not of lists, where each has its own.
 template <class Config, class Machine>
 SPARK_DEVICE void free_slots(Machine& machine, const BackwardParams& params, const Range& rows) {
   machine.barrier();

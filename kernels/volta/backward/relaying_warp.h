@@ -1,6 +1,7 @@
 // The steps of the kernel of dK and dV that hand the sums of dQ on (relay.h), each once.
 #pragma once
 
+#include "kernels/volta/backward/finished_tiles.h"
 #include "kernels/volta/backward/output.h"
 #include "kernels/volta/backward/position.h"
 #include "kernels/volta/backward/relay.h"
@@ -43,15 +44,23 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   /// dQ that is complete behind the block, from its sums to registers, and behind write() to global
   /// memory. All of the block's warps have added what they add, and met.
   SPARK_DEVICE void load_dq(RelayedDq<Config>& dq) {
-    const Range rows = finished_queries();
-    const int row = rows.begin + kGridRows * machine_.warp();
-    load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
+    if constexpr (Config::kIsSparse) {
+      FinishedTiles<Config, Machine>(machine_, params_).load(dq);
+    } else {
+      const Range rows = finished_queries();
+      const int row = rows.begin + kGridRows * machine_.warp();
+      load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
+    }
   }
   SPARK_DEVICE void write_dq(RelayedDq<Config>& dq) {
-    const Range rows = finished_queries();
     auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
-    write_finished_dq<Config>(machine_, params_, rows, output, dq);
-    if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
+    if constexpr (Config::kIsSparse) {
+      FinishedTiles<Config, Machine>(machine_, params_).write(output, dq);
+    } else {
+      const Range rows = finished_queries();
+      write_finished_dq<Config>(machine_, params_, rows, output, dq);
+      if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
+    }
   }
 
  protected:
@@ -63,8 +72,13 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   using Position::tiles_;
 
   SPARK_DEVICE auto relay_step(int place) {
-    return sparkbench::volta::relay_step<Config>(machine_, params_, params_.walk.member(place),
-                                                 query_of(place));
+    const int of_group = params_.walk.member(place), query = query_of(place);
+    if constexpr (Config::kIsSparse) {
+      return ListedRelayStep::of_tile<Config>(machine_, params_, of_group,
+                                              tile_of_step<Config>(params_, place), query);
+    } else {
+      return sparkbench::volta::relay_step<Config>(machine_, params_, of_group, query);
+    }
   }
   SPARK_DEVICE auto relay_step_of(int place, const KeptRelayStep<Config>& kept) {
     if constexpr (kKeepsRelayStep<Config>) {

@@ -1,0 +1,25 @@
+// The plans that lists of tiles (sparse_lists.h) are made of, and the order of their blocks.
+#pragma once
+
+#include <vector>
+
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/mask/pattern/tile_plan.h"
+#include "kernels/sparse_lists.h"
+
+namespace sparkbench {
+
+/// What lists of a kind walk: of blocks of keys the transposed pattern.
+Pattern walked_by(const SparseMask& mask, const SparseListKind& kind);
+
+/// Of each union of walked_by(mask, kind), the plan of its blocks, as the host sees it, or as the
+/// mask's sights do if it has any.
+std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind);
+std::vector<TilePlan> plans_of(const SparseMask& mask, const SparseListKind& kind);
+
+/// Of blocks that walk so many tiles each: those that walk most first. In relay the last ones
+/// first, which others wait for the least: tiles are walked in rising order, and a block behind
+/// begins behind.
+std::vector<int> launch_order(const std::vector<int>& tiles, bool is_in_relay);
+
+}  // namespace sparkbench

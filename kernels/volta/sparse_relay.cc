@@ -1,0 +1,39 @@
+#include "kernels/volta/sparse_relay.h"
+
+#include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/pattern_parts.h"
+#include "kernels/relayed_keys.h"
+#include "kernels/volta/backward/relay_plan.h"
+#include "kernels/volta/backward/workspace.h"
+#include "kernels/volta/sparse_kinds.h"
+
+namespace sparkbench::volta {
+
+namespace {
+
+/// Keys that a row sees at most, in the mean. Blocks of 64 keys take longer for a pair than those
+/// of 128 that other passes have, and of masks without lists both have 64.
+constexpr int most_keys_of_rows(int head_dim) { return head_dim <= 64 ? 768 : 1024; }
+
+}  // namespace
+
+bool has_sparse_relay(const Problem& problem, bool is_deterministic) {
+  if (is_deterministic || !serves_relay(problem.head_dim)) return false;
+  const int block_keys = relay_block_keys(problem.head_dim);
+  const RelayOfKeys relay =
+      relay_of_keys(*problem.sparse, relayed_keys(block_keys), most_keys_of_rows(problem.head_dim));
+  return relay.reaches_all_rows && !relay.splits_blocks &&
+         relay.most_waits * block_keys < kMostKeysInStep;
+}
+
+std::size_t sparse_turns_bytes(const Problem& problem) {
+  return packed_turns_bytes(walked_problem(problem));
+}
+
+SparseRelayWorkspace::SparseRelayWorkspace(const Problem& problem) {
+  WorkspacePlaces places(backward_workspace_bytes(walked_problem(problem), false));
+  turns = places.take(sparse_turns_bytes(problem));
+  bytes = places.end();
+}
+
+}  // namespace sparkbench::volta
