@@ -1,4 +1,4 @@
-// The plans that lists of tiles (sparse_lists.h) are made of, and the order of their blocks.
+// The plans that lists of tiles (sparse_lists.h) are made of, each of its blocks.
 #pragma once
 
 #include <vector>
@@ -16,10 +16,5 @@ Pattern walked_by(const SparseMask& mask, const SparseListKind& kind);
 /// mask's sights do if it has any.
 std::vector<TilePlan> plans_of(const Pattern& walked, const SparseListKind& kind);
 std::vector<TilePlan> plans_of(const SparseMask& mask, const SparseListKind& kind);
-
-/// Of blocks that walk so many tiles each: those that walk most first. In relay the last ones
-/// first, which others wait for the least: tiles are walked in rising order, and a block behind
-/// begins behind.
-std::vector<int> launch_order(const std::vector<int>& tiles, bool is_in_relay);
 
 }  // namespace sparkbench

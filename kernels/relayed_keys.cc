@@ -21,13 +21,12 @@ bool has_tokens(const Pattern& walked, int first_row, int step) {
   return false;
 }
 
-/// Of one union's blocks in the order of their launch, each on an SM of its own. A step takes each
+/// Of one union's blocks, the last keys first, each on an SM of its own. A step takes each
 /// block as long, and a block that finds the one before it at a step waits until that is done.
-RelayOfKeys relay_of_union(const TilePlan& plan, const std::vector<int>& order,
-                           const Pattern& walked, int step) {
+RelayOfKeys relay_of_union(const TilePlan& plan, const Pattern& walked, int step) {
   RelayOfKeys relay;
   std::vector<int> done(static_cast<std::size_t>(ceil_divide(plan.seqlen_k, plan.keys)));
-  for (const int block : order) {
+  for (int block = plan.row_tiles() - 1; block >= 0; --block) {
     int now = 0, tiles = 0;
     for (const Span& span : plan.spans_of(block)) {
       for (int tile = span.begin; tile < span.end; ++tile) {
@@ -56,18 +55,13 @@ RelayOfKeys relay_of(const SparseMask& mask, const SparseListKind& kind, int mos
       return {.reaches_all_rows = false, .tiles = tiles};
     }
   }
-  std::vector<int> tiles(static_cast<std::size_t>(plans.front().row_tiles()));
-  for (const TilePlan& plan : plans) {
-    for (std::size_t i = 0; i < tiles.size(); ++i) tiles[i] += plan.tiles_of(static_cast<int>(i));
-  }
-  const std::vector<int> order = launch_order(tiles, true);
   RelayOfKeys all{.reaches_all_rows = true};
   if (may_be_split(mask.walked())) {
     const std::vector<int> parts = parts_of_row_tiles(plans);
     all.splits_blocks = std::any_of(parts.begin(), parts.end(), [](int of) { return of > 1; });
   }
   for (const TilePlan& plan : plans) {
-    const RelayOfKeys relay = relay_of_union(plan, order, mask.walked(), kind.step);
+    const RelayOfKeys relay = relay_of_union(plan, mask.walked(), kind.step);
     all.reaches_all_rows = all.reaches_all_rows && relay.reaches_all_rows;
     all.most_waits = std::max(all.most_waits, relay.most_waits);
     all.tiles = std::max(all.tiles, relay.tiles);

@@ -164,9 +164,18 @@ void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>&
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of
 /// the same keys.
 void SparseTileLists::put_in_order(bool is_in_relay) {
-  std::vector<int> tiles(static_cast<std::size_t>(blocks_of_head_));
-  for (std::size_t i = 0; i < blocks_.size(); ++i) tiles[i % tiles.size()] += blocks_[i].tiles;
-  const std::vector<int> order = launch_order(tiles, is_in_relay);
+  std::vector<int> tiles(static_cast<std::size_t>(blocks_of_head_)), order(tiles.size());
+  std::iota(order.begin(), order.end(), 0);
+  if (is_in_relay) {
+    // Others wait for these the least: tiles are walked in rising order, and a block behind begins
+    // behind.
+    std::reverse(order.begin(), order.end());
+  } else {
+    for (std::size_t i = 0; i < blocks_.size(); ++i) tiles[i % tiles.size()] += blocks_[i].tiles;
+    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+      return tiles[static_cast<std::size_t>(a)] > tiles[static_cast<std::size_t>(b)];
+    });
+  }
   std::vector<SparseBlock> sorted;
   sorted.reserve(blocks_.size());
   for (int head = 0; head < unions_; ++head) {

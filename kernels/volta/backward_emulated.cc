@@ -144,12 +144,7 @@ class BackwardEmulation {
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
     }
-    if (!turns_.empty()) {
-      all.back().turns = turns_.data();
-      all.back().bytes_of_turn = all.back().bytes / turns_.size();
-      all.back().adds_in_any_order = !has_ordered_sums(problem_.head_dim);
-      all.push_back({"turns", turns_.data(), turns_.size() * sizeof(std::uint32_t), true, true});
-    }
+    if (!turns_.empty()) append_turns(turns_, !has_ordered_sums(problem_.head_dim), all);
     return all;
   }
 

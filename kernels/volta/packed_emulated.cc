@@ -147,12 +147,7 @@ class PackedBackwardPass {
     std::vector<GlobalRegion> all = backward_regions(packed_, tensors_);
     append_workspace("statistics", statistics_, all);
     append_workspace("dq_sums", dq_sums_, all);
-    if (!turns_.empty()) {
-      all.back().turns = turns_.data();
-      all.back().bytes_of_turn = all.back().bytes / turns_.size();
-      all.back().adds_in_any_order = !has_ordered_sums(packed_.head_dim);
-      append_workspace("turns", turns_, all);
-    }
+    if (!turns_.empty()) append_turns(turns_, !has_ordered_sums(packed_.head_dim), all);
     return all;
   }
   /// Each launch is a kernel of its own: what earlier ones wrote is there for it.

@@ -29,16 +29,6 @@ Problem problem_of(std::string_view spec, int seqlen, int head_dim, float dropou
                       spec);
 }
 
-std::vector<Picture> pictures_of(const Problem& problem) {
-  const Pattern& pattern = problem.sparse->pattern;
-  std::vector<Picture> pictures;
-  for (int head = 0; head < static_cast<int>(pattern.unions.size()); ++head) {
-    pictures.emplace_back(problem.seqlen_q, problem.seqlen_k,
-                          [&](int row, int key) { return sees(pattern, head, row, key); });
-  }
-  return pictures;
-}
-
 TEST(VoltaSparseRelayPlan, IsOfShortRowsWithoutLongWaits) {
   const auto has = [](std::string_view spec, int head_dim, int seqlen = 4096) {
     return has_sparse_relay(problem_of(spec, seqlen, head_dim), false);

@@ -109,16 +109,6 @@ Problem split_problem(int head_dim, float dropout_p) {
                       kSplit);
 }
 
-std::vector<Picture> pictures_of(const Problem& problem) {
-  std::vector<Picture> pictures;
-  for (int head = 0; head < 2; ++head) {
-    pictures.emplace_back(problem.seqlen_q, problem.seqlen_k, [&](int row, int key) {
-      return sees(problem.sparse->pattern, head, row, key);
-    });
-  }
-  return pictures;
-}
-
 TEST(VoltaSplitBlocks, AreThePatternByItsDefinition) {
   for (const auto& [head_dim, dropout_p] :
        {std::pair{64, 0.0f}, {40, 0.2f}, {128, 0.2f}, {160, 0.2f}}) {

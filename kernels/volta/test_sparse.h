@@ -99,6 +99,17 @@ inline PatternAttention attention_by_pictures(const Problem& problem, const Half
   return out;
 }
 
+/// Of each union of a problem's pattern, pair by pair by the definition.
+inline std::vector<Picture> pictures_of(const Problem& problem) {
+  const Pattern& pattern = problem.sparse->pattern;
+  std::vector<Picture> pictures;
+  for (int i = 0; i < static_cast<int>(pattern.unions.size()); ++i) {
+    pictures.emplace_back(problem.seqlen_q, problem.seqlen_k,
+                          [&](int row, int key) { return sees(pattern, i, row, key); });
+  }
+  return pictures;
+}
+
 inline Problem with_pattern(Problem problem, std::string_view spec) {
   problem.mask = MaskSpec::full();
   problem.sparse = make_sparse_mask(spec, problem.seqlen_q, problem.seqlen_k);
