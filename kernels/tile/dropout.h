@@ -15,8 +15,9 @@ namespace sparkbench {
 /// What pairs of probabilities are packed by (pack_scaled_halves) unless something is dropped.
 inline constexpr std::uint32_t kUpperHalves = 0x7632;
 
-/// Which of a lane's scores of kGroups groups of 16 rows are dropped, for kKeys keys.
-template <class Layout, int kKeys, int kGroups>
+/// Which of a lane's scores of kGroups groups of 16 rows, kApart rows apart, are dropped, for kKeys
+/// keys.
+template <class Layout, int kKeys, int kGroups, int kApart = 16>
 struct TileDropout {
   static_assert(kKeys == 64 || kKeys == 32 || kKeys == 16, "a block has 64 keys of a row");
   static_assert(Layout::kStrands == 2, "a word has two strands of 16 elements");
@@ -112,7 +113,7 @@ struct TileDropout {
     // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
     const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
     const int strand = Layout::kOtherRowLane == 0 ? 0 : kGroups == 2 ? b : half;
-    const auto row = static_cast<std::uint32_t>(first_row + 16 * group +
+    const auto row = static_cast<std::uint32_t>(first_row + kApart * group +
                                                 (Layout::row(lane, Layout::slot(strand)) & 7));
     const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
     const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));

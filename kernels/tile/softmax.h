@@ -100,8 +100,9 @@ class LaneRows {
   RunningRow<Scale> row_[kGroups][Layout::kRowsPerLane];
 };
 
-/// One tile of scores on its way to probabilities. l follows its sums in add() of the rows.
-template <class Layout, int kGroups>
+/// One tile of scores on its way to probabilities, of kTileGroups of the rows' kGroups groups, from
+/// kFirstGroup on: to the others it does nothing. l follows its sums in add() of the rows.
+template <class Layout, int kGroups, int kFirstGroup = 0, int kTileGroups = kGroups>
 struct TileSoftmax {
   using Values = RowValues<Layout, kGroups>;
 
@@ -111,11 +112,20 @@ struct TileSoftmax {
 
   template <class Machine, int kSteps, class Rows>
   SPARK_DEVICE TileSoftmax(Machine& machine,
-                           const typename Layout::Fragment (&score)[kGroups][kSteps],
+                           const typename Layout::Fragment (&score)[kTileGroups][kSteps],
                            float scale_log2, Rows& rows) {
     Values largest;
 #pragma unroll
-    for (int g = 0; g < kGroups; ++g) Layout::largest(machine, score[g], largest.of[g]);
+    for (int g = 0; g < kGroups; ++g) {
+      const bool is_of_tile = kFirstGroup <= g && g < kFirstGroup + kTileGroups;
+      if (is_of_tile) continue;
+#pragma unroll
+      for (float& of_row : largest.of[g]) of_row = kNoScore;
+    }
+#pragma unroll
+    for (int g = 0; g < kTileGroups; ++g) {
+      Layout::largest(machine, score[g], largest.of[kFirstGroup + g]);
+    }
     rows.include(machine, largest, scale_log2, rescale, offset);
     sum = rows.initial_sum();
   }
@@ -123,11 +133,11 @@ struct TileSoftmax {
   /// Probabilities 2^kLog2 of the scores of steps [first_step, end_step).
   template <class Machine, int kSteps>
   SPARK_DEVICE void exponentials(Machine& machine,
-                                 const typename Layout::Fragment (&score)[kGroups][kSteps],
+                                 const typename Layout::Fragment (&score)[kTileGroups][kSteps],
                                  int first_step, int end_step, float scale_log2,
-                                 float (&p)[kGroups][kSteps][Layout::kElements]) {
+                                 float (&p)[kTileGroups][kSteps][Layout::kElements]) {
 #pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
+    for (int g = 0; g < kTileGroups; ++g) {
 #pragma unroll
       for (int step = first_step; step < end_step; ++step) {
         Layout::widen(machine, score[g][step], p[g][step]);
@@ -135,8 +145,8 @@ struct TileSoftmax {
         for (int i = 0; i < Layout::kElements; ++i) {
           const int slot = Layout::slot(Layout::strand_of(i));
           float& value = p[g][step][i];
-          value = machine.exp2(machine.fma(value, scale_log2, offset.of[g][slot]));
-          sum.of[g][slot] += value;
+          value = machine.exp2(machine.fma(value, scale_log2, offset.of[kFirstGroup + g][slot]));
+          sum.of[kFirstGroup + g][slot] += value;
         }
       }
     }

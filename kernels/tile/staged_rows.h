@@ -55,6 +55,26 @@ class StagedRows {
     }
   }
 
+  /// The same of two groups: the first half of the warp's rows are the tensor's first, the second
+  /// half those `apart` rows behind them.
+  template <class Machine>
+  SPARK_DEVICE void load_groups(Machine& machine, const TensorRows& rows, int apart,
+                                bool has_last = true) {
+    static_assert(kRows / 2 % kRowsAtOnce == 0, "a warp copies rows of one group at once");
+    const int of_lane = machine.lane() / Tile::kLanesPerRow;
+#pragma unroll
+    for (int i = 0; i < kChunks; ++i) {
+      const bool is_of_second = row_of(i) >= kRows / 2;
+      const int row = of_lane + row_of(i) + (is_of_second ? apart - kRows / 2 : 0);
+      chunk_[i] = Bits128{};
+      if (row < rows.valid && (!is_last(i) || has_last)) {
+        chunk_[i] = machine.template load_global<Bits128>(
+            rows.first + static_cast<std::ptrdiff_t>(row) * rows.row_stride +
+            8 * (column_chunk(machine) + column_of(i)));
+      }
+    }
+  }
+
   /// The same in an order: the warp's rows, which begin at row_of_warp(), those that own their
   /// tokens; of a tensor whose token 0 is at `first`.
   template <class Machine>

@@ -55,6 +55,7 @@ struct RoundDqConfig
 template <class Config>
 struct Packed : Config {
   static constexpr bool kIsPacked = true;
+  static constexpr bool kLeavesStepsOut = false;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 /// The same of a forward pass.
@@ -94,6 +95,7 @@ struct PackedBackward : Packed<Config> {
 template <class Config>
 struct Sparse : Config {
   static constexpr bool kIsSparse = true;
+  static constexpr bool kLeavesStepsOut = false;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 
@@ -148,6 +150,7 @@ struct ShortBlocks
   static constexpr int kShortWindow =
       short_forward_window(Config::kHeadDim, Config::kAccumulator, Config::kPv);
   static constexpr bool kHasHalves = Config::kHeadDim == 64 && Config::kAllowsHalves;
+  static constexpr bool kSpreadsRows = Config::kHeadDim == 128 && Config::kAllowsHalves;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kShort>;
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kShort>;
 };
@@ -171,6 +174,7 @@ template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHe
 struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, kLeastHeadDim> {
   static constexpr bool kRelaysDq = true;
   static constexpr bool kPreparesStatistics = true;
+  static constexpr bool kLeavesStepsOut = true;
   static_assert(RelayBackward::kStep == kRelayStep &&
                     RelayBackward::kBlockKeys == relay_block_keys(kHeadDim) &&
                     least_relay_head_dim(kHeadDim) == least_head_dim(kHeadDim),

@@ -35,6 +35,7 @@ constexpr KernelInstance forward(std::string_view symbol, std::string_view id) {
           .step_columns = Config::kBlockN,
           .short_window = Config::kShortWindow,
           .has_halves = Config::kHasHalves,
+          .seen_rows = Config::kSpreadsRows ? kGridRows : kWarpRows,
           .limits = {kBarriers, 64, data_shuffles(Config::kPv, Config::kHasDropout),
                      least_cap(Config::kHasDropout)}};
 }
@@ -68,6 +69,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .teams = Config::kTeams,
           .relays_dq = Config::kRelaysDq,
           .short_window = Config::kShortWindow,
+          .seen_keys = Config::kLeavesStepsOut ? kTransposedKeys : 0,
           .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 

@@ -121,16 +121,16 @@ TEST(VoltaDispatch, TakesSmallerBlocksWhereSharedMemoryIs) {
 
 TEST(VoltaDispatch, HasShortBlocksForShortWindows) {
   Problem problem{.seqlen_q = 4096, .seqlen_k = 4096, .head_dim = 128};
-  problem.mask = MaskSpec::window(1024);
+  problem.mask = MaskSpec::window(2048);
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   EXPECT_EQ(forward_id(kMixedAcc, problem, kTuring), "volta-mixedacc/fwd/d128/short");
   EXPECT_EQ(forward_id(kFp16Acc, problem, kVolta), "volta-fp16acc/fwd/d128");
   problem.dropout_p = 0.1f;
   EXPECT_EQ(forward_id(kFp16AccO16, problem, kVolta), "volta-fp16acc-o16/fwd/d128/dropout/short");
   problem.dropout_p = 0.0f;
-  problem.mask = MaskSpec::window(1025);
+  problem.mask = MaskSpec::window(2049);
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128");
-  problem.mask = MaskSpec::band(600, 423);
+  problem.mask = MaskSpec::band(600, 1447);
   EXPECT_EQ(forward_id(kFp32Acc, problem, kVolta), "volta-fp32acc/fwd/d128/short");
   problem.mask = MaskSpec::window(128);
   problem.head_dim = 104;
@@ -213,6 +213,22 @@ TEST(VoltaDispatch, HasShortBlocksWhereALongOneWouldBeHalfEmpty) {
   for (const int seqlen_q : {0, 129, 256, 512, 1921, 2048, 2176}) {
     EXPECT_EQ(id_of(seqlen_q), "volta-fp32acc/fwd/d128") << seqlen_q;
   }
+}
+
+TEST(VoltaDispatch, HasShortBlocksOf128ColumnsWhereAMaskHidesSomeOfFewKeys) {
+  const auto id_of = [](const MaskSpec& mask, int seqlen, int head_dim = 128) {
+    const Problem problem{
+        .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim, .mask = mask};
+    return forward_id(kFp32Acc, problem, kVolta);
+  };
+  EXPECT_EQ(id_of(MaskSpec::causal(), 512), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(id_of(MaskSpec::causal(), 2048), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(id_of(MaskSpec::causal(), 2049), "volta-fp32acc/fwd/d128");
+  EXPECT_EQ(id_of(MaskSpec::prefix(64), 512), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(id_of(MaskSpec::prefix(512), 512), "volta-fp32acc/fwd/d128");
+  EXPECT_EQ(id_of(MaskSpec::window(2048), 2048), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(id_of(MaskSpec::full(), 512), "volta-fp32acc/fwd/d128");
+  EXPECT_EQ(id_of(MaskSpec::causal(), 512, 64), "volta-fp32acc/fwd/d64");
 }
 
 TEST(VoltaDispatch, TakesNoWindowForShortThatHasAllKeys) {

@@ -16,13 +16,15 @@ namespace sparkbench::volta {
 /// By the cycle model short blocks are faster up to so many keys a row of a window, since one
 /// begins and ends while others compute, and since fewer of their rows see none of a tile,
 constexpr int short_forward_window(int columns, Accumulator scores, Accumulator pv) {
-  if (columns == 128) return 1024;
+  if (columns == 128) return 2048;
   return pv == Accumulator::kFp16 ? 2048 : scores == Accumulator::kFp32 ? 1024 : 512;
 }
 inline constexpr int kShortBackwardWindow = 2048;
-/// and at 128 columns up to so many blocks of 128 rows where their number is odd: half of the last
-/// long one would be empty, which costs more than the 3 % that a tile of two short blocks takes
-/// longer.
+/// and at 128 columns up to so many keys of a sequence of which a mask hides some: of the tiles that
+/// it cuts the warps of a short block compute as much each (kSpreadsRows of forward/config.h),
+inline constexpr int kMostCutKeys = 2048;
+/// and up to so many blocks of 128 rows where their number is odd: half of the last long one would
+/// be empty, which costs more than the 3 % that a tile of two short blocks takes longer.
 inline constexpr int kShortBlock = 128;  // rows
 inline constexpr int kMostOddBlocks = 15;
 
@@ -32,12 +34,18 @@ inline bool has_short_window(int window, const KeyMask& mask) {
   return mask.prefix <= 0 && keys <= window && keys < mask.seqlen_k;
 }
 
+/// Whether some row does not see some key.
+inline bool hides_some(const KeyMask& mask) {
+  return !mask.all_see({0, mask.seqlen_q}, {0, mask.seqlen_k});
+}
+
 /// Whether blocks serve a problem, of a kernel whose tiles have so many columns: long ones, where
 /// `window` is 0, or short ones for windows of at most so many keys a row.
 inline bool wants_blocks(int window, int columns, const Problem& problem) {
   if (window == 0) return true;
   const KeyMask mask = problem.key_mask();
   if (has_short_window(window, mask)) return true;
+  if (columns == 128 && mask.seqlen_k <= kMostCutKeys && hides_some(mask)) return true;
   const int blocks = ceil_divide(mask.seqlen_q, kShortBlock);
   return columns == 128 && blocks % 2 == 1 && blocks <= kMostOddBlocks;
 }

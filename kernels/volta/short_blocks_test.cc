@@ -1,10 +1,12 @@
-// Kernels of short blocks at 64 columns on the emulated V100: their bits are those of long blocks,
-// which the instances for patterns have, and warps leave out halves of tiles.
+// Kernels of short blocks on the emulated V100: their bits are those of long blocks, which the
+// instances for patterns have, and warps leave out halves of tiles, or rows of theirs.
 #include "kernels/volta/short_blocks.h"
 
 #include <gtest/gtest.h>
 
+#include <iterator>
 #include <tuple>
+#include <vector>
 
 #include "kernels/ceil_divide.h"
 #include "kernels/volta/test_sparse_checks.h"
@@ -62,13 +64,63 @@ INSTANTIATE_TEST_SUITE_P(, VoltaShortBlocks,
                                                           "volta-mixedacc", "volta-fp16acc-o16"),
                                           testing::Values(64, 40), testing::Values(0.0f, 0.2f)));
 
-/// Pairs that warps of 32 rows compute in parts of so many keys.
-std::uint64_t pairs_in_parts(const KeyMask& mask, int keys) {
+/// O and the log-sum-exp alone.
+Passes run_forward(const PatternRun& run) {
+  const Problem& problem = run.problem();
+  Passes out{std::vector<Half>(problem.q_elements()),
+             {},
+             {},
+             {},
+             std::vector<float>(problem.lse_elements())};
+  const EmulationOptions options = options_of(run.kernel());
+  expect_clean(run.kernel().forward.emulate(problem, run.forward(out), options, {}));
+  return out;
+}
+
+/// Of 128 columns, where a warp has two groups of rows 64 apart, patterns' have them side by side.
+/// Masks that hide much of a few tiles, and a causal one.
+class VoltaShortBlocksOf128
+    : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
+
+TEST_P(VoltaShortBlocksOf128, HaveTheBitsOfPatterns) {
+  const auto [kernel, head_dim, dropout_p] = GetParam();
+  std::vector<MaskSpec> masks(std::begin(kMasks), std::end(kMasks));
+  masks.push_back(MaskSpec::causal());
+  masks.push_back(MaskSpec::window(200));
+  for (const Shape& shape : kShapes) {
+    for (const MaskSpec& mask : masks) {
+      SCOPED_TRACE(testing::Message()
+                   << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
+      const Problem problem{.heads = shape.heads,
+                            .seqlen_q = shape.seqlen_q,
+                            .seqlen_k = shape.seqlen_k,
+                            .head_dim = head_dim,
+                            .mask = mask,
+                            .dropout_p = dropout_p,
+                            .seed = 12,
+                            .heads_k = shape.heads_k};
+      ASSERT_TRUE(volta::wants_blocks(2048, 128, problem));
+      const Passes got = run_forward(PatternRun(kernel, problem));
+      const Passes want = run_forward(PatternRun(kernel, with_pattern(problem, name_of(mask))));
+      EXPECT_TRUE(same_bits(want.o, got.o));
+      EXPECT_TRUE(same_bits(want.lse, got.lse));
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(, VoltaShortBlocksOf128,
+                         testing::Values(std::tuple("volta-fp32acc", 128, 0.0f),
+                                         std::tuple("volta-fp32acc", 128, 0.2f),
+                                         std::tuple("volta-mixedacc", 120, 0.2f),
+                                         std::tuple("volta-fp16acc-o16", 112, 0.0f)));
+
+/// Pairs that so many rows compute together in parts of so many keys.
+std::uint64_t pairs_in_parts(const KeyMask& mask, int rows, int keys) {
   std::uint64_t pairs = 0;
-  for (int row = 0; row < mask.seqlen_q; row += 32) {
-    const Range seen = mask.keys_of_any({row, row + 32});
+  for (int row = 0; row < mask.seqlen_q; row += rows) {
+    const Range seen = mask.keys_of_any({row, row + rows});
     const int parts = ceil_divide(seen.end, keys) - seen.begin / keys;
-    pairs += static_cast<std::uint64_t>(32 * parts * keys);
+    pairs += static_cast<std::uint64_t>(rows * parts * keys);
   }
   return pairs;
 }
@@ -85,7 +137,7 @@ std::uint64_t pairs_executed(const char* kernel, const Problem& problem) {
             .forward
             .emulate(problem, made.forward(out), {.profile = &arithmetic_profile("volta")}, {})
             .counters.mma_m8n8k4;
-  return mma * 2048 / (4 * 64);  // two products of 64 columns, of 2 FLOPs each
+  return mma * 2048 / static_cast<unsigned>(4 * problem.head_dim);  // two products, 2 FLOPs each
 }
 
 TEST(VoltaShortBlocksCounts, AreOfTheHalvesThatWarpsSee) {
@@ -93,12 +145,21 @@ TEST(VoltaShortBlocksCounts, AreOfTheHalvesThatWarpsSee) {
        {MaskSpec::window(128), MaskSpec::window(70), MaskSpec::band(64, 64)}) {
     const Problem problem{.seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64, .mask = mask};
     const KeyMask keys = problem.key_mask();
-    EXPECT_EQ(pairs_executed("volta-fp32acc", problem), pairs_in_parts(keys, 32)) << name_of(mask);
-    EXPECT_EQ(pairs_executed("volta-fp16acc", problem), pairs_in_parts(keys, 64)) << name_of(mask);
+    EXPECT_EQ(pairs_executed("volta-fp32acc", problem), pairs_in_parts(keys, 32, 32)) << name_of(mask);
+    EXPECT_EQ(pairs_executed("volta-fp16acc", problem), pairs_in_parts(keys, 32, 64)) << name_of(mask);
   }
 }
 
 /// But for the first rows, which see fewer keys, 160 keys of 128 and not 192.
+TEST(VoltaShortBlocksCounts, AreOfTheGroupsOfRowsThatSeeATileOf128Columns) {
+  for (const MaskSpec& mask : {MaskSpec::window(128), MaskSpec::window(70), MaskSpec::window(17),
+                               MaskSpec::band(64, 64), MaskSpec::causal()}) {
+    const Problem problem{.seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 128, .mask = mask};
+    EXPECT_EQ(pairs_executed("volta-fp32acc", problem), pairs_in_parts(problem.key_mask(), 16, 64))
+        << name_of(mask);
+  }
+}
+
 TEST(VoltaShortBlocksCounts, OfAWindowAreAQuarterMoreThanAreSeen) {
   const auto problem = [](int seqlen) {
     return Problem{

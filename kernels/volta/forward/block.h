@@ -10,12 +10,28 @@
 
 namespace sparkbench::volta {
 
-/// The rows of this warp; some may be past the last.
+/// How far the groups of a warp's rows are apart.
+template <class Config>
+constexpr int groups_apart() {
+  static_assert(!Config::kSpreadsRows || Config::kBlockM == kRowGroups * Config::kBlockN,
+                "one tile at most is a group's alone");
+  return Config::kSpreadsRows ? Config::kBlockN : kGridRows;
+}
+template <class Config>
+inline constexpr int kGroupsApart = groups_apart<Config>();
+
+/// A warp's first row, from its block's first on.
+template <class Config, class Machine>
+SPARK_DEVICE int first_row_of_warp(Machine& machine) {
+  return (Config::kSpreadsRows ? kGridRows : kWarpRows) * (machine.warp() / Config::kColumnWarps);
+}
+
+/// From the first row of this warp to its last; some may be past the last of all.
 template <class Config, class Machine>
 SPARK_DEVICE Range rows_of_warp(Machine& machine, const ForwardParams& params) {
-  const int first_row = locate_block<Config>(machine, params).first_row +
-                        kWarpRows * (machine.warp() / Config::kColumnWarps);
-  return {first_row, first_row + kWarpRows};
+  const int first_row =
+      locate_block<Config>(machine, params).first_row + first_row_of_warp<Config>(machine);
+  return {first_row, first_row + kGroupsApart<Config> + kGridRows};
 }
 
 /// The keys that some row of them sees.
@@ -23,6 +39,14 @@ template <class Config, class Machine>
 SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
   if constexpr (Config::kIsSparse) return keys_of_block<Config>(machine, params);
   return mask_of_block<Config>(machine, params).keys_of_any(rows_of_warp<Config>(machine, params));
+}
+
+/// The keys that some row of one of its groups sees.
+template <class Config, int kGroup, class Machine>
+SPARK_DEVICE Range keys_of_group(Machine& machine, const ForwardParams& params) {
+  const int first_row =
+      rows_of_warp<Config>(machine, params).begin + kGroup * kGroupsApart<Config>;
+  return mask_of_block<Config>(machine, params).keys_of_any({first_row, first_row + kGridRows});
 }
 
 /// A tile of a pattern's list in one number, for there is a register for no more: its first key's
@@ -120,7 +144,8 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
       copies_last<Config, typename Config::StagedKeys>(machine, params));
 }
 
-/// The block's rows of Q to shared memory. Each warp fills its own rows, as of every tile.
+/// The block's rows of Q to shared memory, where a warp's lie side by side. Each warp fills its own,
+/// as of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
                                 typename Config::QueryTile& tile) {
@@ -137,10 +162,15 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   } else {
     const int rows = copied_rows<Config, Staged>(
         machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
-    q.load(machine,
-           {params.q.at(block.batch, block.first_q + block.first_row, block.head),
-            params.q.row_stride(), rows},
-           has_last);
+    const TensorRows of_block{
+        params.q.at(block.batch, block.first_q + block.first_row, block.head),
+        params.q.row_stride(), rows};
+    if constexpr (Config::kSpreadsRows) {
+      q.load_groups(machine, of_block.from(first_row_of_warp<Config>(machine)),
+                    kGroupsApart<Config>, has_last);
+    } else {
+      q.load(machine, of_block, has_last);
+    }
   }
   q.store(machine, tile);
 }

@@ -50,7 +50,7 @@ class HalfPieceWarp : public HalfWarp<Config, PieceWarp<Config, Machine>> {
   using typename Base::HalfTile;
 
   SPARK_DEVICE void add_scores(int part, int half, HalfTile& tile) {
-    this->multiply_keys(part, kHalfKeys * half, tile.score);
+    this->template multiply_keys<Config>(part, kHalfKeys * half, tile.score);
   }
   /// P of a half to where the warp finds it, while the block works on that half of V.
   SPARK_DEVICE void store_probabilities(int half, const HalfTile& tile) {

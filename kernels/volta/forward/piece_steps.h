@@ -59,6 +59,16 @@ struct CombinedRows {
   SPARK_DEVICE auto initial_sum() const { return rows.initial_sum(); }
 };
 
+/// A tile of which one of a warp's groups of rows alone sees some, as a Config of its verbs. By the
+/// cycle model it is fastest with as few exponentials early as a piece of V asks for, and with a
+/// mask by ends.
+template <class Config, int kGroup>
+struct GroupOf : Config {
+  static constexpr int kScoreGroups = 1, kFirstGroup = kGroup;
+  static constexpr int kEarlySteps = Config::kKeySteps / 2;
+  static constexpr CutMask kCutMask = cut_masks::kEndsFirst;
+};
+
 /// Of patterns only: the tile that is loaded, as load_listed_tile() has it.
 struct LoadedTile {
   int tile_;
@@ -76,7 +86,7 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   using StagedKeys = StagedRows<KeyPiece, Config::kWarps>;
   using StagedValues = StagedRows<ValuePiece, Config::kWarps>;
   using Tile = ScoreTile<Config>;
-  using Softmax = TileSoftmax<typename Config::Layout, kRowGroups>;
+  using Softmax = SoftmaxOf<Config>;
   /// Whether no other warp has rows of this one.
   static constexpr bool kIsAlone = Config::kColumnWarps == 1;
   /// Key steps of its scores that a piece of V has.
@@ -144,56 +154,78 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     end_piece();
   }
 
+  /// Verbs of a tile, of both groups of rows or of one: Of is Config or its GroupOf.
+  ///
   /// S += Q K^T over the columns of a piece of K.
-  SPARK_DEVICE void add_scores(int part, Tile& tile) { multiply_keys(part, 0, tile.score); }
+  template <class Of>
+  SPARK_DEVICE void add_scores(int part, ScoreTile<Of>& tile) {
+    multiply_keys<Of>(part, 0, tile.score);
+  }
 
   /// S = -inf where the mask hides a key of a tile that it cuts.
-  SPARK_DEVICE void mask(int first_key, Tile& tile) {
+  template <class Of>
+  SPARK_DEVICE void mask(int first_key, ScoreTile<Of>& tile) {
     const Range seen = Config::kIsPacked ? all_seen_ : all_seen();
     if (seen.contains(Range{first_key, first_key + Config::kBlockN})) return;
     machine_.recompute_indices();
-    hide_cut_scores<Config>(machine_, mask_of_block<Config>(machine_, params_), seen,
-                            rows_of_warp<Config>(machine_, params_).begin,
-                            first_score_key(first_key), tile);
+    hide_cut_scores<Of>(machine_, mask_of_block<Config>(machine_, params_), seen,
+                        rows_of_warp<Config>(machine_, params_).begin, first_score_key(first_key),
+                        tile);
   }
 
   /// Which elements of the warp's scores are dropped.
-  SPARK_DEVICE void draw_dropout(int first_key, Tile& tile) { draw(first_key, 0, tile.dropout); }
+  template <class Of>
+  SPARK_DEVICE void draw_dropout(int first_key, ScoreTile<Of>& tile) {
+    draw(first_key, 0, tile.dropout, Of::kFirstGroup);
+  }
 
   /// m = rowmax(m, S), of all warps' keys.
-  SPARK_DEVICE Softmax row_maxima(const Tile& tile) {
+  template <class Of>
+  SPARK_DEVICE SoftmaxOf<Of> row_maxima(const ScoreTile<Of>& tile) {
     if constexpr (kIsAlone) {
-      return Softmax(machine_, tile.score, params_.scale_log2, rows_);
+      return SoftmaxOf<Of>(machine_, tile.score, params_.scale_log2, rows_);
     } else {
       machine_.recompute_indices();
       CombinedRows<typename Config::Rows, PairCombine<Config, Machine>> rows{rows_, combine()};
-      return Softmax(machine_, tile.score, params_.scale_log2, rows);
+      return SoftmaxOf<Of>(machine_, tile.score, params_.scale_log2, rows);
     }
   }
 
   /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of the tile.
-  SPARK_DEVICE void probabilities(int first_step, int end_step, Softmax& softmax, Tile& tile) {
-    form_probabilities<Config>(machine_, params_, first_step, end_step, softmax, tile);
+  template <class Of>
+  SPARK_DEVICE void probabilities(int first_step, int end_step, SoftmaxOf<Of>& softmax,
+                                  ScoreTile<Of>& tile) {
+    form_probabilities<Of>(machine_, params_, first_step, end_step, softmax, tile);
   }
-  SPARK_DEVICE void add_sums(const Softmax& softmax) { rows_.add(machine_, softmax.sum); }
+  template <class AnySoftmax>
+  SPARK_DEVICE void add_sums(const AnySoftmax& softmax) {
+    rows_.add(machine_, softmax.sum);
+  }
 
   /// P of the keys of a piece of V to where the warps that share rows find it.
-  SPARK_DEVICE void store_probabilities(int part, const Tile& tile) {
+  template <class Of>
+  SPARK_DEVICE void store_probabilities(int part, const ScoreTile<Of>& tile) {
     store_packed(part, kPieceSteps * part, tile);
   }
 
   /// O = rescale * O.
-  SPARK_DEVICE void rescale(const Softmax& softmax) { rescale_rows<Config>(machine_, softmax, o_); }
+  template <class Of = Config>
+  SPARK_DEVICE void rescale(const SoftmaxOf<Of>& softmax) {
+    rescale_rows<Of>(machine_, softmax, o_);
+  }
 
   /// O += P V of a piece.
-  SPARK_DEVICE void add_values(int part) { multiply(part, 0, o_); }
+  template <class Of = Config>
+  SPARK_DEVICE void add_values(int part) {
+    multiply<Of>(part, 0, scored_groups<Of>(o_));
+  }
 
   /// O = factor * O + P V of a piece, by FP16 sums of it: the factor that of rescale() or 1.
   SPARK_DEVICE void add_values(int part, const Softmax& softmax) {
 #pragma unroll
     for (int first = 0; first < Config::kOutputGroups; first += Config::kTileGroups) {
       AccumulatorFragment<Config::kPv> sum[kRowGroups][Config::kTileGroups] = {};
-      multiply(part, first / 2, sum);
+      multiply<Config>(part, first / 2, sum);
       machine_.sync_warp();
 #pragma unroll
       for (int g = 0; g < kRowGroups; ++g) {
@@ -224,7 +256,8 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     block.part_row = first_part_row<Config>(machine_, params_.sparse, block.head);
 #pragma unroll
     for (int g = 0; g < kRowGroups; ++g) {
-      const int first_row = block.first_row + kWarpRows * pair() + kGridRows * g;
+      const int first_row =
+          block.first_row + first_row_of_warp<Config>(machine_) + kGroupsApart<Config> * g;
       write_output<Config>(machine_, params_, block, first_row, rows_.finished(machine_, g), o_[g],
                            output_tile<Config>(tiles_.q, machine_.warp(), g),
                            WarpOutputTile<Config>::kChunksPerRow * half());
@@ -236,6 +269,14 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
     return sparkbench::keys_of_block<Config>(machine_, params_);
   }
   SPARK_DEVICE Range keys_of_warp() const { return volta::keys_of_warp<Config>(machine_, params_); }
+  template <int kGroup>
+  SPARK_DEVICE Range keys_of_group() const {
+    return volta::keys_of_group<Config, kGroup>(machine_, params_);
+  }
+  /// The first tile that its second group sees, or where the warp's tiles end.
+  SPARK_DEVICE int first_of_later_rows() const {
+    return least_of(first_tile<Config::kBlockN>(keys_of_group<1>()), end_of_warp());
+  }
   SPARK_DEVICE int end_of_warp() const {
     return Config::kIsPacked ? end_of_warp_ : keys_of_warp().end;
   }
@@ -262,14 +303,15 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   SPARK_DEVICE int end_of_block() const { return params_.mask.seqlen_k; }
 
   /// S += Q K^T of a piece of K, of the warp's keys from first_row on.
-  template <int kSteps>
+  template <class Of, int kSteps>
   SPARK_DEVICE void multiply_keys(
       int part, int first_row,
-      AccumulatorFragment<Config::kAccumulator> (&score)[kRowGroups][kSteps]) {
+      AccumulatorFragment<Config::kAccumulator> (&score)[Of::kScoreGroups][kSteps]) {
     machine_.recompute_indices();
     using QueryTile = typename Config::QueryTile;
     const int lane = machine_.lane();
-    const auto q_place = QueryTile::lane_place(kWarpRows * pair() + grid_operand_row(lane), 0);
+    const auto q_place = QueryTile::lane_place(
+        kWarpRows * pair() + kGridRows * Of::kFirstGroup + grid_operand_row(lane), 0);
     matmul_scores<Config::kAccumulator>(
         machine_,
         [&](int g, int chunk) {
@@ -279,27 +321,31 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
         tiles_.piece[part].k,
         KeyPiece::lane_place(first_score_key(first_row) + grid_operand_key(lane), 0), score);
   }
-  /// Which elements are dropped, of the warp's keys of a tile from `first` on.
+  /// Which elements are dropped, of the warp's keys of a tile from `first` on, and of its rows from
+  /// those of a group on.
   template <class Dropout>
-  SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout) {
+  SPARK_DEVICE void draw(int first_key, int first, Dropout& dropout, int first_group = 0) {
     if constexpr (Config::kHasDropout) {
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       dropout.draw(
-          machine_, params_, block.batch_head(params_), block.first_row + kWarpRows * pair(),
+          machine_, params_, block.batch_head(params_),
+          block.first_row + first_row_of_warp<Config>(machine_) +
+              kGroupsApart<Config> * first_group,
           first_score_key(first_column<Config>(machine_, params_, first_key, key_of(first_key))) +
               first);
     }
   }
   /// P of the packed steps first_step and on, for a piece of V.
-  template <class AnyTile>
-  SPARK_DEVICE void store_packed(int part, int first_step, const AnyTile& tile) {
+  template <class Of>
+  SPARK_DEVICE void store_packed(int part, int first_step, const ScoreTile<Of>& tile) {
     machine_.recompute_indices();
     auto& place = tiles_.part_of_pair(part, pair());
 #pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
+    for (int g = 0; g < Of::kScoreGroups; ++g) {
 #pragma unroll
       for (int step = 0; step < kPieceSteps; ++step) {
-        store_quartets<Config::kAccumulator>(machine_, place.p[g], kPieceSteps * half() + step,
+        store_quartets<Config::kAccumulator>(machine_, place.p[Of::kFirstGroup + g],
+                                             kPieceSteps * half() + step,
                                              tile.packed[g].pair[first_step + step]);
       }
     }
@@ -353,15 +399,18 @@ class PieceWarp : protected std::conditional_t<Config::kIsSparse, LoadedTile, No
   }
 
   /// sum += P V of a piece, for 32 * first_block and on of the warp's columns.
-  template <Accumulator kSum, int kColumnGroups>
+  template <class Of, Accumulator kSum, int kColumnGroups>
   SPARK_DEVICE void multiply(int part, int first_block,
-                             AccumulatorFragment<kSum> (&sum)[kRowGroups][kColumnGroups]) {
+                             AccumulatorFragment<kSum> (&sum)[Of::kScoreGroups][kColumnGroups]) {
     constexpr int kChunks = ValuePiece::kChunks / Config::kColumnWarps;
     machine_.recompute_indices();
     const int lane = machine_.lane();
     auto& place = tiles_.part_of_pair(part, pair());
     matmul_probabilities<kSum, Tiles::kPassKeys, kColumnGroups / 2>(
-        machine_, [&](int g, int chunk) { return load_probabilities(machine_, place.p[g], chunk); },
+        machine_,
+        [&](int g, int chunk) {
+          return load_probabilities(machine_, place.p[Of::kFirstGroup + g], chunk);
+        },
         tiles_.piece[part].v,
         ValuePiece::lane_place(8 * ((lane >> 1) & 1) + (lane & 1),
                                kChunks * half() + 2 * grid_column_half(lane) + (lane >> 4)),

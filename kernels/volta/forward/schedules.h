@@ -191,8 +191,8 @@ SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   warp.begin_next(first_key + Config::kBlockN);
   if constexpr (Config::kPv == Config::kOutput) {
     warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
-    warp.rescale(softmax);  // line 8
-    warp.add_values(0);     // line 9
+    warp.template rescale<Config>(softmax);  // line 8
+    warp.template add_values<Config>(0);     // line 9
   } else {
     warp.add_values(0, softmax);
     warp.probabilities(Config::kEarlySteps, Config::kKeySteps, softmax, tile);
@@ -203,7 +203,7 @@ SPARK_DEVICE void attend_pieces(Warp& warp, int first_key) {
   warp.store_probabilities(1, tile);
   warp.load_k(first_key + Config::kBlockN, 0, k);
   if constexpr (Config::kPv == Config::kOutput) {
-    warp.add_values(1);
+    warp.template add_values<Config>(1);
   } else {
     warp.add_values(1, softmax);
   }
@@ -308,9 +308,19 @@ SPARK_DEVICE void attend_half_of_pieces(Warp& warp, int place, int half) {
   warp.end_piece();
 }
 
+/// The tile from first_key on, if it begins before `end`, of one group of the warp's rows: no other
+/// tile is that group's alone.
+template <class Config, int kGroup, class Warp>
+SPARK_DEVICE void attend_group(Warp& warp, int end, int& first_key) {
+  if (first_key >= end) return;
+  attend_tile<GroupOf<Config, kGroup>>(warp, first_key);
+  first_key = warp.next_of_warp(first_key);
+}
+
 /// All tiles of a block: those that only rows before the warp's see, those that the warp sees, and
-/// those that only rows behind it do. The bounds are computed anew with each tile. Halves stand
-/// beside the loop over whole tiles, which is slower with a branch in it.
+/// those that only rows behind it do. The bounds are computed anew with each tile. Halves, and a
+/// tile of one group of rows, stand beside the loop over whole tiles, which is slower with a branch
+/// in it.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_range(Warp& warp) {
   constexpr int kKeys = Config::kBlockN;
@@ -328,8 +338,12 @@ SPARK_DEVICE void attend_range(Warp& warp) {
       first_key = warp.next_of_warp(first_key);
     }
   }
+  if constexpr (Config::kSpreadsRows) {
+    attend_group<Config, 0>(warp, warp.first_of_later_rows(), first_key);
+  }
   const auto is_whole = [&] {
     if constexpr (Config::kHasHalves) return first_key + kHalfKeys < warp.end_of_warp();
+    if constexpr (Config::kSpreadsRows) return first_key < warp.template keys_of_group<0>().end;
     return first_key < warp.end_of_warp();
   };
 #pragma unroll 1
@@ -342,6 +356,9 @@ SPARK_DEVICE void attend_range(Warp& warp) {
       attend_half<Config>(warp, first_key, 0);
       first_key = warp.next_of_warp(first_key);
     }
+  }
+  if constexpr (Config::kSpreadsRows) {
+    attend_group<Config, 1>(warp, warp.end_of_warp(), first_key);
   }
 #pragma unroll 1
   while (first_key < warp.keys_of_block().end) {

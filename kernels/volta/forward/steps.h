@@ -7,38 +7,54 @@
 #include "kernels/volta/tile/output_accumulator.h"
 namespace sparkbench::volta {
 
-/// A tile of scores of a warp, and what they become.
+/// A tile of scores of a warp, and what they become. Its groups of rows are those that Config has
+/// scores of.
 template <class Config>
 struct ScoreTile {
   using Layout = typename Config::Layout;
-  static constexpr int kKeys = Config::kScoreKeys;
+  static constexpr int kKeys = Config::kScoreKeys, kGroups = Config::kScoreGroups;
 
-  AccumulatorFragment<Config::kAccumulator> score[kRowGroups][Config::kKeySteps] = {};
-  TileDropout<Layout, Config::kScoreKeys, kRowGroups> dropout;
-  float p[kRowGroups][Config::kKeySteps][Layout::kElements];  // times 2^kLog2 of Config::Scale
-  PackedProbabilities<Config::kKeySteps> packed[kRowGroups];
+  AccumulatorFragment<Config::kAccumulator> score[kGroups][Config::kKeySteps] = {};
+  TileDropout<Layout, Config::kScoreKeys, kGroups, kGroupsApart<Config>> dropout;
+  float p[kGroups][Config::kKeySteps][Layout::kElements];  // times 2^kLog2 of Config::Scale
+  PackedProbabilities<Config::kKeySteps> packed[kGroups];
 };
 
-/// S = -inf where the mask hides a key: the scores of a warp's groups of rows, from `first_row` on,
-/// for the tile's keys from `first_key` on. All of these rows see the keys `seen`.
-template <class Config, class Machine, class AnyTile>
+/// What the scores of a tile become.
+template <class Config>
+using SoftmaxOf =
+    TileSoftmax<typename Config::Layout, kRowGroups, Config::kFirstGroup, Config::kScoreGroups>;
+
+/// The groups of rows that Config has scores of, of all groups' fragments.
+template <class Config, class Fragment, int kColumnGroups>
+SPARK_DEVICE auto& scored_groups(Fragment (&of_groups)[kRowGroups][kColumnGroups]) {
+  using Groups = Fragment[Config::kScoreGroups][kColumnGroups];
+  return reinterpret_cast<Groups&>(of_groups[Config::kFirstGroup]);
+}
+
+/// S = -inf where the mask hides a key: the scores of a tile's groups of rows, of a warp's from
+/// `first_row` on, for the tile's keys from `first_key` on. All of the warp's rows see the keys
+/// `seen`.
+template <class Config, class Machine>
 SPARK_DEVICE void hide_cut_scores(Machine& machine, const KeyMask& mask, const Range& seen,
-                                  int first_row, int first_key, AnyTile& tile) {
+                                  int first_row, int first_key, ScoreTile<Config>& tile) {
   using Layout = typename Config::Layout;
+  using Tile = ScoreTile<Config>;
+  const auto row_of_group = [=](int g) {
+    return first_row + kGroupsApart<Config> * (Config::kFirstGroup + g);
+  };
   if constexpr (!Config::kCutMask.is_by_ends) {
 #pragma unroll
-    for (int g = 0; g < kRowGroups; ++g) {
-      mask_scores<Layout>(tile.score[g], mask, machine.lane(), first_row + kGridRows * g,
-                          first_key);
+    for (int g = 0; g < Tile::kGroups; ++g) {
+      mask_scores<Layout>(tile.score[g], mask, machine.lane(), row_of_group(g), first_key);
     }
   } else {
-    constexpr int kKeys = Config::kCutsWholeTiles ? AnyTile::kKeys : kCutKeys;
+    constexpr int kKeys = Config::kCutsWholeTiles ? Tile::kKeys : kCutKeys;
     constexpr int kSteps = kKeys / Layout::kStepKeys;
 #pragma unroll
-    for (int part = 0; part < AnyTile::kKeys / kKeys; ++part) {
-      hide_outside<Layout, kSteps, kRowGroups>(
-          mask, seen, machine.lane(), [&](int g) { return first_row + kGridRows * g; },
-          first_key + kKeys * part,
+    for (int part = 0; part < Tile::kKeys / kKeys; ++part) {
+      hide_outside<Layout, kSteps, Tile::kGroups>(
+          mask, seen, machine.lane(), row_of_group, first_key + kKeys * part,
           [&](int g, int step, int i) { Layout::hide(tile.score[g][kSteps * part + step], i); });
     }
   }
@@ -47,12 +63,11 @@ SPARK_DEVICE void hide_cut_scores(Machine& machine, const KeyMask& mask, const R
 /// l += P = exp(S - m), P = 0 where dropped, to fp16: steps [first_step, end_step) of a tile.
 template <class Config, class Machine>
 SPARK_DEVICE void form_probabilities(Machine& machine, const ForwardParams& params, int first_step,
-                                     int end_step,
-                                     TileSoftmax<typename Config::Layout, kRowGroups>& softmax,
+                                     int end_step, SoftmaxOf<Config>& softmax,
                                      ScoreTile<Config>& tile) {
   softmax.exponentials(machine, tile.score, first_step, end_step, params.scale_log2, tile.p);
 #pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
+  for (int g = 0; g < Config::kScoreGroups; ++g) {
     using Scale = typename Config::Scale;
     if constexpr (Config::kHasDropout) {
       tile.packed[g].template pack_kept<Scale>(machine, tile.p[g], first_step, end_step,
@@ -63,18 +78,18 @@ SPARK_DEVICE void form_probabilities(Machine& machine, const ForwardParams& para
   }
 }
 
-/// O = rescale * O.
+/// O = rescale * O, of a tile's groups of rows.
 template <class Config, class Machine>
 SPARK_DEVICE void rescale_rows(
-    Machine& machine, const TileSoftmax<typename Config::Layout, kRowGroups>& softmax,
+    Machine& machine, const SoftmaxOf<Config>& softmax,
     AccumulatorFragment<Config::kOutput> (&o)[kRowGroups][Config::kOutputGroups]) {
-  RowValues<GridLayout<Config::kPv>, kRowGroups> of_output;
+  RowValues<GridLayout<Config::kPv>, Config::kScoreGroups> of_output;
 #pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
-    rows_of_layout<Config::kAccumulator, Config::kPv>(machine, softmax.rescale.of[g],
-                                                      of_output.of[g]);
+  for (int g = 0; g < Config::kScoreGroups; ++g) {
+    rows_of_layout<Config::kAccumulator, Config::kPv>(
+        machine, softmax.rescale.of[Config::kFirstGroup + g], of_output.of[g]);
   }
-  rescale_output(machine, of_output.of, o);
+  rescale_output(machine, of_output.of, scored_groups<Config>(o));
 }
 
 /// A warp of the forward kernel: what it carries from one tile of keys to the next, 32 rows, and
@@ -85,7 +100,7 @@ class ForwardWarp {
  public:
   using Tile = ScoreTile<Config>;
   using Staged = typename Config::StagedKeys;
-  using Softmax = TileSoftmax<typename Config::Layout, kRowGroups>;
+  using Softmax = SoftmaxOf<Config>;
 
   SPARK_DEVICE ForwardWarp(Machine& machine, const ForwardParams& params)
       : machine_(machine),
@@ -170,13 +185,13 @@ class ForwardWarp {
   }
 
   /// S = -inf where the mask hides a key of a tile that it cuts.
-  template <class AnyTile>
-  SPARK_DEVICE void mask(int first_key, AnyTile& tile) {
+  template <class Of>
+  SPARK_DEVICE void mask(int first_key, ScoreTile<Of>& tile) {
     const Range seen = all_seen();
-    if (seen.contains(Range{first_key, first_key + AnyTile::kKeys})) return;
+    if (seen.contains(Range{first_key, first_key + Of::kScoreKeys})) return;
     machine_.recompute_indices();
-    hide_cut_scores<Config>(machine_, mask_of_block<Config>(machine_, params_), seen,
-                            rows_of_warp<Config>(machine_, params_).begin, first_key, tile);
+    hide_cut_scores<Of>(machine_, mask_of_block<Config>(machine_, params_), seen,
+                        rows_of_warp<Config>(machine_, params_).begin, first_key, tile);
   }
 
   /// Which elements of a tile are dropped.

@@ -1,4 +1,4 @@
-// O = rescale * O for one warp of 32 rows, O in registers.
+// O = rescale * O for a warp's groups of 16 rows, O in registers.
 #pragma once
 
 #include "kernels/volta/tile/grid_matmul.h"
@@ -7,12 +7,12 @@
 namespace sparkbench {
 
 /// o *= rescale, elements in the order of FP32 accumulators.
-template <class Machine, int kColumnGroups>
+template <class Machine, int kGroups, int kColumnGroups>
 SPARK_DEVICE void rescale_output(
-    Machine& /*machine*/, const float (&rescale)[kRowGroups][2],
-    AccumulatorFragment<Accumulator::kFp32> (&o)[kRowGroups][kColumnGroups]) {
+    Machine& /*machine*/, const float (&rescale)[kGroups][2],
+    AccumulatorFragment<Accumulator::kFp32> (&o)[kGroups][kColumnGroups]) {
 #pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
+  for (int g = 0; g < kGroups; ++g) {
 #pragma unroll
     for (int group = 0; group < kColumnGroups; ++group) {
 #pragma unroll
@@ -22,12 +22,12 @@ SPARK_DEVICE void rescale_output(
 }
 
 /// o *= rescale, through FP32 and rounded again.
-template <class Machine, int kColumnGroups>
+template <class Machine, int kGroups, int kColumnGroups>
 SPARK_DEVICE void rescale_output(
-    Machine& machine, const float (&rescale)[kRowGroups][1],
-    AccumulatorFragment<Accumulator::kFp16> (&o)[kRowGroups][kColumnGroups]) {
+    Machine& machine, const float (&rescale)[kGroups][1],
+    AccumulatorFragment<Accumulator::kFp16> (&o)[kGroups][kColumnGroups]) {
 #pragma unroll
-  for (int g = 0; g < kRowGroups; ++g) {
+  for (int g = 0; g < kGroups; ++g) {
 #pragma unroll
     for (int group = 0; group < kColumnGroups; ++group) {
 #pragma unroll
