@@ -37,9 +37,6 @@ struct KernelInstance {
   int short_window = 0;      // above 0 its blocks are short: kernels/volta/short_blocks.h
   bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
   int seen_rows = 32;        // that are computed together where one of them sees a tile
-  /// Of a block of keys: those that warps compute together where one of them is seen in a step; 0:
-  /// all of the block's.
-  int seen_keys = 0;
   CodeLimits limits;
 
   constexpr bool is_padded() const { return least_head_dim < head_dim; }

@@ -13,28 +13,6 @@ int saturated(std::int64_t value) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<int>::max()));
 }
 
-/// The queries that see some of the keys from `first` to `last`.
-Range queries_of_any(const KeyMask& mask, int seqlen_q, int first, int last) {
-  return {mask.rows(first).begin,
-          std::min(seqlen_q, saturated(std::int64_t{last} - mask.begin_offset + 1))};
-}
-
-/// Of cut steps of a head, the parts beyond one each: where some of a block's keys are seen without
-/// the others, a step's warps that have others leave it out.
-std::int64_t parts_beyond_one(const KernelInstance& instance, const Problem& problem, int key,
-                              const BlockWork& steps) {
-  if (instance.seen_keys == 0) return 0;
-  std::int64_t parts = 0;
-  for (int first = key; first < key + instance.block_rows; first += instance.seen_keys) {
-    const Range queries = queries_of_any(problem.key_mask(), problem.seqlen_q, first,
-                                         first + instance.seen_keys - 1);
-    const BlockWork seen = count_tiles(queries, {0, 0}, instance.step_columns);
-    parts += seen.cut_tiles;
-  }
-  const int of_full = instance.block_rows / instance.seen_keys;
-  return std::max<std::int64_t>(0, parts - of_full * steps.full_tiles - steps.cut_tiles);
-}
-
 }  // namespace
 
 BlockWork count_tiles(const Range& hull, const Range& core, int step) {
@@ -64,16 +42,16 @@ std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const
   std::vector<BlockWork> blocks;
   for (int key = 0; key < problem.seqlen_k; key += instance.block_rows) {
     const int last = key + instance.block_rows - 1;
-    const Range seen_by_some = queries_of_any(mask, problem.seqlen_q, key, last);
+    const Range seen_by_some{
+        mask.rows(key).begin,
+        std::min(problem.seqlen_q, saturated(std::int64_t{last} - mask.begin_offset + 1))};
     // A step past the last query is no cut one: the kernel's test knows no such end.
     const Range seen_by_all{mask.rows(last).begin,
                             saturated(std::int64_t{key} - mask.begin_offset + 1)};
     const bool is_ragged = last >= problem.seqlen_k;
     const BlockWork steps = count_tiles(seen_by_some, is_ragged ? Range{0, 0} : seen_by_all,
                                         instance.step_columns / instance.teams);
-    BlockWork work = tiles_of_teams(steps, problem.group_size(), instance.teams);
-    work.more_parts = problem.group_size() * parts_beyond_one(instance, problem, key, steps);
-    blocks.push_back(work);
+    blocks.push_back(tiles_of_teams(steps, problem.group_size(), instance.teams));
   }
   return blocks;
 }

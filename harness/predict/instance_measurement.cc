@@ -98,27 +98,6 @@ double share_before_products(const TimedCode& code, const BlockPaths& paths) {
   return before / (before + behind);
 }
 
-/// Of a step that half of a block's warps leave out, of a block alone, the only one of its SM: from
-/// the other warps' first product to theirs, and from their last to the others'. Its first warps are
-/// those of the first keys, which a window's first queries see, and its last queries do not.
-double cycles_of_one_part(const TimedCode& code, const KernelInstance& instance,
-                          const BlockPaths& paths) {
-  SmWork work{.blocks = {&paths}, .start_offsets = {0}};
-  const int warps = static_cast<int>(paths.size());
-  for (int warp = 0; warp < warps; ++warp) {
-    work.marks.push_back({0, warp, first_product(code, paths[warp])});
-    work.marks.push_back({0, warp, last_product(code, paths[warp])});
-  }
-  const SmResult result = simulate(code, work);
-  double later = 0.0;  // of all warps of the last keys together, than those of the first
-  for (int mark = 0; mark < 2 * warps; ++mark) {
-    const auto cycle = static_cast<double>(result.marks[mark]);
-    later += mark < warps ? -cycle : cycle;
-  }
-  const int steps = instance.seen_keys / instance.step_columns;
-  return later / warps / steps;
-}
-
 /// At least 0: where teams that are out of step come out of it better, more costs nothing.
 double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_parts,
                            const Specimen& cut) {
@@ -127,8 +106,7 @@ double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_p
   return std::max(0.0, longer / static_cast<double>(all_parts.work.more_parts));
 }
 
-StageCycles measure_stages(const ResidentBlocks& resident, const KernelInstance& instance,
-                           const Specimens& specimens) {
+StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
   const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
   const double of_few = duration_together(resident, few.paths);
   const auto cut_tiles = [](const Specimen& specimen) {
@@ -137,24 +115,14 @@ StageCycles measure_stages(const ResidentBlocks& resident, const KernelInstance&
   const auto tiles = [&](const Specimen& specimen) {
     return static_cast<double>(specimen.work.full_tiles) + cut_tiles(specimen);
   };
-  const double of_mask =
-      duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths);
-  const double mask = of_mask / (cut_tiles(cut) - cut_tiles(as_cut));
+  const double mask =
+      (duration_together(resident, cut.paths) - duration_together(resident, as_cut.paths)) /
+      (cut_tiles(cut) - cut_tiles(as_cut));
   const double full_tile = (duration_together(resident, many.paths) - of_few -
                             mask * (cut_tiles(many) - cut_tiles(few))) /
                            (tiles(many) - tiles(few));
-  double cut_tile = full_tile + mask;
-  double more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0;
-  if (instance.seen_keys > 0) {
-    // Those of `cut` beyond those of `as_cut` are cut tiles of two parts.
-    const double of_one = cycles_of_one_part(resident.code, instance, few.paths);
-    more_part = cut_tile - of_one;
-    cut_tile = of_one;
-  }
   const auto in_tiles = [&](const Specimen& specimen) {
-    return full_tile * static_cast<double>(specimen.work.full_tiles) +
-           cut_tile * cut_tiles(specimen) +
-           more_part * static_cast<double>(specimen.work.more_parts);
+    return full_tile * tiles(specimen) + mask * cut_tiles(specimen);
   };
   const double rest = duration_in_a_row(resident, few.paths) - in_tiles(few);
   const double share = share_before_products(resident.code, few.paths);
@@ -167,10 +135,10 @@ StageCycles measure_stages(const ResidentBlocks& resident, const KernelInstance&
   }
   return {.prologue = share * rest,
           .full_tile = full_tile,
-          .cut_tile = cut_tile,
+          .cut_tile = full_tile + mask,
           .epilogue = (1.0 - share) * rest,
           .next_head = next_head,
-          .more_part = more_part};
+          .more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0};
 }
 
 int steps_of(const BlockPaths& paths) {
@@ -236,7 +204,7 @@ InstanceCycles measure_instance(const SassFunction& function, const KernelInstan
         function, with_assumption(SmConstants{}, static_cast<ChipAssumption>(assumption)));
     for (int resident = 1; resident <= blocks_per_sm; ++resident) {
       cycles.stages[assumption].push_back(
-          measure_stages({code, resident, instance.teams}, instance, specimens));
+          measure_stages({code, resident, instance.teams}, specimens));
     }
   }
   return cycles;

@@ -49,9 +49,8 @@ TEST_F(InstanceMeasurement, TakesBlocksOfARelayFromWindows) {
   EXPECT_EQ(specimens.group->work, (BlockWork{2, 4, 1}));
   const KernelInstance& wide = instance_of("volta-fp32acc/bwd/d128/relay");
   const Specimens of_wide = specimens_of(sm70_function_of(wide), wide);
-  EXPECT_EQ(of_wide.few.work, (BlockWork{1, 8, 0, 4}));
-  EXPECT_EQ(of_wide.cut.work, (BlockWork{1, 10, 0, 6}));
-  EXPECT_EQ(of_wide.as_cut.work, (BlockWork{3, 8, 0, 4}));
+  EXPECT_EQ(of_wide.cut.work, (BlockWork{1, 10, 0}));
+  EXPECT_EQ(of_wide.as_cut.work, (BlockWork{3, 8, 0}));
 }
 
 TEST_F(InstanceMeasurement, TakesCutTilesOfOnePartAndOfAll) {

@@ -144,7 +144,6 @@ SparseListKind list_kind_of(const KernelInstance& instance) {
 }
 
 int most_parts(const KernelInstance& instance) {
-  if (instance.seen_keys > 0) return instance.block_rows / instance.seen_keys;
   const bool leaves_out = instance.is_sparse && instance.pass() == "fwd";
   return leaves_out ? warps_of(instance) / kSchedulers * (instance.has_halves ? 2 : 1) : 1;
 }

@@ -73,43 +73,6 @@ TEST(PassLaunchWork, CountTheStepsThatAKeyBlockWalks) {
   }
 }
 
-/// Of the steps of a block of 128 keys that are cut, those of whose queries one sees some of the
-/// first 64 keys, and one some of the others.
-std::int64_t steps_of_both_halves(const KeyMask& mask, int key) {
-  std::int64_t steps = 0;
-  for (int query = 0; query < mask.seqlen_q; query += 32) {
-    bool is_full = true, sees[2] = {false, false};
-    for (int row = query; row < query + 32; ++row) {
-      for (int of_block = 0; of_block < 128; ++of_block) {
-        const bool is_seen = mask.sees(row, key + of_block);
-        is_full = is_full && is_seen;
-        if (row < mask.seqlen_q && is_seen) sees[of_block / 64] = true;
-      }
-    }
-    steps += !is_full && sees[0] && sees[1] ? 1 : 0;
-  }
-  return steps;
-}
-
-TEST(PassLaunchWork, CountTheStepsThatBothHalvesOfAKeyBlockSee) {
-  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d128/relay");
-  ASSERT_EQ(instance.seen_keys, 64);
-  for (const MaskSpec& spec :
-       {MaskSpec::causal(), MaskSpec::full(), MaskSpec::window(40), MaskSpec::window(128),
-        MaskSpec::window(200), MaskSpec::band(100, 70)}) {
-    for (const auto& [seqlen_q, seqlen_k] :
-         {std::pair(512, 512), {300, 512}, {517, 256}, {1000, 768}}) {
-      const Problem problem = problem_of(seqlen_q, seqlen_k, spec);
-      const std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
-      for (std::size_t i = 0; i < blocks.size(); ++i) {
-        EXPECT_EQ(blocks[i].more_parts,
-                  steps_of_both_halves(problem.key_mask(), 128 * static_cast<int>(i)))
-            << name_of(spec) << " " << seqlen_q << " " << seqlen_k << " block " << i;
-      }
-    }
-  }
-}
-
 TEST(PassLaunchWork, TeamsTakeTurnsInTheSteps) {
   const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64");
   ASSERT_EQ(instance.teams, 2);

@@ -55,7 +55,6 @@ struct RoundDqConfig
 template <class Config>
 struct Packed : Config {
   static constexpr bool kIsPacked = true;
-  static constexpr bool kLeavesStepsOut = false;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 /// The same of a forward pass.
@@ -95,7 +94,6 @@ struct PackedBackward : Packed<Config> {
 template <class Config>
 struct Sparse : Config {
   static constexpr bool kIsSparse = true;
-  static constexpr bool kLeavesStepsOut = false;
   static constexpr bool kAsksForOffsetEarly = false;  // it is slower so
 };
 
@@ -174,7 +172,6 @@ template <Accumulator kAccumulator, int kHeadDim, bool kHasDropout, int kLeastHe
 struct RelayBackward : BackwardConfig<kAccumulator, kHeadDim, kHasDropout, true, kLeastHeadDim> {
   static constexpr bool kRelaysDq = true;
   static constexpr bool kPreparesStatistics = true;
-  static constexpr bool kLeavesStepsOut = true;
   static_assert(RelayBackward::kStep == kRelayStep &&
                     RelayBackward::kBlockKeys == relay_block_keys(kHeadDim) &&
                     least_relay_head_dim(kHeadDim) == least_head_dim(kHeadDim),

@@ -69,7 +69,6 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .teams = Config::kTeams,
           .relays_dq = Config::kRelaysDq,
           .short_window = Config::kShortWindow,
-          .seen_keys = Config::kLeavesStepsOut ? kTransposedKeys : 0,
           .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 

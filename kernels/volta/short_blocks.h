@@ -20,8 +20,8 @@ constexpr int short_forward_window(int columns, Accumulator scores, Accumulator 
   return pv == Accumulator::kFp16 ? 2048 : scores == Accumulator::kFp32 ? 1024 : 512;
 }
 inline constexpr int kShortBackwardWindow = 2048;
-/// and at 128 columns up to so many keys of a sequence of which a mask hides some: of the tiles that
-/// it cuts the warps of a short block compute as much each (kSpreadsRows of forward/config.h),
+/// and at 128 columns up to so many keys of a sequence of which a mask hides some: of the tiles
+/// that it cuts the warps of a short block compute as much each (kSpreadsRows of forward/config.h),
 inline constexpr int kMostCutKeys = 2048;
 /// and up to so many blocks of 128 rows where their number is odd: half of the last long one would
 /// be empty, which costs more than the 3 % that a tile of two short blocks takes longer.

@@ -79,8 +79,7 @@ Passes run_forward(const PatternRun& run) {
 
 /// Of 128 columns, where a warp has two groups of rows 64 apart, patterns' have them side by side.
 /// Masks that hide much of a few tiles, and a causal one.
-class VoltaShortBlocksOf128
-    : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
+class VoltaShortBlocksOf128 : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
 
 TEST_P(VoltaShortBlocksOf128, HaveTheBitsOfPatterns) {
   const auto [kernel, head_dim, dropout_p] = GetParam();
@@ -145,8 +144,10 @@ TEST(VoltaShortBlocksCounts, AreOfTheHalvesThatWarpsSee) {
        {MaskSpec::window(128), MaskSpec::window(70), MaskSpec::band(64, 64)}) {
     const Problem problem{.seqlen_q = 1024, .seqlen_k = 1024, .head_dim = 64, .mask = mask};
     const KeyMask keys = problem.key_mask();
-    EXPECT_EQ(pairs_executed("volta-fp32acc", problem), pairs_in_parts(keys, 32, 32)) << name_of(mask);
-    EXPECT_EQ(pairs_executed("volta-fp16acc", problem), pairs_in_parts(keys, 32, 64)) << name_of(mask);
+    EXPECT_EQ(pairs_executed("volta-fp32acc", problem), pairs_in_parts(keys, 32, 32))
+        << name_of(mask);
+    EXPECT_EQ(pairs_executed("volta-fp16acc", problem), pairs_in_parts(keys, 32, 64))
+        << name_of(mask);
   }
 }
 

@@ -134,10 +134,6 @@ struct BackwardShape {
   using BorrowedTile = SwizzledTile<kBorrowedKeys, kHeadDim>;
   using StagedBorrowed = StagedRows<BorrowedTile, kWarps>;
 
-  /// Whether a warp leaves out the steps whose queries see no key of a tile of 64, all of its
-  /// products being of that tile.
-  static constexpr bool kLeavesStepsOut = false;
-
   static_assert(kScoreWarps == 1 || kScoreWarps == 2, "a warp has S, dP or both");
 };
 
@@ -273,11 +269,8 @@ struct KeyGradientShare {
 
   SPARK_DEVICE explicit KeyGradientShare(int member)
       : is_dk((member & 1) != 0),
-        key_tile(Config::kLeavesStepsOut ? (member >> 1) / Config::kColumnTiles
-                                         : (member >> 1) % Config::kKeyTiles),
-        column_block(Config::kHalvesKeys        ? 0
-                     : Config::kLeavesStepsOut ? (member >> 1) % Config::kColumnTiles
-                                                : (member >> 1) / Config::kKeyTiles),
+        key_tile((member >> 1) % Config::kKeyTiles),
+        column_block(Config::kHalvesKeys ? 0 : (member >> 1) / Config::kKeyTiles),
         key_half(Config::kHalvesKeys ? member >> 1 : 0) {}
 };
 

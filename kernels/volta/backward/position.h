@@ -20,17 +20,6 @@ class BackwardPosition {
     if constexpr (Config::kIsSparse) return query_of(place) < params_.query_end;
     return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
   }
-  /// Of a mask's bounds: whether a query of the step sees a key of the warp's tile; and the place in
-  /// the head behind the steps of which that is so.
-  SPARK_DEVICE bool sees_step(int place) const {
-    const int first = params_.mask.rows(first_key_of_tile()).begin;
-    return params_.walk.query(place) + Config::kStep > first && place < end_of_own(place);
-  }
-  SPARK_DEVICE int end_of_own(int place) const {
-    const int end = least_of(query_end_of_block<Config>(machine_, params_, block()),
-                             first_key_of_tile() + kTransposedKeys - params_.mask.begin_offset);
-    return place + (end - params_.walk.query(place));
-  }
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
 
  protected:
@@ -91,9 +80,6 @@ class BackwardPosition {
   SPARK_DEVICE int query_of(int place) const {
     if constexpr (Config::kIsSparse) return first_of_step(step_);
     return params_.walk.query(place);
-  }
-  SPARK_DEVICE int first_key_of_tile() const {
-    return block().first_key + kTransposedKeys * share().key_tile();
   }
   SPARK_DEVICE int first_score_key() const {
     return block().first_key + Config::kScoreKeys * share().key_quarter;

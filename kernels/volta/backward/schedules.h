@@ -162,31 +162,6 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.hand_on(place, relay);
 }
 
-template <class Config, class Machine>
-SPARK_DEVICE void add_queries(BackwardWarp<Config, Machine>& warp, int place,
-                              KeyGradient<Config>& gradient) {
-  if constexpr (Config::kScoreWarps == 1) {
-    add_queries_alone(warp, place, gradient);
-  } else {
-    add_queries_in_pairs(warp, place, gradient);
-  }
-}
-
-/// All that a step whose queries see no key of the warp's tile asks of it: its rows of the next Q
-/// and dO, and its share of the room for dQ.
-template <class Config, class Machine>
-SPARK_DEVICE void leave_out(BackwardWarp<Config, Machine>& warp, int place) {
-  typename BackwardWarp<Config, Machine>::Staged next;
-  const auto relay = warp.keep_relay_step(place);
-  warp.await_sums(place, relay, warp.look_for_sums(place, relay));
-  warp.load_next(place, next);  // line 9
-  warp.meet(place);
-  warp.meet(place);
-  warp.store_next(next);
-  warp.end_step(place);
-  warp.hand_on(place, relay);
-}
-
 /// The kernel of dQ alone. Runs of tiles that every row sees have a loop without the mask's code.
 template <class Config, class Machine>
 SPARK_DEVICE void attention_backward_dq(Machine& machine, const BackwardParams& params) {
@@ -221,25 +196,12 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
   KeyGradient<Config> gradient = {};
 #pragma unroll 1
   while (true) {
-    if constexpr (Config::kLeavesStepsOut) {
 #pragma unroll 1
-      while (true) {
-#pragma unroll 1
-        while (warp.has_step(place) && !warp.sees_step(place)) {
-          leave_out(warp, place);
-          place = warp.next(place);
-        }
-        if (!warp.has_step(place)) break;
-        const int end = warp.end_of_own(place);
-#pragma unroll 1
-        for (; place < end; place = warp.next(place)) {  // line 2
-          add_queries(warp, place, gradient);
-        }
-      }
-    } else {
-#pragma unroll 1
-      for (; warp.has_step(place); place = warp.next(place)) {  // line 2
-        add_queries(warp, place, gradient);
+    for (; warp.has_step(place); place = warp.next(place)) {  // line 2
+      if constexpr (Config::kScoreWarps == 1) {
+        add_queries_alone(warp, place, gradient);
+      } else {
+        add_queries_in_pairs(warp, place, gradient);
       }
     }
     if (warp.is_last_head(place)) break;

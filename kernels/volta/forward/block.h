@@ -44,8 +44,7 @@ SPARK_DEVICE Range keys_of_warp(Machine& machine, const ForwardParams& params) {
 /// The keys that some row of one of its groups sees.
 template <class Config, int kGroup, class Machine>
 SPARK_DEVICE Range keys_of_group(Machine& machine, const ForwardParams& params) {
-  const int first_row =
-      rows_of_warp<Config>(machine, params).begin + kGroup * kGroupsApart<Config>;
+  const int first_row = rows_of_warp<Config>(machine, params).begin + kGroup * kGroupsApart<Config>;
   return mask_of_block<Config>(machine, params).keys_of_any({first_row, first_row + kGridRows});
 }
 
@@ -144,8 +143,8 @@ SPARK_DEVICE void load_keys(Machine& machine, const ForwardParams& params, const
       copies_last<Config, typename Config::StagedKeys>(machine, params));
 }
 
-/// The block's rows of Q to shared memory, where a warp's lie side by side. Each warp fills its own,
-/// as of every tile.
+/// The block's rows of Q to shared memory, where a warp's lie side by side. Each warp fills its
+/// own, as of every tile.
 template <class Config, class Machine>
 SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
                                 typename Config::QueryTile& tile) {
@@ -162,9 +161,8 @@ SPARK_DEVICE void stage_queries(Machine& machine, const ForwardParams& params,
   } else {
     const int rows = copied_rows<Config, Staged>(
         machine, params, mask_of_block<Config>(machine, params).seqlen_q - block.first_row);
-    const TensorRows of_block{
-        params.q.at(block.batch, block.first_q + block.first_row, block.head),
-        params.q.row_stride(), rows};
+    const TensorRows of_block{params.q.at(block.batch, block.first_q + block.first_row, block.head),
+                              params.q.row_stride(), rows};
     if constexpr (Config::kSpreadsRows) {
       q.load_groups(machine, of_block.from(first_row_of_warp<Config>(machine)),
                     kGroupsApart<Config>, has_last);

@@ -99,9 +99,10 @@ struct ForwardConfig {
   /// Whether it does: of patterns, and of short blocks of 64 columns.
   static constexpr bool kHasHalves = false;
   static constexpr int kBlockN = kIsNarrow || kLoop != KeyLoop::kTwoBuffers ? 64 : 32;
-  /// Whether a warp's two groups of rows are half a block apart, which is as far as a tile has keys,
-  /// rather than side by side. Of a tile that the mask hides from half of the rows each warp then
-  /// computes one group, where else half of the warps compute both, and the others wait for them.
+  /// Whether a warp's two groups of rows are half a block apart, which is as far as a tile has
+  /// keys, rather than side by side. Of a tile that the mask hides from half of the rows each warp
+  /// then computes one group, where else half of the warps compute both, and the others wait for
+  /// them.
   static constexpr bool kSpreadsRows = false;
   /// Those of a tile whose scores a warp has, and the groups of rows that it has them of, of its
   /// kRowGroups those from the first.
