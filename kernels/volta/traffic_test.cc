@@ -45,6 +45,14 @@ std::uint64_t queries_seeing(const Problem& problem, int key) {
   return static_cast<std::uint64_t>(problem.key_mask().rows(key).size());
 }
 
+/// Of the kernel that serves the problem.
+int forward_block_rows(ForwardAccumulators accumulators, const Problem& problem) {
+  int rows = 0;
+  visit_forward(accumulators, {problem, EmulationOptions{}.shared_bytes_per_block},
+                [&](auto row, auto /*id*/) { rows = decltype(row)::kBlockM; });
+  return rows;
+}
+
 /// Q once, O and LSE once, K and V once for every block of query rows that sees them.
 TrafficBytes forward_traffic(const Problem& problem, int block_rows) {
   const RowBytes row(problem);
@@ -225,7 +233,8 @@ class VoltaBackwardTraffic : public TrafficTest<Accumulator> {
 };
 
 TEST_P(VoltaForwardTraffic, IsThatOfItsTiles) {
-  expect_traffic(emulate(), forward_traffic(problem_, forward_block_rows(problem_.head_dim)));
+  expect_traffic(emulate(),
+                 forward_traffic(problem_, forward_block_rows(accumulators(), problem_)));
 }
 
 /// Of whatever seqlen is a multiple of every tile, the first and the last tile tell all others.
