@@ -222,11 +222,11 @@ TEST(VoltaDispatch, HasShortBlocksOf128ColumnsWhereAMaskHidesSomeOfFewKeys) {
     return forward_id(kFp32Acc, problem, kVolta);
   };
   EXPECT_EQ(id_of(MaskSpec::causal(), 512), "volta-fp32acc/fwd/d128/short");
-  EXPECT_EQ(id_of(MaskSpec::causal(), 1024), "volta-fp32acc/fwd/d128/short");
-  EXPECT_EQ(id_of(MaskSpec::causal(), 1153), "volta-fp32acc/fwd/d128");
+  EXPECT_EQ(id_of(MaskSpec::causal(), 500), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(id_of(MaskSpec::causal(), 641), "volta-fp32acc/fwd/d128");
   EXPECT_EQ(id_of(MaskSpec::prefix(64), 512), "volta-fp32acc/fwd/d128/short");
   EXPECT_EQ(id_of(MaskSpec::prefix(512), 512), "volta-fp32acc/fwd/d128");
-  EXPECT_EQ(id_of(MaskSpec::window(1024), 1024), "volta-fp32acc/fwd/d128/short");
+  EXPECT_EQ(id_of(MaskSpec::window(512), 512), "volta-fp32acc/fwd/d128/short");
   EXPECT_EQ(id_of(MaskSpec::full(), 512), "volta-fp32acc/fwd/d128");
   EXPECT_EQ(id_of(MaskSpec::causal(), 512, 64), "volta-fp32acc/fwd/d64");
 }

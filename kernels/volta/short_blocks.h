@@ -22,7 +22,7 @@ constexpr int short_forward_window(int columns, Accumulator scores, Accumulator 
 inline constexpr int kShortBackwardWindow = 2048;
 /// and at 128 columns up to so many keys of a sequence of which a mask hides some: of the tiles
 /// that it cuts the warps of a short block compute as much each (kSpreadsRows of forward/config.h),
-inline constexpr int kMostCutKeys = 1024;
+inline constexpr int kMostCutKeys = 512;
 /// and up to so many blocks of 128 rows where their number is odd: half of the last long one would
 /// be empty, which costs more than the 3 % that a tile of two short blocks takes longer.
 inline constexpr int kShortBlock = 128;  // rows
