@@ -26,6 +26,33 @@ constexpr MaskSpec kMasks[] = {MaskSpec::window(1),   MaskSpec::window(32),  Mas
                                MaskSpec::band(20, 5), MaskSpec::band(0, 64), MaskSpec::band(64, 64),
                                MaskSpec::band(3, 40)};
 
+Problem problem_of(const Shape& shape, const MaskSpec& mask, int head_dim, float dropout_p) {
+  return {.heads = shape.heads,
+          .seqlen_q = shape.seqlen_q,
+          .seqlen_k = shape.seqlen_k,
+          .head_dim = head_dim,
+          .mask = mask,
+          .dropout_p = dropout_p,
+          .seed = 11,
+          .heads_k = shape.heads_k};
+}
+
+/// O and the log-sum-exp alone, and what it took.
+struct ForwardRun {
+  Passes out;
+  EmulationReport report;
+};
+ForwardRun run_forward(const PatternRun& run) {
+  const Problem& problem = run.problem();
+  ForwardRun made;
+  made.out.o.resize(problem.q_elements());
+  made.out.lse.resize(problem.lse_elements());
+  const EmulationOptions options = options_of(run.kernel());
+  made.report = run.kernel().forward.emulate(problem, run.forward(made.out), options, {});
+  expect_clean(made.report);
+  return made;
+}
+
 class VoltaShortBlocks : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
 
 TEST_P(VoltaShortBlocks, HaveTheBitsOfLongOnes) {
@@ -34,14 +61,7 @@ TEST_P(VoltaShortBlocks, HaveTheBitsOfLongOnes) {
     for (const MaskSpec& mask : kMasks) {
       SCOPED_TRACE(testing::Message()
                    << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
-      const Problem problem{.heads = shape.heads,
-                            .seqlen_q = shape.seqlen_q,
-                            .seqlen_k = shape.seqlen_k,
-                            .head_dim = head_dim,
-                            .mask = mask,
-                            .dropout_p = dropout_p,
-                            .seed = 11,
-                            .heads_k = shape.heads_k};
+      const Problem problem = problem_of(shape, mask, head_dim, dropout_p);
       ASSERT_TRUE(volta::has_short_window(512, problem.key_mask()));
       const PatternRun of_short(kernel, problem);
       const Passes got = run(of_short, true);
@@ -64,19 +84,6 @@ INSTANTIATE_TEST_SUITE_P(, VoltaShortBlocks,
                                                           "volta-mixedacc", "volta-fp16acc-o16"),
                                           testing::Values(64, 40), testing::Values(0.0f, 0.2f)));
 
-/// O and the log-sum-exp alone.
-Passes run_forward(const PatternRun& run) {
-  const Problem& problem = run.problem();
-  Passes out{std::vector<Half>(problem.q_elements()),
-             {},
-             {},
-             {},
-             std::vector<float>(problem.lse_elements())};
-  const EmulationOptions options = options_of(run.kernel());
-  expect_clean(run.kernel().forward.emulate(problem, run.forward(out), options, {}));
-  return out;
-}
-
 /// Of 128 columns, where a warp has two groups of rows 64 apart, patterns' have them side by side.
 /// Masks that hide much of a few tiles, and a causal one.
 class VoltaShortBlocksOf128 : public testing::TestWithParam<std::tuple<const char*, int, float>> {};
@@ -90,17 +97,10 @@ TEST_P(VoltaShortBlocksOf128, HaveTheBitsOfPatterns) {
     for (const MaskSpec& mask : masks) {
       SCOPED_TRACE(testing::Message()
                    << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
-      const Problem problem{.heads = shape.heads,
-                            .seqlen_q = shape.seqlen_q,
-                            .seqlen_k = shape.seqlen_k,
-                            .head_dim = head_dim,
-                            .mask = mask,
-                            .dropout_p = dropout_p,
-                            .seed = 12,
-                            .heads_k = shape.heads_k};
+      const Problem problem = problem_of(shape, mask, head_dim, dropout_p);
       ASSERT_TRUE(volta::wants_blocks(2048, 128, problem));
-      const Passes got = run_forward(PatternRun(kernel, problem));
-      const Passes want = run_forward(PatternRun(kernel, with_pattern(problem, name_of(mask))));
+      const Passes got = run_forward(PatternRun(kernel, problem)).out;
+      const Passes want = run_forward(PatternRun(kernel, with_pattern(problem, name_of(mask)))).out;
       EXPECT_TRUE(same_bits(want.o, got.o));
       EXPECT_TRUE(same_bits(want.lse, got.lse));
     }
@@ -125,17 +125,7 @@ std::uint64_t pairs_in_parts(const KeyMask& mask, int rows, int keys) {
 }
 
 std::uint64_t pairs_executed(const char* kernel, const Problem& problem) {
-  std::uint64_t mma = 0;
-  const PatternRun made(kernel, problem);
-  Passes out{std::vector<Half>(problem.q_elements()),
-             {},
-             {},
-             {},
-             std::vector<float>(problem.lse_elements())};
-  mma = made.kernel()
-            .forward
-            .emulate(problem, made.forward(out), {.profile = &arithmetic_profile("volta")}, {})
-            .counters.mma_m8n8k4;
+  const std::uint64_t mma = run_forward(PatternRun(kernel, problem)).report.counters.mma_m8n8k4;
   return mma * 2048 / static_cast<unsigned>(4 * problem.head_dim);  // two products, 2 FLOPs each
 }
 
@@ -151,7 +141,6 @@ TEST(VoltaShortBlocksCounts, AreOfTheHalvesThatWarpsSee) {
   }
 }
 
-/// But for the first rows, which see fewer keys, 160 keys of 128 and not 192.
 TEST(VoltaShortBlocksCounts, AreOfTheGroupsOfRowsThatSeeATileOf128Columns) {
   for (const MaskSpec& mask : {MaskSpec::window(128), MaskSpec::window(70), MaskSpec::window(17),
                                MaskSpec::band(64, 64), MaskSpec::causal()}) {
@@ -161,6 +150,7 @@ TEST(VoltaShortBlocksCounts, AreOfTheGroupsOfRowsThatSeeATileOf128Columns) {
   }
 }
 
+/// But for the first rows, which see fewer keys, 160 keys of 128 and not 192.
 TEST(VoltaShortBlocksCounts, OfAWindowAreAQuarterMoreThanAreSeen) {
   const auto problem = [](int seqlen) {
     return Problem{
