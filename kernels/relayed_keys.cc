@@ -27,15 +27,17 @@ RelayOfKeys relay_of_union(const TilePlan& plan, const Pattern& walked, int step
   RelayOfKeys relay;
   std::vector<int> done(static_cast<std::size_t>(ceil_divide(plan.seqlen_k, plan.keys)));
   for (int block = plan.row_tiles() - 1; block >= 0; --block) {
-    int now = 0, tiles = 0;
+    int now = 0, tiles = 0, first = 0;
     for (const Span& span : plan.spans_of(block)) {
       for (int tile = span.begin; tile < span.end; ++tile) {
         int& of_step = done[static_cast<std::size_t>(tile)];
+        first += of_step == 0 ? 1 : 0;
         now = of_step = std::max(now, of_step) + 1;
       }
       tiles += span.tiles();
     }
     relay.most_waits = std::max(relay.most_waits, now - tiles);
+    relay.most_first = std::max(relay.most_first, first);
     relay.tiles += tiles;
   }
   relay.reaches_all_rows = true;
@@ -64,6 +66,7 @@ RelayOfKeys relay_of(const SparseMask& mask, const SparseListKind& kind, int mos
     const RelayOfKeys relay = relay_of_union(plan, mask.walked(), kind.step);
     all.reaches_all_rows = all.reaches_all_rows && relay.reaches_all_rows;
     all.most_waits = std::max(all.most_waits, relay.most_waits);
+    all.most_first = std::max(all.most_first, relay.most_first);
     all.tiles = std::max(all.tiles, relay.tiles);
   }
   return all;

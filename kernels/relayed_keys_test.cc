@@ -88,6 +88,15 @@ TEST(RelayOfKeys, CountsStepsThatABlockWaits) {
   EXPECT_EQ(relay_of("sink:4+window:128", 1024, 1024).most_waits, 0);
 }
 
+TEST(RelayOfKeys, CountsStepsOfWhichABlockIsTheFirst) {
+  EXPECT_EQ(relay_of("chunk:64", 1024, 1024).most_first, 2);
+  // The last keys' block is launched first: its queries, and those of 127 keys more elsewhere.
+  EXPECT_EQ(relay_of("window:128", 1024, 1024).most_first, 2);
+  // The second block of each line has the queries that see it and the line before, the first none.
+  EXPECT_EQ(relay_of("blocked:128", 1024, 1024).most_first, 4);
+  EXPECT_EQ(relay_of("chunk:512", 1024, 1024).most_first, 16);
+}
+
 TEST(RelayOfKeys, TellsOfBlocksThatAreBetterSplit) {
   EXPECT_FALSE(relay_of("window:128", 8192, 8192).splits_blocks);
   EXPECT_TRUE(relay_of("longformer:64:16", 8192, 8192).splits_blocks);
@@ -116,6 +125,7 @@ TEST(RelayOfKeys, IsOfAllUnions) {
     return relay_of_keys(*make_sparse_mask(spec, 1024, 1024, 2), in_relay(64), 4096);
   };
   EXPECT_EQ(of_unions("chunk:64/chunk:512").most_waits, 7);
+  EXPECT_EQ(of_unions("chunk:64/chunk:512").most_first, 16);
   EXPECT_EQ(of_unions("chunk:64/chunk:512").tiles, 2 * 8 * 16);
 }
 

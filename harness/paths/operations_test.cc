@@ -201,6 +201,7 @@ TEST(Operations, ExchangeWordsOfKnownLanes) {
   EXPECT_EQ(warp.run("SHFL.UP P0, R10, R2, 0x6, RZ").word("R10"), "0x5");
   EXPECT_EQ(warp.truth("P0"), "false");
   EXPECT_EQ(warp.run("SHFL.DOWN PT, R10, R2, 0x1, 0x1f").word("R10"), "0x6");
+  warp.run("LDG.E.SYS R3, [R4]");
   EXPECT_EQ(warp.run("SHFL.IDX PT, R10, R3, RZ, 0x1f").word("R10"), "?");
   warp.run("ISETP.GE.AND P0, PT, R2, 0x1e, PT");
   EXPECT_EQ(warp.run("VOTE.ANY R10, P1, P0").word("R10"), "0xc0000000");
@@ -263,6 +264,7 @@ TEST(Operations, CountBankConflictsOfKnownAddresses) {
   warp.run("S2R R2, SR_LANEID").run("IMAD.SHL.U32 R3, R2, 0x8, RZ").run("LDS R10, [R3]");
   EXPECT_EQ(warp.state().shared_accesses().wavefronts, 2u);
   EXPECT_EQ(warp.state().shared_accesses().conflicts, 1u);
+  warp.run("LDG.E.SYS R20, [R4]");
   warp.run("LDS R10, [R3+0x4]").run("STS.64 [R3], R4").run("LDS R12, [R20]");
   EXPECT_EQ(warp.state().shared_accesses().instructions, 4u);
   EXPECT_EQ(warp.state().shared_accesses().conflicts, 2u);

@@ -25,7 +25,8 @@ WarpValues::WarpValues(const KernelLaunch& launch, const Extents& block, int war
       first_thread_(warp * kLanes),
       lanes_(lanes_of_warp(launch.threads(), first_thread_)),
       shared_memory_(shared) {
-  registers_[kRegisterZero] = LaneWords::all(0);
+  registers_.fill(LaneWords::all(0));
+  predicates_.fill(LaneTruth::all(false));
   predicates_[kPredicateTrue] = LaneTruth::all(true);
 }
 

@@ -16,7 +16,9 @@ namespace sparkbench {
 
 class WarpValues {
  public:
-  /// Warp `warp` of block `block`. `launch` and the block's `shared` memory outlive it.
+  /// Warp `warp` of block `block`. `launch` and the block's `shared` memory outlive it. Registers
+  /// begin with zeros: code works with whatever is in them, so that these are as good as any, and
+  /// compilers keep several predicates in a word whose other bits they never set.
   WarpValues(const KernelLaunch& launch, const Extents& block, int warp, SharedWords& shared);
 
   /// The warp's threads: fewer than 32 in the last warp of a ragged block.

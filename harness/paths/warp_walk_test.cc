@@ -122,6 +122,21 @@ TEST(WarpWalk, NamesTheBarrierAndWhoMeetsThere) {
   EXPECT_EQ(path[2].barrier_warps, 2);
 }
 
+/// As compilers keep several predicates in a register of whose other bits they know nothing.
+TEST(WarpWalk, KnowsPredicatesKeptInARegisterNeverWritten) {
+  const Lines kept = {"S2R R2, SR_CTAID.X",
+                      "ISETP.EQ.AND P1, PT, R2, 0x3, PT",
+                      "LOP3.LUT R9, R9, 0xfffffffe, RZ, 0xc0, !PT",
+                      "@P1 LOP3.LUT R9, R9, 0x1, RZ, 0xfc, !PT",
+                      "LOP3.LUT P0, RZ, R9, 0x1, RZ, 0xc0, !PT",
+                      "@P0 BRA 0x80",
+                      "NOP",
+                      "NOP",
+                      "EXIT"};
+  EXPECT_EQ(text_of(path_of(kept)), "0 1 2 3 4 5t 8");
+  EXPECT_TRUE(notes_of(kept).empty());
+}
+
 TEST(WarpWalk, TakesNoBranchThatDataDecide) {
   const Lines branch = {"LDG.E.SYS R2, [R4]", "ISETP.NE.AND P0, PT, R2, RZ, PT", "@P0 BRA 0x40",
                         "EXIT", "EXIT"};
@@ -161,9 +176,12 @@ TEST(WarpWalk, RefusesPathsThatItCannotFollow) {
   EXPECT_EQ(error_of({"BRA 0x0"}), "instruction 0x0: the path is too long; a loop may not end");
   EXPECT_EQ(error_of({"NOP", "BRA 0x100"}), "instruction 0x10: leads out of the function");
   EXPECT_EQ(error_of({"NOP"}), "instruction 0x0: leads out of the function");
-  EXPECT_EQ(error_of({"RET.REL.NODEC R2 0x0"}), "instruction 0x0: returns to an unknown address");
-  EXPECT_EQ(error_of({"BRX R2 -0x10"}), "instruction 0x0: jumps to an unknown address");
-  EXPECT_EQ(error_of({"BAR.SYNC R2, 0x40"}), "instruction 0x0: is a barrier of unknown number");
+  const std::string load = "LDG.E.SYS R2, [R4]";
+  EXPECT_EQ(error_of({load, "RET.REL.NODEC R2 0x0"}),
+            "instruction 0x10: returns to an unknown address");
+  EXPECT_EQ(error_of({load, "BRX R2 -0x20"}), "instruction 0x10: jumps to an unknown address");
+  EXPECT_EQ(error_of({load, "BAR.SYNC R2, 0x40"}),
+            "instruction 0x10: is a barrier of unknown number");
 }
 
 }  // namespace

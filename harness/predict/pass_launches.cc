@@ -212,8 +212,8 @@ PassLaunch key_gradients(const PassOf& pass, bool is_deterministic) {
 
 /// Of a pass in relay: whether its blocks do, and no launch before.
 bool prepares_statistics(const Problem& problem) {
-  return !problem.lengths && !problem.sparse &&
-         volta::prepares_statistics(problem.head_dim, problem.key_mask());
+  if (problem.sparse) return volta::prepares_sparse_statistics(problem);
+  return !problem.lengths && volta::prepares_statistics(problem.head_dim, problem.key_mask());
 }
 
 /// Of sums in slots, of packed sequences and of patterns of all.

@@ -201,6 +201,9 @@ class GpuMachine : public GpuCodegen,
   __device__ __forceinline__ T shuffle_xor(T value, int lane_mask) const {
     return __shfl_xor_sync(0xffffffffu, value, lane_mask);
   }
+  __device__ __forceinline__ std::uint32_t ballot(bool value) const {
+    return __ballot_sync(0xffffffffu, value);
+  }
   __device__ __forceinline__ std::uint32_t transpose_matrix(std::uint32_t pair) const {
 #if __CUDA_ARCH__ >= 750
     std::uint32_t result;
@@ -219,7 +222,18 @@ class GpuMachine : public GpuCodegen,
                  : "f"(value), "r"(index), "n"((31 & ~kLaneBits) << 8 | 31));
     return result;
   }
+  template <int kLaneBits>
+  __device__ __forceinline__ int shuffle_among(int value, int index) const {
+    int result;
+    asm volatile("shfl.sync.idx.b32 %0, %1, %2, %3, 0xffffffff;"
+                 : "=r"(result)
+                 : "r"(value), "r"(index), "n"((31 & ~kLaneBits) << 8 | 31));
+    return result;
+  }
 
+  __device__ __forceinline__ int lowest_bit(std::uint32_t word) const {
+    return __ffs(static_cast<int>(word)) - 1;
+  }
   __device__ __forceinline__ float fma(float a, float b, float c) const {
     return __fmaf_rn(a, b, c);
   }

@@ -97,9 +97,10 @@
 //                                                     ordered before what those that wait do next
 //   void sync_warp()                                  bar.warp.sync; orders it within a warp
 //   T    shuffle_xor(T value, int lane_mask)          shfl.sync.bfly; T is 4 bytes
-//   float shuffle_among<int kLaneBits>(float, index)  shfl.sync.idx; that of the lane which has the
+//   std::uint32_t ballot(bool)                        vote.sync.ballot: bit i is lane i's
+//   T    shuffle_among<int kLaneBits>(T, index)       shfl.sync.idx; that of the lane which has the
 //                                                     bits kLaneBits of `index` and the others of
-//                                                     this lane
+//                                                     this lane; T is float or int
 //   std::uint32_t transpose_matrix(std::uint32_t)     movmatrix.sync.aligned.m8n8.trans.b16, sm_75
 //                                                     on: lane 4r + c has columns 2c, 2c + 1 of row
 //                                                     r of an 8 x 8 matrix, and of the transposed
@@ -142,6 +143,8 @@
 //                                                     of the 8 of both words, or that byte's sign
 //                                                     eight times where the nibble is 8 or more
 //   float low_half(std::uint32_t), high_half(...)     exact widening
+//   int lowest_bit(std::uint32_t)                     the number of the lowest bit that is set, of a
+//                                                     word with any
 #pragma once
 
 #include <cstdint>

@@ -100,9 +100,13 @@ struct Sparse : Config {
 /// The same of dK and dV.
 template <class Config>
 struct SparseBackward : Sparse<Config> {
-  static constexpr bool kPreparesStatistics = false;  // a launch before does
-  static constexpr int kKeptChunks =
-      Config::kHeadDim == 128 ? (Config::kRelaysDq ? 2 : 4) : Config::kKeptChunks;
+  static constexpr bool kPreparesStatistics = Config::kRelaysDq && Config::kHeadDim == 128;
+  /// In relay as many as registers have room for besides what the warp has of the block's tiles.
+  static constexpr int kKeptChunks = Config::kHeadDim != 128 ? Config::kKeptChunks
+                                     : !Config::kRelaysDq    ? 4
+                                     : Config::kAccumulator == Accumulator::kFp16 ? 2
+                                     : Config::kHasDropout                        ? 0
+                                                                                  : 1;
 };
 
 /// The same of dQ alone.

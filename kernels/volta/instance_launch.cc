@@ -15,6 +15,7 @@
 #include "kernels/volta/backward/workspace.h"
 #include "kernels/volta/packed_lists.h"
 #include "kernels/volta/sparse_kinds.h"
+#include "kernels/volta/sparse_relay.h"
 
 namespace sparkbench::volta {
 namespace {
@@ -214,8 +215,12 @@ InstanceLaunch sparse_launch(const KernelInstance& instance, const Problem& prob
                    problem.group_size());
     if (instance.relays_dq) {
       RelayMemory of_relay(std::move(bytes));
-      of_relay.append(packed_turns_bytes(dense) / sizeof(std::uint32_t), 0);
+      of_relay.append(packed_turns_bytes(dense) / sizeof(std::uint32_t), all_workspace_rows(dense));
       params.relay.turns = of_relay.turns();
+      params.workspace.statistics = of_relay.statistics();
+      Problem of_mask = problem;
+      of_mask.sparse = mask;
+      params.relay.prepares_statistics = prepares_sparse_statistics(of_mask);
       bytes = of_relay.take_bytes();
     }
     parameters = bytes_of(params);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <cstring>
 #include <limits>
 #include <map>
 #include <set>
@@ -77,8 +78,10 @@ class SparseBackwardPass {
     });
   }
   /// dK, dV and dQ by blocks that hand it on, of sums that are no numbers before: those of a sample
-  /// of keys, and of one of queries all that these see, head by head.
-  void relayed_gradients(const BackwardSample& sample) {
+  /// of keys, and of one of queries all that these see, head by head. Statistics have been
+  /// prepared, or these blocks do that.
+  void relayed_gradients(const BackwardSample& sample, bool prepares_statistics) {
+    params_.relay.prepares_statistics = prepares_statistics;
     visit_backward_relay<Blocks::kSparse>(accumulator_, wanted_, [&](auto row, auto id) {
       using Config = decltype(row);
       SparseTileLists lists(mask_, kSparseKeys<Config>);
@@ -88,6 +91,10 @@ class SparseBackwardPass {
       const auto launch = [&](const std::vector<std::array<int, 3>>& blocks) {
         turns_.assign(packed_turns_bytes(walked_) / sizeof(std::uint32_t), 0);
         params_.relay.turns = turns_.data();
+        if (params_.relay.prepares_statistics) {
+          std::memset(static_cast<void*>(statistics_.data()), kUnpublishedByte,
+                      statistics_bytes(walked_));
+        }
         LaunchShape shape = list_shape({id, Config::kThreads, sizeof(BackwardTiles<Config>), lists,
                                         problem_.key_heads(), problem_.batch, Config::kBlockKeys},
                                        {});
@@ -245,6 +252,7 @@ class SparseBackwardPass {
   std::vector<GlobalRegion> regions(const SparseTileLists* lists) {
     std::vector<GlobalRegion> all = backward_regions(problem_, tensors_);
     all.push_back({"statistics", statistics_.data(), statistics_bytes(walked_), true, true});
+    all.back().is_published = params_.relay.prepares_statistics;
     append_list("order of queries", query_tiles_, all);
     if (!dq_sums_.empty()) {
       all.push_back({"dq_sums", dq_sums_.data(), dq_sums_.size() * sizeof(float), true, true});
@@ -299,9 +307,11 @@ EmulationReport emulate_sparse_backward(Accumulator accumulator, const Problem& 
   const BackwardSample sample{walked_tiles(problem, tokens.query_tiles),
                               walked_tiles(problem, tokens.key_tiles)};
   SparseBackwardPass pass(accumulator, problem, tensors, options, is_deterministic);
-  pass.prepare();
-  if (has_sparse_relay(problem, is_deterministic)) {
-    pass.relayed_gradients(sample);
+  const bool has_relay = has_sparse_relay(problem, is_deterministic);
+  const bool blocks_prepare = has_relay && prepares_sparse_statistics(problem);
+  if (!blocks_prepare) pass.prepare();
+  if (has_relay) {
+    pass.relayed_gradients(sample, blocks_prepare);
   } else if (is_deterministic) {
     pass.key_gradients(false, sample.key_tiles);
     pass.dq(sample.query_tiles);

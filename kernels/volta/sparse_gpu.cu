@@ -78,8 +78,15 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
   if (is_deterministic) params.sparse_queries = lists.at(first + 1, memory);
   give_order(params, problem, params.sparse_keys.order);
   const Wanted wanted{dense, shared_bytes_per_block()};
-  launch_statistics(accumulator, walked, params, stream);
-  if (has_sparse_relay(problem, is_deterministic)) {
+  const bool has_relay = has_sparse_relay(problem, is_deterministic);
+  params.relay.prepares_statistics = has_relay && prepares_sparse_statistics(problem);
+  if (params.relay.prepares_statistics) {
+    CUDA_CHECK(cudaMemsetAsync(params.workspace.statistics, kUnpublishedByte,
+                               statistics_bytes(walked), stream));
+  } else {
+    launch_statistics(accumulator, walked, params, stream);
+  }
+  if (has_relay) {
     const std::uint64_t turns = SparseRelayWorkspace(problem).turns;
     params.relay.turns = in_workspace<std::uint32_t>(workspace, turns);
     CUDA_CHECK(cudaMemsetAsync(params.relay.turns, 0, sparse_turns_bytes(problem), stream));

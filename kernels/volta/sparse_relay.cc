@@ -15,15 +15,25 @@ namespace {
 /// of 128 that other passes have, and of masks without lists both have 64.
 constexpr int most_keys_of_rows(int head_dim) { return head_dim <= 64 ? 768 : 1024; }
 
+RelayOfKeys relay_of(const Problem& problem) {
+  return relay_of_keys(*problem.sparse, relayed_keys(relay_block_keys(problem.head_dim)),
+                       most_keys_of_rows(problem.head_dim));
+}
+
 }  // namespace
 
 bool has_sparse_relay(const Problem& problem, bool is_deterministic) {
   if (is_deterministic || !serves_relay(problem.head_dim)) return false;
   const int block_keys = relay_block_keys(problem.head_dim);
-  const RelayOfKeys relay =
-      relay_of_keys(*problem.sparse, relayed_keys(block_keys), most_keys_of_rows(problem.head_dim));
+  const RelayOfKeys relay = relay_of(problem);
   return relay.reaches_all_rows && !relay.splits_blocks &&
          relay.most_waits * block_keys < kMostKeysInStep;
+}
+
+bool prepares_sparse_statistics(const Problem& problem) {
+  if (problem.head_dim <= 64) return false;
+  return relay_of(problem).most_first * kRelayStep <=
+         kMostPreparedBlocks * relay_block_keys(problem.head_dim);
 }
 
 std::size_t sparse_turns_bytes(const Problem& problem) {

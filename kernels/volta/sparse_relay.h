@@ -14,6 +14,11 @@ namespace sparkbench::volta {
 /// pattern, and no passes.
 bool has_sparse_relay(const Problem& problem, bool is_deterministic);
 
+/// Whether the blocks of such a pass prepare the statistics of its queries (tile_statistics.h), and
+/// no launch before: at 128 columns, where none is the first to see many, for which others of the
+/// same queries would wait. At 64 columns a block takes as long for them as its share of a launch.
+bool prepares_sparse_statistics(const Problem& problem);
+
 /// Of the words that tell turns, one for each step of all heads' queries.
 std::size_t sparse_turns_bytes(const Problem& problem);
 

@@ -54,6 +54,30 @@ TEST(VoltaSparseRelayPlan, IsOfShortRowsWithoutLongWaits) {
   EXPECT_FALSE(has("window:3000+dilated:5000:2", 64, 8192));
 }
 
+/// All queries see the last keys, and few of them the first.
+Problem seen_by_all() {
+  return with_pattern({.heads = 2,
+                       .seqlen_q = 600,
+                       .seqlen_k = 256,
+                       .head_dim = 128,
+                       .dropout_p = 0.1f,
+                       .softmax_scale = 0.02f,
+                       .seed = 7,
+                       .heads_k = 1},
+                      "where:k>=128||q<64");
+}
+
+TEST(VoltaSparseRelayPlan, PreparesStatisticsWhereNoBlockHasMany) {
+  const auto prepares = [](std::string_view spec, int head_dim) {
+    return prepares_sparse_statistics(problem_of(spec, 4096, head_dim));
+  };
+  EXPECT_TRUE(prepares("blocked:128", 128));
+  EXPECT_TRUE(prepares("chunk:512", 104));
+  EXPECT_FALSE(prepares("blocked:128", 64));
+  EXPECT_TRUE(has_sparse_relay(seen_by_all(), false));
+  EXPECT_FALSE(prepares_sparse_statistics(seen_by_all()));
+}
+
 /// What is launched over lists in relay has lists in relay, and room for its words.
 TEST(VoltaSparseRelayPlan, IsThatOfListsAndWorkspace) {
   const AttentionKernel& kernel = *find_attention_kernel("volta-fp32acc");
@@ -88,6 +112,11 @@ TEST(VoltaSparseRelay, IsThePatternByItsDefinition) {
       if (HasFatalFailure()) return;
     }
   }
+}
+
+TEST(VoltaSparseRelay, TakesStatisticsThatALaunchPrepared) {
+  const Problem problem = seen_by_all();
+  expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), false);
 }
 
 TEST(VoltaSparseRelay, IsThatOfPatternsDrawnAtRandom) {

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -185,8 +186,16 @@ class EmulatedMachine : public EmulatedCodegen {
   T shuffle_xor(T value, int lane_mask, CallSite site = CallSite::current()) {
     return shuffle_from(value, lane() ^ lane_mask, site);
   }
-  template <int kLaneBits>
-  float shuffle_among(float value, int index, CallSite site = CallSite::current()) {
+  std::uint32_t ballot(bool value, CallSite site = CallSite::current()) {
+    auto& exchange = runner_.exchange();
+    exchange[static_cast<std::size_t>(lane())] = value ? 1 : 0;
+    meet({Collective::kBallot, 0, site});
+    std::uint32_t votes = 0;
+    for (std::size_t i = 0; i < kWarpLanes; ++i) votes |= exchange[i] << i;
+    return votes;
+  }
+  template <int kLaneBits, class T>
+  T shuffle_among(T value, int index, CallSite site = CallSite::current()) {
     return shuffle_from(value, (lane() & ~kLaneBits) | (index & kLaneBits), site);
   }
 
@@ -249,6 +258,7 @@ class EmulatedMachine : public EmulatedCodegen {
     start_product<kN>(c, &a, {kN, Major::kRow, kMajorB, true, accumulate, 0, b, site});
   }
 
+  int lowest_bit(std::uint32_t word) const { return std::countr_zero(word); }
   float fma(float a, float b, float c) const {
     ++runner_.lane_calls().fma;
     return std::fma(a, b, c);

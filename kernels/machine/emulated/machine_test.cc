@@ -39,6 +39,24 @@ TEST(EmulatedMachine, ShufflesAmongLanesThatDifferInSomeBits) {
       EXPECT_EQ(machine.shuffle_among<6>(static_cast<float>(machine.thread()), index),
                 static_cast<float>((machine.thread() & ~6) | index));
     }
+    EXPECT_EQ(machine.shuffle_among<31>(machine.thread(), 9), (machine.thread() & ~31) | 9);
+  });
+}
+
+TEST(EmulatedMachine, BallotsTellEachLanesVote) {
+  run({.warps = 2}, [](EmulatedMachine& machine) {
+    for (const std::uint32_t votes : {0x1u, 0x80000000u, 0xf0f0f0f0u, 0u, ~0u}) {
+      EXPECT_EQ(machine.ballot((votes >> machine.lane() & 1) != 0), votes);
+    }
+    EXPECT_EQ(machine.ballot(machine.warp() == 1), machine.warp() == 1 ? ~0u : 0u);
+  });
+}
+
+TEST(EmulatedMachine, FindsTheLowestBit) {
+  run({}, [](EmulatedMachine& machine) {
+    EXPECT_EQ(machine.lowest_bit(1), 0);
+    EXPECT_EQ(machine.lowest_bit(0x80000000u), 31);
+    EXPECT_EQ(machine.lowest_bit(0x5500u), 8);
   });
 }
 

@@ -19,6 +19,7 @@ struct RelayOfKeys {
   bool reaches_all_rows = false;  // whether each step of rows has a block
   bool splits_blocks = false;     // whether lists that are not in relay split some (work_items.h)
   int most_waits = 0;      // steps that a block waits where all blocks begin at once, at most
+  int most_first = 0;      // steps of which a block is the first, at most
   std::int64_t tiles = 0;  // of the union that has most
 };
 

@@ -3,74 +3,61 @@
 #pragma once
 
 #include "kernels/volta/backward/relay.h"
+#include "kernels/volta/backward/tiles_of_warp.h"
 
 namespace sparkbench::volta {
 
-/// A warp's share: of every kTilesAtOnce-th tile 16 queries.
+/// A warp's share of them. Made where all of the block's warps have added what they add, and met.
 template <class Config, class Machine>
 class FinishedTiles {
+  using Tiles = TilesOfWarp<Config, Machine>;
+
  public:
   SPARK_DEVICE FinishedTiles(Machine& machine, const BackwardParams& params)
-      : machine_(machine), params_(params) {}
+      : machine_(machine), params_(params), tiles_(machine, params), turn_(tiles_.turn(0, 0)) {}
 
-  /// Of the first head the sums of the warp's first tile.
+  /// The sums of the first, if it is of the first head and turn.
   SPARK_DEVICE void load(RelayedDq<Config>& dq) {
-    const Tile tile = tile_at(0, first());
-    load_sums(0, tile, tile.is_finished(), dq);
+    const std::uint32_t finished = finished_of_turn();
+    const int tile = first_of(finished);
+    load_sums(0, tile, tiles_.row(turn_, tile), finished != 0, dq);
   }
-  /// All of them to dQ, of all heads that read the keys; `dq` has the first.
+  /// All of them to dQ, of all heads that read the keys; `dq` has what load() has loaded.
   template <class Output>
   SPARK_DEVICE void write(Output& output, RelayedDq<Config>& dq) {
     float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
     set_dq_factor<Config>(params_, factor);
 #pragma unroll 1
-    for (int member = 0; member < params_.groups.size; ++member) {
-      const int tiles = load_of_list(machine_, &block(member)->tiles);
+    for (int member = 0;;) {
 #pragma unroll 1
-      for (int i = first(); i < tiles; i += kTilesAtOnce) {
-        const Tile tile = tile_at(member, i);
-        if (!tile.is_finished()) continue;
-        if (member != 0 || i != first()) load_sums(member, tile, true, dq);
-        write_tile(output, head(member), tile.row, factor, dq);
+      for (std::uint32_t left = finished_of_turn(); left != 0; left &= left - 1) {
+        const int tile = first_of(left), row = tiles_.row(turn_, tile);
+        const bool is_loaded = member == 0 && turn_.first == 0 && left == finished_of_turn();
+        if (!is_loaded) load_sums(member, tile, row, true, dq);
+        write_rows_from(output, tiles_.head(member), row, factor, dq);
       }
+      int first = turn_.first + Tiles::kTilesOfTurn;
+      if (first >= turn_.tiles) {
+        first = 0;
+        if (++member == params_.groups.size) return;
+      }
+      turn_ = tiles_.turn(member, first);
     }
   }
 
  private:
-  static constexpr int kTilesAtOnce = Config::kWarps / kRowGroups;
-  static_assert(kTilesAtOnce * kRowGroups == Config::kWarps, "a warp has half of a tile");
-
-  struct Tile {
-    const SparseTile* listed;
-    std::uint32_t seen;
-    int row;  // the warp's first
-
-    SPARK_DEVICE bool is_finished() const { return is_last_turn(seen); }
-  };
-
-  SPARK_DEVICE int first() const { return machine_.warp() / kRowGroups; }
-  SPARK_DEVICE int head(int member) const {
-    return machine_.block(0) * params_.groups.size + member;
+  SPARK_DEVICE std::uint32_t finished_of_turn() const { return machine_.ballot(turn_.is_last()); }
+  SPARK_DEVICE int first_of(std::uint32_t lanes) const {
+    return lanes == 0 ? 0 : machine_.lowest_bit(lanes);
   }
-  SPARK_DEVICE const SparseBlock* block(int member) const {
-    return params_.sparse_keys.block(head(member), machine_.block(1));
-  }
-  /// Tile i of the block's, or behind them what is finished by none.
-  SPARK_DEVICE Tile tile_at(int member, int i) {
-    const int tiles = load_of_list(machine_, &block(member)->tiles);
-    const int first_tile = load_of_list(machine_, &block(member)->first_tile);
-    const SparseTile* const listed = params_.sparse_keys.tiles + (first_tile + least_of(i, tiles));
-    const int step = first_of_step(load_of_list(machine_, &listed->step));
-    return {listed, machine_.template load_global<std::uint32_t>(&listed->seen),
-            step + kGridRows * (machine_.warp() % kRowGroups)};
-  }
-  SPARK_DEVICE void load_sums(int member, const Tile& tile, bool is_wanted, RelayedDq<Config>& dq) {
-    const auto step = ListedRelayStep::of_tile<Config>(machine_, params_, member, tile.listed,
-                                                       tile.row / Config::kStep * Config::kStep);
-    load_finished_sums<Config>(machine_, params_, step, tile.row, is_wanted, dq);
+  SPARK_DEVICE void load_sums(int member, int tile, int row, bool is_wanted,
+                              RelayedDq<Config>& dq) {
+    const auto step =
+        ListedRelayStep::of_tile<Config>(machine_, params_, member, tiles_.seen(turn_, tile), row);
+    load_finished_sums<Config>(machine_, params_, step, row, is_wanted, dq);
   }
   template <class Output>
-  SPARK_DEVICE void write_tile(
+  SPARK_DEVICE void write_rows_from(
       Output& output, int head, int row,
       const float (&factor)[GridLayout<Config::kAccumulator>::kRowsPerLane],
       const RelayedDq<Config>& dq) {
@@ -94,6 +81,8 @@ class FinishedTiles {
 
   Machine& machine_;
   const BackwardParams& params_;
+  Tiles tiles_;
+  typename Tiles::Turn turn_;
 };
 
 }  // namespace sparkbench::volta

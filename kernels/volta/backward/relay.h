@@ -77,15 +77,16 @@ class ListedRelayStep {
     if (query >= relay.last_from) step.turns_ |= kLastTurn;
     return step;
   }
-  /// Of a pattern's tile, whose first query is `query` in the pattern's order.
+  /// Of a pattern's tile, whose SparseTile::seen and a query of which, in the pattern's order, are
+  /// these.
   template <class Config, class Machine>
   static SPARK_DEVICE ListedRelayStep of_tile(Machine& machine, const BackwardParams& params,
-                                              int member, const SparseTile* tile, int query) {
+                                              int member, std::uint32_t seen, int query) {
     const int head = machine.block(2) * params.heads + machine.block(0) * params.groups.size;
     ListedRelayStep step;
     step.slot_ =
         params.workspace.row(static_cast<std::uint32_t>(head + member), query) / Config::kStep;
-    step.turns_ = machine.template load_global<std::uint32_t>(&tile->seen);
+    step.turns_ = seen;
     return step;
   }
 

@@ -65,13 +65,15 @@ inline int relay_slot_bits(const Problem& problem, int keys_at_once = kRelayKeys
   return std::min(bits_for(wanted), all_step_bits(problem));
 }
 
+/// Blocks of keys whose number of queries one block prepares the statistics of, at most.
+inline constexpr int kMostPreparedBlocks = 4;
+
 /// Whether a launch's blocks in relay prepare the statistics of its queries (relay_statistics.h):
 /// where a head's last block is the first to add to dQ of few, not of all of a full mask.
 inline bool prepares_statistics(int head_dim, const KeyMask& mask) {
   const int block_keys = relay_block_keys(head_dim);
   const int last_key = most_of(0, mask.seqlen_k - 1) / block_keys * block_keys;
-  constexpr int kMostBlocks = 4;  // whose queries the last one has
-  return mask.seqlen_q - mask.rows(last_key).begin <= kMostBlocks * block_keys;
+  return mask.seqlen_q - mask.rows(last_key).begin <= kMostPreparedBlocks * block_keys;
 }
 
 inline DqRelay make_relay(const Problem& problem, int slot_bits, std::uint32_t* turns) {

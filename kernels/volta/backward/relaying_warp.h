@@ -41,25 +41,21 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
                          machine_.thread() % (32 * Config::kTeamWarps) == 0);
     }
   }
-  /// dQ that is complete behind the block, from its sums to registers, and behind write() to global
-  /// memory. All of the block's warps have added what they add, and met.
-  SPARK_DEVICE void load_dq(RelayedDq<Config>& dq) {
+  /// dQ that is complete behind the block, from its sums to registers, then does what is `between`,
+  /// and from there to global memory. The warp has added what it adds.
+  template <class Between>
+  SPARK_DEVICE void finish_dq(Between between) {
+    RelayedDq<Config> dq;
+    machine_.barrier();
     if constexpr (Config::kIsSparse) {
-      FinishedTiles<Config, Machine>(machine_, params_).load(dq);
+      FinishedTiles<Config, Machine> finished(machine_, params_);
+      finished.load(dq);
+      between();
+      finished.write(key_gradient_tiles(tiles_).output[machine_.warp()], dq);
     } else {
-      const Range rows = finished_queries();
-      const int row = rows.begin + kGridRows * machine_.warp();
-      load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
-    }
-  }
-  SPARK_DEVICE void write_dq(RelayedDq<Config>& dq) {
-    auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
-    if constexpr (Config::kIsSparse) {
-      FinishedTiles<Config, Machine>(machine_, params_).write(output, dq);
-    } else {
-      const Range rows = finished_queries();
-      write_finished_dq<Config>(machine_, params_, rows, output, dq);
-      if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
+      load_first_finished_dq(dq);
+      between();
+      write_finished_queries(dq);
     }
   }
 
@@ -74,8 +70,9 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   SPARK_DEVICE auto relay_step(int place) {
     const int of_group = params_.walk.member(place), query = query_of(place);
     if constexpr (Config::kIsSparse) {
-      return ListedRelayStep::of_tile<Config>(machine_, params_, of_group,
-                                              tile_of_step<Config>(params_, place), query);
+      const auto seen =
+          machine_.template load_global<std::uint32_t>(&tile_of_step<Config>(params_, place)->seen);
+      return ListedRelayStep::of_tile<Config>(machine_, params_, of_group, seen, query);
     } else {
       return sparkbench::volta::relay_step<Config>(machine_, params_, of_group, query);
     }
@@ -89,6 +86,17 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   }
 
  private:
+  SPARK_DEVICE void load_first_finished_dq(RelayedDq<Config>& dq) {
+    const Range rows = finished_queries();
+    const int row = rows.begin + kGridRows * machine_.warp();
+    load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
+  }
+  SPARK_DEVICE void write_finished_queries(RelayedDq<Config>& dq) {
+    auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
+    const Range rows = finished_queries();
+    write_finished_dq<Config>(machine_, params_, rows, output, dq);
+    if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
+  }
   SPARK_DEVICE Range finished_queries() const {
     const auto geometry = relay_geometry<Config>(machine_, params_);
     const int own = relayed_block<Config>(machine_, params_);

@@ -208,11 +208,7 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
     place = warp.begin_next_head(place);
   }
   if constexpr (Config::kRelaysDq) {
-    RelayedDq<Config> dq;
-    warp.machine().barrier();
-    warp.load_dq(dq);
-    warp.write(place, gradient);  // lines 12 and 13
-    warp.write_dq(dq);
+    warp.finish_dq([&] { warp.write(place, gradient); });  // lines 12 and 13
   } else {
     warp.write(place, gradient);
   }

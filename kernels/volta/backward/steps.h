@@ -11,6 +11,7 @@
 #include "kernels/volta/backward/query_cursor.h"
 #include "kernels/volta/backward/relay_statistics.h"
 #include "kernels/volta/backward/relaying_warp.h"
+#include "kernels/volta/backward/tile_statistics.h"
 #include "kernels/volta/tile/statistics_rows.h"
 
 namespace sparkbench::volta {
@@ -84,7 +85,13 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
       step_ = load_step(place);
     }
     const int query = token_of(place, step_);
-    if constexpr (Config::kPreparesStatistics) {
+    if constexpr (Config::kPreparesStatistics && Config::kIsSparse) {
+      // Before the tiles come, which hold registers.
+      if (params_.relay.prepares_statistics) {
+        TileStatistics<Config, Machine>(machine_, params_, block()).prepare();
+      }
+      load_first_tiles(machine_, params_, place, query, tiles_);
+    } else if constexpr (Config::kPreparesStatistics) {
       if (params_.relay.prepares_statistics) {
         RelayStatistics<Config, Machine> statistics(machine_, params_, block());
         load_first_tiles(machine_, params_, place, query, tiles_, [&] { statistics.prepare(); });

@@ -112,6 +112,7 @@ void BlockRunner::end_phase() {
       memory_.sync_warp(warp_);
       return;
     case Collective::kShuffle:
+    case Collective::kBallot:
     case Collective::kMmaM8n8k4:
     case Collective::kMmaM16n8k16:
     case Collective::kInitMbarrier:

@@ -40,6 +40,8 @@ std::string_view name(Collective collective) {
       return "sync_warp";
     case Collective::kShuffle:
       return "shuffle_xor";
+    case Collective::kBallot:
+      return "ballot";
     case Collective::kMmaM8n8k4:
       return "mma_m8n8k4";
     case Collective::kMmaM16n8k16:

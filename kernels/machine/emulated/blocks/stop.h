@@ -26,6 +26,7 @@ enum class Collective : std::uint32_t {
   kAwaitTurn,
   kSyncWarp,
   kShuffle,
+  kBallot,
   kMmaM8n8k4,
   kMmaM16n8k16,
   kFenceProducts,
