@@ -7,6 +7,7 @@
 #include <charconv>
 #include <limits>
 
+#include "harness/options/argument_sources.h"
 #include "harness/options/one_of.h"
 #include "results/record/comparability.h"
 #include "sweeps/usage_error.h"
@@ -56,7 +57,7 @@ void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
             flag, [&flags, flag](const std::string& text) { flags[flag] = text; },
             fmt::format("{}: {}", help, allowed))
         ->group(group)
-        ->type_name(allowed.starts_with("a number") ? "N" : "LIST");
+        ->type_name(allowed.starts_with("a number") ? "N" : kListType);
   };
   for (const Axis* axis : axes_of(workload)) {
     const std::string allowed = allowed_of(*axis, workload);

@@ -9,6 +9,7 @@
 #include <string_view>
 #include <utility>
 
+#include "harness/options/argument_sources.h"
 #include "harness/options/terminal.h"
 #include "results/render/case_columns.h"
 #include "results/study/case_filter.h"
@@ -53,7 +54,7 @@ std::vector<std::string> named_columns(const TableOptions& options) {
 }
 
 void add_columns_flag(CLI::App& command, TableOptions& options, const std::string& help) {
-  command.add_option("--columns", options.columns, help)->group(kTableGroup)->type_name("LIST");
+  command.add_option("--columns", options.columns, help)->group(kTableGroup)->type_name(kListType);
 }
 
 }  // namespace
