@@ -45,9 +45,10 @@ TEST(VoltaSparseRelayPlan, IsOfShortRowsWithoutLongWaits) {
     EXPECT_FALSE(has("sink:4+window:128", head_dim, 16384)) << head_dim;
   }
   for (const int head_dim : {32, 72, 96, 200}) EXPECT_FALSE(has("blocked:128", head_dim));
-  EXPECT_TRUE(has("blocked:256", 64));
-  EXPECT_FALSE(has("blocked:512", 64));
+  EXPECT_TRUE(has("blocked:512", 64));
   EXPECT_TRUE(has("blocked:512", 128));
+  EXPECT_TRUE(has("causal-chunk:2048", 64));
+  EXPECT_FALSE(has("causal-chunk:4096", 64, 16384));
   EXPECT_TRUE(has("nd:64x64:7x7", 64));
   EXPECT_FALSE(has("nd:64x64:7x7", 128));
   EXPECT_FALSE(has("blocked:1024", 128));

@@ -199,15 +199,6 @@ SPARK_DEVICE void load_finished_dq(Machine& machine, const BackwardParams& param
   load_finished_sums<Config>(machine, params, step, row, is_wanted, dq);
 }
 
-template <class Config, class Machine>
-SPARK_DEVICE Half* finished_row(Machine& machine, const BackwardParams& params, int row, int head) {
-  if constexpr (Config::kIsPacked) {
-    return params.dq.at(0, load_work_place(machine, params.key_items).first_q + row, head);
-  } else {
-    return params.dq.at(machine.block(2), row, head);
-  }
-}
-
 /// dq = fp16(factor * sums) of 16 rows: rows_from(column, chunks) are those of dQ from a column on,
 /// with so many chunks to write.
 template <class Config, class Output, class Machine, class RowsFrom>
@@ -240,13 +231,22 @@ SPARK_DEVICE void set_dq_factor(const BackwardParams& params,
   for (float& value : factor) value = params.scale * params.dropout.keep_scale;
 }
 
-/// dQ of `rows`, of all heads that read the keys, a warp 16 rows at a time, of which `dq` has the
+/// Where the queries are whose dQ a block rounds: `rows` of their sequence, which begins at
+/// `first_q` of a tensor and has `seqlen_q`.
+struct FinishedQueries {
+  Range rows;
+  int first_q, seqlen_q;
+};
+
+/// dQ of these, of all heads that read the keys, a warp 16 rows at a time, of which `dq` has the
 /// first.
 template <class Config, class Output, class Machine>
 SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& params,
-                                    const Range& rows, Output& tile, RelayedDq<Config>& dq) {
+                                    const FinishedQueries& finished, Output& tile,
+                                    RelayedDq<Config>& dq) {
   float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
   set_dq_factor<Config>(params, factor);
+  const Range rows = finished.rows;
   const int first_row = rows.begin + kGridRows * machine.warp();
 #pragma unroll 1
   for (int member = 0; member < params.groups.size; ++member) {
@@ -257,9 +257,9 @@ SPARK_DEVICE void write_finished_dq(Machine& machine, const BackwardParams& para
         load_finished_dq<Config>(machine, params, member, row, true, dq);
       }
       write_finished_rows<Config>(machine, params, factor, tile, dq, [&](int column, int chunks) {
-        const int seqlen_q = mask_of_keys<Config>(machine, params).seqlen_q;
-        return OutputRows{finished_row<Config>(machine, params, row, head) + column,
-                          params.dq.row_stride(), seqlen_q - row, chunks};
+        const int batch = Config::kIsPacked ? 0 : machine.block(2);
+        return OutputRows{params.dq.at(batch, finished.first_q + row, head) + column,
+                          params.dq.row_stride(), finished.seqlen_q - row, chunks};
       });
     }
   }

@@ -53,9 +53,15 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
       between();
       finished.write(key_gradient_tiles(tiles_).output[machine_.warp()], dq);
     } else {
-      load_first_finished_dq(dq);
+      FinishedQueries finished = finished_queries();
+      const int row = finished.rows.begin + kGridRows * machine_.warp();
+      load_finished_dq<Config>(machine_, params_, 0, row, row < finished.rows.end, dq);
       between();
-      write_finished_queries(dq);
+      auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
+      // Of packed sequences memory tells it, and loads wait for the stores of dK and dV.
+      if constexpr (!Config::kIsPacked) finished = finished_queries();
+      write_finished_dq<Config>(machine_, params_, finished, output, dq);
+      if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, finished.rows);
     }
   }
 
@@ -86,25 +92,17 @@ class RelayingWarp : public BackwardPosition<Config, Machine> {
   }
 
  private:
-  SPARK_DEVICE void load_first_finished_dq(RelayedDq<Config>& dq) {
-    const Range rows = finished_queries();
-    const int row = rows.begin + kGridRows * machine_.warp();
-    load_finished_dq<Config>(machine_, params_, 0, row, row < rows.end, dq);
-  }
-  SPARK_DEVICE void write_finished_queries(RelayedDq<Config>& dq) {
-    auto& output = key_gradient_tiles(tiles_).output[machine_.warp()];
-    const Range rows = finished_queries();
-    write_finished_dq<Config>(machine_, params_, rows, output, dq);
-    if constexpr (!Config::kIsPacked) free_slots<Config>(machine_, params_, rows);
-  }
-  SPARK_DEVICE Range finished_queries() const {
+  SPARK_DEVICE FinishedQueries finished_queries() const {
     const auto geometry = relay_geometry<Config>(machine_, params_);
     const int own = relayed_block<Config>(machine_, params_);
     if constexpr (Config::kIsPacked) {
       const int seqlen_k = mask_of_keys<Config>(machine_, params_).seqlen_k;
-      return geometry.finished_by(own, Config::kBlockKeys * (own + 1) >= seqlen_k);
+      const bool is_last = Config::kBlockKeys * (own + 1) >= seqlen_k;
+      return {geometry.finished_by(own, is_last),
+              load_work_place(machine_, params_.key_items).first_q,
+              mask_of_keys<Config>(machine_, params_).seqlen_q};
     }
-    return geometry.finished_by(own);
+    return {geometry.finished_by(own), 0, params_.mask.seqlen_q};
   }
 };
 
