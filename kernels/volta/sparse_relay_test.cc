@@ -56,11 +56,11 @@ TEST(VoltaSparseRelayPlan, IsOfShortRowsWithoutLongWaits) {
 }
 
 /// All queries see the last keys, and few of them the first.
-Problem seen_by_all() {
+Problem seen_by_all(int seqlen_q, int head_dim) {
   return with_pattern({.heads = 2,
-                       .seqlen_q = 600,
+                       .seqlen_q = seqlen_q,
                        .seqlen_k = 256,
-                       .head_dim = 128,
+                       .head_dim = head_dim,
                        .dropout_p = 0.1f,
                        .softmax_scale = 0.02f,
                        .seed = 7,
@@ -75,8 +75,8 @@ TEST(VoltaSparseRelayPlan, PreparesStatisticsWhereNoBlockHasMany) {
   EXPECT_TRUE(prepares("blocked:128", 128));
   EXPECT_TRUE(prepares("chunk:512", 104));
   EXPECT_FALSE(prepares("blocked:128", 64));
-  EXPECT_TRUE(has_sparse_relay(seen_by_all(), false));
-  EXPECT_FALSE(prepares_sparse_statistics(seen_by_all()));
+  EXPECT_TRUE(has_sparse_relay(seen_by_all(600, 128), false));
+  EXPECT_FALSE(prepares_sparse_statistics(seen_by_all(600, 128)));
 }
 
 /// What is launched over lists in relay has lists in relay, and room for its words.
@@ -116,8 +116,18 @@ TEST(VoltaSparseRelay, IsThePatternByItsDefinition) {
 }
 
 TEST(VoltaSparseRelay, TakesStatisticsThatALaunchPrepared) {
-  const Problem problem = seen_by_all();
+  const Problem problem = seen_by_all(600, 128);
   expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), false);
+}
+
+/// A warp looks at 64 tiles of 32 queries at once at 64 columns, and at 128 at 128.
+TEST(VoltaSparseRelay, GoesOverMoreTilesThanAWarpLooksAt) {
+  for (const Problem& problem : {seen_by_all(2200, 64), seen_by_all(4200, 128)}) {
+    SCOPED_TRACE(problem.seqlen_q);
+    ASSERT_TRUE(has_sparse_relay(problem, false));
+    expect_as_by_pictures("volta-fp32acc", problem, pictures_of(problem), false);
+    if (HasFatalFailure()) return;
+  }
 }
 
 TEST(VoltaSparseRelay, IsThatOfPatternsDrawnAtRandom) {

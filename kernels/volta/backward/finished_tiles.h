@@ -14,13 +14,13 @@ class FinishedTiles {
 
  public:
   SPARK_DEVICE FinishedTiles(Machine& machine, const BackwardParams& params)
-      : machine_(machine), params_(params), tiles_(machine, params), turn_(tiles_.turn(0, 0)) {}
+      : machine_(machine), params_(params), tiles_(machine, params), look_(tiles_.look(0, 0)) {}
 
-  /// The sums of the first, if it is of the first head and turn.
+  /// The sums of the first, if it is of the first head and look.
   SPARK_DEVICE void load(RelayedDq<Config>& dq) {
-    const std::uint32_t finished = finished_of_turn();
+    const std::uint32_t finished = finished_of_look();
     const int tile = first_of(finished);
-    load_sums(0, tile, tiles_.row(turn_, tile), finished != 0, dq);
+    load_sums(0, tile, tiles_.row(look_, tile), finished != 0, dq);
   }
   /// All of them to dQ, of all heads that read the keys; `dq` has what load() has loaded.
   template <class Output>
@@ -30,30 +30,30 @@ class FinishedTiles {
 #pragma unroll 1
     for (int member = 0;;) {
 #pragma unroll 1
-      for (std::uint32_t left = finished_of_turn(); left != 0; left &= left - 1) {
-        const int tile = first_of(left), row = tiles_.row(turn_, tile);
-        const bool is_loaded = member == 0 && turn_.first == 0 && left == finished_of_turn();
+      for (std::uint32_t left = finished_of_look(); left != 0; left &= left - 1) {
+        const int tile = first_of(left), row = tiles_.row(look_, tile);
+        const bool is_loaded = member == 0 && look_.first == 0 && left == finished_of_look();
         if (!is_loaded) load_sums(member, tile, row, true, dq);
         write_rows_from(output, tiles_.head(member), row, factor, dq);
       }
-      int first = turn_.first + Tiles::kTilesOfTurn;
-      if (first >= turn_.tiles) {
+      int first = look_.first + Tiles::kTilesOfLook;
+      if (first >= look_.tiles) {
         first = 0;
         if (++member == params_.groups.size) return;
       }
-      turn_ = tiles_.turn(member, first);
+      look_ = tiles_.look(member, first);
     }
   }
 
  private:
-  SPARK_DEVICE std::uint32_t finished_of_turn() const { return machine_.ballot(turn_.is_last()); }
+  SPARK_DEVICE std::uint32_t finished_of_look() const { return machine_.ballot(look_.is_last()); }
   SPARK_DEVICE int first_of(std::uint32_t lanes) const {
     return lanes == 0 ? 0 : machine_.lowest_bit(lanes);
   }
   SPARK_DEVICE void load_sums(int member, int tile, int row, bool is_wanted,
                               RelayedDq<Config>& dq) {
     const auto step =
-        ListedRelayStep::of_tile<Config>(machine_, params_, member, tiles_.seen(turn_, tile), row);
+        ListedRelayStep::of_tile<Config>(machine_, params_, member, tiles_.seen(look_, tile), row);
     load_finished_sums<Config>(machine_, params_, step, row, is_wanted, dq);
   }
   template <class Output>
@@ -82,7 +82,7 @@ class FinishedTiles {
   Machine& machine_;
   const BackwardParams& params_;
   Tiles tiles_;
-  typename Tiles::Turn turn_;
+  typename Tiles::Look look_;
 };
 
 }  // namespace sparkbench::volta

@@ -12,7 +12,7 @@ namespace sparkbench::volta {
 template <class Config, class Machine>
 class TileStatistics {
   using Tiles = TilesOfWarp<Config, Machine>;
-  using Turn = typename Tiles::Turn;
+  using Look = typename Tiles::Look;
 
  public:
   SPARK_DEVICE TileStatistics(Machine& machine, const BackwardParams& params,
@@ -21,21 +21,21 @@ class TileStatistics {
         params_(params),
         batch_(block.batch),
         tiles_(machine, params),
-        first_turn_(tiles_.turn(0, 0)) {}
+        first_look_(tiles_.look(0, 0)) {}
 
   /// Publishes its own, of all heads, then waits until the others are there. A barrier must follow.
   SPARK_DEVICE void prepare() {
-    for_each_turn([&](int member, const Turn& turn) {
+    for_each_look([&](int member, const Look& look) {
 #pragma unroll 1
-      for (std::uint32_t left = machine_.ballot(turn.is_first()); left != 0; left &= left - 1) {
-        publish(member, tiles_.row(turn, machine_.lowest_bit(left)));
+      for (std::uint32_t left = machine_.ballot(look.is_first()); left != 0; left &= left - 1) {
+        publish(member, tiles_.row(look, machine_.lowest_bit(left)));
       }
     });
-    for_each_turn([&](int member, const Turn& turn) {
-      const std::uint32_t following = machine_.ballot(turn.follows());
+    for_each_look([&](int member, const Look& look) {
+      const std::uint32_t following = machine_.ballot(look.follows());
 #pragma unroll 1
       for (int i = 0; i < kLanes && following >> i != 0; i += kTilesAtOnce) {
-        await(member, turn, i + machine_.lane() / kPairsOfGroup, following);
+        await(member, look, i + machine_.lane() / kPairsOfGroup, following);
       }
     });
     machine_.acquire_published();
@@ -47,22 +47,22 @@ class TileStatistics {
   static constexpr int kTilesAtOnce = kLanes / kPairsOfGroup;
 
   template <class Visit>
-  SPARK_DEVICE void for_each_turn(Visit visit) {
-    Turn turn = first_turn_;
+  SPARK_DEVICE void for_each_look(Visit visit) {
+    Look look = first_look_;
 #pragma unroll 1
     for (int member = 0;;) {
-      visit(member, turn);
-      int first = turn.first + Tiles::kTilesOfTurn;
-      if (first >= turn.tiles) {
+      visit(member, look);
+      int first = look.first + Tiles::kTilesOfLook;
+      if (first >= look.tiles) {
         first = 0;
         if (++member == params_.groups.size) return;
       }
-      turn = tiles_.turn(member, first);
+      look = tiles_.look(member, first);
     }
   }
-  /// For the lane's queries of a turn's tile, if it is one of those that `following` tells.
-  SPARK_DEVICE void await(int member, const Turn& turn, int tile, std::uint32_t following) {
-    const int row = tiles_.row(turn, tile) + kPair * (machine_.lane() % kPairsOfGroup);
+  /// For the lane's queries of a tile of the look, if it is one of those that `following` tells.
+  SPARK_DEVICE void await(int member, const Look& look, int tile, std::uint32_t following) {
+    const int row = tiles_.row(look, tile) + kPair * (machine_.lane() % kPairsOfGroup);
     const RowStatistics* const statistics = statistics_of(member, row);
     const bool waits =
         (following >> tile & 1) != 0 && !is_published(machine_.look_for_published(statistics));
@@ -94,7 +94,7 @@ class TileStatistics {
   const BackwardParams& params_;
   int batch_;
   Tiles tiles_;
-  Turn first_turn_;
+  Look first_look_;
 };
 
 }  // namespace sparkbench::volta

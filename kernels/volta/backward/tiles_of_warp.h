@@ -10,16 +10,16 @@
 namespace sparkbench::volta {
 
 /// Of each head that reads the keys a warp has every kAtOnce-th tile. It looks at many at once, a
-/// lane at one: a *turn*.
+/// lane at one: a *look*.
 template <class Config, class Machine>
 class TilesOfWarp {
  public:
   static constexpr int kAtOnce = Config::kWarps / kRowGroups;
-  static constexpr int kTilesOfTurn = 32 * kAtOnce;
+  static constexpr int kTilesOfLook = 32 * kAtOnce;
   static_assert(kAtOnce * kRowGroups == Config::kWarps, "a warp has half of a tile");
 
-  /// What a lane has of a turn: its tile's numbers.
-  struct Turn {
+  /// What a lane has of a look: its tile's numbers.
+  struct Look {
     int first;  // of the block's tiles
     int tiles;  // that it has
     int step;   // SparseTile::step; where there is no tile, -1
@@ -36,29 +36,29 @@ class TilesOfWarp {
   SPARK_DEVICE int head(int member) const {
     return machine_.block(0) * params_.groups.size + member;
   }
-  /// The turn from the block's tile `first` on.
-  SPARK_DEVICE Turn turn(int member, int first) const {
+  /// The look from the block's tile `first` on.
+  SPARK_DEVICE Look look(int member, int first) const {
     const auto block = machine_.template load_global<Bits128>(
         params_.sparse_keys.block(head(member), machine_.block(1)));
     const int first_tile = static_cast<int>(block.word[1]);
-    Turn turn{first, static_cast<int>(block.word[2]), -1, 0};
+    Look look{first, static_cast<int>(block.word[2]), -1, 0};
     const int i = first + kAtOnce * machine_.lane() + machine_.warp() / kRowGroups;
-    if (i < turn.tiles) {
+    if (i < look.tiles) {
       const auto tile =
           machine_.template load_global<Bits128>(params_.sparse_keys.tiles + (first_tile + i));
-      turn.seen = tile.word[1];
-      turn.step = static_cast<int>(tile.word[3]);
+      look.seen = tile.word[1];
+      look.step = static_cast<int>(tile.word[3]);
     }
-    return turn;
+    return look;
   }
   /// Of lane i's tile SparseTile::seen, and the warp's first query in the pattern's order. By all
   /// lanes.
-  SPARK_DEVICE std::uint32_t seen(const Turn& turn, int i) const {
+  SPARK_DEVICE std::uint32_t seen(const Look& look, int i) const {
     return static_cast<std::uint32_t>(
-        machine_.template shuffle_among<31>(static_cast<int>(turn.seen), i));
+        machine_.template shuffle_among<31>(static_cast<int>(look.seen), i));
   }
-  SPARK_DEVICE int row(const Turn& turn, int i) const {
-    const int step = machine_.template shuffle_among<31>(turn.step, i);
+  SPARK_DEVICE int row(const Look& look, int i) const {
+    const int step = machine_.template shuffle_among<31>(look.step, i);
     return first_of_step(step) + kGridRows * (machine_.warp() % kRowGroups);
   }
 
