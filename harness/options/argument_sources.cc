@@ -175,21 +175,6 @@ Arguments flags_of(const CLI::ConfigItem& item, const CLI::App& command, const s
   return flags;
 }
 
-/// Throws UsageError for a list that is typed twice, of which the last alone would be taken, as it
-/// is over that of a file or of the run that is resumed.
-void require_single_lists(const CLI::App& command, const Arguments& typed) {
-  for (const CLI::Option* option : command.get_options()) {
-    if (option->get_type_name() != kListType) continue;
-    const std::string flag = option->get_name();
-    const auto times = std::count_if(typed.begin(), typed.end(), [&](const std::string& word) {
-      return word == flag || word.starts_with(flag + "=");
-    });
-    if (times < 2) continue;
-    throw UsageError(fmt::format(
-        "{}: is given {} times; give it once, with commas between what it lists", flag, times));
-  }
-}
-
 /// The arguments are part of the record, which is JSON: there they could not be what they are, and
 /// a resumed run would write to a file of another name.
 void require_utf8(const Arguments& arguments) {
@@ -213,7 +198,6 @@ std::vector<std::string> write_out_arguments(const CLI::App& program, const Argu
   const CLI::App& command = *commands.front();
   if (command.get_option_no_throw("--config") == nullptr) return typed;
   require_utf8(typed);
-  require_single_lists(command, typed);
   Arguments arguments = typed;
   Arguments copy = typed;
   if (const auto folder = take_value(copy, "--resume")) arguments = resume(*folder, arguments);

@@ -10,9 +10,6 @@ class App;
 
 namespace sparkbench {
 
-/// The type of options whose value is a list, of which none may be typed twice.
-inline constexpr const char* kListType = "LIST";
-
 /// The arguments with these written out in front of what was typed, so that what was typed wins:
 /// for --resume DIR the flags that began the run there (but for where it wrote, what it was allowed
 /// and whether it was quiet), for --config FILE the keys of the TOML file, which are flags without
@@ -20,7 +17,7 @@ inline constexpr const char* kListType = "LIST";
 /// not take these, or for a worker, which is started with arguments that are written out.
 ///
 /// Throws UsageError, naming file and key, for a key that is no flag of the command, and for a file
-/// or folder that cannot be read; and, naming the flag, for a list that is typed twice.
+/// or folder that cannot be read.
 std::vector<std::string> write_out_arguments(const CLI::App& program,
                                              const std::vector<std::string>& typed);
 

@@ -94,15 +94,6 @@ TEST(DeviceList, RefusesOneDeviceTwice) {
   expect_refused(run_sparkbench("sweep --device ,"), 2, "--device");
 }
 
-TEST(CommandLine, TakesAListOnce) {
-  const std::string sweep = "sweep --dry-run --device emulated-v100 --seqlen 128 ";
-  expect_refused(run_sparkbench(sweep + "--mask full --mask=causal"), 2,
-                 "--mask: is given 2 times; give it once, with commas");
-  expect_refused(run_sparkbench(sweep + "--columns time --columns tflops"), 2,
-                 "--columns: is given");
-  EXPECT_EQ(run_sparkbench(sweep + "--mask full,causal --seed 1 --seed 2").exit_code, 0);
-}
-
 TEST(Config, IsCheckedAsTheCommandLineIs) {
   const TemporaryFolder folder;
   write(folder, "seqlen = \"long\"\ndevice = \"emulated-v100\"\n");

@@ -7,7 +7,6 @@
 #include <charconv>
 #include <limits>
 
-#include "harness/options/argument_sources.h"
 #include "harness/options/one_of.h"
 #include "results/record/comparability.h"
 #include "sweeps/usage_error.h"
@@ -57,7 +56,7 @@ void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
             flag, [&flags, flag](const std::string& text) { flags[flag] = text; },
             fmt::format("{}: {}", help, allowed))
         ->group(group)
-        ->type_name(allowed.starts_with("a number") ? "N" : kListType);
+        ->type_name(allowed.starts_with("a number") ? "N" : "LIST");
   };
   for (const Axis* axis : axes_of(workload)) {
     const std::string allowed = allowed_of(*axis, workload);

@@ -9,7 +9,6 @@
 #include <string_view>
 #include <utility>
 
-#include "harness/options/argument_sources.h"
 #include "harness/options/terminal.h"
 #include "results/render/case_columns.h"
 #include "results/study/case_filter.h"
@@ -54,7 +53,7 @@ std::vector<std::string> named_columns(const TableOptions& options) {
 }
 
 void add_columns_flag(CLI::App& command, TableOptions& options, const std::string& help) {
-  command.add_option("--columns", options.columns, help)->group(kTableGroup)->type_name(kListType);
+  command.add_option("--columns", options.columns, help)->group(kTableGroup)->type_name("LIST");
 }
 
 }  // namespace
