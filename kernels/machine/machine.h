@@ -143,7 +143,7 @@
 //                                                     of the 8 of both words, or that byte's sign
 //                                                     eight times where the nibble is 8 or more
 //   float low_half(std::uint32_t), high_half(...)     exact widening
-//   int lowest_bit(std::uint32_t)                     the number of the lowest bit that is set, of a
+//   int lowest_bit(std::uint32_t)                     which bit that is set is the lowest, of a
 //                                                     word with any
 #pragma once
 
