@@ -45,6 +45,7 @@ TEST(VoltaSparseRelayPlan, IsOfShortRowsWithoutLongWaits) {
     EXPECT_FALSE(has("sink:4+window:128", head_dim, 16384)) << head_dim;
   }
   for (const int head_dim : {32, 72, 96, 200}) EXPECT_FALSE(has("blocked:128", head_dim));
+  EXPECT_TRUE(has("blocked:256", 64));
   EXPECT_TRUE(has("blocked:512", 64));
   EXPECT_TRUE(has("blocked:512", 128));
   EXPECT_TRUE(has("causal-chunk:2048", 64));

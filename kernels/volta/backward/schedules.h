@@ -34,10 +34,11 @@
 // The warps of a team divide each product anew (config.h). Teams meet in line 12 only, so
 // that one has exponentials while the other has products.
 //
-// In windows and short sequences blocks hand on the sums of dQ, each to the next (dq_relay.h): line
-// 10 waits until the block has them, and behind line 13 it rounds dQ of those queries that see no
-// key before its own. In line 1 a block prepares what line 3 loads, of queries that see no key
-// behind its own, and waits for those of others (relay_statistics.h).
+// In windows, short sequences and patterns of short rows blocks hand on the sums of dQ, each to the
+// next (dq_relay.h): line 10 waits until the block has them, and behind line 13 it rounds dQ of
+// those queries that no block behind it sees (of patterns finished_tiles.h tells which). In line 1
+// a block prepares what line 3 loads, of queries that no block before it sees, and waits for those
+// of others (relay_statistics.h, tile_statistics.h).
 //
 // The schedules below have the same steps (dq_steps.h, steps.h) in different
 // orders. What decides the speed is registers and shared memory's 128 bytes a clock: half of a
