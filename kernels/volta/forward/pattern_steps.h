@@ -41,6 +41,15 @@ class ListedWarp : public Base {
   /// Whether there is this tile, and not the end of the block's list.
   SPARK_DEVICE bool has_tile() const { return this->key_of(0) < this->end_of_block(); }
   SPARK_DEVICE int halves_seen() const { return halves_of_tile(this->tile_); }
+  /// Whether the warp computes this tile whole; behind the list's end it does not. Above 64 columns
+  /// by a vote, which is faster there: it tells the compiler that lanes agree, where of what memory
+  /// says it takes them to differ, and has them meet in each turn of a loop.
+  SPARK_DEVICE bool computes_whole() const {
+    const int halves = halves_seen();
+    const bool is_whole = Config::kHasHalves ? halves == kBothHalves : halves != 0;
+    if constexpr (Config::kIsNarrow) return is_whole;
+    return this->machine_.ballot(is_whole) != 0;
+  }
 
   /// S = -inf where the words of a cut tile hide a key.
   SPARK_DEVICE void mask(int place, Tile& tile) {

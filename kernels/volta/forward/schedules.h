@@ -367,18 +367,22 @@ SPARK_DEVICE void attend_range(Warp& warp) {
   }
 }
 
-/// The same of a pattern's tiles, which a list tells, and of them which halves the warp sees.
+/// The same of a pattern's tiles, which a list tells, and of them which halves the warp sees. Those
+/// that it computes whole have a loop of their own.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_listed(Warp& warp) {
   int place = warp.keys_of_block().begin;
   warp.stage_first_tiles(place);  // line 1
 #pragma unroll 1
-  for (; warp.has_tile(); place += Config::kBlockN) {  // line 2
+  for (;; place += Config::kBlockN) {  // line 2
+#pragma unroll 1
+    for (; warp.computes_whole(); place += Config::kBlockN) {
+      attend_tile<Config>(warp, place);
+    }
+    if (!warp.has_tile()) break;
     const int halves = warp.halves_seen();
     if (halves == 0) {
       warp.stage_for_others(place);  // line 10
-    } else if (halves == kBothHalves || !Config::kHasHalves) {
-      attend_tile<Config>(warp, place);
     } else {
       if constexpr (Config::kHasHalves && Config::kLoop == KeyLoop::kPieces) {
         attend_half_of_pieces<Config>(warp, place, halves >> 1);
