@@ -2,7 +2,9 @@
 // whatever slots there are and in whatever order warps run.
 #include <gtest/gtest.h>
 
+#include <cstdlib>
 #include <cstring>
+#include <iterator>
 #include <random>
 #include <tuple>
 #include <vector>
@@ -103,10 +105,20 @@ constexpr MaskSpec kMasks[] = {
 
 class VoltaBackwardRelay : public testing::TestWithParam<std::tuple<Accumulator, int, float>> {};
 
+/// Half of the shapes for each mask, other ones for the next mask, and for the other of two kernels
+/// of an accumulator, which differ in columns; all for each where SPARKBENCH_EXHAUSTIVE is set.
+bool is_tried(std::size_t shape, std::size_t mask, int head_dim) {
+  if (std::getenv("SPARKBENCH_EXHAUSTIVE") != nullptr) return true;
+  return (shape + mask + static_cast<std::size_t>(head_dim / 8)) % 2 == 0;
+}
+
 TEST_P(VoltaBackwardRelay, HasTheSameBitsWithHoweverFewSlots) {
   const auto [accumulator, head_dim, dropout_p] = GetParam();
-  for (const Shape& shape : kShapes) {
-    for (const MaskSpec& mask : kMasks) {
+  for (std::size_t s = 0; s < std::size(kShapes); ++s) {
+    for (std::size_t m = 0; m < std::size(kMasks); ++m) {
+      if (!is_tried(s, m, head_dim)) continue;
+      const Shape& shape = kShapes[s];
+      const MaskSpec& mask = kMasks[m];
       SCOPED_TRACE(testing::Message()
                    << name_of(mask) << ", " << shape.seqlen_q << " x " << shape.seqlen_k);
       const Problem problem{.batch = 2,
