@@ -112,19 +112,16 @@ TrafficBytes summed_backward_traffic(const Problem& problem, bool is_in_relay) {
 }
 
 /// dQ in blocks of query rows of its own: Q, dO, LSE, D and dQ once, K and V once for every block.
-template <class Config, class DqConfig>
-TrafficBytes deterministic_backward_traffic(const Problem& problem) {
+template <class DqConfig>
+void add_query_blocks(const Problem& problem, TrafficBytes& traffic) {
   const RowBytes row(problem);
   const auto heads = static_cast<std::uint64_t>(problem.heads);
   const std::uint64_t rows = query_rows(problem);
-  TrafficBytes traffic = statistics_traffic(problem);
-  add_key_blocks<Config>(problem, traffic);
   traffic.read += rows * (2 * row.half + DqConfig::kScoreWarps * (row.lse + row.delta));
   traffic.written += rows * row.half;
   for (int first = 0; first < problem.seqlen_q; first += DqConfig::kBlockM) {
     traffic.read += heads * 2 * row.half * keys_seen_by(problem, first + DqConfig::kBlockM - 1);
   }
-  return traffic;
 }
 
 TrafficBytes backward_traffic(Accumulator accumulator, const Problem& problem,
@@ -137,15 +134,17 @@ TrafficBytes backward_traffic(Accumulator accumulator, const Problem& problem,
     });
     return traffic;
   }
-  visit_backward(accumulator, !is_deterministic, wanted, [&](auto row, auto /*id*/) {
-    using Config = decltype(row);
-    if (!is_deterministic) {
-      traffic = summed_backward_traffic<Config>(problem, false);
-      return;
-    }
-    visit_backward_dq(accumulator, wanted, [&](auto dq_row, auto /*id*/) {
-      traffic = deterministic_backward_traffic<Config, decltype(dq_row)>(problem);
+  if (!is_deterministic) {
+    visit_backward(accumulator, true, wanted, [&](auto row, auto /*id*/) {
+      traffic = summed_backward_traffic<decltype(row)>(problem, false);
     });
+    return traffic;
+  }
+  traffic = statistics_traffic(problem);
+  visit_backward(accumulator, false, wanted,
+                 [&](auto row, auto /*id*/) { add_key_blocks<decltype(row)>(problem, traffic); });
+  visit_backward_dq(accumulator, wanted, [&](auto row, auto /*id*/) {
+    add_query_blocks<decltype(row)>(problem, traffic);
   });
   return traffic;
 }
