@@ -209,6 +209,10 @@ using ForwardOfPattern =
 template <class Config>
 struct SparseForward : Sparse<ForwardOfPattern<Config>> {
   static constexpr bool kHasHalves = ForwardOfPattern<Config>::kAllowsHalves;
+  /// Whether the tiles that a warp computes whole have a loop of their own: not of FP32-ACC with
+  /// dropout at 128 columns, where it spills.
+  static constexpr bool kLoopsOverWhole =
+      Config::kAccumulator == Accumulator::kFp16 || !Config::kHasDropout || Config::kHeadDim != 128;
   static constexpr int kEarlySteps = Config::template kEarlyStepsOf<ForwardWalk::kPattern>;
   static constexpr CutMask kCutMask = Config::template kCutMaskOf<ForwardWalk::kPattern>;
 };

@@ -368,20 +368,22 @@ SPARK_DEVICE void attend_range(Warp& warp) {
 }
 
 /// The same of a pattern's tiles, which a list tells, and of them which halves the warp sees. Those
-/// that it computes whole have a loop of their own.
+/// that it computes whole have a loop of their own, where registers allow.
 template <class Config, class Warp>
 SPARK_DEVICE void attend_listed(Warp& warp) {
   int place = warp.keys_of_block().begin;
   warp.stage_first_tiles(place);  // line 1
 #pragma unroll 1
   for (;; place += Config::kBlockN) {  // line 2
+    if constexpr (Config::kLoopsOverWhole) {
 #pragma unroll 1
-    for (; warp.computes_whole(); place += Config::kBlockN) {
-      attend_tile<Config>(warp, place);
+      for (; warp.computes_whole(); place += Config::kBlockN) attend_tile<Config>(warp, place);
     }
     if (!warp.has_tile()) break;
     const int halves = warp.halves_seen();
-    if (halves == 0) {
+    if (!Config::kLoopsOverWhole && warp.computes_whole()) {
+      attend_tile<Config>(warp, place);
+    } else if (halves == 0) {
       warp.stage_for_others(place);  // line 10
     } else {
       if constexpr (Config::kHasHalves && Config::kLoop == KeyLoop::kPieces) {
