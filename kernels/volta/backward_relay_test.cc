@@ -105,8 +105,8 @@ constexpr MaskSpec kMasks[] = {
 
 class VoltaBackwardRelay : public testing::TestWithParam<std::tuple<Accumulator, int, float>> {};
 
-/// Half of the shapes for each mask, other ones for the next mask, and for the other of two kernels
-/// of an accumulator, which differ in columns; all for each where SPARKBENCH_EXHAUSTIVE is set.
+/// Half of the shapes for each mask, other ones for the next mask, and where head_dim is an odd
+/// multiple of 8; all for each where SPARKBENCH_EXHAUSTIVE is set.
 bool is_tried(std::size_t shape, std::size_t mask, int head_dim) {
   if (std::getenv("SPARKBENCH_EXHAUSTIVE") != nullptr) return true;
   return (shape + mask + static_cast<std::size_t>(head_dim / 8)) % 2 == 0;
