@@ -57,19 +57,16 @@ endfunction()
 
 function(sparkbench_test_flags target)
   sparkbench_flags(${target})
-  if(SPARKBENCH_TESTS_AT_O1)
-    target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:-O1>)
+  if(SPARKBENCH_TESTS_OPTIMIZATION)
+    target_compile_options(${target} PRIVATE
+                           $<$<COMPILE_LANGUAGE:CXX>:${SPARKBENCH_TESTS_OPTIMIZATION}>)
   endif()
 endfunction()
 
 # GoogleTest's header takes half of most tests' time to compile: it is read once for all that are
 # compiled alike.
 function(sparkbench_precompile_gtest name)
-  if(SPARKBENCH_TESTS_AT_O1)
-    set(owner sparkbench_gtest_header_at_o1)
-  else()
-    set(owner sparkbench_gtest_header)
-  endif()
+  set(owner sparkbench_gtest_header${SPARKBENCH_TESTS_OPTIMIZATION})
   if(NOT TARGET ${owner})
     file(GENERATE OUTPUT ${PROJECT_BINARY_DIR}/${owner}.cc CONTENT "")
     add_executable(${owner} ${PROJECT_BINARY_DIR}/${owner}.cc)  # as tests are: position-independent
@@ -81,8 +78,9 @@ function(sparkbench_precompile_gtest name)
 endfunction()
 
 # sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu]): none without the program,
-# whose libraries tests link to. Itself at -O1, which compiles in two thirds of the time, where
-# SPARKBENCH_TESTS_AT_O1 is set: in rooms whose tests leave the work to the libraries.
+# whose libraries tests link to. Itself as SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms
+# whose tests leave the work to the libraries: the one compiles in two thirds of the time, the other
+# in half.
 function(sparkbench_test name)
   if(NOT SPARKBENCH_PROGRAM)
     return()

@@ -141,7 +141,7 @@ choose_cuda() { # COMMAND ARCH_LIST
       return
     fi
   fi
-  cuda_options=(-DSPARKBENCH_CUDA=ON -USPARKBENCH_VOLTA_ARCHITECTURES)
+  cuda_options=(-DSPARKBENCH_CUDA=ON -USPARKBENCH_VOLTA_ARCHITECTURES -USPARKBENCH_VOLTA_CUDA_FLAGS)
   if [[ -n $architectures ]]; then
     [[ -n $nvcc ]] || fail $environment_error "--arch $2 needs nvcc: none on PATH, and no CUDACXX"
     require_known "$architectures"
