@@ -81,6 +81,7 @@ template <class Config>
 struct PackedBackward : Packed<Config> {
   /// By the cycle model a launch before is faster.
   static constexpr bool kPreparesStatistics = false;
+  static constexpr bool kHalvesSteps = false;
   static constexpr bool kMasksByEnds = false;
   static constexpr bool kKeepsPlace = false;
   static constexpr bool kKeepsItem = Config::kKeepsPlace;
@@ -101,6 +102,7 @@ struct Sparse : Config {
 template <class Config>
 struct SparseBackward : Sparse<Config> {
   static constexpr bool kPreparesStatistics = Config::kRelaysDq && Config::kHeadDim == 128;
+  static constexpr bool kHalvesSteps = false;  // lists do not tell halves
   /// In relay as many as registers have room for besides what the warp has of the block's tiles.
   static constexpr int kKeptChunks = Config::kHeadDim != 128 ? Config::kKeptChunks
                                      : !Config::kRelaysDq    ? 4
@@ -186,6 +188,7 @@ struct RelayBackward<kAccumulator, 64, kHasDropout, least_head_dim(64)>
     : ShortBackward<kAccumulator, kHasDropout, true> {
   static constexpr bool kRelaysDq = true;
   static constexpr bool kPreparesStatistics = true;
+  static constexpr bool kHalvesSteps = true;
   static constexpr int kShortWindow = 0;
   static_assert(RelayBackward::kStep == kRelayStep &&
                     least_relay_head_dim(64) == least_head_dim(64),

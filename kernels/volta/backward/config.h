@@ -76,6 +76,10 @@ struct BackwardShape {
   static constexpr bool kComputesDq = kDq;
   static constexpr bool kRelaysDq = false;            // relay.h
   static constexpr bool kPreparesStatistics = false;  // relay_statistics.h
+  /// Whether steps whose queries see no key of one half of a block's leave it out (OfKeyHalf), and
+  /// those that the mask does not cut have a loop of their own.
+  static constexpr bool kHalvesSteps = false;
+  static constexpr int kKeyHalf = kNoHalf;  // of the block's keys, that of a step
   static constexpr int kStep = kWarpRows;
   static constexpr int kBlockKeys = kKeys;
   static constexpr int kKeyTiles = kBlockKeys / kTransposedKeys;
@@ -154,6 +158,19 @@ struct BackwardConfig
 
 /// Keys of a block of one team where an SM has 64 KiB (Turing).
 constexpr int backward_keys_of_64_kib(int head_dim) { return head_dim == 64 ? 128 : 64; }
+
+/// Steps of half of a block's 64 keys, the first or the last, in the shared memory of Config. The
+/// two warps of a team share their scores as pairs do at 128 columns, and the gradients as ever.
+template <class Config, int kHalf>
+struct OfKeyHalf : Config {
+  static_assert(Config::kBlockKeys == kTransposedKeys && Config::kTeamWarps == 2 &&
+                    Config::kScoreWarps == 1 && Config::kScoreKeys == kTransposedKeys / 2 &&
+                    Config::kKeptChunks == 0 && !Config::kKeepsPlace,
+                "a team is a pair, and a warp has nothing of a block's keys to itself");
+  static constexpr int kKeyHalf = kHalf;
+  static constexpr int kScoreWarps = 2;
+  static constexpr bool kMasksByEnds = false;
+};
 
 /// A team's part of shared memory.
 template <class Config>
@@ -251,7 +268,8 @@ struct ScoreShare {
   int key_quarter, part;
 
   SPARK_DEVICE explicit ScoreShare(int member)
-      : key_quarter(member / Config::kScoreWarps), part(member % Config::kScoreWarps) {}
+      : key_quarter(Config::kKeyHalf == kNoHalf ? member / Config::kScoreWarps : Config::kKeyHalf),
+        part(member % Config::kScoreWarps) {}
   SPARK_DEVICE int key_tile() const { return key_quarter >> (Config::kScoreKeys == 32 ? 1 : 2); }
   SPARK_DEVICE int first_step() const {
     constexpr int kPartsOfTile = kTransposedKeys / Config::kScoreKeys;

@@ -51,7 +51,7 @@ SPARK_DEVICE void add_to_sums(Machine& machine, const BackwardParams& params, Lo
   }
 }
 
-/// kGroups 16-row groups of a part of dQ: of 32 columns and 64 keys.
+/// kGroups 16-row groups of a part of dQ: of 32 columns and 64 keys, or the step's half of them.
 template <class Config, int kGroups, class Machine, class Locate>
 SPARK_DEVICE void add_dq_part(Machine& machine, const BackwardParams& params,
                               typename Config::KeyTile& k, TeamTiles<Config>& team, int part,
@@ -65,8 +65,19 @@ SPARK_DEVICE void add_dq_part(Machine& machine, const BackwardParams& params,
 #pragma unroll
   for (int g = 0; g < kGroups; ++g) ds[g] = &tiles[first_group + g];
   AccumulatorFragment<Config::kAccumulator> dq[kGroups][2] = {};
-  matmul_probabilities<Config::kAccumulator>(machine, ds, k, column_block, dq,
-                                             kTransposedKeys / kGridColumns * key_tile);
+  if constexpr (Config::kKeyHalf == kNoHalf) {
+    matmul_probabilities<Config::kAccumulator>(machine, ds, k, column_block, dq,
+                                               kTransposedKeys / kGridColumns * key_tile);
+  } else {
+    constexpr int kKeys = kTransposedKeys / 2;
+    matmul_probabilities<Config::kAccumulator, kKeys, 1>(
+        machine,
+        [&](int g, int chunk) {
+          return load_probabilities(machine, *ds[g], kKeys / 8 * Config::kKeyHalf + chunk);
+        },
+        k, output_operand_place<typename Config::KeyTile>(machine.lane()), column_block, dq,
+        kKeys / kGridColumns * Config::kKeyHalf);
+  }
   add_to_sums<Config>(machine, params, locate, first_group, column_block, dq);
 }
 

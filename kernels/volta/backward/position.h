@@ -20,9 +20,27 @@ class BackwardPosition {
     if constexpr (Config::kIsSparse) return query_of(place) < params_.query_end;
     return params_.walk.query(place) < query_end_of_block<Config>(machine_, params_, block());
   }
+  /// The same of steps that leave out a half of the block's keys, or are full. A walk's rows see
+  /// ever later keys: first come steps that see none of the last half, and behind those that see
+  /// some of the first half such as see none of it.
+  SPARK_DEVICE bool has_step_of_first_half(int place) const {
+    return has_step(place) &&
+           params_.mask.end(params_.walk.query(place) + Config::kStep - 1) <= middle_key();
+  }
+  SPARK_DEVICE bool has_step_before_last_half(int place) const {
+    return params_.walk.query(place) <
+           least_of(middle_key() - params_.mask.begin_offset, params_.query_end);
+  }
+  SPARK_DEVICE bool has_full_step(int place) const {
+    const int query = params_.walk.query(place), key = block().first_key;
+    return query < params_.query_end &&
+           params_.mask.all_see({query, query + Config::kStep}, {key, key + Config::kBlockKeys});
+  }
   SPARK_DEVICE bool is_last_head(int place) const { return place >= params_.walk.last; }
 
  protected:
+  /// The first of the last half of the block's.
+  SPARK_DEVICE int middle_key() const { return block().first_key + Config::kBlockKeys / 2; }
   SPARK_DEVICE BackwardPosition(Machine& machine, const BackwardParams& params)
       : machine_(machine),
         params_(params),

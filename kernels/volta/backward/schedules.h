@@ -88,7 +88,7 @@ SPARK_DEVICE void add_keys(BackwardDqWarp<Config, Machine>& warp, int first_key,
 
 /// head_dim 64: a warp has S and dP of its 32 keys. P is formed while the tensor cores have dP, the
 /// dropout mask while they have S.
-template <class Config, class Machine>
+template <bool kIsCut, class Config, class Machine>
 SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int place,
                                     KeyGradient<Config>& gradient) {
   constexpr int kPieces = BackwardWarp<Config, Machine>::kPieces;
@@ -109,7 +109,11 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
       if (i % kPieces == kPieces - 1) warp.draw_dropout(place, i / kPieces, step);
     });
   });
-  warp.mask(place, step);  // line 5
+  if constexpr (kIsCut) {
+    // What derives from it is not kept: or there are spills.
+    if constexpr (Config::kHalvesSteps) place = warp.machine().opaque(place);
+    warp.mask(place, step);  // line 5
+  }
   warp.await_sums(place, relay, seen);
   warp.gradients(step, [&](int chunk) {  // line 4
     by_pieces(chunk, [&](int i) {
@@ -130,7 +134,8 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
 
 /// head_dim 128: of the same 32 keys one warp computes S and another dP, and each finishes 16 of
 /// the step's queries; above 128, of the same 16 keys. Half as many keys a warp, but both products,
-/// would ask shared memory for half as much again.
+/// would ask shared memory for half as much again. So have those of a step of half of a block's
+/// keys (OfKeyHalf), of the same 32 keys.
 template <class Config, class Machine>
 SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int place,
                                        KeyGradient<Config>& gradient) {
@@ -161,6 +166,35 @@ SPARK_DEVICE void add_queries_in_pairs(BackwardWarp<Config, Machine>& warp, int 
   warp.store_next(next);
   warp.end_step(place);
   warp.hand_on(place, relay);
+}
+
+/// Steps that leave out a half of the block's keys, which neither S nor any gradient is formed of,
+/// before and behind the others, of which those that the mask does not cut have no code for it.
+template <class Config, class Machine>
+SPARK_DEVICE int add_queries_by_halves(Machine& machine, const BackwardParams& params,
+                                       BackwardWarp<Config, Machine>& warp, int place,
+                                       KeyGradient<Config>& gradient) {
+#pragma unroll 1
+  for (; warp.has_step_of_first_half(place); place = warp.next(place)) {
+    BackwardWarp<OfKeyHalf<Config, 0>, Machine> half(machine, params);
+    add_queries_in_pairs(half, place, gradient);
+  }
+#pragma unroll 1
+  while (true) {
+#pragma unroll 1
+    for (; warp.has_full_step(place); place = warp.next(place)) {
+      add_queries_alone<false>(warp, place, gradient);
+    }
+    if (!warp.has_step_before_last_half(place)) break;
+    add_queries_alone<true>(warp, place, gradient);
+    place = warp.next(place);
+  }
+#pragma unroll 1
+  for (; warp.has_step(place); place = warp.next(place)) {
+    BackwardWarp<OfKeyHalf<Config, 1>, Machine> half(machine, params);
+    add_queries_in_pairs(half, place, gradient);
+  }
+  return place;
 }
 
 /// The kernel of dQ alone. Runs of tiles that every row sees have a loop without the mask's code.
@@ -197,12 +231,16 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
   KeyGradient<Config> gradient = {};
 #pragma unroll 1
   while (true) {
+    if constexpr (Config::kHalvesSteps) {
+      place = add_queries_by_halves(machine, params, warp, place, gradient);
+    } else {
 #pragma unroll 1
-    for (; warp.has_step(place); place = warp.next(place)) {  // line 2
-      if constexpr (Config::kScoreWarps == 1) {
-        add_queries_alone(warp, place, gradient);
-      } else {
-        add_queries_in_pairs(warp, place, gradient);
+      for (; warp.has_step(place); place = warp.next(place)) {  // line 2
+        if constexpr (Config::kScoreWarps == 1) {
+          add_queries_alone<true>(warp, place, gradient);
+        } else {
+          add_queries_in_pairs(warp, place, gradient);
+        }
       }
     }
     if (warp.is_last_head(place)) break;

@@ -38,7 +38,7 @@ SPARK_DEVICE void add_transposed_product(Machine& machine, TeamTiles<Config>& ti
   auto& p = share.is_dk ? tiles.ds[share.key_tile] : tiles.p[share.key_tile];
   auto& rows = share.is_dk ? tiles.q : tiles.d_o;
   using Columns = typename Config::Columns;
-  matmul_transposed_probabilities<Columns::kBlocks, Columns::kHasHalfBlocks>(
+  matmul_transposed_probabilities<Columns::kBlocks, Columns::kHasHalfBlocks, Config::kKeyHalf>(
       machine, p, rows, Columns::first_block(share.column_block), gradient,
       Columns::half_chunk(share.column_block), share.key_half);
 }

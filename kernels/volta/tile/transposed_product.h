@@ -10,6 +10,9 @@ namespace sparkbench {
 inline constexpr int kTransposedKeys = 64;
 inline constexpr int kTransposedGroups = kTransposedKeys / kGridRows;
 
+/// Where all of the keys are meant.
+inline constexpr int kNoHalf = -1;
+
 /// The key of row m of an 8x8 tile of c[g] (matmul_transposed_probabilities) in quad-pair row half
 /// r: what two quartets of P (probability_tile.h), one a lane half, hold.
 SPARK_HD int transposed_key(int r, int g, int m) {
@@ -21,18 +24,25 @@ SPARK_HD int transposed_key(int r, int g, int m) {
 /// first_block.. of B, kBlocks times 32. P's rows are those of B, 16 a tile. c[g][2u + f] has the
 /// keys transposed_key(r, g, m) and the columns that matmul_probabilities gives. P^T is read as a
 /// column-major A: a chunk is the operand of two g. c[g][2 kBlocks] has, where it is asked for, the
-/// half block from chunk half_chunk on.
-template <int kBlocks, bool kHasHalfBlock = false, Accumulator kAccumulator, class Machine,
-          int kTiles, class BTile, int kGroups, int kColumnGroups>
+/// half block from chunk half_chunk on. Of the half kHalfOfAll c has all 64 keys, and its groups.
+template <int kBlocks, bool kHasHalfBlock = false, int kHalfOfAll = kNoHalf,
+          Accumulator kAccumulator, class Machine, int kTiles, class BTile, int kGroups,
+          int kColumnGroups>
 SPARK_DEVICE void matmul_transposed_probabilities(
     Machine& machine, ProbabilityTile<kTransposedKeys> (&p)[kTiles], BTile& b, int first_block,
     AccumulatorFragment<kAccumulator> (&c)[kGroups][kColumnGroups], int half_chunk = 0,
     int key_half = 0) {
-  constexpr int kHalves = kGroups / 2;
+  constexpr bool kIsHalfOfAll = kHalfOfAll != kNoHalf;
+  constexpr int kGroupsOfKeys = kIsHalfOfAll ? kTransposedGroups / 2 : kGroups;
+  constexpr int kFirstGroup = kIsHalfOfAll ? kGroupsOfKeys * kHalfOfAll : 0;
+  constexpr int kHalves = kGroupsOfKeys / 2;
   static_assert(2 * kBlocks + (kHasHalfBlock ? 1 : 0) <= kColumnGroups, "there are so many");
+  static_assert(!kIsHalfOfAll || (!kHasHalfBlock && kGroups == kTransposedGroups),
+                "c is of all keys, and has whole blocks");
   const int lane = machine.lane();
   const int lane_row = 8 * ((lane >> 1) & 1) + (lane & 1);
-  const int p_chunk = 2 * grid_row_half(lane) + (lane >> 4) + 4 * key_half;
+  const int p_chunk =
+      2 * grid_row_half(lane) + (lane >> 4) + 4 * (kIsHalfOfAll ? kHalfOfAll : key_half);
   const auto b_place =
       BTile::lane_place(lane_row, 4 * first_block + 2 * grid_column_half(lane) + (lane >> 4));
 #pragma unroll
@@ -49,15 +59,15 @@ SPARK_DEVICE void matmul_transposed_probabilities(
       for (int u = 0; u < kBlocks; ++u) {
         const auto columns =
             machine.template load_shared<Bits128>(b.at(b_place, kGridRows * tile + row, 4 * u));
-        if constexpr (kGroups == 4) {
+        if constexpr (kGroupsOfKeys == 4) {
           machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
               {&c[0][2 * u], &c[1][2 * u], &c[2][2 * u], &c[3][2 * u]},
               {{operand(a[0], 0), operand(a[0], 1), operand(a[1], 0), operand(a[1], 1)}},
               {{operand(columns, 0), operand(columns, 1)}});
         } else {
           machine.template mma_m8n8k4_outer<Major::kColumn, Major::kRow, Operand::kB>(
-              {&c[0][2 * u], &c[1][2 * u]}, {{operand(a[0], 0), operand(a[0], 1)}},
-              {{operand(columns, 0), operand(columns, 1)}});
+              {&c[kFirstGroup][2 * u], &c[kFirstGroup + 1][2 * u]},
+              {{operand(a[0], 0), operand(a[0], 1)}}, {{operand(columns, 0), operand(columns, 1)}});
         }
       }
       if constexpr (kHasHalfBlock) {
