@@ -36,7 +36,9 @@ struct KernelInstance {
   bool relays_dq = false;    // kernels/volta/backward/relay_plan.h says of which problems
   int short_window = 0;      // above 0 its blocks are short: kernels/volta/short_blocks.h
   bool has_halves = false;   // a warp computes one half of a tile of which it sees no other
-  int seen_rows = 32;        // that are computed together where one of them sees a tile
+  bool halves_steps =
+      false;           // a step, of a team, leaves out a half of its keys that it sees none of
+  int seen_rows = 32;  // that are computed together where one of them sees a tile
   CodeLimits limits;
 
   constexpr bool is_padded() const { return least_head_dim < head_dim; }

@@ -13,6 +13,18 @@ int saturated(std::int64_t value) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<int>::max()));
 }
 
+/// Steps of `columns` queries, of those that see a key of a block, that see none of one half of it.
+std::int64_t half_steps(const KernelInstance& instance, const KeyMask& mask, int first_key,
+                        const Range& seen_by_some, int columns) {
+  const int middle = first_key + instance.block_rows / 2;
+  std::int64_t steps = 0;
+  for (int query = seen_by_some.begin / columns * columns; query < seen_by_some.end;
+       query += columns) {
+    steps += mask.end(query + columns - 1) <= middle || mask.begin(query) >= middle ? 1 : 0;
+  }
+  return steps;
+}
+
 }  // namespace
 
 BlockWork count_tiles(const Range& hull, const Range& core, int step) {
@@ -49,9 +61,17 @@ std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const
     const Range seen_by_all{mask.rows(last).begin,
                             saturated(std::int64_t{key} - mask.begin_offset + 1)};
     const bool is_ragged = last >= problem.seqlen_k;
-    const BlockWork steps = count_tiles(seen_by_some, is_ragged ? Range{0, 0} : seen_by_all,
-                                        instance.step_columns / instance.teams);
-    blocks.push_back(tiles_of_teams(steps, problem.group_size(), instance.teams));
+    const int step = instance.step_columns / instance.teams;
+    const BlockWork steps = count_tiles(seen_by_some, is_ragged ? Range{0, 0} : seen_by_all, step);
+    BlockWork work = tiles_of_teams(steps, problem.group_size(), instance.teams);
+    if (instance.halves_steps) {
+      const std::int64_t halves =
+          problem.group_size() * half_steps(instance, mask, key, seen_by_some, step);
+      // The team with the fewest of them says when the block ends.
+      const std::int64_t of_each_team = halves / instance.teams;
+      work.more_parts = instance.teams * (work.cut_tiles - std::min(work.cut_tiles, of_each_team));
+    }
+    blocks.push_back(work);
   }
   return blocks;
 }

@@ -107,7 +107,7 @@ double cycles_of_more_part(const ResidentBlocks& resident, const Specimen& all_p
 }
 
 StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& specimens) {
-  const auto& [few, many, cut, as_cut, all_parts, group] = specimens;
+  const auto& [few, many, cut, as_cut, all_parts, few_halves, many_halves, group] = specimens;
   const double of_few = duration_together(resident, few.paths);
   const auto cut_tiles = [](const Specimen& specimen) {
     return static_cast<double>(specimen.work.cut_tiles);
@@ -121,8 +121,20 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
   const double full_tile = (duration_together(resident, many.paths) - of_few -
                             mask * (cut_tiles(many) - cut_tiles(few))) /
                            (tiles(many) - tiles(few));
+  double cut_tile = full_tile + mask;
+  double more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0;
+  if (many_halves) {
+    const double half_tile = (duration_together(resident, many_halves->paths) -
+                              duration_together(resident, few_halves->paths)) /
+                             (tiles(*many_halves) - tiles(*few_halves));
+    more_part = (cut_tile - half_tile) / resident.teams;
+    cut_tile = half_tile;
+  }
+  // Parts of patterns' cut tiles are of no specimen that this is asked of.
   const auto in_tiles = [&](const Specimen& specimen) {
-    return full_tile * tiles(specimen) + mask * cut_tiles(specimen);
+    return full_tile * static_cast<double>(specimen.work.full_tiles) +
+           cut_tile * cut_tiles(specimen) +
+           more_part * static_cast<double>(specimen.work.more_parts);
   };
   const double rest = duration_in_a_row(resident, few.paths) - in_tiles(few);
   const double share = share_before_products(resident.code, few.paths);
@@ -135,10 +147,10 @@ StageCycles measure_stages(const ResidentBlocks& resident, const Specimens& spec
   }
   return {.prologue = share * rest,
           .full_tile = full_tile,
-          .cut_tile = full_tile + mask,
+          .cut_tile = cut_tile,
           .epilogue = (1.0 - share) * rest,
           .next_head = next_head,
-          .more_part = all_parts ? cycles_of_more_part(resident, *all_parts, cut) : 0.0};
+          .more_part = more_part};
 }
 
 int steps_of(const BlockPaths& paths) {

@@ -43,11 +43,13 @@ TEST_F(InstanceMeasurement, TakesTilesOfEachKind) {
 TEST_F(InstanceMeasurement, TakesBlocksOfARelayFromWindows) {
   const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64/relay");
   const Specimens specimens = specimens_of(sm70_function_of(instance), instance);
-  EXPECT_EQ(specimens.few.work, (BlockWork{1, 2, 0}));
-  EXPECT_EQ(specimens.many.work, (BlockWork{5, 2, 0}));
-  EXPECT_EQ(specimens.cut.work, (BlockWork{1, 3, 0}));
-  EXPECT_EQ(specimens.as_cut.work, (BlockWork{2, 2, 0}));
-  EXPECT_EQ(specimens.group->work, (BlockWork{2, 4, 1}));
+  EXPECT_EQ(specimens.few.work, (BlockWork{1, 2, 0, 2}));
+  EXPECT_EQ(specimens.many.work, (BlockWork{5, 2, 0, 2}));
+  EXPECT_EQ(specimens.cut.work, (BlockWork{1, 3, 0, 4}));
+  EXPECT_EQ(specimens.as_cut.work, (BlockWork{2, 2, 0, 2}));
+  EXPECT_EQ(specimens.group->work, (BlockWork{2, 4, 1, 4}));
+  EXPECT_EQ(specimens.few_halves->work, (BlockWork{0, 6, 0}));
+  EXPECT_EQ(specimens.many_halves->work, (BlockWork{0, 10, 0}));
   const KernelInstance& wide = instance_of("volta-fp32acc/bwd/d128/relay");
   const Specimens of_wide = specimens_of(sm70_function_of(wide), wide);
   EXPECT_EQ(of_wide.cut.work, (BlockWork{1, 10, 0}));
@@ -145,6 +147,23 @@ TEST_F(InstanceMeasurement, AddsUpToShortWindows) {
       const HeadCycles cycles =
           cycles_of_head(sm70_function_of(instance), instance, 2048, 1, MaskSpec::window(window));
       const std::string name = fmt::format("{}, window:{}", id, window);
+      EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << name;
+      RecordProperty("predicted over simulated, " + name,
+                     std::to_string(cycles.predicted / cycles.simulated));
+    }
+  }
+}
+
+/// Where a block has fewer half steps than in a window, or none.
+TEST_F(InstanceMeasurement, AddsUpToShortSequences) {
+  for (const char* const id : {"volta-fp32acc/bwd/d64/relay", "volta-fp16acc/bwd/d64/relay",
+                               "volta-fp32acc/bwd/d64/dropout/relay"}) {
+    const KernelInstance& instance = instance_of(id);
+    for (const auto& [mask, seqlen] :
+         {std::pair{MaskSpec::causal(), 2048}, {MaskSpec::full(), 512}}) {
+      const HeadCycles cycles =
+          cycles_of_head(sm70_function_of(instance), instance, seqlen, 1, mask);
+      const std::string name = fmt::format("{}, {} of {}", id, name_of(mask), seqlen);
       EXPECT_NEAR(cycles.predicted / cycles.simulated, 1.0, 0.05) << name;
       RecordProperty("predicted over simulated, " + name,
                      std::to_string(cycles.predicted / cycles.simulated));

@@ -84,6 +84,33 @@ TEST(PassLaunchWork, TeamsTakeTurnsInTheSteps) {
             (std::vector<BlockWork>{{4, 0}}));
 }
 
+/// Of 64 keys' steps of 32 queries: such as see one half of the keys alone.
+TEST(PassLaunchWork, CountsWholeStepsAmongCutOnesWhereOthersAreHalves) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64/relay");
+  ASSERT_TRUE(instance.halves_steps && instance.teams == 2 && instance.block_rows == 64);
+  // Half, whole; two full; whole, half. The last keys' queries are two steps, one of them a half.
+  const std::vector<BlockWork> in_window =
+      tiles_of_key_blocks(instance, problem_of(512, 512, MaskSpec::window(128)));
+  EXPECT_EQ(in_window.front(), (BlockWork{1, 2, 0, 2}));
+  EXPECT_EQ(in_window.back(), (BlockWork{0, 1, 0, 2}));
+  // Of one team alone.
+  EXPECT_EQ(tiles_of_key_blocks(instance, problem_of(256, 256, MaskSpec::causal())).front(),
+            (BlockWork{3, 1, 0, 2}));
+  // Keys that end in a first half: of their block all steps are halves.
+  EXPECT_EQ(tiles_of_key_blocks(instance, problem_of(128, 96, MaskSpec::full())),
+            (std::vector<BlockWork>{{2, 0, 0, 0}, {0, 2, 0, 0}}));
+  // Of two heads each team has one.
+  EXPECT_EQ(tiles_of_key_blocks(instance,
+                                [&] {
+                                  Problem problem = problem_of(256, 256, MaskSpec::causal());
+                                  problem.heads = 2;
+                                  problem.heads_k = 1;
+                                  return problem;
+                                }())
+                .front(),
+            (BlockWork{6, 2, 1, 2}));
+}
+
 Problem grouped_problem(int heads_k, int head_dim, const MaskSpec& mask, int seqlen_q,
                         int seqlen_k) {
   Problem problem = problem_of(seqlen_q, seqlen_k, mask, head_dim);

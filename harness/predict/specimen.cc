@@ -25,6 +25,8 @@ constexpr int kTilesBeforeDiagonal = 4;
 /// Of a kernel that relays dQ: full tiles of those that see a block of keys, between those that the
 /// mask cuts on either side.
 constexpr int kFewTilesOfWindow = 1, kManyTilesOfWindow = 5;
+/// More queries than a block prepares statistics of (kernels/volta/backward/relay_plan.h).
+constexpr int kFewTilesOfHalves = 6, kManyTilesOfHalves = 10;
 constexpr int kTilesBeforeParts = 4, kTilesOfParts = 8;
 constexpr int kThreadsOfAWarpEach = 32 * kSchedulers;
 constexpr float kDropout = 0.1f;
@@ -47,6 +49,14 @@ Problem full_problem(const KernelInstance& instance, int tiles) {
   const int columns = tiles * instance.step_columns;
   problem.seqlen_q = owns_keys(instance) ? columns : instance.block_rows;
   problem.seqlen_k = owns_keys(instance) ? instance.block_rows : columns;
+  return problem;
+}
+
+/// Of keys that end with the first half of a block, its steps, so many tiles.
+Problem half_problem(const KernelInstance& instance, int tiles) {
+  Problem problem = problem_of(instance);
+  problem.seqlen_q = tiles * instance.step_columns;
+  problem.seqlen_k = instance.block_rows + instance.block_rows / 2;
   return problem;
 }
 
@@ -173,12 +183,18 @@ Specimens specimens_of_relay(const SassFunction& function, const KernelInstance&
     const Problem problem = window_problem(instance, full_tiles, heads, askew);
     return specimen_of(function, instance, problem, problem.seqlen_k / instance.block_rows / 2);
   };
+  const auto of_halves = [&](int tiles) -> std::optional<Specimen> {
+    if (!instance.halves_steps) return std::nullopt;
+    return specimen_of(function, instance, half_problem(instance, tiles), 1);
+  };
   const int more_cut_tiles = 2 / instance.teams;
   return {.few = in_window(kFewTilesOfWindow, 1),
           .many = in_window(kManyTilesOfWindow, 1),
           .cut = in_window(kFewTilesOfWindow, 1, true),
           .as_cut = in_window(kFewTilesOfWindow + more_cut_tiles, 1),
           .all_parts = std::nullopt,
+          .few_halves = of_halves(kFewTilesOfHalves),
+          .many_halves = of_halves(kManyTilesOfHalves),
           .group = in_window(kFewTilesOfWindow, 2)};
 }
 
@@ -197,6 +213,8 @@ Specimens specimens_of(const SassFunction& function, const KernelInstance& insta
           .cut = std::move(cut),
           .as_cut = specimen_of(function, instance, full_problem(instance, tiles)),
           .all_parts = std::move(all_parts),
+          .few_halves = std::nullopt,
+          .many_halves = std::nullopt,
           .group = std::move(group)};
 }
 

@@ -69,6 +69,7 @@ constexpr KernelInstance backward(std::string_view symbol, std::string_view id) 
           .teams = Config::kTeams,
           .relays_dq = Config::kRelaysDq,
           .short_window = Config::kShortWindow,
+          .halves_steps = Config::kHalvesSteps,
           .limits = {kBarriers, kColumns, kShuffles, least_cap(Config::kHasDropout)}};
 }
 
