@@ -134,7 +134,8 @@ TEST_P(VoltaMask, SkipsStepsThatSeeNoKey) {
   const Problem window = problem_of(MaskSpec::window(128), 2048, GetParam());
   for (const bool is_deterministic : {false, true}) {
     const Counters counters = run("volta-fp32acc", window, is_deterministic).backward;
-    const int keys = GetParam() == 64 ? 64 : 128;
+    // In relay a step of 64 keys leaves out a half of which its queries see none.
+    const int keys = GetParam() == 128 ? 128 : is_deterministic ? 64 : 32;
     std::uint64_t steps = 0;
     for (int first = 0; first < 2048; first += keys) {
       steps += (std::min(first + keys + 127, 2048) + 31) / 32 - first / 32;
