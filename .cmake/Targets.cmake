@@ -80,7 +80,7 @@ endfunction()
 # sparkbench_test(x_test SOURCES x_test.cc [LINK lib ...] [LABEL cpu|gpu]): none without the program,
 # whose libraries tests link to. Itself as SPARKBENCH_TESTS_OPTIMIZATION says, -O1 or -O0 for rooms
 # whose tests leave the work to the libraries: the one compiles in two thirds of the time, the other
-# in half.
+# in three quarters of that.
 function(sparkbench_test name)
   if(NOT SPARKBENCH_PROGRAM)
     return()

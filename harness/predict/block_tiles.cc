@@ -13,18 +13,6 @@ int saturated(std::int64_t value) {
   return static_cast<int>(std::clamp<std::int64_t>(value, 0, std::numeric_limits<int>::max()));
 }
 
-/// Steps of `columns` queries, of those that see a key of a block, that see none of one half of it.
-std::int64_t half_steps(const KernelInstance& instance, const KeyMask& mask, int first_key,
-                        const Range& seen_by_some, int columns) {
-  const int middle = first_key + instance.block_rows / 2;
-  std::int64_t steps = 0;
-  for (int query = seen_by_some.begin / columns * columns; query < seen_by_some.end;
-       query += columns) {
-    steps += mask.end(query + columns - 1) <= middle || mask.begin(query) >= middle ? 1 : 0;
-  }
-  return steps;
-}
-
 }  // namespace
 
 BlockWork count_tiles(const Range& hull, const Range& core, int step) {
@@ -65,10 +53,17 @@ std::vector<BlockWork> tiles_of_key_blocks(const KernelInstance& instance, const
     const BlockWork steps = count_tiles(seen_by_some, is_ragged ? Range{0, 0} : seen_by_all, step);
     BlockWork work = tiles_of_teams(steps, problem.group_size(), instance.teams);
     if (instance.halves_steps) {
-      const std::int64_t halves =
-          problem.group_size() * half_steps(instance, mask, key, seen_by_some, step);
+      const int middle = key + instance.block_rows / 2;
+      // Steps see both from the first with a row that sees the last half to the last with one that
+      // sees the first.
+      const int first = std::max(seen_by_some.begin, mask.rows(middle).begin);
+      const int end =
+          std::min(seen_by_some.end, saturated(std::int64_t{middle} - mask.begin_offset));
+      const std::int64_t whole =
+          middle < problem.seqlen_k ? std::max(0, ceil_divide(end, step) - first / step) : 0;
+      const std::int64_t halves = steps.full_tiles + steps.cut_tiles - whole;
       // The team with the fewest of them says when the block ends.
-      const std::int64_t of_each_team = halves / instance.teams;
+      const std::int64_t of_each_team = problem.group_size() * halves / instance.teams;
       work.more_parts = instance.teams * (work.cut_tiles - std::min(work.cut_tiles, of_each_team));
     }
     blocks.push_back(work);

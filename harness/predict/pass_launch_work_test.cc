@@ -111,6 +111,29 @@ TEST(PassLaunchWork, CountsWholeStepsAmongCutOnesWhereOthersAreHalves) {
             (BlockWork{6, 2, 1, 2}));
 }
 
+TEST(PassLaunchWork, CountsHalfStepsAsTheKernelTakesThem) {
+  const KernelInstance& instance = instance_of("volta-fp32acc/bwd/d64/relay");
+  for (const MaskSpec& spec : kTestMasks) {
+    for (const auto& [seqlen_q, seqlen_k] :
+         {std::pair(512, 512), {300, 517}, {517, 300}, {96, 70}}) {
+      const Problem problem = problem_of(seqlen_q, seqlen_k, spec);
+      const KeyMask mask = problem.key_mask();
+      const std::vector<BlockWork> blocks = tiles_of_key_blocks(instance, problem);
+      for (std::size_t i = 0; i < blocks.size(); ++i) {
+        const int key = static_cast<int>(i) * 64, middle = key + 32;
+        const int end = least_of(key + 64 - mask.begin_offset, seqlen_q);
+        std::int64_t halves = 0;
+        for (int query = first_tile<32>({mask.rows(key).begin, end}); query < end; query += 32) {
+          if (mask.end(query + 31) <= middle || mask.begin(query) >= middle) ++halves;
+        }
+        EXPECT_EQ(blocks[i].more_parts,
+                  2 * (blocks[i].cut_tiles - std::min(blocks[i].cut_tiles, halves / 2)))
+            << name_of(spec) << " " << seqlen_q << " " << seqlen_k << " block " << i;
+      }
+    }
+  }
+}
+
 Problem grouped_problem(int heads_k, int head_dim, const MaskSpec& mask, int seqlen_q,
                         int seqlen_k) {
   Problem problem = problem_of(seqlen_q, seqlen_k, mask, head_dim);

@@ -41,6 +41,7 @@ class BackwardPosition {
  protected:
   /// The first of the last half of the block's.
   SPARK_DEVICE int middle_key() const { return block().first_key + Config::kBlockKeys / 2; }
+
   SPARK_DEVICE BackwardPosition(Machine& machine, const BackwardParams& params)
       : machine_(machine),
         params_(params),
