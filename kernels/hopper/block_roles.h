@@ -13,8 +13,8 @@ SPARK_DEVICE void divide_block(Machine& machine, const Params& params, Load load
                                Multiply multiply) {
   const int warp = machine.uniform(machine.warp());
   if (warp == 0) {
-    init_barriers<Config>(machine, machine.template shared<typename Config::Tiles>().barriers,
-                          loader_warps<Config>(params));
+    init_barriers(machine, machine.template shared<typename Config::Tiles>().barriers,
+                  loader_warps<Config>(params));
   }
   machine.barrier_of_warps();
   ItemMachine<Machine> item(machine, params.grid);
