@@ -57,7 +57,7 @@ class TileSignature {
     add(head % static_cast<int>(pattern_.unions.size()));
     add(std::min(rows_, pattern_.seqlen_q - first_row));
     add(std::min(keys_, pattern_.seqlen_k - first_key));
-    if (pattern_.order != nullptr) return add_ordered(head, first_row, first_key);
+    if (pattern_.row_order != nullptr) return add_ordered(head, first_row, first_key);
     for (const Term& term : pattern_.terms(head)) {
       if (!term.is_closed_form() || term.hidden_by != 0 || !add_grid(term.grid, at)) return false;
       add_zone(term.flat, at);

@@ -18,8 +18,9 @@ void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all) 
   append_list("order of rows", lists.order_tiles(), all);
 }
 
-std::vector<SampleTile> walked_tiles(const Problem& problem, std::span<const SampleTile> tiles) {
-  const auto& order = problem.sparse->walked().order;
+namespace {
+
+std::vector<SampleTile> tiles_in_order(const GridOrder* order, std::span<const SampleTile> tiles) {
   if (order == nullptr) return {tiles.begin(), tiles.end()};
   std::set<SampleTile> walked;
   for (const auto& [tile, head, batch] : tiles) {
@@ -29,6 +30,16 @@ std::vector<SampleTile> walked_tiles(const Problem& problem, std::span<const Sam
     }
   }
   return {walked.begin(), walked.end()};
+}
+
+}  // namespace
+
+std::vector<SampleTile> walked_rows(const Problem& problem, std::span<const SampleTile> tiles) {
+  return tiles_in_order(problem.sparse->walked().row_order.get(), tiles);
+}
+
+std::vector<SampleTile> walked_keys(const Problem& problem, std::span<const SampleTile> tiles) {
+  return tiles_in_order(problem.sparse->walked().key_order.get(), tiles);
 }
 
 LaunchShape split_shape(const char* kernel, const SparseTileLists& lists, int block_rows,
@@ -80,7 +91,7 @@ EmulationReport emulate_listed_forward(const ListedForward& forward, const Probl
                                        const EmulationOptions& options,
                                        std::span<const SampleTile> tokens) {
   const Problem dense = without_pattern(problem);
-  const std::vector<SampleTile> tiles = walked_tiles(problem, tokens);
+  const std::vector<SampleTile> tiles = walked_rows(problem, tokens);
   const SparseTileLists lists(*problem.sparse, forward.kind);
   const int rows = lists.part_rows(), block_rows = forward.kind.block_rows;
   PartTensor part_o("o of parts", dense, dense.heads, rows);

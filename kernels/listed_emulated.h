@@ -25,8 +25,9 @@ void append_list(const char* name, const std::vector<T>& list, std::vector<Globa
 /// What a kernel reads of its lists.
 void append_lists(const SparseTileLists& lists, std::vector<GlobalRegion>& all);
 
-/// The tiles of a sample as the pattern numbers rows and keys.
-std::vector<SampleTile> walked_tiles(const Problem& problem, std::span<const SampleTile> tiles);
+/// The tiles of rows of a sample, and those of keys, as the pattern numbers them.
+std::vector<SampleTile> walked_rows(const Problem& problem, std::span<const SampleTile> tiles);
+std::vector<SampleTile> walked_keys(const Problem& problem, std::span<const SampleTile> tiles);
 
 /// Rows of one tensor that parts of a launch store.
 class PartTensor {

@@ -11,22 +11,25 @@
 namespace sparkbench {
 namespace {
 
-/// Whether a row of a step is a token: of an order not all need be.
+/// Whether a row of a step is a token: of an order not all need be. Blocks are of keys, and walk
+/// the transposed pattern.
 bool has_tokens(const Pattern& walked, int first_row, int step) {
-  const auto& order = walked.order;
+  const auto& order = walked.key_order;
   if (order == nullptr) return true;
-  for (int row = first_row; row < std::min(first_row + step, walked.seqlen_q); ++row) {
+  for (int row = first_row; row < std::min(first_row + step, walked.seqlen_k); ++row) {
     if (order->owns(row)) return true;
   }
   return false;
 }
 
-/// Of one union's blocks, the last keys first, each on an SM of its own. A step takes each
-/// block as long, and a block that finds the one before it at a step waits until that is done.
-RelayOfKeys relay_of_union(const TilePlan& plan, const Pattern& walked, int step) {
+/// Of one union's blocks, as blocks_in_relay() has them, each on an SM of its own. A step takes
+/// each block as long, and a block that finds the one before it at a step waits until that is done.
+RelayOfKeys relay_of_union(const TilePlan& plan, const Pattern& walked,
+                           const SparseListKind& kind) {
   RelayOfKeys relay;
+  const int step = kind.step;
   std::vector<int> done(static_cast<std::size_t>(ceil_divide(plan.seqlen_k, plan.keys)));
-  for (int block = plan.row_tiles() - 1; block >= 0; --block) {
+  for (const int block : blocks_in_relay(walked, kind.block_rows)) {
     int now = 0, tiles = 0, first = 0;
     for (const Span& span : plan.spans_of(block)) {
       for (int tile = span.begin; tile < span.end; ++tile) {
@@ -62,8 +65,9 @@ RelayOfKeys relay_of(const SparseMask& mask, const SparseListKind& kind, int mos
     const std::vector<int> parts = parts_of_row_tiles(plans);
     all.splits_blocks = std::any_of(parts.begin(), parts.end(), [](int of) { return of > 1; });
   }
+  const Pattern walked = walked_by(mask, kind);
   for (const TilePlan& plan : plans) {
-    const RelayOfKeys relay = relay_of_union(plan, mask.walked(), kind.step);
+    const RelayOfKeys relay = relay_of_union(plan, walked, kind);
     all.reaches_all_rows = all.reaches_all_rows && relay.reaches_all_rows;
     all.most_waits = std::max(all.most_waits, relay.most_waits);
     all.most_first = std::max(all.most_first, relay.most_first);

@@ -50,6 +50,21 @@ void expect_each_turn_once(const SparseTileLists& lists, const std::vector<bool>
   }
 }
 
+/// By where their first keys stand among the rows, which they walk.
+TEST(SparseListsInRelay, LaunchTheLastKeysFirst) {
+  const auto sequence = make_sparse_mask("blocked:128", 1000, 1000);
+  const SparseTileLists plain(*sequence, in_relay(128));
+  for (int i = 0; i < 8; ++i) EXPECT_EQ(plain.block(0, i).first_row, 128 * (7 - i));
+  // Keys of lines of 256 in tiles of 2 x 32: tile t has columns from 32 (t / 32) on.
+  const auto mask = make_sparse_mask("fixed:256:32", 16384, 16384);
+  ASSERT_NE(mask->in_order, nullptr);
+  const SparseTileLists lists(*mask, in_relay(64));
+  for (int i = 0; i < lists.blocks_of_head(); ++i) {
+    const int lines = 31 - i / 8, columns = 7 - i % 8;
+    ASSERT_EQ(lists.block(0, i).first_row, 64 * (32 * columns + lines)) << i;
+  }
+}
+
 /// Blocks wait for those alone that are launched before them.
 TEST(SparseListsInRelay, GiveTurnsInTheOrderOfTheLaunch) {
   Random random(8);

@@ -15,6 +15,7 @@
 #include "kernels/mask/pattern/tile_plan.h"
 #include "kernels/mask/pattern/work_items.h"
 #include "kernels/round_up.h"
+#include "kernels/sample.h"
 #include "kernels/sighted_plans.h"
 
 namespace sparkbench {
@@ -46,8 +47,8 @@ RowsOfParts rows_of(const std::vector<int>& parts, const SparseListKind& kind) {
 }
 
 /// What the pattern numbers so.
-int token_of(const Pattern& pattern, int row) {
-  return pattern.order == nullptr ? row : pattern.order->token_of(row);
+int token_of_key(const Pattern& pattern, int key) {
+  return pattern.key_order == nullptr ? key : pattern.key_order->token_of(key);
 }
 
 }  // namespace
@@ -59,16 +60,16 @@ RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind) {
   });
 }
 
-std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows) {
+std::vector<OrderedTile> ordered_tiles(const GridOrder* order, int block_rows) {
   std::vector<OrderedTile> tiles;
-  if (pattern.order == nullptr) return tiles;
-  const int rows = round_up(pattern.seqlen_q, most_of(block_rows, kOrderTile));
+  if (order == nullptr) return tiles;
+  const int rows = round_up(order->positions(), most_of(block_rows, kOrderTile));
   for (int first = 0; first < rows; first += kOrderTile) {
     OrderedTile tile{0, 0, {0, 0}};
-    if (first < pattern.seqlen_q) {
-      tile.token = pattern.order->token_of(first);
+    if (first < order->positions()) {
+      tile.token = order->token_of(first);
       for (int row = 0; row < kOrderTile; ++row) {
-        const bool is_owned = pattern.order->owns(first + row);
+        const bool is_owned = order->owns(first + row);
         tile.owned[row / 32] |= static_cast<std::uint32_t>(is_owned) << (row % 32);
       }
     }
@@ -77,14 +78,12 @@ std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows) {
   return tiles;
 }
 
-RowOrder row_order(const Pattern& pattern, const OrderedTile* tiles) {
-  RowOrder order;
-  order.tiles = tiles;
-  if (pattern.order == nullptr) return order;
-  for (int bit = 0; bit < kOrderTileBits; ++bit) {
-    order.step[bit] = pattern.order->step_of_bit(bit);
-  }
-  return order;
+RowOrder row_order(const GridOrder* order, const OrderedTile* tiles) {
+  RowOrder rows;
+  rows.tiles = tiles;
+  if (order == nullptr) return rows;
+  for (int bit = 0; bit < kOrderTileBits; ++bit) rows.step[bit] = order->step_of_bit(bit);
+  return rows;
 }
 
 SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& kind)
@@ -119,7 +118,7 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
       for (const Span& span :
            plans[static_cast<std::size_t>(head)].spans_of(static_cast<int>(block))) {
         for (int tile = span.begin; tile < span.end; ++tile) {
-          const int first = tile * kind.step, token = token_of(pattern, first);
+          const int first = tile * kind.step, token = token_of_key(pattern, first);
           if (!kind.only.contains(first)) continue;
           if (span.cover == TileCover::kFull) {
             of_block.push_back({token, all_seen(rows), 0, first});
@@ -140,10 +139,15 @@ SparseTileLists::SparseTileLists(const SparseMask& mask, const SparseListKind& k
       }
     }
   }
-  put_in_order(kind.is_in_relay);
-  if (kind.is_in_relay) give_turns(std::vector<bool>(parts.size(), true));
-  order_ = row_order(pattern, nullptr);
-  order_tiles_ = ordered_tiles(pattern, kind.block_rows);
+  if (kind.is_in_relay) {
+    put_in_order(blocks_in_relay(pattern, kind.block_rows));
+    give_turns(std::vector<bool>(parts.size(), true));
+  } else {
+    put_in_order(longest_first());
+  }
+  order_ = row_order(pattern.row_order.get(), nullptr);
+  order_tiles_ = ordered_tiles(pattern.row_order.get(), kind.block_rows);
+  if (kind.is_of_keys) walked_tiles_ = ordered_tiles(pattern.key_order.get(), kSampleRows);
 }
 
 void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>& of_block,
@@ -163,19 +167,17 @@ void SparseTileLists::add_block(const Part& part, const std::vector<SparseTile>&
 
 /// By the tiles of all unions together: what a block of keys has of one head and of the next is of
 /// the same keys.
-void SparseTileLists::put_in_order(bool is_in_relay) {
+std::vector<int> SparseTileLists::longest_first() const {
   std::vector<int> tiles(static_cast<std::size_t>(blocks_of_head_)), order(tiles.size());
   std::iota(order.begin(), order.end(), 0);
-  if (is_in_relay) {
-    // Others wait for these the least: tiles are walked in rising order, and a block behind begins
-    // behind.
-    std::reverse(order.begin(), order.end());
-  } else {
-    for (std::size_t i = 0; i < blocks_.size(); ++i) tiles[i % tiles.size()] += blocks_[i].tiles;
-    std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
-      return tiles[static_cast<std::size_t>(a)] > tiles[static_cast<std::size_t>(b)];
-    });
-  }
+  for (std::size_t i = 0; i < blocks_.size(); ++i) tiles[i % tiles.size()] += blocks_[i].tiles;
+  std::stable_sort(order.begin(), order.end(), [&](int a, int b) {
+    return tiles[static_cast<std::size_t>(a)] > tiles[static_cast<std::size_t>(b)];
+  });
+  return order;
+}
+
+void SparseTileLists::put_in_order(const std::vector<int>& order) {
   std::vector<SparseBlock> sorted;
   sorted.reserve(blocks_.size());
   for (int head = 0; head < unions_; ++head) {
@@ -214,7 +216,17 @@ void SparseTileLists::write(std::byte* to) const {
   put(tiles_begin(), tiles_);
   put(splits_begin(), splits_);
   put(order_begin(), order_tiles_);
+  put(walked_begin(), walked_tiles_);
   put(words_begin(), words_);
+}
+
+RowOrder SparseTileLists::walked_order_at(const void* memory) const {
+  RowOrder order = order_;
+  if (!walked_tiles_.empty()) {
+    const auto* const bytes = static_cast<const std::byte*>(memory);
+    order.tiles = reinterpret_cast<const OrderedTile*>(bytes + walked_begin());
+  }
+  return order;
 }
 
 const SparseSplit* SparseTileLists::splits_at(const void* memory) const {

@@ -30,16 +30,16 @@ struct SparseListKind {
 /// `sights`.
 RowsOfParts rows_of_parts(const SparseMask& mask, const SparseListKind& kind);
 
-/// Where the rows of a pattern with an order are among a tensor's: kOrderTile of them each, and as
-/// many as whole blocks of rows have, behind the last row some that own no token. None of another
-/// pattern.
-std::vector<OrderedTile> ordered_tiles(const Pattern& pattern, int block_rows);
+/// Where the rows, or the keys, of a pattern with orders are among a tensor's: kOrderTile of them
+/// each, and as many as whole blocks have, behind the last row some that own no token. None of
+/// another pattern, whose order is null.
+std::vector<OrderedTile> ordered_tiles(const GridOrder* order, int block_rows);
 /// As kernels read it, with these at `tiles` in any memory.
-RowOrder row_order(const Pattern& pattern, const OrderedTile* tiles);
+RowOrder row_order(const GridOrder* order, const OrderedTile* tiles);
 
-/// Blocks that walk most, over all heads, come first, or in relay the last keys. Words are of 32
-/// keys: a tile has a multiple of 32. A word of a cut tile that another has, too, is there once.
-/// The mask's `sights` tell of its tiles if it has any.
+/// Blocks that walk most, over all heads, come first, or in relay as blocks_in_relay() has them.
+/// Words are of 32 keys: a tile has a multiple of 32. A word of a cut tile that another has, too,
+/// is there once. The mask's `sights` tell of its tiles if it has any.
 class SparseTileLists {
  public:
   SparseTileLists(const SparseMask& mask, const SparseListKind& kind);
@@ -70,6 +70,9 @@ class SparseTileLists {
   const std::vector<std::uint32_t>& words() const { return words_; }
   /// Where the rows of blocks, or their keys, are among a tensor's.
   const std::vector<OrderedTile>& order_tiles() const { return order_tiles_; }
+  /// Of blocks of keys where the rows that they walk are, up to a multiple of kSampleRows
+  /// (sample.h), in memory as at() has the lists.
+  RowOrder walked_order_at(const void* memory) const;
 
   /// What parts share, of each head alike; in memory as at() has the lists; and the rows of all
   /// parts' results.
@@ -83,12 +86,16 @@ class SparseTileLists {
     int first_row, index, parts, first_part_row;
   };
   void add_block(const Part& part, const std::vector<SparseTile>& of_block, int behind_last);
-  void put_in_order(bool is_in_relay);
+  std::vector<int> longest_first() const;
+  void put_in_order(const std::vector<int>& order);
   std::size_t tiles_begin() const { return sizeof(SparseBlock) * blocks_.size(); }
   std::size_t splits_begin() const { return tiles_begin() + sizeof(SparseTile) * tiles_.size(); }
   std::size_t order_begin() const { return splits_begin() + sizeof(SparseSplit) * splits_.size(); }
-  std::size_t words_begin() const {
+  std::size_t walked_begin() const {
     return order_begin() + sizeof(OrderedTile) * order_tiles_.size();
+  }
+  std::size_t words_begin() const {
+    return walked_begin() + sizeof(OrderedTile) * walked_tiles_.size();
   }
   SparseLists at(const SparseBlock* blocks, const SparseTile* tiles, const std::uint32_t* words,
                  const OrderedTile* order_tiles) const {
@@ -105,6 +112,7 @@ class SparseTileLists {
   std::vector<SparseSplit> splits_;
   RowOrder order_;
   std::vector<OrderedTile> order_tiles_;
+  std::vector<OrderedTile> walked_tiles_;  // of blocks of keys
   std::vector<std::uint32_t> words_;
 };
 

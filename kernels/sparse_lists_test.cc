@@ -57,6 +57,38 @@ std::vector<int> visits_of(const SparseTileLists& lists, const SparseListKind& k
   return visits;
 }
 
+/// Of `fixed`, whose rows and keys have orders of their own.
+TEST(SparseLists, TellWhereBlocksAndWhatTheyWalkAre) {
+  const auto mask = make_sparse_mask("fixed:256:32", 16384, 16384);
+  ASSERT_NE(mask->in_order, nullptr);
+  const GridOrder &of_rows = *mask->in_order->row_order, &of_keys = *mask->in_order->key_order;
+  ASSERT_FALSE(of_rows == of_keys);
+  const SparseTileLists forward(*mask, kForward), backward(*mask, {true, 128, 64});
+  std::vector<Bits128> memory(backward.bytes() / sizeof(Bits128) + 1);
+  backward.write(reinterpret_cast<std::byte*>(memory.data()));
+  const SparseLists lists = backward.at(memory.data());
+  const RowOrder walked = backward.walked_order_at(memory.data());
+  for (int tile = 0; tile < of_rows.tiles(); ++tile) {
+    const auto index = static_cast<std::size_t>(tile);
+    const int first = kOrderTile * tile;
+    ASSERT_EQ(forward.order_tiles()[index].token, of_rows.token_of(first)) << tile;
+    ASSERT_EQ(lists.order.tiles[tile].token, of_keys.token_of(first)) << tile;
+    ASSERT_EQ(walked.tiles[tile].token, of_rows.token_of(first)) << tile;
+  }
+  for (const SparseTile& tile : forward.all_tiles()) {
+    const int first = first_of_step(tile.step);
+    if (first < of_keys.positions()) {
+      ASSERT_EQ(token_of_tile(tile.first), of_keys.token_of(first));
+    }
+  }
+  for (const SparseTile& tile : backward.all_tiles()) {
+    const int first = first_of_step(tile.step);
+    if (first < of_rows.positions()) {
+      ASSERT_EQ(token_of_tile(tile.first), of_rows.token_of(first));
+    }
+  }
+}
+
 TEST(SparseLists, HaveEachVisiblePairOnce) {
   Random random(8);
   for (int i = 0; i < 60; ++i) {

@@ -57,8 +57,8 @@ MaskPasses figures_of_passes(const MaskQuestion& question, const Pattern& patter
 MaskOrder figures_of_order(const MaskQuestion& question, const Pattern& ordered) {
   const TilePlan tiles = plan(ordered, 0, question.tile_rows, question.tile_keys);
   MaskOrder figures;
-  figures.tile = tile_extents(*ordered.order);
-  figures.positions = ordered.order->positions();
+  figures.tile = tile_extents(*ordered.row_order);
+  figures.positions = ordered.row_order->positions();
   figures.spans = tiles.spans.size();
   figures.most_spans = tiles.most_spans();
   figures.full_tiles = tiles.full_tiles;

@@ -72,8 +72,9 @@ class BackwardEmulation {
   void prepare() {
     std::vector<OrderedTile> query_tiles;
     if (mask_ != nullptr) {
-      query_tiles = ordered_tiles(mask_->walked(), StatisticsTile::kRows);
-      params_.query_order = row_order(mask_->walked(), query_tiles.data());
+      const GridOrder* const order = mask_->walked().row_order.get();
+      query_tiles = ordered_tiles(order, StatisticsTile::kRows);
+      params_.query_order = row_order(order, query_tiles.data());
     }
     std::vector<GlobalRegion> all = regions(nullptr);
     append_list("order of queries", query_tiles, all);
@@ -285,8 +286,8 @@ EmulationReport emulate_backward(const Problem& problem, const BackwardTensors& 
   pass.prepare();
   const bool is_everything = sample.is_everything();
   if (problem.sparse) {
-    const std::vector<SampleTile> queries = walked_tiles(problem, sample.query_tiles),
-                                  keys = walked_tiles(problem, sample.key_tiles);
+    const std::vector<SampleTile> queries = walked_rows(problem, sample.query_tiles),
+                                  keys = walked_keys(problem, sample.key_tiles);
     if (is_everything || !keys.empty()) pass.listed_key_gradients(keys);
     if (is_everything || !queries.empty()) pass.listed_query_gradients(queries);
   } else if (dq == DqForm::kCarried) {

@@ -62,20 +62,20 @@ struct DropoutZone {
 /// Zones of all views of a pattern, at most.
 inline constexpr int kMostDropoutZones = 16;
 
-/// All views of a pattern's passes; none where there are no passes. Or the order in which a pattern
-/// is walked. Small enough for a parameter of a kernel. No two zones have a pair in common.
+/// All views of a pattern's passes; none where there are no passes. Or the orders in which a
+/// pattern is walked. Small enough for a parameter of a kernel. No two zones have a pair in common.
 struct DropoutViews {
   int count = 0;
   int heads = 1;
   DropoutZone zone[kMostDropoutZones] = {};
   bool has_order = false;
-  GridOrder order = {};
+  GridOrder row_order = {}, key_order = {};
 
   /// Of any pair; one that no view sees is in the order of the grid or of the sequence.
   SPARK_HD DropoutPlace place(int entry, int head, int q, int k) const {
     if (has_order) {
-      q = order.position_of(q);
-      k = order.position_of(k);
+      q = row_order.position_of(q);
+      k = key_order.position_of(k);
     }
     for (int i = 0; i < count; ++i) {
       if (zone[i].sees(q, k)) return zone[i].place(entry, heads, head, q, k);

@@ -29,12 +29,13 @@ constexpr GridCase kRaggedGrids[] = {{"nd:17x19:5x4", {1, 17, 19}},
 /// Whole tiles alone.
 constexpr GridCase kWholeGrids[] = {{"nd:16x32:5x7", {1, 16, 32}}, {"nd:4x8x16:3x5x5", {4, 8, 16}}};
 
-/// The pattern, walked in this order whether or not it is less work.
-Problem in_order_of(Problem problem, const GridCase& grid, const GridOrder& order) {
+/// The pattern, walked in these orders whether or not it is less work.
+Problem in_order_of(Problem problem, const GridCase& grid, const GridOrder& of_rows,
+                    const GridOrder& of_keys) {
   problem.seqlen_q = problem.seqlen_k = grid.tokens();
   SparseMask mask = *make_sparse_mask(grid.spec, grid.tokens(), grid.tokens());
   mask.passes.clear();
-  mask.in_order = std::make_shared<const Pattern>(in_order(mask.pattern, order));
+  mask.in_order = std::make_shared<const Pattern>(in_order(mask.pattern, of_rows, of_keys));
   problem.sparse = std::make_shared<const SparseMask>(std::move(mask));
   return problem;
 }
@@ -58,6 +59,7 @@ TEST(VoltaOrder, OfAGridIsThePatternByItsDefinition) {
                                                       {"volta-fp16acc-o16", 256, 0.2f}}) {
       const GridOrder& order =
           orders[static_cast<std::size_t>(draw(random, 0, static_cast<int>(orders.size()) - 1))];
+      const GridOrder of_keys = counted_first_along(draw(random, 0, kOrderAxes - 1), order);
       const bool is_fp32 = std::string_view(kernel) == "volta-fp32acc";
       const Problem problem = in_order_of({.heads = 2,
                                            .head_dim = head_dim,
@@ -65,11 +67,12 @@ TEST(VoltaOrder, OfAGridIsThePatternByItsDefinition) {
                                            .softmax_scale = is_fp32 ? 0.02f : 0.005f,
                                            .seed = 4,
                                            .heads_k = 1},
-                                          grid, order);
+                                          grid, order, of_keys);
       for (const bool is_deterministic : {false, true}) {
         SCOPED_TRACE(testing::Message()
-                     << kernel << ", " << grid.spec << ", " << name_of_order(order) << ", head_dim "
-                     << head_dim << (is_deterministic ? ", deterministic" : ""));
+                     << kernel << ", " << grid.spec << ", " << name_of_order(order) << ", keys "
+                     << name_of_order(of_keys) << ", head_dim " << head_dim
+                     << (is_deterministic ? ", deterministic" : ""));
         expect_as_by_pictures(kernel, problem, picture_of(problem), is_deterministic);
       }
       if (testing::Test::HasFatalFailure()) return;
@@ -108,27 +111,36 @@ struct PermutedTensors {
   std::vector<float> lse;
 };
 
+/// Whose tiles lie side by side on two axes.
+GridOrder order_of_two_axes(const GridCase& grid) {
+  const std::vector<GridOrder> orders = orders_of(grid.extent);
+  return *std::find_if(orders.begin(), orders.end(), [](const GridOrder& order) {
+    return order.counted_first == 2 && order.tiles_of_axis(1) > 1 && order.tiles_of_axis(2) > 1;
+  });
+}
+
 TEST(VoltaOrder, HasTheBitsOfPermutedTensors) {
   for (const GridCase& grid : kWholeGrids) {
     for (const auto& [kernel, head_dim, dropout_p] : {std::tuple{"volta-fp32acc", 64, 0.17f},
                                                       {"volta-fp16acc", 64, 0.0f},
                                                       {"volta-fp32acc", 128, 0.17f},
                                                       {"volta-fp32acc", 256, 0.17f}}) {
-      const GridOrder order = orders_of(grid.extent).front();
-      ASSERT_EQ(order.positions(), order.tokens());
-      SCOPED_TRACE(testing::Message() << kernel << ", " << grid.spec << ", " << name_of_order(order)
-                                      << ", head_dim " << head_dim);
-      const Problem problem = in_order_of(
-          {.heads = 2, .head_dim = head_dim, .dropout_p = dropout_p, .seed = 9}, grid, order);
+      const GridOrder of_rows = order_of_two_axes(grid), of_keys = counted_first_along(1, of_rows);
+      ASSERT_EQ(of_rows.positions(), of_rows.tokens());
+      ASSERT_NE(of_rows.token_of(kOrderTile), of_keys.token_of(kOrderTile));
+      SCOPED_TRACE(testing::Message()
+                   << kernel << ", " << grid.spec << ", " << name_of_order(of_rows) << ", keys "
+                   << name_of_order(of_keys) << ", head_dim " << head_dim);
+      const Problem problem =
+          in_order_of({.heads = 2, .head_dim = head_dim, .dropout_p = dropout_p, .seed = 9}, grid,
+                      of_rows, of_keys);
       const PatternRun made(kernel, problem);
       const Passes got = run(made, true);
 
       const Problem other = by_positions(problem);
-      const auto in_positions = [&](const std::vector<Half>& halves) {
-        return permuted(halves, order, false);
-      };
-      PermutedTensors t{in_positions(made.inputs().q), in_positions(made.inputs().k),
-                        in_positions(made.inputs().v), in_positions(made.d_o())};
+      PermutedTensors t{
+          permuted(made.inputs().q, of_rows, false), permuted(made.inputs().k, of_keys, false),
+          permuted(made.inputs().v, of_keys, false), permuted(made.d_o(), of_rows, false)};
       for (std::vector<Half>* const out : {&t.o, &t.dq, &t.dk, &t.dv}) {
         out->resize(problem.q_elements());
       }
@@ -143,10 +155,10 @@ TEST(VoltaOrder, HasTheBitsOfPermutedTensors) {
           contiguous_tensors(other, t.q.data(), t.k.data(), t.v.data(), t.o.data(), t.d_o.data(),
                              t.lse.data(), t.dq.data(), t.dk.data(), t.dv.data()),
           options, true, {});
-      EXPECT_TRUE(same_bits(got.o, permuted(t.o, order, true)));
-      EXPECT_TRUE(same_bits(got.dq, permuted(t.dq, order, true)));
-      EXPECT_TRUE(same_bits(got.dk, permuted(t.dk, order, true)));
-      EXPECT_TRUE(same_bits(got.dv, permuted(t.dv, order, true)));
+      EXPECT_TRUE(same_bits(got.o, permuted(t.o, of_rows, true)));
+      EXPECT_TRUE(same_bits(got.dq, permuted(t.dq, of_rows, true)));
+      EXPECT_TRUE(same_bits(got.dk, permuted(t.dk, of_keys, true)));
+      EXPECT_TRUE(same_bits(got.dv, permuted(t.dv, of_keys, true)));
     }
   }
 }
@@ -155,8 +167,8 @@ TEST(VoltaOrder, HasTheBitsOfPermutedTensors) {
 TEST(VoltaOrder, OfASampleHasTheBitsOfAll) {
   const GridCase grid{"nd:17x19:5x4", {1, 17, 19}};
   const GridOrder order = orders_of(grid.extent).front();
-  const Problem problem =
-      in_order_of({.heads = 2, .head_dim = 64, .dropout_p = 0.2f, .seed = 5}, grid, order);
+  const Problem problem = in_order_of({.heads = 2, .head_dim = 64, .dropout_p = 0.2f, .seed = 5},
+                                      grid, order, counted_first_along(1, order));
   const PatternRun made("volta-fp32acc", problem);
   const EmulationOptions options{.profile = &arithmetic_profile("volta")};
   Passes all = run(made, true), some = all;

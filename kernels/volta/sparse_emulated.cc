@@ -44,8 +44,8 @@ class SparseBackwardPass {
         params_(backward_params(problem_, tensors,
                                 {statistics_.data(), is_deterministic ? nullptr : dq_sums_.data(),
                                  workspace_rows(walked_.seqlen_q)})),
-        query_tiles_(ordered_tiles(mask_.walked(), kWorkspaceBlock)) {
-    give_order(params_, problem, row_order(mask_.walked(), query_tiles_.data()));
+        query_tiles_(ordered_tiles(mask_.walked().row_order.get(), kWorkspaceBlock)) {
+    give_order(params_, problem, row_order(mask_.walked().row_order.get(), query_tiles_.data()));
   }
 
   void prepare() {
@@ -304,8 +304,8 @@ EmulationReport emulate_sparse_backward(Accumulator accumulator, const Problem& 
                                         const BackwardTensors& tensors,
                                         const EmulationOptions& options, bool is_deterministic,
                                         const BackwardSample& tokens) {
-  const BackwardSample sample{walked_tiles(problem, tokens.query_tiles),
-                              walked_tiles(problem, tokens.key_tiles)};
+  const BackwardSample sample{walked_rows(problem, tokens.query_tiles),
+                              walked_keys(problem, tokens.key_tiles)};
   SparseBackwardPass pass(accumulator, problem, tensors, options, is_deterministic);
   const bool has_relay = has_sparse_relay(problem, is_deterministic);
   const bool blocks_prepare = has_relay && prepares_sparse_statistics(problem);

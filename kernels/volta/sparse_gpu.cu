@@ -76,7 +76,7 @@ void launch_sparse_backward(Accumulator accumulator, const Problem& problem,
   give_query_parts(params, dense, query_rows, in_workspace<Half>(workspace, parts.dq));
   params.sparse_keys = lists.at(first, memory);
   if (is_deterministic) params.sparse_queries = lists.at(first + 1, memory);
-  give_order(params, problem, params.sparse_keys.order);
+  give_order(params, problem, lists.walked_order_at(first, memory));
   const Wanted wanted{dense, shared_bytes_per_block()};
   const bool has_relay = has_sparse_relay(problem, is_deterministic);
   params.relay.prepares_statistics = has_relay && prepares_sparse_statistics(problem);

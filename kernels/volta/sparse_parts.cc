@@ -25,7 +25,7 @@ PartsWorkspace PartsWorkspace::backward(const Problem& problem, int rows_of_keys
 void give_order(BackwardParams& params, const Problem& problem, const RowOrder& order) {
   const Pattern& walked = problem.sparse->walked();
   params.query_end = walked.seqlen_q;
-  if (walked.order != nullptr) params.query_order = order;
+  if (walked.row_order != nullptr) params.query_order = order;
 }
 
 std::uint64_t sparse_workspace_bytes(ForwardAccumulators accumulators, const Problem& problem,

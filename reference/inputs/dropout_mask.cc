@@ -37,14 +37,15 @@ void fill_in_order(const Dropout& dropout, std::uint32_t batch_head, std::uint32
   }
 }
 
-/// keep[i] of key first_key + i, as the order of a grid has it.
+/// keep[i] of key first_key + i, as the orders of a grid have it.
 void fill_in_order_of_grid(const Dropout& dropout, std::uint32_t batch_head, int row,
-                           const GridOrder& order, int first_key, std::span<std::uint8_t> keep) {
-  std::vector<std::uint8_t> by_position(static_cast<std::size_t>(order.positions()));
-  fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(order.position_of(row)), 0,
-                by_position);
+                           const DropoutViews& views, int first_key, std::span<std::uint8_t> keep) {
+  const GridOrder& of_keys = views.key_order;
+  std::vector<std::uint8_t> by_position(static_cast<std::size_t>(of_keys.positions()));
+  fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(views.row_order.position_of(row)),
+                0, by_position);
   for (std::uint8_t& of_key : keep) {
-    of_key = by_position[static_cast<std::size_t>(order.position_of(first_key++))];
+    of_key = by_position[static_cast<std::size_t>(of_keys.position_of(first_key++))];
   }
 }
 
@@ -66,7 +67,7 @@ void fill_keep_mask(const Problem& problem, const QueryRow& query, int first_key
   const auto batch_head = static_cast<std::uint32_t>(query.batch * problem.heads + query.head);
   const DropoutViews views = dropout_views_of(problem);
   if (views.has_order) {
-    fill_in_order_of_grid(dropout, batch_head, query.row, views.order, first_key, keep);
+    fill_in_order_of_grid(dropout, batch_head, query.row, views, first_key, keep);
     return;
   }
   fill_in_order(dropout, batch_head, static_cast<std::uint32_t>(query.row), first_key, keep);

@@ -55,18 +55,18 @@ class PartWalk {
     for (int axis = 0; axis < kOrderAxes; ++axis) {
       of_axis[axis] = tiles_of(axis, keys.range[axis]);
     }
-    // Tiles of the innermost axis that has several lie side by side.
-    int joined = kOrderAxes - 1;
-    while (joined > 0 && order_.tiles_of_axis(joined) == 1) --joined;
-    for_tiles(of_axis[0], joined == 0, [&](const EnumeratedTile& outer) {
-      for_tiles(of_axis[1], joined == 1, [&](const EnumeratedTile& middle) {
-        for_tiles(of_axis[2], joined == 2, [&](const EnumeratedTile& inner) {
+    const int axes[] = {order_.counted_last(), order_.counted_next(), order_.counted_first};
+    // Tiles of the first axis that has several lie side by side.
+    int joined = 2;
+    while (joined > 0 && order_.tiles_of_axis(axes[joined]) == 1) --joined;
+    for_tiles(of_axis[axes[0]], joined == 0, [&](const EnumeratedTile& outer) {
+      for_tiles(of_axis[axes[1]], joined == 1, [&](const EnumeratedTile& middle) {
+        for_tiles(of_axis[axes[2]], joined == 2, [&](const EnumeratedTile& inner) {
           const EnumeratedTile* const tiles[] = {&outer, &middle, &inner};
-          add_tiles(
-              (outer.first * order_.tiles_of_axis(1) + middle.first) * order_.tiles_of_axis(2) +
-                  inner.first,
-              tiles[joined]->end - tiles[joined]->first,
-              outer.wanted & middle.wanted & inner.wanted);
+          GridOrder::TilePlace first;
+          for (int i = 0; i < kOrderAxes; ++i) first.of_axis[axes[i]] = tiles[i]->first;
+          add_tiles(order_.tile_at(first), tiles[joined]->end - tiles[joined]->first,
+                    outer.wanted & middle.wanted & inner.wanted);
         });
       });
     });
@@ -200,9 +200,9 @@ void add_run(const Range& run, std::vector<Range>& runs) {
 
 void add_enumerated_ordered_runs(const Pattern& pattern, const Term& term, const Range& rows,
                                  int tile_keys, EnumeratedRuns& runs) {
-  const GridOrder& order = *pattern.order;
+  const GridOrder& order = *pattern.key_order;
   const Grid grid = grid_of_order(order, term);
-  const RowBoxes of_rows = boxes_of_rows(order, rows);
+  const RowBoxes of_rows = boxes_of_rows(*pattern.row_order, rows);
   if (of_rows.boxes.empty()) return;
   // Parts that no tile begins or ends within.
   const int log = std::countr_zero(static_cast<unsigned>(std::gcd(tile_keys, kOrderTile)));

@@ -187,7 +187,8 @@ void add_spans(const EnumeratedRuns& tiles, TilePlan& plan) {
 bool can_be_enumerated(const Pattern& pattern, int head) {
   const std::vector<Term>& terms = pattern.terms(head);
   return std::all_of(terms.begin(), terms.end(), [&](const Term& term) {
-    return pattern.order != nullptr ? is_of_order(*pattern.order, term) : term.is_closed_form();
+    return pattern.row_order != nullptr ? is_of_order(*pattern.row_order, term)
+                                        : term.is_closed_form();
   });
 }
 
@@ -198,8 +199,8 @@ TilePlan enumerated_plan(const Pattern& pattern, int head, int rows, int keys) {
     const Range of_tile = {first, std::min(first + rows, pattern.seqlen_q)};
     EnumeratedRuns runs;
     for (const Term& term : pattern.terms(head)) {
-      (pattern.order != nullptr ? add_enumerated_ordered_runs : add_runs)(pattern, term, of_tile,
-                                                                          keys, runs);
+      (pattern.row_order != nullptr ? add_enumerated_ordered_runs : add_runs)(pattern, term,
+                                                                              of_tile, keys, runs);
     }
     join(runs.touched);
     fill_tiles(runs.full, keys);

@@ -78,7 +78,9 @@ TEST(EnumeratedPlan, IsThatOfGridsInEachOrder) {
     std::copy(grid.extent, grid.extent + grid.axes, extent);
     const std::vector<GridOrder> orders = orders_of(extent);
     for (std::size_t i = 0; i < orders.size(); i += 17) {
-      check_kin(in_order(pattern, orders[i]), mask + ", " + name_of_order(orders[i]));
+      const GridOrder of_keys = counted_first_along(static_cast<int>(i) % kOrderAxes, orders[i]);
+      check_kin(in_order(pattern, orders[i], of_keys),
+                mask + ", " + name_of_order(orders[i]) + ", keys: " + name_of_order(of_keys));
     }
   }
 }

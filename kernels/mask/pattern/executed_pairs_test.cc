@@ -114,7 +114,7 @@ TEST(ExecutedPairs, AreAsCountedInOrderOfAGrid) {
   const OrderCase cases[] = {
       {"nd:56x56:7x7", 3136, {10.662, 12.795, 5.065, 3.465}, 5.3},
       {"nd:256x256:80x80", k64k, {1.142, 1.216, 1.105, 1.105}, 1.25},
-      {"nd:30x48x80:18x24x24", 115200, {1.541, 1.702, 1.263, 1.237}, 1.65},
+      {"nd:30x48x80:18x24x24", 115200, {1.541, 1.649, 1.263, 1.237}, 1.65},
   };
   for (const OrderCase& one : cases) {
     const Pattern tokens = parse_pattern(one.mask, one.seqlen, one.seqlen);

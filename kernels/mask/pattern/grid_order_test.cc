@@ -84,6 +84,13 @@ TEST(GridOrder, IsAsByHand) {
   EXPECT_TRUE(shared.owns(64 + 6));
   EXPECT_EQ(shared.position_of(8), 64 + 6);
   EXPECT_EQ(shared.position_of(7), 7);
+  // Lines of 64 in tiles of 2 x 32: the tile behind the first has the next two lines.
+  const GridOrder lines = {{4, 64, 1}, {1, 5, 0}, {5, 0, 6}, 0};
+  EXPECT_EQ(lines.token_of(31), 31);
+  EXPECT_EQ(lines.token_of(32), 64);
+  EXPECT_EQ(lines.token_of(64), 128);
+  EXPECT_EQ(lines.token_of(128), 32);
+  EXPECT_EQ(lines.position_of(3 * 64 + 33), 3 * 64 + 33);
 }
 
 TEST(OrderBoxes, HoldTheTokensOfTheirPositions) {

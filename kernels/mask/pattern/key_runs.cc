@@ -249,20 +249,21 @@ void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimi
 
 KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys, WantedRuns wanted)
     : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys), wanted_(wanted) {
-  if (pattern.order == nullptr) return;
-  frame_ = std::make_unique<const OrderFrame>(*pattern.order, tile_keys);
+  if (pattern.row_order == nullptr) return;
+  frames_ = std::make_unique<const OrderFrames>(OrderFrame(*pattern.row_order, tile_keys),
+                                                OrderFrame(*pattern.key_order, tile_keys));
   for (const Term& term : terms_) {
-    ordered_.push_back(is_of_order(*pattern.order, term)
-                           ? std::make_unique<OrderedRuns>(*frame_, term, tile_keys, wanted)
+    ordered_.push_back(is_of_order(*pattern.row_order, term)
+                           ? std::make_unique<OrderedRuns>(*frames_, term, tile_keys, wanted)
                            : nullptr);
   }
 }
 
 void KeyRunFinder::find(const Range& rows, KeyRuns& runs) {
   runs.clear();
-  if (frame_ != nullptr) frame_->find_boxes(rows, boxes_);
+  if (frames_ != nullptr) frames_->of_rows.find_boxes(rows, boxes_);
   for (std::size_t i = 0; i < terms_.size(); ++i) {
-    if (frame_ == nullptr) {
+    if (frames_ == nullptr) {
       add_in_sequence(terms_[i], rows, runs);
     } else if (ordered_[i] != nullptr) {
       ordered_[i]->add(boxes_, runs);

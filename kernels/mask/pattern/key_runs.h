@@ -29,7 +29,7 @@ class KeyRunFinder {
   const std::vector<Term>& terms_;
   int tile_keys_;
   WantedRuns wanted_;
-  std::unique_ptr<const OrderFrame> frame_;  // of the pattern's order, if it has one
+  std::unique_ptr<const OrderFrames> frames_;  // of the pattern's orders, if it has any
   OrderedRows boxes_;
   std::vector<std::unique_ptr<OrderedRuns>> ordered_;  // of each term; null unless it has some
 };

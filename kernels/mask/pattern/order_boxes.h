@@ -36,12 +36,9 @@ inline int bits_of_axis(const GridOrder& order, int axis, int log) {
 /// The box of 2^log positions from a multiple of 2^log on: a tile, or a part of one.
 inline OrderBox box_of(const GridOrder& order, int position, int log) {
   OrderBox box;
-  int tile = position >> kOrderTileBits;
-  for (int axis = kOrderAxes - 1; axis >= 0; --axis) {
-    const int count = order.tiles_of_axis(axis);
-    const int above = axis == 0 ? 0 : count == 1 ? tile : tile / count;
-    const int of_axis = tile - above * count;
-    tile = above;
+  const GridOrder::TilePlace tile = order.place_of_tile(position >> kOrderTileBits);
+  for (int axis = 0; axis < kOrderAxes; ++axis) {
+    const int of_axis = tile.of_axis[axis];
     const int inner = position >> order.shift[axis] & (order.tile_extent(axis) - 1);
     const int begin = order.begin_of_tile(axis, of_axis) + inner;
     const int end = begin + (1 << bits_of_axis(order, axis, log));

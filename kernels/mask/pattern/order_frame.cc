@@ -21,10 +21,13 @@ bool join_boxes(Box& a, const Box& b) {
   return joint >= 0;
 }
 
-int joined_axis(const GridOrder& order) {
-  int axis = kOrderAxes - 1;
-  while (axis > 0 && order.tiles_of_axis(axis) == 1) --axis;
-  return axis;
+/// Of the axes but `joined`, the one whose lines follow each other: the other one has one tile, or
+/// is counted behind it.
+int next_axis(const GridOrder& order, int joined) {
+  const int last = order.counted_last();
+  if (joined == last) return order.counted_next();
+  const int next = joined == order.counted_first ? order.counted_next() : order.counted_first;
+  return order.tiles_of_axis(next) > 1 ? next : last;
 }
 
 }  // namespace
@@ -35,6 +38,8 @@ OrderFrame::OrderFrame(const GridOrder& of_order, int tile_keys)
       log(std::min(std::countr_zero(static_cast<unsigned>(tile_keys)), kOrderTileBits)),
       pitch{of_order.pitch(0), of_order.pitch(1), of_order.pitch(2)},
       joined(joined_axis(of_order)),
+      next(next_axis(of_order, joined)),
+      outer(kOrderAxes - joined - next),
       tiles_of_line(of_order.tiles_of_axis(joined)),
       line(tiles_of_line * kOrderTile),
       tokens_of_tile(pitch[joined] << of_order.bits[joined]),
@@ -43,7 +48,7 @@ OrderFrame::OrderFrame(const GridOrder& of_order, int tile_keys)
 /// Whole tiles side by side, which are one box; false where rows are none.
 bool OrderFrame::find_tiles_of_line(const Range& rows, OrderedRows& found) const {
   if (((rows.begin | rows.end) & (kOrderTile - 1)) != 0) return false;
-  const PlaceOfTile tile = places.of(rows.begin >> kOrderTileBits);
+  const GridOrder::TilePlace tile = places.of(rows.begin >> kOrderTileBits);
   const int others = (rows.size() >> kOrderTileBits) - 1;
   if (tile.of_axis[joined] + others >= tiles_of_line) return false;
   Box& box = found.boxes.emplace_back();
@@ -69,7 +74,7 @@ void OrderFrame::find_boxes(const Range& rows, OrderedRows& found) const {
   int not_owned = 0, first_token = kUnbounded, last_token = -kUnbounded;
   for (int at = rows.begin; at < rows.end;) {
     const int of_part = log_of_part(at, rows.end);
-    const PlaceOfTile tile = places.of(at >> kOrderTileBits);
+    const GridOrder::TilePlace tile = places.of(at >> kOrderTileBits);
     Box& owned = found.boxes.emplace_back();
     int first = 0, last = 0;
     bool is_none = false;

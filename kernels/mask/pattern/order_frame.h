@@ -20,22 +20,36 @@ struct OrderedRows {
   Range span = {kUnbounded, -kUnbounded};  // from the first token to the last
 };
 
-/// Which tile of each axis a tile of an order is. Divides by shifts where it can.
-struct PlaceOfTile {
-  int of_axis[kOrderAxes];
-};
+/// GridOrder::place_of_tile(), which divides by shifts where it can.
 class TilePlaces {
  public:
   explicit TilePlaces(const GridOrder& order)
-      : middle_(order.tiles_of_axis(1)), inner_(order.tiles_of_axis(2)) {}
-  PlaceOfTile of(int tile) const {
-    const int lines = inner_(tile), planes = middle_(lines);
-    return {{planes, lines - planes * middle_.divisor(), tile - lines * inner_.divisor()}};
+      : first_axis_(order.counted_first),
+        next_axis_(order.counted_next()),
+        last_axis_(order.counted_last()),
+        first_(order.tiles_of_axis(first_axis_)),
+        next_(order.tiles_of_axis(next_axis_)) {}
+  GridOrder::TilePlace of(int tile) const {
+    const int line = first_(tile), plane = next_(line);
+    GridOrder::TilePlace place;
+    place.of_axis[first_axis_] = tile - line * first_.divisor();
+    place.of_axis[next_axis_] = line - plane * next_.divisor();
+    place.of_axis[last_axis_] = plane;
+    return place;
   }
 
  private:
-  DivideBy middle_, inner_;
+  int first_axis_, next_axis_, last_axis_;
+  DivideBy first_, next_;
 };
+
+/// The axis on which tiles that follow each other are neighbours: of those that have several, the
+/// one that is counted first.
+inline int joined_axis(const GridOrder& order) {
+  if (order.tiles_of_axis(order.counted_first) > 1) return order.counted_first;
+  const int next = order.counted_next();
+  return order.tiles_of_axis(next) > 1 ? next : order.counted_last();
+}
 
 /// How a grid's order lies.
 struct OrderFrame {
@@ -44,8 +58,9 @@ struct OrderFrame {
   int log;  // parts of 2^log keys are such that no tile begins or ends within one
   int tokens = order.tokens();
   int pitch[kOrderAxes];  // tokens, as order.pitch() has them
-  // Tiles of the innermost axis that has several lie side by side, those of the next one in lines.
-  int joined;
+  // Tiles of an axis lie side by side, in lines; lines of the next axis too, and of the outer one
+  // each time as many.
+  int joined, next, outer;
   int tiles_of_line, line;  // line: positions
   DivideBy tokens_of_tile;  // from a tile of a line to the next one
   DivideBy plane;           // tokens of the outermost axis' pitch
@@ -57,6 +72,11 @@ struct OrderFrame {
 
  private:
   bool find_tiles_of_line(const Range& rows, OrderedRows& found) const;
+};
+
+/// Of a pattern's rows and of its keys, whose tiles are alike.
+struct OrderFrames {
+  OrderFrame of_rows, of_keys;
 };
 
 }  // namespace sparkbench

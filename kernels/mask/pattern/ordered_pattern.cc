@@ -11,15 +11,22 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/mask/pattern/key_runs.h"
 #include "kernels/mask/pattern/order_boxes.h"
+#include "kernels/mask/pattern/order_frame.h"
 
 namespace sparkbench {
 namespace {
 
 constexpr int kBlockRows = 128, kTileKeys = 64, kWarpRows = 32, kHalfKeys = 32;
+/// Of the backward pass.
+constexpr int kBlockKeys = 128, kTileRows = 64;
 
 /// What a pair costs of those that a block's tiles have, for loading them, to one that a warp
 /// computes.
 constexpr double kTileShare = 0.5;
+
+/// What a pair costs of those that blocks of as many keys have in the backward pass, which leave
+/// none out: five products for two.
+constexpr double kBackwardShare = 2.5;
 
 /// Blocks of rows that work is counted of, where there are more.
 constexpr int kCountedBlocks = 16;
@@ -57,9 +64,9 @@ bool has_tokens_of(const Grid& grid, int seqlen) {
 }
 
 /// Of one axis, sums over its tiles of 2^bits rows: of the tiles of keys that they touch, that two
-/// neighbours do together, and of the half tiles that half tiles do.
+/// neighbours do together, of neighbours that tiles do, and of the half tiles that half tiles do.
 struct AxisWork {
-  double tiles = 0.0, pairs = 0.0, halves = 0.0;
+  double tiles = 0.0, of_pairs = 0.0, to_pairs = 0.0, halves = 0.0;
 };
 
 /// What each row of an axis sees of its keys. Both ends never fall, so some rows see from where
@@ -118,7 +125,7 @@ AxisWorks axis_works(const Grid& grid, int axis) {
     const auto index = static_cast<std::size_t>(bits);
     // Halves are the tiles of one bit less.
     works[index] = {of_axis.tiles_touched(rows, bits), of_axis.tiles_touched(2 * rows, bits),
-                    bits > 0 ? works[index - 1].tiles : 0.0};
+                    of_axis.tiles_touched(rows, bits + 1), bits > 0 ? works[index - 1].tiles : 0.0};
   }
   return works;
 }
@@ -138,31 +145,48 @@ class OrderWork {
             is_as_before ? of_term[index(axis - 1)] : axis_works(term.grid, axis);
       }
       for (int axis = term.grid.axes; axis < kOrderAxes; ++axis) {
-        of_term[index(axis)][0] = {1.0, 1.0, 0.0};
+        of_term[index(axis)][0] = {1.0, 1.0, 1.0, 0.0};
       }
     }
   }
 
-  /// Pairs that blocks compute in whole tiles, and warps in halves: the halves of tiles lie on
-  /// axis `top`.
-  double of(const GridOrder& order, int top) const {
-    int paired = kOrderAxes - 1;  // the axis on which a block's two tiles are neighbours
-    while (paired > 0 && order.tiles_of_axis(paired) == 1) --paired;
-    double pairs = 0.0;
-    for (const auto& of_term : work_) {
-      double tiles = 1.0, halves = 1.0;
-      for (int axis = 0; axis < kOrderAxes; ++axis) {
-        const AxisWork& work = of_term[index(axis)][index(order.bits[axis])];
-        tiles *= axis == paired ? work.pairs : work.tiles;
-        halves *= axis == top ? work.halves : work.tiles;
-      }
-      pairs += kTileShare * tiles * kBlockRows * kTileKeys + halves * kWarpRows * kHalfKeys;
-    }
-    return pairs;
+  /// Pairs that blocks of rows compute in whole tiles, of which two neighbours on axis `paired` are
+  /// a block's, and warps in halves of them, which lie on axis `top`.
+  double of_rows(const GridOrder& order, int paired, int top) const {
+    return sum(order,
+               [&](int axis, const AxisWork& work) {
+                 return axis == paired ? work.of_pairs : work.tiles;
+               }) *
+               kTileShare * kBlockRows * kTileKeys +
+           sum(order,
+               [&](int axis, const AxisWork& work) {
+                 return axis == top ? work.halves : work.tiles;
+               }) *
+               kWarpRows * kHalfKeys;
+  }
+  /// Tiles of rows that blocks of keys visit in the backward pass, of keys of two such neighbours.
+  double of_keys(const GridOrder& order, int paired) const {
+    return sum(order, [&](int axis, const AxisWork& work) {
+      return axis == paired ? work.to_pairs : work.tiles;
+    });
   }
 
  private:
   static std::size_t index(int number) { return static_cast<std::size_t>(number); }
+
+  /// Over the terms, what `of_axis` takes of each axis, multiplied.
+  template <class OfAxis>
+  double sum(const GridOrder& order, const OfAxis& of_axis) const {
+    double all = 0.0;
+    for (const auto& of_term : work_) {
+      double tiles = 1.0;
+      for (int axis = 0; axis < kOrderAxes; ++axis) {
+        tiles *= of_axis(axis, of_term[index(axis)][index(order.bits[axis])]);
+      }
+      all += tiles;
+    }
+    return all;
+  }
 
   std::vector<std::array<AxisWorks, kOrderAxes>> work_;
 };
@@ -179,9 +203,10 @@ void set_shifts(GridOrder& order, int top) {
   order.shift[top] = shift;
 }
 
-/// Calls `visit` with each order of the grid's tokens, and with the axis of the highest bit.
+/// Calls `visit` with each choice of tiles of the grid's tokens, and with the axis of the highest
+/// bit.
 template <class Visit>
-void for_orders(const Grid& grid, const Visit& visit) {
+void for_tiles(const Grid& grid, const Visit& visit) {
   GridOrder order;
   std::copy(grid.extent, grid.extent + grid.axes, order.extent);
   for (order.bits[0] = 0; order.bits[0] <= kOrderTileBits; ++order.bits[0]) {
@@ -200,14 +225,30 @@ void for_orders(const Grid& grid, const Visit& visit) {
   }
 }
 
-/// Pairs as OrderWork::of() has them, of all blocks or as some of them say.
+/// Counts the order's tiles first along the axis by which that is the least work, and tells it: as
+/// they are counted where no axis is better.
+template <class WorkAlong>
+double count_along_best_axis(GridOrder& order, const WorkAlong& work_along) {
+  double least = work_along(joined_axis(order));
+  for (int axis = 0; axis < kOrderAxes; ++axis) {
+    if (order.tiles_of_axis(axis) == 1) continue;
+    const double work = work_along(axis);
+    if (work >= least) continue;
+    least = work;
+    order.counted_first = axis;
+  }
+  return least;
+}
+
+/// Pairs as OrderWork has them, of all blocks or as some of them say.
 class BlockWork {
  public:
   explicit BlockWork(const Pattern& pattern)
       : seqlen_(pattern.seqlen_q),
         blocks_(ceil_divide(pattern.seqlen_q, kBlockRows)),
         of_block_(pattern, 0, kTileKeys, WantedRuns::kTouched),
-        of_warp_(pattern, 0, kHalfKeys, WantedRuns::kTouched) {}
+        of_warp_(pattern, 0, kHalfKeys, WantedRuns::kTouched),
+        of_tile_(pattern, 0, kBlockKeys, WantedRuns::kTouched) {}
 
   /// Blocks that are counted.
   int count() const { return std::min(blocks_, kCountedBlocks); }
@@ -222,9 +263,17 @@ class BlockWork {
     }
   }
 
+  /// Tiles that blocks of keys have of these rows, by those of the first ones.
+  void add_backward(int index) {
+    const Range rows = rows_of(index),
+                first = {rows.begin, least_of(rows.begin + kTileRows, rows.end)};
+    backward_tiles_ += tiles_visited(of_tile_, first) * rows.size() / first.size();
+  }
+
   /// By the tiles and the halves that were added, of which there are more if blocks are left.
   double pairs() const {
-    return of_all(kTileShare * kBlockRows * kTileKeys * tiles_ + kWarpRows * kHalfKeys * halves_);
+    return of_all(kTileShare * kBlockRows * kTileKeys * tiles_ + kWarpRows * kHalfKeys * halves_ +
+                  kBackwardShare * kTileRows * kBlockKeys * backward_tiles_);
   }
   /// No fewer than pairs() will be: where warps see all halves of the tiles that were added.
   double most_pairs() const { return of_all((kTileShare + 1.0) * kBlockRows * kTileKeys * tiles_); }
@@ -242,17 +291,19 @@ class BlockWork {
   }
 
   int seqlen_, blocks_;
-  KeyRunFinder of_block_, of_warp_;
+  KeyRunFinder of_block_, of_warp_, of_tile_;
   KeyRuns runs_;
-  double tiles_ = 0.0, halves_ = 0.0;
+  double tiles_ = 0.0, halves_ = 0.0, backward_tiles_ = 0.0;
 };
 
-/// Whether it is enough less work. As little is counted as tells that: mostly of the order no
-/// halves, and of the sequence the last blocks, which have most where a pattern is causal.
+bool is_enough(double of_order, double of_sequence) {
+  return of_order <= (1.0 - kLeastSaving) * of_sequence;
+}
+
+/// Whether it is enough less work, forward, or forward and backward. As little is counted as tells
+/// that: mostly of the order no halves, and of the sequence the last blocks, which have most where
+/// a pattern is causal.
 bool saves_work(const Pattern& ordered, const Pattern& pattern) {
-  const auto is_enough = [](double of_order, double of_sequence) {
-    return of_order <= (1.0 - kLeastSaving) * of_sequence;
-  };
   BlockWork of_order(ordered), of_sequence(pattern);
   for (int i = 0; i < of_order.count(); ++i) of_order.add_tiles(i);
   for (int i = of_sequence.count() - 1; i >= 0; --i) {
@@ -261,43 +312,60 @@ bool saves_work(const Pattern& ordered, const Pattern& pattern) {
     if (is_enough(of_order.most_pairs(), of_sequence.pairs())) return true;
   }
   for (int i = 0; i < of_order.count(); ++i) of_order.add_halves(i);
+  if (is_enough(of_order.pairs(), of_sequence.pairs())) return true;
+  for (BlockWork* const work : {&of_order, &of_sequence}) {
+    for (int i = 0; i < work->count(); ++i) work->add_backward(i);
+  }
   return is_enough(of_order.pairs(), of_sequence.pairs());
 }
 
 }  // namespace
 
 Pattern in_order(const Pattern& pattern, const GridOrder& order) {
-  if (pattern.order != nullptr || pattern.seqlen_q != order.tokens() ||
-      pattern.seqlen_k != order.tokens() || pattern.row_at != 0 || pattern.key_at != 0) {
+  return in_order(pattern, order, order);
+}
+
+Pattern in_order(const Pattern& pattern, const GridOrder& of_rows, const GridOrder& of_keys) {
+  if (!of_rows.has_tiles_of(of_keys)) {
+    throw std::invalid_argument("rows and keys have unlike tiles; allowed: the same");
+  }
+  if (pattern.row_order != nullptr || pattern.seqlen_q != of_rows.tokens() ||
+      pattern.seqlen_k != of_rows.tokens() || pattern.row_at != 0 || pattern.key_at != 0) {
     throw std::invalid_argument(
-        "an order of " + std::to_string(order.tokens()) + " tokens is none of a pattern of " +
+        "an order of " + std::to_string(of_rows.tokens()) + " tokens is none of a pattern of " +
         std::to_string(pattern.seqlen_q) + " x " + std::to_string(pattern.seqlen_k) +
         "; allowed: as many rows and keys, without an order yet");
   }
   Pattern ordered = pattern;
-  ordered.seqlen_q = ordered.seqlen_k = order.positions();
-  ordered.order = std::make_shared<const GridOrder>(order);
+  ordered.seqlen_q = ordered.seqlen_k = of_rows.positions();
+  ordered.row_order = std::make_shared<const GridOrder>(of_rows);
+  ordered.key_order =
+      of_keys == of_rows ? ordered.row_order : std::make_shared<const GridOrder>(of_keys);
   return ordered;
 }
 
 std::shared_ptr<const Pattern> pattern_in_order(const Pattern& pattern) {
-  if (pattern.unions.size() != 1 || pattern.order != nullptr ||
+  if (pattern.unions.size() != 1 || pattern.row_order != nullptr ||
       pattern.seqlen_q != pattern.seqlen_k || pattern.row_at != 0 || pattern.key_at != 0) {
     return nullptr;
   }
   const Grid* const grid = common_grid(pattern);
   if (grid == nullptr || !has_tokens_of(*grid, pattern.seqlen_q)) return nullptr;
   const OrderWork work(pattern);
-  GridOrder best;
+  GridOrder of_rows;
   double least = std::numeric_limits<double>::infinity();
-  for_orders(*grid, [&](const GridOrder& order, int top) {
-    const double of_order = work.of(order, top);
-    if (of_order >= least || order.positions() > kLongestSequence) return;
-    least = of_order;
-    best = order;
+  for_tiles(*grid, [&](GridOrder order, int top) {
+    const double pairs =
+        count_along_best_axis(order, [&](int axis) { return work.of_rows(order, axis, top); });
+    if (pairs >= least || order.positions() > kLongestSequence) return;
+    least = pairs;
+    of_rows = order;
   });
-  if (best.tokens() != pattern.seqlen_q) return nullptr;
-  Pattern ordered = in_order(pattern, best);
+  if (of_rows.tokens() != pattern.seqlen_q) return nullptr;
+  GridOrder of_keys = of_rows;
+  of_keys.counted_first = kOrderAxes - 1;
+  count_along_best_axis(of_keys, [&](int axis) { return work.of_keys(of_keys, axis); });
+  Pattern ordered = in_order(pattern, of_rows, of_keys);
   if (!saves_work(ordered, pattern)) return nullptr;
   return std::make_shared<const Pattern>(std::move(ordered));
 }

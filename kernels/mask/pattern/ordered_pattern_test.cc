@@ -5,10 +5,13 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/mask/pattern/order_frame.h"
 #include "kernels/mask/pattern/pattern_pairs.h"
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/mask/pattern/test_orders.h"
 #include "kernels/mask/pattern/test_patterns.h"
+#include "kernels/mask/pattern/tile_plan.h"
 #include "kernels/mask/pattern/work_items.h"
 
 namespace sparkbench {
@@ -19,18 +22,19 @@ std::shared_ptr<const Pattern> ordered(const char* mask, int seqlen) {
 }
 
 TEST(OrderedPattern, ShowsThePairsOfItsTokens) {
-  for (const char* const mask : {"nd:60x70:16x16", "causal-nd:60x70:16x16", "nd:14x20x15:6x6x6",
-                                 "sink:3+nd:60x70:16x16", "nd:60x70:16x16+nd:60x70:9x20"}) {
+  for (const char* const mask :
+       {"nd:60x70:16x16", "causal-nd:60x70:16x16", "nd:14x20x15:6x6x6", "sink:3+nd:60x70:16x16",
+        "nd:60x70:16x16+nd:60x70:9x20", "fixed:100:20"}) {
     const Pattern tokens = parse_pattern(mask, 4200, 4200);
     const auto pattern = pattern_in_order(tokens);
     ASSERT_NE(pattern, nullptr) << mask;
-    const GridOrder& order = *pattern->order;
-    EXPECT_EQ(pattern->seqlen_q, order.positions());
-    EXPECT_EQ(pattern->seqlen_k, order.positions());
+    const GridOrder &of_rows = *pattern->row_order, &of_keys = *pattern->key_order;
+    EXPECT_EQ(pattern->seqlen_q, of_rows.positions());
+    EXPECT_EQ(pattern->seqlen_k, of_keys.positions());
     EXPECT_EQ(visible_pairs(*pattern, 0), visible_pairs(tokens, 0)) << mask;
     for (int row = 0; row < 4200; row += 31) {
       for (int key = 0; key < 4200; ++key) {
-        ASSERT_EQ(sees(*pattern, 0, order.position_of(row), order.position_of(key)),
+        ASSERT_EQ(sees(*pattern, 0, of_rows.position_of(row), of_keys.position_of(key)),
                   sees(tokens, 0, row, key))
             << mask << ", row " << row << ", key " << key;
       }
@@ -40,11 +44,42 @@ TEST(OrderedPattern, ShowsThePairsOfItsTokens) {
 
 TEST(OrderedPattern, HasTilesThatFitNeighbourhoods) {
   const auto tile_of = [](const char* mask, int seqlen) {
-    return tile_extents(*ordered(mask, seqlen)->order);
+    return tile_extents(*ordered(mask, seqlen)->row_order);
   };
   EXPECT_EQ(tile_of("nd:256x256:80x80", 65536), (std::vector{8, 8}));
   EXPECT_EQ(tile_of("nd:30x48x80:18x24x24", 115200), (std::vector{4, 4, 4}));
   EXPECT_EQ(tile_of("nd:56x56:7x7", 3136), (std::vector{4, 16}));
+}
+
+/// Blocks of rows want two tiles of one line of a fixed pattern, and blocks of keys the summaries
+/// of four lines.
+TEST(OrderedPattern, CountsKeysAlongTheAxisThatIsLeastWork) {
+  const auto pattern = ordered("fixed:256:32", 16384);
+  ASSERT_NE(pattern, nullptr);
+  EXPECT_EQ(tile_extents(*pattern->row_order), (std::vector{2, 32}));
+  EXPECT_EQ(joined_axis(*pattern->row_order), 1);
+  EXPECT_EQ(joined_axis(*pattern->key_order), 0);
+  EXPECT_EQ(pattern->key_order->token_of(kOrderTile), 512);
+  const Pattern tokens = parse_pattern("fixed:256:32", 16384, 16384);
+  const Pattern as_rows = in_order(tokens, *pattern->row_order);
+  const auto backward = [](const Pattern& of) {
+    return static_cast<double>(plan(transposed(of), 0, 128, 64).executed_pairs());
+  };
+  EXPECT_LT(backward(*pattern), 0.8 * backward(as_rows));
+  EXPECT_LT(backward(*pattern), 0.5 * backward(tokens));
+  EXPECT_EQ(plan(*pattern, 0, 128, 64).executed_pairs(),
+            plan(as_rows, 0, 128, 64).executed_pairs());
+}
+
+TEST(OrderedPattern, HasRowsAndKeysOfTheSameTiles) {
+  const Pattern tokens = parse_pattern("nd:16x32:5x5", 512, 512);
+  const GridOrder order = {{16, 32, 1}, {3, 3, 0}, {3, 0, 6}};
+  const Pattern pattern = in_order(tokens, order, counted_first_along(0, order));
+  EXPECT_EQ(pattern.row_order->token_of(kOrderTile), 8);
+  EXPECT_EQ(pattern.key_order->token_of(kOrderTile), 256);
+  EXPECT_EQ(*transposed(pattern).key_order, *pattern.row_order);
+  EXPECT_THROW(in_order(tokens, order, {{16, 32, 1}, {3, 3, 0}, {0, 3, 6}}), std::invalid_argument);
+  EXPECT_THROW(both(pattern, in_order(tokens, order)), std::invalid_argument);
 }
 
 TEST(OrderedPattern, IsNoneWhereRowsAreAsGood) {
@@ -73,7 +108,7 @@ TEST(OrderedPattern, IsOfAMaskThatIsNotRunAsPasses) {
     const auto mask = make("nd:64x64:16x16", 4096, 4096, 0);
     ASSERT_NE(mask->in_order, nullptr);
     EXPECT_EQ(&mask->walked(), mask->in_order.get());
-    EXPECT_EQ(mask->pattern.order, nullptr);
+    EXPECT_EQ(mask->pattern.row_order, nullptr);
     EXPECT_EQ(mask->pattern.seqlen_q, 4096);
     const auto strided = make("strided:16", 4096, 4096, 0);
     EXPECT_FALSE(strided->passes.empty());

@@ -16,8 +16,8 @@ namespace sparkbench {
 /// it is worked out once for its tiles, instead of once for each tile of rows.
 class OrderedRuns {
  public:
-  /// Frame and term outlive this.
-  OrderedRuns(const OrderFrame& frame, const Term& term, int tile_keys, WantedRuns wanted);
+  /// Frames and term outlive this.
+  OrderedRuns(const OrderFrames& frames, const Term& term, int tile_keys, WantedRuns wanted);
 
   void add(const OrderedRows& rows, KeyRuns& runs);
 
@@ -41,13 +41,13 @@ class OrderedRuns {
   void add_found(const OrderedRows& rows, KeyRuns& runs);
   void add_touched(const RunLines& keys, KeyRuns& runs) const;
 
-  const OrderFrame& frame_;
+  const OrderFrame &of_rows_, &of_keys_;
   const Zone& flat_;
   Grid grid_;
   DivideBy tile_;
   WantedRuns wanted_;
-  // By the tile with the first row, the last asked for; of the outermost axis, to whose rows none
-  // comes back, that one alone.
+  // By the tile with the first row, the last asked for; of the outer axis, to whose rows none comes
+  // back, that one alone.
   std::vector<OfAxis> of_axis_[kOrderAxes];
   // Where tiles of rows side by side see alike, as those do that see summaries of lines.
   bool sees_alike_;

@@ -40,7 +40,7 @@ void add_flat(const GridOrder& order, const Zone& flat, const OrderBox& rows, co
 
 bool add_ordered_signature(const Pattern& pattern, const Term& term, const Range& rows,
                            const Range& keys, std::vector<int>& numbers) {
-  const GridOrder& order = *pattern.order;
+  const GridOrder& order = *pattern.row_order;
   if (!is_of_order(order, term) || term.hidden_by != 0) return false;
   const Grid grid = grid_of_order(order, term);
   for (int row = rows.begin, row_log = 0; row < rows.end; row += 1 << row_log) {
@@ -48,7 +48,7 @@ bool add_ordered_signature(const Pattern& pattern, const Term& term, const Range
     const OrderBox of_rows = box_of(order, row, row_log);
     for (int key = keys.begin, key_log = 0; key < keys.end; key += 1 << key_log) {
       key_log = log_of_part(key, keys.end);
-      const OrderBox of_keys = box_of(order, key, key_log);
+      const OrderBox of_keys = box_of(*pattern.key_order, key, key_log);
       numbers.insert(numbers.end(), {row_log, key_log});
       for (int axis = 0; axis < grid.axes; ++axis) {
         add_windows(grid, axis, of_rows, of_keys, numbers);

@@ -23,7 +23,7 @@ std::uint64_t positions_below(const GridOrder& order, int axis, int end) {
 
 /// A row that owns its token.
 struct OrderedRow {
-  const GridOrder& order;
+  const GridOrder& key_order;
   Point at;
   int token;
 };
@@ -58,7 +58,7 @@ std::uint64_t owned_positions(const GridOrder& order, const OrderBox& tile) {
 
 /// Of a tile's positions those that the row sees.
 std::uint64_t word_of_tile(const OrderedRow& row, const Term& term, int position) {
-  const GridOrder& order = row.order;
+  const GridOrder& order = row.key_order;
   const OrderBox tile = box_of(order, position, kOrderTileBits);
   std::uint64_t word = owned_positions(order, tile);
   const Grid& grid = term.grid;
@@ -83,20 +83,20 @@ std::uint64_t positions_on_axis(const GridOrder& order, int axis, const Range& c
 }
 
 std::uint64_t ordered_key_word(const Pattern& pattern, const Term& term, int row, int first) {
-  const GridOrder& order = *pattern.order;
+  const GridOrder& of_rows = *pattern.row_order;
   if (row < 0 || row >= pattern.seqlen_q) return 0;
   std::uint64_t word = 0;
-  if (!is_of_order(order, term)) {
+  if (!is_of_order(of_rows, term)) {
     for (int i = 0; i < kWordKeys; ++i) {
       word |= static_cast<std::uint64_t>(sees(pattern, term, row, first + i)) << i;
     }
     return word;
   }
-  const GridOrder::Place place = order.place_of_position(row);
+  const GridOrder::Place place = of_rows.place_of_position(row);
   if (!place.owns) return 0;
-  const OrderedRow of_row = {order,
+  const OrderedRow of_row = {*pattern.key_order,
                              {{place.at[0], place.at[1], place.at[2]}},
-                             token_at(order, place.at[0], place.at[1], place.at[2])};
+                             token_at(of_rows, place.at[0], place.at[1], place.at[2])};
   // At most two tiles have keys of the word; `first` may be negative.
   const int into = first & (kOrderTile - 1), tile = first - into;
   if (0 <= tile && tile < pattern.seqlen_k) word = word_of_tile(of_row, term, tile) >> into;

@@ -68,19 +68,15 @@ class PartWalk {
 
  private:
   void walk_tiles(const TilesOfAxis* const (&axes)[kOrderAxes]) {
-    const std::uint64_t within = wanted_within(axes);
-    if (joined_ == 0) return add_group(0, 1, within, *axes[0]);
-    const TilesOfAxis& lines = *axes[joined_ == 1 ? 0 : 1];
-    for_tiles(joined_ == 1 ? kOneTile : *axes[0], [&](int outer, std::uint64_t wanted) {
+    const TilesOfAxis& lines = *axes[frame_.next];
+    for_tiles(*axes[frame_.outer], [&](int outer, std::uint64_t wanted) {
       for (int i = 0; i < lines.count; ++i) {
         const AxisTiles& group = lines.tiles[i];
-        add_group(outer * order_.tiles_of_axis(joined_ - 1) + group.first, group.end - group.first,
-                  wanted & group.wanted & within, *axes[joined_]);
+        add_group(outer * order_.tiles_of_axis(frame_.next) + group.first, group.end - group.first,
+                  wanted & group.wanted, *axes[joined_]);
       }
     });
   }
-
-  static constexpr TilesOfAxis kOneTile = {1, {{0, 1, ~std::uint64_t{0}}}};
 
   template <class Visit>
   static void for_tiles(const TilesOfAxis& of_axis, const Visit& visit) {
@@ -90,19 +86,15 @@ class PartWalk {
     }
   }
 
-  /// As far as the axes within `joined_` tell, each of one tile.
-  std::uint64_t wanted_within(const TilesOfAxis* const (&axes)[kOrderAxes]) const {
-    std::uint64_t wanted = ~std::uint64_t{0};
-    for (int axis = joined_ + 1; axis < kOrderAxes; ++axis) {
-      wanted &= axes[axis]->count > 0 ? axes[axis]->tiles[0].wanted : 0;
-    }
-    return wanted;
-  }
-
   /// Lines alike, but for those that the flat zone cuts, which are the first and the last.
   void add_group(int line, int count, std::uint64_t wanted, const TilesOfAxis& columns) {
     if (wanted == 0) return;
     if (!is_flat_cut_) return add_whole_lines(line, count, wanted, columns);
+    const bool is_one_column =
+        columns.count == 1 && columns.tiles[0].end - columns.tiles[0].first == 1;
+    if (is_one_column && log_ == kOrderTileBits) {
+      return add_cut_column(line, count, wanted, columns.tiles[0]);
+    }
     if (count == 1 && log_ == kOrderTileBits) return add_cut_line(line, wanted, columns);
     const int end = line + count;
     for (; line < end && is_cut(line); ++line) add_cut_line(line, wanted, columns);
@@ -113,7 +105,7 @@ class PartWalk {
   }
 
   bool is_cut(int line) const {
-    const PlaceOfTile first = frame_.places.of(line * frame_.tiles_of_line);
+    const GridOrder::TilePlace first = frame_.places.of(line * frame_.tiles_of_line);
     Range span = {0, 1 + (order_.extent[joined_] - 1) * frame_.pitch[joined_]};
     for (int axis = 0; axis < kOrderAxes; ++axis) {
       if (axis == joined_) continue;
@@ -183,7 +175,7 @@ class PartWalk {
   };
 
   PartOfLine part_of_line(int line, int at) const {
-    const PlaceOfTile first = frame_.places.of(line * frame_.tiles_of_line);
+    const GridOrder::TilePlace first = frame_.places.of(line * frame_.tiles_of_line);
     PartOfLine part{key_bits_below(1 << log_) << at, 0, 0, {0, 0}, {0, 0}};
     for (int axis = 0; axis < kOrderAxes; ++axis) {
       const int from = at >> order_.shift[axis] & (order_.tile_extent(axis) - 1);
@@ -218,6 +210,35 @@ class PartWalk {
     const int tokens = token - 1 - part.last_token - (part.on_axis.end - 1) * pitch;
     if (order_.begin_of_tile(joined_, last) * pitch <= tokens) return last + 1;
     return tokens < 0 ? 0 : least_of(frame_.tokens_of_tile(tokens) + 1, last);
+  }
+
+  /// Of lines side by side one tile each, less those of which the flat zone has not as much as is
+  /// wanted: of tokens that rise with the lines, the first and the last ones.
+  void add_cut_column(int line, int count, std::uint64_t wanted, const AxisTiles& column) {
+    const int axis = frame_.next;
+    GridOrder::TilePlace place = frame_.places.of(line * frame_.tiles_of_line + column.first);
+    int first_token = 0, last_token = 0;  // of the column's tiles, where `axis` is 0
+    for (int other = 0; other < kOrderAxes; ++other) {
+      if (other == axis) continue;
+      const int tile = place.of_axis[other], begin = order_.begin_of_tile(other, tile);
+      first_token += (tile << order_.bits[other]) * frame_.pitch[other];
+      last_token += (begin + order_.tile_extent(other) - 1) * frame_.pitch[other];
+    }
+    const auto is_taken = [&](int tile) {
+      const int first = first_token + (tile << order_.bits[axis]) * frame_.pitch[axis];
+      const int last =
+          last_token +
+          (order_.begin_of_tile(axis, tile) + order_.tile_extent(axis) - 1) * frame_.pitch[axis];
+      return wanted_ == WantedParts::kSome ? first < flat_.end && flat_.begin <= last
+                                           : flat_.begin <= first && last < flat_.end;
+    };
+    const int from = place.of_axis[axis];
+    int begin = from, end = from + count;
+    while (begin < end && !is_taken(begin)) ++begin;
+    while (begin < end && !is_taken(end - 1)) --end;
+    if (begin == end) return;
+    const AxisTiles taken = {column.first, column.end, ~std::uint64_t{0}};
+    add_whole_lines(line + begin - from, end - begin, wanted & column.wanted, {1, {taken}});
   }
 
   /// Less the parts that are none of the flat zone's.

@@ -40,8 +40,8 @@ std::uint64_t grid_word(const Grid& grid, int q, int first_position) {
 }
 
 bool has_same_order(const Pattern& a, const Pattern& b) {
-  if (a.order == nullptr || b.order == nullptr) return a.order == b.order;
-  return *a.order == *b.order;
+  if (a.row_order == nullptr || b.row_order == nullptr) return a.row_order == b.row_order;
+  return *a.row_order == *b.row_order && *a.key_order == *b.key_order;
 }
 
 void require_same_rows_and_keys(const Pattern& a, const Pattern& b) {
@@ -86,10 +86,10 @@ Pattern empty_pattern(int seqlen_q, int seqlen_k) {
 
 bool sees(const Pattern& pattern, const Term& term, int row, int key) {
   if (!is_inside(pattern, row, key)) return false;
-  if (pattern.order != nullptr) {
-    const GridOrder& order = *pattern.order;
-    if (!order.owns(row) || !order.owns(key)) return false;
-    row = order.token_of(row), key = order.token_of(key);
+  if (pattern.row_order != nullptr) {
+    const GridOrder &of_rows = *pattern.row_order, &of_keys = *pattern.key_order;
+    if (!of_rows.owns(row) || !of_keys.owns(key)) return false;
+    row = of_rows.token_of(row), key = of_keys.token_of(key);
   }
   const int q = row + pattern.row_at, k = key + pattern.key_at;
   if (!term.flat.sees(q, k) || !sees(term.grid, q, k)) return false;
@@ -115,7 +115,7 @@ bool is_taken_by(const Pattern& pattern, int head, std::size_t term, int row, in
 }
 
 std::uint64_t key_word(const Pattern& pattern, const Term& term, int row, int first) {
-  if (pattern.order != nullptr) return ordered_key_word(pattern, term, row, first);
+  if (pattern.row_order != nullptr) return ordered_key_word(pattern, term, row, first);
   if (row < 0 || row >= pattern.seqlen_q) return 0;
   const int q = row + pattern.row_at, k = first + pattern.key_at;
   if (q < term.flat.q0 || q >= term.flat.q1) return 0;
@@ -135,9 +135,10 @@ std::uint64_t key_word(const Pattern& pattern, int head, int row, int first) {
 
 Pattern transposed(const Pattern& pattern) {
   Pattern other = pattern;
-  const int keys = pattern.order != nullptr ? pattern.order->tokens() : pattern.seqlen_k;
+  const int keys = pattern.row_order != nullptr ? pattern.row_order->tokens() : pattern.seqlen_k;
   std::swap(other.seqlen_q, other.seqlen_k);
   std::swap(other.row_at, other.key_at);
+  std::swap(other.row_order, other.key_order);
   for (std::vector<Term>& terms : other.unions) {
     for (Term& term : terms) {
       term.flat = transposed(term.flat);

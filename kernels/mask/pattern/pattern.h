@@ -35,10 +35,10 @@ struct Pattern {
   int seqlen_q = 0, seqlen_k = 0;  // 1 to kLongestSequence
   int row_at = 0, key_at = 0;
   std::vector<std::vector<Term>> unions;  // at least one; of its terms a union may have none
-  /// Null: the sequence's. Else rows and keys are numbered in this order, and both lengths are its
-  /// positions(); terms speak of tokens all the same. A position that owns no token sees nothing,
-  /// and is seen by nothing.
-  std::shared_ptr<const GridOrder> order = nullptr;
+  /// Null, both: the sequence's. Else rows and keys are numbered in these orders, of the same tiles
+  /// (GridOrder::has_tiles_of()), and both lengths are their positions(); terms speak of tokens all
+  /// the same. A position that owns no token sees nothing, and is seen by nothing.
+  std::shared_ptr<const GridOrder> row_order = nullptr, key_order = nullptr;
 
   /// Heads take unions by turns.
   const std::vector<Term>& terms(int head) const {

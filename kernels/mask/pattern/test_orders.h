@@ -9,7 +9,8 @@
 
 namespace sparkbench {
 
-/// Each choice of a tile's bits with each place of these.
+/// Each choice of a tile's bits with each place of these, and each axis along which tiles are
+/// counted first.
 inline std::vector<GridOrder> orders_of(const int (&extent)[kOrderAxes]) {
   std::vector<GridOrder> orders;
   for (int code = 0; code < 1 << (3 * kOrderAxes); ++code) {
@@ -30,10 +31,18 @@ inline std::vector<GridOrder> orders_of(const int (&extent)[kOrderAxes]) {
         order.shift[axis] = shift;
         shift += order.bits[axis];
       }
-      orders.push_back(order);
+      for (order.counted_first = 0; order.counted_first < kOrderAxes; ++order.counted_first) {
+        orders.push_back(order);
+      }
     } while (std::next_permutation(std::begin(axes), std::end(axes)));
   }
   return orders;
+}
+
+/// Of the same tiles, counted first along another axis.
+inline GridOrder counted_first_along(int axis, GridOrder order) {
+  order.counted_first = axis;
+  return order;
 }
 
 inline std::string name_of_order(const GridOrder& order) {
@@ -43,7 +52,7 @@ inline std::string name_of_order(const GridOrder& order) {
             std::to_string(order.tile_extent(axis)) + " from bit " +
             std::to_string(order.shift[axis]);
   }
-  return name;
+  return name + ", counted along axis " + std::to_string(order.counted_first) + " first";
 }
 
 }  // namespace sparkbench

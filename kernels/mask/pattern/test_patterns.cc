@@ -217,9 +217,11 @@ RandomPattern random_ordered_pattern(Random& random, int most) {
   if (orders.empty()) return random_ordered_pattern(random, most);
   const GridOrder order =
       orders[static_cast<std::size_t>(draw(random, 0, static_cast<int>(orders.size()) - 1))];
+  const GridOrder of_keys = counted_first_along(draw(random, 0, kOrderAxes - 1), order);
   Pattern tokens = empty_pattern(order.tokens(), order.tokens());
   std::vector<Predicate> parts;
-  std::string name = name_of_order(order) + ":";
+  std::string name =
+      name_of_order(order) + ", keys along axis " + std::to_string(of_keys.counted_first) + ":";
   for (int count = draw(random, 1, 3); count > 0; --count) {
     const Part part =
         draw(random, 0, 4) > 0 ? drawn_on_grid(random, extents) : drawn_part(random, tokens);
@@ -227,11 +229,11 @@ RandomPattern random_ordered_pattern(Random& random, int most) {
     tokens.unions[0].insert(tokens.unions[0].end(), part.terms.begin(), part.terms.end());
     parts.push_back(part.sees);
   }
-  RandomPattern drawn{name, in_order(tokens, order), {}};
+  RandomPattern drawn{name, in_order(tokens, order, of_keys), {}};
   drawn.of_unions.emplace_back(order.positions(), order.positions(), [&](int row, int key) {
-    return order.owns(row) && order.owns(key) &&
+    return order.owns(row) && of_keys.owns(key) &&
            std::any_of(parts.begin(), parts.end(), [&](const Predicate& part) {
-             return part(order.token_of(row), order.token_of(key));
+             return part(order.token_of(row), of_keys.token_of(key));
            });
   });
   return drawn;
