@@ -37,11 +37,11 @@ Json run_of(const CyclesFile& cycles, const std::string& arguments) {
   return Json::parse(result.out);
 }
 
-const Json& case_of(const Json& run, const std::string& kernel) {
+const Json& case_of(const Json& run, const char* kernel) {
   for (const Json& each : run["cases"]) {
     if (each["kernel"] == kernel) return each;
   }
-  throw std::invalid_argument("no case of " + kernel);
+  throw std::invalid_argument(std::string("no case of ") + kernel);
 }
 
 TEST(ProgramPrediction, FillsRecordsOfTheEmulatedV100) {

@@ -24,8 +24,13 @@ class GlobalAccessTest : public testing::Test {
 
   std::vector<float> q_ = std::vector<float>(2 * kFloats, 1.0f);
   std::vector<float> o_ = std::vector<float>(2 * kFloats, -1.0f);
-  std::vector<GlobalRegion> regions_ = {{"q", q_.data(), kBytes, true},
-                                        {"o", o_.data(), kBytes, false}};
+  std::vector<GlobalRegion> regions_ = regions();
+
+ private:
+  // GCC 13 crashes at one in a member's initializer, for `writable` asks another member.
+  std::vector<GlobalRegion> regions() {
+    return {{"q", q_.data(), kBytes, true}, {"o", o_.data(), kBytes, false}};
+  }
 };
 
 TEST(SharedRace, IsFoundWhenAWarpReadsAnothersWord) {

@@ -31,9 +31,14 @@ class GlobalMemoryTest : public testing::Test {
 
   std::array<float, 8> input_{};
   std::array<float, 8> output_{};
-  std::array<GlobalRegion, 2> regions_{GlobalRegion{"q", input_.data(), 32, true},
-                                       GlobalRegion{"o", output_.data(), 32, false}};
+  std::array<GlobalRegion, 2> regions_ = regions();
   GlobalMemory memory_{regions_, kThreads, true};
+
+ private:
+  // GCC 13 crashes at one in a member's initializer, for `writable` asks another member.
+  std::array<GlobalRegion, 2> regions() {
+    return {{{"q", input_.data(), 32, true}, {"o", output_.data(), 32, false}}};
+  }
 };
 
 TEST_F(GlobalMemoryTest, FindsTheRegionThatHoldsAWholeAccess) {

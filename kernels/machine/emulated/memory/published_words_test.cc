@@ -47,14 +47,19 @@ class Published : public testing::Test {
 
   std::vector<Bits64> words_ = std::vector<Bits64>(kBlocks * kThreads);
   std::vector<std::uint32_t> sums_ = std::vector<std::uint32_t>(kBlocks * kThreads);
-  std::vector<GlobalRegion> regions_ = {
-      {.name = "words",
-       .base = words_.data(),
-       .bytes = words_.size() * sizeof(Bits64),
-       .written_before = true,
-       .writable = true,
-       .is_published = true},
-      {"sums", sums_.data(), sums_.size() * sizeof(std::uint32_t), false}};
+  std::vector<GlobalRegion> regions_ = regions();
+
+ private:
+  // GCC 13 crashes at one in a member's initializer, for `writable` asks another member.
+  std::vector<GlobalRegion> regions() {
+    return {{.name = "words",
+             .base = words_.data(),
+             .bytes = words_.size() * sizeof(Bits64),
+             .written_before = true,
+             .writable = true,
+             .is_published = true},
+            {"sums", sums_.data(), sums_.size() * sizeof(std::uint32_t), false}};
+  }
 };
 
 TEST_F(Published, ReachTheBlocksBehind) {
