@@ -27,7 +27,7 @@ class GlobalAccessTest : public testing::Test {
   std::vector<GlobalRegion> regions_ = regions();
 
  private:
-  // GCC 13 crashes at one in a member's initializer, for `writable` asks another member.
+  // Ubuntu's GCC 13.3 crashes at one in a member's initializer: `writable` asks another member.
   std::vector<GlobalRegion> regions() {
     return {{"q", q_.data(), kBytes, true}, {"o", o_.data(), kBytes, false}};
   }

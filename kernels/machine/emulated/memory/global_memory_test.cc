@@ -35,7 +35,7 @@ class GlobalMemoryTest : public testing::Test {
   GlobalMemory memory_{regions_, kThreads, true};
 
  private:
-  // GCC 13 crashes at one in a member's initializer, for `writable` asks another member.
+  // Ubuntu's GCC 13.3 crashes at one in a member's initializer: `writable` asks another member.
   std::array<GlobalRegion, 2> regions() {
     return {{{"q", input_.data(), 32, true}, {"o", output_.data(), 32, false}}};
   }
