@@ -23,7 +23,7 @@ void emulate_one_head(benchmark::State& state, std::string_view name, bool detec
       .profile = &arithmetic_profile("volta"), .detect = detect, .count = count};
   std::uint64_t mma = 0;
   for (auto _ : state) {
-    const EmulationReport report =
+    EmulationReport report =
         kernel.forward.emulate(problem,
                                contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
                                                   inputs.v.data(), o.data(), lse.data()),
