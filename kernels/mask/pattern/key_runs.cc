@@ -250,8 +250,8 @@ void add_predicate_runs(const Pattern& pattern, const Term& term, const FlatLimi
 KeyRunFinder::KeyRunFinder(const Pattern& pattern, int head, int tile_keys, WantedRuns wanted)
     : pattern_(pattern), terms_(pattern.terms(head)), tile_keys_(tile_keys), wanted_(wanted) {
   if (pattern.row_order == nullptr) return;
-  frames_ = std::make_unique<const OrderFrames>(OrderFrame(*pattern.row_order, tile_keys),
-                                                OrderFrame(*pattern.key_order, tile_keys));
+  frames_ = std::make_unique<const OrderFrames>(OrderFrames{
+      OrderFrame(*pattern.row_order, tile_keys), OrderFrame(*pattern.key_order, tile_keys)});
   for (const Term& term : terms_) {
     ordered_.push_back(is_of_order(*pattern.row_order, term)
                            ? std::make_unique<OrderedRuns>(*frames_, term, tile_keys, wanted)
