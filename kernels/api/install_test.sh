@@ -16,7 +16,9 @@ if grep -rlF -e "$work/first" -e "$build" "$work/moved" --include='*.cmake'; the
 fi
 
 cp -r "$example" "$work/source" # outside of the tree
-cmake -S "$work/source" -B "$work/build" -DCMAKE_PREFIX_PATH="$work/moved" >/dev/null
+# By the build's own generator: there may be no make.
+generator=$(sed -n 's/^CMAKE_GENERATOR:INTERNAL=//p' "$build/CMakeCache.txt")
+cmake -S "$work/source" -B "$work/build" -G "$generator" -DCMAKE_PREFIX_PATH="$work/moved" >/dev/null
 cmake --build "$work/build" >/dev/null
 "$work/build/attention" | tee "$work/output"
 grep -q 'as expected' "$work/output"
