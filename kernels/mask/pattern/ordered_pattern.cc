@@ -153,16 +153,13 @@ class OrderWork {
   /// Pairs that blocks of rows compute in whole tiles, of which two neighbours on axis `paired` are
   /// a block's, and warps in halves of them, which lie on axis `top`.
   double of_rows(const GridOrder& order, int paired, int top) const {
-    return sum(order,
-               [&](int axis, const AxisWork& work) {
-                 return axis == paired ? work.of_pairs : work.tiles;
-               }) *
-               kTileShare * kBlockRows * kTileKeys +
-           sum(order,
-               [&](int axis, const AxisWork& work) {
-                 return axis == top ? work.halves : work.tiles;
-               }) *
-               kWarpRows * kHalfKeys;
+    const double tiles = sum(order, [&](int axis, const AxisWork& work) {
+      return axis == paired ? work.of_pairs : work.tiles;
+    });
+    const double halves = sum(order, [&](int axis, const AxisWork& work) {
+      return axis == top ? work.halves : work.tiles;
+    });
+    return kTileShare * tiles * kBlockRows * kTileKeys + halves * kWarpRows * kHalfKeys;
   }
   /// Tiles of rows that blocks of keys visit in the backward pass, of keys of two such neighbours.
   double of_keys(const GridOrder& order, int paired) const {

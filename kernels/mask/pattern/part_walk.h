@@ -212,11 +212,11 @@ class PartWalk {
     return tokens < 0 ? 0 : least_of(frame_.tokens_of_tile(tokens) + 1, last);
   }
 
-  /// Of lines side by side one tile each, less those of which the flat zone has not as much as is
-  /// wanted: of tokens that rise with the lines, the first and the last ones.
+  /// What add_cut_line() has of lines side by side with one tile each, all at once: tokens rise
+  /// with the lines, so that those of which the flat zone has as much as is wanted are neighbours.
   void add_cut_column(int line, int count, std::uint64_t wanted, const AxisTiles& column) {
     const int axis = frame_.next;
-    GridOrder::TilePlace place = frame_.places.of(line * frame_.tiles_of_line + column.first);
+    const GridOrder::TilePlace place = frame_.places.of(line * frame_.tiles_of_line + column.first);
     int first_token = 0, last_token = 0;  // of the column's tiles, where `axis` is 0
     for (int other = 0; other < kOrderAxes; ++other) {
       if (other == axis) continue;
