@@ -13,8 +13,7 @@ SPARK_DEVICE void divide_block(Machine& machine, const Params& params, Load load
                                Multiply multiply) {
   const int warp = machine.uniform(machine.warp());
   if (warp == 0) {
-    // Without naming Config: to look at another kernel's barriers GCC 13 would complete them for
-    // it.
+    // Config is not named: GCC 13 would complete another kernel's barriers for it.
     init_barriers(machine, machine.template shared<typename Config::Tiles>().barriers,
                   loader_warps<Config>(params));
   }
