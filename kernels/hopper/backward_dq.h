@@ -177,10 +177,13 @@ SPARK_DEVICE void attend_backward(DqWarpgroup<Config, Machine>& warp, StageRing<
       typename Warpgroup::Dropped dropout;
       warp.draw_dropout(place, dropout);
       machine.template wait_for_products<0>();
+      warp.release_values(ring.place());
       add_parts<0, Config>(warp, ring.place(), s, dp, dropout, ds);
       machine.template wait_for_products<0>();
+    } else {
+      warp.release_values(ring.place());
     }
-    warp.release_stage(ring.place());
+    warp.release_keys(ring.place());
     place += Config::kBlockN;
     ring.advance();
   }

@@ -89,9 +89,7 @@ void launch_backward(const Problem& problem, const BackwardTensors& tensors, voi
       const int runs = runs_of_head(tiles, problem.heads * problem.batch,
                                     least_of(tiles_of_band(params.mask), tiles) - 1,
                                     count_sms() * Config::kBlocksPerSm);
-      launch_items<Config>(params,
-                           items_of<Config>(runs, problem.heads, problem.batch, Items::kOfAllSms,
-                                            ItemOrder::kHeadsFirst),
+      launch_items<Config>(params, items_of_runs<Config>(runs, problem.heads, problem.batch),
                            stream);
     });
     return;

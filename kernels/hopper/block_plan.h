@@ -10,9 +10,14 @@ namespace sparkbench::hopper {
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
 
-/// What the blocks of a launch have: rows, or keys, of sequences that are alike, which may see few
-/// keys each, of a pattern's list (tile/sparse_list.h), or of packed sequences (tile/work_list.h).
-enum class Blocks { kDense, kWindow, kSparse, kPacked };
+/// By whose number of SMs kernels are chosen, H100's and H200's, on every GPU: so that a problem
+/// has the same bits on all of them.
+inline constexpr int kChosenForSms = 132;
+
+/// What the blocks of a launch have: rows, or keys, of sequences that are alike, runs of rows that
+/// see few keys each (row_runs.h), rows or keys of a pattern's list (tile/sparse_list.h), or of
+/// packed sequences (tile/work_list.h).
+enum class Blocks { kDense, kRuns, kSparse, kPacked };
 
 /// How a block of a kernel of so many columns is made up.
 struct BlockPlan {
@@ -31,6 +36,7 @@ struct WarpgroupConfig {
   static constexpr int kHeadDim = kColumns, kLeastHeadDim = kLeastColumns;
   static constexpr bool kHasDropout = kDropout, kIsPacked = kBlocks == Blocks::kPacked;
   static constexpr bool kIsSparse = kBlocks == Blocks::kSparse;
+  static constexpr bool kHasRuns = kBlocks == Blocks::kRuns;
   static constexpr bool kKeepsTileOrder = true;
   static constexpr bool kLoaderDraws = false;  // what is dropped
   static constexpr int kTileStart = 64;        // tiles of keys begin at multiples of it

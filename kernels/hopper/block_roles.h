@@ -1,13 +1,13 @@
 // How a block of any of the kernels begins: its barriers made, its warps divided.
 #pragma once
 
+#include "kernels/hopper/row_runs.h"
 #include "kernels/hopper/tile_copies.h"
-#include "kernels/hopper/work_items.h"
 
 namespace sparkbench::hopper {
 
 /// Calls load(item) as the warpgroup that loads, and multiply(item) as the others, `item` being an
-/// ItemMachine at the block's first. Config::Tiles has `barriers`.
+/// ItemMachine, or a RunMachine, at the block's first. Config::Tiles has `barriers`.
 template <class Config, class Machine, class Params, class Load, class Multiply>
 SPARK_DEVICE void divide_block(Machine& machine, const Params& params, Load load,
                                Multiply multiply) {
@@ -18,7 +18,7 @@ SPARK_DEVICE void divide_block(Machine& machine, const Params& params, Load load
                   loader_warps<Config>(params));
   }
   machine.barrier_of_warps();
-  ItemMachine<Machine> item(machine, params.grid);
+  auto item = first_item<Config>(machine, params);
   if (warp >= Config::kConsumerWarps) {
     machine.template give_registers<Config::kLoaderRegisters>();
     load(item);

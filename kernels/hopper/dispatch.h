@@ -48,8 +48,8 @@ bool serves(const Problem& problem) {
   if (serves<__VA_ARGS__>(problem)) return visit(__VA_ARGS__{}, id);
 template <Blocks kBlocks, class Visit>
 void visit_forward(const Problem& problem, Visit&& visit) {
-  if constexpr (kBlocks == Blocks::kWindow) {
-    SPARK_HOPPER_WINDOW_FORWARD(SPARK_ROW)
+  if constexpr (kBlocks == Blocks::kRuns) {
+    SPARK_HOPPER_RUNS_FORWARD(SPARK_ROW)
   } else if constexpr (kBlocks == Blocks::kSparse) {
     SPARK_HOPPER_SPARSE_FORWARD(SPARK_ROW)
   } else if constexpr (kBlocks == Blocks::kPacked) {
@@ -58,23 +58,6 @@ void visit_forward(const Problem& problem, Visit&& visit) {
     SPARK_HOPPER_FORWARD(SPARK_ROW)
   }
   refuse(problem);
-}
-
-/// Whether there is a row of Blocks::kWindow for the problem, and it is the faster one: by time on
-/// an H100 (ladder.md). A window of all keys is none, so that it has the bits of a causal mask.
-inline bool is_window(const Problem& problem, const KeyMask& mask) {
-  constexpr int kLeastKeys = 129, kMostKeys = 320;
-#define SPARK_OR_SERVES(symbol, id, ...) || serves<__VA_ARGS__>(problem)
-  const bool has_row = false SPARK_HOPPER_WINDOW_FORWARD(SPARK_OR_SERVES);
-#undef SPARK_OR_SERVES
-  if (!has_row) return false;
-  const std::int64_t keys = std::int64_t{mask.end_offset} - mask.begin_offset;
-  return mask.prefix == 0 && keys >= kLeastKeys && keys <= kMostKeys && keys < mask.seqlen_k;
-}
-template <class Visit>
-void visit_dense_forward(const Problem& problem, const KeyMask& mask, Visit&& visit) {
-  if (is_window(problem, mask)) return visit_forward<Blocks::kWindow>(problem, visit);
-  visit_forward<Blocks::kDense>(problem, visit);
 }
 
 template <Blocks kBlocks, class Visit>

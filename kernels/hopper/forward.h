@@ -45,13 +45,18 @@ SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, i
   }
 }
 
+/// What a warpgroup lets go of, once the scores of a tile are there: its keys, and the values of
+/// the tile before, whose products are done by then. What stays for the next rows it does not.
+struct Released {
+  bool keys, values_before;
+};
+
 /// Lines 4 to 8 of kKeys keys of a tile, from its first-th on, which is at `place`. mask(place,
-/// scores) is line 5. The products with V of the tile before are on their way if
-/// `multiplies_values`.
+/// scores) is line 5.
 template <int kKeys, class Config, class Machine, class Mask>
 SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
                               const StageRing<Config>& ring, int place, int first,
-                              bool multiplies_values,
+                              const Released& released,
                               typename ForwardWarpgroup<Config, Machine>::Halves& p, Mask mask) {
   using Warpgroup = ForwardWarpgroup<Config, Machine>;
   Machine& machine = warp.machine();
@@ -61,7 +66,8 @@ SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
   warp.start_scores(ring.place(), first, scores);  // line 4
   machine.commit_products();
   machine.template wait_for_products<0>();
-  if (multiplies_values) warp.release_stage(ring.previous_place());
+  if (released.keys) warp.release_keys(ring.place());
+  if (released.values_before) warp.release_values(ring.previous_place());
   mask(place, scores);
   warp.draw_dropout(place, dropout);
   auto softmax = warp.row_maxima(scores);  // lines 6, 7
@@ -70,49 +76,57 @@ SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
 }
 
 /// Lines 2 to 8 of a warpgroup: all tiles of the item, for it takes part in their ring, of which it
-/// computes those that some row of its own sees.
+/// computes those that some row of its own sees. The last `kept` of them stay where they are.
 template <class Config, class Machine>
 SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Config>& ring,
-                         const Range& keys) {
+                         const Range& keys, int kept) {
   constexpr int kKeys = Config::kBlockN;
   Machine& machine = warp.machine();
   typename ForwardWarpgroup<Config, Machine>::Halves p;
-  bool multiplies_values = false;  // of the tile before
+  bool has_values_before = false;  // to be released
   const Range uncut = warp.uncut_keys();
   int place = first_tile<Config::kTileStart>(keys);
-  const int end = place + kKeys * tile_count<Config>(keys);
+  const int end = place + kKeys * tile_count<Config>(keys), end_released = end - kKeys * kept;
+  const auto is_released_at = [&](int at) { return !Config::kHasRuns || at < end_released; };
   for (; place < end; place += kKeys) {
     if constexpr (!Config::kIsSparse) {
       // Runs of tiles without a mask: most of the time goes here, so nothing else stands here.
       for (; uncut.contains(Range{place, place + kKeys}); place += kKeys) {
+        const bool is_released = is_released_at(place);
         warp.wait_for_keys(ring);
-        attend_keys<kKeys>(warp, ring, place, 0, multiplies_values, p, [](int, auto&) {});
-        multiplies_values = true;
+        attend_keys<kKeys>(warp, ring, place, 0, {is_released, has_values_before}, p,
+                           [](int, auto&) {});
+        has_values_before = is_released;
         ring.advance();
       }
       if (place >= end) break;
     }
     const WalkedTile tile = warp.tile_at(place);
     const auto mask = [&](int first, auto& scores) { warp.mask(first, tile, scores); };
+    const Released released{is_released_at(place), has_values_before};
     warp.wait_for_keys(ring);
     if (tile.is_whole()) {
-      attend_keys<kKeys>(warp, ring, place, 0, multiplies_values, p, mask);
+      attend_keys<kKeys>(warp, ring, place, 0, released, p, mask);
     } else if (tile.is_seen()) {
       if constexpr (Config::kHalvesTiles) {
         const int first = tile.halves == WalkedTile::kLower ? 0 : kKeys / 2;
-        attend_keys<kKeys / 2>(warp, ring, place + first, first, multiplies_values, p, mask);
+        attend_keys<kKeys / 2>(warp, ring, place + first, first, released, p, mask);
       }
     } else {
       machine.template wait_for_products<0>();
-      if (multiplies_values) warp.release_stage(ring.previous_place());
-      warp.wait_for_values(ring);
-      warp.release_stage(ring.place());
+      if (released.values_before) warp.release_values(ring.previous_place());
+      if (released.keys) {
+        warp.release_keys(ring.place());
+        warp.wait_for_values(ring);
+        warp.release_values(ring.place());
+      }
     }
-    multiplies_values = tile.is_seen();
+    has_values_before = released.keys && tile.is_seen();
     ring.advance();
   }
   machine.template wait_for_products<0>();
-  if (multiplies_values) warp.release_stage(ring.previous_place());
+  if (has_values_before) warp.release_values(ring.previous_place());
+  if constexpr (Config::kHasRuns) ring.retreat(kept);
 }
 
 /// The kernel.
@@ -127,8 +141,10 @@ SPARK_DEVICE void attention_forward(Machine& machine, const LaunchParams& params
       if (is_without_work<Config>(item, params)) continue;
       ForwardWarpgroup<Config, Item> warpgroup(item, params, queries);
       warpgroup.wait_for_queries();
-      attend<Config>(warpgroup, ring, keys_of_block<Config>(item, params));  // lines 2 to 8
-      warpgroup.write();                                                     // line 9
+      const Range keys = keys_of_block<Config>(item, params);
+      attend<Config>(warpgroup, ring, keys,
+                     kept_tiles<Config>(item, params, keys));  // lines 2 to 8
+      warpgroup.write();                                       // line 9
       warpgroup.release_queries();
       queries.advance();
     }

@@ -11,13 +11,15 @@ namespace sparkbench::hopper {
 /// Of a block of the dropout mask (kernels/dropout.h).
 inline constexpr int kDropoutKeys = 64;
 
-/// Chosen by time on an H100 (ladder.md). Lists of patterns have tiles of 64 keys.
+/// Chosen by time on an H100 and an H200 (ladder.md). Lists of patterns and runs have tiles of 64
+/// keys.
 constexpr BlockPlan forward_plan(int columns, Blocks blocks) {
-  const bool is_sparse = blocks == Blocks::kSparse;
   if (columns > 128) return {64, 2, 2, 232, 40};
-  if (columns > 64 && blocks == Blocks::kWindow) return {64, 2, 5, 240, 24};
-  if (columns > 64) return is_sparse ? BlockPlan{64, 3, 3, 160, 32} : BlockPlan{128, 2, 2, 240, 24};
-  return is_sparse ? BlockPlan{64, 3, 6, 160, 32} : BlockPlan{128, 3, 4, 160, 32};
+  if (blocks == Blocks::kSparse || blocks == Blocks::kRuns) {
+    if (columns <= 64) return {64, 4, 8, 112, 32};
+    return {64, 3, blocks == Blocks::kRuns ? 4 : 3, 160, 32};
+  }
+  return columns > 64 ? BlockPlan{128, 2, 2, 240, 24} : BlockPlan{128, 3, 4, 160, 32};
 }
 
 template <class Config>
@@ -38,7 +40,7 @@ struct ForwardConfig : WarpgroupConfig<kColumns, kDropout, kLeastColumns, kBlock
   /// Whether a warpgroup multiplies a half alone of which it sees no other.
   static constexpr bool kHalvesTiles = kBlockN == 2 * kDropoutKeys;
   /// Keys whose P is formed, and then multiplied by V, at once: chosen by time (ladder.md).
-  static constexpr int kPartKeys = kDropout || kColumns <= 64 ? 32 : 64;
+  static constexpr int kPartKeys = kDropout || kColumns <= 64 || kBlocks == Blocks::kRuns ? 32 : 64;
   static constexpr int kQueryTensors = 1;
   static constexpr int kRowsStages = kColumns <= 128 ? 2 : 1;
   using QueryTile = SwizzledPanels<kWarpgroupRows, kColumns>;

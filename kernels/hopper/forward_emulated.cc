@@ -1,5 +1,6 @@
 #include "kernels/hopper/forward_emulated.h"
 
+#include "kernels/ceil_divide.h"
 #include "kernels/forward_launch.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward.h"
@@ -9,6 +10,9 @@
 
 namespace sparkbench::hopper {
 namespace {
+
+/// Of rows, of a launch that is no sample: so that a run has a first, a last, and one between.
+constexpr int kBlocksOfRun = 3;
 
 template <class Config>
 void run_kernel(EmulatedMachine& machine, const LaunchParams& params) {
@@ -37,21 +41,26 @@ EmulationReport emulate_listed(const Problem& problem, const ForwardTensors& ten
 }  // namespace
 
 EmulationReport emulate_forward(const Problem& problem, const ForwardTensors& tensors,
-                                const EmulationOptions& options,
+                                const EmulationOptions& options, RowForm form,
                                 std::span<const SampleTile> tiles) {
   if (problem.sparse) return emulate_listed(problem, tensors, options, tiles);
   LaunchParams params = launch_params(problem, tensors, encode_emulated_map);
   params.grid.order = item_order(params.mask, problem.head_dim);
   EmulationReport report;
-  visit_dense_forward(problem, params.mask, [&](auto row, auto id) {
+  visit_forward(problem, form, [&](auto row, auto id) {
     using Config = decltype(row);
     const ForwardGrid grid{id,
                            Config::kThreads,
                            sizeof(ForwardTiles<Config>),
                            Config::kBlockM,
                            {Config::kBlockN, Config::kTileStart}};
-    report = emulate_items(forward_shape(problem, grid, tiles), forward_regions(problem, tensors),
-                           options, params, run_kernel<Config>);
+    LaunchShape shape = forward_shape(problem, grid, tiles);
+    if constexpr (Config::kHasRuns) {
+      params.grid.order = ItemOrder::kHeadsFirst;
+      if (shape.blocks.empty()) shape.grid[0] = ceil_divide(shape.grid[0], kBlocksOfRun);
+    }
+    report = emulate_items(shape, forward_regions(problem, tensors), options, params,
+                           run_kernel<Config>);
   });
   return report;
 }

@@ -11,19 +11,27 @@
 namespace sparkbench::hopper {
 
 SPARK_HOPPER_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
-SPARK_HOPPER_WINDOW_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
+SPARK_HOPPER_RUNS_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_SPARSE_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 SPARK_HOPPER_PACKED_FORWARD(SPARK_HOPPER_FORWARD_KERNEL)
 
-void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
+void launch_forward(const Problem& problem, const ForwardTensors& tensors, RowForm form,
+                    CUstream_st* stream) {
   LaunchParams params = launch_params(problem, tensors, encode_tensor_map);
   const ItemOrder order = item_order(params.mask, problem.head_dim);
   const Items items = are_items_alike(params.mask) ? Items::kOfAllSms : Items::kOneABlock;
-  visit_dense_forward(problem, params.mask, [&](auto row, auto /*id*/) {
+  visit_forward(problem, form, [&](auto row, auto /*id*/) {
     using Config = decltype(row);
-    const int tiles = ceil_divide(problem.seqlen_q, Config::kBlockM);
-    launch_items<Config>(
-        params, items_of<Config>(tiles, problem.heads, problem.batch, items, order), stream);
+    const int blocks = ceil_divide(problem.seqlen_q, Config::kBlockM);
+    if constexpr (Config::kHasRuns) {
+      const int runs =
+          runs_of_rows(blocks, problem.heads * problem.batch, count_sms() * Config::kBlocksPerSm);
+      launch_items<Config>(params, items_of_runs<Config>(runs, problem.heads, problem.batch),
+                           stream);
+    } else {
+      launch_items<Config>(
+          params, items_of<Config>(blocks, problem.heads, problem.batch, items, order), stream);
+    }
   });
 }
 

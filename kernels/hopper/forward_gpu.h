@@ -1,6 +1,7 @@
 // Launches the Hopper forward kernels on the current GPU.
 #pragma once
 
+#include "kernels/hopper/row_form.h"
 #include "kernels/packed.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/tensors.h"
@@ -10,8 +11,10 @@ struct CUstream_st;
 namespace sparkbench::hopper {
 
 /// `tensors` are device pointers, `stream` a cudaStream_t. Asynchronous; a launch that the driver
-/// refuses throws std::runtime_error. Needs compute capability 9.0.
-void launch_forward(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream);
+/// refuses throws std::runtime_error. Needs compute capability 9.0. Throws std::invalid_argument
+/// where no kernel has rows in such a form (row_form.h).
+void launch_forward(const Problem& problem, const ForwardTensors& tensors, RowForm form,
+                    CUstream_st* stream);
 
 /// The problem has a pattern. `lists` has from `first` on those of the problem, and `memory` is
 /// where they were copied to, aligned to 16 bytes; `workspace` has the bytes of

@@ -1,68 +1,24 @@
 // The Hopper forward kernels on the emulated H100, against the definition.
+#include "kernels/hopper/forward.h"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
 #include <cstdint>
-#include <cstring>
 #include <limits>
-#include <vector>
 
-#include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
-#include "kernels/registry.h"
-#include "kernels/volta/test_problems.h"
-#include "kernels/volta/test_sparse_checks.h"
-#include "reference/error_metrics.h"
-#include "reference/exact/exact.h"
-#include "reference/inputs/inputs.h"
-#include "reference/unfused/unfused.h"
+#include "kernels/hopper/test_forward.h"
 
-namespace sparkbench {
+namespace sparkbench::hopper {
 namespace {
-
-struct Outputs {
-  std::vector<Half> o;
-  std::vector<float> lse;
-  EmulationReport report;
-};
-
-constexpr Half kPoison{0x7fff};
-
-Outputs run_emulated(const Problem& problem, const OwnedInputs& inputs,
-                     std::uint64_t schedule_seed = 0, std::span<const SampleTile> tiles = {}) {
-  Outputs outputs;
-  outputs.o.assign(problem.q_elements(), kPoison);
-  outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
-  const AttentionKernel& kernel = *find_attention_kernel("hopper-fp32acc");
-  EmulationOptions options = options_of(kernel);
-  options.schedule_seed = schedule_seed;
-  outputs.report = kernel.forward.emulate(
-      problem,
-      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
-                         outputs.o.data(), outputs.lse.data()),
-      options, tiles);
-  return outputs;
-}
 
 class HopperForward : public testing::TestWithParam<std::tuple<int, Lengths>> {};
 
-void expect_correct(const Problem& problem) {
-  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
-  const Outputs outputs = run_emulated(problem, inputs);
-  expect_clean(outputs.report);
-  const std::vector<QueryRow> rows = all_rows(problem);
-  const ExactRows want = exact_forward(problem, inputs.view(), rows);
-  const ForwardRows unfused = unfused_fp16_forward(
-      problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
-  const ErrorMetrics error =
-      error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
-  EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
-      << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
-}
-
 TEST_P(HopperForward, MatchesTheDefinitionForEveryMaskAndDropout) {
   const auto [head_dim, lengths] = GetParam();
-  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, expect_correct);
+  for_every_mask_and_dropout(head_dim, lengths, {0.0f, 0.17f}, [](const Problem& problem) {
+    expect_correct(problem, RowForm::kBlocks);
+  });
 }
 
 // Of the tile, of a warpgroup and of a block one row less, as many, and one more.
@@ -75,30 +31,6 @@ INSTANTIATE_TEST_SUITE_P(Lengths, HopperForward,
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForward,
                          testing::Combine(testing::Values(8, 32, 40, 72, 80, 88, 96, 120, 136, 256),
                                           testing::Values(Lengths{129, 70})));
-
-/// Of rows that see 129 to 320 keys, which have instances of their own at these head dimensions.
-TEST(HopperForwardWindow, MatchesTheDefinition) {
-  for (const int head_dim : {72, 80, 96, 120, 128}) {
-    for (const char* mask : {"window:129", "window:320", "band:70:90"}) {
-      for (const float dropout_p : {0.0f, 0.17f}) {
-        SCOPED_TRACE(testing::Message() << head_dim << ", " << mask << ", " << dropout_p);
-        expect_correct({.heads = 2,
-                        .seqlen_q = 330,
-                        .seqlen_k = 390,
-                        .head_dim = head_dim,
-                        .mask = parse_mask(mask),
-                        .dropout_p = dropout_p,
-                        .seed = 11,
-                        .heads_k = 1});
-      }
-    }
-  }
-}
-
-bool same_bits(const Outputs& a, const Outputs& b) {
-  return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
-         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
-}
 
 /// Longer than the ring, with warpgroups that see different tiles of it; by some seeds products are
 /// computed when they are waited for, by others at once.
@@ -114,9 +46,9 @@ TEST(HopperForwardBits, DoNotDependOnTheThreadSchedule) {
                             .seed = 5,
                             .heads_k = 1};
       const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-      const Outputs first = run_emulated(problem, inputs);
+      const Outputs first = run_emulated(problem, RowForm::kBlocks, inputs);
       for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
-        const Outputs other = run_emulated(problem, inputs, seed);
+        const Outputs other = run_emulated(problem, RowForm::kBlocks, inputs, seed);
         expect_clean(other.report);
         EXPECT_TRUE(same_bits(first, other)) << head_dim << ", seed " << seed;
       }
@@ -128,10 +60,10 @@ TEST(HopperForwardSample, IsEveryBlockOfATile) {
   const Problem problem{
       .heads = 2, .seqlen_q = 450, .seqlen_k = 300, .head_dim = 64, .mask = MaskSpec::causal()};
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
-  const Outputs whole = run_emulated(problem, inputs);
+  const Outputs whole = run_emulated(problem, RowForm::kBlocks, inputs);
   for (const int tile : {0, 1, 3}) {
     const SampleTile sample{tile, 1, 0};
-    const Outputs some = run_emulated(problem, inputs, 0, {&sample, 1});
+    const Outputs some = run_emulated(problem, RowForm::kBlocks, inputs, 0, {&sample, 1});
     for (const QueryRow& row : all_rows(problem)) {
       const std::size_t at = row_offset(row.batch, row.row, row.head, problem.seqlen_q,
                                         problem.heads, problem.head_dim);
@@ -151,10 +83,11 @@ TEST(HopperForwardBits, OfAWindowOfAllKeysAreThoseOfACausalMask) {
       Problem problem{.heads = 2, .seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim};
       const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
       problem.mask = MaskSpec::causal();
-      const Outputs causal = run_emulated(problem, inputs);
+      const Outputs causal = run_emulated(problem, RowForm::kBlocks, inputs);
       for (const int keys : {seqlen, seqlen + 1}) {
         problem.mask = MaskSpec::window(keys);
-        EXPECT_TRUE(same_bits(causal, run_emulated(problem, inputs))) << head_dim << ", " << keys;
+        EXPECT_TRUE(same_bits(causal, run_emulated(problem, RowForm::kBlocks, inputs)))
+            << head_dim << ", " << keys;
       }
     }
   }
@@ -193,12 +126,11 @@ TEST(HopperForward, MultipliesHalvesOfTilesThatAWarpgroupSees) {
     for (const char* mask : {"window:128", "window:70", "window:200", "causal", "full"}) {
       const Problem problem{
           .seqlen_q = 500, .seqlen_k = 530, .head_dim = head_dim, .mask = parse_mask(mask)};
-      const bool is_window = head_dim == 128 && problem.mask == MaskSpec::window(200);
-      const Outputs outputs = run_emulated(problem, make_inputs(problem, Distribution::kNormal, 3));
+      const Outputs outputs =
+          run_emulated(problem, RowForm::kBlocks, make_inputs(problem, Distribution::kNormal, 3));
       constexpr std::uint64_t kWarps = 4;
-      EXPECT_EQ(
-          outputs.report.counters.wgmma,
-          kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128, is_window ? 64 : 128))
+      EXPECT_EQ(outputs.report.counters.wgmma,
+                kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128, 128))
           << head_dim << ", " << mask;
     }
   }
@@ -208,7 +140,8 @@ TEST(HopperForward, MultipliesHalvesOfTilesThatAWarpgroupSees) {
 TEST(HopperForward, GivesZerosWhereNoKeyIsSeen) {
   const Problem problem{
       .seqlen_q = 200, .seqlen_k = 70, .head_dim = 64, .mask = MaskSpec::causal()};
-  const Outputs outputs = run_emulated(problem, make_inputs(problem, Distribution::kNormal, 3));
+  const Outputs outputs =
+      run_emulated(problem, RowForm::kBlocks, make_inputs(problem, Distribution::kNormal, 3));
   for (std::size_t row = 0; row < 130; ++row) {
     EXPECT_EQ(outputs.lse[row], -std::numeric_limits<float>::infinity());
     for (std::size_t i = 0; i < 64; ++i) EXPECT_EQ(outputs.o[64 * row + i].bits, 0);
@@ -216,4 +149,4 @@ TEST(HopperForward, GivesZerosWhereNoKeyIsSeen) {
 }
 
 }  // namespace
-}  // namespace sparkbench
+}  // namespace sparkbench::hopper

@@ -18,7 +18,7 @@ namespace sparkbench::hopper {
   OF(ROW, 96, 88)                                                                             \
   OF(ROW, 128, 104)
 #define SPARK_HOPPER_COLUMNS(OF, ROW) SPARK_HOPPER_COLUMNS_TO_128(OF, ROW) OF(ROW, 256, 136)
-#define SPARK_HOPPER_WINDOW_COLUMNS(OF, ROW) OF(ROW, 80, 72) OF(ROW, 96, 88) OF(ROW, 128, 104)
+#define SPARK_HOPPER_WIDE_COLUMNS(OF, ROW) OF(ROW, 80, 72) OF(ROW, 96, 88) OF(ROW, 128, 104)
 #define SPARK_HOPPER_SPARSE_COLUMNS(OF, ROW) OF(ROW, 64, 8) OF(ROW, 128, 72) OF(ROW, 256, 136)
 
 /// The rows of a kernel of so many columns, without dropout and with it, for such blocks: of symbol
@@ -32,9 +32,12 @@ namespace sparkbench::hopper {
 #define SPARK_HOPPER_FORWARD_OF(ROW, columns, least)                                          \
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", , , columns, least,    \
                     ForwardConfig, Blocks::kDense)
-#define SPARK_HOPPER_WINDOW_FORWARD_OF(ROW, columns, least)                                   \
-  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _window, "/window",    \
-                    columns, least, ForwardConfig, Blocks::kWindow)
+#define SPARK_HOPPER_NARROW_RUNS_FORWARD_OF(ROW, columns, least)                              \
+  ROW(hopper_fp32acc_fwd_d##columns##_runs, "hopper-fp32acc/fwd/d" #columns "/runs",          \
+      ForwardConfig<columns, false, least, Blocks::kRuns>)
+#define SPARK_HOPPER_RUNS_FORWARD_OF(ROW, columns, least)                                     \
+  SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _runs, "/runs",        \
+                    columns, least, ForwardConfig, Blocks::kRuns)
 #define SPARK_HOPPER_SPARSE_FORWARD_OF(ROW, columns, least)                                   \
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _sparse, "/sparse",    \
                     columns, least, ForwardConfig, Blocks::kSparse)
@@ -42,8 +45,11 @@ namespace sparkbench::hopper {
   SPARK_HOPPER_ROWS(ROW, hopper_fp32acc_fwd_d, "hopper-fp32acc/fwd/d", _packed, "/packed",    \
                     columns, least, ForwardConfig, Blocks::kPacked)
 #define SPARK_HOPPER_FORWARD(ROW) SPARK_HOPPER_COLUMNS(SPARK_HOPPER_FORWARD_OF, ROW)
-#define SPARK_HOPPER_WINDOW_FORWARD(ROW)                                                      \
-  SPARK_HOPPER_WINDOW_COLUMNS(SPARK_HOPPER_WINDOW_FORWARD_OF, ROW)
+/// Up to 64 columns none with dropout, with which they are no faster (ladder.md).
+#define SPARK_HOPPER_RUNS_FORWARD(ROW)                                                        \
+  SPARK_HOPPER_NARROW_RUNS_FORWARD_OF(ROW, 32, 8)                                             \
+  SPARK_HOPPER_NARROW_RUNS_FORWARD_OF(ROW, 64, 40)                                            \
+  SPARK_HOPPER_WIDE_COLUMNS(SPARK_HOPPER_RUNS_FORWARD_OF, ROW)
 #define SPARK_HOPPER_SPARSE_FORWARD(ROW)                                                      \
   SPARK_HOPPER_SPARSE_COLUMNS(SPARK_HOPPER_SPARSE_FORWARD_OF, ROW)
 #define SPARK_HOPPER_PACKED_FORWARD(ROW)                                                      \

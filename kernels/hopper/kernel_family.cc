@@ -100,7 +100,8 @@ EmulationReport emulate(const Problem& problem, const ForwardTensors& tensors,
                         const EmulationOptions& options, std::span<const SampleTile> tiles) {
   const auto emulate_whole = [&](const Problem& of, const ForwardTensors& tensors_of,
                                  std::span<const SampleTile> tiles_of) {
-    return emulate_forward(of, tensors_of, options, tiles_of);
+    const RowForm form = of.sparse ? RowForm::kBlocks : row_form(of);
+    return emulate_forward(of, tensors_of, options, form, tiles_of);
   };
   return has_mask_passes(problem)
              ? emulate_passes_forward(problem, tensors, options, tiles, emulate_whole)
@@ -143,6 +144,10 @@ EmulationReport emulate(const Problem& problem, const BackwardTensors& tensors,
 }
 
 #ifdef SPARKBENCH_HAS_HOPPER
+void launch(const Problem& problem, const ForwardTensors& tensors, CUstream_st* stream) {
+  launch_forward(problem, tensors, row_form(problem), stream);
+}
+
 void launch(const Problem& problem, const BackwardTensors& tensors, void* workspace,
             bool is_deterministic, CUstream_st* stream) {
   launch_backward(problem, tensors, workspace, dq_form(problem, is_deterministic), stream);
@@ -156,7 +161,7 @@ void launch_sparse(const Problem& problem, const ForwardTensors& tensors, void* 
   launch_passes_forward(
       problem, tensors, workspace, passes_workspace(problem, Pass::kForward, true),
       [&](const ViewLaunch& view, const ForwardTensors& of_view, void* own) {
-        if (!view.problem.sparse) return launch_forward(view.problem, of_view, stream);
+        if (!view.problem.sparse) return launch(view.problem, of_view, stream);
         launch_sparse_forward(view.problem, of_view, own, lists, lists.first_of_view(view.view),
                               memory, stream);
       },
@@ -188,7 +193,7 @@ void launch_packed(const Problem& packed, const PackedLengths& lengths,
                          packed_dq_form(packed, lengths.batch, is_deterministic), stream);
 }
 
-constexpr ForwardFunctions kForward = {emulate, launch_forward};
+constexpr ForwardFunctions kForward = {emulate, launch};
 constexpr BackwardFunctions kBackward = {emulate, launch};
 constexpr decltype(SparseFunctions::launch_forward) kLaunchSparseForward = launch_sparse;
 constexpr decltype(SparseFunctions::launch_backward) kLaunchSparseBackward = launch_sparse;
@@ -290,7 +295,7 @@ constexpr KernelInstance row_instance(std::string_view symbol, std::string_view 
   instance<__VA_ARGS__>(#symbol, id, __VA_ARGS__::kBlockM, __VA_ARGS__::kBlockN, 3),
 constexpr KernelInstance kInstances[] = {
     SPARK_HOPPER_FORWARD(SPARK_FORWARD_ROW)                        //
-    SPARK_HOPPER_WINDOW_FORWARD(SPARK_FORWARD_ROW)                 //
+    SPARK_HOPPER_RUNS_FORWARD(SPARK_FORWARD_ROW)                   //
     SPARK_HOPPER_BACKWARD_SUMS(SPARK_BACKWARD_WITH_DQ_ROW)         //
     SPARK_HOPPER_BACKWARD_CARRIED(SPARK_BACKWARD_WITH_DQ_ROW)      //
     SPARK_HOPPER_BACKWARD(SPARK_BACKWARD_ROW)                      //

@@ -4,6 +4,7 @@
 
 #include <type_traits>
 
+#include "kernels/hopper/row_runs.h"
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/tile_copies.h"
 #include "kernels/hopper/walked_tile.h"
@@ -13,7 +14,8 @@ namespace sparkbench::hopper {
 /// Of a stage of K and V, and of a warpgroup's queries.
 template <class Config>
 struct KeyBarriers {
-  Mbarrier k_full[Config::kStages], v_full[Config::kStages], empty[Config::kStages];
+  Mbarrier k_full[Config::kStages], v_full[Config::kStages];
+  Mbarrier k_empty[Config::kStages], v_empty[Config::kStages];
   Mbarrier q_full[Config::kRowsStages][Config::kWarpgroups];
   Mbarrier q_empty[Config::kRowsStages][Config::kWarpgroups];
 };
@@ -25,7 +27,8 @@ SPARK_DEVICE void init_barriers(Machine& machine, KeyBarriers<Config>& barriers,
   for (int stage = 0; stage < Config::kStages; ++stage) {
     machine.init_mbarrier(&barriers.k_full[stage], loader_warps);
     machine.init_mbarrier(&barriers.v_full[stage], loader_warps);
-    machine.init_mbarrier(&barriers.empty[stage], Config::kConsumerWarps);
+    machine.init_mbarrier(&barriers.k_empty[stage], Config::kConsumerWarps);
+    machine.init_mbarrier(&barriers.v_empty[stage], Config::kConsumerWarps);
   }
 #pragma unroll
   for (int stage = 0; stage < Config::kRowsStages; ++stage) {
@@ -49,19 +52,22 @@ class KeyLoader {
 
   /// All of the block's items.
   SPARK_DEVICE void run() {
+    int kept = 0;
     for (; !machine_.is_done(); machine_.advance()) {
       if (is_without_work<Config>(machine_, params_)) continue;
       const ForwardBlock block = locate_block<Config>(machine_, params_);
       const Range keys = keys_of_block<Config>(machine_, params_);
       const int tiles = tile_count<Config>(keys);
-      int place = first_tile<Config::kTileStart>(keys);
-      // Queries behind the first tile, for which there may be room before there is for them.
-      if (tiles == 0) load_queries(block);
-      for (int tile = 0; tile < tiles; ++tile) {
+      int place = first_tile<Config::kTileStart>(keys) + Config::kBlockN * kept;
+      // Queries behind the first tile, for which there may be room before there is for them, unless
+      // it is there.
+      if (tiles == 0 || kept > 0) load_queries(block);
+      for (int tile = kept; tile < tiles; ++tile) {
         load_keys(block, place);
         if (tile == 0) load_queries(block);
         place += Config::kBlockN;
       }
+      kept = kept_tiles<Config>(machine_, params_, keys);
     }
     copies_.flush();
   }
@@ -70,10 +76,11 @@ class KeyLoader {
   SPARK_DEVICE void load_keys(const ForwardBlock& block, int place) {
     auto& barriers = tiles_.barriers;
     auto& stage = tiles_.stage[ring_.place()];
-    if constexpr (Config::kStages < 3) copies_.flush();
-    machine_.wait_at_mbarrier(&barriers.empty[ring_.place()], ring_.empty_parity());
     const SequenceMask<Config> mask = mask_of_block<Config>(machine_, params_);
     const int key = first_key<Config>(machine_, params_, place);
+    const auto wait = [&](Mbarrier& empty) {
+      machine_.wait_at_mbarrier(&empty, ring_.empty_parity());
+    };
     const auto load = [&](const ChunkedView<const Half>& view, const TensorMap& map, auto& tile,
                           Mbarrier& full) {
       copies_.begin(full);
@@ -83,7 +90,14 @@ class KeyLoader {
                    rows_apart<Config>(params_.sparse, view), params_.head_chunks);
       copies_.end();
     };
+    // Waiting for each by itself takes a register that packed sequences lack; with many stages it
+    // gains nothing.
+    constexpr bool kWaitsForBoth = Config::kIsPacked && Config::kStages > 3;
+    if constexpr (Config::kStages < 3) copies_.flush();
+    wait(barriers.k_empty[ring_.place()]);
+    if constexpr (kWaitsForBoth) wait(barriers.v_empty[ring_.place()]);
     load(params_.k, params_.k_map, stage.k, barriers.k_full[ring_.place()]);
+    if constexpr (!kWaitsForBoth) wait(barriers.v_empty[ring_.place()]);
     load(params_.v, params_.v_map, stage.v, barriers.v_full[ring_.place()]);
     ring_.advance();
   }

@@ -3,9 +3,8 @@
 // run's: it has these tiles too, for those queries alone, and stores nothing of their dK and dV.
 #pragma once
 
-#include <cstdint>
-
 #include "kernels/hopper/block_plan.h"
+#include "kernels/hopper/work_items.h"
 #include "kernels/mask/key_mask.h"
 
 namespace sparkbench::hopper {
@@ -40,10 +39,10 @@ class KeyRun {
   /// Of so many runs of a head.
   SPARK_DEVICE KeyRun(const KeyMask& mask, int run, int runs, const RunCounts& before)
       : mask_(mask), before_(before) {
-    const int tiles = (mask.seqlen_k + kWarpgroupRows - 1) / kWarpgroupRows, of_each = tiles / runs,
-              rest = tiles % runs;
-    own_ = run * of_each + least_of(run, rest);
-    end_ = own_ + of_each + (run < rest ? 1 : 0);
+    const int tiles = (mask.seqlen_k + kWarpgroupRows - 1) / kWarpgroupRows;
+    const Range own = part_of_tiles(tiles, runs, run);
+    own_ = own.begin;
+    end_ = own.end;
     first_step_ = steps_of_tile(mask, own_).begin;
     first_ = tiles_of_step(mask, first_step_).begin;
   }
@@ -78,24 +77,5 @@ class KeyRun {
   const RunCounts before_;
   int own_, end_, first_, first_step_;
 };
-
-/// How many runs of each of so many heads end first: those that begin further inside begin `lead`
-/// tiles earlier, and each costs a little besides.
-inline int runs_of_head(int tiles, int heads, int lead, int blocks) {
-  constexpr int kBesides = 2, kMostOfBlock = 4;
-  int best = 1;
-  std::int64_t least = 0;
-  for (int runs = 1; runs <= tiles; ++runs) {
-    const std::int64_t of_block = (std::int64_t{heads} * runs + blocks - 1) / blocks;
-    if (runs > 1 && of_block > kMostOfBlock) break;
-    const std::int64_t time =
-        of_block * ((tiles + runs - 1) / runs + (runs > 1 ? lead : 0) + kBesides);
-    if (runs == 1 || time < least) {
-      least = time;
-      best = runs;
-    }
-  }
-  return best;
-}
 
 }  // namespace sparkbench::hopper

@@ -80,12 +80,5 @@ TEST(HopperKeyRuns, HoldForRandomBands) {
   }
 }
 
-TEST(HopperKeyRuns, AreAsManyAsEndFirst) {
-  EXPECT_EQ(runs_of_head(256, 32, 2, 132), 4);  // 128 blocks, one run each
-  EXPECT_EQ(runs_of_head(256, 132, 2, 132), 1);
-  EXPECT_EQ(runs_of_head(1, 8, 2, 132), 1);
-  EXPECT_EQ(runs_of_head(256, 1, 0, 132), 128);  // two tiles each
-}
-
 }  // namespace
 }  // namespace sparkbench::hopper

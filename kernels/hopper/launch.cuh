@@ -58,6 +58,13 @@ ItemGrid items_of(int x, int y, int z, Items items, ItemOrder order = ItemOrder:
   return grid;
 }
 
+/// Of so many runs of each head, those of the same tokens of all heads at a time, so that a page of
+/// memory is read at once.
+template <class Config>
+ItemGrid items_of_runs(int runs, int heads, int batch) {
+  return items_of<Config>(runs, heads, batch, Items::kOfAllSms, ItemOrder::kHeadsFirst);
+}
+
 /// Launches a row's kernel.
 template <class Config, class Params>
 void launch(const Params& params, const dim3& grid, CUstream_st* stream) {

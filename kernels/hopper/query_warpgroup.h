@@ -103,8 +103,11 @@ class QueryWarpgroup {
   SPARK_DEVICE void wait_for_values(const StageRing<Config>& ring) {
     machine_.wait_at_mbarrier(&tiles_.barriers.v_full[ring.place()], ring.full_parity());
   }
-  SPARK_DEVICE void release_stage(int stage) {
-    machine_.arrive_at_mbarrier(&tiles_.barriers.empty[stage]);
+  SPARK_DEVICE void release_keys(int stage) {
+    machine_.arrive_at_mbarrier(&tiles_.barriers.k_empty[stage]);
+  }
+  SPARK_DEVICE void release_values(int stage) {
+    machine_.arrive_at_mbarrier(&tiles_.barriers.v_empty[stage]);
   }
 
   SPARK_DEVICE Machine& machine() { return machine_; }

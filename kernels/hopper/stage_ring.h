@@ -35,6 +35,14 @@ class Ring {
     place_ = place_ + 1 == kPlaces ? 0 : place_ + 1;
     if (place_ == 0) parity_ ^= 1;
   }
+  /// Back by at most as many uses as there are places.
+  SPARK_DEVICE void retreat(int uses) {
+    place_ -= uses;
+    if (place_ < 0) {
+      place_ += kPlaces;
+      parity_ ^= 1;
+    }
+  }
 
  private:
   int place_ = 0, parity_ = 0;

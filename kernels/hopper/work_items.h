@@ -3,6 +3,8 @@
 // so that the warps that load are at the next item's tiles while the others finish the last one's.
 #pragma once
 
+#include <cstdint>
+
 #include "kernels/host_device.h"
 #include "kernels/mask/key_mask.h"
 
@@ -39,6 +41,33 @@ struct ItemGrid {
                                            : x + extent[0] * (y + extent[1] * z);
   }
 };
+
+/// The part-th of so many parts of tiles [0, tiles), of which those before have one more if they
+/// must.
+SPARK_HD Range part_of_tiles(int tiles, int parts, int part) {
+  const int of_each = tiles / parts, rest = tiles % parts;
+  const int begin = part * of_each + least_of(part, rest);
+  return {begin, begin + of_each + (part < rest ? 1 : 0)};
+}
+
+/// How many runs of tiles of each of so many heads end first: those that begin further inside begin
+/// `lead` tiles earlier, and each costs a little besides.
+inline int runs_of_head(int tiles, int heads, int lead, int blocks) {
+  constexpr int kBesides = 2, kMostOfBlock = 4;
+  int best = 1;
+  std::int64_t least = 0;
+  for (int runs = 1; runs <= tiles; ++runs) {
+    const std::int64_t of_block = (std::int64_t{heads} * runs + blocks - 1) / blocks;
+    if (runs > 1 && of_block > kMostOfBlock) break;
+    const std::int64_t time =
+        of_block * ((tiles + runs - 1) / runs + (runs > 1 ? lead : 0) + kBesides);
+    if (runs == 1 || time < least) {
+      least = time;
+      best = runs;
+    }
+  }
+  return best;
+}
 
 /// Whether most blocks of rows see about as many keys, so that as many items take as long.
 /// Otherwise each is better left to whichever SM is free.

@@ -79,5 +79,28 @@ TEST(HopperItems, AreAlikeWhereRowsSeeAboutAsManyKeysOrAHeadHasOne) {
   EXPECT_TRUE(are_alike(MaskSpec::band(128, -1), 128));
 }
 
+TEST(HopperRuns, AreAsManyAsEndFirst) {
+  EXPECT_EQ(runs_of_head(256, 32, 2, 132), 4);  // 128 blocks, one run each
+  EXPECT_EQ(runs_of_head(256, 132, 2, 132), 1);
+  EXPECT_EQ(runs_of_head(1, 8, 2, 132), 1);
+  EXPECT_EQ(runs_of_head(256, 1, 0, 132), 128);  // two tiles each
+}
+
+TEST(HopperRuns, ShareAllTilesEvenly) {
+  for (const int tiles : {1, 5, 12}) {
+    for (int runs = 1; runs <= tiles; ++runs) {
+      int end = 0;
+      for (int run = 0; run < runs; ++run) {
+        const Range part = part_of_tiles(tiles, runs, run);
+        EXPECT_EQ(part.begin, end);
+        EXPECT_GE(part.size(), tiles / runs);
+        EXPECT_LE(part.size(), (tiles + runs - 1) / runs);
+        end = part.end;
+      }
+      EXPECT_EQ(end, tiles);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace sparkbench::hopper

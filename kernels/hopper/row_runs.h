@@ -1,0 +1,86 @@
+// Runs of rows: blocks of rows of a head, one after the other, that one block of a launch has where
+// rows see few keys. The keys that its next rows see, too, stay in shared memory for them, so that
+// each is loaded once in a run, and the warps that load are at keys that nobody has seen.
+#pragma once
+
+#include "kernels/hopper/stage_ring.h"
+#include "kernels/hopper/work_items.h"
+#include "kernels/tile/forward_block.h"
+
+namespace sparkbench::hopper {
+
+/// A Machine whose block() is a place in the grid of all blocks of rows, of which each head has
+/// `blocks_of_head`: by turns those of its runs, which are the items of `runs`, from the first rows
+/// to the last.
+template <class Machine>
+class RunMachine : public ItemMachine<Machine> {
+ public:
+  using Items = ItemMachine<Machine>;
+
+  /// In the order of blocks the last rows are first, or last.
+  SPARK_DEVICE RunMachine(const Machine& machine, const ItemGrid& runs, int blocks_of_head,
+                          bool is_last_tile_first)
+      : Items(machine, runs),
+        runs_(runs.extent[0]),
+        blocks_of_head_(blocks_of_head),
+        step_(is_last_tile_first ? -1 : 1) {
+    begin_run();
+  }
+
+  SPARK_DEVICE int block(int axis) const { return axis == 0 ? block_ : Items::block(axis); }
+
+  /// Whether the next item's rows are those behind this one's, of the same head.
+  SPARK_DEVICE bool is_followed() const { return left_ > 1; }
+  SPARK_DEVICE void advance() {
+    block_ += step_;
+    if (--left_ > 0) return;
+    Items::advance();
+    begin_run();
+  }
+
+ private:
+  SPARK_DEVICE void begin_run() {
+    const Range blocks = part_of_tiles(blocks_of_head_, runs_, Items::block(0));
+    block_ = step_ < 0 ? blocks.end - 1 : blocks.begin;
+    left_ = blocks.size();
+  }
+
+  const int runs_, blocks_of_head_, step_;
+  int block_, left_;
+};
+
+/// Runs of each of so many heads, for so many blocks of a launch.
+inline int runs_of_rows(int blocks_of_head, int heads, int blocks) {
+  constexpr int kLead = 0;  // what runs have besides, of keys, is loaded alone
+  return runs_of_head(blocks_of_head, heads, kLead, blocks);
+}
+
+/// A block's first item, as its Config has items.
+template <class Config, class Machine, class Params>
+SPARK_DEVICE auto first_item(Machine& machine, const Params& params) {
+  if constexpr (Config::kHasRuns) {
+    const int blocks_of_head = (params.mask.seqlen_q + Config::kBlockM - 1) / Config::kBlockM;
+    return RunMachine<Machine>(machine, params.grid, blocks_of_head, params.is_last_tile_first);
+  } else {
+    return ItemMachine<Machine>(machine, params.grid);
+  }
+}
+
+/// How many of the tiles that an item visits, which are those of `keys`, stay for the next one: its
+/// first ones, if all of them have room.
+template <class Config, class Machine, class Params>
+SPARK_DEVICE int kept_tiles(Machine& item, const Params& params, const Range& keys) {
+  if constexpr (Config::kHasRuns) {
+    static_assert(Config::kBlockN == Config::kTileStart, "tiles of the next rows are the same");
+    if (!item.is_followed()) return 0;
+    const Range rows = rows_of_block<Config>(item, params);
+    const Range next = params.mask.keys_of_any({rows.end, rows.end + Config::kBlockM});
+    if (keys.is_empty() || next.is_empty()) return 0;
+    const int kept = tile_count<Config>({next.begin, keys.end});
+    return kept <= Config::kStages ? kept : 0;
+  } else {
+    return 0;
+  }
+}
+
+}  // namespace sparkbench::hopper

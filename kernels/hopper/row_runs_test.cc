@@ -1,0 +1,182 @@
+// Runs of rows: which blocks have which, when they are chosen, and the kernels over them on the
+// emulated H100, against the definition.
+#include "kernels/hopper/row_runs.h"
+
+#include <gtest/gtest.h>
+
+#include <array>
+#include <map>
+#include <tuple>
+#include <vector>
+
+#include "kernels/hopper/row_form.h"
+#include "kernels/hopper/test_forward.h"
+
+namespace sparkbench::hopper {
+namespace {
+
+/// A block of a launch, as a machine tells it.
+struct OfBlock {
+  int of_launch;
+  int block(int /*axis*/) const { return of_launch; }
+};
+
+TEST(HopperRowRuns, HaveEachBlockOfRowsOnceAndTheRowsOfAHeadInTheirOrder) {
+  constexpr int kBlocks = 7, kHeads = 3, kBatch = 2;
+  for (const bool is_last_first : {false, true}) {
+    for (const int runs : {1, 2, 3, 7}) {
+      for (const int blocks_of_launch : {1, 4, 42}) {
+        const ItemGrid grid{{runs, kHeads, kBatch}, blocks_of_launch, ItemOrder::kHeadsFirst};
+        std::map<std::array<int, 3>, int> done;
+        for (int block = 0; block < grid.blocks; ++block) {
+          bool is_followed = false;
+          std::array<int, 3> before{};
+          for (RunMachine<OfBlock> item({block}, grid, kBlocks, is_last_first); !item.is_done();
+               item.advance()) {
+            const std::array<int, 3> at{item.block(0), item.block(1), item.block(2)};
+            if (is_followed) {
+              EXPECT_EQ(at[0], before[0] + (is_last_first ? -1 : 1));
+              EXPECT_EQ(at[1], before[1]);
+              EXPECT_EQ(at[2], before[2]);
+            }
+            is_followed = item.is_followed();
+            before = at;
+            ++done[at];
+          }
+          EXPECT_FALSE(is_followed);
+        }
+        EXPECT_EQ(done.size(), 42u);
+        for (const auto& [at, times] : done) EXPECT_EQ(times, 1);
+      }
+    }
+  }
+}
+
+Problem problem_of(int head_dim, int seqlen, const MaskSpec& mask) {
+  return {.heads = 2048 / head_dim,
+          .seqlen_q = seqlen,
+          .seqlen_k = seqlen,
+          .head_dim = head_dim,
+          .mask = mask};
+}
+
+TEST(HopperRowForm, IsRunsWhereRowsOfALongSequenceSeeFewKeys) {
+  const auto form = [](int head_dim, int seqlen, const MaskSpec& mask) {
+    return row_form(problem_of(head_dim, seqlen, mask));
+  };
+  constexpr int kLong = 16384;
+  for (const int head_dim : {32, 64, 80, 96, 128}) {
+    EXPECT_EQ(form(head_dim, kLong, MaskSpec::window(128)), RowForm::kRuns) << head_dim;
+    EXPECT_EQ(form(head_dim, kLong, MaskSpec::band(64, 64)), RowForm::kRuns) << head_dim;
+    EXPECT_EQ(form(head_dim, kLong, MaskSpec::window(1024)), RowForm::kBlocks) << head_dim;
+    EXPECT_EQ(form(head_dim, kLong, MaskSpec::full()), RowForm::kBlocks) << head_dim;
+    EXPECT_EQ(form(head_dim, kLong, MaskSpec::causal()), RowForm::kBlocks) << head_dim;
+    EXPECT_EQ(form(head_dim, 100, MaskSpec::window(128)), RowForm::kBlocks) << head_dim;
+  }
+  EXPECT_EQ(form(128, kLong, MaskSpec::window(384)), RowForm::kRuns);
+  EXPECT_EQ(form(128, kLong, MaskSpec::window(385)), RowForm::kBlocks);
+  EXPECT_EQ(form(64, kLong, MaskSpec::window(257)), RowForm::kRuns);
+  EXPECT_EQ(form(64, kLong, MaskSpec::window(258)), RowForm::kBlocks);
+  EXPECT_EQ(form(256, kLong, MaskSpec::window(128)), RowForm::kBlocks);  // no kernel has them
+  Problem dropout = problem_of(64, kLong, MaskSpec::window(128));
+  dropout.dropout_p = 0.1f;
+  EXPECT_EQ(row_form(dropout), RowForm::kBlocks);
+}
+
+/// Of 2048 tokens and 16 heads a GPU has 256 blocks of 128 rows at once and then as many again: 176
+/// of 192 rows take as many rounds, of longer blocks.
+TEST(HopperRowForm, IsBlocksWhereRunsAreLongerBecauseTheyAreFew) {
+  EXPECT_EQ(row_form(problem_of(128, 2048, MaskSpec::window(128))), RowForm::kBlocks);
+  EXPECT_EQ(row_form(problem_of(128, 4096, MaskSpec::window(128))), RowForm::kRuns);
+}
+
+/// Of the rows of a block one less, as many, and one more; of several blocks, which are several
+/// runs.
+class HopperRowRunsOf : public testing::TestWithParam<std::tuple<int, int>> {};
+
+void expect_correct_runs(int head_dim, int seqlen, const MaskSpec& mask) {
+  for (const float dropout_p : {0.0f, 0.17f}) {
+    if (dropout_p > 0 && head_dim <= 64) continue;
+    SCOPED_TRACE(testing::Message() << name_of(mask) << ", dropout " << dropout_p);
+    expect_correct({.heads = 2,
+                    .seqlen_q = seqlen,
+                    .seqlen_k = seqlen + 60,
+                    .head_dim = head_dim,
+                    .mask = mask,
+                    .dropout_p = dropout_p,
+                    .seed = 11,
+                    .heads_k = 1},
+                   RowForm::kRuns);
+  }
+}
+
+TEST_P(HopperRowRunsOf, MatchTheDefinition) {
+  const auto [head_dim, seqlen] = GetParam();
+  for (const MaskSpec& mask :
+       {MaskSpec::window(1), MaskSpec::window(128), MaskSpec::window(257), MaskSpec::window(384),
+        MaskSpec::band(64, 64), MaskSpec::band(200, -70), MaskSpec::band(-70, 200)}) {
+    expect_correct_runs(head_dim, seqlen, mask);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Lengths, HopperRowRunsOf,
+                         testing::Combine(testing::Values(128),
+                                          testing::Values(1, 191, 192, 193, 600)));
+INSTANTIATE_TEST_SUITE_P(NarrowLengths, HopperRowRunsOf,
+                         testing::Combine(testing::Values(64), testing::Values(255, 257, 800)));
+TEST(HopperRowRunsOfHeadDims, MatchTheDefinition) {
+  for (const int head_dim : {8, 32, 40, 72, 80, 96, 120}) {
+    for (const MaskSpec& mask : {MaskSpec::window(200), MaskSpec::band(70, 90)}) {
+      expect_correct_runs(head_dim, 450, mask);
+    }
+  }
+}
+
+/// Three blocks of rows: 192 each, or 256.
+TEST(HopperRowRunsTraffic, IsEachKeyOnce) {
+  for (const int head_dim : {64, 128}) {
+    const int seqlen = 3 * (head_dim == 64 ? 256 : 192);
+    Problem problem{.seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim};
+    const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+    for (const MaskSpec& mask : {MaskSpec::window(128), MaskSpec::band(64, 64)}) {
+      problem.mask = mask;
+      const Outputs outputs = run_emulated(problem, RowForm::kRuns, inputs);
+      EXPECT_EQ(outputs.report.counters.global_sectors_read,
+                3 * problem.q_elements() * sizeof(Half) / 32)
+          << head_dim << ", " << name_of(mask);
+    }
+  }
+}
+
+/// Keys that the next rows see are as they were, however warpgroups and loads are apart; rows that
+/// see all keys, for which the ring has no room, and none.
+TEST(HopperRowRunsBits, DoNotDependOnTheThreadScheduleNorOnRuns) {
+  for (const int head_dim : {64, 128}) {
+    for (const MaskSpec& mask :
+         {MaskSpec::window(1), MaskSpec::window(150), MaskSpec::band(130, 100), MaskSpec::causal(),
+          MaskSpec::prefix(100)}) {
+      const Problem problem{.seqlen_q = 900, .seqlen_k = 700, .head_dim = head_dim, .mask = mask};
+      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      const Outputs first = run_emulated(problem, RowForm::kRuns, inputs);
+      expect_clean(first.report);
+      for (const std::uint64_t seed : {1u, 2u, 3u}) {
+        const Outputs other = run_emulated(problem, RowForm::kRuns, inputs, seed);
+        expect_clean(other.report);
+        EXPECT_TRUE(same_bits(first, other)) << head_dim << ", seed " << seed;
+      }
+      // A sample's runs have one block each.
+      const std::vector<SampleTile> all = [&] {
+        std::vector<SampleTile> tiles;
+        for (int tile = 0; tile * kSampleRows < problem.seqlen_q; ++tile) {
+          tiles.push_back({tile, 0, 0});
+        }
+        return tiles;
+      }();
+      EXPECT_TRUE(same_bits(first, run_emulated(problem, RowForm::kRuns, inputs, 0, all)))
+          << head_dim << ", " << name_of(mask);
+    }
+  }
+}
+
+}  // namespace
+}  // namespace sparkbench::hopper

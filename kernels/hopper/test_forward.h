@@ -1,0 +1,69 @@
+// What the tests of the Hopper forward kernels share: a pass on the emulated H100, by a form of
+// rows.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+#include <span>
+#include <vector>
+
+#include "kernels/hopper/forward_emulated.h"
+#include "kernels/machine/emulated/blocks/launch.h"
+#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
+#include "kernels/registry.h"
+#include "kernels/volta/test_problems.h"
+#include "kernels/volta/test_sparse_checks.h"
+#include "reference/error_metrics.h"
+#include "reference/exact/exact.h"
+#include "reference/inputs/inputs.h"
+#include "reference/unfused/unfused.h"
+
+namespace sparkbench::hopper {
+
+struct Outputs {
+  std::vector<Half> o;
+  std::vector<float> lse;
+  EmulationReport report;
+};
+
+inline constexpr Half kPoison{0x7fff};
+
+inline Outputs run_emulated(const Problem& problem, RowForm form, const OwnedInputs& inputs,
+                            std::uint64_t schedule_seed = 0,
+                            std::span<const SampleTile> tiles = {}) {
+  Outputs outputs;
+  outputs.o.assign(problem.q_elements(), kPoison);
+  outputs.lse.assign(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN());
+  EmulationOptions options = options_of(*find_attention_kernel("hopper-fp32acc"));
+  options.schedule_seed = schedule_seed;
+  outputs.report =
+      emulate_forward(problem,
+                      contiguous_tensors(problem, inputs.q.data(), inputs.k.data(), inputs.v.data(),
+                                         outputs.o.data(), outputs.lse.data()),
+                      options, form, tiles);
+  return outputs;
+}
+
+inline void expect_correct(const Problem& problem, RowForm form) {
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+  const Outputs outputs = run_emulated(problem, form, inputs);
+  expect_clean(outputs.report);
+  const std::vector<QueryRow> rows = all_rows(problem);
+  const ExactRows want = exact_forward(problem, inputs.view(), rows);
+  const ForwardRows unfused = unfused_fp16_forward(
+      problem, inputs.view(), rows, {arithmetic_profile("hopper"), Accumulator::kFp32});
+  const ErrorMetrics error =
+      error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
+  EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
+      << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
+}
+
+inline bool same_bits(const Outputs& a, const Outputs& b) {
+  return std::memcmp(a.o.data(), b.o.data(), a.o.size() * sizeof(Half)) == 0 &&
+         std::memcmp(a.lse.data(), b.lse.data(), a.lse.size() * sizeof(float)) == 0;
+}
+
+}  // namespace sparkbench::hopper
