@@ -7,7 +7,7 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/hopper/test_gradients.h"
+#include "kernels/hopper/backward/test_gradients.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_gpu.h"

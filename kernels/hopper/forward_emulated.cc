@@ -3,7 +3,7 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/forward_launch.h"
 #include "kernels/hopper/dispatch.h"
-#include "kernels/hopper/forward.h"
+#include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/items_emulated.h"
 #include "kernels/listed_emulated.h"
 #include "kernels/pass_regions.h"

@@ -1,6 +1,6 @@
 #include "kernels/ceil_divide.h"
 #include "kernels/hopper/dispatch.h"
-#include "kernels/hopper/forward.h"
+#include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/launch.cuh"
 #include "kernels/machine/tensor_copy/tensor_map_gpu.h"

@@ -1,5 +1,5 @@
 // The Hopper forward kernels on the emulated H100, against the definition.
-#include "kernels/hopper/forward.h"
+#include "kernels/hopper/forward/kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <limits>
 
-#include "kernels/hopper/test_forward.h"
+#include "kernels/hopper/forward/test_forward.h"
 
 namespace sparkbench::hopper {
 namespace {

@@ -2,9 +2,9 @@
 // and tests take them.
 #pragma once
 
-#include "kernels/hopper/backward_config.h"
-#include "kernels/hopper/carried_config.h"
-#include "kernels/hopper/forward_config.h"
+#include "kernels/hopper/backward/carried_config.h"
+#include "kernels/hopper/backward/config.h"
+#include "kernels/hopper/forward/config.h"
 
 namespace sparkbench::hopper {
 

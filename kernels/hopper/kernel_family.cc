@@ -5,16 +5,16 @@
 #include <string>
 #include <vector>
 
+#include "kernels/hopper/backward/round_dq.h"
+#include "kernels/hopper/backward/row_statistics.h"
+#include "kernels/hopper/backward/workspace.h"
 #include "kernels/hopper/backward_emulated.h"
 #include "kernels/hopper/backward_gpu.h"
-#include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward_emulated.h"
 #include "kernels/hopper/forward_gpu.h"
 #include "kernels/hopper/packed_emulated.h"
 #include "kernels/hopper/packed_workspace.h"
-#include "kernels/hopper/round_dq.h"
-#include "kernels/hopper/row_statistics.h"
 #include "kernels/passes_emulated.h"
 #include "kernels/passes_gpu.h"
 #include "kernels/pattern_lists.h"

@@ -4,13 +4,13 @@
 
 #include "kernels/emulated_work_list.h"
 #include "kernels/emulated_work_list_sample.h"
-#include "kernels/hopper/backward.h"
-#include "kernels/hopper/backward_dq.h"
-#include "kernels/hopper/forward.h"
+#include "kernels/hopper/backward/dq_kernel.h"
+#include "kernels/hopper/backward/kernel.h"
+#include "kernels/hopper/backward/round_dq.h"
+#include "kernels/hopper/backward/row_statistics.h"
+#include "kernels/hopper/forward/kernel.h"
 #include "kernels/hopper/items_emulated.h"
 #include "kernels/hopper/packed_workspace.h"
-#include "kernels/hopper/round_dq.h"
-#include "kernels/hopper/row_statistics.h"
 #include "kernels/pass_regions.h"
 
 namespace sparkbench::hopper {

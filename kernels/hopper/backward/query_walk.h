@@ -2,8 +2,8 @@
 // see one of its keys. dK and dV are sums over all of them.
 #pragma once
 
-#include "kernels/hopper/backward_config.h"
-#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/backward/config.h"
+#include "kernels/hopper/backward/params.h"
 #include "kernels/tile/forward_block.h"
 
 namespace sparkbench::hopper {

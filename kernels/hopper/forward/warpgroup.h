@@ -1,8 +1,9 @@
 // A warp of a warpgroup of the forward kernel: what it carries from one tile of keys to the next,
-// 16 of the 64 rows that its warpgroup multiplies, and what it can do with a tile. forward.h puts
+// 16 of the 64 rows that its warpgroup multiplies, and what it can do with a tile. kernel.h puts
 // these in order.
 #pragma once
 
+#include "kernels/hopper/forward/config.h"
 #include "kernels/hopper/query_warpgroup.h"
 #include "kernels/tile/dropout.h"
 

@@ -2,7 +2,7 @@
 // short sequences. dQ is carried: the tiles of keys that see a step of queries follow each other in
 // one block (a run, key_runs.h), and what those before came to waits in shared memory for the next.
 // So Q, K, V and dO are read once and dQ is written once, nothing is added in device memory, and
-// all sums have the order of kernels of their own (backward.h, backward_dq.h), whose bits they
+// all sums have the order of kernels of their own (kernel.h, dq_kernel.h), whose bits they
 // have.
 //
 // The warpgroups of a block have the tiles of its run by turns, 64 keys each, and all products of
@@ -21,9 +21,9 @@
 // While one warpgroup does lines 5 and 6 the other multiplies.
 #pragma once
 
+#include "kernels/hopper/backward/carried_loader.h"
+#include "kernels/hopper/backward/key_warpgroup.h"
 #include "kernels/hopper/block_roles.h"
-#include "kernels/hopper/carried_loader.h"
-#include "kernels/hopper/key_warpgroup.h"
 
 namespace sparkbench::hopper {
 

@@ -12,8 +12,8 @@
 //    8  scale * dQ to global memory
 #pragma once
 
-#include "kernels/hopper/backward_config.h"
-#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/backward/config.h"
+#include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/query_warpgroup.h"
 #include "kernels/tile/dropout.h"

@@ -19,8 +19,8 @@
 // sees one half it computes that half alone.
 #pragma once
 
-#include "kernels/hopper/forward_config.h"
-#include "kernels/hopper/forward_warpgroup.h"
+#include "kernels/hopper/forward/config.h"
+#include "kernels/hopper/forward/warpgroup.h"
 #include "kernels/hopper/key_loader.h"
 
 namespace sparkbench::hopper {

@@ -1,6 +1,6 @@
 // dQ's sums of the Hopper backward kernels on the emulated H100, beside dQ formed alone, which has
 // one order of its sums.
-#include "kernels/hopper/dq_sums.h"
+#include "kernels/hopper/backward/dq_sums.h"
 
 #include <gtest/gtest.h>
 
@@ -9,8 +9,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/hopper/backward/test_dq_forms.h"
 #include "kernels/hopper/packed_emulated.h"
-#include "kernels/hopper/test_dq_forms.h"
 #include "kernels/volta/test_problems.h"
 
 namespace sparkbench::hopper {

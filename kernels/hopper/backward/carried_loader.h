@@ -2,8 +2,8 @@
 // and the statistics of its steps of queries, each once; and draw dropout.
 #pragma once
 
-#include "kernels/hopper/carried_config.h"
-#include "kernels/hopper/key_runs.h"
+#include "kernels/hopper/backward/carried_config.h"
+#include "kernels/hopper/backward/key_runs.h"
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/tile_copies.h"
 #include "kernels/tile/dropout.h"

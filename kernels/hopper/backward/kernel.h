@@ -15,8 +15,8 @@
 //    9  scale * dK and dV to global memory
 #pragma once
 
-#include "kernels/hopper/backward_sums.h"
-#include "kernels/hopper/key_warpgroup.h"
+#include "kernels/hopper/backward/key_warpgroup.h"
+#include "kernels/hopper/backward/sums_kernel.h"
 
 namespace sparkbench::hopper {
 

@@ -5,8 +5,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/hopper/backward/test_gradients.h"
 #include "kernels/hopper/backward_emulated.h"
-#include "kernels/hopper/test_gradients.h"
 #include "kernels/test_packed_alone.h"
 
 namespace sparkbench::hopper {

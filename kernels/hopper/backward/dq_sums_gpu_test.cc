@@ -6,8 +6,8 @@
 #include <cstdint>
 #include <vector>
 
+#include "kernels/hopper/backward/test_dq_forms_gpu.h"
 #include "kernels/hopper/packed_workspace.h"
-#include "kernels/hopper/test_dq_forms_gpu.h"
 #include "kernels/test_packed_gpu.h"
 #include "reference/gradient_errors.h"
 #include "reference/unfused/unfused_backward.h"

@@ -1,5 +1,5 @@
 // The loop of dK and dV that adds up dQ too: five products, where kernels of their own for dK and
-// dV and for dQ have seven. Lines are those of backward.h; the products of a tile's dQ come between
+// dV and for dQ have seven. Lines are those of kernel.h; the products of a tile's dQ come between
 // its successor's, when all warpgroups have left their part of dS (dq_sums.h).
 //
 // Warpgroups multiply by turns: from the products of lines 7 and 8 to those of the next tile's line
@@ -7,8 +7,8 @@
 // to do the same at the same time, since each waits for the others' dS.
 #pragma once
 
-#include "kernels/hopper/dq_sums.h"
-#include "kernels/hopper/key_warpgroup.h"
+#include "kernels/hopper/backward/dq_sums.h"
+#include "kernels/hopper/backward/key_warpgroup.h"
 
 namespace sparkbench::hopper {
 

@@ -2,7 +2,7 @@
 // from scores, and D = rowsum(dO * O).
 #pragma once
 
-#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/backward/params.h"
 #include "kernels/tile/row_dot.h"
 
 namespace sparkbench::hopper {

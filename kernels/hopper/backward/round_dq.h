@@ -1,7 +1,8 @@
 // dQ of its FP32 sums (dq_sums.h): scaled, and rounded once.
 #pragma once
 
-#include "kernels/hopper/row_statistics.h"
+#include "kernels/hopper/backward/row_statistics.h"
+#include "kernels/hopper/block_plan.h"
 
 namespace sparkbench::hopper {
 

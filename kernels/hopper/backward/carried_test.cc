@@ -1,6 +1,6 @@
 // dQ carried from block to block on the emulated H100: bit for bit dQ formed alone, and dK and dV
 // with it.
-#include "kernels/hopper/carried_backward.h"
+#include "kernels/hopper/backward/carried_kernel.h"
 
 #include <gtest/gtest.h>
 
@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/hopper/dq_form.h"
-#include "kernels/hopper/test_dq_forms.h"
+#include "kernels/hopper/backward/dq_form.h"
+#include "kernels/hopper/backward/test_dq_forms.h"
 #include "kernels/tensors.h"
 
 namespace sparkbench::hopper {

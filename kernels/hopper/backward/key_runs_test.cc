@@ -1,6 +1,6 @@
 // Runs of tiles of keys, over bands of all kinds: each step's tiles follow each other in the run
 // that has the last of them.
-#include "kernels/hopper/key_runs.h"
+#include "kernels/hopper/backward/key_runs.h"
 
 #include <gtest/gtest.h>
 

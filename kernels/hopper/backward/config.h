@@ -1,7 +1,7 @@
 // The backward kernels' tile sizes, and the shared memory that they ask for.
 #pragma once
 
-#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/tile/swizzled_panels.h"

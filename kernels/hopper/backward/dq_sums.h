@@ -7,8 +7,8 @@
 // and a warp 512 side by side; round_dq.h makes dQ of them.
 #pragma once
 
-#include "kernels/hopper/backward_config.h"
-#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/backward/config.h"
+#include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/query_warpgroup.h"
 
 namespace sparkbench::hopper {

@@ -1,10 +1,10 @@
 // A warp of a warpgroup that has 64 keys of a block: its part in dK and dV. Lines are those of
-// backward.h.
+// kernel.h.
 #pragma once
 
-#include "kernels/hopper/query_loader.h"
+#include "kernels/hopper/backward/query_loader.h"
+#include "kernels/hopper/backward/transposed_dropout.h"
 #include "kernels/hopper/query_warpgroup.h"
-#include "kernels/hopper/transposed_dropout.h"
 
 namespace sparkbench::hopper {
 

@@ -4,7 +4,7 @@
 
 #include <type_traits>
 
-#include "kernels/hopper/query_walk.h"
+#include "kernels/hopper/backward/query_walk.h"
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/tile_copies.h"
 #include "kernels/tile/dropout.h"

@@ -6,8 +6,8 @@
 #include <iostream>
 #include <vector>
 
+#include "kernels/hopper/forward/test_forward.h"
 #include "kernels/hopper/forward_gpu.h"
-#include "kernels/hopper/test_forward.h"
 #include "kernels/volta/test_gpu.h"
 
 namespace sparkbench::hopper {

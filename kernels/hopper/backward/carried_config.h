@@ -1,8 +1,8 @@
-// The tile sizes of the backward kernel that carries dQ (carried_backward.h), and the shared memory
+// The tile sizes of the backward kernel that carries dQ (carried_kernel.h), and the shared memory
 // that it asks for.
 #pragma once
 
-#include "kernels/hopper/backward_params.h"
+#include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/block_plan.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
 #include "kernels/machine/tensor_copy/tensor_map.h"

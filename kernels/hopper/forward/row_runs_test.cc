@@ -9,8 +9,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/hopper/row_form.h"
-#include "kernels/hopper/test_forward.h"
+#include "kernels/hopper/forward/row_form.h"
+#include "kernels/hopper/forward/test_forward.h"
 
 namespace sparkbench::hopper {
 namespace {
