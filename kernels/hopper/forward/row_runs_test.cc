@@ -6,6 +6,7 @@
 
 #include <array>
 #include <map>
+#include <random>
 #include <tuple>
 #include <vector>
 
@@ -129,6 +130,25 @@ TEST(HopperRowRunsOfHeadDims, MatchTheDefinition) {
     for (const MaskSpec& mask : {MaskSpec::window(200), MaskSpec::band(70, 90)}) {
       expect_correct_runs(head_dim, 450, mask);
     }
+  }
+}
+
+/// Of whatever rows and keys, with no key for some rows.
+TEST(HopperRowRunsOfRandomBands, MatchTheDefinition) {
+  std::mt19937 random(3);
+  const auto between = [&](int least, int most) {
+    return least + static_cast<int>(random() % static_cast<unsigned>(most - least + 1));
+  };
+  for (int i = 0; i < 12; ++i) {
+    const int head_dims[] = {32, 64, 80, 128}, head_dim = head_dims[i % 4];
+    const int begin = between(-300, 200), end = begin + between(1, 400);
+    const Problem problem{.seqlen_q = between(1, 900),
+                          .seqlen_k = between(1, 900),
+                          .head_dim = head_dim,
+                          .mask = MaskSpec::band(-begin, end)};
+    SCOPED_TRACE(testing::Message() << i << ": " << head_dim << ", " << problem.seqlen_q << " by "
+                                    << problem.seqlen_k << ", " << name_of(problem.mask));
+    expect_correct(problem, RowForm::kRuns);
   }
 }
 
