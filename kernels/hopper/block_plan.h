@@ -10,10 +10,6 @@ namespace sparkbench::hopper {
 inline constexpr int kWarpgroupWarps = 4;
 inline constexpr int kWarpgroupRows = 64;  // of a wgmma
 
-/// By whose number of SMs kernels are chosen, H100's and H200's, on every GPU: so that a problem
-/// has the same bits on all of them.
-inline constexpr int kChosenForSms = 132;
-
 /// What the blocks of a launch have: rows, or keys, of sequences that are alike, runs of rows that
 /// see few keys each (row_runs.h), rows or keys of a pattern's list (tile/sparse_list.h), or of
 /// packed sequences (tile/work_list.h).

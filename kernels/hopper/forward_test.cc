@@ -76,7 +76,6 @@ TEST(HopperForwardSample, IsEveryBlockOfATile) {
   }
 }
 
-/// Whichever instance serves a window of these keys.
 TEST(HopperForwardBits, OfAWindowOfAllKeysAreThoseOfACausalMask) {
   for (const int head_dim : {64, 128}) {
     for (const int seqlen : {150, 320}) {
@@ -102,18 +101,18 @@ bool sees_any(const KeyMask& mask, int row, int key) {
   return false;
 }
 
-/// The products of a warpgroup, 16 columns or 16 keys each: of the 64 keys of tiles, of one or two
-/// of them, that it sees, and of no others. Tiles begin at the 64 keys of which the block sees the
-/// first.
-std::uint64_t products_of_halves(const Problem& problem, int block_rows, int tile_keys) {
+/// The products of a warpgroup, 16 columns or 16 keys each: of the halves of tiles that it sees, 64
+/// keys, and of no others. Tiles begin at the 64 keys of which the block sees the first.
+std::uint64_t products_of_halves(const Problem& problem, int block_rows) {
+  constexpr int kTileKeys = 128;
   const KeyMask mask = problem.key_mask();
   std::uint64_t products = 0;
   for (int block = 0; block < problem.seqlen_q; block += block_rows) {
     const Range keys = mask.keys_of_any({block, block + block_rows});
     for (int row = block; row < block + block_rows; row += 64) {
-      for (int tile = keys.begin / 64 * 64; tile < keys.end; tile += tile_keys) {
+      for (int tile = keys.begin / 64 * 64; tile < keys.end; tile += kTileKeys) {
         int halves = 0;
-        for (int key = tile; key < tile + tile_keys; key += 64) halves += sees_any(mask, row, key);
+        for (int key = tile; key < tile + kTileKeys; key += 64) halves += sees_any(mask, row, key);
         if (halves > 0) products += problem.head_dim / 16 + 4 * halves;
       }
     }
@@ -130,7 +129,7 @@ TEST(HopperForward, MultipliesHalvesOfTilesThatAWarpgroupSees) {
           run_emulated(problem, RowForm::kBlocks, make_inputs(problem, Distribution::kNormal, 3));
       constexpr std::uint64_t kWarps = 4;
       EXPECT_EQ(outputs.report.counters.wgmma,
-                kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128, 128))
+                kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128))
           << head_dim << ", " << mask;
     }
   }

@@ -40,7 +40,7 @@ SPARK_DEVICE void init_barriers(Machine& machine, KeyBarriers<Config>& barriers,
   }
 }
 
-/// Machine is an ItemMachine.
+/// Machine is an ItemMachine, or a RunMachine.
 template <class Config, class Machine, class Params, class Copies>
 class KeyLoader {
  public:
@@ -59,8 +59,8 @@ class KeyLoader {
       const Range keys = keys_of_block<Config>(machine_, params_);
       const int tiles = tile_count<Config>(keys);
       int place = first_tile<Config::kTileStart>(keys) + Config::kBlockN * kept;
-      // Queries behind the first tile, for which there may be room before there is for them, unless
-      // it is there.
+      // Queries behind the first tile, for which there may be room before there is for them. If
+      // that tile is there, before all: the place of the next may become free by them alone.
       if (tiles == 0 || kept > 0) load_queries(block);
       for (int tile = kept; tile < tiles; ++tile) {
         load_keys(block, place);

@@ -1,6 +1,6 @@
 // Runs of rows: blocks of rows of a head, one after the other, that one block of a launch has where
-// rows see few keys. The keys that its next rows see, too, stay in shared memory for them, so that
-// each is loaded once in a run, and the warps that load are at keys that nobody has seen.
+// rows see few keys. The keys that its next rows see, too, stay in shared memory for them if they
+// have room there: then each is loaded once in a run, and the warps that load are at new ones.
 #pragma once
 
 #include "kernels/hopper/stage_ring.h"
@@ -10,37 +10,37 @@
 namespace sparkbench::hopper {
 
 /// A Machine whose block() is a place in the grid of all blocks of rows, of which each head has
-/// `blocks_of_head`: by turns those of its runs, which are the items of `runs`, from the first rows
-/// to the last.
+/// `blocks_of_head`: it goes through those of one run after another, from the first rows to the
+/// last. Runs are the items of `runs`.
 template <class Machine>
 class RunMachine : public ItemMachine<Machine> {
  public:
-  using Items = ItemMachine<Machine>;
+  using Base = ItemMachine<Machine>;
 
-  /// In the order of blocks the last rows are first, or last.
+  /// `is_last_tile_first`: block 0 of the grid has the last rows.
   SPARK_DEVICE RunMachine(const Machine& machine, const ItemGrid& runs, int blocks_of_head,
                           bool is_last_tile_first)
-      : Items(machine, runs),
+      : Base(machine, runs),
         runs_(runs.extent[0]),
         blocks_of_head_(blocks_of_head),
         step_(is_last_tile_first ? -1 : 1) {
     begin_run();
   }
 
-  SPARK_DEVICE int block(int axis) const { return axis == 0 ? block_ : Items::block(axis); }
+  SPARK_DEVICE int block(int axis) const { return axis == 0 ? block_ : Base::block(axis); }
 
   /// Whether the next item's rows are those behind this one's, of the same head.
   SPARK_DEVICE bool is_followed() const { return left_ > 1; }
   SPARK_DEVICE void advance() {
     block_ += step_;
     if (--left_ > 0) return;
-    Items::advance();
+    Base::advance();
     begin_run();
   }
 
  private:
   SPARK_DEVICE void begin_run() {
-    const Range blocks = part_of_tiles(blocks_of_head_, runs_, Items::block(0));
+    const Range blocks = part_of_tiles(blocks_of_head_, runs_, Base::block(0));
     block_ = step_ < 0 ? blocks.end - 1 : blocks.begin;
     left_ = blocks.size();
   }
@@ -49,9 +49,10 @@ class RunMachine : public ItemMachine<Machine> {
   int block_, left_;
 };
 
-/// Runs of each of so many heads, for so many blocks of a launch.
+/// Runs of each of so many heads, for so many blocks of a launch; none of no rows.
 inline int runs_of_rows(int blocks_of_head, int heads, int blocks) {
-  constexpr int kLead = 0;  // what runs have besides, of keys, is loaded alone
+  constexpr int kLead = 0;  // a run computes nothing for another's rows
+  if (blocks_of_head == 0) return 0;
   return runs_of_head(blocks_of_head, heads, kLead, blocks);
 }
 
@@ -66,8 +67,8 @@ SPARK_DEVICE auto first_item(Machine& machine, const Params& params) {
   }
 }
 
-/// How many of the tiles that an item visits, which are those of `keys`, stay for the next one: its
-/// first ones, if all of them have room.
+/// How many of the tiles that an item visits, which are those of `keys`, stay for the next one: the
+/// next one's first, or none unless all of them have room.
 template <class Config, class Machine, class Params>
 SPARK_DEVICE int kept_tiles(Machine& item, const Params& params, const Range& keys) {
   if constexpr (Config::kHasRuns) {

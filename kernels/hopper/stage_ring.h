@@ -1,6 +1,6 @@
 // The ring of stages between the warps that load a block's tiles and the warpgroups that multiply
-// them. Of a stage one barrier ends a phase when it is full, and one when every warp that
-// multiplies has let go of it.
+// them. Of a stage, of its K and its V each, one barrier ends a phase when it is full, and one when
+// every warp that multiplies has let go of it.
 #pragma once
 
 #include "kernels/hopper/block_plan.h"

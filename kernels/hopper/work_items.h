@@ -42,8 +42,8 @@ struct ItemGrid {
   }
 };
 
-/// The part-th of so many parts of tiles [0, tiles), of which those before have one more if they
-/// must.
+/// The part-th of so many parts of tiles [0, tiles). The first ones have one more where they do not
+/// divide evenly.
 SPARK_HD Range part_of_tiles(int tiles, int parts, int part) {
   const int of_each = tiles / parts, rest = tiles % parts;
   const int begin = part * of_each + least_of(part, rest);

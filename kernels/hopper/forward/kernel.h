@@ -3,7 +3,8 @@
 // (Shah et al., arXiv 2407.08608, section 3.1).
 //
 // One block computes kBlockM query rows of one head: each warpgroup 64 of them, each of its warps
-// 16. One more warpgroup loads K and V.
+// 16. One more warpgroup loads Q, K and V. A block does one item of rows after another
+// (work_items.h), or runs of a head's rows, of which keys stay for the next (row_runs.h).
 //    1  Q to shared memory
 //    2  for each tile of kBlockN keys that a row of the block sees:
 //    3      the loader: K and V to a stage of shared memory
@@ -46,7 +47,8 @@ SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, i
 }
 
 /// What a warpgroup lets go of, once the scores of a tile are there: its keys, and the values of
-/// the tile before, whose products are done by then. What stays for the next rows it does not.
+/// the tile before, whose products are done by then. Nothing of a tile that stays for the next
+/// rows.
 struct Released {
   bool keys, values_before;
 };
@@ -90,7 +92,7 @@ SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Conf
   const auto is_released_at = [&](int at) { return !Config::kHasRuns || at < end_released; };
   for (; place < end; place += kKeys) {
     if constexpr (!Config::kIsSparse) {
-      // Runs of tiles without a mask: most of the time goes here, so nothing else stands here.
+      // Stretches of tiles without a mask: most of the time goes here, so nothing else stands here.
       for (; uncut.contains(Range{place, place + kKeys}); place += kKeys) {
         const bool is_released = is_released_at(place);
         warp.wait_for_keys(ring);

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 
 #include <array>
+#include <cstring>
+#include <limits>
 #include <map>
 #include <random>
 #include <tuple>
@@ -22,7 +24,7 @@ struct OfBlock {
   int block(int /*axis*/) const { return of_launch; }
 };
 
-TEST(HopperRowRuns, HaveEachBlockOfRowsOnceAndTheRowsOfAHeadInTheirOrder) {
+TEST(HopperRowRuns, HaveEachBlockOnceAndAHeadsInOrder) {
   constexpr int kBlocks = 7, kHeads = 3, kBatch = 2;
   for (const bool is_last_first : {false, true}) {
     for (const int runs : {1, 2, 3, 7}) {
@@ -54,25 +56,22 @@ TEST(HopperRowRuns, HaveEachBlockOfRowsOnceAndTheRowsOfAHeadInTheirOrder) {
 }
 
 Problem problem_of(int head_dim, int seqlen, const MaskSpec& mask) {
-  return {.heads = 2048 / head_dim,
-          .seqlen_q = seqlen,
-          .seqlen_k = seqlen,
-          .head_dim = head_dim,
-          .mask = mask};
+  return {.seqlen_q = seqlen, .seqlen_k = seqlen, .head_dim = head_dim, .mask = mask};
 }
 
-TEST(HopperRowForm, IsRunsWhereRowsOfALongSequenceSeeFewKeys) {
+TEST(HopperRowForm, IsRunsWhereManyRowsSeeFewKeys) {
   const auto form = [](int head_dim, int seqlen, const MaskSpec& mask) {
     return row_form(problem_of(head_dim, seqlen, mask));
   };
-  constexpr int kLong = 16384;
+  constexpr int kLong = 4096;
   for (const int head_dim : {32, 64, 80, 96, 128}) {
     EXPECT_EQ(form(head_dim, kLong, MaskSpec::window(128)), RowForm::kRuns) << head_dim;
     EXPECT_EQ(form(head_dim, kLong, MaskSpec::band(64, 64)), RowForm::kRuns) << head_dim;
     EXPECT_EQ(form(head_dim, kLong, MaskSpec::window(1024)), RowForm::kBlocks) << head_dim;
+    EXPECT_EQ(form(head_dim, kLong, MaskSpec::prefix(64)), RowForm::kBlocks) << head_dim;
     EXPECT_EQ(form(head_dim, kLong, MaskSpec::full()), RowForm::kBlocks) << head_dim;
     EXPECT_EQ(form(head_dim, kLong, MaskSpec::causal()), RowForm::kBlocks) << head_dim;
-    EXPECT_EQ(form(head_dim, 100, MaskSpec::window(128)), RowForm::kBlocks) << head_dim;
+    EXPECT_EQ(form(head_dim, kLong - 1, MaskSpec::window(128)), RowForm::kBlocks) << head_dim;
   }
   EXPECT_EQ(form(128, kLong, MaskSpec::window(384)), RowForm::kRuns);
   EXPECT_EQ(form(128, kLong, MaskSpec::window(385)), RowForm::kBlocks);
@@ -82,13 +81,43 @@ TEST(HopperRowForm, IsRunsWhereRowsOfALongSequenceSeeFewKeys) {
   Problem dropout = problem_of(64, kLong, MaskSpec::window(128));
   dropout.dropout_p = 0.1f;
   EXPECT_EQ(row_form(dropout), RowForm::kBlocks);
+  Problem few_keys = problem_of(128, kLong, MaskSpec::window(128));  // which the last rows see
+  few_keys.seqlen_k = 512;
+  EXPECT_EQ(row_form(few_keys), RowForm::kBlocks);
 }
 
-/// Of 2048 tokens and 16 heads a GPU has 256 blocks of 128 rows at once and then as many again: 176
-/// of 192 rows take as many rounds, of longer blocks.
-TEST(HopperRowForm, IsBlocksWhereRunsAreLongerBecauseTheyAreFew) {
-  EXPECT_EQ(row_form(problem_of(128, 2048, MaskSpec::window(128))), RowForm::kBlocks);
-  EXPECT_EQ(row_form(problem_of(128, 4096, MaskSpec::window(128))), RowForm::kRuns);
+/// An entry of a batch has the bits that it has alone.
+TEST(HopperRowForm, DoesNotDependOnBatchOrHeads) {
+  for (const int seqlen : {2048, 4096}) {
+    Problem problem = problem_of(128, seqlen, MaskSpec::window(128));
+    const RowForm alone = row_form(problem);
+    for (problem.batch = 1; problem.batch < 9; ++problem.batch) {
+      for (problem.heads = 1; problem.heads < 40; problem.heads += 13) {
+        EXPECT_EQ(row_form(problem), alone);
+      }
+    }
+  }
+}
+
+/// That the kernel's own launches choose so, by a tile whose bits the forms do not have in common.
+TEST(HopperRowForm, IsTheKernels) {
+  const SampleTile tile{9, 0, 0};
+  const Problem problem = problem_of(64, 4096, MaskSpec::window(128));
+  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const AttentionKernel& kernel = *find_attention_kernel("hopper-fp32acc");
+  Outputs own{std::vector<Half>(problem.q_elements(), kPoison),
+              std::vector<float>(problem.lse_elements(), std::numeric_limits<float>::quiet_NaN()),
+              {}};
+  kernel.forward.emulate(problem,
+                         contiguous_tensors(problem, inputs.q.data(), inputs.k.data(),
+                                            inputs.v.data(), own.o.data(), own.lse.data()),
+                         options_of(kernel), {&tile, 1});
+  const auto has_bits_of = [&](RowForm form) {
+    const Outputs of_form = run_emulated(problem, form, inputs, 0, {&tile, 1});
+    return std::memcmp(own.o.data(), of_form.o.data(), own.o.size() * sizeof(Half)) == 0;
+  };
+  EXPECT_TRUE(has_bits_of(RowForm::kRuns));
+  EXPECT_FALSE(has_bits_of(RowForm::kBlocks));
 }
 
 /// Of the rows of a block one less, as many, and one more; of several blocks, which are several
@@ -121,8 +150,7 @@ TEST_P(HopperRowRunsOf, MatchTheDefinition) {
 }
 
 INSTANTIATE_TEST_SUITE_P(Lengths, HopperRowRunsOf,
-                         testing::Combine(testing::Values(128),
-                                          testing::Values(1, 191, 192, 193, 600)));
+                         testing::Combine(testing::Values(128), testing::Values(1, 191, 193, 600)));
 INSTANTIATE_TEST_SUITE_P(NarrowLengths, HopperRowRunsOf,
                          testing::Combine(testing::Values(64), testing::Values(255, 257, 800)));
 TEST(HopperRowRunsOfHeadDims, MatchTheDefinition) {
@@ -170,12 +198,13 @@ TEST(HopperRowRunsTraffic, IsEachKeyOnce) {
 
 /// Keys that the next rows see are as they were, however warpgroups and loads are apart; rows that
 /// see all keys, for which the ring has no room, and none.
-TEST(HopperRowRunsBits, DoNotDependOnTheThreadScheduleNorOnRuns) {
+TEST(HopperRowRunsBits, DependNeitherOnScheduleNorOnRuns) {
   for (const int head_dim : {64, 128}) {
     for (const MaskSpec& mask :
          {MaskSpec::window(1), MaskSpec::window(150), MaskSpec::band(130, 100), MaskSpec::causal(),
           MaskSpec::prefix(100)}) {
-      const Problem problem{.seqlen_q = 900, .seqlen_k = 700, .head_dim = head_dim, .mask = mask};
+      const Problem problem{
+          .batch = 2, .seqlen_q = 900, .seqlen_k = 700, .head_dim = head_dim, .mask = mask};
       const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
       const Outputs first = run_emulated(problem, RowForm::kRuns, inputs);
       expect_clean(first.report);
@@ -187,8 +216,8 @@ TEST(HopperRowRunsBits, DoNotDependOnTheThreadScheduleNorOnRuns) {
       // A sample's runs have one block each.
       const std::vector<SampleTile> all = [&] {
         std::vector<SampleTile> tiles;
-        for (int tile = 0; tile * kSampleRows < problem.seqlen_q; ++tile) {
-          tiles.push_back({tile, 0, 0});
+        for (int tile = 0; tile < sample_tiles_of(problem.seqlen_q); ++tile) {
+          for (const int batch : {0, 1}) tiles.push_back({tile, 0, batch});
         }
         return tiles;
       }();
