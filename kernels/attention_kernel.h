@@ -59,7 +59,7 @@ struct BackwardFunctions {
 
 /// A kernel over packed sequences, with the bits that it gives each of them alone (those of dQ,
 /// unless deterministic, up to the order of its sums; Hopper's O but where alone its rows come in
-/// runs, hopper/forward/row_form.h). Throws std::invalid_argument as
+/// runs, hopper/row_form.h). Throws std::invalid_argument as
 /// check_packed() (kernels/work_lists.h) does. `workspace` has workspace_bytes() and is aligned to
 /// 256 bytes. Without a backward kernel the functions of that pass are null.
 struct PackedFunctions {

@@ -12,7 +12,7 @@
 #include "kernels/hopper/backward/kernel.h"
 #include "kernels/hopper/backward/round_dq.h"
 #include "kernels/hopper/backward/row_statistics.h"
-#include "kernels/hopper/backward/workspace.h"
+#include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/items_emulated.h"
 #include "kernels/listed_emulated.h"

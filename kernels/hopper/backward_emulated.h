@@ -1,7 +1,7 @@
 // Runs the Hopper backward kernels on the emulated machine.
 #pragma once
 
-#include "kernels/hopper/backward/dq_form.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"

@@ -1,7 +1,7 @@
 // Launches the Hopper backward kernels on the current GPU.
 #pragma once
 
-#include "kernels/hopper/backward/dq_form.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/packed.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/tensors.h"
@@ -10,7 +10,7 @@ struct CUstream_st;
 
 namespace sparkbench::hopper {
 
-/// Device pointers; `workspace` has the bytes of dense_workspace() (backward/workspace.h) and is
+/// Device pointers; `workspace` has the bytes of dense_workspace() (backward_workspace.h) and is
 /// aligned to 256 bytes. As launch_forward() otherwise.
 void launch_backward(const Problem& problem, const BackwardTensors& tensors, void* workspace,
                      DqForm dq, CUstream_st* stream);

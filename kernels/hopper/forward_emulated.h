@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "kernels/hopper/forward/row_form.h"
+#include "kernels/hopper/row_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/sample.h"
 #include "kernels/tensors.h"

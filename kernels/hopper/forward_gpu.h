@@ -1,7 +1,7 @@
 // Launches the Hopper forward kernels on the current GPU.
 #pragma once
 
-#include "kernels/hopper/forward/row_form.h"
+#include "kernels/hopper/row_form.h"
 #include "kernels/packed.h"
 #include "kernels/pattern_lists.h"
 #include "kernels/tensors.h"
@@ -12,7 +12,7 @@ namespace sparkbench::hopper {
 
 /// `tensors` are device pointers, `stream` a cudaStream_t. Asynchronous; a launch that the driver
 /// refuses throws std::runtime_error. Needs compute capability 9.0. Throws std::invalid_argument
-/// where no kernel has rows in such a form (forward/row_form.h).
+/// where no kernel has rows in such a form (row_form.h).
 void launch_forward(const Problem& problem, const ForwardTensors& tensors, RowForm form,
                     CUstream_st* stream);
 

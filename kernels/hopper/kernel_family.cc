@@ -7,9 +7,9 @@
 
 #include "kernels/hopper/backward/round_dq.h"
 #include "kernels/hopper/backward/row_statistics.h"
-#include "kernels/hopper/backward/workspace.h"
 #include "kernels/hopper/backward_emulated.h"
 #include "kernels/hopper/backward_gpu.h"
+#include "kernels/hopper/backward_workspace.h"
 #include "kernels/hopper/dispatch.h"
 #include "kernels/hopper/forward_emulated.h"
 #include "kernels/hopper/forward_gpu.h"

@@ -3,7 +3,7 @@
 
 #include <span>
 
-#include "kernels/hopper/backward/dq_form.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/machine/emulated/blocks/launch.h"
 #include "kernels/packed.h"
 #include "kernels/sample.h"

@@ -2,9 +2,9 @@
 // queries. C++17, for both machines.
 #pragma once
 
-#include "kernels/hopper/backward/dq_form.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/dispatch.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/pattern_parts.h"
 #include "kernels/saturating.h"
 

@@ -4,8 +4,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/hopper/backward/dq_form.h"
 #include "kernels/hopper/backward/test_dq_forms_gpu.h"
+#include "kernels/hopper/dq_form.h"
 
 namespace sparkbench::hopper {
 namespace {

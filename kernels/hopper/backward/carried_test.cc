@@ -10,8 +10,8 @@
 #include <utility>
 #include <vector>
 
-#include "kernels/hopper/backward/dq_form.h"
 #include "kernels/hopper/backward/test_dq_forms.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/tensors.h"
 
 namespace sparkbench::hopper {

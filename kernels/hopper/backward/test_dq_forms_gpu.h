@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "kernels/hopper/backward/test_gradients.h"
-#include "kernels/hopper/backward/workspace.h"
 #include "kernels/hopper/backward_gpu.h"
+#include "kernels/hopper/backward_workspace.h"
 #include "kernels/test_packed_gpu.h"
 
 namespace sparkbench::hopper {

@@ -12,8 +12,8 @@
 #include <tuple>
 #include <vector>
 
-#include "kernels/hopper/forward/row_form.h"
 #include "kernels/hopper/forward/test_forward.h"
+#include "kernels/hopper/row_form.h"
 
 namespace sparkbench::hopper {
 namespace {

@@ -5,7 +5,8 @@
 //            order blocks come. It writes the sums' memory twice and reads it once besides: it pays
 //            where rows see many keys
 //   carried  by a kernel for rows that see few keys, which has what a step of queries came to in
-//            shared memory until its last keys (carried_kernel.h). It has the bits of dQ alone
+//            shared memory until its last keys (backward/carried_kernel.h). It has the bits of dQ
+//            alone
 #pragma once
 
 #include <algorithm>

@@ -3,8 +3,8 @@
 #pragma once
 
 #include "kernels/ceil_divide.h"
-#include "kernels/hopper/backward/dq_form.h"
 #include "kernels/hopper/backward/params.h"
+#include "kernels/hopper/dq_form.h"
 #include "kernels/pattern_parts.h"
 #include "kernels/saturating.h"
 
