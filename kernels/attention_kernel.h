@@ -57,11 +57,11 @@ struct BackwardFunctions {
                  bool is_deterministic, CUstream_st* stream);
 };
 
-/// A kernel over packed sequences, with the bits that it gives each of them alone (those of dQ,
-/// unless deterministic, up to the order of its sums; Hopper's O but where alone its rows come in
-/// runs, hopper/row_form.h). Throws std::invalid_argument as
-/// check_packed() (kernels/work_lists.h) does. `workspace` has workspace_bytes() and is aligned to
-/// 256 bytes. Without a backward kernel the functions of that pass are null.
+/// A kernel over packed sequences, with the bits that it gives each of them alone: but dQ's, unless
+/// deterministic, which differ by the order of its sums, and those of Hopper's O where a sequence
+/// alone would come in runs (hopper/row_form.h). Throws std::invalid_argument as check_packed()
+/// (kernels/work_lists.h) does. `workspace` has workspace_bytes() and is aligned to 256 bytes.
+/// Without a backward kernel the functions of that pass are null.
 struct PackedFunctions {
   /// Whether it computes the packed problem on the device.
   Support (*supports)(const Problem& packed, const KernelDevice& device);
