@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "kernels/hopper/backward/test_gradients.h"
+#include "kernels/hopper/test_gpu.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_gpu.h"
@@ -46,15 +47,7 @@ Gradients run_on_gpu(const Case& made) {
   return {download<Half>(dq, of_q), download<Half>(dk, of_k), download<Half>(dv, of_k)};
 }
 
-class HopperBackwardGpu : public testing::TestWithParam<std::tuple<int, int>> {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-    if (!has_native(MmaInstruction::kWgmma)) GTEST_SKIP() << "no CUDA device with wgmma";
-    ASSERT_NE(find_attention_kernel(kKernel)->backward.launch, nullptr)
-        << "this build has no code for sm_90a";
-  }
-};
+class HopperBackwardGpu : public hopper::OnHopper<std::tuple<int, int>> {};
 
 TEST_P(HopperBackwardGpu, MatchesTheDefinitionForEveryLengthAndMask) {
   const auto [head_dim, seqlen_q] = GetParam();

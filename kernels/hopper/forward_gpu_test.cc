@@ -8,6 +8,7 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/hopper/test_gpu.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_gpu.h"
@@ -43,19 +44,7 @@ Outputs run_on_gpu(const Problem& problem, const OwnedInputs& inputs) {
   return run_on_gpu(problem, inputs, [](ForwardTensors&) {});
 }
 
-/// Skips where there is no such GPU, or no code for it.
-template <class Parameter>
-class OnHopper : public testing::TestWithParam<Parameter> {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-    if (!has_native(MmaInstruction::kWgmma)) GTEST_SKIP() << "no CUDA device with wgmma";
-    ASSERT_NE(find_attention_kernel(kKernel)->forward.launch, nullptr)
-        << "this build has no code for sm_90a";
-  }
-};
-
-class HopperForwardGpu : public OnHopper<std::tuple<int, int>> {};
+class HopperForwardGpu : public hopper::OnHopper<std::tuple<int, int>> {};
 
 void expect_correct(const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
@@ -82,7 +71,7 @@ INSTANTIATE_TEST_SUITE_P(Padded, HopperForwardGpu,
                          testing::Combine(testing::Values(8, 40, 72, 88, 104, 136),
                                           testing::Values(500)));
 
-class HopperForwardGpuBits : public OnHopper<int> {};
+class HopperForwardGpuBits : public hopper::OnHopper<int> {};
 
 void expect_bits(const Problem& problem) {
   const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
@@ -119,7 +108,7 @@ TEST_P(HopperForwardGpuBits, EqualTheEmulatedMachines) {
 
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForwardGpuBits, testing::Values(24, 64, 80, 96, 128, 256));
 
-class HopperForwardGpuStrides : public OnHopper<int> {};
+class HopperForwardGpuStrides : public hopper::OnHopper<int> {};
 
 /// A tensor that is one for all entries of a batch, as a view that repeats it: a stride of 0.
 TEST_P(HopperForwardGpuStrides, MayRepeatATensor) {
@@ -143,7 +132,7 @@ TEST_P(HopperForwardGpuStrides, MayRepeatATensor) {
 
 INSTANTIATE_TEST_SUITE_P(HeadDims, HopperForwardGpuStrides, testing::Values(8, 64, 128));
 
-class HopperSparseGpu : public OnHopper<std::tuple<int, float>> {
+class HopperSparseGpu : public hopper::OnHopper<std::tuple<int, float>> {
  protected:
   Problem problem(int seqlen) const {
     return {.heads = 4,

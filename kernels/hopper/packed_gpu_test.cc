@@ -5,18 +5,15 @@
 #include <tuple>
 #include <vector>
 
+#include "kernels/hopper/test_gpu.h"
 #include "kernels/test_options.h"
 #include "kernels/test_packed_gpu.h"
 
 namespace sparkbench {
 namespace {
 
-class HopperPackedGpu : public testing::TestWithParam<std::tuple<int, float>> {
+class HopperPackedGpu : public hopper::OnHopper<std::tuple<int, float>> {
  protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-    if (!has_native(MmaInstruction::kWgmma)) GTEST_SKIP() << "no CUDA device with wgmma";
-  }
   const AttentionKernel& kernel_ = *find_attention_kernel("hopper-fp32acc");
 };
 

@@ -6,17 +6,13 @@
 
 #include "kernels/hopper/backward/test_dq_forms_gpu.h"
 #include "kernels/hopper/dq_form.h"
+#include "kernels/hopper/test_gpu.h"
 
 namespace sparkbench::hopper {
 namespace {
 
-class HopperCarriedBackwardGpu : public testing::TestWithParam<int> {
+class HopperCarriedBackwardGpu : public OnHopper<int> {
  protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-    if (!has_native(MmaInstruction::kWgmma)) GTEST_SKIP() << "no CUDA device with wgmma";
-  }
-
   /// Of the test's head_dim, with dropout and without, so many times each.
   static void expect_bits_of_alone(int batch, int seqlen, const MaskSpec& mask, int times) {
     for (const float dropout_p : {0.0f, 0.17f}) {

@@ -8,6 +8,7 @@
 
 #include "kernels/hopper/backward/test_dq_forms_gpu.h"
 #include "kernels/hopper/packed_workspace.h"
+#include "kernels/hopper/test_gpu.h"
 #include "kernels/test_packed_gpu.h"
 #include "reference/gradient_errors.h"
 #include "reference/unfused/unfused_backward.h"
@@ -39,13 +40,7 @@ void expect_same_but_for_order(const Gradients& summed, const Gradients& alone) 
   EXPECT_LE(difference, largest / 512.0f);
 }
 
-class HopperDqSumsGpu : public testing::TestWithParam<int> {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-    if (!has_native(MmaInstruction::kWgmma)) GTEST_SKIP() << "no CUDA device with wgmma";
-  }
-};
+class HopperDqSumsGpu : public OnHopper<int> {};
 
 TEST_P(HopperDqSumsGpu, AreThoseOfTheDefinition) {
   for (const Lengths& lengths : {Lengths{1, 1}, {129, 200}, {500, 193}}) {

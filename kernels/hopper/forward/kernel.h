@@ -2,9 +2,9 @@
 // online softmax of FlashAttention-2 and warps of their own for loads, as FlashAttention-3 has them
 // (Shah et al., arXiv 2407.08608, section 3.1).
 //
-// One block computes kBlockM query rows of one head: each warpgroup 64 of them, each of its warps
-// 16. One more warpgroup loads Q, K and V. A block does one item of rows after another
-// (work_items.h), or runs of a head's rows, of which keys stay for the next (row_runs.h).
+// An item is kBlockM query rows of one head: each warpgroup of a block has 64 of them, each of its
+// warps 16. One more warpgroup loads Q, K and V. A block does one item or more (work_items.h), in
+// runs the rows of a head one after the other, so that keys stay for the next (row_runs.h).
 //    1  Q to shared memory
 //    2  for each tile of kBlockN keys that a row of the block sees:
 //    3      the loader: K and V to a stage of shared memory

@@ -9,18 +9,13 @@
 
 #include "kernels/hopper/forward/test_forward.h"
 #include "kernels/hopper/forward_gpu.h"
+#include "kernels/hopper/test_gpu.h"
 #include "kernels/volta/test_gpu.h"
 
 namespace sparkbench::hopper {
 namespace {
 
-class HopperRowRunsGpu : public testing::TestWithParam<int> {
- protected:
-  void SetUp() override {
-    if (!has_gpu()) GTEST_SKIP() << "no CUDA device";
-    if (!has_native(MmaInstruction::kWgmma)) GTEST_SKIP() << "no CUDA device with wgmma";
-  }
-};
+class HopperRowRunsGpu : public OnHopper<int> {};
 
 struct DeviceOutputs {
   std::vector<Half> o;
