@@ -1,9 +1,9 @@
 // How a block of warpgroups is made up, and what the configurations of all kernels share.
 #pragma once
 
+#include "kernels/tile/lazy_rows.h"
 #include "kernels/tile/m16n8k16_layout.h"
 #include "kernels/tile/probability_scale.h"
-#include "kernels/tile/softmax.h"
 
 namespace sparkbench::hopper {
 
@@ -41,7 +41,7 @@ struct WarpgroupConfig {
   static_assert(kColumns % kProductDepth == 0 && kColumns <= 256, "k steps, and N of a product");
   using Layout = M16n8k16Layout;
   using Scale = PlainProbabilities;
-  using Rows = LaneRows<Layout, 1, Scale>;
+  using Rows = LazyRows<Layout, 1, Scale>;
 };
 
 /// That a thread has at launch where so many threads share an SM; ptxas gives no more, and fewer

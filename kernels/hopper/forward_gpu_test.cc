@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/hopper/test_gpu.h"
+#include "kernels/hopper/test_inputs.h"
 #include "kernels/registry.h"
 #include "kernels/volta/test_problems.h"
 #include "kernels/volta/test_sparse_gpu.h"
@@ -73,8 +74,7 @@ INSTANTIATE_TEST_SUITE_P(Padded, HopperForwardGpu,
 
 class HopperForwardGpuBits : public hopper::OnHopper<int> {};
 
-void expect_bits(const Problem& problem) {
-  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 5);
+void expect_bits(const Problem& problem, const OwnedInputs& inputs) {
   const Outputs gpu = run_on_gpu(problem, inputs);
   Outputs emulated{std::vector<Half>(problem.q_elements()),
                    std::vector<float>(problem.lse_elements())};
@@ -94,15 +94,30 @@ void expect_bits(const Problem& problem) {
 TEST_P(HopperForwardGpuBits, EqualTheEmulatedMachines) {
   for (const MaskSpec& mask :
        {MaskSpec::full(), MaskSpec::causal(), MaskSpec::window(100), MaskSpec::band(130, 20)}) {
-    expect_bits({.batch = 2,
-                 .heads = 8,
-                 .seqlen_q = 700,
-                 .seqlen_k = 700,
-                 .head_dim = GetParam(),
-                 .mask = mask,
-                 .dropout_p = mask == MaskSpec::full() ? 0.0f : 0.1f,
-                 .seed = 3,
-                 .heads_k = mask == MaskSpec::causal() ? 8 : 2});
+    const Problem problem{.batch = 2,
+                          .heads = 8,
+                          .seqlen_q = 700,
+                          .seqlen_k = 700,
+                          .head_dim = GetParam(),
+                          .mask = mask,
+                          .dropout_p = mask == MaskSpec::full() ? 0.0f : 0.1f,
+                          .seed = 3,
+                          .heads_k = mask == MaskSpec::causal() ? 8 : 2};
+    expect_bits(problem, make_inputs(problem, Distribution::kNormal, 5));
+  }
+}
+
+/// Without dropout, and with it.
+TEST_P(HopperForwardGpuBits, EqualTheEmulatedMachinesWhereScoresRise) {
+  for (const float dropout_p : {0.0f, 0.1f}) {
+    const Problem problem{.heads = 2,
+                          .seqlen_q = 500,
+                          .seqlen_k = 500,
+                          .head_dim = GetParam(),
+                          .mask = MaskSpec::causal(),
+                          .dropout_p = dropout_p,
+                          .seed = 3};
+    expect_bits(problem, hopper::rising_inputs(problem, 5));
   }
 }
 

@@ -4,10 +4,12 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 
 #include "kernels/hopper/forward/test_forward.h"
+#include "kernels/hopper/test_inputs.h"
 
 namespace sparkbench::hopper {
 namespace {
@@ -45,7 +47,7 @@ TEST(HopperForwardBits, DoNotDependOnTheThreadSchedule) {
                             .dropout_p = 0.1f,
                             .seed = 5,
                             .heads_k = 1};
-      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      const OwnedInputs inputs = rising_inputs(problem, 3);
       const Outputs first = run_emulated(problem, RowForm::kBlocks, inputs);
       for (const std::uint64_t seed : {1u, 2u, 3u, 4u}) {
         const Outputs other = run_emulated(problem, RowForm::kBlocks, inputs, seed);
@@ -132,6 +134,55 @@ TEST(HopperForward, MultipliesHalvesOfTilesThatAWarpgroupSees) {
                 kWarps * products_of_halves(problem, head_dim == 64 ? 192 : 128))
           << head_dim << ", " << mask;
     }
+  }
+}
+
+/// Scores that rise from tile to tile by more than m allows, or by less, that fall, that rise far
+/// from key to key, and that lie far below 0.
+TEST(HopperForward, FollowsScoresHoweverTheyGoOn) {
+  const auto changes = {+[](int key) { return 0.1f * static_cast<float>(key); },
+                        +[](int key) { return 0.03f * static_cast<float>(key); },
+                        +[](int key) { return -0.1f * static_cast<float>(key); },
+                        +[](int key) { return key % 100 == 70 ? 40.0f : 0.0f; },
+                        +[](int /*key*/) { return -60.0f; }};
+  for (const char* mask : {"full", "causal", "window:200"}) {
+    for (const auto change : changes) {
+      const Problem problem{.heads = 2,
+                            .seqlen_q = 300,
+                            .seqlen_k = 420,
+                            .head_dim = 64,
+                            .mask = parse_mask(mask),
+                            .heads_k = 1};
+      expect_correct(problem, RowForm::kBlocks, inputs_with(problem, 7, change));
+    }
+  }
+}
+
+TEST(HopperForward, FollowsRisingScoresForEveryHeadDim) {
+  for (const int head_dim : {40, 80, 96, 128, 256}) {
+    for (const float dropout_p : {0.0f, 0.17f}) {
+      const Problem problem{.seqlen_q = 200,
+                            .seqlen_k = 300,
+                            .head_dim = head_dim,
+                            .mask = MaskSpec::causal(),
+                            .dropout_p = dropout_p,
+                            .seed = 5};
+      expect_correct(problem, RowForm::kBlocks, rising_inputs(problem, 7));
+    }
+  }
+}
+
+/// A NaN in a row of Q is that row's alone.
+TEST(HopperForward, GivesNanWhereScoresAre) {
+  const Problem problem{.heads = 2, .seqlen_q = 150, .seqlen_k = 200, .head_dim = 64};
+  OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+  const int nan_row = 100;
+  inputs.q[row_offset(0, nan_row, 1, problem.seqlen_q, problem.heads, problem.head_dim)] =
+      Half{0x7e00};
+  const Outputs outputs = run_emulated(problem, RowForm::kBlocks, inputs);
+  for (const QueryRow& row : all_rows(problem)) {
+    const bool is_expected = row.head == 1 && row.row == nan_row;
+    EXPECT_EQ(std::isnan(outputs.lse[row.lse_index(problem)]), is_expected) << row.row;
   }
 }
 

@@ -237,6 +237,17 @@ class GpuMachine : public GpuCodegen,
   __device__ __forceinline__ float fma(float a, float b, float c) const {
     return __fmaf_rn(a, b, c);
   }
+  __device__ __forceinline__ float max_from_zero(float largest, float a, float b) const {
+    // Volatile, or the compiler reads a product's accumulators before it has been waited for.
+    int bits_of_a, bits_of_b;
+    asm volatile("mov.b32 %0, %1;" : "=r"(bits_of_a) : "f"(a));
+    asm volatile("mov.b32 %0, %1;" : "=r"(bits_of_b) : "f"(b));
+#if __CUDACC_VER_MAJOR__ >= 12
+    return __int_as_float(__vimax3_s32(__float_as_int(largest), bits_of_a, bits_of_b));
+#else
+    return __int_as_float(max(max(__float_as_int(largest), bits_of_a), bits_of_b));
+#endif
+  }
   __device__ __forceinline__ float exp2(float x) const {
     float result;
     asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));

@@ -134,6 +134,10 @@
 //
 // Arithmetic as the hardware rounds it. Contraction is off: a fused multiply-add is written fma.
 //   float fma(float a, float b, float c)              FFMA, one rounding
+//   float max_from_zero(float largest, float a, float b)
+//                                                     the largest, which is not negative, of three,
+//                                                     by their bits as integers: one VIMNMX3 on
+//                                                     sm_90. A positive NaN is above all
 //   float exp2(float x)                               ex2.approx.ftz.f32 (MUFU.EX2)
 //   float log2(float x)                               lg2.approx.ftz.f32 (MUFU.LG2)
 //   float reciprocal(float x)                         1 / x, correctly rounded

@@ -23,7 +23,8 @@
 //                                     the one 8 below, of one pair
 //   widen(machine, fragment, value)   the elements as floats
 //   hide(fragment, element)           sets an element to -inf
-//   largest(machine, scores, value)   of each row of this lane's, over some steps
+//   largest(machine, scores, value)   of each row of this lane's, over some steps; of LazyRows'
+//                                     Layouts largest_from_zero(), too: 0 where all are below
 //   reduce_row(machine, value, combine)  a row's value over the lanes that share the row
 #pragma once
 

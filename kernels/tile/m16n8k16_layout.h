@@ -48,6 +48,21 @@ struct M16n8k16Layout {
       }
     }
   }
+  /// The same, or 0 where all are below, in half of the instructions.
+  template <class Machine, int kSteps>
+  SPARK_DEVICE static void largest_from_zero(const Machine& machine,
+                                             const Fragment (&score)[kSteps],
+                                             float (&value)[kRowsPerLane]) {
+#pragma unroll
+    for (int slot = 0; slot < kRowsPerLane; ++slot) {
+      value[slot] = 0.0f;
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        const float* const pair = score[step].element + 2 * slot;
+        value[slot] = machine.max_from_zero(value[slot], pair[0], pair[1]);
+      }
+    }
+  }
   template <class Machine, class Combine>
   SPARK_DEVICE static float reduce_row(Machine& machine, float value, Combine combine) {
     value = combine(value, machine.shuffle_xor(value, 1));

@@ -2,6 +2,7 @@
 // warp's rows, one tile of keys in parts, so that the exponentials of some keys can wait until
 // tensor cores have work to overlap them with:
 //   TileSoftmax     m with the tile's scores; what it makes of earlier sums, and of the exponents
+//                   (TileExponentials: by an m that was known before)
 //   exponentials()  of some steps of keys, adding them to the tile's sums
 //   add()           l with the tile's sums
 // FP32 throughout, whatever the scores accumulate in.
@@ -20,7 +21,7 @@ inline constexpr float kNoScore = -0x1p100f;
 /// The recurrence of one row.
 template <class Scale>
 struct RunningRow {
-  float m = kNoScore;  // largest score so far
+  float m = kNoScore;  // largest score so far; of LazyRows one that is near it
   float l = 0.0f;      // sum of exp(scale * (score - m)) 2^kLog2
 
   /// exp(scale * (score - m)) 2^kLog2 = exp2(scale_log2 * score + offset), m including `largest`;
@@ -28,11 +29,20 @@ struct RunningRow {
   template <class Machine>
   SPARK_DEVICE void include(Machine& machine, float largest, float scale_log2, float& rescale,
                             float& offset) {
-    const float reference = fmaxf(m, largest);
-    rescale = machine.exp2((m - reference) * scale_log2);
-    offset = machine.fma(-reference, scale_log2, Scale::kLog2);
+    rescale = refer_to(machine, fmaxf(m, largest), scale_log2);
+    offset = offset_of_exponents(machine, scale_log2);
+  }
+  /// `reference` as m; gives what earlier sums and outputs are multiplied by, l of them here.
+  template <class Machine>
+  SPARK_DEVICE float refer_to(Machine& machine, float reference, float scale_log2) {
+    const float rescale = machine.exp2((m - reference) * scale_log2);
     m = reference;
     l *= rescale;
+    return rescale;
+  }
+  template <class Machine>
+  SPARK_DEVICE float offset_of_exponents(Machine& machine, float scale_log2) const {
+    return machine.fma(-m, scale_log2, Scale::kLog2);
   }
 };
 
@@ -96,39 +106,17 @@ class LaneRows {
     return rows;
   }
 
- private:
+ protected:
   RunningRow<Scale> row_[kGroups][Layout::kRowsPerLane];
 };
 
-/// One tile of scores on its way to probabilities, of kTileGroups of the rows' kGroups groups, from
-/// kFirstGroup on: to the others it does nothing. l follows its sums in add() of the rows.
+/// A tile's exponentials of kTileGroups of the rows' kGroups groups, from kFirstGroup on.
 template <class Layout, int kGroups, int kFirstGroup = 0, int kTileGroups = kGroups>
-struct TileSoftmax {
+struct TileExponentials {
   using Values = RowValues<Layout, kGroups>;
 
-  Values rescale;  // of earlier sums and outputs
-  Values offset;   // of the exponents
-  Values sum;      // of this lane's probabilities so far
-
-  template <class Machine, int kSteps, class Rows>
-  SPARK_DEVICE TileSoftmax(Machine& machine,
-                           const typename Layout::Fragment (&score)[kTileGroups][kSteps],
-                           float scale_log2, Rows& rows) {
-    Values largest;
-#pragma unroll
-    for (int g = 0; g < kGroups; ++g) {
-      const bool is_of_tile = kFirstGroup <= g && g < kFirstGroup + kTileGroups;
-      if (is_of_tile) continue;
-#pragma unroll
-      for (float& of_row : largest.of[g]) of_row = kNoScore;
-    }
-#pragma unroll
-    for (int g = 0; g < kTileGroups; ++g) {
-      Layout::largest(machine, score[g], largest.of[kFirstGroup + g]);
-    }
-    rows.include(machine, largest, scale_log2, rescale, offset);
-    sum = rows.initial_sum();
-  }
+  Values offset;  // of the exponents
+  Values sum;     // of this lane's probabilities so far
 
   /// Probabilities 2^kLog2 of the scores of steps [first_step, end_step).
   template <class Machine, int kSteps>
@@ -150,6 +138,35 @@ struct TileSoftmax {
         }
       }
     }
+  }
+};
+
+/// One tile of scores on its way to probabilities, of kTileGroups of the rows' kGroups groups, from
+/// kFirstGroup on: to the others it does nothing. l follows its sums in add() of the rows.
+template <class Layout, int kGroups, int kFirstGroup = 0, int kTileGroups = kGroups>
+struct TileSoftmax : TileExponentials<Layout, kGroups, kFirstGroup, kTileGroups> {
+  using Values = RowValues<Layout, kGroups>;
+
+  Values rescale;  // of earlier sums and outputs
+
+  template <class Machine, int kSteps, class Rows>
+  SPARK_DEVICE TileSoftmax(Machine& machine,
+                           const typename Layout::Fragment (&score)[kTileGroups][kSteps],
+                           float scale_log2, Rows& rows) {
+    Values largest;
+#pragma unroll
+    for (int g = 0; g < kGroups; ++g) {
+      const bool is_of_tile = kFirstGroup <= g && g < kFirstGroup + kTileGroups;
+      if (is_of_tile) continue;
+#pragma unroll
+      for (float& of_row : largest.of[g]) of_row = kNoScore;
+    }
+#pragma unroll
+    for (int g = 0; g < kTileGroups; ++g) {
+      Layout::largest(machine, score[g], largest.of[kFirstGroup + g]);
+    }
+    rows.include(machine, largest, scale_log2, rescale, this->offset);
+    this->sum = rows.initial_sum();
   }
 };
 

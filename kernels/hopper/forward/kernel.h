@@ -10,12 +10,12 @@
 //    3      the loader: K and V to a stage of shared memory
 //    4      S = Q K^T                                  tensor cores, behind line 8 before
 //    5      S = -inf where masked                      only tiles that the mask cuts
-//    6      m = rowmax(m, S); l += P = exp(S - m); P = 0 where dropped
-//    7      O = rescale * O, before the first of P
+//    6      m = rowmax(m, S); O = rescale * O      where S exceeds m by far (lazy_rows.h)
+//    7      l += P = exp(S - m); P = 0 where dropped
 //    8      O += P V                                   tensor cores, P in registers
 //    9  O / l, log-sum-exp to global memory
 //
-// Warpgroups are out of step: while one forms exponentials, the others' products run. Lines 6 and 8
+// Warpgroups are out of step: while one forms exponentials, the others' products run. Lines 7 and 8
 // are done part by part of a tile's keys, so that its own run too. Of a tile of which a warpgroup
 // sees one half it computes that half alone.
 #pragma once
@@ -26,7 +26,7 @@
 
 namespace sparkbench::hopper {
 
-/// Lines 6 and 8 of kKeys keys, from kBegin on: part by part, so that the products of one run
+/// Lines 7 and 8 of kKeys keys, from kBegin on: part by part, so that the products of one run
 /// beside the exponentials of the next.
 template <int kKeys, int kBegin, class Config, class Warpgroup>
 SPARK_DEVICE void attend_parts(Warpgroup& warp, const StageRing<Config>& ring, int first,
@@ -72,8 +72,8 @@ SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
   if (released.values_before) warp.release_values(ring.previous_place());
   mask(place, scores);
   warp.draw_dropout(place, dropout);
-  auto softmax = warp.row_maxima(scores);  // lines 6, 7
-  attend_parts<kKeys, 0, Config>(warp, ring, first, scores, dropout, softmax, p);
+  auto softmax = warp.begin_softmax(scores);                                       // line 6
+  attend_parts<kKeys, 0, Config>(warp, ring, first, scores, dropout, softmax, p);  // lines 7, 8
   warp.add_sums(softmax);
 }
 

@@ -14,6 +14,7 @@
 
 #include "kernels/hopper/forward/test_forward.h"
 #include "kernels/hopper/row_form.h"
+#include "kernels/hopper/test_inputs.h"
 
 namespace sparkbench::hopper {
 namespace {
@@ -196,6 +197,14 @@ TEST(HopperRowRunsTraffic, IsEachKeyOnce) {
   }
 }
 
+TEST(HopperRowRuns, FollowRisingScores) {
+  for (const int head_dim : {64, 128}) {
+    const Problem problem{
+        .seqlen_q = 600, .seqlen_k = 600, .head_dim = head_dim, .mask = MaskSpec::window(200)};
+    expect_correct(problem, RowForm::kRuns, rising_inputs(problem, 7));
+  }
+}
+
 /// Keys that the next rows see are as they were, however warpgroups and loads are apart; rows that
 /// see all keys, for which the ring has no room, and none.
 TEST(HopperRowRunsBits, DependNeitherOnScheduleNorOnRuns) {
@@ -205,7 +214,7 @@ TEST(HopperRowRunsBits, DependNeitherOnScheduleNorOnRuns) {
           MaskSpec::prefix(100)}) {
       const Problem problem{
           .batch = 2, .seqlen_q = 900, .seqlen_k = 700, .head_dim = head_dim, .mask = mask};
-      const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 3);
+      const OwnedInputs inputs = rising_inputs(problem, 3);
       const Outputs first = run_emulated(problem, RowForm::kRuns, inputs);
       expect_clean(first.report);
       for (const std::uint64_t seed : {1u, 2u, 3u}) {

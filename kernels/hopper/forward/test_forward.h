@@ -47,8 +47,7 @@ inline Outputs run_emulated(const Problem& problem, RowForm form, const OwnedInp
   return outputs;
 }
 
-inline void expect_correct(const Problem& problem, RowForm form) {
-  const OwnedInputs inputs = make_inputs(problem, Distribution::kNormal, 7);
+inline void expect_correct(const Problem& problem, RowForm form, const OwnedInputs& inputs) {
   const Outputs outputs = run_emulated(problem, form, inputs);
   expect_clean(outputs.report);
   const std::vector<QueryRow> rows = all_rows(problem);
@@ -59,6 +58,10 @@ inline void expect_correct(const Problem& problem, RowForm form) {
       error_metrics(gather_rows(problem, outputs.o, outputs.lse, rows), want);
   EXPECT_EQ(why_incorrect(error, error_metrics(unfused, want), {}), "")
       << "rel_l2 " << error.rel_l2 << ", lse " << error.lse_max_abs;
+}
+
+inline void expect_correct(const Problem& problem, RowForm form) {
+  expect_correct(problem, form, make_inputs(problem, Distribution::kNormal, 7));
 }
 
 inline bool same_bits(const Outputs& a, const Outputs& b) {

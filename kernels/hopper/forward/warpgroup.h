@@ -17,7 +17,7 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
   using typename Base::Halves;
   template <int kKeys>
   using ScoresOf = typename Base::template ScoresOf<kKeys>;
-  using Softmax = TileSoftmax<typename Config::Layout, 1>;
+  using Softmax = TileExponentials<typename Config::Layout, 1>;
   template <int kKeys>
   struct DropoutOf {
     TileDropout<typename Config::Layout, kDropoutKeys, 1> of_block[kKeys / kDropoutKeys];
@@ -44,16 +44,23 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
         p, v_ + stage_step<Config>(stage) + keys_step(first), o_);
   }
 
-  /// m = rowmax(m, S); O = rescale * O.
+  /// Where S exceeds m by far, m = rowmax(m, S) and O = rescale * O.
   template <int kKeys>
-  SPARK_DEVICE Softmax row_maxima(const ScoresOf<kKeys>& scores) {
-    const Softmax softmax(this->machine_, scores.score, this->params_.scale_log2, rows_);
+  SPARK_DEVICE Softmax begin_softmax(const ScoresOf<kKeys>& scores) {
+    Machine& machine = this->machine_;
+    const float scale_log2 = this->params_.scale_log2;
+    typename Softmax::Values largest;
+    Config::Layout::largest_from_zero(machine, scores.score[0], largest.of[0]);
+    if (rows_.may_rise(machine, largest, scale_log2)) {
+      Config::Layout::largest(machine, scores.score[0], largest.of[0]);
+      const auto rescale = rows_.raise(machine, largest, scale_log2);
 #pragma unroll
-    for (Fragment& columns : o_) {
+      for (Fragment& columns : o_) {
 #pragma unroll
-      for (int i = 0; i < 4; ++i) columns.element[i] *= softmax.rescale.of[0][i / 2];
+        for (int i = 0; i < 4; ++i) columns.element[i] *= rescale.of[0][i / 2];
+      }
     }
-    return softmax;
+    return rows_.exponentials(machine, scale_log2);
   }
   /// Which elements are dropped, of the keys from `place` on.
   template <int kKeys>

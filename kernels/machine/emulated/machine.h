@@ -3,6 +3,7 @@
 // statement that called it: that is what findings and counters name.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cmath>
@@ -262,6 +263,11 @@ class EmulatedMachine : public EmulatedCodegen {
   float fma(float a, float b, float c) const {
     ++runner_.lane_calls().fma;
     return std::fma(a, b, c);
+  }
+  float max_from_zero(float largest, float a, float b) const {
+    const auto of_bits = [](float value) { return static_cast<std::int32_t>(float_bits(value)); };
+    return float_from_bits(
+        static_cast<std::uint32_t>(std::max({of_bits(largest), of_bits(a), of_bits(b)})));
   }
   float exp2(float x) const {
     ++runner_.lane_calls().mufu;

@@ -74,6 +74,11 @@ TEST(EmulatedMachine, RoundsAFusedMultiplyAddOnce) {
     EXPECT_EQ(machine.fma(x, x, -1.0f - 0x1p-11f), 0x1p-24f);
     EXPECT_EQ(machine.reciprocal(3.0f), 1.0f / 3.0f);
     EXPECT_EQ(machine.exp2(-1.0f), 0.5f);
+    EXPECT_EQ(machine.max_from_zero(0.0f, 1.5f, 1.25f), 1.5f);
+    EXPECT_EQ(machine.max_from_zero(2.0f, 1.5f, -3.0f), 2.0f);
+    EXPECT_EQ(float_bits(machine.max_from_zero(0.0f, -0.0f, -INFINITY)), 0u);
+    EXPECT_EQ(machine.max_from_zero(0.0f, INFINITY, 0x1p-149f), INFINITY);
+    EXPECT_TRUE(std::isnan(machine.max_from_zero(INFINITY, NAN, 1.0f)));
     EXPECT_EQ(machine.log2(8.0f), 3.0f);
   });
 }
