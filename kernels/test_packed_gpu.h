@@ -84,12 +84,6 @@ inline std::vector<Lengths> ragged_lengths() {
   return all;
 }
 
-inline std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>& b) {
-  std::size_t different = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) different += a[i].bits != b[i].bits;
-  return different;
-}
-
 /// The bits that the emulated machine has, with these options; of atomic sums of dQ about their
 /// values.
 inline void expect_emulated_bits(const AttentionKernel& kernel, const PackedCase& made,

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "kernels/machine/cuda_resources.h"
+
 namespace sparkbench {
 
 struct DriverModule::Api {
@@ -40,6 +42,7 @@ DriverModule::DriverModule(const std::string& cubin) {
   find_in_driver(library, "cuModuleLoadData", api->load);
   find_in_driver(library, "cuModuleGetFunction", api->get_function);
   find_in_driver(library, "cuLaunchKernel", api->launch);
+  make_context_current();
   api->check(api->load(&module_, cubin.data()), "cuModuleLoadData");
   api_ = std::move(api);
 }
@@ -53,6 +56,7 @@ CUfunc_st* DriverModule::function(const char* name) const {
 
 void DriverModule::launch(CUfunc_st* function, unsigned blocks, unsigned threads,
                           CUstream_st* stream, void** arguments) const {
+  make_context_current();
   api_->check(api_->launch(function, blocks, 1, 1, threads, 1, 1, 0, stream, arguments, nullptr),
               "cuLaunchKernel");
 }

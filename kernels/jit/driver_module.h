@@ -12,7 +12,7 @@ namespace sparkbench {
 
 class DriverModule {
  public:
-  /// Loads it into the current GPU's own context, which there is by now. Throws std::runtime_error.
+  /// Loads it into the current GPU's primary context. Throws std::runtime_error.
   explicit DriverModule(const std::string& cubin);
 
   /// Throws std::runtime_error where there is none of this name.

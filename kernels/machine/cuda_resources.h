@@ -25,6 +25,17 @@ inline std::size_t shared_bytes_per_block() {
   return static_cast<std::size_t>(bytes);
 }
 
+/// Makes the current device's primary context the thread's. A thread that has called nothing of the
+/// runtime has none, and functions of the driver (cu...) fail there: so before any of these.
+inline void make_context_current() {
+  int device = 0;
+  CUDA_CHECK(cudaGetDevice(&device));
+  CUDA_CHECK(cudaSetDevice(device));
+#if CUDART_VERSION < 12000
+  CUDA_CHECK(cudaFree(nullptr));  // cudaSetDevice() initializes the context since CUDA 12
+#endif
+}
+
 /// Device memory.
 class DeviceBuffer {
  public:

@@ -8,6 +8,7 @@
 #include <cstring>
 #include <vector>
 
+#include "kernels/half.h"
 #include "kernels/machine/cuda_resources.h"
 #include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/mma_instruction.h"
@@ -43,6 +44,12 @@ std::vector<T> download(const DeviceBuffer& buffer, std::size_t count) {
   std::vector<T> values(count);
   std::memcpy(values.data(), bytes.data(), count * sizeof(T));
   return values;
+}
+
+inline std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>& b) {
+  std::size_t different = 0;
+  for (std::size_t i = 0; i < a.size(); ++i) different += a[i].bits != b[i].bits;
+  return different;
 }
 
 /// The profile of m8n8k4 on the current GPU.

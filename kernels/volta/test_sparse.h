@@ -136,10 +136,13 @@ struct Passes {
 class PatternRun {
  public:
   PatternRun(std::string_view kernel, Problem problem)
+      : PatternRun(kernel, problem, make_inputs(problem, Distribution::kNormal, 3),
+                   make_gradient_input(problem, Distribution::kNormal, 3)) {}
+  PatternRun(std::string_view kernel, Problem problem, OwnedInputs inputs, std::vector<Half> d_o)
       : kernel_(*find_attention_kernel(kernel)),
         problem_(std::move(problem)),
-        inputs_(make_inputs(problem_, Distribution::kNormal, 3)),
-        d_o_(make_gradient_input(problem_, Distribution::kNormal, 3)) {}
+        inputs_(std::move(inputs)),
+        d_o_(std::move(d_o)) {}
 
   bool has_backward() const { return kernel_.backward.emulate != nullptr; }
 

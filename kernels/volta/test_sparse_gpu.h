@@ -62,12 +62,6 @@ inline Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
           download<Half>(dv, of_k), download<float>(lse, problem.lse_elements())};
 }
 
-inline std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>& b) {
-  std::size_t different = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) different += a[i].bits != b[i].bits;
-  return different;
-}
-
 /// A gradient whose sums have an order of their own, or any, by that of a deterministic pass.
 inline void expect_near(const std::vector<Half>& summed, const std::vector<Half>& alone) {
   for (std::size_t i = 0; i < alone.size(); ++i) {

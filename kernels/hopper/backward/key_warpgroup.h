@@ -84,7 +84,7 @@ class KeyWarpgroup {
       const TransposedMask mask{mask_};
       if constexpr (Config::kMasksByEnds) {
         hide_outside<Layout, kSteps, 1>(
-            mask, mask_.rows_of_all(keys), machine_.lane(), [&](int) { return first_key_; }, place,
+            mask, mask.rows_of_all(keys), machine_.lane(), [&](int) { return first_key_; }, place,
             [&](int, int step, int i) { hide(step, i); });
       } else {
         hide_scores<Layout, kSteps>(mask, machine_.lane(), first_key_, place, hide);
@@ -225,12 +225,18 @@ class KeyWarpgroup {
   }
 
  private:
-  /// The queries that see a key, as KeyMask has the keys that a row sees.
+  /// The queries that see a key, as KeyMask has the keys that a row sees. None sees a key past the
+  /// end: its score is 0, so exp(0 - lse) would overflow where the true scores lie far below 0, and
+  /// dQ would have the product of that and of the zeros in K's tile.
   struct TransposedMask {
     const KeyMask& mask;
-    SPARK_DEVICE Range keys(int key) const { return mask.rows(key); }
+    SPARK_DEVICE Range keys(int key) const { return {begin(key), end(key)}; }
     SPARK_DEVICE int begin(int key) const { return mask.rows(key).begin; }
-    SPARK_DEVICE int end(int key) const { return mask.rows(key).end; }
+    SPARK_DEVICE int end(int key) const { return key < mask.seqlen_k ? mask.rows(key).end : 0; }
+    SPARK_DEVICE Range rows_of_all(const Range& keys) const {
+      const Range rows = mask.rows_of_all(keys);
+      return {rows.begin, keys.end <= mask.seqlen_k ? rows.end : 0};
+    }
   };
 
   /// By the words of a cut tile, of the block's keys for each query.

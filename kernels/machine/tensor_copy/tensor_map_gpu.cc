@@ -7,7 +7,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/machine/cuda_check.h"
+#include "kernels/machine/cuda_resources.h"
 
 namespace sparkbench {
 namespace {
@@ -36,6 +36,7 @@ Encode driver_encode() {
 TensorMap encode_tensor_map(const TensorMapShape& shape) {
   static_assert(sizeof(TensorMap) == sizeof(CUtensorMap) && alignof(TensorMap) >= 64);
   static const Encode encode = driver_encode();
+  make_context_current();
   const cuuint64_t extents[] = {shape.columns, shape.rows, shape.heads, shape.batch};
   const cuuint64_t strides[] = {shape.row_stride, shape.head_stride, shape.batch_stride};
   const cuuint32_t box[] = {kBoxColumns, kBoxRows, 1, 1}, steps[] = {1, 1, 1, 1};
