@@ -264,8 +264,9 @@ class Attention:
         return tensor[place]
 
     def outputs(self):
-        """{"o": ...}, or the three gradients."""
+        """{"o": ...}, or the three gradients; of a forward and a backward pass all four."""
         self.forward()
         if self.case.direction == "fwd":
             return {"o": self.o.detach()}
-        return dict(zip(GRADIENTS, self.backward()))
+        gradients = dict(zip(GRADIENTS, self.backward()))
+        return gradients if self.case.direction == "bwd" else {"o": self.o.detach(), **gradients}

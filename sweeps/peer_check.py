@@ -33,7 +33,7 @@ def unfused(torch, attention, head, dtype, mask):
 
 
 def unfused_head(torch, attention, head, dtype, mask):
-    """O, or what one (batch, head) contributes to gradients: matmul, masked softmax, matmul."""
+    """O, what one (batch, head) contributes to gradients, or both: matmul, masked softmax, matmul."""
     case = attention.case
     mask = case.mask_of(mask, head[0])
     places = (head, key_head_of(case, head), key_head_of(case, head))
@@ -54,7 +54,8 @@ def unfused_head(torch, attention, head, dtype, mask):
     o = p @ v
     if case.direction == "fwd":
         return {"o": o.detach()}
-    return dict(zip(GRADIENTS, torch.autograd.grad(o, (q, k, v), d_o)))
+    gradients = dict(zip(GRADIENTS, torch.autograd.grad(o, (q, k, v), d_o)))
+    return gradients if case.direction == "bwd" else {"o": o.detach(), **gradients}
 
 
 def metrics_of(g, w):
@@ -93,7 +94,15 @@ def errors_of(got, want):
         "worst_want": want.flatten()[position].item(),
         "want_max_abs": want[want.isfinite()].abs().max().item(),
         "want_rms": want[want.isfinite()].square().mean().sqrt().item(),
+        **units_of(want[want.isfinite()]),
     }
+
+
+def units_of(want):
+    """How far apart numbers of fp16 lie there: 2^-24 of what is subnormal or zero."""
+    sizes = want.half().double().abs().clamp(min=2.0**-14, max=65504.0)
+    units = (sizes.log2().floor() - 10).exp2()
+    return {"unit_max": units.max().item(), "unit_rms": units.square().mean().sqrt().item()}
 
 
 def checked_heads(case):
@@ -185,7 +194,7 @@ class Check:
         if not why and self.case.kernel not in peer_record.REFERENCES:
             why = peer_verdict.why_in_doubt(self.case.mask, self.agrees_with)
         accuracy = {name: self.accuracy_of(name, error) for name, error in errors.items()}
-        return accuracy.get("o", accuracy), why, warnings
+        return accuracy["o"] if list(accuracy) == ["o"] else accuracy, why, warnings
 
     def accuracy_of(self, name, error):
         error = dict(error)
@@ -195,7 +204,8 @@ class Check:
         rows = [len(of_head) for of_head in self.want[name]]
         head_dim = self.case.problem["head_dim"]
         position = position_of(error.pop("worst_index"), self.heads_of(name), rows, head_dim)
-        del error["want_max_abs"], error["want_rms"]
+        for size in ("want_max_abs", "want_rms", "unit_max", "unit_rms"):
+            del error[size]
         return {
             "output": name,
             "oracle": "exact-fp64",

@@ -7,6 +7,7 @@ from unittest import mock
 from test_peers import layer_of, torch_or_skip
 
 torch = torch_or_skip()
+import peer_check  # noqa: E402
 import peer_layer  # noqa: E402
 import peer_layer_check  # noqa: E402
 
@@ -14,7 +15,8 @@ GRADIENTS = set(peer_layer.GRADIENTS.values())
 
 
 def error(rel_l2, nonfinite=0):
-    return {"rel_l2": rel_l2, "max_abs": rel_l2, "nonfinite": nonfinite, "want_max_abs": 1.0}
+    sizes = {"want_max_abs": 1.0, "want_rms": 1.0, "unit_max": 0.0, "unit_rms": 0.0}
+    return {"rel_l2": rel_l2, "max_abs": rel_l2, "nonfinite": nonfinite, **sizes}
 
 
 class Verdicts(unittest.TestCase):
@@ -33,6 +35,15 @@ class Verdicts(unittest.TestCase):
     def test_beside_an_overflow_an_error_stands_alone(self):
         self.assertEqual(self.why(error(2.0**-9), error(math.nan, 1)), "")
         self.assertIn("exceeds", self.why(error(2.0**-7), error(math.nan, 1)))
+
+
+class Units(unittest.TestCase):
+    def test_are_those_of_fp16(self):
+        want = torch.tensor([1.0, -2.5, 1e-6, 0.0], dtype=torch.float64)
+        squares = [2.0**-20, 2.0**-18, 2.0**-48, 2.0**-48]
+        units = peer_check.units_of(want)
+        self.assertEqual(units["unit_max"], 2.0**-9)
+        self.assertAlmostEqual(units["unit_rms"], (sum(squares) / 4) ** 0.5, 12)
 
 
 class Checks(unittest.TestCase):

@@ -162,6 +162,7 @@ class Runner:
             layer.y = None
             message = f"the layer and its oracle do not fit into the memory: {message_of(error)}"
             record["warnings"].append(peer_verdict.warning("W-NOT-VERIFIED", message))
+            peer_record.leave_unverified(record, message)
             return layer, []
         peer_record.add_accuracy(record, check.accuracy(), check.why_incorrect(), check.warnings())
         return layer, check.parts()
@@ -172,6 +173,8 @@ class Runner:
         dropout_p, layer, errors = case.problem["dropout_p"], None, []
         if not arguments.no_verify:
             layer, errors = self.verified(case, tensors, record, arguments)
+        else:
+            peer_record.leave_unverified(record, "its result was not checked")
         if layer is None or dropout_p > 0:
             layer = self.layer_of(case, tensors, dropout_p)
         release(torch)

@@ -264,12 +264,11 @@ class PackedAttention:
             self.backward()
 
     def outputs(self):
-        """{"o": ...}, or the three gradients, packed."""
+        """Those of Attention.outputs(), packed."""
         self.forward()
-        if self.case.direction == "fwd":
-            return {"o": self.passes.packed(self.o.detach(), "o")}
-        gradients = zip(GRADIENTS, self.backward())
-        return {name: self.passes.packed(gradient, name) for name, gradient in gradients}
+        o = {} if self.case.direction == "bwd" else {"o": self.o.detach()}
+        gradients = {} if self.case.direction == "fwd" else dict(zip(GRADIENTS, self.backward()))
+        return {name: self.passes.packed(each, name) for name, each in (o | gradients).items()}
 
     def rows_of(self, tensor, name, place):
         """[rows, head_dim] of one (sequence, head)."""

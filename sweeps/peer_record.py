@@ -163,7 +163,7 @@ def begin_case(case, position, method):
 
 
 def add_accuracy(record, accuracy, why_incorrect, warnings=()):
-    """`accuracy` is that of o, or {"dq": ..., "dk": ..., "dv": ...}."""
+    """`accuracy` is that of o, or {"dq": ..., "dk": ..., "dv": ...} and perhaps "o"."""
     record["accuracy"] = accuracy
     record["warnings"] += warnings
     if record["problem"]["dropout_p"] > 0:
@@ -171,6 +171,12 @@ def add_accuracy(record, accuracy, why_incorrect, warnings=()):
     if why_incorrect:
         record["status"] = "incorrect"
         record["reason"] = {"code": "E-INCORRECT", "message": why_incorrect}
+
+
+def leave_unverified(record, why):
+    """It runs, and nobody checks its result."""
+    record["status"] = "unverified"
+    record["reason"] = {"code": "E-UNVERIFIED", "message": why}
 
 
 def add_timing(record, samples, stop_reason, is_held=True):
@@ -186,7 +192,7 @@ def add_timing(record, samples, stop_reason, is_held=True):
     }
     seconds = record["time_ms"]["median"] * 1e-3
     record["gbps"] = record["bytes"] / seconds * 1e-9
-    if record["status"] == "ok":
+    if record["status"] != "incorrect":
         record["tflops"] = record["flops"] / seconds * 1e-12
 
 

@@ -5,6 +5,7 @@ import math
 import peer_record
 
 TOLERANCE_FLOOR = 2.0**-11  # half a unit in the last place of fp16
+MOST_GRANTED = 2.0**-5  # an unfused computation that errs by more measures nothing
 OWN_FLOOR = 2.0**-8  # what an error may be by itself: harness/cases/case_verdict.cc
 OWN_FLOOR_OF_GRADIENTS = 2.0**-7
 ROUNDING_ERROR = 2.0**-12  # about what rounding a result to fp16 costs
@@ -17,17 +18,35 @@ def ratio_of(numerator, denominator):
     return 0.0 if numerator == 0 else math.inf
 
 
+def why_broken(name, error, unfused_error, ratio, floor, most):
+    """Of one condition of the rule, whose unfused error grants at most `most`."""
+    granted = ratio * unfused_error if ratio else 0.0
+    measure = f"{ratio:g} x {unfused_error:.3g} (unfused)" if ratio else f"{floor:.3g}"
+    if granted > most:
+        granted = most
+        measure = f"{granted:.3g}: the unfused computation errs by {unfused_error:.3g}, too much"
+    return "" if error <= granted + floor else f"{name} {error:.3g} exceeds {measure}"
+
+
+def cap_of_largest(unfused_error):
+    """None beside a measure; twice as much of a largest error as in the mean beside what is none."""
+    return math.inf if unfused_error <= MOST_GRANTED else 2 * MOST_GRANTED
+
+
 def why_wrong(error, of_unfused, ratio, floor=TOLERANCE_FLOOR):
     """Empty when it is acceptable; written so that NaN is not. With ratio 0 `of_unfused` is not
     read."""
     if error["nonfinite"]:
         return f"{error['nonfinite']} elements are not finite where the exact result is"
-    for name, size in (("rel_l2", 1.0), ("max_abs", error["want_max_abs"])):
+    cap = cap_of_largest(of_unfused["rel_l2"]) if ratio else math.inf
+    for name, size, unit, most in (
+        ("rel_l2", 1.0, ratio_of(error["unit_rms"], error["want_rms"]), MOST_GRANTED),
+        ("max_abs", error["want_max_abs"], error["unit_max"], cap * error["want_max_abs"]),
+    ):
+        of_floor = max(floor * size, unit)
         unfused_error = of_unfused[name] if ratio else 0.0
-        limit = ratio * unfused_error + floor * size
-        if not error[name] <= limit:
-            measure = f"{ratio:g} x {unfused_error:.3g} (unfused)" if ratio else f"{limit:.3g}"
-            return f"{name} {error[name]:.3g} exceeds {measure}"
+        if why := why_broken(name, error[name], unfused_error, ratio, of_floor, most):
+            return why
     return ""
 
 
@@ -37,11 +56,20 @@ def why_gradients_wrong(errors, of_unfused, ratio, floor=TOLERANCE_FLOOR):
     for name, error in errors.items():
         if error["nonfinite"]:
             return f"{name}: {error['nonfinite']} elements are not finite where the exact result is"
-        for metric, of_want in (("rmse", "want_rms"), ("max_abs", "want_max_abs")):
-            size = max(e[of_want] for e in errors.values())
-            limit = (ratio * of_unfused[name][metric] if ratio else 0.0) + floor * size
-            if not error[metric] <= limit:
-                return f"{name}: {metric} {error[metric]:.3g} exceeds {limit:.3g}"
+        largest = {
+            of: max(e[of] for e in errors.values())
+            for of in ("want_rms", "want_max_abs", "unit_rms", "unit_max")
+        }
+        of_rmse = ratio_of(of_unfused[name]["rmse"], largest["want_rms"]) if ratio else 0.0
+        for metric, of_want, of_unit, cap in (
+            ("rmse", "want_rms", "unit_rms", MOST_GRANTED),
+            ("max_abs", "want_max_abs", "unit_max", cap_of_largest(of_rmse)),
+        ):
+            most, of_floor = (factor * largest[of_want] for factor in (cap, floor))
+            of_floor = max(of_floor, largest[of_unit])
+            unfused_error = of_unfused[name][metric] if ratio else 0.0
+            if why := why_broken(metric, error[metric], unfused_error, ratio, of_floor, most):
+                return f"{name}: {why}"
     return ""
 
 
@@ -74,10 +102,40 @@ def warnings_over_unfused(errors, of_unfused, ratio):
     ]
 
 
+def warnings_of_measure(of_unfused):
+    """Where the unfused computation is finite and errs too much to be one."""
+    size = max(error["want_rms"] for error in of_unfused.values())
+    worst = max(ratio_of(error["rmse"], size) for error in of_unfused.values())
+    if worst <= MOST_GRANTED:
+        return []
+    message = (
+        f"the unfused computation in fp16 itself errs by {100 * worst:.3g} % on these inputs and "
+        f"measures nothing: a kernel may err by {100 * MOST_GRANTED:.3g} %"
+    )
+    return [warning("W-UNFUSED-INACCURATE", message, worst)]
+
+
 def judge(is_reference, errors, of_unfused, ratio):
-    """(why it is incorrect, warnings), as harness/cases/case_verdict.h judges: a reference measures
-    others, so only what is not finite is incorrect; and an unfused computation that is not finite
-    is no measure, so what is beside it is judged by its error alone."""
+    """(why it is incorrect, warnings) of every output: of o, and of the gradients together."""
+    whys, warnings = [], {}
+    for group in (["o"], [name for name in errors if name != "o"]):
+        if not group or group[0] not in errors:
+            continue
+        why, of_group = judge_together(
+            is_reference,
+            {name: errors[name] for name in group},
+            {name: of_unfused[name] for name in group},
+            ratio,
+        )
+        whys += [why] if why else []
+        warnings = {each["code"]: each for each in of_group} | warnings
+    return "; ".join(whys), list(warnings.values())
+
+
+def judge_together(is_reference, errors, of_unfused, ratio):
+    """As harness/cases/case_verdict.h judges: a reference measures others, so only what is not
+    finite is incorrect; an unfused computation that is not finite is no measure, so what is beside it is
+    judged by its error alone; what one that errs too much grants has an end."""
     own_floor = OWN_FLOOR if "o" in errors else OWN_FLOOR_OF_GRADIENTS
     is_finite = not any(error["nonfinite"] for error in errors.values())
     has_measure = not any(error["nonfinite"] for error in of_unfused.values())
@@ -91,7 +149,8 @@ def judge(is_reference, errors, of_unfused, ratio):
         )
     if has_measure:
         why = why_errors_wrong(errors, of_unfused, ratio)
-        return why, [] if why else warnings_over_unfused(errors, of_unfused, ratio)
+        over = [] if why else warnings_over_unfused(errors, of_unfused, ratio)
+        return why, ([] if is_reference else warnings_of_measure(of_unfused)) + over
     if not is_reference:
         warnings = [
             warning(

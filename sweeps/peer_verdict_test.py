@@ -12,7 +12,7 @@ class Verdicts(unittest.TestCase):
     def errors(self, rel_l2, nonfinite=0):
         return {
             "rel_l2": rel_l2, "max_abs": rel_l2, "rmse": rel_l2, "nonfinite": nonfinite,
-            "want_max_abs": 1.0, "want_rms": 1.0,
+            "want_max_abs": 1.0, "want_rms": 1.0, "unit_max": 0.0, "unit_rms": 0.0,
         }  # fmt: skip
 
     def judge(self, is_reference, error, of_unfused):
@@ -26,6 +26,27 @@ class Verdicts(unittest.TestCase):
         self.assertNotEqual(
             peer_verdict.why_wrong(self.errors(1.01 * limit), self.errors(1e-2), 2.0), ""
         )
+
+    def test_an_unfused_computation_that_errs_grants_no_more(self):
+        most = peer_verdict.MOST_GRANTED
+        doubtful = self.errors(2 * most)
+        self.assertEqual(self.judge(False, self.errors(most), doubtful), ("", ["W-UNFUSED-INACCURATE"]))
+        self.assertIn("too much", self.judge(False, self.errors(1.1 * most), doubtful)[0])
+
+    def test_a_unit_of_fp16_passes(self):
+        error, none = self.errors(2.0**-10), self.errors(0.0)
+        self.assertNotEqual(self.judge(False, error, none)[0], "")
+        error.update(unit_max=2.0**-10, unit_rms=2.0**-10)
+        self.assertEqual(peer_verdict.why_wrong(error, none, 2.0), "")
+
+    def test_every_output_is_judged(self):
+        errors = {"o": self.errors(0.0), **self.gradients()}
+        judged = lambda: peer_verdict.judge(False, errors, errors, 2.0)  # noqa: E731
+        self.assertEqual(judged(), ("", []))
+        errors["o"]["nonfinite"] = 3
+        self.assertIn("o: 3 elements are not finite", judged()[0])
+        errors["dk"]["nonfinite"] = 2
+        self.assertIn("; dk: 2 elements", judged()[0])
 
     def test_nan_does_not_pass(self):
         good = self.errors(1e-2)
@@ -67,7 +88,7 @@ class Verdicts(unittest.TestCase):
         """dq, dk and dv of wanted size 1, or of none at all."""
         return {
             name: {"nonfinite": 0, "rmse": value, "max_abs": value, "want_rms": size,
-                   "want_max_abs": size}
+                   "want_max_abs": size, "rel_l2": value, "unit_max": 0.0, "unit_rms": 0.0}
             for name, value, size in (
                 ("dq", rmse.get("dq", 0.0), 0.0), ("dk", rmse.get("dk", 0.0), 0.0),
                 ("dv", rmse.get("dv", 0.0), 1.0),
