@@ -23,7 +23,7 @@ FIGURES = {
     "speedup": (bars.draw_speedup, "the same of the speed-up over --reference"),
     "layers": (layers.draw_layers, "encoder layers, stacked by stage (SparkAttention, Figure 12)"),
     "layer-speedup": (layers.draw_layer_speedup, "encoder layers over --reference, or the unfused one"),
-    "error": (lines.draw_error, "--metric over seqlen, of O or of the worst gradient"),
+    "error": (lines.draw_error, "--metric over seqlen, of the worst output"),
     "memory": (lines.draw_memory, "the peak over seqlen, measured or else predicted"),
     "roofline": (roofline.draw_roofline, "TFLOP/s over FLOP a byte, under the device's peaks"),
     "diff": (difference.draw_diff, "the second run's times over the first's"),

@@ -1,6 +1,7 @@
 #!/usr/bin/env python3
 """What plot.py makes of cases. What draws needs matplotlib, and is skipped without."""
 
+import argparse
 import copy
 import csv
 import hashlib
@@ -143,6 +144,8 @@ class ReadsCases(Runs):
         self.assertEqual(mark("skipped", "E-OOM-PREDICTED"), "OOM")
         self.assertEqual(mark("skipped", "E-UNSUPPORTED"), "n/s")
         self.assertEqual(mark("incorrect", "E-INCORRECT"), "wrong")
+        self.assertEqual(mark("unverified", "E-UNVERIFIED"), "")
+        self.assertEqual(mark("predicted", "E-OOM-PREDICTED"), "")
 
     def test_with_no_error_where_an_output_is_not_finite(self):
         broken, unverified = self.cases(
@@ -155,6 +158,10 @@ class ReadsCases(Runs):
         gradients = {n: {"rel_l1": e, "nonfinite": 0} for n, e in zip(("dq", "dk", "dv"), (1, 3, 2))}
         changes = {"problem.pass": "bwd", "accuracy": gradients}
         self.assertEqual(self.cases(record(**changes))[0].errors["rel_l1"], 3)
+        of_both = {"problem.pass": "fwd+bwd", "accuracy": {**gradients, "o": None}}
+        self.assertEqual(self.cases(record(**of_both))[0].errors["rel_l1"], 3)
+        of_both["accuracy"]["o"] = {"output": "o", "rel_l1": 4, "nonfinite": 0}
+        self.assertEqual(self.cases(record(**of_both))[0].errors["rel_l1"], 4)
         gradients["dv"]["nonfinite"] = 1
         self.assertTrue(math.isnan(self.cases(record(**changes))[0].errors["rel_l1"]))
 
@@ -322,8 +329,33 @@ class Draws(Runs):
     def test_a_cross_where_an_output_is_not_finite(self):
         broken = {"rel_l1": 0.0, "nonfinite": 3}
         cases = self.cases(record(), record(seqlen=1024, accuracy=broken))
-        figure = lines.line_figure(self.pyplot, cases, lines.error_of("rel_l1"), "", False)
+        figure = lines.line_figure(
+            self.pyplot, cases, lines.error_of("rel_l1"), "", False, lambda case: case.kind_of_result
+        )
         self.assertIn("x: not finite: a at 1k", figure.get_supxlabel())
+
+    def test_captions_say_where_errors_and_sizes_are_from(self):
+        band = {"time_ms": {"low": 1.0, "likely": 2.0, "high": 4.0}}
+        cases = self.cases(
+            record(time_ms=None, predicted=band, device="emulated-v100"),
+            record("b", time_ms=None, device="emulated-v100"),
+        )
+        arguments = argparse.Namespace(metric="rel_l1")
+        of_errors = lines.draw_error(self.pyplot, cases, arguments).get_supxlabel()
+        self.assertIn("T: emulated", of_errors)
+        self.assertNotIn("predicted", of_errors)
+        of_memory = lines.draw_memory(self.pyplot, cases, arguments).get_supxlabel()
+        self.assertIn("T: predicted", of_memory)
+        self.assertNotIn("emulated", of_memory)
+
+    def test_no_memory_of_a_kernel_that_there_is_not(self):
+        lacks = {"code": "E-UNSUPPORTED", "message": "b has no backward pass"}
+        both = {"problem.pass": "fwd+bwd", "time_ms": None}
+        cases = self.cases(record(**both), record("b", status="skipped", reason=lacks, **both))
+        figure = lines.draw_memory(self.pyplot, cases, None)
+        (axes,) = figure.axes
+        self.assertEqual(len(axes.lines), 1)
+        self.assertEqual([each.get_text() for each in figure.legends[0].texts], ["a"])
 
     def test_the_same_bytes_each_time(self):
         hashes = set()

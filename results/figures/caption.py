@@ -11,8 +11,12 @@ MEANING = {
 SHORT_MEANING = {"measured": "measured", "predicted": "predicted", "emulated": "emulated"}
 
 
-def devices_line(cases, meaning):
-    kinds = sorted({(case.axes["device"], case.kind) for case in cases})
+def kind_of_time(case):
+    return case.kind
+
+
+def devices_line(cases, meaning, kind_of=kind_of_time):
+    kinds = sorted({(case.axes["device"], kind_of(case)) for case in cases})
     return "; ".join(f"{device}: {meaning[kind]}" for device, kind in kinds)
 
 
@@ -24,5 +28,5 @@ def left_out_line(series, why):
     return f"Without {why}: {', '.join(sorted(series))}" if series else ""
 
 
-def caption(cases, panels, meaning, *more):
-    return [devices_line(cases, meaning), constant_text(cases, panels), *more]
+def caption(cases, panels, meaning, *more, kind_of=kind_of_time):
+    return [devices_line(cases, meaning, kind_of), constant_text(cases, panels), *more]

@@ -100,7 +100,16 @@ class Case:
         """What its time is, or would be."""
         if self.predicted and not self.measured:
             return "predicted"
+        return self.kind_of_result
+
+    @property
+    def kind_of_result(self):
+        """Where its outputs were computed: a prediction has none."""
         return "measured" if self.is_gpu else "emulated"
+
+    @property
+    def kind_of_memory(self):
+        return "measured" if "peak" in self.memory else "predicted"
 
     def problem(self):
         return tuple(self.axes[axis] for axis in AXES)
@@ -196,8 +205,11 @@ def _interval(fields, path, low, value, high):
 
 
 def _errors(fields, is_forward):
-    """Of the output, or of the worst gradient. Early records have metrics of what is finite alone."""
+    """Of the worst output. Early records have metrics of what is finite alone, and of a forward pass
+    before a backward one none."""
     outputs = [()] if is_forward else [(name,) for name in GRADIENTS]
+    if not is_forward and fields.text("accuracy", "o", "output"):
+        outputs.append(("o",))
     errors = {}
     for metric in ("rel_l1", "rel_l2", "max_abs"):
         values = []
@@ -216,7 +228,7 @@ def _speedup(fields):
 
 def _mark(fields):
     status = fields.text("status") or "ok"
-    if status == "ok":
+    if status in ("ok", "unverified", "predicted"):
         return ""
     code = fields.text("reason", "code")
     return MARKS.get(code, "wrong" if status == "incorrect" else "failed")

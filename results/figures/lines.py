@@ -77,7 +77,7 @@ def gaps_line(gaps):
     return f"x: not finite: {'; '.join(texts)}" if texts else ""
 
 
-def line_figure(pyplot, cases, value_of, label, log):
+def line_figure(pyplot, cases, value_of, label, log, kind_of):
     panels = Panels(cases)
     figure, all_axes = style.new_figure(pyplot, len(panels.keys))
     gaps = {}
@@ -99,7 +99,13 @@ def line_figure(pyplot, cases, value_of, label, log):
         )
         for each in panels.series
     ]
-    lines = caption.caption(cases, panels, caption.SHORT_MEANING, gaps_line(gaps))
+    lines = caption.caption(
+        [case for case in cases if value_of(case) is not None],
+        panels,
+        caption.SHORT_MEANING,
+        gaps_line(gaps),
+        kind_of=kind_of,
+    )
     style.finish(figure, handles, [series_label(each) for each in panels.series], lines)
     return figure
 
@@ -115,9 +121,19 @@ def known(cases, value_of, what):
 def draw_error(pyplot, cases, arguments):
     value_of = error_of(arguments.metric)
     cases = known(cases, value_of, "an error: it was not verified")
-    return line_figure(pyplot, cases, value_of, ERROR_LABELS[arguments.metric], False)
+    return line_figure(
+        pyplot,
+        cases,
+        value_of,
+        ERROR_LABELS[arguments.metric],
+        False,
+        lambda case: case.kind_of_result,
+    )
 
 
 def draw_memory(pyplot, cases, _arguments):
+    cases = [case for case in cases if case.mark != "n/s"]  # what there is no kernel for takes none
     cases = known(cases, memory_of, "a size of its memory")
-    return line_figure(pyplot, cases, memory_of, "memory [MiB]", True)
+    return line_figure(
+        pyplot, cases, memory_of, "memory [MiB]", True, lambda case: case.kind_of_memory
+    )
