@@ -4,7 +4,8 @@
 namespace sparkbench {
 
 enum class ExitCode {
-  kOk = 0,           // all cases ran, or were skipped for a declared reason, and were correct
+  kOk = 0,           // no case is incorrect or failed: others may be skipped for a declared reason,
+                     // predicted or unverified
   kFinding = 1,      // an incorrect result, a broken gate, or what `diff --fail-on` names
   kUsage = 2,        // the command line cannot be carried out
   kEnvironment = 3,  // no such device, or an architecture that is not supported

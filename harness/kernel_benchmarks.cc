@@ -19,7 +19,7 @@ std::vector<double> seconds_of(const CaseRecord& record) {
 
 void report(const CaseRecord& record, benchmark::State& state) {
   const std::vector<double> seconds = seconds_of(record);
-  if (record.status != Status::kOk || seconds.empty()) {
+  if (!is_usable(record) || seconds.empty()) {
     state.SkipWithError(record.reason ? record.reason->message.c_str() : "no time was measured");
     return;
   }

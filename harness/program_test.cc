@@ -224,8 +224,13 @@ TEST(Sweep, EndsInOneWhenAResultIsIncorrect) {
 TEST(Sweep, WithoutVerifyingHasNoErrors) {
   const auto cases = cases_of("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kProblem);
   ASSERT_EQ(cases.size(), 1u);
-  EXPECT_EQ(cases[0]["status"], "ok");
+  EXPECT_EQ(cases[0]["status"], "unverified");
   EXPECT_TRUE(cases[0]["accuracy"].is_null());
+  const ProgramResult result =
+      run_sparkbench("sweep" + kDevice + "--kernel volta-fp32acc --no-verify " + kProblem);
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "0 failed, 1 unverified")) << result.out;
+  EXPECT_TRUE(contains(result.out, "none is named, since no result was checked")) << result.out;
 }
 
 TEST(AccuracyCommand, ComparesTheAccumulatorsWithTheUnfusedComputation) {

@@ -25,7 +25,20 @@ struct Sums {
   double count = 0.0;
   double abs = 0.0, squares = 0.0, rel = 0.0;
   double want_abs = 0.0, want_squares = 0.0, got_squares = 0.0;
+  double unit_squares = 0.0;
 };
+
+/// How far apart numbers of fp16 lie at `value`, once that is rounded to one of them.
+double unit_of_half(double value) {
+  constexpr int kFractionBits = 10, kLeastExponent = -24;
+  constexpr double kLargestHalf = 65504.0;
+  constexpr double kLeastHalf = 0x1p-24;
+  const double size =
+      std::max<double>(std::abs(to_float(to_half(static_cast<float>(value)))), kLeastHalf);
+  int exponent = 0;  // size is in [2^(exponent - 1), 2^exponent)
+  std::frexp(std::min(size, kLargestHalf), &exponent);
+  return std::ldexp(1.0, std::max(exponent - 1 - kFractionBits, kLeastExponent));
+}
 
 void void_metrics(ErrorMetrics& metrics) {
   for (double ErrorMetrics::*metric :
@@ -68,12 +81,16 @@ void add_element(ErrorMetrics& metrics, Sums& sums, std::size_t index, double go
   sums.want_abs += std::abs(want);
   sums.want_squares += want * want;
   sums.got_squares += got * got;
+  const double unit = unit_of_half(want);
+  metrics.unit_max = std::max(metrics.unit_max, unit);
+  sums.unit_squares += unit * unit;
 }
 
 void finish(ErrorMetrics& metrics, const Sums& sums) {
   metrics.mean_abs = ratio_of(sums.abs, sums.count);
   metrics.rmse = std::sqrt(ratio_of(sums.squares, sums.count));
   metrics.want_rms = std::sqrt(ratio_of(sums.want_squares, sums.count));
+  metrics.unit_rms = std::sqrt(ratio_of(sums.unit_squares, sums.count));
   metrics.mean_rel = ratio_of(sums.rel, sums.count);
   metrics.rel_l1 = ratio_of(sums.abs, sums.want_abs);
   metrics.rel_l2 = std::sqrt(ratio_of(sums.squares, sums.want_squares));
@@ -106,13 +123,6 @@ void add_lse(ErrorMetrics& metrics, double got, double want) {
   metrics.lse_want_max_abs = std::max(metrics.lse_want_max_abs, std::abs(want));
 }
 
-struct Condition {
-  const char* name;
-  double kernel;
-  double unfused;
-  double floor;
-};
-
 }  // namespace
 
 ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want) {
@@ -144,19 +154,41 @@ std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfuse
         "is not",
         kernel.nonfinite);
   }
-  const double lse_floor = tolerance.floor * std::max(1.0, kernel.lse_want_max_abs);
-  const Condition conditions[] = {
-      {"rel_l2", kernel.rel_l2, unfused.rel_l2, tolerance.floor},
-      {"max_abs", kernel.max_abs, unfused.max_abs, tolerance.floor * kernel.want_max_abs},
-      {"lse_max_abs", kernel.lse_max_abs, unfused.lse_max_abs, lse_floor},
-  };
-  for (const auto& [name, error, unfused_error, floor] : conditions) {
-    if (error <= tolerance.ratio * unfused_error + floor) continue;
-    if (tolerance.ratio == 0.0) return fmt::format("{} {:.3g} exceeds {:.3g}", name, error, floor);
-    return fmt::format("{} {:.3g} exceeds {:g} x {:.3g} (unfused) + {:.3g}", name, error,
-                       tolerance.ratio, unfused_error, floor);
+  const double unit = ratio_of(kernel.unit_rms, kernel.want_rms);
+  const double lse_size = std::max(1.0, kernel.lse_want_max_abs);
+  const double cap = cap_of_largest(tolerance, unfused.rel_l2);
+  for (const ErrorCondition& condition :
+       {ErrorCondition{"rel_l2", kernel.rel_l2, unfused.rel_l2, 1.0, unit, tolerance.most},
+        ErrorCondition{"max_abs", kernel.max_abs, unfused.max_abs, kernel.want_max_abs,
+                       kernel.unit_max, cap},
+        ErrorCondition{"lse_max_abs", kernel.lse_max_abs, unfused.lse_max_abs, lse_size, 0.0,
+                       cap}}) {
+    if (std::string why = why_broken(condition, tolerance); !why.empty()) return why;
   }
   return "";
+}
+
+double cap_of_largest(const Tolerance& tolerance, double unfused) {
+  const bool is_measure = unfused <= tolerance.most;
+  return is_measure ? std::numeric_limits<double>::infinity() : 2 * tolerance.most;
+}
+
+std::string why_broken(const ErrorCondition& condition, const Tolerance& tolerance) {
+  const auto& [name, error, unfused, size, unit, cap] = condition;
+  const double floor = std::max(tolerance.floor * size, unit);
+  const double most = cap * size;
+  const bool is_capped = tolerance.ratio * unfused > most;
+  const double granted = is_capped ? most : tolerance.ratio * unfused;
+  if (error <= granted + floor) return "";
+  if (tolerance.ratio == 0.0) return fmt::format("{} {:.3g} exceeds {:.3g}", name, error, floor);
+  if (is_capped) {
+    return fmt::format(
+        "{} {:.3g} exceeds {:.3g} + {:.3g}: the unfused computation errs by {:.3g}, "
+        "too much to grant {:g} times that",
+        name, error, most, floor, unfused, tolerance.ratio);
+  }
+  return fmt::format("{} {:.3g} exceeds {:g} x {:.3g} (unfused) + {:.3g}", name, error,
+                     tolerance.ratio, unfused, floor);
 }
 
 double error_ratio(const ErrorMetrics& kernel, const ErrorMetrics& unfused) {

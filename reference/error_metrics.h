@@ -36,6 +36,10 @@ struct ErrorMetrics {
   double want_max_abs = 0.0;      // the largest finite |want|
   double want_rms = 0.0;          // sqrt(mean want^2) of the same elements
   double lse_want_max_abs = 0.0;  // the largest finite |want| of LSE
+  double unit_max = 0.0;          // the largest unit in the last place of fp16 at a finite want
+  double unit_rms = 0.0;          // sqrt(mean unit^2); 2^-24 at a subnormal or zero want
+  double given_max = 0.0;  // what a unit in the last place of O, from which a gradient is computed,
+  double given_rms = 0.0;  // changes the gradient by; 0 where nobody asked
 };
 
 /// Throws std::invalid_argument when the sizes differ. -inf equals -inf in LSE, NaN equals NaN.
@@ -48,7 +52,13 @@ ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> wa
 /// FlashAttention's own test rule: err(kernel) <= ratio * err(unfused, same dtype) + floor.
 struct Tolerance {
   double ratio = 2.0;
-  double floor = 0x1p-11;  // half a unit in the last place of fp16, relative to the largest |want|
+  /// Relative to the largest |want|: half a unit in the last place of fp16. The rule never allows
+  /// less than one unit of the elements themselves (unit_max, unit_rms).
+  double floor = 0x1p-11;
+  /// The most that ratio * err(unfused) grants, in the mean over elements (rel_l2, rmse). An
+  /// unfused computation that errs by more itself measures nothing: of max_abs it grants twice
+  /// `most` then.
+  double most = 0x1p-5;
 };
 
 /// Empty when the kernel is correct, else the first condition that does not hold, in words:
@@ -57,6 +67,21 @@ struct Tolerance {
 /// A NaN anywhere makes the kernel incorrect.
 std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfused,
                           const Tolerance& tolerance);
+
+/// One condition of the rule. `size` is what floor and cap are relative to, `unit` the units in
+/// the last place of fp16 that are always allowed.
+struct ErrorCondition {
+  const char* name;
+  double kernel, unfused, size, unit;
+  double cap;  // of what is granted, over `size`
+};
+
+/// Tolerance::most of a largest error: none beside an unfused computation that is a measure, which
+/// errs by `unfused` in the mean.
+double cap_of_largest(const Tolerance& tolerance, double unfused);
+
+/// Empty when it holds, else why not. NaN never holds.
+std::string why_broken(const ErrorCondition& condition, const Tolerance& tolerance);
 
 /// err(kernel) / err(unfused) in rel_l2; NaN where either is not finite.
 double error_ratio(const ErrorMetrics& kernel, const ErrorMetrics& unfused);

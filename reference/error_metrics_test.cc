@@ -5,6 +5,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 #include <vector>
 
 namespace sparkbench {
@@ -123,7 +124,7 @@ ErrorMetrics with_errors(double rel_l2, double max_abs, double lse_max_abs) {
 }
 
 TEST(WhyIncorrect, AllowsARatioOfUnfusedPlusAFloor) {
-  const Tolerance tolerance = {2.0, 0.25};
+  const Tolerance tolerance = {2.0, 0.25, 100.0};
   const ErrorMetrics unfused = with_errors(1.0, 2.0, 3.0);
   EXPECT_EQ(why_incorrect(with_errors(2.25, 4.25, 6.25), unfused, tolerance), "");
   EXPECT_EQ(why_incorrect(with_errors(2.26, 0.0, 0.0), unfused, tolerance),
@@ -132,6 +133,54 @@ TEST(WhyIncorrect, AllowsARatioOfUnfusedPlusAFloor) {
             "max_abs 4.26 exceeds 2 x 2 (unfused) + 0.25");
   EXPECT_EQ(why_incorrect(with_errors(0.0, 0.0, 6.26), unfused, tolerance),
             "lse_max_abs 6.26 exceeds 2 x 3 (unfused) + 0.25");
+}
+
+TEST(WhyIncorrect, GrantsNoMoreThanTheCapInTheMean) {
+  const Tolerance tolerance = {2.0, 0.0, 0.25};
+  const ErrorMetrics unfused = with_errors(0.2, 1.0, 1.0);  // a measure: of max_abs there is no cap
+  EXPECT_EQ(why_incorrect(with_errors(0.25, 2.0, 2.0), unfused, tolerance), "");
+  EXPECT_EQ(
+      why_incorrect(with_errors(0.26, 0.0, 0.0), unfused, tolerance),
+      "rel_l2 0.26 exceeds 0.25 + 0: the unfused computation errs by 0.2, too much to grant 2 "
+      "times that");
+}
+
+TEST(WhyIncorrect, CapsTheLargestErrorBesideWhatIsNoMeasure) {
+  const Tolerance tolerance = {2.0, 0.0, 0.25};
+  const ErrorMetrics unfused = with_errors(1.0, 1.0, 1.0);
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.5, 0.5), unfused, tolerance), "");
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.51, 0.0), unfused, tolerance).substr(0, 20),
+            "max_abs 0.51 exceeds");
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.0, 0.51), unfused, tolerance).substr(0, 16),
+            "lse_max_abs 0.51");
+}
+
+TEST(WhyIncorrect, AllowsAUnitOfFp16WhateverTheUnfused) {
+  // Units in the last place: 2^-10 at 1, 2^-9 at 2.5, 2^-24 below 2^-14 and at 0.
+  for (const auto& [want, unit] : {std::pair{1.0, 0x1p-10},
+                                   {-2.5, 0x1p-9},
+                                   {1e-6, 0x1p-24},
+                                   {0.0, 0x1p-24},
+                                   {65504.0, 32.0},
+                                   {1.0 - 1e-9, 0x1p-10}}) {
+    const ErrorMetrics exact = metrics_of({static_cast<float>(want)}, {want});
+    EXPECT_EQ(exact.unit_max, unit) << want;
+    EXPECT_EQ(exact.unit_rms, unit) << want;
+    const auto beside = [&](double error) {
+      ErrorMetrics kernel = exact;
+      kernel.max_abs = kernel.rmse = error;
+      kernel.rel_l2 = want == 0.0 ? 0.0 : error / std::abs(want);
+      return why_incorrect(kernel, ErrorMetrics{}, {});
+    };
+    EXPECT_EQ(beside(unit), "") << want;
+    EXPECT_NE(beside(1.01 * unit), "") << want;
+  }
+}
+
+TEST(WhyIncorrect, SumsTheUnitsOfUnlikeElements) {
+  const ErrorMetrics metrics = metrics_of({1.0f, 64.0f}, {1.0, 64.0});
+  EXPECT_DOUBLE_EQ(metrics.unit_rms, std::sqrt((0x1p-20 + 0x1p-8) / 2));
+  EXPECT_EQ(metrics.unit_max, 0x1p-4);
 }
 
 TEST(WhyIncorrect, NamesOnlyUnfusedErrorsThatItUses) {

@@ -13,12 +13,10 @@ struct Gradient {
   ErrorMetrics GradientErrors::*errors;
 };
 
-struct GradientCondition {
-  const char* name;
-  double kernel;
-  double unfused;
-  double floor;
-};
+/// The largest of the three gradients'.
+double largest_of(const GradientErrors& errors, double ErrorMetrics::*metric) {
+  return std::max({errors.dq.*metric, errors.dk.*metric, errors.dv.*metric});
+}
 
 }  // namespace
 
@@ -30,9 +28,10 @@ GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& w
 
 std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& unfused,
                           const Tolerance& tolerance) {
-  const double want_rms = std::max({kernel.dq.want_rms, kernel.dk.want_rms, kernel.dv.want_rms});
-  const double want_max_abs =
-      std::max({kernel.dq.want_max_abs, kernel.dk.want_max_abs, kernel.dv.want_max_abs});
+  const double want_rms = largest_of(kernel, &ErrorMetrics::want_rms);
+  const double want_max_abs = largest_of(kernel, &ErrorMetrics::want_max_abs);
+  const double unit_rms = largest_of(kernel, &ErrorMetrics::unit_rms);
+  const double unit_max = largest_of(kernel, &ErrorMetrics::unit_max);
   for (const auto& [name, errors] : {Gradient{"dq", &GradientErrors::dq},
                                      {"dk", &GradientErrors::dk},
                                      {"dv", &GradientErrors::dv}}) {
@@ -42,16 +41,17 @@ std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& un
       return fmt::format("{}: {} elements are not finite where the exact result is, or the reverse",
                          name, of_kernel.nonfinite);
     }
-    const GradientCondition conditions[] = {
-        {"rmse", of_kernel.rmse, of_unfused.rmse, tolerance.floor * want_rms},
-        {"max_abs", of_kernel.max_abs, of_unfused.max_abs, tolerance.floor * want_max_abs}};
-    for (const auto& [metric, error, unfused_error, floor] : conditions) {
-      if (error <= tolerance.ratio * unfused_error + floor) continue;
-      if (tolerance.ratio == 0.0) {
-        return fmt::format("{}: {} {:.3g} exceeds {:.3g}", name, metric, error, floor);
+    // Of nothing no error is large.
+    const double of_want = want_rms == 0.0 ? 0.0 : of_unfused.rmse / want_rms;
+    for (const ErrorCondition& condition :
+         {ErrorCondition{"rmse", of_kernel.rmse, of_unfused.rmse, want_rms,
+                         std::max(unit_rms, of_kernel.given_rms), tolerance.most},
+          ErrorCondition{"max_abs", of_kernel.max_abs, of_unfused.max_abs, want_max_abs,
+                         std::max(unit_max, of_kernel.given_max),
+                         cap_of_largest(tolerance, of_want)}}) {
+      if (const std::string why = why_broken(condition, tolerance); !why.empty()) {
+        return fmt::format("{}: {}", name, why);
       }
-      return fmt::format("{}: {} {:.3g} exceeds {:g} x {:.3g} (unfused) + {:.3g}", name, metric,
-                         error, tolerance.ratio, unfused_error, floor);
     }
   }
   return "";

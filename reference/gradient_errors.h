@@ -18,9 +18,9 @@ GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& w
 
 /// Empty when all three gradients are correct, else the first that is not and why: "dk: rmse ...".
 ///   nonfinite == 0, and for err in {rmse, max_abs} the rule of Tolerance,
-/// its floor relative to the largest of the three gradients: dQ and dK are sums of terms P * (dP -
-/// delta) that cancel, wholly where a query sees one key only, and what is left of such a sum is no
-/// measure for its error. NaN fails.
+/// its floor and its cap relative to the largest of the three gradients: dQ and dK are sums of
+/// terms P * (dP - delta) that cancel, wholly where a query sees one key only, and what is left of
+/// such a sum is no measure for its error. NaN fails.
 std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& unfused,
                           const Tolerance& tolerance);
 

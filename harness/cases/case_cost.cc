@@ -33,7 +33,7 @@ CaseCost::CaseCost(const Device& device, const TimingOptions& timing,
 }
 
 double CaseCost::seconds(const CaseRecord& planned) const {
-  return planned.status == Status::kSkipped ? 0 : correction_ * rule(planned);
+  return is_attempted(planned) ? correction_ * rule(planned) : 0;
 }
 
 double CaseCost::rule(const CaseRecord& planned) const {

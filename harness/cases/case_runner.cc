@@ -11,6 +11,7 @@
 #include "harness/cases/case_verdict.h"
 #include "harness/cases/outcome_record.h"
 #include "harness/devices/known_contenders.h"
+#include "harness/problems/telling_inputs.h"
 #include "harness/timing/statistics.h"
 #include "harness/timing/timing_record.h"
 #include "kernels/machine/out_of_device_memory.h"
@@ -53,7 +54,7 @@ CaseRecord CaseRunner::run(const SweepCase& sweep_case) {
   const Contender& contender = find_contender(sweep_case.kernel);
   CaseRecord record = start_record(sweep_case, contender, device_, settings_);
   outputs_.reset();
-  if (record.status == Status::kSkipped) return record;
+  if (!is_attempted(record)) return record;
   try {
     if (settings_.before_case) settings_.before_case(record.id);
     if (record.layer) {
@@ -121,6 +122,7 @@ void CaseRunner::prepare_problem(const CaseProblem& problem) {
   const std::string id = make_problem_key(problem);
   if (id == problem_id_) return;
   problem_id_.clear();
+  input_warnings_.reset();
   baseline_ = nullptr;
   loaded_.reset();
   gradients_.reset();
@@ -153,6 +155,10 @@ bool CaseRunner::inputs_overflow() const {
 }
 
 void CaseRunner::measure(const Contender& contender, CaseRecord& record) {
+  if (!settings_.is_verified) {
+    record.status = Status::kUnverified;
+    record.reason = Reason{"E-UNVERIFIED", "its result was not checked"};
+  }
   if (settings_.is_profiled) return loaded_->profile(contender, run_options(record));
   contender.add_mask_plan(record.problem, *record.mask_work);
   RunOutcome outcome = loaded_->run(contender, run_options(record));
@@ -210,10 +216,16 @@ void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, C
          "the oracle checked a sample of the rows, spread over heads and positions",
          static_cast<double>(data_->plan().rows.size())});
   }
-  const Judged judged{contender, settings_.tolerance};
-  const std::string why = gradients_ == nullptr
-                              ? judge_forward(judged, *data_, outcome, record)
-                              : judge_backward(judged, *data_, *gradients_, outcome, record);
+  if (record.problem.pass == Pass::kForwardBackward && !data_->plan().tiles.empty()) {
+    record.warnings.push_back({"W-EXACT-FORWARD-ROWS",
+                               "the backward pass needs O and LSE of every row of a head: those of "
+                               "rows that were not emulated are the oracle's",
+                               std::nullopt});
+  }
+  if (!input_warnings_) input_warnings_ = warn_of_telling_nothing(*data_, gradients_.get());
+  record.warnings.insert(record.warnings.end(), input_warnings_->begin(), input_warnings_->end());
+  const std::string why =
+      judge_outputs({contender, settings_.tolerance}, *data_, gradients_.get(), outcome, record);
   if (why.empty()) return;
   record.status = Status::kIncorrect;
   record.reason = Reason{"E-INCORRECT", why};
@@ -237,7 +249,7 @@ void CaseRunner::time(const Contender& contender, CaseRecord& record) {
   if (timings.empty()) return;
   record.device_state = device_.read_state();
   record_timing(timings.front(), device_.info(), record);
-  if (!record.valid || record.status != Status::kOk) return;
+  if (!record.valid || !is_usable(record)) return;
   // An fp32 computation is a check: a baseline has the kernels' dtype.
   if (is_reference && record.accumulator) baseline_ = &contender;
   if (timings.size() == 1 || baseline_ == nullptr) return;

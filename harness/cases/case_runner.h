@@ -5,6 +5,7 @@
 #include <optional>
 #include <string>
 #include <utility>
+#include <vector>
 
 #include "harness/cases/gpu_layer_runner.h"
 #include "harness/cases/layer_runner.h"
@@ -50,7 +51,8 @@ class CaseRunner {
   RunSettings settings_;
   std::string problem_id_;  // of data_
   std::unique_ptr<ProblemData> data_;
-  std::unique_ptr<GradientData> gradients_;  // null for a forward pass
+  std::unique_ptr<GradientData> gradients_;             // null for a forward pass
+  std::optional<std::vector<Warning>> input_warnings_;  // none before they were looked for
   std::unique_ptr<LoadedProblem> loaded_;
   const Contender* baseline_ = nullptr;  // the reference timed on it, which speed-ups are over
   std::optional<PassOutputs> outputs_;

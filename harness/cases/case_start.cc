@@ -163,6 +163,9 @@ CaseRecord start_record(const SweepCase& sweep_case, const Contender& contender,
     record.reason = std::move(reason);
   }
   add_prediction(device, settings, record);
+  const bool is_emulated = device.info().kind == DeviceKind::kEmulated;
+  const bool lacks_room_alone = record.reason && record.reason->code != kUnsupported;
+  if (is_emulated && record.predicted && lacks_room_alone) record.status = Status::kPredicted;
   return record;
 }
 

@@ -49,7 +49,7 @@ class JudgeForward : public testing::Test {
   }
 
   double unfused_rel_l2(Accumulator accumulator) {
-    return data_->unfused_error(arithmetic_profile("hopper"), accumulator).rel_l2;
+    return data_->unfused_error({arithmetic_profile("hopper"), accumulator}).rel_l2;
   }
 
   const Computed vendor_{ContenderKind::kVendorKernel};
@@ -113,12 +113,31 @@ TEST_F(JudgeForward, WarnsOfNothingAsAccurateAsTheUnfused) {
 
 TEST_F(JudgeForward, MeasuresAKernelItselfWhereTheUnfusedOverflows) {
   make({1, 1, 64, 64, 64, MaskSpec::full()}, {.scale = 256.0f});  // scores beyond 65504
-  ASSERT_GT(data_->unfused_error(arithmetic_profile("hopper"), Accumulator::kFp32).nonfinite, 0u);
+  ASSERT_GT(data_->unfused_error({arithmetic_profile("hopper")}).nonfinite, 0u);
   EXPECT_EQ(verdict(fp32_), "");
   EXPECT_EQ(warnings(), Codes({"W-UNFUSED-NOT-FINITE"}));
   EXPECT_FALSE(record_.accuracy.value().error_over_unfused.has_value());
   worsen(1.01f);
   EXPECT_EQ(verdict(fp32_).substr(0, 7), "rel_l2 ");
+}
+
+/// What is 3 % off is found wherever the unfused computation itself errs by less than half of that.
+TEST_F(JudgeForward, FindsAFewPercentInFp16Sums) {
+  for (const Distribution inputs : {Distribution::kNormal, Distribution::kOutliers}) {
+    for (const float dropout_p : {0.0f, 0.5f, 0.99f}) {
+      make({1, 2, 64, 200, 64, MaskSpec::full(), dropout_p}, {inputs});
+      EXPECT_EQ(verdict(fp16_), "");
+      worsen(1.03f);
+      EXPECT_NE(verdict(fp16_), "") << static_cast<int>(inputs) << " " << dropout_p;
+    }
+  }
+}
+
+TEST_F(JudgeForward, FindsHalfAPercentInFp32Sums) {
+  make(problem_, {});
+  worsen(1.005f);
+  EXPECT_NE(verdict(fp32_), "");
+  EXPECT_EQ(warnings(), Codes());
 }
 
 }  // namespace

@@ -86,11 +86,13 @@ const std::vector<PartError>& GpuLayerRunner::unfused_errors(const Contender& un
 void GpuLayerRunner::verify(const LayerVariant& variant, const Contender& unfused,
                             const RunSettings& settings, const RunOptions& options,
                             CaseRecord& record) {
-  const auto warn = [&](const char* what) {
-    record.warnings.push_back({"W-NOT-VERIFIED", what, std::nullopt});
+  const auto leave_unverified = [&](const char* why) {
+    record.warnings.push_back({"W-NOT-VERIFIED", why, std::nullopt});
+    record.status = Status::kUnverified;
+    record.reason = Reason{"E-UNVERIFIED", why};
   };
   if (!loaded_->layer->has_oracle(options)) {
-    return warn("the layer in fp64 does not fit into the GPU's memory");
+    return leave_unverified("the layer in fp64 does not fit into the GPU's memory");
   }
   const bool is_measure = variant.is_same_as({unfused, Rest::kUnfused});
   const std::vector<PartError>* fp32 = nullptr;
@@ -98,7 +100,8 @@ void GpuLayerRunner::verify(const LayerVariant& variant, const Contender& unfuse
     fp32 = &unfused_errors(unfused, options);
   } catch (const OutOfDeviceMemory&) {
     if (is_measure) throw;
-    return warn("the unfused layer that it is judged by does not fit into the GPU's memory");
+    return leave_unverified(
+        "the unfused layer that it is judged by does not fit into the GPU's memory");
   }
   const bool is_fp32 = variant.attention.accumulator() != Accumulator::kFp16;
   judge_layer(is_measure ? *fp32 : loaded_->layer->errors(variant, options),
@@ -119,7 +122,7 @@ void GpuLayerRunner::time(const LayerVariant& variant, const Contender& unfused,
   } else {
     record.warnings.push_back({"W-NO-GRAPH", times.why_no_graph, std::nullopt});
   }
-  if (!times.baseline || record.status != Status::kOk) return;
+  if (!times.baseline || !is_usable(record)) return;
   record.speedup =
       speedup_over(unfused.name() + ", rest unfused", summarize_samples(times.baseline->samples_ms),
                    *record.time_ms, true);
@@ -136,6 +139,10 @@ void GpuLayerRunner::run(const Contender& contender, const Contender& unfused, D
   const RunOptions options{record.problem.pass, settings.is_deterministic, false, settings.timing};
   const LayerVariant variant{contender, record.problem.layer->rest};
   if (is_verified) verify(variant, unfused, settings, options, record);
+  if (!settings.is_verified) {
+    record.status = Status::kUnverified;
+    record.reason = Reason{"E-UNVERIFIED", "its result was not checked"};
+  }
   const LayerNeeds needs = loaded_->layer->needs(variant, options);
   record.memory_bytes->peak = record.layer->weight_bytes + needs.bytes_over_weights;
   if (needs.launches) record.layer->launches = *needs.launches;

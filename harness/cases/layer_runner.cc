@@ -141,7 +141,12 @@ const std::vector<PartError>& LayerRunner::unfused_errors(const TensorCores& ten
 }
 
 void LayerRunner::run(const Contender& contender, const RunSettings& settings, CaseRecord& record) {
-  if (!settings.is_verified) return;
+  if (!settings.is_verified) {
+    record.status = record.predicted ? Status::kPredicted : Status::kSkipped;
+    record.reason =
+        Reason{"E-ONLY-PREDICTED", "of a layer an emulated device does nothing but check it"};
+    return;
+  }
   prepare(record.problem, settings.own_layer.get());
   const ArithmeticProfile& profile = contender.arithmetic();
   const AttentionKernel* const kernel = find_attention_kernel(record.kernel);

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "reference/tensors/safetensors.h"
+#include "results/record/enum_names.h"
 #include "sweeps/usage_error.h"
 #include "sweeps/work.h"
 
@@ -101,7 +102,7 @@ std::string outputs_to_safetensors(const PassOutputs& outputs, const CaseRecord&
                                     {"run", run.run.id},
                                     {"case", record.id},
                                     {"device", run.environment.device.name},
-                                    {"status", record.status == Status::kOk ? "ok" : "incorrect"},
+                                    {"status", std::string(name_of(record.status))},
                                     {"input", run.method.input},
                                     {"input_hash", run.method.input_hash.value_or("")}});
 }

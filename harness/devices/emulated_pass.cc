@@ -1,5 +1,6 @@
 #include "harness/devices/emulated_pass.h"
 
+#include <algorithm>
 #include <limits>
 #include <utility>
 
@@ -26,17 +27,37 @@ EmulationReport run_forward(const AttentionKernel& kernel, const EmulationOption
                                        data.plan().tiles);
 }
 
+/// The rows that a forward pass over the plan's tiles computes: all, or those of a sample.
+std::vector<QueryRow> rows_of_tiles(const Problem& problem, const std::vector<SampleTile>& tiles) {
+  std::vector<QueryRow> rows;
+  for (const auto& [tile, head, batch] : tiles) {
+    const int end = std::min((tile + 1) * kSampleRows, problem.seqlen_q_of(batch));
+    for (int row = tile * kSampleRows; row < end; ++row) rows.push_back({batch, head, row});
+  }
+  std::sort(rows.begin(), rows.end());
+  return rows;
+}
+
+/// What the forward pass left, whole.
+RoundedForward own_forward(const HostWork& work, const PassOutputs& outputs) {
+  const std::vector<SampleTile>& tiles = work.data.plan().tiles;
+  if (tiles.empty()) return {outputs.o, outputs.lse};
+  const Problem& problem = work.data.problem();
+  const std::vector<QueryRow> rows = rows_of_tiles(problem, tiles);
+  return work.gradients->forward_with(rows, gather_rows(problem, outputs.o, outputs.lse, rows));
+}
+
 EmulationReport run_backward(const AttentionKernel& kernel, const EmulationOptions& options,
                              const HostWork& work, PassOutputs& outputs) {
   const Problem& problem = work.data.problem();
   outputs.dq.assign(problem.q_elements(), kPoison);
   outputs.dk.assign(problem.k_elements(), kPoison);
   outputs.dv.assign(problem.k_elements(), kPoison);
-  BackwardInputs inputs = work.gradients->inputs();
-  if (work.options.keeps_outputs) {
-    inputs.o = outputs.o;
-    inputs.lse = outputs.lse;
-  }
+  const bool is_after_forward =
+      work.options.pass == Pass::kForwardBackward || work.options.keeps_outputs;
+  const RoundedForward forward = is_after_forward ? own_forward(work, outputs) : RoundedForward();
+  const BackwardInputs inputs =
+      is_after_forward ? work.gradients->inputs_after(forward) : work.gradients->inputs();
   const auto tensors = [&](const Problem& layout) {
     return contiguous_tensors(layout, inputs.q.data(), inputs.k.data(), inputs.v.data(),
                               inputs.o.data(), inputs.d_o.data(), inputs.lse.data(),
@@ -63,9 +84,11 @@ RunOutcome emulate_pass(const AttentionKernel& kernel, const EmulationOptions& o
   PassOutputs outputs;
   if (pass != Pass::kBackward) {
     add_report(report, run_forward(kernel, options, work.data, outputs));
-    outcome.rows = gather_rows(problem, outputs.o, outputs.lse, work.data.plan().rows);
   } else if (work.options.keeps_outputs) {
     run_forward(kernel, options, work.data, outputs);  // another pass: its report is not ours
+  }
+  if (!outputs.o.empty()) {
+    outcome.rows = gather_rows(problem, outputs.o, outputs.lse, work.data.plan().rows);
   }
   if (pass != Pass::kForward) {
     add_report(report, run_backward(kernel, options, work, outputs));

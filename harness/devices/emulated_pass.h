@@ -5,8 +5,10 @@
 
 namespace sparkbench {
 
-/// Computes the plan's tiles; other rows are poison. A backward pass starts from the exact O and
-/// LSE, or, when outputs are kept, from the kernel's, which are whole.
+/// Computes the plan's tiles; other rows are poison. A backward pass by itself starts from the
+/// exact O and LSE, or, when outputs are kept, from the kernel's, which are whole. One that follows
+/// a forward pass starts from what that left; of rows outside of the plan's tiles, which it needs
+/// where these are a sample, from the exact O and LSE.
 RunOutcome emulate_pass(const AttentionKernel& kernel, const EmulationOptions& options,
                         const HostWork& work);
 

@@ -104,16 +104,15 @@ class GpuProblem : public LoadedProblem {
     PassOutputs outputs = run_once(options.pass, launch);
     RunOutcome outcome;
     outcome.is_bitwise_repeatable = same_bytes(outputs, run_once(options.pass, launch));
-    if (options.pass == Pass::kForward) {
+    if (options.keeps_outputs && options.pass == Pass::kBackward) download_forward(outputs);
+    if (!outputs.o.empty()) {
       outcome.rows = gather_rows(data_.problem(), outputs.o, outputs.lse, data_.plan().rows);
-    } else {
+    }
+    if (options.pass != Pass::kForward) {
       outcome.gradients = gather_gradients(data_.problem(), {outputs.dq, outputs.dk, outputs.dv},
                                            gradients_->plan().rows);
     }
-    if (options.keeps_outputs) {
-      if (options.pass == Pass::kBackward) download_forward(outputs);
-      outcome.outputs = std::move(outputs);
-    }
+    if (options.keeps_outputs) outcome.outputs = std::move(outputs);
     outcome.workspace_bytes = prepared.workspace_bytes;
     outcome.peak_bytes =
         tensor_bytes_ + std::max(prepared.workspace_bytes, taken_since(free_before));

@@ -28,7 +28,7 @@ struct PassOutputs {
 
 /// What one contender did on one problem.
 struct RunOutcome {
-  ForwardRows rows;         // the plan's rows of O and LSE, of a forward pass
+  ForwardRows rows;  // the plan's rows of O and LSE, of a pass with a forward or kept outputs
   HalfGradients gradients;  // the plan's rows, of a pass with a backward
   std::optional<EmulationReport> emulation;
   std::uint64_t workspace_bytes = 0;

@@ -4,7 +4,7 @@
 
 #include <map>
 #include <optional>
-#include <string_view>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -27,10 +27,20 @@ class GradientData {
   /// Each of these is computed when it is first asked for.
   ///
   /// q, k, v, dO, and the exact O and LSE of the plan's heads, rounded to fp16 and fp32 as a kernel
-  /// leaves them. Emulated kernels and the references start from these; a GPU from its own.
+  /// leaves them. A backward pass by itself starts from these where it is emulated, and on a GPU
+  /// from those of a forward pass of its own.
   BackwardInputs inputs();
+  /// The same, but `forward` is what a forward pass left, which must outlive the result.
+  BackwardInputs inputs_after(const RoundedForward& forward) const;
+  /// The exact O and LSE, and in their place those of `rows` that a pass computed.
+  RoundedForward forward_with(std::span<const QueryRow> rows, const ForwardRows& computed);
   const ExactGradients& exact();
-  const GradientErrors& unfused_errors(const ArithmeticProfile& profile, Accumulator accumulator);
+  /// What the exact gradients change by if each element of O is a unit in the last place of fp16
+  /// off, up or down at random: rmse and max_abs.
+  const GradientErrors& errors_of_a_unit();
+  /// `after` is the pass that it follows: none, or a forward pass of its own.
+  enum class After { kNothing, kOwnForward };
+  const GradientErrors& unfused_errors(const TensorCores& tensor_cores, After after);
 
  private:
   const ProblemData& data_;
@@ -38,7 +48,8 @@ class GradientData {
   std::vector<Half> d_o_;
   std::optional<RoundedForward> forward_;
   std::optional<ExactGradients> exact_;
-  std::map<std::pair<std::string_view, Accumulator>, GradientErrors> unfused_errors_;
+  std::optional<GradientErrors> errors_of_a_unit_;
+  std::map<std::pair<UnfusedKey, After>, GradientErrors> unfused_errors_;
 };
 
 }  // namespace sparkbench

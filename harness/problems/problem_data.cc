@@ -61,14 +61,12 @@ const DropoutMaskSummary& ProblemData::dropout_mask() {
   return *dropout_mask_;
 }
 
-const ErrorMetrics& ProblemData::unfused_error(const ArithmeticProfile& profile,
-                                               Accumulator accumulator) {
-  const auto key = std::pair{profile.name, accumulator};
+const ErrorMetrics& ProblemData::unfused_error(const TensorCores& tensor_cores) {
+  const UnfusedKey key = key_of(tensor_cores);
   if (const auto known = unfused_errors_.find(key); known != unfused_errors_.end()) {
     return known->second;
   }
-  const ForwardRows unfused =
-      unfused_fp16_forward(problem_, inputs(), plan_.rows, {profile, accumulator});
+  const ForwardRows unfused = unfused_fp16_forward(problem_, inputs(), plan_.rows, tensor_cores);
   return unfused_errors_.emplace(key, error_metrics(unfused, exact())).first->second;
 }
 

@@ -6,14 +6,16 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <string_view>
+#include <tuple>
 
 #include "harness/problems/check_plan.h"
 #include "harness/problems/own_tensors.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "reference/error_metrics.h"
 #include "reference/exact/exact.h"
 #include "reference/inputs/dropout_mask.h"
 #include "reference/inputs/inputs.h"
+#include "reference/unfused/tensor_core_matmul.h"
 
 namespace sparkbench {
 
@@ -24,6 +26,12 @@ struct InputSpec {
   float scale = 1.0f;                               // of q, k and v
   std::shared_ptr<const OwnTensors> own = nullptr;  // of the problem's extents
 };
+
+/// Which unfused computation: by profile, accumulator and draw of rounding errors.
+using UnfusedKey = std::tuple<std::string_view, Accumulator, unsigned>;
+inline UnfusedKey key_of(const TensorCores& tensor_cores) {
+  return {tensor_cores.profile.name, tensor_cores.accumulator, tensor_cores.rounding_draw};
+}
 
 class ProblemData {
  public:
@@ -40,7 +48,7 @@ class ProblemData {
   const DropoutMaskSummary& dropout_mask();
   /// The error of the unfused computation in fp16, with MMAs of this accumulator, on these tensor
   /// cores: what a kernel's error is measured by.
-  const ErrorMetrics& unfused_error(const ArithmeticProfile& profile, Accumulator accumulator);
+  const ErrorMetrics& unfused_error(const TensorCores& tensor_cores);
 
  private:
   OwnedInputs generate_heads(const InputSpec& input) const;
@@ -50,7 +58,7 @@ class ProblemData {
   std::shared_ptr<const OwnedInputs> inputs_;
   std::optional<ExactRows> exact_;
   std::optional<DropoutMaskSummary> dropout_mask_;
-  std::map<std::pair<std::string_view, Accumulator>, ErrorMetrics> unfused_errors_;
+  std::map<UnfusedKey, ErrorMetrics> unfused_errors_;
 };
 
 }  // namespace sparkbench

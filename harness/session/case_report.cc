@@ -69,7 +69,7 @@ double ratio(std::uint64_t numerator, std::uint64_t denominator) {
 }
 
 std::string_view why_untimed(const CaseRecord& record) {
-  if (record.status == Status::kSkipped || record.status == Status::kFailed) {
+  if (!is_attempted(record) || record.status == Status::kFailed) {
     return "the case did not run";
   }
   for (const Warning& warning : record.warnings) {

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "results/record/test_run.h"
+
 namespace sparkbench {
 namespace {
 
@@ -56,6 +58,19 @@ TEST(CaseReport, GivesTheStatusWithItsReason) {
   EXPECT_EQ(value_of(report, "status"), "skipped");
   EXPECT_EQ(value_of(report, "reason"), "E-UNSUPPORTED: head_dim 80");
   EXPECT_EQ(value_of(report, "time"), "none: the case did not run");
+}
+
+TEST(CaseReport, HasTheErrorsOfEveryOutput) {
+  CaseRecord record = sample_backward_run().cases.at(0);
+  record.gradient_accuracy->o = sample_timed_case().accuracy;
+  const std::string report = format_case_report(record);
+  std::size_t count = 0;
+  for (std::size_t at = report.find("errors of"); at != std::string::npos;
+       at = report.find("errors of", at + 1)) {
+    ++count;
+  }
+  EXPECT_EQ(count, 4u);
+  EXPECT_EQ(value_of(report, "errors of").substr(0, 3), "o, ");
 }
 
 TEST(CaseReport, SaysWhyAnEmulatedCaseHasNoTime) {

@@ -11,6 +11,7 @@
 #include "harness/session/progress.h"
 #include "harness/session/shard.h"
 #include "harness/session/stored_runs.h"
+#include "results/record/enum_names.h"
 #include "results/render/number_format.h"
 #include "results/render/sheet.h"
 #include "results/store/json.h"
@@ -42,7 +43,9 @@ std::vector<CaseRecord> cases_left(const PlannedSweep& sweep, const SweepOptions
 }
 
 std::string describe(const CaseRecord& record, const CaseCost& cost) {
-  if (record.status == Status::kSkipped) return "skipped: " + record.reason->message;
+  if (!is_attempted(record)) {
+    return fmt::format("{}: {}", name_of(record.status), record.reason->message);
+  }
   return fmt::format("~{}", format_estimate(cost.seconds(record)));
 }
 
@@ -59,7 +62,7 @@ void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, con
     sheet.columns[1].text.cells.push_back(format_memory(bytes));
     sheet.columns[2].text.cells.push_back(describe(record, cost));
     seconds += cost.seconds(record);
-    if (record.status != Status::kSkipped) most_bytes = std::max(most_bytes, bytes);
+    if (is_attempted(record)) most_bytes = std::max(most_bytes, bytes);
   }
   if (!cases.empty()) out << format_sheet(sheet, view) << '\n';
   out << wrapped(

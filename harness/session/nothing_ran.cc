@@ -16,7 +16,7 @@ constexpr std::size_t kMostReasons = 3;  // in a line
 
 /// Whether a case ran, or would have with more memory or time, or was to be predicted alone.
 bool could_run(const CaseRecord& record) {
-  return record.status != Status::kSkipped ||
+  return is_attempted(record) || record.status == Status::kPredicted ||
          (record.reason &&
           (record.reason->code == "E-OOM-PREDICTED" || record.reason->code == "E-ONLY-PREDICTED"));
 }

@@ -33,6 +33,16 @@ RunRecord run_of(const std::string& globs, const std::vector<CaseRecord>& cases)
 
 using Lines = std::vector<std::string>;
 
+TEST(NothingRan, IsNotSaidOfWhatIsPredictedOrUnverified) {
+  CaseRecord predicted = skipped("a", "it takes minutes", "E-ONLY-PREDICTED"),
+             unverified = ran("b");
+  predicted.status = Status::kPredicted;
+  unverified.status = Status::kUnverified;
+  const RunRecord run = run_of("a,b", {predicted, unverified});
+  EXPECT_EQ(why_nothing_ran(run), Lines());
+  EXPECT_EQ(exit_code_of(run), ExitCode::kOk);
+}
+
 TEST(NothingRan, IsSaidOfTheNameWithTheReason) {
   const RunRecord run = run_of("a,b", {ran("a"), skipped("b", "b has no backward pass")});
   EXPECT_EQ(why_nothing_ran(run),

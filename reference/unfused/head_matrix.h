@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <span>
+#include <vector>
 
 #include "reference/tensors/tensor_rows.h"
 #include "reference/unfused/tensor_core_matmul.h"
@@ -44,6 +45,21 @@ HalfMatrix transposed_head_matrix(const HostTensor& tensor, const TensorShape& s
     for (std::size_t d = 0; d < row.size(); ++d) matrix.row(d)[i] = row[d];
   }
   return matrix;
+}
+
+/// The columns of all, one matrix after the other.
+inline HalfMatrix side_by_side(const std::vector<const HalfMatrix*>& matrices) {
+  std::size_t columns = 0;
+  for (const HalfMatrix* matrix : matrices) columns += matrix->columns();
+  HalfMatrix all(matrices.front()->rows(), columns);
+  std::size_t first = 0;
+  for (const HalfMatrix* matrix : matrices) {
+    for (std::size_t i = 0; i < all.rows(); ++i) {
+      std::copy_n(matrix->row(i), matrix->columns(), all.row(i) + first);
+    }
+    first += matrix->columns();
+  }
+  return all;
 }
 
 }  // namespace sparkbench

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cstring>
+#include <numeric>
+#include <random>
 #include <span>
 #include <stdexcept>
 
@@ -131,6 +133,25 @@ std::vector<float> matmul_by_elements(const TensorCores& tensor_cores, const Hal
   return c;
 }
 
+/// The same columns in that order.
+HalfMatrix with_columns(const HalfMatrix& matrix, const std::vector<std::size_t>& order) {
+  HalfMatrix ordered(matrix.rows(), matrix.columns());
+  for (std::size_t i = 0; i < matrix.rows(); ++i) {
+    for (std::size_t k = 0; k < order.size(); ++k) ordered.row(i)[k] = matrix.row(i)[order[k]];
+  }
+  return ordered;
+}
+
+std::vector<float> matmul_in_random_order(TensorCores tensor_cores, const HalfMatrix& a,
+                                          const HalfMatrix& b) {
+  std::vector<std::size_t> order(a.columns());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::mt19937 draw(tensor_cores.rounding_draw);
+  for (std::size_t k = order.size(); k > 1; --k) std::swap(order[k - 1], order[draw() % k]);
+  tensor_cores.rounding_draw = 0;
+  return tensor_core_matmul(tensor_cores, with_columns(a, order), with_columns(b, order));
+}
+
 }  // namespace
 
 HalfMatrix::HalfMatrix(std::size_t rows, std::size_t columns)
@@ -144,6 +165,7 @@ std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const Hal
   if (a.columns() != b.columns()) {
     throw std::invalid_argument("the factors of a matmul differ in the length of their rows");
   }
+  if (tensor_cores.rounding_draw != 0) return matmul_in_random_order(tensor_cores, a, b);
   // A GEMM takes the instruction with the longest blocks; only where those are four is it m8n8k4.
   if (tensor_cores.profile.block_length != kWarpK) return matmul_by_elements(tensor_cores, a, b);
   return tensor_cores.accumulator == Accumulator::kFp32

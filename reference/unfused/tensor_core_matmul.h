@@ -1,6 +1,7 @@
 // A GEMM on the host in the arithmetic of a GPU's tensor cores.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <vector>
 
@@ -14,6 +15,15 @@ namespace sparkbench {
 struct TensorCores {
   const ArithmeticProfile& profile;
   Accumulator accumulator = Accumulator::kFp32;
+  /// 0: k ascends. Else the number of another draw of the rounding errors, of the same exact
+  /// result: each sum is made in a random order, and P is rounded times p_scale().
+  unsigned rounding_draw = 0;
+
+  /// 1 to 2, evenly spread over the draws; 1 of draw 0.
+  float p_scale() const {
+    const double turns = rounding_draw * 0.6180339887498949;
+    return static_cast<float>(std::exp2(turns - std::floor(turns)));
+  }
 };
 
 /// A row-major matrix of halves, padded with zeros to whole tensor-core tiles: 32 rows by 4
@@ -36,8 +46,9 @@ class HalfMatrix {
 };
 
 /// C = A B^T, [a.rows(), b.rows()]: c[i, j] = sum over k of a[i, k] * b[j, k] from 0, k ascending
-/// in blocks of the profile's length; zeros where there is no k. With fp16 accumulators every
-/// element is an fp16 number. Throws std::invalid_argument unless a and b have as many columns.
+/// (or as rounding_draw says) in blocks of the profile's length; zeros where there is no k. With
+/// fp16 accumulators every element is an fp16 number. Throws std::invalid_argument unless a and b
+/// have as many columns.
 std::vector<float> tensor_core_matmul(const TensorCores& tensor_cores, const HalfMatrix& a,
                                       const HalfMatrix& b);
 

@@ -50,6 +50,38 @@ TEST(TensorCoreMatmul, GivesTheDefinitionsBitsForEveryProfile) {
   }
 }
 
+TEST(TensorCoreMatmul, OtherDrawsHaveOtherErrorsOfTheSameSize) {
+  const HalfMatrix a = random_matrix(37, 72, 1), b = random_matrix(19, 72, 2);
+  const auto rms_error = [&](unsigned draw) {
+    const std::vector<float> c =
+        tensor_core_matmul({arithmetic_profile("volta"), Accumulator::kFp16, draw}, a, b);
+    double squares = 0;
+    for (std::size_t i = 0; i < c.size(); ++i) {
+      double want = 0;
+      for (std::size_t k = 0; k < 72; ++k) {
+        want += double{to_float(a.row(i / 19)[k])} * to_float(b.row(i % 19)[k]);
+      }
+      squares += (c[i] - want) * (c[i] - want);
+    }
+    return std::sqrt(squares / static_cast<double>(c.size()));
+  };
+  const double usual = rms_error(0);
+  for (unsigned draw = 1; draw <= 8; ++draw) {
+    EXPECT_NE(rms_error(draw), usual);
+    EXPECT_NEAR(rms_error(draw), usual, 0.2 * usual);
+  }
+}
+
+TEST(TensorCores, ScaleOfPIsOneOfTheFirstDrawAndBelowTwo) {
+  EXPECT_EQ((TensorCores{arithmetic_profile("volta")}.p_scale()), 1.0f);
+  for (unsigned draw = 1; draw <= 8; ++draw) {
+    const float scale =
+        TensorCores{arithmetic_profile("volta"), Accumulator::kFp32, draw}.p_scale();
+    EXPECT_GT(scale, 1.0f);
+    EXPECT_LT(scale, 2.0f);
+  }
+}
+
 TEST(TensorCoreMatmul, RowsArePaddedWithoutChangingTheSum) {
   const HalfMatrix a = random_matrix(5, 6, 1), b = random_matrix(3, 6, 2);
   for (const ArithmeticProfile& profile : arithmetic_profiles()) {

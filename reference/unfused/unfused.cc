@@ -43,7 +43,9 @@ HalfMatrix attention_weights(const Problem& problem, const ForwardInputs& inputs
         visible_of(std::span(scores).subspan(i * size, size), seen.columns, keys);
     const SoftmaxStatistics statistics = softmax_statistics(row);
     std::vector<Half> p_row(row.size());
-    std::transform(row.begin(), row.end(), p_row.begin(), [&](float s) { return statistics.p(s); });
+    const float p_scale = tensor_cores.p_scale();
+    std::transform(row.begin(), row.end(), p_row.begin(),
+                   [&](float s) { return statistics.p(s, p_scale); });
     lse[i] = statistics.lse();
     for_each_part(keys, std::span(p_row), [&](const Range& of_run, std::span<Half> part) {
       apply_dropout(problem, run[i], of_run.begin, part);
@@ -72,7 +74,9 @@ ForwardRows unfused_fp16_forward(const Problem& problem, const ForwardInputs& in
         tensor_cores, p,
         transposed_head_matrix(inputs.v, key_shape(problem), key_row_of(problem, run.front()),
                                seen.columns.columns()));
-    std::transform(o.begin(), o.end(), &result.o[begin * head_dim], to_half);
+    const float p_scale = tensor_cores.p_scale();
+    std::transform(o.begin(), o.end(), &result.o[begin * head_dim],
+                   [p_scale](float value) { return to_half(value / p_scale); });
   });
   return result;
 }

@@ -176,18 +176,26 @@ struct UnfusedBackward {
           run.data() - rows.dq.data());
   }
 
-  /// Lines 1 and 6, in FP32 over the heads that read these keys.
+  /// What a query head contributes to some rows of dK and dV: dS^T and dropout(P)^T, and what they
+  /// are multiplied by.
+  struct HeadTiles {
+    HalfMatrix ds, p, q, d_o;
+  };
+
+  /// Lines 1 and 6, over the heads that read these keys.
   void differentiate(std::span<const KeyRow> run) {
-    std::vector<float> dk, dv;
-    for (const int head : query_heads_of(problem, run.front())) add_head(run, head, dk, dv);
+    std::vector<HeadTiles> heads;
+    for (const int head : query_heads_of(problem, run.front())) heads.push_back(tiles(run, head));
+    const bool has_fp16_sums = tensor_cores.accumulator == Accumulator::kFp16;
     const std::ptrdiff_t first_row = run.data() - rows.dkv.data();
-    store(dv, 1.0f, gradients.dv, first_row);
-    store(dk, problem.scale(), gradients.dk, first_row);
+    const auto sum_of = [&](HalfMatrix HeadTiles::*a, HalfMatrix HeadTiles::*b) {
+      return has_fp16_sums ? one_sum(heads, a, b) : sum_of_heads(heads, a, b);
+    };
+    store(sum_of(&HeadTiles::p, &HeadTiles::d_o), 1.0f, gradients.dv, first_row);
+    store(sum_of(&HeadTiles::ds, &HeadTiles::q), problem.scale(), gradients.dk, first_row);
   }
 
-  /// dK and dV += what a query head contributes to them.
-  void add_head(std::span<const KeyRow> run, int head, std::vector<float>& dk,
-                std::vector<float>& dv) const {
+  HeadTiles tiles(std::span<const KeyRow> run, int head) const {
     const QueryRow of_head{run.front().batch, head, 0};
     const SeenColumns seen = queries_that_see(problem, visibility, run, head);
     const ScoreTile tile = score_tile(run, of_head, seen.columns);
@@ -207,13 +215,33 @@ struct UnfusedBackward {
     const auto of_queries = [&](const HostTensor& tensor) {
       return transposed_head_matrix(tensor, queries, of_head, seen.columns.columns());
     };
-    add(tensor_core_matmul(tensor_cores, p_tile, of_queries(inputs.d_o)), dv);
-    add(tensor_core_matmul(tensor_cores, ds_tile, of_queries(inputs.q)), dk);
+    return {std::move(ds_tile), std::move(p_tile), of_queries(inputs.q), of_queries(inputs.d_o)};
   }
-  /// An empty sum becomes the addend: of one head, its very bits.
-  static void add(std::vector<float> addend, std::vector<float>& sum) {
-    if (sum.empty()) return sum.swap(addend);
-    std::transform(sum.begin(), sum.end(), addend.begin(), sum.begin(), std::plus<>());
+
+  /// In FP32 over the heads: of one head, the product's very bits.
+  std::vector<float> sum_of_heads(const std::vector<HeadTiles>& heads, HalfMatrix HeadTiles::*a,
+                                  HalfMatrix HeadTiles::*b) const {
+    std::vector<float> sum;
+    for (const HeadTiles& head : heads) {
+      std::vector<float> addend = tensor_core_matmul(tensor_cores, head.*a, head.*b);
+      if (sum.empty()) {
+        sum.swap(addend);
+      } else {
+        std::transform(sum.begin(), sum.end(), addend.begin(), sum.begin(), std::plus<>());
+      }
+    }
+    return sum;
+  }
+
+  /// One product over the queries of all heads.
+  std::vector<float> one_sum(const std::vector<HeadTiles>& heads, HalfMatrix HeadTiles::*a,
+                             HalfMatrix HeadTiles::*b) const {
+    std::vector<const HalfMatrix*> of_a, of_b;
+    for (const HeadTiles& head : heads) {
+      of_a.push_back(&(head.*a));
+      of_b.push_back(&(head.*b));
+    }
+    return tensor_core_matmul(tensor_cores, side_by_side(of_a), side_by_side(of_b));
   }
 };
 

@@ -7,7 +7,8 @@
 //   4  dS = fp16(P * (dropout(dP) - delta))        in fp32, 0 where masked
 //   5  dQ = fp16(scale * dS K)                     tensor cores, scale as a GEMM's alpha
 //   6  dK = fp16(scale * dS^T Q)                   tensor cores, likewise
-// dV and dK are summed in fp32 over the heads that read the same keys.
+// dV and dK are summed in fp32 over the heads that read the same keys; with FP16 accumulators the
+// sum over queries goes on over these heads, as that of a kernel does.
 // Where o and lse are given, P = fp16(exp(S - lse)) and delta = rowsum(dO * O).
 #pragma once
 

@@ -175,5 +175,19 @@ TEST(UnfusedBackward, Fp16AccumulatorsAreLessExactThanFp32) {
   EXPECT_LE(narrow.dq.rel_l2, 0x1p-7);
 }
 
+TEST(UnfusedBackward, Fp16SumsGoOnOverTheHeadsOfAGroup) {
+  Problem problem{1, 8, 64, 64, 64};
+  problem.heads_k = 1;
+  const Case grouped(problem);
+  problem.heads_k = 8;
+  const Case apart(problem);
+  const auto error_of_dv = [](const Case& of) {
+    return of.errors(of.inputs(), volta(Accumulator::kFp16)).dv.rel_l2;
+  };
+  // Eight times as many roundings.
+  EXPECT_GT(error_of_dv(grouped), 1.5 * error_of_dv(apart));
+  EXPECT_LT(error_of_dv(grouped), 6 * error_of_dv(apart));
+}
+
 }  // namespace
 }  // namespace sparkbench

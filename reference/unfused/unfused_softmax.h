@@ -29,8 +29,10 @@ struct SoftmaxStatistics {
   float sum = 0.0f;
 
   float lse() const { return max + std::log(sum); }
-  /// fp16(exp(score - max) / sum)
-  Half p(float score) const { return to_half(std::exp(score - max) / sum); }
+  /// fp16(scale * exp(score - max) / sum)
+  Half p(float score, float scale = 1.0f) const {
+    return to_half(scale * (std::exp(score - max) / sum));
+  }
 };
 
 SoftmaxStatistics softmax_statistics(std::span<const float> scores);

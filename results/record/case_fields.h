@@ -149,6 +149,7 @@ void visit_fields(AnyConst<GradientAccuracy> auto& g, auto&& visit) {
   visit("dq", g.dq);
   visit("dk", g.dk);
   visit("dv", g.dv);
+  visit("o", g.o);
 }
 
 void visit_fields(AnyConst<Emulation> auto& e, auto&& visit) {

@@ -27,7 +27,9 @@ std::vector<const Accuracy*> accuracies_of(const CaseRecord& record) {
   if (record.accuracy) return {&*record.accuracy};
   if (!record.gradient_accuracy) return {};
   const GradientAccuracy& gradients = *record.gradient_accuracy;
-  return {&gradients.dq, &gradients.dk, &gradients.dv};
+  std::vector<const Accuracy*> accuracies = {&gradients.dq, &gradients.dk, &gradients.dv};
+  if (gradients.o) accuracies.insert(accuracies.begin(), &*gradients.o);
+  return accuracies;
 }
 
 std::optional<double> worst_error_over_unfused(const CaseRecord& record) {

@@ -20,7 +20,9 @@ enum class Resource { kTensor, kIssue, kLsu, kXu, kL2, kHbm };
 enum class Role { kFused, kReference };
 
 /// skipped: not attempted, for a declared reason. failed: attempted, and did not run to its end.
-enum class Status { kOk, kIncorrect, kSkipped, kFailed };
+/// unverified: ran to its end, and nobody checked the result. predicted: not attempted, but a model
+/// says what it would take.
+enum class Status { kOk, kIncorrect, kSkipped, kFailed, kUnverified, kPredicted };
 
 struct Reason {
   std::string code;  // "E-UNSUPPORTED", "E-OUT-OF-MEMORY", ...
@@ -77,7 +79,7 @@ struct Accuracy {
   /// None where it is not finite.
   std::optional<double> error_ratio;
   std::optional<double> error_over_unfused;  // kErrorOverUnfusedMeaning; none likewise
-  std::optional<double> lse_max_abs;         // none for the outputs of a backward pass
+  std::optional<double> lse_max_abs;         // none for gradients
   std::optional<double> dropout_kept_fraction;
   std::optional<std::string> mask_hash;  // 16 hexadecimal digits
   std::optional<bool> bitwise_repeatable;
@@ -87,6 +89,7 @@ struct Accuracy {
 /// Of a backward pass; `output` of each is its name.
 struct GradientAccuracy {
   Accuracy dq, dk, dv;
+  std::optional<Accuracy> o;  // of the forward pass before it, where the case has one
 };
 
 /// Exact counts of an emulated run, of the query tiles that were run (all or a sample).
@@ -287,12 +290,22 @@ inline constexpr std::string_view kErrorOverUnfusedMeaning =
 /// error_over_unfused.
 inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 
-/// What was checked: o, or dq, dk and dv; empty when not verified. Points into `record`.
+/// What was checked: o of a forward pass, then dq, dk and dv of a backward pass; empty when not
+/// verified. Points into `record`.
 std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);
 
-/// The error_over_unfused of the output, of a backward pass the largest of its gradients'; none
-/// when one of them has none.
+/// The largest error_over_unfused of the outputs that were checked; none when one of them has none.
 std::optional<double> worst_error_over_unfused(const CaseRecord& record);
+
+/// Whether it was attempted: it has a result, or failed.
+inline bool is_attempted(const CaseRecord& record) {
+  return record.status != Status::kSkipped && record.status != Status::kPredicted;
+}
+
+/// Whether it ran to its end, and nothing is known to be wrong with it.
+inline bool is_usable(const CaseRecord& record) {
+  return record.status == Status::kOk || record.status == Status::kUnverified;
+}
 
 /// The warning with that code; null when there is none.
 const Warning* find_warning(const CaseRecord& record, std::string_view code);

@@ -13,7 +13,8 @@ constexpr std::array<std::string_view, 2> kAccumulators = {"fp16", "fp32"};
 constexpr std::array<std::string_view, 6> kResources = {"tensor", "issue", "lsu",
                                                         "xu",     "l2",    "hbm"};
 constexpr std::array<std::string_view, 2> kRoles = {"fused", "reference"};
-constexpr std::array<std::string_view, 4> kStatuses = {"ok", "incorrect", "skipped", "failed"};
+constexpr std::array<std::string_view, 6> kStatuses = {"ok",     "incorrect",  "skipped",
+                                                       "failed", "unverified", "predicted"};
 constexpr std::array<std::string_view, 2> kDeviceKinds = {"gpu", "emulated"};
 
 template <std::size_t kCount, class Enum>

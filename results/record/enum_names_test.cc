@@ -30,6 +30,8 @@ TEST(EnumNames, AreReadBack) {
   expect_name(Status::kIncorrect, "incorrect");
   expect_name(Status::kSkipped, "skipped");
   expect_name(Status::kFailed, "failed");
+  expect_name(Status::kUnverified, "unverified");
+  expect_name(Status::kPredicted, "predicted");
   expect_name(DeviceKind::kGpu, "gpu");
   expect_name(DeviceKind::kEmulated, "emulated");
 }

@@ -27,7 +27,7 @@ std::string comparison_key(const CaseRecord& record) {
 /// "" of a case whose time says something.
 std::string why_not_timed(const CaseRecord& record) {
   if (record.status == Status::kFailed) return "failed";
-  if (record.status == Status::kSkipped) return "was skipped";
+  if (!is_attempted(record)) return "was skipped";
   if (record.status == Status::kIncorrect) return "is incorrect";
   if (!record.time_ms) return "was not timed";
   return record.valid ? "" : "has no valid time";
@@ -133,7 +133,7 @@ void compare_with_reference(const std::string& reference, RunRecord& run) {
 }
 
 void TimedReferences::compare(CaseRecord& record) {
-  if (!record.time_ms || !record.valid || record.status != Status::kOk) return;
+  if (!record.time_ms || !record.valid || !is_usable(record)) return;
   const std::string key = comparison_key(record);
   if (record.role == Role::kReference) {
     if (record.accumulator) references_.insert_or_assign(key, record);

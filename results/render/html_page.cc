@@ -66,7 +66,7 @@ Json error_of_case(const CaseRecord& record) {
 
 /// What stands where a point would: as of results/plot.py.
 std::string mark_of(const CaseRecord& record) {
-  const std::string code = record.reason ? record.reason->code : "";
+  const std::string code = record.reason && !record.predicted ? record.reason->code : "";
   if (code == "E-OUT-OF-MEMORY" || code == "E-OOM-PREDICTED") return "OOM";
   if (code == "E-UNSUPPORTED") return "n/s";
   switch (record.status) {
@@ -77,6 +77,8 @@ std::string mark_of(const CaseRecord& record) {
     case Status::kSkipped:
       return "skipped";
     case Status::kOk:
+    case Status::kUnverified:
+    case Status::kPredicted:
       return "none";
   }
   return "";

@@ -84,7 +84,8 @@ constexpr std::array<std::string_view, 12> kGradientColumns = {"max_abs",
 bool is_left_out(std::string_view group, std::string_view leaf) {
   if (group.empty() && leaf == "parts") return true;
   if (group == "layer" && (leaf == "stages" || leaf == "errors")) return true;
-  if (group != "dq" && group != "dk" && group != "dv") return leaf == "samples";
+  if (group == "o" && leaf == "lse_max_abs") return false;
+  if (group != "dq" && group != "dk" && group != "dv" && group != "o") return leaf == "samples";
   return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
          kGradientColumns.end();
 }

@@ -64,7 +64,7 @@ Json known_before(const CaseRecord& record) {
   Json object = Json::object();
   visit_fields(record, [&](const char* name, const auto& field) {
     const bool is_axis = IsAxisField<std::remove_cvref_t<decltype(field)>>::value;
-    const bool is_reason = record.status == Status::kSkipped && is_in(kOfSkipped, name);
+    const bool is_reason = !is_attempted(record) && is_in(kOfSkipped, name);
     if (is_axis || is_reason || is_in(kKnownBefore, name)) object[name] = to_json(field);
   });
   if (const auto& lengths = record.problem.lengths) {

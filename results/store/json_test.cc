@@ -141,13 +141,44 @@ TEST(Json, KeepsTheBoundOfAnEmulatedCase) {
 TEST(Json, WritesGradientsInPlaceOfTheOutput) {
   const CaseRecord record = sample_backward_run().cases.at(0);
   const Json json = Json::parse(case_to_json(record));
-  EXPECT_EQ(json["accuracy"].size(), 3u);
+  EXPECT_EQ(json["accuracy"].size(), 4u);
+  EXPECT_TRUE(json["accuracy"]["o"].is_null());
   EXPECT_EQ(json["accuracy"]["dk"]["output"], "dk");
   EXPECT_EQ(json["accuracy"]["dk"]["output_hash"], record.gradient_accuracy->dk.output_hash);
   EXPECT_FALSE(json.contains("gradient_accuracy"));
   const CaseRecord copy = case_from_json(case_to_json(record));
   EXPECT_FALSE(copy.accuracy.has_value());
   EXPECT_EQ(copy.gradient_accuracy.value().dk.rel_l1, record.gradient_accuracy->dk.rel_l1);
+}
+
+TEST(Json, KeepsTheOutputOfAForwardPassBesideItsGradients) {
+  CaseRecord record = sample_backward_run().cases.at(0);
+  record.gradient_accuracy->o = sample_timed_case().accuracy;
+  const CaseRecord copy = case_from_json(case_to_json(record));
+  EXPECT_FALSE(copy.accuracy.has_value());
+  EXPECT_EQ(accuracies_of(copy).size(), 4u);
+  EXPECT_EQ(find_accuracy(copy, "o")->output_hash, "cbf29ce484222325");
+  EXPECT_EQ(find_accuracy(copy, "o")->lse_max_abs, record.gradient_accuracy->o->lse_max_abs);
+  RunRecord run = sample_backward_run();
+  run.cases = {record};
+  EXPECT_EQ(schema_violations(schema_text(), run_to_json(run)), std::vector<std::string>());
+}
+
+TEST(Json, ReadsGradientsOfBeforeTheyHadAnOutputBesideThem) {
+  Json json = Json::parse(case_to_json(sample_backward_run().cases.at(0)));
+  json["accuracy"].erase("o");
+  EXPECT_EQ(accuracies_of(case_from_json(json.dump())).size(), 3u);
+}
+
+TEST(Json, KeepsEveryStatus) {
+  CaseRecord record = sample_timed_case();
+  for (const Status status : {Status::kUnverified, Status::kPredicted}) {
+    record.status = status;
+    EXPECT_EQ(case_from_json(case_to_json(record)).status, status);
+    RunRecord run = sample_run();
+    run.cases = {record};
+    EXPECT_EQ(schema_violations(schema_text(), run_to_json(run)), std::vector<std::string>());
+  }
 }
 
 TEST(Json, ReadsNeitherAccuracyWhereThereIsNone) {
@@ -187,7 +218,7 @@ TEST(Json, BreaksTheSchemaWhenDamaged) {
       [](Json& run) { emulated_case(run)["bound"]["least_ms"]["issue"] = nullptr; },
       [](Json& run) { run["schema"]["version"] = "2.0.0"; },
       [](Json& run) { run["cases"].back()["accuracy"].erase("dv"); },
-      [](Json& run) { run["cases"].back()["accuracy"]["o"] = run["cases"][0]["accuracy"]; },
+      [](Json& run) { run["cases"].back()["accuracy"]["o"] = 1; },
       [](Json& run) { run["cases"].back()["accuracy"]["dq"].erase("output_hash"); },
       [](Json& run) { run["cases"].back()["problem"]["pass"] = "both"; },
       [](Json& run) { run["method"]["deterministic"] = "yes"; },

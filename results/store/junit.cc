@@ -53,6 +53,11 @@ long count_of_status(const std::vector<CaseRecord>& cases, Status status) {
                        [status](const CaseRecord& record) { return record.status == status; });
 }
 
+/// What did not run, or was not checked, tests nothing.
+bool tests_nothing(const CaseRecord& record) {
+  return !is_attempted(record) || record.status == Status::kUnverified;
+}
+
 std::string seconds_of(const std::vector<CaseRecord>& cases) {
   double seconds = 0;
   for (const CaseRecord& record : cases) seconds += record.elapsed_s.value_or(0);
@@ -64,7 +69,7 @@ std::string counts_of(const std::vector<CaseRecord>& cases, long more_errors) {
                      static_cast<long>(cases.size()) + more_errors,
                      count_of_status(cases, Status::kIncorrect),
                      count_of_status(cases, Status::kFailed) + more_errors,
-                     count_of_status(cases, Status::kSkipped), seconds_of(cases));
+                     std::count_if(cases.begin(), cases.end(), tests_nothing), seconds_of(cases));
 }
 
 /// What a test that is not ok has in it.
@@ -77,7 +82,7 @@ std::string outcome_of(const CaseRecord& record) {
   const std::string why = record.reason ? record.reason->message : "";
   const std::string repeat =
       is_plain_command(record.repro) && !record.repro.empty() ? "repeat: " + record.repro : "";
-  if (record.status == Status::kSkipped) {
+  if (tests_nothing(record)) {
     return fmt::format("      <skipped message=\"{}\"/>\n", xml(code + ": " + why));
   }
   return fmt::format("      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n", element, xml(code),

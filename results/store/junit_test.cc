@@ -39,6 +39,19 @@ TEST(Junit, SaysWhyAndHowToRepeatIt) {
       contains(xml, "      <skipped message=\"E-OUT-OF-MEMORY: needs 32 GiB of 16 GiB\"/>\n"));
 }
 
+TEST(Junit, TakesWhatTestsNothingForSkipped) {
+  RunRecord run = sample_run();
+  run.cases.resize(2);
+  run.cases[0].status = Status::kUnverified;
+  run.cases[0].reason = Reason{"E-UNVERIFIED", "its result was not checked"};
+  run.cases[1].status = Status::kPredicted;
+  run.cases[1].reason = Reason{"E-ONLY-PREDICTED", "it takes minutes"};
+  const std::string xml = run_to_junit(run);
+  EXPECT_TRUE(contains(xml, "tests=\"2\" failures=\"0\" errors=\"0\" skipped=\"2\""));
+  EXPECT_TRUE(contains(xml, "<skipped message=\"E-UNVERIFIED: its result was not checked\"/>"));
+  EXPECT_TRUE(contains(xml, "<skipped message=\"E-ONLY-PREDICTED: it takes minutes\"/>"));
+}
+
 TEST(Junit, HasTheTimeThatACaseTook) {
   RunRecord run = sample_run();
   run.cases = {sample_timed_case()};

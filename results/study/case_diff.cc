@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <array>
 
+#include "results/record/enum_names.h"
 #include "results/study/output_diff.h"
 #include "results/study/time_diff.h"
 
@@ -30,8 +31,7 @@ constexpr std::array<NamedVerdict, 12> kVerdicts = {{{Verdict::kFailed, "failed"
                                                      {Verdict::kSame, "same"}}};
 
 bool has_result(const CaseRecord* record) {
-  return record != nullptr &&
-         (record->status == Status::kOk || record->status == Status::kIncorrect);
+  return record != nullptr && (is_usable(*record) || record->status == Status::kIncorrect);
 }
 
 std::string reason_of(const CaseRecord& record) {
@@ -52,14 +52,15 @@ std::optional<CaseFinding> compare_states(const CaseRecord* first, const CaseRec
   if (second->status == Status::kIncorrect) {
     return CaseFinding{Verdict::kIncorrect, reason_of(*second)};
   }
-  if (second->status == Status::kSkipped) {
+  if (!is_attempted(*second)) {
     if (has_result(first)) {
-      return CaseFinding{Verdict::kMissing, "skipped, " + reason_of(*second)};
+      return CaseFinding{Verdict::kMissing,
+                         fmt::format("{}, {}", name_of(second->status), reason_of(*second))};
     }
     return CaseFinding{Verdict::kSame, "no result in either run"};
   }
   if (first == nullptr) return CaseFinding{Verdict::kNew, "the first run has no such case"};
-  if (first->status == Status::kOk) return std::nullopt;
+  if (is_usable(*first)) return std::nullopt;
   return CaseFinding{Verdict::kNew,
                      fmt::format("the first run's is no correct result, {}", reason_of(*first))};
 }
@@ -70,6 +71,11 @@ void compare_results(const CaseSide& first, const CaseSide& second, const DiffRu
   compare_errors(*first.record, *second.record, diff);
   compare_memory(*first.record, *second.record, diff);
   compare_bits(*first.record, *second.record, diff);
+  const bool was_verified = first.record->status == Status::kOk;
+  if (was_verified && second.record->status == Status::kUnverified && !rules.by_time_alone) {
+    diff.findings.push_back(
+        {Verdict::kMissing, "the first run's result was checked, this was not"});
+  }
   if (diff.findings.size() > 1) {
     std::erase_if(diff.findings, [](const CaseFinding& f) { return f.verdict == Verdict::kSame; });
   }

@@ -19,7 +19,8 @@ namespace sparkbench {
 enum class Verdict {
   kFailed,     // the second run's did not run to its end
   kIncorrect,  // the second run's result is
-  kMissing,    // the second run has no such case, or skipped it, and the first has a result
+  kMissing,    // the second run has no such case, or skipped it, and the first has a result; or
+               // the first's was verified, and the second's was not
   kWorse,      // the error has grown
   kMemory,     // it takes more
   kSlow,       // time and cycles are longer, beyond the threshold and the doubt

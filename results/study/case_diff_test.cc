@@ -39,6 +39,22 @@ TEST(CaseDiff, IsMissingWhenItIsGone) {
   EXPECT_EQ(verdict_of(&kSkipped, &kSkipped), Verdict::kSame);
 }
 
+TEST(CaseDiff, ComparesWhatWasNotVerifiedByItsTime) {
+  const CaseRecord unverified = case_of(Status::kUnverified),
+                   predicted = case_of(Status::kPredicted);
+  const Verdict of_time = verdict_of(&kOk, &kOk);
+  EXPECT_EQ(verdict_of(&unverified, &unverified), of_time);
+  EXPECT_EQ(verdict_of(&unverified, &kOk), of_time);
+  DiffRules rules;
+  EXPECT_TRUE(diff_case({&kOk, 10}, {&unverified, 10}, rules).has(Verdict::kMissing));
+  EXPECT_FALSE(diff_case({&unverified, 10}, {&unverified, 10}, rules).has(Verdict::kMissing));
+  rules.by_time_alone = true;
+  EXPECT_FALSE(diff_case({&kOk, 10}, {&unverified, 10}, rules).has(Verdict::kMissing));
+  EXPECT_EQ(verdict_of(&predicted, &kOk), Verdict::kNew);
+  EXPECT_EQ(verdict_of(&unverified, &predicted), Verdict::kMissing);
+  EXPECT_EQ(verdict_of(&kSkipped, &predicted), Verdict::kSame);
+}
+
 TEST(CaseDiff, IsNewWithoutAFirstResult) {
   EXPECT_EQ(verdict_of(nullptr, &kOk), Verdict::kNew);
   EXPECT_EQ(verdict_of(&kFailed, &kOk), Verdict::kNew);
