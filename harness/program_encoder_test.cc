@@ -32,7 +32,7 @@ TEST(Encoder, PredictsThePapersLayersWithTheirStages) {
   expect_fits_schema(run);
   ASSERT_EQ(run["cases"].size(), 8u);  // two kernels, dropouts and rests
   for (const Json& each : run["cases"]) {
-    EXPECT_EQ(each["status"], "skipped");
+    EXPECT_EQ(each["status"], "predicted");
     EXPECT_EQ(each["reason"]["code"], "E-ONLY-PREDICTED");
     double sum = 0;
     for (const Json& stage : each["layer"]["stages"]) {
@@ -46,6 +46,24 @@ TEST(Encoder, PredictsThePapersLayersWithTheirStages) {
               each["kernel"] == "unfused-fp16" && each["problem"]["layer"]["rest"] == "unfused");
     EXPECT_TRUE(each["time_ms"].is_null());
   }
+}
+
+TEST(Encoder, CountsWhatIsPredictedAndNamesNoFastest) {
+  const ProgramResult result =
+      run_sparkbench(kPaper + "--headdim 64 --seqlen 2k --causal false --ffn 8192 --no-progress");
+  EXPECT_EQ(result.exit_code, 0) << result.err;
+  EXPECT_TRUE(contains(result.out, "0 ok, 0 incorrect, 0 skipped, 0 failed, 8 predicted"))
+      << result.out;
+  EXPECT_TRUE(contains(result.out, "none is named, since nothing ran")) << result.out;
+  EXPECT_TRUE(contains(result.out, "unfused-fp16, rest fused, is predicted")) << result.out;
+}
+
+TEST(Encoder, OnlyPredictsASmallLayerThatIsNotToBeVerified) {
+  const Json run = run_of(
+      "encoder --device emulated-v100 --kernel volta-fp32acc --hidden 64 --ffn 64 --headdim 64 "
+      "--seqlen 64 --batch 1 --mask causal --dropout 0.1 --rest fused --no-verify");
+  EXPECT_EQ(run["cases"][0]["status"], "predicted");
+  EXPECT_TRUE(run["cases"][0]["layer"]["errors"].empty());
 }
 
 TEST(Encoder, EmulatesHoppersKernelInALayer) {

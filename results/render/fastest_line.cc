@@ -66,15 +66,25 @@ std::string error_clause_of(const FastestKernel& fastest) {
 
 std::string line_of(const FastestKernel& fastest, bool names_pass) {
   const std::string pass = names_pass ? fmt::format(", {}", name_of(fastest.pass)) : "";
+  if (!fastest.why_none.empty()) {
+    return fmt::format("Fastest correct kernel{}: none is named, since {}.\n", pass,
+                       fastest.why_none);
+  }
   const bool is_checked = fastest.worst_rel_l1 || fastest.worst_layer_rel_l2;
   const std::string_view correct = is_checked ? " correct" : "";
   std::string text = fmt::format("Fastest{} kernel{}: {}", correct, pass, fastest.kernel);
   text += next_clause(fastest);
   if (fastest.over_base) text += base_clause(*fastest.over_base);
   if (fastest.problems < fastest.all_problems) {
-    text += fmt::format("; it ran on {} of {} problems, the most of any", fastest.problems,
-                        fastest.all_problems);
+    text += fmt::format("; compared on the {} of {} problems that these kernels share",
+                        fastest.problems, fastest.all_problems);
   }
+  if (!fastest.left_out.empty()) {
+    text +=
+        fmt::format("; {} ran on fewer than half as many problems and {} not compared",
+                    fmt::join(fastest.left_out, ", "), fastest.left_out.size() == 1 ? "is" : "are");
+  }
+  if (!fastest.is_complete) text += "; the run was stopped, so others may be faster";
   return text + error_clause_of(fastest) + ".\n";
 }
 

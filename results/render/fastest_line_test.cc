@@ -26,6 +26,7 @@ CaseRecord predicted_case(const std::string& kernel, double low, double likely, 
 std::string line_of_cases(std::vector<CaseRecord> cases) {
   RunRecord run;
   run.cases = std::move(cases);
+  run.run.complete = true;
   return format_fastest(run);
 }
 
@@ -78,12 +79,41 @@ TEST(FastestLine, TellsTheErrorsOfALayersParts) {
 }
 
 TEST(FastestLine, CountsTheProblemsThatItDidNotRunOn) {
-  std::vector<CaseRecord> cases = {timed_case("a", 1), timed_case("a", 1), timed_case("b", 1)};
+  std::vector<CaseRecord> cases = {timed_case("a", 1), timed_case("a", 1), timed_case("b", 2)};
   cases[1].problem.seqlen_q = 7;
-  cases[2].problem.seqlen_q = 9;
   const std::string line = line_of_cases(cases);
-  EXPECT_NE(line.find("; it ran on 2 of 3 problems, the most of any; rel_l1"), std::string::npos)
+  EXPECT_NE(line.find("; compared on the 1 of 2 problems that these kernels share; rel_l1"),
+            std::string::npos)
       << line;
+}
+
+TEST(FastestLine, NamesNoneAndSaysWhy) {
+  std::vector<CaseRecord> cases = {timed_case("a", 1), timed_case("b", 2)};
+  for (CaseRecord& record : cases) record.status = Status::kUnverified;
+  EXPECT_EQ(line_of_cases(cases),
+            "Fastest correct kernel: none is named, since no result was checked.\n");
+}
+
+TEST(FastestLine, NamesWhoIsNotCompared) {
+  std::vector<CaseRecord> cases;
+  for (const int seqlen : {7, 8, 9}) {
+    for (const char* kernel : {"a", "b", "c"}) {
+      if (kernel[0] == 'c' && seqlen > 7) continue;
+      cases.push_back(timed_case(kernel, kernel[0] == 'a' ? 1 : 2));
+      cases.back().problem.seqlen_q = seqlen;
+    }
+  }
+  const std::string line = line_of_cases(cases);
+  EXPECT_NE(line.find("; c ran on fewer than half as many problems and is not compared; rel_l1"),
+            std::string::npos)
+      << line;
+}
+
+TEST(FastestLine, DoubtsARunThatWasStopped) {
+  RunRecord run;
+  run.cases = {timed_case("a", 1), timed_case("b", 2)};
+  EXPECT_NE(format_fastest(run).find("; the run was stopped, so others may be faster; rel_l1"),
+            std::string::npos);
 }
 
 TEST(FastestLine, IsOneForEachPass) {

@@ -31,8 +31,17 @@ std::string speed_clause(const SpeedupMean& mean) {
                      doubt, is_faster ? "faster" : "slower", mean.over, plural(mean.count, "case"));
 }
 
-/// By the measure of the table's error_over_unfused.
+/// By the measure of the table's error_over_unfused; of layers, of their attention.
 std::string error_clause(const std::vector<CaseRecord>& cases, const std::string& kernel) {
+  const bool are_layers = std::any_of(cases.begin(), cases.end(), [](const CaseRecord& record) {
+    return record.layer.has_value();
+  });
+  if (are_layers) {
+    const auto layer = mean_layer_error(cases, kernel);
+    if (!layer) return "";
+    return fmt::format("attention error {}x of the unfused layer's, that of any part at most {}x",
+                       significant(layer->attention, 2), significant(layer->most, 2));
+  }
   const auto error = mean_error_over_unfused(cases, kernel);
   if (!error) return "";
   const std::string doubt =
@@ -58,9 +67,11 @@ std::string predicted_sentence(const std::vector<CaseRecord>& cases, const std::
   const auto mean = mean_predicted_speedup(cases, kernel);
   if (!mean) return "";
   const PredictedSpeedup& speedup = mean->speedup;
+  // Of the baseline's own layer there are other cases than the baseline: those with its rest fused.
+  const char* const rest = speedup.over == kernel + ", rest unfused" ? ", rest fused," : "";
   return fmt::format(
-      "by {} {} is predicted {}x as fast as {} on a {} ({}x to {}x, geometric mean of {});\n",
-      role == Role::kFused ? "the cycle model" : "published rates", name,
+      "by {} {}{} is predicted {}x as fast as {} on a {} ({}x to {}x, geometric mean of {});\n",
+      role == Role::kFused ? "the cycle model" : "published rates", name, rest,
       significant(speedup.likely, 2), speedup.over, mean->chip, significant(speedup.low, 2),
       significant(speedup.high, 2), plural(mean->count, "case"));
 }
@@ -185,8 +196,13 @@ std::string format_counts(const std::vector<CaseRecord>& cases) {
     return std::count_if(cases.begin(), cases.end(),
                          [status](const CaseRecord& record) { return record.status == status; });
   };
-  return fmt::format("{} ok, {} incorrect, {} skipped, {} failed", count(Status::kOk),
-                     count(Status::kIncorrect), count(Status::kSkipped), count(Status::kFailed));
+  std::string text =
+      fmt::format("{} ok, {} incorrect, {} skipped, {} failed", count(Status::kOk),
+                  count(Status::kIncorrect), count(Status::kSkipped), count(Status::kFailed));
+  for (const Status status : {Status::kUnverified, Status::kPredicted}) {
+    if (count(status) > 0) text += fmt::format(", {} {}", count(status), name_of(status));
+  }
+  return text;
 }
 
 std::string format_closing_sentence(const RunRecord& run) {

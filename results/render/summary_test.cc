@@ -18,6 +18,14 @@ TEST(Counts, NameEveryStatus) {
   EXPECT_EQ(format_counts({}), "0 ok, 0 incorrect, 0 skipped, 0 failed");
 }
 
+TEST(Counts, NameWhatWasNotCheckedOrDidNotRunWhereThereIsAny) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) record.status = Status::kUnverified;
+  run.cases.back().status = Status::kPredicted;
+  EXPECT_EQ(format_counts(run.cases),
+            "0 ok, 0 incorrect, 0 skipped, 0 failed, 8 unverified, 1 predicted");
+}
+
 TEST(ClosingSentence, ComparesByTheModelWhatWasNotTimed) {
   RunRecord run;
   run.cases = {sample_emulated_case(), sample_emulated_case()};

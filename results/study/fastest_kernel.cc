@@ -40,15 +40,19 @@ std::optional<double> error_of_median(const CaseRecord& record, const Method& me
                    : relative_median_error(samples);
 }
 
-bool is_measured_case(const CaseRecord& record) {
-  return record.status == Status::kOk && record.valid && record.time_ms &&
-         record.time_ms->median > 0;
+bool has_time(const CaseRecord& record) {
+  return record.valid && record.time_ms && record.time_ms->median > 0;
+}
+bool has_prediction(const CaseRecord& record) {
+  return record.predicted && record.predicted->time_ms.likely > 0;
 }
 
-/// A skipped case may be too large for this device alone: the prediction is of another.
+/// What was not checked is not known to be correct.
+bool is_measured_case(const CaseRecord& record) {
+  return record.status == Status::kOk && has_time(record);
+}
 bool is_predicted_case(const CaseRecord& record) {
-  const bool is_wrong = record.status == Status::kIncorrect || record.status == Status::kFailed;
-  return !is_wrong && record.predicted && record.predicted->time_ms.likely > 0;
+  return record.status == Status::kOk && has_prediction(record);
 }
 
 std::string key_of(const CaseRecord& record) {
@@ -100,20 +104,39 @@ double mean_log_ms(const Contender& contender) {
   return sum / static_cast<double>(contender.taken.size());
 }
 
-bool are_of_same_problems(const Contender& a, const Contender& b) {
-  return a.taken.size() == b.taken.size() &&
-         std::equal(a.taken.begin(), a.taken.end(), b.taken.begin(),
-                    [](const auto& x, const auto& y) { return x.first == y.first; });
+/// Those on at least half as many problems as the most; the names of the others go to `left_out`.
+std::vector<Contender> with_many_problems(const std::vector<Contender>& contenders,
+                                          std::vector<std::string>& left_out) {
+  std::size_t most = 0;
+  for (const Contender& each : contenders) most = std::max(most, each.taken.size());
+  std::vector<Contender> rivals;
+  for (const Contender& each : contenders) {
+    if (2 * each.taken.size() >= most) {
+      rivals.push_back(each);
+    } else {
+      left_out.push_back(each.kernel);
+    }
+  }
+  return rivals;
 }
 
-/// None unless the other was timed on all of the first's problems.
-std::optional<Lead> lead_over(const Contender& other, const Contender& first, bool is_measured) {
+/// Leaves each the problems that all have.
+void keep_shared_problems(std::vector<Contender>& rivals) {
+  const std::vector<Contender> all = rivals;
+  for (Contender& rival : rivals) {
+    std::erase_if(rival.taken, [&](const auto& problem) {
+      return !std::ranges::all_of(
+          all, [&](const Contender& each) { return each.taken.contains(problem.first); });
+    });
+  }
+}
+
+/// Both are of the same problems.
+Lead lead_over(const Contender& other, const Contender& first, bool is_measured) {
   double low = 0, likely = 0, high = 0, variance = 0;
   bool has_errors = true;
   for (const auto& [key, ours] : first.taken) {
-    const auto found = other.taken.find(key);
-    if (found == other.taken.end()) return std::nullopt;
-    const Taken& theirs = found->second;
+    const Taken& theirs = other.taken.at(key);
     low += std::log(theirs.low / ours.high);
     likely += std::log(theirs.likely / ours.likely);
     high += std::log(theirs.high / ours.low);
@@ -147,7 +170,7 @@ std::string base_of(const std::vector<CaseRecord>& cases, const std::string& ker
   return bases.size() == 1 ? *bases.begin() : "";
 }
 
-void add_base(const std::vector<CaseRecord>& cases, const std::vector<Contender>& contenders,
+void add_base(const std::vector<CaseRecord>& cases, const std::vector<Contender>& rivals,
               const Contender& first, FastestKernel& fastest) {
   const std::string base = base_of(cases, first.kernel, fastest.is_measured);
   if (base.empty() || (fastest.over_next && fastest.over_next->over == base)) return;
@@ -156,6 +179,7 @@ void add_base(const std::vector<CaseRecord>& cases, const std::vector<Contender>
     double low = 0, likely = 0, high = 0, count = 0;
     for (const CaseRecord& record : cases) {
       if (record.kernel != first.kernel || !is_predicted_case(record)) continue;
+      if (!first.taken.contains(key_of(record))) continue;
       if (!record.predicted->speedup) return;
       low += std::log(record.predicted->speedup->low);
       likely += std::log(record.predicted->speedup->likely);
@@ -166,7 +190,7 @@ void add_base(const std::vector<CaseRecord>& cases, const std::vector<Contender>
         Lead{base, std::exp(likely / count), std::exp(low / count), std::exp(high / count)};
     return;
   }
-  for (const Contender& each : contenders) {
+  for (const Contender& each : rivals) {
     if (each.kernel == base) fastest.over_base = lead_over(each, first, true);
   }
 }
@@ -200,32 +224,55 @@ std::string chip_of(const std::vector<CaseRecord>& cases, const std::string& ker
   return "";
 }
 
-std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, const Method& method,
+/// Where no case that was found correct has a time or a prediction; "" where no other has either.
+std::string why_nobody_competes(const std::vector<CaseRecord>& cases) {
+  const auto any_of = [&](Status status) {
+    return std::ranges::any_of(cases, [status](const CaseRecord& record) {
+      return record.status == status && (has_time(record) || has_prediction(record));
+    });
+  };
+  if (any_of(Status::kUnverified)) return "no result was checked";
+  return any_of(Status::kPredicted) ? "nothing ran: all times are predicted, no result was checked"
+                                    : "";
+}
+
+/// Why the rivals, of the problems that they share, are not compared; "" where they are.
+std::string why_not_compared(const std::vector<Contender>& rivals, bool has_others,
+                             bool is_complete) {
+  if (rivals.front().taken.empty()) return "the kernels ran on no problem that all of them share";
+  if (rivals.size() > 1) return "";
+  if (has_others) return "the kernels ran on unlike problems";
+  return is_complete ? "" : "the run was stopped before another kernel had a result";
+}
+
+std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, const RunRecord& run,
                                         bool is_measured) {
-  std::vector<Contender> contenders = contenders_of(cases, method, is_measured);
-  if (contenders.empty()) return std::nullopt;
+  if (cases.empty()) return std::nullopt;
+  FastestKernel fastest{.pass = cases.front().problem.pass, .is_measured = is_measured};
+  const std::vector<Contender> contenders = contenders_of(cases, run.method, is_measured);
+  if (contenders.empty()) {
+    fastest.why_none = why_nobody_competes(cases);
+    return fastest.why_none.empty() ? std::nullopt : std::optional(fastest);
+  }
   std::set<std::string> problems;
   for (const Contender& each : contenders) {
     for (const auto& [key, taken] : each.taken) problems.insert(key);
   }
-  const auto most = std::max_element(
-      contenders.begin(), contenders.end(),
-      [](const Contender& a, const Contender& b) { return a.taken.size() < b.taken.size(); });
-  std::vector<Contender> rivals;
-  std::copy_if(contenders.begin(), contenders.end(), std::back_inserter(rivals),
-               [&](const Contender& each) { return are_of_same_problems(each, *most); });
+  std::vector<Contender> rivals = with_many_problems(contenders, fastest.left_out);
+  keep_shared_problems(rivals);
+  fastest.why_none = why_not_compared(rivals, !fastest.left_out.empty(), run.run.complete);
+  if (!fastest.why_none.empty()) return fastest;
   std::stable_sort(rivals.begin(), rivals.end(), [](const Contender& a, const Contender& b) {
     return mean_log_ms(a) < mean_log_ms(b);
   });
   const Contender& first = rivals.front();
-  FastestKernel fastest{.kernel = first.kernel,
-                        .pass = cases.front().problem.pass,
-                        .is_measured = is_measured,
-                        .chip = is_measured ? "" : chip_of(cases, first.kernel),
-                        .problems = static_cast<int>(first.taken.size()),
-                        .all_problems = static_cast<int>(problems.size())};
+  fastest.kernel = first.kernel;
+  if (!is_measured) fastest.chip = chip_of(cases, first.kernel);
+  fastest.problems = static_cast<int>(first.taken.size());
+  fastest.all_problems = static_cast<int>(problems.size());
+  fastest.is_complete = run.run.complete;
   if (rivals.size() > 1) fastest.over_next = lead_over(rivals[1], first, is_measured);
-  add_base(cases, contenders, first, fastest);
+  add_base(cases, rivals, first, fastest);
   add_errors(cases, fastest);
   return fastest;
 }
@@ -239,7 +286,7 @@ std::vector<FastestKernel> find_fastest(const RunRecord& run) {
     std::copy_if(run.cases.begin(), run.cases.end(), std::back_inserter(cases),
                  [&](const CaseRecord& record) { return record.problem.pass == pass; });
     const bool is_measured = std::any_of(cases.begin(), cases.end(), is_measured_case);
-    if (auto fastest = fastest_of(cases, run.method, is_measured)) found.push_back(*fastest);
+    if (auto fastest = fastest_of(cases, run, is_measured)) found.push_back(*fastest);
   }
   return found;
 }

@@ -30,6 +30,7 @@ CaseRecord predicted(const std::string& kernel, double low, double likely, doubl
 RunRecord run_of(std::vector<CaseRecord> cases) {
   RunRecord run;
   run.cases = std::move(cases);
+  run.run.complete = true;
   return run;
 }
 
@@ -75,12 +76,56 @@ TEST(Fastest, IsNotTakenFromInvalidTimes) {
   EXPECT_FALSE(found[0].over_next);
 }
 
-TEST(Fastest, IsOfTheProblemsThatMostKernelsShare) {
-  const auto found = find_fastest(
-      run_of({timed("a", 128, 1), timed("b", 128, 2), timed("b", 256, 2), timed("c", 512, 1)}));
-  EXPECT_EQ(found[0].kernel, "b");
-  EXPECT_EQ(found[0].problems, 2);
-  EXPECT_EQ(found[0].all_problems, 3);
+TEST(Fastest, IsOfTheProblemsThatAllShare) {
+  // b ran on a problem more, and on what they share a is twice as fast.
+  const auto found =
+      find_fastest(run_of({timed("a", 128, 1), timed("b", 128, 2), timed("b", 256, 0.1)}));
+  EXPECT_EQ(found[0].kernel, "a");
+  EXPECT_EQ(found[0].problems, 1);
+  EXPECT_EQ(found[0].all_problems, 2);
+  EXPECT_NEAR(found[0].over_next->likely, 2, 1e-12);
+}
+
+TEST(Fastest, IsNobodyOnUnlikeProblems) {
+  const auto found = find_fastest(run_of({timed("a", 128, 1), timed("b", 256, 2)}));
+  EXPECT_EQ(found[0].kernel, "");
+  EXPECT_EQ(found[0].why_none, "the kernels ran on no problem that all of them share");
+}
+
+TEST(Fastest, IsNotComparedWithAKernelOfFewProblems) {
+  std::vector<CaseRecord> cases;
+  for (const int seqlen : {128, 256, 512}) {
+    cases.push_back(timed("a", seqlen, 2));
+    cases.push_back(timed("b", seqlen, 3));
+  }
+  cases.push_back(timed("c", 128, 1));
+  const auto found = find_fastest(run_of(cases));
+  EXPECT_EQ(found[0].kernel, "a");
+  EXPECT_EQ(found[0].problems, 3);
+  EXPECT_EQ(found[0].left_out, std::vector<std::string>({"c"}));
+}
+
+TEST(Fastest, OfAStoppedRunHasARivalOrIsNone) {
+  RunRecord run = run_of({timed("a", 128, 1)});
+  EXPECT_EQ(find_fastest(run)[0].kernel, "a");
+  run.run.complete = false;
+  EXPECT_EQ(find_fastest(run)[0].why_none,
+            "the run was stopped before another kernel had a result");
+  run.cases.push_back(timed("b", 128, 2));
+  EXPECT_EQ(find_fastest(run)[0].kernel, "a");
+  EXPECT_FALSE(find_fastest(run)[0].is_complete);
+}
+
+TEST(Fastest, IsNobodyWhereNothingWasChecked) {
+  std::vector<CaseRecord> cases = {timed("a", 128, 1), timed("b", 128, 2)};
+  for (CaseRecord& record : cases) record.status = Status::kUnverified;
+  EXPECT_EQ(find_fastest(run_of(cases))[0].why_none, "no result was checked");
+  cases = {predicted("a", 0.7, 0.8, 1.0), predicted("b", 0.8, 0.88, 1.1)};
+  for (CaseRecord& record : cases) record.status = Status::kPredicted;
+  EXPECT_EQ(find_fastest(run_of(cases))[0].why_none,
+            "nothing ran: all times are predicted, no result was checked");
+  cases[0].status = Status::kOk;
+  EXPECT_EQ(find_fastest(run_of(cases))[0].kernel, "a");
 }
 
 TEST(Fastest, SetsTheBaseBesideTheNext) {

@@ -46,7 +46,7 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
   double relative_variance_sum = 0.0;
   bool has_stdev = true;
   for (const CaseRecord& record : cases) {
-    if (record.kernel != kernel || record.status != Status::kOk || !record.valid) continue;
+    if (record.kernel != kernel || !is_usable(record) || !record.valid) continue;
     if (!record.speedup) continue;
     if (!ratios.empty() && mean.over != record.speedup->over) return std::nullopt;
     mean.over = record.speedup->over;
@@ -62,6 +62,24 @@ std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
   // The logarithm of the mean is the mean of the logarithms, whose deviations are the relative
   // ones.
   if (has_stdev) mean.stdev = *ratio * std::sqrt(relative_variance_sum) / mean.count;
+  return mean;
+}
+
+std::optional<LayerErrorMean> mean_layer_error(const std::vector<CaseRecord>& cases,
+                                               const std::string& kernel) {
+  LayerErrorMean mean;
+  std::vector<double> ratios;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != kernel || record.status != Status::kOk || !record.layer) continue;
+    for (const LayerError& error : record.layer->errors) {
+      const double ratio = error.over_unfused.value_or(0.0);
+      mean.most = std::max(mean.most, ratio);
+      if (error.of == "mha" && ratio != 0.0) ratios.push_back(ratio);
+    }
+  }
+  const std::optional<double> attention = geometric_mean(ratios);
+  if (!attention) return std::nullopt;
+  mean.attention = *attention;
   return mean;
 }
 

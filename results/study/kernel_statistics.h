@@ -28,8 +28,8 @@ struct SpeedupMean {
   int count = 0;                // cases
 };
 
-/// Over the correct and validly timed cases of `kernel`; none when there is no such case, or they
-/// were compared with several references: of that there is no mean.
+/// Over the validly timed cases of `kernel` of which none is known to be wrong; none when there is
+/// no such case, or they were compared with several references: of that there is no mean.
 std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
                                         const std::string& kernel);
 
@@ -39,6 +39,18 @@ struct ErrorMean {
   int without = 0;     // correct cases without a ratio: the unfused computation is not finite, or
                        // they were stored by a version that had none for their accumulator
 };
+
+/// Of encoder layers.
+struct LayerErrorMean {
+  double attention = 0.0;  // geometric mean, of the attention stage given exact inputs
+  double most = 0.0;       // of all parts of all cases
+};
+
+/// LayerError::over_unfused over the correct layers of `kernel`; none where no attention stage has
+/// an error beside the unfused layer's. A layer's output says little of its attention: the rest of
+/// the layer rounds too, and may be fused.
+std::optional<LayerErrorMean> mean_layer_error(const std::vector<CaseRecord>& cases,
+                                               const std::string& kernel);
 
 /// Of worst_error_over_unfused(), over the correct cases of `kernel`; none when no such case has
 /// one. A case without any error is left out.

@@ -95,6 +95,20 @@ TEST(MeanErrorOverUnfused, IsThatOfTheWorstGradients) {
   EXPECT_NEAR(mean_error_over_unfused(cases, "volta-fp16acc").value().ratio, 50.0, 1e-9);
 }
 
+TEST(MeanLayerError, IsOfTheAttentionAndOfTheWorstPart) {
+  CaseRecord layer = sample_emulated_case();
+  EXPECT_FALSE(mean_layer_error({layer}, "volta-fp32acc").has_value());
+  layer.layer.emplace();
+  layer.layer->errors = {{.of = "output", .over_unfused = 0.6},
+                         {.of = "mha", .over_unfused = 1.6},
+                         {.of = "dW1", .over_unfused = 1.9}};
+  CaseRecord other = layer;
+  other.layer->errors[1].over_unfused = 0.4;
+  const LayerErrorMean mean = mean_layer_error({layer, other}, "volta-fp32acc").value();
+  EXPECT_NEAR(mean.attention, 0.8, 1e-12);
+  EXPECT_EQ(mean.most, 1.9);
+}
+
 TEST(MeanErrorOverUnfused, CountsCasesWithoutAny) {
   std::vector<CaseRecord> cases = sample_run().cases;
   cases[1].accuracy->error_over_unfused.reset();

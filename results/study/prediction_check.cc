@@ -35,10 +35,16 @@ PredictionSummary summarize_basis(const std::string& basis, const std::vector<Ca
   return summary;
 }
 
+/// Of an unfused layer, whose baseline is the layer with its rest unfused.
+bool is_over_itself(const CaseRecord& record) {
+  return record.predicted->speedup->over == record.kernel + ", rest unfused" &&
+         record.problem.layer && record.problem.layer->rest == Rest::kUnfused;
+}
+
 }  // namespace
 
 std::optional<PredictionCheck> check_prediction(const CaseRecord& record) {
-  if (record.status != Status::kOk || !record.valid) return std::nullopt;
+  if (!is_usable(record) || !record.valid) return std::nullopt;
   if (!record.time_ms || !record.predicted) return std::nullopt;
   const TimeBand& band = record.predicted->time_ms;
   const double median = record.time_ms->median;
@@ -74,6 +80,7 @@ std::optional<PredictedSpeedupMean> mean_predicted_speedup(const std::vector<Cas
     if (record.kernel != kernel || !record.predicted || !record.predicted->speedup) continue;
     if (record.status == Status::kIncorrect || record.status == Status::kFailed) continue;
     const PredictedSpeedup& speedup = *record.predicted->speedup;
+    if (is_over_itself(record)) continue;
     if (!low.empty() && mean.speedup.over != speedup.over) return std::nullopt;
     mean.speedup.over = speedup.over;
     mean.chip = record.predicted->chip;

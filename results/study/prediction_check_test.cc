@@ -75,6 +75,19 @@ TEST(PredictedSpeedup, IsAMeanOverOneBaseline) {
   EXPECT_FALSE(mean_predicted_speedup(cases, "volta-fp32acc").has_value());
 }
 
+TEST(PredictedSpeedup, LeavesOutABaselineOverItself) {
+  std::vector<CaseRecord> cases = {sample_predicted_case(), sample_predicted_case()};
+  for (CaseRecord& record : cases) {
+    record.problem.layer.emplace();
+    record.predicted->speedup = PredictedSpeedup{"volta-fp32acc, rest unfused", 1, 1, 1};
+  }
+  cases[0].problem.layer->rest = Rest::kUnfused;
+  cases[1].problem.layer->rest = Rest::kFused;
+  EXPECT_EQ(mean_predicted_speedup(cases, "volta-fp32acc").value().count, 1);
+  cases.pop_back();
+  EXPECT_FALSE(mean_predicted_speedup(cases, "volta-fp32acc").has_value());
+}
+
 TEST(PredictedSpeedup, LeavesOutWhatWentWrong) {
   std::vector<CaseRecord> cases = {sample_predicted_case()};
   cases[0].status = Status::kIncorrect;
