@@ -106,7 +106,8 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   document_commands(program, *table_view({}, streams.out).width);
   check_command_name(program, typed);
   refuse_empty_values(typed);
-  const std::vector<std::string>& argv = invocation.argv = write_out_arguments(program, typed);
+  const std::vector<std::string>& argv = invocation.argv =
+      write_out_arguments(program, typed, streams.err);
   refuse_empty_values(argv);
   try {
     std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);

@@ -101,7 +101,8 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
                   "device, libraries, method: may differ; else diff refuses, with 2")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(one_of({std::string(kDevice), std::string(kLibraries), std::string(kMethod)}))
+      ->check(one_of({std::string(kDevice), std::string(kLibraries), std::string(kMethod),
+                      std::string(kFile)}))
       ->type_name("");
 }
 

@@ -13,7 +13,7 @@
 #include "harness/inspect/cuobjdump.h"
 #include "harness/inspect/function_name.h"
 #include "harness/inspect/instruction_class.h"
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {

@@ -12,7 +12,7 @@
 #include "harness/inspect/cuobjdump.h"
 #include "harness/predict/cycles_table.h"
 #include "harness/predict/measured_cycles.h"
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 #include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"

@@ -155,6 +155,7 @@ class Session : public CaseEvents {
     for (const CaseRecord& planned : plan_.cases) {
       position_of.emplace(case_key(planned), *planned.position);
     }
+    const std::size_t stored_cases = stored.cases.size();
     for (CaseRecord& record : stored.cases) {
       const auto position = position_of.find(case_key(record));
       if (position == position_of.end()) {
@@ -166,6 +167,16 @@ class Session : public CaseEvents {
         done_.emplace(position->second, std::move(record));
       }
     }
+    tell_other_grid(stored_cases);
+  }
+
+  /// Flags that are given now may make another grid of it.
+  void tell_other_grid(std::size_t stored_cases) {
+    if (others_.empty()) return;
+    err_ << fmt::format(
+        "--resume: {} of the {} cases in '{}' are not of the grid that these flags make, which has "
+        "{}; they stay, and what that grid lacks is run\n",
+        others_.size(), stored_cases, options_.resume_folder, positions_.size());
   }
 
   void tell_doubts(const RunRecord& stored) {
@@ -235,7 +246,12 @@ std::string resume_line(const SweepRequest& request) {
   const std::string& folder =
       options.out_folder.empty() ? options.resume_folder : options.out_folder;
   if (folder.empty()) return "";
-  return fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
+  std::string line =
+      fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
+  for (const auto& [flag, path] : output_files(options)) {
+    line += fmt::format(" {} {}", flag, shell_word(path));
+  }
+  return line;
 }
 
 }  // namespace sparkbench
