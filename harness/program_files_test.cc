@@ -96,11 +96,12 @@ class FileReadAgain : public testing::Test {
 
 TEST_F(FileReadAgain, OfLengthsIsComparedByResume) {
   expect_refused_after_change(lengths(), "5\n9\n", "5\n11\n",
-                              "is 2 sequences of 14 rows and 14 keys (hash");
+                              "it was 2 sequences of 14 rows and 14 keys (hash");
 }
 
 TEST_F(FileReadAgain, OfZonesIsComparedByResume) {
-  expect_refused_after_change(zones(), "d=-7:1\n", "d=-3:1\n", "of --mask is of hash");
+  expect_refused_after_change(zones(), "d=-7:1\n", "d=-3:1\n",
+                              "of --mask has changed: it was of hash ");
 }
 
 TEST_F(FileReadAgain, MayChangeItsComments) {

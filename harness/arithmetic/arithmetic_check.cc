@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <sstream>
 #include <stdexcept>
 
@@ -21,9 +22,10 @@ namespace {
 /// What `read` makes of the file, with the user's words for what goes wrong.
 template <class Read>
 auto load_file(const std::string& path, Read read) {
+  constexpr std::uint64_t kMostBytes = 256 << 20;
   std::istringstream in;
   try {
-    in.str(read_file(path));
+    in.str(read_file(path, Pipes::kRefused, kMostBytes));
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("--vectors: {} {}; allowed: CSV files", path, error.what()));
   }

@@ -189,6 +189,16 @@ void add_differences(std::string_view of, Texts first, Texts second, Unknown unk
   }
 }
 
+/// A reader knows the file by its name.
+void name_tensors(const RunRecord& first, const RunRecord& second,
+                  std::vector<Difference>& differences) {
+  if (first.method.input_file != second.method.input_file || !first.method.input_file) return;
+  for (Difference& each : differences) {
+    if (each.field == "method.input_hash")
+      each.field = "hash of '" + *first.method.input_file + "' of --tensors";
+  }
+}
+
 void add_of_machine(const RunRecord& first, const RunRecord& second, Unknown unknown,
                     std::vector<Difference>& differences) {
   add_differences(kDevice, device_texts(first), device_texts(second), unknown, differences);
@@ -199,12 +209,21 @@ void add_of_machine(const RunRecord& first, const RunRecord& second, Unknown unk
 
 }  // namespace
 
+std::string words_of(const Difference& difference) {
+  const auto& [of, field, first, second] = difference;
+  if (of == kFile) {
+    return "different contents of the file " + field + ": " + first + " and " + second;
+  }
+  return "another " + std::string(of) + ": " + field + " is " + first + " and " + second;
+}
+
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second) {
   std::vector<Difference> differences;
   add_differences(kBuild, build_texts(first), build_texts(second), Unknown::kDiffers, differences);
   add_of_machine(first, second, Unknown::kIsNoDifference, differences);
   add_differences(kMethod, method_texts(first), method_texts(second), Unknown::kDiffers,
                   differences);
+  name_tensors(first, second, differences);
   add_differences(kFile, file_texts(first), file_texts(second), Unknown::kIsNoDifference,
                   differences);
   return differences;

@@ -37,6 +37,10 @@ struct Difference {
   std::string first, second;
 };
 
+/// What two runs have: "another method: method.min_samples is 20 and 30", "different contents of
+/// the file 'a.txt' of --lengths: ... and ...".
+std::string words_of(const Difference& difference);
+
 /// Why the cases of two runs should not stand in one table; in one run, or one sweep of many cards.
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second);
 

@@ -27,10 +27,9 @@ void require_comparable(const RunRecord& first, const RunRecord& other,
                         const std::vector<std::string>& allowed) {
   for (const Difference& difference : find_differences(first, other)) {
     if (is_allowed(allowed, difference.of)) continue;
-    throw std::invalid_argument(
-        fmt::format("the runs {} and {} have another {}: {} is {} and {}; to mix them, --allow {}",
-                    first.run.id, other.run.id, difference.of, difference.field, difference.first,
-                    difference.second, difference.of));
+    throw std::invalid_argument(fmt::format("the runs {} and {} have {}; to mix them, --allow {}",
+                                            first.run.id, other.run.id, words_of(difference),
+                                            difference.of));
   }
 }
 

@@ -99,10 +99,10 @@ TEST(Merge, RefusesRunsOfOneFileThatHeldTwoThings) {
   const RunRecord changed = run_of_lengths("c", "l", 16), other = run_of_lengths("d", "m", 16);
   EXPECT_EQ(error_of({first, again, other}), "no error");
   EXPECT_EQ(error_of({first, changed}),
-            "the runs a and c have another file: 'l' of --lengths is 2 sequences of 14 rows and 14 "
-            "keys (hash hash14) and 2 sequences of 16 rows and 16 keys (hash hash16); to mix them, "
-            "--allow file");
-  EXPECT_NE(error_of({other, first, changed}).find("have another file"), std::string::npos);
+            "the runs a and c have different contents of the file 'l' of --lengths: 2 sequences of "
+            "14 rows and 14 keys (hash hash14) and 2 sequences of 16 rows and 16 keys (hash "
+            "hash16); to mix them, --allow file");
+  EXPECT_NE(error_of({other, first, changed}).find("have different contents"), std::string::npos);
   EXPECT_EQ(merge_runs({first, changed}, {"file"}).cases.size(), 2u);
 }
 
