@@ -115,6 +115,7 @@ void WorkerPool::run(const std::vector<std::size_t>& positions, CaseEvents& even
     for (Lane& lane : lanes_) assign(lane, events);
     if (!is_waited_for()) return;
     wait();
+    events.waited();
     for (Lane& lane : lanes_) attend(lane, &events);
   }
   for (Lane& lane : lanes_) lane.worker = nullptr;  // not the case in flight either
