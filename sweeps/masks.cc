@@ -48,7 +48,7 @@ void refuse_packed(const CaseProblem& problem) {
                   kMaskFlag, *problem.pattern_spec, mask_forms()));
 }
 
-/// Of the one that the pattern names; nothing if it names none.
+/// The hash of the file that the pattern names; nothing if it names none.
 std::optional<std::string> hash_of_zones(const std::string& pattern) {
   const std::size_t at = pattern.find(kFileAtom);
   if (at == std::string::npos) return std::nullopt;

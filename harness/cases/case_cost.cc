@@ -19,7 +19,7 @@ double share_of(std::size_t rows, double all) {
   return std::min(1.0, static_cast<double>(rows) / std::max(1.0, all));
 }
 
-/// Of all FLOPs of the case, those that the check plan's rows take: at least some, however long
+/// The part of all FLOPs that the check plan's rows take: at least some of them, however long
 /// sequences are. A backward pass computes O and LSE, 2 of its 5 parts, of the rows that bear on
 /// it.
 double sampled_share(const CaseProblem& problem, const CheckBudget& budget) {

@@ -44,7 +44,7 @@ void report_to_people(const MeasuringCommand& command, const SweepOptions& optio
   try {
     command.report(shown_part(options.table, run), table_view(options.table, out), out);
   } catch (const UsageError& error) {
-    streams.err << "sparkbench: " << one_line(error.what()) << "; nothing to show\n";
+    streams.err << "sparkbench: " << bounded(one_line(error.what())) << "; nothing to show\n";
   }
 }
 

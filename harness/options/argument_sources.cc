@@ -55,7 +55,7 @@ void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) 
        {"--json", "--csv", "--md", "--html", "--junit", "--save-outputs"}) {
     const std::optional<std::string> file = take_value(begun, flag);
     if (!file) continue;
-    err << fmt::format("--resume: '{}' is not written anew; to write it, give {} again\n",
+    err << fmt::format("--resume: '{}' is not written; to write it, give {} again\n",
                        one_line(*file), flag);
     const auto kernel = run.run.resolved.find("kernel");
     if (flag != "--save-outputs" || kernel == run.run.resolved.end()) continue;

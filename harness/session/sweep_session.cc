@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <ostream>
 #include <stdexcept>
@@ -50,6 +51,12 @@ void require_same_run(const SweepOptions& options, const RunRecord& then, const 
   for (const Difference& difference : find_changes(then, now)) {
     const auto& allowed = options.allowed;
     if (std::find(allowed.begin(), allowed.end(), difference.of) != allowed.end()) continue;
+    if (difference.of == kFile) {
+      throw UsageError(fmt::format(
+          "--resume: '{}': the file {} has changed: it was {}, now it is {}; give the file that it "
+          "was, or to keep the cases of both, --allow {}",
+          options.resume_folder, difference.field, difference.first, difference.second, kFile));
+    }
     throw UsageError(fmt::format(
         "--resume: '{}' has another {}: its {} is {}, now it is {}; to mix them, --allow {}",
         options.resume_folder, difference.of, difference.field, difference.first, difference.second,
@@ -117,6 +124,8 @@ class Session : public CaseEvents {
   }
 
   void said(const std::string& text) override { progress_->note(text); }
+
+  void waited() override { progress_->wait(std::chrono::steady_clock::now()); }
 
   bool is_stopped() const override { return has_stopped_ || interrupt_.is_interrupted(); }
 

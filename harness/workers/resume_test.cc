@@ -258,8 +258,8 @@ TEST(Resume, WritesElsewhereOnlyWhereItIsTold) {
   std::filesystem::remove(elsewhere);
   EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
   EXPECT_FALSE(std::filesystem::exists(elsewhere));
-  for (const std::string left : {"'else.json' is not written anew; to write it, give --json again",
-                                 "'else.csv' is not written anew; to write it, give --csv again"}) {
+  for (const std::string left : {"'else.json' is not written; to write it, give --json again",
+                                 "'else.csv' is not written; to write it, give --csv again"}) {
     EXPECT_TRUE(contains(err_of(folder), "--resume: " + left)) << err_of(folder);
   }
   EXPECT_EQ(run_to_end(folder, "sweep --resume run --json else.json"), 0);

@@ -1,7 +1,7 @@
 // For tests: sparkbench with cases that go wrong. SPARKBENCH_TEST_FAULT is KIND:GLOB, what goes
 // wrong and in the cases of which ids; SPARKBENCH_TEST_LOG a file that gets a line "PID ID" for
-// every case that begins. The kind "start" kills the first workers, so many as stand behind the
-// colon, before they say anything.
+// every case that begins. The kind "start" kills the first workers, as many as the number after the
+// colon says, before they say anything.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>

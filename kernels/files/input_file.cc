@@ -30,7 +30,7 @@ struct OpenFile {
   bool is_pipe;
 };
 
-/// Waits neither here, as of a pipe without a writer, nor in read().
+/// Neither open() nor read() waits, not even for the writer of a pipe.
 OpenFile open_to_read(const std::filesystem::path& path, Pipes pipes) {
   FileDescriptor file(open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
   if (!file.is_open()) reject_by_errno();
@@ -70,7 +70,7 @@ std::size_t read_some(const OpenFile& file, char* to, std::size_t bytes) {
   throw std::invalid_argument("is longer than " + std::to_string(most_bytes) + " bytes");
 }
 
-/// Of the line that is being read.
+/// The line that is being read.
 struct OpenLine {
   std::uint64_t begin = 0, bytes = 0;
   std::string kept;

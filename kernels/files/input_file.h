@@ -10,8 +10,8 @@
 
 namespace sparkbench {
 
-/// Of pipes that are read: gives up one that nobody opens to write within 2 s, and one whose writer
-/// writes nothing for a minute.
+/// Whether pipes are read. The reader gives up one that nobody opens to write within 2 s, and one
+/// whose writer writes nothing for a minute.
 enum class Pipes { kRefused, kRead };
 
 /// 4 GiB: of a stored run with a million cases.

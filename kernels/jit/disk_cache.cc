@@ -97,7 +97,7 @@ void say_once(const std::string& why_not) {
   if (said.insert(why_not).second) std::fprintf(stderr, "sparkbench: %s\n", why_not.c_str());
 }
 
-/// Of an entry's file, if it is to be believed.
+/// An entry's bytes, if its file is to be believed.
 std::optional<std::string> bytes_of(int folder, const std::string& name) {
   const FileDescriptor file(
       openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));

@@ -2,9 +2,9 @@
 // may share a folder: a file is whole before it has its name. What is damaged is as if it were not
 // there.
 //
-// An entry is machine code that is about to run: as of keys in ~/.ssh, nobody else may have written
-// it. The folder and each entry belong to this user or to root and are writable for nobody else.
-// Links are not followed inside the folder.
+// An entry is machine code that is about to run: as with keys in ~/.ssh, nobody else may have
+// written it. The folder and each entry belong to this user or to root and are writable for nobody
+// else. Links are not followed inside the folder.
 #pragma once
 
 #include <filesystem>

@@ -17,7 +17,7 @@ struct SchemaVersion {
   std::string version = "1.6.0";
 };
 
-/// Of RunInfo::resolved: a hash of the ids of all cases that were planned, of all shards.
+/// A key of RunInfo::resolved: a hash of the ids of all planned cases, those of all shards.
 inline constexpr const char* kGrid = "grid";
 
 struct RunInfo {

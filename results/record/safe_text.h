@@ -24,7 +24,7 @@ std::string one_line(std::string_view text);
 std::string markdown_text(std::string_view text);
 
 /// Text in a cell of a CSV file that a spreadsheet shows and does not compute: printable, and
-/// behind an apostrophe if it begins as a formula does (OWASP, "CSV Injection").
+/// after an apostrophe if it begins as a formula does (OWASP, "CSV Injection").
 std::string csv_text(std::string_view text);
 
 /// A message whose reader is to see its end: of a long one the middle is left out, and how much.

@@ -58,7 +58,7 @@ std::string name_of(const PatternSpec& spec);
 /// wants to know how many there are.
 bool names_heads(const PatternSpec& spec);
 
-/// Of names_heads(): each has a union of its own. No kernel's grid has more.
+/// The most heads that names_heads() takes: no kernel's grid has more.
 inline constexpr int kMostHeadUnions = 65535;
 
 /// Over these lengths; `heads` is 0 where it is not known. Throws std::invalid_argument for lengths
