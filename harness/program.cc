@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <cctype>
 #include <exception>
 #include <new>
 #include <ostream>
@@ -12,6 +13,7 @@
 #include "harness/environment_error.h"
 #include "harness/options/argument_sources.h"
 #include "harness/options/table_options.h"
+#include "harness/options/unknown_argument.h"
 #include "harness/standard_streams.h"
 #include "results/record/safe_text.h"
 #include "results/store/output_error.h"
@@ -35,11 +37,7 @@ void check_command_name(const CLI::App& program, const std::vector<std::string>&
 [[noreturn]] void refuse_argument(const CLI::App& program) {
   const CLI::App& chosen = *program.get_subcommands().front();
   const CLI::App& command = chosen.remaining().empty() ? program : chosen;
-  std::vector<std::string> known;
-  for (const CLI::Option* option : command.get_options()) {
-    if (!option->get_group().empty()) known.push_back(option->get_name());
-  }
-  throw UsageError(unknown_name_message(command.get_name(), command.remaining().front(), known));
+  throw UsageError(unknown_argument_message(program, command, command.remaining().front()));
 }
 
 void require_written(std::ostream& out) {
@@ -61,6 +59,16 @@ void refuse_empty_values(const std::vector<std::string>& argv) {
   }
 }
 
+/// CLI11 says "run is required" of what its help calls RUN.
+std::string parse_error_message(const std::string& command, std::string message) {
+  std::replace(message.begin(), message.end(), '\n', ' ');
+  constexpr std::string_view kEnd = " is required";
+  if (command.empty() || message.starts_with('-') || !message.ends_with(kEnd)) return message;
+  message.resize(message.size() - kEnd.size());
+  for (char& letter : message) letter = static_cast<char>(std::toupper(letter));
+  return command + ": " + message + " is missing";
+}
+
 /// CLI11's codes for --help and --version are 0; its errors are ours to print, in one line.
 int report_parse_error(const CLI::App& program, const CLI::ParseError& error, std::ostream& out,
                        std::ostream& err) {
@@ -69,14 +77,15 @@ int report_parse_error(const CLI::App& program, const CLI::ParseError& error, st
     require_written(out);
     return code;
   }
-  std::string message = error.what();
-  std::replace(message.begin(), message.end(), '\n', ' ');
-  err << "sparkbench: " << one_line(message) << "; see sparkbench --help\n";
+  const auto chosen = program.get_subcommands();
+  const std::string command = chosen.empty() ? "" : chosen.front()->get_name();
+  err << "sparkbench: " << bounded(one_line(parse_error_message(command, error.what())))
+      << "; see sparkbench " << command << (command.empty() ? "" : " ") << "--help\n";
   return static_cast<int>(ExitCode::kUsage);
 }
 
 int fail(std::ostream& err, const std::exception& error, ExitCode code) {
-  err << "sparkbench: " << one_line(error.what()) << '\n';
+  err << "sparkbench: " << bounded(one_line(error.what())) << '\n';
   return static_cast<int>(code);
 }
 
@@ -106,7 +115,8 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   document_commands(program, *table_view({}, streams.out).width);
   check_command_name(program, typed);
   refuse_empty_values(typed);
-  const std::vector<std::string>& argv = invocation.argv = write_out_arguments(program, typed);
+  const std::vector<std::string>& argv = invocation.argv =
+      write_out_arguments(program, typed, streams.err);
   refuse_empty_values(argv);
   try {
     std::vector<std::string> reversed(argv.rbegin(), argv.rend() - 1);

@@ -140,7 +140,8 @@ TEST_F(LengthsProgram, ExcludeTheOneLengthOfAll) {
 TEST_F(LengthsProgram, AreRefusedByFileAndLine) {
   expect_refused(run_sparkbench("sweep " + lengths_file("1\n2 x\n")), 2,
                  "line 2: '2 x' is not a whole number");
-  expect_refused(run_sparkbench("sweep --lengths file:/no/such/file"), 2, "is not there");
+  expect_refused(run_sparkbench("sweep --lengths file:/no/such/file"), 2,
+                 "No such file or directory");
   expect_refused(run_sparkbench("sweep --batch 3 " + lengths_file("1\n2\n")), 2,
                  "has 2 sequences; leave --batch out");
 }

@@ -1,6 +1,7 @@
 // What the program prints for people: it fits, names what it leaves out, and ends in a kernel.
 #include <gtest/gtest.h>
 
+#include <filesystem>
 #include <sstream>
 
 #include "harness/test_program.h"
@@ -51,6 +52,38 @@ TEST_P(StoredRun, ShowsEveryColumnInBlocks) {
 INSTANTIATE_TEST_SUITE_P(H200, StoredRun,
                          testing::Values("h200/paper-forward", "h200/paper-backward",
                                          "h200/torch-forward.json", "h200/torch-backward.json"));
+
+TEST(Report, TakesAnAxisByItsFlagInColumnsToo) {
+  for (const std::string name : {"headdim", "head_dim"}) {
+    const ProgramResult result = report_of("h200/paper-forward", "--columns kernel," + name);
+    EXPECT_EQ(result.exit_code, 0) << result.err;
+    EXPECT_TRUE(contains(result.out, "head_dim")) << result.out;
+  }
+}
+
+TEST(Report, SaysThatAColumnIsEmpty) {
+  const TemporaryFolder folder;
+  const std::string run = path_in(folder, "run");
+  ASSERT_EQ(run_sparkbench(kTinySweep + "-q --out " + run).exit_code, 0);
+  const ProgramResult result = run_sparkbench("report " + run + " --columns kernel,time_ms");
+  EXPECT_TRUE(contains(result.out,
+                       "no case has a value of time_ms: nothing was timed; "
+                       "predicted_ms and predicted_tflops have predictions\n"))
+      << result.out;
+}
+
+TEST(Report, SaysWhereTheRunIsOfWhichItGotAPart) {
+  const TemporaryFolder folder;
+  const std::string run = path_in(folder, "run");
+  ASSERT_EQ(run_sparkbench(kTinySweep + "-q --out " + run).exit_code, 0);
+  for (const std::string file : {"cases.csv", "cases.jsonl", "summary.md"}) {
+    expect_refused(run_sparkbench("report " + run + "/" + file), 2,
+                   "is a file of the run '" + run + "', and not all of it; give '" + run + "'");
+  }
+  const std::string csv = path_in(folder, "other.csv");
+  std::filesystem::copy_file(run + "/cases.csv", csv);
+  expect_refused(run_sparkbench("report " + csv), 2, "is a table for other programs");
+}
 
 TEST(Report, NamesTheFastestKernelOfARunThatIsStored) {
   const ProgramResult result = report_of("h200/paper-forward", "");

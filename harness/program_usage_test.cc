@@ -36,9 +36,11 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"NoCommand", "", 2, "subcommand", "--help"},
         Refusal{"AxisFlag", "sweep --sequlen 64", 2, "unknown '--sequlen'",
                 "did you mean '--seqlen'"},
-        Refusal{"StrayArgument", "sweep 64", 2, "unknown '64'", "allowed: "},
-        Refusal{"FlagBeforeCommand", "--seqlen 64 sweep", 2, "unknown '--seqlen'", "allowed: "},
-        Refusal{"SecondCommand", "sweep list", 2, "list", "allowed: "},
+        Refusal{"StrayArgument", "sweep 64", 2, "unknown '64': a value stands after its flag",
+                "; see sparkbench sweep --help"},
+        Refusal{"FlagBeforeCommand", "--seqlen 64 sweep", 2, "unknown '--seqlen'",
+                "see sparkbench --help"},
+        Refusal{"SecondCommand", "sweep list", 2, "list", "see sparkbench sweep --help"},
         Refusal{"Kernel", "sweep --device emulated-v100 --kernel volta-fp32ac", 2,
                 "--kernel: unknown 'volta-fp32ac'", "did you mean 'volta-fp32acc'"},
         Refusal{"GlobWithoutKernel", "sweep --device emulated-v100 --kernel flash-*", 2,
@@ -83,6 +85,41 @@ INSTANTIATE_TEST_SUITE_P(
                 "allowed: normal, uniform, outliers"},
         Refusal{"Cache", "sweep --cache warm", 2, "--cache", "cold"},
         Refusal{"Pass", "sweep --pass forward", 2, "--pass: unknown 'forward'", "allowed: fwd"}),
+    name_of_refusal);
+
+/// What people type who know other programs, and half a name.
+INSTANTIATE_TEST_SUITE_P(
+    Habits, BadInput,
+    testing::Values(Refusal{"Kernels", "sweep --device emulated-v100 --kernel volta", 2,
+                            "unknown 'volta'", "did you mean 'volta-fp16acc' or 'volta-fp32acc'?"},
+                    Refusal{"Accumulator", "sweep --device emulated-v100 --kernel fp16acc", 2,
+                            "unknown 'fp16acc'", "did you mean 'volta-fp16acc'"},
+                    Refusal{"Card", "sweep --device v100", 2, "unknown 'v100'",
+                            "did you mean 'emulated-v100'?"},
+                    Refusal{"Emulated", "sweep --device emulated", 2, "unknown 'emulated'",
+                            "did you mean 'emulated-v100' or "},
+                    Refusal{"Paper", "sweep --preset paper", 2, "unknown 'paper'",
+                            "did you mean 'paper-forward' or 'paper-backward'?"},
+                    Refusal{"Backward", "sweep --pass backward", 2, "unknown 'backward'",
+                            "did you mean 'bwd'?"},
+                    Refusal{"Sliding", "sweep --mask sliding:128", 2, "'sliding:128' is no mask",
+                            "did you mean 'window:128'?"},
+                    Refusal{"Type", "sweep --dtype bf16", 2, "unknown '--dtype': kernels take fp16",
+                            "; see sparkbench sweep --help"},
+                    Refusal{"Tensors", "sweep --tensors x", 2, "unknown '--tensors'",
+                            "; encoder, accuracy and run take it; see sparkbench sweep --help"},
+                    Refusal{"KernelOfReport", "report run --kernel volta-*", 2,
+                            "report: unknown '--kernel'", "did you mean '--where kernel=VALUE'?"},
+                    Refusal{"HeaddimOfReport", "report run --headdim 64", 2,
+                            "report: unknown '--headdim'", "did you mean '--where headdim=VALUE'?"},
+                    Refusal{"HeadsOfEncoder", "encoder --heads 4", 2, "encoder: unknown '--heads'",
+                            "did you mean '--hidden'?"},
+                    Refusal{"HeadSize", "sweep --head-size 64", 2, "unknown '--head-size'",
+                            "did you mean '--headdim'?"},
+                    Refusal{"NoRun", "report", 2, "report: RUN is missing",
+                            "; see sparkbench report --help"},
+                    Refusal{"NoValue", "sweep --headdim", 2, "--headdim: 1 required LIST missing",
+                            "; see sparkbench sweep --help"}),
     name_of_refusal);
 
 INSTANTIATE_TEST_SUITE_P(
@@ -164,8 +201,8 @@ INSTANTIATE_TEST_SUITE_P(
         Refusal{"MissingFile", "check-arithmetic --profile volta --vectors /nowhere/v.csv", 2,
                 "/nowhere/v.csv cannot be read", "No such file or directory"},
         Refusal{"DeviceFile", "check-arithmetic --profile volta --vectors /dev/zero", 2,
-                "/dev/zero is a device", "allowed: CSV files"},
-        Refusal{"Directory", "check-arithmetic --profile volta --vectors /", 2, "/ is a directory",
+                "/dev/zero is no regular file", "allowed: CSV files"},
+        Refusal{"Directory", "check-arithmetic --profile volta --vectors /", 2, "/ is a folder",
                 "allowed: CSV files"},
         Refusal{"EmulatedDevice", "check-arithmetic --device emulated-v100 --vectors v.csv", 2,
                 "'emulated-v100' is not a GPU", "allowed: cuda:N"}),
@@ -184,6 +221,26 @@ ProgramResult run_words(const std::vector<std::string>& argv) {
   std::ostringstream out, err;
   const int exit_code = run_program(argv, out, err);
   return {exit_code, out.str(), err.str()};
+}
+
+/// Nobody reads a megabyte of what they typed, and what is allowed stands at the end.
+TEST(LongInput, IsNotEchoedWhole) {
+  const TemporaryFolder folder;
+  const std::string path = path_in(folder, "file"), text(100'000, 'x');
+  std::ofstream(path) << text << '\n';
+  for (const std::vector<std::string>& words :
+       {std::vector<std::string>{"sparkbench", "sweep", "--mask", "window:" + text},
+        {"sparkbench", "sweep", "--mask", "where:k<=" + text},
+        {"sparkbench", "sweep", "--lengths", text},
+        {"sparkbench", "sweep", "--lengths", "file:" + path},
+        {"sparkbench", "sweep", "--config", path},
+        {"sparkbench", "sweep", "--" + text},
+        {"sparkbench", "sweep", "--min-samples", text},
+        {"sparkbench", "sweep", "--seqlen", "9", "--mask", "zones:" + path}}) {
+    const ProgramResult result = run_words(words);
+    expect_refused(result, 2, " bytes left out) ... ");
+    EXPECT_LT(result.err.size(), 2300u);
+  }
 }
 
 TEST(EmptyValue, IsRefusedForEveryFlag) {

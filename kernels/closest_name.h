@@ -1,5 +1,5 @@
-// Which of the known names was meant by one that is none of them. Every message that says "did you
-// mean" asks here: masks, kernels, flags, columns, axes, devices, fields of files.
+// Which of the known names is the nearest to one that is none of them, as a slip of the fingers has
+// it. meant_names.h knows other reasons too.
 #pragma once
 
 #include <algorithm>

@@ -3,14 +3,13 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <filesystem>
-#include <fstream>
 #include <iterator>
 #include <optional>
-#include <system_error>
+#include <stdexcept>
 #include <utility>
 
 #include "kernels/closest_name.h"
+#include "kernels/files/input_file.h"
 #include "kernels/philox.h"
 #include "kernels/split_text.h"
 #include "sweeps/list_flag.h"
@@ -26,7 +25,7 @@ constexpr std::string_view kUniform = "uniform:";
 constexpr std::string_view kFile = "file:";
 constexpr std::string_view kAllowedInLine =
     "one length, or two (of q and of k), from 0 to 16m (suffix k = 1024, m = 1024k)";
-constexpr std::uintmax_t kMostFileBytes = std::uintmax_t{64} << 20;
+constexpr std::uint64_t kMostFileBytesOfLengths = std::uint64_t{64} << 20;
 constexpr std::size_t kMostSequences = (std::size_t{1} << 22) - 1;  // kernels/work_lists.cc
 constexpr std::int64_t kMostTokens = (std::int64_t{1} << 30) - 1;   // kernels/mask/key_mask.h
 constexpr int kDrawRounds = 10;
@@ -66,28 +65,20 @@ SequenceLength length_of_line(const std::string& place, std::string_view line) {
   return {q, of_keys.empty() ? q : parse_length(place, line, of_keys, kAllowedInLine)};
 }
 
-/// Throws UsageError unless it is a file that ends.
-void require_readable(std::string_view flag, const std::string& path) {
-  std::error_code error;
-  const auto status = std::filesystem::status(path, error);
-  const auto refuse = [&](std::string_view why) {
-    throw UsageError(fmt::format("{}: file '{}' {}; allowed: a text file with {} a line", flag,
-                                 path, why, kAllowedInLine));
-  };
-  if (!std::filesystem::exists(status)) refuse("is not there");
-  if (!std::filesystem::is_regular_file(status)) refuse("is no regular file");
-  if (std::filesystem::file_size(path, error) > kMostFileBytes) refuse("is longer than 64 MiB");
-}
-
 Lengths read_lengths(std::string_view flag, std::string_view item) {
   const std::string path(item.substr(kFile.size()));
-  require_readable(flag, path);
-  std::ifstream file(path);
-  if (!file) throw UsageError(fmt::format("{}: file '{}' cannot be read", flag, path));
-  Lengths lengths;
   std::string text;
-  for (int number = 1; std::getline(file, text); ++number) {
-    const std::string_view line = trimmed(text);
+  try {
+    text = read_file(path, Pipes::kRefused, kMostFileBytesOfLengths);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: file '{}' {}; allowed: a text file with {} a line", flag,
+                                 path, error.what(), kAllowedInLine));
+  }
+  Lengths lengths;
+  int number = 0;
+  for (const std::string_view each : split_text(text, '\n')) {
+    ++number;
+    const std::string_view line = trimmed(each);
     if (line.empty() || line.front() == '#') continue;
     const std::string place = fmt::format("{}: file '{}', line {}", flag, path, number);
     lengths.push_back(length_of_line(place, line));

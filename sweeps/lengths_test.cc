@@ -138,10 +138,10 @@ TEST(Lengths, NameTheLineOfAFileThatIsWrong) {
 }
 
 TEST(Lengths, RefuseWhatIsNoFileOrTooMuch) {
-  EXPECT_TRUE(error_of("file:/no/such").starts_with("--lengths: file '/no/such' is not there"));
+  EXPECT_TRUE(error_of("file:/no/such").starts_with("--lengths: file '/no/such' cannot be read"));
   EXPECT_TRUE(
       error_of("file:/dev/zero").starts_with("--lengths: file '/dev/zero' is no regular file"));
-  EXPECT_TRUE(error_of("file:").starts_with("--lengths: file '' is not there"));
+  EXPECT_TRUE(error_of("file:").starts_with("--lengths: file '' cannot be read"));
   std::string many;
   for (int i = 0; i < 64; ++i) many += "16m\n";
   const TemporaryFile file(many);

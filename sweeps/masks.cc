@@ -3,8 +3,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <fstream>
-#include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
@@ -13,6 +11,7 @@
 
 #include "kernels/mask/pattern/pattern_spec.h"
 #include "kernels/mask/pattern/sparse_mask.h"
+#include "kernels/mask/pattern/zones_file.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/text_hash.h"
 #include "sweeps/usage_error.h"
@@ -49,12 +48,25 @@ void refuse_packed(const CaseProblem& problem) {
                   kMaskFlag, *problem.pattern_spec, mask_forms()));
 }
 
-/// Of the one that the pattern names, which has been read; nothing if it names none.
+/// The hash of the file that the pattern names; nothing if it names none.
 std::optional<std::string> hash_of_zones(const std::string& pattern) {
   const std::size_t at = pattern.find(kFileAtom);
   if (at == std::string::npos) return std::nullopt;
-  std::ifstream file(pattern.substr(at + kFileAtom.size()), std::ios::binary);
-  return text_hash(std::string(std::istreambuf_iterator<char>(file), {}));
+  try {
+    return text_hash(zones_file_text(pattern.substr(at + kFileAtom.size())));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("{}: {}", kMaskFlag, error.what()));
+  }
+}
+
+/// Throws UsageError where a file that problems share holds something else than when it was first
+/// read.
+void require_unchanged(const std::map<std::string, std::optional<std::string>>& hashes) {
+  for (const auto& [pattern, hash] : hashes) {
+    if (hash_of_zones(pattern) == hash) continue;
+    throw UsageError(fmt::format("{}: the file of '{}' changed while it was read; run it again",
+                                 kMaskFlag, pattern));
+  }
 }
 
 }  // namespace
@@ -99,16 +111,20 @@ std::string mask_in_id(const CaseProblem& problem) {
 
 void lay_patterns(std::span<CaseProblem> problems) {
   std::map<std::tuple<std::string, int, int, int>, std::shared_ptr<const SparseMask>> laid;
+  std::map<std::string, std::optional<std::string>> hashes;
   for (CaseProblem& problem : problems) {
     if (!problem.pattern_spec) continue;
     refuse_packed(problem);
+    const auto [hash, is_new] = hashes.try_emplace(*problem.pattern_spec);
+    if (is_new) hash->second = hash_of_zones(*problem.pattern_spec);
     const bool has_heads = names_heads(parse_pattern_spec(*problem.pattern_spec));
     auto& sparse = laid[{*problem.pattern_spec, problem.seqlen_q, problem.seqlen_k,
                          has_heads ? problem.heads : 0}];
     if (sparse == nullptr) sparse = lay_pattern(problem);
     problem.sparse = sparse;
-    problem.zones_hash = hash_of_zones(*problem.pattern_spec);
+    problem.zones_hash = hash->second;
   }
+  require_unchanged(hashes);
 }
 
 }  // namespace sparkbench

@@ -3,7 +3,7 @@
 #include <fmt/core.h>
 #include <fmt/ranges.h>
 
-#include "kernels/closest_name.h"
+#include "kernels/meant_names.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/usage_error.h"
 
@@ -22,7 +22,7 @@ bool glob_matches(std::string_view pattern, std::string_view name) {
 std::string unknown_name_message(std::string_view flag, std::string_view typed,
                                  std::span<const std::string> known) {
   return fmt::format("{}: unknown '{}'{}; allowed: {}", flag, typed,
-                     did_you_mean(closest_name(typed, known)),
+                     did_you_mean(meant_names(typed, known)),
                      fmt::join(known.begin(), known.end(), ", "));
 }
 

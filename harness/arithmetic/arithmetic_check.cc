@@ -3,12 +3,12 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cerrno>
-#include <cstring>
-#include <filesystem>
-#include <fstream>
+#include <cstdint>
+#include <sstream>
+#include <stdexcept>
 
 #include "harness/environment_error.h"
+#include "kernels/files/input_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 #ifdef SPARKBENCH_HAS_CUDA
@@ -22,15 +22,12 @@ namespace {
 /// What `read` makes of the file, with the user's words for what goes wrong.
 template <class Read>
 auto load_file(const std::string& path, Read read) {
-  if (std::filesystem::is_directory(path)) {
-    throw UsageError(fmt::format("--vectors: {} is a directory; allowed: CSV files", path));
-  }
-  if (std::filesystem::is_character_file(path) || std::filesystem::is_block_file(path)) {
-    throw UsageError(fmt::format("--vectors: {} is a device; allowed: CSV files", path));
-  }
-  std::ifstream in(path);
-  if (!in) {
-    throw UsageError(fmt::format("--vectors: {} cannot be read: {}", path, std::strerror(errno)));
+  constexpr std::uint64_t kMostBytes = 256 << 20;
+  std::istringstream in;
+  try {
+    in.str(read_file(path, Pipes::kRefused, kMostBytes));
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--vectors: {} {}; allowed: CSV files", path, error.what()));
   }
   try {
     return read(in, path);

@@ -77,13 +77,14 @@ TEST(LoadVectorFile, ReadsRowsThatReplayReproduces) {
 }
 
 TEST(LoadVectorFile, NamesAFileThatIsNotThere) {
-  EXPECT_EQ(message_of<UsageError>([] { load_vector_file("/nowhere/v.csv"); }),
-            "--vectors: /nowhere/v.csv cannot be read: No such file or directory");
+  EXPECT_EQ(
+      message_of<UsageError>([] { load_vector_file("/nowhere/v.csv"); }),
+      "--vectors: /nowhere/v.csv cannot be read (No such file or directory); allowed: CSV files");
 }
 
 TEST(LoadVectorFile, RefusesADirectory) {
   EXPECT_EQ(message_of<UsageError>([] { load_vector_file("/"); }),
-            "--vectors: / is a directory; allowed: CSV files");
+            "--vectors: / is a folder; allowed: CSV files");
 }
 
 TEST(LoadVectorFile, NamesThePlaceOfWhatItCannotRead) {

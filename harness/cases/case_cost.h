@@ -15,19 +15,21 @@ class CaseCost {
   CaseCost(const Device& device, const TimingOptions& timing,
            const std::vector<CaseRecord>& measured);
 
-  /// Seconds: of the host, checking (an emulated device: emulating) at an assumed 1 GFLOP/s, and of
-  /// a GPU at a third of its peaks, times what the measured cases took over what these rules say.
+  /// Seconds: of the host, drawing inputs and checking (an emulated device: emulating) what the
+  /// check plan samples at an assumed 1 GFLOP/s, and of a GPU at a third of its peaks, times what
+  /// the measured cases took over what these rules say.
   double seconds(const CaseRecord& planned) const;
 
   bool is_corrected() const { return is_corrected_; }
 
  private:
   double rule(const CaseRecord& planned) const;
+  double host_flops(const CaseRecord& planned) const;
   double sampling_seconds(double launch) const;
   double launch_seconds(const CaseRecord& planned) const;
 
   const DeviceInfo& device_;
-  double host_flops_;  // of a case, at most
+  CheckBudget budget_;
   TimingOptions timing_;
   double correction_ = 1;
   bool is_corrected_ = false;

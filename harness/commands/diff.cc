@@ -37,10 +37,9 @@ bool has(const std::vector<std::string>& names, std::string_view name) {
 void require_alike(const DiffOptions& options, const RunDiff& diff) {
   for (const Difference& each : diff.differences) {
     if (each.of == kBuild || has(options.allowed, each.of)) continue;
-    throw UsageError(fmt::format(
-        "diff: '{}' and '{}' have another {}: {} is {} and {}; to compare them all the "
-        "same, --allow {}",
-        options.first, options.second, each.of, each.field, each.first, each.second, each.of));
+    throw UsageError(
+        fmt::format("diff: '{}' and '{}' have {}; to compare them all the same, --allow {}",
+                    options.first, options.second, words_of(each), each.of));
   }
   if (diff.cases.empty()) {
     throw UsageError(fmt::format("diff: '{}' and '{}' have no cases; nothing was compared",
@@ -98,10 +97,11 @@ void add_gate_flags(CLI::App& command, DiffOptions& options) {
       ->default_str(fmt::format("{}", fmt::join(options.fails_on, ",")));
   command
       .add_option("--allow", options.allowed,
-                  "device, libraries, method: may differ; else diff refuses, with 2")
+                  "device, libraries, method, file: may differ; else diff refuses, with 2")
       ->delimiter(',')
       ->allow_extra_args(false)
-      ->check(one_of({std::string(kDevice), std::string(kLibraries), std::string(kMethod)}))
+      ->check(one_of({std::string(kDevice), std::string(kLibraries), std::string(kMethod),
+                      std::string(kFile)}))
       ->type_name("");
 }
 

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <vector>
 
-#include "kernels/closest_name.h"
+#include "kernels/meant_names.h"
 
 namespace sparkbench {
 
@@ -22,7 +22,7 @@ std::string unknown_instance_message(std::string_view glob,
   std::vector<std::string> known = kernels;
   known.insert(known.end(), instances.begin(), instances.end());
   return fmt::format("--kernel: unknown '{}'{}; allowed: {}, or one of their instances, as {}",
-                     glob, did_you_mean(closest_name(glob, known)), fmt::join(kernels, ", "),
+                     glob, did_you_mean(meant_names(glob, known)), fmt::join(kernels, ", "),
                      instances.empty() ? "KERNEL/fwd/d64" : instances.front());
 }
 

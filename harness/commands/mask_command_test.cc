@@ -138,7 +138,7 @@ TEST(CommandMask, SaysWhatIsWrong) {
   refused("full --seqlen 64 --tile 64", "--tile: '64' is no tile; allowed: ROWSxKEYS, as 64x64");
   refused("full --seqlen 64 --tile 64x0", "--tile");
   refused("nd:4x4:3x3 --seqlen 64", "MASK: the axes 4x4 have 16 positions and seqlen_k is 64");
-  refused("zones:/none --seqlen 64", "MASK: 'zones:/none' names no file that can be read");
+  refused("zones:/none --seqlen 64", "MASK: 'zones:/none' cannot be read");
   refused("full --seqlen 64 --output a.gif", "--output: 'a.gif' has no ending that is known");
   refused("full", "--seqlen is required");
   expect_refused(run_sparkbench("mask full --seqlen 64 --output /none/a.svg"), 5, "--output");

@@ -30,16 +30,6 @@ void tell_where_it_stopped(const SweepResult& result, const SweepRequest& reques
                      line.empty() ? "" : "; to finish the rest: " + line);
 }
 
-/// The flags that began a resumed run, whoever that was, may name files outside of its folder.
-void tell_files_of_resumed(const SweepOptions& options, std::ostream& err) {
-  if (options.resume_folder.empty()) return;
-  for (const std::string& file : {options.json_file, options.csv_file, options.markdown_file,
-                                  options.html_file, options.junit_file, options.outputs_file}) {
-    if (file.empty() || is_standard_output(file)) continue;
-    err << fmt::format("--resume: will also write '{}'\n", printable(file));
-  }
-}
-
 void tell_cost_of_saving(const PlannedSweep& sweep, const SweepOptions& options,
                          std::ostream& err) {
   if (options.outputs_file.empty() || options.is_quiet) return;
@@ -54,7 +44,7 @@ void report_to_people(const MeasuringCommand& command, const SweepOptions& optio
   try {
     command.report(shown_part(options.table, run), table_view(options.table, out), out);
   } catch (const UsageError& error) {
-    streams.err << "sparkbench: " << one_line(error.what()) << "; nothing to show\n";
+    streams.err << "sparkbench: " << bounded(one_line(error.what())) << "; nothing to show\n";
   }
 }
 
@@ -62,7 +52,6 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
                         CaseExecutor& executor, const Streams& streams) {
   const SweepOptions& options = request.options;
   check_outputs(options);
-  tell_files_of_resumed(options, streams.err);
   const SweepResult result = run_sweep(request, executor, streams);
   if (!options.is_quiet) report_to_people(command, options, result.run, streams);
   tell_where_it_stopped(result, request, streams.err);

@@ -110,11 +110,12 @@ void add_merge_command(CLI::App& program, const Invocation& invocation, Action& 
                       "a new folder, or a file of JSON when it is called so (.json)");
   command
       ->add_option("--allow", options->allowed,
-                   "build, device, libraries, method: may differ; duplicates: the last one counts")
+                   "build, device, libraries, method, file: may differ; duplicates: the last one "
+                   "counts")
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
-                      std::string(kMethod), std::string(kDuplicates)}));
+                      std::string(kMethod), std::string(kFile), std::string(kDuplicates)}));
   add_file_flags(*command, options->outputs);
   command->callback([options, &invocation, &action] {
     const SweepOptions& outputs = options->outputs;

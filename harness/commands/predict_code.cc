@@ -4,7 +4,10 @@
 #include <fmt/ranges.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
+#include <new>
 #include <ostream>
+#include <set>
 
 #include "harness/commands/prediction_request.h"
 #include "harness/cycles/annotation.h"
@@ -13,7 +16,7 @@
 #include "harness/inspect/cuobjdump.h"
 #include "harness/inspect/function_name.h"
 #include "harness/inspect/instruction_class.h"
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -23,12 +26,27 @@ constexpr int kMostOffset = 1'000'000, kMostPasses = 10'000, kMostTurns = 1'000'
 
 std::string read_listing(const std::string& path) {
   try {
-    return read_file(path, Pipes::kRead);
+    constexpr std::uint64_t kMostBytes = 1 << 30;
+    return read_file(path, Pipes::kRead, kMostBytes);
   } catch (const std::invalid_argument& error) {
     throw UsageError(
         fmt::format("--listing: {} {}; allowed: a file that cuobjdump -sass or nvdisasm -hex wrote",
                     path, error.what()));
   }
+}
+
+/// "--listing: FILE".
+std::string source_of(const CodePredictionOptions& options) {
+  return options.binary.empty() ? "--listing: " + options.listing : "--binary: " + options.binary;
+}
+
+/// "; it has code for sm_80 and sm_90", or "" of no code at all.
+std::string architectures_of(const std::vector<SassFunction>& functions) {
+  std::set<std::string> names;
+  for (const SassFunction& one : functions) {
+    if (!one.instructions.empty()) names.insert(fmt::format("sm_{}", one.sm));
+  }
+  return names.empty() ? "" : fmt::format(" (it has some for {})", fmt::join(names, ", "));
 }
 
 /// The sm_70 functions of what was given.
@@ -38,13 +56,14 @@ std::vector<SassFunction> read_functions(const CodePredictionOptions& options) {
                                   ? read_sass(find_cuobjdump(options.cuobjdump), options.binary)
                                   : read_listing(options.listing);
   std::vector<SassFunction> functions = parse_sass_listing(listing);
+  const std::string architectures = architectures_of(functions);
   std::erase_if(functions, [](const SassFunction& one) {
     return one.sm != kModelledSm || one.instructions.empty();
   });
   if (functions.empty()) {
     throw UsageError(fmt::format(
-        "{} has no machine code for sm_{}; allowed: {}",
-        is_binary ? "--binary: " + options.binary : "--listing: " + options.listing, kModelledSm,
+        "{} has no machine code for sm_{}, the one that is modelled{}; allowed: {}",
+        source_of(options), kModelledSm, architectures,
         is_binary ? "what was compiled for it" : "what cuobjdump -sass or nvdisasm -hex prints"));
   }
   return functions;
@@ -78,6 +97,21 @@ const SassFunction& function_named(const std::vector<SassFunction>& functions,
                                found.size(), join_symbols(found)));
 }
 
+/// Throws UsageError for code that no compiler made, whose way nobody can follow.
+LoopPrediction predict_or_refuse(const CodePredictionOptions& options, const SassFunction& function,
+                                 const PredictionRequest& request) {
+  try {
+    return predict_loop(function, request);
+  } catch (const UsageError&) {
+    throw;
+  } catch (const std::exception& error) {
+    if (dynamic_cast<const std::bad_alloc*>(&error) != nullptr) throw;
+    throw UsageError(
+        fmt::format("{}: {}: its code cannot be followed: {}; allowed: code as a compiler made it",
+                    source_of(options), function.symbol, error.what()));
+  }
+}
+
 }  // namespace
 
 ExitCode predict_code(const CodePredictionOptions& options, const TableOptions& table,
@@ -91,7 +125,7 @@ ExitCode predict_code(const CodePredictionOptions& options, const TableOptions& 
   }
   const SassFunction& function = function_named(functions, options.function);
   const PredictionRequest request = prediction_request(options, function);
-  const LoopPrediction prediction = predict_loop(function, request);
+  const LoopPrediction prediction = predict_or_refuse(options, function, request);
   std::vector<ConstantSensitivity> changes;
   if (options.has_sensitivity) changes = sensitivity_of(function, request, prediction);
   if (options.is_json) {

@@ -109,6 +109,20 @@ TEST(CommandPredictCode, ReadsABinary) {
   EXPECT_EQ(document["cycles"], 2048);
 }
 
+TEST(CommandPredictCode, RefusesCodeThatNoCompilerMade) {
+  TemporaryFolder folder;
+  std::string text = text_of_file(SPARKBENCH_CYCLES_TESTDATA "/tensor_gemm.sass");
+  const std::string barrier = "BAR.SYNC 0x0";
+  ASSERT_NE(text.find(barrier), std::string::npos);
+  text.replace(text.find(barrier), barrier.size(), "BAR.SYNC 0x77");
+  const std::string path = path_in(folder, "mutant.sass");
+  std::ofstream(path) << text;
+  expect_refused(predict("--listing " + path + " --function gemm --threads 128 --whole"), 2,
+                 "--listing: " + path +
+                     ": gemm: its code cannot be followed: a barrier has a "
+                     "number that no block has; allowed: code as a compiler made it");
+}
+
 TEST(CommandPredictCode, RefusesUnknownFunctionsAndPlaces) {
   expect_refused(predict(kRates + "--function fp --threads 32"), 2,
                  "--function: 'fp' is in the names of 4; allowed: one of fp");
@@ -151,7 +165,8 @@ TEST(CommandPredictCode, RefusesFilesWithoutCode) {
   expect_refused(predict("--listing " + listing), 2, "--listing: " + listing + " cannot be read");
   std::ofstream(listing) << "code for sm_80\n Function : f\n /*0000*/ EXIT ;\n";
   expect_refused(predict("--listing " + listing), 2,
-                 "has no machine code for sm_70; allowed: what");
+                 "has no machine code for sm_70, the one that is modelled (it has some for sm_80); "
+                 "allowed: what");
   std::ofstream(listing) << "code for sm_70\n Function : f\n /*0000*/ EXIT ;\n";
   expect_refused(predict("--listing " + listing + " --function f --threads 32 --whole"), 2,
                  "f: the listing has no encodings");

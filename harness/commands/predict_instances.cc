@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
+#include <cstdint>
 #include <ostream>
 #include <utility>
 
@@ -12,7 +13,7 @@
 #include "harness/inspect/cuobjdump.h"
 #include "harness/predict/cycles_table.h"
 #include "harness/predict/measured_cycles.h"
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 #include "results/store/output_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -45,7 +46,8 @@ std::string toolkit_of(const InstancePredictionOptions& options, const std::stri
 
 CyclesFile held_cycles(std::string_view flag, const std::string& path) {
   try {
-    return cycles_from_json(read_file(path));
+    constexpr std::uint64_t kMostBytes = 64 << 20;
+    return cycles_from_json(read_file(path, Pipes::kRefused, kMostBytes));
   } catch (const std::invalid_argument& error) {
     throw UsageError(fmt::format("{}: {}: {}", flag, path, error.what()));
   }

@@ -15,7 +15,9 @@ void check_path(const WarpPath& path, std::size_t instructions) {
     if (step.instruction < 0 || static_cast<std::size_t>(step.instruction) >= instructions) {
       refuse("a path leads out of the code");
     }
-    if (step.barrier < 0 || step.barrier >= kBarriers) refuse("a barrier is none of a block's");
+    if (step.barrier < 0 || step.barrier >= kBarriers) {
+      refuse("a barrier has a number that no block has");
+    }
   }
 }
 

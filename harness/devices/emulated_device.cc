@@ -91,6 +91,13 @@ class EmulatedDevice : public Device {
 
 }  // namespace
 
+std::string_view emulated_device_between(int first_sm, int last_sm) {
+  for (const EmulatedChip& chip : kChips) {
+    if (chip.sm >= first_sm && chip.sm <= last_sm) return chip.device_name;
+  }
+  return "";
+}
+
 std::vector<std::string> emulated_device_names() {
   std::vector<std::string> names;
   for (const EmulatedChip& chip : kChips) names.emplace_back(chip.device_name);

@@ -13,6 +13,9 @@ namespace sparkbench {
 
 std::vector<std::string> emulated_device_names();
 
+/// The first whose compute capability (70, 90, ...) is in the range; "" where there is none.
+std::string_view emulated_device_between(int first_sm, int last_sm);
+
 /// Throws std::invalid_argument for a name that is not in emulated_device_names().
 std::unique_ptr<Device> open_emulated_device(std::string_view name);
 

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "harness/devices/chip_arithmetic.h"
+#include "harness/devices/emulated_device.h"
 #include "harness/devices/emulated_pass.h"
 #include "harness/devices/pattern_plan.h"
 #include "kernels/jit/device_sights.h"
@@ -27,8 +28,11 @@ bool FusedKernel::runs_unnamed() const {
 
 Support FusedKernel::supports(const Problem& problem, Pass pass) const {
   if (instruction_profile(kernel_.instruction, device_.sm) == nullptr) {
-    return {fmt::format("{} needs {}, which compute capability {}.{} does not have", kernel_.name,
-                        traits_of(kernel_.instruction).name, device_.sm / 10, device_.sm % 10)};
+    const MmaInstructionTraits traits = traits_of(kernel_.instruction);
+    return {
+        fmt::format("{} needs {}, which compute capability {}.{} does not have; --device {} has",
+                    kernel_.name, traits.name, device_.sm / 10, device_.sm % 10,
+                    emulated_device_between(traits.first_sm, traits.last_sm))};
   }
   if (problem.lengths && kernel_.packed.supports == nullptr) {
     return {fmt::format("{} does not support sequences of several lengths", kernel_.name)};

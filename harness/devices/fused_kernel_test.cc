@@ -38,7 +38,8 @@ TEST(FusedKernel, PassesOnWhatItsKernelLacks) {
 TEST(FusedKernel, IsDeclinedByADeviceWithoutItsInstruction) {
   const AttentionKernel ampere = ampere_kernel();
   EXPECT_EQ(FusedKernel(ampere, kV100).supports({}, Pass::kForward).why_not,
-            "ampere needs m16n8k16, which compute capability 7.0 does not have");
+            "ampere needs m16n8k16, which compute capability 7.0 does not have; --device "
+            "emulated-a100 has");
   EXPECT_TRUE(FusedKernel(ampere, kH100).supports({}, Pass::kForward));
 }
 
@@ -47,9 +48,11 @@ TEST(FusedKernel, RunsUnnamedWhereTheDeviceHasItsInstruction) {
   EXPECT_TRUE(FusedKernel(hopper, kH100).runs_unnamed());
   EXPECT_FALSE(FusedKernel(hopper, kV100).runs_unnamed());
   EXPECT_EQ(FusedKernel(hopper, kV100).supports({}, Pass::kForward).why_not,
-            "hopper-fp32acc needs wgmma, which compute capability 7.0 does not have");
+            "hopper-fp32acc needs wgmma, which compute capability 7.0 does not have; --device "
+            "emulated-h100 has");
   EXPECT_EQ(FusedKernel(hopper, {100, 227 << 10}).supports({}, Pass::kForward).why_not,
-            "hopper-fp32acc needs wgmma, which compute capability 10.0 does not have");
+            "hopper-fp32acc needs wgmma, which compute capability 10.0 does not have; --device "
+            "emulated-h100 has");
   EXPECT_TRUE(FusedKernel(kernel_named("volta-fp32acc"), kH100).runs_unnamed());
   EXPECT_FALSE(FusedKernel(kernel_named("acsr-unfused"), kV100).runs_unnamed());
 }

@@ -11,7 +11,7 @@
 #include <system_error>
 
 #include "harness/inspect/text_lines.h"
-#include "results/store/file_descriptor.h"
+#include "kernels/files/file_descriptor.h"
 
 namespace sparkbench {
 namespace {

@@ -26,9 +26,11 @@ std::string disassemble(const std::filesystem::path& cuobjdump, const std::strin
         binary.string()));
   }
   if (child.exit_status != 0) {
-    throw EnvironmentError(fmt::format("{} {} {} failed with exit status {}: {}",
-                                       cuobjdump.string(), flag, binary.string(), child.exit_status,
-                                       first_line(complaint)));
+    throw EnvironmentError(fmt::format(
+        "{} {} {} failed with exit status {}: {}; is it older than the code? --cuobjdump FILE "
+        "names "
+        "another toolkit's",
+        cuobjdump.string(), flag, binary.string(), child.exit_status, first_line(complaint)));
   }
   return child.out;
 }

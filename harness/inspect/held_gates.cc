@@ -4,10 +4,11 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <fstream>
+#include <cstdint>
 #include <nlohmann/json.hpp>
 
 #include "kernels/closest_name.h"
+#include "kernels/files/input_file.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
 
@@ -75,10 +76,16 @@ std::string format_held_gates(const HeldGates& held) {
 }
 
 HeldGates read_held_gates(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw UsageError(fmt::format("--gates: {} cannot be read", path.string()));
+  constexpr std::uint64_t kMostBytes = 16 << 20;
+  std::string text;
   try {
-    return parse(nlohmann::json::parse(file));
+    text = read_file(path, Pipes::kRefused, kMostBytes);
+  } catch (const std::invalid_argument& error) {
+    throw UsageError(fmt::format("--gates: {} {}; allowed: a file that --write-gates wrote",
+                                 path.string(), error.what()));
+  }
+  try {
+    return parse(nlohmann::json::parse(text));
   } catch (const std::exception& error) {
     throw UsageError(fmt::format("--gates: {}: {}; allowed: a file that --write-gates wrote",
                                  path.string(), error.what()));

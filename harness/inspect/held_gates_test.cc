@@ -1,6 +1,7 @@
 #include "harness/inspect/held_gates.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <fstream>
 
@@ -82,6 +83,11 @@ TEST(HeldGates, OfABadFileAreRefused) {
   expect_refused(R"({"a": ["isue_cap"]})",
                  "a has an unknown gate 'isue_cap', did you mean 'issue_cap'?; allowed: stack_");
   EXPECT_THROW(read_held_gates("/nowhere/gates.json"), UsageError);
+  EXPECT_THROW(read_held_gates("/dev/zero"), UsageError);
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_THROW(read_held_gates(pipe), UsageError);
 }
 
 }  // namespace

@@ -6,13 +6,14 @@
 #include <algorithm>
 #include <cstdint>
 #include <optional>
+#include <ostream>
 #include <set>
 #include <sstream>
 #include <stdexcept>
 #include <string_view>
 
+#include "kernels/files/input_file.h"
 #include "results/record/safe_text.h"
-#include "results/store/input_file.h"
 #include "results/store/stored_run.h"
 #include "sweeps/names.h"
 #include "sweeps/usage_error.h"
@@ -47,9 +48,25 @@ RunRecord read_run_to_resume(const std::string& folder) {
   }
 }
 
+/// Whoever wrote run.json chose where its flags write: a file elsewhere is written for those alone
+/// who name it now.
+void leave_out_files(const RunRecord& run, Arguments& begun, std::ostream& err) {
+  for (const std::string flag :
+       {"--json", "--csv", "--md", "--html", "--junit", "--save-outputs"}) {
+    const std::optional<std::string> file = take_value(begun, flag);
+    if (!file) continue;
+    err << fmt::format("--resume: '{}' is not written; to write it, give {} again\n",
+                       one_line(*file), flag);
+    const auto kernel = run.run.resolved.find("kernel");
+    if (flag != "--save-outputs" || kernel == run.run.resolved.end()) continue;
+    begun.push_back("--kernel=" + kernel->second);  // it had chosen one
+  }
+}
+
 /// What began the run of `folder`, then `arguments`.
-Arguments resume(const std::string& folder, const Arguments& arguments) {
-  Arguments begun = read_run_to_resume(folder).run.argv;
+Arguments resume(const std::string& folder, const Arguments& arguments, std::ostream& err) {
+  const RunRecord run = read_run_to_resume(folder);
+  Arguments begun = run.run.argv;
   if (begun.size() < 2 || begun[1] != arguments[1]) {
     throw UsageError(fmt::format("--resume: '{}' was made by `sparkbench {}`", folder,
                                  begun.size() < 2 ? "?" : begun[1]));
@@ -60,6 +77,7 @@ Arguments resume(const std::string& folder, const Arguments& arguments) {
     throw UsageError(
         fmt::format("--resume: '{}' has flags in its run.json that no run has", folder));
   }
+  leave_out_files(run, begun, err);
   std::erase_if(begun, [](const std::string& word) {
     return word == "-q" || word == "--quiet" || word.starts_with("--quiet=");
   });
@@ -189,7 +207,8 @@ void require_utf8(const Arguments& arguments) {
 
 }  // namespace
 
-std::vector<std::string> write_out_arguments(const CLI::App& program, const Arguments& typed) {
+std::vector<std::string> write_out_arguments(const CLI::App& program, const Arguments& typed,
+                                             std::ostream& err) {
   if (typed.size() < 2) return typed;
   const auto commands =
       program.get_subcommands([&](const CLI::App* each) { return each->get_name() == typed[1]; });
@@ -200,7 +219,9 @@ std::vector<std::string> write_out_arguments(const CLI::App& program, const Argu
   require_utf8(typed);
   Arguments arguments = typed;
   Arguments copy = typed;
-  if (const auto folder = take_value(copy, "--resume")) arguments = resume(*folder, arguments);
+  if (const auto folder = take_value(copy, "--resume")) {
+    arguments = resume(*folder, arguments, err);
+  }
   if (const auto path = take_value(arguments, "--config")) {
     Arguments flags;
     for (const CLI::ConfigItem& item : read_config(*path)) {

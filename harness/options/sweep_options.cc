@@ -190,13 +190,14 @@ void add_output_flags(CLI::App& command, SweepOptions& options) {
       ->group(group);
   command
       .add_option("--allow", options.allowed,
-                  "with --resume: build, device, libraries, method: may be another than the run's")
+                  "with --resume: build, device, libraries, method, file: may be another than the "
+                  "run's")
       ->group(group)
       ->take_all()
       ->delimiter(',')
       ->allow_extra_args(false)
       ->check(one_of({std::string(kBuild), std::string(kDevice), std::string(kLibraries),
-                      std::string(kMethod)}));
+                      std::string(kMethod), std::string(kFile)}));
   command.add_option("--tag", options.tags, "kept in the record")
       ->type_name("KEY=VALUE")
       ->group(group)

@@ -38,16 +38,30 @@ std::optional<int> width_of_environment() {
   return columns == nullptr ? std::nullopt : width_of_text(columns);
 }
 
+/// The column of the axis that --where and --by know by that name; "" of none.
+std::string column_of_axis(std::string_view typed) {
+  const Axis* const axis = find_choosing_axis(typed);
+  for (const CaseColumn& column : case_columns()) {
+    if (axis != nullptr && column.axis != nullptr &&
+        std::string_view(column.axis->name) == axis->name) {
+      return column.name;
+    }
+  }
+  return "";
+}
+
 std::vector<std::string> named_columns(const TableOptions& options) {
   std::vector<std::string> names;
   if (options.columns.empty()) return names;
   const std::vector<std::string> known =
       options.known.empty() ? case_column_names() : options.known;
-  for (const std::string_view name : split_list("--columns", options.columns)) {
-    if (std::find(known.begin(), known.end(), name) == known.end()) {
-      throw UsageError(unknown_name_message("--columns", name, known));
+  for (const std::string_view typed : split_list("--columns", options.columns)) {
+    const bool is_known = std::find(known.begin(), known.end(), typed) != known.end();
+    const std::string of_axis = options.known.empty() ? column_of_axis(typed) : "";
+    if (!is_known && of_axis.empty()) {
+      throw UsageError(unknown_name_message("--columns", typed, known));
     }
-    names.emplace_back(name);
+    names.push_back(is_known ? std::string(typed) : of_axis);
   }
   return names;
 }

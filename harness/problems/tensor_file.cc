@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <stdexcept>
 
+#include "kernels/files/input_file.h"
 #include "results/record/case_id.h"
 #include "sweeps/list_flag.h"
 
@@ -20,10 +21,7 @@ template <class... Values>
 }
 
 std::ifstream open_file(const std::string& path) {
-  std::error_code ignored;
-  if (std::filesystem::exists(path, ignored) && !std::filesystem::is_regular_file(path, ignored)) {
-    reject_file("not a regular file");
-  }
+  require_regular_file(path);
   std::ifstream file(path, std::ios::binary);
   if (!file) reject_file("cannot be read: {}", std::strerror(errno));
   return file;

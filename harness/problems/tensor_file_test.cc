@@ -113,8 +113,8 @@ TEST_F(TensorFileTest, SaysWhyAFileCannotBeRead) {
     }
     return "none";
   };
-  EXPECT_EQ(reason(folder_.path().string()), "not a regular file");
-  EXPECT_EQ(reason(path_), "cannot be read: No such file or directory");
+  EXPECT_EQ(reason(folder_.path().string()), "is a folder");
+  EXPECT_EQ(reason(path_), "cannot be read (No such file or directory)");
   write_file(path_, "no tensors");
   EXPECT_NE(reason(path_), "none");
 }

@@ -19,6 +19,8 @@ class CaseEvents {
   virtual void ended(CaseRecord record) = 0;
   /// What a worker printed during a case that ended well.
   virtual void said(const std::string& text) = 0;
+  /// Time has passed and nothing has happened.
+  virtual void waited() {}
   /// Whether to stop: now, where a case can be broken off, and then it is as if it had not begun.
   virtual bool is_stopped() const = 0;
 };

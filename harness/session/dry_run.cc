@@ -66,9 +66,10 @@ void print_cases(const std::vector<CaseRecord>& cases, const CaseCost& cost, con
   }
   if (!cases.empty()) out << format_sheet(sheet, view) << '\n';
   out << wrapped(
-      fmt::format("{} cases, at most {} at a time, about {} on {} (an estimate from "
-                  "{})\n",
-                  cases.size(), format_memory(most_bytes), format_estimate(seconds), device.name(),
+      fmt::format("{} cases, at most {}{} at a time, about {} on {} (an estimate from {})\n",
+                  cases.size(), format_memory(most_bytes),
+                  device.info().kind == DeviceKind::kEmulated ? " of a GPU's memory" : "",
+                  format_estimate(seconds), device.name(),
                   cost.is_corrected() ? "what the cases in the folder took"
                                       : "FLOPs, bytes and assumed rates"),
       view);

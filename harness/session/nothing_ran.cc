@@ -32,7 +32,8 @@ std::string reasons_of(const std::vector<const CaseRecord*>& cases) {
     if (reasons.size() > 1) text += fmt::format(" ({} case{})", count, count == 1 ? "" : "s");
   }
   if (reasons.size() > kMostReasons) {
-    text += fmt::format("; and {} reasons more", reasons.size() - kMostReasons);
+    const std::size_t others = reasons.size() - kMostReasons;
+    text += fmt::format("; and {} other reason{}", others, others == 1 ? "" : "s");
   }
   return text;
 }

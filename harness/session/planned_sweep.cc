@@ -10,6 +10,7 @@
 #include "harness/devices/environment.h"
 #include "harness/devices/host_memory.h"
 #include "harness/devices/known_contenders.h"
+#include "results/record/case_id.h"
 #include "results/record/provenance.h"
 #include "sweeps/list_flag.h"
 #include "sweeps/names.h"
@@ -170,11 +171,14 @@ PlannedSweep::PlannedSweep(const SweepRequest& request, const std::string& devic
   plan_.run.seed = options.seed;
   plan_.run.resolved = resolve(request, *device_, settings.method);
   runner_ = std::make_unique<CaseRunner>(*device_, std::move(settings));
+  std::string ids;
   for (const SweepCase& sweep_case : cases_) {
     plan_.cases.push_back(runner_->begin(sweep_case));
+    ids += plan_.cases.back().id + "\n";
     plan_.cases.back().position = plan_.cases.size() - 1;
     plan_.cases.back().provenance = provenance_of(plan_);
   }
+  plan_.run.resolved[kGrid] = to_hex(fnv1a(ids));
 }
 
 CaseRecord PlannedSweep::run(std::size_t position) {

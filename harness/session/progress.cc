@@ -12,6 +12,7 @@ namespace sparkbench {
 namespace {
 
 constexpr const char* kClearLine = "\r\x1b[K";
+constexpr double kFirstWordS = 10, kLongerEachTime = 6;
 
 }  // namespace
 
@@ -27,14 +28,32 @@ Progress::~Progress() {
 }
 
 void Progress::begin_case(const std::string& id) {
+  case_id_ = id;
+  case_start_ = std::chrono::steady_clock::now();
+  next_word_s_ = kFirstWordS;
   if (!is_shown_ || !width_) return;
   stream_ << kClearLine << line_of(id) << std::flush;
 }
 
 void Progress::end_case(const CaseRecord& record) {
   ++done_;
+  case_id_.clear();
   if (!is_shown_ || width_) return;
   stream_ << fmt::format("[{}/{}] {}  {}\n", done_, total_, record.id, format_outcome(record))
+          << std::flush;
+}
+
+void Progress::wait(std::chrono::steady_clock::time_point now) {
+  const double seconds = std::chrono::duration<double>(now - case_start_).count();
+  if (!is_shown_ || case_id_.empty() || seconds < next_word_s_) return;
+  if (width_) {
+    next_word_s_ = seconds + 1;
+    stream_ << kClearLine << line_of(case_id_, "  for " + format_duration(seconds)) << std::flush;
+    return;
+  }
+  next_word_s_ *= kLongerEachTime;
+  stream_ << fmt::format("[{}/{}] {}  has run for {}\n", done_ + 1, total_, case_id_,
+                         format_duration(seconds))
           << std::flush;
 }
 
@@ -43,8 +62,9 @@ void Progress::note(const std::string& text) {
 }
 
 /// Of an id too long for the line its end is left out, which `...` says.
-std::string Progress::line_of(const std::string& id) const {
-  const std::string count = fmt::format("[{}/{}] ", done_ + 1, total_), rest = "  " + eta();
+std::string Progress::line_of(const std::string& id, const std::string& duration) const {
+  const std::string count = fmt::format("[{}/{}] ", done_ + 1, total_);
+  const std::string rest = duration + "  " + eta();
   const std::size_t taken = count.size() + rest.size() + 1;
   const auto width = static_cast<std::size_t>(*width_);
   if (taken + id.size() <= width) return count + id + rest;

@@ -1,6 +1,7 @@
 // Tells on the error stream how far a sweep is.
 //   On a terminal one line, rewritten:  [17/48] volta-fp32acc/fwd/...  ETA 1m52s
-//   Elsewhere one plain line per case.
+//   Elsewhere one plain line per case, and one for a case that takes 10 s, a minute, six minutes,
+//   ...
 #pragma once
 
 #include <chrono>
@@ -25,19 +26,23 @@ class Progress {
 
   void begin_case(const std::string& id);
   void end_case(const CaseRecord& record);
+  /// Tells, now and then, that the case that began last still runs.
+  void wait(std::chrono::steady_clock::time_point now);
   /// Lines of text beside the progress, shown even when that is not.
   void note(const std::string& text);
 
  private:
   std::string eta() const;
-  std::string line_of(const std::string& id) const;
+  std::string line_of(const std::string& id, const std::string& duration = "") const;
 
   std::ostream& stream_;
   std::size_t total_;
   std::size_t done_ = 0;
   bool is_shown_;
   std::optional<int> width_;
-  std::chrono::steady_clock::time_point start_;
+  std::chrono::steady_clock::time_point start_, case_start_;
+  std::string case_id_;  // of the case that began last; "" once it has ended
+  double next_word_s_ = 0;
 };
 
 /// "45s", "1m52s", "2h03m"

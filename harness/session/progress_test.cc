@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <chrono>
 #include <sstream>
 
 namespace sparkbench {
@@ -50,6 +52,25 @@ TEST(Progress, StaysOnOneLineOfANarrowTerminal) {
       EXPECT_EQ(line, "[1/2] volta-fp32acc/fwd/b1/h2/sq12...  ");
     }
   }
+}
+
+TEST(Progress, SaysThatALongCaseStillRuns) {
+  std::ostringstream stream, terminal;
+  Progress progress(stream, 2, true, std::nullopt), line(terminal, 2, true, 80);
+  progress.begin_case("a");
+  line.begin_case("a");
+  const auto start = std::chrono::steady_clock::now();
+  for (int seconds = 1; seconds <= 100; ++seconds) {
+    progress.wait(start + std::chrono::seconds(seconds));
+    line.wait(start + std::chrono::seconds(seconds));
+  }
+  EXPECT_EQ(stream.str(), "[1/2] a  has run for 10s\n[1/2] a  has run for 1m00s\n");
+  EXPECT_NE(terminal.str().find("\r\x1b[K[1/2] a  for 1m30s"), std::string::npos);
+  EXPECT_EQ(terminal.str().find('\n'), std::string::npos);
+  progress.end_case(finished_case());
+  progress.wait(start + std::chrono::hours(1));
+  const std::string text = stream.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 3) << "a case that has ended runs no more";
 }
 
 TEST(Progress, IsSilentWhenHidden) {

@@ -23,18 +23,6 @@
 namespace sparkbench {
 namespace {
 
-using OutputFile = std::pair<const char*, std::string>;  // its flag, its path
-
-/// The files that were asked for.
-std::vector<OutputFile> output_files(const SweepOptions& options) {
-  std::vector<OutputFile> files = {
-      {"--json", options.json_file},   {"--csv", options.csv_file},
-      {"--md", options.markdown_file}, {"--html", options.html_file},
-      {"--junit", options.junit_file}, {"--save-outputs", options.outputs_file}};
-  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
-  return files;
-}
-
 /// The file of a run's folder that is what the flag writes.
 std::string_view derived_file(std::string_view flag) {
   if (flag == "--json") return "run.json";
@@ -49,6 +37,15 @@ void require_harmless(const OutputFile& file, const std::string& run, std::strin
 }
 
 }  // namespace
+
+std::vector<OutputFile> output_files(const SweepOptions& options) {
+  std::vector<OutputFile> files = {
+      {"--json", options.json_file},   {"--csv", options.csv_file},
+      {"--md", options.markdown_file}, {"--html", options.html_file},
+      {"--junit", options.junit_file}, {"--save-outputs", options.outputs_file}};
+  std::erase_if(files, [](const auto& file) { return file.second.empty(); });
+  return files;
+}
 
 void check_outputs(const SweepOptions& options, const RunsRead& runs) {
   const auto files = output_files(options);

@@ -5,6 +5,7 @@
 #include <iosfwd>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "harness/session/planned_sweep.h"
@@ -28,6 +29,11 @@ struct RunsRead {
   std::vector<std::string> paths;
   bool may_be_derived_anew = false;  // --json to a run's own run.json, --csv to its cases.csv
 };
+
+using OutputFile = std::pair<const char*, std::string>;  // its flag, its path
+
+/// The files that were asked for.
+std::vector<OutputFile> output_files(const SweepOptions& options);
 
 /// Throws UsageError and OutputError when an output could not be written, or would overwrite what
 /// is read or a file of the run that is made, before the first case.

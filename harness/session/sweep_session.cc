@@ -4,6 +4,7 @@
 #include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <map>
 #include <ostream>
 #include <stdexcept>
@@ -50,6 +51,12 @@ void require_same_run(const SweepOptions& options, const RunRecord& then, const 
   for (const Difference& difference : find_changes(then, now)) {
     const auto& allowed = options.allowed;
     if (std::find(allowed.begin(), allowed.end(), difference.of) != allowed.end()) continue;
+    if (difference.of == kFile) {
+      throw UsageError(fmt::format(
+          "--resume: '{}': the file {} has changed: it was {}, now it is {}; give the file that it "
+          "was, or to keep the cases of both, --allow {}",
+          options.resume_folder, difference.field, difference.first, difference.second, kFile));
+    }
     throw UsageError(fmt::format(
         "--resume: '{}' has another {}: its {} is {}, now it is {}; to mix them, --allow {}",
         options.resume_folder, difference.of, difference.field, difference.first, difference.second,
@@ -118,6 +125,8 @@ class Session : public CaseEvents {
 
   void said(const std::string& text) override { progress_->note(text); }
 
+  void waited() override { progress_->wait(std::chrono::steady_clock::now()); }
+
   bool is_stopped() const override { return has_stopped_ || interrupt_.is_interrupted(); }
 
   SweepResult finish() {
@@ -155,6 +164,7 @@ class Session : public CaseEvents {
     for (const CaseRecord& planned : plan_.cases) {
       position_of.emplace(case_key(planned), *planned.position);
     }
+    const std::size_t stored_cases = stored.cases.size();
     for (CaseRecord& record : stored.cases) {
       const auto position = position_of.find(case_key(record));
       if (position == position_of.end()) {
@@ -166,6 +176,16 @@ class Session : public CaseEvents {
         done_.emplace(position->second, std::move(record));
       }
     }
+    tell_other_grid(stored_cases);
+  }
+
+  /// Flags that are given now may make another grid of it.
+  void tell_other_grid(std::size_t stored_cases) {
+    if (others_.empty()) return;
+    err_ << fmt::format(
+        "--resume: {} of the {} cases in '{}' are not of the grid that these flags make, which has "
+        "{}; they stay, and what that grid lacks is run\n",
+        others_.size(), stored_cases, options_.resume_folder, positions_.size());
   }
 
   void tell_doubts(const RunRecord& stored) {
@@ -235,7 +255,12 @@ std::string resume_line(const SweepRequest& request) {
   const std::string& folder =
       options.out_folder.empty() ? options.resume_folder : options.out_folder;
   if (folder.empty()) return "";
-  return fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
+  std::string line =
+      fmt::format("sparkbench {} --resume {}", request.argv.at(1), shell_word(folder));
+  for (const auto& [flag, path] : output_files(options)) {
+    line += fmt::format(" {} {}", flag, shell_word(path));
+  }
+  return line;
 }
 
 }  // namespace sparkbench

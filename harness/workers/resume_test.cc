@@ -250,11 +250,33 @@ TEST(Resume, SalvagesADamagedJournalAndRunsTheRest) {
   EXPECT_TRUE(text_of_file(folder.path() / "run/cases.damaged").starts_with("garbled\n\n"));
 }
 
-TEST(Resume, TellsWhatItWritesElsewhere) {
+/// The folder may be somebody else's, whose flags name files of theirs.
+TEST(Resume, WritesElsewhereOnlyWhereItIsTold) {
   const TemporaryFolder folder;
-  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run --json else.json"), 0);
+  const std::filesystem::path elsewhere = folder.path() / "else.json";
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run --json else.json --csv=else.csv"), 0);
+  std::filesystem::remove(elsewhere);
   EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
-  EXPECT_TRUE(contains(err_of(folder), "--resume: will also write 'else.json'")) << err_of(folder);
+  EXPECT_FALSE(std::filesystem::exists(elsewhere));
+  for (const std::string left : {"'else.json' is not written; to write it, give --json again",
+                                 "'else.csv' is not written; to write it, give --csv again"}) {
+    EXPECT_TRUE(contains(err_of(folder), "--resume: " + left)) << err_of(folder);
+  }
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run --json else.json"), 0);
+  EXPECT_TRUE(std::filesystem::exists(elsewhere));
+}
+
+TEST(Resume, SaysThatItsFlagsMakeAnotherGrid) {
+  const TemporaryFolder folder;
+  ASSERT_EQ(run_to_end(folder, kSmallSweep + "--out run"), 0);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run"), 0);
+  EXPECT_FALSE(contains(err_of(folder), "grid")) << err_of(folder);
+  EXPECT_EQ(run_to_end(folder, "sweep --resume run --seqlen 17"), 0);
+  EXPECT_TRUE(contains(err_of(folder),
+                       "6 of the 6 cases in 'run' are not of the grid that these "
+                       "flags make, which has 3; they stay"))
+      << err_of(folder);
+  EXPECT_EQ(stored_run(folder).cases.size(), 9u);
 }
 
 TEST(Resume, NamesAFolderThatHoldsNoRun) {

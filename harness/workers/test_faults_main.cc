@@ -1,12 +1,15 @@
 // For tests: sparkbench with cases that go wrong. SPARKBENCH_TEST_FAULT is KIND:GLOB, what goes
 // wrong and in the cases of which ids; SPARKBENCH_TEST_LOG a file that gets a line "PID ID" for
-// every case that begins.
+// every case that begins. The kind "start" kills the first workers, as many as the number after the
+// colon says, before they say anything.
 #include <fmt/format.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <csignal>
 #include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iostream>
 #include <new>
@@ -52,10 +55,22 @@ void before_case(const std::string& case_id) {
   if (sparkbench::glob_matches(fault.substr(colon + 1), case_id)) go_wrong(fault.substr(0, colon));
 }
 
+void die_at_start(const std::vector<std::string>& argv) {
+  const std::string fault = environment("SPARKBENCH_TEST_FAULT"), kind = "start:";
+  const bool is_worker = std::find(argv.begin(), argv.end(), "--worker") != argv.end();
+  if (!is_worker || !fault.starts_with(kind)) return;
+  const std::string starts = environment("SPARKBENCH_TEST_LOG") + ".starts";
+  std::ofstream(starts, std::ios::app) << '.' << std::flush;
+  if (std::filesystem::file_size(starts) <= std::stoul(fault.substr(kind.size()))) {
+    std::raise(SIGKILL);
+  }
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   sparkbench::open_missing_standard_streams();
+  die_at_start(std::vector<std::string>(argv, argv + argc));
   return sparkbench::run_program(std::vector<std::string>(argv, argv + argc), std::cout, std::cerr,
                                  {"/proc/self/exe", before_case});
 }

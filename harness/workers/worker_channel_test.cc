@@ -6,7 +6,7 @@
 #include <array>
 #include <thread>
 
-#include "results/store/file_descriptor.h"
+#include "kernels/files/file_descriptor.h"
 
 namespace sparkbench {
 namespace {

@@ -13,6 +13,20 @@ namespace {
 
 const std::string kVictim = "volta-fp16acc/fwd/b1/h1/sq33";
 
+TEST(WorkerThatDiesWhileItStarts, IsStartedAgain) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run", "start:3"), 0);
+  EXPECT_EQ(count(stored_run(folder), Status::kOk), 6);
+}
+
+TEST(WorkerThatDiesWhileItStarts, IsGivenUpIfItAlwaysDoes) {
+  const TemporaryFolder folder;
+  EXPECT_EQ(run_to_end(folder, kSmallSweep + "--out run", "start:99"), 3);
+  EXPECT_TRUE(contains(text_of_file(folder.path() / "err"),
+                       "the worker was killed by SIGKILL (Killed), 4 times"))
+      << text_of_file(folder.path() / "err");
+}
+
 struct Fault {
   const char* kind;
   const char* code;

@@ -25,6 +25,10 @@ constexpr int kPollMs = 50;
 /// machine asleep, and so perhaps the cases: that time does not count.
 constexpr auto kLongestLook = std::chrono::milliseconds(10 * kPollMs);
 
+/// A worker that dies while it starts is started again, in case somebody killed it (for want of
+/// memory, say). It is not once it never lives.
+constexpr int kMostStarts = 4;
+
 /// In one line, for a table and a log.
 std::string with_errors(std::string text, std::string errors) {
   if (errors.empty()) return text;
@@ -45,6 +49,7 @@ std::string with_errors(std::string text, std::string errors) {
 
 void require_same_model(const RunRecord& first, const RunRecord& second) {
   for (const Difference& difference : find_differences(first, second)) {
+    if (difference.of == kFile) continue;  // then it plans other cases
     throw UsageError(
         fmt::format("--device: the devices of one sweep are of one model; {} is '{}' and '{}': "
                     "sweep them apart, each with a --device of its own",
@@ -110,6 +115,7 @@ void WorkerPool::run(const std::vector<std::size_t>& positions, CaseEvents& even
     for (Lane& lane : lanes_) assign(lane, events);
     if (!is_waited_for()) return;
     wait();
+    events.waited();
     for (Lane& lane : lanes_) attend(lane, &events);
   }
   for (Lane& lane : lanes_) lane.worker = nullptr;  // not the case in flight either
@@ -190,9 +196,14 @@ void WorkerPool::take_plan(Lane& lane, const std::string& text) {
     plan_ = std::move(plan);
   } else {
     require_same_model(plan_, plan);
-    if (!has_same_cases(plan_, plan)) return give_up(lane, "it plans other cases than before");
+    if (!has_same_cases(plan_, plan)) {
+      return give_up(lane,
+                     "it plans other cases than before: a file that the flags name (--lengths, "
+                     "--mask, --tensors) has changed");
+    }
   }
   lane.is_ready = true;
+  lane.dead_starts = 0;
 }
 
 void WorkerPool::take_record(Lane& lane, const std::string& text, CaseEvents& events) {
@@ -213,7 +224,8 @@ void WorkerPool::take_record(Lane& lane, const std::string& text, CaseEvents& ev
 void WorkerPool::mourn(Lane& lane, CaseEvents* events) {
   const std::string end = lane.worker->describe_end();
   const std::string text = with_errors("the worker " + end, lane.worker->take_errors());
-  if (!lane.is_ready) return give_up(lane, text);
+  if (!lane.is_ready && ++lane.dead_starts < kMostStarts) return start(lane);
+  if (!lane.is_ready) return give_up(lane, fmt::format("{}, {} times", text, kMostStarts));
   if (!lane.case_in_flight) return start(lane);
   const bool is_signal = end.starts_with("was killed");
   fail_case(lane, {is_signal ? "E-SIGNAL" : "E-EXIT", text}, *events);

@@ -50,6 +50,7 @@ class WorkerPool : public CaseExecutor {
     std::string device;
     std::unique_ptr<WorkerProcess> worker = nullptr;  // null: given up
     bool is_ready = false;
+    int dead_starts = 0;  // since it was ready
     std::optional<std::size_t> case_in_flight = std::nullopt;
     Clock::time_point started = {};
     std::optional<Provenance> provenance = std::nullopt;  // of its cases, once it is ready

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "harness/workers/worker_channel.h"
-#include "results/store/file_descriptor.h"
+#include "kernels/files/file_descriptor.h"
 
 namespace sparkbench {
 

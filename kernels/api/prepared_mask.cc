@@ -3,13 +3,12 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 #include <utility>
 #include <vector>
 
 #include "kernels/jit/device_sights.h"
+#include "kernels/mask/pattern/zones_file.h"
 #include "kernels/pass_dropout.h"
 
 namespace sparkbench {
@@ -26,8 +25,7 @@ std::string with_files(std::string_view text) {
   for (const std::vector<PatternAtom>& atoms : spec.unions) {
     for (const PatternAtom& atom : atoms) {
       if (atom.file.empty()) continue;
-      std::ifstream file(atom.file, std::ios::binary);
-      all.append(1, '\0').append(std::istreambuf_iterator<char>(file), {});
+      all.append(1, '\0').append(zones_file_text(atom.file));
     }
   }
   return all;

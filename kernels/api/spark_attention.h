@@ -59,7 +59,12 @@ typedef enum spark_attention_dropout_scale {
   SPARK_ATTENTION_SCALE_ASKED = 1    /* 1 / (1 - dropout_p), as FlashAttention has it */
 } spark_attention_dropout_scale;
 
+/* C++ reads an enumeration of a fixed type whatever its value, which the library then refuses. */
+#ifdef __cplusplus
+typedef enum spark_attention_pass : int {
+#else
 typedef enum spark_attention_pass {
+#endif
   SPARK_ATTENTION_FORWARD = 0,
   SPARK_ATTENTION_BACKWARD = 1
 } spark_attention_pass;

@@ -1,11 +1,14 @@
 // What the C interface refuses of masks, and in which words.
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 
 #include "kernels/api/test_api_masks.h"
+#include "results/store/test_folder.h"
 
 namespace sparkbench {
 namespace {
@@ -37,6 +40,31 @@ TEST(SparkAttentionMask, IsRefusedWhereItsTextIsWrong) {
       << axes;
   EXPECT_NE(why_refused(with_mask("zones:/nowhere/at/all")).find("/nowhere/at/all"),
             std::string::npos);
+}
+
+/// Read at each call of a text: none of them may hang it or take all memory.
+TEST(SparkAttentionMask, IsRefusedOfWhatIsNoFile) {
+  const TemporaryFolder folder;
+  const std::string pipe = (folder.path() / "pipe").string();
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  const std::pair<std::string, const char*> refused[] = {{"/dev/zero", "is no regular file"},
+                                                         {pipe, "is a pipe, no regular file"},
+                                                         {folder.path().string(), "is a folder"},
+                                                         {"/proc/self/mem", "cannot be read"}};
+  for (const auto& [path, why] : refused) {
+    const std::string mask = "sink:1+zones:" + path;
+    const std::string text = why_refused(with_mask(mask.c_str()));
+    EXPECT_EQ(text.find("INVALID_ARGUMENT: "), 0u) << text;
+    EXPECT_NE(text.find("'zones:" + path + "' " + why), std::string::npos) << text;
+  }
+}
+
+TEST(SparkAttentionMask, CountsHeadsBeforeItMakesAUnionForEach) {
+  spark_attention_problem given = with_mask("where:h==k");
+  given.heads = given.heads_k = 2'000'000'000;
+  EXPECT_NE(why_refused(given).find("there are 2000000000; allowed: at most 65535"),
+            std::string::npos)
+      << why_refused(given);
 }
 
 TEST(SparkAttentionMask, IsUnsupportedWhereNoKernelHasPatterns) {

@@ -1,20 +1,26 @@
 #include "kernels/jit/disk_cache.h"
 
+#include <fcntl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
-#include <atomic>
+#include <cctype>
 #include <cerrno>
 #include <cstdint>
+#include <cstdio>
 #include <cstdlib>
 #include <cstring>
-#include <fstream>
-#include <iterator>
+#include <mutex>
+#include <set>
+
+#include "kernels/files/temporary_file.h"
 
 namespace sparkbench {
 namespace {
 
 // A file: this line; the sizes of key and content and a sum over both, as 64-bit numbers; both.
 constexpr std::string_view kFirstLine = "sparkbench cache 1\n";
+constexpr off_t kMostBytes = 64 << 20;  // the code of a mask is some kilobytes
 
 struct EntryHeader {
   std::uint64_t key_bytes, content_bytes, sum;
@@ -63,52 +69,112 @@ std::string variable(const char* name) {
   return value != nullptr ? value : "";
 }
 
+bool is_off(std::string text) {
+  for (char& letter : text) letter = static_cast<char>(std::tolower(letter));
+  return text == "off";
+}
+
+/// Whether nobody but this user and root can have put its content there.
+bool is_trusted(const struct stat& status) {
+  const bool is_own = status.st_uid == geteuid() || status.st_uid == 0;
+  return is_own && (status.st_mode & (S_IWGRP | S_IWOTH)) == 0;
+}
+
+/// Makes it and its parents, each for this user alone whatever the umask is. False with errno.
+bool make_folders(const std::filesystem::path& path) {
+  struct stat status {};
+  if (path.empty() || stat(path.c_str(), &status) == 0) return true;
+  if (!make_folders(path.parent_path())) return false;
+  if (mkdir(path.c_str(), 0700) != 0) return errno == EEXIST;
+  return chmod(path.c_str(), 0700) == 0;
+}
+
+/// Once for each folder in a process: each mask would say it again.
+void say_once(const std::string& why_not) {
+  static std::mutex mutex;
+  static auto& said = *new std::set<std::string>();
+  const std::lock_guard lock(mutex);
+  if (said.insert(why_not).second) std::fprintf(stderr, "sparkbench: %s\n", why_not.c_str());
+}
+
+/// An entry's bytes, if its file is to be believed.
+std::optional<std::string> bytes_of(int folder, const std::string& name) {
+  const FileDescriptor file(
+      openat(folder, name.c_str(), O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK));
+  struct stat status {};
+  if (!file.is_open() || fstat(file.get(), &status) != 0) return std::nullopt;
+  if (!S_ISREG(status.st_mode) || !is_trusted(status) || status.st_size > kMostBytes) {
+    return std::nullopt;
+  }
+  std::string bytes(static_cast<std::size_t>(status.st_size), '\0');
+  std::size_t done = 0;
+  while (done < bytes.size()) {
+    const ssize_t count = ::read(file.get(), &bytes[done], bytes.size() - done);
+    if (count < 0 && errno == EINTR) continue;
+    if (count <= 0) return std::nullopt;
+    done += static_cast<std::size_t>(count);
+  }
+  return bytes;
+}
+
 }  // namespace
 
 DiskCache DiskCache::of_environment() {
   const std::string named = variable("SPARKBENCH_JIT_CACHE");
-  if (named == "off") return DiskCache({});
+  if (is_off(named)) return DiskCache({});
   if (!named.empty()) return DiskCache(named);
-  if (const std::string caches = variable("XDG_CACHE_HOME"); !caches.empty()) {
-    return DiskCache(std::filesystem::path(caches) / "sparkbench");
+  if (const std::filesystem::path caches = variable("XDG_CACHE_HOME"); caches.is_absolute()) {
+    return DiskCache(caches / "sparkbench");
   }
-  const std::string home = variable("HOME");
-  if (home.empty()) return DiskCache({});
-  return DiskCache(std::filesystem::path(home) / ".cache" / "sparkbench");
+  const std::filesystem::path home = variable("HOME");
+  if (!home.is_absolute()) return DiskCache({});
+  return DiskCache(home / ".cache" / "sparkbench");
 }
 
-std::filesystem::path DiskCache::file_of(std::string_view key) const {
-  return folder_ / (hex_of(fnv(key, kBasis)) + hex_of(fnv(key, kOtherBasis)) + ".bin");
+std::string DiskCache::name_of(std::string_view key) {
+  return hex_of(fnv(key, kBasis)) + hex_of(fnv(key, kOtherBasis)) + ".bin";
+}
+
+/// Not open where there is no folder that can be used: `why_not` says why.
+FileDescriptor DiskCache::open_folder(std::string& why_not) const {
+  FileDescriptor folder(open(folder_.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+  struct stat status {};
+  if (!folder.is_open() || fstat(folder.get(), &status) != 0) {
+    why_not = folder_.string() + ": " + std::strerror(errno);
+    return FileDescriptor(-1);
+  }
+  if (is_trusted(status)) return folder;
+  why_not =
+      "the cache in " + folder_.string() +
+      " is not used, since others than this user can write there; allowed: a folder that is "
+      "yours or root's and writable for nobody else (chmod go-w), or SPARKBENCH_JIT_CACHE=off";
+  say_once(why_not);
+  return FileDescriptor(-1);
 }
 
 std::optional<std::string> DiskCache::read(std::string_view key) const {
   if (folder_.empty()) return std::nullopt;
-  std::ifstream file(file_of(key), std::ios::binary);
-  if (!file) return std::nullopt;
-  const std::string bytes{std::istreambuf_iterator<char>(file), {}};
-  return content_of(bytes, key);
+  std::string why_not;
+  const FileDescriptor folder = open_folder(why_not);
+  if (!folder.is_open()) return std::nullopt;
+  const std::optional<std::string> bytes = bytes_of(folder.get(), name_of(key));
+  return bytes ? content_of(*bytes, key) : std::nullopt;
 }
 
 std::string DiskCache::write(std::string_view key, std::string_view content) const {
   if (folder_.empty()) return "";
-  std::error_code error;
-  std::filesystem::create_directories(folder_, error);
-  if (error) return folder_.string() + ": " + error.message();
-  static std::atomic<unsigned> count = 0;
-  const std::filesystem::path file = file_of(key);
-  const std::filesystem::path own =
-      file.string() + "." + std::to_string(getpid()) + "." + std::to_string(count++);
+  std::string why_not = folder_.string() + ": ";
+  if (!make_folders(folder_)) return why_not + std::strerror(errno);
+  const FileDescriptor folder = open_folder(why_not);
+  if (!folder.is_open()) return why_not;
   const EntryHeader header{key.size(), content.size(), sum_of_entry(key, content)};
-  std::ofstream out(own, std::ios::binary);
-  out << kFirstLine;
-  out.write(reinterpret_cast<const char*>(&header), sizeof(header));
-  out << key << content;
-  out.close();
-  if (out) std::filesystem::rename(own, file, error);
-  if (out && !error) return "";
-  const std::string why = error ? error.message() : std::strerror(errno);
-  std::filesystem::remove(own, error);
-  return own.string() + ": " + why;
+  std::string bytes(kFirstLine);
+  bytes.append(reinterpret_cast<const char*>(&header), sizeof(header));
+  bytes.append(key).append(content);
+  const std::string name = name_of(key);
+  TemporaryFile file(folder.get(), name, 0644);
+  if (file.is_open() && file.write(bytes) && file.take_name()) return "";
+  return (folder_ / name).string() + ": " + std::strerror(errno);
 }
 
 }  // namespace sparkbench

@@ -1,12 +1,18 @@
 // Files of what took long to make, each under a hash of all that it was made of. Several processes
-// may share a folder: a file is written under a name of its own and then renamed. What is damaged
-// is as if it were not there.
+// may share a folder: a file is whole before it has its name. What is damaged is as if it were not
+// there.
+//
+// An entry is machine code that is about to run: as with keys in ~/.ssh, nobody else may have
+// written it. The folder and each entry belong to this user or to root and are writable for nobody
+// else. Links are not followed inside the folder.
 #pragma once
 
 #include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>
+
+#include "kernels/files/file_descriptor.h"
 
 namespace sparkbench {
 
@@ -16,19 +22,25 @@ class DiskCache {
   explicit DiskCache(std::filesystem::path folder) : folder_(std::move(folder)) {}
 
   /// SPARKBENCH_JIT_CACHE, or `sparkbench` in $XDG_CACHE_HOME or ~/.cache. Nothing where that
-  /// variable is "off", or no folder is known.
+  /// variable is "off", in any case, or no folder is known. A relative XDG_CACHE_HOME or HOME is as
+  /// if it were not set (XDG Base Directory Specification).
   static DiskCache of_environment();
 
   const std::filesystem::path& folder() const { return folder_; }
-  std::filesystem::path file_of(std::string_view key) const;
+  std::filesystem::path file_of(std::string_view key) const { return folder_ / name_of(key); }
 
-  /// What was written last under the key. Nothing where there is none, or it is damaged.
+  /// What was written last under the key. Nothing where there is none, it is damaged, or somebody
+  /// else may have written it.
   std::optional<std::string> read(std::string_view key) const;
 
-  /// Why it could not be written; "" where it was, or where there is no folder.
+  /// Why it could not be written; "" where it was, or where there is no folder. Makes the folder,
+  /// for this user alone.
   std::string write(std::string_view key, std::string_view content) const;
 
  private:
+  static std::string name_of(std::string_view key);
+  FileDescriptor open_folder(std::string& why_not) const;
+
   std::filesystem::path folder_;
 };
 

@@ -1,6 +1,7 @@
 #include "kernels/jit/disk_cache.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cstdlib>
@@ -101,6 +102,101 @@ TEST_F(DiskCacheTest, SaysWhyItCannotWrite) {
   EXPECT_FALSE(cache.read("key"));
 }
 
+/// What stands in the place of an entry that the cache had written.
+class DiskCacheEntry : public DiskCacheTest {
+ protected:
+  DiskCacheEntry() {
+    EXPECT_EQ(cache_.write("key", "content"), "");
+    entry_ = cache_.file_of("key");
+  }
+  /// It is not read, and what is compiled anew takes its place.
+  void expect_as_if_not_there() const {
+    EXPECT_FALSE(cache_.read("key"));
+    EXPECT_EQ(cache_.write("key", "anew"), "");
+    EXPECT_EQ(cache_.read("key"), "anew");
+  }
+
+  fs::path entry_;
+};
+
+TEST_F(DiskCacheEntry, OfAFolderIsNotThere) {
+  fs::remove(entry_);
+  fs::create_directory(entry_);
+  EXPECT_FALSE(cache_.read("key"));
+  EXPECT_NE(cache_.write("key", "anew").find(entry_.string()), std::string::npos);
+}
+
+TEST_F(DiskCacheEntry, OfAPipeIsNotThere) {
+  fs::remove(entry_);
+  ASSERT_EQ(mkfifo(entry_.c_str(), 0600), 0);
+  expect_as_if_not_there();
+}
+
+TEST_F(DiskCacheEntry, OfALinkIsNotThereAndItsTargetStays) {
+  fs::rename(entry_, folder_ / "target");
+  fs::create_symlink(folder_ / "target", entry_);
+  expect_as_if_not_there();
+  EXPECT_FALSE(fs::is_symlink(entry_));
+  std::ifstream target(folder_ / "target", std::ios::binary);
+  EXPECT_NE((std::string{std::istreambuf_iterator<char>(target), {}}).find("content"),
+            std::string::npos);
+  fs::remove(entry_);
+  fs::create_symlink("/dev/zero", entry_);
+  expect_as_if_not_there();
+}
+
+TEST_F(DiskCacheEntry, OfAHugeFileIsNotThere) {
+  fs::resize_file(entry_, std::uintmax_t{8} << 30);
+  expect_as_if_not_there();
+}
+
+TEST_F(DiskCacheEntry, ThatOthersMayWriteIsNotThere) {
+  ASSERT_EQ(chmod(entry_.c_str(), 0664), 0);
+  expect_as_if_not_there();
+  ASSERT_EQ(chmod(entry_.c_str(), 0646), 0);
+  expect_as_if_not_there();
+}
+
+TEST_F(DiskCacheEntry, OfAnotherUserIsNotThere) {
+  if (geteuid() != 0) GTEST_SKIP() << "gives a file to another user";
+  ASSERT_EQ(chown(entry_.c_str(), 65534, 65534), 0);
+  expect_as_if_not_there();
+}
+
+TEST_F(DiskCacheTest, IsNotUsedWhereOthersMayWrite) {
+  ASSERT_EQ(cache_.write("key", "content"), "");
+  ASSERT_EQ(chmod(cache_.folder().c_str(), 01777), 0);
+  testing::internal::CaptureStderr();
+  EXPECT_FALSE(cache_.read("key"));
+  EXPECT_NE(cache_.write("key", "anew").find("others than this user can write"), std::string::npos);
+  const std::string said = testing::internal::GetCapturedStderr();
+  EXPECT_EQ(said.find("sparkbench: the cache in " + cache_.folder().string()), 0u) << said;
+  EXPECT_EQ(said.find('\n'), said.size() - 1) << "once: " << said;
+  ASSERT_EQ(chmod(cache_.folder().c_str(), 0755), 0);
+  EXPECT_EQ(cache_.read("key"), "content");
+}
+
+TEST_F(DiskCacheTest, IsNotUsedInAnotherUsersFolder) {
+  if (geteuid() != 0) GTEST_SKIP() << "gives a folder to another user";
+  ASSERT_EQ(cache_.write("key", "content"), "");
+  ASSERT_EQ(chown(cache_.folder().c_str(), 65534, 65534), 0);
+  EXPECT_FALSE(cache_.read("key"));
+  EXPECT_NE(cache_.write("key", "anew"), "");
+}
+
+TEST_F(DiskCacheTest, MakesFoldersForThisUserAlone) {
+  for (const mode_t mask : {0, 077, 0777}) {
+    const mode_t before = umask(mask);
+    EXPECT_EQ(cache_.write("key", "content"), "");
+    umask(before);
+    for (const fs::path& made : {cache_.folder(), cache_.folder().parent_path()}) {
+      EXPECT_EQ(fs::status(made).permissions(), fs::perms::owner_all) << made << " " << mask;
+    }
+    EXPECT_EQ(cache_.read("key"), "content");
+    fs::remove_all(folder_);
+  }
+}
+
 TEST_F(DiskCacheTest, KeepsNothingWithoutAFolder) {
   const DiskCache cache({});
   EXPECT_EQ(cache.write("key", "content"), "");
@@ -116,7 +212,18 @@ TEST_F(DiskCacheTest, IsWhereTheEnvironmentSays) {
   EXPECT_EQ(DiskCache::of_environment().folder(), "/caches/sparkbench");
   setenv("SPARKBENCH_JIT_CACHE", "/own", 1);
   EXPECT_EQ(DiskCache::of_environment().folder(), "/own");
-  setenv("SPARKBENCH_JIT_CACHE", "off", 1);
+  for (const char* const off : {"off", "OFF", "Off"}) {
+    setenv("SPARKBENCH_JIT_CACHE", off, 1);
+    EXPECT_EQ(DiskCache::of_environment().folder(), "");
+  }
+}
+
+TEST_F(DiskCacheTest, IsNotWhereOneHappensToStand) {
+  unsetenv("SPARKBENCH_JIT_CACHE");
+  setenv("HOME", "/home/of", 1);
+  setenv("XDG_CACHE_HOME", "caches", 1);
+  EXPECT_EQ(DiskCache::of_environment().folder(), "/home/of/.cache/sparkbench");
+  setenv("HOME", "home", 1);
   EXPECT_EQ(DiskCache::of_environment().folder(), "");
 }
 

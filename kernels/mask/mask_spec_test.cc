@@ -41,7 +41,8 @@ TEST(MaskSpec, HasAFormOfEachMask) {
 TEST(MaskSpec, SaysWhyATextIsRefused) {
   const std::string allowed = "; allowed: " + std::string(mask_forms());
   EXPECT_EQ(why_refused("windows:3"), "'windows:3' is no mask, did you mean 'window:3'?" + allowed);
-  EXPECT_EQ(why_refused("sliding:3"), "'sliding:3' is no mask" + allowed);
+  EXPECT_EQ(why_refused("sliding:3"), "'sliding:3' is no mask, did you mean 'window:3'?" + allowed);
+  EXPECT_EQ(why_refused("quadrant:3"), "'quadrant:3' is no mask" + allowed);
   EXPECT_EQ(why_refused(""), "'' is no mask" + allowed);
   EXPECT_EQ(why_refused("window"), "'window' has 0 numbers, not 1" + allowed);
   EXPECT_EQ(why_refused("causal:1"), "'causal:1' has 1 numbers, not 0" + allowed);

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <vector>
 
-#include "kernels/closest_name.h"
+#include "kernels/meant_names.h"
 
 namespace sparkbench {
 
@@ -26,7 +26,8 @@ inline MeantMask meant_mask(std::string_view typed, const std::vector<std::strin
   std::string fields(typed.substr(letters));
   fields.erase(0, fields.find_first_not_of("= "));
   if (!fields.empty() && fields.front() != ':') fields.insert(fields.begin(), ':');
-  return {closest_name(typed.substr(0, letters), known), fields};
+  const std::vector<std::string> names = meant_names(typed.substr(0, letters), known);
+  return {names.empty() ? "" : names.front(), fields};
 }
 
 }  // namespace sparkbench

@@ -132,6 +132,33 @@ std::pair<Texts, Texts> library_texts(const RunRecord& first, const RunRecord& s
   return texts;
 }
 
+/// What the files held that cases were made of, by their names.
+Texts file_texts(const RunRecord& run) {
+  std::map<std::string, std::set<std::string>> contents;
+  for (const CaseRecord& record : run.cases) {
+    const CaseProblem& problem = record.problem;
+    const auto add = [&](const std::string& spec, std::string_view before_name, const char* flag,
+                         std::string content) {
+      const std::size_t at = spec.find(before_name);
+      if (at == std::string::npos) return;
+      const std::string name = spec.substr(at + before_name.size());
+      contents["'" + name + "' of " + flag].insert(std::move(content));
+    };
+    if (problem.lengths_spec && problem.lengths_hash) {
+      add(*problem.lengths_spec, "file:", "--lengths",
+          plain_text(problem.batch) + " sequences of " + plain_text(problem.total_q.value_or(0)) +
+              " rows and " + plain_text(problem.total_k.value_or(0)) + " keys (hash " +
+              *problem.lengths_hash + ")");
+    }
+    if (problem.pattern_spec && problem.zones_hash) {
+      add(*problem.pattern_spec, "zones:", "--mask", "of hash " + *problem.zones_hash);
+    }
+  }
+  Texts texts;
+  for (const auto& [name, found] : contents) texts[name] = joined(found);
+  return texts;
+}
+
 /// What is told of a GPU's run.
 Texts doubtful_texts(const RunRecord& run) {
   Texts texts;
@@ -162,6 +189,16 @@ void add_differences(std::string_view of, Texts first, Texts second, Unknown unk
   }
 }
 
+/// A reader knows the file by its name.
+void name_tensors(const RunRecord& first, const RunRecord& second,
+                  std::vector<Difference>& differences) {
+  if (first.method.input_file != second.method.input_file || !first.method.input_file) return;
+  for (Difference& each : differences) {
+    if (each.field == "method.input_hash")
+      each.field = "hash of '" + *first.method.input_file + "' of --tensors";
+  }
+}
+
 void add_of_machine(const RunRecord& first, const RunRecord& second, Unknown unknown,
                     std::vector<Difference>& differences) {
   add_differences(kDevice, device_texts(first), device_texts(second), unknown, differences);
@@ -172,11 +209,22 @@ void add_of_machine(const RunRecord& first, const RunRecord& second, Unknown unk
 
 }  // namespace
 
+std::string words_of(const Difference& difference) {
+  const auto& [of, field, first, second] = difference;
+  if (of == kFile) {
+    return "different contents of the file " + field + ": " + first + " and " + second;
+  }
+  return "another " + std::string(of) + ": " + field + " is " + first + " and " + second;
+}
+
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second) {
   std::vector<Difference> differences;
   add_differences(kBuild, build_texts(first), build_texts(second), Unknown::kDiffers, differences);
   add_of_machine(first, second, Unknown::kIsNoDifference, differences);
   add_differences(kMethod, method_texts(first), method_texts(second), Unknown::kDiffers,
+                  differences);
+  name_tensors(first, second, differences);
+  add_differences(kFile, file_texts(first), file_texts(second), Unknown::kIsNoDifference,
                   differences);
   return differences;
 }

@@ -7,6 +7,7 @@
 //   libraries  the driver, and of every kernel that both runs have the libraries that it calls: two
 //              versions of cuDNN differ by more than what is looked for
 //   method     every field and the seed, but not when a case is given up
+//   file       of every file of --lengths and --mask that both runs name, what it held
 // A resumed run goes on with half-done problems, whose kernel and reference are to share a card:
 //   uuid       must be equal for --resume. Shards, and the runs of two nights, may be of two cards
 //              of a model: there it is a doubt
@@ -28,13 +29,17 @@ namespace sparkbench {
 
 /// What two runs that are put together should share, as --allow names it.
 inline constexpr std::string_view kBuild = "build", kDevice = "device", kLibraries = "libraries",
-                                  kMethod = "method";
+                                  kMethod = "method", kFile = "file";
 
 struct Difference {
-  std::string_view of;  // kBuild, kDevice, kLibraries or kMethod
-  std::string field;    // "method.min_samples", "libraries of cudnn: cudnn"
+  std::string_view of;  // kBuild, kDevice, kLibraries, kMethod or kFile
+  std::string field;    // "method.min_samples", "libraries of cudnn: cudnn", "'a.txt' of --lengths"
   std::string first, second;
 };
+
+/// What two runs have: "another method: method.min_samples is 20 and 30", "different contents of
+/// the file 'a.txt' of --lengths: ... and ...".
+std::string words_of(const Difference& difference);
 
 /// Why the cases of two runs should not stand in one table; in one run, or one sweep of many cards.
 std::vector<Difference> find_differences(const RunRecord& first, const RunRecord& second);

@@ -146,5 +146,36 @@ TEST(Comparability, IgnoresMemoryThatOthersTake) {
   EXPECT_TRUE(find_differences(first, second).empty());
 }
 
+TEST(Comparability, IsOfWhatFilesHeld) {
+  const auto run_of = [](const char* lengths, const char* zones, const char* tensors) {
+    RunRecord run = sample_run();
+    run.cases.resize(2);
+    CaseProblem& packed = run.cases[0].problem;
+    packed.lengths_spec = "file:l";
+    packed.lengths_hash = lengths;
+    packed.batch = 2;
+    packed.total_q = packed.total_k = 14;
+    run.cases[1].problem.pattern_spec = "sink:4+zones:z";
+    run.cases[1].problem.zones_hash = zones;
+    run.method.input_file = "t";
+    run.method.input_hash = tensors;
+    return run;
+  };
+  const RunRecord run = run_of("a", "b", "c");
+  EXPECT_TRUE(find_differences(run, run_of("a", "b", "c")).empty());
+  EXPECT_EQ(
+      spelled(find_differences(run, run_of("x", "b", "c"))),
+      Lines({"file 'l' of --lengths 2 sequences of 14 rows and 14 keys (hash a) 2 sequences of "
+             "14 rows and 14 keys (hash x)"}));
+  EXPECT_EQ(spelled(find_differences(run, run_of("a", "x", "c"))),
+            Lines({"file 'z' of --mask of hash b of hash x"}));
+  EXPECT_EQ(spelled(find_differences(run, run_of("a", "b", "x"))),
+            Lines({"method hash of 't' of --tensors c x"}));
+  RunRecord other = run_of("x", "x", "c");
+  other.cases[0].problem.lengths_spec = "file:m";
+  other.cases[1].problem.pattern_spec = "zones:y";
+  EXPECT_TRUE(find_differences(run, other).empty()) << "of files with other names";
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -17,6 +17,9 @@ struct SchemaVersion {
   std::string version = "1.7.0";
 };
 
+/// A key of RunInfo::resolved: a hash of the ids of all planned cases, those of all shards.
+inline constexpr const char* kGrid = "grid";
+
 struct RunInfo {
   std::string id;
   std::string started_at;                  // ISO 8601, UTC

@@ -86,6 +86,36 @@ std::string one_line(std::string_view text) {
   return line;
 }
 
+std::string markdown_text(std::string_view text) {
+  std::string safe;
+  for (const char character : text) {
+    if (character == '<') {
+      safe += "&lt;";
+    } else if (character == '&') {
+      safe += "&amp;";
+    } else {
+      if (std::string_view("\\`[]|").find(character) != std::string_view::npos) safe += '\\';
+      safe += character;
+    }
+  }
+  return safe;
+}
+
+std::string csv_text(std::string_view text) {
+  constexpr std::string_view kBeginsFormula = "=+-@\t\r";
+  const bool is_formula = !text.empty() && kBeginsFormula.find(text[0]) != std::string_view::npos;
+  return (is_formula ? "'" : "") + printable(text);
+}
+
+std::string bounded(std::string text) {
+  constexpr std::size_t kMostBytes = 2000, kEndBytes = 700, kBeginBytes = kMostBytes - kEndBytes;
+  if (text.size() <= kMostBytes) return text;
+  const std::string left = std::to_string(text.size() - kMostBytes);
+  // A character that is cut would no longer be UTF-8.
+  return repaired_utf8(text.substr(0, kBeginBytes)) + " ... (" + left + " bytes left out) ... " +
+         repaired_utf8(text.substr(text.size() - kEndBytes));
+}
+
 bool is_plain_command(std::string_view text) {
   if (one_line(text) != text) return false;
   constexpr std::string_view kObeyed = ";|&<>`$()#!\"\\";

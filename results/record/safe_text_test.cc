@@ -45,5 +45,34 @@ TEST(PlainCommand, HasNothingThatAShellObeys) {
   }
 }
 
+TEST(MarkdownText, ShowsAsItIs) {
+  EXPECT_EQ(markdown_text("volta-fp32acc/fwd, 1.5x"), "volta-fp32acc/fwd, 1.5x");
+  EXPECT_EQ(markdown_text("<b>&amp; [a](b) `c` d|e \\"),
+            "&lt;b>&amp;amp; \\[a\\](b) \\`c\\` d\\|e \\\\");
+}
+
+TEST(CsvText, IsNoFormula) {
+  EXPECT_EQ(csv_text("volta-fp32acc"), "volta-fp32acc");
+  EXPECT_EQ(csv_text(""), "");
+  for (const std::string formula : {"=cmd|' /C calc'!A0", "+1", "-1", "@SUM(A1)"}) {
+    EXPECT_EQ(csv_text(formula), "'" + formula);
+  }
+  EXPECT_EQ(csv_text("\tx"), "'\tx");
+  EXPECT_EQ(csv_text("a\x1b[8mb\xff"), "a?[8mb\xef\xbf\xbd");
+}
+
+TEST(Bounded, KeepsBothEndsOfALongText) {
+  const std::string fits(2000, 'x');
+  EXPECT_EQ(bounded(fits), fits);
+  std::string text;
+  for (int i = 0; i < 50000; ++i) text += "\xc3\xa9";
+  const std::string cut = bounded("begin" + text + "end");
+  EXPECT_LT(cut.size(), 2100u);
+  EXPECT_TRUE(cut.starts_with("begin"));
+  EXPECT_TRUE(cut.ends_with("end"));
+  EXPECT_NE(cut.find(" ... (98008 bytes left out) ... "), std::string::npos) << cut;
+  EXPECT_TRUE(is_utf8(cut));
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "kernels/closest_name.h"
+#include "kernels/meant_names.h"
 #include "results/record/case_id.h"
 
 namespace sparkbench {
@@ -72,7 +72,7 @@ class ReferenceCases {
   for (const CaseRecord& record : cases) names.insert(record.kernel);
   throw std::invalid_argument(
       fmt::format("no case of '{}' in the run{}; it has {}", reference,
-                  did_you_mean(closest_name(reference, names)),
+                  did_you_mean(meant_names(reference, names)),
                   names.empty() ? "no cases" : fmt::format("{}", fmt::join(names, ", "))));
 }
 

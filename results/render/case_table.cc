@@ -190,15 +190,33 @@ std::string left_out_line(const Choice& choice, const TableView& view) {
                      *view.width, fmt::join(choice.left_out, ", "));
 }
 
+/// Names the columns that somebody asked for and no case fills.
+std::string empty_line(const RunRecord& run, const Choice& choice) {
+  std::vector<std::string> empty;
+  bool is_of_time = false;
+  for (const ChosenColumn& column : choice.columns) {
+    const std::vector<std::string>& cells = column.text.cells;
+    if (!std::all_of(cells.begin(), cells.end(), [](auto& cell) { return cell == kNoValue; })) {
+      continue;
+    }
+    empty.push_back(column.rule->name);
+    is_of_time = is_of_time || column.rule->name == "time_ms" || column.rule->name == "tflops";
+  }
+  if (empty.empty() || run.cases.empty()) return "";
+  return fmt::format("no case has a value of {}{}\n", fmt::join(empty, ", "),
+                     is_of_time && has_predicted_kernel(run.cases)
+                         ? ": nothing was timed; predicted_ms and predicted_tflops have predictions"
+                         : "");
+}
+
 std::string head_of(const RunRecord& run, const Choice& choice, const TableView& view) {
   std::string head = device_text(run.environment.device);
   for (const std::string& constant : choice.constants) head += ", " + constant;
   std::vector<std::string> shown;
   for (const ChosenColumn& column : choice.columns) shown.push_back(column.rule->name);
-  return wrapped(printable(head + "\n" + tensors_line(run) + legend_of(shown, run) +
-                           left_out_line(choice, view)),
-                 view) +
-         "\n";
+  const std::string text = printable(head + "\n" + tensors_line(run) + legend_of(shown, run) +
+                                     empty_line(run, choice) + left_out_line(choice, view));
+  return wrapped(in_style(text, view), view) + "\n";
 }
 
 /// Of the table's rows, those of one value.
@@ -230,7 +248,7 @@ std::string format_groups(const RunRecord& run, const Choice& choice, const Tabl
         fmt::format("{} {}", view.by, group.value.empty() ? kNoValue : one_line(group.value));
     const bool is_markdown = view.style == TableStyle::kMarkdown;
     text += fmt::format("{}{}{}\n{}{}", text.empty() ? "" : "\n", is_markdown ? "### " : "",
-                        inked(title, Ink::kStrong, view), is_markdown ? "\n" : "",
+                        inked(in_style(title, view), Ink::kStrong, view), is_markdown ? "\n" : "",
                         format_group(choice, of_group, view));
   }
   return text;

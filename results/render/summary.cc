@@ -123,12 +123,17 @@ std::vector<Note> collect_unpredicted(const std::vector<CaseRecord>& cases) {
   return notes;
 }
 
+std::string_view bullet_of(const TableView& view) {
+  return view.style == TableStyle::kMarkdown ? "- " : "";
+}
+
 std::string format_notes(std::string_view title, const std::vector<Note>& notes,
-                         std::string_view bullet) {
+                         const TableView& view) {
   std::string text;
   for (const Note& note : notes) {
-    text += fmt::format("{}{} {} ({}): {}\n", bullet, title, one_line(note.code),
-                        plural(note.count, "case"), one_line(note.message));
+    text += fmt::format("{}{} {} ({}): {}\n", bullet_of(view), title,
+                        in_style(one_line(note.code), view), plural(note.count, "case"),
+                        in_style(one_line(note.message), view));
   }
   return text;
 }
@@ -136,7 +141,7 @@ std::string format_notes(std::string_view title, const std::vector<Note>& notes,
 constexpr int kMostReasons = 3;  // of a code, each in a line of its own
 
 /// A line for each reason; of a code with many, those of the most cases.
-std::string format_skips(const std::vector<CaseRecord>& cases, std::string_view bullet) {
+std::string format_skips(const std::vector<CaseRecord>& cases, const TableView& view) {
   std::vector<const CaseRecord*> all;
   all.reserve(cases.size());
   for (const CaseRecord& record : cases) all.push_back(&record);
@@ -152,16 +157,18 @@ std::string format_skips(const std::vector<CaseRecord>& cases, std::string_view 
     }
   }
   for (auto& [code, others] : rest) {
-    others.message = fmt::format("of {} more", plural(lines[code] - kMostReasons, "reason"));
+    others.message =
+        fmt::format("for {}, which --json has", plural(lines[code] - kMostReasons, "other reason"));
     notes.push_back(others);
   }
-  return format_notes("skipped", notes, bullet);
+  return format_notes("skipped", notes, view);
 }
 
 /// What repeats the case. The record may be another's: what is no plain command, which a reader
 /// might paste into a shell, is not shown.
 std::string repeat_line(const CaseRecord& record, bool is_markdown) {
-  if (!is_plain_command(record.repro)) {
+  const bool ends_code = is_markdown && record.repro.find('`') != std::string::npos;
+  if (!is_plain_command(record.repro) || ends_code) {
     return "  repeat: not shown, since the record's line is no plain command\n";
   }
   const char* const quote = is_markdown ? "`" : "";
@@ -169,9 +176,9 @@ std::string repeat_line(const CaseRecord& record, bool is_markdown) {
 }
 
 /// All of them in a file; on a terminal the first few.
-std::string format_failures(const std::vector<CaseRecord>& cases, TableStyle style) {
+std::string format_failures(const std::vector<CaseRecord>& cases, const TableView& view) {
   constexpr int kMostOnATerminal = 10;
-  const bool is_markdown = style == TableStyle::kMarkdown;
+  const bool is_markdown = view.style == TableStyle::kMarkdown;
   std::string text;
   int count = 0;
   for (const CaseRecord& record : cases) {
@@ -179,8 +186,8 @@ std::string format_failures(const std::vector<CaseRecord>& cases, TableStyle sty
     if (++count > kMostOnATerminal && !is_markdown) continue;
     const std::string why =
         record.reason ? fmt::format("{}: {}", record.reason->code, record.reason->message) : "";
-    text += fmt::format("{}{} {}  {}\n", is_markdown ? "- " : "", name_of(record.status),
-                        one_line(record.id), one_line(why));
+    text += fmt::format("{}{} {}  {}\n", bullet_of(view), name_of(record.status),
+                        in_style(one_line(record.id), view), in_style(one_line(why), view));
     text += repeat_line(record, is_markdown);
   }
   if (count > kMostOnATerminal && !is_markdown) {
@@ -225,27 +232,26 @@ std::string format_closing_sentence(const RunRecord& run) {
 }
 
 std::string format_summary(const RunRecord& run, const TableView& view) {
-  const std::string_view bullet = view.style == TableStyle::kMarkdown ? "- " : "";
-  const std::string notes = format_notes("warning", collect_warnings(run.cases), bullet) +
-                            format_skips(run.cases, bullet) +
-                            format_notes("not predicted", collect_unpredicted(run.cases), bullet) +
-                            format_failures(run.cases, view.style);
+  const std::string notes = format_notes("warning", collect_warnings(run.cases), view) +
+                            format_skips(run.cases, view) +
+                            format_notes("not predicted", collect_unpredicted(run.cases), view) +
+                            format_failures(run.cases, view);
   const std::string end = run.run.complete ? "" : "Not complete: cases of the sweep are missing.\n";
-  return wrapped(
-      printable(format_closing_sentence(run) + ".\n" + end + (notes.empty() ? "" : "\n") + notes),
-      view);
+  return wrapped(printable(in_style(format_closing_sentence(run), view) + ".\n" + end +
+                           (notes.empty() ? "" : "\n") + notes),
+                 view);
 }
 
 std::string format_end(const RunRecord& run, const TableView& view) {
-  const std::string fastest = wrapped(printable(format_fastest(run)), view);
+  const std::string fastest = wrapped(in_style(printable(format_fastest(run)), view), view);
   return format_summary(run, view) + "\n" +
          inked(fastest.substr(0, fastest.size() - 1), Ink::kStrong, view) + "\n";
 }
 
 std::string format_summary_markdown(const RunRecord& run) {
   const TableView view{.style = TableStyle::kMarkdown};
-  return fmt::format("# sparkbench {}\n\n{}\n{}", run.run.started_at, format_case_table(run, view),
-                     format_end(run, view));
+  return fmt::format("# sparkbench {}\n\n{}\n{}", in_style(one_line(run.run.started_at), view),
+                     format_case_table(run, view), format_end(run, view));
 }
 
 }  // namespace sparkbench

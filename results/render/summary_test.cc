@@ -159,7 +159,7 @@ TEST(Summary, SaysEachReasonOfSkippedCasesTheMostFrequentFirst) {
                         "skipped E-UNSUPPORTED (2 cases): c\n"
                         "skipped E-UNSUPPORTED (1 case): no mask\n"
                         "skipped E-OOM-PREDICTED (1 case): needs 9 GiB\n"
-                        "skipped E-UNSUPPORTED (2 cases): of 2 reasons more\n"))
+                        "skipped E-UNSUPPORTED (2 cases): for 2 other reasons, which --json has\n"))
       << summary;
 }
 
@@ -226,6 +226,26 @@ TEST(Summary, SaysThatCasesAreMissing) {
   EXPECT_EQ(format_summary(run, {}).find("Not complete"), std::string::npos);
   run.run.complete = false;
   EXPECT_NE(format_summary(run, {}).find("\nNot complete: cases of the sweep"), std::string::npos);
+}
+
+/// A record may be somebody else's.
+TEST(Summary, LetsNothingOfARecordBeMarkdown) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) {
+    record.kernel = "<b>kernel";
+    record.warnings = {{"W-<i>", "<img src=x onerror=alert(1)> [link](http://x) `code`"}};
+    record.reason = Reason{"E-X", "<script>alert(2)</script>"};
+    record.repro = "sparkbench run '`<img>'";
+  }
+  run.run.started_at = "<u>now";
+  const std::string markdown = format_summary_markdown(run);
+  for (const char* const raw : {"<", "[link]", " `code"}) {
+    EXPECT_EQ(markdown.find(raw), std::string::npos) << raw << " in\n" << markdown;
+  }
+  EXPECT_NE(markdown.find("&lt;img src=x onerror=alert(1)> \\[link\\](http://x) \\`code\\`"),
+            std::string::npos)
+      << markdown;
+  EXPECT_NE(markdown.find("repeat: not shown"), std::string::npos);
 }
 
 TEST(Summary, ShowsNoLineThatDoesMore) {

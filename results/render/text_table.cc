@@ -20,16 +20,6 @@ std::vector<std::string> lines_in(std::string_view text) {
   }
 }
 
-/// A bar would end a markdown cell.
-std::string escaped(const std::string& cell) {
-  std::string text;
-  for (const char character : cell) {
-    if (character == '|') text += '\\';
-    text += character;
-  }
-  return text;
-}
-
 /// "error/unfused" and "TFLOP/s", but "time ms".
 std::string title_in_a_line(std::string title) {
   for (std::size_t end = title.find('\n'); end != std::string::npos; end = title.find('\n')) {
@@ -46,8 +36,8 @@ std::vector<TextColumn> shown_columns(std::vector<TextColumn> columns, TableStyl
     column.title = printable(column.title);
     for (std::string& cell : column.cells) cell = one_line(cell);
     if (style != TableStyle::kMarkdown) continue;
-    column.title = escaped(title_in_a_line(column.title));
-    for (std::string& cell : column.cells) cell = escaped(cell);
+    column.title = markdown_text(title_in_a_line(column.title));
+    for (std::string& cell : column.cells) cell = markdown_text(cell);
   }
   return columns;
 }
@@ -226,6 +216,10 @@ std::string wrapped_line(std::string_view line, int width) {
 }
 
 }  // namespace
+
+std::string in_style(std::string text, const TableView& view) {
+  return view.style == TableStyle::kMarkdown ? markdown_text(text) : std::move(text);
+}
 
 int width_of(const TextColumn& column) {
   int width = 0;

@@ -31,6 +31,9 @@ struct TextColumn {
   Ink (*ink)(std::string_view cell) = nullptr;
 };
 
+/// As the view's style has it: in markdown by markdown_text().
+std::string in_style(std::string text, const TableView& view);
+
 /// Between two columns of a terminal's table: two spaces where they fit, or else one.
 inline constexpr int kColumnGap = 2, kNarrowGap = 1;
 

@@ -23,7 +23,7 @@ struct Cell {
 };
 using Row = std::vector<Cell>;
 
-std::string text_of(const std::string& value) { return repaired_utf8(value); }
+std::string text_of(const std::string& value) { return csv_text(value); }
 std::string text_of(const Warning& warning) { return warning.code; }
 /// "cublas=13.1.0;cudnn=9.14.0"
 std::string text_of(const Libraries& libraries) {
@@ -113,7 +113,7 @@ Row row_of(const CaseRecord& record, const RunRecord& run) {
   Row row;
   append_cells("", &record, row);
   for (const auto& [key, value] : run.run.tags) {
-    row.push_back({repaired_utf8("tag_" + key), repaired_utf8(value)});
+    row.push_back({csv_text("tag_" + key), csv_text(value)});
   }
   return row;
 }

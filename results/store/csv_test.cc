@@ -225,5 +225,17 @@ TEST(Csv, IsUtf8WhateverTheRecordHolds) {
   EXPECT_TRUE(is_utf8(cases_to_csv(run)));
 }
 
+TEST(Csv, HasNoFormulaAndNoControlCharacters) {
+  RunRecord run = sample_run();
+  run.cases.resize(1);
+  run.cases[0].kernel = "=cmd|' /C calc'!A0";
+  run.run.tags = {{"night", "@SUM(A1)"}, {"e\x1b[8m", "\x1b[8mhidden"}};
+  const std::string csv = cases_to_csv(run);
+  EXPECT_NE(csv.find("'=cmd"), std::string::npos);
+  EXPECT_EQ(csv.find(",=cmd"), std::string::npos);
+  EXPECT_NE(csv.find(",'@SUM(A1)"), std::string::npos);
+  EXPECT_EQ(csv.find('\x1b'), std::string::npos);
+}
+
 }  // namespace
 }  // namespace sparkbench

@@ -11,7 +11,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 #include "results/store/json.h"
 #include "results/store/output_error.h"
 #include "results/store/text_seal.h"

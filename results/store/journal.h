@@ -10,8 +10,8 @@
 #include <string_view>
 #include <vector>
 
+#include "kernels/files/file_descriptor.h"
 #include "results/record/case_record.h"
-#include "results/store/file_descriptor.h"
 
 namespace sparkbench {
 

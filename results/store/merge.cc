@@ -27,10 +27,9 @@ void require_comparable(const RunRecord& first, const RunRecord& other,
                         const std::vector<std::string>& allowed) {
   for (const Difference& difference : find_differences(first, other)) {
     if (is_allowed(allowed, difference.of)) continue;
-    throw std::invalid_argument(
-        fmt::format("the runs {} and {} have another {}: {} is {} and {}; to mix them, --allow {}",
-                    first.run.id, other.run.id, difference.of, difference.field, difference.first,
-                    difference.second, difference.of));
+    throw std::invalid_argument(fmt::format("the runs {} and {} have {}; to mix them, --allow {}",
+                                            first.run.id, other.run.id, words_of(difference),
+                                            difference.of));
   }
 }
 
@@ -55,11 +54,16 @@ std::size_t number_of(std::string_view text) {
   return error == std::errc() && stop == end ? number : 0;
 }
 
+std::string resolved(const RunRecord& run, const char* option) {
+  const auto found = run.run.resolved.find(option);
+  return found == run.run.resolved.end() ? "" : found->second;
+}
+
 /// "3/8", or "" of a run that is no shard. Throws std::invalid_argument for what --shard refuses.
 std::string shard_of(const RunRecord& run) {
-  const auto found = run.run.resolved.find(kShard);
-  if (found == run.run.resolved.end()) return "";
-  const std::string_view shard = found->second;
+  if (!run.run.resolved.contains(kShard)) return "";
+  std::string shard_text = resolved(run, kShard);
+  const std::string_view shard = shard_text;
   const std::size_t slash = std::min(shard.find('/'), shard.size());
   const std::size_t index = number_of(shard.substr(0, slash));
   const std::size_t count = slash < shard.size() ? number_of(shard.substr(slash + 1)) : 0;
@@ -67,7 +71,27 @@ std::string shard_of(const RunRecord& run) {
     throw std::invalid_argument(fmt::format(
         "the run {} says that it is shard '{}'; allowed: I/N with 1 <= I <= N", run.run.id, shard));
   }
-  return found->second;
+  return shard_text;
+}
+
+/// Throws std::invalid_argument for shards of two grids: together they would be none of them whole.
+/// Records of before grids had a hash are taken, and what is allowed may be why they differ.
+void require_one_grid(const std::vector<RunRecord>& runs, const std::vector<std::string>& allowed) {
+  for (const std::string_view what : {kBuild, kDevice, kMethod, kFile}) {
+    if (is_allowed(allowed, what)) return;
+  }
+  std::map<std::string, const RunRecord*> of_count;  // the first shard of so many
+  for (const RunRecord& run : runs) {
+    const std::string shard = shard_of(run), grid = resolved(run, kGrid);
+    if (shard.empty() || grid.empty()) continue;
+    const auto [found, is_new] = of_count.emplace(shard.substr(shard.find('/')), &run);
+    const RunRecord& first = *found->second;
+    if (is_new || resolved(first, kGrid) == grid) continue;
+    throw std::invalid_argument(fmt::format(
+        "the runs {} and {} are shards {} and {} of different grids: their flags, or the files "
+        "that these name, were others; to mix them, --allow {}",
+        first.run.id, run.run.id, shard_of(first), shard, kMethod));
+  }
 }
 
 /// N when the runs are shards I/N of one N, else 0.
@@ -135,7 +159,7 @@ RunRecord merge_runs(const std::vector<RunRecord>& runs, const std::vector<std::
   info.resumed_from.reset();
   merged.cases.clear();
   for (const RunRecord& run : runs) {
-    require_comparable(runs.front(), run, allowed);
+    require_comparable(merged, run, allowed);
     info.merged_from->push_back(run.run.id);
     info.started_at = std::min(info.started_at, run.run.started_at);
     info.finished_at = std::max(info.finished_at, run.run.finished_at);
@@ -143,6 +167,7 @@ RunRecord merge_runs(const std::vector<RunRecord>& runs, const std::vector<std::
     keep_common(info.resolved, run.run.resolved);
     merged.cases.insert(merged.cases.end(), run.cases.begin(), run.cases.end());
   }
+  require_one_grid(runs, allowed);
   info.resolved.erase(kShard);
   info.complete = is_complete(runs);
   info.exit_code.reset();

@@ -67,6 +67,45 @@ TEST(Merge, NamesTheShardsThatAreMissing) {
   EXPECT_EQ(missing_shards({other}).size(), 64u);
 }
 
+TEST(Merge, RefusesShardsOfDifferentGrids) {
+  std::vector<RunRecord> runs = {shard(1), shard(2)};
+  runs[0].run.resolved["grid"] = "aa";
+  EXPECT_EQ(error_of(runs), "no error") << "one of them is of before grids had a hash";
+  runs[1].run.resolved["grid"] = "bb";
+  EXPECT_NE(error_of(runs).find("run 1 and run 2 are shards 1/2 and 2/2 of different grids"),
+            std::string::npos)
+      << error_of(runs);
+  EXPECT_TRUE(merge_runs(runs, {"method"}).run.complete);
+  runs[1].run.resolved["grid"] = "aa";
+  EXPECT_EQ(error_of(runs), "no error");
+}
+
+/// A case of a file of lengths that held `tokens` tokens.
+RunRecord run_of_lengths(const std::string& id, const std::string& path, int tokens) {
+  RunRecord run = sample_run();
+  run.run.id = id;
+  run.cases.resize(1);
+  run.cases[0].id += "/" + id;
+  CaseProblem& problem = run.cases[0].problem;
+  problem.batch = 2;
+  problem.lengths_spec = "file:" + path;
+  problem.total_q = problem.total_k = tokens;
+  problem.lengths_hash = "hash" + std::to_string(tokens);
+  return run;
+}
+
+TEST(Merge, RefusesRunsOfOneFileThatHeldTwoThings) {
+  const RunRecord first = run_of_lengths("a", "l", 14), again = run_of_lengths("b", "l", 14);
+  const RunRecord changed = run_of_lengths("c", "l", 16), other = run_of_lengths("d", "m", 16);
+  EXPECT_EQ(error_of({first, again, other}), "no error");
+  EXPECT_EQ(error_of({first, changed}),
+            "the runs a and c have different contents of the file 'l' of --lengths: 2 sequences of "
+            "14 rows and 14 keys (hash hash14) and 2 sequences of 16 rows and 16 keys (hash "
+            "hash16); to mix them, --allow file");
+  EXPECT_NE(error_of({other, first, changed}).find("have different contents"), std::string::npos);
+  EXPECT_EQ(merge_runs({first, changed}, {"file"}).cases.size(), 2u);
+}
+
 TEST(Merge, PutsRunsWithoutShardsBehindEachOther) {
   RunRecord second = shard(1), first = shard(2);
   second.run.resolved.erase("shard");

@@ -12,7 +12,8 @@
 #include <string>
 #include <system_error>
 
-#include "results/store/file_descriptor.h"
+#include "kernels/files/file_descriptor.h"
+#include "kernels/files/temporary_file.h"
 #include "results/store/output_error.h"
 
 namespace sparkbench {
@@ -54,47 +55,17 @@ mode_t mode_of(const fs::path& target) {
   return 0644 & ~mask;
 }
 
-/// A file beside `target` that is gone with this object unless it was renamed. Nobody can have put
-/// a link where it is made: its name is drawn, and taken only if it is free.
-class TemporaryFile {
- public:
-  explicit TemporaryFile(const fs::path& target)
-      : path_(target.string() + ".XXXXXX.tmp"), file_(mkostemps(path_.data(), 4, O_CLOEXEC)) {
-    if (!file_.is_open()) fail_to_write(target);
-    fchmod(file_.get(), mode_of(target));
-  }
-  ~TemporaryFile() {
-    if (file_.is_open()) unlink(path_.c_str());
-  }
-  TemporaryFile(const TemporaryFile&) = delete;
-  TemporaryFile& operator=(const TemporaryFile&) = delete;
-
-  void write(std::string_view text) {
-    if (!file_.write_durably(text)) fail_to_write(path_);
-  }
-
-  void rename_to(const fs::path& target) {
-    std::error_code error;
-    fs::rename(path_.c_str(), target, error);
-    if (error) throw OutputError(fmt::format("'{}': {}", target.string(), error.message()));
-  }
-
- private:
-  std::string path_;
-  FileDescriptor file_;
-};
-
 void replace(const fs::path& target, std::string_view text) {
-  TemporaryFile file(target);
-  file.write(text);
-  file.rename_to(target);
+  TemporaryFile file(AT_FDCWD, target, mode_of(target));
+  if (!file.is_open() || !file.write(text) || !file.take_name()) fail_to_write(target);
 }
 
 /// Throws OutputError when write_file() would, for a reason that is known before. A pipe is not
 /// opened: its reader would take that for its end.
 void probe(const fs::path& path) {
   if (!is_special(path)) {
-    const TemporaryFile file(resolve(path));
+    const fs::path target = resolve(path);
+    if (!TemporaryFile(AT_FDCWD, target, mode_of(target)).is_open()) fail_to_write(target);
   } else if (access(path.c_str(), W_OK) != 0) {
     fail_to_write(path);
   }

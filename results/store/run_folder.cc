@@ -14,8 +14,8 @@
 #include <utility>
 #include <vector>
 
+#include "kernels/files/input_file.h"
 #include "results/store/csv.h"
-#include "results/store/input_file.h"
 #include "results/store/json.h"
 #include "results/store/output_error.h"
 #include "results/store/output_file.h"

@@ -6,8 +6,8 @@
 #include <filesystem>
 #include <string_view>
 
+#include "kernels/files/file_descriptor.h"
 #include "results/record/run_record.h"
-#include "results/store/file_descriptor.h"
 #include "results/store/journal.h"
 
 namespace sparkbench {

@@ -10,7 +10,7 @@
 #include <set>
 #include <stdexcept>
 
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 #include "results/store/journal.h"
 #include "results/store/json.h"
 #include "results/store/output_file.h"
@@ -63,9 +63,26 @@ RunRecord read_head(const fs::path& folder, RunHash hash) {
   }
 }
 
+/// Throws std::invalid_argument for another file of a run than its JSON, which says where that is.
+void require_record(const fs::path& path) {
+  std::error_code ignored;
+  const std::string name = path.filename().string();
+  const bool is_of_run = std::find(kRunFiles.begin(), kRunFiles.end(), name) != kRunFiles.end();
+  const fs::path folder = path.has_parent_path() ? path.parent_path() : fs::path(".");
+  if (is_of_run && name != kHeadFile && fs::exists(folder / kHeadFile, ignored)) {
+    throw std::invalid_argument(
+        fmt::format("is a file of the run '{0}', and not all of it; give '{0}'", folder.string()));
+  }
+  if (path.extension() == ".csv") {
+    throw std::invalid_argument("is a table for other programs, which lacks part of a record");
+  }
+}
+
 RunRecord read_one_file(const fs::path& path) {
+  const std::string text = read_file(path);
+  require_record(path);
   try {
-    return run_from_json(read_file(path));
+    return run_from_json(text);
   } catch (const ChangedRun& error) {
     throw DamagedRun(
         fmt::format("'{}': {}; write it anew from the run's folder (`sparkbench report FOLDER "

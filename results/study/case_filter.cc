@@ -6,7 +6,7 @@
 #include <iterator>
 #include <utility>
 
-#include "kernels/closest_name.h"
+#include "kernels/meant_names.h"
 #include "results/record/enum_names.h"
 #include "sweeps/layer_axes.h"
 #include "sweeps/list_flag.h"
@@ -18,13 +18,6 @@ namespace {
 
 /// "headdim" of "--headdim", the axis that records call head_dim.
 std::string word_of_flag(const Axis& axis) { return std::string(axis.flag).substr(2); }
-
-const Axis* find_choosing_axis(std::string_view name) {
-  for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
-    if (name == axis->name || name == axis->heading || name == word_of_flag(*axis)) return axis;
-  }
-  return nullptr;
-}
 
 struct Condition {
   std::string axis, values;
@@ -64,13 +57,20 @@ std::vector<std::string> values_wanted(const Condition& condition,
                  [&](const std::string& value) { return glob_matches(glob, value); });
     if (wanted.size() > before) continue;
     throw UsageError(fmt::format("--where: no case has {}={}{}; the run has {}", condition.axis,
-                                 glob, did_you_mean(closest_name(glob, known)),
+                                 glob, did_you_mean(meant_names(glob, known)),
                                  fmt::join(known, ", ")));
   }
   return wanted;
 }
 
 }  // namespace
+
+const Axis* find_choosing_axis(std::string_view name) {
+  for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
+    if (name == axis->name || name == axis->heading || name == word_of_flag(*axis)) return axis;
+  }
+  return nullptr;
+}
 
 std::vector<std::string> choosing_axes() {
   std::vector<std::string> names = {"kernel"};

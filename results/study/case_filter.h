@@ -6,12 +6,17 @@
 #include <vector>
 
 #include "results/record/run_record.h"
+#include "sweeps/axes.h"
 
 namespace sparkbench {
 
 /// What cases may be chosen by: the kernel, each axis of a problem as records, tables and flags
 /// call it, the status and the device.
 std::vector<std::string> choosing_axes();
+
+/// The axis of a problem that a record, a table or a flag calls so: head_dim is headdim too. Null of
+/// any other name.
+const Axis* find_choosing_axis(std::string_view name);
 
 /// What tables call the axis that is typed so, "seqlen_q" for "seqlen". Throws UsageError, naming
 /// `flag`, for a name that is none of choosing_axes().

@@ -200,6 +200,11 @@ Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k, int he
           "the expression names h, a query head, and how many there are is not known; allowed: q, "
           "k, seqlen_q, seqlen_k, or patterns by turns of heads with '/'");
     }
+    if (heads > kMostHeadUnions) {
+      throw std::invalid_argument("the expression names h, a query head, and there are " +
+                                  std::to_string(heads) + "; allowed: at most " +
+                                  std::to_string(kMostHeadUnions));
+    }
     unions = static_cast<std::size_t>(heads);
   }
   pattern.unions.clear();

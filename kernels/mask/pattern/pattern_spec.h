@@ -58,9 +58,12 @@ std::string name_of(const PatternSpec& spec);
 /// wants to know how many there are.
 bool names_heads(const PatternSpec& spec);
 
+/// The most heads that names_heads() takes: no kernel's grid has more.
+inline constexpr int kMostHeadUnions = 65535;
+
 /// Over these lengths; `heads` is 0 where it is not known. Throws std::invalid_argument for lengths
 /// that an atom does not fit, for files that cannot be read, and where names_heads() and `heads` is
-/// 0.
+/// 0 or above kMostHeadUnions.
 Pattern make_pattern(const PatternSpec& spec, int seqlen_q, int seqlen_k, int heads = 0);
 
 inline Pattern parse_pattern(std::string_view text, int seqlen_q, int seqlen_k, int heads = 0) {

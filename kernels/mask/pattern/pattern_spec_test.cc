@@ -101,7 +101,8 @@ std::string why_refused(const char* text, int seqlen = 16) {
 
 TEST(PatternSpec, SaysWhyATextIsRefused) {
   const std::string allowed = "; allowed: " + std::string(pattern_forms());
-  EXPECT_EQ(why_refused("sliding:3"), "'sliding:3' is no mask" + allowed);
+  EXPECT_EQ(why_refused("sliding:3"), "'sliding:3' is no mask, did you mean 'window:3'?" + allowed);
+  EXPECT_EQ(why_refused("quadrant:3"), "'quadrant:3' is no mask" + allowed);
   EXPECT_EQ(why_refused(""), "'' is no mask" + allowed);
   EXPECT_EQ(why_refused("full+"), "'' of 'full+' is no mask" + allowed);
   EXPECT_EQ(why_refused("full//full"), "'' of 'full//full' is no mask" + allowed);

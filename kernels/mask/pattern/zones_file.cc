@@ -3,12 +3,10 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
-#include <filesystem>
-#include <fstream>
-#include <iterator>
 #include <stdexcept>
 
 #include "kernels/closest_name.h"
+#include "kernels/files/input_file.h"
 #include "kernels/split_text.h"
 
 namespace sparkbench {
@@ -16,7 +14,7 @@ namespace {
 
 constexpr std::string_view kWords =
     "; allowed: q=, k= or d=BEGIN:END, axes=A, AxB or AxBxC and then q0= to d2=, causal, clamped";
-constexpr std::uintmax_t kMostBytes = 1 << 20;
+constexpr std::uint64_t kMostBytes = 1 << 20;
 
 [[noreturn]] void refuse(std::string_view word, std::string_view why, std::string_view meant = "") {
   throw std::invalid_argument("'" + std::string(word) + "' " + std::string(why) +
@@ -175,17 +173,17 @@ std::vector<Term> parse_zones(std::string_view text, int seqlen_k) {
   return terms;
 }
 
+std::string zones_file_text(const std::string& path) {
+  try {
+    return read_file(path, Pipes::kRefused, kMostBytes);
+  } catch (const std::invalid_argument& error) {
+    throw std::invalid_argument("'zones:" + path + "' " + error.what() +
+                                "; allowed: a file of at most 1 MiB, a term a line");
+  }
+}
+
 std::vector<Term> read_zones_file(const std::string& path, int seqlen_k) {
-  std::error_code error;
-  const bool is_file = std::filesystem::is_regular_file(path, error);
-  std::ifstream file(path, std::ios::binary);
-  if (!is_file || !file) {
-    throw std::invalid_argument("'zones:" + path + "' names no file that can be read");
-  }
-  if (std::filesystem::file_size(path, error) > kMostBytes) {
-    throw std::invalid_argument("'zones:" + path + "' is longer than 1 MiB");
-  }
-  const std::string text{std::istreambuf_iterator<char>(file), {}};
+  const std::string text = zones_file_text(path);
   try {
     return parse_zones(text, seqlen_k);
   } catch (const std::invalid_argument& why) {

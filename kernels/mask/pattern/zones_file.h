@@ -14,7 +14,12 @@
 
 namespace sparkbench {
 
-/// Throws std::invalid_argument, naming file, line and word, for what is no term.
+/// What the file holds. Throws std::invalid_argument, naming it, for what is no regular file,
+/// cannot be read, or is longer than 1 MiB.
+std::string zones_file_text(const std::string& path);
+
+/// Throws as zones_file_text() does, and std::invalid_argument, naming file, line and word, for
+/// what is no term.
 std::vector<Term> read_zones_file(const std::string& path, int seqlen_k);
 std::vector<Term> parse_zones(std::string_view text, int seqlen_k);
 

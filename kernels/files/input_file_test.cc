@@ -1,17 +1,22 @@
-#include "results/store/input_file.h"
+#include "kernels/files/input_file.h"
 
 #include <gtest/gtest.h>
 #include <sys/stat.h>
 
+#include <fstream>
 #include <future>
 #include <stdexcept>
+#include <thread>
 #include <vector>
 
-#include "results/store/output_file.h"
 #include "results/store/test_folder.h"
 
 namespace sparkbench {
 namespace {
+
+void write_file(const std::filesystem::path& path, std::string_view text) {
+  std::ofstream(path, std::ios::binary) << text;
+}
 
 std::string error_of(const std::filesystem::path& path, Pipes pipes = Pipes::kRefused,
                      std::uint64_t most_bytes = 1 << 20) {
@@ -25,7 +30,8 @@ std::string error_of(const std::filesystem::path& path, Pipes pipes = Pipes::kRe
 
 TEST(ReadFile, GivesEveryByte) {
   const TemporaryFolder folder;
-  const std::string text = std::string(3 << 20, 'x') + '\0' + "\n";
+  std::string text(3 << 20, 'x');
+  text.append({'\0', '\n'});
   write_file(folder.path() / "file", text);
   EXPECT_EQ(read_file(folder.path() / "file"), text);
   write_file(folder.path() / "file", "");
@@ -48,10 +54,48 @@ TEST(ReadFile, RefusesAPipeWithoutWaitingForIt) {
   EXPECT_EQ(read_file(pipe, Pipes::kRead), "key = 1");
 }
 
+TEST(ReadFile, GivesUpAPipeThatNobodyWritesTo) {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  EXPECT_EQ(error_of(pipe, Pipes::kRead), "is a pipe that nobody writes to");
+}
+
+TEST(ReadFile, WaitsForAWriterThatPauses) {
+  const TemporaryFolder folder;
+  const auto pipe = folder.path() / "pipe";
+  ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
+  std::thread writer([&] {
+    std::ofstream file(pipe);
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    file << "key" << std::flush;
+    std::this_thread::sleep_for(std::chrono::milliseconds(100));
+    file << " = 1";
+  });
+  EXPECT_EQ(read_file(pipe, Pipes::kRead), "key = 1");
+  writer.join();
+}
+
+TEST(ReadFile, RefusesMemoryThatCallsItselfAFile) {
+  EXPECT_NE(error_of("/proc/self/mem").find("cannot be read"), std::string::npos);
+}
+
+TEST(RequireRegularFile, TakesNothingElse) {
+  const TemporaryFolder folder;
+  EXPECT_THROW(require_regular_file(folder.path()), std::invalid_argument);
+  EXPECT_THROW(require_regular_file("/dev/null"), std::invalid_argument);
+  EXPECT_THROW(require_regular_file(folder.path() / "none"), std::invalid_argument);
+  write_file(folder.path() / "file", "");
+  require_regular_file(folder.path() / "file");
+}
+
 TEST(ReadFile, RefusesWhatIsTooLong) {
   const TemporaryFolder folder;
   write_file(folder.path() / "file", "12345");
   EXPECT_EQ(error_of(folder.path() / "file", Pipes::kRefused, 4), "is longer than 4 bytes");
+  std::filesystem::resize_file(folder.path() / "file", std::uintmax_t{1} << 40);
+  EXPECT_EQ(error_of(folder.path() / "file", Pipes::kRefused, 4), "is longer than 4 bytes");
+  write_file(folder.path() / "file", "12345");
   EXPECT_EQ(error_of(folder.path() / "file", Pipes::kRefused, 5), "no error");
 }
 

@@ -1,4 +1,4 @@
-#include "results/store/file_descriptor.h"
+#include "kernels/files/file_descriptor.h"
 
 #include <unistd.h>
 

@@ -1,23 +1,30 @@
-// Reading a file whole, or line by line, without waiting for ever and without believing what is
-// none.
+// Reading a file that somebody names, whole or line by line. It may be no file, never end, or be
+// larger than the memory.
 #pragma once
 
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <limits>
 #include <string>
 #include <string_view>
 
 namespace sparkbench {
 
+/// Whether pipes are read. The reader gives up one that nobody opens to write within 2 s, and one
+/// whose writer writes nothing for a minute.
 enum class Pipes { kRefused, kRead };
 
+/// 4 GiB: of a stored run with a million cases.
+inline constexpr std::uint64_t kMostFileBytes = std::uint64_t{4} << 30;
+
 /// All that the file holds. Throws std::invalid_argument, a few words without the path, when it
-/// cannot be read, when it is a folder, a device or, unless `pipes` says otherwise, a pipe (which
-/// may never end), and when it is longer than `most_bytes`.
+/// cannot be read, when it is a folder, a device or, unless `pipes` says otherwise, a pipe, and
+/// when it is longer than `most_bytes`.
 std::string read_file(const std::filesystem::path& path, Pipes pipes = Pipes::kRefused,
-                      std::uint64_t most_bytes = std::numeric_limits<std::int64_t>::max());
+                      std::uint64_t most_bytes = kMostFileBytes);
+
+/// Throws as read_file() does of what is no regular file or cannot be read.
+void require_regular_file(const std::filesystem::path& path);
 
 struct FileLine {
   std::uint64_t begin, bytes;  // in the file, without the newline

@@ -1,0 +1,17 @@
+// What to say of a word of the command line that the command does not take.
+#pragma once
+
+#include <string>
+
+namespace CLI {
+class App;
+}
+
+namespace sparkbench {
+
+/// "sweep: unknown '--sequlen', did you mean '--seqlen'?; see sparkbench sweep --help". `command`
+/// is `program` itself where the word stands before any command.
+std::string unknown_argument_message(const CLI::App& program, const CLI::App& command,
+                                     const std::string& word);
+
+}  // namespace sparkbench
