@@ -22,7 +22,7 @@ spark_attention_status spark_attention_mask_create(const char* text, int32_t seq
 }
 
 spark_attention_status spark_attention_prepare(const spark_attention_problem* problem,
-                                               spark_attention_pass pass) {
+                                               int32_t pass) {
   return sparkbench::status_of([&] {
     using namespace sparkbench;
     const Request request = request_of(problem, pass);

@@ -257,8 +257,8 @@ MaskSpec mask_of_packed(const spark_attention_problem& given) {
                      std::string(mask_forms()));
 }
 
-Request request_for(const spark_attention_problem& given, const Problem& problem,
-                    spark_attention_pass pass, bool is_packed) {
+Request request_for(const spark_attention_problem& given, const Problem& problem, std::int32_t pass,
+                    bool is_packed) {
   check_range("pass", pass, SPARK_ATTENTION_FORWARD, SPARK_ATTENTION_BACKWARD + 1);
   const bool is_emulated = given.backend == SPARK_ATTENTION_EMULATED;
   const KernelDevice device = is_emulated ? kEmulatedV100 : gpu_of(given.device);
@@ -279,7 +279,7 @@ Problem problem_of(const spark_attention_problem* given) {
   return problem;
 }
 
-Request request_of(const spark_attention_problem* given, spark_attention_pass pass) {
+Request request_of(const spark_attention_problem* given, std::int32_t pass) {
   const spark_attention_problem whole = whole_struct(given);
   Problem problem = checked_problem(whole, 1);
   const std::shared_ptr<PreparedMask> mask = mask_of(whole, problem);
@@ -289,7 +289,7 @@ Request request_of(const spark_attention_problem* given, spark_attention_pass pa
   return request;
 }
 
-PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass) {
+PackedRequest packed_request_of(const spark_attention_problem* given, std::int32_t pass) {
   const spark_attention_problem whole = whole_struct(given);
   Problem problem = checked_problem(whole, 0);
   problem.mask = mask_of_packed(whole);

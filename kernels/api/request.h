@@ -41,11 +41,11 @@ void check_lengths(std::int32_t seqlen_q, std::int32_t seqlen_k);
 Problem problem_of(const spark_attention_problem* given);
 
 /// Throws as problem_of(), as describe_gpu(), and ApiError (UNSUPPORTED) where no kernel serves.
-Request request_of(const spark_attention_problem* given, spark_attention_pass pass);
+Request request_of(const spark_attention_problem* given, std::int32_t pass);
 
 /// Of a problem whose batch counts sequences, and whose seqlen_q and seqlen_k are totals. Each may
 /// be 0. Throws as request_of() does, and ApiError (UNSUPPORTED) for patterns.
-PackedRequest packed_request_of(const spark_attention_problem* given, spark_attention_pass pass);
+PackedRequest packed_request_of(const spark_attention_problem* given, std::int32_t pass);
 
 /// What a kernel is to be, besides serving the problem.
 struct KernelWish {

@@ -3,6 +3,7 @@
 #include <stdexcept>
 #include <string>
 
+#include "kernels/api/output_overlaps.h"
 #include "kernels/api/request.h"
 
 namespace sparkbench {
@@ -29,6 +30,32 @@ TensorView<Half> output_of(const spark_attention_output& given, int seqlen, cons
           given.head_stride};
 }
 
+template <class View>
+RowsInMemory rows_of(const Problem& problem, const View& view, int seqlen, int heads,
+                     const char* name) {
+  constexpr std::int64_t kBytes = sizeof(Half);
+  return {name,
+          view.data,
+          {problem.batch, seqlen, heads},
+          {view.batch_stride * kBytes, view.seqlen_stride * kBytes, view.head_stride * kBytes},
+          problem.head_dim * kBytes};
+}
+
+template <class View>
+RowsInMemory queries_of(const Problem& problem, const View& view, const char* name) {
+  return rows_of(problem, view, problem.seqlen_q, problem.heads, name);
+}
+
+template <class View>
+RowsInMemory keys_of(const Problem& problem, const View& view, const char* name) {
+  return rows_of(problem, view, problem.seqlen_k, problem.key_heads(), name);
+}
+
+RowsInMemory lse_rows_of(const Problem& problem, const float* lse) {
+  const std::int64_t elements = std::int64_t{problem.batch} * problem.heads * problem.seqlen_q;
+  return {"lse", lse, {1, 1, 1}, {0, 0, 0}, elements * std::int64_t{sizeof(float)}};
+}
+
 template <class T>
 T* statistics_of(T* lse, int seqlen_q) {
   check_data(lse, seqlen_q, "lse");
@@ -44,20 +71,36 @@ ForwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
                           const spark_attention_forward_tensors* given) {
   if (given == nullptr) throw_null("tensors");
   const int rows = problem.seqlen_q, keys = problem.seqlen_k;
-  return {input_of(given->q, rows, "q.data"), input_of(given->k, keys, "k.data"),
-          input_of(given->v, keys, "v.data"), output_of(given->o, rows, "o.data"),
-          statistics_of(given->lse, rows),    offset};
+  const ForwardTensors tensors = {
+      input_of(given->q, rows, "q.data"), input_of(given->k, keys, "k.data"),
+      input_of(given->v, keys, "v.data"), output_of(given->o, rows, "o.data"),
+      statistics_of(given->lse, rows),    offset};
+  const RowsInMemory all[] = {queries_of(problem, tensors.o, "o"),
+                              lse_rows_of(problem, tensors.lse),
+                              queries_of(problem, tensors.q, "q"), keys_of(problem, tensors.k, "k"),
+                              keys_of(problem, tensors.v, "v")};
+  check_outputs(all, 2);
+  return tensors;
 }
 
 BackwardTensors tensors_of(const Problem& problem, const DropoutOffset* offset,
                            const spark_attention_backward_tensors* given) {
   if (given == nullptr) throw_null("tensors");
   const int rows = problem.seqlen_q, keys = problem.seqlen_k;
-  return {input_of(given->q, rows, "q.data"),     input_of(given->k, keys, "k.data"),
-          input_of(given->v, keys, "v.data"),     input_of(given->o, rows, "o.data"),
-          input_of(given->d_o, rows, "d_o.data"), statistics_of(given->lse, rows),
-          output_of(given->dq, rows, "dq.data"),  output_of(given->dk, keys, "dk.data"),
-          output_of(given->dv, keys, "dv.data"),  offset};
+  const BackwardTensors tensors = {
+      input_of(given->q, rows, "q.data"),     input_of(given->k, keys, "k.data"),
+      input_of(given->v, keys, "v.data"),     input_of(given->o, rows, "o.data"),
+      input_of(given->d_o, rows, "d_o.data"), statistics_of(given->lse, rows),
+      output_of(given->dq, rows, "dq.data"),  output_of(given->dk, keys, "dk.data"),
+      output_of(given->dv, keys, "dv.data"),  offset};
+  const RowsInMemory all[] = {
+      queries_of(problem, tensors.dq, "dq"), keys_of(problem, tensors.dk, "dk"),
+      keys_of(problem, tensors.dv, "dv"),    queries_of(problem, tensors.q, "q"),
+      keys_of(problem, tensors.k, "k"),      keys_of(problem, tensors.v, "v"),
+      queries_of(problem, tensors.o, "o"),   queries_of(problem, tensors.d_o, "d_o"),
+      lse_rows_of(problem, tensors.lse)};
+  check_outputs(all, 3);
+  return tensors;
 }
 
 }  // namespace sparkbench

@@ -62,12 +62,12 @@ void fill_dropout_mask(const Problem& problem, std::uint8_t* keep) {
 extern "C" {
 
 spark_attention_status spark_attention_supports(const spark_attention_problem* problem,
-                                                spark_attention_pass pass) {
+                                                int32_t pass) {
   return sparkbench::status_of([&] { sparkbench::request_of(problem, pass); });
 }
 
 spark_attention_status spark_attention_kernel_name(const spark_attention_problem* problem,
-                                                   spark_attention_pass pass, const char** name) {
+                                                   int32_t pass, const char** name) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, pass);
     // Names are literals, which end with a zero.
@@ -76,7 +76,7 @@ spark_attention_status spark_attention_kernel_name(const spark_attention_problem
 }
 
 spark_attention_status spark_attention_workspace_bytes(const spark_attention_problem* problem,
-                                                       spark_attention_pass pass, size_t* bytes) {
+                                                       int32_t pass, size_t* bytes) {
   return sparkbench::status_of([&] {
     const sparkbench::Request request = sparkbench::request_of(problem, pass);
     sparkbench::written(bytes, "bytes") = request.workspace_bytes(
@@ -139,7 +139,7 @@ spark_attention_status spark_attention_dropout_mask(const spark_attention_proble
 
 const char* spark_attention_last_error(void) { return sparkbench::last_error(); }
 
-const char* spark_attention_status_name(spark_attention_status status) {
+const char* spark_attention_status_name(int32_t status) {
   switch (status) {
     case SPARK_ATTENTION_OK:
       return "OK";

@@ -59,12 +59,8 @@ typedef enum spark_attention_dropout_scale {
   SPARK_ATTENTION_SCALE_ASKED = 1    /* 1 / (1 - dropout_p), as FlashAttention has it */
 } spark_attention_dropout_scale;
 
-/* C++ reads an enumeration of a fixed type whatever its value, which the library then refuses. */
-#ifdef __cplusplus
-typedef enum spark_attention_pass : int {
-#else
+/* Calls take it as an int32_t, and refuse other numbers. */
 typedef enum spark_attention_pass {
-#endif
   SPARK_ATTENTION_FORWARD = 0,
   SPARK_ATTENTION_BACKWARD = 1
 } spark_attention_pass;
@@ -127,7 +123,7 @@ typedef struct spark_attention_input {
 } spark_attention_input;
 
 typedef struct spark_attention_output {
-  void* data; /* overlaps no other tensor */
+  void* data; /* in memory of its own: rows overlap neither each other nor another tensor */
   int64_t batch_stride, seqlen_stride, head_stride;
 } spark_attention_output;
 
@@ -161,15 +157,15 @@ static inline spark_attention_problem spark_attention_problem_default(void) {
 /* OK where the pass would run; else the status and the error text that it would end with, as far as
  * they do not depend on the tensors. */
 spark_attention_status spark_attention_supports(const spark_attention_problem* problem,
-                                                spark_attention_pass pass);
+                                                int32_t pass);
 
 /* The kernel that the pass runs, "volta-fp32acc". The text lives as long as the library. */
 spark_attention_status spark_attention_kernel_name(const spark_attention_problem* problem,
-                                                   spark_attention_pass pass, const char** name);
+                                                   int32_t pass, const char** name);
 
 /* What the pass needs besides its tensors, in bytes of the memory in which these lie. */
 spark_attention_status spark_attention_workspace_bytes(const spark_attention_problem* problem,
-                                                       spark_attention_pass pass, size_t* bytes);
+                                                       int32_t pass, size_t* bytes);
 
 /* `stream` is a cudaStream_t of the device: null is its default stream. The emulated backend
  * ignores it. For what needs no workspace forward, which is all but patterns with strides, or with
@@ -204,9 +200,9 @@ spark_attention_status spark_attention_backward(const spark_attention_problem* p
  *
  * Both passes take a workspace, as spark_attention_backward() does. */
 spark_attention_status spark_attention_varlen_supports(const spark_attention_problem* problem,
-                                                       spark_attention_pass pass);
+                                                       int32_t pass);
 spark_attention_status spark_attention_varlen_workspace_bytes(
-    const spark_attention_problem* problem, spark_attention_pass pass, size_t* bytes);
+    const spark_attention_problem* problem, int32_t pass, size_t* bytes);
 spark_attention_status spark_attention_varlen_forward(
     const spark_attention_problem* problem, const int32_t* cu_seqlens_q,
     const int32_t* cu_seqlens_k, const spark_attention_forward_tensors* tensors, void* workspace,
@@ -237,7 +233,7 @@ spark_attention_status spark_attention_mask_create(const char* text, int32_t seq
 /* What a pass of the problem reads of its prepared_mask, made ready on its device. Nothing is to be
  * done for masks that are no patterns, and on the emulated backend. */
 spark_attention_status spark_attention_prepare(const spark_attention_problem* problem,
-                                               spark_attention_pass pass);
+                                               int32_t pass);
 
 /* Frees it and its lists, on GPUs when they are done with what was launched before. No call may
  * have it any more, nor a CUDA graph. A null is none. */
@@ -256,7 +252,7 @@ spark_attention_status spark_attention_dropout_mask(const spark_attention_proble
 const char* spark_attention_last_error(void);
 
 /* "INVALID_ARGUMENT" */
-const char* spark_attention_status_name(spark_attention_status status);
+const char* spark_attention_status_name(int32_t status);
 
 /* "0.1.0" */
 const char* spark_attention_version(void);

@@ -14,7 +14,7 @@ namespace {
 using Change = std::function<void(spark_attention_problem&)>;
 
 /// "INVALID_ARGUMENT: ...": of the problem of emulated_problem() with a change.
-std::string why_refused(const Change& change, spark_attention_pass pass = SPARK_ATTENTION_FORWARD) {
+std::string why_refused(const Change& change, std::int32_t pass = SPARK_ATTENTION_FORWARD) {
   spark_attention_problem problem = emulated_problem();
   change(problem);
   const spark_attention_status status = spark_attention_supports(&problem, pass);
@@ -87,18 +87,44 @@ TEST(SparkAttentionTensors, AreRefusedByName) {
   EXPECT_EQ(spark_attention_forward(&problem, nullptr, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
   EXPECT_STREQ(spark_attention_last_error(), "tensors is null; allowed: a pointer");
 
-  std::vector<std::uint16_t> data(2 * 70 * 4 * 64 + 8);
+  std::vector<std::uint16_t> data(2 * 70 * 4 * 64 + 8), o(2 * 37 * 4 * 64);
   std::vector<float> lse(2 * 4 * 37);
   spark_attention_forward_tensors tensors = {
       tensor_of<spark_attention_input>(data.data(), 37, 4, 64),
       tensor_of<spark_attention_input>(data.data(), 70, 2, 64),
       tensor_of<spark_attention_input>(data.data() + 1, 70, 2, 64),
-      tensor_of<spark_attention_output>(data.data(), 37, 4, 64), lse.data()};
+      tensor_of<spark_attention_output>(o.data(), 37, 4, 64), lse.data()};
   EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
   EXPECT_STREQ(spark_attention_last_error(), "tensor v is not aligned to 16 bytes");
   tensors.v.data = nullptr;
   EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
   EXPECT_STREQ(spark_attention_last_error(), "v.data is null; allowed: a pointer");
+}
+
+TEST(SparkAttentionPass, IsRefusedWhereThereIsNone) {
+  for (const std::int32_t pass : {-1, 2, 32}) {
+    EXPECT_EQ(why_refused([](spark_attention_problem&) {}, pass),
+              "INVALID_ARGUMENT: pass is " + std::to_string(pass) + "; allowed: 0 to 1");
+  }
+  EXPECT_STREQ(spark_attention_status_name(99), "unknown");
+}
+
+TEST(SparkAttentionTensors, AreRefusedWhereAnOutputIsNotOfItsOwn) {
+  const spark_attention_problem problem = emulated_problem();
+  std::vector<std::uint16_t> q(2 * 37 * 4 * 64), k(2 * 70 * 2 * 64), o(q.size());
+  std::vector<float> lse(2 * 4 * 37);
+  spark_attention_forward_tensors tensors = {tensor_of<spark_attention_input>(q.data(), 37, 4, 64),
+                                             tensor_of<spark_attention_input>(k.data(), 70, 2, 64),
+                                             tensor_of<spark_attention_input>(k.data(), 70, 2, 64),
+                                             tensor_of<spark_attention_output>(o.data(), 37, 4, 64),
+                                             lse.data()};
+  EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_OK);
+  tensors.o.data = q.data();
+  EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
+  EXPECT_STREQ(spark_attention_last_error(),
+               "output o overlaps tensor q; allowed: memory of its own");
+  tensors.o = {o.data(), 37 * 4 * 64, 4 * 64, 0};
+  EXPECT_EQ(spark_attention_forward(&problem, &tensors, nullptr), SPARK_ATTENTION_INVALID_ARGUMENT);
 }
 
 TEST(SparkAttentionError, IsOfTheThread) {

@@ -70,12 +70,12 @@ void packed_backward(const PackedRequest& request, const PackedLengths& lengths,
 extern "C" {
 
 spark_attention_status spark_attention_varlen_supports(const spark_attention_problem* problem,
-                                                       spark_attention_pass pass) {
+                                                       int32_t pass) {
   return sparkbench::status_of([&] { sparkbench::packed_request_of(problem, pass); });
 }
 
 spark_attention_status spark_attention_varlen_workspace_bytes(
-    const spark_attention_problem* problem, spark_attention_pass pass, size_t* bytes) {
+    const spark_attention_problem* problem, int32_t pass, size_t* bytes) {
   return sparkbench::status_of([&] {
     const sparkbench::PackedRequest request = sparkbench::packed_request_of(problem, pass);
     sparkbench::written(bytes, "bytes") = request.workspace_bytes(

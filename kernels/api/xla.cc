@@ -5,7 +5,8 @@
 // Tensors are fp16, [..., batch, seqlen, heads, head_dim], lse fp32, [..., batch, heads, seqlen_q],
 // and seed uint32, [..., 2], the lower half first: dropout's offset, under the problem's seed 0, in
 // the memory of the tensors. What stands before the batch is of jax.vmap: with a seed each of it is
-// a problem of its own, and without one it is a larger batch.
+// a problem of its own, and without one it is a larger batch, unless no kernel serves so large a
+// one.
 #include <cstddef>
 #include <cstdint>
 #include <stdexcept>
@@ -74,6 +75,9 @@ class Call {
         v_(tensor_of(frame_.argument(first + 2, kF16), "v")),
         mask_(frame_.text("mask")),
         generation_(frame_.text_if_any("generation")) {
+    if (mask_.find('\0') != std::string::npos) {  // where C's texts end
+      throw std::invalid_argument("mask has a zero byte; allowed: a mask's text");
+    }
     expect_shape("v", v_, k_);
     if (k_.before != q_.before || k_.batch != q_.batch || k_.head_dim != q_.head_dim) {
       throw std::invalid_argument("k is of another batch or head_dim than q");
@@ -112,7 +116,7 @@ class Call {
         throw std::invalid_argument("dropout_p is above 0, and there is no argument " +
                                     std::to_string(argument) + ", the seed");
       }
-      problem_.batch = narrowed(q_.before * q_.batch, "batch");
+      join_batches();
       return;
     }
     const Array array = frame_.argument(argument, kU32);
@@ -125,7 +129,7 @@ class Call {
     seeds_ = static_cast<const std::uint64_t*>(array.data);
   }
 
-  std::int64_t entries() const { return seeds_ == nullptr ? 1 : q_.before; }
+  std::int64_t entries() const { return is_one_batch_ ? 1 : q_.before; }
   spark_attention_problem problem(std::int64_t entry) const {
     spark_attention_problem of = problem_;
     if (seeds_ != nullptr) of.dropout_offset = seeds_ + entry;
@@ -156,6 +160,19 @@ class Call {
   void* stream() const { return stream_; }
 
  private:
+  /// Makes all entries one batch where a kernel serves it.
+  void join_batches() {
+    std::int64_t batch = 0;
+    if (__builtin_mul_overflow(q_.before, q_.batch, &batch) || batch > kMostSize) return;
+    spark_attention_problem whole = problem_;
+    whole.batch = static_cast<std::int32_t>(batch);
+    const auto is_served = [](const spark_attention_problem& of) {
+      return spark_attention_supports(&of, SPARK_ATTENTION_FORWARD) == SPARK_ATTENTION_OK;
+    };
+    is_one_batch_ = q_.before == 1 || is_served(whole) || !is_served(problem_);
+    if (is_one_batch_) problem_ = whole;
+  }
+
   static Tensor shaped(const Array& array, const char* name, const Tensor& like) {
     const Tensor made = tensor_of(array, name);
     expect_shape(name, made, like);
@@ -168,6 +185,7 @@ class Call {
   spark_attention_problem problem_ = spark_attention_problem_default();
   void* stream_ = nullptr;
   const std::uint64_t* seeds_ = nullptr;
+  bool is_one_batch_ = false;
 };
 
 /// A failed call's status, whose text is the thread's last error.

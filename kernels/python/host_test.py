@@ -211,6 +211,35 @@ class HostTest(unittest.TestCase):
             with self.assertRaisesRegex(ValueError, text):
                 host.forward(**{"q": self.q, "k": self.k, "v": self.v, **change})
 
+    def test_what_the_library_cannot_hold_is_refused(self):
+        many = numpy.lib.stride_tricks.as_strided(
+            self.k, (self.k.shape[0], 2**32 + 16, *self.k.shape[2:]),
+            (self.k.strides[0], 0, *self.k.strides[2:]))  # fmt: skip
+        self.assertIn("seqlen_k is 4294967312", host.supports(self.q, many, many)[1])
+        odd = numpy.ndarray((1, 2, 1, 64), numpy.float16, bytearray(600), 0, (300, 129, 128, 2))
+        none = self.k[:, :, :0]
+        for error, text, tensors, others in (
+            (ValueError, "q has strides", (odd, odd, odd), {}),
+            (ValueError, "k has 0 heads", (self.q, none, none), {}),
+            (TypeError, "q is a list", ([1], self.k, self.v), {}),
+            (ValueError, "zero byte", (self.q, self.k, self.v), {"mask": "full\0x"}),
+            (ValueError, "scale is 1e-46", (self.q, self.k, self.v), {"scale": 1e-46}),
+            (ValueError, "seed is", (self.q, self.k, self.v), {"seed": 2**64}),
+        ):
+            with self.assertRaisesRegex(error, text):
+                host.forward(*tensors, **others)
+
+    def test_scores_that_fp16_does_not_hold_are_computed_again(self):
+        q, k = (0.1 * self.q).astype(numpy.float16), (0.1 * self.k).astype(numpy.float16)
+        q[..., 0], k[..., 0] = 100, -6000
+        got, want = (host.forward(q, k, self.v, accumulator=name) for name in ("fp16", "fp32"))
+        for a, b in zip(got, want):
+            self.assertTrue(numpy.isfinite(a).all() and (a == b).all())
+        got, want = (host.backward(want[0], q, k, self.v, *want, accumulator=name)
+                     for name in ("fp16", "fp32"))  # fmt: skip
+        for a, b in zip(got, want):
+            self.assertTrue((a == b).all() and a.any())
+
     def test_head_dims_without_a_kernel_are_unsupported(self):
         narrow = [numpy.zeros((1, 4, 1, 63), numpy.float16)] * 3
         with self.assertRaisesRegex(spark_attention.UnsupportedError, "head_dim 63"):

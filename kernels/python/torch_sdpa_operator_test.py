@@ -145,7 +145,7 @@ class LeaveTest(OperatorTest):
 
     def test_arguments_of_a_later_pytorch_are_handed_on(self):
         old = unittest.mock.Mock()
-        run = _sdpa_operator._kernel(old, "fp32")
+        run = _sdpa_operator._kernel(old, lambda: "fp32")
         run("keys", *self.tensors[:3], later=1)
         self.assertEqual(old.call_boxed.call_args.kwargs["later"], 1)
         self.assertIn("left to PyTorch: an argument of a later PyTorch: ['later']", sa.explain())

@@ -22,6 +22,7 @@ if _trouble := _gpus.check_at_import():
 if importlib.util.find_spec("torch"):
     from ._attention import attention, explain, supports
     from ._bf16 import counts as bf16_counts
+    from ._fp16_sums import counts as fp16_counts
     from ._varlen import attention_varlen
     from .flash import (
         flash_attn_func,
@@ -37,4 +38,4 @@ if importlib.util.find_spec("torch"):
     __all__ += ["attention", "attention_varlen", "bf16_counts", "explain", "flash_attn_func",
                 "flash_attn_kvpacked_func", "flash_attn_qkvpacked_func", "flash_attn_varlen_func",
                 "flash_attn_varlen_kvpacked_func", "flash_attn_varlen_qkvpacked_func",
-                "flash_attn_with_kvcache", "sdpa", "supports"]  # fmt: skip
+                "flash_attn_with_kvcache", "fp16_counts", "sdpa", "supports"]  # fmt: skip

@@ -2,12 +2,24 @@
 
 import torch
 
-from . import _bf16, _direct, _ledger, _library, _ops, _options, _served, _sinks, _varlen
+from . import (
+    _arguments,
+    _bf16,
+    _direct,
+    _ledger,
+    _library,
+    _ops,
+    _options,
+    _served,
+    _sinks,
+    _transforms,
+    _varlen,
+)
 
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
               deterministic=None, return_lse=False, dropout_scale="applied",
-              bf16="refuse", sinks=None):  # fmt: skip
+              bf16="refuse", sinks=None, **unknown):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k, v and sinks.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
@@ -33,13 +45,25 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
     """
-    is_cast = bf16 != "refuse" and _bf16.is_wanted(bf16, q)
-    if is_cast:
-        q, k, v = _bf16.halved(q, k, v)
-    out, lse, _ = attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator,
-                         deterministic, sinks)  # fmt: skip
-    if is_cast:
-        out = _bf16.restored(out)
+    if unknown:
+        _arguments.refuse_unknown("attention", unknown, _options.NAMES)
+    _ops.require_tensors(q=q, k=k, v=v)
+    shape = q.shape
+    if len(shape) == 4 and shape[1] < shape[2] and not torch.compiler.is_compiling():
+        _arguments.warn_of_layout(shape, k.shape)
+    return unguarded(q, k, v, causal=causal, mask=mask, dropout_p=dropout_p, scale=scale,
+                     accumulator=accumulator, deterministic=deterministic, return_lse=return_lse,
+                     dropout_scale=dropout_scale, bf16=bf16, sinks=sinks)  # fmt: skip
+
+
+def unguarded(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
+              deterministic=None, return_lse=False, dropout_scale="applied", bf16="refuse",
+              sinks=None):  # fmt: skip
+    """attention() for callers who know their layout, as transformers does."""
+    asked = causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic, sinks
+    if bf16 != "refuse":
+        return _bf16.around(bf16, return_lse, q, k, v, lambda *tensors: attend(*tensors, *asked))
+    out, lse, _ = attend(q, k, v, *asked)
     return (out, lse) if return_lse else out
 
 
@@ -50,9 +74,11 @@ def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, 
     _sinks.check(sinks, q)
     if deterministic is None:
         deterministic = torch.are_deterministic_algorithms_enabled()
-    asked = (causal, mask, dropout_p, dropout_scale, scale, accumulator, deterministic)
+    asked = _options.settled(causal, mask, dropout_p, dropout_scale, scale, accumulator,
+                             deterministic)  # fmt: skip
     if _direct.is_open(q, k, v, sinks):
         return _direct.attend(q, k, v, asked, sinks)
+    _transforms.refuse_tangents(q, k, v, sinks)
     options = _options.options_of(*asked)
     if _options.wants_gradient(q, k, v, sinks):
         _options.refuse_gradient_of(accumulator)
@@ -62,27 +88,28 @@ def attend(q, k, v, causal, mask, dropout_p, dropout_scale, scale, accumulator, 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
              dropout_scale="applied", bf16="refuse", cu_seqlens_q=None,
-             cu_seqlens_k=None, sinks=None):  # fmt: skip
+             cu_seqlens_k=None, sinks=None, **unknown):  # fmt: skip
     """(True, "") where attention() would run, with gradients where an input wants them; else (False,
     the reason). With cu_seqlens_q and cu_seqlens_k, of attention_varlen()."""
-    is_varlen = cu_seqlens_q is not None
+    if unknown:
+        _arguments.refuse_unknown("supports", unknown, (*_options.NAMES, "cu_seqlens_q", "cu_seqlens_k"))
+    is_varlen, dtype_of = cu_seqlens_q is not None, lambda tensor: _served.dtype_of(tensor, bf16)
     try:
         _bf16.check(bf16)
         if is_varlen:
-            _varlen.check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=bf16 == "cast")
+            _varlen.check(q, k, v, cu_seqlens_q, cu_seqlens_k, dtype_of)
         else:
-            _ops.check_tensors(q, k, v, casts_bf16=bf16 == "cast")
+            _ops.check_tensors(q, k, v, dtype_of)
         _sinks.check(sinks, q)
         options = _options.options_of(causal, mask, dropout_p, dropout_scale, scale, accumulator,
                                       False)  # fmt: skip
         batched = (q.unsqueeze(0), k.unsqueeze(0)) if is_varlen else (q, k)
-        problem = _ops.problem_of(*batched, None, *options, is_varlen=is_varlen)
+        sequences = cu_seqlens_q.shape[0] - 1 if is_varlen else None
+        problem = _ops.problem_of(*batched, None, *options, sequences=sequences)
     except (TypeError, ValueError) as error:
         return False, str(error)
     if q.device.type not in _served.DEVICES:
         return False, f"q is on {q.device}; allowed: {', '.join(_served.DEVICES)}"
-    if is_varlen:
-        problem.batch = cu_seqlens_q.shape[0] - 1
     wants_gradient = any(t is not None and t.requires_grad for t in (q, k, v, sinks))
     passes = (_library.FORWARD, _library.BACKWARD) if wants_gradient else (_library.FORWARD,)
     reason = _library.why_unsupported_passes(problem, is_varlen, passes)

@@ -9,7 +9,7 @@ import collections
 
 import torch
 
-from . import _ledger, _library, _ops
+from . import _ledger, _library, _ops, _transforms
 
 CHOICES = ("refuse", "cast")
 
@@ -35,10 +35,28 @@ def check(bf16):
         raise ValueError(f"bf16 is {bf16!r}; allowed: {', '.join(CHOICES)}")
 
 
-def is_wanted(bf16, q):
-    """Whether the checked cast was asked for, and q is what it casts."""
+def around(bf16, return_lse, q, k, v, attend):
+    """What attention() and attention_varlen() give: attend(q, k, v) is (out, lse, seed), and the checked
+    cast is around it where it was asked for and a tensor is bfloat16, or becomes that by autocast."""
     check(bf16)
-    return q.dtype == torch.bfloat16
+    is_cast = False
+    if bf16 == "cast":
+        q, k, v = (_by_autocast(tensor) for tensor in (q, k, v))
+        is_cast = torch.bfloat16 in (q.dtype, k.dtype, v.dtype)
+    if is_cast:
+        q, k, v = halved(q, k, v)
+    out, lse, _ = attend(q, k, v)
+    if is_cast:
+        out = restored(out)
+    return (out, lse) if return_lse else out
+
+
+def _by_autocast(tensor):
+    device = tensor.device.type
+    if (tensor.dtype == torch.float32 and torch.is_autocast_enabled(device)
+            and torch.get_autocast_dtype(device) == torch.bfloat16):  # fmt: skip
+        return tensor.bfloat16()
+    return tensor
 
 
 def counts(*, clear=False):
@@ -71,6 +89,7 @@ def restored(out):
 
 
 def _half_of_bf16(x):
+    _require("half_of_bf16", x, torch.bfloat16)
     half = x.to(torch.float16, memory_format=torch.contiguous_format)
     lost = [torch.count_nonzero(half.isinf()) - torch.count_nonzero(x.isinf()),
             torch.count_nonzero(x) - torch.count_nonzero(half)]  # fmt: skip
@@ -81,7 +100,14 @@ def _half_of_bf16(x):
     return half
 
 
+def _require(name, x, dtype):
+    _transforms.refuse_tangents(x)
+    if x.dtype != dtype:
+        raise TypeError(f"x of {name} is {x.dtype}; allowed: {dtype}")
+
+
 def _bf16_of_half(x):
+    _require("bf16_of_half", x, torch.float16)
     return x.to(torch.bfloat16, memory_format=torch.contiguous_format)
 
 
@@ -99,12 +125,7 @@ for _name, _function, _dtype in (
     torch.library.register_fake(f"spark::{_name}", _fake(_dtype), lib=_ops.library)
 
 
-def _register_gradient(name, gradient):
-    torch.library.register_autograd(
-        f"spark::{name}", lambda ctx, d: gradient(d), setup_context=lambda *_, **__: None,
-        lib=_ops.library,
-    )  # fmt: skip
-
-
-_register_gradient("half_of_bf16", restored)
-_register_gradient("bf16_of_half", lambda d: torch.ops.spark.half_of_bf16.default(d))
+_transforms.register(_ops.library, "half_of_bf16", lambda ctx, d: restored(d))
+_transforms.register(
+    _ops.library, "bf16_of_half", lambda ctx, d: torch.ops.spark.half_of_bf16.default(d)
+)

@@ -7,8 +7,9 @@ import collections
 import ctypes
 
 import torch
+from torch.autograd import forward_ad
 
-from . import _ledger, _library, _masks, _ops, _options, _sinks
+from . import _fp16_sums, _ledger, _library, _masks, _ops, _options, _sinks, _transforms
 
 # The structs of tensors as arrays of their words: an address and three strides a tensor, and lse.
 _FORWARD_WORDS = ctypes.sizeof(_library.ForwardTensors) // 8
@@ -19,9 +20,8 @@ _float, _empty, _is_grad_enabled = torch.float32, torch.empty, torch.is_grad_ena
 # Names that PyTorch does not promise; calls go through the operators where one is missing.
 _modes = getattr(torch._C, "_len_torch_dispatch_stack", None)
 _is_function_mode = getattr(torch._C, "_is_torch_function_mode_enabled", None)
-_functorch = getattr(getattr(torch._C, "_functorch", None), "peek_interpreter_stack", None)
 _tracing = getattr(torch._C, "_get_tracing_state", None)
-_HAS_PROBES = bool(_modes and _is_function_mode and _functorch and _tracing)
+_HAS_PROBES = bool(_modes and _is_function_mode and _transforms._functorch and _tracing)
 
 
 def _is_plain(tensor):
@@ -37,7 +37,8 @@ def is_open(q, k, v, sinks=None):
     if sinks is not None and type(sinks) is not _Tensor and type(sinks) is not _Parameter:
         return False
     return (_is_plain(q) and _is_plain(k) and _is_plain(v) and not _modes()
-            and not _is_function_mode() and _functorch() is None and _tracing() is None)  # fmt: skip
+            and not _is_function_mode() and _transforms.active() is None and _tracing() is None
+            and forward_ad._current_level < 0)  # fmt: skip
 
 
 def attend(q, k, v, asked, sinks=None):
@@ -160,6 +161,8 @@ class _Plan:
         self.device, self.stream_of = q.device, _ops.raw_stream_of(q.device)
         self.shape, self.lse_shape = tuple(q.shape), (q.shape[0], q.shape[2], q.shape[1])
         self.is_worth = q.numel() > 0 and k.numel() > 0
+        if self.accumulator != "fp32":
+            _fp16_sums.prepare(q.device)
         # Refusals come from here.
         self.forward = _Pass("forward", _library.FORWARD, self.problem, (q, k, v), (q,),
                              self.is_worth)  # fmt: skip
@@ -197,6 +200,8 @@ def _plan_of(q, k, v, asked):
     """None on a device that the kernels do not know."""
     key = (q.shape, q.stride(), q.device, k.shape, k.stride(), k.device, v.shape, v.stride(),
            v.device, asked)  # fmt: skip
+    if type(asked[1]) is str and "zones:" in asked[1]:
+        key = (*key, _masks.of_file(asked[1]))
     plan = _plans.get(key)
     if plan is None and q.device.type in ("cpu", "cuda"):
         plan = _Plan(q, k, v, asked)
@@ -234,6 +239,8 @@ def _forward(plan, q, k, v, seed):
                      None if workspace is None else workspace.data_ptr(), of.workspace_bytes,
                      plan.stream_of())  # fmt: skip
     of.end(call)
+    if plan.accumulator != "fp32":
+        return _ops.checked_forward((out, lse), q, k, v, _as_tensor(seed), plan.options)
     return out, lse
 
 
@@ -255,4 +262,7 @@ def _backward(plan, d_out, q, k, v, out, lse, seed):
     _library.backward(call.by_problem, call.by_words, workspace.data_ptr() or None,
                       of.workspace_bytes, plan.stream_of())  # fmt: skip
     of.end(call)
+    if plan.accumulator != "fp32":
+        given = d_out, q, k, v, out, lse
+        return _ops.checked_backward(gradients, given, _as_tensor(seed), plan.options)
     return gradients

@@ -21,40 +21,47 @@ FORWARD, BACKWARD = "_efficient_attention_forward", "_efficient_attention_backwa
 _FROM_TOP_LEFT = 1  # which is ours where q and k are of one length
 _MASKS = {0: "full", _FROM_TOP_LEFT: "causal", 2: "causal"}
 
-# Of dropout whose seed is in host memory: an offset that PyTorch's generator, which counts in fours,
-# never has. Where seeds are on the GPU, as PyTorch has them in CUDA graphs and without dropout: a scalar
-# that stands behind two others, aligned to 16 bytes as compiled code asks.
-_MARK = torch.tensor(0x5350_4152_4B41, dtype=torch.int64)
-_PLACE = 2
-_marks = {}  # by device
+# Of dropout whose seed is in host memory: offsets that PyTorch's generator, which counts in fours, never
+# has. Where seeds are on the GPU, as PyTorch has them in CUDA graphs and without dropout: a scalar that
+# stands behind others, aligned to 16 bytes as compiled code asks. Each tells the accumulator, which the
+# backward pass has to be of, too.
+_MARKS = {name: torch.tensor(0x5350_4152_4B41 + i, dtype=torch.int64)
+          for i, name in enumerate(("fp32", "fp16"))}  # fmt: skip
+_PLACES = {"fp32": 2, "fp16": 4}
+_marks = {}  # by device and accumulator
 
 
-def _is_ours(offset):
-    return offset.storage_offset() == _PLACE if offset.is_cuda else offset.item() == _MARK.item()
+def _accumulator_of(offset):
+    """Of the forward pass that returned this offset; None where that was not ours."""
+    if offset.is_cuda:
+        return next((name for name, place in _PLACES.items() if offset.storage_offset() == place), None)
+    return next((name for name, mark in _MARKS.items() if offset.item() == mark.item()), None)
 
 
-def _new_mark(device):
-    return torch.empty(_PLACE + 1, dtype=torch.int64, device=device)[_PLACE]
+def _new_mark(device, accumulator):
+    place = _PLACES[accumulator]
+    return torch.empty(place + 1, dtype=torch.int64, device=device)[place]
 
 
-def _seed_and_offset(q, dropout_p):
+def _seed_and_offset(q, dropout_p, accumulator):
     if q.is_cuda and torch.cuda.is_current_stream_capturing():
-        mark = _new_mark(q.device)
-        return (_ops.draw_seed(q) if dropout_p > 0 else _new_mark(q.device)), mark
+        mark = _new_mark(q.device, accumulator)
+        return (_ops.draw_seed(q) if dropout_p > 0 else _new_mark(q.device, accumulator)), mark
     if dropout_p > 0:
-        return torch.tensor(_ops.draw_number(q), dtype=torch.int64), _MARK
+        return torch.tensor(_ops.draw_number(q), dtype=torch.int64), _MARKS[accumulator]
     if not q.is_cuda:
-        return _MARK, _MARK
-    if q.device not in _marks:
-        _marks[q.device] = _new_mark(q.device)
-    return _marks[q.device], _marks[q.device]
+        return _MARKS[accumulator], _MARKS[accumulator]
+    key = q.device, accumulator
+    if key not in _marks:
+        _marks[key] = _new_mark(*key)
+    return _marks[key], _marks[key]
 
 
 class _Seam:
     """What is registered, of one process."""
 
     def __init__(self):
-        self.accumulator = "fp32"
+        self.accumulator_of_thread = lambda: "fp32"
         self.entered = 0  # how often a call arrived, for the test of whether they do
         self.old = {}  # by (operator, dispatch key): None where there is none
         self.forward = self.backward = None
@@ -76,14 +83,14 @@ class _Seam:
 
     def _run_forward(self, keys, *arguments, **others):
         self.entered += 1
-        served, reason = _forward(self.accumulator, *arguments, **others)
+        served, reason = _forward(self.accumulator_of_thread(), *arguments, **others)
         if served is not None:
             return served
         return self._leave(FORWARD, reason, keys, *arguments, **others)
 
     def _run_backward(self, keys, *arguments, **others):
         self.entered += 1
-        served = _backward(self.accumulator, *arguments, **others)
+        served = _backward(*arguments, **others)
         if served is not None:
             return served
         return self._call_old(BACKWARD, keys, *arguments, **others)
@@ -187,7 +194,7 @@ def _forward(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k, m
                            dropout_p, custom_mask_type, scale, seqlen_k, window_size)  # fmt: skip
     if reason is not None:
         return None, reason
-    seed, offset = _seed_and_offset(query, dropout_p)
+    seed, offset = _seed_and_offset(query, dropout_p, accumulator)
     of_call = seed if dropout_p > 0 else None
     if cu_seqlens_q is None:
         max_seqlen_q, max_seqlen_k = query.shape[1], key.shape[1]
@@ -206,12 +213,13 @@ def _forward(accumulator, query, key, value, bias, cu_seqlens_q, cu_seqlens_k, m
     return (out, lse, seed, offset, max_seqlen_q, max_seqlen_k), None
 
 
-def _backward(accumulator, grad_out, query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k,
+def _backward(grad_out, query, key, value, bias, out, cu_seqlens_q, cu_seqlens_k,
               max_seqlen_q, max_seqlen_k, logsumexp, dropout_p, philox_seed, philox_offset,
               custom_mask_type, bias_requires_grad, *, scale=None, num_splits_key=None,
               window_size=None, shared_storage_dqdkdv=False):  # fmt: skip
     """(dq, dk, dv, None); None where the forward pass was not ours."""
-    if not _is_ours(philox_offset):
+    accumulator = _accumulator_of(philox_offset)
+    if accumulator is None:
         return None
     if bias_requires_grad and bias is None:  # as PyTorch's kernel has it
         raise RuntimeError("bias_requires_grad is true but no bias was provided")
@@ -239,7 +247,7 @@ def _backward(accumulator, grad_out, query, key, value, bias, out, cu_seqlens_q,
 # --- Whether PyTorch's SDPA gets here.
 
 
-def install(accumulator):
+def install(accumulator_of_thread):
     """Raises RuntimeError with the reason where calls of SDPA on this machine's GPU do not arrive."""
     if not hasattr(torch.library, "get_kernel"):
         raise RuntimeError(
@@ -252,7 +260,7 @@ def install(accumulator):
             "sa.sdpa: PyTorch's memory-efficient attention, whose operator is overridden, is "
             "switched off; torch.backends.cuda.enable_mem_efficient_sdp(True) switches it on"
         )
-    seam.accumulator = accumulator
+    seam.accumulator_of_thread = accumulator_of_thread
     seam.register()
     if torch.cuda.is_available() and torch.cuda.current_device() not in seam.tested:
         try:

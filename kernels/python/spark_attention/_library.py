@@ -4,8 +4,11 @@ The library is the one in this package, or the one that SPARK_ATTENTION_LIBRARY 
 """
 
 import ctypes
+import operator
 import os
 import pathlib
+
+from . import _arguments
 
 CUDA, EMULATED = 0, 1
 FORWARD, BACKWARD = 0, 1
@@ -48,6 +51,9 @@ class Problem(ctypes.Structure):
         ("generation", ctypes.c_char_p),
     ]  # fmt: skip
     prepared = None  # the Mask that prepared_mask is the handle of, which lives as long
+
+
+_SIZES = [name for name, kind in Problem._fields_ if kind is ctypes.c_int32]
 
 
 class Tensor(ctypes.Structure):
@@ -148,6 +154,7 @@ class Mask:
 
     def __init__(self, text, seqlen_q, seqlen_k):
         self.text, self.handle = text, ctypes.c_void_p()
+        _require_int32(seqlen_q=seqlen_q, seqlen_k=seqlen_k)
         _check(_library.spark_attention_mask_create(text.encode(), seqlen_q, seqlen_k,
                                                     ctypes.byref(self.handle)))  # fmt: skip
 
@@ -155,8 +162,22 @@ class Mask:
         destroy(self.handle)
 
 
+def _require_int32(**sizes):
+    """ctypes cuts what is larger, without a word."""
+    for name, size in sizes.items():
+        if not -(2**31) <= size < 2**31:
+            raise ValueError(f"{name} is {size}; allowed: up to {2**31 - 1}")
+
+
 def problem(*, prepared=None, **fields):
-    """Fields that are not given have their defaults. `prepared` is a Mask, in the place of `mask`."""
+    """Fields that are not given have their defaults. `prepared` is a Mask, in the place of `mask`.
+    Raises ValueError for what the struct's types cannot hold."""
+    _require_int32(**{name: fields[name] for name in _SIZES if name in fields})
+    seed = operator.index(fields.get("seed", 0))
+    if not -(2**63) <= seed < 2**64:
+        raise ValueError(f"seed is {seed}; allowed: numbers of 64 bits")
+    if fields.get("softmax_scale", 0.0) != 0:  # float32 would make it the default, which 0 says
+        _arguments.scale_of(fields["softmax_scale"])
     of = Problem(struct_bytes=ctypes.sizeof(Problem), allow_slow=ALLOW_SLOW, **fields)
     if of.backend == CUDA:
         of.generation = _GENERATION
@@ -166,13 +187,13 @@ def problem(*, prepared=None, **fields):
 
 
 def accumulator_of(name):
-    if name not in ACCUMULATORS:
+    if _arguments.text_of("accumulator", name, ", ".join(ACCUMULATORS)) not in ACCUMULATORS:
         raise ValueError(f"accumulator is {name!r}; allowed: {', '.join(ACCUMULATORS)}")
     return ACCUMULATORS[name]
 
 
 def dropout_scale_of(name):
-    if name not in DROPOUT_SCALES:
+    if _arguments.text_of("dropout_scale", name, ", ".join(DROPOUT_SCALES)) not in DROPOUT_SCALES:
         raise ValueError(f"dropout_scale is {name!r}; allowed: {', '.join(DROPOUT_SCALES)}")
     return DROPOUT_SCALES[name]
 
@@ -256,8 +277,8 @@ def xla_handler(platform, of_pass):
     return getattr(_library, f"spark_attention_xla_{platform}_{of_pass}")
 
 
-def _serves(of_pass, head_dim=64, accumulator=0):
-    of = problem(backend=EMULATED, batch=1, heads=1, seqlen_q=1, seqlen_k=1, head_dim=head_dim,
+def _serves(of_pass, head_dim=64, accumulator=0, batch=1):
+    of = problem(backend=EMULATED, batch=batch, heads=1, seqlen_q=1, seqlen_k=1, head_dim=head_dim,
                  accumulator=accumulator)  # fmt: skip
     return why_unsupported(of, of_pass) is None
 
@@ -276,5 +297,15 @@ def head_dims(accumulator):
 
 
 HEAD_DIMS = head_dims("fp32")
+def _most_entries():
+    """By halving."""
+    served, refused = 1, 2**31 - 1
+    while refused - served > 1:
+        middle = (served + refused) // 2
+        served, refused = (middle, refused) if _serves(FORWARD, batch=middle) else (served, middle)
+    return served
+
+
+MOST_ENTRIES = _most_entries()  # of a batch, and heads: a grid has no more
 FORWARD_ALONE = tuple(name for name, number in ACCUMULATORS.items()
                       if not _serves(BACKWARD, HEAD_DIMS[0], number))  # fmt: skip

@@ -9,7 +9,7 @@ offsets are known.
 
 import torch
 
-from . import _served
+from . import _served, _transforms
 from ._sdpa_operator import is_allowed
 from ._varlen import attention_varlen
 
@@ -38,7 +38,8 @@ def why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa, accumula
     reason = _served.why_not_call(query, key, attn_mask, dropout_p, scale, enable_gqa)
     if reason is not None:
         return reason
-    return _served.why_not(*(packed(tensor)[None] for tensor in tensors), accumulator)
+    return (_transforms.why_left_to_pytorch(*tensors)
+            or _served.why_not(*(packed(tensor)[None] for tensor in tensors), accumulator))  # fmt: skip
 
 
 def packed(tensor):

@@ -20,7 +20,7 @@ import math
 
 import torch
 
-from . import _ledger, _library, _masks, _sinks
+from . import _arguments, _fp16_sums, _ledger, _library, _masks, _sinks, _transforms
 
 OF_ALL = (
     "float dropout_p, str dropout_scale, float scale, str mask, str accumulator, bool deterministic"
@@ -55,13 +55,32 @@ def draw_seed(like):
 # --- What tensors may be. Fakes ask it too, so it reads no data.
 
 
-def check_tensors(q, k, v, casts_bf16=False):
+_Tensor = torch.Tensor
+
+
+def require_tensors(**named):
+    for name, tensor in named.items():
+        if not isinstance(tensor, _Tensor):
+            raise TypeError(f"{name} is a {type(tensor).__name__}; allowed: a tensor of PyTorch. NumPy's "
+                            "arrays are for spark_attention.host, JAX's for "
+                            "spark_attention.jax")  # fmt: skip
+
+
+def check_saved(d_out, q, out, lse):
+    """What a backward pass is given besides its inputs, of batches and of packed sequences."""
+    for name, tensor in (("d_out", d_out), ("out", out)):
+        _arguments.check_like(name, tensor, q.shape, q.dtype, q.device)
+    _arguments.check_like("lse", lse, (*q.shape[:-3], q.shape[-2], q.shape[-3]), torch.float32, q.device)
+
+
+def check_tensors(q, k, v, dtype_of=lambda tensor: tensor.dtype):
+    """`dtype_of`: what they will be when the kernels get them."""
+    require_tensors(q=q, k=k, v=v)
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 4:
             raise ValueError(f"{name} has {tensor.dim()} dimensions; allowed: 4, [batch, seqlen, "
                              "heads, head_dim]")  # fmt: skip
-        is_cast = casts_bf16 and tensor.dtype == torch.bfloat16
-        if tensor.dtype != torch.float16 and not is_cast:
+        if dtype_of(tensor) != torch.float16:
             raise TypeError(why_not_dtype(name, tensor.dtype))
         if tensor.device != q.device:
             raise ValueError(f"{name} is on {tensor.device}, and q on {q.device}")
@@ -80,6 +99,9 @@ def why_not_dtype(name, dtype):
         text += (". A V100 has no bfloat16: run the model in float16, or under "
                  "torch.autocast(..., dtype=torch.float16) with a gradient scaler; or cast it here by "
                  "bf16='cast', which counts what float16 cannot hold")  # fmt: skip
+    if dtype == torch.float32:
+        text += (". Run the model in float16 (model.half()), or under torch.autocast(..., "
+                 "dtype=torch.float16) with a gradient scaler")  # fmt: skip
     return text
 
 
@@ -109,11 +131,13 @@ def struct_of(tensor):
 
 
 def problem_of(q, k, seed, dropout_p, dropout_scale, scale, mask, accumulator, deterministic,
-               is_varlen=False):  # fmt: skip
-    """`is_varlen`: of packed sequences, which have no patterns; the library says so of its text."""
+               sequences=None):  # fmt: skip
+    """`sequences`: how many are packed; these have no patterns, and the library says so of its text."""
+    is_varlen = sequences is not None
     masks = {"mask": mask.encode()} if is_varlen else _masks.fields_of(mask, q.shape[1], k.shape[1])
+    of_q = (sequences, *q.shape[1:]) if is_varlen else q.shape
     return problem_of_shapes(
-        q.shape, k.shape, q.device, accumulator, softmax_scale=scale, dropout_p=dropout_p,
+        of_q, k.shape, q.device, accumulator, softmax_scale=scale, dropout_p=dropout_p,
         dropout_scale=_library.dropout_scale_of(dropout_scale), deterministic=deterministic,
         **masks, **_seed_fields(seed),
     )  # fmt: skip
@@ -136,7 +160,7 @@ def _seed_fields(seed):
     if isinstance(seed, int):
         return {"seed": seed}
     if seed.device.type == "cpu":
-        return {"seed": seed.item()}
+        return {"seed": seed.item() % 2**64}
     return {"dropout_offset": seed.data_ptr()}  # under the seed 0
 
 
@@ -224,14 +248,45 @@ def split(others):
 
 def _forward(q, k, v, seed, *others):
     options, sinks = split(others)
+    _transforms.refuse_tangents(q, k, v, sinks)
     _sinks.check(sinks, q)
     return _sinks.applied(*without_sinks(q, k, v, seed, *options), sinks)
 
 
-def without_sinks(q, k, v, seed, dropout_p, *options):
+def without_sinks(q, k, v, seed, *options):
     """(out, lse), below autograd."""
     check_tensors(q, k, v)
-    check_seed(seed, dropout_p, q.device)
+    check_seed(seed, options[0], q.device)
+    return checked_forward(_run_forward(q, k, v, seed, *options), q, k, v, seed, options)
+
+
+def checked_forward(found, q, k, v, seed, options):
+    """(out, lse) that have been found, or, where sums in FP16 did not hold, new ones."""
+    *others, mask, accumulator, _ = options
+    if accumulator == "fp32" or found[0].numel() == 0 or k.shape[1] == 0:
+        return found
+    rows = _fp16_sums.Rows(mask, q.shape[0], q.shape[2], q.shape[1], k.shape[1])
+    return _fp16_sums.checked_forward(
+        found, rows, lambda: _run_forward(q, k, v, seed, *in_fp32(options)))  # fmt: skip
+
+
+def checked_backward(gradients, inputs, seed, options):
+    """The same of (dq, dk, dv), by d_out, q, k, v, out and lse."""
+    if options[-2] == "fp32" or gradients[0].numel() == 0 or gradients[1].numel() == 0:
+        return gradients
+    _, _, k, *_, lse = inputs
+    return _fp16_sums.checked_backward(
+        gradients, lse, options[2], k, lambda: _run_backward(*inputs, seed, *in_fp32(options)),
+    )  # fmt: skip
+
+
+def in_fp32(options):
+    return (*options[:-2], "fp32", options[-1])
+
+
+def _run_forward(q, k, v, seed, dropout_p, *options):
+    if options[-2] != "fp32":
+        _fp16_sums.prepare(q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((q.shape[0], q.shape[2], q.shape[1]), dtype=torch.float32, device=q.device)
     if q.numel() == 0:
@@ -251,9 +306,16 @@ def without_sinks(q, k, v, seed, dropout_p, *options):
     return out, lse
 
 
-def _backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
+def _backward(d_out, q, k, v, out, lse, seed, *options):
+    _transforms.refuse_tangents(d_out, q, k, v, out, lse)
     check_tensors(q, k, v)
-    check_seed(seed, dropout_p, q.device)
+    check_saved(d_out, q, out, lse)
+    check_seed(seed, options[0], q.device)
+    inputs = d_out, q, k, v, out, lse
+    return checked_backward(_run_backward(*inputs, seed, *options), inputs, seed, options)
+
+
+def _run_backward(d_out, q, k, v, out, lse, seed, dropout_p, *options):
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     if q.numel() == 0 or k.numel() == 0:
         return tuple(gradient.zero_() for gradient in gradients)
@@ -282,11 +344,14 @@ def _fake_forward(q, k, v, seed, *others):
     return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
 
 
-def _fake_backward(d_out, q, k, v, *_):
+def _fake_backward(d_out, q, k, v, out, lse, *_):
+    check_tensors(q, k, v)
+    check_saved(d_out, q, out, lse)
     return tuple(tensor.new_empty(tensor.shape) for tensor in (q, k, v))
 
 
 def _fake_sink_gradient(d_out, out, lse, sinks):
+    _sinks.check_gradient(d_out, out, lse, sinks)
     return sinks.new_empty(sinks.shape)
 
 
@@ -328,29 +393,21 @@ def gradient_of_sinks(ctx, d_out, out, lse, sinks):
     return torch.ops.spark.sink_gradient.default(d_out, out, lse, sinks)
 
 
-def no_second_derivative(ctx, *_):
-    raise _library.UnsupportedError("the backward pass of attention has no derivative of its own")
-
-
-torch.library.register_autograd(
-    "spark::forward", _autograd, setup_context=_setup_context, lib=library
-)
-for _name in ("backward", "sink_gradient"):
-    torch.library.register_autograd(
-        f"spark::{_name}", no_second_derivative, setup_context=lambda *_, **__: None, lib=library
-    )
-torch.library.register_autograd(
-    "spark::draw_seed", lambda ctx, _: None, setup_context=lambda *_, **__: None, lib=library
-)
+_transforms.register(library, "forward", _autograd, _setup_context, _transforms.as_batch(3))
+_transforms.register(library, "backward", vmap=_transforms.as_batch(6))
+_transforms.register(library, "sink_gradient")
+_transforms.register(library, "draw_seed", lambda ctx, _: None, vmap=_transforms.draw_each)
 
 
 def in_fp16(operator, q, k, v, *others):
-    """To fp16 whatever autocast's own type is, as there are no other kernels; fp64 stays, and is
-    refused."""
-    with torch.autocast(q.device.type, enabled=False):
-        half = [t.to(torch.float16) if t.dtype in (torch.float32, torch.bfloat16) else t
-                for t in (q, k, v)]  # fmt: skip
-        return operator(*half, *others)
+    """To fp16 where that is autocast's own type. To others nothing is cast: what is no fp16 then is
+    refused, as without autocast. So is fp64."""
+    device = q.device.type
+    is_half = torch.get_autocast_dtype(device) == torch.float16
+    with torch.autocast(device, enabled=False):
+        tensors = [t.to(torch.float16) if is_half and t.dtype in (torch.float32, torch.bfloat16) else t
+                   for t in (q, k, v)]  # fmt: skip
+        return operator(*tensors, *others)
 
 
 def _autocast_forward(q, k, v, *others):

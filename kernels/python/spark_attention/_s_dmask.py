@@ -5,6 +5,7 @@ import math
 import torch
 
 from . import _ops
+from ._options import window_of
 
 
 def block_size_n(head_dim, is_dropout):
@@ -56,7 +57,7 @@ def _signed(q, k, keep, scale, causal, window_size, longest_q, longest_k):
         scores = torch.einsum("bqhd,bkhd->bhqk", q.float() * scale, keys)
         row = torch.arange(seqlen_q, device=q.device)[:, None] + seqlen_k - seqlen_q
         offset = torch.arange(seqlen_k, device=q.device)[None, :] - row
-        before, after = map(int, window_size)
+        before, after = window_of(window_size)
         if causal:
             after = 0
         is_hidden = (offset < -before) & (before >= 0) | (offset > after) & (after >= 0)

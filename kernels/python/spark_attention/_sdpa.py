@@ -11,13 +11,16 @@ overridden for them besides (_sdpa_operator.py): shared key heads (enable_gqa), 
 is math over all scores, and CPU tensors, which it has other kernels for. The name
 torch.nn.functional.scaled_dot_product_attention is replaced too, so that compiled code, which keeps
 what these calls were when it was compiled, is compiled anew. over="name" replaces the name alone, for
-all calls. As PyTorch's, dropout multiplies what it keeps by 1 / (1 - dropout_p).
+all calls. As PyTorch's, dropout multiplies what it keeps by 1 / (1 - dropout_p). It is applied in 256ths,
+and where that would change the mean by more than 1 % (_served.py), the call goes to PyTorch.
 
 Calls that the kernels do not serve go to PyTorch as before; explain() says which and why. All threads
 are concerned.
 """
 
 import contextlib
+import dataclasses
+import threading
 
 import torch
 import torch.nn.functional
@@ -29,56 +32,76 @@ from ._sdpa_operator import why_not
 WAYS = ("operator", "name")
 
 
+@dataclasses.dataclass(eq=False)
+class _Use:
+    """An install() or an open context."""
+
+    accumulator: str
+    over: str
+    thread: int  # of a context; 0 for install()
+
+
 class _Sdpa:
-    """sa.sdpa: see the module."""
+    """sa.sdpa: see the module. Contexts and install() may stand inside each other and in several threads:
+    a thread's innermost context says how its calls run, and where it has none the last one of all."""
 
     def __init__(self):
-        self._original = None
-        self._bias = None
-        self._way = None
-        self._operator = None
+        self._uses = []
+        self._lock = threading.RLock()
+        self._operator = self._name = None
 
     @contextlib.contextmanager
     def __call__(self, accumulator="fp32", *, over="operator"):
-        is_first = self._original is None
-        if is_first:
-            self.install(accumulator, over=over)
+        use = self._begin(_Use(accumulator, over, threading.get_ident()))
         try:
             yield
         finally:
-            if is_first:
-                self.uninstall()
+            self._end(use)
 
     def install(self, accumulator="fp32", *, over="operator"):
         """Raises RuntimeError with the reason where it would do nothing: a test runs through SDPA on
         the current GPU."""
-        if self._original is not None:
+        if self._installed() is not None:
             raise RuntimeError("sa.sdpa is installed already")
-        if accumulator not in _library.ACCUMULATORS or accumulator in _library.FORWARD_ALONE:
-            raise ValueError(f"accumulator is {accumulator!r}; allowed: fp32, fp16")
-        if over not in WAYS:
-            raise ValueError(f"over is {over!r}; allowed: {', '.join(WAYS)}")
-        if over == "operator":
-            _efficient.install(accumulator)
-            self._operator = _sdpa_operator.register(accumulator)
-        _served.prepare(accumulator)
-        self._way = over
-        self._original = torch.nn.functional.scaled_dot_product_attention
-        self._bias = CausalBias.__dict__["__torch_function__"]
-        CausalBias.__torch_function__ = _bias_of(self._original)
-        torch.nn.functional.scaled_dot_product_attention = _replacement(
-            self._original, accumulator, over == "name"
-        )
+        self._begin(_Use(accumulator, over, 0))
 
     def uninstall(self):
-        if self._original is None:
+        use = self._installed()
+        if use is None:
             raise RuntimeError("sa.sdpa is not installed")
-        if self._way == "operator":
-            _efficient.seam.give_back()
-            self._operator._destroy()
-        torch.nn.functional.scaled_dot_product_attention = self._original
-        CausalBias.__torch_function__ = self._bias
-        self._original = None
+        self._end(use)
+
+    def _installed(self):
+        return next((use for use in self._uses if use.thread == 0), None)
+
+    def _begin(self, use):
+        if use.accumulator not in _library.ACCUMULATORS or use.accumulator in _library.FORWARD_ALONE:
+            raise ValueError(f"accumulator is {use.accumulator!r}; allowed: fp32, fp16")
+        if use.over not in WAYS:
+            raise ValueError(f"over is {use.over!r}; allowed: {', '.join(WAYS)}")
+        with self._lock:
+            if use.over == "operator" and self._operator is None:
+                _efficient.install(self.accumulator)
+                self._operator = _sdpa_operator.register(self.accumulator)
+            _served.prepare(use.accumulator)
+            self._uses.append(use)
+            self._name = _Name.instead_of(self._name, use)
+        return use
+
+    def _end(self, use):
+        with self._lock:
+            self._uses.remove(use)
+            if self._operator is not None and all(left.over != "operator" for left in self._uses):
+                _efficient.seam.give_back()
+                self._operator._destroy()
+                self._operator = None
+            self._name = _Name.instead_of(self._name, self._uses[-1] if self._uses else None)
+
+    def accumulator(self):
+        """Of the calling thread's calls."""
+        uses, thread = self._uses.copy(), threading.get_ident()
+        own = [use for use in uses if use.thread == thread]
+        return (own or uses)[-1].accumulator if uses else "fp32"
 
     def supports(self, query, key, value, attn_mask=None, dropout_p=0.0, is_causal=False, scale=None,
                  enable_gqa=False):  # fmt: skip
@@ -86,6 +109,37 @@ class _Sdpa:
         the reason)."""
         reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         return reason is None, reason or ""
+
+
+class _Name:
+    """Our function in the place of torch.nn.functional.scaled_dot_product_attention. Where another
+    library has put its own before it since, ours stays behind that one, and hands on what it gets."""
+
+    def __init__(self, use):
+        self.use = use
+        self.original = torch.nn.functional.scaled_dot_product_attention
+        self.function = _replacement(self)
+        self.bias = CausalBias.__dict__["__torch_function__"]
+        self.own_bias = _bias_of(self.original)
+        torch.nn.functional.scaled_dot_product_attention = self.function
+        CausalBias.__torch_function__ = self.own_bias
+
+    @classmethod
+    def instead_of(cls, name, use):
+        """A new function for each use, so that compiled code is compiled anew; None without one."""
+        if name is not None and not name.take_off() and use is not None:
+            name.use = use
+            return name
+        return cls(use) if use is not None else None
+
+    def take_off(self):
+        self.use = None
+        if CausalBias.__dict__["__torch_function__"] is self.own_bias:
+            CausalBias.__torch_function__ = self.bias
+        if torch.nn.functional.scaled_dot_product_attention is not self.function:
+            return False
+        torch.nn.functional.scaled_dot_product_attention = self.original
+        return True
 
 
 def _bias_of(original):
@@ -100,33 +154,46 @@ def _bias_of(original):
     return classmethod(torch_function)
 
 
-def _replacement(original, accumulator, is_alone):
+def _replacement(name):
     def scaled_dot_product_attention(query, key, value, attn_mask=None, dropout_p=0.0,
                                      is_causal=False, scale=None, enable_gqa=False):  # fmt: skip
         others = {"enable_gqa": True} if enable_gqa else {}  # torch 2.4 has no such argument
-        if isinstance(attn_mask, CausalBias):
-            return CausalBias._dispatch(query, key, value, attn_mask, dropout_p, is_causal, scale,
-                                        **others)  # fmt: skip
-        if _nested.is_kind(query):
-            is_ours = is_alone or _nested.passes_by_kernels(query, key, is_causal, enable_gqa)
-            if is_ours and not torch.compiler.is_compiling():  # which keeps to PyTorch's way
-                reason = _nested.why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa,
-                                         accumulator)  # fmt: skip
-                if reason is None:
-                    return _nested.attend(query, key, value, dropout_p, is_causal, scale, accumulator)
-                _sdpa_operator.note(reason)
-        elif is_alone or _sdpa_operator.passes_by_kernels(query, key, enable_gqa):
-            reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa,
-                             accumulator)  # fmt: skip
-            if reason is None:
-                return _sdpa_operator.attend(query, key, value, dropout_p, is_causal, scale,
-                                             accumulator)  # fmt: skip
-            if is_alone:  # else the operator tells
-                _sdpa_operator.note(reason)
-        return original(query, key, value, attn_mask=attn_mask, dropout_p=dropout_p,
-                        is_causal=is_causal, scale=scale, **others)  # fmt: skip
+        given = query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa
+        if name.use is not None:
+            if isinstance(attn_mask, CausalBias):
+                return CausalBias._dispatch(query, key, value, attn_mask, dropout_p, is_causal, scale,
+                                            **others)  # fmt: skip
+            served = _served_call(name.use, *given)
+            if served is not None:
+                return served
+        return name.original(query, key, value, attn_mask=attn_mask, dropout_p=dropout_p,
+                             is_causal=is_causal, scale=scale, **others)  # fmt: skip
 
     return scaled_dot_product_attention
+
+
+def _served_call(use, query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa):
+    """What the kernels give where PyTorch would not get to the operators that are overridden, or, over
+    the name alone, wherever they serve. Else None."""
+    is_alone, is_compiling = use.over == "name", torch.compiler.is_compiling()
+    accumulator = use.accumulator if is_compiling else sdpa.accumulator()
+    if _nested.is_kind(query):
+        is_ours = is_alone or _nested.passes_by_kernels(query, key, is_causal, enable_gqa)
+        if not is_ours or is_compiling:  # which keeps to PyTorch's way
+            return None
+        reason = _nested.why_not(query, key, value, attn_mask, dropout_p, scale, enable_gqa, accumulator)
+        if reason is None:
+            return _nested.attend(query, key, value, dropout_p, is_causal, scale, accumulator)
+        _sdpa_operator.note(reason)
+        return None
+    if not is_alone and not _sdpa_operator.passes_by_kernels(query, key, enable_gqa):
+        return None
+    reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, accumulator)
+    if reason is None:
+        return _sdpa_operator.attend(query, key, value, dropout_p, is_causal, scale, accumulator)
+    if is_alone:  # else the operator tells
+        _sdpa_operator.note(reason)
+    return None
 
 
 sdpa = _Sdpa()

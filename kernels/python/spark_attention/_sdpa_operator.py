@@ -10,14 +10,17 @@ import warnings
 
 import torch
 
-from . import _direct, _ledger, _served
-from ._attention import attention
+from . import _direct, _ledger, _served, _transforms
+from ._attention import attend as attend_rows
 
 NAME = "scaled_dot_product_attention"
 
 
 def why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa, accumulator="fp32"):
     """Why the kernels do not serve a call of SDPA; None where they do."""
+    reason = _transforms.why_left_to_pytorch(query, key, value)
+    if reason is not None:
+        return reason
     if any(tensor.is_nested for tensor in (query, key, value)):
         return "nested tensors of the strided layout, or with others that are not nested"
     if not all(tensor.dim() == 4 for tensor in (query, key, value)):
@@ -46,9 +49,8 @@ def is_allowed():
 
 def attend(query, key, value, dropout_p, is_causal, scale, accumulator):
     """A call that why_not() has nothing against."""
-    out = attention(query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2),
-                    causal=is_causal, dropout_p=dropout_p, scale=scale, accumulator=accumulator,
-                    dropout_scale="asked")  # fmt: skip
+    rows = [tensor.transpose(1, 2) for tensor in (query, key, value)]
+    out, *_ = attend_rows(*rows, is_causal, None, dropout_p, "asked", scale, accumulator, None)
     return out.transpose(1, 2)
 
 
@@ -58,7 +60,7 @@ def note(reason):
         _ledger.note(f"left to PyTorch: {reason}")
 
 
-def register(accumulator):
+def register(accumulator_of_thread):
     """The library that has the operator until it is destroyed. Wants PyTorch 2.9."""
     devices = ("CPU", "CUDA") if torch.cuda.is_available() else ("CPU",)
     keys = [key for device in devices for key in (f"Autograd{device}", device)]
@@ -68,16 +70,17 @@ def register(accumulator):
     with warnings.catch_warnings():  # that a kernel is overridden, which is what we want
         warnings.simplefilter("ignore")
         for key in keys:
-            library.impl(NAME, _kernel(old[key], accumulator), key, with_keyset=True,
+            library.impl(NAME, _kernel(old[key], accumulator_of_thread), key, with_keyset=True,
                          allow_override=True)  # fmt: skip
     return library
 
 
-def _kernel(old, accumulator):
+def _kernel(old, accumulator_of_thread):
     def scaled_dot_product_attention(keys, query, key, value, attn_mask=None, dropout_p=0.0,
                                      is_causal=False, *unknown, scale=None, enable_gqa=False,
                                      **others):  # fmt: skip
         if passes_by_kernels(query, key, enable_gqa):
+            accumulator = accumulator_of_thread()
             if unknown or others:
                 reason = f"an argument of a later PyTorch: {[*unknown, *others]}"
             else:

@@ -1,21 +1,22 @@
 """Which calls of other interfaces the kernels serve, and why not the others."""
 
+import functools
+
 import torch
 
-from . import _library
+from . import _arguments, _library, _ops
 
 DEVICES = ("cpu", "cuda")
 
 
 def dtype_of(tensor, bf16="refuse"):
-    """The tensor's, or fp16 where autocast or the checked cast make it that."""
-    if bf16 == "cast" and tensor.dtype == torch.bfloat16:
-        return torch.float16
-    device = tensor.device.type
-    if device in DEVICES and tensor.dtype in (torch.float32, torch.bfloat16):
-        if torch.is_autocast_enabled(device) and torch.get_autocast_dtype(device) == torch.float16:
-            return torch.float16
-    return tensor.dtype
+    """The tensor's, or fp16 where autocast, the checked cast or both make it that."""
+    device, dtype = tensor.device.type, tensor.dtype
+    if device in DEVICES and dtype in (torch.float32, torch.bfloat16):
+        if torch.is_autocast_enabled(device):
+            to = torch.get_autocast_dtype(device)
+            dtype = to if to == torch.float16 or bf16 == "cast" else dtype
+    return torch.float16 if bf16 == "cast" and dtype == torch.bfloat16 else dtype
 
 
 def why_not(q, k, v, accumulator="fp32", bf16="refuse"):
@@ -33,11 +34,22 @@ def why_not_call(query, key, attn_mask, dropout_p, scale, enable_gqa):
     return why_not_numbers(dropout_p, scale)
 
 
+_MOST_OFF = 0.01
+
+
 def why_not_numbers(dropout_p, scale):
-    if not 0 <= dropout_p < 1:
-        return f"dropout_p {dropout_p}"
-    if scale is not None and not scale > 0:
-        return f"scale {scale}"
+    """PyTorch applies any dropout_p as it is, and these kernels in 256ths. What is kept is multiplied by
+    1 / (1 - dropout_p), so the mean changes: a p that changes it by more than 1 %, which only those
+    above 0.8 do, is PyTorch's, as is one that would become 0."""
+    try:
+        _arguments.scale_of(scale)
+        dropout_p = _arguments.dropout_of(dropout_p)
+    except (TypeError, ValueError) as error:
+        return str(error)
+    applied = _arguments.applied_dropout(dropout_p)
+    off = abs((1 - applied) / (1 - dropout_p) - 1)
+    if (applied == 0) != (dropout_p == 0) or off > _MOST_OFF:
+        return f"dropout_p {dropout_p}, which is applied in 256ths and would be {applied}"
     return None
 
 
@@ -57,9 +69,25 @@ def why_not_of(q, k, v, dtypes, device, accumulator="fp32"):
         return "shapes that broadcast"
     if k[2] == 0 or q[2] % k[2] != 0:
         return "heads of k that do not divide those of q"
+    if not torch.compiler.is_compiling():
+        return _why_no_kernel(tuple(q), tuple(k), device, accumulator)
+    if max(q[0], q[2]) > _library.MOST_ENTRIES:
+        return f"more than {_library.MOST_ENTRIES} samples or heads"
     if device.type == "cuda":
         return why_not_gpu(device.index, head_dim, accumulator)
     return None
+
+
+@functools.lru_cache(4096)
+def _why_no_kernel(q, k, device, accumulator):
+    """As the library tells of both passes; nothing is launched for empty tensors."""
+    if 0 in q or 0 in k:
+        return None
+    try:
+        of = _ops.problem_of_shapes(q, k, device, accumulator)
+    except ValueError as error:
+        return str(error)
+    return _library.why_unsupported_passes(of)
 
 
 _of_gpus = {}

@@ -11,6 +11,8 @@ sequences alike.
 
 import torch
 
+from . import _arguments, _transforms
+
 DTYPES = (torch.float32, torch.float16, torch.bfloat16)
 
 
@@ -29,6 +31,16 @@ def check(sinks, q):
         raise ValueError(f"sinks is on {sinks.device}, and q on {q.device}")
 
 
+def check_gradient(d_out, out, lse, sinks):
+    if out.dim() < 3 or out.dtype != torch.float16:
+        raise ValueError(f"out is {_name(out.dtype)} of shape {tuple(out.shape)}; allowed: float16 of "
+                         "[..., rows, heads, head_dim]")  # fmt: skip
+    check(sinks, out)
+    _arguments.check_like("d_out", d_out, out.shape, out.dtype, out.device)
+    of_lse = (*out.shape[:-3], out.shape[-2], out.shape[-3])
+    _arguments.check_like("lse", lse, of_lse, torch.float32, out.device)
+
+
 def _name(dtype):
     return str(dtype).removeprefix("torch.")
 
@@ -45,6 +57,8 @@ def applied(out, lse, sinks):
 
 def gradient(d_out, out, lse, sinks):
     """d_sinks, of what applied() gave."""
+    _transforms.refuse_tangents(d_out, out, lse, sinks)
+    check_gradient(d_out, out, lse, sinks)
     delta = d_out.float().mul_(out).sum(-1)  # [..., rows, heads]; fp16 might not hold the products
     weight = torch.exp(sinks.float() - lse.transpose(-1, -2)).masked_fill_(sinks == -torch.inf, 0)
     return weight.mul_(delta).flatten(0, -2).sum(0).neg_().to(sinks.dtype)

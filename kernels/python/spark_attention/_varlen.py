@@ -11,7 +11,7 @@ import ctypes
 
 import torch
 
-from . import _bf16, _ledger, _library, _ops, _options, _sinks
+from . import _arguments, _bf16, _fp16_sums, _ledger, _library, _ops, _options, _sinks, _transforms
 
 _OF_ALL = _ops.OF_ALL
 _QKV = "Tensor q, Tensor k, Tensor v"
@@ -26,12 +26,13 @@ _ops.library.define(
 )
 
 
-def check(q, k, v, cu_seqlens_q, cu_seqlens_k, casts_bf16=False):
+def check(q, k, v, cu_seqlens_q, cu_seqlens_k, *dtype_of):
+    _ops.require_tensors(q=q, k=k, v=v, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
     for name, tensor in (("q", q), ("k", k), ("v", v)):
         if tensor.dim() != 3:
             raise ValueError(f"{name} has {tensor.dim()} dimensions; allowed: 3, [total, heads, "
                              "head_dim]")  # fmt: skip
-    _ops.check_tensors(*_with_batch(q, k, v), casts_bf16=casts_bf16)
+    _ops.check_tensors(*_with_batch(q, k, v), *dtype_of)
     for name, lengths in (("cu_seqlens_q", cu_seqlens_q), ("cu_seqlens_k", cu_seqlens_k)):
         if lengths.dtype != torch.int32 or lengths.dim() != 1 or lengths.shape[0] == 0:
             raise ValueError(f"{name} is {str(lengths.dtype).removeprefix('torch.')} of shape "
@@ -51,9 +52,8 @@ class _Call:
     """A problem of the library's, with the arrays and the workspace that a pass of it takes."""
 
     def __init__(self, of_pass, q, k, cu_seqlens_q, cu_seqlens_k, seed, options):
+        self.problem = _ops.problem_of(q, k, seed, *options, sequences=cu_seqlens_q.shape[0] - 1)
         self.lengths = [lengths.contiguous() for lengths in (cu_seqlens_q, cu_seqlens_k)]
-        self.problem = _ops.problem_of(q, k, seed, *options, is_varlen=True)
-        self.problem.batch = cu_seqlens_q.shape[0] - 1
         self.byte_count = _library.varlen_workspace_bytes(self.problem, of_pass)
         self.workspace = torch.empty(self.byte_count, dtype=torch.uint8, device=q.device)
         self.q = q
@@ -66,6 +66,7 @@ class _Call:
 
 def _forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *others):
     options, sinks = _ops.split(others)
+    _transforms.refuse_tangents(q, k, v, sinks)
     _sinks.check(sinks, q)
     found = without_sinks(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options)
     return _sinks.applied(*found, sinks)
@@ -75,6 +76,18 @@ def without_sinks(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
     """(out, lse), below autograd."""
     check(q, k, v, cu_seqlens_q, cu_seqlens_k)
     _ops.check_seed(seed, options[0], q.device)
+    inputs = q, k, v, cu_seqlens_q, cu_seqlens_k, seed
+    found = _run_forward(*inputs, *options)
+    if options[-2] == "fp32" or q.numel() == 0:
+        return found
+    rows = _fp16_sums.PackedRows(options[3], q.shape[1], cu_seqlens_q, cu_seqlens_k)
+    return _fp16_sums.checked_forward(
+        found, rows, lambda: _run_forward(*inputs, *_ops.in_fp32(options)))  # fmt: skip
+
+
+def _run_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
+    if options[-2] != "fp32":
+        _fp16_sums.prepare(q.device)
     out = torch.empty(q.shape, dtype=q.dtype, device=q.device)
     lse = torch.empty((q.shape[1], q.shape[0]), dtype=torch.float32, device=q.device)
     if q.numel() == 0:
@@ -89,8 +102,20 @@ def without_sinks(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *options):
 
 
 def _backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *options):
+    _transforms.refuse_tangents(d_out, q, k, v, out, lse)
     check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    _ops.check_saved(d_out, q, out, lse)
     _ops.check_seed(seed, options[0], q.device)
+    inputs = d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed
+    gradients = _run_backward(*inputs, *options)
+    if options[-2] == "fp32" or q.numel() == 0 or k.numel() == 0:
+        return gradients
+    return _fp16_sums.checked_backward(
+        gradients, lse, options[2], k, lambda: _run_backward(*inputs, *_ops.in_fp32(options)),
+    )  # fmt: skip
+
+
+def _run_backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, seed, *options):
     gradients = [torch.empty(t.shape, dtype=t.dtype, device=t.device) for t in (q, k, v)]
     if q.numel() == 0 and k.numel() == 0:
         return tuple(gradients)
@@ -111,7 +136,9 @@ def _fake_forward(q, k, v, cu_seqlens_q, cu_seqlens_k, seed, *others):
     return q.new_empty(q.shape), q.new_empty(lse_shape, dtype=torch.float32)
 
 
-def _fake_backward(d_out, q, k, v, *_):
+def _fake_backward(d_out, q, k, v, out, lse, cu_seqlens_q, cu_seqlens_k, *_):
+    check(q, k, v, cu_seqlens_q, cu_seqlens_k)
+    _ops.check_saved(d_out, q, out, lse)
     return tuple(tensor.new_empty(tensor.shape) for tensor in (q, k, v))
 
 
@@ -139,13 +166,8 @@ def _autograd(ctx, d_out, _):
     return (*gradients, *nothing, _ops.gradient_of_sinks(ctx, d_out, out, lse, sinks))
 
 
-torch.library.register_autograd(
-    "spark::varlen_forward", _autograd, setup_context=_setup_context, lib=_ops.library
-)
-torch.library.register_autograd(
-    "spark::varlen_backward", _ops.no_second_derivative, setup_context=lambda *_, **__: None,
-    lib=_ops.library,
-)  # fmt: skip
+_transforms.register(_ops.library, "varlen_forward", _autograd, _setup_context)
+_transforms.register(_ops.library, "varlen_backward")
 
 
 def _autocast_forward(q, k, v, *others):
@@ -158,7 +180,7 @@ for _key in ("AutocastCPU", "AutocastCUDA"):
 
 def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=None, dropout_p=0.0,
                      scale=None, accumulator="fp32", deterministic=None, return_lse=False,
-                     dropout_scale="applied", bf16="refuse", sinks=None):  # fmt: skip
+                     dropout_scale="applied", bf16="refuse", sinks=None, **unknown):  # fmt: skip
     """attention() of sequences of any lengths, one behind the other; differentiable in q, k, v and sinks.
 
     q is [total_q, heads, head_dim], k and v [total_k, heads_k, head_dim]. Sequence i has rows
@@ -167,21 +189,19 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     total. A sequence may be empty on either side: rows without keys give zeros. Masks and dropout
     are of each sequence. lse is [heads, total_q]. All else is as in attention().
     """
-    is_cast = bf16 != "refuse" and _bf16.is_wanted(bf16, q)
-    if is_cast:
-        q, k, v = _bf16.halved(q, k, v)
-    out, lse, _ = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p,
-                                dropout_scale, scale, accumulator, deterministic,
-                                sinks=sinks)  # fmt: skip
-    if is_cast:
-        out = _bf16.restored(out)
-    return (out, lse) if return_lse else out
+    if unknown:
+        _arguments.refuse_unknown("attention_varlen", unknown, _options.NAMES)
+    _ops.require_tensors(q=q, k=k, v=v, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
+    return _bf16.around(bf16, return_lse, q, k, v, lambda *tensors: attend_varlen(
+        *tensors, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p, dropout_scale, scale,
+        accumulator, deterministic, sinks=sinks))  # fmt: skip
 
 
 def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked, sinks=None):
     """(out, lse, seed), as attend()."""
     options = _options.options_of(*asked)
     _sinks.check(sinks, q)
+    _transforms.refuse_tangents(q, k, v, sinks)
     if _options.wants_gradient(q, k, v, sinks):
         _options.refuse_gradient_of(asked[-2])
     seed = _ops.draw_seed(q) if options[0] > 0 else None

@@ -10,6 +10,7 @@ import math
 
 import torch
 
+from . import _ops
 from ._attention import attend
 from ._kv_cache import flash_attn_with_kvcache
 from ._library import UnsupportedError
@@ -31,6 +32,7 @@ def _refuse_given(**arguments):
 
 
 def _padded(*tensors):
+    _ops.require_tensors(**dict(zip("qkv", tensors)))
     missing = -tensors[0].shape[-1] % 8
     if not missing:
         return tensors
@@ -38,6 +40,7 @@ def _padded(*tensors):
 
 
 def _scale(softmax_scale, q):
+    _ops.require_tensors(q=q)
     return 1 / math.sqrt(q.shape[-1]) if softmax_scale is None else softmax_scale
 
 
@@ -50,7 +53,7 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
     empty. Of all these functions."""
     _refuse_given(alibi_slopes=alibi_slopes)
     _refuse(softcap=(softcap, 0.0))
-    head_dim, scale = q.shape[-1], _scale(softmax_scale, q)
+    scale, head_dim = _scale(softmax_scale, q), q.shape[-1]
     q, k, v = _padded(q, k, v)
     out, lse, seed = attend(q, k, v, False, mask_of_window(causal, window_size), dropout_p, "asked",
                             scale, "fp32", deterministic or None)  # fmt: skip
@@ -87,7 +90,7 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
     return_attn_probs alone: the GPU finds them."""
     _refuse_given(alibi_slopes=alibi_slopes, block_table=block_table)
     _refuse(softcap=(softcap, 0.0))
-    head_dim, scale = q.shape[-1], _scale(softmax_scale, q)
+    scale, head_dim = _scale(softmax_scale, q), q.shape[-1]
     q, k, v = _padded(q, k, v)
     out, lse, seed = attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k,
                                    False, mask_of_window(causal, window_size), dropout_p, "asked",

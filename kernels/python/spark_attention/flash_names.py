@@ -6,9 +6,13 @@
 
 Nothing is written to disk, and a flash_attn that was imported before is an error. There are, besides
 the functions: flash_attn.flash_attn_interface, flash_attn.bert_padding and flash_attn.layers.rotary's
-apply_rotary_emb.
+apply_rotary_emb. Who looks for the package by importlib finds it, too, and its version by
+importlib.metadata: transformers asks both.
 """
 
+import importlib.machinery
+import importlib.metadata
+import pathlib
 import sys
 import types
 
@@ -33,10 +37,36 @@ def install():
             index_first_axis=index_first_axis)  # fmt: skip
     _module("flash_attn.layers", __path__=[])
     _module("flash_attn.layers.rotary", apply_rotary_emb=apply_rotary_emb)
+    sys.meta_path.insert(0, _Finder())
+
+
+class _Distribution(importlib.metadata.Distribution):
+    """What pip would have written of flash-attn."""
+
+    _FILES = {"METADATA": f"Metadata-Version: 2.1\nName: flash-attn\nVersion: {VERSION}\n",
+              "top_level.txt": "flash_attn\n"}  # fmt: skip
+
+    def read_text(self, filename):
+        return self._FILES.get(filename)
+
+    def locate_file(self, path):
+        return pathlib.Path(__file__).parent / path
+
+
+class _Finder(importlib.metadata.DistributionFinder):
+    def find_spec(self, fullname, path, target=None):
+        return None
+
+    def find_distributions(self, context=importlib.metadata.DistributionFinder.Context()):
+        if context.name is None or context.name.lower().replace("_", "-") == "flash-attn":
+            yield _Distribution()
 
 
 def _module(name, **contents):
     module = types.ModuleType(name, __doc__)
+    is_package = "__path__" in contents
+    module.__spec__ = importlib.machinery.ModuleSpec(name, None, origin=__file__, is_package=is_package)
+    module.__package__ = name if is_package else name.rpartition(".")[0]
     vars(module).update(contents)
     sys.modules[name] = module
     parent, _, own = name.rpartition(".")

@@ -11,13 +11,17 @@ import ctypes
 
 import numpy
 
-from . import _library, _masks
+from . import _arguments, _library, _masks
 from ._library import Tensor
 
 
 def _tensor(array, name):
+    if not isinstance(array, numpy.ndarray):
+        raise TypeError(f"{name} is a {type(array).__name__}; allowed: an array of NumPy")
     if array.ndim != 4 or array.dtype != numpy.float16:
         raise ValueError(f"{name} is {array.dtype} of {array.ndim} dimensions; allowed: float16 of 4")
+    if any(stride % array.itemsize for stride in array.strides):
+        raise ValueError(f"{name} has strides of {array.strides} bytes; allowed: multiples of 2")
     strides = [stride // array.itemsize for stride in array.strides]
     if strides[3] != 1 and array.shape[3] != 1:
         raise ValueError(f"{name} has a head_dim with a stride of {strides[3]}; allowed: 1")
@@ -34,8 +38,9 @@ def _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic=Fals
     return _library.problem(
         backend=_library.EMULATED, batch=batch, heads=heads, heads_k=k.shape[2],
         seqlen_q=seqlen_q, seqlen_k=k.shape[1], head_dim=head_dim,
-        softmax_scale=scale or 0.0, dropout_p=dropout_p, seed=seed,
-        accumulator=_library.accumulator_of(accumulator), deterministic=deterministic,
+        softmax_scale=_arguments.scale_of(scale), dropout_p=_arguments.dropout_of(dropout_p),
+        seed=seed, accumulator=_library.accumulator_of(accumulator),
+        deterministic=_arguments.flag_of("deterministic", deterministic),
         **_masks.fields_of(mask, seqlen_q, k.shape[1]),
     )  # fmt: skip
 
@@ -43,11 +48,14 @@ def _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic=Fals
 def _check_shapes(q, k, v):
     if k.ndim == 4 and q.ndim == 4:
         _same_shape("k", k, (q.shape[0], k.shape[1], k.shape[2], q.shape[3]))
+        if k.shape[2] == 0:  # which the library takes as those of q
+            raise ValueError("k has 0 heads; allowed: a divisor of those of q")
     _same_shape("v", v, k.shape)
 
 
 def _lse(array, shape):
-    if array.dtype != numpy.float32 or not array.flags.c_contiguous:
+    if not isinstance(array, numpy.ndarray) or array.dtype != numpy.float32 or (
+            not array.flags.c_contiguous):  # fmt: skip
         raise ValueError("lse is not a contiguous float32 array")
     _same_shape("lse", array, shape)
     return array.ctypes.data
@@ -72,20 +80,32 @@ def _checked_sinks(sinks, o):
 
 def forward(q, k, v, *, mask="full", dropout_p=0.0, seed=0, scale=None, accumulator="fp32",
             sinks=None):  # fmt: skip
-    """(o, lse), which have the sinks in, if any."""
+    """(o, lse), which have the sinks in, if any. Where sums in FP16 do not hold, sums are in FP32."""
     tensors = [_tensor(array, name) for array, name in ((q, "q"), (k, "k"), (v, "v"))]
     _check_shapes(q, k, v)
+    _arguments.warn_of_layout(q.shape, k.shape)
     o = numpy.empty(q.shape, numpy.float16)
     lse = numpy.empty((q.shape[0], q.shape[2], q.shape[1]), numpy.float32)
-    problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator)
     structs = _library.ForwardTensors(*tensors, _tensor(o, "o"), lse.ctypes.data)
-    _library.forward(problem, ctypes.byref(structs))
+
+    def run(accumulator):
+        problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator)
+        _library.forward(problem, ctypes.byref(structs))
+
+    run(accumulator)
+    if accumulator != "fp32" and not (numpy.isfinite(o).all() and numpy.isfinite(lse).all()):
+        in_fp16, are_finite = (o.copy(), lse.copy()), numpy.isfinite(lse)
+        run("fp32")
+        if numpy.isfinite(in_fp16[0]).all() and (numpy.isfinite(lse) == are_finite).all():
+            o, lse = in_fp16  # rows see no key
     return (o, lse) if sinks is None else _with_sinks(o, lse, sinks)
 
 
 def sink_gradient(d_o, o, lse, sinks):
     """d_sinks of sum(o * d_o), where o and lse are forward()'s with the same sinks."""
     sinks = _checked_sinks(sinks, o)
+    for array, name in ((d_o, "d_o"), (o, "o")):
+        _tensor(array, name)
     _same_shape("d_o", d_o, o.shape)
     _lse(lse, (o.shape[0], o.shape[2], o.shape[1]))
     delta = numpy.einsum("bshd,bshd->bhs", d_o.astype(numpy.float32), o.astype(numpy.float32))
@@ -104,10 +124,18 @@ def backward(d_o, q, k, v, o, lse, *, mask="full", dropout_p=0.0, seed=0, scale=
     _same_shape("d_o", d_o, q.shape)
     lse_data = _lse(lse, (q.shape[0], q.shape[2], q.shape[1]))
     gradients = [numpy.empty(array.shape, numpy.float16) for array in (q, k, v)]
-    problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic)
     outputs = [_tensor(array, name) for array, name in zip(gradients, ("dq", "dk", "dv"))]
     structs = _library.BackwardTensors(*tensors, lse_data, *outputs)
-    _library.backward(problem, ctypes.byref(structs))
+
+    def run(accumulator):
+        problem = _problem(q, k, mask, dropout_p, seed, scale, accumulator, deterministic)
+        _library.backward(problem, ctypes.byref(structs))
+
+    run(accumulator)
+    lowest = _masks.lowest_lse(scale, *k.shape[1:4:2])
+    if accumulator != "fp32" and not (all(numpy.isfinite(array).all() for array in gradients)
+                                      and (lse >= lowest).all()):  # fmt: skip
+        run("fp32")
     return tuple(gradients)
 
 
@@ -118,7 +146,7 @@ def supports(q, k, v, *, mask="full", dropout_p=0.0, scale=None, accumulator="fp
             _tensor(array, name)
         _check_shapes(q, k, v)
         problem = _problem(q, k, mask, dropout_p, 0, scale, accumulator)
-    except ValueError as error:
+    except (TypeError, ValueError) as error:
         return False, str(error)
     reason = _library.why_unsupported_passes(problem)
     return reason is None, reason or ""
@@ -133,7 +161,8 @@ def dropout_mask(batch, heads, seqlen_q, seqlen_k, dropout_p, seed, offset=0, *,
     keep = numpy.empty((batch, heads, seqlen_q, seqlen_k), numpy.uint8)
     problem = _library.problem(
         backend=_library.EMULATED, batch=batch, heads=heads, seqlen_q=seqlen_q, seqlen_k=seqlen_k,
-        head_dim=64, dropout_p=dropout_p, seed=seed, dropout_offset=ctypes.addressof(words),
+        head_dim=64, dropout_p=_arguments.dropout_of(dropout_p), seed=seed,
+        dropout_offset=ctypes.addressof(words),
         **_masks.fields_of(mask, seqlen_q, seqlen_k),
     )  # fmt: skip
     scale = _library.dropout_mask(problem, keep.ctypes.data)

@@ -15,7 +15,7 @@ import jax
 import jax.numpy as jnp
 import numpy
 
-from . import _library
+from . import _arguments, _library, _masks
 
 if not hasattr(jax, "ffi"):
     raise ImportError(f"JAX is {jax.__version__}; allowed: 0.5 or newer, which has jax.ffi")
@@ -42,7 +42,7 @@ _Options = collections.namedtuple(
 
 def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, scale=None,
               accumulator="fp32", deterministic=False, return_lse=False,
-              dropout_scale="applied", sinks=None):  # fmt: skip
+              dropout_scale="applied", sinks=None, **unknown):  # fmt: skip
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k, v and sinks, once.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
@@ -66,24 +66,30 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, seed=None, sca
     All but q, k, v, sinks and seed is static under jit. Errors: ValueError, TypeError,
     UnsupportedError; what only the device knows is an error of JAX's when it runs.
     """
+    if unknown:
+        _arguments.refuse_unknown("attention", unknown, _NAMES)
     options = _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale)
     _check_arrays(q, k, v)
     _check_sinks(sinks, q)
+    _arguments.warn_of_layout(q.shape, k.shape)
     if q.size == 0 or k.shape[1] == 0:
         none = -jnp.inf if sinks is None else sinks.astype(jnp.float32)[:, None]
         lse = jnp.broadcast_to(jnp.asarray(none, jnp.float32), _lse_shape(q))
         out = jnp.zeros(q.shape, q.dtype)
         return (out, jax.lax.stop_gradient(lse)) if return_lse else out
     _library.require(_problem(q, k, options), _library.FORWARD)
-    if dropout_p > 0 and seed is None:
+    drops = options.dropout_p > 0
+    if drops and seed is None:
         raise ValueError(f"dropout_p is {dropout_p}, and seed is None; allowed: a number or a key")
-    out, lse = _attend(options, q, k, v, sinks, _words_of(seed) if dropout_p > 0 else None)
+    out, lse = _attend(options, q, k, v, sinks, _words_of(seed) if drops else None)
     return (out, jax.lax.stop_gradient(lse)) if return_lse else out
 
 
 def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, accumulator="fp32",
-             dropout_scale="applied", sinks=None):  # fmt: skip
+             dropout_scale="applied", sinks=None, **unknown):  # fmt: skip
     """(True, "") where attention() would run on a V100, with gradients; else (False, the reason)."""
+    if unknown:
+        _arguments.refuse_unknown("supports", unknown, _NAMES)
     try:
         options = _options_of(causal, mask, dropout_p, scale, accumulator, False, dropout_scale)
         _check_arrays(q, k, v)
@@ -97,22 +103,29 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
 # --- What arguments may be.
 
 
+_NAMES = ("causal", "mask", "dropout_p", "seed", "scale", "accumulator", "deterministic",
+          "return_lse", "dropout_scale", "sinks")  # fmt: skip
+
+
 def _options_of(causal, mask, dropout_p, scale, accumulator, deterministic, dropout_scale):
-    if mask is not None and causal:
-        raise ValueError(f"causal is True, and mask is {mask!r}; allowed: one of them")
-    if scale is not None and not 0 < scale < float("inf"):
-        raise ValueError(f"scale is {scale}; allowed: above 0, or None for 1 / sqrt(head_dim)")
-    if not 0 <= dropout_p < 1:
-        raise ValueError(f"dropout_p is {dropout_p}; allowed: at least 0 and below 1")
+    named = {"causal": causal, "mask": mask, "dropout_p": dropout_p, "scale": scale,
+             "deterministic": deterministic}  # fmt: skip
+    for name, value in named.items():
+        if isinstance(value, jax.core.Tracer):
+            raise TypeError(f"{name} is a traced array, and part of the kernel's call; allowed: a Python "
+                            f"value, which jax.jit takes by static_argnames={name!r}")  # fmt: skip
     return _Options(
-        mask if mask is not None else "causal" if causal else "full", float(dropout_p),
-        _library.dropout_scale_of(dropout_scale), float(scale or 0.0),
-        _library.accumulator_of(accumulator), bool(deterministic), _library.ALLOW_SLOW,
+        _arguments.mask_of(causal, mask), _arguments.dropout_of(dropout_p),
+        _library.dropout_scale_of(dropout_scale), _arguments.scale_of(scale),
+        _library.accumulator_of(accumulator), _arguments.flag_of("deterministic", deterministic),
+        _library.ALLOW_SLOW,
     )  # fmt: skip
 
 
 def _check_arrays(q, k, v):
     for name, array in (("q", q), ("k", k), ("v", v)):
+        if not hasattr(array, "ndim") or not hasattr(array, "dtype"):
+            raise TypeError(f"{name} is a {type(array).__name__}; allowed: an array of JAX")
         if array.ndim != 4:
             raise ValueError(f"{name} has {array.ndim} dimensions; allowed: 4, [batch, seqlen, heads, "
                              "head_dim]")  # fmt: skip
@@ -192,11 +205,36 @@ def _call(of_pass, results, options, arrays, seed):
     )  # fmt: skip
 
 
+def _unless(is_right, found, again):
+    """What sums in FP16 gave, or where these did not hold again(), with sums in FP32."""
+    return jax.lax.cond(is_right, lambda: tuple(found), lambda: tuple(again()))
+
+
+def _are_in_fp16(options):
+    return options.accumulator != _library.ACCUMULATORS["fp32"]
+
+
+def _in_fp32(options):
+    return options._replace(accumulator=_library.ACCUMULATORS["fp32"])
+
+
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _attend(options, q, k, v, sinks, seed):
     results = (jax.ShapeDtypeStruct(q.shape, q.dtype),
                jax.ShapeDtypeStruct(_lse_shape(q), jnp.float32))  # fmt: skip
     out, lse = _call("forward", results, options, (q, k, v), seed)
+    if _are_in_fp16(options):
+        # Of patterns it is not known how many rows see no key: these are computed twice, and compared.
+        empty = 0
+        if not _masks.is_pattern(options.mask):
+            of_head = _masks.empty_rows(options.mask, q.shape[1], k.shape[1])
+            empty = q.shape[0] * q.shape[2] * of_head
+        in_fp16 = out, lse
+        is_right = jnp.isfinite(out).all() & (jnp.isfinite(lse).sum() == lse.size - empty)
+        exact = _unless(is_right, in_fp16, lambda: _call(
+            "forward", results, _in_fp32(options), (q, k, v), seed))  # fmt: skip
+        is_right = jnp.isfinite(out).all() & (jnp.isfinite(lse) == jnp.isfinite(exact[1])).all()
+        out, lse = (jnp.where(is_right, *both) for both in zip(in_fp16, exact))
     return (out, lse) if sinks is None else _with_sinks(out, lse, sinks)
 
 
@@ -229,7 +267,15 @@ def _no_gradient(seed):
 @functools.partial(jax.custom_vjp, nondiff_argnums=(0,))
 def _gradients(options, d_o, q, k, v, out, lse, sinks, seed):
     results = tuple(jax.ShapeDtypeStruct(array.shape, array.dtype) for array in (q, k, v))
-    found = _call("backward", results, options, (d_o, q, k, v, out, lse), seed)
+    arrays = d_o, q, k, v, out, lse
+    found = _call("backward", results, options, arrays, seed)
+    if _are_in_fp16(options):
+        lowest = _masks.lowest_lse(options.softmax_scale, k.shape[1], k.shape[3])
+        is_right = ((lse >= lowest) | (lse == -jnp.inf)).all()
+        for gradient in found:
+            is_right &= jnp.isfinite(gradient).all()
+        found = _unless(is_right, found, lambda: _call(
+            "backward", results, _in_fp32(options), arrays, seed))  # fmt: skip
     return (*found, None if sinks is None else _sink_gradient(d_o, out, lse, sinks))
 
 

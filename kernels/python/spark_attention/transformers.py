@@ -11,12 +11,13 @@ shapes) goes to PyTorch's SDPA with the same mask and sinks; a warning tells it 
 """
 
 import functools
+import operator
 import warnings
 
 import torch
 
-from . import _ledger, _library, _served
-from ._attention import attention
+from . import _ledger, _library, _served, _transforms
+from ._attention import unguarded as attention
 from ._varlen import attention_varlen
 
 # What each name asks attention() for.
@@ -57,7 +58,7 @@ def mask_of(batch_size, q_length=None, kv_length=None, q_offset=0, kv_offset=0, 
     is_known = mask_function is bidirectional or (
         is_aligned and (mask_function is masking_utils.causal_mask_function
                         or _is_sliding_window(mask_function)))  # fmt: skip
-    is_of_all_keys = attention_mask is None or attention_mask.shape[-1] >= kv_length
+    is_of_all_keys = attention_mask is None or attention_mask.shape[-1] >= kv_offset + kv_length
     if not is_known or not is_of_all_keys:
         return masking_utils.sdpa_mask(
             batch_size=batch_size, kv_length=kv_length, kv_offset=kv_offset,
@@ -66,8 +67,47 @@ def mask_of(batch_size, q_length=None, kv_length=None, q_offset=0, kv_offset=0, 
         )  # fmt: skip
     if attention_mask is None:
         return None
-    padding = attention_mask[:, -kv_length:]
-    return None if padding.all() else padding
+    # Columns are positions of the sequence, of which the cache may have lost the first.
+    return _Padding.mask_of(attention_mask[:, kv_offset : kv_offset + kv_length])
+
+
+class _Padding:
+    """Where each sample's keys begin and end, and what a model's layers make of that."""
+
+    def __init__(self, mask):
+        """One wait for the GPU."""
+        edges = torch.nn.functional.pad(mask.to(torch.int8), (1, 1)).diff(dim=1)
+        positions = torch.arange(edges.shape[1], device=edges.device)
+        summary = torch.stack([(edges == 1).sum(1), (edges.clamp(min=0) * positions).sum(1),
+                               (edges.clamp(max=0) * -positions).sum(1)])  # fmt: skip
+        counts, begins, ends = summary.tolist()
+        self.is_of_runs = all(count <= 1 for count in counts)
+        self.runs, self.keys = list(zip(begins, ends)), mask.shape[1]
+        self.lengths = {}  # by rows and is_causal
+
+    @classmethod
+    @torch.compiler.disable
+    def mask_of(cls, mask):
+        """None where nothing is masked; else a copy that only transformers has, so it keeps what was
+        found out. A version of it counts changes, which tensors of inference mode do not."""
+        with torch.inference_mode(False):
+            mask = mask.bool().clone()
+        found = cls(mask)
+        if found.is_of_runs and all(run == (0, found.keys) for run in found.runs):
+            return None
+        mask._spark_padding = mask._version, found
+        return mask
+
+    @classmethod
+    def of(cls, mask):
+        """Of masks that are not mask_of()'s, or were changed since, it is found out each time."""
+        version, found = getattr(mask, "_spark_padding", (None, None))
+        return found if version is not None and mask._version == version else cls(mask)
+
+    def lengths_of(self, rows, is_causal, device):
+        if (rows, is_causal) not in self.lengths:
+            self.lengths[rows, is_causal] = _find_lengths(self.runs, rows, self.keys, is_causal, device)
+        return self.lengths[rows, is_causal]
 
 
 def _is_sliding_window(mask_function):
@@ -79,73 +119,69 @@ def _is_sliding_window(mask_function):
     return parts == ["sliding_window_overlay.<locals>.inner_mask", "causal_mask_function"]
 
 
-def attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None,
-           sliding_window=None, s_aux=None, *, accumulator, bf16, **others):  # fmt: skip
+def attend(module, query, key, value, attention_mask, *arguments, **others):
     """An AttentionInterface: query is [batch, heads, seqlen_q, head_dim], s_aux attention()'s sinks;
-    gives (out, None), out with heads behind rows."""
+    gives (out, None), out with heads behind rows. Compiled code calls it as it is where there is
+    padding, whose lengths it cannot know."""
+    is_padded = attention_mask is not None and attention_mask.dim() == 2
+    run = _attend_uncompiled if is_padded else _attend
+    return run(module, query, key, value, attention_mask, *arguments, **others)
+
+
+def _attend(module, query, key, value, attention_mask, dropout=0.0, scaling=None, is_causal=None,
+            sliding_window=None, s_aux=None, *, accumulator, bf16, **others):  # fmt: skip
     if others.get("softcap") is not None:
         raise _library.UnsupportedError("softcap is given; supported: None")
     if is_causal is None:
         is_causal = getattr(module, "is_causal", True)
-    window = sliding_window if is_causal else None
+    window = operator.index(sliding_window) if is_causal and sliding_window is not None else None
     options = {"dropout_p": dropout, "scale": scaling, "accumulator": accumulator,
                "bf16": bf16, "sinks": s_aux,
                "mask": f"window:{window}" if window else "causal" if is_causal else "full"}  # fmt: skip
-    runs = None if attention_mask is None else runs_of(attention_mask)
+    padding = None if attention_mask is None else _padding_of(attention_mask, query, key)
     q, k, v = query.transpose(1, 2), key.transpose(1, 2), value.transpose(1, 2)
-    reason = _served.why_not(q, k, v, accumulator, bf16)
+    reason = _transforms.why_left_to_pytorch(q, k, v) or _served.why_not(q, k, v, accumulator, bf16)
     if others.get("position_bias") is not None:
         if s_aux is not None:
             raise _library.UnsupportedError("position_bias and s_aux are given; supported: one of them")
         reason = "position_bias is given"
     if sliding_window is not None and not is_causal:
         reason = "a sliding window to both sides"
-    if attention_mask is not None and runs is None:
+    if attention_mask is not None and padding is None:
         reason = "a mask that is no padding on the left or right"
     if reason is not None:
         return _by_sdpa(reason, module, query, key, value, attention_mask, dropout=dropout,
                         scaling=scaling, is_causal=is_causal, window=window, sinks=s_aux,
                         **others)  # fmt: skip
-    sees_padding = runs is not None and not (
-        is_causal and q.shape[1] == k.shape[1] and all(begin == 0 for begin, _ in runs)
+    sees_padding = padding is not None and not (
+        is_causal and q.shape[1] == k.shape[1] and all(begin == 0 for begin, _ in padding.runs)
     )
     if not sees_padding:
         return attention(q, k, v, **options), None
-    return _packed(q, k, v, attention_mask, runs, is_causal, options), None
+    return _packed(q, k, v, padding, is_causal, options), None
 
 
-def runs_of(padding):
-    """Of each sample of a boolean [batch, keys], where its keys begin and end; None unless they are
-    one run each. One wait for the GPU a model's pass: the tensor keeps the answer."""
-    if padding.dim() != 2:
+_attend_uncompiled = torch.compiler.disable(_attend)
+
+
+def _padding_of(mask, query, key):
+    """None unless it is a mask of [batch, keys] with one run of keys for each sample."""
+    if mask.dim() != 2:
         return None
-    known = getattr(padding, "_spark_runs", None)
-    if known is None:
-        edges = torch.nn.functional.pad(padding.to(torch.int8), (1, 1)).diff(dim=1)
-        positions = torch.arange(edges.shape[1], device=edges.device)
-        summary = torch.stack([(edges == 1).sum(1), (edges.clamp(min=0) * positions).sum(1),
-                               (edges.clamp(max=0) * -positions).sum(1)])  # fmt: skip
-        known = list(zip(*summary.tolist()))
-        padding._spark_runs = known
-    if any(count > 1 for count, _, _ in known):
-        return None
-    return [(begin, end) for _, begin, end in known]
+    shape = query.shape[0], key.shape[2]
+    if tuple(mask.shape) != shape:
+        raise ValueError(f"attention_mask has shape {tuple(mask.shape)}; allowed: {shape}, a column for "
+                         "each key, or 4 dimensions")  # fmt: skip
+    padding = _Padding.of(mask)
+    return padding if padding.is_of_runs else None
 
 
-def _packed(q, k, v, padding, runs, is_causal, options):
+def _packed(q, k, v, padding, is_causal, options):
     """One call: each sample's keys, and the rows that see them, are a sequence, and what is before
     and behind are sequences without the other side, whose results are zeros."""
-    lengths = _lengths_of(padding, runs, q.shape[1], k.shape[1], is_causal)
+    lengths = padding.lengths_of(q.shape[1], is_causal, q.device)
     out = attention_varlen(*(tensor.flatten(0, 1) for tensor in (q, k, v)), *lengths, **options)
     return out.unflatten(0, q.shape[:2])
-
-
-def _lengths_of(padding, runs, rows, keys, is_causal):
-    """cu_seqlens_q and cu_seqlens_k, which the mask keeps for a model's other layers."""
-    known = padding.__dict__.setdefault("_spark_lengths", {})
-    if (rows, is_causal) not in known:
-        known[rows, is_causal] = _find_lengths(runs, rows, keys, is_causal, padding.device)
-    return known[rows, is_causal]
 
 
 def _find_lengths(runs, rows, keys, is_causal, device):

@@ -26,12 +26,15 @@ void validate(const TensorRegion& tensor) {
   const auto fails = [](std::uintptr_t bytes) { return bytes % kGlobalWordBytes != 0; };
   bool is_valid = tensor.row_bytes > 0 && !fails(tensor.row_bytes) && !fails(begin_of(tensor));
   for (std::size_t i = 0; i < 3; ++i) {
-    is_valid = is_valid && tensor.extent[i] >= 1 && tensor.pitch_bytes[i] >= 0 &&
-               !fails(static_cast<std::uintptr_t>(tensor.pitch_bytes[i]));
+    const bool is_walked = tensor.extent[i] != 1;
+    is_valid = is_valid && tensor.extent[i] >= 1 &&
+               (!is_walked || (tensor.pitch_bytes[i] >= 0 &&
+                               !fails(static_cast<std::uintptr_t>(tensor.pitch_bytes[i]))));
   }
   if (!is_valid) {
     throw std::invalid_argument(fmt::format(
-        "tensor {} is not of whole rows at multiples of 4 bytes, with pitches of at least 0",
+        "tensor {} is not of whole rows at multiples of 4 bytes, with pitches of at least 0 where "
+        "there are several rows",
         tensor.name));
   }
 }

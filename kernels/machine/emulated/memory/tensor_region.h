@@ -14,8 +14,8 @@
 namespace sparkbench {
 
 /// Row (i, j, k) is the `row_bytes` at base + i * pitch_bytes[0] + j * pitch_bytes[1] +
-/// k * pitch_bytes[2]. Pitches are not negative, may be 0, and may make rows overlap; they, the
-/// base and row_bytes are multiples of 4. written_before and writable: as of a GlobalRegion.
+/// k * pitch_bytes[2]. Pitches of extents above 1 may be 0, make rows overlap, but not be negative;
+/// they, the base and row_bytes are multiples of 4. written_before, writable: as of a GlobalRegion.
 struct TensorRegion {
   std::string name;
   void* base;

@@ -89,6 +89,13 @@ TEST_F(TensorRegionTest, IsWholeWhereRowsLeaveNoGap) {
   EXPECT_TRUE(regions[0].exists.empty());
 }
 
+TEST_F(TensorRegionTest, AsksNothingOfPitchesOfExtentsOfOne) {
+  const TensorRegion tensor{"k", memory_, 16, {1, 2, 1}, {-7, 16, 2}, true};
+  const std::vector<GlobalRegion> regions = regions_of(std::span(&tensor, 1));
+  EXPECT_EQ(regions[0].bytes, 32u);
+  EXPECT_TRUE(regions[0].exists.empty());
+}
+
 TEST_F(TensorRegionTest, RefusesWhatIsNoTensor) {
   const auto refuses = [](const TensorRegion& tensor) {
     EXPECT_THROW(regions_of(std::span(&tensor, 1)), std::invalid_argument);
