@@ -172,7 +172,7 @@ TEST_F(LengthsProgram, AChangedFileIsAnotherCase) {
       run_sparkbench("sweep -q " + kProblem + flags + "--kernel unfused-fp16 --out " + out);
   EXPECT_EQ(first.exit_code, 0) << first.err;
   const auto ids_when_resumed = [&] {
-    EXPECT_EQ(run_sparkbench("sweep -q --resume " + out).exit_code, 0);
+    EXPECT_EQ(run_sparkbench("sweep -q --allow file --resume " + out).exit_code, 0);
     const auto run = nlohmann::json::parse(run_sparkbench("report " + out + " --json -").out);
     std::set<std::string> ids;
     for (const auto& record : run["cases"]) ids.insert(record["id"]);
