@@ -64,7 +64,7 @@ TEST(ProgramPrediction, FillsRecordsOfTheEmulatedV100) {
 
 TEST(ProgramPrediction, IsInTheTableAndTheSentence) {
   const ProgramResult sweep = run_with(test_cycles(), kPredictedSweep);
-  for (const char* part : {"ms    TFLOP/s  by               speedup", "0.00670 (",
+  for (const char* part : {"ms   TFLOP/s by              speedup", "0.00670 (",
                            "by the cycle model volta-fp32acc is predicted "}) {
     EXPECT_TRUE(contains(sweep.out, part)) << part << "\nis not in\n" << sweep.out;
   }
