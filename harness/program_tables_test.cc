@@ -92,7 +92,7 @@ TEST(Report, NamesTheFastestKernelOfARunThatIsStored) {
   EXPECT_TRUE(lines.back().starts_with("Fastest correct kernel: cudnn, ")) << lines.back();
   EXPECT_TRUE(contains(lines.back(), "x as fast as cublas-fp16, the next (")) << lines.back();
   EXPECT_TRUE(contains(lines.back(), ", measured, ")) << lines.back();
-  EXPECT_TRUE(contains(lines.back(), "; rel_l1 at most 0.0")) << lines.back();
+  EXPECT_TRUE(contains(lines.back(), "; rel_l1 up to about 0.0")) << lines.back();
 }
 
 TEST(Report, ShowsTheCasesThatWereAskedFor) {

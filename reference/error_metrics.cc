@@ -26,6 +26,13 @@ struct Sums {
   double abs = 0.0, squares = 0.0, rel = 0.0;
   double want_abs = 0.0, want_squares = 0.0, got_squares = 0.0;
   double unit_squares = 0.0;
+
+  void add(const Sums& of_row, double weight) {
+    for (double Sums::*sum : {&Sums::count, &Sums::abs, &Sums::squares, &Sums::rel, &Sums::want_abs,
+                              &Sums::want_squares, &Sums::got_squares, &Sums::unit_squares}) {
+      this->*sum += weight * of_row.*sum;
+    }
+  }
 };
 
 /// How far apart numbers of fp16 lie at `value`, once that is rounded to one of them.
@@ -47,6 +54,7 @@ void void_metrics(ErrorMetrics& metrics) {
         &ErrorMetrics::cosine_diff, &ErrorMetrics::lse_max_abs}) {
     metrics.*metric = std::numeric_limits<double>::quiet_NaN();
   }
+  metrics.worst_row_rel_l1.reset();
 }
 
 void add_nonfinite(ErrorMetrics& metrics, std::size_t index, double got, double want) {
@@ -100,16 +108,44 @@ void finish(ErrorMetrics& metrics, const Sums& sums) {
   if (metrics.nonfinite != 0 || has_no_finite) void_metrics(metrics);
 }
 
-template <class Got>
-ErrorMetrics metrics_of(std::size_t size, const Got& got, std::span<const double> want) {
-  if (size != want.size()) {
+void add_row(ErrorMetrics& metrics, std::size_t row, const Sums& of_row) {
+  if (of_row.want_abs == 0.0) return;
+  const double rel_l1 = of_row.abs / of_row.want_abs;
+  if (rel_l1 <= metrics.worst_row_rel_l1.value_or(-1.0)) return;
+  metrics.worst_row_rel_l1 = rel_l1;
+  metrics.worst_row = row;
+}
+
+void require_sizes(std::size_t got, std::size_t want, const CheckedRows& rows) {
+  if (got != want) {
     throw std::invalid_argument(
-        fmt::format("{} computed elements against {} exact ones", size, want.size()));
+        fmt::format("{} computed elements against {} exact ones", got, want));
   }
+  if (!rows.weights.empty() && rows.weights.size() != rows.count) {
+    throw std::invalid_argument(
+        fmt::format("{} weights for {} rows", rows.weights.size(), rows.count));
+  }
+  if (rows.count != 0 && got % rows.count != 0) {
+    throw std::invalid_argument(fmt::format("{} elements in {} rows", got, rows.count));
+  }
+}
+
+template <class Got>
+ErrorMetrics metrics_of(std::size_t size, const Got& got, std::span<const double> want,
+                        const CheckedRows& rows) {
+  require_sizes(size, want.size(), rows);
   ErrorMetrics metrics;
   metrics.checked_elements = size;
   Sums sums;
-  for (std::size_t i = 0; i < size; ++i) add_element(metrics, sums, i, got(i), want[i]);
+  const std::size_t columns = rows.count == 0 ? size : size / rows.count;
+  for (std::size_t i = 0, row = 0; i < size; ++row) {
+    Sums of_row;
+    for (const std::size_t end = i + columns; i < end; ++i) {
+      add_element(metrics, of_row, i, got(i), want[i]);
+    }
+    if (rows.count != 0) add_row(metrics, row, of_row);
+    sums.add(of_row, rows.weights.empty() ? 1.0 : rows.weights[row]);
+  }
   finish(metrics, sums);
   return metrics;
 }
@@ -125,22 +161,26 @@ void add_lse(ErrorMetrics& metrics, double got, double want) {
 
 }  // namespace
 
-ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want) {
+ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want,
+                           const CheckedRows& rows) {
   return metrics_of(
-      got.size(), [&](std::size_t i) { return double{got[i]}; }, want);
+      got.size(), [&](std::size_t i) { return double{got[i]}; }, want, rows);
 }
 
-ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> want) {
+ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> want,
+                           const CheckedRows& rows) {
   return metrics_of(
-      got.size(), [&](std::size_t i) { return double{to_float(got[i])}; }, want);
+      got.size(), [&](std::size_t i) { return double{to_float(got[i])}; }, want, rows);
 }
 
-ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want) {
+ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want,
+                           std::span<const double> row_weights) {
   if (got.lse.size() != want.lse.size()) {
     throw std::invalid_argument(
         fmt::format("{} computed rows against {} exact ones", got.lse.size(), want.lse.size()));
   }
-  ErrorMetrics metrics = error_metrics(std::span<const Half>(got.o), want.o);
+  ErrorMetrics metrics =
+      error_metrics(std::span<const Half>(got.o), want.o, {want.lse.size(), row_weights});
   for (std::size_t i = 0; i < want.lse.size(); ++i) add_lse(metrics, got.lse[i], want.lse[i]);
   if (metrics.nonfinite != 0) void_metrics(metrics);
   return metrics;

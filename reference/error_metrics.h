@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -10,11 +11,20 @@
 
 namespace sparkbench {
 
-/// Errors of `got` against `want`. A ratio of nothing to nothing is 0, of something to nothing
-/// +inf. Every metric of `got` is NaN when `nonfinite` is not 0, or none of its elements is finite:
-/// what the finite rest errs by would flatter an output that is of no use. Elements that are not
-/// finite in both, in the same way, are left out. The counts, the worst element and what is said of
-/// `want` remain.
+/// The rows that elements belong to, all of one length.
+struct CheckedRows {
+  std::size_t count = 0;  // 0: not told, and then no row is the worst
+  /// How many rows of the whole tensor each row stands for, 0 if it is to be in no sum or mean.
+  /// Empty: 1 each.
+  std::span<const double> weights = {};
+};
+
+/// Errors of `got` against `want`. Sums and means over elements weigh each by its row's weight; the
+/// largest errors, the worst element and row, and counts are those of the elements checked. A ratio
+/// of nothing to nothing is 0, of something to nothing +inf. Every metric of `got` is NaN when
+/// `nonfinite` is not 0, or none of its elements is finite: what the finite rest errs by would
+/// flatter an output that is of no use. Elements that are not finite in both, in the same way, are
+/// left out. The counts, the worst element and what is said of `want` remain.
 struct ErrorMetrics {
   std::size_t checked_elements = 0;  // of the tensor, finite or not
   double max_abs = 0.0;
@@ -32,6 +42,11 @@ struct ErrorMetrics {
   std::size_t worst_index = 0;  // in [rows, head_dim], of max_abs or of the first nonfinite element
   double worst_got = 0.0;
   double worst_want = 0.0;
+  /// The largest sum |got - want| / sum |want| of a row, and which row that is. Elements that are
+  /// not finite in both are left out of these sums, and rows with sum |want| = 0 out of the search:
+  /// they have no relative error, and max_abs tells theirs. None where no row is left.
+  std::optional<double> worst_row_rel_l1;
+  std::size_t worst_row = 0;
   double lse_max_abs = 0.0;
   double want_max_abs = 0.0;      // the largest finite |want|
   double want_rms = 0.0;          // sqrt(mean want^2) of the same elements
@@ -42,12 +57,16 @@ struct ErrorMetrics {
   double given_rms = 0.0;  // changes the gradient by; 0 where nobody asked
 };
 
-/// Throws std::invalid_argument when the sizes differ. -inf equals -inf in LSE, NaN equals NaN.
-ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want);
+/// Throws std::invalid_argument when the sizes differ, or there is not a weight for each row. -inf
+/// equals -inf in LSE, NaN equals NaN.
+ErrorMetrics error_metrics(const ForwardRows& got, const ExactRows& want,
+                           std::span<const double> row_weights = {});
 
 /// One tensor alone, in whatever type it was computed.
-ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want);
-ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> want);
+ErrorMetrics error_metrics(std::span<const float> got, std::span<const double> want,
+                           const CheckedRows& rows = {});
+ErrorMetrics error_metrics(std::span<const Half> got, std::span<const double> want,
+                           const CheckedRows& rows = {});
 
 /// FlashAttention's own test rule: err(kernel) <= ratio * err(unfused, same dtype) + floor.
 struct Tolerance {

@@ -39,6 +39,58 @@ TEST(ErrorMetrics, OfFourElementsByHand) {
   EXPECT_EQ(metrics.want_max_abs, 4.0);
 }
 
+/// Two rows of two elements, of which the second stands for three.
+TEST(ErrorMetrics, WeighSumsByRows) {
+  const std::vector<float> got = {1.5f, 2.0f, -5.0f, 0.0f};
+  const std::vector<double> want = {1.0, 2.0, -4.0, 0.0}, weights = {1, 3};
+  const ErrorMetrics metrics = error_metrics(got, want, {2, weights});
+  EXPECT_DOUBLE_EQ(metrics.rel_l1, (0.5 + 3 * 1) / (3 + 3 * 4));
+  EXPECT_DOUBLE_EQ(metrics.rel_l2, std::sqrt((0.25 + 3 * 1) / (5 + 3 * 16.0)));
+  EXPECT_DOUBLE_EQ(metrics.mean_abs, (0.5 + 3 * 1) / 8);
+  EXPECT_DOUBLE_EQ(metrics.rmse, std::sqrt((0.25 + 3 * 1) / 8));
+  EXPECT_DOUBLE_EQ(metrics.mean_rel, (0.5 + 3 * 0.25) / 8);
+  EXPECT_DOUBLE_EQ(metrics.want_rms, std::sqrt((5 + 3 * 16.0) / 8));
+  EXPECT_DOUBLE_EQ(metrics.cosine_diff, (0.25 + 3 * 1) / (6.25 + 3 * 25 + 5 + 3 * 16));
+  // What is counted, and what is largest, is of the elements there are.
+  EXPECT_EQ(metrics.checked_elements, 4u);
+  EXPECT_EQ(metrics.mismatches, 2u);
+  EXPECT_EQ(metrics.max_abs, 1.0);
+  EXPECT_EQ(metrics.worst_index, 2u);
+}
+
+TEST(ErrorMetrics, RowsWithoutWeightAreCheckedOnly) {
+  const std::vector<float> got = {1.5f, 8.0f};
+  const std::vector<double> want = {1.0, 4.0}, weights = {1, 0};
+  const ErrorMetrics metrics = error_metrics(got, want, {2, weights});
+  EXPECT_DOUBLE_EQ(metrics.rel_l1, 0.5);
+  EXPECT_EQ(metrics.max_abs, 4.0);
+  EXPECT_EQ(metrics.worst_row, 1u);
+}
+
+TEST(ErrorMetrics, NameTheWorstRow) {
+  const std::vector<float> got = {1.5f, 2.0f, -5.0f, 0.0f, 0.5f, 0.0f};
+  const ErrorMetrics metrics =
+      error_metrics(got, std::vector<double>{1.0, 2.0, -4.0, 0.0, 0.0, 0.0}, {3});
+  EXPECT_EQ(metrics.worst_row_rel_l1, 1.0 / 4);  // beside 0.5 / 3
+  EXPECT_EQ(metrics.worst_row, 1u);
+  // The third row's reference is 0: it has no relative error.
+  const std::vector<float> zero = {0.5f, 0.0f};
+  EXPECT_FALSE(
+      error_metrics(zero, std::vector<double>{0.0, 0.0}, {1}).worst_row_rel_l1.has_value());
+  // Nor has an output that is not finite, or rows that are not told.
+  const std::vector<float> broken = {kNan, 1.0f};
+  EXPECT_FALSE(
+      error_metrics(broken, std::vector<double>{1.0, 1.0}, {1}).worst_row_rel_l1.has_value());
+  EXPECT_FALSE(metrics_of({1.5f}, {1.0}).worst_row_rel_l1.has_value());
+}
+
+TEST(ErrorMetrics, RefuseWeightsOfOtherRows) {
+  const std::vector<float> got = {1, 2, 3};
+  const std::vector<double> want = {1, 2, 3}, weights = {1, 1};
+  EXPECT_THROW(error_metrics(got, want, {3, weights}), std::invalid_argument);
+  EXPECT_THROW(error_metrics(got, want, {2, weights}), std::invalid_argument);
+}
+
 TEST(ErrorMetrics, RelativeErrorsHaveAFloorNearZero) {
   const ErrorMetrics metrics = metrics_of({0.001f}, {0.0});
   EXPECT_NEAR(metrics.max_rel, 0.001 / metrics.rel_floor, 1e-6);

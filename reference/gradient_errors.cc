@@ -20,10 +20,11 @@ double largest_of(const GradientErrors& errors, double ErrorMetrics::*metric) {
 
 }  // namespace
 
-GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& want) {
-  return {error_metrics(std::span<const Half>(got.dq), want.dq),
-          error_metrics(std::span<const Half>(got.dk), want.dk),
-          error_metrics(std::span<const Half>(got.dv), want.dv)};
+GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& want,
+                               const CheckedRows& dq, const CheckedRows& dkv) {
+  return {error_metrics(std::span<const Half>(got.dq), want.dq, dq),
+          error_metrics(std::span<const Half>(got.dk), want.dk, dkv),
+          error_metrics(std::span<const Half>(got.dv), want.dv, dkv)};
 }
 
 std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& unfused,

@@ -13,8 +13,10 @@ struct GradientErrors {
   ErrorMetrics dq, dk, dv;
 };
 
-/// Throws std::invalid_argument when the sizes differ.
-GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& want);
+/// Throws std::invalid_argument when the sizes differ. `dq` and `dkv` are the rows of dQ, and those
+/// of dK and dV.
+GradientErrors gradient_errors(const HalfGradients& got, const ExactGradients& want,
+                               const CheckedRows& dq = {}, const CheckedRows& dkv = {});
 
 /// Empty when all three gradients are correct, else the first that is not and why: "dk: rmse ...".
 ///   nonfinite == 0, and for err in {rmse, max_abs} the rule of Tolerance,

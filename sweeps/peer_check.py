@@ -74,6 +74,19 @@ def metrics_of(g, w):
     }
 
 
+def worst_row_of(got, want):
+    """(rel_l1, row) of the row with the largest, of rows whose `want` is not 0 throughout; of none
+    (None, None)."""
+    both = got.isfinite() & want.isfinite()
+    error = (got - want).abs().where(both, 0.0).sum(1)
+    size = want.abs().where(both, 0.0).sum(1)
+    rel_l1 = (error / size).where(size > 0, -1.0)
+    if rel_l1.numel() == 0 or rel_l1.max() < 0:
+        return None, None
+    row = rel_l1.argmax().item()
+    return rel_l1[row].item(), row
+
+
 def errors_of(got, want):
     """Metrics of reference/error_metrics.h, of fp64 tensors of equal shape. Every one is NaN where an
     element of `got` is not finite and ought to be."""
@@ -196,6 +209,10 @@ class Check:
         accuracy = {name: self.accuracy_of(name, error) for name, error in errors.items()}
         return accuracy["o"] if list(accuracy) == ["o"] else accuracy, why, warnings
 
+    def worst_row(self, name):
+        got, want = (self.torch.cat(of[name]).double() for of in (self.got, self.want))
+        return worst_row_of(got, want)
+
     def accuracy_of(self, name, error):
         error = dict(error)
         # PyTorch's products accumulate in FP32: the two ratios of a record are one.
@@ -203,7 +220,13 @@ class Check:
         ratio = peer_record.finite(peer_verdict.ratio_of(error["rel_l2"], of_unfused))
         rows = [len(of_head) for of_head in self.want[name]]
         head_dim = self.case.problem["head_dim"]
-        position = position_of(error.pop("worst_index"), self.heads_of(name), rows, head_dim)
+        heads = self.heads_of(name)
+        position = position_of(error.pop("worst_index"), heads, rows, head_dim)
+        worst_row_rel_l1, worst_row = None, None
+        if error["nonfinite"] == 0:
+            worst_row_rel_l1, worst_row = self.worst_row(name)
+        if worst_row is not None:
+            worst_row = position_of(worst_row * head_dim, heads, rows, head_dim)[:3]
         for size in ("want_max_abs", "want_rms", "unit_max", "unit_rms"):
             del error[size]
         return {
@@ -211,6 +234,10 @@ class Check:
             "oracle": "exact-fp64",
             **{key: peer_record.finite(value) for key, value in error.items()},
             "worst_index": position,
+            "worst_row_rel_l1": worst_row_rel_l1,
+            "worst_row": worst_row,
+            "checked_rows": sum(rows),
+            "weighted": False,
             "error_ratio": ratio,
             "error_over_unfused": ratio,
             "lse_max_abs": None,

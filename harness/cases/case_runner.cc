@@ -132,6 +132,7 @@ void CaseRunner::prepare_problem(const CaseProblem& problem) {
     input.scale = static_cast<float>(problem.input_scale.value());
   }
   CheckBudget budget = device_.check_budget();
+  if (input.own != nullptr) budget = budget_for_own_inputs(budget);
   if (settings_.keeps_outputs) budget.emulate_flops = std::numeric_limits<double>::infinity();
   if (problem.pass == Pass::kForward) {
     data_ = std::make_unique<ProblemData>(problem, input, make_check_plan(problem, budget));
@@ -210,16 +211,25 @@ void CaseRunner::judge_without_dropout(const SweepCase& sweep_case, CaseRecord& 
 }
 
 void CaseRunner::verify(const Contender& contender, const RunOutcome& outcome, CaseRecord& record) {
-  if (data_->plan().is_sampled(data_->problem())) {
+  const bool is_sampled = gradients_ == nullptr ? data_->plan().is_sampled(data_->problem())
+                                                : gradients_->plan().is_sampled(data_->problem());
+  if (is_sampled) {
     record.warnings.push_back(
         {"W-SAMPLED-ROWS",
-         "the oracle checked a sample of the rows, spread over heads and positions",
+         "the oracle checked some rows of each kind, told apart by how many keys they see: errors "
+         "are weighted by the rows that each stands for, the largest ones are of the rows checked",
          static_cast<double>(data_->plan().rows.size())});
   }
   if (record.problem.pass == Pass::kForwardBackward && !data_->plan().tiles.empty()) {
     record.warnings.push_back({"W-EXACT-FORWARD-ROWS",
                                "the backward pass needs O and LSE of every row of a head: those of "
                                "rows that were not emulated are the oracle's",
+                               std::nullopt});
+  }
+  if (gradients_ != nullptr && gradients_->plan().leaves_out_longest) {
+    record.warnings.push_back({"W-LONGEST-UNCHECKED",
+                               "gradients of the longest sequences were not checked: those of "
+                               "shorter ones stand for them",
                                std::nullopt});
   }
   if (!input_warnings_) input_warnings_ = warn_of_telling_nothing(*data_, gradients_.get());

@@ -229,7 +229,7 @@ std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData*
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record) {
   const Contender& contender = judged.contender;
-  const ErrorMetrics error = error_metrics(outcome.rows, data.exact());
+  const ErrorMetrics error = data.error_of(outcome.rows);
   const auto unfused = [&](unsigned draw) -> const ErrorMetrics& {
     return data.unfused_error(same_cores(contender, draw));
   };
@@ -237,6 +237,7 @@ std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutc
   record.accuracy = make_accuracy("o", error, {unfused(0), fp32}, outcome.rows.o);
   if (error.nonfinite == 0) record.accuracy->lse_max_abs = error.lse_max_abs;
   record.accuracy->worst_index = worst_position(data.plan().rows, error, data.problem());
+  add_rows(data.plan().rows, data.plan().weights, error, *record.accuracy);
   add_mask_and_repeatability(data.dropout_mask(), outcome, *record.accuracy);
   const auto mask_in_doubt = [&](const auto& why) {
     return why_mask_in_doubt(data.problem(), data.inputs(), data.plan().rows, outcome.rows, why);
@@ -251,7 +252,7 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
                            const RunOutcome& outcome, CaseRecord& record) {
   const Contender& contender = judged.contender;
   const HalfGradients& got = outcome.gradients;
-  GradientErrors error = gradient_errors(got, gradients.exact());
+  GradientErrors error = gradients.errors_of(got);
   const auto after =
       record.accuracy ? GradientData::After::kOwnForward : GradientData::After::kNothing;
   const auto unfused = [&](unsigned draw) -> const GradientErrors& {
@@ -267,6 +268,10 @@ std::string judge_backward(const Judged& judged, ProblemData& data, GradientData
   accuracy.dq.worst_index = worst_position(rows.dq, error.dq, data.problem());
   accuracy.dk.worst_index = worst_position(rows.dkv, error.dk, data.problem());
   accuracy.dv.worst_index = worst_position(rows.dkv, error.dv, data.problem());
+  const GradientPlan& plan = gradients.plan();
+  add_rows(rows.dq, plan.dq_weights, error.dq, accuracy.dq);
+  add_rows(rows.dkv, plan.dkv_weights, error.dk, accuracy.dk);
+  add_rows(rows.dkv, plan.dkv_weights, error.dv, accuracy.dv);
   for (Accuracy* gradient : {&accuracy.dq, &accuracy.dk, &accuracy.dv}) {
     add_mask_and_repeatability(data.dropout_mask(), outcome, *gradient);
   }

@@ -34,6 +34,19 @@ std::vector<std::int64_t> worst_position(const std::vector<Row>& rows, const Err
   return {row.batch, row.row, row.head, static_cast<std::int64_t>(error.worst_index % head_dim)};
 }
 
+/// What is said of rows: {batch, row, head} of the worst of `rows`, how many they are, and whether
+/// they have weights.
+template <class Row>
+void add_rows(const std::vector<Row>& rows, const std::vector<double>& weights,
+              const ErrorMetrics& error, Accuracy& accuracy) {
+  accuracy.checked_rows = rows.size();
+  accuracy.weighted = !weights.empty();
+  accuracy.worst_row_rel_l1 = error.worst_row_rel_l1;
+  if (!error.worst_row_rel_l1) return;
+  const Row& row = rows.at(error.worst_row);
+  accuracy.worst_row = {row.batch, row.row, row.head};
+}
+
 void add_mask_and_repeatability(const DropoutMaskSummary& mask, const RunOutcome& outcome,
                                 Accuracy& accuracy);
 

@@ -2,7 +2,9 @@
 // emulated machine and the fp64 oracle are slow, so of a long problem they see a sample.
 #pragma once
 
+#include <array>
 #include <cstddef>
+#include <set>
 #include <vector>
 
 #include "kernels/attention.h"
@@ -15,6 +17,11 @@ namespace sparkbench {
 struct CheckPlan {
   std::vector<SampleTile> tiles;  // to emulate; empty: all of them
   std::vector<QueryRow> rows;     // to compare, ascending
+  /// How many rows of the whole each of `rows` stands for. 0: the row is checked, and no estimate.
+  /// Empty: all rows are there.
+  std::vector<double> weights = {};
+  /// {batch, key head} of the inputs that the check needs. Empty: all.
+  std::set<std::array<int, 2>> key_heads = {};
 
   bool is_sampled(const Problem& problem) const { return rows.size() < problem.lse_elements(); }
 };
@@ -28,30 +35,38 @@ struct CheckBudget {
 /// FLOPs of one case on the host, so that a preset of a hundred cases ends in minutes on two cores.
 inline constexpr double kOracleFlops = 1 << 30;
 
+/// The same of inputs that are the user's own, which are one problem: heads differ more than those
+/// that are drawn at random.
+CheckBudget budget_for_own_inputs(const CheckBudget& budget);
+
 /// The same for a backward pass.
 struct GradientPlan {
   /// The forward pass's part: the sampled queries.
-  CheckPlan forward() const { return {sample.query_tiles, rows.dq}; }
+  CheckPlan forward() const { return {sample.query_tiles, rows.dq, dq_weights, key_heads}; }
 
-  BackwardSample sample;               // to emulate; empty: everything
-  GradientRows rows;                   // to compare, ascending
-  std::vector<QueryRow> forward_rows;  // whose O and LSE the gradients need, ascending
+  BackwardSample sample = {};               // to emulate; empty: everything
+  GradientRows rows = {};                   // to compare, ascending
+  std::vector<QueryRow> forward_rows = {};  // whose O and LSE the gradients need, ascending
+  std::vector<double> dq_weights = {}, dkv_weights = {};  // as those of CheckPlan
+  std::set<std::array<int, 2>> key_heads = {};            // as those of CheckPlan
+  bool leaves_out_longest = false;  // sequences, whose rows those of shorter ones stand for
 
-  bool is_sampled(const Problem& problem) const { return rows.dq.size() < problem.lse_elements(); }
+  bool is_sampled(const Problem& problem) const {
+    return rows.dq.size() < problem.lse_elements() || rows.dkv.size() < key_shape(problem).rows();
+  }
 };
 
-/// Everything when both budgets allow it. Else one head and the key head that it reads, since every
-/// query of a head bears on dK and dV: two tiles of rows of each gradient where kernels are
-/// emulated, on a GPU as many rows as the oracle can afford, spread evenly. Of packed sequences, as
-/// many whole ones of that head as both budgets allow, the last among them if it is not too long,
-/// and at least one. Of a pattern, so much of the last head of each of its unions, and a tile, or
-/// 64 rows, where it changes.
-GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budget);
-
-/// All rows when both budgets allow it. Else, where kernels are emulated, as many whole query tiles
-/// as fit, at least two (two cores work on two blocks), spread evenly over tiles, heads and batch
-/// with the first and the last always among them; on a GPU, rows spread evenly. Of a pattern,
-/// besides, in a head of each of its unions, four tiles, or 64 rows, where it changes.
+/// All rows when both budgets allow it. Else a sample of each stratum of rows (row_sample.h): whole
+/// query tiles where kernels are emulated, on a GPU single rows. Each head of each sequence has
+/// strata of its own if the budgets allow it. In a head of each of a pattern's unions four tiles,
+/// or 64 rows, where the pattern changes are checked with a weight of 0.
 CheckPlan make_check_plan(const Problem& problem, const CheckBudget& budget);
+
+/// The same of a backward pass. Every query of a head bears on dK and dV, and their O and LSE are
+/// computed exactly, so rows are drawn from some key heads and the heads that read them: of each
+/// union of a pattern, and of packed sequences of each length (to a factor of 2), the last one, and
+/// as many others as the oracle's budget allows. Packed sequences are emulated whole, unless they
+/// are too long for that.
+GradientPlan make_gradient_plan(const Problem& problem, const CheckBudget& budget);
 
 }  // namespace sparkbench

@@ -45,6 +45,10 @@ RoundedForward GradientData::forward_with(std::span<const QueryRow> rows,
   return forward;
 }
 
+GradientErrors GradientData::errors_of(const HalfGradients& got) {
+  return gradient_errors(got, exact(), dq_rows(), dkv_rows());
+}
+
 const GradientErrors& GradientData::errors_of_a_unit() {
   if (errors_of_a_unit_) return *errors_of_a_unit_;
   inputs();
@@ -57,11 +61,13 @@ const GradientErrors& GradientData::errors_of_a_unit() {
     o.bits = static_cast<std::uint16_t>(draw() % 2 == 0 ? o.bits + 1 : o.bits - 1);
   }
   const ExactGradients moved = exact_backward(data_.problem(), inputs_after(off), plan_.rows);
-  const auto errors = [](const std::vector<double>& got, const std::vector<double>& want) {
-    return error_metrics(std::vector<float>(got.begin(), got.end()), want);
+  const auto errors = [](const std::vector<double>& got, const std::vector<double>& want,
+                         const CheckedRows& rows) {
+    return error_metrics(std::vector<float>(got.begin(), got.end()), want, rows);
   };
-  errors_of_a_unit_ = {errors(moved.dq, exact().dq), errors(moved.dk, exact().dk),
-                       errors(moved.dv, exact().dv)};
+  errors_of_a_unit_ = {errors(moved.dq, exact().dq, dq_rows()),
+                       errors(moved.dk, exact().dk, dkv_rows()),
+                       errors(moved.dv, exact().dv, dkv_rows())};
   return *errors_of_a_unit_;
 }
 
@@ -79,7 +85,7 @@ const GradientErrors& GradientData::unfused_errors(const TensorCores& tensor_cor
     from = inputs_after(forward);
   }
   const HalfGradients unfused = unfused_fp16_backward(problem, from, plan_.rows, tensor_cores);
-  return unfused_errors_.emplace(key, gradient_errors(unfused, exact())).first->second;
+  return unfused_errors_.emplace(key, errors_of(unfused)).first->second;
 }
 
 }  // namespace sparkbench

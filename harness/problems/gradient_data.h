@@ -35,6 +35,8 @@ class GradientData {
   /// The exact O and LSE, and in their place those of `rows` that a pass computed.
   RoundedForward forward_with(std::span<const QueryRow> rows, const ForwardRows& computed);
   const ExactGradients& exact();
+  /// Errors of the plan's rows against exact(), weighted as the plan says.
+  GradientErrors errors_of(const HalfGradients& got);
   /// What the exact gradients change by if each element of O is a unit in the last place of fp16
   /// off, up or down at random: rmse and max_abs.
   const GradientErrors& errors_of_a_unit();
@@ -43,6 +45,9 @@ class GradientData {
   const GradientErrors& unfused_errors(const TensorCores& tensor_cores, After after);
 
  private:
+  CheckedRows dq_rows() const { return {plan_.rows.dq.size(), plan_.dq_weights}; }
+  CheckedRows dkv_rows() const { return {plan_.rows.dkv.size(), plan_.dkv_weights}; }
+
   const ProblemData& data_;
   GradientPlan plan_;
   std::vector<Half> d_o_;

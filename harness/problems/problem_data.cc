@@ -1,6 +1,7 @@
 #include "harness/problems/problem_data.h"
 
 #include <algorithm>
+#include <array>
 #include <set>
 #include <utility>
 
@@ -32,11 +33,11 @@ ProblemData::ProblemData(const Problem& problem, const InputSpec& input, CheckPl
 }
 
 OwnedInputs ProblemData::generate_heads(const InputSpec& input) const {
-  std::set<std::pair<int, int>> heads, key_heads;  // (batch, head)
-  for (const SampleTile& tile : plan_.tiles) {
-    const KeyRow key = key_row_of(problem_, {tile[2], tile[1], 0});
-    key_heads.insert({key.batch, key.head});
-    for (const int reader : query_heads_of(problem_, key)) heads.insert({key.batch, reader});
+  std::set<std::array<int, 2>> heads;  // {batch, head}
+  for (const auto& [batch, key_head] : plan_.key_heads) {
+    for (const int reader : query_heads_of(problem_, {batch, key_head, 0})) {
+      heads.insert({batch, reader});
+    }
   }
   const auto fill = [&](InputTensor tensor, const TensorShape& shape, const auto& of_heads) {
     const InputStream stream{input.distribution, input.seed, tensor, input.scale};
@@ -48,12 +49,17 @@ OwnedInputs ProblemData::generate_heads(const InputSpec& input) const {
   };
   const TensorShape keys = key_shape(problem_);
   return {fill(InputTensor::kQ, query_shape(problem_), heads),
-          fill(InputTensor::kK, keys, key_heads), fill(InputTensor::kV, keys, key_heads)};
+          fill(InputTensor::kK, keys, plan_.key_heads),
+          fill(InputTensor::kV, keys, plan_.key_heads)};
 }
 
 const ExactRows& ProblemData::exact() {
   if (!exact_) exact_ = exact_forward(problem_, inputs(), plan_.rows);
   return *exact_;
+}
+
+ErrorMetrics ProblemData::error_of(const ForwardRows& got) {
+  return error_metrics(got, exact(), plan_.weights);
 }
 
 const DropoutMaskSummary& ProblemData::dropout_mask() {
@@ -67,7 +73,7 @@ const ErrorMetrics& ProblemData::unfused_error(const TensorCores& tensor_cores) 
     return known->second;
   }
   const ForwardRows unfused = unfused_fp16_forward(problem_, inputs(), plan_.rows, tensor_cores);
-  return unfused_errors_.emplace(key, error_metrics(unfused, exact())).first->second;
+  return unfused_errors_.emplace(key, error_of(unfused)).first->second;
 }
 
 }  // namespace sparkbench

@@ -36,7 +36,7 @@ inline UnfusedKey key_of(const TensorCores& tensor_cores) {
 class ProblemData {
  public:
   /// Takes the user's own inputs, or generates them: whole tensors, or, when the plan samples
-  /// tiles, the heads only that share keys with sampled ones, the others being zeros.
+  /// tiles, only its key heads and the heads that read them, the others being zeros.
   ProblemData(const Problem& problem, const InputSpec& input, CheckPlan plan);
 
   const Problem& problem() const { return problem_; }
@@ -45,6 +45,8 @@ class ProblemData {
 
   /// Each computed when it is first asked for.
   const ExactRows& exact();
+  /// Errors of the plan's rows against exact(), weighted as the plan says.
+  ErrorMetrics error_of(const ForwardRows& got);
   const DropoutMaskSummary& dropout_mask();
   /// The error of the unfused computation in fp16, with MMAs of this accumulator, on these tensor
   /// cores: what a kernel's error is measured by.

@@ -185,6 +185,11 @@ void add_dropout(const Accuracy& accuracy, Report& report) {
 
 void add_metrics(const Accuracy& accuracy, Report& report) {
   report.line("rel_l1", "{:.4g} %", 100 * accuracy.rel_l1);
+  if (accuracy.worst_row_rel_l1 && accuracy.worst_row && accuracy.worst_row->size() == 3) {
+    const auto& at = *accuracy.worst_row;
+    report.line("worst row's rel_l1", "{:.4g} % at batch {}, row {}, head {}",
+                100 * *accuracy.worst_row_rel_l1, at[0], at[1], at[2]);
+  }
   report.line("rel_l2", "{:.4g} %", 100 * accuracy.rel_l2);
   report.line("rmse", "{:.4g}", accuracy.rmse);
   report.line("mean_abs, max_abs", "{:.4g}, {:.4g}", accuracy.mean_abs, accuracy.max_abs);
@@ -199,9 +204,15 @@ void add_metrics(const Accuracy& accuracy, Report& report) {
   }
 }
 
+std::string rows_text(const Accuracy& accuracy) {
+  if (!accuracy.checked_rows) return "";
+  return fmt::format(" of {} {}rows", *accuracy.checked_rows,
+                     accuracy.weighted.value_or(false) ? "sampled and weighted " : "");
+}
+
 void add_accuracy(const Accuracy& accuracy, Report& report) {
-  report.line("errors of", "{}, {} elements against {}", accuracy.output, accuracy.checked_elements,
-              accuracy.oracle);
+  report.line("errors of", "{}, {} elements{} against {}", accuracy.output,
+              accuracy.checked_elements, rows_text(accuracy), accuracy.oracle);
   if (accuracy.nonfinite == 0) {
     add_metrics(accuracy, report);
   } else {

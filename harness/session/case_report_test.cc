@@ -193,8 +193,16 @@ TEST(CaseReport, GivesEveryErrorAndTheWorstPlace) {
   accuracy.error_over_unfused = 0.5;
   accuracy.mask_hash = "af63dc4c8601ec8c";
   record.accuracy = accuracy;
+  EXPECT_EQ(value_of(format_case_report(record), "errors of"),
+            "o, 32768 elements against exact-fp64");
+  record.accuracy->checked_rows = 512;
+  record.accuracy->weighted = true;
+  record.accuracy->worst_row_rel_l1 = 0.005;
+  record.accuracy->worst_row = {0, 3, 1};
   const std::string report = format_case_report(record);
-  EXPECT_EQ(value_of(report, "errors of"), "o, 32768 elements against exact-fp64");
+  EXPECT_EQ(value_of(report, "errors of"),
+            "o, 32768 elements of 512 sampled and weighted rows against exact-fp64");
+  EXPECT_EQ(value_of(report, "worst row's rel_l1"), "0.5 % at batch 0, row 3, head 1");
   EXPECT_EQ(value_of(report, "rel_l1"), "0.025 %");
   EXPECT_EQ(value_of(report, "worst element"),
             "got 0.5, want 0.25 at batch 0, row 7, head 1, dim 63");

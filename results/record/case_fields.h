@@ -143,6 +143,10 @@ void visit_fields(AnyConst<Accuracy> auto& a, auto&& visit) {
   visit("mask_hash", a.mask_hash);
   visit("bitwise_repeatable", a.bitwise_repeatable);
   visit("output_hash", a.output_hash);
+  visit("checked_rows", a.checked_rows);
+  visit("weighted", a.weighted);
+  visit("worst_row_rel_l1", a.worst_row_rel_l1);
+  visit("worst_row", a.worst_row);
 }
 
 void visit_fields(AnyConst<GradientAccuracy> auto& g, auto&& visit) {

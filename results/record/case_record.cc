@@ -16,6 +16,7 @@ void bring_up_to_date(const std::optional<Accumulator>& accumulator, Accuracy& a
     accuracy.error_ratio.reset();
     accuracy.error_over_unfused.reset();
     accuracy.lse_max_abs.reset();
+    accuracy.worst_row_rel_l1.reset();
   } else if (!accuracy.error_over_unfused && accumulator != Accumulator::kFp16) {
     accuracy.error_over_unfused = accuracy.error_ratio;
   }
@@ -30,6 +31,26 @@ std::vector<const Accuracy*> accuracies_of(const CaseRecord& record) {
   std::vector<const Accuracy*> accuracies = {&gradients.dq, &gradients.dk, &gradients.dv};
   if (gradients.o) accuracies.insert(accuracies.begin(), &*gradients.o);
   return accuracies;
+}
+
+bool has_all_rows_checked(const CaseRecord& record) {
+  if (record.layer) return find_warning(record, "W-SAMPLED-ROWS") == nullptr;
+  const CaseProblem& problem = record.problem;
+  const auto elements_of = [&](bool are_keys) {
+    const auto& total = are_keys ? problem.total_k : problem.total_q;
+    const std::uint64_t alike =
+        static_cast<std::uint64_t>(problem.batch) *
+        static_cast<std::uint64_t>(are_keys ? problem.seqlen_k : problem.seqlen_q);
+    const int heads = are_keys ? problem.key_heads() : problem.heads;
+    return (total ? static_cast<std::uint64_t>(*total) : alike) *
+           static_cast<std::uint64_t>(heads) * static_cast<std::uint64_t>(problem.head_dim);
+  };
+  const auto accuracies = accuracies_of(record);
+  return !accuracies.empty() &&
+         std::all_of(accuracies.begin(), accuracies.end(), [&](const Accuracy* accuracy) {
+           const bool are_keys = accuracy->output == "dk" || accuracy->output == "dv";
+           return accuracy->checked_elements >= elements_of(are_keys);
+         });
 }
 
 std::optional<double> worst_error_over_unfused(const CaseRecord& record) {

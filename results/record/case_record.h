@@ -68,6 +68,9 @@ struct Accuracy {
   std::string output = "o";
   std::string oracle;  // "exact-fp64", ...
   std::uint64_t checked_elements = 0;
+  std::optional<std::uint64_t> checked_rows;
+  /// Whether the rows are a sample, whose sums and means weigh each row by how many it stands for.
+  std::optional<bool> weighted;
   double max_abs = 0, mean_abs = 0, rmse = 0;
   double rel_l1 = 0;  // sum|o - r| / sum|r|, the paper's percentages / 100
   double rel_l2 = 0, mean_rel = 0, max_rel = 0, rel_floor = 0, cosine_diff = 0;
@@ -75,6 +78,9 @@ struct Accuracy {
   std::uint64_t nonfinite = 0;
   std::vector<std::int64_t> worst_index;  // (batch, row, head, dim)
   double worst_got = 0, worst_want = 0;
+  /// The largest rel_l1 of a row, of the rows checked that are not 0 throughout in the reference.
+  std::optional<double> worst_row_rel_l1;
+  std::optional<std::vector<std::int64_t>> worst_row;  // (batch, row, head)
   /// rel_l2 over the unfused computation's with the same accumulator: what the verdict goes by.
   /// None where it is not finite.
   std::optional<double> error_ratio;
@@ -293,6 +299,9 @@ inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 /// What was checked: o of a forward pass, then dq, dk and dv of a backward pass; empty when not
 /// verified. Points into `record`.
 std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);
+
+/// Whether errors are known of every row of every output, or of every token of a layer.
+bool has_all_rows_checked(const CaseRecord& record);
 
 /// The largest error_over_unfused of the outputs that were checked; none when one of them has none.
 std::optional<double> worst_error_over_unfused(const CaseRecord& record);

@@ -21,6 +21,30 @@ TEST(AccuraciesOf, AreOfTheOutputOrOfEachGradient) {
   EXPECT_EQ(accuracies_of(record), std::vector<const Accuracy*>({&*record.accuracy}));
 }
 
+TEST(HasAllRowsChecked, CountsTheElementsOfEveryOutput) {
+  CaseRecord record = sample_emulated_case();
+  EXPECT_TRUE(has_all_rows_checked(record));
+  record.accuracy->checked_elements -= 1;
+  EXPECT_FALSE(has_all_rows_checked(record));
+  record.accuracy.reset();
+  EXPECT_FALSE(has_all_rows_checked(record));
+  CaseRecord backward = sample_backward_run().cases.at(0);
+  EXPECT_TRUE(has_all_rows_checked(backward));
+  backward.gradient_accuracy->dv.checked_elements /= 2;
+  EXPECT_FALSE(has_all_rows_checked(backward));
+}
+
+TEST(HasAllRowsChecked, KnowsOfPackedSequencesAndLayers) {
+  CaseRecord record = sample_emulated_case();
+  record.problem.total_q = 100;  // of a stored run, whose lengths are not read
+  record.accuracy->checked_elements = 100 * 2 * 64;
+  EXPECT_TRUE(has_all_rows_checked(record));
+  record.layer.emplace();
+  EXPECT_TRUE(has_all_rows_checked(record));
+  record.warnings.push_back({"W-SAMPLED-ROWS", "", 128.0});
+  EXPECT_FALSE(has_all_rows_checked(record));
+}
+
 TEST(FindAccuracy, IsByTheNameOfTheOutput) {
   const CaseRecord record = sample_backward_run().cases.at(0);
   EXPECT_EQ(find_accuracy(record, "dk"), &record.gradient_accuracy->dk);

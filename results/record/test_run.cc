@@ -53,6 +53,9 @@ Accuracy accuracy_of(double rel_l1, double error_ratio) {
   accuracy.worst_want = 0.5 + rel_l1 / 2;
   accuracy.error_ratio = accuracy.error_over_unfused = error_ratio;
   accuracy.lse_max_abs = 1e-6;
+  accuracy.weighted = false;
+  accuracy.worst_row_rel_l1 = rel_l1 * 3;
+  accuracy.worst_row = {0, 7, 1};
   return accuracy;
 }
 
@@ -60,6 +63,8 @@ CaseRecord emulated_case(const std::string& kernel, const Problem& problem, doub
                          double error_ratio) {
   CaseRecord record = case_of(kernel, problem);
   record.accuracy = accuracy_of(rel_l1, error_ratio);
+  record.accuracy->checked_elements = problem.q_elements();
+  record.accuracy->checked_rows = problem.lse_elements();
   record.warnings = {{"W-EMULATED-NO-TIME", "an emulated device has no time", std::nullopt}};
   return record;
 }
@@ -86,7 +91,10 @@ void turn_backward(CaseRecord& record) {
                                               gradient_of("dv", 0.5 * rel_l1, error_ratio)};
   for (Accuracy GradientAccuracy::*gradient :
        {&GradientAccuracy::dq, &GradientAccuracy::dk, &GradientAccuracy::dv}) {
-    ((*record.gradient_accuracy).*gradient).error_over_unfused = over_unfused;
+    Accuracy& accuracy = (*record.gradient_accuracy).*gradient;
+    accuracy.error_over_unfused = over_unfused;
+    accuracy.checked_elements = record.problem.q_elements();
+    accuracy.checked_rows = record.problem.lse_elements();
   }
 }
 

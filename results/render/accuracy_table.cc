@@ -40,6 +40,8 @@ std::vector<MetricRule> metric_rules(bool has_lse) {
   std::vector<MetricRule> rules = {
       {"rel_l1 %", [](const Accuracy& a) { return 100.0 * a.rel_l1; }, arithmetic_mean,
        significant},
+      {"worst row rel_l1 %", [](const Accuracy& a) { return 100.0 * or_nan(a.worst_row_rel_l1); },
+       largest, significant},
       {"rel_l2", [](const Accuracy& a) { return a.rel_l2; }, arithmetic_mean, scientific},
       {"mean_rel %", [](const Accuracy& a) { return 100.0 * a.mean_rel; }, arithmetic_mean,
        significant},
@@ -74,6 +76,14 @@ bool has_nonfinite_output(const StudiedKernel& kernel) {
                      [](const CaseRecord& record) { return record.accuracy->nonfinite != 0; });
 }
 
+bool is_of_samples(const std::vector<StudiedKernel>& kernels) {
+  return std::any_of(kernels.begin(), kernels.end(), [](const StudiedKernel& kernel) {
+    return std::any_of(kernel.cases.begin(), kernel.cases.end(), [](const CaseRecord& record) {
+      return record.accuracy->weighted.value_or(false);
+    });
+  });
+}
+
 std::string legend(const AccuracyStudy& study) {
   const std::vector<StudiedKernel>& kernels = study.kernels;
   std::string text =
@@ -83,6 +93,11 @@ std::string legend(const AccuracyStudy& study) {
     if (kernel.title != kernel.name) text += fmt::format(", {} is {}", kernel.title, kernel.name);
   }
   text += fmt::format(";\nerror_over_unfused is {}\n", kErrorOverUnfusedMeaning);
+  if (is_of_samples(kernels)) {
+    text +=
+        "of sampled rows means are weighted to be those of all rows, and the worst row and the "
+        "largest errors are of the rows checked\n";
+  }
   if (std::any_of(kernels.begin(), kernels.end(), has_nonfinite_output)) {
     text += "a mean over outputs of which one is not finite is none: -\n";
   }

@@ -20,6 +20,8 @@ TEST(AccuracyTable, HasALinePerMetricAndHeadDim) {
             "------------------  --------  --------  --------  ------------\n"
             "rel_l1 %                  64     0.160    0.0400        0.0800\n"
             "rel_l1 %                 128    0.0400    0.0100        0.0200\n"
+            "worst row rel_l1 %        64     0.480     0.120         0.240\n"
+            "worst row rel_l1 %       128     0.120    0.0300        0.0600\n"
             "rel_l2                    64  2.00e-03  5.00e-04      1.00e-03\n"
             "rel_l2                   128  5.00e-04  1.25e-04      2.50e-04\n"
             "mean_rel %                64     0.320    0.0800         0.160\n"
@@ -56,6 +58,26 @@ TEST(AccuracyTable, HasNoMeanOverWhatIsNotFinite) {
                            "a mean over outputs of which one is not finite is none: -\n"}) {
     EXPECT_NE(table.find(line), std::string::npos) << line << table;
   }
+}
+
+TEST(AccuracyTable, SaysWhatASampleTells) {
+  RunRecord run = sample_run();
+  EXPECT_EQ(format_accuracy_table(run, {}).find("of sampled rows"), std::string::npos);
+  run.cases[0].accuracy->weighted = true;
+  EXPECT_NE(format_accuracy_table(run, {}).find("\nof sampled rows means are weighted"),
+            std::string::npos);
+}
+
+/// Records of earlier versions do not know it.
+TEST(AccuracyTable, HasADashForAnUnknownWorstRow) {
+  RunRecord run = sample_run();
+  for (CaseRecord& record : run.cases) {
+    if (record.accuracy) record.accuracy->worst_row_rel_l1.reset();
+  }
+  const std::string table = format_accuracy_table(run, {});
+  EXPECT_NE(table.find("worst row rel_l1 %        64         -         -             -\n"),
+            std::string::npos)
+      << table;
 }
 
 TEST(AccuracyTable, HasABlockPerGradientWithoutAnLse) {

@@ -41,12 +41,17 @@ std::string base_clause(const Lead& lead) {
                      interval_of(lead));
 }
 
+/// What is said of the largest error.
+std::string_view bound_word(const FastestKernel& fastest) {
+  return fastest.has_all_rows ? "at most" : "up to about";
+}
+
 /// Of whole layers.
 std::string layer_error_clause(const FastestKernel& fastest) {
-  std::string text = fmt::format("; rel_l2 at most {} % in every part",
+  std::string text = fmt::format("; rel_l2 {} {} % in every part", bound_word(fastest),
                                  significant(100 * *fastest.worst_layer_rel_l2, 3));
   if (fastest.worst_layer_over_unfused) {
-    text += fmt::format(", error at most {}x of the unfused layer's",
+    text += fmt::format(", error {} {}x of the unfused layer's", bound_word(fastest),
                         significant(*fastest.worst_layer_over_unfused, 2));
   }
   return text;
@@ -55,8 +60,8 @@ std::string layer_error_clause(const FastestKernel& fastest) {
 std::string error_clause_of(const FastestKernel& fastest) {
   if (fastest.worst_layer_rel_l2) return layer_error_clause(fastest);
   if (!fastest.worst_rel_l1) return "; its error was not checked";
-  std::string text =
-      fmt::format("; rel_l1 at most {} %", significant(100 * *fastest.worst_rel_l1, 3));
+  std::string text = fmt::format("; rel_l1 {} {} %", bound_word(fastest),
+                                 significant(100 * *fastest.worst_rel_l1, 3));
   if (fastest.error_over_unfused) {
     text += fmt::format(", error {}x of the unfused computation's",
                         significant(*fastest.error_over_unfused, 2));

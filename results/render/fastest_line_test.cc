@@ -52,6 +52,13 @@ TEST(FastestLine, GivesTheModelsBandOfWhatIsPredicted) {
       "(5.50x to 9.50x); rel_l1 at most 0.0350 %, error 0.54x of the unfused computation's.\n");
 }
 
+TEST(FastestLine, BoundsNothingWhereRowsWereSampled) {
+  CaseRecord sampled = timed_case("a", 1);
+  sampled.accuracy->checked_elements /= 2;
+  const std::string line = line_of_cases({sampled, timed_case("b", 2)});
+  EXPECT_NE(line.find("; rel_l1 up to about 0.0350 %, "), std::string::npos) << line;
+}
+
 TEST(FastestLine, SaysWhatItDoesNotKnow) {
   CaseRecord alone = timed_case("a", 1);
   alone.accuracy.reset();

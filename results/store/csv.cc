@@ -80,10 +80,19 @@ constexpr std::array<std::string_view, 12> kGradientColumns = {"max_abs",
                                                                "bitwise_repeatable",
                                                                "output_hash"};
 
+/// Fields of Accuracy since 1.7.0: their columns follow all earlier ones.
+constexpr std::array<std::string_view, 4> kLateColumns = {"checked_rows", "weighted",
+                                                          "worst_row_rel_l1", "worst_row"};
+
+bool is_late(std::string_view leaf) {
+  return std::find(kLateColumns.begin(), kLateColumns.end(), leaf) != kLateColumns.end();
+}
+
 /// Whether a leaf is in the JSON only: lists of times, and most of what is known of a gradient.
 bool is_left_out(std::string_view group, std::string_view leaf) {
   if (group.empty() && leaf == "parts") return true;
   if (group == "layer" && (leaf == "stages" || leaf == "errors")) return true;
+  if (group == "accuracy" && is_late(leaf)) return true;
   if (group == "o" && leaf == "lse_max_abs") return false;
   if (group != "dq" && group != "dk" && group != "dv" && group != "o") return leaf == "samples";
   return std::find(kGradientColumns.begin(), kGradientColumns.end(), leaf) ==
@@ -109,9 +118,21 @@ void append_cells(const std::string& name, const T* value, Row& row) {
   }
 }
 
+void append_late_cells(const std::string& prefix, const Accuracy* accuracy, Row& row) {
+  const Accuracy blank{};
+  visit_fields(accuracy != nullptr ? *accuracy : blank, [&](const char* leaf, const auto& field) {
+    if (is_late(leaf)) append_cells(prefix + leaf, accuracy != nullptr ? &field : nullptr, row);
+  });
+}
+
 Row row_of(const CaseRecord& record, const RunRecord& run) {
   Row row;
   append_cells("", &record, row);
+  append_late_cells("", record.accuracy ? &*record.accuracy : nullptr, row);
+  for (const char* output : {"dq", "dk", "dv", "o"}) {
+    const Accuracy* const accuracy = record.accuracy ? nullptr : find_accuracy(record, output);
+    append_late_cells(std::string(output) + "_", accuracy, row);
+  }
   for (const auto& [key, value] : run.run.tags) {
     row.push_back({csv_text("tag_" + key), csv_text(value)});
   }

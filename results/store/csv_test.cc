@@ -96,6 +96,10 @@ TEST(Csv, HasTheseColumnsInThisOrder) {
           "layer_weight_bytes,"
           "layer_peak_bytes,layer_attention_share,layer_gap_ms,layer_graph_ms," +
           axis_columns(true) +
+          "checked_rows,weighted,worst_row_rel_l1,worst_row,dq_checked_rows,dq_weighted,"
+          "dq_worst_row_rel_l1,dq_worst_row,dk_checked_rows,dk_weighted,dk_worst_row_rel_l1,"
+          "dk_worst_row,dv_checked_rows,dv_weighted,dv_worst_row_rel_l1,dv_worst_row,"
+          "o_checked_rows,o_weighted,o_worst_row_rel_l1,o_worst_row,"
           "tag_card,"
           "tag_host\n");
 }
@@ -142,6 +146,9 @@ TEST(Csv, HasEachGradientOrTheOutput) {
   EXPECT_EQ(column_of(run, "dv_rel_l1"), std::vector<std::string>({"2e-04", ""}));
   EXPECT_EQ(column_of(run, "dv_output_hash"),
             std::vector<std::string>({gradients.dv.output_hash.value(), ""}));
+  EXPECT_EQ(column_of(run, "worst_row"), std::vector<std::string>({"", "0;7;1"}));
+  EXPECT_EQ(column_of(run, "dk_worst_row"), std::vector<std::string>({"0;7;1", ""}));
+  EXPECT_EQ(column_of(run, "dq_weighted"), std::vector<std::string>({"false", ""}));
   EXPECT_EQ(column_of(run, "emulation_shuffles"), std::vector<std::string>({"", "7"}));
   EXPECT_EQ(column_of(run, "bound_tflops"), std::vector<std::string>({"", "98.5"}));
   EXPECT_EQ(column_of(run, "bound_binding"), std::vector<std::string>({"", "tensor"}));

@@ -108,6 +108,7 @@ std::string advise(const RunRecord& run, const AccuracyStudy& study) {
 struct Candidate {
   std::string kernel;
   double mean_rel_l1 = 0.0, most_rel_l1 = 0.0;
+  bool has_all_rows = true;              // of all cases
   std::optional<double> ratio;           // geometric mean of error_over_unfused
   std::vector<std::string> largest;      // rel_l1 of each output
   std::optional<int> overflows_at;       // the least input_scale, of those that the run tried
@@ -124,6 +125,7 @@ void add_study(const RunRecord& run, const AccuracyStudy& study, const StudiedKe
   candidate.most_rel_l1 = std::max(candidate.most_rel_l1, most);
   candidate.largest.push_back(fmt::format("{} ({})", percent(most), label));
   for (const CaseRecord& record : kernel.cases) {
+    candidate.has_all_rows = candidate.has_all_rows && has_all_rows_checked(record);
     const AccuracyBreak broken = find_break(run, study, kernel.name, record.problem.head_dim);
     if (!broken.not_finite || broken.not_finite >= candidate.overflows_at.value_or(kNever))
       continue;
@@ -181,8 +183,9 @@ std::string text_of(const RunRecord& run, const Candidate& best) {
                  : "the unfused computation gives no measure here";
   const std::string doubt =
       best.most_rel_l1 > kDoubtfulRelL1 ? ", if any, for these inputs do not suit fp16" : "";
-  return fmt::format("Use {}{}: {}, rel_l1 at most {}; {}.", best.kernel, doubt, beside,
-                     fmt::join(best.largest, ", "), overflow_text(run, best));
+  return fmt::format("Use {}{}: {}, rel_l1 {} {}; {}.", best.kernel, doubt, beside,
+                     best.has_all_rows ? "at most" : "up to about", fmt::join(best.largest, ", "),
+                     overflow_text(run, best));
 }
 
 }  // namespace

@@ -71,6 +71,13 @@ TEST(Recommendation, NamesTheKernelItsErrorAndItsOverflow) {
             "overflows in none of its 2 cases.");
 }
 
+TEST(Recommendation, BoundsNothingWhereRowsWereSampled) {
+  RunRecord run = clean_run();
+  for (CaseRecord& record : run.cases) record.accuracy->checked_elements /= 2;
+  EXPECT_NE(format_recommendation(run).find(", rel_l1 up to about 0.040 % (o); "),
+            std::string::npos);
+}
+
 TEST(Recommendation, NamesTheScaleFromWhichTheKernelOverflows) {
   RunRecord run = clean_run();
   for (CaseRecord& record : run.cases) {

@@ -200,6 +200,9 @@ void add_errors(const std::vector<CaseRecord>& cases, FastestKernel& fastest) {
   for (const CaseRecord& record : cases) {
     if (record.kernel != fastest.kernel || record.status != Status::kOk) continue;
     if (const auto error = worst_rel_l1(record)) errors.push_back(*error);
+    if (!accuracies_of(record).empty() || record.layer) {
+      fastest.has_all_rows = fastest.has_all_rows && has_all_rows_checked(record);
+    }
   }
   fastest.worst_rel_l1 = largest(errors);
   std::vector<double> of_layers, over_unfused;

@@ -30,6 +30,7 @@ struct FastestKernel {
   std::vector<std::string> left_out;  // kernels on too few problems to be compared
   std::optional<Lead> over_next;      // the second
   std::optional<Lead> over_base;      // what the run's speed-ups are over, unless that is the next
+  bool has_all_rows = true;           // of all its cases that were checked
   std::optional<double> worst_rel_l1;
   std::optional<double> error_over_unfused;  // geometric mean
   /// Of layers instead: the largest of all parts of all cases, and beside the unfused fp16 layer.

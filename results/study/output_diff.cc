@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 
 #include "results/render/number_format.h"
 
@@ -11,6 +12,7 @@ namespace sparkbench {
 namespace {
 
 constexpr double kErrorGrowth = 1.05, kLseGrowth = 2;
+constexpr double kSampleGrowth = 1.2;    // of two estimates, each within 10 %
 constexpr double kLseRounding = 9.6e-7;  // a last place of a float of 8 to 16
 constexpr double kMemoryGrowth = 1.01;
 constexpr double kPageBytes = 2 << 20;  // in which a GPU's driver hands out memory
@@ -20,6 +22,19 @@ std::string grew(const Accuracy& accuracy, const char* metric, double first, dou
                      significant(first, 3));
 }
 
+bool are_of_same_rows(const Accuracy& first, const Accuracy& second) {
+  return first.checked_elements == second.checked_elements &&
+         first.weighted.value_or(false) == second.weighted.value_or(false);
+}
+
+/// How many times as large as before rel_l2 may be. A sample of before 1.7.0 was not weighted, and
+/// tells nothing of other rows.
+double allowed_growth(const Accuracy& first, const Accuracy& second) {
+  if (are_of_same_rows(first, second)) return kErrorGrowth;
+  return first.weighted && second.weighted ? kSampleGrowth
+                                           : std::numeric_limits<double>::infinity();
+}
+
 /// What has grown; "" when nothing has.
 std::string find_growth(const Accuracy& first, const Accuracy& second) {
   if (second.nonfinite > first.nonfinite) {
@@ -27,10 +42,10 @@ std::string find_growth(const Accuracy& first, const Accuracy& second) {
                        first.nonfinite);
   }
   // So that NaN, of an output that is not finite, is no growth of its own.
-  if (second.rel_l2 > kErrorGrowth * first.rel_l2) {
+  if (second.rel_l2 > allowed_growth(first, second) * first.rel_l2) {
     return grew(second, "rel_l2", first.rel_l2, second.rel_l2);
   }
-  if (first.lse_max_abs && second.lse_max_abs &&
+  if (are_of_same_rows(first, second) && first.lse_max_abs && second.lse_max_abs &&
       *second.lse_max_abs > kLseGrowth * *first.lse_max_abs + kLseRounding) {
     return grew(second, "the largest error of lse", *first.lse_max_abs, *second.lse_max_abs);
   }
@@ -51,9 +66,8 @@ double ratio_of_bytes(std::uint64_t first, std::uint64_t second) {
 
 bool may_repeat(const Accuracy& accuracy) { return accuracy.bitwise_repeatable.value_or(true); }
 
-/// Of one output; nothing where it cannot be known.
+/// Compares the same rows of one output; none where it cannot be known.
 std::optional<bool> has_same_bits(const Accuracy& first, const Accuracy& second) {
-  if (first.checked_elements != second.checked_elements) return std::nullopt;
   if (!first.output_hash || !second.output_hash) return std::nullopt;
   if (!may_repeat(first) || !may_repeat(second)) return std::nullopt;
   return first.output_hash == second.output_hash;
@@ -92,7 +106,7 @@ void compare_bits(const CaseRecord& first, const CaseRecord& second, CaseDiff& d
   std::vector<std::string> others;
   for (const Accuracy* accuracy : accuracies_of(second)) {
     const Accuracy* const before = find_accuracy(first, accuracy->output);
-    if (before == nullptr) continue;
+    if (before == nullptr || !are_of_same_rows(*before, *accuracy)) continue;
     if (before->mask_hash && accuracy->mask_hash && before->mask_hash != accuracy->mask_hash) {
       others.push_back("the dropout mask of " + accuracy->output);
     }

@@ -33,6 +33,32 @@ TEST(OutputDiff, FindsErrorsThatHaveGrown) {
             "the largest error of lse of o is 0.00100, was 1.00e-06");
 }
 
+TEST(OutputDiff, AllowsEstimatesOfOtherRowsTheirDoubt) {
+  const CaseRecord first = sample_timed_case();
+  CaseRecord second = first;
+  second.accuracy->checked_elements /= 2;
+  second.accuracy->weighted = true;
+  second.accuracy->rel_l2 *= 1.19;
+  second.accuracy->lse_max_abs = 1e-3;
+  second.accuracy->output_hash = second.accuracy->mask_hash = "0123456789abcdef";
+  EXPECT_EQ(found(compare_errors, first, second), "");
+  EXPECT_EQ(found(compare_bits, first, second), "");
+  second.accuracy->rel_l2 = 1.25 * first.accuracy->rel_l2;
+  EXPECT_EQ(found(compare_errors, first, second), "rel_l2 of o is 0.000547, was 0.000438");
+}
+
+/// Which had no weights, so that causal masks' errors were told too small.
+TEST(OutputDiff, ComparesNoErrorsOfAnEarlierVersionsSample) {
+  CaseRecord first = sample_timed_case();
+  CaseRecord second = first;
+  first.accuracy->weighted.reset();
+  first.accuracy->checked_elements /= 2;
+  second.accuracy->rel_l2 *= 3;
+  EXPECT_EQ(found(compare_errors, first, second), "");
+  first.accuracy->checked_elements = second.accuracy->checked_elements;  // all rows
+  EXPECT_NE(found(compare_errors, first, second), "");
+}
+
 TEST(OutputDiff, FindsElementsThatAreNoLongerFinite) {
   const CaseRecord first = sample_timed_case();
   CaseRecord second = first;

@@ -1,5 +1,6 @@
 #include "kernels/machine/emulated/blocks/grid_counters.h"
 
+#include <algorithm>
 #include <cmath>
 #include <iterator>
 #include <map>
@@ -18,19 +19,18 @@ struct Column {
 using Columns = std::map<double, Column>;  // by work
 
 /// A block of this work is shared between the sampled ones of less and of more, the nearer having
-/// the larger part.
+/// the larger part; outside the sample between the two nearest, the further one having a negative
+/// part.
 void share(double work, Columns& columns) {
-  const auto above = columns.lower_bound(work);
-  if (above == columns.begin()) {
-    above->second.weight += 1.0;
+  if (columns.size() == 1) {
+    columns.begin()->second.weight += 1.0;
     return;
   }
+  auto above = columns.lower_bound(work);
+  if (above == columns.begin()) ++above;
+  if (above == columns.end()) --above;
   const auto below = std::prev(above);
-  if (above == columns.end()) {
-    below->second.weight += 1.0;
-    return;
-  }
-  const double part = (work - below->first) / (above->first - below->first);
+  const double part = std::clamp((work - below->first) / (above->first - below->first), -1.0, 2.0);
   above->second.weight += part;
   below->second.weight += 1.0 - part;
 }
@@ -56,7 +56,7 @@ Counters extrapolate_to_grid(std::span<const BlockCounters> sample, const std::a
     for (const auto& [_, column] : columns) {
       sum += column.weight * static_cast<double>(column.sum.*field) / column.blocks;
     }
-    counters.*field = static_cast<std::uint64_t>(std::llround(rows * sum));
+    counters.*field = static_cast<std::uint64_t>(std::llround(std::max(0.0, rows * sum)));
   }
   return counters;
 }

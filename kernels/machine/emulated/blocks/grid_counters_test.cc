@@ -59,9 +59,12 @@ TEST(ExtrapolateToGrid, TakesTheMeanOfBlocksAtOnePosition) {
   EXPECT_EQ(shuffles_of({block(0, 0, 2), block(0, 1, 4)}, {1, 8, 1}), 24u);
 }
 
-TEST(ExtrapolateToGrid, IsConstantBeyondTheEndsOfTheSample) {
-  // 4, 4, 4, 8, 8
-  EXPECT_EQ(shuffles_of({block(2, 0, 4), block(3, 0, 8)}, {5, 1, 1}), 28u);
+TEST(ExtrapolateToGrid, GoesOnForTheGapOfTheNearestTwo) {
+  EXPECT_EQ(shuffles_of({block(3, 0, 10), block(4, 0, 12)}, {5, 1, 1}), 8u + 8u + 8u + 10u + 12u);
+  EXPECT_EQ(shuffles_of({block(1, 0, 6), block(3, 0, 10)}, {7, 1, 1}),
+            4u + 6u + 8u + 10u + 12u + 14u + 14u);
+  // Three times -38, 1 and 40: never below 0.
+  EXPECT_EQ(shuffles_of({block(3, 0, 1), block(4, 0, 40)}, {5, 1, 1}), 0u);
 }
 
 TEST(ExtrapolateToGrid, CountsEveryField) {

@@ -1,0 +1,55 @@
+// What the rows of a tile weigh in an error, told from the mask: rows that see as many keys have
+// errors of one size, and a sample of each kind can stand for the rest.
+#pragma once
+
+#include <array>
+#include <map>
+#include <utility>
+#include <vector>
+
+#include "kernels/attention.h"
+#include "reference/tensors/visible_runs.h"
+
+namespace sparkbench {
+
+/// Means over the rows of a tile of kSampleRows.
+///
+/// With inputs that are independent of each other, a row of O or dQ is a mean over the n keys that
+/// it sees, of size n^(-1/2). A row of dK or dV is a sum over the queries that see the key, each
+/// with a weight of 1 / n of its own: its size is the root of the sum of 1 / n^2.
+struct TileKind {
+  double terms = 0;  // keys that a query sees, or queries that see a key
+  double size = 0;   // expected, of an element; 0 where a row sees nothing
+
+  /// Tiles of one stratum differ by less than 2 in the number of terms, and by less than 2^(1/2)
+  /// (queries) or 2 (keys) in size.
+  std::array<int, 2> stratum(bool is_of_keys) const;
+};
+
+class TileKinds {
+ public:
+  /// `problem` must outlive it.
+  explicit TileKinds(const Problem& problem);
+
+  /// A kind for each tile of the sequence. Computed once for heads that see alike.
+  const std::vector<TileKind>& of_queries(int batch, int head);
+  const std::vector<TileKind>& of_keys(int batch, int key_head);
+
+ private:
+  /// The tiles and keys of one head and one pair of lengths.
+  struct HeadKinds {
+    std::vector<TileKind> queries;
+    std::vector<double> key_terms, key_squares;  // of each key
+  };
+  using Alike = std::array<int, 3>;  // seqlen_q, seqlen_k, union
+
+  Alike alike(int batch, int head) const;
+  const HeadKinds& of_head(int batch, int head);
+
+  const Problem& problem_;
+  Visibility visibility_;
+  std::map<Alike, HeadKinds> heads_;
+  std::map<Alike, std::vector<TileKind>> keys_;  // by the first head that reads them
+};
+
+}  // namespace sparkbench
