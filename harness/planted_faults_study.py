@@ -29,65 +29,71 @@ ROOT = Path(__file__).resolve().parent.parent
 HEADER = ROOT / "kernels/planted_fault.h"
 TABLE = ROOT / "harness/planted_faults.md"
 
-SHAPE = ["--batch", "2", "--heads", "4", "--heads-k", "2"]
+BATCH = ["--batch", "2", "--heads", "2", "--heads-k", "1"]
+GROUPS = ["--batch", "1", "--heads", "4", "--heads-k", "2"]
 ONE_HEAD = ["--batch", "2", "--heads", "1"]
-# What a user runs: the sections that a grid is meant for come first for their faults.
+# What a user runs: a grid that the section of a fault names comes first for it.
 SWEEPS = {
     "dense": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask",
-              "full,causal,window:48", "--dropout", "0,0.1", *SHAPE],
-    "cross": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--seqlen-k", "65",
-              "--mask", "full,causal", "--dropout", "0.1", *SHAPE],
+              "causal,window:48", "--dropout", "0.1", *BATCH],
+    "far scores": ["--pass", "fwd", "--headdim", "64", "--seqlen", "200", "--mask", "full",
+                   "--dropout", "0", "--input-scale", "4", *ONE_HEAD],
+    "cross": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--seqlen-k", "65,127,230",
+              "--mask", "full,causal", "--dropout", "0.1", *BATCH],
     "wide": ["--pass", "fwd,bwd", "--headdim", "80,128", "--seqlen", "100", "--mask", "full",
-             "--dropout", "0.1", *SHAPE],
+             "--dropout", "0.1", *GROUPS],
     "packed": ["--pass", "fwd,bwd", "--headdim", "64", "--lengths", "uniform:20:150", "--mask",
-               "causal,prefix:40", "--dropout", "0.1", *SHAPE],
+               "causal,prefix:40", "--dropout", "0.1", *BATCH],
     "patterns": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask",
                  "blocked:48,sink:4/window:9,window:16+causal-strided:16", "--dropout", "0",
-                 *SHAPE],
-    "deterministic": ["--pass", "bwd", "--deterministic", "--headdim", "64", "--seqlen", "130",
-                      "--mask", "causal", "--dropout", "0.1", *SHAPE],
+                 *BATCH],
+    "deterministic": ["--pass", "bwd", "--deterministic", "--headdim", "64", "--seqlen", "129",
+                      "--mask", "full,causal", "--dropout", "0.1", *BATCH],
     "windows": ["--pass", "bwd", "--headdim", "64", "--seqlen", "200", "--mask", "window:48",
                 "--dropout", "0.1", *ONE_HEAD],
     "long": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "4k", "--mask",
              "longformer:64:8", "--dropout", "0", "--batch", "1", "--heads", "1"],
 }
-ACCURACY = ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask", "full,causal",
-            "--dropout", "0,0.1", *SHAPE]
+ACCURACY = ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask", "causal",
+            "--dropout", "0.1", *BATCH]
 DEVICES = {"volta": "emulated-v100", "hopper": "emulated-h100"}
 
-# Tests of a section that has the word.
+# The kernels' tests: those of a section that has the word, else those of the pass.
 TESTS = {
     "volta": {"packed": ["volta_packed_test"],
               "patterns": ["volta_sparse_test", "volta_passes_test", "volta_sparse_parts_test"],
-              "gradients": ["volta_backward_test", "volta_backward_relay_test"],
-              "dropout": ["volta_dropout_offset_test"],
-              "": ["volta_forward_test", "volta_backward_test", "volta_group_test",
-                   "volta_mask_test"]},
+              "forward": ["volta_forward_test", "volta_mask_test", "volta_dropout_offset_test"],
+              "backward": ["volta_backward_test", "volta_group_test", "volta_backward_relay_test"]},
     "hopper": {"packed": ["hopper_packed_test"],
                "patterns": ["hopper_sparse_test"],
-               "gradients": ["hopper_backward_test", "hopper_dq_sums_test",
-                             "hopper_carried_backward_test"],
-               "": ["hopper_forward_test", "hopper_backward_test"]},
+               "forward": ["hopper_forward_test"],
+               "backward": ["hopper_backward_test", "hopper_dq_sums_test",
+                            "hopper_carried_backward_test"]},
 }
+# Of them those that compare results; what else they hold against each other takes long.
+COMPARING = "--gtest_filter=" + ":".join(
+    f"*{word}*" for word in ("Definition", "Pictures", "EachSequence", "SequenceAlone", "DqAlone",
+                             "InMemory", "Follows", "Zero", "NearlyAsRight", "SameBitsWith"))
+OF_BACKWARD = re.compile(r"\bd[QKVPS]\b|\bD\b|backward|relay")
 FAULT = re.compile(r'F\((k\w+), (\w+), "([^"]*)"\)')
 SECTION = re.compile(r"/\* (.*) \*/")
 
 
 class PlantedFault:
+    """A fault in the kernels of one generation; of both, it is two."""
+
     def __init__(self, name, kernels, sentence, section):
-        self.name, self.sentence, self.section = name, sentence, section
-        self.kernels = ["volta", "hopper"] if kernels == "both" else [kernels]
+        self.name, self.kernels, self.sentence, self.section = name, kernels, sentence, section
 
-    def sweeps(self):
-        """All grids, those first whose name the section has."""
-        return sorted(SWEEPS, key=lambda grid: grid not in self.section)
+    def grids(self):
+        """Those of SWEEPS whose name the section has first; "long" is of patterns alone."""
+        grids = [grid for grid in SWEEPS if grid != "long" or "patterns" in self.section]
+        return sorted(grids, key=lambda grid: grid not in self.section)
 
-    def tests(self):
-        names = []
-        for kernels in self.kernels:
-            for word, tests in TESTS[kernels].items():
-                names += tests if word in self.section else []
-        return list(dict.fromkeys(names))
+    def test_names(self):
+        of_section = [word for word in ("packed", "patterns") if word in self.section]
+        of_pass = "backward" if OF_BACKWARD.search(self.sentence) else "forward"
+        return TESTS[self.kernels][of_section[0] if of_section else of_pass]
 
 
 def listed_faults():
@@ -96,7 +102,9 @@ def listed_faults():
         if heading := SECTION.search(line):
             section = heading[1]
         if fault := FAULT.search(line):
-            faults.append(PlantedFault(*fault.groups(), section))
+            name, kernels, sentence = fault.groups()
+            for of in ("volta", "hopper") if kernels == "both" else (kernels,):
+                faults.append(PlantedFault(name, of, sentence, section))
     return faults
 
 
@@ -141,37 +149,44 @@ class Runner:
         return f"{kind}: {reason['message']}"
 
     def sweep(self, fault):
-        for grid in fault.sweeps():
-            for kernels in fault.kernels:
-                if found := self.program("sweep", kernels, SWEEPS[grid]):
-                    return f"{grid}, {found}"
+        for grid in fault.grids():
+            if found := self.program("sweep", fault.kernels, SWEEPS[grid]):
+                return f"{grid}: {found}"
         return ""
 
     def accuracy(self, fault):
-        for kernels in fault.kernels:
-            if found := self.program("accuracy", kernels, ACCURACY):
-                return found
-        return ""
+        return self.program("accuracy", fault.kernels, ACCURACY)
 
     def tests(self, fault):
-        for test in fault.tests():
-            done = self.run([self.build / "kernels" / test, "--gtest_fail_fast"])
+        for test in fault.test_names():
+            done = self.run([self.build / "kernels" / test, COMPARING, "--gtest_fail_fast"])
             if done is None:
                 return f"{test}: does not end"
             if done.returncode != 0:
-                failed = re.search(rb"\[  FAILED  \] ([\w/]+)", done.stdout)
+                failed = re.search(rb"\[  FAILED  \] ([\w/]+\.\w+)", done.stdout)
                 return failed[1].decode() if failed else f"{test}: status {done.returncode}"
         return ""
+
+
+COLUMNS = ("sweep", "accuracy", "tests")
 
 
 def study(build, fault, arguments):
     """{column: how it was found, "" if not, None if not tried}, and whether it was reached."""
     runner = Runner(build, fault.name, arguments.seconds)
-    found = {"sweep": None, "accuracy": None, "tests": None}
-    for column in found:
-        if getattr(arguments, column):
-            found[column] = getattr(runner, column)(fault)
+    found = {column: getattr(runner, column)(fault) if getattr(arguments, column) else None
+             for column in COLUMNS}
     return fault, found, runner.is_reached
+
+
+def sound_kernels_are_wrong(build, arguments):
+    """What is found where nothing is planted; "" if nothing is."""
+    runner = Runner(build, "", arguments.seconds)
+    for kernels in DEVICES:
+        for verb, grid in [("accuracy", ACCURACY), *(("sweep", grid) for grid in SWEEPS.values())]:
+            if found := runner.program(verb, kernels, grid):
+                return f"{kernels}, {verb} {' '.join(grid)}: {found}"
+    return ""
 
 
 def cell(found):
@@ -186,10 +201,9 @@ def print_table(rows):
     print("| fault | kernels | what is wrong | sweep | accuracy | tests |")
     print("|---|---|---|---|---|---|")
     for fault, found, _ in rows:
-        cells = [cell(found[column]).replace("|", "\\|") for column in ("sweep", "accuracy", "tests")]
-        print(f"| `{fault.name}` | {', '.join(fault.kernels)} | {fault.sentence} | "
-              f"{' | '.join(cells)} |")
-    for column in ("sweep", "accuracy", "tests"):
+        cells = [cell(found[column]).replace("|", "\\|") for column in COLUMNS]
+        print(f"| `{fault.name}` | {fault.kernels} | {fault.sentence} | {' | '.join(cells)} |")
+    for column in COLUMNS:
         tried = [found[column] for _, found, _ in rows if found[column] is not None]
         print(f"{column}: {sum(map(bool, tried))} of {len(tried)} found", file=sys.stderr)
 
@@ -223,7 +237,7 @@ def main():
     parser.add_argument("--jobs", type=int, default=2, help="faults at a time")
     parser.add_argument("--seconds", type=float, default=600, help="for one program, at most")
     parser.add_argument("--check", action="store_true", help="compare the list with the table")
-    for column in ("sweep", "accuracy", "tests"):
+    for column in COLUMNS:
         parser.add_argument(f"--{column}", action="store_true", help=f"{column} alone, or several")
     arguments = parser.parse_args()
     if arguments.check:
@@ -232,13 +246,16 @@ def main():
         parser.error("give the folder of a build with SPARKBENCH_PLANT_FAULTS=ON")
     if not (arguments.sweep or arguments.accuracy or arguments.tests):
         arguments.sweep = arguments.accuracy = arguments.tests = True
+    if wrong := not arguments.only and sound_kernels_are_wrong(arguments.build, arguments):
+        print(f"found without a planted fault: {wrong}", file=sys.stderr)
+        return 1
     faults = [fault for fault in listed_faults() if re.search(arguments.only, fault.name)]
     with ThreadPoolExecutor(arguments.jobs) as pool:
         rows = []
         for row in pool.map(lambda fault: study(arguments.build, fault, arguments), faults):
             rows.append(row)
             note = "" if row[2] else " (never reached)"
-            print(f"{row[0].name}{note}: {row[1]}", file=sys.stderr, flush=True)
+            print(f"{row[0].name} {row[0].kernels}{note}: {row[1]}", file=sys.stderr, flush=True)
     print_table(rows)
     return 0 if all(any(found.values()) for _, found, _ in rows) else 1
 
