@@ -12,8 +12,9 @@ import sys
 # A file belongs to the layer that has the longest beginning of its path.
 LAYERS = [
     [f"kernels/{name}.h" for name in ("accumulator", "ceil_divide", "closest_name", "half",
-                                      "host_device", "meant_names", "mma_instruction", "philox", "round_up",
-                                      "sample", "saturating", "split_text", "unsupported_error")],
+                                      "host_device", "meant_names", "mma_instruction", "philox",
+                                      "planted_fault", "round_up", "sample", "saturating",
+                                      "split_text", "unsupported_error")],
     ["kernels/files/"],
     ["kernels/mask/"],
     [f"kernels/{name}.h" for name in ("attention", "attention_kernel", "credited_pairs", "dropout",

@@ -8,6 +8,7 @@
 #include "kernels/hopper/stage_ring.h"
 #include "kernels/hopper/tile_copies.h"
 #include "kernels/hopper/walked_tile.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -94,7 +95,7 @@ class KeyLoader {
     // gains nothing.
     constexpr bool kWaitsForBoth = Config::kIsPacked && Config::kStages > 3;
     if constexpr (Config::kStages < 3) copies_.flush();
-    wait(barriers.k_empty[ring_.place()]);
+    SPARK_UNLESS_PLANTED(kStageFilledEarly, wait(barriers.k_empty[ring_.place()]));
     if constexpr (kWaitsForBoth) wait(barriers.v_empty[ring_.place()]);
     load(params_.k, params_.k_map, stage.k, barriers.k_full[ring_.place()]);
     if constexpr (!kWaitsForBoth) wait(barriers.v_empty[ring_.place()]);

@@ -4,6 +4,7 @@
 
 #include "kernels/hopper/tile/accumulator.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/sparse_list.h"
 
@@ -34,7 +35,7 @@ class OutputRows {
 
   SPARK_DEVICE bool is_owned(int row) const {
     if (has_order<Config>(lists_.order)) return ordered_.owns(row);
-    return first_row_ + row < seqlen_;
+    return first_row_ + row < SPARK_PLANTED(kHopperLastRowNotStored, seqlen_, seqlen_ - 1);
   }
   SPARK_DEVICE bool is_part() const { return Config::kIsSparse && part_row_ != kNoPart; }
   /// Of the tensor, or of the parts' rows.

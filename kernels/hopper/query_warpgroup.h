@@ -6,6 +6,7 @@
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/output_rows.h"
 #include "kernels/hopper/tile/swizzled_panels.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/mask.h"
 
 namespace sparkbench::hopper {
@@ -60,7 +61,11 @@ class QueryWarpgroup {
   SPARK_DEVICE Range uncut_keys() const {
     const Range rows = rows_of_warpgroup();
     if (Config::kIsSparse || rows.begin >= mask_.seqlen_q) return {0, 0};
-    return mask_.keys_of_all(rows);
+    return SPARK_PLANTED(
+        kKeysBehindEndVisible, mask_.keys_of_all(rows),
+        (Range{mask_.keys_of_all(rows).begin,
+               mask_.keys_of_all(rows).end +
+                   (mask_.keys_of_all(rows).end == mask_.seqlen_k ? Config::kBlockN - 1 : 0)}));
   }
 
   /// S = -inf where the mask hides a key, of which `place` is the first: of tiles that it cuts

@@ -6,6 +6,7 @@
 #include "kernels/hopper/block_plan.h"
 #include "kernels/machine/tensor_copy/tensor_map.h"
 #include "kernels/mask/key_mask.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -13,7 +14,9 @@ namespace sparkbench::hopper {
 template <class Config>
 SPARK_DEVICE int tile_count(const Range& keys) {
   if (keys.is_empty()) return 0;
-  return (keys.end - first_tile<Config::kTileStart>(keys) + Config::kBlockN - 1) / Config::kBlockN;
+  return (keys.end - first_tile<Config::kTileStart>(keys) +
+          SPARK_PLANTED(kHopperLastKeyTileSkipped, Config::kBlockN - 1, 0)) /
+         Config::kBlockN;
 }
 
 /// Where one of them is in a ring of places: each comes to all of them by turns, in one order. Who

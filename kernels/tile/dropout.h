@@ -7,6 +7,7 @@
 // the first of 64 the word is shifted, so i counts from these.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout_offset.h"
 #include "kernels/tile/layout.h"
 
@@ -91,7 +92,9 @@ struct TileDropout {
   template <class Machine>
   SPARK_DEVICE std::uint32_t dropped_halves(const Machine& machine, int group, int i,
                                             int strand) const {
-    return machine.permute(word[group] << (7 - i), 0u, strand == 0 ? 0x9988u : 0xbbaau);
+    return machine.permute(
+        word[group] << (7 - i), 0u,
+        SPARK_PLANTED(kDropoutStrandsSwapped, strand == 0, strand != 0) ? 0x9988u : 0xbbaau);
   }
 
   /// How the pair of keys 8 i + 2 * pair + {0, 1} of a strand is packed (pack_scaled_halves), in
@@ -113,9 +116,11 @@ struct TileDropout {
     // Its group, and its strand. A lane with both rows of a block finds them in strands 0 and 1.
     const int group = Layout::kOtherRowLane == 0 ? b : kGroups == 2 ? half : 0;
     const int strand = Layout::kOtherRowLane == 0 ? 0 : kGroups == 2 ? b : half;
-    const auto row = static_cast<std::uint32_t>(first_row + kApart * group +
-                                                (Layout::row(lane, Layout::slot(strand)) & 7));
-    const auto first_column = static_cast<std::uint32_t>(first_key) & ~63u;
+    const auto row =
+        static_cast<std::uint32_t>(SPARK_PLANTED(kDropoutOfOtherRows, first_row, first_row + 16) +
+                                   kApart * group + (Layout::row(lane, Layout::slot(strand)) & 7));
+    const auto first_column =
+        SPARK_PLANTED(kDropoutOfFirstColumns, static_cast<std::uint32_t>(first_key) & ~63u, 0u);
     const auto pair = static_cast<std::uint32_t>(Layout::pair(lane, strand));
     const DropoutBlock block{row, first_column | 2u * pair};
     word[b] = 0u;

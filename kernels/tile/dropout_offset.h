@@ -3,20 +3,23 @@
 #pragma once
 
 #include "kernels/dropout.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench {
 
 /// Of ForwardParams or BackwardParams, by a load that all lanes share.
 template <class Machine, class Params>
 SPARK_DEVICE DropoutOffset dropout_offset(Machine& machine, const Params& params) {
-  if (params.dropout_offset == nullptr) return params.dropout.offset;
+  if (SPARK_PLANTED(kDropoutOffsetIgnored, params.dropout_offset == nullptr, true))
+    return params.dropout.offset;
   return machine.template load_global<DropoutOffset>(params.dropout_offset);
 }
 
 /// The same, loaded by each call: the compiler keeps nothing from one to the next.
 template <class Machine, class Params>
 SPARK_DEVICE DropoutOffset dropout_offset_anew(Machine& machine, const Params& params) {
-  if (params.dropout_offset == nullptr) return params.dropout.offset;
+  if (SPARK_PLANTED(kDropoutOffsetIgnored, params.dropout_offset == nullptr, true))
+    return params.dropout.offset;
   return machine.template load_global<DropoutOffset>(machine.opaque(params.dropout_offset));
 }
 

@@ -4,6 +4,7 @@
 // Layout, a Scale and kHasDropout.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/forward_params.h"
 #include "kernels/tile/softmax.h"
 
@@ -18,11 +19,13 @@ struct ForwardBlock {
 
   /// As dropout counts.
   SPARK_DEVICE std::uint32_t batch_head(const ForwardParams& params) const {
-    return static_cast<std::uint32_t>(sequence * params.heads + head);
+    return static_cast<std::uint32_t>(
+        SPARK_PLANTED(kDropoutOfFirstEntry, sequence * params.heads + head, head));
   }
   /// Whose keys and values it reads.
   SPARK_DEVICE int key_head(const ForwardParams& params) const {
-    return params.groups.key_head(head);
+    return SPARK_PLANTED(kKeyHeadModulo, params.groups.key_head(head),
+                         head % (params.heads / params.groups.size));
   }
 };
 
@@ -93,9 +96,12 @@ SPARK_DEVICE void normalization(
     float (&l)[Config::Layout::kRowsPerLane], float (&factor)[Config::Layout::kRowsPerLane]) {
 #pragma unroll
   for (int slot = 0; slot < Config::Layout::kRowsPerLane; ++slot) {
-    l[slot] = rows.row_sum(slot);
-    factor[slot] = l[slot] == 0.0f ? 0.0f : machine.reciprocal(l[slot] * Config::Scale::kOfHalves);
-    if constexpr (Config::kHasDropout) factor[slot] *= params.dropout.keep_scale;
+    l[slot] = SPARK_PLANTED(kEmptyRowHasLse, rows.row_sum(slot), fmaxf(rows.row_sum(slot), 1e-30f));
+    factor[slot] = SPARK_PLANTED(kEmptyRowDivided, l[slot] == 0.0f, false)
+                       ? 0.0f
+                       : machine.reciprocal(l[slot] * Config::Scale::kOfHalves);
+    if constexpr (Config::kHasDropout)
+      factor[slot] *= SPARK_PLANTED(kKeepScaleLost, params.dropout.keep_scale, 1.0f);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "kernels/head_groups.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tensors.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
@@ -60,7 +61,8 @@ inline ForwardParams forward_params(const Problem& problem, const ForwardTensors
                        launches_last_tile_first(mask),
                        mask,
                        problem.scale(),
-                       problem.scale() * kLog2E,
+                       SPARK_PLANTED(kScaleAppliedTwice, problem.scale() * kLog2E,
+                                     problem.scale() * problem.scale() * kLog2E),
                        problem.dropout(),
                        problem.head_dim / kChunkHalves,
                        tensors.dropout_offset};

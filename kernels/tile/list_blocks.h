@@ -9,6 +9,7 @@
 
 #include <cstring>
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/work_list.h"
 
 namespace sparkbench {
@@ -202,7 +203,9 @@ class BlockLister {
       const int first = load(&params_.first_block[sequence]);
       const int end_of_sequence = load(&params_.first_block[sequence + 1]);
       const int end = least_of(end_of_sequence, blocks.end);
-      const Range queries = this->queries(sequence), keys = this->keys(sequence);
+      const Range queries = this->queries(sequence),
+                  keys = this->keys(SPARK_PLANTED(kPackedKeysOfSequenceBefore, sequence,
+                                                  most_of(sequence - 1, 0)));
       const KeyMask mask = key_mask_of(params_.mask, queries.size(), keys.size());
       for (; index < end; ++index) {
         const int block = is_in_relay() ? end_of_sequence - 1 - index : index - first;

@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "kernels/mask/key_mask.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/layout.h"
 
 namespace sparkbench {
@@ -21,7 +22,9 @@ SPARK_DEVICE void hide_scores(const Mask& mask, int lane, int first_row, int fir
     const int first = first_key + 2 * Layout::pair(lane, strand);
     std::uint32_t seen[kWords];
 #pragma unroll
-    for (int word = 0; word < kWords; ++word) seen[word] = range_word(keys, first + 32 * word);
+    for (int word = 0; word < kWords; ++word)
+      seen[word] = SPARK_PLANTED(kMaskWordPastEnd, range_word(keys, first + 32 * word),
+                                 range_word({keys.begin, keys.end + 1}, first + 32 * word));
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
 #pragma unroll
@@ -82,7 +85,9 @@ SPARK_DEVICE void hide_outside(const Mask& mask, const Range& seen, int lane, Fi
     for (int group = 0; group < kGroups; ++group) {
       hide_by_bound<Layout, kSteps>(
           lane, first_row(group), first_key, [&](int row) { return mask.begin(row); },
-          [](int key, int begin) { return key < begin; },
+          [](int key, int begin) {
+            return SPARK_PLANTED(kMaskBeforeBegin, key < begin, key + 1 < begin);
+          },
           [&](int step, int i) { hide(group, step, i); });
     }
   }
@@ -91,7 +96,7 @@ SPARK_DEVICE void hide_outside(const Mask& mask, const Range& seen, int lane, Fi
     for (int group = 0; group < kGroups; ++group) {
       hide_by_bound<Layout, kSteps>(
           lane, first_row(group), first_key, [&](int row) { return mask.end(row); },
-          [](int key, int end) { return key >= end; },
+          [](int key, int end) { return SPARK_PLANTED(kMaskPastEnd, key >= end, key > end); },
           [&](int step, int i) { hide(group, step, i); });
     }
   }

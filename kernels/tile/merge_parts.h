@@ -2,6 +2,7 @@
 // what parts have of the same rows together, as merge_passes.h has it for passes over all rows.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/merge_passes.h"
 #include "kernels/tile/sparse_list.h"
 
@@ -81,7 +82,8 @@ SPARK_DEVICE void merge_parts(Machine& machine, const MergePartsParams& params) 
       const Half* const other =
           params.part_o.at(of.batch, of.part_row + part * block_rows, of.head) +
           chunk * kChunkHalves;
-      add_chunk(machine, machine.template load_global<Bits128>(other), weight(part) * inverse, o);
+      add_chunk(machine, machine.template load_global<Bits128>(other),
+                SPARK_PLANTED(kPartWeightLost, weight(part) * inverse, inverse), o);
     }
     machine.store_global(params.o.at(of.batch, of.row, of.head) + chunk * kChunkHalves,
                          chunk_of(machine, o));
@@ -94,7 +96,7 @@ SPARK_DEVICE void sum_parts(Machine& machine, const SumPartsParams& params) {
   if (of.row >= params.rows.seqlen) return;
   for (int chunk = of.chunk; chunk < params.head_chunks; chunk += kLanesOfRow) {
     float sum[kChunkHalves] = {};
-    for (int part = 0; part < of.parts; ++part) {
+    for (int part = 0; part < SPARK_PLANTED(kPartGradientLost, of.parts, of.parts - 1); ++part) {
       const Half* const other =
           params.part.at(of.batch, of.part_row + part * params.rows.block_rows, of.head) +
           chunk * kChunkHalves;

@@ -12,6 +12,7 @@
 
 #include "kernels/ceil_divide.h"
 #include "kernels/machine/machine.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/chunked_view.h"
 #include "kernels/tile/log2e.h"
 
@@ -164,7 +165,8 @@ SPARK_DEVICE void merge_passes(Machine& machine, const MergeParams& params) {
     for (int i = 1; i < kMostMerged; ++i) {
       if (i >= params.passes) continue;
       const Half* const other = params.more[i - 1].at(batch, row, head) + chunk * kChunkHalves;
-      add_chunk(machine, machine.template load_global<Bits128>(other), weight[i] * inverse, o);
+      add_chunk(machine, machine.template load_global<Bits128>(other),
+                SPARK_PLANTED(kPassWeightLost, weight[i] * inverse, inverse), o);
     }
     machine.store_global(own, chunk_of(machine, o));
   }
@@ -177,7 +179,8 @@ SPARK_DEVICE void gather_lse(Machine& machine, const GatherParams& params) {
   const int row = machine.block(0) * kMergeThreads + machine.thread();
   if (row >= params.seqlen) return;
   const std::size_t of_head =
-      static_cast<std::size_t>(batch) * static_cast<std::size_t>(params.heads) +
+      SPARK_PLANTED(kPassLseOfFirstEntry, static_cast<std::size_t>(batch), std::size_t{0}) *
+          static_cast<std::size_t>(params.heads) +
       static_cast<std::size_t>(head);
   machine.store_global(params.lse + params.rows.at(batch, head, row),
                        machine.template load_global<float>(
@@ -195,7 +198,7 @@ SPARK_DEVICE void sum_gradients(Machine& machine, const SumParams& params) {
     add_chunk(machine, machine.template load_global<Bits128>(own), 1.0f, sum);
 #pragma unroll  // or each thread has a copy of `more`
     for (int i = 0; i < kMostMerged - 1; ++i) {
-      if (i >= params.parts) continue;
+      if (i >= SPARK_PLANTED(kPassGradientLost, params.parts, params.parts - 1)) continue;
       const Half* const other = params.more[i].at(batch, row, head) + chunk * kChunkHalves;
       add_chunk(machine, machine.template load_global<Bits128>(other), 1.0f, sum);
     }

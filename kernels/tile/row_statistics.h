@@ -3,6 +3,7 @@
 
 #include <cmath>
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/log2e.h"
 #include "kernels/tile/probability_scale.h"
 
@@ -18,8 +19,11 @@ struct alignas(8) RowStatistics {
 /// From a row's log-sum-exp and rowsum(d_o * o).
 template <class Scale>
 SPARK_DEVICE RowStatistics row_statistics(float lse, float delta, float keep_scale) {
-  const float offset = lse == -INFINITY ? -INFINITY : Scale::kLog2 - lse * kLog2E;
-  return {offset, delta * Scale::kInverse / keep_scale};
+  const float offset =
+      SPARK_PLANTED(kEmptyRowNotHidden, lse == -INFINITY, false)
+          ? -INFINITY
+          : Scale::kLog2 - lse * SPARK_PLANTED(kLseOfBackwardInBase2, kLog2E, 1.0f);
+  return {offset, delta * Scale::kInverse / SPARK_PLANTED(kDeltaWithoutDropout, keep_scale, 1.0f)};
 }
 
 }  // namespace sparkbench

@@ -10,6 +10,7 @@
 
 #include <cmath>
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/layout.h"
 
 namespace sparkbench {
@@ -37,7 +38,7 @@ struct RunningRow {
   SPARK_DEVICE float refer_to(Machine& machine, float reference, float scale_log2) {
     const float rescale = machine.exp2((m - reference) * scale_log2);
     m = reference;
-    l *= rescale;
+    SPARK_UNLESS_PLANTED(kSumNotRescaled, l *= rescale);
     return rescale;
   }
   template <class Machine>
@@ -72,7 +73,9 @@ class LaneRows {
       for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
         const float of_row = Layout::reduce_row(machine, largest.of[g][slot],
                                                 [](float a, float b) { return fmaxf(a, b); });
-        row_[g][slot].include(machine, of_row, scale_log2, rescale.of[g][slot], offset.of[g][slot]);
+        row_[g][slot].include(machine,
+                              SPARK_PLANTED(kMaximumOfOneLane, of_row, largest.of[g][slot]),
+                              scale_log2, rescale.of[g][slot], offset.of[g][slot]);
       }
     }
   }
@@ -100,8 +103,9 @@ class LaneRows {
 #pragma unroll
     for (int slot = 0; slot < Layout::kRowsPerLane; ++slot) {
       rows.m[slot] = row_[g][slot].m;
-      rows.l[slot] =
-          Layout::reduce_row(machine, row_[g][slot].l, [](float a, float b) { return a + b; });
+      rows.l[slot] = Layout::reduce_row(machine, row_[g][slot].l, [](float a, float b) {
+        return SPARK_PLANTED(kSumOfOneLane, a + b, a);
+      });
     }
     return rows;
   }
@@ -133,7 +137,10 @@ struct TileExponentials {
         for (int i = 0; i < Layout::kElements; ++i) {
           const int slot = Layout::slot(Layout::strand_of(i));
           float& value = p[g][step][i];
-          value = machine.exp2(machine.fma(value, scale_log2, offset.of[kFirstGroup + g][slot]));
+          value = machine.exp2(
+              machine.fma(SPARK_PLANTED(kScoreRoundedToHalf, value,
+                                        machine.low_half(machine.pack_halves(value, 0.0f))),
+                          scale_log2, offset.of[kFirstGroup + g][slot]));
           sum.of[kFirstGroup + g][slot] += value;
         }
       }

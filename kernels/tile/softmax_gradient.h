@@ -1,6 +1,7 @@
 // The element-wise part of the backward pass: from scores S and dP = dO V^T to P and dS.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/layout.h"
 #include "kernels/tile/row_statistics.h"
 
@@ -41,7 +42,8 @@ SPARK_DEVICE void score_gradients(Machine& machine,
 #pragma unroll
     for (int i = 0; i < Layout::kElements; ++i) {
       const RowStatistics& of = row[Layout::slot(Layout::strand_of(i))];
-      gradient[step][i] = p[step][i] * machine.fma(gradient[step][i], Scale::kInverse, -of.delta);
+      gradient[step][i] = p[step][i] * machine.fma(gradient[step][i], Scale::kInverse,
+                                                   SPARK_PLANTED(kDeltaLeftOut, -of.delta, 0.0f));
     }
   }
 }

@@ -8,6 +8,7 @@
 #include "kernels/head_groups.h"
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/row_order.h"
 
 namespace sparkbench {
@@ -69,7 +70,9 @@ struct SparseLists {
   HeadGroups unions;
   RowOrder order;
 
-  SPARK_HD int union_of(int head) const { return head - unions.size * unions.key_head(head); }
+  SPARK_HD int union_of(int head) const {
+    return SPARK_PLANTED(kPatternOfFirstHead, head - unions.size * unions.key_head(head), 0);
+  }
   /// Block `index` of those of a head.
   SPARK_HD const SparseBlock* block(int head, int index) const {
     return blocks + (union_of(head) * blocks_of_head + index);
@@ -127,7 +130,7 @@ SPARK_DEVICE void hide_unseen(Machine& machine, const std::uint32_t* words, Hide
       const auto both = machine.template load_global<Bits64>(row);
       // No pair of a lane's keys is in two words.
       seen[0] = both.word[0] >> first;
-      seen[1] = both.word[1] >> first;
+      seen[1] = both.word[SPARK_PLANTED(kWordOfOtherHalf, 1, 0)] >> first;
     } else {
       seen[0] = machine.template load_global<std::uint32_t>(row) >> first;
     }
@@ -136,7 +139,8 @@ SPARK_DEVICE void hide_unseen(Machine& machine, const std::uint32_t* words, Hide
 #pragma unroll
       for (int n = 0; n < Layout::kStrandElements; ++n) {
         const int bit = Layout::kStepKeys * step + Layout::key(n);
-        if ((seen[bit / 32] & (1u << bit % 32)) == 0) hide(step, Layout::element(strand, n));
+        if (SPARK_PLANTED(kPartialBlockAsFull, (seen[bit / 32] & (1u << bit % 32)) == 0, false))
+          hide(step, Layout::element(strand, n));
       }
     }
   }

@@ -6,6 +6,7 @@
 
 #include "kernels/machine/machine.h"
 #include "kernels/mask/key_mask.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench {
 
@@ -85,8 +86,9 @@ SPARK_DEVICE WorkWalk load_work_walk(Machine& machine, const WorkItem* items) {
 template <class Machine>
 SPARK_DEVICE KeyMask load_work_mask(Machine& machine, const WorkItem* items, int prefix) {
   const auto mask = machine.template load_global<WorkMask>(&work_item(machine, items)->mask);
-  return {mask.seqlen_q, mask.seqlen_k, mask.begin_offset, mask.end_offset,
-          least_of(prefix, mask.seqlen_k)};
+  return {mask.seqlen_q, SPARK_PLANTED(kPackedKeyOfNextSequence, mask.seqlen_k, mask.seqlen_k + 1),
+          mask.begin_offset, mask.end_offset,
+          SPARK_PLANTED(kPackedPrefixLost, least_of(prefix, mask.seqlen_k), 0)};
 }
 
 }  // namespace sparkbench

@@ -24,6 +24,7 @@
 #include "kernels/hopper/backward/carried_loader.h"
 #include "kernels/hopper/backward/key_warpgroup.h"
 #include "kernels/hopper/block_roles.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -67,7 +68,8 @@ class CarriedProduct {
     const Ring<Config::kCarriedSteps> carried(steps_before);
     Mbarrier& visited = tiles_.barriers.visited[stage.place()];
     const int phases = machine_.template load_shared<int>(&tiles_.phases_before[stage.place()]);
-    machine_.wait_at_mbarrier(&visited, (phases + visit.index + 1) & 1);
+    SPARK_UNLESS_PLANTED(kCarriedTurnNotAwaited,
+                         machine_.wait_at_mbarrier(&visited, (phases + visit.index + 1) & 1));
     if (visit.index == 0) {
       machine_.wait_at_mbarrier(&tiles_.barriers.dq_empty[carried.place()], carried.empty_parity());
     }
@@ -89,7 +91,7 @@ class CarriedProduct {
     const std::uint64_t gradients =
         describe_columns(machine_, tiles_.score_gradients[recomputed(warpgroup_)]);
     CarriedDq<Config>& carried = tiles_.dq[place][kPart];
-    if (visit.index == 0) {
+    if (SPARK_PLANTED(kCarriedDqLost, visit.index == 0, true)) {
       clear(dq);
     } else {
       load(carried, dq);

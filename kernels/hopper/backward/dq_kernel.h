@@ -16,6 +16,7 @@
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/key_loader.h"
 #include "kernels/hopper/query_warpgroup.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 
 namespace sparkbench::hopper {
@@ -97,9 +98,13 @@ class DqWarpgroup : public QueryWarpgroup<Config, Machine, BackwardParams> {
           const int i = 2 * strand + n;
           float gradient = dp.score[0][step].element[i];
           if constexpr (Config::kHasDropout) {
-            if ((dropout.word[0] & 1u << (16 * strand + 8 * n + step)) != 0) gradient = 0.0f;
+            if ((dropout.word[0] & 1u << (16 * strand + 8 * n +
+                                          SPARK_PLANTED(kDqDropoutDiffers, step, step ^ 1))) != 0)
+              gradient = 0.0f;
           }
-          value[n] = p.score[0][step].element[i] * (gradient - statistics_[strand].delta);
+          value[n] =
+              p.score[0][step].element[i] *
+              (gradient - SPARK_PLANTED(kHopperDqDeltaLeftOut, statistics_[strand].delta, 0.0f));
         }
         ds.of[step / 2].pair[2 * (step % 2) + strand] =
             this->machine_.pack_halves(value[0], value[1]);

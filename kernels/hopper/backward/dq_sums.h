@@ -10,6 +10,7 @@
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
 #include "kernels/hopper/query_warpgroup.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -58,11 +59,13 @@ class DqSums {
 #pragma unroll
       for (int slot = 0; slot < 2; ++slot) {
         const int row = kWarpRows * machine_.warp() + m16n8k16::c_row(lane, 2 * slot);
-        machine_.store_shared(&gradients.at(row, step)->word[lane & 3],
-                              ds.of[step / 2].pair[2 * (step % 2) + slot]);
+        machine_.store_shared(
+            &gradients.at(row, step)
+                 ->word[SPARK_PLANTED(kDsOfOtherQueries, lane & 3, 3 - (lane & 3))],
+            ds.of[step / 2].pair[2 * (step % 2) + slot]);
       }
     }
-    machine_.fence_async_proxy();
+    SPARK_UNLESS_PLANTED(kFenceMissing, machine_.fence_async_proxy());
     machine_.arrive_at_mbarrier(&tiles_.barriers.gradients_full[place]);
   }
 
@@ -98,7 +101,9 @@ class DqSums {
     float* const sums = sums_ + (first_row_ * Config::kHeadDim + kWarpgroupRows * first_column_ +
                                  4 * (machine_.thread() % (32 * kWarpgroupWarps)));
 #pragma unroll
-    for (int step = 0; step < Config::kDqColumns / 8; ++step) {
+    for (int step = 0; step < SPARK_PLANTED(kDqLastColumnsNotAdded, Config::kDqColumns / 8,
+                                            Config::kDqColumns / 8 - 1);
+         ++step) {
       machine_.add_global(sums + step * 8 * kWarpgroupRows, dq_[step].element);
     }
   }

@@ -5,6 +5,7 @@
 #include "kernels/hopper/backward/query_loader.h"
 #include "kernels/hopper/backward/transposed_dropout.h"
 #include "kernels/hopper/query_warpgroup.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -122,8 +123,10 @@ class KeyWarpgroup {
         const float* const pair = p.score[step].element + 2 * slot;
         std::uint32_t kept = machine_.pack_halves(pair[0], pair[1]);
         if constexpr (Config::kHasDropout) {
-          kept &=
-              ~dropout_of(step).dropped_halves(machine_, step % TransposedDropout::kSteps, slot);
+          kept &= SPARK_PLANTED(
+              kHopperDvOfUndroppedP,
+              ~dropout_of(step).dropped_halves(machine_, step % TransposedDropout::kSteps, slot),
+              ~0u);
         }
         halves.of[step / 2].pair[2 * (step % 2) + slot] = kept;
       }
@@ -142,11 +145,15 @@ class KeyWarpgroup {
         for (int e = 0; e < 2; ++e) {
           float gradient = dp.score[step].element[2 * slot + e];
           if constexpr (Config::kHasDropout) {
-            if (dropout_of(step).is_dropped(step % TransposedDropout::kSteps, slot, e)) {
+            if (SPARK_PLANTED(
+                    kHopperDpNotDropped,
+                    dropout_of(step).is_dropped(step % TransposedDropout::kSteps, slot, e),
+                    false)) {
               gradient = 0.0f;
             }
           }
-          value[e] = p.score[step].element[2 * slot + e] * (gradient - delta.of[step][e]);
+          value[e] = p.score[step].element[2 * slot + e] *
+                     (gradient - delta.of[step][SPARK_PLANTED(kDeltaOfOtherQuery, e, e ^ 1)]);
         }
         ds.of[step / 2].pair[2 * (step % 2) + slot] = machine_.pack_halves(value[0], value[1]);
       }
@@ -221,7 +228,8 @@ class KeyWarpgroup {
     const float keep_scale = params_.dropout.keep_scale;
     store(tiles_.k[keys_.place()][tile_], params_.scale * keep_scale, dk_,
           {params_.dk, params_.part_dk});
-    store(tiles_.v[keys_.place()][tile_], keep_scale, dv_, {params_.dv, params_.part_dv});
+    store(tiles_.v[keys_.place()][tile_], SPARK_PLANTED(kHopperDvKeepScaleLost, keep_scale, 1.0f),
+          dv_, {params_.dv, params_.part_dv});
   }
 
  private:
@@ -231,8 +239,15 @@ class KeyWarpgroup {
   struct TransposedMask {
     const KeyMask& mask;
     SPARK_DEVICE Range keys(int key) const { return {begin(key), end(key)}; }
-    SPARK_DEVICE int begin(int key) const { return mask.rows(key).begin; }
-    SPARK_DEVICE int end(int key) const { return key < mask.seqlen_k ? mask.rows(key).end : 0; }
+    SPARK_DEVICE int begin(int key) const {
+      return SPARK_PLANTED(kTransposedMaskBeforeBegin, mask.rows(key).begin,
+                           mask.rows(key).begin - 1);
+    }
+    SPARK_DEVICE int end(int key) const {
+      return key < mask.seqlen_k
+                 ? SPARK_PLANTED(kTransposedMaskPastEnd, mask.rows(key).end, mask.rows(key).end + 1)
+                 : 0;
+    }
     SPARK_DEVICE Range rows_of_all(const Range& keys) const {
       const Range rows = mask.rows_of_all(keys);
       return {rows.begin, keys.end <= mask.seqlen_k ? rows.end : 0};
@@ -256,7 +271,7 @@ class KeyWarpgroup {
         const std::uint32_t seen =
             machine_.template load_global<std::uint32_t>(words + kRowWords * (8 * step + e)) >>
             first_bit;
-        if ((seen & 1u) == 0) hide(step, e);
+        if (SPARK_PLANTED(kPartialKeysAsFull, (seen & 1u) == 0, false)) hide(step, e);
         if ((seen & 1u << 8) == 0) hide(step, 2 + e);
       }
     }

@@ -4,6 +4,7 @@
 
 #include "kernels/hopper/backward/config.h"
 #include "kernels/hopper/backward/params.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/forward_block.h"
 
 namespace sparkbench::hopper {
@@ -57,7 +58,8 @@ class QueryWalk {
     } else {
       if (places_.is_empty()) return 0;
       const int of_head = (places_.end - first_place() + Config::kStep - 1) / Config::kStep;
-      return of_head * params_.groups.size;
+      return of_head * SPARK_PLANTED(kHopperLastHeadOfGroupLost, params_.groups.size,
+                                     most_of(params_.groups.size - 1, 1));
     }
   }
   SPARK_DEVICE void advance() {
@@ -69,7 +71,10 @@ class QueryWalk {
 
   SPARK_DEVICE int head() const { return head_; }
   SPARK_DEVICE int place() const { return place_; }
-  SPARK_DEVICE std::uint32_t batch_head() const { return block_.batch_head(params_, head_); }
+  SPARK_DEVICE std::uint32_t batch_head() const {
+    return block_.batch_head(params_,
+                             SPARK_PLANTED(kHopperDropoutOfFirstHead, head_, first_head()));
+  }
 
  private:
   SPARK_DEVICE int first_head() const { return block_.key_head * params_.groups.size; }

@@ -3,6 +3,7 @@
 
 #include "kernels/hopper/backward/row_statistics.h"
 #include "kernels/hopper/block_plan.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -36,7 +37,8 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params, int c
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
       const int position = kWarpgroupRows * step + pair / 8 * 16 + 8 * slot + pair % 8;
-      const auto [token, is_inside] = query_at(machine, params, position);
+      const auto [token, is_inside] =
+          query_at(machine, params, SPARK_PLANTED(kDqOfNextRow, position, position ^ 1));
       if (!is_inside) continue;
       machine.store_global(params.dq.at(batch, token, head) + kChunkHalves * chunk, row[slot]);
     }

@@ -9,6 +9,7 @@
 
 #include "kernels/hopper/backward/dq_sums.h"
 #include "kernels/hopper/backward/key_warpgroup.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -74,8 +75,9 @@ SPARK_DEVICE void attend_keys_summing(Machine& machine, const BackwardParams& pa
     }
     machine.template wait_for_products<0>();
     warp.release_stage(ring.place());
-    sums.advance(params.template query_tile<Config>(block.batch, block.sequence, block.first_q,
-                                                    walk.head(), tile.position));
+    sums.advance(params.template query_tile<Config>(
+        SPARK_PLANTED(kDqSumsOfFirstEntry, block.batch, 0), block.sequence, block.first_q,
+        walk.head(), tile.position));
     is_first = false;
     walk.advance();
     ring.advance();

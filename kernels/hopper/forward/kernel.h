@@ -23,6 +23,7 @@
 #include "kernels/hopper/forward/config.h"
 #include "kernels/hopper/forward/warpgroup.h"
 #include "kernels/hopper/key_loader.h"
+#include "kernels/planted_fault.h"
 
 namespace sparkbench::hopper {
 
@@ -67,7 +68,7 @@ SPARK_DEVICE void attend_keys(ForwardWarpgroup<Config, Machine>& warp,
   machine.fence_products();
   warp.start_scores(ring.place(), first, scores);  // line 4
   machine.commit_products();
-  machine.template wait_for_products<0>();
+  SPARK_UNLESS_PLANTED(kScoresNotAwaited, machine.template wait_for_products<0>());
   if (released.keys) warp.release_keys(ring.place());
   if (released.values_before) warp.release_values(ring.previous_place());
   mask(place, scores);
@@ -93,7 +94,9 @@ SPARK_DEVICE void attend(ForwardWarpgroup<Config, Machine>& warp, StageRing<Conf
   for (; place < end; place += kKeys) {
     if constexpr (!Config::kIsSparse) {
       // Stretches of tiles without a mask: most of the time goes here, so nothing else stands here.
-      for (; uncut.contains(Range{place, place + kKeys}); place += kKeys) {
+      for (; uncut.contains(
+               Range{place, place + SPARK_PLANTED(kHopperCutTileAsWhole, kKeys, kKeys - 1)});
+           place += kKeys) {
         const bool is_released = is_released_at(place);
         warp.wait_for_keys(ring);
         attend_keys<kKeys>(warp, ring, place, 0, {is_released, has_values_before}, p,

@@ -5,6 +5,7 @@
 
 #include "kernels/hopper/forward/config.h"
 #include "kernels/hopper/query_warpgroup.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 
 namespace sparkbench::hopper {
@@ -57,7 +58,8 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
 #pragma unroll
       for (Fragment& columns : o_) {
 #pragma unroll
-        for (int i = 0; i < 4; ++i) columns.element[i] *= rescale.of[0][i / 2];
+        for (int i = 0; i < 4; ++i)
+          columns.element[i] *= SPARK_PLANTED(kHopperOutputNotRescaled, rescale.of[0][i / 2], 1.0f);
       }
     }
     return rows_.exponentials(machine, scale_log2);
@@ -95,7 +97,8 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
           halves &= ~dropout.of_block[step / kBlockSteps].dropped_halves(
               machine, 0, step % kBlockSteps, strand);
         }
-        p.of[step / 2].pair[2 * (step % 2) + strand] = halves;
+        p.of[step / 2].pair[2 * (step % 2) + strand] =
+            SPARK_PLANTED(kProbabilityOfEightBits, halves, halves & 0xfff8fff8u);
       }
     }
   }
@@ -120,12 +123,14 @@ class ForwardWarpgroup : public QueryWarpgroup<Config, Machine, LaunchParams> {
                                                {params.o, params.part_o}, block.batch, block.head);
 #pragma unroll
     for (int slot = 0; slot < 2; ++slot) {
-      const float lse = machine.fma(rows.m[slot], params.scale, kLn2 * machine.log2(l[slot]));
+      const float lse = machine.fma(rows.m[slot], params.scale,
+                                    SPARK_PLANTED(kLseInBase2, kLn2, 1.0f) * machine.log2(l[slot]));
       const int row = Config::Layout::row(lane, slot);
       if ((lane & 3) != 0 || !output.is_owned(row)) continue;
       const bool is_part = output.is_part();
       machine.store_global((is_part ? params.part_lse : params.lse) +
-                               lse_offset(block.batch, block.head, output.place(row), params.heads,
+                               lse_offset(SPARK_PLANTED(kLseOfFirstEntry, block.batch, 0),
+                                          block.head, output.place(row), params.heads,
                                           is_part ? params.part_rows : params.mask.seqlen_q),
                            lse);
     }

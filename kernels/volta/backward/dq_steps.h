@@ -3,6 +3,7 @@
 // workspace for dQ.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
@@ -218,7 +219,8 @@ class BackwardDqWarp {
     const DqShare<Config> share(machine_.warp());
     float factor[Layout::kRowsPerLane];
 #pragma unroll
-    for (float& value : factor) value = params_.scale * params_.dropout.keep_scale;
+    for (float& value : factor)
+      value = params_.scale * SPARK_PLANTED(kDqKeepScaleLost, params_.dropout.keep_scale, 1.0f);
     const int seqlen_q = mask_of_queries<Config>(machine_, params_).seqlen_q;
 #pragma unroll
     for (int g = 0; g < Config::kDqGroups; ++g) {
@@ -266,7 +268,7 @@ class BackwardDqWarp {
   }
   SPARK_DEVICE int end_of_progress(const Range& keys) const {
     if constexpr (kAsksList) return params_.mask.seqlen_k;
-    return keys.end;
+    return SPARK_PLANTED(kDqOfLastTileLost, keys.end, keys.end - 1);
   }
   /// Whether every row of the block sees every key of a tile.
   SPARK_DEVICE bool sees_all(int first_key) const {

@@ -1,6 +1,7 @@
 // How the kernel of dK and dV ends: what its teams have is added up and written.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/volta/backward/block.h"
 #include "kernels/volta/tile/tile_accumulator.h"
 
@@ -44,7 +45,9 @@ SPARK_DEVICE void add_teams(Machine& machine, KeyGradientTiles<Config>& tiles,
       float value[4];
       memcpy(value, &bits, sizeof bits);
 #pragma unroll
-      for (int j = 0; j < 4; ++j) finished[g][i / 2].element[4 * (i % 2) + j] += value[j];
+      for (int j = 0; j < 4; ++j)
+        finished[g][i / 2].element[4 * (i % 2) + j] +=
+            SPARK_PLANTED(kOtherTeamLost, value[j], 0.0f);
     }
   }
 }
@@ -76,11 +79,12 @@ SPARK_DEVICE void write_groups(
     typename Config::Columns::Output& tile, int first_group,
     const AccumulatorFragment<Accumulator::kFp32> (&gradient)[kGroups][Config::Columns::kGroups]) {
   const KeyGradientShare<Config> share(TeamMember<Config>(machine.warp()).member);
-  const float of_product =
-      share.is_dk ? params.scale : 1.0f / ProbabilityScale<Config::kAccumulator>::kOfHalves;
+  const float of_product = share.is_dk ? SPARK_PLANTED(kDkNotScaled, params.scale, 1.0f)
+                                       : 1.0f / ProbabilityScale<Config::kAccumulator>::kOfHalves;
   float factor[GridLayout<Accumulator::kFp32>::kRowsPerLane];
 #pragma unroll
-  for (float& value : factor) value = of_product * params.dropout.keep_scale;
+  for (float& value : factor)
+    value = of_product * SPARK_PLANTED(kKeyGradientKeepScaleLost, params.dropout.keep_scale, 1.0f);
   const int first_key = block.first_key + kTransposedKeys * share.key_tile;
   const bool is_part = block.part_row != kNoPart;
   const ChunkedView<Half>& tensor = is_part ? (share.is_dk ? params.part_dk : params.part_dv)
@@ -112,7 +116,10 @@ SPARK_DEVICE void write_groups(
                        OrderedOutputRows{order, ordered, of_head, tensor.row_stride(), chunks});
       } else {
         write_key_rows(machine, tile, first_group + g,
-                       OutputRows{first, tensor.row_stride(), seqlen_k - first_key, chunks});
+                       OutputRows{first, tensor.row_stride(),
+                                  SPARK_PLANTED(kLastKeyNotStored, seqlen_k - first_key,
+                                                seqlen_k - first_key - 1),
+                                  chunks});
       }
     }
     machine.sync_warp();

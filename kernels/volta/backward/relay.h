@@ -1,6 +1,7 @@
 // What the kernel of dK and dV does where blocks hand the sums of dQ on (dq_relay.h).
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/volta/backward/block.h"
 #include "kernels/volta/backward/dq_relay.h"
 #include "kernels/volta/padding.h"
@@ -131,7 +132,8 @@ template <class Machine, class Step>
 SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params, const Step& step,
                            bool waits) {
   const DqSlot slot = step.slot();
-  machine.await_turn(params.relay.turns + slot.slot, slot.first_turn + step.turns_before(), waits);
+  machine.await_turn(params.relay.turns + slot.slot, slot.first_turn + step.turns_before(),
+                     SPARK_PLANTED(kRelayTurnNotAwaited, waits, false));
 }
 
 /// Of a step that is the first of its queries' sums: a warp's share of them is zeros. Where the
@@ -139,7 +141,7 @@ SPARK_DEVICE void await_dq(Machine& machine, const BackwardParams& params, const
 template <class Config, class Machine, class Step>
 SPARK_DEVICE void clear_if_first(Machine& machine, const BackwardParams& params, const Step& step,
                                  int query, int warp_of_team) {
-  if (step.turns_before() != 0) return;
+  if (SPARK_PLANTED(kRelaySumsNotCleared, step.turns_before() != 0, true)) return;
   constexpr int kFloats = Config::kStep * Config::kHeadDim / Config::kTeamWarps;
   constexpr int kFloatsOfLane = sizeof(Bits128) / sizeof(float);
   const std::uint32_t slot = step.slot().slot;

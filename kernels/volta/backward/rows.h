@@ -2,6 +2,7 @@
 // from its FP32 sums to fp16 after them.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/volta/backward/queries.h"
 #include "kernels/volta/backward/query_statistics.h"
 #include "kernels/volta/backward/rows_config.h"
@@ -59,7 +60,8 @@ SPARK_DEVICE void round_dq(Machine& machine, const BackwardParams& params) {
   }
   float factor[GridLayout<Config::kAccumulator>::kRowsPerLane];
 #pragma unroll
-  for (float& value : factor) value = params.scale * params.dropout.keep_scale;
+  for (float& value : factor)
+    value = SPARK_PLANTED(kDqNotScaled, params.scale, 1.0f) * params.dropout.keep_scale;
   OutputTile<kHeadDim>& tile =
       machine.template shared<RoundDqTiles<Config>>().of_warp[machine.warp()];
   store_output<Config::kAccumulator>(machine, tile, factor, dq);

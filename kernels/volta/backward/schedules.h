@@ -52,6 +52,7 @@
 // Limits: those of the forward kernel.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/volta/backward/dq_steps.h"
 #include "kernels/volta/backward/steps.h"
 
@@ -123,7 +124,7 @@ SPARK_DEVICE void add_queries_alone(BackwardWarp<Config, Machine>& warp, int pla
 #pragma unroll
   for (int g = 0; g < kRowGroups; ++g) warp.store_score_gradients(g, step);  // line 8
   warp.load_next(place, next);                                               // line 9
-  warp.meet(place);
+  SPARK_UNLESS_PLANTED(kStepBarrierMissing, warp.meet(place));
   warp.add_dq(place, relay);        // line 10
   warp.add_key_gradient(gradient);  // line 11
   warp.meet(place);
@@ -243,7 +244,7 @@ SPARK_DEVICE void attention_backward(Machine& machine, const BackwardParams& par
         }
       }
     }
-    if (warp.is_last_head(place)) break;
+    if (SPARK_PLANTED(kOtherHeadsOfGroupLost, warp.is_last_head(place), true)) break;
     place = warp.begin_next_head(place);
   }
   if constexpr (Config::kRelaysDq) {

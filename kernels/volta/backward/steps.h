@@ -1,6 +1,7 @@
 // The steps of the kernel of dK and dV, each once. schedules.h puts them in order.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/tile/softmax_gradient.h"
@@ -183,8 +184,11 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   SPARK_DEVICE void draw_dropout(int place, int b, Step& step) {
     if constexpr (Config::kHasDropout) {
       if constexpr (Config::kDrawsAnew) place = machine_.opaque(place);
-      step.dropout.draw_block(machine_, params_, block().batch_head(params_, place),
-                              row_of_group(place, 0), first_score_key(), b);
+      step.dropout.draw_block(
+          machine_, params_,
+          SPARK_PLANTED(kBackwardDropoutOfKeyHead, block().batch_head(params_, place),
+                        static_cast<std::uint32_t>(block().key_head)),
+          row_of_group(place, 0), first_score_key(), b);
       if (b == Step::kGroups - 1) step.dropout.share(machine_, first_score_key());
     }
   }
@@ -211,8 +215,9 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
         packable[e] = Scale::packable(p);
       }
       if constexpr (Config::kHasDropout) {
-        step.packed[q][h] = pack_scaled_halves(machine_, packable[0], packable[1],
-                                               step.dropout.selector(g, piece, q));
+        step.packed[q][h] = pack_scaled_halves(
+            machine_, packable[0], packable[1],
+            SPARK_PLANTED(kDvOfUndroppedP, step.dropout.selector(g, piece, q), kUpperHalves));
       } else {
         step.packed[q][h] = pack_scaled_halves(machine_, packable[0], packable[1]);
       }
@@ -227,12 +232,14 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
   SPARK_DEVICE void store_score_gradients(int g, Step& step) {
     float ds[Config::kScoreSteps][8];
     widen(step.dp[g], ds);
-    if constexpr (Config::kHasDropout) step.dropout.drop(g, ds);
+    if constexpr (Config::kHasDropout)
+      SPARK_UNLESS_PLANTED(kDpNotDropped, step.dropout.drop(g, ds));
     score_gradients<Layout, ProbabilityScale<Config::kAccumulator>>(machine_, step.row[g],
                                                                     step.p[g], ds);
     step.places.store_bytes = machine_.opaque(step.places.store_bytes);
-    store_gradients<Config::kAccumulator>(machine_, ds, tiles_.team[0].ds[0][group(g)],
-                                          step.places);
+    store_gradients<Config::kAccumulator>(
+        machine_, ds, tiles_.team[0].ds[0][SPARK_PLANTED(kDsOfOtherRows, group(g), group(g) ^ 1)],
+        step.places);
   }
 
   /// Q and dO of the team's next step, to registers and to shared memory.
@@ -324,8 +331,10 @@ class BackwardWarp : public RelayingWarp<Config, Machine> {
     } else {
       const int first_key = block().first_key;
       const int first_query = params_.walk.query(place);
-      if (params_.mask.all_see({first_query, first_query + Config::kStep},
-                               {first_key, first_key + Config::kBlockKeys})) {
+      if (params_.mask.all_see(
+              {first_query, first_query + Config::kStep},
+              {first_key, first_key + SPARK_PLANTED(kBackwardCutStepAsWhole, Config::kBlockKeys,
+                                                    Config::kBlockKeys - 1)})) {
         return;
       }
     }

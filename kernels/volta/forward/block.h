@@ -2,6 +2,7 @@
 // schedules share.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/forward_block.h"
 #include "kernels/volta/accumulators.h"
 #include "kernels/volta/forward/config.h"
@@ -99,8 +100,8 @@ SPARK_DEVICE std::uint32_t staged_chunk(Machine& machine, const ForwardParams& p
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
   } else {
     const ForwardBlock block = locate_block<Config>(machine, params);
-    return tensor.chunk(block.batch, first_key + Staged::first_row(machine),
-                        block.key_head(params)) +
+    return tensor.chunk(SPARK_PLANTED(kKeysOfFirstEntry, block.batch, 0),
+                        first_key + Staged::first_row(machine), block.key_head(params)) +
            static_cast<std::uint32_t>(Staged::column_chunk(machine));
   }
 }
@@ -207,15 +208,17 @@ SPARK_DEVICE void write_output(
                             : params.o.at(block.batch, block.first_q + first_row, block.head)) +
                        kChunkHalves * first_chunk,
                    is_part ? params.part_o.row_stride() : params.o.row_stride(),
-                   seqlen_q - first_row, chunks});
+                   SPARK_PLANTED(kLastPartialRowsNotStored, seqlen_q - first_row,
+                                 (seqlen_q - first_row) / 16 * 16),
+                   chunks});
   }
   if (first_chunk != 0) return;
 
   const int lane = machine.lane();
   const int row = first_row + grid_operand_row(lane);
   const float m = Layout::of_operand_row(lane, rows.m);
-  const float lse =
-      machine.fma(m, params.scale, kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
+  const float lse = machine.fma(SPARK_PLANTED(kLseWithoutMaximum, m, 0.0f), params.scale,
+                                kLn2 * machine.log2(Layout::of_operand_row(lane, l)));
   if (has_order<Config>(params.sparse.order)) {
     const int of_group = grid_operand_row(lane);
     if (!ordered.owns(of_group) || grid_column_half(lane) != 0) return;
@@ -230,7 +233,9 @@ SPARK_DEVICE void write_output(
                                        params.heads, params.part_rows),
           lse);
     } else {
-      machine.store_global(params.lse + lse_offset(block.batch, block.head, block.first_q + row,
+      machine.store_global(params.lse + lse_offset(block.batch, block.head,
+                                                   SPARK_PLANTED(kPackedLseOfFirstSequence,
+                                                                 block.first_q + row, row),
                                                    params.heads, params.mask.seqlen_q),
                            lse);
     }

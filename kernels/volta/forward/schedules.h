@@ -27,6 +27,7 @@
 // 16 bytes (tile/chunked_view.h); seqlen_q and seqlen_k >= 1, any.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/volta/forward/pattern_steps.h"
 #include "kernels/volta/forward/piece_steps.h"
 #include "kernels/volta/forward/steps.h"
@@ -389,7 +390,8 @@ SPARK_DEVICE void attend_listed(Warp& warp) {
       if constexpr (Config::kHasHalves && Config::kLoop == KeyLoop::kPieces) {
         attend_half_of_pieces<Config>(warp, place, halves >> 1);
       } else if constexpr (Config::kHasHalves) {
-        attend_half<Config>(warp, place, halves >> 1);
+        attend_half<Config>(warp, place,
+                            SPARK_PLANTED(kOtherHalfOfTile, halves >> 1, (halves >> 1) ^ 1));
       }
     }
   }

@@ -1,6 +1,7 @@
 // The steps of the forward kernel's key loop, each once. schedules.h puts them in order.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/dropout.h"
 #include "kernels/tile/mask.h"
 #include "kernels/volta/forward/cursors.h"
@@ -89,7 +90,8 @@ SPARK_DEVICE void rescale_rows(
     rows_of_layout<Config::kAccumulator, Config::kPv>(
         machine, softmax.rescale.of[Config::kFirstGroup + g], of_output.of[g]);
   }
-  rescale_output(machine, of_output.of, scored_groups<Config>(o));
+  SPARK_UNLESS_PLANTED(kOutputNotRescaled,
+                       rescale_output(machine, of_output.of, scored_groups<Config>(o)));
 }
 
 /// A warp of the forward kernel: what it carries from one tile of keys to the next, 32 rows, and
@@ -188,7 +190,9 @@ class ForwardWarp {
   template <class Of>
   SPARK_DEVICE void mask(int first_key, ScoreTile<Of>& tile) {
     const Range seen = all_seen();
-    if (seen.contains(Range{first_key, first_key + Of::kScoreKeys})) return;
+    if (seen.contains(Range{first_key, first_key + SPARK_PLANTED(kCutTileAsWhole, Of::kScoreKeys,
+                                                                 Of::kScoreKeys - 1)}))
+      return;
     machine_.recompute_indices();
     hide_cut_scores<Of>(machine_, mask_of_block<Config>(machine_, params_), seen,
                         rows_of_warp<Config>(machine_, params_).begin, first_key, tile);
@@ -254,7 +258,9 @@ class ForwardWarp {
     for (int g = 0; g < kRowGroups; ++g) {
 #pragma unroll
       for (int group = 0; group < Config::kTileGroups; ++group) {
-        add_tile(machine_, sum[g][group], softmax.rescale.of[g][0], o_[g][first_group + group]);
+        add_tile(machine_, sum[g][group],
+                 SPARK_PLANTED(kFp16OutputNotRescaled, softmax.rescale.of[g][0], 1.0f),
+                 o_[g][SPARK_PLANTED(kFp16SumsInFirstColumns, first_group + group, group)]);
       }
     }
   }
@@ -282,7 +288,7 @@ class ForwardWarp {
   SPARK_DEVICE void end_tile() {
     at_.advance(params_);
     if constexpr (Config::kIsSparse) tile_ = next_tile_;
-    machine_.barrier_of_warps();
+    SPARK_UNLESS_PLANTED(kTileBarrierMissing, machine_.barrier_of_warps());
   }
   SPARK_DEVICE Machine& machine() { return machine_; }
 
@@ -296,7 +302,7 @@ class ForwardWarp {
     if constexpr (Config::kIsPacked) {
       return end_of_warp_;
     } else {
-      return keys_of_warp().end;
+      return SPARK_PLANTED(kTileOfLastKeySkipped, keys_of_warp().end, keys_of_warp().end - 1);
     }
   }
   SPARK_DEVICE int next_of_warp(int first_key) const {

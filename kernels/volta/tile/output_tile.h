@@ -5,6 +5,7 @@
 #include <cstddef>
 
 #include "kernels/machine/machine.h"
+#include "kernels/planted_fault.h"
 #include "kernels/tile/row_order.h"
 #include "kernels/volta/tile/operand_exchange.h"
 #include "kernels/volta/tile/quad_grid.h"
@@ -56,7 +57,9 @@ struct OutputRows {
   SPARK_HD Half* at(int fixed, int of_lane) const {
     return first + static_cast<std::ptrdiff_t>(fixed + of_lane) * row_stride;
   }
-  SPARK_HD bool has(int row) const { return row < valid; }
+  SPARK_HD bool has(int row) const {
+    return SPARK_PLANTED(kRowBehindEndStored, row < valid, row <= valid);
+  }
 };
 
 /// The same in a pattern's order, of a tensor whose token 0 is at `first`.

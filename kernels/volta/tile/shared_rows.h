@@ -6,6 +6,7 @@
 // all of them of one that a lane has of each row that it keeps.
 #pragma once
 
+#include "kernels/planted_fault.h"
 #include "kernels/tile/softmax.h"
 #include "kernels/volta/tile/grid_matmul.h"
 
@@ -88,7 +89,8 @@ class SharedRows<Accumulator::kFp32, Scale> {
   SPARK_DEVICE Values initial_sum() const { return {}; }
   template <class Machine>
   SPARK_DEVICE void add(Machine& machine, const Values& sum) {
-    row_.l += combine_own_row(machine, sum, [](float a, float b) { return a + b; });
+    row_.l += combine_own_row(
+        machine, sum, [](float a, float b) { return SPARK_PLANTED(kSumOfOneLane, a + b, a); });
   }
   template <class CombineWarps>
   SPARK_DEVICE void add_warps(CombineWarps combine_warps) {
