@@ -45,7 +45,8 @@ typedef enum spark_attention_backend {
 
 typedef enum spark_attention_dtype { SPARK_ATTENTION_FP16 = 0 } spark_attention_dtype;
 
-/* What matrix products are summed in. */
+/* What matrix products are summed in. FP16 holds up to 65504: where q k^T before the scale, or sums
+ * of p v, are beyond it, results are infinite or NaN, or zeros with an LSE of -inf. */
 typedef enum spark_attention_accumulator {
   SPARK_ATTENTION_ACC_FP32 = 0,
   SPARK_ATTENTION_ACC_FP16 = 1,    /* inside a tile of keys; FP32 across tiles */

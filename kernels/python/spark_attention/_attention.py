@@ -23,8 +23,8 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
     """softmax(scale Q K^T + mask) V, with dropout; differentiable in q, k, v and sinks.
 
     q is [batch, seqlen_q, heads, head_dim], k and v [batch, seqlen_k, heads_k, head_dim], heads_k
-    divides heads. fp16, on a GPU or, on the emulated V100, on the CPU; under autocast fp32 and bf16
-    become fp16. Views are read in place.
+    divides heads. fp16, on a GPU or, on the emulated V100, on the CPU; under autocast to float16 fp32
+    and bf16 become fp16. Views are read in place.
 
     causal       row q sees the keys up to q + seqlen_k - seqlen_q
     mask         instead: "window:W", "band:L:R", "prefix:P", or a pattern,
@@ -32,7 +32,8 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
                  these lengths; a file that it names is read then
     dropout_p    of an element of the softmax; the mask is drawn from the device's default generator
     scale        1 / sqrt(head_dim) unless given
-    accumulator  "fp32", "fp16", or for forward passes alone "mixed" and "fp16-o16"
+    accumulator  "fp32", "fp16", or for forward passes alone "mixed" and "fp16-o16". Passes whose sums in
+                 FP16 overflow are computed again in FP32; fp16_counts() tells how many
     deterministic  gradients have the same bits each time; None: as torch's own flag says
     dropout_scale  of what is kept: "applied", 1 / (1 - p) of the p applied in 256ths, or "asked",
                  1 / (1 - dropout_p), which is FlashAttention's
