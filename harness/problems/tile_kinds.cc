@@ -10,7 +10,7 @@ namespace sparkbench {
 namespace {
 
 /// Query rows of a sequence that are looked at: a pattern's keys are counted word by word.
-constexpr int kMostRows = 4096;
+constexpr int kMostCountedRows = 4096;
 constexpr int kLeastRowsOfTile = 4;
 
 constexpr int kNothing = -10000;  // the stratum of rows that see nothing
@@ -21,7 +21,7 @@ int floor_of_log2(double value) {
 
 /// Rows of each tile that stand for it.
 int rows_looked_at(int seqlen) {
-  return std::clamp(kMostRows / std::max(1, sample_tiles_of(seqlen)), kLeastRowsOfTile,
+  return std::clamp(kMostCountedRows / std::max(1, sample_tiles_of(seqlen)), kLeastRowsOfTile,
                     kSampleRows);
 }
 
