@@ -108,9 +108,11 @@ class RefusalTest(Test):
 
     def test_dual_numbers(self):
         attend = lambda q: sa.attention(q, self.k, self.v)
-        for function, q in ((attend, self.q), (self.operator, self.q), (self.packed, self.q[0]),
+        for function, q in ((attend, self.q), (self.packed, self.q[0]),
                             (attend, self.q.clone().requires_grad_())):  # fmt: skip
             self.refuse(dual, function, q)
+        with self.assertRaisesRegex(NotImplementedError, "forward mode"):  # 2.4 in its own words
+            dual(self.operator, self.q)
         sinks = torch.zeros(4)
         self.refuse(dual, lambda s: sa.attention(*self.tensors, sinks=s), sinks)
 
