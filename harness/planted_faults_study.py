@@ -38,6 +38,8 @@ SWEEPS = {
               "causal,window:48", "--dropout", "0.1", *BATCH],
     "far scores": ["--pass", "fwd", "--headdim", "64", "--seqlen", "200", "--mask", "full",
                    "--dropout", "0", "--input-scale", "4", *ONE_HEAD],
+    "many keys": ["--pass", "bwd", "--headdim", "64", "--seqlen", "130", "--seqlen-k", "650",
+                  "--mask", "full", "--dropout", "0.1", *ONE_HEAD],
     "cross": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--seqlen-k", "65,127,230",
               "--mask", "full,causal", "--dropout", "0.1", *BATCH],
     "wide": ["--pass", "fwd,bwd", "--headdim", "80,128", "--seqlen", "100", "--mask", "full",
@@ -45,8 +47,9 @@ SWEEPS = {
     "packed": ["--pass", "fwd,bwd", "--headdim", "64", "--lengths", "uniform:20:150", "--mask",
                "causal,prefix:40", "--dropout", "0.1", *BATCH],
     "patterns": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "200", "--mask",
-                 "blocked:48,sink:4/window:9,window:16+causal-strided:16", "--dropout", "0",
-                 *BATCH],
+                 "blocked:48,sink:4/window:9", "--dropout", "0", *BATCH],
+    "passes": ["--pass", "fwd,bwd", "--headdim", "64", "--seqlen", "520", "--mask",
+               "window:64+causal-strided:4", "--dropout", "0", *ONE_HEAD],
     "deterministic": ["--pass", "bwd", "--deterministic", "--headdim", "64", "--seqlen", "129",
                       "--mask", "full,causal", "--dropout", "0.1", *BATCH],
     "windows": ["--pass", "bwd", "--headdim", "64", "--seqlen", "200", "--mask", "window:48",
@@ -66,7 +69,7 @@ TESTS = {
               "backward": ["volta_backward_test", "volta_group_test", "volta_backward_relay_test"]},
     "hopper": {"packed": ["hopper_packed_test"],
                "patterns": ["hopper_sparse_test"],
-               "forward": ["hopper_forward_test"],
+               "forward": ["hopper_forward_test", "volta_dropout_offset_test"],
                "backward": ["hopper_backward_test", "hopper_dq_sums_test",
                             "hopper_carried_backward_test"]},
 }
@@ -86,9 +89,10 @@ class PlantedFault:
         self.name, self.kernels, self.sentence, self.section = name, kernels, sentence, section
 
     def grids(self):
-        """Those of SWEEPS whose name the section has first; "long" is of patterns alone."""
+        """Those of SWEEPS that the fault's words name first; "long" is of patterns alone."""
         grids = [grid for grid in SWEEPS if grid != "long" or "patterns" in self.section]
-        return sorted(grids, key=lambda grid: grid not in self.section)
+        words = f"{self.section}, {self.sentence}"
+        return sorted(grids, key=lambda grid: (grid not in self.sentence, grid not in words))
 
     def test_names(self):
         of_section = [word for word in ("packed", "patterns") if word in self.section]

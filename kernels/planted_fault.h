@@ -113,8 +113,8 @@
   F(kPartWeightLost, both, "parts of a row are added without their weights") \
   F(kPartGradientLost, both, "the last part's gradient is lost") \
   F(kPassWeightLost, both, "passes of a pattern are added without their weights") \
-  F(kPassLseOfFirstEntry, both, "backward, a pass has the LSE of the first batch entry") \
-  F(kPassGradientLost, both, "the last pass's gradient is lost")
+  F(kPassLseOfFirstEntry, both, "backward, passes have the LSE of the first batch entry") \
+  F(kPassGradientLost, both, "the gradient of the last of several passes is lost")
 // clang-format on
 
 namespace sparkbench {

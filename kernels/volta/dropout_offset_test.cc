@@ -1,12 +1,11 @@
 // The offset of dropout: from memory, from the parameters, and as the definition has it, in every
-// Volta kernel, forward and backward.
+// fused kernel, forward and backward.
 #include <gtest/gtest.h>
 
 #include <vector>
 
-#include "kernels/machine/emulated/blocks/launch.h"
-#include "kernels/machine/emulated/tensor_core/arithmetic_profile.h"
 #include "kernels/registry.h"
+#include "kernels/test_options.h"
 #include "reference/inputs/inputs.h"
 
 namespace sparkbench {
@@ -31,7 +30,7 @@ class DropoutOffsets : public testing::TestWithParam<int> {
     const OwnedInputs inputs = make_inputs(problem(), Distribution::kNormal, 3);
     std::vector<Half> o(of.q_elements()), dq = o, dk(of.k_elements()), dv = dk;
     std::vector<float> lse(of.lse_elements(), 1.0f);
-    const EmulationOptions options{.profile = &arithmetic_profile("volta")};
+    const EmulationOptions options = options_of(kernel);
     EmulationReport report;
     if (is_backward) {
       const std::vector<Half> d_o = make_gradient_input(of, Distribution::kNormal, 3);
@@ -58,7 +57,9 @@ class DropoutOffsets : public testing::TestWithParam<int> {
 TEST_P(DropoutOffsets, InMemoryCountsInsteadOfTheProblems) {
   const DropoutOffset in_memory{9, 3};
   for (const AttentionKernel& kernel : attention_kernels()) {
-    if (!kernel.supports(problem(), {70, std::size_t{96} << 10, true})) continue;
+    const int sm = kernel.instruction == MmaInstruction::kWgmma ? 90 : 70;
+    const std::size_t shared_bytes = options_of(kernel).shared_bytes_per_block;
+    if (!kernel.supports(problem(), {sm, shared_bytes, true})) continue;
     for (const bool is_backward : {false, true}) {
       if (is_backward && !kernel.has_backward()) continue;
       SCOPED_TRACE(std::string(kernel.name) + (is_backward ? " backward" : ""));
