@@ -54,8 +54,8 @@ class RowStrata {
   void add_head(int batch, int head, int seqlen, const std::vector<TileKind>& kinds,
                 bool is_candidate);
 
-  /// FLOPs of the smallest sample: one tile (256 rows) of each stratum, two (512) of one that has an
-  /// eighth of all rows.
+  /// FLOPs of the smallest sample: one tile (256 rows) of each stratum, two (512) of one that has
+  /// an eighth of all rows.
   double least_flops(const SampleCost& cost) const;
 
   /// Spreads the sample over the heads of each stratum, and over the rows of each head. Rows of a

@@ -1,6 +1,7 @@
 // Cases as CSV (RFC 4180, newline "\n"): a row per case, the columns in the order of
-// record_fields.h, but for fields of `accuracy` since 1.7.0, which follow the rest, then a column "tag_<key>" per tag of the run. Every row tells of itself which
-// run, device and commit it is of, so that rows of two machines may stand in one file.
+// record_fields.h, but for fields of `accuracy` since 1.7.0, which follow the rest, then a column
+// "tag_<key>" per tag of the run. Every row tells of itself which run, device and commit it is of,
+// so that rows of two machines may stand in one file.
 //   A leaf is named after its group, "time_ms_median"; `problem`, `accuracy` and `provenance` leave
 //   theirs out.
 //   Null is empty; floats are the shortest text that reads back equal; lists are joined by ';'

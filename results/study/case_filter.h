@@ -14,8 +14,8 @@ namespace sparkbench {
 /// call it, the status and the device.
 std::vector<std::string> choosing_axes();
 
-/// The axis of a problem that a record, a table or a flag calls so: head_dim is headdim too. Null of
-/// any other name.
+/// The axis of a problem that a record, a table or a flag calls so: head_dim is headdim too. Null
+/// of any other name.
 const Axis* find_choosing_axis(std::string_view name);
 
 /// What tables call the axis that is typed so, "seqlen_q" for "seqlen". Throws UsageError, naming
