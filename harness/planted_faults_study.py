@@ -65,18 +65,20 @@ DEVICES = {"volta": "emulated-v100", "hopper": "emulated-h100"}
 TESTS = {
     "volta": {"packed": ["volta_packed_test"],
               "patterns": ["volta_sparse_test", "volta_passes_test", "volta_sparse_parts_test"],
-              "forward": ["volta_forward_test", "volta_mask_test", "volta_dropout_offset_test"],
+              "forward": ["volta_forward_test", "volta_mask_test", "volta_dropout_offset_test",
+                          "fp32_scores_test"],
               "backward": ["volta_backward_test", "volta_group_test", "volta_backward_relay_test"]},
     "hopper": {"packed": ["hopper_packed_test"],
                "patterns": ["hopper_sparse_test"],
-               "forward": ["hopper_forward_test", "volta_dropout_offset_test"],
+               "forward": ["hopper_forward_test", "volta_dropout_offset_test", "fp32_scores_test"],
                "backward": ["hopper_backward_test", "hopper_dq_sums_test",
                             "hopper_carried_backward_test"]},
 }
 # Of them those that compare results; what else they hold against each other takes long.
 COMPARING = "--gtest_filter=" + ":".join(
     f"*{word}*" for word in ("Definition", "Pictures", "EachSequence", "SequenceAlone", "DqAlone",
-                             "InMemory", "Follows", "Zero", "NearlyAsRight", "SameBitsWith"))
+                             "InMemory", "Follows", "Zero", "NearlyAsRight", "SameBitsWith",
+                             "AreNotRounded"))
 OF_BACKWARD = re.compile(r"\bd[QKVPS]\b|\bD\b|backward|relay")
 FAULT = re.compile(r'F\((k\w+), (\w+), "([^"]*)"\)')
 SECTION = re.compile(r"/\* (.*) \*/")
