@@ -85,12 +85,6 @@ Outputs run_on_gpu(const AttentionKernel& chain, const Case& of) {
   return out;
 }
 
-std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>& b) {
-  std::size_t different = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) different += a[i].bits != b[i].bits ? 1 : 0;
-  return different;
-}
-
 /// Of the bits, and how many elements were compared.
 std::size_t expect_emulated_bits(const AttentionKernel& chain, const Problem& problem) {
   const Case of{problem};

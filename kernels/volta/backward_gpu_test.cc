@@ -137,12 +137,6 @@ class VoltaBackwardGpuBits : public VoltaBackwardGpu {
   }
 };
 
-std::size_t count_different(const std::vector<Half>& a, const std::vector<Half>& b) {
-  std::size_t different = 0;
-  for (std::size_t i = 0; i < a.size(); ++i) different += a[i].bits != b[i].bits;
-  return different;
-}
-
 TEST_P(VoltaBackwardGpuBits, AreTheSameInThreeDeterministicRuns) {
   const Accumulator accumulator = std::get<0>(GetParam());
   const Case made = make_case(accumulator, problem());
