@@ -103,7 +103,7 @@ TEST(AxisFlags, MakeExtentsAutomaticWhoseTotalIsGiven) {
 
 TEST(AxisFlags, NameTheFlagThatIsWrong) {
   EXPECT_EQ(error_of({{"--pass", "forward"}}),
-            "--pass: unknown 'forward'; allowed: fwd, bwd, fwd+bwd");
+            "--pass: unknown 'forward', did you mean 'fwd'?; allowed: fwd, bwd, fwd+bwd");
   EXPECT_EQ(error_of({{"--seqlen-k", "0"}}).substr(0, 27), "--seqlen-k: '0' is below 1;");
   EXPECT_EQ(error_of({{"--hidden", "64,128"}}),
             "--hidden: '64,128' is a list; allowed: one whole number from 1 to 16m");

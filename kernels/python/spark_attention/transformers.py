@@ -15,6 +15,7 @@ import operator
 import warnings
 
 import torch
+from transformers import masking_utils  # here: compiled code cannot import a module that loads lazily
 
 from . import _ledger, _library, _served, _transforms
 from ._attention import unguarded as attention
@@ -34,12 +35,11 @@ _EMPTY_ROWS_ARE_NAN = tuple(map(int, torch.__version__.split(".")[:2])) < (2, 5)
 def register():
     """Makes the names known to transformers. Again is no harm."""
     from transformers import AttentionInterface
-    from transformers.masking_utils import AttentionMaskInterface
 
     for name, options in NAMES.items():
         _served.prepare(options["accumulator"])
         AttentionInterface.register(name, functools.partial(attend, **options))
-        AttentionMaskInterface.register(name, mask_of)
+        masking_utils.AttentionMaskInterface.register(name, mask_of)
 
 
 def mask_of(batch_size, q_length=None, kv_length=None, q_offset=0, kv_offset=0, mask_function=None,
@@ -47,8 +47,6 @@ def mask_of(batch_size, q_length=None, kv_length=None, q_offset=0, kv_offset=0, 
     """What transformers hands to attend() as its mask: None where the kernels know it without, a
     boolean [batch, kv_length] of padding, or a dense one of SDPA's. Where rows stand is told by
     q_length and q_offset, or by older ones as cache_position, for which the host waits."""
-    from transformers import masking_utils
-
     rows = {"q_length": q_length, "q_offset": q_offset}
     if cache_position is not None:
         rows = {"cache_position": cache_position}
