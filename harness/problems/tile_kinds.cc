@@ -116,7 +116,8 @@ const std::vector<TileKind>& TileKinds::of_keys(int batch, int key_head) {
     const int rows = rows_of_tile(seqlen_k, tile);
     TileKind kind;
     for (int i = 0; i < rows; ++i) {
-      const auto at = static_cast<std::size_t>(tile * kSampleRows + i);
+      const std::size_t at =
+          static_cast<std::size_t>(tile) * kSampleRows + static_cast<std::size_t>(i);
       if (terms[at] < 0.5) continue;  // what differences leave of nothing
       kind.terms += terms[at] / rows;
       kind.size += std::sqrt(std::max(0.0, squares[at])) / rows;

@@ -1,5 +1,6 @@
 // Whether an installed cuDNN has kernels for the graphs. It compiles for devices that are described
 // and not present, so that needs cuDNN and no GPU.
+#include <dlfcn.h>
 #include <gtest/gtest.h>
 
 #include <optional>
@@ -33,6 +34,8 @@ class InstalledCudnn : public testing::Test {
   void SetUp() override {
     api_ = load_api();
     if (!api_) GTEST_SKIP() << "no libcudnn.so.9";
+    // By which cuDNN compiles kernels, also for a device that it is only told of.
+    if (dlopen("libcuda.so.1", RTLD_NOW | RTLD_LOCAL) == nullptr) GTEST_SKIP() << "no libcuda.so.1";
     if (api_->version() < kFirstVersionThatDescribesDevices) GTEST_SKIP() << "cuDNN before 9.11";
   }
 
