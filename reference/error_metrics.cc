@@ -210,7 +210,7 @@ std::string why_incorrect(const ErrorMetrics& kernel, const ErrorMetrics& unfuse
 
 double cap_of_largest(const Tolerance& tolerance, double unfused) {
   const bool is_measure = unfused <= tolerance.most;
-  return is_measure ? std::numeric_limits<double>::infinity() : 2 * tolerance.most;
+  return is_measure ? std::numeric_limits<double>::infinity() : 8 * tolerance.most;
 }
 
 std::string why_broken(const ErrorCondition& condition, const Tolerance& tolerance) {

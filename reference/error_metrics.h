@@ -75,8 +75,9 @@ struct Tolerance {
   /// less than one unit of the elements themselves (unit_max, unit_rms).
   double floor = 0x1p-11;
   /// The most that ratio * err(unfused) grants, in the mean over elements (rel_l2, rmse). An
-  /// unfused computation that errs by more itself measures nothing: of max_abs it grants twice
-  /// `most` then.
+  /// unfused computation that errs by more itself measures nothing: of max_abs it grants eight
+  /// times `most` then, since the largest of a million normal errors is five times their root mean
+  /// square.
   double most = 0x1p-5;
 };
 

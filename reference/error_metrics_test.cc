@@ -199,12 +199,12 @@ TEST(WhyIncorrect, GrantsNoMoreThanTheCapInTheMean) {
 
 TEST(WhyIncorrect, CapsTheLargestErrorBesideWhatIsNoMeasure) {
   const Tolerance tolerance = {2.0, 0.0, 0.25};
-  const ErrorMetrics unfused = with_errors(1.0, 1.0, 1.0);
-  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.5, 0.5), unfused, tolerance), "");
-  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.51, 0.0), unfused, tolerance).substr(0, 20),
-            "max_abs 0.51 exceeds");
-  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.0, 0.51), unfused, tolerance).substr(0, 16),
-            "lse_max_abs 0.51");
+  const ErrorMetrics unfused = with_errors(1.0, 9.0, 9.0);
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 2.0, 2.0), unfused, tolerance), "");
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 2.1, 0.0), unfused, tolerance).substr(0, 19),
+            "max_abs 2.1 exceeds");
+  EXPECT_EQ(why_incorrect(with_errors(0.0, 0.0, 2.1), unfused, tolerance).substr(0, 15),
+            "lse_max_abs 2.1");
 }
 
 TEST(WhyIncorrect, AllowsAUnitOfFp16WhateverTheUnfused) {

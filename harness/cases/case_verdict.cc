@@ -191,9 +191,9 @@ std::string judge(const Contender& contender, const Allowance& allowance, const 
   const bool has_measure = nonfinite_of(measure) == 0;
   if (!has_measure && !is_reference) warn_that_unfused_overflows(record);
   if (has_measure && !is_reference) warn_that_unfused_errs(measure, tolerance, record);
-  const std::string wrong = has_measure
-                                ? why_wrong_in_any_draw(tolerance, error, unfused, measure, record)
-                                : why_incorrect(error, Errors{}, own);
+  std::string wrong = has_measure
+                          ? why_wrong_in_any_draw(tolerance, error, unfused, measure, record)
+                          : why_incorrect(error, Errors{}, own);
   if (!has_own_mask(contender) || !wrong.empty()) return wrong;
   return mask_in_doubt([&](const Errors& of) {
     return has_measure ? why_incorrect(of, measure, tolerance) : why_incorrect(of, Errors{}, own);
@@ -219,7 +219,7 @@ TensorCores same_cores(const Contender& contender, unsigned draw) {
 std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData* gradients,
                           const RunOutcome& outcome, CaseRecord& record) {
   const bool has_forward = gradients == nullptr || !outcome.rows.lse.empty();
-  const std::string of_o = has_forward ? judge_forward(judged, data, outcome, record) : "";
+  std::string of_o = has_forward ? judge_forward(judged, data, outcome, record) : "";
   if (gradients == nullptr) return of_o;
   const std::string of_gradients = judge_backward(judged, data, *gradients, outcome, record);
   if (of_o.empty() || of_gradients.empty()) return of_o.empty() ? of_gradients : "o: " + of_o;
