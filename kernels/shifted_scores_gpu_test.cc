@@ -15,34 +15,6 @@
 namespace sparkbench {
 namespace {
 
-/// Both passes without a pattern; a kernel without a backward pass leaves gradients empty.
-Passes run_dense(const PatternRun& run, bool is_deterministic) {
-  const Problem& problem = run.problem();
-  const DeviceBuffer q = upload(run.inputs().q), k = upload(run.inputs().k),
-                     v = upload(run.inputs().v), d_o = upload(run.d_o());
-  const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
-  const DeviceBuffer o = poisoned(of_q * sizeof(Half)), dq = poisoned(of_q * sizeof(Half)),
-                     dk = poisoned(of_k * sizeof(Half)), dv = poisoned(of_k * sizeof(Half)),
-                     lse = poisoned(problem.lse_elements() * sizeof(float)),
-                     workspace(run.kernel().workspace_bytes(problem, Pass::kForwardBackward,
-                                                            is_deterministic));
-  run.kernel().forward.launch(problem,
-                              contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                                 o.as<Half>(), lse.as<float>()),
-                              nullptr);
-  Passes out{download<Half>(o, of_q), {}, {}, {}, download<float>(lse, problem.lse_elements())};
-  if (!run.has_backward()) return out;
-  run.kernel().backward.launch(problem,
-                               contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(),
-                                                  o.as<Half>(), d_o.as<Half>(), lse.as<float>(),
-                                                  dq.as<Half>(), dk.as<Half>(), dv.as<Half>()),
-                               workspace.as<void>(), is_deterministic, nullptr);
-  out.dq = download<Half>(dq, of_q);
-  out.dk = download<Half>(dk, of_k);
-  out.dv = download<Half>(dv, of_k);
-  return out;
-}
-
 Passes run_packed(const AttentionKernel& kernel, const PackedCase& made, bool is_deterministic) {
   const OnGpu gpu(made);
   const PackedRows rows = run_forward(kernel, made, gpu);
@@ -70,10 +42,7 @@ class ShiftedScoresGpu : public testing::TestWithParam<std::string_view> {
     if (problem.lengths) {
       made.expect_exact(run_packed(kernel(), made.packed(), is_deterministic), tolerance);
     } else {
-      const PatternRun run = made.run(kernel().name);
-      made.expect_exact(
-          problem.sparse ? run_on_gpu(run, is_deterministic) : run_dense(run, is_deterministic),
-          tolerance);
+      made.expect_exact(run_on_gpu(made.run(kernel().name), is_deterministic), tolerance);
     }
   }
 };

@@ -58,9 +58,9 @@ class ShiftedCase {
   }
 
   const Problem& problem() const { return problem_; }
-  /// Of a problem without lengths.
+  /// For a problem without lengths.
   PatternRun run(std::string_view kernel) const { return {kernel, problem_, inputs_, d_o_}; }
-  /// Of one with lengths.
+  /// For a problem with lengths.
   PackedCase packed() const {
     std::vector<Lengths> lengths;
     for (int sequence = 0; sequence < problem_.batch; ++sequence) {

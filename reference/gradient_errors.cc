@@ -42,7 +42,7 @@ std::string why_incorrect(const GradientErrors& kernel, const GradientErrors& un
       return fmt::format("{}: {} elements are not finite where the exact result is, or the reverse",
                          name, of_kernel.nonfinite);
     }
-    // Of nothing no error is large.
+    // Where all exact gradients are 0, no error is relative to them.
     const double of_want = want_rms == 0.0 ? 0.0 : of_unfused.rmse / want_rms;
     for (const ErrorCondition& condition :
          {ErrorCondition{"rmse", of_kernel.rmse, of_unfused.rmse, want_rms,

@@ -102,7 +102,7 @@ void warn_over_unfused(const Errors& error, const Tolerance& tolerance, CaseReco
        ratio);
 }
 
-/// Of each error that the rule reads, the larger.
+/// The larger of two values, for each error that the rule reads.
 void take_larger(const ErrorMetrics& other, ErrorMetrics& error) {
   for (double ErrorMetrics::*metric : {&ErrorMetrics::rel_l2, &ErrorMetrics::rmse,
                                        &ErrorMetrics::max_abs, &ErrorMetrics::lse_max_abs}) {

@@ -29,7 +29,7 @@ struct Judged {
 std::string judge_outputs(const Judged& judged, ProblemData& data, GradientData* gradients,
                           const RunOutcome& outcome, CaseRecord& record);
 
-/// Of these the first: O and LSE. Their errors go to record.accuracy.
+/// Judges O and LSE, the first of these. Their errors go to record.accuracy.
 std::string judge_forward(const Judged& judged, ProblemData& data, const RunOutcome& outcome,
                           CaseRecord& record);
 

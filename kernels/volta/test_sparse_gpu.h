@@ -30,36 +30,46 @@ struct ListsOnGpu {
   DeviceBuffer memory;
 };
 
+/// Both passes, with or without a pattern; a kernel without a backward pass leaves gradients empty.
 inline Passes run_on_gpu(const PatternRun& run, bool is_deterministic) {
   const Problem& problem = run.problem();
+  const AttentionKernel& kernel = run.kernel();
+  const bool has_pattern = problem.sparse != nullptr;
   const DeviceBuffer q = upload(run.inputs().q), k = upload(run.inputs().k),
                      v = upload(run.inputs().v), d_o = upload(run.d_o());
   const std::size_t of_q = problem.q_elements(), of_k = problem.k_elements();
   const DeviceBuffer o = poisoned(of_q * sizeof(Half)), dq = poisoned(of_q * sizeof(Half)),
                      dk = poisoned(of_k * sizeof(Half)), dv = poisoned(of_k * sizeof(Half)),
                      lse = poisoned(problem.lse_elements() * sizeof(float)),
-                     workspace(run.kernel().workspace_bytes(problem, Pass::kForwardBackward,
-                                                            is_deterministic));
-  const ListsOnGpu forward(run, Pass::kForward, is_deterministic);
-  run.kernel().sparse.launch_forward(
-      problem,
-      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                         lse.as<float>()),
-      workspace.as<void>(), forward.lists, forward.memory.as<void>(), nullptr);
-  if (!run.has_backward()) {
-    CUDA_CHECK(cudaDeviceSynchronize());
-    return {download<Half>(o, of_q), {}, {}, {}, download<float>(lse, problem.lse_elements())};
+                     workspace(
+                         kernel.workspace_bytes(problem, Pass::kForwardBackward, is_deterministic));
+  const ForwardTensors forward = contiguous_tensors(problem, q.as<Half>(), k.as<Half>(),
+                                                    v.as<Half>(), o.as<Half>(), lse.as<float>());
+  if (has_pattern) {
+    const ListsOnGpu of(run, Pass::kForward, is_deterministic);
+    kernel.sparse.launch_forward(problem, forward, workspace.as<void>(), of.lists,
+                                 of.memory.as<void>(), nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());  // before the lists go
+  } else {
+    kernel.forward.launch(problem, forward, nullptr);
   }
-  const ListsOnGpu backward(run, Pass::kBackward, is_deterministic);
-  run.kernel().sparse.launch_backward(
-      problem,
-      contiguous_tensors(problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(),
-                         d_o.as<Half>(), lse.as<float>(), dq.as<Half>(), dk.as<Half>(),
-                         dv.as<Half>()),
-      workspace.as<void>(), backward.lists, backward.memory.as<void>(), is_deterministic, nullptr);
-  CUDA_CHECK(cudaDeviceSynchronize());
-  return {download<Half>(o, of_q), download<Half>(dq, of_q), download<Half>(dk, of_k),
-          download<Half>(dv, of_k), download<float>(lse, problem.lse_elements())};
+  Passes out{download<Half>(o, of_q), {}, {}, {}, download<float>(lse, problem.lse_elements())};
+  if (!run.has_backward()) return out;
+  const BackwardTensors backward = contiguous_tensors(
+      problem, q.as<Half>(), k.as<Half>(), v.as<Half>(), o.as<Half>(), d_o.as<Half>(),
+      lse.as<float>(), dq.as<Half>(), dk.as<Half>(), dv.as<Half>());
+  if (has_pattern) {
+    const ListsOnGpu of(run, Pass::kBackward, is_deterministic);
+    kernel.sparse.launch_backward(problem, backward, workspace.as<void>(), of.lists,
+                                  of.memory.as<void>(), is_deterministic, nullptr);
+    CUDA_CHECK(cudaDeviceSynchronize());
+  } else {
+    kernel.backward.launch(problem, backward, workspace.as<void>(), is_deterministic, nullptr);
+  }
+  out.dq = download<Half>(dq, of_q);
+  out.dk = download<Half>(dk, of_k);
+  out.dv = download<Half>(dv, of_k);
+  return out;
 }
 
 /// A gradient whose sums have an order of their own, or any, by that of a deterministic pass.

@@ -67,7 +67,7 @@ std::string predicted_sentence(const std::vector<CaseRecord>& cases, const std::
   const auto mean = mean_predicted_speedup(cases, kernel);
   if (!mean) return "";
   const PredictedSpeedup& speedup = mean->speedup;
-  // Of the baseline's own layer there are other cases than the baseline: those with its rest fused.
+  // The baseline's kernel also has cases that are no baseline: those with its rest fused.
   const char* const rest = speedup.over == kernel + ", rest unfused" ? ", rest fused," : "";
   return fmt::format(
       "by {} {}{} is predicted {}x as fast as {} on a {} ({}x to {}x, geometric mean of {});\n",
