@@ -20,7 +20,7 @@ namespace sparkbench {
 namespace {
 
 void run_benchmarks(const SweepOptions& options) {
-  PlannedSweep sweep({.options = options, .default_preset = "quick"}, options.device);
+  PlannedSweep sweep({.options = options}, options.device);
   if (!register_kernel_benchmarks(sweep, options.min_samples)) {
     const std::string why =
         fmt::format("{} has no clock, and the time of its emulation is the host's, not a kernel's",

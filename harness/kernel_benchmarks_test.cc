@@ -11,7 +11,8 @@ namespace {
 TEST(KernelBenchmarks, AreNoneWhereNothingHasAClock) {
   SweepOptions options;
   options.axes["--kernel"] = "volta-*";
-  PlannedSweep sweep({.options = options, .default_preset = "quick"}, "emulated-v100");
+  options.preset = "quick";
+  PlannedSweep sweep({.options = options}, "emulated-v100");
   ASSERT_FALSE(sweep.plan().cases.empty());
   EXPECT_FALSE(register_kernel_benchmarks(sweep, 20));
   std::ostringstream out;

@@ -89,6 +89,11 @@ bool are_given(const AxisFlags& flags, const Axis& axis) {
   return text_given(flags, axis).has_value();
 }
 
+std::string first_by_default(const Axis& axis) {
+  const std::string_view text = axis.initial;
+  return std::string(text.substr(0, text.find(',')));
+}
+
 bool are_replaced(const AxisFlags& flags, const Axis& axis) {
   const Axis* const other = find_replacement(axis);
   return other != nullptr && is_said(flags, *other);

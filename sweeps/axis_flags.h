@@ -17,6 +17,9 @@ using AxisFlags = std::map<std::string, std::string, std::less<>>;
 /// Whether the axis' own flag or its shorthand is among them.
 bool are_given(const AxisFlags& flags, const Axis& axis);
 
+/// The first value of the axis' default: "64" of "64,128".
+std::string first_by_default(const Axis& axis);
+
 /// Whether one of them says what the axis would: --lengths, of --seqlen.
 bool are_replaced(const AxisFlags& flags, const Axis& axis);
 

@@ -11,7 +11,9 @@ namespace {
 /// Of two kernels; what is not given: one problem of 128 rows, batch and heads automatic.
 std::vector<SweepCase> cases_of(const AxisFlags& flags, std::uint64_t seed = 0) {
   const std::vector<std::string> kernels = {"a", "b"};
-  return expand_grid(make_grid_axes({{"--seqlen", "128"}}, flags, kernels), seed);
+  const AxisFlags one = {
+      {"--headdim", "64"}, {"--seqlen", "128"}, {"--mask", "full"}, {"--dropout", "0"}};
+  return expand_grid(make_grid_axes(one, flags, kernels), seed);
 }
 
 TEST(Grid, IsTheProductOfItsAxes) {

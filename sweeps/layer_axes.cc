@@ -135,7 +135,7 @@ std::vector<Axis> make_layer_rows() {
        .flag = "--rest",
        .help = "all but the attention: an operation a launch, or fused",
        .allowed = "unfused, fused",
-       .initial = "fused",
+       .initial = "unfused,fused",
        .parse = names_of_layer<Rest, 2>,
        .access = name_of_layer<&LayerShape::rest>(),
        .id = {.prefix = "rest-"}},

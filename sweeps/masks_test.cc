@@ -16,7 +16,8 @@ namespace {
 std::vector<SweepCase> cases_of(const AxisFlags& flags) {
   const std::vector<std::string> kernels = {"a", "b"};
   return expand_grid(
-      make_grid_axes({{"--seqlen", "40"}, {"--heads", "2"}, {"--batch", "1"}}, flags, kernels), 0);
+      make_grid_axes({{"--headdim", "64"}, {"--seqlen", "40"}, {"--heads", "2"}, {"--batch", "1"}},
+                     flags, kernels), 0);
 }
 
 std::string error_of(const AxisFlags& flags) {

@@ -1,6 +1,7 @@
 #include "sweeps/preset.h"
 
 #include <algorithm>
+#include <utility>
 #include <vector>
 
 #include "sweeps/names.h"
@@ -60,11 +61,55 @@ AxisFlags with(AxisFlags flags, const AxisFlags& more) {
   return flags;
 }
 
-}  // namespace
+/// Llama 3 8B: 32 heads of 128 columns, 8 of keys and values.
+AxisFlags llama(const char* pass, const char* seqlen, const char* batch) {
+  return {{"--pass", pass},   {"--seqlen", seqlen}, {"--batch", batch}, {"--headdim", "128"},
+          {"--heads", "32"},  {"--heads-k", "8"},   {"--mask", "causal"}, {"--dropout", "0"}};
+}
 
-std::span<const Preset> presets() {
+AxisFlags dense(const char* pass, const char* headdim, const char* heads, const char* seqlen,
+                const char* batch, const char* dropout = "0") {
+  return {{"--pass", pass},     {"--headdim", headdim}, {"--heads", heads},    {"--seqlen", seqlen},
+          {"--batch", batch},   {"--mask", "full"},     {"--dropout", dropout}};
+}
+
+/// Shapes as the models' published configurations have them. Inference is a forward pass, training
+/// both.
+std::vector<ModelShape> model_shapes() {
+  const char* const step = "fwd+bwd";
+  return {
+      {"Llama 8B prefill 1k", llama("fwd", "1k", "1")},
+      {"Llama 8B prefill 4k", llama("fwd", "4k", "1")},
+      {"Llama 8B prefill 8k", llama("fwd", "8k", "1")},
+      {"Llama 8B train 1k", llama(step, "1k", "16")},
+      {"Llama 8B train 4k", llama(step, "4k", "4")},
+      {"Llama 8B train 8k", llama(step, "8k", "2")},
+      {"Llama 8B decode 8k", with({{"--seqlen-k", "8k"}}, llama("fwd", "1", "8"))},
+      {"Llama 8B 512 on 32k", with({{"--seqlen-k", "32k"}}, llama("fwd", "512", "1"))},
+      // 512 x 512 and 1024 x 1024 pixels; a batch of two is guidance.
+      {"SD 1.5 self 64x64", dense("fwd", "40", "8", "4096", "2")},
+      {"SDXL self 64x64", dense("fwd", "64", "10", "4096", "2")},
+      {"SDXL self 32x32", dense("fwd", "64", "20", "1024", "2")},
+      {"Flux 1024x1024", dense("fwd", "128", "24", "4608", "1")},  // with 512 tokens of text
+      {"ViT-B/16 train", dense(step, "64", "12", "197", "64")},
+      {"BERT-large train", dense(step, "64", "16", "512", "32", "0.1")},
+      {"Whisper-large", dense("fwd", "64", "20", "1500", "8")},
+      {"Gemma 3 4B window", with({{"--heads-k", "4"}, {"--mask", "window:1024"}},
+                                 {{"--pass", step},
+                                  {"--headdim", "256"},
+                                  {"--heads", "8"},
+                                  {"--seqlen", "8k"},
+                                  {"--batch", "2"},
+                                  {"--dropout", "0"}})},
+  };
+}
+
+std::span<const Preset> attention_presets() {
   static const std::vector<Preset> all = {
-      {"quick", "both head dims, masks and dropouts on short sequences; under a minute emulated",
+      {.name = "models",
+       .summary = "the attention of models that people run, a row each, with their names",
+       .models = model_shapes()},
+      {"quick", "both head dims, masks and dropouts on short sequences: every path, no speeds",
        kQuick},
       {"paper-forward", "SparkAttention's forward grid: 512 to 16k of 16,384 tokens, hidden 2048",
        kPaper},
@@ -93,13 +138,42 @@ std::span<const Preset> layer_presets() {
   return all;
 }
 
-const Preset& find_preset(std::string_view name, Workload workload) {
+}  // namespace
+
+std::span<const Preset> presets(Workload workload) {
+  return workload == Workload::kLayer ? layer_presets() : attention_presets();
+}
+
+std::vector<std::string> preset_names(Workload workload) {
   std::vector<std::string> names;
-  for (const Preset& preset : workload == Workload::kLayer ? layer_presets() : presets()) {
+  for (const Preset& preset : presets(workload)) names.push_back(preset.name);
+  return names;
+}
+
+const Preset& find_preset(std::string_view name, Workload workload) {
+  static const Preset none;
+  if (name.empty()) return none;
+  for (const Preset& preset : presets(workload)) {
     if (preset.name == name) return preset;
-    names.push_back(preset.name);
   }
-  throw UsageError(unknown_name_message("--preset", name, names));
+  throw UsageError(unknown_name_message("--preset", name, preset_names(workload)));
+}
+
+std::vector<SweepCase> expand_preset(const Preset& preset, const AxisFlags& given,
+                                     std::span<const std::string> known_kernels, Workload workload,
+                                     std::uint64_t seed) {
+  if (preset.models.empty()) {
+    return expand_grid(make_grid_axes(preset.flags, given, known_kernels, workload), seed);
+  }
+  std::vector<SweepCase> cases;
+  for (const ModelShape& model : preset.models) {
+    for (SweepCase& each :
+         expand_grid(make_grid_axes(model.flags, given, known_kernels, workload), seed)) {
+      each.problem.model = model.name;
+      cases.push_back(std::move(each));
+    }
+  }
+  return cases;
 }
 
 }  // namespace sparkbench

@@ -2,6 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include <set>
+
 #include "sweeps/axis_flags.h"
 #include "sweeps/usage_error.h"
 #include "sweeps/work.h"
@@ -11,14 +13,40 @@ namespace {
 
 std::vector<SweepCase> cases_of(std::string_view preset, const AxisFlags& given = {}) {
   const std::vector<std::string> kernels = {"kernel"};
-  return expand_grid(make_grid_axes(find_preset(preset).flags, given, kernels), 0);
+  return expand_preset(find_preset(preset), given, kernels, Workload::kAttention, 0);
 }
 
 TEST(Preset, ExpandsWithoutErrorAndLeavesTheKernelsOpen) {
-  for (const Preset& preset : presets()) {
+  for (const Preset& preset : presets(Workload::kAttention)) {
     EXPECT_FALSE(preset.flags.contains("--kernel")) << preset.name;
     EXPECT_FALSE(preset.summary.empty()) << preset.name;
     EXPECT_FALSE(cases_of(preset.name).empty()) << preset.name;
+  }
+}
+
+TEST(Preset, NoneIsTheQuestionThatUsersAsk) {
+  const std::vector<SweepCase> cases = cases_of("");
+  EXPECT_EQ(cases.size(), 2u * 2 * 2);
+  for (const SweepCase& each : cases) {
+    EXPECT_EQ(each.problem.heads * each.problem.head_dim, 2048);
+    EXPECT_EQ(each.problem.batch * each.problem.seqlen_q, 16384);
+    EXPECT_EQ(each.problem.dropout_p, 0.1f);
+  }
+}
+
+TEST(Preset, ModelsHaveNamesAndShapesOfTheirOwn) {
+  std::set<std::string> names;
+  for (const SweepCase& each : cases_of("models")) {
+    EXPECT_TRUE(names.insert(each.problem.model.value_or("")).second) << *each.problem.model;
+  }
+  EXPECT_EQ(names.size(), find_preset("models").models.size());
+  EXPECT_GE(names.size(), 15u);
+}
+
+TEST(Preset, ModelsTakeAFlagForEachOfThem) {
+  for (const SweepCase& each : cases_of("models", {{"--pass", "fwd"}, {"--dropout", "0.2"}})) {
+    EXPECT_EQ(each.problem.pass, Pass::kForward);
+    EXPECT_EQ(each.problem.dropout_p, 0.2f);
   }
 }
 
@@ -93,7 +121,7 @@ TEST(Preset, SuggestsTheNearestName) {
     FAIL() << "no error";
   } catch (const UsageError& error) {
     EXPECT_STREQ(error.what(),
-                 "--preset: unknown 'quik', did you mean 'quick'?; allowed: quick, paper-forward, "
+                 "--preset: unknown 'quik', did you mean 'quick'?; allowed: models, quick, paper-forward, "
                  "paper-backward, paper-accuracy, ragged, splat, accuracy-inputs");
   }
 }

@@ -68,7 +68,7 @@ std::string repro_line(const SweepCase& sweep_case, const Device& device,
 
 void add_device_warnings(const Contender& contender, const DeviceInfo& device, CaseRecord& record) {
   if (device.kind == DeviceKind::kEmulated) {
-    record.warnings.push_back({"W-EMULATED-NO-TIME",
+    record.warnings.push_back({std::string(kNoTimeWarning),
                                "an emulated device computes errors and counts; it has no clock",
                                std::nullopt});
   } else if (auto warning = contender.why_time_is_invalid()) {

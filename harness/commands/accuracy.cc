@@ -48,8 +48,6 @@ void add_accuracy_command(CLI::App& program, const Invocation& invocation, Actio
                         {.name = "accuracy",
                          .is_timed = false,
                          .takes_tensors = true,
-                         .complete_options = {},
-                         .check_cases = {},
                          .report = report,
                          .has_case_table = false});
 }

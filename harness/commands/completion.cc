@@ -35,8 +35,9 @@ Names kernel_names() {
 
 Names preset_names() {
   Names names;
-  for (const Preset& preset : presets()) names.emplace_back(preset.name);
-  for (const Preset& preset : layer_presets()) names.emplace_back(preset.name);
+  for (const Workload workload : {Workload::kAttention, Workload::kLayer}) {
+    for (const std::string& name : sparkbench::preset_names(workload)) names.push_back(name);
+  }
   return names;
 }
 

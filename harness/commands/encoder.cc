@@ -16,8 +16,6 @@ void add_encoder_command(CLI::App& program, const Invocation& invocation, Action
                          .is_timed = true,
                          .workload = Workload::kLayer,
                          .takes_tensors = true,
-                         .complete_options = {},
-                         .check_cases = {},
                          .report = report});
 }
 

@@ -107,7 +107,14 @@ Json kernels_json() {
 Json presets_json(std::span<const Preset> of) {
   Json array = Json::array();
   for (const Preset& preset : of) {
-    array.push_back({{"name", preset.name}, {"summary", preset.summary}, {"flags", preset.flags}});
+    Json models = Json::array();
+    for (const ModelShape& model : preset.models) {
+      models.push_back({{"name", model.name}, {"flags", model.flags}});
+    }
+    array.push_back({{"name", preset.name},
+                     {"summary", preset.summary},
+                     {"flags", preset.flags},
+                     {"models", models}});
   }
   return array;
 }
@@ -134,9 +141,9 @@ void list_as_json(std::ostream& out) {
                          {"references_on_gpus", contenders_json(kGpuReferences)},
                          {"vendor_kernels_on_gpus", contenders_json(kVendorKernels)},
                          {"devices", device_names()},
-                         {"presets", presets_json(presets())},
+                         {"presets", presets_json(presets(Workload::kAttention))},
                          {"axes", axes_json(Workload::kAttention)},
-                         {"layer_presets", presets_json(layer_presets())},
+                         {"layer_presets", presets_json(presets(Workload::kLayer))},
                          {"layer_axes", axes_json(Workload::kLayer)}};
   out << document.dump(2) << '\n';
 }
@@ -162,11 +169,11 @@ ExitCode run_list_command(const ListOptions& options, const Streams& streams) {
   section("References on GPUs", facts_of(kGpuReferences));
   section("Vendors' kernels on GPUs", facts_of(kVendorKernels));
   section("Devices on this machine", device_facts());
-  section("Presets", facts_of(presets()));
-  section("Presets of `sparkbench encoder`", facts_of(layer_presets()));
+  section("Presets", facts_of(presets(Workload::kAttention)));
+  section("Presets of `sparkbench encoder`", facts_of(presets(Workload::kLayer)));
   section(
-      "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; a preset's, or else the "
-      "value in brackets)",
+      "Axes (lists: 64,128; k = 1024; ranges: 512:16k:*2, 64:256:+64; by default the "
+      "value in brackets, unless a preset says another)",
       axis_facts());
   section("Axes of `sparkbench encoder` alone", layer_axis_facts());
   return ExitCode::kOk;

@@ -9,6 +9,7 @@
 
 #include "harness/cases/saved_outputs.h"
 #include "harness/devices/device_list.h"
+#include "harness/options/one_problem.h"
 #include "harness/session/dry_run.h"
 #include "harness/session/local_cases.h"
 #include "harness/session/nothing_ran.h"
@@ -63,10 +64,6 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   return exit_code_of(result.run);
 }
 
-const char* default_preset_of(Workload workload) {
-  return workload == Workload::kLayer ? "quick-encoder" : "quick";
-}
-
 ExitCode measure_in_process(const MeasuringCommand& command, const SweepRequest& request,
                             const std::string& device, const Streams& streams) {
   PlannedSweep sweep(request, device);
@@ -111,6 +108,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
   CLI::App* subcommand = program.add_subcommand(command.name);
   const auto options = std::make_shared<SweepOptions>();
   options->workload = command.workload;
+  options->takes_one_problem = command.takes_one_problem;
   add_sweep_flags(*subcommand, *options, command.is_timed);
   if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
   if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
@@ -125,11 +123,11 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
     check_sweep_flags(*options);
     check_table_flags(options->table);
     action = [options, command, &invocation] {
-      if (command.complete_options) command.complete_options(*options);
+      choose_one_problem(*options);
       return measure(
           command,
-          {*options, default_preset_of(command.workload), command.is_timed, command.check_cases,
-           invocation.argv, invocation.before_case, command.times_parts, invocation.cycles},
+          {*options, command.is_timed, invocation.argv,
+           invocation.before_case, command.times_parts, invocation.cycles},
           invocation);
     };
   });

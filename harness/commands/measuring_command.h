@@ -15,12 +15,10 @@ struct MeasuringCommand {
   const char* name;
   bool is_timed;
   Workload workload = Workload::kAttention;
+  bool takes_one_problem = false;                       // of axes without a flag the first value
   bool times_parts = false;                             // of references, one by one
   bool takes_tensors = false;                           // --tensors
   bool saves_outputs = false;                           // --save-outputs
-  std::function<void(SweepOptions&)> complete_options;  // before the grid is expanded
-  /// Throws UsageError for cases that the command does not take.
-  std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
   /// For people: of the cases that they want to see.
   std::function<void(const RunRecord&, const TableView&, std::ostream&)> report;
   bool has_tables = true;      // whether there is anything to choose of what is reported

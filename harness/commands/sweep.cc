@@ -14,8 +14,6 @@ void add_sweep_command(CLI::App& program, const Invocation& invocation, Action& 
   add_measuring_command(program, invocation, action,
                         {.name = "sweep",
                          .is_timed = true,
-                         .complete_options = {},
-                         .check_cases = {},
                          .report = report});
 }
 

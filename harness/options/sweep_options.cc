@@ -9,6 +9,7 @@
 
 #include "harness/options/one_of.h"
 #include "results/record/comparability.h"
+#include "sweeps/preset.h"
 #include "sweeps/usage_error.h"
 
 namespace sparkbench {
@@ -47,20 +48,23 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
-void add_axis_flags(CLI::App& command, Workload workload, AxisFlags& flags) {
+void add_axis_flags(CLI::App& command, SweepOptions& options) {
   const char* const group =
-      "Axes (64,128; 1k = 1024; 512:16k:*2; 64:256:+64; [if no preset says otherwise])";
+      "Axes (64,128; 1k = 1024; 512:16k:*2; 64:256:+64; [default, unless --preset says another])";
+  const Workload workload = options.workload;
   const auto add = [&](const char* flag, const char* help, const std::string& allowed) {
     command
         .add_option_function<std::string>(
-            flag, [&flags, flag](const std::string& text) { flags[flag] = text; },
+            flag, [&flags = options.axes, flag](const std::string& text) { flags[flag] = text; },
             fmt::format("{}: {}", help, allowed))
         ->group(group)
         ->type_name(allowed.starts_with("a number") ? "N" : "LIST");
   };
   for (const Axis* axis : axes_of(workload)) {
     const std::string allowed = allowed_of(*axis, workload);
-    add(axis->flag, axis->help, fmt::format("{} [{}]", allowed, axis->initial));
+    add(axis->flag, axis->help,
+        fmt::format("{} [{}]", allowed,
+                    options.takes_one_problem ? first_by_default(*axis) : axis->initial));
     const AxisShorthand& shorthand = axis->shorthand;
     if (shorthand.flag != nullptr) add(shorthand.flag, shorthand.help, shorthand.allowed);
   }
@@ -213,9 +217,9 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   command.add_option("--config", "TOML file of flags (keys without dashes); those given here win")
       ->type_name("FILE");
   command.add_option("--preset", options.preset,
-                     fmt::format("a named grid; see `sparkbench list` [{}]",
-                                 options.workload == Workload::kLayer ? "quick-encoder" : "quick"));
-  add_axis_flags(command, options.workload, options.axes);
+                     fmt::format("a named grid, whose axes may be replaced by flags: {}",
+                                 fmt::join(preset_names(options.workload), ", ")));
+  add_axis_flags(command, options);
   add_method_flags(command, options, is_timed);
   add_execution_flags(command, options, is_timed);
   add_output_flags(command, options);

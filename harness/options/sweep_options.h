@@ -17,6 +17,7 @@ namespace sparkbench {
 
 struct SweepOptions {
   Workload workload = Workload::kAttention;  // the command's
+  bool takes_one_problem = false;            // the command does: an axis has one value by default
   AxisFlags axes;
   std::string preset;
   std::string device = "auto";

@@ -73,7 +73,7 @@ std::string_view why_untimed(const CaseRecord& record) {
     return "the case did not run";
   }
   for (const Warning& warning : record.warnings) {
-    if (warning.code == "W-EMULATED-NO-TIME") return warning.message;
+    if (warning.code == kNoTimeWarning) return warning.message;
   }
   return "not asked for";
 }

@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <set>
 #include <span>
 #include <utility>
 
@@ -10,6 +11,7 @@
 #include "harness/devices/environment.h"
 #include "harness/devices/host_memory.h"
 #include "harness/devices/known_contenders.h"
+#include "harness/options/one_problem.h"
 #include "results/record/case_id.h"
 #include "results/record/provenance.h"
 #include "sweeps/list_flag.h"
@@ -21,10 +23,6 @@ namespace sparkbench {
 namespace {
 
 using Tensors = std::shared_ptr<const OwnTensors>;
-
-const std::string& preset_name(const SweepRequest& request) {
-  return request.options.preset.empty() ? request.default_preset : request.options.preset;
-}
 
 /// What the tensors say of the problem, as flags.
 void use_extents(const Problem& extents, AxisFlags& flags) {
@@ -92,6 +90,14 @@ std::vector<std::string> known_kernels(const AxisFlags& flags, const Device& dev
   return known;
 }
 
+/// Leaves the first of the cases that a flag has made alike: two models may differ in that axis.
+void drop_repeated(std::vector<SweepCase>& cases) {
+  std::set<std::string> ids;
+  std::erase_if(cases, [&](const SweepCase& each) {
+    return !ids.insert(make_case_id(each.kernel, each.problem)).second;
+  });
+}
+
 std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
                               const OwnTensors* tensors, const OwnLayer* layer) {
   const SweepOptions& options = request.options;
@@ -102,13 +108,12 @@ std::vector<SweepCase> expand(const SweepRequest& request, const Device& device,
   check_are_here(flags, known, device);
   if (tensors != nullptr) use_extents(tensors->extents, flags);
   if (layer != nullptr) use_extents(*layer, flags);
-  std::vector<SweepCase> cases =
-      expand_grid(make_grid_axes(find_preset(preset_name(request), options.workload).flags, flags,
-                                 known, options.workload),
-                  options.seed);
+  std::vector<SweepCase> cases = expand_preset(find_preset(options.preset, options.workload), flags,
+                                               known, options.workload, options.seed);
+  drop_repeated(cases);
   if (tensors != nullptr) require_gradient(cases, tensors->path, tensors->d_o, "d_o");
   if (layer != nullptr) require_gradient(cases, layer->path, layer->tensors.d_y, "d_y");
-  if (request.check_cases) request.check_cases(cases, options);
+  require_one_problem(cases, options);
   if (saves) check_savable(cases, device);
   return cases;
 }
@@ -124,7 +129,6 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
                                            const Method& method) {
   const SweepOptions& options = request.options;
   std::map<std::string, std::string> resolved = {
-      {"preset", preset_name(request)},
       {"kernel", kernels_asked_for(options, device)},
       {"device", device.name()},
       {"seed", std::to_string(options.seed)},
@@ -138,6 +142,7 @@ std::map<std::string, std::string> resolve(const SweepRequest& request, const De
       {"verify", options.skips_verification ? "false" : "true"},
       {"timeout", fmt::format("{}", options.timeout_s)},
   };
+  if (!options.preset.empty()) resolved["preset"] = options.preset;
   if (!options.tensors_file.empty()) resolved["tensors"] = options.tensors_file;
   if (!options.outputs_file.empty()) resolved["save_outputs"] = options.outputs_file;
   if (!options.shard.empty()) resolved["shard"] = options.shard;

@@ -1,7 +1,6 @@
 // A sweep from its options to its cases, on one device that this process opens.
 #pragma once
 
-#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,10 +14,7 @@ namespace sparkbench {
 /// What a measuring command asks for.
 struct SweepRequest {
   SweepOptions options;
-  std::string default_preset;
   bool is_timed = true;
-  /// Throws UsageError for cases that the command does not take. May be empty.
-  std::function<void(const std::vector<SweepCase>&, const SweepOptions&)> check_cases;
   std::vector<std::string> argv;
   CaseHook before_case;                           // for tests; may be empty
   bool times_parts = false;                       // of references, one by one

@@ -351,6 +351,7 @@ void visit_fields(AnyConst<CaseRecord> auto& c, auto&& visit) {
     AxisField field{*axis, c.problem};
     visit(axis->name, field);
   }
+  visit("model", c.problem.model);
 }
 
 }  // namespace sparkbench

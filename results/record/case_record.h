@@ -296,6 +296,9 @@ inline constexpr std::string_view kErrorOverUnfusedMeaning =
 /// error_over_unfused.
 inline constexpr std::string_view kOverUnfusedWarning = "W-ERROR-OVER-UNFUSED";
 
+/// Of every case of an emulated device, which has no clock.
+inline constexpr std::string_view kNoTimeWarning = "W-EMULATED-NO-TIME";
+
 /// What was checked: o of a forward pass, then dq, dk and dv of a backward pass; empty when not
 /// verified. Points into `record`.
 std::vector<const Accuracy*> accuracies_of(const CaseRecord& record);

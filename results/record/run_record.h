@@ -14,7 +14,7 @@ namespace sparkbench {
 /// Of the files; a field may be added within a major version, never renamed or removed.
 struct SchemaVersion {
   std::string name = "sparkbench.run";
-  std::string version = "1.7.0";
+  std::string version = "1.8.0";
 };
 
 /// A key of RunInfo::resolved: a hash of the ids of all planned cases, those of all shards.

@@ -46,18 +46,11 @@ std::string error_over_unfused_cell(const CaseRecord& record) {
   return error ? significant(*error, 3) : "";
 }
 
-/// "ok 2.2x" of what is ok beside the unfused computation with its own accumulator alone.
-std::string status_cell(const CaseRecord& record) {
-  std::string status(name_of(record.status));
-  const Warning* over = find_warning(record, kOverUnfusedWarning);
-  if (record.status != Status::kOk || over == nullptr || !over->value) return status;
-  return fmt::format("{} {}x", status, significant(*over->value, 2));
-}
+std::string status_cell(const CaseRecord& record) { return std::string(name_of(record.status)); }
 
 Ink status_ink(std::string_view cell) {
   if (cell.starts_with("incorrect") || cell.starts_with("failed")) return Ink::kBad;
-  if (cell.starts_with("ok ")) return Ink::kDoubtful;
-  return cell.starts_with("ok") ? Ink::kGood : Ink::kDoubtful;
+  return cell == "ok" ? Ink::kGood : Ink::kDoubtful;
 }
 
 std::string time_cell(const CaseRecord& record) {
@@ -81,20 +74,28 @@ std::string samples_cell(const CaseRecord& record) {
   return record.sampling ? std::to_string(record.sampling->count) : "";
 }
 
-/// "1.02 (0.92-1.2)"
 std::string predicted_ms_cell(const CaseRecord& record) {
-  if (!record.predicted) return "";
-  const TimeBand& ms = record.predicted->time_ms;
-  return fmt::format("{} ({}-{})", significant(ms.likely, 3), significant(ms.low, 2),
-                     significant(ms.high, 2));
+  return record.predicted ? significant(record.predicted->time_ms.likely, 3) : "";
 }
 
-/// "6.1 (4.9-7.5)"
 std::string predicted_speedup_cell(const CaseRecord& record) {
   if (!record.predicted || !record.predicted->speedup) return "";
-  const PredictedSpeedup& speedup = *record.predicted->speedup;
-  return fmt::format("{} ({}-{})", significant(speedup.likely, 2), significant(speedup.low, 2),
-                     significant(speedup.high, 2));
+  return significant(record.predicted->speedup->likely, 2);
+}
+
+/// "0.92-1.2"
+std::string band_text(double low, double high) {
+  return fmt::format("{}-{}", significant(low, 2), significant(high, 2));
+}
+
+std::string predicted_band_cell(const CaseRecord& record) {
+  if (!record.predicted) return "";
+  return band_text(record.predicted->time_ms.low, record.predicted->time_ms.high);
+}
+
+std::string speedup_band_cell(const CaseRecord& record) {
+  if (!record.predicted || !record.predicted->speedup) return "";
+  return band_text(record.predicted->speedup->low, record.predicted->speedup->high);
 }
 
 std::string predicted_tflops_cell(const CaseRecord& record) {
@@ -176,40 +177,44 @@ void append_axes(std::vector<CaseColumn>& columns) {
 
 std::vector<CaseColumn> make_case_columns() {
   std::vector<CaseColumn> columns = {
-      {"kernel", "kernel", [](const CaseRecord& c) { return c.kernel; }, 0, true}};
+      {"kernel", "kernel", [](const CaseRecord& c) { return c.kernel; }, 0, true},
+      {"model", "model", [](const CaseRecord& c) { return c.problem.model.value_or(""); }, 0,
+       true}};
   append_axes(columns);
   const std::vector<CaseColumn> results = {
       {"device", "device", device_cell, kOnlyWhenAsked, true},
       {"time_ms", "time\nms", time_cell, 1, false, nullptr, time_ink},
-      {"noise", "noise\n%", digits_of(&CaseRecord::noise, 2, 100), 7},
+      {"noise", "noise\n%", digits_of(&CaseRecord::noise, 2, 100), 8},
       {"samples", "samples", samples_cell, kOnlyWhenAsked},
       {"clock_mhz", "clock\nMHz", clock_cell, kOnlyWhenAsked},
-      {"predicted_ms", "predicted\nms", predicted_ms_cell, 2},
+      {"predicted_ms", "predicted\nms", predicted_ms_cell, 1},
+      {"predicted_band", "band\nms", predicted_band_cell, 15},
       {"predicted_tflops", "predicted\nTFLOP/s", predicted_tflops_cell, 10},
-      {"predicted_by", "predicted\nby", predicted_binding_cell, 14, true},
-      {"predicted_speedup", "predicted\nspeedup", predicted_speedup_cell, 4},
+      {"predicted_by", "predicted\nby", predicted_binding_cell, 17, true},
+      {"predicted_speedup", "predicted\nspeed-up", predicted_speedup_cell, 2},
+      {"speedup_band", "band", speedup_band_cell, 14},
       {"over_predicted", "measured/\npredicted", over_predicted_cell, 9},
       {"attention", "attention\n%", attention_share_cell, 11},
       {"launches", "launches", launches_cell, 12},
-      {"tflops", "TFLOP\n/s", digits_of(&CaseRecord::tflops, 4), 2},
-      {"peak", "peak\n%", digits_of(&CaseRecord::peak_fraction, 3, 100), 6},
+      {"tflops", "TFLOP\n/s", digits_of(&CaseRecord::tflops, 4), 6},
+      {"peak", "peak\n%", digits_of(&CaseRecord::peak_fraction, 3, 100), 7},
       {"gbps", "GB/s", digits_of(&CaseRecord::gbps, 4), kOnlyWhenAsked},
       {"bandwidth", "bandwidth\n%", digits_of(&CaseRecord::bandwidth_fraction, 3, 100),
        kOnlyWhenAsked},
-      {"bound_tflops", "bound\nTFLOP/s", bound_tflops_cell, 15},
-      {"bound_by", "bound\nby", bound_by_cell, 16, true},
-      {"speedup", "speed\nup", speedup_cell, 5},
-      {"density", "density\n%", density_cell, 8},
+      {"bound_tflops", "bound\nTFLOP/s", bound_tflops_cell, kOnlyWhenAsked},
+      {"bound_by", "bound\nby", bound_by_cell, kOnlyWhenAsked, true},
+      {"speedup", "speed\n-up", speedup_cell, 2},
+      {"density", "density\n%", density_cell, 13},
       {"memory", "memory", memory_cell, 3},
       {"workspace", "workspace", workspace_cell, kOnlyWhenAsked},
-      {"unfused_memory", "unfused\nmemory", unfused_memory_cell, 17},
-      {"rel_l1", "rel_l1\n%", rel_l1_percent_cell("o"), 2},
-      {"dq_rel_l1", "dq\nrel_l1 %", rel_l1_percent_cell("dq"), 2},
-      {"dk_rel_l1", "dk\nrel_l1 %", rel_l1_percent_cell("dk"), 2},
-      {"dv_rel_l1", "dv\nrel_l1 %", rel_l1_percent_cell("dv"), 2},
+      {"unfused_memory", "unfused\nmemory", unfused_memory_cell, 16},
+      {"rel_l1", "rel_l1\n%", rel_l1_percent_cell("o"), 5},
+      {"dq_rel_l1", "dq\nrel_l1 %", rel_l1_percent_cell("dq"), 5},
+      {"dk_rel_l1", "dk\nrel_l1 %", rel_l1_percent_cell("dk"), 5},
+      {"dv_rel_l1", "dv\nrel_l1 %", rel_l1_percent_cell("dv"), 5},
       {"rel_l2", "rel_l2", worst_error_cell(&Accuracy::rel_l2), kOnlyWhenAsked},
       {"max_abs", "max_abs", worst_error_cell(&Accuracy::max_abs), kOnlyWhenAsked},
-      {"error_over_unfused", "error/\nunfused", error_over_unfused_cell, 13},
+      {"error_over_unfused", "error/\nunfused", error_over_unfused_cell, 4},
       {"status", "status", status_cell, 0, true, nullptr, status_ink},
       {"id", "id", [](const CaseRecord& c) { return c.id; }, kOnlyWhenAsked, true},
   };

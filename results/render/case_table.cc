@@ -10,6 +10,7 @@
 #include <utility>
 #include <variant>
 
+#include "results/record/case_id.h"
 #include "results/record/enum_names.h"
 #include "results/record/safe_text.h"
 #include "results/render/case_columns.h"
@@ -100,11 +101,19 @@ void choose_axis(const CaseColumn& rule, const std::vector<CaseRecord>& cases, C
   }
 }
 
-/// Statuses that are all plainly ok are in the closing sentence.
-bool is_needless(const CaseColumn& rule, const TextColumn& column,
-                 const std::vector<CaseRecord>& cases) {
-  if (rule.name == "status") return is_constant(column) && column.cells.front() == "ok";
-  return rule.name.starts_with("predicted") && !has_predicted_kernel(cases);
+/// The kernel's or the model's.
+void choose_name(const CaseColumn& rule, const std::vector<CaseRecord>& cases, Choice& choice) {
+  TextColumn column = text_column_of(rule, cases);
+  if (has_no_value(column)) return;
+  if (is_constant(column)) {
+    choice.constants.push_back(fmt::format("{} {}", rule.name, column.cells.front()));
+  } else {
+    choice.columns.push_back({&rule, std::move(column)});
+  }
+}
+
+bool is_of_prediction(std::string_view name) {
+  return name.starts_with("predicted") || name == "speedup_band";
 }
 
 TextColumn result_column(const CaseColumn& rule, const std::vector<CaseRecord>& cases) {
@@ -118,7 +127,9 @@ void choose_result(const CaseColumn& rule, const std::vector<CaseRecord>& cases,
   const TextColumn column = text_column_of(rule, cases);
   const bool wants_all = is_named(view, "all");
   if (has_no_value(column)) return;
-  if (!wants_all && (rule.rank == kOnlyWhenAsked || is_needless(rule, column, cases))) return;
+  const bool is_needless =
+      rule.rank == kOnlyWhenAsked || (is_of_prediction(rule.name) && !has_predicted_kernel(cases));
+  if (!wants_all && is_needless) return;
   choice.columns.push_back({&rule, result_column(rule, cases)});
 }
 
@@ -141,13 +152,20 @@ int width_of_all(const std::vector<ChosenColumn>& columns) {
   return width;
 }
 
+/// What gives way first, the highest: where the model says the problem, its axes do.
+int rank_of(const ChosenColumn& column, bool has_models) {
+  constexpr int kFirst = kOnlyWhenAsked - 1;
+  return has_models && column.rule->axis != nullptr ? kFirst : column.rule->rank;
+}
+
 void fit(const TableView& view, Choice& choice) {
   if (!view.width || view.style == TableStyle::kMarkdown) return;
+  const bool has_models = std::ranges::any_of(
+      choice.columns, [](const ChosenColumn& column) { return column.rule->name == "model"; });
   while (width_of_all(choice.columns) > *view.width) {
-    const auto least = std::max_element(
-        choice.columns.begin(), choice.columns.end(),
-        [](const ChosenColumn& a, const ChosenColumn& b) { return a.rule->rank < b.rule->rank; });
-    if (least == choice.columns.end() || least->rule->rank == 0) return;
+    const auto least = std::ranges::max_element(
+        choice.columns, {}, [&](const ChosenColumn& each) { return rank_of(each, has_models); });
+    if (least == choice.columns.end() || rank_of(*least, has_models) == 0) return;
     choice.left_out.push_back(least->rule->name);
     choice.columns.erase(least);
   }
@@ -160,13 +178,8 @@ Choice choose_columns(const std::vector<CaseRecord>& cases, const TableView& vie
     if (rule.name == view.by) continue;  // a line above each table says it
     if (rule.axis != nullptr) {
       choose_axis(rule, cases, choice);
-    } else if (rule.name == "kernel") {
-      TextColumn kernel = text_column_of(rule, cases);
-      if (is_constant(kernel)) {
-        choice.constants.push_back("kernel " + kernel.cells.front());
-      } else {
-        choice.columns.push_back({&rule, std::move(kernel)});
-      }
+    } else if (rule.name == "kernel" || rule.name == "model") {
+      choose_name(rule, cases, choice);
     } else {
       choose_result(rule, cases, view, choice);
     }
@@ -186,7 +199,7 @@ std::string device_text(const DeviceInfo& device) {
 
 std::string left_out_line(const Choice& choice, const TableView& view) {
   if (choice.left_out.empty()) return "";
-  return fmt::format("left out for want of width ({} characters): {}; to see them: --columns all\n",
+  return fmt::format("columns that do not fit in {} characters, shown by --columns all: {}\n",
                      *view.width, fmt::join(choice.left_out, ", "));
 }
 
@@ -219,9 +232,27 @@ std::string head_of(const RunRecord& run, const Choice& choice, const TableView&
   return wrapped(in_style(text, view), view) + "\n";
 }
 
+bool tells_cases(const ChosenColumn& column) {
+  return column.rule->axis != nullptr || column.rule->name == "kernel" ||
+         column.rule->name == "model";
+}
+
+/// Where another problem begins; none where most have one row.
+std::vector<std::size_t> breaks_between(const std::vector<CaseRecord>& cases,
+                                        const std::vector<std::size_t>& rows) {
+  std::vector<std::size_t> breaks;
+  std::string last;
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    std::string key = make_problem_key(cases[rows[i]].problem);
+    if (i > 0 && key != last) breaks.push_back(i);
+    last = std::move(key);
+  }
+  return 2 * (breaks.size() + 1) > rows.size() ? std::vector<std::size_t>() : breaks;
+}
+
 /// Of the table's rows, those of one value.
-std::string format_group(const Choice& choice, const std::vector<std::size_t>& rows,
-                         const TableView& view) {
+std::string format_group(const Choice& choice, const std::vector<CaseRecord>& cases,
+                         const std::vector<std::size_t>& rows, const TableView& view) {
   std::vector<TextColumn> columns;
   std::size_t leading = 0;
   for (const ChosenColumn& chosen : choice.columns) {
@@ -229,16 +260,15 @@ std::string format_group(const Choice& choice, const std::vector<std::size_t>& r
     column.cells.clear();
     for (const std::size_t row : rows) column.cells.push_back(chosen.text.cells[row]);
     columns.push_back(std::move(column));
-    const bool tells_cases = chosen.rule->axis != nullptr || chosen.rule->name == "kernel";
-    if (tells_cases && leading + 1 == columns.size()) ++leading;
+    if (tells_cases(chosen) && leading + 1 == columns.size()) ++leading;
   }
-  return format_columns(columns, view, leading);
+  return format_columns(columns, view, leading, breaks_between(cases, rows));
 }
 
 std::string format_groups(const RunRecord& run, const Choice& choice, const TableView& view) {
   std::vector<std::size_t> rows(run.cases.size());
   for (std::size_t i = 0; i < rows.size(); ++i) rows[i] = i;
-  if (view.by.empty()) return format_group(choice, rows, view);
+  if (view.by.empty()) return format_group(choice, run.cases, rows, view);
   std::string text;
   for (const CaseGroup& group : groups_by(view.by, run.cases)) {
     std::vector<std::size_t> of_group;
@@ -249,7 +279,7 @@ std::string format_groups(const RunRecord& run, const Choice& choice, const Tabl
     const bool is_markdown = view.style == TableStyle::kMarkdown;
     text += fmt::format("{}{}{}\n{}{}", text.empty() ? "" : "\n", is_markdown ? "### " : "",
                         inked(in_style(title, view), Ink::kStrong, view), is_markdown ? "\n" : "",
-                        format_group(choice, of_group, view));
+                        format_group(choice, run.cases, of_group, view));
   }
   return text;
 }
@@ -260,8 +290,7 @@ std::vector<TextColumn> leading_columns(const std::vector<CaseRecord>& of_run,
                                         const std::vector<CaseRecord>& shown) {
   std::vector<TextColumn> columns;
   for (const ChosenColumn& chosen : choose_columns(of_run, {}).columns) {
-    const bool tells_cases = chosen.rule->axis != nullptr || chosen.rule->name == "kernel";
-    if (tells_cases) columns.push_back(text_column_of(*chosen.rule, shown));
+    if (tells_cases(chosen)) columns.push_back(text_column_of(*chosen.rule, shown));
   }
   if (columns.empty() && !shown.empty()) {
     columns.push_back(text_column_of(case_columns().front(), shown));

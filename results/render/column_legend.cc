@@ -79,21 +79,12 @@ std::string memory_legend(const Shown& shown) {
 
 std::string prediction_legend(const Shown& shown) {
   std::string legend;
-  if (shown.has({"predicted_ms", "predicted_tflops", "predicted_by", "predicted_speedup"})) {
-    legend += fmt::format(
-        "predicted is what a model of the {} makes likely (between the ends of its band), not "
-        "measured\n",
-        shown.names([](const CaseRecord& record) {
-          return record.predicted ? std::optional(record.predicted->chip) : std::nullopt;
-        }));
-  }
   const std::string baselines = shown.names([](const CaseRecord& record) {
     const bool has_any = record.predicted && record.predicted->speedup;
     return has_any ? std::optional(record.predicted->speedup->over) : std::nullopt;
   });
   if (shown.has({"predicted_speedup"}) && !baselines.empty()) {
-    legend += fmt::format(
-        "predicted speedup is over {}, whose own prediction goes by published rates\n", baselines);
+    legend += fmt::format("predicted speed-up is over {}\n", baselines);
   }
   const auto is_checked = [](const CaseRecord& record) {
     return check_prediction(record).has_value();
@@ -109,11 +100,7 @@ std::string speedup_legend(const Shown& shown) {
     return record.speedup ? std::optional(record.speedup->over) : std::nullopt;
   });
   if (!shown.has({"speedup"}) || names.empty()) return "";
-  return fmt::format("speedup is over {}\n", names);
-}
-
-bool is_over_unfused(const CaseRecord& record) {
-  return record.status == Status::kOk && find_warning(record, kOverUnfusedWarning) != nullptr;
+  return fmt::format("speed-up is over {}\n", names);
 }
 
 bool is_not_finite(const CaseRecord& record) {
@@ -135,11 +122,6 @@ std::string error_legend(const Shown& shown) {
   };
   if (shown.has({"error_over_unfused", "rel_l2", "max_abs"}) && shown.any(is_backward)) {
     legend += "one error for a backward pass is the largest of its gradients'\n";
-  }
-  if (shown.has({"status"}) && shown.any(is_over_unfused)) {
-    legend +=
-        "ok Nx is ok beside the unfused computation with the same accumulator, but N times the "
-        "error of that with FP32 accumulators\n";
   }
   if (shown.any(is_not_finite)) legend += "an output that is not finite has no error: -\n";
   return legend;

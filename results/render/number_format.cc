@@ -36,4 +36,8 @@ std::string format_memory(std::uint64_t bytes) {
   return fmt::format("{} {}", significant(value, 3), kUnits[unit]);
 }
 
+std::string plural(int count, std::string_view noun) {
+  return fmt::format("{} {}{}", count, noun, count == 1 ? "" : "s");
+}
+
 }  // namespace sparkbench

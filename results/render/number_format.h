@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 namespace sparkbench {
 
@@ -16,5 +17,8 @@ std::string scientific(double value, int digits);
 
 /// In the largest binary unit that leaves at least 1: "512 B", "1.50 MiB".
 std::string format_memory(std::uint64_t bytes);
+
+/// "1 problem", "2 problems".
+std::string plural(int count, std::string_view noun);
 
 }  // namespace sparkbench

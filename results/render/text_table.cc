@@ -123,7 +123,8 @@ void break_cells(TextColumn& column, int most) {
   }
 }
 
-std::string format_block(const std::vector<TextColumn>& columns, const TableView& view) {
+std::string format_block(const std::vector<TextColumn>& columns, const TableView& view,
+                         const std::vector<std::size_t>& breaks) {
   std::vector<int> widths;
   std::vector<std::string> rules;
   for (const TextColumn& column : columns) {
@@ -133,6 +134,8 @@ std::string format_block(const std::vector<TextColumn>& columns, const TableView
   const int gap = gap_of(widths, view);
   std::string text = format_titles(columns, widths, view, gap) + joined(rules, view.style, gap);
   for (std::size_t row = 0; row < columns.front().cells.size(); ++row) {
+    const bool is_broken = std::find(breaks.begin(), breaks.end(), row) != breaks.end();
+    if (is_broken && view.style == TableStyle::kTerminal) text += '\n';
     std::size_t height = 1;
     for (const TextColumn& column : columns) {
       height = std::max(height, lines_in(column.cells[row]).size());
@@ -233,7 +236,7 @@ int width_of(const TextColumn& column) {
 }
 
 std::string format_columns(const std::vector<TextColumn>& columns, const TableView& view,
-                           std::size_t leading) {
+                           std::size_t leading, const std::vector<std::size_t>& breaks) {
   if (columns.empty()) return "";
   std::vector<TextColumn> shown = shown_columns(columns, view.style);
   leading = std::min(leading, shown.size() - 1);
@@ -246,7 +249,7 @@ std::string format_columns(const std::vector<TextColumn>& columns, const TableVi
     block.insert(block.end(), shown.begin() + static_cast<std::ptrdiff_t>(from),
                  shown.begin() + static_cast<std::ptrdiff_t>(end));
     if (!text.empty()) text += '\n';
-    text += format_block(block, view);
+    text += format_block(block, view, breaks);
     from = end;
   }
   return text;

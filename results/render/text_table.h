@@ -42,9 +42,10 @@ int width_of(const TextColumn& column);
 
 /// Lines, each ending in a newline; nothing when there is no column. A terminal's table wider than
 /// the view comes in blocks below each other, each of which begins with the first `leading` columns
-/// again. Cells that are too long even so come in several lines; a title may still be wider.
+/// again. Cells that are too long even so come in several lines; a title may still be wider. An
+/// empty line stands before each of the rows `breaks` of a terminal's table.
 std::string format_columns(const std::vector<TextColumn>& columns, const TableView& view,
-                           std::size_t leading = 1);
+                           std::size_t leading = 1, const std::vector<std::size_t>& breaks = {});
 
 /// `text` in that ink where the view has colour.
 std::string inked(std::string_view text, Ink ink, const TableView& view);

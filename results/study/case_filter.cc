@@ -19,6 +19,9 @@ namespace {
 /// "headdim" of "--headdim", the axis that records call head_dim.
 std::string word_of_flag(const Axis& axis) { return std::string(axis.flag).substr(2); }
 
+/// What cases are chosen by, besides the kernel and the axes of problems.
+constexpr std::string_view kOther[] = {"model", "status", "device"};
+
 struct Condition {
   std::string axis, values;
 };
@@ -75,13 +78,14 @@ const Axis* find_choosing_axis(std::string_view name) {
 std::vector<std::string> choosing_axes() {
   std::vector<std::string> names = {"kernel"};
   for (const Axis* axis : problem_axes_of(Workload::kLayer)) names.emplace_back(axis->name);
-  names.emplace_back("status");
-  names.emplace_back("device");
+  for (const std::string_view name : kOther) names.emplace_back(name);
   return names;
 }
 
 std::string choosing_axis(std::string_view flag, std::string_view typed) {
-  if (typed == "kernel" || typed == "status" || typed == "device") return std::string(typed);
+  if (typed == "kernel" || std::ranges::find(kOther, typed) != std::end(kOther)) {
+    return std::string(typed);
+  }
   if (const Axis* const axis = find_choosing_axis(typed)) return axis->heading;
   std::vector<std::string> spoken = choosing_axes();
   for (const Axis* axis : problem_axes_of(Workload::kLayer)) {
@@ -96,6 +100,7 @@ std::string choosing_axis(std::string_view flag, std::string_view typed) {
 std::string value_on(std::string_view axis, const CaseRecord& record) {
   if (axis == "kernel") return record.kernel;
   if (axis == "status") return std::string(name_of(record.status));
+  if (axis == "model") return record.problem.model.value_or("");
   if (axis == "device") {
     return record.provenance ? record.provenance->device_name : record.device.value_or("");
   }

@@ -52,7 +52,8 @@ bool is_measured_case(const CaseRecord& record) {
   return record.status == Status::kOk && has_time(record);
 }
 bool is_predicted_case(const CaseRecord& record) {
-  return record.status == Status::kOk && has_prediction(record);
+  const bool is_correct = record.status == Status::kOk || record.status == Status::kPredicted;
+  return is_correct && has_prediction(record);
 }
 
 std::string key_of(const CaseRecord& record) {
@@ -70,6 +71,13 @@ std::optional<Taken> taken_by(const CaseRecord& record, const Method& method, bo
   return Taken{ms.low, ms.likely, ms.high, std::nullopt};
 }
 
+/// Whether all that cases have is predictions.
+bool did_nothing_run(const std::vector<CaseRecord>& cases) {
+  return std::ranges::all_of(cases, [](const CaseRecord& record) {
+    return record.status == Status::kPredicted || record.status == Status::kSkipped;
+  });
+}
+
 std::set<std::string> wrong_kernels(const std::vector<CaseRecord>& cases) {
   std::set<std::string> wrong;
   for (const CaseRecord& record : cases) {
@@ -84,7 +92,9 @@ std::vector<Contender> contenders_of(const std::vector<CaseRecord>& cases, const
                                      bool is_measured) {
   const std::set<std::string> wrong = wrong_kernels(cases);
   std::vector<Contender> contenders;
+  const bool has_run = !did_nothing_run(cases);
   for (const CaseRecord& record : cases) {
+    if (has_run && record.status == Status::kPredicted) continue;
     const auto taken = taken_by(record, method, is_measured);
     if (!taken || wrong.contains(record.kernel)) continue;
     auto contender = std::find_if(contenders.begin(), contenders.end(), [&](const Contender& each) {
@@ -170,28 +180,64 @@ std::string base_of(const std::vector<CaseRecord>& cases, const std::string& ker
   return bases.size() == 1 ? *bases.begin() : "";
 }
 
+/// By the model's own band, whose ends know what the two share.
+std::optional<Lead> predicted_lead(const std::vector<CaseRecord>& cases, const Contender& first,
+                                   const std::string& base) {
+  std::vector<double> low, likely, high;
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != first.kernel || !is_predicted_case(record)) continue;
+    if (!first.taken.contains(key_of(record))) continue;
+    if (!record.predicted->speedup) return std::nullopt;
+    low.push_back(record.predicted->speedup->low);
+    likely.push_back(record.predicted->speedup->likely);
+    high.push_back(record.predicted->speedup->high);
+  }
+  const auto mean = geometric_mean(likely);
+  if (!mean) return std::nullopt;
+  return Lead{base, *mean, geometric_mean(low), geometric_mean(high)};
+}
+
 void add_base(const std::vector<CaseRecord>& cases, const std::vector<Contender>& rivals,
               const Contender& first, FastestKernel& fastest) {
   const std::string base = base_of(cases, first.kernel, fastest.is_measured);
-  if (base.empty() || (fastest.over_next && fastest.over_next->over == base)) return;
-  if (!fastest.is_measured) {
-    // The model's own, whose ends know what the two share.
-    double low = 0, likely = 0, high = 0, count = 0;
-    for (const CaseRecord& record : cases) {
-      if (record.kernel != first.kernel || !is_predicted_case(record)) continue;
-      if (!first.taken.contains(key_of(record))) continue;
-      if (!record.predicted->speedup) return;
-      low += std::log(record.predicted->speedup->low);
-      likely += std::log(record.predicted->speedup->likely);
-      high += std::log(record.predicted->speedup->high);
-      ++count;
-    }
-    fastest.over_base =
-        Lead{base, std::exp(likely / count), std::exp(low / count), std::exp(high / count)};
-    return;
-  }
+  if (base.empty() || fastest.is_baseline) return;
+  if (!fastest.is_measured) fastest.over_base = predicted_lead(cases, first, base);
   for (const Contender& each : rivals) {
-    if (each.kernel == base) fastest.over_base = lead_over(each, first, true);
+    if (fastest.is_measured && each.kernel == base) {
+      fastest.over_base = lead_over(each, first, true);
+    }
+  }
+}
+
+const CaseRecord& first_case_of(const std::vector<CaseRecord>& cases, const std::string& kernel) {
+  return *std::ranges::find(cases, kernel, &CaseRecord::kernel);
+}
+
+void add_rivals(const std::vector<CaseRecord>& cases, const std::vector<Contender>& rivals,
+                FastestKernel& fastest) {
+  const auto error = mean_error_over_unfused(cases, fastest.kernel);
+  for (const Contender& each : rivals) {
+    if (each.kernel == fastest.kernel) continue;
+    const CaseRecord& record = first_case_of(cases, each.kernel);
+    Rival rival{lead_over(each, rivals.front(), fastest.is_measured), record.role,
+                record.accumulator, std::nullopt};
+    const auto own = mean_error_over_unfused(cases, each.kernel);
+    if (error && own) rival.error_ratio = own->ratio / error->ratio;
+    fastest.rivals.push_back(std::move(rival));
+  }
+}
+
+/// Of the problem whose unfused computation takes most.
+void add_memory(const std::vector<CaseRecord>& cases, const Contender& first,
+                FastestKernel& fastest) {
+  for (const CaseRecord& record : cases) {
+    if (record.kernel != first.kernel || !record.memory_bytes || !record.memory_bytes->unfused ||
+        !first.taken.contains(key_of(record))) {
+      continue;
+    }
+    const MemoryBytes& bytes = *record.memory_bytes;
+    if (fastest.memory && fastest.memory->unfused >= *bytes.unfused) continue;
+    fastest.memory = MemoryPair{bytes.peak.value_or(bytes.predicted), *bytes.unfused};
   }
 }
 
@@ -200,21 +246,9 @@ void add_errors(const std::vector<CaseRecord>& cases, FastestKernel& fastest) {
   for (const CaseRecord& record : cases) {
     if (record.kernel != fastest.kernel || record.status != Status::kOk) continue;
     if (const auto error = worst_rel_l1(record)) errors.push_back(*error);
-    if (!accuracies_of(record).empty() || record.layer) {
-      fastest.has_all_rows = fastest.has_all_rows && has_all_rows_checked(record);
-    }
   }
   fastest.worst_rel_l1 = largest(errors);
-  std::vector<double> of_layers, over_unfused;
-  for (const CaseRecord& record : cases) {
-    if (record.kernel != fastest.kernel || record.status != Status::kOk || !record.layer) continue;
-    for (const LayerError& error : record.layer->errors) {
-      of_layers.push_back(error.rel_l2);
-      if (error.over_unfused) over_unfused.push_back(*error.over_unfused);
-    }
-  }
-  fastest.worst_layer_rel_l2 = largest(of_layers);
-  fastest.worst_layer_over_unfused = largest(over_unfused);
+  fastest.layer_error = mean_layer_error(cases, fastest.kernel);
   if (const auto mean = mean_error_over_unfused(cases, fastest.kernel)) {
     fastest.error_over_unfused = mean->ratio;
   }
@@ -234,9 +268,7 @@ std::string why_nobody_competes(const std::vector<CaseRecord>& cases) {
       return record.status == status && (has_time(record) || has_prediction(record));
     });
   };
-  if (any_of(Status::kUnverified)) return "no result was checked";
-  return any_of(Status::kPredicted) ? "nothing ran: all times are predicted, no result was checked"
-                                    : "";
+  return any_of(Status::kUnverified) ? "no result was checked" : "";
 }
 
 /// Why the rivals, of the problems that they share, are not compared; "" where they are.
@@ -274,8 +306,11 @@ std::optional<FastestKernel> fastest_of(const std::vector<CaseRecord>& cases, co
   fastest.problems = static_cast<int>(first.taken.size());
   fastest.all_problems = static_cast<int>(problems.size());
   fastest.is_complete = run.run.complete;
-  if (rivals.size() > 1) fastest.over_next = lead_over(rivals[1], first, is_measured);
+  fastest.nothing_ran = did_nothing_run(cases);
+  fastest.is_baseline = first_case_of(cases, first.kernel).role == Role::kReference;
   add_base(cases, rivals, first, fastest);
+  add_rivals(cases, rivals, fastest);
+  add_memory(cases, first, fastest);
   add_errors(cases, fastest);
   return fastest;
 }

@@ -42,9 +42,10 @@ TEST(Fastest, LeadsByTheGeometricMeanOverItsProblems) {
   EXPECT_EQ(found[0].kernel, "a");
   EXPECT_TRUE(found[0].is_measured);
   EXPECT_EQ(found[0].problems, 2);
-  ASSERT_TRUE(found[0].over_next);
-  EXPECT_EQ(found[0].over_next->over, "b");
-  EXPECT_NEAR(found[0].over_next->likely, 3, 1e-12);
+  ASSERT_EQ(found[0].rivals.size(), 1u);
+  EXPECT_EQ(found[0].rivals[0].lead.over, "b");
+  EXPECT_NEAR(found[0].rivals[0].lead.likely, 3, 1e-12);
+  EXPECT_NEAR(*found[0].rivals[0].error_ratio, 1, 1e-12);
   EXPECT_NEAR(*found[0].worst_rel_l1, 3.5e-4, 1e-12);
   EXPECT_NEAR(*found[0].error_over_unfused, 0.54, 1e-12);
 }
@@ -54,8 +55,8 @@ TEST(Fastest, DoubtsByThreeStandardErrorsAndFromRunToRun) {
   // The quartiles of the seven samples are 0.995 and 1.005 of the median (median_error.h).
   const double error = 1.2533 * (0.01 / 1.3490) / std::sqrt(7.0);
   const double doubt = 3 * std::hypot(std::hypot(error, error), 0.003);
-  EXPECT_NEAR(*found[0].over_next->low, 2 / (1 + doubt), 1e-9);
-  EXPECT_NEAR(*found[0].over_next->high, 2 * (1 + doubt), 1e-9);
+  EXPECT_NEAR(*found[0].rivals[0].lead.low, 2 / (1 + doubt), 1e-9);
+  EXPECT_NEAR(*found[0].rivals[0].lead.high, 2 * (1 + doubt), 1e-9);
 }
 
 TEST(Fastest, IsNeverWrongOrFailedOnceOfItsPass) {
@@ -73,7 +74,7 @@ TEST(Fastest, IsNotTakenFromInvalidTimes) {
   cases[0].valid = false;
   const auto found = find_fastest(run_of(cases));
   EXPECT_EQ(found[0].kernel, "b");
-  EXPECT_FALSE(found[0].over_next);
+  EXPECT_TRUE(found[0].rivals.empty());
 }
 
 TEST(Fastest, IsOfTheProblemsThatAllShare) {
@@ -83,7 +84,7 @@ TEST(Fastest, IsOfTheProblemsThatAllShare) {
   EXPECT_EQ(found[0].kernel, "a");
   EXPECT_EQ(found[0].problems, 1);
   EXPECT_EQ(found[0].all_problems, 2);
-  EXPECT_NEAR(found[0].over_next->likely, 2, 1e-12);
+  EXPECT_NEAR(found[0].rivals[0].lead.likely, 2, 1e-12);
 }
 
 TEST(Fastest, IsNobodyOnUnlikeProblems) {
@@ -122,21 +123,44 @@ TEST(Fastest, IsNobodyWhereNothingWasChecked) {
   EXPECT_EQ(find_fastest(run_of(cases))[0].why_none, "no result was checked");
   cases = {predicted("a", 0.7, 0.8, 1.0), predicted("b", 0.8, 0.88, 1.1)};
   for (CaseRecord& record : cases) record.status = Status::kPredicted;
-  EXPECT_EQ(find_fastest(run_of(cases))[0].why_none,
-            "nothing ran: all times are predicted, no result was checked");
-  cases[0].status = Status::kOk;
+  EXPECT_TRUE(find_fastest(run_of(cases))[0].nothing_ran);
   EXPECT_EQ(find_fastest(run_of(cases))[0].kernel, "a");
+  cases[1].status = Status::kOk;
+  EXPECT_FALSE(find_fastest(run_of(cases))[0].nothing_ran);
+  EXPECT_EQ(find_fastest(run_of(cases))[0].kernel, "b") << "what ran counts where anything did";
+}
+
+CaseRecord baseline(double ms) {
+  CaseRecord record = timed("cublas-fp16", 128, ms);
+  record.role = Role::kReference;
+  record.speedup.reset();
+  return record;
 }
 
 TEST(Fastest, SetsTheBaseBesideTheNext) {
-  const auto found =
-      find_fastest(run_of({timed("a", 128, 1), timed("b", 128, 2), timed("cublas-fp16", 128, 8)}));
-  EXPECT_EQ(found[0].over_next->over, "b");
+  const auto found = find_fastest(run_of({timed("a", 128, 1), timed("b", 128, 2), baseline(8)}));
+  EXPECT_EQ(found[0].rivals[0].lead.over, "b");
   ASSERT_TRUE(found[0].over_base);
   EXPECT_EQ(found[0].over_base->over, "cublas-fp16");
   EXPECT_NEAR(found[0].over_base->likely, 8, 1e-12);
-  EXPECT_FALSE(
-      find_fastest(run_of({timed("a", 128, 1), timed("cublas-fp16", 128, 8)}))[0].over_base);
+  EXPECT_FALSE(found[0].is_baseline);
+}
+
+TEST(Fastest, MayBeTheBaseline) {
+  const auto found = find_fastest(run_of({timed("a", 128, 2), baseline(1)}));
+  EXPECT_EQ(found[0].kernel, "cublas-fp16");
+  EXPECT_TRUE(found[0].is_baseline);
+  EXPECT_FALSE(found[0].over_base);
+}
+
+TEST(Fastest, TellsMemoryWhereTheUnfusedComputationTakesMost) {
+  std::vector<CaseRecord> cases = {timed("a", 128, 1), timed("a", 256, 1)};
+  cases[0].memory_bytes = MemoryBytes{.peak = 7, .unfused = 70};
+  cases[1].memory_bytes = MemoryBytes{.peak = std::nullopt, .predicted = 9, .unfused = 90};
+  const auto found = find_fastest(run_of(cases));
+  ASSERT_TRUE(found[0].memory);
+  EXPECT_EQ(found[0].memory->kernel, 9u);
+  EXPECT_EQ(found[0].memory->unfused, 90u);
 }
 
 TEST(Fastest, GoesByPredictionsWhereNothingIsTimed) {
@@ -146,9 +170,9 @@ TEST(Fastest, GoesByPredictionsWhereNothingIsTimed) {
   EXPECT_EQ(found[0].kernel, "a");
   EXPECT_FALSE(found[0].is_measured);
   EXPECT_EQ(found[0].chip, "V100-SXM2");
-  EXPECT_NEAR(found[0].over_next->likely, 1.1, 1e-12);
-  EXPECT_NEAR(*found[0].over_next->low, 0.8, 1e-12);  // 0.8 / 1.0
-  EXPECT_NEAR(*found[0].over_next->high, 1.1 / 0.7, 1e-12);
+  EXPECT_NEAR(found[0].rivals[0].lead.likely, 1.1, 1e-12);
+  EXPECT_NEAR(*found[0].rivals[0].lead.low, 0.8, 1e-12);  // 0.8 / 1.0
+  EXPECT_NEAR(*found[0].rivals[0].lead.high, 1.1 / 0.7, 1e-12);
   EXPECT_NEAR(found[0].over_base->likely, 7.25, 1e-12);
   EXPECT_NEAR(*found[0].over_base->low, 5.5, 1e-12);
 }

@@ -39,32 +39,6 @@ std::vector<std::string> kernels_of(const std::vector<CaseRecord>& cases, Role r
   return kernels;
 }
 
-std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
-                                        const std::string& kernel) {
-  SpeedupMean mean;
-  std::vector<double> ratios;
-  double relative_variance_sum = 0.0;
-  bool has_stdev = true;
-  for (const CaseRecord& record : cases) {
-    if (record.kernel != kernel || !is_usable(record) || !record.valid) continue;
-    if (!record.speedup) continue;
-    if (!ratios.empty() && mean.over != record.speedup->over) return std::nullopt;
-    mean.over = record.speedup->over;
-    ratios.push_back(record.speedup->ratio);
-    has_stdev = has_stdev && record.speedup->ratio_stdev.has_value();
-    const double relative = record.speedup->ratio_stdev.value_or(0.0) / record.speedup->ratio;
-    relative_variance_sum += relative * relative;
-  }
-  const std::optional<double> ratio = geometric_mean(ratios);
-  if (!ratio) return std::nullopt;
-  mean.ratio = *ratio;
-  mean.count = static_cast<int>(ratios.size());
-  // The logarithm of the mean is the mean of the logarithms, whose deviations are the relative
-  // ones.
-  if (has_stdev) mean.stdev = *ratio * std::sqrt(relative_variance_sum) / mean.count;
-  return mean;
-}
-
 std::optional<LayerErrorMean> mean_layer_error(const std::vector<CaseRecord>& cases,
                                                const std::string& kernel) {
   LayerErrorMean mean;

@@ -21,18 +21,6 @@ std::optional<double> worst_rel_l1(const CaseRecord& record);
 /// Names of the kernels of that role, in the order of their first case.
 std::vector<std::string> kernels_of(const std::vector<CaseRecord>& cases, Role role);
 
-struct SpeedupMean {
-  std::string over;
-  double ratio = 0.0;           // geometric mean
-  std::optional<double> stdev;  // from the ratios' own; none when one of them has none
-  int count = 0;                // cases
-};
-
-/// Over the validly timed cases of `kernel` of which none is known to be wrong; none when there is
-/// no such case, or they were compared with several references: of that there is no mean.
-std::optional<SpeedupMean> mean_speedup(const std::vector<CaseRecord>& cases,
-                                        const std::string& kernel);
-
 struct ErrorMean {
   double ratio = 0.0;  // geometric mean
   int count = 0;       // cases

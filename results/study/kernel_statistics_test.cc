@@ -10,12 +10,6 @@
 namespace sparkbench {
 namespace {
 
-CaseRecord timed(double ratio, std::optional<double> stdev) {
-  CaseRecord record = sample_timed_case();
-  record.speedup = Speedup{"cublas-fp16", ratio, stdev};
-  return record;
-}
-
 TEST(GeometricMean, IsTheRootOfTheProduct) {
   EXPECT_NEAR(geometric_mean({2.0, 8.0}).value(), 4.0, 1e-12);
   EXPECT_NEAR(geometric_mean({3.0}).value(), 3.0, 1e-12);
@@ -51,34 +45,6 @@ TEST(KernelsOf, ListsEachOnceInOrder) {
             std::vector<std::string>({"volta-fp32acc", "volta-fp16acc"}));
   EXPECT_EQ(kernels_of(sample_run().cases, Role::kReference),
             std::vector<std::string>({"unfused-fp16"}));
-}
-
-TEST(MeanSpeedup, CarriesTheDoubtOfItsRatios) {
-  const SpeedupMean mean =
-      mean_speedup({timed(2.0, 0.02), timed(8.0, 0.08)}, "volta-fp32acc").value();
-  EXPECT_EQ(mean.over, "cublas-fp16");
-  EXPECT_EQ(mean.count, 2);
-  EXPECT_NEAR(mean.ratio, 4.0, 1e-12);
-  EXPECT_NEAR(mean.stdev.value(), 4.0 * 0.01 * std::sqrt(2.0) / 2, 1e-12);
-  EXPECT_FALSE(mean_speedup({timed(2.0, 0.02), timed(8.0, std::nullopt)}, "volta-fp32acc")
-                   .value()
-                   .stdev.has_value());
-}
-
-TEST(MeanSpeedup, LeavesOutInvalidTimesAndIncorrectCases) {
-  CaseRecord invalid = timed(100.0, 0.0);
-  invalid.valid = false;
-  CaseRecord incorrect = timed(100.0, 0.0);
-  incorrect.status = Status::kIncorrect;
-  EXPECT_FALSE(mean_speedup({invalid, incorrect}, "volta-fp32acc").has_value());
-  EXPECT_EQ(mean_speedup({invalid, incorrect, timed(2.0, 0.0)}, "volta-fp32acc").value().count, 1);
-  EXPECT_FALSE(mean_speedup({timed(2.0, 0.0)}, "another").has_value());
-}
-
-TEST(MeanSpeedup, IsNoneOverSeveralReferences) {
-  CaseRecord other = timed(8.0, 0.0);
-  other.speedup->over = "torch-unfused";
-  EXPECT_FALSE(mean_speedup({timed(2.0, 0.0), other}, "volta-fp32acc").has_value());
 }
 
 TEST(MeanErrorOverUnfused, IsOfTheCorrectCases) {

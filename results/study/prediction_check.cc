@@ -35,12 +35,6 @@ PredictionSummary summarize_basis(const std::string& basis, const std::vector<Ca
   return summary;
 }
 
-/// Of an unfused layer, whose baseline is the layer with its rest unfused.
-bool is_over_itself(const CaseRecord& record) {
-  return record.predicted->speedup->over == record.kernel + ", rest unfused" &&
-         record.problem.layer && record.problem.layer->rest == Rest::kUnfused;
-}
-
 }  // namespace
 
 std::optional<PredictionCheck> check_prediction(const CaseRecord& record) {
@@ -70,32 +64,6 @@ std::string describe(const PredictionSummary& summary) {
       summary.basis, significant(summary.mean, 3), summary.count, summary.count == 1 ? "" : "s",
       significant(summary.least, 3), significant(summary.most, 3), summary.in_band,
       summary.furthest, significant(summary.furthest_ratio, 3));
-}
-
-std::optional<PredictedSpeedupMean> mean_predicted_speedup(const std::vector<CaseRecord>& cases,
-                                                           const std::string& kernel) {
-  std::vector<double> low, likely, high;
-  PredictedSpeedupMean mean;
-  for (const CaseRecord& record : cases) {
-    if (record.kernel != kernel || !record.predicted || !record.predicted->speedup) continue;
-    if (record.status == Status::kIncorrect || record.status == Status::kFailed) continue;
-    const PredictedSpeedup& speedup = *record.predicted->speedup;
-    if (is_over_itself(record)) continue;
-    if (!low.empty() && mean.speedup.over != speedup.over) return std::nullopt;
-    mean.speedup.over = speedup.over;
-    mean.chip = record.predicted->chip;
-    low.push_back(speedup.low);
-    likely.push_back(speedup.likely);
-    high.push_back(speedup.high);
-  }
-  const auto of_low = geometric_mean(low), of_likely = geometric_mean(likely),
-             of_high = geometric_mean(high);
-  if (!of_low || !of_likely || !of_high) return std::nullopt;
-  mean.speedup.low = *of_low;
-  mean.speedup.likely = *of_likely;
-  mean.speedup.high = *of_high;
-  mean.count = static_cast<int>(likely.size());
-  return mean;
 }
 
 }  // namespace sparkbench

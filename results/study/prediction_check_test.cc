@@ -61,38 +61,5 @@ TEST(PredictionSummary, OfNothingMeasuredIsEmpty) {
   EXPECT_TRUE(summarize_predictions({}).empty());
 }
 
-TEST(PredictedSpeedup, IsAMeanOverOneBaseline) {
-  std::vector<CaseRecord> cases = {sample_predicted_case(), sample_predicted_case()};
-  cases[1].predicted->speedup = PredictedSpeedup{"cublas-fp16", 22, 29, 38};  // four times as much
-  const PredictedSpeedupMean mean = mean_predicted_speedup(cases, "volta-fp32acc").value();
-  EXPECT_EQ(mean.speedup.over, "cublas-fp16");
-  EXPECT_NEAR(mean.speedup.low, 11, 1e-12);
-  EXPECT_NEAR(mean.speedup.likely, 14.5, 1e-12);
-  EXPECT_NEAR(mean.speedup.high, 19, 1e-12);
-  EXPECT_EQ(mean.count, 2);
-  EXPECT_FALSE(mean_predicted_speedup(cases, "volta-fp16acc").has_value());
-  cases[1].predicted->speedup->over = "unfused-fp16";
-  EXPECT_FALSE(mean_predicted_speedup(cases, "volta-fp32acc").has_value());
-}
-
-TEST(PredictedSpeedup, LeavesOutABaselineOverItself) {
-  std::vector<CaseRecord> cases = {sample_predicted_case(), sample_predicted_case()};
-  for (CaseRecord& record : cases) {
-    record.problem.layer.emplace();
-    record.predicted->speedup = PredictedSpeedup{"volta-fp32acc, rest unfused", 1, 1, 1};
-  }
-  cases[0].problem.layer->rest = Rest::kUnfused;
-  cases[1].problem.layer->rest = Rest::kFused;
-  EXPECT_EQ(mean_predicted_speedup(cases, "volta-fp32acc").value().count, 1);
-  cases.pop_back();
-  EXPECT_FALSE(mean_predicted_speedup(cases, "volta-fp32acc").has_value());
-}
-
-TEST(PredictedSpeedup, LeavesOutWhatWentWrong) {
-  std::vector<CaseRecord> cases = {sample_predicted_case()};
-  cases[0].status = Status::kIncorrect;
-  EXPECT_FALSE(mean_predicted_speedup(cases, "volta-fp32acc").has_value());
-}
-
 }  // namespace
 }  // namespace sparkbench

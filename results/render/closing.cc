@@ -1,0 +1,164 @@
+#include "results/render/closing.h"
+
+#include <fmt/format.h>
+
+#include <string_view>
+#include <vector>
+
+#include "results/record/enum_names.h"
+#include "results/render/number_format.h"
+#include "results/study/fastest_kernel.h"
+#include "results/study/prediction_check.h"
+#include "sweeps/axes.h"
+#include "sweeps/shell_word.h"
+
+namespace sparkbench {
+namespace {
+
+std::string times_text(double ratio) { return significant(ratio, 3) + "x"; }
+
+/// " (2.10x to 4.25x)"; "" where the doubt is not known.
+std::string interval_of(const Lead& lead) {
+  if (!lead.low || !lead.high) return "";
+  return fmt::format(" ({} to {})", times_text(*lead.low), times_text(*lead.high));
+}
+
+std::string speed_clause(const FastestKernel& fastest) {
+  if (fastest.is_baseline) return "no fused kernel is faster on these problems";
+  if (!fastest.over_base) return "the fastest";
+  return fmt::format("{} as fast as {}{}", times_text(fastest.over_base->likely),
+                     fastest.over_base->over, interval_of(*fastest.over_base));
+}
+
+std::string memory_clause(const FastestKernel& fastest) {
+  if (!fastest.memory || fastest.is_baseline) return "";
+  return fmt::format(", {} instead of {}", format_memory(fastest.memory->kernel),
+                     format_memory(fastest.memory->unfused));
+}
+
+std::string error_clause(const FastestKernel& fastest) {
+  if (fastest.is_baseline) return "";
+  if (const auto& layer = fastest.layer_error) {
+    return fmt::format(", {}x the error of the unfused layer's attention",
+                       significant(layer->attention, 2));
+  }
+  if (fastest.error_over_unfused) {
+    const bool names_base = fastest.over_base.has_value();
+    return fmt::format(", {}x {} error", significant(*fastest.error_over_unfused, 2),
+                       names_base ? "its" : "the unfused computation's");
+  }
+  return fastest.worst_rel_l1
+             ? fmt::format(", rel_l1 up to {} %", significant(100 * *fastest.worst_rel_l1, 2))
+             : "";
+}
+
+std::string pass_suffix(const FastestKernel& fastest, bool names_pass) {
+  return names_pass ? fmt::format(" for {}", name_of(fastest.pass)) : "";
+}
+
+std::string recommendation(const FastestKernel& fastest, bool names_pass) {
+  const std::string pass = pass_suffix(fastest, names_pass);
+  if (!fastest.why_none.empty()) {
+    return fmt::format("No kernel is recommended{}: {}.\n", pass, fastest.why_none);
+  }
+  const std::string_view verb = fastest.nothing_ran ? "Fastest by prediction" : "Use";
+  return fmt::format("{} {}{}: {}{}{}{}.\n", verb, fastest.kernel, pass, speed_clause(fastest),
+                     memory_clause(fastest), error_clause(fastest),
+                     fastest.is_complete ? "" : "; the run was stopped, so others may be faster");
+}
+
+std::string_view accumulator_text(const Rival& rival) {
+  if (rival.role != Role::kFused || !rival.accumulator) return "";
+  return *rival.accumulator == Accumulator::kFp16 ? " (FP16-ACC)" : "";
+}
+
+/// "takes 1.14x as long", or "is 1.02x as fast".
+std::string rival_line(const FastestKernel& fastest, const Rival& rival) {
+  const Lead& lead = rival.lead;
+  const bool is_sure = lead.low && *lead.low > 1.0;
+  std::string text = fmt::format("{}{} takes {} as long as {}{}", lead.over,
+                                 accumulator_text(rival), times_text(lead.likely), fastest.kernel,
+                                 interval_of(lead));
+  if (!is_sure && lead.low) text += ", which the doubt does not tell apart";
+  if (rival.error_ratio) text += fmt::format(", with {}x its error", significant(*rival.error_ratio, 2));
+  return text + ".\n";
+}
+
+/// The runner-up, and the other accumulator. The baseline is in the first line already.
+std::string rival_lines(const FastestKernel& fastest) {
+  std::string text;
+  bool has_next = false, has_fp16 = false;
+  for (const Rival& rival : fastest.rivals) {
+    const bool is_base = fastest.over_base && rival.lead.over == fastest.over_base->over;
+    if (is_base || (rival.role == Role::kReference && !fastest.is_baseline)) continue;
+    const bool is_fp16 = !accumulator_text(rival).empty();
+    if (has_next && (!is_fp16 || has_fp16)) continue;
+    text += rival_line(fastest, rival);
+    has_next = true;
+    has_fp16 = has_fp16 || is_fp16;
+  }
+  return text;
+}
+
+/// What of the run the comparison covers.
+std::string scope_of(const FastestKernel& fastest) {
+  std::string text = plural(fastest.problems, "problem");
+  if (fastest.problems < fastest.all_problems) {
+    text += fmt::format(" of {}, which these kernels share", fastest.all_problems);
+  }
+  if (!fastest.left_out.empty()) {
+    text += fmt::format("; not compared, on fewer than half as many: {}",
+                        fmt::join(fastest.left_out, ", "));
+  }
+  return text;
+}
+
+std::string evidence_of(const FastestKernel& fastest, const RunRecord& run) {
+  if (fastest.is_measured) {
+    return fmt::format("Measured on {}, {}; in brackets three standard errors.\n",
+                       run.environment.device.name, scope_of(fastest));
+  }
+  return fmt::format("Predicted for a {}, not timed{}: {}, in brackets the model's band. {}\n",
+                     fastest.chip, fastest.nothing_ran ? ", and nothing was checked" : "",
+                     scope_of(fastest), kModelOnPublishedTimes);
+}
+
+/// `sparkbench advise` on the run's last problem.
+std::string next_command(const RunRecord& run) {
+  if (run.cases.empty() || run.cases.back().problem.layer) return "";
+  const CaseProblem& problem = run.cases.back().problem;
+  std::string flags;
+  for (const char* name : {"head_dim", "seqlen_q", "seqlen_k", "mask", "dropout_p", "heads_k"}) {
+    const Axis& axis = find_axis(name);
+    const AxisValue value = axis.access.get(problem);
+    if (is_none(value) || equals_twin(axis, problem)) continue;
+    if (axis.is_implied != nullptr && axis.is_implied(problem)) continue;
+    flags += fmt::format(" {} {}", axis.flag, plain_or_shell_word(text_of_value(value)));
+  }
+  return fmt::format("Your own shape: sparkbench advise{}{}\n", flags,
+                     problem.pass == Pass::kForward ? "" : " --train");
+}
+
+}  // namespace
+
+std::string format_evidence(const RunRecord& run) {
+  for (const FastestKernel& fastest : find_fastest(run)) {
+    if (fastest.why_none.empty()) return evidence_of(fastest, run);
+  }
+  return "";
+}
+
+std::string format_closing(const RunRecord& run) {
+  const std::vector<FastestKernel> found = find_fastest(run);
+  if (found.empty()) {
+    return "No kernel is recommended: no correct case has a time or a prediction.\n";
+  }
+  std::string text;
+  for (const FastestKernel& fastest : found) {
+    text += recommendation(fastest, found.size() > 1);
+    if (fastest.why_none.empty()) text += rival_lines(fastest);
+  }
+  return text + format_evidence(run) + next_command(run);
+}
+
+}  // namespace sparkbench
