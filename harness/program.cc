@@ -100,6 +100,7 @@ int parse_and_run(const std::vector<std::string>& typed, const Streams& streams,
   add_sweep_command(program, invocation, action);
   add_encoder_command(program, invocation, action);
   add_accuracy_command(program, invocation, action);
+  add_advise_command(program, invocation, action);
   add_run_command(program, invocation, action);
   add_report_command(program, invocation, action);
   add_merge_command(program, invocation, action);

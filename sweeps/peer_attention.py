@@ -9,6 +9,7 @@ are repeated for each head, as a user then has to do, and that is part of their 
 """
 
 import peer_bsr
+import peer_flash4
 import peer_flex
 
 BACKENDS = {
@@ -21,11 +22,12 @@ UNFUSED = "torch-unfused"
 SPARK = {"spark-fp32acc": "fp32", "spark-fp16acc": "fp16"}
 FLEX = "torch-flex"
 BSR = "torch-bsr"
+FLASH4 = "flash-attn-4"
 # Of packed sequences alone: peer_packed.py.
 OF_LENGTHS = ("torch-varlen", "torch-nested", "torch-padded")
-PEERS = (UNFUSED, *BACKENDS, FLEX, BSR, *OF_LENGTHS, *SPARK)
+PEERS = (UNFUSED, *BACKENDS, FLEX, BSR, FLASH4, *OF_LENGTHS, *SPARK)
 GRADIENTS = ("dq", "dk", "dv")
-SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn")
+SHARE_KEYS = ("torch-math", "torch-flash", "torch-cudnn", FLASH4)
 HEADS_FIRST = (UNFUSED, BSR)
 CAUSAL_FROM_BOTTOM_RIGHT = 2  # custom_mask_type of _efficient_attention_forward
 
@@ -220,6 +222,8 @@ def passes_of(torch, case, dropout_p):
         return Spark(torch, case, dropout_p)
     if case.kernel == FLEX:
         return peer_flex.Flex(torch, case)
+    if case.kernel == FLASH4:
+        return peer_flash4.Flash4(torch, case)
     if case.kernel == BSR:
         return peer_bsr.BlockSparse(torch, case, dropout_p)
     with_windows = {"torch-flash": Flash, "torch-efficient": Efficient}

@@ -28,7 +28,6 @@ FAST_PATH_OPERATION = "aten::_transformer_encoder_layer_fwd"
 LAYERS = (*(f"torch-{way}-{backend}" for way in WAYS for backend in BACKENDS), FAST_PATH)
 # It measures others: as long as it is finite it is ok.
 REFERENCE = "torch-eager-unfused"
-PRESET = "paper-encoder"
 # What makes a layer's id, behind the parts of its attention.
 OF_LAYER = re.compile(
     "hidden[0-9]+|ffn[0-9]+|gelu-tanh|gelu-erf|relu|norm-(post|pre)|bias-false|rest-(un)?fused"
@@ -93,7 +92,7 @@ def plan_layers(arguments, flags):
         )
     plan = sparkbench_cases.read_plan(
         sparkbench_cases.find_sparkbench(arguments.sparkbench),
-        ["--preset", arguments.preset or PRESET, "--seed", str(arguments.seed), *own, *flags,
+        [*sparkbench_cases.preset_flag(arguments), "--seed", str(arguments.seed), *own, *flags,
          "--rest", "unfused,fused"],
         "encoder",
     )  # fmt: skip

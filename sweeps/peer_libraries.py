@@ -2,6 +2,8 @@
 
 import ctypes
 
+import peer_flash4
+
 CALLS = {"torch-math": "cublas", "torch-unfused": "cublas", "torch-cudnn": "cudnn"}
 WAYS_OF_LAYERS = ("torch-eager-", "torch-compile-", "torch-script-", "torch-encoder-layer")
 OF_TRITON = ("torch-flex", "torch-bsr")
@@ -50,6 +52,8 @@ def libraries_of(torch, kernel, timer):
     libraries = {"torch": torch.__version__}
     if kernel.startswith("spark-"):
         libraries["spark_attention"] = spark_version()
+    if kernel == "flash-attn-4":
+        libraries["flash-attn-4"] = peer_flash4.version() or UNKNOWN
     is_layer = kernel.startswith(WAYS_OF_LAYERS)
     if CALLS.get(kernel) == "cublas" or is_layer:
         libraries["cublas"] = cublas_version(torch.version.cuda)

@@ -9,6 +9,7 @@ MASKS = {
     "torch-math": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-efficient": ("full", "causal", "window", "pattern"),
     "torch-flex": ("full", "causal", "window", "band", "prefix", "pattern"),
+    "flash-attn-4": ("full", "causal", "window", "band"),
     "torch-bsr": ("full", "causal", "window", "band", "prefix", "pattern"),
     "torch-flash": ("full", "causal", "window", "band"),
     "torch-cudnn": ("full", "causal"),
@@ -146,8 +147,8 @@ def why_unsupported(case):
         return why
     if mask.kind == "pattern" and (why := mask.why_unknown()):
         return why
-    if kernel == "torch-flex" and case.problem["dropout_p"] > 0:
-        return "torch-flex has no dropout"
+    if kernel in ("torch-flex", "flash-attn-4") and case.problem["dropout_p"] > 0:
+        return f"{kernel} has no dropout"
     if kernel == "torch-bsr" and case.direction != "fwd":
         return "torch-bsr has no backward pass"
     if kernel == "torch-bsr" and mask.kind == "pattern" and len(mask.unions) > 1:

@@ -19,7 +19,6 @@ BUILT = pathlib.Path(__file__).resolve().parent.parent / "build" / "harness" / "
 # The reference that every machine has, and that declines no problem, stands for the peers.
 STANDS_FOR_PEERS = ("--device", "emulated-v100", "--kernel", "unfused-fp16")
 OF_STAND_IN = ("--device", "--kernel")
-PRESET = "paper-forward"
 # Of an id: kernel, pass, b, h, sq, sk, d, mask, p. Whatever else makes a problem stands behind them,
 # where it is not as usual: "hk2", where heads share keys, and "lengths-" of packed sequences they
 # know too.
@@ -181,10 +180,15 @@ def select_kernels(globs, known):
     return [name for name in known if name in chosen]
 
 
+def preset_flag(arguments):
+    """Without a preset the axes are as sparkbench has them by default."""
+    return ["--preset", arguments.preset] if arguments.preset else []
+
+
 def plan_cases(arguments, flags, kernels):
     """Cases of one problem are neighbours. `flags` go to sparkbench. Raises CasesError."""
     names = select_kernels(arguments.kernel, kernels)
-    flags = ["--preset", arguments.preset or PRESET, "--seed", str(arguments.seed), *flags]
+    flags = [*preset_flag(arguments), "--seed", str(arguments.seed), *flags]
     plan = read_plan(find_sparkbench(arguments.sparkbench), flags)
     cases = [Case(name, planned) for planned in plan for name in names]
     return [case for case in cases if case.lengths is not None or case.kernel not in OF_LENGTHS]

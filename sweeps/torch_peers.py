@@ -141,11 +141,7 @@ def make_parser():
     )
     names = f"names or globs of {', '.join(PEERS)}; of layers {', '.join(peer_layers.LAYERS)}"
     parser.add_argument("--layer", choices=("encoder",), help="whole layers, not attention alone")
-    parser.add_argument(
-        "--preset",
-        help="see `sparkbench list`; unless given "
-        f"{sparkbench_cases.PRESET}, of layers {peer_layers.PRESET}",
-    )
+    parser.add_argument("--preset", help="see `sparkbench list`; default: none")
     parser.add_argument("--kernel", default="*", help=names)
     parser.add_argument("--sparkbench", help="the program, unless it is in build/ or on the PATH")
     parser.add_argument("--seed", type=int, default=0, help="of the inputs")
@@ -224,8 +220,6 @@ def main(argv):
     if arguments.tensors and arguments.layer is None:
         print("torch_peers.py: --tensors: is of layers alone; see --layer", file=sys.stderr)
         return 2
-    if arguments.preset is None:
-        arguments.preset = peer_layers.PRESET if arguments.layer else sparkbench_cases.PRESET
     try:
         if arguments.layer is None:
             cases = sparkbench_cases.plan_cases(arguments, flags, list(PEERS))

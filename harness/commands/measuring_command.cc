@@ -53,7 +53,8 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
                         CaseExecutor& executor, const Streams& streams) {
   const SweepOptions& options = request.options;
   check_outputs(options);
-  const SweepResult result = run_sweep(request, executor, streams);
+  SweepResult result = run_sweep(request, executor, streams);
+  if (command.add_cases) command.add_cases(result.run);
   if (!options.is_quiet) report_to_people(command, options, result.run, streams);
   tell_where_it_stopped(result, request, streams.err);
   for (const std::string& why : why_nothing_ran(result.run)) {
@@ -61,6 +62,7 @@ ExitCode run_and_report(const MeasuringCommand& command, const SweepRequest& req
   }
   write_outputs(options, result.run, streams);
   save_outputs(options, result, streams);
+  if (command.write_more) command.write_more(result.run);
   return exit_code_of(result.run);
 }
 
@@ -112,6 +114,7 @@ void add_measuring_command(CLI::App& program, const Invocation& invocation, Acti
   add_sweep_flags(*subcommand, *options, command.is_timed);
   if (command.takes_tensors) add_tensors_flag(*subcommand, *options);
   if (command.saves_outputs) add_save_outputs_flag(*subcommand, *options);
+  if (command.add_flags) command.add_flags(*subcommand, *options);
   if (command.has_tables) {
     add_table_flags(*subcommand, options->table, {.has_columns = command.has_case_table});
   } else {

@@ -19,8 +19,11 @@ struct MeasuringCommand {
   bool times_parts = false;                             // of references, one by one
   bool takes_tensors = false;                           // --tensors
   bool saves_outputs = false;                           // --save-outputs
+  std::function<void(CLI::App&, SweepOptions&)> add_flags = {};  // its own, besides
+  std::function<void(RunRecord&)> add_cases = {};                // that others measured
   /// For people: of the cases that they want to see.
   std::function<void(const RunRecord&, const TableView&, std::ostream&)> report;
+  std::function<void(const RunRecord&)> write_more = {};  // after the files
   bool has_tables = true;      // whether there is anything to choose of what is reported
   bool has_case_table = true;  // of those a table with a row a case
 };

@@ -1,0 +1,36 @@
+// The project's Python scripts, run by its program: figures, and PyTorch's kernels.
+#pragma once
+
+#include <filesystem>
+#include <span>
+#include <string>
+
+namespace sparkbench {
+
+struct ScriptEnd {
+  int status = 0;          // 127 where python3 could not be started
+  std::string last_words;  // the last line of its error stream
+};
+
+/// A script of the source tree that the program was built from: "results/plot.py".
+std::filesystem::path project_script(const std::string& path);
+
+/// Runs `python3 script arguments` of PATH, with its standard output discarded, and waits for it.
+/// Never throws for what the script does.
+ScriptEnd run_python(const std::filesystem::path& script, std::span<const std::string> arguments);
+
+/// A file that is removed with it.
+class TemporaryFile {
+ public:
+  explicit TemporaryFile(const std::string& suffix);
+  ~TemporaryFile();
+  TemporaryFile(const TemporaryFile&) = delete;
+  TemporaryFile& operator=(const TemporaryFile&) = delete;
+
+  const std::string& path() const { return path_; }
+
+ private:
+  std::string path_;
+};
+
+}  // namespace sparkbench
