@@ -73,6 +73,12 @@ std::span<const CommandDoc> command_docs() {
   return docs;
 }
 
+/// exit_code.h
+constexpr const char* kExitStatus =
+    "Exit status: 0 all is well; 1 an incorrect result or a difference; 2 usage, or a kernel that was "
+    "named did not run; 3 no such device; 4 a case failed; 5 an output was not written; 130 "
+    "interrupted.";
+
 void document_commands(CLI::App& program, int width) {
   const auto help = std::make_shared<WrappedHelp>(width);
   program.formatter(help);
@@ -86,7 +92,8 @@ void document_commands(CLI::App& program, int width) {
     }
     command->formatter(help);
     command->description(doc->summary);
-    command->footer(fmt::format("Examples:\n  {}", fmt::join(doc->examples, "\n  ")));
+    command->footer(fmt::format("Examples:\n  {}\n\n{}", fmt::join(doc->examples, "\n  "),
+                                help->filled(kExitStatus, 0)));
   }
   program.footer("`sparkbench COMMAND --help` has the flags and examples of a command.");
 }

@@ -20,10 +20,10 @@ class WrappedHelp : public CLI::Formatter {
   std::string make_description(const CLI::App* command) const override;
   std::string make_subcommand(const CLI::App* command) const override;
 
- private:
-  /// Beside names, which take `column` characters.
+  /// In lines that fit beside names, which take `column` characters.
   std::string filled(const std::string& text, std::size_t column) const;
 
+ private:
   int width_;
 };
 

@@ -48,16 +48,25 @@ CLI::Validator whole_number(std::uint64_t least, std::uint64_t most) {
       "");
 }
 
+/// The flags that most command lines have, shown first.
+constexpr const char* kEveryday =
+    "Everyday (lists 64,128; 1k = 1024; ranges 512:16k:*2, 64:256:+64; [default])";
+constexpr std::string_view kEverydayAxes[] = {"--kernel", "--pass",   "--headdim", "--seqlen",
+                                              "--mask",   "--causal", "--dropout"};
+
+const char* group_of_axis(std::string_view flag) {
+  const bool is_everyday = std::ranges::find(kEverydayAxes, flag) != std::end(kEverydayAxes);
+  return is_everyday ? kEveryday : "More axes";
+}
+
 void add_axis_flags(CLI::App& command, SweepOptions& options) {
-  const char* const group =
-      "Axes (64,128; 1k = 1024; 512:16k:*2; 64:256:+64; [default, unless --preset says another])";
   const Workload workload = options.workload;
   const auto add = [&](const char* flag, const char* help, const std::string& allowed) {
     command
         .add_option_function<std::string>(
             flag, [&flags = options.axes, flag](const std::string& text) { flags[flag] = text; },
             fmt::format("{}: {}", help, allowed))
-        ->group(group)
+        ->group(group_of_axis(flag))
         ->type_name(allowed.starts_with("a number") ? "N" : "LIST");
   };
   for (const Axis* axis : axes_of(workload)) {
@@ -97,7 +106,9 @@ void add_timing_flags(CLI::App& command, SweepOptions& options, const char* grou
 
 void add_method_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   const char* const group = "Method";
-  command.add_option("--device", options.device, kDeviceHelp)->group(group)->capture_default_str();
+  command.add_option("--device", options.device, kDeviceHelp)
+      ->group(kEveryday)
+      ->capture_default_str();
   command.add_option("--seed", options.seed, "of the inputs and the dropout mask")
       ->group(group)
       ->check(whole_number(0, std::numeric_limits<std::uint64_t>::max()))
@@ -216,9 +227,11 @@ void add_sweep_flags(CLI::App& command, SweepOptions& options, bool is_timed) {
   command.option_defaults()->multi_option_policy(CLI::MultiOptionPolicy::TakeLast);
   command.add_option("--config", "TOML file of flags (keys without dashes); those given here win")
       ->type_name("FILE");
-  command.add_option("--preset", options.preset,
-                     fmt::format("a named grid, whose axes may be replaced by flags: {}",
-                                 fmt::join(preset_names(options.workload), ", ")));
+  command
+      .add_option("--preset", options.preset,
+                  fmt::format("a named grid, whose axes may be replaced by flags: {}",
+                              fmt::join(preset_names(options.workload), ", ")))
+      ->group(kEveryday);
   add_axis_flags(command, options);
   add_method_flags(command, options, is_timed);
   add_execution_flags(command, options, is_timed);
