@@ -11,10 +11,11 @@ import importlib.util
 import warnings
 
 from . import _gpus, _library
+from ._arguments import LayoutWarning
 from ._library import HEAD_DIMS, DeviceError, NoDeviceCodeError, UnsupportedError
 
 __version__ = _library.version()
-__all__ = ["HEAD_DIMS", "DeviceError", "NoDeviceCodeError", "UnsupportedError"]
+__all__ = ["HEAD_DIMS", "DeviceError", "LayoutWarning", "NoDeviceCodeError", "UnsupportedError"]
 
 if _trouble := _gpus.check_at_import():
     warnings.warn(_trouble, stacklevel=2)
