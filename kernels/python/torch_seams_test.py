@@ -99,10 +99,10 @@ class SdpaTest(unittest.TestCase):
         self.assertIn("1 x ran backward", sa.explain())
         self.assertLess(max_error(got, want), 5e-3 * want.abs().max().item())
 
-    def test_a_layer_of_pytorchs_own_reaches_the_kernels_in_eval(self):
+    def test_pytorchs_layer_reaches_the_kernels_in_eval(self):
         layer = torch.nn.TransformerEncoderLayer(128, 2, 128, batch_first=True).half().eval()
         x = random(5, 2, 20, 128).detach()
-        for over in {OVER, "name"}:
+        for over in {OVER, "name"} if not torch.cuda.is_available() else {"name"}:
             sa.explain(clear=True)
             with torch.no_grad():
                 want = layer(x)  # by the fast path
@@ -111,7 +111,7 @@ class SdpaTest(unittest.TestCase):
             self.assertIn("1 x ran forward", sa.explain())
             self.assertLess(max_error(got, want), 1e-2)
 
-    def test_the_fast_path_is_given_back_as_it_was(self):
+    def test_the_fast_path_is_given_back(self):
         flag = torch.backends.mha
         self.addCleanup(flag.set_fastpath_enabled, True)
         for was_enabled in (True, False):

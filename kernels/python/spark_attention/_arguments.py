@@ -7,8 +7,10 @@ import difflib
 import math
 import warnings
 
-TRANSPOSE = ("If the tensors are [batch, heads, seqlen, head_dim], as scaled_dot_product_attention takes "
-             "them, pass x.transpose(1, 2), which copies nothing")  # fmt: skip
+TRANSPOSE = (
+    "If the tensors are [batch, heads, seqlen, head_dim], as scaled_dot_product_attention takes them, "
+    "pass x.transpose(1, 2), which copies nothing"
+)
 
 # What float32, which the library takes, holds without loss of precision.
 _LEAST_SCALE, _MOST_SCALE = 2.0**-126, 2.0**128 - 2.0**104
@@ -135,22 +137,21 @@ class LayoutWarning(UserWarning):
 
 
 def is_heads_first(q, k):
-    """Whether shapes look like [batch, heads, seqlen, head_dim]. Then q.shape[1] and k.shape[1] are heads:
-    fewer than there are rows, and those of k divide those of q. q.shape[2] and k.shape[2] are lengths,
-    and told from heads where both are above MOST_HEADS. Shorter ones are not told: a prompt of 16 tokens
-    in a model of 32 heads has the same shape."""
+    """Whether shapes look like [batch, heads, seqlen, head_dim]. Axis 1 is then heads: fewer than
+    there are rows, and those of k divide those of q. Axis 2 is lengths, above MOST_HEADS in both.
+    Shorter lengths are not reported: a prompt of 16 tokens in a model of 32 heads has such a shape."""
     return min(q[2], k[2]) > MOST_HEADS and q[1] < q[2] and k[1] > 0 and q[1] % k[1] == 0
 
 
 def warn_of_layout(q, k, stacklevel=3):
-    """Warns once in a process, by shapes. `stacklevel`: that of the caller's caller."""
+    """Warns once in a process, by shapes."""
     global _was_layout_warned_of
     if _was_layout_warned_of or not (len(q) == len(k) == 4 and is_heads_first(q, k)):
         return
     warnings.warn(
         f"q of shape {tuple(q)} has seqlen {q[1]} and {q[2]} heads: spark_attention reads [batch, "
-        f"seqlen, heads, head_dim]. {TRANSPOSE}. This is said once; warnings.simplefilter('ignore', "
-        "spark_attention.LayoutWarning) silences it",
+        f"seqlen, heads, head_dim]. {TRANSPOSE}. This warning comes once; warnings.simplefilter("
+        "'ignore', spark_attention.LayoutWarning) silences it",
         LayoutWarning,
         stacklevel=stacklevel,
     )

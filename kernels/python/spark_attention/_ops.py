@@ -63,7 +63,8 @@ def require_tensors(**named):
         if not isinstance(tensor, _Tensor):
             instead = ("NumPy's arrays are for spark_attention.host, JAX's for spark_attention.jax"
                        if hasattr(tensor, "shape") else "torch.tensor() makes one")  # fmt: skip
-            raise TypeError(f"{name} is a {type(tensor).__name__}; allowed: a tensor of PyTorch. {instead}")
+            raise TypeError(f"{name} is a {type(tensor).__name__}; allowed: a tensor of PyTorch. "
+                            f"{instead}")  # fmt: skip
 
 
 def check_saved(d_out, q, out, lse):

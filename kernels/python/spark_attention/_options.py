@@ -52,7 +52,7 @@ _FLASH_NAMES = {
 
 
 def says_names(function):
-    """One of FlashAttention's functions, which answers an unknown argument with FlashAttention's name."""
+    """One of FlashAttention's functions, whose error for an unknown argument names the right one."""
     names = tuple(inspect.signature(function).parameters)
 
     @functools.wraps(function)  # transformers looks for names in the signature

@@ -115,9 +115,9 @@ class _Sdpa:
 
 
 class _FastPath:
-    """PyTorch's fast path of nn.TransformerEncoderLayer and nn.MultiheadAttention in eval(). On a GPU it calls
-    SDPA's operator. On the CPU it computes attention itself, and it never calls the name in
-    torch.nn.functional, so there it is switched off, for the process."""
+    """PyTorch's fast path of nn.TransformerEncoderLayer and nn.MultiheadAttention in eval(). On a
+    GPU it calls SDPA's operator. On the CPU it computes attention itself, and it never calls the
+    name in torch.nn.functional: there it is switched off, for the process."""
 
     def __init__(self):
         self._was_enabled = None  # where it is switched off here
