@@ -17,7 +17,7 @@ except ImportError:
     sys.exit(77)
 
 import spark_attention
-from spark_attention import _gpus, _library, _masks, host
+from spark_attention import _arguments, _gpus, _library, _masks, host
 
 
 def random(generator, *shape):
@@ -69,6 +69,13 @@ class HostTest(unittest.TestCase):
         of_views, lse_of_views = host.forward(self.q, packed[:, :, 0], packed[:, :, 1])
         numpy.testing.assert_array_equal(o, of_views)
         numpy.testing.assert_array_equal(lse, lse_of_views)
+
+    def test_heads_before_rows_are_warned_of(self):
+        q = numpy.zeros((1, 2, 70, 64), numpy.float16)
+        with unittest.mock.patch.object(_arguments, "_was_layout_warned_of", False):
+            with self.assertWarns(spark_attention.LayoutWarning) as warned:
+                host.forward(q, q, q)
+        self.assertEqual(warned.filename, __file__)
 
     def test_backward_is_the_derivative(self):
         self.check_derivative("causal", self.causal)

@@ -2,10 +2,11 @@
 """What JAX's function takes besides arrays, and sums in FP16 that overflow, on the CPU backend."""
 
 import unittest
+import unittest.mock
 
 from test_jax import assert_same, inputs, jax, jnp, numpy
 
-from spark_attention import host
+from spark_attention import _arguments, host
 from spark_attention.jax import attention, supports
 
 
@@ -37,6 +38,8 @@ class ArgumentsTest(unittest.TestCase):
         ):  # fmt: skip
             with self.assertRaisesRegex(error, why):
                 self.attend(**others)
+        with self.assertRaisesRegex(TypeError, r"q is float32; allowed: float16.*q.astype\(jax"):
+            attention(self.q.astype(jnp.float32), self.k, self.v)
         with self.assertRaisesRegex(TypeError, "q is a list"):
             attention([1], self.k, self.v)
 
@@ -46,9 +49,10 @@ class ArgumentsTest(unittest.TestCase):
         self.assertTrue(supports(x[1:], x[1:], x[1:])[0])
 
     def test_heads_before_rows_are_warned_of(self):
-        heads_first = jnp.swapaxes(jnp.concatenate([self.q] * 2, 2)[:, :8], 1, 2)[:, :4]
-        with self.assertWarnsRegex(UserWarning, "seqlen 4 and 8 heads"):
-            attention(heads_first, heads_first, heads_first)
+        heads_first = jnp.zeros((1, 4, 70, 64), jnp.float16)
+        with unittest.mock.patch.object(_arguments, "_was_layout_warned_of", False):
+            with self.assertWarnsRegex(_arguments.LayoutWarning, "seqlen 4 and 70 heads"):
+                attention(heads_first, heads_first, heads_first)
 
 
 class Fp16SumsTest(unittest.TestCase):

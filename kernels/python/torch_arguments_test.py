@@ -3,13 +3,14 @@
 
 import tempfile
 import unittest
+import unittest.mock
 import warnings
 
 import numpy
 from test_torch import definition, max_error, random, torch
 
 import spark_attention as sa
-from spark_attention import _library
+from spark_attention import _arguments, _library
 
 OPTIONS = 0.0, "applied", 0.0, "full", "fp32", True
 OFFSETS = torch.tensor([0, 16], dtype=torch.int32)
@@ -76,17 +77,45 @@ class TextsTest(Test):
     def test_names_of_other_functions_are_answered_with_ours(self):
         for name, ours in (("is_causal", "causal"), ("attn_mask", "mask, a text"),
                            ("softmax_scale", "scale"), ("window_size", "mask='window:W'"), ("cuasal", "causal"),
-                           ("dropout", "dropout_p"), ("enable_gqa", "k and v of fewer")):  # fmt: skip
+                           ("dropout", "dropout_p"), ("enable_gqa", "k and v of fewer"),
+                           ("max_seqlen_q", "cu_seqlens_q")):  # fmt: skip
             for call in (self.attend, lambda **o: sa.supports(self.q, self.k, self.v, **o),
                          lambda **o: sa.attention_varlen(self.q[0], self.k[0], self.v[0], OFFSETS,
                                                          OFFSETS, **o)):  # fmt: skip
                 self.refuse(TypeError, f"no argument '{name}'; allowed: {ours}", call, **{name: True})
+
+    def test_flash_attentions_functions_answer_with_its_names(self):
+        for function in (sa.flash_attn_func, sa.flash_attn_varlen_func, sa.flash_attn_with_kvcache):
+            for name, ours in (("is_causal", "causal"), ("scale", "softmax_scale"),
+                               ("attn_mask", "causal, window_size"), ("softmaxscale", "softmax_scale")):  # fmt: skip
+                self.refuse(TypeError, rf"{function.__name__}\(\) has no argument '{name}'; allowed: {ours}",
+                            function, self.q, self.k, self.v, **{name: True})  # fmt: skip
+        mask = torch.ones(16, 16, dtype=torch.bool)
+        self.refuse(TypeError, "causal is a Tensor of shape", sa.flash_attn_func, self.q, self.k, self.v,
+                    causal=mask)  # fmt: skip
+        self.refuse(TypeError, "no argument 'reset'; allowed: clear", sa.explain, reset=True)
+
+    def test_float32_and_float64_are_told_the_remedy(self):
+        for tensors in ([self.q.float()] * 3, [self.q.double()] * 3):
+            for function in (sa.attention, sa.flash_attn_func):
+                self.refuse(TypeError, r"allowed: float16. Run the model .*model.half\(\)", function,
+                            *tensors)  # fmt: skip
 
     def test_what_is_no_tensor_is_refused(self):
         self.refuse(TypeError, "q is a ndarray.*spark_attention.host", sa.attention, self.q.numpy(),
                     self.k, self.v)  # fmt: skip
         self.refuse(TypeError, "cu_seqlens_q is a list", sa.attention_varlen, self.q[0], self.k[0],
                     self.v[0], [0, 16], OFFSETS)  # fmt: skip
+        self.refuse(TypeError, r"cu_seqlens_k is a list.*torch.tensor\(\)", sa.flash_attn_varlen_func,
+                    self.q[0], self.k[0], self.v[0], OFFSETS, [0, 16], 16, 16)  # fmt: skip
+
+    def test_packed_tensors_of_other_shapes_are_refused(self):
+        for name, function in (("qkv", sa.flash_attn_qkvpacked_func),
+                               ("kv", lambda kv: sa.flash_attn_kvpacked_func(self.q, kv))):  # fmt: skip
+            self.refuse(ValueError, rf"{name} has shape \(1, 16, 2, 64\); allowed: \[batch", function,
+                        self.q)  # fmt: skip
+            self.refuse(ValueError, f"{name} has shape", function, self.q.unsqueeze(2))
+            self.refuse(TypeError, f"{name} is a ndarray", function, self.q.numpy())
 
     def test_a_zones_file_is_read_again_when_it_changes(self):
         with tempfile.NamedTemporaryFile("w", suffix=".zones") as file:
@@ -150,20 +179,67 @@ class SizesTest(Test):
 
 
 class LayoutTest(Test):
-    def test_heads_before_rows_are_warned_of(self):
-        q = random(1, 1, 2, 16, 64).detach()
-        with self.assertWarnsRegex(UserWarning, "seqlen 2 and 16 heads.*transpose"):
-            sa.attention(q, q, q)
+    """Tensors in SDPA's layout, [batch, heads, seqlen, head_dim]."""
 
-    def test_rows_before_heads_are_not(self):
-        one = random(1, 1, 1, 4, 64).detach()
-        keys = random(2, 1, 3, 4, 64).detach()
+    def setUp(self):
+        super().setUp()
+        once = unittest.mock.patch.object(_arguments, "_was_layout_warned_of", False)
+        once.start()
+        self.addCleanup(once.stop)
+
+    def test_heads_before_rows_are_warned_of_once(self):
+        q, k = random(1, 1, 2, 70, 64).detach(), random(1, 1, 1, 70, 64).detach()
+        with self.assertWarnsRegex(sa.LayoutWarning, "seqlen 2 and 70 heads.*transpose") as warned:
+            sa.attention(q, k, k)
+        self.assertEqual(warned.filename, __file__)
         with warnings.catch_warnings():
             warnings.simplefilter("error")
-            self.attend()
-            sa.attention(one, keys, keys)  # a step of a decoder with few keys
+            sa.attention(q, q, q)
+
+    def test_flash_attentions_function_warns_too(self):
+        q = random(1, 1, 2, 70, 64).detach()
+        with self.assertWarns(sa.LayoutWarning) as warned:
+            sa.flash_attn_func(q, q, q)
+        self.assertEqual(warned.filename, __file__)
+
+    def test_shapes_of_sdpas_layout_are_known(self):
+        for q, k in (((1, 8, 1024, 64), (1, 8, 1024, 64)), ((4, 32, 128, 128), (4, 8, 128, 128)),
+                     ((2, 1, 4096, 64), (2, 1, 4096, 64)), ((2, 8, 1024, 64), (2, 8, 77, 64))):  # fmt: skip
+            self.assertTrue(_arguments.is_heads_first(q, k), (q, k))
+
+    def test_shapes_of_our_layout_are_not_warned_of(self):
+        for q, k in (
+            ((1, 1, 16, 64), (1, 1, 16, 64)), ((1, 1, 32, 128), (1, 1000, 8, 128)),  # decoders
+            ((8, 128, 8, 64), (8, 128, 8, 64)), ((1, 64, 64, 64), (1, 64, 64, 64)),
+            ((256, 16, 32, 64), (256, 16, 32, 64)), ((1568, 8, 12, 64), (1568, 8, 12, 64)),  # frames
+            ((1, 20, 64, 128), (1, 20, 8, 128)), ((1, 20, 71, 64), (1, 20, 1, 64)),  # short prompts
+            ((1, 20, 128, 128), (1, 20, 8, 128)), ((1, 128, 96, 128), (1, 128, 96, 128)),
+        ):  # fmt: skip
+            self.assertFalse(_arguments.is_heads_first(q, k), (q, k))
+
+    def test_nothing_is_said_of_sdpas_own_calls(self):
+        one = random(1, 1, 1, 70, 64).detach()
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
             with sa.sdpa(over="name"):
                 torch.nn.functional.scaled_dot_product_attention(*[one.transpose(1, 2)] * 3)
+
+    def test_errors_of_heads_that_do_not_divide_name_the_layout(self):
+        q, k = random(1, 1, 2, 33, 64).detach(), random(1, 1, 2, 20, 64).detach()
+        self.refuse(ValueError, r"k has 20 heads, and q 33.*x.transpose\(1, 2\)", sa.attention, q, k, k)
+        k = random(1, 1, 3, 20, 64).detach()
+        self.refuse(ValueError, "the former divide the latter$", sa.attention, q, k, k)
+
+    def test_compiled_and_mapped_calls_are_one_graph(self):
+        q = random(1, 3, 1, 2, 70, 64).detach()
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", sa.LayoutWarning)
+            want = torch.stack([sa.attention(x, x, x) for x in q])
+            with torch.autocast("cpu", dtype=torch.float16):
+                self.assertTrue(torch.equal(sa.attention(*[q[0].float()] * 3), want[0]))
+        compiled = torch.compile(sa.attention, fullgraph=True, backend="aot_eager", dynamic=True)
+        self.assertTrue(torch.equal(compiled(q[0], q[0], q[0]), want[0]))
+        self.assertTrue(torch.equal(torch.func.vmap(sa.attention)(q, q, q), want))
 
 
 class OperatorsTest(Test):

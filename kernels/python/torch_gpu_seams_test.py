@@ -83,6 +83,16 @@ class ReachTest(SdpaTest):
             layer(x, x, x, need_weights=False)[0].sum().backward()
         self.assertIn("1 x ran backward", sa.explain())
 
+    def test_the_fast_path_of_pytorchs_layers(self):
+        layer = torch.nn.TransformerEncoderLayer(128, 2, 128, batch_first=True).half().cuda().eval()
+        x = torch.randn(2, 20, 128, device="cuda").half()
+        with torch.no_grad():
+            want = layer(x)
+            with sa.sdpa():
+                got = layer(x)
+        self.assertIn("1 x ran forward", sa.explain())
+        self.assertLess(max_error(got, want), 1e-2)
+
     def test_causal_from_the_last_key(self):
         from torch.nn.attention.bias import causal_lower_right
 

@@ -99,6 +99,32 @@ class SdpaTest(unittest.TestCase):
         self.assertIn("1 x ran backward", sa.explain())
         self.assertLess(max_error(got, want), 5e-3 * want.abs().max().item())
 
+    def test_pytorchs_layer_reaches_the_kernels_in_eval(self):
+        layer = torch.nn.TransformerEncoderLayer(128, 2, 128, batch_first=True).half().eval()
+        x = random(5, 2, 20, 128).detach()
+        for over in {OVER, "name"} if not torch.cuda.is_available() else {"name"}:
+            sa.explain(clear=True)
+            with torch.no_grad():
+                want = layer(x)  # by the fast path
+                with sa.sdpa(over=over):
+                    got = layer(x)
+            self.assertIn("1 x ran forward", sa.explain())
+            self.assertLess(max_error(got, want), 1e-2)
+
+    def test_the_fast_path_is_given_back(self):
+        flag = torch.backends.mha
+        self.addCleanup(flag.set_fastpath_enabled, True)
+        for was_enabled in (True, False):
+            flag.set_fastpath_enabled(was_enabled)
+            with sa.sdpa(over="name"):
+                with sa.sdpa("fp16", over="name"):
+                    self.assertFalse(flag.get_fastpath_enabled())
+                self.assertFalse(flag.get_fastpath_enabled())
+            self.assertEqual(flag.get_fastpath_enabled(), was_enabled)
+        with sa.sdpa(over="name"):
+            flag.set_fastpath_enabled(True)
+        self.assertTrue(flag.get_fastpath_enabled())
+
     def test_one_graph_under_compile(self):
         q, k, v = (tensor[:, :2] for tensor in self.given)
         with sa.sdpa(over=OVER):

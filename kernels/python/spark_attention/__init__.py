@@ -8,13 +8,22 @@ and has the same bits. spark_attention.host does the same for NumPy arrays, with
 """
 
 import importlib.util
+import sys
 import warnings
 
-from . import _gpus, _library
+try:
+    from . import _gpus, _library
+except ImportError as error:
+    # python -m spark_attention imports the package before __main__.py runs.
+    if sys.argv[:1] != ["-m"] or "spark_attention" not in getattr(sys, "orig_argv", ()):
+        raise
+    print(f"spark_attention: {error}", file=sys.stderr)
+    raise SystemExit(3) from error
+from ._arguments import LayoutWarning
 from ._library import HEAD_DIMS, DeviceError, NoDeviceCodeError, UnsupportedError
 
 __version__ = _library.version()
-__all__ = ["HEAD_DIMS", "DeviceError", "NoDeviceCodeError", "UnsupportedError"]
+__all__ = ["HEAD_DIMS", "DeviceError", "LayoutWarning", "NoDeviceCodeError", "UnsupportedError"]
 
 if _trouble := _gpus.check_at_import():
     warnings.warn(_trouble, stacklevel=2)

@@ -7,6 +7,11 @@ import difflib
 import math
 import warnings
 
+TRANSPOSE = (
+    "If the tensors are [batch, heads, seqlen, head_dim], as scaled_dot_product_attention takes them, "
+    "pass x.transpose(1, 2), which copies nothing"
+)
+
 # What float32, which the library takes, holds without loss of precision.
 _LEAST_SCALE, _MOST_SCALE = 2.0**-126, 2.0**128 - 2.0**104
 
@@ -15,6 +20,7 @@ _MASK = ("a text, 'causal' or 'window:128' (kernels/mask/README.md). PyTorch's "
          "sequences")  # fmt: skip
 _NO_TENSOR = f"mask, {_MASK}"
 _WINDOW = "mask='window:W', which shows W keys, the row's own included"
+_NO_LENGTH = "cu_seqlens_q and cu_seqlens_k; the kernels find the longest sequence"
 _OTHER_NAMES = {
     "is_causal": "causal", "softmax_scale": "scale", "sm_scale": "scale", "scaling": "scale",
     "dropout": "dropout_p", "dropout_rate": "dropout_p", "s_aux": "sinks", "attn_mask": _NO_TENSOR,
@@ -23,14 +29,15 @@ _OTHER_NAMES = {
     "local_window_size": _WINDOW, "return_softmax_lse": "return_lse", "need_weights": "return_lse",
     "return_attn_probs": "return_lse, or flash_attn_func()",
     "enable_gqa": "k and v of fewer heads than q, without a flag",
+    "reset": "clear", "max_seqlen_q": _NO_LENGTH, "max_seqlen_k": _NO_LENGTH,
 }  # fmt: skip
 
 
-def refuse_unknown(function, unknown, names):
+def refuse_unknown(function, unknown, names, other_names=_OTHER_NAMES):
     """Raises TypeError for arguments of other functions, with the name that they have here."""
     for name in unknown:
         close = difflib.get_close_matches(name, names, 1)
-        instead = _OTHER_NAMES.get(name) or (close[0] if close else ", ".join(names))
+        instead = other_names.get(name) or (close[0] if close else ", ".join(names))
         raise TypeError(f"{function}() has no argument {name!r}; allowed: {instead}")
 
 
@@ -76,6 +83,12 @@ def check_like(name, tensor, shape, dtype, device):
             raise error(f"{name} has {what} {got}; allowed: {want}")
 
 
+def why_not_heads(q, k):
+    """The error for shapes whose heads of k do not divide those of q."""
+    text = f"k has {k[2]} heads, and q {q[2]}: the former divide the latter"
+    return f"{text}. {TRANSPOSE}" if k[1] > 0 and q[1] % k[1] == 0 else text
+
+
 def mask_text_of(mask):
     return text_of("mask", mask, _MASK)
 
@@ -115,16 +128,34 @@ def mask_of(causal, mask):
     return text
 
 
+MOST_HEADS = 64  # that warn_of_layout() takes for heads; models with more are few
+_was_layout_warned_of = False
+
+
+class LayoutWarning(UserWarning):
+    """Tensors look like [batch, heads, seqlen, head_dim]."""
+
+
+def is_heads_first(q, k):
+    """Whether shapes look like [batch, heads, seqlen, head_dim]. Axis 1 is then heads: fewer than
+    there are rows, and those of k divide those of q. Axis 2 is lengths, above MOST_HEADS in both.
+    Shorter lengths are not reported: a prompt of 16 tokens in a model of 32 heads has such a shape."""
+    return min(q[2], k[2]) > MOST_HEADS and q[1] < q[2] and k[1] > 0 and q[1] % k[1] == 0
+
+
 def warn_of_layout(q, k, stacklevel=3):
-    """Of shapes whose axes look like [batch, heads, seqlen, head_dim]: both lengths are below the number
-    of heads, and read the other way the heads of k divide those of q."""
-    if len(q) == len(k) == 4 and max(q[1], k[1]) < q[2] and k[1] and q[1] % k[1] == 0:
-        warnings.warn(
-            f"q of shape {tuple(q)} has seqlen {q[1]} and {q[2]} heads: spark_attention reads [batch, "
-            "seqlen, heads, head_dim]. If the tensors are [batch, heads, seqlen, head_dim], as "
-            "scaled_dot_product_attention takes them, pass x.transpose(1, 2), which copies nothing",
-            stacklevel=stacklevel + 1,
-        )
+    """Warns once in a process, by shapes."""
+    global _was_layout_warned_of
+    if _was_layout_warned_of or not (len(q) == len(k) == 4 and is_heads_first(q, k)):
+        return
+    warnings.warn(
+        f"q of shape {tuple(q)} has seqlen {q[1]} and {q[2]} heads: spark_attention reads [batch, "
+        f"seqlen, heads, head_dim]. {TRANSPOSE}. This warning comes once; warnings.simplefilter("
+        "'ignore', spark_attention.LayoutWarning) silences it",
+        LayoutWarning,
+        stacklevel=stacklevel,
+    )
+    _was_layout_warned_of = True
 
 
 def applied_dropout(dropout_p):

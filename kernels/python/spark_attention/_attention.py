@@ -45,12 +45,14 @@ def attention(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, ac
                  Sinks are keys of it
 
     Errors: ValueError, TypeError, UnsupportedError, NoDeviceCodeError; each names what was wrong.
+    LayoutWarning, once: shape[2] of q and of k is above 64 and above shape[1], as it is of tensors in
+    SDPA's layout, [batch, heads, seqlen, head_dim].
     """
     if unknown:
         _arguments.refuse_unknown("attention", unknown, _options.NAMES)
     _ops.require_tensors(q=q, k=k, v=v)
     shape = q.shape
-    if len(shape) == 4 and shape[1] < shape[2] and not torch.compiler.is_compiling():
+    if len(shape) == 4 and shape[2] > _arguments.MOST_HEADS and not torch.compiler.is_compiling():
         _arguments.warn_of_layout(shape, k.shape)
     return unguarded(q, k, v, causal=causal, mask=mask, dropout_p=dropout_p, scale=scale,
                      accumulator=accumulator, deterministic=deterministic, return_lse=return_lse,
@@ -117,9 +119,11 @@ def supports(q, k, v, *, causal=False, mask=None, dropout_p=0.0, scale=None, acc
     return reason is None, reason or ""
 
 
-def explain(*, clear=False):
+def explain(*, clear=False, **unknown):
     """What ran since the start, or since it was cleared, and what was left to PyTorch and why: a
-    line each, with how often."""
+    line each, with how often. clear=True empties the counts after it has read them."""
+    if unknown:
+        _arguments.refuse_unknown("explain", unknown, ("clear",))
     lines = [f"{count:>6} x {line}" for line, count in _ledger.lines()]
     if clear:
         _ledger.clear()

@@ -1,6 +1,7 @@
 """Whether the library has code for this machine's GPUs, asked without starting CUDA: a process that
 started it can no longer fork workers."""
 
+import contextlib
 import ctypes
 import os
 
@@ -12,21 +13,38 @@ REBUILD = "pip install ./kernels/python with CUDACXX=/path/to/nvcc of "
 def visible_gpus():
     """(name, compute capability) of the GPUs that CUDA_VISIBLE_DEVICES leaves, by NVML; none where
     there is no driver."""
+    with _opened_nvml() as nvml:
+        count = ctypes.c_uint()
+        if nvml is None or nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)):
+            return []
+        gpus = [_describe(nvml, i) for i in range(count.value)]
+    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
+    return [gpu for i, gpu in enumerate(gpus) if gpu and is_visible(i, visible)]
+
+
+@contextlib.contextmanager
+def _opened_nvml():
+    """None where there is no driver."""
     try:
         nvml = ctypes.CDLL("libnvidia-ml.so.1")
     except OSError:
-        return []
-    if nvml.nvmlInit_v2():
-        return []
+        nvml = None
+    if nvml is None or nvml.nvmlInit_v2():
+        yield None
+        return
     try:
-        count = ctypes.c_uint()
-        if nvml.nvmlDeviceGetCount_v2(ctypes.byref(count)):
-            return []
-        gpus = [_describe(nvml, i) for i in range(count.value)]
+        yield nvml
     finally:
         nvml.nvmlShutdown()
-    visible = os.environ.get("CUDA_VISIBLE_DEVICES")
-    return [gpu for i, gpu in enumerate(gpus) if gpu and is_visible(i, visible)]
+
+
+def driver_version():
+    """None where there is no driver."""
+    with _opened_nvml() as nvml:
+        text = ctypes.create_string_buffer(80)
+        if nvml is None or nvml.nvmlSystemGetDriverVersion(text, ctypes.c_uint(len(text))):
+            return None
+        return text.value.decode()
 
 
 def is_visible(index, visible_devices):

@@ -8,11 +8,12 @@ import torch
 from . import _arguments, _ops
 from ._attention import attend
 from ._library import UnsupportedError
-from ._options import mask_of_window, window_of
+from ._options import mask_of_window, says_names, window_of
 from ._varlen import attend_varlen
 from .rotary import apply_rotary_emb
 
 
+@says_names
 def flash_attn_with_kvcache(q, k_cache, v_cache, k=None, v=None, rotary_cos=None, rotary_sin=None,
                             cache_seqlens=None, cache_batch_idx=None, cache_leftpad=None,
                             block_table=None, softmax_scale=None, causal=False, window_size=(-1, -1),

@@ -137,6 +137,10 @@ def _check(status):
         _raise(status)
 
 
+def path():
+    return _library._name
+
+
 def version():
     return _library.spark_attention_version().decode()
 

@@ -61,9 +61,10 @@ _Tensor = torch.Tensor
 def require_tensors(**named):
     for name, tensor in named.items():
         if not isinstance(tensor, _Tensor):
-            raise TypeError(f"{name} is a {type(tensor).__name__}; allowed: a tensor of PyTorch. NumPy's "
-                            "arrays are for spark_attention.host, JAX's for "
-                            "spark_attention.jax")  # fmt: skip
+            instead = ("NumPy's arrays are for spark_attention.host, JAX's for spark_attention.jax"
+                       if hasattr(tensor, "shape") else "torch.tensor() makes one")  # fmt: skip
+            raise TypeError(f"{name} is a {type(tensor).__name__}; allowed: a tensor of PyTorch. "
+                            f"{instead}")  # fmt: skip
 
 
 def check_saved(d_out, q, out, lse):
@@ -90,7 +91,7 @@ def check_tensors(q, k, v, dtype_of=lambda tensor: tensor.dtype):
         raise ValueError(f"k has shape {tuple(k.shape)}, and q {tuple(q.shape)}: batch and head_dim "
                          "are equal")  # fmt: skip
     if k.shape[2] == 0 or q.shape[2] % k.shape[2] != 0:
-        raise ValueError(f"k has {k.shape[2]} heads, and q {q.shape[2]}: the former divide the latter")
+        raise ValueError(_arguments.why_not_heads(q.shape, k.shape))
 
 
 def why_not_dtype(name, dtype):
@@ -99,6 +100,8 @@ def why_not_dtype(name, dtype):
         text += (". A V100 has no bfloat16: run the model in float16, or under "
                  "torch.autocast(..., dtype=torch.float16) with a gradient scaler; or cast it here by "
                  "bf16='cast', which counts what float16 cannot hold")  # fmt: skip
+    if dtype == torch.float64:
+        text += ". Run the model in float16 (model.half())"
     if dtype == torch.float32:
         text += (". Run the model in float16 (model.half()), or under torch.autocast(..., "
                  "dtype=torch.float16) with a gradient scaler")  # fmt: skip

@@ -1,5 +1,7 @@
 """What attention() and its like are asked for besides tensors, checked."""
 
+import functools
+import inspect
 import operator
 
 import torch
@@ -40,11 +42,34 @@ def settled(*asked):
     return False, mask, dropout_p, dropout_scale, scale or None, accumulator, deterministic
 
 
+_MASK = "causal, window_size, or cu_seqlens_q and cu_seqlens_k of flash_attn_varlen_func()"
+_FLASH_NAMES = {
+    "is_causal": "causal", "scale": "softmax_scale", "sm_scale": "softmax_scale",
+    "scaling": "softmax_scale", "dropout": "dropout_p", "mask": _MASK, "attn_mask": _MASK,
+    "attention_mask": _MASK, "key_padding_mask": _MASK, "sliding_window": "window_size",
+    "return_lse": "return_attn_probs", "return_softmax_lse": "return_attn_probs",
+}  # fmt: skip
+
+
+def says_names(function):
+    """One of FlashAttention's functions, whose error for an unknown argument names the right one."""
+    names = tuple(inspect.signature(function).parameters)
+
+    @functools.wraps(function)  # transformers looks for names in the signature
+    def checked(*given, **named):
+        for name in named:
+            if name not in names:
+                _arguments.refuse_unknown(function.__name__, [name], names, _FLASH_NAMES)
+        return function(*given, **named)
+
+    return checked
+
+
 def mask_of_window(causal, window_size):
     """The mask of FlashAttention-2's causal and window_size, (keys before, keys after), where -1 is
     all of them and causal allows none after."""
     before, after = window_of(window_size)
-    if causal:
+    if _arguments.flag_of("causal", causal):
         after = 0
     if before < 0 and after < 0:
         return "full"

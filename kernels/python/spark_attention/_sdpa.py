@@ -49,6 +49,7 @@ class _Sdpa:
         self._uses = []
         self._lock = threading.RLock()
         self._operator = self._name = None
+        self._fast_path = _FastPath()
 
     @contextlib.contextmanager
     def __call__(self, accumulator="fp32", *, over="operator"):
@@ -86,6 +87,7 @@ class _Sdpa:
             _served.prepare(use.accumulator)
             self._uses.append(use)
             self._name = _Name.instead_of(self._name, use)
+            self._fast_path.follow(self._uses)
         return use
 
     def _end(self, use):
@@ -96,6 +98,7 @@ class _Sdpa:
                 self._operator._destroy()
                 self._operator = None
             self._name = _Name.instead_of(self._name, self._uses[-1] if self._uses else None)
+            self._fast_path.follow(self._uses)
 
     def accumulator(self):
         """Of the calling thread's calls."""
@@ -109,6 +112,26 @@ class _Sdpa:
         the reason)."""
         reason = why_not(query, key, value, attn_mask, dropout_p, is_causal, scale, enable_gqa)
         return reason is None, reason or ""
+
+
+class _FastPath:
+    """PyTorch's fast path of nn.TransformerEncoderLayer and nn.MultiheadAttention in eval(). On a
+    GPU it calls SDPA's operator. On the CPU it computes attention itself, and it never calls the
+    name in torch.nn.functional: there it is switched off, for the process."""
+
+    def __init__(self):
+        self._was_enabled = None  # where it is switched off here
+
+    def follow(self, uses):
+        passes_by = any(use.over == "name" or not torch.cuda.is_available() for use in uses)
+        flag = torch.backends.mha
+        if passes_by and self._was_enabled is None:
+            self._was_enabled = flag.get_fastpath_enabled()
+            flag.set_fastpath_enabled(False)
+        elif not passes_by and self._was_enabled is not None:
+            if not flag.get_fastpath_enabled():  # else someone switched it on since
+                flag.set_fastpath_enabled(self._was_enabled)
+            self._was_enabled = None
 
 
 class _Name:

@@ -191,7 +191,7 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
     """
     if unknown:
         _arguments.refuse_unknown("attention_varlen", unknown, _options.NAMES)
-    _ops.require_tensors(q=q, k=k, v=v, cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
+    _ops.require_tensors(q=q, k=k, v=v)
     return _bf16.around(bf16, return_lse, q, k, v, lambda *tensors: attend_varlen(
         *tensors, cu_seqlens_q, cu_seqlens_k, causal, mask, dropout_p, dropout_scale, scale,
         accumulator, deterministic, sinks=sinks))  # fmt: skip
@@ -199,6 +199,7 @@ def attention_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *, causal=False, mask=
 
 def attend_varlen(q, k, v, cu_seqlens_q, cu_seqlens_k, *asked, sinks=None):
     """(out, lse, seed), as attend()."""
+    _ops.require_tensors(cu_seqlens_q=cu_seqlens_q, cu_seqlens_k=cu_seqlens_k)
     options = _options.options_of(*asked)
     _sinks.check(sinks, q)
     _transforms.refuse_tangents(q, k, v, sinks)

@@ -10,11 +10,11 @@ import math
 
 import torch
 
-from . import _ops
+from . import _arguments, _ops
 from ._attention import attend
 from ._kv_cache import flash_attn_with_kvcache
 from ._library import UnsupportedError
-from ._options import mask_of_window
+from ._options import mask_of_window, says_names
 from ._s_dmask import s_dmask, s_dmask_varlen
 from ._varlen import attend_varlen
 
@@ -31,6 +31,13 @@ def _refuse_given(**arguments):
             raise UnsupportedError(f"{name} is given; supported: None")
 
 
+def _unpacked(name, packed, count, axes):
+    _ops.require_tensors(**{name: packed})
+    if packed.dim() != len(axes.split()) or packed.shape[-3] != count:
+        raise ValueError(f"{name} has shape {tuple(packed.shape)}; allowed: [{axes}]")
+    return packed.unbind(-3)
+
+
 def _padded(*tensors):
     _ops.require_tensors(**dict(zip("qkv", tensors)))
     missing = -tensors[0].shape[-1] % 8
@@ -44,6 +51,7 @@ def _scale(softmax_scale, q):
     return 1 / math.sqrt(q.shape[-1]) if softmax_scale is None else softmax_scale
 
 
+@says_names
 def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1),
                     softcap=0.0, alibi_slopes=None, deterministic=False,
                     return_attn_probs=False):  # fmt: skip
@@ -55,6 +63,8 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
     _refuse(softcap=(softcap, 0.0))
     scale, head_dim = _scale(softmax_scale, q), q.shape[-1]
     q, k, v = _padded(q, k, v)
+    if q.dim() == 4 and q.shape[2] > _arguments.MOST_HEADS and not torch.compiler.is_compiling():
+        _arguments.warn_of_layout(q.shape, k.shape, stacklevel=4)
     out, lse, seed = attend(q, k, v, False, mask_of_window(causal, window_size), dropout_p, "asked",
                             scale, "fp32", deterministic or None)  # fmt: skip
     out = out[..., :head_dim]
@@ -63,24 +73,27 @@ def flash_attn_func(q, k, v, dropout_p=0.0, softmax_scale=None, causal=False, wi
     return out, lse, s_dmask(q, k, seed, dropout_p, scale, causal, window_size)
 
 
+@says_names
 def flash_attn_kvpacked_func(q, kv, dropout_p=0.0, softmax_scale=None, causal=False,
                              window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
                              deterministic=False, return_attn_probs=False):  # fmt: skip
     """kv is [batch, seqlen_k, 2, heads_k, head_dim], and read in place."""
-    return flash_attn_func(q, kv[:, :, 0], kv[:, :, 1], dropout_p, softmax_scale, causal,
-                           window_size, softcap, alibi_slopes, deterministic,
-                           return_attn_probs)  # fmt: skip
+    k, v = _unpacked("kv", kv, 2, "batch, seqlen_k, 2, heads_k, head_dim")
+    return flash_attn_func(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
+                           alibi_slopes, deterministic, return_attn_probs)  # fmt: skip
 
 
+@says_names
 def flash_attn_qkvpacked_func(qkv, dropout_p=0.0, softmax_scale=None, causal=False,
                               window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
                               deterministic=False, return_attn_probs=False):  # fmt: skip
     """qkv is [batch, seqlen, 3, heads, head_dim], and read in place."""
-    return flash_attn_func(qkv[:, :, 0], qkv[:, :, 1], qkv[:, :, 2], dropout_p, softmax_scale,
-                           causal, window_size, softcap, alibi_slopes, deterministic,
-                           return_attn_probs)  # fmt: skip
+    q, k, v = _unpacked("qkv", qkv, 3, "batch, seqlen, 3, heads, head_dim")
+    return flash_attn_func(q, k, v, dropout_p, softmax_scale, causal, window_size, softcap,
+                           alibi_slopes, deterministic, return_attn_probs)  # fmt: skip
 
 
+@says_names
 def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
                            dropout_p=0.0, softmax_scale=None, causal=False, window_size=(-1, -1),
                            softcap=0.0, alibi_slopes=None, deterministic=False,
@@ -102,23 +115,27 @@ def flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, ma
                                     seed, dropout_p, scale, causal, window_size)  # fmt: skip
 
 
+@says_names
 def flash_attn_varlen_kvpacked_func(q, kv, cu_seqlens_q, cu_seqlens_k, max_seqlen_q, max_seqlen_k,
                                     dropout_p=0.0, softmax_scale=None, causal=False,
                                     window_size=(-1, -1), softcap=0.0, alibi_slopes=None,
                                     deterministic=False, return_attn_probs=False):  # fmt: skip
     """kv is [total_k, 2, heads_k, head_dim], and read in place."""
-    return flash_attn_varlen_func(q, kv[:, 0], kv[:, 1], cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
+    k, v = _unpacked("kv", kv, 2, "total_k, 2, heads_k, head_dim")
+    return flash_attn_varlen_func(q, k, v, cu_seqlens_q, cu_seqlens_k, max_seqlen_q,
                                   max_seqlen_k, dropout_p, softmax_scale, causal, window_size,
                                   softcap, alibi_slopes, deterministic,
                                   return_attn_probs)  # fmt: skip
 
 
+@says_names
 def flash_attn_varlen_qkvpacked_func(qkv, cu_seqlens, max_seqlen, dropout_p=0.0, softmax_scale=None,
                                      causal=False, window_size=(-1, -1), softcap=0.0,
                                      alibi_slopes=None, deterministic=False,
                                      return_attn_probs=False):  # fmt: skip
     """qkv is [total, 3, heads, head_dim], and read in place."""
-    return flash_attn_varlen_func(qkv[:, 0], qkv[:, 1], qkv[:, 2], cu_seqlens, cu_seqlens,
+    q, k, v = _unpacked("qkv", qkv, 3, "total, 3, heads, head_dim")
+    return flash_attn_varlen_func(q, k, v, cu_seqlens, cu_seqlens,
                                   max_seqlen, max_seqlen, dropout_p, softmax_scale, causal,
                                   window_size, softcap, alibi_slopes, deterministic,
                                   return_attn_probs)  # fmt: skip

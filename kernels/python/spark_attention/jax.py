@@ -131,13 +131,13 @@ def _check_arrays(q, k, v):
                              "head_dim]")  # fmt: skip
         if array.dtype != jnp.float16:
             raise TypeError(f"{name} is {array.dtype}; allowed: float16, which is what a V100's tensor "
-                            "cores multiply")  # fmt: skip
+                            f"cores multiply: {name}.astype(jax.numpy.float16)")  # fmt: skip
     if k.shape != v.shape:
         raise ValueError(f"v has shape {v.shape}, and k {k.shape}: they are equal")
     if k.shape[0] != q.shape[0] or k.shape[3] != q.shape[3]:
         raise ValueError(f"k has shape {k.shape}, and q {q.shape}: batch and head_dim are equal")
     if k.shape[2] == 0 or q.shape[2] % k.shape[2] != 0:
-        raise ValueError(f"k has {k.shape[2]} heads, and q {q.shape[2]}: the former divide the latter")
+        raise ValueError(_arguments.why_not_heads(q.shape, k.shape))
 
 
 _SINK_DTYPES = ("float32", "float16", "bfloat16")
